@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The clock that a measurement lives by. The real one is CLOCK_MONOTONIC (CLOCK_MONOTONIC_RAW cannot be
+ * slept on); tests pass a virtual one that a disk model advances. Nothing in src/ reads time elsewhere,
+ * but for wall-clock stamps in documents and logs (clock_wall_text).
+ */
+#ifndef PLATTER_BASE_CLOCK_H
+#define PLATTER_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NS_PER_US 1000ull
+#define NS_PER_MS 1000000ull
+#define NS_PER_S  1000000000ull
+
+#define CLOCK_NEVER UINT64_MAX /* a time that does not come */
+
+struct clock {
+	const char *name; /* goes into the document: "CLOCK_MONOTONIC", "virtual" */
+	uint64_t (*now_ns)(struct clock *clk);
+	/* Returns at or after until_ns, or early when a signal came. */
+	void (*sleep_until_ns)(struct clock *clk, uint64_t until_ns);
+	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead; 0: virtual. */
+	uint64_t spin_ns;
+};
+
+/* The real clock. */
+struct clock *clock_monotonic(void);
+
+static inline uint64_t clock_now_ns(struct clock *clk)
+{
+	return clk->now_ns(clk);
+}
+
+/* "2026-11-20T12:00:00.123456Z" of the wall clock, into buf (at least 28 bytes); returns buf. */
+char *clock_wall_text(char *buf, size_t len);
+
+#endif

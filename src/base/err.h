@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An error is a negative errno and one full sentence for the user: what was tried, on what, with which
+ * numbers, and what to do. Functions that can explain take `struct err *err` last; it may be NULL; it is
+ * untouched on success. Below cli/ nobody prints and nobody exits.
+ */
+#ifndef PLATTER_BASE_ERR_H
+#define PLATTER_BASE_ERR_H
+
+#include <stddef.h>
+
+struct err {
+	int code; /* negative errno, 0: none */
+	char text[1024];
+};
+
+/* Sets code and sentence; returns code (negative), so that `return err_set(...)` reads well. */
+int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Puts "fmt: " in front of the sentence that is there; returns err->code. */
+int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "EIO" for -EIO or EIO; "E1234" when unknown; static or thread-local storage. */
+const char *err_name(int code);
+
+#endif

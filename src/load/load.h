@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What to send when. One loop does all I/O: load_run() feeds, paces, reaps, drains, cancels, records faults, and is the only
+ * submitter in the program. It asks a feeder what to do next and gives every completion to a sink. A feeder and a sink
+ * are often two sides of one object (the ring buffer of `stream`).
+ */
+#ifndef PLATTER_LOAD_LOAD_H
+#define PLATTER_LOAD_LOAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "engine/engine.h"
+
+struct write_permit; /* made in device/safety.c only; here it is looked at for being there */
+
+/* Where requests go: all that the loop needs to know of a device. */
+struct target {
+	const char *name; /* for faults */
+	int fd;
+	uint64_t size_bytes;
+	uint32_t align_bytes;              /* of offset and length */
+	uint32_t max_io_bytes;             /* 0: no limit known */
+	const struct write_permit *permit; /* NULL: IO_WRITE is refused with -EPERM, always */
+	uint64_t touch_first, touch_end;   /* bytes that the plan allows: [first, end); both 0: all */
+	/* Asked when a request fails or moves 0 bytes inside the device; NULL: it is there. */
+	bool (*is_there)(void *arg);
+	void *is_there_arg;
+};
+
+enum feed {
+	FEED_IO,   /* *req is filled: op, target, offset_bytes, len_bytes, due_ns (0: now), tag */
+	FEED_WAIT, /* nothing before *ret_until_ns (CLOCK_NEVER: not before something completes) */
+	FEED_END,  /* nothing ever again */
+};
+
+struct feeder {
+	/*
+	 * req->slot and req->buf are set by the loop before the call (a free buffer), so that writers can fill it; a feeder with
+	 * buffers of its own may replace them.
+	 */
+	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
+};
+
+struct sink {
+	/* Good and failed ones alike; is_fault: the loop has put it on the fault list. In order of completion. */
+	void (*take)(struct sink *s, const struct io_req *req, bool is_fault);
+};
+
+/* A request that the disk answered badly. */
+struct io_fault {
+	uint32_t target;
+	enum io_op op;
+	uint64_t offset_bytes;
+	uint32_t len_bytes;
+	int32_t res;      /* negative errno, or the short count */
+	uint64_t time_ns; /* of the clock, at completion */
+};
+
+enum load_end {
+	LOAD_DONE,      /* the feeder ended */
+	LOAD_LIMIT,     /* max_ops, max_bytes or max_ns reached */
+	LOAD_CANCELLED, /* a signal */
+	LOAD_FAULTS,    /* more than max_faults */
+	LOAD_GONE,      /* a target is not there any more (see gone_target) */
+};
+
+struct load {
+	const struct target *targets;
+	size_t ntargets;
+	struct feeder *feeder;
+	struct sink *sink;
+	uint32_t depth;                      /* 0: the engine's */
+	uint64_t max_ops, max_bytes, max_ns; /* 0: no limit; max_ns counts from the start of the run */
+	uint64_t max_faults;
+	bool keep_going_when_gone; /* several targets: the feeder is expected to leave the lost one out */
+	const atomic_int *cancel;  /* signal number, 0: none */
+	void (*on_fault)(void *arg, const struct io_fault *fault); /* before the sink sees it */
+	void (*on_tick)(void *arg, uint64_t now_ns);               /* about ten times a second: progress */
+	void (*on_stall)(void *arg, uint64_t now_ns,
+	                 const struct io_req *oldest); /* nothing completed for 5 s; once each time */
+	void *arg;
+};
+
+struct load_stats {
+	enum load_end end;
+	uint32_t gone_target;
+	uint64_t start_ns, first_submit_ns, last_done_ns;
+	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */
+	uint64_t short_ops;
+	uint64_t submit_calls, reap_calls; /* how well batching worked */
+	uint64_t late_max_ns;              /* worst submit_ns - due_ns */
+};
+
+/*
+ * Runs until the end in *ret says why. Always drains what is in flight before it returns. 0, or negative errno and a sentence when
+ * we could not do our job (-EPERM: a write without permit; -EINVAL: outside the plan or misaligned; -ENOMEM).
+ */
+int load_run(const struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
+
+/* ---- pattern.c: ready-made feeders ---- */
+
+/* Sequential requests of block bytes over [first, end), the last one shortened to the alignment; downward when backward. */
+struct seq_feeder {
+	struct feeder f;
+	enum io_op op;
+	uint32_t target, block_bytes;
+	uint64_t first, end, at;
+	uint64_t tag;
+};
+void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
+                     uint32_t block_bytes);
+
+/*
+ * Random blocks over [first, end), each at most once until all were given (a keyed permutation: cycle-walking Feistel network, no
+ * memory); then again with a new key.
+ */
+struct random_feeder {
+	struct feeder f;
+	enum io_op op;
+	uint32_t target, block_bytes;
+	uint64_t first, nblocks, at, key;
+	uint64_t left; /* requests still to give */
+};
+void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
+                        uint32_t block_bytes, uint64_t count, uint64_t seed);
+/* Place of index i in a keyed permutation of 0 .. n-1. */
+uint64_t permute(uint64_t i, uint64_t n, uint64_t key);
+
+/* Requests from a prepared list (seek pairs, geometry's probes). */
+struct list_item {
+	uint64_t offset_bytes;
+	uint32_t len_bytes, target;
+	enum io_op op;
+};
+struct list_feeder {
+	struct feeder f;
+	const struct list_item *items;
+	size_t n, at;
+};
+void list_feeder_init(struct list_feeder *f, const struct list_item *items, size_t n);
+
+/* ---- payload.c: data that can be checked ---- */
+
+/*
+ * A block that carries its place: sequence number, target, offset, length and a checksum in a header of 64 bytes, incompressible filling
+ * made from the seed. payload_check: 0, or -EILSEQ and a sentence that says what is wrong (flipped bit: where; swapped: whose; lost; doubled).
+ */
+struct payload_id {
+	uint64_t seed, sequence, offset_bytes;
+	uint32_t target, len_bytes;
+};
+void payload_fill(void *buf, const struct payload_id *id);
+/* Only the header and its checksum: for buffers that were filled before (a ring that goes round). */
+void payload_stamp(void *buf, const struct payload_id *id);
+int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err);
+uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
+
+#endif

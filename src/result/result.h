@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The document: one self-describing result per run (platter-json(5)). Measurements fill it, json.c saves and loads it, report/ renders it
+ * without knowing measurements. Strings given to these functions are copied.
+ */
+#ifndef PLATTER_RESULT_RESULT_H
+#define PLATTER_RESULT_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/desc.h"
+#include "base/err.h"
+#include "stats/stats.h"
+
+enum result_status { STATUS_COMPLETE, STATUS_WITH_ERRORS, STATUS_CANCELLED, STATUS_DEVICE_GONE, STATUS_FAILED };
+
+struct cell { /* type is the column's; is_null wins */
+	bool is_null;
+	union {
+		uint64_t u64;
+		int64_t i64;
+		double f64;
+		char *str;
+	};
+};
+
+struct column {
+	char *key, *label;
+	enum field_type type;
+	enum unit unit;
+	bool detail;
+	size_t offset; /* of the struct member that feeds it; only while measuring */
+};
+
+struct table {
+	char *name, *title;
+	struct column *columns;
+	size_t ncolumns;
+	struct cell *cells; /* row-major */
+	size_t nrows, room;
+	const struct field *fields; /* NULL in loaded documents */
+};
+
+struct figure {
+	char *name, *label;
+	enum field_type type;
+	enum unit unit;
+	struct cell value;
+	struct interval ci; /* NaN: none */
+	uint64_t samples;   /* 0: not a sample figure */
+};
+
+struct result_fault {
+	char *target;
+	const char *op; /* "read", "write", "flush" */
+	uint64_t offset_bytes, length_bytes;
+	int64_t result;
+	char *errno_name; /* NULL: a short transfer */
+	double time_s;    /* since the start */
+};
+struct fault_total {
+	char *name; /* "EIO", "short" */
+	uint64_t n;
+};
+
+struct notice {
+	char *code, *text; /* code for scripts ("other-io"), text: a whole sentence that says what to do */
+};
+
+/* kind: "line", "scatter", "step", "bars", "heatmap", "polar", "histogram", "bands"; y may list several keys, comma-separated; series: a key that splits rows into lines */
+struct plot {
+	char *kind, *title, *table, *x, *y, *series;
+	char *low, *high; /* keys of the interval of y, or NULL */
+};
+
+struct option_value { /* options in force, as a user would type them */
+	char *name, *text;
+};
+
+struct target_info { /* flat name/value pairs, typed like cells, from device_fields */
+	struct column *columns;
+	struct cell *cells;
+	size_t n;
+};
+
+struct result {
+	enum result_status status;
+	bool verdict_is_no; /* exit status 5; not part of the document: figures say it there */
+	struct {
+		char *measurement, *program, *started, *clock, *engine;
+		char **argv;
+		size_t argc;
+		double elapsed_s;
+		struct {
+			char *kernel, *machine, *cpu;
+			uint64_t cpus, memory_bytes;
+		} host;
+		uint64_t seed;
+		struct option_value *options;
+		size_t noptions;
+	} head;
+	struct target_info *targets;
+	size_t ntargets;
+	struct table **tables;
+	size_t ntables;
+	struct figure *figures;
+	size_t nfigures;
+	struct result_fault *faults; /* the first RESULT_FAULTS_MAX */
+	size_t nfaults;
+	struct fault_total *fault_totals;
+	size_t nfault_totals;
+	struct notice *notices;
+	size_t nnotices;
+	struct plot *plots;
+	size_t nplots;
+};
+
+#define RESULT_FAULTS_MAX 1000
+#define RESULT_ROWS_MAX   20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
+
+/* Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. */
+struct result *result_new(const char *measurement);
+void result_free(struct result *res);
+
+/* Returns the table of that name, made from fields on first use (and emptied with result_table_clear). */
+struct table *result_table(struct result *res, const char *name, const char *title, const struct field *fields);
+void result_table_clear(struct table *t);
+void result_row(struct table *t, const void *row_struct);
+const struct table *result_find_table(const struct result *res, const char *name);
+/* Column index of key, -1: none. */
+int table_column(const struct table *t, const char *key);
+/* Number in a cell as double; NaN when null or text. */
+double table_number(const struct table *t, size_t row, size_t col);
+const char *table_string(const struct table *t, size_t row, size_t col); /* NULL when null or no text */
+
+/* Setting a figure again replaces it. label may be NULL. ci NULL: no interval. NaN value: null. */
+void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
+                   const struct interval *ci, uint64_t samples);
+void result_figure_u64(struct result *res, const char *name, const char *label, enum unit unit, uint64_t value);
+void result_figure_text(struct result *res, const char *name, const char *label, const char *text); /* NULL: null */
+const struct figure *result_find_figure(const struct result *res, const char *name);
+double figure_number(const struct figure *f); /* NaN when NULL, null or text */
+
+void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
+                  int64_t result, double time_s);
+uint64_t result_fault_count(const struct result *res);
+/* The same code may be given several times; equal code and text once. */
+void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool result_has_notice(const struct result *res, const char *code);
+void result_plot(struct result *res, const struct plot *plot); /* copied; unused members NULL */
+void result_option(struct result *res, const char *name, const char *text);
+/* Adds a target from a struct and its fields. */
+void result_target(struct result *res, const void *target_struct, const struct field *fields);
+
+const char *status_name(enum result_status s);
+const char *unit_name(enum unit u);
+enum unit unit_by_name(const char *name);
+
+/* ---- json.c ---- */
+
+/* Whole document as text (heap, free it); NULL only when out of memory. */
+char *result_to_json(const struct result *res);
+/* To a file: through a temporary beside it and rename; "-" is stdout. 0 or negative errno and a sentence. Never follows a symlink, never over a device node. */
+int result_save(const struct result *res, const char *path, struct err *err);
+/* Any version-1 document; unknown members are kept out of the way, not an error. */
+int result_load(struct result **ret_res, const char *path, struct err *err);
+int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);
+
+#endif
