@@ -85,7 +85,7 @@ struct session {
 		void (*log)(void *arg, struct session *ses, const char *line);
 		void *arg;
 	} hooks;
-	struct session_state *state; /* measure.c's own: interference baseline, last load's end, ... */
+	struct session_state *state; /* session.c's own */
 };
 
 struct measure {
@@ -110,11 +110,12 @@ struct measure {
 
 extern const struct measure *const measures[]; /* NULL-terminated, in the order of --help */
 
-/* ---- session: steps that measurements share (measure.c) ---- */
+/* ---- session.c: steps that measurements share ---- */
 
 /*
- * From parsed options to a finished document: probes the targets, plans, gets permits (refusal: -EBUSY / -EPERM / -EROFS), opens, runs, watches for
- * interference, fills head and status. ses->res is valid in any case after 0 or a negative return with ses->res != NULL. The cli renders it.
+ * From parsed options to a finished document: probes the targets, plans, gets permits, opens, runs, watches for interference, fills head
+ * and status. *ret_res is a document also after most failures (NULL only when there is none); the cli renders it.
+ * 0 or negative errno and a sentence: -EINVAL usage; *ret_refused is set when the write gate said no.
  */
 struct session_config {
 	const struct env *env;
@@ -125,10 +126,12 @@ struct session_config {
 	size_t npaths;
 	const char *const *argv;
 	size_t argc;
+	const struct option_value *options; /* in force, as the cli prints them; goes into the head */
+	size_t noptions;
 	const atomic_int *cancel;
 	struct session_hooks hooks;
 };
-int session_run(const struct session_config *cfg, struct result **ret_res, struct err *err);
+int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
 
 /* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the head. */
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of measurements, in the order of `platter --help`. */
+#include "measure/measure.h"
+
+const struct measure *const measures[] = {
+	NULL,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measure/watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+struct host_state {
+	bool is_known;
+	uint64_t steal_ticks, all_ticks, throttles;
+};
+
+struct watch {
+	struct host_state host;
+	struct disk_state {
+		bool is_known, is_first_of_disk;
+		struct device_io io;
+		int64_t ioerr;
+	} * disks; /* one per device of the session */
+};
+
+/* A number from a file below the sysroot; base 0 takes sysfs's hex. -1: not there. */
+static int64_t read_number(const struct session *ses, const char *path)
+{
+	cleanup_fclose FILE *f = NULL;
+	char full[512], line[64];
+
+	(void)snprintf(full, sizeof(full), "%s/%s", ses->env->sysroot ? ses->env->sysroot : "", path);
+	f = fopen(full, "re");
+	if (!f || !fgets(line, sizeof(line), f))
+		return -1;
+	return strtoll(line, NULL, 0);
+}
+
+static uint64_t throttle_count(const struct session *ses)
+{
+	uint64_t sum = 0;
+	char path[96];
+
+	for (unsigned cpu = 0; cpu < 4096; cpu++) {
+		int64_t n;
+
+		(void)snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
+		               cpu);
+		n = read_number(ses, path);
+		if (n < 0)
+			break;
+		sum += (uint64_t)n;
+	}
+	return sum;
+}
+
+static struct host_state host_look(const struct session *ses)
+{
+	struct host_state st = { 0 };
+	cleanup_fclose FILE *f = NULL;
+	char path[256];
+	uint64_t t[8] = { 0 };
+
+	if (ses->env->clk->spin_ns == 0)
+		return st; /* virtual time knows no host */
+	(void)snprintf(path, sizeof(path), "%s/proc/stat", ses->env->sysroot ? ses->env->sysroot : "");
+	f = fopen(path, "re");
+	if (!f ||
+	    fscanf(f,
+	           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+	           &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+		return st;
+	st.is_known = true;
+	st.steal_ticks = t[7];
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		st.all_ticks += t[i];
+	st.throttles = throttle_count(ses);
+	return st;
+}
+
+static int64_t device_errors(const struct session *ses, const struct device *dev)
+{
+	char path[160];
+
+	if (ses->env->clk->spin_ns == 0 || !dev->disk[0])
+		return -1;
+	(void)snprintf(path, sizeof(path), "sys/block/%s/device/ioerr_cnt", dev->disk);
+	return read_number(ses, path);
+}
+
+struct watch *watch_start(const struct session *ses)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->disks = calloc(ses->ndevs ? ses->ndevs : 1, sizeof(*w->disks));
+	if (!w->disks) {
+		free(w);
+		return NULL;
+	}
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct disk_state *d = &w->disks[i];
+
+		d->is_first_of_disk = true;
+		for (size_t k = 0; k < i; k++)
+			if (ses->devs[k].disk[0] && strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
+				d->is_first_of_disk = false;
+		d->is_known = ses->env->devices->io &&
+		              ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &d->io) == 0;
+		d->ioerr = device_errors(ses, &ses->devs[i]);
+	}
+	w->host = host_look(ses);
+	return w;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Own I/O of all targets on the disk of device i. */
+static struct own_io own_of_disk(const struct session *ses, const struct own_io *own, size_t i)
+{
+	struct own_io sum = { 0 };
+
+	for (size_t k = 0; k < ses->ndevs; k++) {
+		if (k != i && (!ses->devs[k].disk[0] || strcmp(ses->devs[k].disk, ses->devs[i].disk) != 0))
+			continue;
+		sum.reads += own[k].reads;
+		sum.read_bytes += own[k].read_bytes;
+		sum.writes += own[k].writes;
+		sum.written_bytes += own[k].written_bytes;
+	}
+	return sum;
+}
+
+static void check_other_io(struct watch *w, const struct session *ses, const struct own_io *own, size_t i)
+{
+	const struct device *dev = &ses->devs[i];
+	struct own_io mine = own_of_disk(ses, own, i);
+	struct device_io now;
+	uint64_t other_read, other_written, mine_bytes = mine.read_bytes + mine.written_bytes;
+	char a[32], b[32];
+
+	if (ses->env->devices->io(ses->env->devices_ctx, dev, &now) != 0)
+		return;
+	other_read = less(now.read_bytes - w->disks[i].io.read_bytes, mine.read_bytes);
+	other_written = less(now.written_bytes - w->disks[i].io.written_bytes, mine.written_bytes);
+	/* A file system's own metadata rides along with file I/O; below a thousandth nothing is disturbed. */
+	if (other_read + other_written <= mine_bytes / 1000 + 64 * 1024)
+		return;
+	result_notice(
+		ses->res, "other-io",
+		"Other programs used %s during the run: %s read and %s written beside the measurement's own; stop them and repeat.",
+		dev->disk, units_bytes_dec(a, sizeof(a), other_read), units_bytes_dec(b, sizeof(b), other_written));
+}
+
+static void check_host(const struct watch *w, const struct session *ses)
+{
+	struct host_state now = host_look(ses);
+	uint64_t all;
+	double steal;
+
+	if (!w->host.is_known || !now.is_known)
+		return;
+	all = now.all_ticks - w->host.all_ticks;
+	steal = all ? (double)(now.steal_ticks - w->host.steal_ticks) / (double)all : 0.0;
+	if (steal > 0.01)
+		result_notice(
+			ses->res, "steal",
+			"The hypervisor took %.1f %% of the CPU time away during the run: latencies may be too long; repeat on a quieter host.",
+			100.0 * steal);
+	if (now.throttles > w->host.throttles)
+		result_notice(ses->res, "thermal",
+		              "The CPU throttled itself for heat %" PRIu64 " times during the run.",
+		              now.throttles - w->host.throttles);
+}
+
+void watch_end(struct watch *w, const struct session *ses, const struct own_io *own)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct disk_state *d = &w->disks[i];
+		int64_t ioerr = device_errors(ses, &ses->devs[i]);
+
+		if (d->is_known && d->is_first_of_disk)
+			check_other_io(w, ses, own, i);
+		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
+			result_notice(ses->res, "device-errors",
+			              "The error counter of %s rose by %" PRId64 " during the run (%s).",
+			              ses->devs[i].disk, ioerr - d->ioerr, "see the kernel log");
+	}
+	check_host(w, ses);
+	free(w->disks);
+	free(w);
+}
+
+void watch_settings(const struct session *ses)
+{
+	int64_t limit, max;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+
+		if (strcmp(dev->scheduler, "bfq") == 0 || strcmp(dev->scheduler, "kyber") == 0)
+			result_notice(
+				ses->res, "scheduler",
+				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
+				dev->disk, dev->scheduler);
+	}
+	if (ses->env->clk->spin_ns == 0)
+		return;
+	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
+	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+	if (limit > 0 && max > 0 && limit < max - max / 20)
+		result_notice(ses->res, "cpu-frequency", "The CPU is limited to %" PRId64 " of %" PRId64 " MHz.",
+		              limit / 1000, max / 1000);
+}
