@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sizes, times and rates as text: one suffix table serves parsing and printing; locale-free.
- * K, M, G, T, P and KiB .. PiB are powers of 1024; KB, MB .. PB powers of 1000 (util-linux). Times: ns us ms s m h d.
- * Rates: a size per second ("32MB", "1.5GiB", "32MB/s") or bits ("256Mbit", "1Gbit", decimal). Fractions are taken.
+ * K, M, G, T, P, E and KiB .. EiB are powers of 1024; KB, MB .. EB powers of 1000 (util-linux); the first letter in
+ * either case. Times: ns us ms s m h d, a plain number is seconds, larger units first: "1h30m". Rates: a size per
+ * second ("32MB", "1.5GiB", "32MB/s") or bits ("256Mbit", "1Gbit/s", decimal). Fractions are taken and rounded to the
+ * nearest whole byte or nanosecond; what would round to nothing is refused. No signs, no hexadecimal, no exponents.
  */
 #ifndef PLATTER_BASE_UNITS_H
 #define PLATTER_BASE_UNITS_H
@@ -20,13 +22,17 @@ int units_parse_time(const char *text, uint64_t *ret_ns, struct err *err);
 int units_parse_rate(const char *text, uint64_t *ret_bytes_per_s, struct err *err); /* also "max" */
 int units_parse_ratio(const char *text, double *ret_ratio, struct err *err);        /* "1%" or "0.01" */
 int units_parse_u64(const char *text, uint64_t *ret, struct err *err);
-int units_parse_f64(const char *text, double *ret, struct err *err); /* finite only */
+int units_parse_f64(const char *text, double *ret, struct err *err); /* finite only; may be negative, "1e-3" */
 
-/* All print into buf (32 bytes are enough) and return it. */
-char *units_bytes(char *buf, size_t len, uint64_t bytes);         /* binary, exact when it divides: "1MiB", "40960" */
+/* All print into buf (32 bytes are enough) and return it; numbers that are not finite print as "-". */
+char *units_bytes(char *buf, size_t len, uint64_t bytes);         /* exact, the shortest: "1MiB", "250MB", "40961" */
+char *units_time_exact(char *buf, size_t len, uint64_t ns);       /* exact, the shortest: "1500ms", "30m" */
 char *units_bytes_dec(char *buf, size_t len, uint64_t bytes);     /* decimal, three digits: "4.00 TB" */
 char *units_time(char *buf, size_t len, uint64_t ns);             /* "8.33 ms", "1 m 02 s" */
 char *units_rate(char *buf, size_t len, double bytes_per_s);      /* "183.2 MB/s" */
 char *units_rate_bits(char *buf, size_t len, double bytes_per_s); /* "256.0 Mbit/s" */
+
+/* snprintf() in the C locale: "1.5" whatever the user's language is. */
+int units_printf(char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
