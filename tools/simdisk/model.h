@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A rotating disk as a pure function of (state, time, request): no clock, no I/O, no globals. Everything that the model
+ * does follows from a `struct profile` (a text file, platter-simdisk-profile(5)), so that the truth about a simulated disk
+ * can be computed from the profile as well, without running it (truth_*, below), and a measurement can be held against it.
+ *
+ * Two mounts of the one model: tests/sim (an engine in virtual time) and platter-simdisk (a block device in real time).
+ *
+ * What the model assumes, and what it leaves out
+ * ----------------------------------------------
+ * Geometry. A disk is `surfaces` surfaces with the same cylinders, cylinder 0 outermost, divided into zones of whole cylinders.
+ *   In a zone each surface has its own number of media sectors per track. A media sector is a *physical* sector
+ *   (physical_sector_bytes); an LBA addresses a logical one. All tracks, in the order in which the layout visits them, give the
+ *   nominal order of sectors, the "slots"; slots on the skip list (defects, spares) carry no data and LBAs slip over them.
+ * Order of tracks. A zone is cut into bands of `band_tracks` cylinders (the last may be smaller). Inside a band the first
+ *   surface's tracks come first, then the second's ...: a band of 1 is "head-first" (cylinder by cylinder), a larger one "seek-first".
+ *   tracks_alternate: every second surface is passed from the inner to the outer cylinder (serpentine), else all inwards.
+ *   heads_alternate: every second band goes through the surfaces backwards.
+ * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`). Sector i of a track with n
+ *   sectors begins at the angle of the track's first sector + i / n. A track's first sector lies at the angle of the track before it
+ *   (in order) plus a skew: head_skew when the surface changes within a band, cyl_skew to the next cylinder,
+ *   band_skew to the next band (or zone).
+ * Movement. From cylinder to cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another
+ *   surface in the same cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed.
+ *   There is no scatter in these times.
+ * Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next sector it wants. So
+ *   a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped sectors cost the time to pass them.
+ * Read miss. Command overhead, move, wait for the angle of the first sector (no zero-latency reads: the first sector first),
+ *   then the media rate to the end of the last sector. Completion at that moment, later if the interface is slower.
+ * Read-ahead. Afterwards the head goes on reading into the same segment until it is full; what was asked for stays in it, up to half of
+ *   it. When full, the head stays where it is and later data have to wait for their angle. A request that starts in
+ *   what the segment holds, or at most a track ahead of the head, goes on with this stream. Reading ahead stops for any other request
+ *   when its overhead is over, in front of unreadable sectors and at the end of the disk.
+ * Hits. Data that are wholly in a segment (or in the write cache) come at interface rate after hit_overhead. With a
+ *   queue depth above 1 they do not wait for the mechanics. No segments (cache_bytes 0): no read-ahead, no hits.
+ * Writes. Without write cache as read misses, through to the media. With it: done when the data are transferred (hit_overhead,
+ *   interface rate), as long as there is room. The cache is emptied to the media in LBA order, starting when it is
+ *   write_start full, when its oldest data are write_delay old, on flush and for FUA; once started it is emptied altogether, but reads go
+ *   first unless somebody waits for the emptying (then they take turns). A flush completes when all that was written before it is on the media.
+ *   A write that covers a physical sector in part costs one revolution more (read, modify, write).
+ * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth requests
+ *   are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the shortest time
+ *   to its first sector, but one that is older than max_age first.
+ * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together.
+ * Trouble. Unreadable sectors (EIO after some revolutions of retries), slow sectors (good data, some revolutions later), lost revolutions
+ *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
+ * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant latency and rate; interface,
+ *   noise and trouble as above; write cache as far as contents are concerned only.
+ * Not modelled: thermal recalibration, scatter in seek times, adaptive segments, sector reassignment, spin-up.
+ *
+ * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
+ * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
+ */
+#ifndef PLATTER_SIMDISK_MODEL_H
+#define PLATTER_SIMDISK_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/rng.h"
+
+/* ---- profile.c: what a disk is ---- */
+
+#define PROFILE_SURFACES_MAX 32
+#define PROFILE_ZONES_MAX    256
+#define PROFILE_LIST_MAX     100000      /* entries of each list: bad, slow, skip, fail, ... */
+#define PROFILE_TEXT_MAX     (16u << 20) /* bytes of a profile file */
+#define DISK_NEVER           UINT64_MAX
+
+enum disk_kind { DISK_ROTATING, DISK_SSD };
+enum disk_queue { QUEUE_FIFO, QUEUE_SATF };
+
+struct profile_zone {
+	uint32_t cylinders;
+	uint32_t spt
+		[PROFILE_SURFACES_MAX]; /* media (physical) sectors per track of each surface; 0: surface not used here */
+	uint32_t band_tracks;           /* 1: head-first; 0: the whole zone is one band */
+	bool tracks_alternate;          /* serpentine */
+	bool heads_alternate;
+	double head_skew, cyl_skew,
+		band_skew; /* revolutions, 0 <= x < 1; NaN: as much as the switch needs (profile_finish) */
+};
+
+struct profile_skip { /* slots without data */
+	uint32_t cylinder, surface;
+	uint32_t first, count; /* sectors of that track; count UINT32_MAX: to its end */
+};
+
+enum bad_kind { BAD_READ = 1, BAD_WRITE = 2, BAD_HEALS = 4 /* readable once written */ };
+struct profile_bad {
+	uint64_t lba, count; /* logical sectors */
+	unsigned kind;       /* enum bad_kind */
+	double revolutions;  /* of retries before the error */
+	int err;             /* negative errno: -EIO */
+};
+
+struct profile_slow {
+	uint64_t lba, count; /* logical sectors */
+	uint32_t every;      /* every how many-th media sector, counted from the first */
+	double revolutions;  /* more, each time it is read from the media */
+};
+
+enum disk_op { DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_ANY };
+
+struct profile_fail { /* the Nth request of this kind (from 1, in order of submission) */
+	enum disk_op op;
+	uint64_t nth, every;  /* every: 0: once; else again after each so many */
+	int err;              /* negative errno; 0: a short transfer */
+	uint64_t short_bytes; /* of a short transfer: what is moved */
+	double delay_s; /* more time before the answer (also without an error: err 0 and short_bytes UINT64_MAX) */
+};
+
+struct profile_stall { /* nothing moves during [at, at + length) */
+	double at_s, length_s;
+};
+
+enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
+
+struct profile {
+	char name[64], model[64], serial[64], firmware[32], vendor[32], transport[16];
+	char note[512]; /* comment for people: where the figures come from */
+	enum disk_kind kind;
+
+	uint32_t logical_sector_bytes, physical_sector_bytes;
+	uint64_t
+		capacity_lba; /* cuts the disk to so many logical sectors; 0: all there are. profile_finish fills it in */
+
+	double rpm;
+	double wobble, wobble_period_s; /* angle leads by wobble revolutions * sin(2 pi t / period) */
+	uint32_t surfaces;
+	struct profile_zone *zones;
+	size_t nzones;
+	struct profile_skip *skips;
+	size_t nskips;
+
+	double seek_a_ms, seek_b_ms, seek_c_ms, seek_e_ms; /* a + b sqrt(d) below the knee, c + e d from it on */
+	double seek_knee;                                  /* cylinders; 0: always c + e d; infinity: never */
+	double settle_ms, head_switch_ms, write_settle_ms;
+	double overhead_ms, hit_overhead_ms;
+	double interface_bytes_per_s;
+
+	uint64_t cache_bytes; /* of all read segments; 0: none */
+	uint32_t segments;
+	bool read_ahead;            /* else segments keep only what was asked for */
+	uint64_t write_cache_bytes; /* 0: write through */
+	double write_start, write_delay_ms;
+	bool is_flush_ignored; /* the disk says that it flushed, but did not */
+	uint32_t queue_depth;
+	enum disk_queue queue;
+	double max_age_ms;
+
+	/* SSD */
+	uint32_t channels;
+	double read_latency_us, write_latency_us, flush_latency_us, channel_bytes_per_s;
+	uint32_t stripe_bytes;
+
+	/* noise */
+	uint64_t seed;
+	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
+	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
+	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
+
+	/* trouble */
+	struct profile_bad *bads;
+	size_t nbads;
+	struct profile_slow *slows;
+	size_t nslows;
+	struct profile_fail *fails;
+	size_t nfails;
+	struct profile_stall *stalls;
+	size_t nstalls;
+	double gone_at_s;         /* since start_ns; infinity: never */
+	uint64_t gone_at_request; /* this request and all after it; 0: never */
+	enum gone_kind gone;
+	uint64_t power_loss_at_request; /* before it is looked at, what is only in the write cache is lost; 0: never */
+	uint64_t
+		drop_writes_from; /* writes from this request on (counted over all) are answered, but not stored; 0: never */
+};
+
+/* Sets all to defaults (a disk without zones: not yet valid). */
+void profile_init(struct profile *p);
+void profile_done(struct profile *p);
+int profile_copy(struct profile *ret, const struct profile *p); /* 0 or -ENOMEM */
+/* Append to the lists; 0, -ENOMEM, -E2BIG. */
+int profile_add_zone(struct profile *p, const struct profile_zone *zone);
+int profile_add_skip(struct profile *p, const struct profile_skip *skip);
+int profile_add_bad(struct profile *p, const struct profile_bad *bad);
+int profile_add_slow(struct profile *p, const struct profile_slow *slow);
+int profile_add_fail(struct profile *p, const struct profile_fail *fail);
+int profile_add_stall(struct profile *p, const struct profile_stall *stall);
+/*
+ * Fills in what was left open (skews, capacity, names), sorts the lists, and checks everything: after 0 any model function may be used on
+ * it. -EINVAL and a sentence otherwise. Call it after changing a profile by hand; it may be called again.
+ */
+int profile_finish(struct profile *p, struct err *err);
+/* Text (platter-simdisk-profile(5)) to a finished profile: `profile_init` is done in here, profile_done() it after 0. "NAME:LINE: ..." in err. */
+int profile_parse(struct profile *ret, const char *name, const char *text, size_t len, struct err *err);
+/* The same from a file; its name without folder and ".disk" is the profile's name unless it says another. */
+int profile_load(struct profile *ret, const char *path, struct err *err);
+/* As text that profile_parse takes; 0 or a negative errno (a failed write). */
+int profile_save(FILE *out, const struct profile *p);
+
+/* A random valid disk, finished; the same seed gives the same disk. */
+struct profile_limits {
+	uint64_t max_bytes;                 /* capacity at most (about); 0: 2 GB */
+	uint32_t max_surfaces;              /* 0: 10 */
+	uint32_t max_zones;                 /* 0: 20 */
+	bool no_defects;                    /* no skips */
+	bool no_serpentine;                 /* head-first, forward only */
+	bool same_density;                  /* surfaces are equal */
+	bool no_cache;                      /* no segments, no write cache */
+	uint32_t slow_regions, bad_regions; /* how many to strew in */
+	double jitter_us, retry_per_gb;
+};
+int profile_random(struct profile *ret, uint64_t seed, const struct profile_limits *limits, struct err *err);
+
+/* ---- geometry.c: where a sector is. Immutable; profile must be finished and outlive it ---- */
+
+struct geometry;
+struct geometry *geometry_new(const struct profile *p); /* NULL: out of memory */
+void geometry_free(struct geometry *g);
+const struct profile *geometry_profile(const struct geometry *g);
+
+struct place {
+	uint32_t zone, cylinder, surface, sector;
+	uint32_t spt;           /* of this track */
+	double angle;           /* where the sector begins, revolutions, 0 <= angle < 1 */
+	uint64_t sector_number; /* media sector with data, counted over the disk: lba / (physical / logical) */
+	uint64_t track;         /* number of the track in the order of the layout */
+	uint32_t run;           /* sectors from here on that follow each other without a skip, in this track */
+};
+
+uint64_t geometry_bytes(const struct geometry *g);
+uint64_t geometry_lbas(const struct geometry *g);
+uint64_t geometry_sectors(const struct geometry *g); /* media sectors with data */
+uint64_t geometry_tracks(const struct geometry *g);
+uint32_t geometry_cylinders(const struct geometry *g);
+double geometry_period_ns(const struct geometry *g);
+/* Media sector (0 .. geometry_sectors() - 1) to its place. */
+void geometry_place(const struct geometry *g, uint64_t sector, struct place *ret);
+/* And back; UINT64_MAX when there is no such sector, or it carries no data. */
+uint64_t geometry_sector(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector);
+/* Time of the mechanics from one track to another, without the wait for the angle. */
+double geometry_seek_ns(const struct geometry *g, uint32_t distance); /* with settle; 0 for 0 */
+double geometry_move_ns(const struct geometry *g, uint32_t cyl_a, uint32_t surface_a, uint32_t cyl_b,
+                        uint32_t surface_b);
+
+/* ---- contents.c: what is on it ---- */
+
+/*
+ * A sector that was never written holds a pattern: the first 8 bytes are its LBA (little-endian), the rest a hash of it.
+ * What is written is stored XORed with the pattern, so that unwritten is zero: a sparse file can be the store.
+ */
+void disk_pattern(uint64_t lba, uint32_t sector_bytes, void *buf);
+
+struct disk_store { /* offsets and lengths are multiples of the logical sector */
+	int (*read)(void *arg, uint64_t offset_bytes, uint32_t len_bytes, void *buf);
+	int (*write)(void *arg, uint64_t offset_bytes, uint32_t len_bytes, const void *buf);
+	void *arg;
+};
+
+/* ---- disk.c: the disk at work ---- */
+
+struct disk;
+
+struct disk_req {
+	enum disk_op op;
+	bool fua;              /* write: on the media before it is done */
+	uint32_t len_bytes;    /* offset and length: multiples of the logical sector, else -EINVAL */
+	uint64_t offset_bytes; /* reads across the end are short, at the end 0; writes at the end -ENOSPC */
+	void *buf;             /* must stay until it was popped; NULL: timing only */
+	void *owner;           /* the caller's */
+};
+
+enum disk_how { HOW_MEDIA, HOW_HIT, HOW_STREAM /* went on with read-ahead */, HOW_CACHED /* write cache */, HOW_NONE };
+
+struct disk_done {
+	struct disk_req req;
+	int32_t res; /* bytes moved or negative errno */
+	enum disk_how how;
+	uint64_t number; /* of the request, from 1, in order of submission */
+	uint64_t arrival_ns, done_ns;
+	/* Parts of the time that the mechanics took, for logs and tests; 0 for hits. ideal_ns: done_ns without noise. */
+	uint64_t ideal_ns;
+	double seek_ns, latency_ns, transfer_ns;
+};
+
+/* profile must be finished; it is copied. start_ns: the time when the angle is 0 and seconds of the profile begin. NULL: out of memory. */
+struct disk *disk_new(const struct profile *p, uint64_t start_ns);
+void disk_free(struct disk *d);
+const struct profile *disk_profile(const struct disk *d);
+const struct geometry *disk_geometry(const struct disk *d);
+/* In memory by default. Before the first request. */
+void disk_set_store(struct disk *d, const struct disk_store *store);
+
+/*
+ * Life with a disk:
+ *
+ *   on a request:  disk_submit(d, now, &req)
+ *   sleep until    min(disk_next_event_ns(d), disk_next_done_ns(d)) or a new request
+ *   then           disk_advance(d, now); while (disk_pop_done(d, now, &done)) answer(done);
+ *
+ * Decisions (which request is next) are taken at event times, on what was submitted up to then; they are never taken back. A completion
+ * is known from when its request is started, before its time comes: a front end that wants to answer early pops with a time ahead of
+ * now, without advancing that far. Buffers of reads are filled, those of writes are taken, by then.
+ * now_ns may be older than that of an earlier call; it counts as the time of the last decision then.
+ */
+int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req); /* 0 or -ENOMEM */
+void disk_advance(struct disk *d, uint64_t now_ns);
+uint64_t disk_next_event_ns(const struct disk *d); /* when disk_advance will have something to do; DISK_NEVER */
+uint64_t disk_next_done_ns(const struct disk *d);  /* the earliest completion that is known; DISK_NEVER */
+bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret); /* in order of done_ns */
+uint32_t disk_in_flight(const struct disk *d);                                /* submitted and not yet popped */
+bool disk_is_gone(const struct disk *d, uint64_t now_ns);
+uint64_t disk_size_bytes(const struct disk *d, uint64_t now_ns); /* 0 when gone */
+
+/* Contents at once, without time and without counting: what a read would give now. 0 or -EINVAL. */
+int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, void *buf);
+int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf);
+/* Of all that was ever written and differs from the pattern (place and bytes; the write cache included): equal contents, equal hash. Memory store only. */
+uint64_t disk_contents_hash(const struct disk *d);
+/* What is in the write cache and not on the media is lost now. */
+void disk_power_loss(struct disk *d);
+
+struct disk_counters {
+	uint64_t requests, reads, writes, flushes; /* submitted */
+	uint64_t read_bytes, written_bytes;        /* moved */
+	uint64_t read_ns, write_ns, busy_ns; /* as /sys/block/x/stat: waiting included; busy: anything in flight */
+	uint64_t hits, stream_hits, misses, errors;
+	uint64_t media_written_bytes; /* destaged */
+	uint64_t write_requests_log;  /* entries in the write log */
+};
+void disk_counters(const struct disk *d, struct disk_counters *ret);
+/* The first DISK_LOG_MAX writes, as submitted. */
+#define DISK_LOG_MAX 65536
+struct disk_write_log {
+	uint64_t offset_bytes;
+	uint32_t len_bytes;
+};
+const struct disk_write_log *disk_write_log(const struct disk *d, size_t *ret_n);
+
+/* ---- truth.c: what a measurement should find, from the profile alone ---- */
+
+struct truth_zone {
+	uint64_t first_byte, end_byte;
+	uint32_t first_cylinder, cylinders;
+	uint32_t spt[PROFILE_SURFACES_MAX];
+	double bytes_per_track;       /* mean over the surfaces, nominal */
+	double media_bytes_per_s;     /* mean of a track's rate, without skew */
+	double sustained_bytes_per_s; /* streaming through the whole zone, skips and slow sectors left out */
+};
+/* Zones with data, in LBA order; capacity_lba cuts. Returns how many, at most max. */
+size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max);
+
+/*
+ * Exact time of the media to stream [first, end), from the begin of the first sector to the end of the last; slow sectors and the expectation
+ * of lost revolutions included, unreadable ones passed as if good.
+ */
+double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte);
+/* Bytes per second of the above, and not above the interface's. */
+double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_byte);
+/* Sustained rate of the zone that the byte lies in. */
+double truth_rate_at(const struct geometry *g, uint64_t byte);
+double truth_harmonic_mean(const struct geometry *g); /* size / time to read it all */
+
+double truth_period_ns(const struct geometry *g);
+double truth_seek_ns(const struct geometry *g, double cylinders); /* with settle */
+double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b);
+double truth_seek_track_ns(const struct geometry *g);   /* to the next cylinder */
+double truth_seek_third_ns(const struct geometry *g);   /* a third of the stroke */
+double truth_seek_average_ns(const struct geometry *g); /* mean over uniform pairs of cylinders */
+double truth_seek_full_ns(const struct geometry *g);
+
+/*
+ * Expectation of the service time of reads of len bytes (depth 1, each submitted when the one before is done) at random multiples of
+ * len from first_byte on, inside [first, end). Exact for spans of many tracks without cache hits: the angle of a random sector is uniform then.
+ */
+struct truth_random {
+	double overhead_ns, move_ns, latency_ns, transfer_ns, service_ns;
+};
+void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
+                  struct truth_random *ret);
+
+/* Bad and slow regions merged by kind, in bytes. Returns how many, at most max. */
+struct truth_region {
+	uint64_t first_byte, end_byte;
+	bool is_bad;             /* else slow */
+	double rate_bytes_per_s; /* of slow ones: streaming through them */
+};
+size_t truth_regions(const struct geometry *g, struct truth_region *ret, size_t max);
+
+/* The whole truth for people, or as JSON: `platter-simdisk truth`. 0 or a negative errno. */
+int truth_print(FILE *out, const struct profile *p, bool is_json);
+
+#endif
