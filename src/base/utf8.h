@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Well-formed UTF-8 (Unicode 15, table 3-7). Model names, paths and labels come from outside: they are checked where
+ * they enter a document and where they leave it.
+ */
+#ifndef PLATTER_BASE_UTF8_H
+#define PLATTER_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD: stands for what was not UTF-8 */
+
+/* Bytes of the character that the string text begins with, 1 .. 4; 0: not UTF-8. The end of the string counts as 1. */
+static inline size_t utf8_len(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	/* the range of the second byte keeps out overlong forms, surrogates and what lies beyond U+10FFFF */
+	unsigned char low = s[0] == 0xe0 ? 0xa0 : s[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = s[0] == 0xed ? 0x9f : s[0] == 0xf4 ? 0x8f : 0xbf;
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (n > 1 && (s[1] < low || s[1] > high))
+		return 0;
+	for (size_t i = 2; i < n; i++) /* a NUL byte ends this, too */
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return n;
+}
+
+/* Code point of the well-formed character of n bytes at text. */
+static inline uint32_t utf8_code(const char *text, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3fu);
+	return c;
+}
+
+#endif
