@@ -41,6 +41,7 @@ struct table {
 	struct cell *cells; /* row-major */
 	size_t nrows, room;
 	const struct field *fields; /* NULL in loaded documents */
+	struct result *owner;       /* gets the notice when rows are dropped */
 };
 
 struct figure {
@@ -54,7 +55,7 @@ struct figure {
 
 struct result_fault {
 	char *target;
-	const char *op; /* "read", "write", "flush" */
+	char *op; /* "read", "write", "flush" */
 	uint64_t offset_bytes, length_bytes;
 	int64_t result;
 	char *errno_name; /* NULL: a short transfer */
@@ -120,9 +121,20 @@ struct result {
 #define RESULT_FAULTS_MAX 1000
 #define RESULT_ROWS_MAX   20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
 
-/* Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. */
+/*
+ * Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. Text that is not UTF-8
+ * is made so: each bad byte becomes U+FFFD.
+ */
+
+/* head.program is filled in; the status is "failed" until somebody says better. */
 struct result *result_new(const char *measurement);
 void result_free(struct result *res);
+
+/* A heap copy in UTF-8; NULL for NULL. For strings of the document that have no function of their own (head, host). */
+char *result_strdup(const char *text);
+/* *member = copy of text, and frees what was there: result_set(&res->head.engine, "uring"). */
+void result_set(char **member, const char *text);
+void result_argv(struct result *res, const char *const *argv, size_t argc);
 
 /* Returns the table of that name, made from fields on first use (and emptied with result_table_clear). */
 struct table *result_table(struct result *res, const char *name, const char *title, const struct field *fields);
@@ -156,9 +168,16 @@ void result_target(struct result *res, const void *target_struct, const struct f
 
 const char *status_name(enum result_status s);
 const char *unit_name(enum unit u);
-enum unit unit_by_name(const char *name);
+enum unit unit_by_name(const char *name); /* UNIT_NONE when unknown */
+enum unit unit_by_key(const char *key);   /* what the ending says: "offset_bytes" */
+/* A cell as files have it, base unit and shortest text that reads back as the same number: "1.5", "5.0"; "" for null. */
+const char *cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell);
+#define CELL_TEXT 32 /* enough for numbers; strings are not copied into buf */
 
-/* ---- json.c ---- */
+/* ---- json.c, save.c, load.c: platter-json(5) ---- */
+
+#define RESULT_SCHEMA  "platter-result"
+#define RESULT_VERSION 1
 
 /* Whole document as text (heap, free it); NULL only when out of memory. */
 char *result_to_json(const struct result *res);

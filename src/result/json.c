@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The document as text: platter-json(5). Written by hand and not through a tree of JSON values, because a table's row
+ * belongs on one line (people read and diff these files), and because the text must not depend on the reader's library:
+ * what was loaded saves as the same bytes. load.c is the other way.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "base/utf8.h"
+#include "result/build.h"
+
+struct out {
+	char *text;
+	size_t n, room;
+	unsigned depth;
+	unsigned lines; /* > 0: everything on one line */
+	bool is_first;  /* nothing yet in the innermost object or array */
+	bool has_key;   /* the next value belongs to the key just written */
+	bool is_out_of_memory;
+};
+
+static void put(struct out *o, const char *text, size_t n)
+{
+	if (o->n + n + 1 > o->room) {
+		size_t room = o->room * 2 > o->n + n + 1 ? o->room * 2 : o->n + n + 4096;
+		char *text_new = o->is_out_of_memory ? NULL : realloc(o->text, room);
+
+		if (!text_new) {
+			o->is_out_of_memory = true;
+			return;
+		}
+		o->text = text_new;
+		o->room = room;
+	}
+	memcpy(o->text + o->n, text, n);
+	o->n += n;
+	o->text[o->n] = 0;
+}
+
+static void puts_(struct out *o, const char *text)
+{
+	put(o, text, strlen(text));
+}
+
+static void new_line(struct out *o)
+{
+	put(o, "\n", 1);
+	for (unsigned i = 0; i < o->depth; i++)
+		put(o, "  ", 2);
+}
+
+/* Before each element: the comma, and the place it goes to. */
+static void element(struct out *o)
+{
+	if (o->has_key) {
+		o->has_key = false;
+		return;
+	}
+	if (!o->is_first)
+		put(o, ",", 1);
+	if (o->lines == 0 && o->depth > 0)
+		new_line(o);
+	else if (!o->is_first)
+		put(o, " ", 1);
+	o->is_first = false;
+}
+
+static void begin(struct out *o, const char *bracket)
+{
+	element(o);
+	puts_(o, bracket);
+	o->depth++;
+	o->is_first = true;
+}
+
+static void end(struct out *o, const char *bracket)
+{
+	o->depth--;
+	if (!o->is_first && o->lines == 0)
+		new_line(o);
+	puts_(o, bracket);
+	o->is_first = false;
+}
+
+/* The same, on one line. */
+static void begin_line(struct out *o, const char *bracket)
+{
+	begin(o, bracket);
+	o->lines++;
+}
+
+static void end_line(struct out *o, const char *bracket)
+{
+	end(o, bracket);
+	o->lines--;
+}
+
+static void escaped(struct out *o, const char *text)
+{
+	put(o, "\"", 1);
+	while (*text) {
+		size_t plain = 0, n = utf8_len(text);
+		char code[8];
+
+		while ((unsigned char)text[plain] >= ' ' && (unsigned char)text[plain] < 0x7f && text[plain] != '"' &&
+		       text[plain] != '\\')
+			plain++;
+		if (plain) {
+			put(o, text, plain);
+			text += plain;
+			continue;
+		}
+		if (*text == '"' || *text == '\\') {
+			put(o, "\\", 1);
+			put(o, text, 1);
+		} else if (n == 1) {
+			(void)snprintf(code, sizeof(code), "\\u%04x", (unsigned)(unsigned char)*text);
+			puts_(o, code);
+		} else if (n) {
+			put(o, text, n);
+		} else {
+			puts_(o, UTF8_REPLACEMENT);
+		}
+		text += n ? n : 1;
+	}
+	put(o, "\"", 1);
+}
+
+static void key(struct out *o, const char *name)
+{
+	element(o);
+	escaped(o, name);
+	put(o, ": ", 2);
+	o->has_key = true;
+}
+
+static void value_text(struct out *o, const char *text)
+{
+	element(o);
+	if (text)
+		escaped(o, text);
+	else
+		puts_(o, "null");
+}
+
+static void value_cell(struct out *o, enum field_type type, const struct cell *cell)
+{
+	char buf[CELL_TEXT];
+
+	/* beyond what readers' integers hold (jansson, Java, Go: int64): as a string of digits, which loses nothing */
+	if (cell->is_null || type == FIELD_TYPE_END || type == FIELD_TYPE_STR ||
+	    (type == FIELD_TYPE_U64 && cell->u64 > INT64_MAX)) {
+		value_text(o, cell->is_null || type == FIELD_TYPE_END ? NULL : cell_text(buf, sizeof(buf), type, cell));
+		return;
+	}
+	element(o);
+	puts_(o, cell_text(buf, sizeof(buf), type, cell));
+}
+
+static void value_f64(struct out *o, double value)
+{
+	value_cell(o, FIELD_TYPE_F64, &(struct cell){ .is_null = !isfinite(value), .f64 = value });
+}
+
+static void value_u64(struct out *o, uint64_t value)
+{
+	value_cell(o, FIELD_TYPE_U64, &(struct cell){ .u64 = value });
+}
+
+static void member_text(struct out *o, const char *name, const char *text)
+{
+	key(o, name);
+	value_text(o, text);
+}
+
+static void member_u64(struct out *o, const char *name, uint64_t value)
+{
+	key(o, name);
+	value_u64(o, value);
+}
+
+static void member_f64(struct out *o, const char *name, double value)
+{
+	key(o, name);
+	value_f64(o, value);
+}
+
+/* Only where there is one. */
+static void member_if(struct out *o, const char *name, const char *text)
+{
+	if (text)
+		member_text(o, name, text);
+}
+
+/* ---- the parts of a document ---- */
+
+static void write_head(struct out *o, const struct result *res)
+{
+	key(o, "head");
+	begin(o, "{");
+	member_text(o, "measurement", res->head.measurement);
+	member_text(o, "program", res->head.program);
+	key(o, "argv");
+	begin_line(o, "[");
+	for (size_t i = 0; i < res->head.argc; i++)
+		value_text(o, res->head.argv[i]);
+	end_line(o, "]");
+	member_text(o, "started", res->head.started);
+	member_f64(o, "elapsed_s", res->head.elapsed_s);
+	member_text(o, "clock", res->head.clock);
+	key(o, "host");
+	begin(o, "{");
+	member_text(o, "kernel", res->head.host.kernel);
+	member_text(o, "machine", res->head.host.machine);
+	member_text(o, "cpu", res->head.host.cpu);
+	member_u64(o, "cpus", res->head.host.cpus);
+	member_u64(o, "memory_bytes", res->head.host.memory_bytes);
+	end(o, "}");
+	member_text(o, "engine", res->head.engine);
+	member_u64(o, "seed", res->head.seed);
+	key(o, "options");
+	begin(o, "{");
+	for (size_t i = 0; i < res->head.noptions; i++)
+		member_text(o, res->head.options[i].name, res->head.options[i].text);
+	end(o, "}");
+	end(o, "}");
+}
+
+static void write_targets(struct out *o, const struct result *res)
+{
+	key(o, "targets");
+	begin(o, "[");
+	for (size_t i = 0; i < res->ntargets; i++) {
+		const struct target_info *t = &res->targets[i];
+
+		begin(o, "{");
+		for (size_t k = 0; k < t->n; k++) {
+			key(o, t->columns[k].key);
+			value_cell(o, t->columns[k].type, &t->cells[k]);
+		}
+		end(o, "}");
+	}
+	end(o, "]");
+}
+
+static void write_table(struct out *o, const struct table *t)
+{
+	key(o, t->name);
+	begin(o, "{");
+	member_text(o, "title", t->title);
+	key(o, "columns");
+	begin(o, "[");
+	for (size_t i = 0; i < t->ncolumns; i++) {
+		begin_line(o, "{");
+		member_text(o, "key", t->columns[i].key);
+		member_text(o, "label", t->columns[i].label);
+		member_text(o, "type", unit_name(t->columns[i].unit));
+		if (t->columns[i].detail) {
+			key(o, "detail");
+			element(o);
+			puts_(o, "true");
+		}
+		end_line(o, "}");
+	}
+	end(o, "]");
+	key(o, "rows");
+	begin(o, "[");
+	for (size_t row = 0; row < t->nrows; row++) {
+		begin_line(o, "[");
+		for (size_t i = 0; i < t->ncolumns; i++)
+			value_cell(o, t->columns[i].type, &t->cells[row * t->ncolumns + i]);
+		end_line(o, "]");
+	}
+	end(o, "]");
+	end(o, "}");
+}
+
+static void write_figures(struct out *o, const struct result *res)
+{
+	key(o, "figures");
+	begin(o, "{");
+	for (size_t i = 0; i < res->nfigures; i++) {
+		key(o, res->figures[i].name);
+		value_cell(o, res->figures[i].type, &res->figures[i].value);
+	}
+	end(o, "}");
+	key(o, "figure_info");
+	begin(o, "{");
+	for (size_t i = 0; i < res->nfigures; i++) {
+		key(o, res->figures[i].name);
+		begin_line(o, "{");
+		member_if(o, "label", res->figures[i].label);
+		member_text(o, "type", unit_name(res->figures[i].unit));
+		if (res->figures[i].samples)
+			member_u64(o, "samples", res->figures[i].samples);
+		end_line(o, "}");
+	}
+	end(o, "}");
+	key(o, "intervals");
+	begin(o, "{");
+	for (size_t i = 0; i < res->nfigures; i++) {
+		if (!isfinite(res->figures[i].ci.low) || !isfinite(res->figures[i].ci.high))
+			continue;
+		key(o, res->figures[i].name);
+		begin_line(o, "[");
+		value_f64(o, res->figures[i].ci.low);
+		value_f64(o, res->figures[i].ci.high);
+		end_line(o, "]");
+	}
+	end(o, "}");
+}
+
+static void write_faults(struct out *o, const struct result *res)
+{
+	key(o, "faults");
+	begin(o, "[");
+	for (size_t i = 0; i < res->nfaults; i++) {
+		const struct result_fault *f = &res->faults[i];
+
+		begin_line(o, "{");
+		member_text(o, "target", f->target);
+		member_text(o, "op", f->op);
+		member_u64(o, "offset_bytes", f->offset_bytes);
+		member_u64(o, "length_bytes", f->length_bytes);
+		key(o, "result");
+		value_cell(o, FIELD_TYPE_I64, &(struct cell){ .i64 = f->result });
+		member_text(o, "errno", f->errno_name);
+		member_f64(o, "time_s", f->time_s);
+		end_line(o, "}");
+	}
+	end(o, "]");
+	key(o, "fault_totals");
+	begin(o, "{");
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		member_u64(o, res->fault_totals[i].name, res->fault_totals[i].n);
+	end(o, "}");
+}
+
+static void write_notices(struct out *o, const struct result *res)
+{
+	key(o, "notices");
+	begin(o, "[");
+	for (size_t i = 0; i < res->nnotices; i++) {
+		begin_line(o, "{");
+		member_text(o, "code", res->notices[i].code);
+		member_text(o, "text", res->notices[i].text);
+		end_line(o, "}");
+	}
+	end(o, "]");
+}
+
+static void write_plots(struct out *o, const struct result *res)
+{
+	key(o, "plots");
+	begin(o, "[");
+	for (size_t i = 0; i < res->nplots; i++) {
+		const struct plot *p = &res->plots[i];
+
+		begin_line(o, "{");
+		member_text(o, "kind", p->kind);
+		member_if(o, "title", p->title);
+		member_if(o, "table", p->table);
+		member_if(o, "x", p->x);
+		member_if(o, "y", p->y);
+		member_if(o, "series", p->series);
+		member_if(o, "low", p->low);
+		member_if(o, "high", p->high);
+		end_line(o, "}");
+	}
+	end(o, "]");
+}
+
+char *result_to_json(const struct result *res)
+{
+	struct out o = { .is_first = true };
+
+	begin(&o, "{");
+	member_text(&o, "schema", RESULT_SCHEMA);
+	member_u64(&o, "version", RESULT_VERSION);
+	member_text(&o, "status", status_name(res->status));
+	write_head(&o, res);
+	write_targets(&o, res);
+	key(&o, "tables");
+	begin(&o, "{");
+	for (size_t i = 0; i < res->ntables; i++)
+		write_table(&o, res->tables[i]);
+	end(&o, "}");
+	write_figures(&o, res);
+	write_faults(&o, res);
+	write_notices(&o, res);
+	write_plots(&o, res);
+	end(&o, "}");
+	put(&o, "\n", 1);
+	if (!o.is_out_of_memory)
+		return o.text;
+	free(o.text);
+	return NULL;
+}

@@ -1,0 +1,602 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The document in memory. Everything that is put in is copied: measurements may build rows and sentences on their
+ * stacks, and a document can be saved at any moment, also from a half-finished run.
+ */
+#include "result/result.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "result/build.h"
+
+void *build_must(void *p)
+{
+	if (p)
+		return p;
+	(void)fputs("platter: out of memory\n", stderr); /* the one place below cli/ that has nobody to return to */
+	abort();
+}
+
+void *build_grow(void *v, size_t n, size_t size)
+{
+	if (n & (n - 1))
+		return v;
+	return build_must(reallocarray(v, n ? n * 2 : 1, size));
+}
+
+/* ---- text ---- */
+
+char *result_strdup(const char *text)
+{
+	size_t n = 0;
+	char *copy, *to;
+
+	if (!text)
+		return NULL;
+	for (const char *p = text; *p; p += utf8_len(p) ? utf8_len(p) : 1)
+		n += utf8_len(p) ? utf8_len(p) : strlen(UTF8_REPLACEMENT);
+	copy = to = build_must(malloc(n + 1));
+	while (*text) {
+		size_t len = utf8_len(text);
+
+		if (len)
+			to = mempcpy(to, text, len);
+		else
+			to = stpcpy(to, UTF8_REPLACEMENT);
+		text += len ? len : 1;
+	}
+	*to = 0;
+	return copy;
+}
+
+void result_set(char **member, const char *text)
+{
+	char *copy = result_strdup(text); /* first: text may be *member */
+
+	free(*member);
+	*member = copy;
+}
+
+void result_argv(struct result *res, const char *const *argv, size_t argc)
+{
+	for (size_t i = 0; i < argc; i++) {
+		res->head.argv = build_grow(res->head.argv, res->head.argc, sizeof(*res->head.argv));
+		res->head.argv[res->head.argc++] = result_strdup(argv[i]);
+	}
+}
+
+/* ---- names ---- */
+
+static const char *const status_names[] = {
+	[STATUS_COMPLETE] = "complete",       [STATUS_WITH_ERRORS] = "with-errors", [STATUS_CANCELLED] = "cancelled",
+	[STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
+};
+
+static const struct unit_desc {
+	const char *name;   /* a column's "type" */
+	const char *ending; /* of keys; NULL: no ending tells it */
+} units[] = {
+	[UNIT_NONE] = { "number", NULL },
+	[UNIT_TEXT] = { "text", NULL },
+	[UNIT_COUNT] = { "count", NULL },
+	[UNIT_BYTES_PER_S] = { "bytes_per_s", "bytes_per_s" },
+	[UNIT_MIB_PER_S] = { "mib_per_s", "mib_per_s" },
+	[UNIT_PER_S] = { "per_s", "per_s" },
+	[UNIT_BYTES] = { "bytes", "bytes" },
+	[UNIT_NS] = { "ns", "ns" },
+	[UNIT_S] = { "s", "s" },
+	[UNIT_RATIO] = { "ratio", "ratio" },
+	[UNIT_PERCENT] = { "percent", "percent" },
+	[UNIT_RPM] = { "rpm", "rpm" },
+};
+
+const char *status_name(enum result_status s)
+{
+	return (size_t)s < ARRAY_LEN(status_names) ? status_names[s] : "failed";
+}
+
+const char *unit_name(enum unit u)
+{
+	return (size_t)u < ARRAY_LEN(units) ? units[u].name : units[UNIT_NONE].name;
+}
+
+enum unit unit_by_name(const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_LEN(units); i++)
+		if (!strcmp(name, units[i].name))
+			return (enum unit)i;
+	return UNIT_NONE;
+}
+
+enum unit unit_by_key(const char *key)
+{
+	enum unit best = UNIT_NONE;
+	size_t best_len = 0;
+
+	if (!strcmp(key, "iops"))
+		return UNIT_PER_S;
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		size_t n = units[i].ending ? strlen(units[i].ending) : 0, len = strlen(key);
+
+		if (n <= best_len || len < n || strcmp(key + len - n, units[i].ending) ||
+		    (len > n && key[len - n - 1] != '_'))
+			continue;
+		best = (enum unit)i;
+		best_len = n;
+	}
+	return best;
+}
+
+/* ---- cells ---- */
+
+static struct cell cell_of_f64(double value)
+{
+	return (struct cell){ .is_null = !isfinite(value), .f64 = isfinite(value) ? value : 0 };
+}
+
+static struct cell cell_of_u64(uint64_t value)
+{
+	return (struct cell){ .is_null = value == UINT64_MAX, .u64 = value };
+}
+
+static struct cell cell_of_str(const char *text)
+{
+	return (struct cell){ .is_null = !text, .str = result_strdup(text) };
+}
+
+static struct cell cell_of_member(const void *row_struct, enum field_type type, size_t offset)
+{
+	const char *at = (const char *)row_struct + offset;
+
+	switch (type) {
+	case FIELD_TYPE_U64:
+		return cell_of_u64(*(const uint64_t *)(const void *)at);
+	case FIELD_TYPE_I64:
+		return (struct cell){ .i64 = *(const int64_t *)(const void *)at };
+	case FIELD_TYPE_F64:
+		return cell_of_f64(*(const double *)(const void *)at);
+	case FIELD_TYPE_STR:
+		return cell_of_str(*(const char *const *)(const void *)at);
+	case FIELD_TYPE_END:
+		break;
+	}
+	return (struct cell){ .is_null = true };
+}
+
+static double cell_number(enum field_type type, const struct cell *cell)
+{
+	if (cell->is_null || type == FIELD_TYPE_STR)
+		return (double)NAN;
+	return type == FIELD_TYPE_U64 ? (double)cell->u64 : type == FIELD_TYPE_I64 ? (double)cell->i64 : cell->f64;
+}
+
+static void cell_done(enum field_type type, struct cell *cell)
+{
+	if (type == FIELD_TYPE_STR && !cell->is_null)
+		free(cell->str);
+}
+
+/* The shortest of 15, 16 or 17 digits that reads back as the same double; with a point or exponent, so that it stays a real. */
+static char *f64_text(char *buf, size_t len, double value)
+{
+	for (int digits = 15; digits <= 17; digits++) {
+		double back = 0;
+
+		(void)units_printf(buf, len, "%.*g", digits, value);
+		if (digits == 17 || (units_parse_f64(buf, &back, NULL) == 0 && back == value))
+			break;
+	}
+	if (!strpbrk(buf, ".e"))
+		(void)strcat(buf, ".0");
+	return buf;
+}
+
+const char *cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell)
+{
+	if (cell->is_null || type == FIELD_TYPE_END)
+		return "";
+	if (type == FIELD_TYPE_STR)
+		return cell->str;
+	if (type == FIELD_TYPE_F64)
+		return f64_text(buf, len, cell->f64);
+	if (type == FIELD_TYPE_I64)
+		(void)snprintf(buf, len, "%lld", (long long)cell->i64);
+	else
+		(void)snprintf(buf, len, "%llu", (unsigned long long)cell->u64);
+	return buf;
+}
+
+/* ---- the whole ---- */
+
+struct result *result_new(const char *measurement)
+{
+	struct result *res = build_must(calloc(1, sizeof(*res)));
+
+	res->status = STATUS_FAILED;
+	res->head.measurement = result_strdup(measurement);
+	res->head.program = result_strdup("platter " PLATTER_VERSION);
+	return res;
+}
+
+static void columns_done(struct column *columns, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(columns[i].key);
+		free(columns[i].label);
+	}
+	free(columns);
+}
+
+static void table_free(struct table *t)
+{
+	result_table_clear(t);
+	columns_done(t->columns, t->ncolumns);
+	free(t->cells);
+	free(t->name);
+	free(t->title);
+	free(t);
+}
+
+static void head_done(struct result *res)
+{
+	free(res->head.measurement);
+	free(res->head.program);
+	free(res->head.started);
+	free(res->head.clock);
+	free(res->head.engine);
+	for (size_t i = 0; i < res->head.argc; i++)
+		free(res->head.argv[i]);
+	free(res->head.argv);
+	free(res->head.host.kernel);
+	free(res->head.host.machine);
+	free(res->head.host.cpu);
+	for (size_t i = 0; i < res->head.noptions; i++) {
+		free(res->head.options[i].name);
+		free(res->head.options[i].text);
+	}
+	free(res->head.options);
+}
+
+static void targets_done(struct result *res)
+{
+	for (size_t i = 0; i < res->ntargets; i++) {
+		struct target_info *t = &res->targets[i];
+
+		for (size_t k = 0; k < t->n; k++)
+			cell_done(t->columns[k].type, &t->cells[k]);
+		columns_done(t->columns, t->n);
+		free(t->cells);
+	}
+	free(res->targets);
+}
+
+static void faults_done(struct result *res)
+{
+	for (size_t i = 0; i < res->nfaults; i++) {
+		free(res->faults[i].target);
+		free(res->faults[i].op);
+		free(res->faults[i].errno_name);
+	}
+	free(res->faults);
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		free(res->fault_totals[i].name);
+	free(res->fault_totals);
+}
+
+static void plot_done(struct plot *p)
+{
+	free(p->kind);
+	free(p->title);
+	free(p->table);
+	free(p->x);
+	free(p->y);
+	free(p->series);
+	free(p->low);
+	free(p->high);
+}
+
+void result_free(struct result *res)
+{
+	if (!res)
+		return;
+	head_done(res);
+	targets_done(res);
+	for (size_t i = 0; i < res->ntables; i++)
+		table_free(res->tables[i]);
+	free(res->tables);
+	for (size_t i = 0; i < res->nfigures; i++) {
+		cell_done(res->figures[i].type, &res->figures[i].value);
+		free(res->figures[i].name);
+		free(res->figures[i].label);
+	}
+	free(res->figures);
+	faults_done(res);
+	for (size_t i = 0; i < res->nnotices; i++) {
+		free(res->notices[i].code);
+		free(res->notices[i].text);
+	}
+	free(res->notices);
+	for (size_t i = 0; i < res->nplots; i++)
+		plot_done(&res->plots[i]);
+	free(res->plots);
+	free(res);
+}
+
+/* ---- tables ---- */
+
+static size_t fields_count(const struct field *fields)
+{
+	size_t n = 0;
+
+	while (fields && fields[n].type != FIELD_TYPE_END)
+		n++;
+	return n;
+}
+
+static struct column *columns_new(const struct field *fields, size_t n)
+{
+	struct column *columns = build_must(calloc(n ? n : 1, sizeof(*columns)));
+
+	for (size_t i = 0; i < n; i++) {
+		columns[i].key = result_strdup(fields[i].key);
+		columns[i].label = result_strdup(fields[i].label);
+		columns[i].type = fields[i].type;
+		columns[i].unit = fields[i].unit;
+		columns[i].detail = fields[i].detail;
+		columns[i].offset = fields[i].offset;
+	}
+	return columns;
+}
+
+struct table *result_table(struct result *res, const char *name, const char *title, const struct field *fields)
+{
+	struct table *t;
+
+	for (size_t i = 0; i < res->ntables; i++)
+		if (!strcmp(res->tables[i]->name, name))
+			return res->tables[i];
+	t = build_must(calloc(1, sizeof(*t)));
+	t->name = result_strdup(name);
+	t->title = result_strdup(title);
+	t->fields = fields;
+	t->owner = res;
+	t->ncolumns = fields_count(fields);
+	t->columns = columns_new(fields, t->ncolumns);
+	res->tables = build_grow(res->tables, res->ntables, sizeof(struct table *));
+	res->tables[res->ntables++] = t;
+	return t;
+}
+
+void result_table_clear(struct table *t)
+{
+	for (size_t i = 0; i < t->nrows * t->ncolumns; i++)
+		cell_done(t->columns[i % t->ncolumns].type, &t->cells[i]);
+	t->nrows = 0;
+}
+
+void result_row(struct table *t, const void *row_struct)
+{
+	struct cell *row;
+
+	if (t->nrows >= RESULT_ROWS_MAX) {
+		result_notice(t->owner, "rows-dropped",
+		              "Table '%s' holds %d rows, the most that a document keeps; later rows were dropped.",
+		              t->name, RESULT_ROWS_MAX);
+		return;
+	}
+	if (t->nrows == t->room) {
+		t->room = t->room ? t->room * 2 : 16;
+		t->cells = build_must(
+			reallocarray(t->cells, t->room * (t->ncolumns ? t->ncolumns : 1), sizeof(*t->cells)));
+	}
+	row = t->cells + t->nrows++ * t->ncolumns;
+	for (size_t i = 0; i < t->ncolumns; i++)
+		row[i] = cell_of_member(row_struct, t->columns[i].type, t->columns[i].offset);
+}
+
+const struct table *result_find_table(const struct result *res, const char *name)
+{
+	for (size_t i = 0; i < res->ntables; i++)
+		if (!strcmp(res->tables[i]->name, name))
+			return res->tables[i];
+	return NULL;
+}
+
+int table_column(const struct table *t, const char *key)
+{
+	for (size_t i = 0; i < t->ncolumns; i++)
+		if (!strcmp(t->columns[i].key, key))
+			return (int)i;
+	return -1;
+}
+
+double table_number(const struct table *t, size_t row, size_t col)
+{
+	return cell_number(t->columns[col].type, &t->cells[row * t->ncolumns + col]);
+}
+
+const char *table_string(const struct table *t, size_t row, size_t col)
+{
+	const struct cell *cell = &t->cells[row * t->ncolumns + col];
+
+	return t->columns[col].type == FIELD_TYPE_STR && !cell->is_null ? cell->str : NULL;
+}
+
+/* ---- figures ---- */
+
+void build_figure(struct result *res, const char *name, const char *label, struct figure f)
+{
+	struct figure *at = NULL;
+
+	for (size_t i = 0; i < res->nfigures && !at; i++)
+		if (!strcmp(res->figures[i].name, name))
+			at = &res->figures[i];
+	f.name = result_strdup(name);
+	f.label = result_strdup(label);
+	if (at) {
+		cell_done(at->type, &at->value);
+		free(at->name);
+		free(at->label);
+	} else {
+		res->figures = build_grow(res->figures, res->nfigures, sizeof(*res->figures));
+		at = &res->figures[res->nfigures++];
+	}
+	*at = f;
+}
+
+static const struct interval no_interval = { (double)NAN, (double)NAN };
+
+void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
+                   const struct interval *ci, uint64_t samples)
+{
+	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .value = cell_of_f64(value), .samples = samples };
+
+	f.ci = ci && isfinite(ci->low) && isfinite(ci->high) ? *ci : no_interval;
+	build_figure(res, name, label, f);
+}
+
+void result_figure_u64(struct result *res, const char *name, const char *label, enum unit unit, uint64_t value)
+{
+	struct figure f = { .type = FIELD_TYPE_U64, .unit = unit, .value = cell_of_u64(value), .ci = no_interval };
+
+	build_figure(res, name, label, f);
+}
+
+void result_figure_text(struct result *res, const char *name, const char *label, const char *text)
+{
+	struct figure f = { .type = FIELD_TYPE_STR, .unit = UNIT_TEXT, .value = cell_of_str(text), .ci = no_interval };
+
+	build_figure(res, name, label, f);
+}
+
+const struct figure *result_find_figure(const struct result *res, const char *name)
+{
+	for (size_t i = 0; i < res->nfigures; i++)
+		if (!strcmp(res->figures[i].name, name))
+			return &res->figures[i];
+	return NULL;
+}
+
+double figure_number(const struct figure *f)
+{
+	return f ? cell_number(f->type, &f->value) : (double)NAN;
+}
+
+/* ---- faults, notices, the rest ---- */
+
+static void fault_total_add(struct result *res, const char *name)
+{
+	for (size_t i = 0; i < res->nfault_totals; i++) {
+		if (!strcmp(res->fault_totals[i].name, name)) {
+			res->fault_totals[i].n++;
+			return;
+		}
+	}
+	res->fault_totals = build_grow(res->fault_totals, res->nfault_totals, sizeof(*res->fault_totals));
+	res->fault_totals[res->nfault_totals++] = (struct fault_total){ .name = result_strdup(name), .n = 1 };
+}
+
+void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
+                  int64_t result, double time_s)
+{
+	const char *name = result < 0 ? err_name((int)result) : NULL;
+
+	fault_total_add(res, name ? name : "short");
+	if (res->nfaults >= RESULT_FAULTS_MAX)
+		return;
+	res->faults = build_grow(res->faults, res->nfaults, sizeof(*res->faults));
+	res->faults[res->nfaults++] = (struct result_fault){
+		.target = result_strdup(target),
+		.op = result_strdup(op),
+		.offset_bytes = offset_bytes,
+		.length_bytes = length_bytes,
+		.result = result,
+		.errno_name = result_strdup(name),
+		.time_s = time_s,
+	};
+}
+
+uint64_t result_fault_count(const struct result *res)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < res->nfault_totals; i++)
+		n += res->fault_totals[i].n;
+	return n;
+}
+
+void result_notice(struct result *res, const char *code, const char *fmt, ...)
+{
+	cleanup_free char *raw = NULL;
+	cleanup_free char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&raw, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		raw = NULL; /* glibc leaves it undefined */
+	text = result_strdup(build_must(raw));
+	for (size_t i = 0; i < res->nnotices; i++)
+		if (!strcmp(res->notices[i].code, code) && !strcmp(res->notices[i].text, text))
+			return;
+	res->notices = build_grow(res->notices, res->nnotices, sizeof(*res->notices));
+	res->notices[res->nnotices++] = (struct notice){ .code = result_strdup(code), .text = text };
+	text = NULL;
+}
+
+bool result_has_notice(const struct result *res, const char *code)
+{
+	for (size_t i = 0; i < res->nnotices; i++)
+		if (!strcmp(res->notices[i].code, code))
+			return true;
+	return false;
+}
+
+void result_plot(struct result *res, const struct plot *plot)
+{
+	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
+	res->plots[res->nplots++] = (struct plot){
+		.kind = result_strdup(plot->kind),
+		.title = result_strdup(plot->title),
+		.table = result_strdup(plot->table),
+		.x = result_strdup(plot->x),
+		.y = result_strdup(plot->y),
+		.series = result_strdup(plot->series),
+		.low = result_strdup(plot->low),
+		.high = result_strdup(plot->high),
+	};
+}
+
+void result_option(struct result *res, const char *name, const char *text)
+{
+	for (size_t i = 0; i < res->head.noptions; i++) {
+		if (!strcmp(res->head.options[i].name, name)) {
+			result_set(&res->head.options[i].text, text);
+			return;
+		}
+	}
+	res->head.options = build_grow(res->head.options, res->head.noptions, sizeof(*res->head.options));
+	res->head.options[res->head.noptions++] =
+		(struct option_value){ .name = result_strdup(name), .text = result_strdup(text) };
+}
+
+void result_target(struct result *res, const void *target_struct, const struct field *fields)
+{
+	struct target_info t = { .n = fields_count(fields) };
+
+	t.columns = columns_new(fields, t.n);
+	t.cells = build_must(calloc(t.n ? t.n : 1, sizeof(*t.cells)));
+	for (size_t i = 0; i < t.n; i++)
+		t.cells[i] = cell_of_member(target_struct, fields[i].type, fields[i].offset);
+	res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));
+	res->targets[res->ntargets++] = t;
+}

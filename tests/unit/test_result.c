@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "result/result.h"
+
+struct row {
+	uint64_t offset_bytes;
+	int64_t shift;
+	double rate_bytes_per_s;
+	const char *name;
+};
+
+static const struct field row_fields[] = {
+	FIELD_U64(struct row, offset_bytes, UNIT_BYTES, "Offset"),
+	FIELD_I64(struct row, shift, UNIT_COUNT, "Shift", .detail = true),
+	FIELD_F64(struct row, rate_bytes_per_s, UNIT_BYTES_PER_S, "Rate"),
+	FIELD_STR(struct row, name, "Name"),
+	FIELD_END,
+};
+
+static int make(void **state)
+{
+	*state = result_new("test");
+	return 0;
+}
+
+static int drop(void **state)
+{
+	result_free(*state);
+	return 0;
+}
+
+static void a_new_result_has_failed_until_somebody_says_better(void **state)
+{
+	const struct result *res = *state;
+
+	assert_int_equal(res->status, STATUS_FAILED);
+	assert_string_equal(res->head.measurement, "test");
+	assert_string_equal(res->head.program, "platter " PLATTER_VERSION);
+	result_free(NULL);
+}
+
+static void rows_are_copied_and_null_is_kept_apart_from_numbers(void **state)
+{
+	struct result *res = *state;
+	struct table *t = result_table(res, "curve", "Curve", row_fields);
+	char name[] = "one";
+	struct row row = { .offset_bytes = 4096, .shift = -3, .rate_bytes_per_s = 1.5, .name = name };
+
+	result_row(t, &row);
+	name[0] = 'X';
+	result_row(t, &(struct row){ .offset_bytes = UINT64_MAX, .rate_bytes_per_s = (double)NAN });
+	result_row(t, &(struct row){ .rate_bytes_per_s = -(double)INFINITY });
+	assert_ptr_equal(result_table(res, "curve", "other", row_fields), t);
+	assert_ptr_equal(result_find_table(res, "curve"), t);
+	assert_null(result_find_table(res, "none"));
+	assert_int_equal(t->nrows, 3);
+	assert_int_equal(table_column(t, "rate_bytes_per_s"), 2);
+	assert_int_equal(table_column(t, "rate"), -1);
+	assert_true(table_number(t, 0, 0) == 4096);
+	assert_true(table_number(t, 0, 1) == -3);
+	assert_true(table_number(t, 0, 2) == 1.5);
+	assert_true(isnan(table_number(t, 0, 3)));
+	assert_string_equal(table_string(t, 0, 3), "one");
+	assert_null(table_string(t, 0, 0));
+	assert_true(isnan(table_number(t, 1, 0)));
+	assert_true(isnan(table_number(t, 1, 2)));
+	assert_null(table_string(t, 1, 3));
+	assert_true(table_number(t, 2, 0) == 0);
+	assert_true(isnan(table_number(t, 2, 2)));
+	assert_true(t->columns[1].detail);
+	assert_false(t->columns[0].detail);
+}
+
+static void a_cleared_table_takes_new_rows(void **state)
+{
+	struct table *t = result_table(*state, "curve", "Curve", row_fields);
+
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 100; i++)
+			result_row(t, &(struct row){ .offset_bytes = i, .name = "text" });
+		assert_int_equal(t->nrows, 100);
+		assert_true(table_number(t, 99, 0) == 99);
+		result_table_clear(t);
+		assert_int_equal(t->nrows, 0);
+	}
+}
+
+static void rows_beyond_the_limit_are_dropped_with_one_notice(void **state)
+{
+	struct result *res = *state;
+	struct table *t = result_table(res, "long", "Long", row_fields);
+
+	for (uint64_t i = 0; i < RESULT_ROWS_MAX + 5; i++)
+		result_row(t, &(struct row){ .offset_bytes = i });
+	assert_int_equal(t->nrows, RESULT_ROWS_MAX);
+	assert_int_equal(res->nnotices, 1);
+	assert_true(result_has_notice(res, "rows-dropped"));
+	assert_non_null(strstr(res->notices[0].text, "'long'"));
+}
+
+static void a_figure_that_is_set_again_is_replaced_in_its_place(void **state)
+{
+	struct result *res = *state;
+	struct interval ci = { 1.0, 2.0 }, bad = { (double)NAN, 2.0 };
+	const struct figure *f;
+
+	result_figure(res, "a_bytes_per_s", "A", UNIT_BYTES_PER_S, 1.5, &ci, 12);
+	result_figure_text(res, "layout", NULL, "head-first");
+	result_figure_u64(res, "surfaces", "Surfaces", UNIT_COUNT, 4);
+	result_figure_text(res, "a_bytes_per_s", "A", "text now");
+	result_figure_text(res, "layout", NULL, NULL);
+	assert_int_equal(res->nfigures, 3);
+	f = result_find_figure(res, "a_bytes_per_s");
+	assert_ptr_equal(f, &res->figures[0]);
+	assert_string_equal(f->value.str, "text now");
+	assert_true(isnan(f->ci.low));
+	assert_true(isnan(figure_number(f)));
+	assert_true(result_find_figure(res, "layout")->value.is_null);
+	assert_true(figure_number(result_find_figure(res, "surfaces")) == 4);
+	assert_true(isnan(figure_number(result_find_figure(res, "none"))));
+	result_figure(res, "layout", NULL, UNIT_NONE, (double)INFINITY, &bad, 1);
+	f = result_find_figure(res, "layout");
+	assert_true(f->value.is_null);
+	assert_true(isnan(f->ci.low) && isnan(f->ci.high));
+	result_figure_u64(res, "surfaces", "Surfaces", UNIT_COUNT, UINT64_MAX);
+	assert_true(result_find_figure(res, "surfaces")->value.is_null);
+}
+
+static void many_figures_faults_and_options_find_room(void **state)
+{
+	struct result *res = *state;
+	char name[32];
+
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(name, sizeof(name), "figure_%d", i);
+		result_figure_u64(res, name, NULL, UNIT_COUNT, (uint64_t)i);
+		result_option(res, name, "1");
+		result_notice(res, name, "Notice %d.", i);
+		result_plot(res, &(struct plot){ .kind = name });
+		result_target(res, &(struct row){ .offset_bytes = 1, .name = name }, row_fields);
+	}
+	result_option(res, "figure_7", "2");
+	assert_int_equal(res->nfigures, 300);
+	assert_int_equal(res->head.noptions, 300);
+	assert_string_equal(res->head.options[7].text, "2");
+	assert_true(figure_number(result_find_figure(res, "figure_299")) == 299);
+	assert_string_equal(res->plots[299].kind, "figure_299");
+	assert_null(res->plots[299].series);
+	assert_int_equal(res->ntargets, 300);
+	assert_string_equal(res->targets[299].cells[3].str, "figure_299");
+}
+
+static void faults_are_listed_up_to_a_limit_and_counted_beyond_it(void **state)
+{
+	struct result *res = *state;
+
+	for (uint64_t i = 0; i < RESULT_FAULTS_MAX + 200; i++)
+		result_fault(res, "/dev/sda", "read", i * 4096, 4096, i % 4 ? -EIO : 512, 0.5);
+	result_fault(res, "/dev/sda", "write", 0, 4096, -ENOSPC, 1);
+	assert_int_equal(res->nfaults, RESULT_FAULTS_MAX);
+	assert_int_equal(result_fault_count(res), RESULT_FAULTS_MAX + 201);
+	assert_int_equal(res->nfault_totals, 3);
+	assert_string_equal(res->fault_totals[0].name, "short");
+	assert_int_equal(res->fault_totals[0].n, 300);
+	assert_string_equal(res->fault_totals[1].name, "EIO");
+	assert_int_equal(res->fault_totals[1].n, 900);
+	assert_string_equal(res->fault_totals[2].name, "ENOSPC");
+	assert_null(res->faults[0].errno_name);
+	assert_string_equal(res->faults[1].errno_name, "EIO");
+	assert_string_equal(res->faults[1].op, "read");
+}
+
+static void the_same_notice_is_kept_once_another_text_of_its_code_too(void **state)
+{
+	struct result *res = *state;
+
+	result_notice(res, "stalled", "Nothing for %d s.", 5);
+	result_notice(res, "stalled", "Nothing for %d s.", 5);
+	result_notice(res, "stalled", "Nothing for %d s.", 6);
+	assert_int_equal(res->nnotices, 2);
+	assert_true(result_has_notice(res, "stalled"));
+	assert_false(result_has_notice(res, "stall"));
+}
+
+static void text_that_is_not_utf8_is_made_so(void **state)
+{
+	static const struct {
+		const char *in, *out;
+	} cases[] = {
+		{ "plain", "plain" },
+		{ "", "" },
+		{ "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x92\xbe" },
+		{ "a\xff"
+		  "b",
+		  "a" UTF8_REPLACEMENT "b" },
+		{ "\xc3", UTF8_REPLACEMENT },
+		{ "\xe2\x82", UTF8_REPLACEMENT UTF8_REPLACEMENT },
+		{ "\xc0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT },                      /* overlong NUL */
+		{ "\xed\xa0\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT }, /* surrogate */
+		{ "\xf4\x90\x80\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT UTF8_REPLACEMENT },
+		{ "\xc3(", UTF8_REPLACEMENT "(" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *copy = result_strdup(cases[i].in);
+
+		assert_string_equal(copy, cases[i].out);
+		free(copy);
+	}
+	assert_null(result_strdup(NULL));
+}
+
+static void hostile_names_are_made_utf8_wherever_they_enter(void **state)
+{
+	struct result *res = *state;
+	const char *bad = "M\xff";
+	const char *good = "M" UTF8_REPLACEMENT;
+	struct table *t = result_table(res, bad, bad, row_fields);
+
+	result_row(t, &(struct row){ .name = bad });
+	result_figure_text(res, "figure", bad, bad);
+	result_fault(res, bad, "read", 0, 0, -5, 0);
+	result_notice(res, bad, "%s", bad);
+	result_option(res, bad, bad);
+	result_target(res, &(struct row){ .name = bad }, row_fields);
+	result_plot(res, &(struct plot){ .title = bad ? (char *)(uintptr_t)bad : NULL });
+	result_argv(res, &bad, 1);
+	result_set(&res->head.engine, bad);
+	assert_string_equal(t->name, good);
+	assert_string_equal(t->title, good);
+	assert_string_equal(table_string(t, 0, 3), good);
+	assert_string_equal(res->figures[0].label, good);
+	assert_string_equal(res->figures[0].value.str, good);
+	assert_string_equal(res->faults[0].target, good);
+	assert_string_equal(res->notices[0].text, good);
+	assert_string_equal(res->head.options[0].text, good);
+	assert_string_equal(res->targets[0].cells[3].str, good);
+	assert_string_equal(res->plots[0].title, good);
+	assert_string_equal(res->head.argv[0], good);
+	assert_string_equal(res->head.engine, good);
+}
+
+static void a_string_can_be_set_to_itself(void **state)
+{
+	struct result *res = *state;
+
+	result_set(&res->head.engine, "uring");
+	result_set(&res->head.engine, res->head.engine);
+	assert_string_equal(res->head.engine, "uring");
+	result_set(&res->head.engine, NULL);
+	assert_null(res->head.engine);
+}
+
+static void unit_names_and_units_belong_together(void **state)
+{
+	(void)state;
+	for (int u = UNIT_NONE; u <= UNIT_PER_S; u++)
+		assert_int_equal(unit_by_name(unit_name((enum unit)u)), u);
+	assert_int_equal(unit_by_name("parsec"), UNIT_NONE);
+	assert_int_equal(unit_by_name(NULL), UNIT_NONE);
+	assert_string_equal(unit_name(UNIT_NONE), "number");
+	assert_string_equal(unit_name(UNIT_BYTES_PER_S), "bytes_per_s");
+	for (int s = STATUS_COMPLETE; s <= STATUS_FAILED; s++)
+		assert_true(strlen(status_name((enum result_status)s)) > 3);
+	assert_string_equal(status_name(STATUS_DEVICE_GONE), "device-gone");
+}
+
+static void the_ending_of_a_key_says_its_unit(void **state)
+{
+	static const struct {
+		const char *key;
+		enum unit unit;
+	} cases[] = {
+		{ "offset_bytes", UNIT_BYTES },
+		{ "start_bytes_per_s", UNIT_BYTES_PER_S },
+		{ "write_mib_per_s", UNIT_MIB_PER_S },
+		{ "transactions_per_s", UNIT_PER_S },
+		{ "mean_ns", UNIT_NS },
+		{ "elapsed_s", UNIT_S },
+		{ "end_to_start_ratio", UNIT_RATIO },
+		{ "cpu_percent", UNIT_PERCENT },
+		{ "rotation_rpm", UNIT_RPM },
+		{ "iops", UNIT_PER_S },
+		{ "tracks", UNIT_NONE },
+		{ "surfaces", UNIT_NONE },
+		{ "bytes", UNIT_BYTES },
+		{ "megabytes", UNIT_NONE },
+		{ "", UNIT_NONE },
+		{ "columns", UNIT_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(unit_by_key(cases[i].key), cases[i].unit);
+}
+
+static void numbers_of_files_are_the_shortest_that_read_back(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} cases[] = {
+		{ 0, "0.0" },
+		{ -0.0, "-0.0" },
+		{ 1, "1.0" },
+		{ 0.1, "0.1" },
+		{ 1e300, "1e+300" },
+		{ 1.0 / 3, "0.3333333333333333" },
+		{ 183200000.5, "183200000.5" },
+		{ 1e15, "1e+15" },
+		{ 123456789012345678.0, "1.2345678901234568e+17" },
+		{ 5e-324, "4.94065645841247e-324" },
+	};
+	char buf[CELL_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
+		                              &(struct cell){ .f64 = cases[i].value }),
+		                    cases[i].text);
+	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
+	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
+	                    "-9223372036854775808");
+	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_U64, &(struct cell){ .u64 = UINT64_MAX }),
+	                    "18446744073709551615");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_new_result_has_failed_until_somebody_says_better, make, drop),
+		cmocka_unit_test_setup_teardown(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop),
+		cmocka_unit_test_setup_teardown(a_cleared_table_takes_new_rows, make, drop),
+		cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_dropped_with_one_notice, make, drop),
+		cmocka_unit_test_setup_teardown(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop),
+		cmocka_unit_test_setup_teardown(many_figures_faults_and_options_find_room, make, drop),
+		cmocka_unit_test_setup_teardown(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop),
+		cmocka_unit_test_setup_teardown(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop),
+		cmocka_unit_test(text_that_is_not_utf8_is_made_so),
+		cmocka_unit_test_setup_teardown(hostile_names_are_made_utf8_wherever_they_enter, make, drop),
+		cmocka_unit_test_setup_teardown(a_string_can_be_set_to_itself, make, drop),
+		cmocka_unit_test(unit_names_and_units_belong_together),
+		cmocka_unit_test(the_ending_of_a_key_says_its_unit),
+		cmocka_unit_test(numbers_of_files_are_the_shortest_that_read_back),
+	};
+
+	return cmocka_run_group_tests_name("result", tests, NULL, NULL);
+}
