@@ -10,6 +10,7 @@
 #include "base/desc.h"
 #include "base/err.h"
 #include "measure/measure.h"
+#include "report/report.h"
 
 enum exit_code {
 	EXIT_DONE = 0,
@@ -20,6 +21,12 @@ enum exit_code {
 	EXIT_VERDICT_NO = 5,  /* stream not sustained, compare found a difference */
 	EXIT_SIGNAL = 128,    /* + signal number */
 };
+
+/* For --describe and the manual pages; ends with name NULL. */
+extern const struct exit_code_info {
+	int code;
+	const char *name, *help;
+} exit_codes[];
 
 /* The whole program but the outside: returns the exit status. */
 int cli_main(const struct env *env, int argc, char **argv);
@@ -42,14 +49,107 @@ void opt_help(FILE *out, const struct opt *opts);        /* 80 columns */
 char *opt_value_text(const struct opt *o, const void *params);
 /* What is wrong with a table (a bug of ours): 0 or a sentence. */
 int opt_lint(const struct opt *opts, struct err *err);
+/* What the argument is called in help; NULL: takes none. */
+const char *opt_arg_name(const struct opt *o);
 /* Nearest name by edit distance, NULL: nothing near. */
 const char *opt_nearest(const char *word, const char *const *names, size_t n);
+
+/* ---- commands ---- */
+
+/* Options of all commands. */
+struct view_params {
+	int color; /* enum color_when */
+	bool plot, help, version;
+};
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+extern const struct opt view_opts[];
+
+/* A command that works on documents and opens no device: `report`, `compare`. Measurements are in measures[]. */
+struct command {
+	const char *name, *help; /* help: lower case, no full stop */
+	const char *group;       /* heading in `platter --help` */
+	const char *operands;    /* synopsis: "RESULT..." */
+	unsigned min_operands, max_operands;
+	const struct opt *opts; /* its own, besides view_opts */
+	size_t params_size;
+	/* Returns the exit status, or a negative errno and a sentence (-EINVAL: usage). */
+	int (*run)(const struct env *env, const struct view_params *view, const void *params,
+	           const char *const *operands, size_t n, struct err *err);
+};
+extern const struct command *const commands[]; /* NULL-terminated; in cli.c */
+
+/* NULL: there is none. */
+const struct measure *cli_find_measure(const char *name);
+const struct command *cli_find_command(const char *name);
+void cli_help(FILE *out);
+void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
+void cli_help_command(FILE *out, const struct command *c);
+
+/* ---- common.c: options of every measurement ---- */
+
+struct cli_params {
+	struct common_params common;
+	const char *cpu_latency;
+};
+extern const struct opt common_opts[];
+
+#define COMMON_OPTS_MAX 32
+/* The common table as it is for one measurement: its own --precision, the engines there are. Holds what the copy points to. */
+struct common_table {
+	struct opt opts[COMMON_OPTS_MAX];
+	const char *engines[16];
+	char precision[32];
+};
+void common_table_init(struct common_table *t, const struct env *env, const struct measure *m);
+/* What parsing alone does not settle: cpu latency, progress under --quiet. */
+int common_settle(struct cli_params *p, struct err *err);
+
+/* ---- run.c ---- */
+
+/* The whole command line: argv[1] is the measurement's name. Returns the exit status. */
+int run_measure(const struct env *env, const struct measure *m, int argc, char **argv);
+/* Prints "platter NAME: sentence" to env->err. */
+void cli_complain(const struct env *env, const char *name, const struct err *err);
+
+/* ---- output.c: files that we write, and what the terminal can show ---- */
+
+/*
+ * Refuses what must not be written over, before anything is measured: device nodes, symlinks, folders, one of the targets, the same file twice
+ * (-EPERM, -EINVAL), and what cannot be written (-EACCES, -ENOENT ...). Fills common->consent.outputs; output_done() frees it.
+ */
+int output_check(struct common_params *common, const char *const *targets, size_t n, struct err *err);
+void output_done(struct common_params *common);
+/* Through a temporary beside it and rename; "-": out. write: 0 or negative errno. */
+int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
+/* What was written to the stream has arrived: 0, or negative errno and a sentence. */
+int output_flush(FILE *out, struct err *err);
+unsigned output_width(FILE *f); /* columns of the terminal behind it, else $COLUMNS, else 80 */
+struct text_style output_style(FILE *out, const struct view_params *view);
+
+/* One line with time stamp and process id in a single write(2), so that several processes can share a log. */
+int log_open(const char *path, struct err *err);
+void log_line(int fd, const char *name, const char *text); /* fd -1: does nothing */
+
+/* ---- signals.c ---- */
+
+/* The number of the signal that came, 0: none. The only mutable global of the program. */
+extern atomic_int cli_signal;
+/* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error of write. */
+void signals_catch(void);
+
+/* ---- describe.c: the hidden --describe; complete.c: the hidden --complete ---- */
+
+int cli_describe(const struct env *env, FILE *out);
+/* Candidates for the last word, one a line, a tab before an explanation; ":files" or ":dirs" ask the shell. */
+int cli_complete(const struct env *env, FILE *out, int argc, char **argv);
 
 /* ---- progress.c ---- */
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_JSON, PROGRESS_NONE };
 struct progress;
-struct progress *progress_new(FILE *out, enum progress_mode mode);
+/* NULL when out of memory; all other functions are fine with NULL. name: of the measurement. */
+struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name);
+/* done: 0 .. 1 of the whole run, negative: not known now. figure: NULL or the current one. */
 void progress_update(struct progress *p, const char *phase, double done, const char *figure);
 void progress_clear(struct progress *p); /* before anything else is printed */
 void progress_free(struct progress *p);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options that every measurement has (platter(8) documents them once), and those that every command has. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/cli.h"
+
+static const char *const progress_words[] = { "auto", "tty", "json", "none", NULL }; /* enum progress_mode */
+static const char *const color_words[] = { "auto", "always", "never", NULL };        /* enum color_when */
+
+#define P struct cli_params
+const struct opt common_opts[] = {
+	OPT_STR(P, common.engine, "engine", 0, "NAME", "auto", "how I/O is done"),
+	OPT_U64(P, common.seed, "seed", 0, "NUMBER", NULL, "repeat the random choices of the run with this seed"),
+	OPT_RATIO(P, common.precision, "precision", 0, "RATIO", NULL,
+	          "go on until the 95 % interval is this narrow, or the time is up", .min = 0.0001, .max = 0.5),
+	OPT_TIME(P, common.time_ns, "time", 0, "TIME", NULL, "end the run after this long", .min = 1e6, .max = 3e16),
+	OPT_U64(P, common.max_errors, "max-errors", 0, "COUNT", "1000", "end the run after this many disk errors"),
+	OPT_STR(P, common.json, "json", 0, "FILE", NULL, "save the result as JSON, - for stdout"),
+	OPT_STR(P, common.csv, "csv", 0, "FILE", NULL, "save the tables as CSV, - for stdout"),
+	OPT_STR(P, common.html, "html", 0, "FILE", NULL, "save the result as a page with pictures"),
+	OPT_STR(P, common.requests, "requests", 0, "FILE", NULL, "write every single request to a CSV file"),
+	OPT_STR(P, common.log, "log", 0, "FILE", NULL, "append one time-stamped line per step"),
+	OPT_CHOICE(P, common.progress, "progress", 0, progress_words, "auto", "show progress on stderr",
+	           .implied = "tty"),
+	OPT_FLAG(P, common.quiet, "quiet", 'q', "no text and no progress, only files and errors"),
+	OPT_STR(P, cpu_latency, "cpu-latency", 0, "TIME", "0",
+	        "wake-up time allowed to idle CPUs while latency is measured, or off"),
+	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),
+	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
+	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",
+	         "consent to overwrite the device with this kernel name or serial"),
+	OPT_STRS(P, common.consent.overwrite_signature, "overwrite-signature", 0, "TYPE",
+	         "consent to overwrite this file system or partition table"),
+	OPT_END,
+};
+#undef P
+
+const struct opt view_opts[] = {
+	OPT_FLAG(struct view_params, plot, "plot", 0, "draw plots with characters"),
+	OPT_CHOICE(struct view_params, color, "color", 0, color_words, "auto", "colour the text", .implied = "always"),
+	OPT_FLAG(struct view_params, help, "help", 'h', "show this text"),
+	OPT_FLAG(struct view_params, version, "version", 'V', "show the version"),
+	OPT_END,
+};
+
+static_assert(ARRAY_LEN(common_opts) <= COMMON_OPTS_MAX, "room for a copy");
+
+static void set_engines(struct common_table *t, struct opt *o, const struct env *env)
+{
+	size_t n = 0;
+
+	t->engines[n++] = "auto";
+	for (size_t i = 0; env->engines && env->engines[i] && n + 1 < ARRAY_LEN(t->engines); i++)
+		t->engines[n++] = env->engines[i]->name;
+	o->choices = t->engines;
+}
+
+void common_table_init(struct common_table *t, const struct env *env, const struct measure *m)
+{
+	*t = (struct common_table){ 0 };
+	memcpy(t->opts, common_opts, sizeof(common_opts));
+	for (struct opt *o = t->opts; o->type != OPT_TYPE_END; o++) {
+		if (o->offset == offsetof(struct cli_params, common.engine))
+			set_engines(t, o, env);
+		if (o->offset == offsetof(struct cli_params, common.precision) && m && m->precision > 0.0) {
+			(void)snprintf(t->precision, sizeof(t->precision), "%.6g%%", 100.0 * m->precision);
+			o->def = t->precision;
+		}
+	}
+}
+
+int common_settle(struct cli_params *p, struct err *err)
+{
+	struct common_params *c = &p->common;
+	uint64_t latency_ns;
+	int r;
+
+	c->cpu_latency_us = UINT64_MAX;
+	if (strcmp(p->cpu_latency, "off") != 0) {
+		r = units_parse_time(p->cpu_latency, &latency_ns, err);
+		if (r < 0) {
+			(void)err_prefix(err, "--cpu-latency");
+			return -EINVAL;
+		}
+		if (latency_ns > NS_PER_S)
+			return err_set(err, -EINVAL, "--cpu-latency: %s is more than a second; give less, or off.",
+			               p->cpu_latency);
+		c->cpu_latency_us = latency_ns / NS_PER_US;
+	}
+	if (c->quiet && c->progress == PROGRESS_AUTO)
+		c->progress = PROGRESS_NONE;
+	return 0;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Option tables over getopt_long. The parser knows no option by name: types, defaults, bounds and choices come from the tables, and a
+ * default goes through the same parser as what the user types, so that the one shown in the help is the one in force.
+ * Long options may not be shortened: a script would break on the day a second option starts with the same letters.
+ */
+#include "cli/cli.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#define LONG_BASE 256 /* getopt_long's value of the i-th option is LONG_BASE + i: never a letter */
+#define WORD_MAX  63  /* longest word that opt_nearest looks at */
+
+/* ---- words that were nearly right ---- */
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* Optimal string alignment: insert, delete, replace, swap of neighbours cost 1 each. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], *before = rows[0], *above = rows[1], *row = rows[2];
+	size_t na = strlen(a), nb = strlen(b);
+
+	if (na > WORD_MAX || nb > WORD_MAX)
+		return WORD_MAX;
+	for (size_t j = 0; j <= nb; j++)
+		above[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t *spare = before;
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			row[j] = min3(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    before[j - 2] + 1 < row[j])
+				row[j] = before[j - 2] + 1;
+		}
+		before = above;
+		above = row;
+		row = spare;
+	}
+	return above[nb];
+}
+
+static bool starts_with(const char *word, const char *start)
+{
+	return strncmp(word, start, strlen(start)) == 0;
+}
+
+const char *opt_nearest(const char *word, const char *const *names, size_t n)
+{
+	size_t len = strlen(word), best = (len + 2) / 3 + 1; /* a third of the letters may be wrong */
+	const char *nearest = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t d = distance(word, names[i]);
+
+		if (d > 1 && len >= 2 &&
+		    (starts_with(names[i], word) || (strlen(names[i]) > 2 && starts_with(word, names[i]))))
+			d = 1;
+		if (d < best && d < strlen(names[i])) {
+			best = d;
+			nearest = names[i];
+		}
+	}
+	return nearest;
+}
+
+/* ---- values ---- */
+
+static int parse_choice(const struct opt *o, const char *text, int *ret, struct err *err)
+{
+	char list[512] = "";
+	const char *near;
+	size_t n = 0;
+
+	for (; o->choices[n]; n++) {
+		size_t used = strlen(list);
+
+		if (strcmp(text, o->choices[n]) == 0) {
+			*ret = (int)n;
+			return 0;
+		}
+		(void)snprintf(list + used, sizeof(list) - used, "%s%s", n ? ", " : "",
+		               o->choices[n]); /* cut is fine */
+	}
+	near = opt_nearest(text, o->choices, n);
+	if (near)
+		return err_set(err, -EINVAL, "\"%.60s\" is not one of %s; did you mean %s?", text, list, near);
+	return err_set(err, -EINVAL, "\"%.60s\" is not one of %s.", text, list);
+}
+
+static char *bound_text(const struct opt *o, double bound, char *buf, size_t len)
+{
+	union {
+		uint64_t u64;
+		double f64;
+	} value;
+	struct opt at_zero = *o;
+	char *text;
+
+	at_zero.offset = 0;
+	if (o->type == OPT_TYPE_F64 || o->type == OPT_TYPE_RATIO)
+		value.f64 = bound;
+	else
+		value.u64 = bound >= 0x1p64 ? UINT64_MAX : (uint64_t)bound;
+	text = opt_value_text(&at_zero, &value);
+	(void)snprintf(buf, len, "%s", text ? text : "?");
+	free(text);
+	return buf;
+}
+
+static int check_bounds(const struct opt *o, double value, const char *text, struct err *err)
+{
+	bool has_max = o->max > o->min || o->max != 0.0;
+	char low[64], high[64];
+
+	if (o->min == 0.0 && o->max == 0.0)
+		return 0;
+	if (value >= o->min && (!has_max || value <= o->max))
+		return 0;
+	(void)bound_text(o, o->min, low, sizeof(low));
+	if (!has_max)
+		return err_set(err, -EINVAL, "\"%.60s\" is too small; give at least %s.", text, low);
+	return err_set(err, -EINVAL, "\"%.60s\" is out of range; give %s to %s.", text, low,
+	               bound_text(o, o->max, high, sizeof(high)));
+}
+
+static int parse_u64_kinds(const struct opt *o, const char *text, uint64_t *ret, struct err *err)
+{
+	uint64_t value = 0;
+	int r;
+
+	switch (o->type) {
+	case OPT_TYPE_BYTES:
+		r = units_parse_bytes(text, &value, err);
+		break;
+	case OPT_TYPE_TIME:
+		r = units_parse_time(text, &value, err);
+		break;
+	case OPT_TYPE_RATE:
+		r = units_parse_rate(text, &value, err);
+		break;
+	default:
+		r = units_parse_u64(text, &value, err);
+		break;
+	}
+	if (r < 0)
+		return r;
+	if (!(o->type == OPT_TYPE_RATE && value == RATE_MAX)) {
+		r = check_bounds(o, (double)value, text, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = value;
+	return 0;
+}
+
+static int parse_f64_kinds(const struct opt *o, const char *text, double *ret, struct err *err)
+{
+	double value = 0.0;
+	int r = o->type == OPT_TYPE_RATIO ? units_parse_ratio(text, &value, err) : units_parse_f64(text, &value, err);
+
+	if (r == 0)
+		r = check_bounds(o, value, text, err);
+	if (r == 0)
+		*ret = value;
+	return r;
+}
+
+static int add_str(struct strs *strs, const char *text, struct err *err)
+{
+	const char **more = reallocarray(strs->v, strs->n + 1, sizeof(*more));
+
+	if (!more)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	strs->v = more;
+	strs->v[strs->n++] = text;
+	return 0;
+}
+
+static int parse_value(const struct opt *o, const char *text, void *params, struct err *err)
+{
+	void *member = (char *)params + o->offset;
+	int i;
+
+	switch (o->type) {
+	case OPT_TYPE_FLAG:
+		*(bool *)member = true;
+		return 0;
+	case OPT_TYPE_U64:
+	case OPT_TYPE_BYTES:
+	case OPT_TYPE_TIME:
+	case OPT_TYPE_RATE:
+		return parse_u64_kinds(o, text, member, err);
+	case OPT_TYPE_F64:
+	case OPT_TYPE_RATIO:
+		return parse_f64_kinds(o, text, member, err);
+	case OPT_TYPE_CHOICE:
+		return parse_choice(o, text, member, err);
+	case OPT_TYPE_STR:
+	case OPT_TYPE_STRS:
+		if (!*text)
+			return err_set(err, -EINVAL, "The value is empty; give %s.", o->arg);
+		if (o->choices && parse_choice(o, text, &i, err) < 0)
+			return -EINVAL;
+		if (o->type == OPT_TYPE_STRS)
+			return add_str(member, text, err);
+		*(const char **)member = text;
+		return 0;
+	case OPT_TYPE_END:
+		break;
+	}
+	assert(false); /* a type without a case */
+	return -EINVAL;
+}
+
+static int parse_named(const struct opt *o, const char *text, void *params, struct err *err)
+{
+	int r = parse_value(o, text, params, err);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	(void)err_prefix(err, "--%s", o->name);
+	if (err)
+		err->code = -EINVAL; /* out of range is a usage error as well */
+	return -EINVAL;
+}
+
+static void set_zero(const struct opt *o, void *params)
+{
+	void *member = (char *)params + o->offset;
+
+	switch (o->type) {
+	case OPT_TYPE_FLAG:
+		*(bool *)member = false;
+		break;
+	case OPT_TYPE_F64:
+	case OPT_TYPE_RATIO:
+		*(double *)member = 0.0;
+		break;
+	case OPT_TYPE_CHOICE:
+		*(int *)member = 0;
+		break;
+	case OPT_TYPE_STR:
+		*(const char **)member = NULL;
+		break;
+	case OPT_TYPE_STRS:
+		*(struct strs *)member = (struct strs){ 0 };
+		break;
+	default:
+		*(uint64_t *)member = 0;
+		break;
+	}
+}
+
+/* ---- the parser ---- */
+
+struct parser {
+	const struct opt_set *sets;
+	size_t nsets;
+	struct {
+		const struct opt *o;
+		void *params;
+	} * all;
+	size_t n;
+	struct option *longs;
+	char *shorts;
+};
+
+static size_t count(const struct opt *opts)
+{
+	size_t n = 0;
+
+	while (opts && opts[n].type != OPT_TYPE_END)
+		n++;
+	return n;
+}
+
+static void parser_done(struct parser *p)
+{
+	free(p->all);
+	free(p->longs);
+	free(p->shorts);
+}
+
+static int has_arg(const struct opt *o)
+{
+	if (o->type == OPT_TYPE_FLAG)
+		return no_argument;
+	return o->implied ? optional_argument : required_argument;
+}
+
+static void assert_unlike(const struct parser *p, const struct opt *o)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		assert(strcmp(p->all[i].o->name, o->name) != 0);
+		assert(!o->letter || p->all[i].o->letter != o->letter);
+	}
+}
+
+static int parser_init(struct parser *p, const struct opt_set *sets, size_t nsets, struct err *err)
+{
+	size_t n = 0;
+	char *s;
+
+	*p = (struct parser){ .sets = sets, .nsets = nsets };
+	for (size_t i = 0; i < nsets; i++)
+		n += count(sets[i].opts);
+	p->all = calloc(n + 1, sizeof(*p->all));
+	p->longs = calloc(n + 1, sizeof(*p->longs));
+	p->shorts = s = calloc(3 * n + 2, 1);
+	if (!p->all || !p->longs || !p->shorts) {
+		parser_done(p);
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	*s++ = ':'; /* tell a missing argument from an unknown option, and print nothing */
+	for (size_t i = 0; i < nsets; i++)
+		for (const struct opt *o = sets[i].opts; o && o->type != OPT_TYPE_END; o++) {
+			assert_unlike(p, o);
+			p->longs[p->n] = (struct option){ o->name, has_arg(o), NULL, LONG_BASE + (int)p->n };
+			p->all[p->n].o = o;
+			p->all[p->n++].params = sets[i].params;
+			if (!o->letter)
+				continue;
+			*s++ = o->letter;
+			for (int colons = has_arg(o); colons > 0; colons--)
+				*s++ = ':';
+		}
+	return 0;
+}
+
+static size_t find_value(const struct parser *p, int value)
+{
+	if (value >= LONG_BASE)
+		return (size_t)(value - LONG_BASE);
+	for (size_t i = 0; i < p->n; i++)
+		if (p->all[i].o->letter && p->all[i].o->letter == value)
+			return i;
+	return p->n;
+}
+
+static int unknown_long(const struct parser *p, const char *word, struct err *err)
+{
+	size_t len = strcspn(word, "=");
+	cleanup_free const char **names = calloc(p->n + 1, sizeof(*names));
+	cleanup_free char *name = strndup(word, len);
+	const char *near = NULL;
+
+	for (size_t i = 0; names && i < p->n; i++)
+		names[i] = p->all[i].o->name;
+	if (names && name)
+		near = opt_nearest(name, names, p->n);
+	if (near)
+		return err_set(err, -EINVAL, "There is no option --%.*s; did you mean --%s?",
+		               (int)(len < 60 ? len : 60), word, near);
+	return err_set(err, -EINVAL, "There is no option --%.*s; --help lists all.", (int)(len < 60 ? len : 60), word);
+}
+
+static int complain(const struct parser *p, int c, const char *word, struct err *err)
+{
+	size_t i = optopt ? find_value(p, optopt) : p->n;
+	const struct opt *o = i < p->n ? p->all[i].o : NULL;
+
+	if (c == ':' && o)
+		return err_set(err, -EINVAL, "--%s needs a value: --%s=%s.", o->name, o->name,
+		               o->arg ? o->arg : o->choices[0]);
+	if (o && o->type == OPT_TYPE_FLAG)
+		return err_set(err, -EINVAL, "--%s takes no value; leave out what follows it.", o->name);
+	if (starts_with(word, "--"))
+		return unknown_long(p, word + 2, err);
+	if (isprint(optopt))
+		return err_set(err, -EINVAL, "There is no option -%c; --help lists all.", optopt);
+	return err_set(err, -EINVAL, "There is an option with an unprintable letter; --help lists all.");
+}
+
+/* The argv element that getopt_long has just looked at. */
+static const char *word_at(char *const *argv, int index, const char *arg)
+{
+	if (arg && index >= 2 && arg == argv[index - 1])
+		return argv[index - 2];
+	return index >= 1 ? argv[index - 1] : "";
+}
+
+/* getopt_long takes any unambiguous start of a name; we do not. */
+static bool is_whole(const struct opt *o, const char *word)
+{
+	size_t len = strlen(o->name);
+
+	return starts_with(word, "--") && strncmp(word + 2, o->name, len) == 0 &&
+	       (word[2 + len] == '\0' || word[2 + len] == '=');
+}
+
+static int apply_defaults(const struct parser *p, struct err *err)
+{
+	for (size_t i = 0; i < p->n; i++)
+		set_zero(p->all[i].o, p->all[i].params);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct opt *o = p->all[i].o;
+		int r = o->def ? parse_named(o, o->def, p->all[i].params, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int parse_all(const struct parser *p, int argc, char **argv, struct err *err)
+{
+	optind = 0; /* glibc: start afresh */
+	opterr = 0;
+	for (;;) {
+		int c = getopt_long(argc, argv, p->shorts, p->longs, NULL);
+		const char *word;
+		size_t i;
+		int r;
+
+		if (c == -1)
+			return 0;
+		word = word_at(argv, optind, optarg);
+		if (c == '?' || c == ':')
+			return complain(p, c, word, err);
+		i = find_value(p, c);
+		assert(i < p->n);
+		if (c >= LONG_BASE && !is_whole(p->all[i].o, word))
+			return unknown_long(p, word + 2, err);
+		r = parse_named(p->all[i].o, optarg ? optarg : p->all[i].o->implied, p->all[i].params, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err)
+{
+	struct parser p;
+	int r = parser_init(&p, sets, nsets, err);
+
+	if (r < 0)
+		return r;
+	r = apply_defaults(&p, err);
+	if (r == 0)
+		r = parse_all(&p, argc, argv, err);
+	if (r == 0)
+		*ret_first = optind;
+	else
+		opt_done(sets, nsets);
+	parser_done(&p);
+	return r;
+}
+
+void opt_done(const struct opt_set *sets, size_t nsets)
+{
+	for (size_t i = 0; i < nsets; i++)
+		for (const struct opt *o = sets[i].opts; o && o->type != OPT_TYPE_END; o++) {
+			struct strs *strs = (struct strs *)(void *)((char *)sets[i].params + o->offset);
+
+			if (o->type != OPT_TYPE_STRS)
+				continue;
+			free(strs->v);
+			*strs = (struct strs){ 0 };
+		}
+}
+
+/* ---- lint ---- */
+
+static bool is_name(const char *name)
+{
+	return name && strlen(name) >= 2 && islower(name[0]) &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name);
+}
+
+static int lint_values(const struct opt *o, struct err *err)
+{
+	union {
+		bool flag;
+		uint64_t u64;
+		double f64;
+		int choice;
+		const char *str;
+		struct strs strs;
+	} value = { 0 };
+	const char *texts[] = { o->def, o->implied };
+	struct opt at_zero = *o;
+	int r = 0;
+
+	at_zero.offset = 0;
+	for (size_t i = 0; i < ARRAY_LEN(texts) && r == 0; i++) {
+		if (!texts[i])
+			continue;
+		if (o->type == OPT_TYPE_FLAG)
+			return err_set(err, -EINVAL, "A flag has neither default nor value.");
+		r = parse_value(&at_zero, texts[i], &value, err);
+		if (o->type == OPT_TYPE_STRS)
+			free(value.strs.v);
+	}
+	return r;
+}
+
+static int lint_one(const struct opt *o, struct err *err)
+{
+	size_t len = o->help ? strlen(o->help) : 0;
+	bool needs_arg = o->type != OPT_TYPE_FLAG && o->type != OPT_TYPE_CHOICE;
+
+	if (!is_name(o->name))
+		return err_set(err, -EINVAL,
+		               "An option's name is lower-case letters, digits and dashes, at least two.");
+	if (o->letter && !isalnum((unsigned char)o->letter))
+		return err_set(err, -EINVAL, "The short form is a letter or digit.");
+	if (!len)
+		return err_set(err, -EINVAL, "The help is missing.");
+	if (isupper((unsigned char)o->help[0]) && islower((unsigned char)o->help[1]))
+		return err_set(err, -EINVAL, "The help starts with a capital.");
+	if (o->help[len - 1] == '.')
+		return err_set(err, -EINVAL, "The help ends in a full stop.");
+	if (needs_arg && !o->arg)
+		return err_set(err, -EINVAL, "The argument has no name.");
+	if (o->type == OPT_TYPE_CHOICE && (!o->choices || !o->choices[0]))
+		return err_set(err, -EINVAL, "There is nothing to choose from.");
+	if (o->max < o->min && o->max != 0.0)
+		return err_set(err, -EINVAL, "The bounds are the wrong way round.");
+	return lint_values(o, err);
+}
+
+int opt_lint(const struct opt *opts, struct err *err)
+{
+	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
+		int r = lint_one(o, err);
+
+		if (r < 0) {
+			(void)err_prefix(err, "--%s", o->name ? o->name : "?");
+			return -EINVAL;
+		}
+		for (const struct opt *q = opts; q < o; q++) {
+			if (strcmp(q->name, o->name) == 0)
+				return err_set(err, -EINVAL, "--%s is there twice.", o->name);
+			if (o->letter && q->letter == o->letter)
+				return err_set(err, -EINVAL, "-%c is there twice.", o->letter);
+		}
+	}
+	return 0;
+}

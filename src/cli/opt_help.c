@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Options for people: the help text (the shape of util-linux, 80 columns) and values as one would type them. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/cli.h"
+
+#define HELP_WIDTH  80
+#define HELP_INDENT 28 /* widest left part that keeps its text on the same line */
+
+/* ---- values ---- */
+
+struct scale {
+	const char *suffix;
+	uint64_t factor;
+};
+
+/* Largest first; the last has factor 1. */
+static const struct scale time_scales[] = {
+	{ "d", 86400 * NS_PER_S },
+	{ "h", 3600 * NS_PER_S },
+	{ "m", 60 * NS_PER_S },
+	{ "s", NS_PER_S },
+	{ "ms", NS_PER_MS },
+	{ "us", NS_PER_US },
+	{ "ns", 1 },
+};
+static const struct scale rate_scales[] = {
+	{ "GB", 1000000000 },
+	{ "MB", 1000000 },
+	{ "KB", 1000 },
+	{ "", 1 },
+};
+static const struct scale byte_scales[] = {
+	{ "TiB", 1ull << 40 }, { "GiB", 1ull << 30 }, { "MiB", 1ull << 20 }, { "KiB", 1ull << 10 }, { "", 1 },
+};
+
+static void print_scaled(char *buf, size_t len, uint64_t value, const struct scale *s)
+{
+	while (s->factor > 1 && value % s->factor)
+		s++;
+	if (value == 0)
+		(void)snprintf(buf, len, "0");
+	else
+		(void)snprintf(buf, len, "%" PRIu64 "%s", value / s->factor, s->suffix);
+}
+
+static void print_f64(char *buf, size_t len, double value)
+{
+	for (int digits = 6; digits <= 17; digits++) {
+		(void)snprintf(buf, len, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
+			return;
+	}
+}
+
+static char *join(const struct strs *strs)
+{
+	size_t len = 1, at = 0;
+	char *text;
+
+	for (size_t i = 0; i < strs->n; i++)
+		len += strlen(strs->v[i]) + 1;
+	text = calloc(len, 1);
+	for (size_t i = 0; text && i < strs->n; i++)
+		at += (size_t)sprintf(text + at, "%s%s", i ? "," : "", strs->v[i]);
+	return text;
+}
+
+char *opt_value_text(const struct opt *o, const void *params)
+{
+	const void *member = (const char *)params + o->offset;
+	const char *str;
+	char buf[64] = "";
+
+	switch (o->type) {
+	case OPT_TYPE_FLAG:
+		return strdup(*(const bool *)member ? "yes" : "no");
+	case OPT_TYPE_U64:
+		(void)snprintf(buf, sizeof(buf), "%" PRIu64, *(const uint64_t *)member);
+		break;
+	case OPT_TYPE_F64:
+		print_f64(buf, sizeof(buf), *(const double *)member);
+		break;
+	case OPT_TYPE_RATIO:
+		(void)snprintf(buf, sizeof(buf), "%.9g%%", 100.0 * *(const double *)member);
+		break;
+	case OPT_TYPE_BYTES:
+		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, byte_scales);
+		break;
+	case OPT_TYPE_TIME:
+		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, time_scales);
+		break;
+	case OPT_TYPE_RATE:
+		if (*(const uint64_t *)member == RATE_MAX)
+			return strdup("max");
+		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, rate_scales);
+		break;
+	case OPT_TYPE_STR:
+		str = *(const char *const *)member;
+		return strdup(str ? str : "");
+	case OPT_TYPE_STRS:
+		return join(member);
+	case OPT_TYPE_CHOICE:
+		return strdup(o->choices[*(const int *)member]);
+	case OPT_TYPE_END:
+		break;
+	}
+	return strdup(buf);
+}
+
+/* ---- help ---- */
+
+/* Words of text from column `at` on, wrapped; continuation lines start at column `indent`. */
+static void wrap(FILE *out, const char *text, size_t at, size_t indent)
+{
+	bool is_first = true;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (!is_first && at + 1 + len > HELP_WIDTH) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+			is_first = true;
+		}
+		at += (size_t)fprintf(out, "%s%.*s", is_first ? "" : " ", (int)len, text);
+		is_first = false;
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+const char *opt_arg_name(const struct opt *o)
+{
+	if (o->type == OPT_TYPE_FLAG)
+		return NULL;
+	return o->arg ? o->arg : "WORD";
+}
+
+static void help_one(FILE *out, const struct opt *o)
+{
+	char left[96], *text = NULL;
+	const char *arg = opt_arg_name(o);
+	size_t len, width;
+	FILE *s;
+
+	if (o->letter)
+		(void)snprintf(left, sizeof(left), " -%c, --%s", o->letter, o->name);
+	else
+		(void)snprintf(left, sizeof(left), "     --%s", o->name);
+	width = strlen(left);
+	if (arg)
+		(void)snprintf(left + width, sizeof(left) - width, "%s=%s%s", o->implied ? "[" : "", arg,
+		               o->implied ? "]" : "");
+	width = strlen(left);
+	s = open_memstream(&text, &len);
+	if (!s)
+		return;
+	fprintf(s, "%s", o->help);
+	for (size_t i = 0; o->choices && o->choices[i]; i++)
+		fprintf(s, "%s%s", i ? ", " : ": ", o->choices[i]);
+	if (o->def)
+		fprintf(s, " (default %s)", o->def);
+	(void)fclose(s); /* memory */
+	fputs(left, out);
+	if (width + 2 > HELP_INDENT) {
+		fputc('\n', out);
+		width = 0;
+	}
+	fprintf(out, "%*s", (int)(HELP_INDENT - width), "");
+	wrap(out, text, HELP_INDENT, HELP_INDENT);
+	free(text);
+}
+
+void opt_help(FILE *out, const struct opt *opts)
+{
+	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++)
+		help_one(out, o);
+}

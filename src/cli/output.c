@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that we write: checked before anything is measured, never over a device node, a symlink or a target; written beside the old one
+ * and renamed, so that a full disk or a signal leaves the old one whole. And what the terminal can show.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+
+/* ---- before the run ---- */
+
+static int check_folder(const char *option, const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	struct stat st;
+
+	if (!dir)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (stat(dir, &st) < 0)
+		return err_set(err, -errno, "--%s: the folder %s cannot be used (%s); make it first.", option, dir,
+		               err_name(errno));
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "--%s: %s is no folder; give a path in one.", option, dir);
+	if (access(dir, W_OK | X_OK) < 0)
+		return err_set(err, -errno, "--%s: nothing can be written into %s (%s); give another path.", option,
+		               dir, err_name(errno));
+	return 0;
+}
+
+static int check_existing(const char *option, const char *path, const struct stat *st, struct err *err)
+{
+	if (S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode))
+		return err_set(err, -EPERM,
+		               "--%s: %s is a device node, which is never written over; give a regular file.", option,
+		               path);
+	if (S_ISLNK(st->st_mode))
+		return err_set(err, -EPERM,
+		               "--%s: %s is a symbolic link, which is never followed; give the file itself.", option,
+		               path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(err, -EPERM, "--%s: %s is no regular file; give another path.", option, path);
+	if (access(path, W_OK) < 0)
+		return err_set(err, -errno, "--%s: %s cannot be written (%s); give another path.", option, path,
+		               err_name(errno));
+	return 0;
+}
+
+static int check_targets(const char *option, const char *path, const struct stat *st, const char *const *targets,
+                         size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct stat t;
+
+		if (stat(targets[i], &t) == 0 && t.st_dev == st->st_dev && t.st_ino == st->st_ino)
+			return err_set(err, -EPERM, "--%s: %s is what is to be measured; give another path.", option,
+			               path);
+	}
+	return 0;
+}
+
+static int check_one(const char *option, const char *path, const char *const *targets, size_t n, struct err *err)
+{
+	struct stat st;
+	int r;
+
+	if (path[strlen(path) - 1] == '/')
+		return err_set(err, -EISDIR, "--%s: %s is a folder; give a file in it.", option, path);
+	if (lstat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return err_set(err, -EISDIR, "--%s: %s is a folder; give a file in it.", option, path);
+		r = check_existing(option, path, &st, err);
+		if (r == 0)
+			r = check_targets(option, path, &st, targets, n, err);
+		if (r < 0)
+			return r;
+	}
+	return check_folder(option, path, err);
+}
+
+static int note_output(struct strs *outputs, const char *path, struct err *err)
+{
+	const char **more = reallocarray(outputs->v, outputs->n + 1, sizeof(*more));
+
+	if (!more)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	outputs->v = more;
+	outputs->v[outputs->n++] = path;
+	return 0;
+}
+
+int output_check(struct common_params *common, const char *const *targets, size_t n, struct err *err)
+{
+	const struct {
+		const char *option, *path;
+		bool may_be_stdout;
+	} files[] = {
+		{ "json", common->json, true },          { "csv", common->csv, true },  { "html", common->html, false },
+		{ "requests", common->requests, false }, { "log", common->log, false },
+	};
+
+	if (common->json && common->csv && !strcmp(common->json, "-") && !strcmp(common->csv, "-"))
+		return err_set(err, -EINVAL, "Only one of --json and --csv can go to stdout; give the other a file.");
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		const char *path = files[i].path;
+		int r;
+
+		if (!path || (files[i].may_be_stdout && !strcmp(path, "-")))
+			continue;
+		for (size_t k = 0; k < i; k++)
+			if (files[k].path && !strcmp(files[k].path, path))
+				return err_set(err, -EINVAL, "--%s and --%s name the same file %s; give each its own.",
+				               files[k].option, files[i].option, path);
+		r = check_one(files[i].option, path, targets, n, err);
+		if (r == 0)
+			r = note_output(&common->consent.outputs, path, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+void output_done(struct common_params *common)
+{
+	free(common->consent.outputs.v);
+	common->consent.outputs = (struct strs){ 0 };
+}
+
+/* ---- writing ---- */
+
+int output_flush(FILE *out, struct err *err)
+{
+	int fd = fileno(out), copy;
+
+	errno = 0;
+	if (fflush(out) != 0 || ferror(out))
+		return err_set(err, errno ? -errno : -EIO,
+		               "Writing to standard output failed (%s); what is missing there is lost.",
+		               err_name(errno ? errno : EIO));
+	/* Some file systems tell of a failed write only at close. */
+	copy = fd >= 0 ? dup(fd) : -1;
+	if (copy >= 0 && close(copy) < 0)
+		return err_set(err, -errno, "Writing to standard output failed (%s); what is missing there is lost.",
+		               err_name(errno));
+	return 0;
+}
+
+static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
+{
+	mode_t mask = umask(0);
+	FILE *f = fdopen(fd, "w");
+	int r;
+
+	(void)umask(mask);
+	if (!f) {
+		(void)close(fd); /* empty */
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	(void)fchmod(fd, 0666 & ~mask); /* mkostemp gave 0600, which also does */
+	r = write(f, arg);
+	errno = 0;
+	if (fflush(f) != 0 || ferror(f))
+		r = r < 0 ? r : errno ? -errno : -EIO;
+	if (fclose(f) != 0 && r == 0)
+		r = -errno;
+	if (r < 0)
+		return err_set(err, r, "Writing %s failed (%s); the old file, if any, is untouched.", path,
+		               err_name(r));
+	return 0;
+}
+
+int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
+{
+	cleanup_free char *temp = NULL;
+	int fd, r;
+
+	if (!strcmp(path, "-")) {
+		r = write(out, arg);
+		return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
+	}
+	if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
+		temp = NULL;
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	fd = mkostemp(temp, O_CLOEXEC); /* O_EXCL: follows no symlink */
+	if (fd < 0)
+		return err_set(err, -errno, "%s cannot be made (%s); give another path.", path, err_name(errno));
+	r = write_new(path, fd, write, arg, err);
+	if (r == 0 && rename(temp, path) < 0)
+		r = err_set(err, -errno, "%s cannot be put in place (%s); give another path.", path, err_name(errno));
+	if (r < 0)
+		(void)unlink(temp); /* it failed already */
+	return r;
+}
+
+/* ---- the log ---- */
+
+int log_open(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
+	struct stat st;
+
+	if (fd < 0)
+		return err_set(err, -errno, "--log: %s cannot be opened (%s); give another path.", path,
+		               err_name(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) { /* it may have changed since output_check() */
+		(void)close(fd);                          /* nothing was written */
+		return err_set(err, -EPERM, "--log: %s is no regular file; give another path.", path);
+	}
+	return fd;
+}
+
+void log_line(int fd, const char *name, const char *text)
+{
+	char stamp[32], line[1024];
+	size_t len;
+
+	if (fd < 0)
+		return;
+	(void)snprintf(line, sizeof(line) - 1, "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
+	               (long)getpid(), name, text);
+	len = strlen(line);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = ' '; /* one line is one event, whatever a model name holds */
+	line[len++] = '\n';
+	if (write(fd, line, len) < 0)
+		return; /* a full disk must not end a measurement; the document tells all the log does */
+}
+
+/* ---- the terminal ---- */
+
+static bool says_utf8(void)
+{
+	const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *v = getenv(names[i]);
+
+		if (v && *v)
+			return strcasestr(v, "utf-8") || strcasestr(v, "utf8");
+	}
+	return false;
+}
+
+static bool wants_colour(FILE *out, int when)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (when != COLOR_AUTO)
+		return when == COLOR_ALWAYS;
+	if (no_color && *no_color)
+		return false;
+	return fileno(out) >= 0 && isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+unsigned output_width(FILE *f)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize ws;
+	long n;
+
+	if (fileno(f) >= 0 && ioctl(fileno(f), TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0)
+		return ws.ws_col;
+	n = columns ? strtol(columns, NULL, 10) : 0;
+	return n >= 20 && n <= 1000 ? (unsigned)n : 80;
+}
+
+struct text_style output_style(FILE *out, const struct view_params *view)
+{
+	return (struct text_style){
+		.width = output_width(out),
+		.colour = wants_colour(out, view->color),
+		.unicode = says_utf8(),
+		.plots = view->plot,
+	};
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How far the run is, on stderr: one line on a terminal, drawn over and over, or one JSON object per line for front ends.
+ * The time left is what the past says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+#define REDRAW_NS  (100 * NS_PER_MS)
+#define ETA_MIN    0.02 /* done before a time left is told */
+#define BAR_MAX    24
+#define BAR_MIN    8
+#define LINE_BYTES 512
+
+struct progress {
+	FILE *out;
+	struct clock *clk;
+	enum progress_mode mode;
+	char name[32], phase[64];
+	uint64_t start_ns, drawn_ns;
+	double done;   /* the furthest so far */
+	size_t drawn;  /* columns that the line takes now */
+	bool is_drawn; /* at least once */
+};
+
+struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name)
+{
+	struct progress *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	if (mode == PROGRESS_AUTO)
+		mode = fileno(out) >= 0 && isatty(fileno(out)) ? PROGRESS_TTY : PROGRESS_NONE;
+	p->out = out;
+	p->clk = clk;
+	p->mode = mode;
+	p->start_ns = clock_now_ns(clk);
+	(void)snprintf(p->name, sizeof(p->name), "%s", name);
+	return p;
+}
+
+/* Seconds left, NaN: nobody can know yet. */
+static double time_left_s(const struct progress *p, uint64_t now_ns)
+{
+	double elapsed_s = (double)(now_ns - p->start_ns) * 1e-9;
+
+	if (p->done < ETA_MIN || elapsed_s <= 0.0)
+		return (double)NAN;
+	return elapsed_s * (1.0 - p->done) / p->done;
+}
+
+static void left_text(char *buf, size_t len, double left_s)
+{
+	uint64_t s = (uint64_t)ceil(left_s);
+
+	if (s >= 3600)
+		(void)snprintf(buf, len, "%u h %02u m left", (unsigned)(s / 3600), (unsigned)(s / 60 % 60));
+	else if (s >= 60)
+		(void)snprintf(buf, len, "%u m %02u s left", (unsigned)(s / 60), (unsigned)(s % 60));
+	else
+		(void)snprintf(buf, len, "%u s left", (unsigned)s);
+}
+
+/* Columns of UTF-8 text: bytes that do not continue a character. */
+static size_t columns(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* Cuts to so many columns, never inside a character. */
+static void cut(char *s, size_t width)
+{
+	size_t n = 0;
+
+	for (; *s; s++) {
+		n += ((unsigned char)*s & 0xc0) != 0x80;
+		if (n > width) {
+			*s = '\0';
+			return;
+		}
+	}
+}
+
+static void add_bar(char *line, size_t len, size_t room, double done)
+{
+	size_t width = room > BAR_MAX + 3 ? BAR_MAX : room - 3, full = (size_t)(done * (double)width);
+	size_t at = strlen(line);
+
+	if (at + width + 4 > len)
+		return;
+	line[at++] = ' ';
+	line[at++] = '[';
+	memset(line + at, '#', full);
+	memset(line + at + full, '.', width - full);
+	at += width;
+	line[at++] = ']';
+	line[at] = '\0';
+}
+
+/* "zones: curve  42 % [#######.........] 183.2 MB/s, 1 m 02 s left": what does not fit goes, the bar first. */
+static void draw(struct progress *p, uint64_t now_ns, const char *figure)
+{
+	char line[LINE_BYTES], tail[160] = "", left[40] = "";
+	size_t width = output_width(p->out) - 1; /* the last column would wrap on some terminals */
+	double left_s = time_left_s(p, now_ns);
+	size_t used;
+
+	if (!isnan(left_s))
+		left_text(left, sizeof(left), left_s);
+	(void)snprintf(tail, sizeof(tail), "%s%s%s%s", figure || *left ? " " : "", figure ? figure : "",
+	               figure && *left ? ", " : "", left);
+	(void)snprintf(line, sizeof(line), "%s: %s %3.0f %%", p->name, p->phase, floor(100.0 * p->done));
+	used = columns(line) + columns(tail);
+	if (used + BAR_MIN + 3 <= width)
+		add_bar(line, sizeof(line), width - used, p->done);
+	used = strlen(line);
+	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	cut(line, width);
+	used = columns(line);
+	/* Spaces wipe the rest of the old line on any terminal, also one without escapes. */
+	fprintf(p->out, "\r%s%*s\r", line, (int)(p->drawn > used ? p->drawn - used : 0), "");
+	(void)fflush(p->out); /* progress is not worth an error */
+	p->drawn = used;
+}
+
+static void print_json(struct progress *p, uint64_t now_ns, const char *figure)
+{
+	double left_s = time_left_s(p, now_ns);
+	json_t *o = json_pack("{s:s, s:s, s:f, s:f, s:o, s:s?}", "measurement", p->name, "phase", p->phase, "done",
+	                      p->done, "elapsed_s", (double)(now_ns - p->start_ns) * 1e-9, "left_s",
+	                      isnan(left_s) ? json_null() : json_real(left_s), "figure", figure);
+	cleanup_free char *text = o ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+
+	json_decref(o);
+	if (!text)
+		return;
+	fprintf(p->out, "%s\n", text);
+	(void)fflush(p->out); /* progress is not worth an error */
+}
+
+void progress_update(struct progress *p, const char *phase, double done, const char *figure)
+{
+	bool is_news;
+	uint64_t now_ns;
+
+	if (!p || p->mode == PROGRESS_NONE)
+		return;
+	now_ns = clock_now_ns(p->clk);
+	is_news = !p->is_drawn || (phase && strcmp(phase, p->phase) != 0) || (done >= 1.0 && p->done < 1.0);
+	if (phase)
+		(void)snprintf(p->phase, sizeof(p->phase), "%s", phase); /* cut is fine */
+	if (done > p->done)                                              /* false for NaN */
+		p->done = done < 1.0 ? done : 1.0;
+	if (!is_news && now_ns - p->drawn_ns < REDRAW_NS)
+		return;
+	p->is_drawn = true;
+	p->drawn_ns = now_ns;
+	if (p->mode == PROGRESS_JSON)
+		print_json(p, now_ns, figure);
+	else
+		draw(p, now_ns, figure);
+}
+
+void progress_clear(struct progress *p)
+{
+	if (!p || p->mode != PROGRESS_TTY || !p->drawn)
+		return;
+	fprintf(p->out, "\r%*s\r", (int)p->drawn, "");
+	(void)fflush(p->out); /* progress is not worth an error */
+	p->drawn = 0;
+}
+
+void progress_free(struct progress *p)
+{
+	progress_clear(p);
+	free(p);
+}

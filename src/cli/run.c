@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One measurement from its command line to its exit status: parse, check outputs, run, save, show. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/cli.h"
+
+struct run {
+	const struct env *env;
+	const struct measure *m;
+	struct common_table table;
+	struct cli_params p;
+	struct view_params view;
+	void *own; /* the measurement's params */
+	const char *const *operands;
+	size_t noperands;
+	struct option_value *options; /* in force, for the document */
+	size_t noptions;
+	struct progress *progress;
+	int log_fd;
+	struct err save_err; /* the first file that could not be saved */
+};
+
+void cli_complain(const struct env *env, const char *name, const struct err *err)
+{
+	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
+	fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
+}
+
+/* ---- what the run calls ---- */
+
+static void save_json(struct run *run, const struct result *res)
+{
+	struct err err = { 0 };
+
+	if (result_save(res, run->p.common.json, &err) == 0)
+		return;
+	if (run->save_err.code == 0) { /* told once, at once: the user may be able to make room */
+		run->save_err = err;
+		progress_clear(run->progress);
+		cli_complain(run->env, run->m->name, &err);
+	}
+}
+
+static void on_checkpoint(void *arg, struct session *ses)
+{
+	struct run *run = arg;
+	enum result_status status = ses->res->status;
+
+	if (!run->p.common.json || !strcmp(run->p.common.json, "-"))
+		return;
+	ses->res->status = STATUS_CANCELLED; /* what the file is, if this is the last of it */
+	save_json(run, ses->res);
+	ses->res->status = status;
+}
+
+static void on_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	progress_update(run->progress, phase, done, figure);
+}
+
+static void on_log(void *arg, struct session *ses, const char *line)
+{
+	const struct run *run = arg;
+
+	(void)ses;
+	log_line(run->log_fd, run->m->name, line);
+}
+
+/* ---- before ---- */
+
+static int parse(struct run *run, int argc, char **argv, struct err *err)
+{
+	const struct opt_set sets[] = {
+		{ run->m->opts, run->own },
+		{ run->table.opts, &run->p },
+		{ view_opts, &run->view },
+	};
+	int first = argc, r;
+
+	r = opt_parse(sets, ARRAY_LEN(sets), argc, argv, &first, err);
+	if (r < 0)
+		return r;
+	run->operands = (const char *const *)(argv + first);
+	run->noperands = (size_t)(argc - first);
+	return 0;
+}
+
+static void free_parsed(struct run *run)
+{
+	const struct opt_set sets[] = { { run->m->opts, run->own }, { run->table.opts, &run->p } };
+
+	opt_done(sets, ARRAY_LEN(sets));
+	output_done(&run->p.common);
+	for (size_t i = 0; i < run->noptions; i++)
+		free(run->options[i].text);
+	free(run->options);
+}
+
+static void note_options(struct run *run, const struct opt *opts, const void *params)
+{
+	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
+		struct option_value *more = reallocarray(run->options, run->noptions + 1, sizeof(*more));
+
+		if (!more)
+			return;
+		run->options = more;
+		run->options[run->noptions++] =
+			(struct option_value){ .name = (char *)(uintptr_t)o->name, .text = opt_value_text(o, params) };
+	}
+}
+
+static int check_count(const struct run *run, struct err *err)
+{
+	const struct measure *m = run->m;
+	const char *targets = m->targets ? m->targets : "";
+
+	if (run->noperands < m->min_targets)
+		return err_set(err, -EINVAL, "What is to be measured is missing: platter %s %s.", m->name, targets);
+	if (run->noperands > m->max_targets)
+		return err_set(err, -EINVAL, "%s is one target too many: platter %s %s.", run->operands[m->max_targets],
+		               m->name, targets);
+	for (size_t i = 0; i < run->noperands; i++)
+		if (!*run->operands[i])
+			return err_set(err, -EINVAL, "A target is empty; give %s.", targets);
+	return 0;
+}
+
+static int prepare(struct run *run, struct err *err)
+{
+	int r = check_count(run, err);
+
+	if (r == 0)
+		r = common_settle(&run->p, err);
+	if (r == 0)
+		r = output_check(&run->p.common, run->operands, run->noperands, err);
+	if (r < 0)
+		return r;
+	if (run->p.common.log) {
+		run->log_fd = log_open(run->p.common.log, err);
+		if (run->log_fd < 0)
+			return run->log_fd;
+	}
+	note_options(run, run->m->opts, run->own);
+	note_options(run, run->table.opts, &run->p);
+	run->progress =
+		progress_new(run->env->err, run->env->clk, (enum progress_mode)run->p.common.progress, run->m->name);
+	return 0;
+}
+
+/* ---- after ---- */
+
+static int write_csv(FILE *f, void *arg)
+{
+	return report_csv(f, arg);
+}
+
+struct html_job {
+	const struct result *res;
+	struct err *err;
+};
+
+static int write_html(FILE *f, void *arg)
+{
+	struct html_job *job = arg;
+
+	return report_html(f, &job->res, 1, job->err);
+}
+
+static void note_failure(struct run *run, int r, const struct err *err)
+{
+	if (r == 0 || run->save_err.code)
+		return;
+	run->save_err = *err;
+	if (err->code != -EPIPE)
+		cli_complain(run->env, run->m->name, err);
+}
+
+/* Files first: they are what must not be lost; then the text. */
+static void save_and_show(struct run *run, struct result *res)
+{
+	const struct common_params *c = &run->p.common;
+	struct text_style style = output_style(run->env->out, &run->view);
+	bool is_stdout_taken = (c->json && !strcmp(c->json, "-")) || (c->csv && !strcmp(c->csv, "-"));
+	struct html_job job = { .res = res };
+	struct err err = { 0 };
+
+	job.err = &err;
+	if (c->json && strcmp(c->json, "-") != 0) {
+		run->save_err = (struct err){ 0 }; /* what failed at a checkpoint may go well now */
+		save_json(run, res);
+	} else if (c->json) {
+		cleanup_free char *text = result_to_json(res);
+
+		fprintf(run->env->out, "%s\n", text ? text : "null");
+	}
+	if (c->csv)
+		note_failure(run, output_save(c->csv, run->env->out, write_csv, res, &err), &err);
+	if (c->html)
+		note_failure(run, output_save(c->html, run->env->out, write_html, &job, &err), &err);
+	if (!is_stdout_taken && !c->quiet && report_text(run->env->out, res, &style) < 0)
+		note_failure(run, err_set(&err, -EIO, "Writing to standard output failed."), &err);
+	note_failure(run, output_flush(run->env->out, &err), &err);
+}
+
+static int exit_of_status(const struct result *res, const struct run *run)
+{
+	int number = atomic_load(&cli_signal);
+
+	if (run->save_err.code && res->status != STATUS_CANCELLED)
+		return run->save_err.code == -EPIPE ? EXIT_SIGNAL + SIGPIPE : EXIT_FAILED;
+	switch (res->status) {
+	case STATUS_COMPLETE:
+		return res->verdict_is_no ? EXIT_VERDICT_NO : EXIT_DONE;
+	case STATUS_WITH_ERRORS:
+	case STATUS_DEVICE_GONE:
+		return EXIT_DISK_ERRORS;
+	case STATUS_CANCELLED:
+		return number ? EXIT_SIGNAL + number : EXIT_FAILED;
+	case STATUS_FAILED:
+		break;
+	}
+	return EXIT_FAILED;
+}
+
+/* Nothing was measured: a wrong command line, a refusal, or a target that cannot be had. */
+static int exit_of_error(int r, bool is_refused)
+{
+	if (is_refused)
+		return EXIT_REFUSED;
+	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static int execute(struct run *run, int argc, const char *const *argv)
+{
+	const struct session_config cfg = {
+		.env = run->env,
+		.measure = run->m,
+		.common = &run->p.common,
+		.params = run->own,
+		.paths = run->operands,
+		.npaths = run->noperands,
+		.argv = argv,
+		.argc = (size_t)argc,
+		.options = run->options,
+		.noptions = run->noptions,
+		.cancel = &cli_signal,
+		.hooks = { on_checkpoint, on_progress, on_log, run },
+	};
+	struct result *res = NULL;
+	struct err err = { 0 };
+	bool is_refused = false, has_something;
+	int r, status;
+
+	signals_catch();
+	log_line(run->log_fd, run->m->name, "start");
+	r = session_run(&cfg, &res, &is_refused, &err);
+	progress_clear(run->progress);
+	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
+	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
+	if (r < 0) {
+		cli_complain(run->env, run->m->name, &err);
+		log_line(run->log_fd, run->m->name, err.text);
+	}
+	if (has_something)
+		save_and_show(run, res);
+	if (r == 0)
+		status = exit_of_status(res, run);
+	else
+		status = has_something ? EXIT_FAILED : exit_of_error(r, is_refused);
+	log_line(run->log_fd, run->m->name, r == 0 ? status_name(res->status) : "failed");
+	result_free(res);
+	return status;
+}
+
+int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
+{
+	struct run run = { .env = env, .m = m, .log_fd = -1 };
+	cleanup_free const char **as_typed =
+		calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
+	struct err err = { 0 };
+	int r, status;
+
+	run.own = calloc(1, m->params_size + 1);
+	if (!run.own || !as_typed) {
+		free(run.own);
+		return EXIT_FAILED;
+	}
+	memcpy(as_typed, argv, (size_t)argc * sizeof(*as_typed));
+	common_table_init(&run.table, env, m);
+	r = parse(&run, argc - 1, argv + 1, &err);
+	if (r == 0 && (run.view.help || run.view.version)) {
+		if (run.view.help)
+			cli_help_measure(env, env->out, m);
+		else
+			fputs("platter " PLATTER_VERSION "\n", env->out);
+		status = EXIT_DONE;
+	} else {
+		if (r == 0)
+			r = prepare(&run, &err);
+		if (r == 0)
+			status = execute(&run, argc, as_typed);
+		else
+			status = exit_of_error(r, r == -EPERM);
+		if (r < 0)
+			cli_complain(env, m->name, &err);
+	}
+	progress_free(run.progress);
+	if (run.log_fd >= 0)
+		(void)close(run.log_fd); /* each line was written on its own */
+	free_parsed(&run);
+	free(run.own);
+	return status;
+}

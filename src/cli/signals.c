@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The first signal asks the run to end with what it has; nothing but its number is stored, and system calls are not restarted, so that
+ * the loop sees it. The second one ends the program as if nobody had caught the first: a disk may hang for minutes.
+ */
+#include <signal.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+atomic_int cli_signal;
+
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void note(int number)
+{
+	const struct sigaction def = { .sa_handler = SIG_DFL };
+	struct sigaction now;
+
+	atomic_store(&cli_signal, number);
+	for (size_t i = 0; i < ARRAY_LEN(caught); i++)
+		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == note)
+			(void)sigaction(caught[i], &def, NULL); /* cannot fail: the number is right */
+}
+
+void signals_catch(void)
+{
+	struct sigaction sa = { .sa_handler = note }, old; /* no SA_RESTART */
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	atomic_store(&cli_signal, 0);
+	(void)sigemptyset(&sa.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(caught); i++)
+		(void)sigaddset(&sa.sa_mask, caught[i]);
+	for (size_t i = 0; i < ARRAY_LEN(caught); i++) {
+		/*
+		 * Under nohup a hang-up stays ignored. An ignored SIGINT is what shells give to jobs started with & in a script; we
+		 * take it all the same: who interrupts the script does not want the disk to be left under load.
+		 */
+		if (caught[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+			continue;
+		(void)sigaction(caught[i], &sa, NULL);
+	}
+	(void)sigaction(SIGPIPE, &ignore, NULL);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+/* A clock that stands where the test puts it. */
+struct still {
+	struct clock clk;
+	uint64_t now;
+};
+
+static uint64_t still_now(struct clock *clk)
+{
+	return ((struct still *)clk)->now;
+}
+
+static struct still clk_at(uint64_t now)
+{
+	return (struct still){ .clk = { .name = "still", .now_ns = still_now }, .now = now };
+}
+
+struct screen { /* what was written, and what a terminal of so many columns would show of its one line */
+	FILE *f;
+	char *text;
+	size_t len;
+};
+
+static void screen_init(struct screen *s, const char *columns)
+{
+	assert_int_equal(setenv("COLUMNS", columns, 1), 0);
+	s->f = open_memstream(&s->text, &s->len);
+	assert_non_null(s->f);
+}
+
+static void screen_done(struct screen *s)
+{
+	fclose(s->f);
+	free(s->text);
+}
+
+/* The line as a dumb terminal leaves it. */
+static void shown(struct screen *s, char *line, size_t room)
+{
+	size_t at = 0;
+
+	memset(line, ' ', room);
+	fflush(s->f);
+	for (size_t i = 0; i < s->len; i++) {
+		if (s->text[i] == '\r') {
+			at = 0;
+			continue;
+		}
+		if (((unsigned char)s->text[i] & 0xc0) == 0x80)
+			continue; /* a cell shows the first byte of its character */
+		assert_true(at < room);
+		line[at++] = s->text[i];
+	}
+	for (at = room - 1; at > 0 && line[at - 1] == ' '; at--)
+		;
+	line[at] = '\0';
+}
+
+static void the_line_shows_phase_percent_figure_and_time_left(void **state)
+{
+	struct still clk = clk_at(5 * NS_PER_S);
+	struct screen s;
+	struct progress *p;
+	char line[200];
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "zones");
+	clk.now += 10 * NS_PER_S;
+	progress_update(p, "curve", 0.25, "183.2 MB/s");
+	shown(&s, line, sizeof(line));
+	assert_string_equal(line, "zones: curve  25 % [######..................] 183.2 MB/s, 30 s left");
+	progress_clear(p);
+	shown(&s, line, sizeof(line));
+	assert_string_equal(line, "");
+	progress_free(p);
+	screen_done(&s);
+}
+
+static void no_time_left_is_told_before_there_is_a_past(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+	char line[200];
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "seek");
+	clk.now = NS_PER_S;
+	progress_update(p, "spans", 0.01, NULL);
+	shown(&s, line, sizeof(line));
+	assert_null(strstr(line, "left"));
+	progress_free(p);
+	screen_done(&s);
+}
+
+static void no_line_is_wider_than_the_terminal(void **state)
+{
+	(void)state;
+	for (int columns = 20; columns <= 120; columns++) {
+		struct still clk = clk_at(0);
+		char text[16], line[400];
+		struct screen s;
+		struct progress *p;
+
+		snprintf(text, sizeof(text), "%d", columns);
+		screen_init(&s, text);
+		p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "transactions");
+		for (int i = 1; i <= 10; i++) {
+			clk.now += 3600 * NS_PER_S;
+			progress_update(p, i % 2 ? "a phase with a long name" : "short", 0.1 * i,
+			                i % 3 ? "183.2 MB/s \xc2\xb1 1.5 % \xe2\x96\x81\xe2\x96\x83" : "x");
+			fflush(s.f);
+			for (char *r = s.text; r && *r;) { /* each piece between carriage returns */
+				size_t n = strcspn(r, "\r"), width = 0;
+
+				for (size_t k = 0; k < n; k++)
+					width += ((unsigned char)r[k] & 0xc0) != 0x80;
+				assert_true(width < (size_t)columns);
+				r += n + (r[n] == '\r');
+			}
+			shown(&s, line, sizeof(line));
+		}
+		progress_free(p);
+		shown(&s, line, sizeof(line));
+		assert_string_equal(line, "");
+		screen_done(&s);
+	}
+}
+
+static void progress_never_goes_backwards_and_never_past_the_end(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+	char line[200];
+
+	(void)state;
+	screen_init(&s, "60");
+	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "m");
+	progress_update(p, "a", 0.5, NULL);
+	clk.now += NS_PER_S;
+	progress_update(p, "b", 0.4, NULL);
+	shown(&s, line, sizeof(line));
+	assert_non_null(strstr(line, "m: b  50 %"));
+	progress_update(p, "c", -1.0, "stalled");
+	shown(&s, line, sizeof(line));
+	assert_non_null(strstr(line, "m: c  50 %"));
+	progress_update(p, "d", 7.0, NULL);
+	shown(&s, line, sizeof(line));
+	assert_non_null(strstr(line, "m: d 100 %"));
+	progress_free(p);
+	screen_done(&s);
+}
+
+static void the_line_is_drawn_at_most_ten_times_a_second(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+	size_t draws = 0;
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_JSON, "m");
+	for (int i = 0; i < 1000; i++, clk.now += NS_PER_MS)
+		progress_update(p, "a", i / 1000.0, NULL);
+	fflush(s.f);
+	for (size_t i = 0; i < s.len; i++)
+		draws += s.text[i] == '\n';
+	assert_in_range(draws, 9, 11);
+	progress_free(p);
+	screen_done(&s);
+}
+
+static void json_lines_are_objects_that_can_be_read(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+	json_t *o;
+	char *second;
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_JSON, "zones");
+	progress_update(p, "a \"phase\"\n", 0.0, NULL);
+	clk.now += 2 * NS_PER_S;
+	progress_update(p, "b", 0.5, "1 MB/s");
+	progress_free(p);
+	fflush(s.f);
+	second = strchr(s.text, '\n');
+	assert_non_null(second);
+	*second++ = '\0';
+	o = json_loads(s.text, 0, NULL);
+	assert_non_null(o);
+	assert_string_equal(json_string_value(json_object_get(o, "phase")), "a \"phase\"\n");
+	assert_true(json_is_null(json_object_get(o, "left_s")));
+	json_decref(o);
+	o = json_loads(second, 0, NULL);
+	assert_non_null(o);
+	assert_true(json_number_value(json_object_get(o, "left_s")) == 2.0);
+	assert_string_equal(json_string_value(json_object_get(o, "figure")), "1 MB/s");
+	json_decref(o);
+	screen_done(&s);
+}
+
+static void nothing_is_printed_when_nobody_looks(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+
+	(void)state;
+	for (int mode = 0; mode < 2; mode++) {
+		screen_init(&s, "80");
+		p = progress_new(s.f, &clk.clk, mode ? PROGRESS_NONE : PROGRESS_AUTO, "m"); /* memory is no terminal */
+		progress_update(p, "a", 0.5, "x");
+		progress_clear(p);
+		progress_free(p);
+		fflush(s.f);
+		assert_int_equal(s.len, 0);
+		screen_done(&s);
+	}
+	progress_update(NULL, "a", 0.5, NULL);
+	progress_clear(NULL);
+	progress_free(NULL);
+}
+
+static void a_phase_name_cannot_steer_the_terminal(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "m");
+	progress_update(p, "a\033[2Jb\n", 0.5, "\a");
+	fflush(s.f);
+	assert_null(strchr(s.text, '\033'));
+	assert_null(strchr(s.text, '\a'));
+	assert_null(strchr(s.text, '\n'));
+	progress_free(p);
+	screen_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_line_shows_phase_percent_figure_and_time_left),
+		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
+		cmocka_unit_test(no_line_is_wider_than_the_terminal),
+		cmocka_unit_test(progress_never_goes_backwards_and_never_past_the_end),
+		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
+		cmocka_unit_test(json_lines_are_objects_that_can_be_read),
+		cmocka_unit_test(nothing_is_printed_when_nobody_looks),
+		cmocka_unit_test(a_phase_name_cannot_steer_the_terminal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
