@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One page from one or several documents: self-contained, no script, no network. Documents of one measurement are shown together, their
+ * plots overlaid. Everything from a document passes markup_text(): a disk's model name is a stranger's text.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+#define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
+#define DOCUMENTS_MAX  64
+
+static const char style[] =
+	":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#5d666f;--rule:#dde1e5;--soft:#f4f6f8;--warn:#8a4b00;"
+	"--c0:#0b62a8;--c1:#c4510c;--c2:#1a7f5a;--c3:#8b3f8f;--c4:#a17700;--c5:#3d6fd1;--c6:#b3264a;--c7:#4c6b1f}\n"
+	"@media(prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e4e8ec;--dim:#98a3ad;--rule:#323a42;--soft:#1d2329;--warn:#f0b46a;"
+	"--c0:#62b0f0;--c1:#f5935a;--c2:#4fc79a;--c3:#d28fd6;--c4:#e0b840;--c5:#8fb0ff;--c6:#f27d97;--c7:#a9c76a}}\n"
+	"*{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);"
+	"font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;overflow-wrap:anywhere}\n"
+	"h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-top:1px solid var(--rule);padding-top:1.4rem}"
+	"h3{font-size:1rem;margin:1.4rem 0 .4rem}h4{font-size:.9rem;font-weight:500;margin:.8rem 0 0;color:var(--dim)}\n"
+	"p{margin:.4rem 0}.dim{color:var(--dim)}.status{font-weight:600}.bad{color:var(--c6)}\n"
+	".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
+	"figcaption{font-weight:600;font-size:.95rem}\n"
+	"svg.plot{display:block;width:100%;height:auto}svg text{font-size:13px;fill:var(--dim)}svg .l{fill:var(--fg)}"
+	".grid{stroke:var(--rule);stroke-width:1}.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
+	".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:var(--rule)}"
+	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}\n"
+	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
+	"height:.8em;margin-right:.4em;border-radius:2px}\n"
+	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}"
+	"th,td{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{font-weight:500;color:var(--dim)}"
+	"td.n,th.n{text-align:right;white-space:nowrap}thead th{border-bottom:1px solid var(--rule)}\n"
+	".figures td:nth-child(2){font-weight:600}ul.notes{padding-left:1.2rem;color:var(--warn)}"
+	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
+	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
+	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}body{padding:1rem .7rem}}\n"
+	"@media print{body{max-width:none;font-size:11pt}figure{break-inside:avoid}}\n";
+
+static void hues(FILE *out)
+{
+	for (int i = 0; i < 8; i++)
+		(void)fprintf(out, ".s%d{stroke:var(--c%d)}.f%d{fill:var(--c%d)}.b%d{background:var(--c%d)}", i, i, i,
+		              i, i, i);
+	(void)fputc('\n', out);
+}
+
+static bool is_number(enum field_type type)
+{
+	return type != FIELD_TYPE_STR;
+}
+
+static void cell_text(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)
+{
+	char text[512];
+
+	if (type == FIELD_TYPE_STR && !cell->is_null)
+		markup_text(out, cell->str);
+	else
+		markup_text(out, report_value(text, sizeof(text), type, unit, cell));
+}
+
+static void targets(FILE *out, const struct result *res)
+{
+	for (size_t i = 0; i < res->ntargets; i++) {
+		(void)fputs("<table class=\"identity\">", out);
+		for (size_t k = 0; k < res->targets[i].n; k++) {
+			const struct column *c = &res->targets[i].columns[k];
+			const struct cell *v = &res->targets[i].cells[k];
+
+			if (v->is_null || (c->type == FIELD_TYPE_STR && !v->str[0]) || c->detail)
+				continue;
+			(void)fputs("<tr><th>", out);
+			markup_text(out, c->label && c->label[0] ? c->label : c->key);
+			(void)fputs("</th><td>", out);
+			cell_text(out, c->type, c->unit, v);
+			(void)fputs("</td></tr>", out);
+		}
+		(void)fputs("</table>\n", out);
+	}
+}
+
+static void interval_text(FILE *out, const struct figure *f)
+{
+	char low[64], high[64];
+	struct cell a = { .f64 = f->ci.low }, b = { .f64 = f->ci.high };
+
+	if (!isfinite(f->ci.low) || !isfinite(f->ci.high))
+		return;
+	(void)fputs(" <span class=\"dim\">", out);
+	markup_text(out, report_value(low, sizeof(low), FIELD_TYPE_F64, f->unit, &a));
+	(void)fputs(" to ", out);
+	markup_text(out, report_value(high, sizeof(high), FIELD_TYPE_F64, f->unit, &b));
+	(void)fputs("</span>", out);
+}
+
+/* Figures as rows, documents as columns. */
+static void figures(FILE *out, const struct result *const *res, size_t n)
+{
+	char label[160];
+
+	if (res[0]->nfigures == 0)
+		return;
+	(void)fputs("<h3>Figures</h3><div class=\"scroll\"><table class=\"figures\">", out);
+	if (n > 1) {
+		(void)fputs("<thead><tr><th></th>", out);
+		for (size_t i = 0; i < n; i++) {
+			(void)fputs("<th>", out);
+			markup_text(out, document_label(res, n, i, label, sizeof(label)));
+			(void)fputs("</th>", out);
+		}
+		(void)fputs("</tr></thead>", out);
+	}
+	for (size_t k = 0; k < res[0]->nfigures; k++) {
+		const struct figure *first = &res[0]->figures[k];
+
+		(void)fputs("<tr><th>", out);
+		markup_text(out, first->label && first->label[0] ? first->label : first->name);
+		(void)fputs("</th>", out);
+		for (size_t i = 0; i < n; i++) {
+			const struct figure *f = result_find_figure(res[i], first->name);
+
+			(void)fputs("<td>", out);
+			if (f) {
+				cell_text(out, f->type, f->unit, &f->value);
+				interval_text(out, f);
+			}
+			(void)fputs("</td>", out);
+		}
+		(void)fputs("</tr>\n", out);
+	}
+	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
+}
+
+static void plots(FILE *out, const struct result *const *res, size_t n)
+{
+	if (res[0]->nplots == 0)
+		return;
+	(void)fputs("<div class=\"plots\">\n", out);
+	for (size_t i = 0; i < res[0]->nplots; i++) {
+		struct plot_data *d = plot_data_new(res, n, &res[0]->plots[i]);
+
+		if (!d)
+			continue;
+		(void)fputs("<figure><figcaption>", out);
+		markup_text(out, d->title);
+		(void)fputs("</figcaption>\n", out);
+		svg_plot(out, d);
+		(void)fputs("</figure>\n", out);
+		plot_data_free(d);
+	}
+	(void)fputs("</div>\n", out);
+}
+
+static void table_head(FILE *out, const struct table *t)
+{
+	(void)fputs("<thead><tr>", out);
+	for (size_t c = 0; c < t->ncolumns; c++) {
+		(void)fprintf(out, "<th%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
+		markup_text(out,
+		            t->columns[c].label && t->columns[c].label[0] ? t->columns[c].label : t->columns[c].key);
+		(void)fputs("</th>", out);
+	}
+	(void)fputs("</tr></thead>\n", out);
+}
+
+static void table(FILE *out, const struct table *t)
+{
+	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
+
+	(void)fputs("<details><summary>", out);
+	markup_text(out, t->title && t->title[0] ? t->title : t->name);
+	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table>", t->nrows,
+	              every > 1 ? ", thinned here; the JSON document has all" : "");
+	table_head(out, t);
+	for (size_t r = 0; r < t->nrows; r += every) {
+		(void)fputs("<tr>", out);
+		for (size_t c = 0; c < t->ncolumns; c++) {
+			(void)fprintf(out, "<td%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
+			cell_text(out, t->columns[c].type, t->columns[c].unit, &t->cells[r * t->ncolumns + c]);
+			(void)fputs("</td>", out);
+		}
+		(void)fputs("</tr>\n", out);
+	}
+	(void)fputs("</table></div></details>\n", out);
+}
+
+static void notices(FILE *out, const struct result *res)
+{
+	if (res->nnotices) {
+		(void)fputs("<h3>Notices</h3><ul class=\"notes\">", out);
+		for (size_t i = 0; i < res->nnotices; i++) {
+			(void)fputs("<li>", out);
+			markup_text(out, res->notices[i].text);
+			(void)fputs("</li>", out);
+		}
+		(void)fputs("</ul>\n", out);
+	}
+	if (res->nfault_totals) {
+		(void)fputs("<h3>Errors of the disk</h3><p class=\"bad\">", out);
+		for (size_t i = 0; i < res->nfault_totals; i++) {
+			markup_text(out, res->fault_totals[i].name);
+			(void)fprintf(out, ": %llu ", (unsigned long long)res->fault_totals[i].n);
+		}
+		(void)fputs(
+			"</p><div class=\"scroll\"><table><thead><tr><th>target</th><th>op</th><th class=\"n\">offset (bytes)</th><th class=\"n\">length</th>"
+			"<th>error</th><th class=\"n\">at (s)</th></tr></thead>",
+			out);
+		for (size_t i = 0; i < res->nfaults && i < TABLE_ROWS_MAX; i++) {
+			const struct result_fault *f = &res->faults[i];
+
+			(void)fputs("<tr><td>", out);
+			markup_text(out, f->target);
+			(void)fputs("</td><td>", out);
+			markup_text(out, f->op);
+			(void)fprintf(out, "</td><td class=\"n\">%llu</td><td class=\"n\">%llu</td><td>",
+			              (unsigned long long)f->offset_bytes, (unsigned long long)f->length_bytes);
+			markup_text(out, f->errno_name ? f->errno_name : "short transfer");
+			(void)fprintf(out, "</td><td class=\"n\">%.3f</td></tr>\n", f->time_s);
+		}
+		(void)fputs("</table></div>\n", out);
+	}
+}
+
+/* A word as a shell would take it. */
+static void shell_word(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+	if (word[0] && word[strspn(word, plain)] == '\0') {
+		markup_text(out, word);
+		return;
+	}
+	(void)fputs("&#39;", out);
+	for (const char *p = word; *p; p++) {
+		char one[2] = { *p, '\0' };
+
+		if (*p == '\'')
+			(void)fputs("&#39;\\&#39;&#39;", out);
+		else
+			markup_text(out, one);
+	}
+	(void)fputs("&#39;", out);
+}
+
+/* Everything that is needed to repeat the run. */
+static void settings(FILE *out, const struct result *res)
+{
+	(void)fputs("<h3>To repeat this run</h3><pre>", out);
+	for (size_t i = 0; i < res->head.argc; i++) {
+		if (i)
+			(void)fputc(' ', out);
+		shell_word(out, res->head.argv[i]);
+	}
+	(void)fprintf(out, " --seed=%llu", (unsigned long long)res->head.seed);
+	(void)fputs("</pre><details><summary>Settings and host</summary><table>", out);
+	for (size_t i = 0; i < res->head.noptions; i++) {
+		(void)fputs("<tr><th>--", out);
+		markup_text(out, res->head.options[i].name);
+		(void)fputs("</th><td>", out);
+		markup_text(out, res->head.options[i].text ? res->head.options[i].text : "");
+		(void)fputs("</td></tr>", out);
+	}
+	(void)fputs("</table><p class=\"dim\">", out);
+	markup_text(out, res->head.program);
+	(void)fputs(", engine ", out);
+	markup_text(out, res->head.engine ? res->head.engine : "none");
+	(void)fputs(", kernel ", out);
+	markup_text(out, res->head.host.kernel);
+	(void)fprintf(out, ", %llu CPUs, started ", (unsigned long long)res->head.host.cpus);
+	markup_text(out, res->head.started);
+	(void)fprintf(out, ", %.1f s</p></details>\n", res->head.elapsed_s);
+}
+
+/* Documents of one measurement: plots and figures together, the rest one after the other. */
+static void section(FILE *out, const struct result *const *res, size_t n)
+{
+	char label[160];
+
+	(void)fputs("<section><h2>", out);
+	markup_text(out, res[0]->head.measurement);
+	for (size_t i = 0; n == 1 && i < res[0]->ntargets && i < 1; i++) {
+		(void)fputs(" of ", out);
+		markup_text(out, document_label(res, n, i, label, sizeof(label)));
+	}
+	(void)fputs("</h2>\n", out);
+	plots(out, res, n);
+	figures(out, res, n);
+	for (size_t i = 0; i < n; i++) {
+		if (n > 1) {
+			(void)fputs("<h3 class=\"document\">", out);
+			markup_text(out, document_label(res, n, i, label, sizeof(label)));
+			(void)fputs("</h3>\n", out);
+		}
+		(void)fputs("<p>Status: <span class=\"status", out);
+		(void)fputs(res[i]->status == STATUS_COMPLETE ? "\">" : " bad\">", out);
+		markup_text(out, status_name(res[i]->status));
+		(void)fputs("</span></p>\n", out);
+		notices(out, res[i]);
+		targets(out, res[i]);
+		for (size_t k = 0; k < res[i]->ntables; k++)
+			table(out, res[i]->tables[k]);
+		settings(out, res[i]);
+	}
+	(void)fputs("</section>\n", out);
+}
+
+int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)
+{
+	bool done[DOCUMENTS_MAX] = { false };
+
+	if (n == 0 || n > DOCUMENTS_MAX)
+		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu.", DOCUMENTS_MAX, n);
+	(void)fputs(
+		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+		"<title>platter: ",
+		out);
+	markup_text(out, res[0]->head.measurement);
+	(void)fputs("</title>\n<style>\n", out);
+	(void)fputs(style, out);
+	hues(out);
+	(void)fputs("</style></head><body>\n<h1>platter</h1>\n<p class=\"dim\">What the disk itself does. ", out);
+	markup_text(out, res[0]->head.started);
+	(void)fputs("</p>\n", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct result *group[DOCUMENTS_MAX];
+		size_t ngroup = 0;
+
+		for (size_t k = i; k < n && !done[i]; k++)
+			if (!done[k] && strcmp(res[k]->head.measurement, res[i]->head.measurement) == 0)
+				group[ngroup++] = res[k];
+		for (size_t k = i + 1; k < n; k++)
+			done[k] = done[k] || strcmp(res[k]->head.measurement, res[i]->head.measurement) == 0;
+		if (ngroup)
+			section(out, group, ngroup);
+	}
+	(void)fputs("</body></html>\n", out);
+	return ferror(out) || fflush(out) != 0 ? err_set(err, -EIO, "The page could not be written in full.") : 0;
+}

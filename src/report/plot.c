@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Plots with characters, for people on a serial console or ssh: braille dots (2 x 4 a character) where the terminal speaks UTF-8, else one
+ * mark a character. The data are the same as on the page (plotdata.h).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "report/plotdata.h"
+#include "report/report.h"
+
+#define ROWS   15
+#define GUTTER 10 /* columns left of the drawing: tick labels */
+
+struct canvas {
+	size_t columns, rows;  /* in characters */
+	size_t dots_x, dots_y; /* dots per character */
+	unsigned char *dot;    /* one per dot: 0 empty, else series + 1 */
+};
+
+static const char marks[] = "*o+x#%@&";
+
+static bool canvas_init(struct canvas *c, size_t columns, size_t rows, bool unicode)
+{
+	*c = (struct canvas){ .columns = columns, .rows = rows, .dots_x = unicode ? 2 : 1, .dots_y = unicode ? 4 : 1 };
+	c->dot = calloc(columns * c->dots_x, rows * c->dots_y);
+	return c->dot != NULL;
+}
+
+/* x and y: 0..1, y upwards. */
+static void canvas_dot(struct canvas *c, double x, double y, size_t series)
+{
+	size_t w = c->columns * c->dots_x, h = c->rows * c->dots_y;
+	size_t col = (size_t)lround(x * (double)(w - 1)), row = (size_t)lround((1.0 - y) * (double)(h - 1));
+
+	c->dot[row * w + col] = (unsigned char)(series % 8 + 1);
+}
+
+static void canvas_line(struct canvas *c, const double from[2], const double to[2], size_t series)
+{
+	double dx = fabs(to[0] - from[0]) * (double)(c->columns * c->dots_x),
+	       dy = fabs(to[1] - from[1]) * (double)(c->rows * c->dots_y);
+	size_t steps = (size_t)fmax(dx, dy) + 1;
+
+	for (size_t i = 0; i <= steps; i++) {
+		double t = (double)i / (double)steps;
+
+		canvas_dot(c, from[0] + t * (to[0] - from[0]), from[1] + t * (to[1] - from[1]), series);
+	}
+}
+
+/* The braille pattern of a character cell as UTF-8, or a mark; *ret_series: the last series in it, 0: empty. */
+static void canvas_cell(const struct canvas *c, size_t col, size_t row, char text[4], size_t *ret_series)
+{
+	static const unsigned bit[4][2] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 } };
+	size_t w = c->columns * c->dots_x;
+	unsigned pattern = 0;
+
+	*ret_series = 0;
+	for (size_t y = 0; y < c->dots_y; y++)
+		for (size_t x = 0; x < c->dots_x; x++) {
+			unsigned char d = c->dot[(row * c->dots_y + y) * w + col * c->dots_x + x];
+
+			if (d) {
+				pattern |= bit[y][x];
+				*ret_series = d;
+			}
+		}
+	if (!pattern) {
+		memcpy(text, " ", 2);
+	} else if (c->dots_x == 1) {
+		text[0] = marks[(*ret_series - 1) % 8];
+		text[1] = '\0';
+	} else { /* U+2800 + pattern */
+		text[0] = (char)0xe2;
+		text[1] = (char)(0xa0 | (pattern >> 6));
+		text[2] = (char)(0x80 | (pattern & 0x3f));
+		text[3] = '\0';
+	}
+}
+
+static void ink(FILE *out, const struct text_style *style, size_t series, const char *text)
+{
+	static const int hue[] = { 33, 208, 35, 170, 178, 69, 161, 106 };
+
+	if (style->colour && series)
+		(void)fprintf(out, "\033[38;5;%dm%s\033[0m", hue[(series - 1) % 8], text);
+	else
+		(void)fputs(text, out);
+}
+
+/* The tick nearest to the middle of a character row, as a label of GUTTER - 2 columns. */
+static void y_label(FILE *out, const struct axis *a, size_t row, size_t rows)
+{
+	char text[64];
+
+	for (size_t i = 0; i < a->nticks; i++)
+		if ((size_t)lround((1.0 - axis_place(a, a->tick[i])) * (double)(rows - 1)) == row) {
+			(void)fprintf(out, "%*.*s ", GUTTER - 2, GUTTER - 2, axis_tick_text(a, i, text, sizeof(text)));
+			return;
+		}
+	(void)fprintf(out, "%*s", GUTTER - 1, "");
+}
+
+static void x_labels(FILE *out, const struct axis *a, size_t columns)
+{
+	cleanup_free char *line = malloc(GUTTER + columns + 2);
+	size_t used = 0;
+	char text[64];
+
+	if (!line)
+		abort();
+	memset(line, ' ', GUTTER + columns + 1);
+	line[GUTTER + columns + 1] = '\0';
+	for (size_t i = 0; i < a->nticks; i++) {
+		size_t len = strlen(axis_tick_text(a, i, text, sizeof(text)));
+		size_t at = GUTTER + (size_t)lround(axis_place(a, a->tick[i]) * (double)(columns - 1));
+
+		at = at > len / 2 ? at - len / 2 : 0;
+		if (at + len > GUTTER + columns + 1)
+			at = GUTTER + columns + 1 - len;
+		if (used && at < used + 2)
+			continue;
+		memcpy(line + at, text, len);
+		used = at + len;
+	}
+	for (size_t n = strlen(line); n > 0 && line[n - 1] == ' '; n--)
+		line[n - 1] = '\0';
+	(void)fprintf(out, "%s\n%*s\n", line, (int)(GUTTER + columns), a->label);
+}
+
+static void print_canvas(FILE *out, const struct canvas *c, const struct plot_data *d, const struct text_style *style)
+{
+	bool has_axes = d->kind != PLOT_POLAR;
+
+	if (has_axes)
+		(void)fprintf(out, "%s\n", d->y.label);
+	for (size_t row = 0; row < c->rows; row++) {
+		size_t last = c->columns;
+		char text[4];
+		size_t series;
+
+		if (has_axes) {
+			y_label(out, &d->y, row, c->rows);
+			(void)fputs(style->unicode ? "\xe2\x94\x82" : "|", out);
+		}
+		for (; last > 0; last--) { /* no blanks at line ends */
+			canvas_cell(c, last - 1, row, text, &series);
+			if (series)
+				break;
+		}
+		for (size_t col = 0; col < last; col++) {
+			canvas_cell(c, col, row, text, &series);
+			ink(out, style, series, text);
+		}
+		(void)fputc('\n', out);
+	}
+	if (has_axes) {
+		(void)fprintf(out, "%*s%s", GUTTER - 1, "", style->unicode ? "\xe2\x94\x94" : "+");
+		for (size_t i = 0; i < c->columns; i++)
+			(void)fputs(style->unicode ? "\xe2\x94\x80" : "-", out);
+		(void)fputc('\n', out);
+		x_labels(out, &d->x, c->columns);
+	}
+}
+
+static void legend(FILE *out, const struct plot_data *d, const struct text_style *style)
+{
+	for (size_t i = 0; d->nseries > 1 && i < d->nseries; i++) {
+		char mark[2] = { marks[i % 8], '\0' };
+
+		ink(out, style, i + 1, style->unicode ? "\xe2\x96\xa0" : mark);
+		(void)fprintf(out, " %s\n", d->series[i].name);
+	}
+}
+
+static void draw_polar(struct canvas *c, const struct plot_data *d)
+{
+	double aspect = (double)(c->rows * c->dots_y) / (double)(c->columns * c->dots_x) * (c->dots_x == 1 ? 2.0 : 1.0);
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			double turn = d->series[i].v[k].x * 6.283185307179586,
+			       r = 0.5 * (1.0 - 0.7 * axis_place(&d->y, d->series[i].v[k].y));
+
+			canvas_dot(c, 0.5 + r * sin(turn) * fmin(aspect, 1.0), 0.5 + r * cos(turn), i);
+		}
+}
+
+static void draw_series(struct canvas *c, const struct plot_data *d, size_t i)
+{
+	const struct series *s = &d->series[i];
+	bool is_joined = d->kind == PLOT_LINE || d->kind == PLOT_STEP;
+
+	for (size_t k = 0; k < s->n; k++) {
+		double here[2] = { axis_place(&d->x, s->v[k].x), axis_place(&d->y, s->v[k].y) };
+
+		canvas_dot(c, here[0], here[1], i);
+		if (is_joined && k > 0) {
+			double before[2] = { axis_place(&d->x, s->v[k - 1].x), axis_place(&d->y, s->v[k - 1].y) };
+
+			canvas_line(c, before, here, i);
+		}
+		if (d->kind == PLOT_HISTOGRAM || d->kind == PLOT_BANDS) {
+			double end = isfinite(s->v[k].x_end) ? s->v[k].x_end : k + 1 < s->n ? s->v[k + 1].x : d->x.high;
+			double there[2] = { axis_place(&d->x, end), here[1] }, foot[2] = { here[0], 0.0 };
+
+			canvas_line(c, here, there, i);
+			if (d->kind == PLOT_HISTOGRAM)
+				canvas_line(c, foot, here, i);
+		}
+	}
+}
+
+/* Bars lie down: names are long. */
+static void print_bars(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width)
+{
+	char text[64];
+
+	(void)fprintf(out, "%s\n", d->y.label);
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			const struct point *p = &d->series[i].v[k];
+			size_t len = (size_t)lround(axis_place(&d->y, p->y) * (double)(width > 44 ? width - 40 : 4));
+			struct cell cell = { .f64 = p->y };
+
+			(void)fprintf(out, "%22.22s ",
+			              p->x >= 0.0 && (size_t)p->x < d->nnames ? d->names[(size_t)p->x] : "");
+			for (size_t b = 0; b < len; b++)
+				ink(out, style, i + 1, style->unicode ? "\xe2\x96\x88" : "#");
+			(void)fprintf(out, " %s\n", report_value(text, sizeof(text), FIELD_TYPE_F64, d->y.unit, &cell));
+		}
+}
+
+static int compare_point(const void *a, const void *b)
+{
+	const struct point *p = a, *q = b;
+
+	if (p->y != q->y)
+		return (p->y > q->y) - (p->y < q->y);
+	return (p->x > q->x) - (p->x < q->x);
+}
+
+/* A heat map as numbers: a row for each y, shaded by colour when there is colour. */
+static void print_map(FILE *out, const struct plot_data *d, const struct series *s, const struct text_style *style)
+{
+	const char *suffix = d->z.unit == UNIT_BYTES_PER_S ? " (MB/s)" : "";
+	double scale = d->z.unit == UNIT_BYTES_PER_S ? 1e6 : 1.0;
+	char text[64];
+
+	qsort(s->v, s->n, sizeof(*s->v), compare_point);
+	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
+	for (size_t i = 0; i < s->n; i++) {
+		bool is_new = i == 0 || s->v[i].y != s->v[i - 1].y;
+
+		if (is_new)
+			(void)fprintf(out, "%s%9s ", i ? "\n" : "",
+			              d->y.unit == UNIT_BYTES ? units_bytes(text, sizeof(text), (uint64_t)s->v[i].y)
+			                                      : "");
+		if (style->colour)
+			(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, s->v[i].z) * 20.0));
+		(void)fprintf(out, "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
+		if (style->colour)
+			(void)fputs("\033[0m", out);
+	}
+	(void)fputc('\n', out);
+}
+
+int report_plot_text(FILE *out, const struct result *res, const struct plot *plot, const struct text_style *style)
+{
+	const struct result *one[] = { res };
+	struct plot_data *d = plot_data_new(one, 1, plot);
+	size_t width = style->width ? style->width : 80;
+	struct canvas c;
+
+	if (!d)
+		return 0; /* nothing to draw is no failure: an interrupted run */
+	if (width < 40)
+		width = 40;
+	(void)fprintf(out, "\n%s\n", d->title);
+	if (d->kind == PLOT_BARS) {
+		print_bars(out, d, style, width);
+	} else if (d->kind == PLOT_HEATMAP) {
+		for (size_t i = 0; i < d->nseries; i++)
+			print_map(out, d, &d->series[i], style);
+	} else {
+		bool is_polar = d->kind == PLOT_POLAR;
+
+		if (!canvas_init(&c, is_polar ? 48 : width - GUTTER - 2, is_polar ? 24 : ROWS, style->unicode)) {
+			plot_data_free(d);
+			return -ENOMEM;
+		}
+		if (is_polar)
+			draw_polar(&c, d);
+		for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
+			draw_series(&c, d, i);
+		print_canvas(out, &c, d, style);
+		legend(out, d, style);
+		free(c.dot);
+	}
+	plot_data_free(d);
+	return ferror(out) ? -EIO : 0;
+}

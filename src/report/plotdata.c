@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "report/plotdata.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const char *const kind_names[] = {
+	[PLOT_LINE] = "line",       [PLOT_SCATTER] = "scatter", [PLOT_STEP] = "step",           [PLOT_BARS] = "bars",
+	[PLOT_HEATMAP] = "heatmap", [PLOT_POLAR] = "polar",     [PLOT_HISTOGRAM] = "histogram", [PLOT_BANDS] = "bands",
+};
+
+static void *must(void *p)
+{
+	if (!p)
+		abort(); /* as in result.c: nothing sensible is left to do */
+	return p;
+}
+
+static struct series *add_series(struct plot_data *d, const char *name, size_t document)
+{
+	struct series *s;
+
+	d->series = must(realloc(d->series, (d->nseries + 1) * sizeof(*d->series)));
+	s = &d->series[d->nseries++];
+	*s = (struct series){ .name = must(strdup(name)), .document = document };
+	return s;
+}
+
+static void add_point(struct series *s, const struct point *p)
+{
+	if (s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 64;
+		s->v = must(realloc(s->v, s->room * sizeof(*s->v)));
+	}
+	s->v[s->n++] = *p;
+}
+
+/* Element i of a comma-separated list as a column of the table; -1: none. */
+static int list_column(const struct table *t, const char *list, size_t i)
+{
+	char key[64];
+	size_t len;
+
+	if (!list)
+		return -1;
+	while (i > 0) {
+		list = strchr(list, ',');
+		if (!list)
+			return -1;
+		list++;
+		i--;
+	}
+	len = strcspn(list, ",");
+	if (len == 0 || len >= sizeof(key))
+		return -1;
+	memcpy(key, list, len);
+	key[len] = '\0';
+	return table_column(t, key);
+}
+
+static double number(const struct table *t, size_t row, int col)
+{
+	return col < 0 ? NAN : table_number(t, row, (size_t)col);
+}
+
+/* Text of the cell that splits rows into series. */
+static void split_text(const struct table *t, size_t row, int col, char *buf, size_t len)
+{
+	const char *text = table_string(t, row, (size_t)col);
+	double v = table_number(t, row, (size_t)col);
+
+	if (text)
+		(void)snprintf(buf, len, "%s", text);
+	else if (t->columns[col].unit == UNIT_BYTES && v >= 1024 && fmod(v, 1024) == 0)
+		(void)snprintf(buf, len, "%s %.6g KiB", t->columns[col].label, v / 1024);
+	else
+		(void)snprintf(buf, len, "%s %.6g", t->columns[col].label, v);
+}
+
+struct columns {
+	int x, x_end, y, z, low, high, split;
+};
+
+static struct series *series_of(struct plot_data *d, const char *name, size_t document)
+{
+	for (size_t i = 0; i < d->nseries; i++)
+		if (d->series[i].document == document && strcmp(d->series[i].name, name) == 0)
+			return &d->series[i];
+	return add_series(d, name, document);
+}
+
+static double bar_place(struct plot_data *d, const struct table *t, size_t row, int col)
+{
+	char text[96];
+
+	split_text(t, row, col, text, sizeof(text));
+	for (size_t i = 0; i < d->nnames; i++)
+		if (strcmp(d->names[i], text) == 0)
+			return (double)i;
+	d->names = must(realloc(d->names, (d->nnames + 1) * sizeof(*d->names)));
+	d->names[d->nnames++] = must(strdup(text));
+	return (double)(d->nnames - 1);
+}
+
+static void collect(struct plot_data *d, const struct table *t, const struct columns *c, const char *name,
+                    size_t document)
+{
+	for (size_t row = 0; row < t->nrows; row++) {
+		char split[128], full[300];
+		struct point p = {
+			.x = d->kind == PLOT_BARS ? bar_place(d, t, row, c->x) : number(t, row, c->x),
+			.x_end = number(t, row, c->x_end),
+			.y = number(t, row, c->y),
+			.z = number(t, row, c->z),
+			.low = number(t, row, c->low),
+			.high = number(t, row, c->high),
+		};
+
+		if (!isfinite(p.x) || !isfinite(p.y))
+			continue;
+		if (c->split < 0) {
+			add_point(series_of(d, name, document), &p);
+			continue;
+		}
+		split_text(t, row, c->split, split, sizeof(split));
+		(void)snprintf(full, sizeof(full), name[0] ? "%.150s, %s" : "%.0s%s", name, split);
+		add_point(series_of(d, full, document), &p);
+	}
+}
+
+static void take_document(struct plot_data *d, const struct result *const *res, size_t n, size_t which,
+                          const struct plot *plot)
+{
+	const struct table *t = result_find_table(res[which], plot->table);
+	bool is_map = d->kind == PLOT_HEATMAP;
+	char label[160];
+
+	if (!t)
+		return;
+	(void)document_label(res, n, which, label, sizeof(label));
+	for (size_t k = 0; k < (is_map ? 1u : 8u); k++) {
+		struct columns c = {
+			.x = list_column(t, plot->x, 0),
+			.x_end = list_column(t, plot->x, 1),
+			.y = list_column(t, plot->y, k),
+			.z = is_map ? list_column(t, plot->y, 1) : -1,
+			.low = list_column(t, plot->low, k),
+			.high = list_column(t, plot->high, k),
+			.split = list_column(t, plot->series, 0),
+		};
+		bool is_single = is_map || list_column(t, plot->y, 1) < 0;
+		char name[300];
+
+		if (c.x < 0 || c.y < 0)
+			break;
+		if (is_single)
+			(void)snprintf(name, sizeof(name), "%s", n > 1 ? label : "");
+		else
+			(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->columns[c.y].label, label);
+		collect(d, t, &c, name, which);
+		if (k == 0 && !d->x.label[0]) { /* units and labels come from the first document that has the table */
+			(void)snprintf(d->x.label, sizeof(d->x.label), "%s", t->columns[c.x].label);
+			d->x.unit = t->columns[c.x].unit;
+			(void)snprintf(d->y.label, sizeof(d->y.label), "%s", t->columns[c.y].label);
+			d->y.unit = t->columns[c.y].unit;
+			if (c.z >= 0) {
+				(void)snprintf(d->z.label, sizeof(d->z.label), "%s", t->columns[c.z].label);
+				d->z.unit = t->columns[c.z].unit;
+			}
+		}
+	}
+}
+
+struct range {
+	double low, high;
+};
+
+static void widen(struct range *r, double v)
+{
+	if (!isfinite(v))
+		return;
+	r->low = fmin(r->low, v);
+	r->high = fmax(r->high, v);
+}
+
+static void make_axes(struct plot_data *d, bool x_log, bool y_log)
+{
+	struct range x = { INFINITY, -INFINITY }, y = x, z = x;
+	struct axis old;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			const struct point *p = &d->series[i].v[k];
+
+			if (!x_log || p->x > 0.0)
+				widen(&x, p->x);
+			widen(&x, p->x_end);
+			if (!y_log || p->y > 0.0)
+				widen(&y, p->y);
+			widen(&y, p->high);
+			if (!y_log || p->low > 0.0)
+				widen(&y, p->low);
+			widen(&z, p->z);
+		}
+	old = d->x;
+	axis_init(&d->x, old.label, old.unit, x_log, x.low, x.high, old.unit == UNIT_BYTES || old.unit == UNIT_S);
+	if (!x_log && d->kind != PLOT_BARS) /* no empty strip at the right end of a disk */
+		d->x.high = x.high > d->x.low ? x.high : d->x.high;
+	old = d->y;
+	axis_init(&d->y, old.label, old.unit, y_log, y.low, y.high, old.unit != UNIT_NONE && old.unit != UNIT_RPM);
+	if (isfinite(z.low)) {
+		old = d->z;
+		axis_init(&d->z, old.label, old.unit, true, z.low, z.high, false);
+	}
+}
+
+/* Bytes of files and records, and distances, double from step to step: such columns are shown on a logarithmic axis. */
+static bool wants_log(const struct plot_data *d, bool is_x)
+{
+	double low = INFINITY, high = 0.0;
+	size_t below = 0, n = 0;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			double v = is_x ? d->series[i].v[k].x : d->series[i].v[k].y;
+
+			if (v > 0.0) {
+				low = fmin(low, v);
+				high = fmax(high, v);
+			}
+		}
+	if (!(high > 200.0 * low))
+		return false;
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++, n++)
+			below += (is_x ? d->series[i].v[k].x : d->series[i].v[k].y) < high / 10.0;
+	return 2 * below > n; /* evenly spaced values have a tenth of them there */
+}
+
+struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot)
+{
+	struct plot_data *d = must(calloc(1, sizeof(*d)));
+	bool x_log, y_log;
+
+	for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
+		if (plot->kind && strcmp(plot->kind, kind_names[i]) == 0)
+			d->kind = (enum plot_kind)i;
+	d->title = must(strdup(plot->title ? plot->title : ""));
+	for (size_t i = 0; i < n; i++)
+		take_document(d, res, n, i, plot);
+	for (size_t i = 0; i < d->nseries; i++)
+		d->npoints += d->series[i].n;
+	if (d->npoints == 0) {
+		plot_data_free(d);
+		return NULL;
+	}
+	x_log = d->kind != PLOT_POLAR && d->kind != PLOT_BARS && d->kind != PLOT_BANDS && d->x.unit != UNIT_S &&
+	        wants_log(d, true);
+	y_log = d->kind == PLOT_HEATMAP && wants_log(d, false);
+	make_axes(d, x_log, y_log);
+	return d;
+}
+
+void plot_data_free(struct plot_data *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->nseries; i++) {
+		free(d->series[i].name);
+		free(d->series[i].v);
+	}
+	for (size_t i = 0; i < d->nnames; i++)
+		free(d->names[i]);
+	free(d->names);
+	free(d->series);
+	free(d->title);
+	free(d);
+}
+
+void plot_thin(struct series *s, size_t max)
+{
+	size_t groups = max / 2, kept = 0;
+	struct point *v;
+
+	if (s->n <= max || groups == 0)
+		return;
+	v = must(malloc(2 * groups * sizeof(*v)));
+	for (size_t g = 0; g < groups; g++) {
+		size_t from = g * s->n / groups, to = (g + 1) * s->n / groups, lo = from, hi = from;
+
+		for (size_t i = from; i < to; i++) {
+			if (s->v[i].y < s->v[lo].y)
+				lo = i;
+			if (s->v[i].y > s->v[hi].y)
+				hi = i;
+		}
+		v[kept++] = s->v[lo < hi ? lo : hi];
+		if (lo != hi)
+			v[kept++] = s->v[lo < hi ? hi : lo];
+	}
+	free(s->v);
+	s->v = v;
+	s->n = kept;
+	s->room = 2 * groups;
+}
+
+static const char *target_text(const struct result *res, const char *key)
+{
+	for (size_t i = 0; res->ntargets && i < res->targets[0].n; i++)
+		if (strcmp(res->targets[0].columns[i].key, key) == 0 &&
+		    res->targets[0].columns[i].type == FIELD_TYPE_STR && !res->targets[0].cells[i].is_null)
+			return res->targets[0].cells[i].str;
+	return "";
+}
+
+char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len)
+{
+	const char *model = target_text(res[which], "model"), *serial = target_text(res[which], "serial");
+	const char *name = model[0] ? model : target_text(res[which], "path");
+	bool is_same = false;
+
+	for (size_t i = 0; i < n; i++)
+		if (i != which && strcmp(target_text(res[i], "model"), model) == 0 &&
+		    strcmp(target_text(res[i], "serial"), serial) == 0)
+			is_same = true;
+	if (is_same)
+		(void)snprintf(buf, len, "%.80s%s%.40s, %.10s", name, serial[0] ? " " : "", serial,
+		               res[which]->head.started ? res[which]->head.started : "");
+	else
+		(void)snprintf(buf, len, "%.80s%s%.60s", name, serial[0] ? " " : "", serial);
+	return buf;
+}

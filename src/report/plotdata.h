@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a plot shows, taken out of documents: the same for SVG and for the terminal. A plot of the document names a table and columns;
+ * here they become numbers in series, axes with sensible ticks, and names.
+ */
+#ifndef PLATTER_REPORT_PLOTDATA_H
+#define PLATTER_REPORT_PLOTDATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "result/result.h"
+
+enum plot_kind { PLOT_LINE, PLOT_SCATTER, PLOT_STEP, PLOT_BARS, PLOT_HEATMAP, PLOT_POLAR, PLOT_HISTOGRAM, PLOT_BANDS };
+
+/* x always grows to the right; x_end is used by bands and histograms, z by heat maps. NaN: absent. */
+struct point {
+	double x, y, low, high, x_end, z;
+};
+
+struct series {
+	char *name;
+	struct point *v;
+	size_t n, room;
+	size_t document; /* index of the document it came from */
+};
+
+#define AXIS_TICKS 16
+
+struct axis {
+	enum unit unit;
+	bool is_log;
+	double low, high;   /* in base units; low < high; on a log axis low > 0 */
+	double scale;       /* shown = value / scale */
+	const char *suffix; /* "MB/s", "ms", "" */
+	char label[128];    /* "position (GB)" */
+	double tick[AXIS_TICKS];
+	size_t nticks;
+	int decimals; /* of tick labels */
+};
+
+struct plot_data {
+	enum plot_kind kind;
+	char *title;
+	struct series *series;
+	size_t nseries;
+	struct axis x, y, z;
+	char **names; /* bars: what stands at x = 0, 1, 2 ... */
+	size_t nnames;
+	size_t npoints; /* in all series */
+};
+
+/*
+ * The plot of res[0] with the same plot of the others laid over it. NULL when the table or a column is missing or there is not a single point; *ret is heap,
+ * plot_data_free() it.
+ */
+struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot);
+void plot_data_free(struct plot_data *d);
+
+/* At most about max points of a series, keeping the extremes of what is left out (so that a dip of one point stays visible). */
+void plot_thin(struct series *s, size_t max);
+
+/* Place of a value on the axis, 0..1; clipped. */
+double axis_place(const struct axis *a, double value);
+/* "183.2", "40" for tick i; buf of 32. */
+char *axis_tick_text(const struct axis *a, size_t i, char *buf, size_t len);
+/* Chooses low, high, ticks, scale, label for values in [low, high]; from_zero: a bar or rate axis that starts at 0. */
+void axis_init(struct axis *a, const char *label, enum unit unit, bool is_log, double low, double high, bool from_zero);
+
+/* What tells documents apart: model and serial, and the date when they agree in both. buf of 160. */
+char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A drawing is 640 x 340 user units and scales with the page. Labels have room to grow on a phone, where the style sheet enlarges the
+ * type and hides every other tick label (class "o").
+ */
+#include "report/svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/report.h"
+
+#define WIDTH       640.0
+#define HEIGHT      340.0
+#define LEFT        70.0
+#define RIGHT       18.0
+#define TOP         34.0
+#define BOTTOM      58.0
+#define SERIES_HUES 8
+#define POINTS_MAX  1600 /* of one line: two per unit of width, and thinning keeps extremes */
+
+void markup_text(FILE *out, const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
+		switch (*p) {
+		case '&':
+			(void)fputs("&amp;", out);
+			break;
+		case '<':
+			(void)fputs("&lt;", out);
+			break;
+		case '>':
+			(void)fputs("&gt;", out);
+			break;
+		case '"':
+			(void)fputs("&quot;", out);
+			break;
+		case '\'':
+			(void)fputs("&#39;", out);
+			break;
+		default:
+			(void)fputc(*p < ' ' && *p != '\n' && *p != '\t' ? ' ' : *p, out);
+		}
+	}
+}
+
+static double px(const struct plot_data *d, double x)
+{
+	return LEFT + axis_place(&d->x, x) * (WIDTH - LEFT - RIGHT);
+}
+
+static double py(const struct plot_data *d, double y)
+{
+	return HEIGHT - BOTTOM - axis_place(&d->y, y) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void legend(FILE *out, const struct plot_data *d)
+{
+	if (d->nseries < 2 || d->kind == PLOT_HEATMAP)
+		return;
+	(void)fputs("<p class=\"legend\">", out);
+	for (size_t i = 0; i < d->nseries; i++) {
+		(void)fprintf(out, "<span><i class=\"b%zu\"></i>", i % SERIES_HUES);
+		markup_text(out, d->series[i].name);
+		(void)fputs("</span> ", out);
+	}
+	(void)fputs("</p>\n", out);
+}
+
+static void x_axis(FILE *out, const struct plot_data *d)
+{
+	char text[64];
+
+	for (size_t i = 0; d->kind != PLOT_BARS && i < d->x.nticks; i++)
+		(void)fprintf(
+			out,
+			"<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+			px(d, d->x.tick[i]), TOP, HEIGHT - BOTTOM, i % 2 ? " o" : "", px(d, d->x.tick[i]),
+			HEIGHT - BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
+	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++) {
+		(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+		              i % 2 ? " o" : "", LEFT + ((double)i + 0.5) / (double)d->nnames * (WIDTH - LEFT - RIGHT),
+		              HEIGHT - BOTTOM + 20);
+		markup_text(out, d->names[i]);
+		(void)fputs("</text>\n", out);
+	}
+	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+	              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
+	markup_text(out, d->x.label);
+	(void)fputs("</text>\n", out);
+}
+
+static void y_axis(FILE *out, const struct plot_data *d)
+{
+	char text[64];
+
+	for (size_t i = 0; i < d->y.nticks; i++)
+		(void)fprintf(
+			out,
+			"<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			LEFT, py(d, d->y.tick[i]), WIDTH - RIGHT, i % 2 ? " o" : "", LEFT - 8, py(d, d->y.tick[i]) + 4,
+			axis_tick_text(&d->y, i, text, sizeof(text)));
+	(void)fprintf(out, "<text class=\"l\" x=\"4\" y=\"18\">");
+	markup_text(out, d->y.label);
+	(void)fputs("</text>\n", out);
+}
+
+static bool has_interval(const struct series *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (isfinite(s->v[i].low) && isfinite(s->v[i].high))
+			return true;
+	return false;
+}
+
+/* The 95 % interval as a band behind the line. */
+static void band(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
+{
+	char sep = 'M';
+
+	if (!has_interval(s))
+		return;
+	(void)fprintf(out, "<path class=\"band f%zu\" d=\"", hue);
+	for (size_t i = 0; i < s->n; i++, sep = 'L')
+		(void)fprintf(out, "%c%.1f %.1f", sep, px(d, s->v[i].x),
+		              py(d, isfinite(s->v[i].high) ? s->v[i].high : s->v[i].y));
+	for (size_t i = s->n; i-- > 0;)
+		(void)fprintf(out, "L%.1f %.1f", px(d, s->v[i].x),
+		              py(d, isfinite(s->v[i].low) ? s->v[i].low : s->v[i].y));
+	(void)fputs("Z\"/>\n", out);
+}
+
+static void draw_line(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
+{
+	band(out, d, s, hue);
+	(void)fprintf(out, "<path class=\"line s%zu\" d=\"", hue);
+	for (size_t i = 0; i < s->n; i++) {
+		if (i == 0)
+			(void)fprintf(out, "M%.1f %.1f", px(d, s->v[i].x), py(d, s->v[i].y));
+		else if (d->kind == PLOT_STEP)
+			(void)fprintf(out, "H%.1fV%.1f", px(d, s->v[i].x), py(d, s->v[i].y));
+		else
+			(void)fprintf(out, "L%.1f %.1f", px(d, s->v[i].x), py(d, s->v[i].y));
+	}
+	(void)fputs("\"/>\n", out);
+	for (size_t i = 0; s->n <= 80 && d->kind == PLOT_LINE && i < s->n; i++)
+		(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\"/>", hue, px(d, s->v[i].x),
+		              py(d, s->v[i].y));
+}
+
+static void draw_scatter(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct point *p = &s->v[i];
+
+		if (isfinite(p->low) && isfinite(p->high))
+			(void)fprintf(out, "<path class=\"whisker s%zu\" d=\"M%.1f %.1fV%.1f\"/>", hue, px(d, p->x),
+			              py(d, p->low), py(d, p->high));
+		(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"/>\n", hue, px(d, p->x),
+		              py(d, p->y), s->n > 400 ? "1.4" : "2.6");
+	}
+}
+
+static void draw_bars(FILE *out, const struct plot_data *d, const struct series *s, size_t hue, size_t which)
+{
+	double slot = (WIDTH - LEFT - RIGHT) / (double)(d->nnames ? d->nnames : 1),
+	       width = slot * 0.8 / (double)d->nseries;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double left = LEFT + s->v[i].x * slot + slot * 0.1 + width * (double)which, top = py(d, s->v[i].y);
+
+		(void)fprintf(out, "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n", hue,
+		              left, top, fmax(width - 1.0, 0.5), HEIGHT - BOTTOM - top);
+	}
+}
+
+/* Bars between x and x_end (or the next x): histograms and recording zones. */
+static void draw_spans(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct point *p = &s->v[i];
+		double end = isfinite(p->x_end) ? p->x_end : i + 1 < s->n ? s->v[i + 1].x : d->x.high;
+		double left = px(d, p->x), width = fmax(px(d, end) - left, 0.6), top = py(d, p->y);
+
+		if (d->kind == PLOT_HISTOGRAM)
+			(void)fprintf(out,
+			              "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+			              hue, left, top, width, HEIGHT - BOTTOM - top);
+		else
+			(void)fprintf(out, "<path class=\"span s%zu\" d=\"M%.1f %.1fH%.1f\"/>\n", hue, left, top,
+			              left + width);
+	}
+}
+
+static int compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorted different values of x or y of one series; heap. */
+static double *levels(const struct series *s, bool is_x, size_t *ret_n)
+{
+	double *v = malloc(s->n * sizeof(*v));
+	size_t n = 0;
+
+	if (!v)
+		abort();
+	for (size_t i = 0; i < s->n; i++)
+		v[i] = is_x ? s->v[i].x : s->v[i].y;
+	qsort(v, s->n, sizeof(*v), compare_double);
+	for (size_t i = 0; i < s->n; i++)
+		if (n == 0 || v[i] != v[n - 1])
+			v[n++] = v[i];
+	*ret_n = n;
+	return v;
+}
+
+static size_t level_of(const double *v, size_t n, double x)
+{
+	size_t i = 0;
+
+	while (i + 1 < n && v[i] < x)
+		i++;
+	return i;
+}
+
+static char *level_text(const struct axis *a, double v, char *buf, size_t len)
+{
+	if (a->unit == UNIT_BYTES)
+		return units_bytes(buf, len, (uint64_t)v);
+	(void)snprintf(buf, len, "%.6g", v);
+	return buf;
+}
+
+/* Cells of equal size, one for each pair of levels; the value is printed in the cell when there is room. */
+static void draw_map(FILE *out, const struct plot_data *d, const struct series *s)
+{
+	size_t nx, ny;
+	double *xs = levels(s, true, &nx), *ys = levels(s, false, &ny);
+	double w = (WIDTH - LEFT - RIGHT) / (double)nx, h = (HEIGHT - TOP - BOTTOM) / (double)ny;
+	char text[64];
+
+	for (size_t i = 0; i < s->n; i++) {
+		double left = LEFT + w * (double)level_of(xs, nx, s->v[i].x);
+		double top = HEIGHT - BOTTOM - h * (double)(level_of(ys, ny, s->v[i].y) + 1);
+		double heat = isfinite(s->v[i].z) ? axis_place(&d->z, s->v[i].z) : 0.0;
+		struct cell cell = { .f64 = s->v[i].z };
+
+		(void)fprintf(
+			out,
+			"<rect class=\"heat\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
+			heat, left, top, fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
+		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
+		(void)fputs("</title></rect>\n", out);
+	}
+	for (size_t i = 0; i < nx; i++)
+		if (i % (nx / 8 + 1) == 0)
+			(void)fprintf(out,
+			              "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+			              i % (2 * (nx / 8 + 1)) ? " o" : "", LEFT + w * ((double)i + 0.5),
+			              HEIGHT - BOTTOM + 20, level_text(&d->x, xs[i], text, sizeof(text)));
+	for (size_t i = 0; i < ny; i++)
+		if (i % (ny / 10 + 1) == 0)
+			(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+			              i % (2 * (ny / 10 + 1)) ? " o" : "", LEFT - 6,
+			              HEIGHT - BOTTOM - h * ((double)i + 0.5) + 4,
+			              level_text(&d->y, ys[i], text, sizeof(text)));
+	(void)fprintf(out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+	              (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8);
+	markup_text(out, d->x.label);
+	(void)fputs("</text><text class=\"l\" x=\"4\" y=\"18\">", out);
+	markup_text(out, d->y.label);
+	(void)fputs("</text>\n", out);
+	free(xs);
+	free(ys);
+}
+
+/* x: part of a revolution, 0 at the top, clockwise as seen from above; y: outer edge of the disk is the smallest value. */
+static void draw_polar(FILE *out, const struct plot_data *d)
+{
+	double cx = WIDTH / 2, cy = HEIGHT / 2, outer = HEIGHT / 2 - 10, inner = outer * 0.3;
+
+	(void)fprintf(
+		out,
+		"<circle class=\"rim\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/><circle class=\"rim\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n",
+		cx, cy, outer, cx, cy, inner);
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			double turn = d->series[i].v[k].x * 6.283185307179586;
+			double r = outer - (outer - inner) * axis_place(&d->y, d->series[i].v[k].y);
+
+			(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>",
+			              i % SERIES_HUES, cx + r * sin(turn), cy - r * cos(turn));
+		}
+	(void)fputs("\n", out);
+}
+
+static void open_svg(FILE *out, const struct plot_data *d, const char *what)
+{
+	(void)fprintf(out, "<svg class=\"plot\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+	markup_text(out, d->title);
+	if (what[0]) {
+		(void)fputs(": ", out);
+		markup_text(out, what);
+	}
+	(void)fputs("\">\n", out);
+}
+
+static void draw_series(FILE *out, const struct plot_data *d, size_t i)
+{
+	const struct series *s = &d->series[i];
+	size_t hue = i % SERIES_HUES;
+
+	switch (d->kind) {
+	case PLOT_LINE:
+	case PLOT_STEP:
+		draw_line(out, d, s, hue);
+		break;
+	case PLOT_SCATTER:
+		draw_scatter(out, d, s, hue);
+		break;
+	case PLOT_BARS:
+		draw_bars(out, d, s, hue, i);
+		break;
+	case PLOT_HISTOGRAM:
+	case PLOT_BANDS:
+		draw_spans(out, d, s, hue);
+		break;
+	case PLOT_HEATMAP:
+	case PLOT_POLAR:
+		break;
+	}
+}
+
+void svg_plot(FILE *out, struct plot_data *d)
+{
+	for (size_t i = 0; i < d->nseries; i++)
+		plot_thin(&d->series[i], POINTS_MAX);
+	legend(out, d);
+	if (d->kind == PLOT_HEATMAP) {
+		for (size_t i = 0; i < d->nseries; i++) {
+			if (d->series[i].name[0]) {
+				(void)fputs("<h4>", out);
+				markup_text(out, d->series[i].name);
+				(void)fputs("</h4>\n", out);
+			}
+			open_svg(out, d, d->series[i].name);
+			draw_map(out, d, &d->series[i]);
+			(void)fputs("</svg>\n", out);
+		}
+		return;
+	}
+	open_svg(out, d, "");
+	if (d->kind == PLOT_POLAR) {
+		draw_polar(out, d);
+	} else {
+		x_axis(out, d);
+		y_axis(out, d);
+		for (size_t i = 0; i < d->nseries; i++)
+			draw_series(out, d, i);
+	}
+	(void)fputs("</svg>\n", out);
+}
