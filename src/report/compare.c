@@ -103,7 +103,7 @@ static const char *judge(enum unit unit, double change)
 
 static double half_width(const struct figure *f)
 {
-	return isfinite(f->ci.low) && isfinite(f->ci.high) ? (f->ci.high - f->ci.low) / 2.0 : NAN;
+	return isfinite(f->ci.low) && isfinite(f->ci.high) ? (f->ci.high - f->ci.low) / 2.0 : (double)NAN;
 }
 
 static bool is_comparable(const struct figure *a, const struct figure *b)
@@ -136,7 +136,7 @@ static bool compare_figure(const struct figure *a, const struct figure *b, doubl
 	row->a = figure_number(a);
 	row->b = figure_number(b);
 	base = fabs(row->a) > 0.0 ? fabs(row->a) : 1.0;
-	row->change_percent = row->a == row->b ? 0.0 : row->a != 0.0 ? 100.0 * (row->b - row->a) / base : NAN;
+	row->change_percent = row->a == row->b ? 0.0 : row->a != 0.0 ? 100.0 * (row->b - row->a) / base : (double)NAN;
 	row->needed_percent = NAN;
 	if (compare_exact(a, b, row))
 		return strcmp(row->verdict, "different") == 0;

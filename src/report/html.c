@@ -55,7 +55,7 @@ static bool is_number(enum field_type type)
 	return type != FIELD_TYPE_STR;
 }
 
-static void cell_text(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)
+static void put_cell(FILE *out, enum field_type type, enum unit unit, const struct cell *cell)
 {
 	char text[512];
 
@@ -78,7 +78,7 @@ static void targets(FILE *out, const struct result *res)
 			(void)fputs("<tr><th>", out);
 			markup_text(out, c->label && c->label[0] ? c->label : c->key);
 			(void)fputs("</th><td>", out);
-			cell_text(out, c->type, c->unit, v);
+			put_cell(out, c->type, c->unit, v);
 			(void)fputs("</td></tr>", out);
 		}
 		(void)fputs("</table>\n", out);
@@ -127,7 +127,7 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 
 			(void)fputs("<td>", out);
 			if (f) {
-				cell_text(out, f->type, f->unit, &f->value);
+				put_cell(out, f->type, f->unit, &f->value);
 				interval_text(out, f);
 			}
 			(void)fputs("</td>", out);
@@ -182,7 +182,7 @@ static void table(FILE *out, const struct table *t)
 		(void)fputs("<tr>", out);
 		for (size_t c = 0; c < t->ncolumns; c++) {
 			(void)fprintf(out, "<td%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
-			cell_text(out, t->columns[c].type, t->columns[c].unit, &t->cells[r * t->ncolumns + c]);
+			put_cell(out, t->columns[c].type, t->columns[c].unit, &t->cells[r * t->ncolumns + c]);
 			(void)fputs("</td>", out);
 		}
 		(void)fputs("</tr>\n", out);

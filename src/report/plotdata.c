@@ -63,7 +63,7 @@ static int list_column(const struct table *t, const char *list, size_t i)
 
 static double number(const struct table *t, size_t row, int col)
 {
-	return col < 0 ? NAN : table_number(t, row, (size_t)col);
+	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
 }
 
 /* Text of the cell that splits rows into series. */
