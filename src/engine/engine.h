@@ -6,11 +6,13 @@
  * The contract:
  * - submit() takes up to n requests in order and returns how many it took (0 .. n: "full" is 0, not an error), or a
  *   negative errno when the engine itself is broken. A request that cannot be issued still completes, with res = -errno.
- *   submit() may not wait for completions (sync: it does the request on the spot; it completes at the next reap()).
+ *   submit() may not wait for completions (sync: it does the request on the spot; it completes at the next reap()). It may only
+ *   queue: whatever is queued goes out with one system call at the next reap(), which every submitter calls soon after.
  * - reap() hands out finished requests, at most max, oldest completion first as far as it can be known. Waits until at least
  *   one is there or until_ns is reached (0: never waits; CLOCK_NEVER: for ever). Returns the number, 0 on time-out and on a signal
  *   (-EINTR is never returned), or a negative errno. With nothing in flight it waits for until_ns only if that is finite.
- * - done_ns is taken by the engine when it sees the completion; submit_ns by the engine just before the system call.
+ * - done_ns is taken by the engine when it sees the completion; submit_ns by the engine just before the system call that issues it:
+ *   one clock reading for all that go out in one call, one for all that are seen together.
  * - res is what the kernel said: bytes moved or negative errno. Nobody retries, nobody completes short transfers.
  * - Buffers belong to the engine: memory the kernel may write to is freed in close() only, after all is drained.
  */
@@ -91,6 +93,14 @@ void engine_close(struct engine *eng);
 /* Both keep in_flight; otherwise as in the contract above. */
 int engine_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs);
 int engine_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns);
+
+/*
+ * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting (no NOWAIT: zram,
+ * FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
+ */
+bool engine_punts(int fd);
+/* io_uring worker threads that the process has now: more than before a run means that requests were punted. */
+unsigned engine_worker_threads(void);
 
 static inline void *engine_buf(const struct engine *eng, uint32_t slot)
 {

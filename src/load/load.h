@@ -32,7 +32,8 @@ struct target {
 };
 
 enum feed {
-	FEED_IO,   /* *req is filled: op, target, offset_bytes, len_bytes, due_ns (0: now), tag */
+	/* *req is filled: op, target, offset_bytes, len_bytes, due_ns (0: now; in the future: the loop holds it until then), tag */
+	FEED_IO,
 	FEED_WAIT, /* nothing before *ret_until_ns (CLOCK_NEVER: not before something completes) */
 	FEED_END,  /* nothing ever again */
 };
@@ -40,9 +41,12 @@ enum feed {
 struct feeder {
 	/*
 	 * req->slot and req->buf are set by the loop before the call (a free buffer), so that writers can fill it; a feeder with
-	 * buffers of its own may replace them.
+	 * buffers of its own may replace them. The loop uses slots 0 .. depth - 1 of the engine; any above are the feeder's.
+	 * After FEED_END it may be asked again only in another run.
 	 */
 	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
+	void (*gone)(struct feeder *f,
+	             uint32_t target); /* told when a target is lost (keep_going_when_gone); may be NULL */
 };
 
 struct sink {
@@ -62,7 +66,7 @@ struct io_fault {
 
 enum load_end {
 	LOAD_DONE,      /* the feeder ended */
-	LOAD_LIMIT,     /* max_ops, max_bytes or max_ns reached */
+	LOAD_LIMIT,     /* max_ops, max_bytes or max_ns reached: nothing more was issued */
 	LOAD_CANCELLED, /* a signal */
 	LOAD_FAULTS,    /* more than max_faults */
 	LOAD_GONE,      /* a target is not there any more (see gone_target) */
@@ -87,8 +91,10 @@ struct load {
 
 struct load_stats {
 	enum load_end end;
-	uint32_t gone_target;
+	uint32_t gone_target; /* the first lost; UINT32_MAX: none */
+	uint32_t ngone;
 	uint64_t start_ns, first_submit_ns, last_done_ns;
+	uint64_t end_ns;             /* when the last was drained */
 	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */
 	uint64_t short_ops;
 	uint64_t submit_calls, reap_calls; /* how well batching worked */
@@ -103,16 +109,20 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 
 /* ---- pattern.c: ready-made feeders ---- */
 
-/* Sequential requests of block bytes over [first, end), the last one shortened to the alignment; downward when backward. */
+/* All ready-made feeders tag their requests 0, 1, 2, ... and leave due_ns 0. */
+
+/* Sequential requests of block bytes over [first, end), the last one shortened to fit (so first and end have to be aligned). */
 struct seq_feeder {
 	struct feeder f;
 	enum io_op op;
+	bool is_backward;
 	uint32_t target, block_bytes;
 	uint64_t first, end, at;
 	uint64_t tag;
 };
 void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
                      uint32_t block_bytes);
+void seq_feeder_turn(struct seq_feeder *f); /* from end down to first instead */
 
 /*
  * Random blocks over [first, end), each at most once until all were given (a keyed permutation: cycle-walking Feistel network, no
@@ -123,7 +133,8 @@ struct random_feeder {
 	enum io_op op;
 	uint32_t target, block_bytes;
 	uint64_t first, nblocks, at, key;
-	uint64_t left; /* requests still to give */
+	uint64_t left; /* requests still to give; set it anew to go on */
+	uint64_t given;
 };
 void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
                         uint32_t block_bytes, uint64_t count, uint64_t seed);
@@ -158,5 +169,25 @@ void payload_fill(void *buf, const struct payload_id *id);
 void payload_stamp(void *buf, const struct payload_id *id);
 int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err);
 uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
+
+/* ---- host.c: the machine around the loop ---- */
+
+/*
+ * Keeps the CPUs out of idle states that take longer than `us` to leave, until the returned descriptor is closed. Negative errno and a sentence when
+ * it is not permitted (/dev/cpu_dma_latency: root).
+ */
+int host_cpu_latency_hold(uint32_t us, struct err *err);
+/* Wakes as exactly as the timer allows (default: up to 50 us late). For paced loads. */
+void host_timer_slack(void);
+/* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could not. */
+int host_realtime(struct err *err);
+
+struct host_usage { /* of the whole process since its start: all threads, so punted requests are counted */
+	uint64_t user_ns, system_ns;
+	uint64_t minor_faults, major_faults;
+	uint64_t waits, preemptions; /* voluntary and other context switches */
+	uint64_t max_rss_bytes;
+};
+void host_usage(struct host_usage *ret);
 
 #endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One request at a time with preadv2(2), pwritev2(2), fdatasync(2). It works everywhere, costs least at depth 1, and is the right choice
+ * where io_uring would use kernel threads. A signal is seen only between requests.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+struct sync_state {
+	struct io_req *done; /* the request that is finished and not yet reaped */
+	int flags;
+};
+
+static int sync_open(struct engine *eng, struct err *err)
+{
+	struct sync_state *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return err_set(err, -ENOMEM, "No memory for the synchronous engine.");
+	if (eng->cfg.poll)
+		st->flags = RWF_HIPRI;
+	eng->priv = st;
+	return 0;
+}
+
+static ssize_t transfer(const struct sync_state *st, const struct io_req *req)
+{
+	const struct iovec iov = { .iov_base = req->buf, .iov_len = req->len_bytes };
+
+	switch (req->op) {
+	case IO_READ:
+		return preadv2(req->fd, &iov, 1, (off_t)req->offset_bytes, st->flags);
+	case IO_WRITE:
+		return pwritev2(req->fd, &iov, 1, (off_t)req->offset_bytes, st->flags);
+	case IO_FLUSH:
+		return fdatasync(req->fd);
+	}
+	errno = EINVAL;
+	return -1;
+}
+
+static int sync_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
+{
+	struct sync_state *st = eng->priv;
+	struct io_req *req = reqs[0];
+	ssize_t n;
+
+	if (st->done || nreqs == 0)
+		return 0;
+	req->submit_ns = clock_now_ns(eng->clk);
+	/* preadv2 takes offset -1 as "where the file stands": never what a request means. */
+	if (req->op != IO_FLUSH && req->offset_bytes > INT64_MAX)
+		n = -EINVAL;
+	else {
+		do {
+			n = transfer(st, req);
+		} while (n < 0 && errno == EINTR); /* nothing was moved; only network file systems do this */
+		if (n < 0)
+			n = -errno;
+	}
+	req->res = (int32_t)n; /* the kernel moves less than 2 GiB at a time */
+	req->done_ns = clock_now_ns(eng->clk);
+	st->done = req;
+	return 1;
+}
+
+static int sync_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns)
+{
+	struct sync_state *st = eng->priv;
+
+	(void)until_ns; /* what is in flight is done */
+	assert(st->done);
+	if (max == 0)
+		return 0;
+	done[0] = st->done;
+	st->done = NULL;
+	return 1;
+}
+
+static void sync_close(struct engine *eng)
+{
+	free(eng->priv);
+}
+
+const struct engine_ops engine_sync = {
+	.name = "sync",
+	.help = "one request at a time with preadv2 and pwritev2",
+	.max_depth = 1,
+	.open = sync_open,
+	.submit = sync_submit,
+	.reap = sync_reap,
+	.close = sync_close,
+};

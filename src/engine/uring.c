@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * io_uring. What makes it cheap, by measured worth: submit() only queues and one io_uring_enter(2) issues the batch and waits (3x),
+ * buffers registered once (1.24x), completions run in our own system call (DEFER_TASKRUN, else COOP_TASKRUN: 1.1x). Registered files
+ * and the registered ring descriptor gain nothing measurable and are left out. liburing sets the rings up; they are
+ * filled and emptied here, as its helpers hide how much of a batch the kernel took.
+ *
+ * submit_ns is read once, just before the call that issues the batch. A batch is at most BATCH_MAX, because the kernel needs about
+ * 1 us for each and the last one's stamp would be early by the whole batch.
+ */
+#include <errno.h>
+#include <liburing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+
+#define BATCH_MAX      32u
+#define FIXED_AREA_MAX (1ull << 30) /* the kernel's limit for one registered area */
+
+struct uring_state {
+	struct io_uring ring;
+	struct io_req *queued[BATCH_MAX]; /* in the submission ring, not issued yet */
+	uint32_t nqueued;
+	unsigned sq_tail;        /* ours; the kernel sees it at issue() */
+	uint32_t slots_per_area; /* of the registered buffers; 0: not registered */
+	struct io_req **
+		at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the next reap */
+	uint32_t nat_once;
+};
+
+enum enter_how {
+	ENTER_ISSUE, /* only send what is queued */
+	ENTER_LOOK,  /* and run completions that are ready */
+	ENTER_WAIT,  /* and wait for one */
+};
+
+/* Best first. SUBMIT_ALL: one bad request does not hold up the others of its batch. */
+static const unsigned setups[] = {
+	IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+	IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL,
+	0,
+};
+
+static int ring_open(struct engine *eng, struct uring_state *st)
+{
+	int r = -ENOSYS;
+
+	for (size_t i = 0; i < sizeof(setups) / sizeof(setups[0]); i++) {
+		struct io_uring_params p = { .flags = setups[i] | (eng->cfg.poll ? IORING_SETUP_IOPOLL : 0u) };
+
+		r = io_uring_queue_init_params(eng->cfg.depth, &st->ring, &p);
+		if (r != -EINVAL)
+			break;
+	}
+	if (r < 0)
+		return r;
+	if (!(st->ring.features & IORING_FEAT_EXT_ARG)) { /* Linux before 5.11: no wait with a time-out */
+		io_uring_queue_exit(&st->ring);
+		return -ENOSYS;
+	}
+	return 0;
+}
+
+/* Pins the buffers once instead of in every request. Not having it is no failure. */
+static int register_buffers(struct engine *eng, struct uring_state *st)
+{
+	uint32_t per_area, nareas;
+	struct iovec *areas;
+	int r;
+
+	if (!eng->bufs)
+		return 0;
+	per_area = (uint32_t)(FIXED_AREA_MAX / eng->buf_stride_bytes);
+	if (per_area == 0)
+		return -EFBIG;
+	nareas = (eng->cfg.slots + per_area - 1) / per_area;
+	areas = calloc(nareas, sizeof(*areas));
+	if (!areas)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nareas; i++) {
+		uint32_t first = i * per_area;
+		uint32_t n = eng->cfg.slots - first < per_area ? eng->cfg.slots - first : per_area;
+
+		areas[i].iov_base = engine_buf(eng, first);
+		areas[i].iov_len = n * eng->buf_stride_bytes;
+	}
+	r = io_uring_register_buffers(&st->ring, areas, nareas);
+	free(areas);
+	if (r == 0)
+		st->slots_per_area = per_area;
+	return r;
+}
+
+static void fill_entry(const struct engine *eng, const struct uring_state *st, struct io_uring_sqe *sqe,
+                       struct io_req *req)
+{
+	bool is_fixed = st->slots_per_area && req->slot < eng->cfg.slots;
+
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->fd = req->fd;
+	sqe->user_data = (uintptr_t)req;
+	if (req->op == IO_FLUSH) {
+		sqe->opcode = IORING_OP_FSYNC;
+		sqe->fsync_flags = IORING_FSYNC_DATASYNC;
+		return;
+	}
+	if (req->op == IO_READ)
+		sqe->opcode = is_fixed ? IORING_OP_READ_FIXED : IORING_OP_READ;
+	else
+		sqe->opcode = is_fixed ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE;
+	if (is_fixed)
+		sqe->buf_index = (uint16_t)(req->slot < st->slots_per_area ? 0 : req->slot / st->slots_per_area);
+	sqe->addr = (uintptr_t)req->buf;
+	sqe->len = req->len_bytes;
+	sqe->off = req->offset_bytes;
+}
+
+/*
+ * The one system call. 0 or negative errno, where time-outs, signals and "busy now" are no errors. With ENTER_WAIT it waits for one
+ * completion or until_ns.
+ */
+static int enter(struct engine *eng, struct uring_state *st, enum enter_how how, uint64_t until_ns)
+{
+	struct __kernel_timespec ts;
+	struct io_uring_getevents_arg arg = { 0 };
+	unsigned flags = how == ENTER_ISSUE ? 0 : IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
+	uint64_t now = clock_now_ns(eng->clk);
+	unsigned left;
+	int r;
+
+	for (uint32_t i = 0; i < st->nqueued; i++)
+		st->queued[i]->submit_ns = now;
+	if (how == ENTER_WAIT && until_ns <= now)
+		how = ENTER_LOOK;
+	if (how == ENTER_WAIT && until_ns != CLOCK_NEVER) {
+		ts.tv_sec = (int64_t)((until_ns - now) / NS_PER_S);
+		ts.tv_nsec = (long long)((until_ns - now) % NS_PER_S);
+		arg.ts = (uintptr_t)&ts;
+	}
+	__atomic_store_n(st->ring.sq.ktail, st->sq_tail, __ATOMIC_RELEASE);
+	r = io_uring_enter2((unsigned)st->ring.ring_fd, st->nqueued, how == ENTER_WAIT ? 1 : 0, flags,
+	                    (sigset_t *)(void *)&arg, how == ENTER_ISSUE ? 0 : sizeof(arg));
+	/* How many it took is in the ring, whatever the call returned. */
+	left = st->sq_tail - __atomic_load_n(st->ring.sq.khead, __ATOMIC_ACQUIRE);
+	if (left && left < st->nqueued)
+		memmove(st->queued, st->queued + st->nqueued - left, left * sizeof(struct io_req *));
+	st->nqueued = left;
+	if (r >= 0 || r == -ETIME || r == -EINTR || r == -EAGAIN || r == -EBUSY)
+		return 0;
+	return r;
+}
+
+/* What the kernel has put into the completion ring so far. */
+static uint32_t take_ring(struct engine *eng, struct uring_state *st, struct io_req **done, uint32_t max)
+{
+	unsigned head = *st->ring.cq.khead; /* ours */
+	unsigned n = __atomic_load_n(st->ring.cq.ktail, __ATOMIC_ACQUIRE) - head;
+	unsigned mask = st->ring.cq.ring_mask;
+	uint64_t now;
+
+	if (n > max)
+		n = max;
+	if (n == 0)
+		return 0;
+	now = clock_now_ns(eng->clk);
+	for (unsigned i = 0; i < n; i++) {
+		const struct io_uring_cqe *cqe = &st->ring.cq.cqes[(head + i) & mask];
+		struct io_req *req = (struct io_req *)(uintptr_t)cqe->user_data;
+
+		req->res = cqe->res;
+		req->done_ns = now;
+		done[i] = req;
+	}
+	__atomic_store_n(st->ring.cq.khead, head + n, __ATOMIC_RELEASE);
+	return n;
+}
+
+static void flush_at_once(struct engine *eng, struct uring_state *st, struct io_req *req)
+{
+	req->submit_ns = clock_now_ns(eng->clk);
+	req->res = fdatasync(req->fd) < 0 ? -errno : 0;
+	req->done_ns = clock_now_ns(eng->clk);
+	st->at_once[st->nat_once++] = req;
+}
+
+static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
+{
+	struct uring_state *st = eng->priv;
+	uint32_t i;
+
+	for (i = 0; i < nreqs; i++) {
+		if (eng->cfg.poll && reqs[i]->op == IO_FLUSH) {
+			flush_at_once(eng, st, reqs[i]);
+			continue;
+		}
+		if (st->nqueued == BATCH_MAX || st->nqueued == st->ring.sq.ring_entries) {
+			int r = enter(eng, st, ENTER_ISSUE, 0);
+
+			if (r < 0)
+				return i ? (int)i : r;
+			if (st->nqueued == BATCH_MAX || st->nqueued == st->ring.sq.ring_entries)
+				break; /* it takes none now */
+		}
+		fill_entry(eng, st, &st->ring.sq.sqes[st->sq_tail & st->ring.sq.ring_mask], reqs[i]);
+		st->sq_tail++;
+		st->queued[st->nqueued++] = reqs[i];
+	}
+	return (int)i;
+}
+
+static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns)
+{
+	struct uring_state *st = eng->priv;
+	unsigned ready = __atomic_load_n(st->ring.cq.ktail, __ATOMIC_ACQUIRE) - *st->ring.cq.khead;
+	bool is_waiting = ready == 0 && st->nat_once == 0 && until_ns != 0;
+	/* With nothing to send, a system call is needed only when there is work to run for completions (or to look for them, polling). */
+	bool is_idle = eng->cfg.poll || (__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) &
+	                                 (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
+	uint32_t n = 0;
+
+	if (st->nqueued || is_waiting || (is_idle && ready < max)) {
+		int r = enter(eng, st, is_waiting ? ENTER_WAIT : ENTER_LOOK, until_ns);
+
+		if (r < 0)
+			return r;
+	}
+	while (n < max && st->nat_once)
+		done[n++] = st->at_once[--st->nat_once];
+	return (int)(n + take_ring(eng, st, done + n, max - n));
+}
+
+/* Polled I/O is refused per request by devices without poll queues: find out now, with one read. */
+static int probe_poll(struct engine *eng)
+{
+	struct io_req req = { .op = IO_READ, .slot = 0 }, *reqs = &req, *done;
+	uint64_t until = clock_now_ns(eng->clk) + NS_PER_S;
+
+	if (!eng->cfg.poll || !eng->cfg.fds || eng->cfg.nfds == 0 || !eng->bufs)
+		return 0;
+	req.fd = eng->cfg.fds[0];
+	req.len_bytes = eng->cfg.buf_bytes < 4096 ? eng->cfg.buf_bytes : 4096;
+	req.buf = eng->bufs;
+	if (uring_submit(eng, &reqs, 1) != 1)
+		return -EOPNOTSUPP;
+	while (clock_now_ns(eng->clk) < until) {
+		int n = uring_reap(eng, &done, 1, until);
+
+		if (n != 0)
+			return n < 0 ? n : req.res == -EOPNOTSUPP ? -EOPNOTSUPP : 0;
+	}
+	return -ETIMEDOUT;
+}
+
+static void uring_done(struct engine *eng, struct uring_state *st)
+{
+	io_uring_queue_exit(&st->ring);
+	free(st->at_once);
+	free(st);
+	eng->priv = NULL;
+}
+
+static int uring_open(struct engine *eng, struct err *err)
+{
+	struct uring_state *st = calloc(1, sizeof(*st));
+	int r;
+
+	if (!st)
+		return err_set(err, -ENOMEM, "No memory for the io_uring engine.");
+	st->at_once = calloc(eng->cfg.depth, sizeof(struct io_req *));
+	r = st->at_once ? ring_open(eng, st) : -ENOMEM;
+	if (r < 0) {
+		free(st->at_once);
+		free(st);
+		return err_set(err, r, "io_uring refused (%s%s)", err_name(r),
+		               r == -EPERM ? ", see /proc/sys/kernel/io_uring_disabled" : "");
+	}
+	for (unsigned i = 0; i < st->ring.sq.ring_entries; i++)
+		st->ring.sq.array[i] = i; /* entries are used in ring order only */
+	eng->priv = st;
+	st->sq_tail = *st->ring.sq.ktail;
+	r = register_buffers(eng, st);
+	if (r < 0) {
+		size_t at = strlen(eng->note);
+
+		(void)snprintf(eng->note + at, sizeof(eng->note) - at, "%sbuffers not registered (%s%s)",
+		               at ? "; " : "", err_name(r),
+		               r == -ENOMEM ? ", see ulimit -l" : ""); /* a cut note will do */
+	}
+	r = probe_poll(eng);
+	if (r < 0) {
+		uring_done(eng, st);
+		return err_set(err, r, "polled I/O refused (%s: has the device queues for polling?)", err_name(r));
+	}
+	return 0;
+}
+
+static void uring_close(struct engine *eng)
+{
+	struct uring_state *st = eng->priv;
+
+	if (eng->is_leaky) {
+		/* Does not wait; the rings stay mapped, as the kernel may still write there. */
+		(void)close(st->ring.ring_fd);
+		return;
+	}
+	uring_done(eng, st);
+}
+
+const struct engine_ops engine_uring = {
+	.name = "uring",
+	.help = "many requests at once with io_uring",
+	.max_depth = 4096,
+	.open = uring_open,
+	.submit = uring_submit,
+	.reap = uring_reap,
+	.close = uring_close,
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the machine does to a measurement, and what can be done about it. On a virtual machine two thirds of the time of a
+ * single request are leaving an idle state: holding /dev/cpu_dma_latency at 0 avoids it. Timer slack of 50 us and being scheduled late
+ * are the rest of the lateness of paced requests.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "load/load.h"
+
+/* Above ordinary programs, below the kernel's threaded interrupt handlers (50). */
+#define REALTIME_PRIORITY 20
+
+int host_cpu_latency_hold(uint32_t us, struct err *err)
+{
+	static const char path[] = "/dev/cpu_dma_latency";
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int32_t value = us > INT32_MAX ? INT32_MAX : (int32_t)us;
+	int r;
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s could not be opened (%s): idle states of the CPU add to the times.",
+		               path, err_name(errno));
+	if (write(fd, &value, sizeof(value)) == (ssize_t)sizeof(value))
+		return fd; /* the kernel keeps to it for as long as this is open */
+	r = -errno;
+	(void)close(fd); /* nothing was held */
+	return err_set(err, r, "%s could not be written (%s): idle states of the CPU add to the times.", path,
+	               err_name(r));
+}
+
+void host_timer_slack(void)
+{
+	(void)prctl(PR_SET_TIMERSLACK,
+	            1ul); /* cannot fail for the own thread; for real-time threads it means nothing */
+}
+
+int host_realtime(struct err *err)
+{
+	const struct sched_param param = { .sched_priority = REALTIME_PRIORITY };
+	int r = 0;
+
+	host_timer_slack();
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
+		r = err_set(err, -errno, "Memory could not be locked (%s); raise ulimit -l or run as root.",
+		            err_name(errno));
+	if (sched_setscheduler(0, SCHED_FIFO, &param) < 0)
+		r = err_set(
+			err, -errno,
+			"Real-time scheduling was refused (%s); run as root or with CAP_SYS_NICE and a real-time limit.",
+			err_name(errno));
+	return r;
+}
+
+static uint64_t timeval_ns(const struct timeval *tv)
+{
+	return (uint64_t)tv->tv_sec * NS_PER_S + (uint64_t)tv->tv_usec * NS_PER_US;
+}
+
+void host_usage(struct host_usage *ret)
+{
+	struct rusage u = { 0 };
+
+	(void)getrusage(RUSAGE_SELF, &u); /* cannot fail; all threads, those of io_uring too */
+	*ret = (struct host_usage){
+		.user_ns = timeval_ns(&u.ru_utime),
+		.system_ns = timeval_ns(&u.ru_stime),
+		.minor_faults = (uint64_t)u.ru_minflt,
+		.major_faults = (uint64_t)u.ru_majflt,
+		.waits = (uint64_t)u.ru_nvcsw,
+		.preemptions = (uint64_t)u.ru_nivcsw,
+		.max_rss_bytes = (uint64_t)u.ru_maxrss << 10,
+	};
+}

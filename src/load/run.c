@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The loop: feeder -> batch -> engine -> sink. It is the only submitter in the program, so pacing, limits, cancelling, faults, lost devices
+ * and the check of the write permit are here and nowhere else.
+ *
+ * Waiting is hybrid: asleep in the engine (or the clock) until clk->spin_ns before a deadline, then polling, since a sleeper wakes
+ * late by about as much. A virtual clock has spin_ns 0, so nothing ever polls it. No wait is longer than 100 ms, so that a cancel
+ * and the progress line need no signal to arrive at the right moment.
+ *
+ * Requests live here, buffers in the engine. When a drain gives up after 10 s, both are leaked on purpose: the kernel may still write.
+ */
+#include "load/load.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_NS        (100 * NS_PER_MS)
+#define STALL_NS       (5 * NS_PER_S)
+#define DRAIN_LIMIT_NS (10 * NS_PER_S)
+#define RETRY_NS       NS_PER_MS /* before asking an empty engine again that took nothing */
+
+struct run {
+	const struct load *load;
+	struct engine *eng;
+	struct load_stats stats;
+	struct err *err;
+	int error; /* negative errno: we could not do our job */
+	bool is_ending;
+	uint32_t depth;
+	struct io_req *reqs;
+	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
+	uint32_t nfree, nbatch;
+	struct io_req *held; /* fed, but due later */
+	uint64_t *gone_ns;   /* per target; 0: it is there */
+	uint64_t issued, issued_bytes;
+	uint64_t limit_faults;      /* faults that count against max_faults */
+	uint64_t wait_ns;           /* the feeder has nothing before that */
+	uint64_t stop_ns;           /* max_ns as a time */
+	uint64_t drain_until_ns;    /* then what is in flight is given up */
+	uint64_t tick_ns, moved_ns; /* next tick; when something completed or the first was issued */
+	bool is_stall_told;
+};
+
+/* ---- ending ---- */
+
+/* The disk or the user says stop: what is not issued yet is dropped, and the drain has a limit. */
+static void run_abort(struct run *run, uint64_t now_ns)
+{
+	run->is_ending = true;
+	run->nbatch = 0;
+	run->held = NULL;
+	if (run->drain_until_ns == CLOCK_NEVER)
+		run->drain_until_ns = now_ns + DRAIN_LIMIT_NS;
+}
+
+static void run_end(struct run *run, enum load_end why, uint64_t now_ns)
+{
+	bool is_abort = why != LOAD_DONE && why != LOAD_LIMIT;
+
+	if (run->is_ending && !(is_abort && (run->stats.end == LOAD_DONE || run->stats.end == LOAD_LIMIT)))
+		return; /* the first reason stands, but an abort during an orderly drain is news */
+	run->stats.end = why;
+	run->is_ending = true;
+	run->held = NULL;
+	if (is_abort)
+		run_abort(run, now_ns);
+}
+
+static int run_fail(struct run *run, int error, uint64_t now_ns)
+{
+	if (!run->error)
+		run->error = error;
+	run_abort(run, now_ns);
+	return error;
+}
+
+/* ---- feeding ---- */
+
+static int refuse(struct run *run, const struct io_req *req, const struct target *t, int error, const char *why,
+                  uint64_t now_ns)
+{
+	static const char *const verbs[] = { "read", "write", "flush" };
+
+	(void)err_set(run->err, error, "A %s of %" PRIu32 " bytes at offset %" PRIu64 " of %s was not issued: %s.",
+	              verbs[req->op], req->len_bytes, req->offset_bytes, t->name ? t->name : "the target", why);
+	return run_fail(run, error, now_ns);
+}
+
+static bool is_misaligned(const struct io_req *req, uint32_t align)
+{
+	if ((align & (align - 1)) == 0)
+		return align && ((req->offset_bytes | req->len_bytes) & (align - 1)) != 0;
+	return req->offset_bytes % align != 0 || req->len_bytes % align != 0; /* 520-byte sectors */
+}
+
+/* The one gate that every request passes: permit, range of the plan, alignment, buffer. */
+static int check_request(struct run *run, struct io_req *req, uint64_t now_ns)
+{
+	const struct target *t;
+	uint64_t limit;
+
+	if (req->target >= run->load->ntargets)
+		return run_fail(run,
+		                err_set(run->err, -EINVAL, "A request for target %" PRIu32 " of %zu was not issued.",
+		                        req->target, run->load->ntargets),
+		                now_ns);
+	t = &run->load->targets[req->target];
+	req->fd = t->fd;
+	if (req->op == IO_FLUSH) {
+		req->offset_bytes = 0;
+		req->len_bytes = 0;
+		return 0;
+	}
+	if (req->op == IO_WRITE && !t->permit)
+		return refuse(run, req, t, -EPERM, "there is no permit to write", now_ns);
+	if (req->len_bytes == 0 || req->len_bytes > INT32_MAX)
+		return refuse(run, req, t, -EINVAL, "the length is out of range", now_ns);
+	limit = t->touch_end ? t->touch_end : t->size_bytes ? t->size_bytes : INT64_MAX;
+	if (req->offset_bytes < t->touch_first || req->offset_bytes > limit ||
+	    req->len_bytes > limit - req->offset_bytes)
+		return refuse(run, req, t, -EINVAL, "it lies outside of the range of the plan", now_ns);
+	if (is_misaligned(req, t->align_bytes))
+		return refuse(run, req, t, -EINVAL, "offset or length does not fit the block size", now_ns);
+	if (!req->buf || (req->slot != SLOT_NONE && req->len_bytes > run->eng->cfg.buf_bytes))
+		return refuse(run, req, t, -EINVAL, "it is larger than its buffer", now_ns);
+	return 0;
+}
+
+static bool is_at_limit(const struct run *run)
+{
+	const struct load *load = run->load;
+
+	return (load->max_ops && run->issued >= load->max_ops) ||
+	       (load->max_bytes && run->issued_bytes >= load->max_bytes);
+}
+
+/* Asks the feeder for one request. NULL: none now (wait_ns says until when), or the end, or an error. */
+static struct io_req *feed_one(struct run *run, uint64_t now_ns)
+{
+	struct feeder *f = run->load->feeder;
+	struct io_req *req = run->free[run->nfree - 1];
+	uint64_t until_ns = CLOCK_NEVER;
+
+	req->slot = (uint32_t)(req - run->reqs);
+	req->buf = run->eng->bufs ? engine_buf(run->eng, req->slot) : NULL;
+	req->due_ns = 0;
+	req->tag = 0;
+	switch (f->next(f, now_ns, req, &until_ns)) {
+	case FEED_IO:
+		if (__builtin_expect(check_request(run, req, now_ns) < 0, 0))
+			return NULL;
+		run->nfree--;
+		return req;
+	case FEED_WAIT:
+		run->wait_ns = until_ns > now_ns ? until_ns : now_ns + 1; /* time has to move on */
+		return NULL;
+	case FEED_END:
+		break;
+	}
+	run_end(run, LOAD_DONE, now_ns);
+	return NULL;
+}
+
+static void feed(struct run *run, uint64_t now_ns)
+{
+	run->wait_ns = CLOCK_NEVER;
+	while (run->nfree || run->held) {
+		struct io_req *req = run->held;
+
+		if (is_at_limit(run)) {
+			run_end(run, LOAD_LIMIT, now_ns);
+			return;
+		}
+		run->held = NULL;
+		if (!req)
+			req = feed_one(run, now_ns);
+		if (!req)
+			return;
+		if (req->due_ns > now_ns) {
+			run->held = req;
+			run->wait_ns = req->due_ns;
+			return;
+		}
+		run->issued++;
+		run->issued_bytes += req->len_bytes;
+		run->batch[run->nbatch++] = req;
+	}
+}
+
+static void submit(struct run *run, uint64_t now_ns)
+{
+	if (run->eng->in_flight == 0)
+		run->moved_ns = now_ns;
+	while (run->nbatch) {
+		int n = engine_submit(run->eng, run->batch, run->nbatch);
+
+		run->stats.submit_calls++;
+		if (n < 0) {
+			(void)err_set(run->err, n, "The %s engine does not take requests any more (%s).",
+			              run->eng->ops->name, err_name(n));
+			(void)run_fail(run, n, now_ns);
+			return;
+		}
+		if (n == 0)
+			return; /* full: after the next completion */
+		run->nbatch -= (uint32_t)n;
+		if (run->nbatch)
+			memmove(run->batch, run->batch + n, run->nbatch * sizeof(struct io_req *));
+	}
+}
+
+/* ---- completions ---- */
+
+static bool is_lost(const struct target *t, int32_t res)
+{
+	if (res == -ENODEV || res == -ENXIO)
+		return true;
+	/* Most drivers answer reads of a removed disk with success and 0 bytes: only asking tells. */
+	return res <= 0 && t->is_there && !t->is_there(t->is_there_arg);
+}
+
+static void lose_target(struct run *run, uint32_t target, uint64_t now_ns)
+{
+	struct feeder *f = run->load->feeder;
+
+	run->gone_ns[target] = now_ns;
+	if (run->stats.ngone++ == 0)
+		run->stats.gone_target = target;
+	if (!run->load->keep_going_when_gone || run->stats.ngone == run->load->ntargets)
+		run_end(run, LOAD_GONE, now_ns);
+	else if (f->gone)
+		f->gone(f, target);
+}
+
+/* A request that did not move all its bytes. Returns whether that is a fault. */
+static bool take_bad(struct run *run, const struct io_req *req)
+{
+	const struct load *load = run->load;
+	const struct target *t = &load->targets[req->target];
+	const struct io_fault fault = {
+		.target = req->target,
+		.op = req->op,
+		.offset_bytes = req->offset_bytes,
+		.len_bytes = req->len_bytes,
+		.res = req->res,
+		.time_ns = req->done_ns,
+	};
+
+	if (req->res >= 0) {
+		run->stats.bytes += (uint64_t)req->res;
+		run->stats.short_ops++;
+		if (t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)
+			return false; /* the end of the device */
+	}
+	run->stats.faults++;
+	if (load->on_fault)
+		load->on_fault(load->arg, &fault);
+	if (!run->gone_ns[req->target] && is_lost(t, req->res))
+		lose_target(run, req->target, req->done_ns);
+	/* What was under way when the target was lost says nothing new. */
+	if (!run->gone_ns[req->target] || req->submit_ns > run->gone_ns[req->target])
+		run->limit_faults++;
+	if (run->limit_faults > load->max_faults)
+		run_end(run, LOAD_FAULTS, req->done_ns);
+	return true;
+}
+
+static void take(struct run *run, struct io_req *req)
+{
+	bool is_fault = false;
+
+	run->stats.ops++;
+	if (__builtin_expect(req->res == (int32_t)req->len_bytes, 1))
+		run->stats.bytes += req->len_bytes;
+	else
+		is_fault = take_bad(run, req);
+	if (req->submit_ns < run->stats.first_submit_ns)
+		run->stats.first_submit_ns = req->submit_ns;
+	if (req->due_ns && req->submit_ns > req->due_ns + run->stats.late_max_ns)
+		run->stats.late_max_ns = req->submit_ns - req->due_ns;
+	if (run->load->sink)
+		run->load->sink->take(run->load->sink, req, is_fault);
+	run->free[run->nfree++] = req;
+}
+
+static int reap(struct run *run, uint64_t until_ns)
+{
+	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
+
+	run->stats.reap_calls++;
+	if (n <= 0)
+		return n;
+	run->moved_ns = run->done[n - 1]->done_ns;
+	run->stats.last_done_ns = run->moved_ns;
+	run->is_stall_told = false;
+	for (int i = 0; i < n; i++)
+		take(run, run->done[i]);
+	return n;
+}
+
+/* ---- time ---- */
+
+static void look_for_stall(struct run *run, uint64_t now_ns)
+{
+	const struct io_req *oldest = NULL;
+
+	if (run->eng->in_flight == 0 || run->is_stall_told || now_ns < run->moved_ns + STALL_NS)
+		return;
+	run->is_stall_told = true;
+	if (!run->load->on_stall)
+		return;
+	for (uint32_t i = 0; i < run->depth; i++) {
+		bool is_free = &run->reqs[i] == run->held;
+
+		for (uint32_t k = 0; k < run->nfree && !is_free; k++)
+			is_free = run->free[k] == &run->reqs[i];
+		for (uint32_t k = 0; k < run->nbatch && !is_free; k++)
+			is_free = run->batch[k] == &run->reqs[i];
+		if (!is_free && (!oldest || run->reqs[i].submit_ns < oldest->submit_ns))
+			oldest = &run->reqs[i];
+	}
+	if (oldest)
+		run->load->on_stall(run->load->arg, now_ns, oldest);
+}
+
+static void look_around(struct run *run, uint64_t now_ns)
+{
+	const struct load *load = run->load;
+
+	if (load->cancel && atomic_load_explicit(load->cancel, memory_order_relaxed) != 0)
+		run_end(run, LOAD_CANCELLED, now_ns);
+	if (now_ns >= run->stop_ns)
+		run_end(run, LOAD_LIMIT, now_ns);
+	if (now_ns < run->tick_ns)
+		return;
+	run->tick_ns = now_ns + TICK_NS;
+	if (load->on_tick)
+		load->on_tick(load->arg, now_ns);
+	look_for_stall(run, now_ns);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Waits for a completion, the next deadline or the next look around. false: nothing is left to wait for. */
+static bool wait(struct run *run, uint64_t now_ns)
+{
+	struct clock *clk = run->eng->clk;
+	uint64_t until_ns = earlier(run->tick_ns, run->drain_until_ns);
+	uint64_t due_ns = run->is_ending ? CLOCK_NEVER : earlier(run->wait_ns, run->stop_ns);
+	int n;
+
+	if (run->eng->in_flight == 0) {
+		if (run->nbatch) {
+			clk->sleep_until_ns(clk, now_ns + RETRY_NS);
+			return true;
+		}
+		if (run->is_ending)
+			return false;
+		if (due_ns == CLOCK_NEVER) {
+			(void)run_fail(run,
+			               err_set(run->err, -EDEADLK,
+			                       "The measurement waits for a request, but none is in flight."),
+			               now_ns);
+			return false;
+		}
+		clk->sleep_until_ns(clk, earlier(until_ns, due_ns));
+		return true;
+	}
+	if (due_ns != CLOCK_NEVER)
+		until_ns = due_ns > now_ns + clk->spin_ns ? earlier(until_ns, due_ns - clk->spin_ns) : 0;
+	n = reap(run, until_ns);
+	if (n < 0) {
+		(void)err_set(run->err, n, "The %s engine failed while waiting (%s).", run->eng->ops->name,
+		              err_name(n));
+		(void)run_fail(run, n, now_ns);
+		run->eng->is_leaky = true;
+		return false;
+	}
+	if (n == 0 && run->drain_until_ns != CLOCK_NEVER && clock_now_ns(clk) >= run->drain_until_ns)
+		run->eng->is_leaky = true;
+	return !run->eng->is_leaky;
+}
+
+/* ---- a run ---- */
+
+static int run_open(struct run *run)
+{
+	uint32_t depth = run->load->depth;
+
+	if (depth == 0 || depth > run->eng->cfg.depth)
+		depth = run->eng->cfg.depth;
+	run->depth = depth;
+	run->reqs = calloc(depth, sizeof(*run->reqs));
+	run->free = calloc(3 * (size_t)depth, sizeof(struct io_req *));
+	run->gone_ns = calloc(run->load->ntargets ? run->load->ntargets : 1, sizeof(*run->gone_ns));
+	if (!run->reqs || !run->free || !run->gone_ns)
+		return err_set(run->err, -ENOMEM, "No memory for %" PRIu32 " requests.", depth);
+	run->batch = run->free + depth;
+	run->done = run->batch + depth;
+	for (uint32_t i = depth; i > 0; i--)
+		run->free[run->nfree++] = &run->reqs[i - 1];
+	return 0;
+}
+
+static void run_close(struct run *run)
+{
+	if (!run->eng->is_leaky)
+		free(run->reqs); /* else the engine still knows them */
+	free(run->free);
+	free(run->gone_ns);
+}
+
+static void run_loop(struct run *run)
+{
+	uint64_t now_ns = clock_now_ns(run->eng->clk);
+
+	run->stats.start_ns = now_ns;
+	run->tick_ns = now_ns + TICK_NS;
+	run->stop_ns = run->load->max_ns ? now_ns + run->load->max_ns : CLOCK_NEVER;
+	do {
+		now_ns = clock_now_ns(run->eng->clk);
+		look_around(run, now_ns);
+		if (!run->is_ending)
+			feed(run, now_ns);
+		submit(run, now_ns);
+	} while (wait(run, now_ns));
+	run->stats.end_ns = clock_now_ns(run->eng->clk);
+}
+
+int load_run(const struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
+{
+	struct run run = {
+		.load = load,
+		.eng = eng,
+		.err = err,
+		.stats = { .first_submit_ns = CLOCK_NEVER, .gone_target = UINT32_MAX },
+		.drain_until_ns = CLOCK_NEVER,
+	};
+	int r;
+
+	if (eng->in_flight || eng->is_leaky)
+		return err_set(err, -EBUSY, "The %s engine is still busy with an earlier run.", eng->ops->name);
+	r = run_open(&run);
+	if (r == 0) {
+		run_loop(&run);
+		if (run.stats.first_submit_ns == CLOCK_NEVER)
+			run.stats.first_submit_ns = run.stats.last_done_ns = run.stats.start_ns;
+		*ret = run.stats;
+		r = run.error;
+	}
+	run_close(&run);
+	return r;
+}
