@@ -21,6 +21,8 @@ const struct exit_code_info exit_codes[] = {
 };
 
 const struct command *const commands[] = {
+	&report_command,
+	&compare_command,
 	NULL,
 };
 

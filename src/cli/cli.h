@@ -77,6 +77,7 @@ struct command {
 	           const char *const *operands, size_t n, struct err *err);
 };
 extern const struct command *const commands[]; /* NULL-terminated; in cli.c */
+extern const struct command report_command, compare_command; /* report_cmd.c */
 
 /* NULL: there is none. */
 const struct measure *cli_find_measure(const char *name);

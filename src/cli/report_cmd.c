@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `platter report` and `platter compare`: documents in, documents or pages out; no device is opened. */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+/* Documents read from files and folders. */
+struct shelf {
+	struct result **v;
+	size_t n, room;
+};
+
+static void shelf_done(struct shelf *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		result_free(s->v[i]);
+	free(s->v);
+}
+
+static int shelf_add(struct shelf *s, const char *path, struct err *err)
+{
+	int r;
+
+	if (s->n == s->room) {
+		struct result **v = realloc(s->v, (s->room ? 2 * s->room : 16) * sizeof(struct result *));
+
+		if (!v)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		s->v = v;
+		s->room = s->room ? 2 * s->room : 16;
+	}
+	r = result_load(&s->v[s->n], path, err);
+	if (r == 0)
+		s->n++;
+	return r;
+}
+
+static int is_json(const struct dirent *e)
+{
+	size_t len = strlen(e->d_name);
+
+	return len > 5 && strcmp(e->d_name + len - 5, ".json") == 0;
+}
+
+/* All *.json of a folder, by name; files that are no platter documents are passed over, but not if nothing is left. */
+static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
+{
+	struct dirent **names = NULL;
+	struct err why = { 0 };
+	size_t before = s->n;
+	int n = scandir(path, &names, is_json, alphasort);
+
+	if (n < 0)
+		return err_set(err, -errno, "%s: the folder cannot be read (%s).", path, err_name(errno));
+	for (int i = 0; i < n; i++) {
+		char full[4096];
+
+		if (snprintf(full, sizeof(full), "%s/%s", path, names[i]->d_name) < (int)sizeof(full))
+			(void)shelf_add(s, full, &why); /* somebody else's JSON */
+		free(names[i]);
+	}
+	free(names);
+	if (s->n > before)
+		return 0;
+	return err_set(err, why.code ? why.code : -ENOENT, "%s: no document of platter in this folder%s%s", path,
+	               why.code ? "; the last one tried: " : ".", why.text);
+}
+
+static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return shelf_add_folder(s, path, err);
+	return shelf_add(s, path, err);
+}
+
+static int status_of_failure(int r)
+{
+	return r == -EINVAL ? -EIO : r; /* -EINVAL means usage to the caller; a bad document is no wrong command line */
+}
+
+/* ---- report ---- */
+
+struct report_params {
+	const char *output, *csv;
+};
+
+static const struct opt report_opts[] = {
+	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output"),
+	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
+	        "write the figures and tables as CSV; - is standard output"),
+	OPT_END,
+};
+
+struct page_job {
+	const struct shelf *shelf;
+	struct err *err;
+};
+
+static int write_page(FILE *f, void *arg)
+{
+	const struct page_job *job = arg;
+
+	return report_html(f, (const struct result *const *)job->shelf->v, job->shelf->n, job->err);
+}
+
+static int write_all_csv(FILE *f, void *arg)
+{
+	const struct page_job *job = arg;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < job->shelf->n; i++)
+		r = report_csv(f, job->shelf->v[i]);
+	return r;
+}
+
+/* Neither a device node nor one of the documents is written over. */
+static int check_output(const char *path, const char *const *operands, size_t n, struct err *err)
+{
+	struct common_params c = { .html = path };
+	int r = path ? output_check(&c, operands, n, err) : 0;
+
+	output_done(&c);
+	return r;
+}
+
+static int run_report(const struct env *env, const struct view_params *view, const void *params,
+                      const char *const *operands, size_t n, struct err *err)
+{
+	const struct report_params *p = params;
+	struct shelf shelf = { 0 };
+	struct page_job job = { &shelf, err };
+	struct text_style style = output_style(env->out, view);
+	int r = check_output(p->output, operands, n, err);
+
+	if (r == 0)
+		r = check_output(p->csv, operands, n, err);
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
+	if (r == 0 && p->output)
+		r = output_save(p->output, env->out, write_page, &job, err);
+	if (r == 0 && p->csv)
+		r = output_save(p->csv, env->out, write_all_csv, &job, err);
+	for (size_t i = 0; r == 0 && !p->output && !p->csv && i < shelf.n; i++) {
+		if (i)
+			(void)fputc('\n', env->out);
+		r = report_text(env->out, shelf.v[i], &style);
+	}
+	shelf_done(&shelf);
+	return r < 0 ? r : EXIT_DONE;
+}
+
+/* ---- compare ---- */
+
+struct compare_params {
+	double threshold;
+	bool trend;
+	const char *json;
+};
+
+static const struct opt compare_opts[] = {
+	OPT_RATIO(struct compare_params, threshold, "threshold", 't', "RATIO", "0",
+	          "differences below this do not count", .min = 0, .max = 10),
+	OPT_FLAG(struct compare_params, trend, "trend", 0,
+	         "is it getting worse: all documents over time (the default with one operand)"),
+	OPT_STR(struct compare_params, json, "json", 'j', "FILE", NULL,
+	        "save the comparison as a document; - is standard output"),
+	OPT_END,
+};
+
+static int show(const struct env *env, const struct view_params *view, const struct compare_params *p,
+                const struct result *res, struct err *err)
+{
+	struct text_style style = output_style(env->out, view);
+
+	if (p->json && strcmp(p->json, "-") != 0) {
+		int r = result_save(res, p->json, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (p->json && strcmp(p->json, "-") == 0) {
+		cleanup_free char *text = result_to_json(res);
+
+		(void)fprintf(env->out, "%s\n", text ? text : "null");
+		return 0;
+	}
+	return report_text(env->out, res, &style);
+}
+
+static int run_compare(const struct env *env, const struct view_params *view, const void *params,
+                       const char *const *operands, size_t n, struct err *err)
+{
+	const struct compare_params *p = params;
+	const struct compare_options opt = { .threshold = p->threshold };
+	bool is_trend = p->trend || n != 2;
+	struct shelf a = { 0 }, b = { 0 };
+	struct result *res = NULL;
+	int r = check_output(p->json && strcmp(p->json, "-") != 0 ? p->json : NULL, operands, n, err);
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = status_of_failure(shelf_add_any(i == 0 || is_trend ? &a : &b, operands[i], err));
+	if (r == 0 && is_trend)
+		r = report_trend((const struct result *const *)a.v, a.n, &opt, &res, err);
+	else if (r == 0)
+		r = report_compare((const struct result *const *)a.v, a.n, (const struct result *const *)b.v, b.n, &opt,
+		                   &res, err);
+	if (r == 0)
+		r = show(env, view, p, res, err);
+	if (r == 0)
+		r = res->verdict_is_no ? EXIT_VERDICT_NO : EXIT_DONE;
+	result_free(res);
+	shelf_done(&a);
+	shelf_done(&b);
+	return r;
+}
+
+const struct command report_command = {
+	.name = "report",
+	.help = "show saved results, or make one page of them",
+	.group = "Look at results",
+	.operands = "RESULT|FOLDER...",
+	.min_operands = 1,
+	.max_operands = 64,
+	.opts = report_opts,
+	.params_size = sizeof(struct report_params),
+	.run = run_report,
+};
+
+const struct command compare_command = {
+	.name = "compare",
+	.help = "is B different from A, or a disk getting worse",
+	.group = "Look at results",
+	.operands = "RESULT|FOLDER...",
+	.min_operands = 1,
+	.max_operands = 512,
+	.opts = compare_opts,
+	.params_size = sizeof(struct compare_params),
+	.run = run_compare,
+};
