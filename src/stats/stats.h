@@ -305,7 +305,7 @@ double law_mg1_mean(double rate, double service,
                     double cv2); /* Pollaczek and Khinchine; cv2: variance / mean^2 of service */
 
 /* Is b different from a? From values with 95 % intervals alone. */
-struct difference {
+struct figure_diff {
 	double diff; /* b - a */
 	struct interval diff_ci;
 	double ratio; /* b / a; NaN unless both are positive */
@@ -313,7 +313,7 @@ struct difference {
 	double p;     /* two-sided; NaN when an interval is not known */
 	bool differs; /* 0 is not in diff_ci */
 };
-void stats_difference(double a, struct interval a_ci, double b, struct interval b_ci, struct difference *ret);
+void stats_compare(double a, struct interval a_ci, double b, struct interval b_ci, struct figure_diff *ret);
 
 /* ---- bucket.c: rate and ring ---- */
 
