@@ -16,7 +16,7 @@ struct text_style {
 	bool plots; /* draw the document's plots with characters */
 };
 
-/* table.c. All return 0 or a negative errno (a failed write). */
+/* text.c, table.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
 /* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). */
 int report_csv(FILE *out, const struct result *res);
@@ -39,7 +39,26 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
 
-/* A cell or figure for people: "183.2 MB/s", "8.33 ms"; "-" for null. Returns buf. */
+/* ---- value.c: numbers for people ---- */
+
+/* A cell or figure for people: "183.2 MB/s", "8.33 ms"; "-" for null. Text is made printable. Returns buf. */
 char *report_value(char *buf, size_t len, enum field_type type, enum unit unit, const struct cell *cell);
+
+/* How numbers that stand together are shown: a column, an axis. */
+struct value_scale {
+	double divisor;
+	const char *unit; /* "MB/s"; "" when there is none */
+	int decimals;
+	bool is_mixed;  /* each number has its own unit ("512 B", "4.00 TB"): none in the heading */
+	enum unit kind; /* what the numbers are */
+};
+/* Chosen by the n numbers (NaNs are passed over). x is left as it is. */
+struct value_scale report_scale(enum unit unit, const double *x, size_t n);
+/* For one value known to +- half_width: two digits of the half-width, and the value to the same place. */
+struct value_scale report_scale_of(enum unit unit, double value, double half_width);
+/* The number alone, in the scale's unit ("183.2"), or with its own when mixed; "-" when not finite. Returns buf. */
+char *report_number(char *buf, size_t len, const struct value_scale *scale, double value);
+/* Text that a terminal shows and does not obey; cut to width columns with an ellipsis (0: not cut). Returns its width. */
+unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode);
 
 #endif

@@ -154,11 +154,12 @@ static void value_cell(struct out *o, enum field_type type, const struct cell *c
 	/* beyond what readers' integers hold (jansson, Java, Go: int64): as a string of digits, which loses nothing */
 	if (cell->is_null || type == FIELD_TYPE_END || type == FIELD_TYPE_STR ||
 	    (type == FIELD_TYPE_U64 && cell->u64 > INT64_MAX)) {
-		value_text(o, cell->is_null || type == FIELD_TYPE_END ? NULL : cell_text(buf, sizeof(buf), type, cell));
+		value_text(o, cell->is_null || type == FIELD_TYPE_END ? NULL
+		                                                      : result_cell_text(buf, sizeof(buf), type, cell));
 		return;
 	}
 	element(o);
-	puts_(o, cell_text(buf, sizeof(buf), type, cell));
+	puts_(o, result_cell_text(buf, sizeof(buf), type, cell));
 }
 
 static void value_f64(struct out *o, double value)

@@ -198,7 +198,7 @@ static char *f64_text(char *buf, size_t len, double value)
 	return buf;
 }
 
-const char *cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell)
+const char *result_cell_text(char *buf, size_t len, enum field_type type, const struct cell *cell)
 {
 	if (cell->is_null || type == FIELD_TYPE_END)
 		return "";

@@ -329,13 +329,13 @@ static void numbers_of_files_are_the_shortest_that_read_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
+		assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
 		                              &(struct cell){ .f64 = cases[i].value }),
 		                    cases[i].text);
-	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
-	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
 	                    "-9223372036854775808");
-	assert_string_equal(cell_text(buf, sizeof(buf), FIELD_TYPE_U64, &(struct cell){ .u64 = UINT64_MAX }),
+	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_U64, &(struct cell){ .u64 = UINT64_MAX }),
 	                    "18446744073709551615");
 }
 

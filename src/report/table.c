@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A table for people. Each column has one unit, which stands under its heading; numbers are right-aligned. What is too
+ * wide loses in this order: headings on one line, the ends of long texts, the one block (further columns go below, with the
+ * first column repeated). Nothing else is lost, but the columns marked as detail and rows between: files have all.
+ */
+#include "report/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define ROWS_ALL   80 /* up to here every row is shown */
+#define ROWS_SHOWN 40 /* of longer tables */
+#define INDENT     2
+#define GAP        2
+#define LINES_MAX  8 /* of a heading */
+
+struct view { /* one column as it is shown */
+	size_t col;
+	bool is_text, is_exact;
+	struct value_scale scale;
+	char *heading;
+	unsigned value_width; /* of the widest value or the unit */
+	unsigned width;
+};
+
+struct sheet {
+	struct printer *p;
+	const struct table *t;
+	struct view *views;
+	size_t nviews;
+	size_t nshown;       /* rows */
+	unsigned text_limit; /* width that a text may have */
+	unsigned lines;      /* of the headings */
+};
+
+static size_t shown_row(const struct sheet *s, size_t i)
+{
+	return s->nshown == s->t->nrows || s->nshown < 2 ? i : i * (s->t->nrows - 1) / (s->nshown - 1);
+}
+
+static unsigned value_text(const struct sheet *s, const struct view *v, size_t row, char *buf, size_t len)
+{
+	const struct cell *cell = &s->t->cells[row * s->t->ncolumns + v->col];
+	const struct column *c = &s->t->columns[v->col];
+
+	if (cell->is_null)
+		(void)strcpy(buf, "-");
+	else if (v->is_text)
+		return report_printable(buf, len, cell->str, s->text_limit, s->p->style->unicode);
+	else if (v->is_exact)
+		(void)result_cell_text(buf, len, c->type, cell);
+	else
+		(void)report_number(buf, len, &v->scale, table_number(s->t, row, v->col));
+	return (unsigned)strlen(buf);
+}
+
+/* The words of the heading in lines of at most width columns; returns how many. Texts are printable; no word is cut. */
+static unsigned wrap_heading(const char *heading, unsigned width, const char *line[LINES_MAX], size_t bytes[LINES_MAX])
+{
+	unsigned n = 0;
+
+	while (*heading && n < LINES_MAX) {
+		size_t end = 0;
+
+		for (size_t at = 0; heading[at];) {
+			size_t word = at + strcspn(heading + at, " ");
+			char saved[256];
+
+			(void)snprintf(saved, sizeof(saved), "%.*s", (int)word, heading);
+			if (end && (n + 1 < LINES_MAX) && text_width(saved) > width)
+				break;
+			end = word;
+			at = word + strspn(heading + word, " ");
+		}
+		line[n] = heading;
+		bytes[n++] = end;
+		heading += end;
+		heading += strspn(heading, " ");
+	}
+	return n;
+}
+
+static unsigned heading_lines(const char *heading, unsigned width)
+{
+	const char *line[LINES_MAX];
+	size_t bytes[LINES_MAX];
+
+	return wrap_heading(heading, width, line, bytes);
+}
+
+static unsigned longest_word(const char *heading)
+{
+	unsigned longest = 0;
+
+	for (const char *p = heading; *p; p += strspn(p, " ")) {
+		size_t bytes = strcspn(p, " ");
+		char word[256];
+		unsigned n;
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)bytes, p);
+		n = text_width(word);
+		longest = n > longest ? n : longest;
+		p += bytes;
+	}
+	return longest;
+}
+
+static const char *unit_of(const struct view *v)
+{
+	return v->is_text || v->scale.is_mixed ? "" : v->scale.unit;
+}
+
+static void measure_values(const struct sheet *s, struct view *v)
+{
+	char buf[512];
+
+	v->value_width = text_width(unit_of(v));
+	for (size_t i = 0; i < s->nshown; i++) {
+		unsigned n = value_text(s, v, shown_row(s, i), buf, sizeof(buf));
+
+		v->value_width = n > v->value_width ? n : v->value_width;
+	}
+}
+
+/* Smallest width that takes the values, and the heading in `lines` lines. */
+static unsigned width_for(const struct view *v, unsigned lines)
+{
+	unsigned least = longest_word(v->heading), width;
+
+	width = v->value_width > least ? v->value_width : least;
+	while (heading_lines(v->heading, width) > lines)
+		width++;
+	return width;
+}
+
+/* Views that stand beside each other: those from .. end, and the first column of the table where it is not among them. */
+struct block {
+	size_t from, end;
+	unsigned lines; /* of the headings */
+};
+
+/* The block after b: at least one column, and as many as fit. */
+static void next_block(const struct sheet *s, struct block *b)
+{
+	unsigned width = INDENT + (b->end ? s->views[0].width + GAP : 0);
+
+	b->from = b->end;
+	do {
+		width += s->views[b->end++].width + GAP;
+	} while (b->end < s->nviews && width + s->views[b->end].width <= s->p->width);
+	b->lines = b->from ? heading_lines(s->views[0].heading, s->views[0].width) : 1;
+	for (size_t i = b->from; i < b->end; i++) {
+		unsigned n = heading_lines(s->views[i].heading, s->views[i].width);
+
+		b->lines = n > b->lines ? n : b->lines;
+	}
+}
+
+static size_t set_widths(struct sheet *s, unsigned lines)
+{
+	struct block b = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nviews; i++)
+		s->views[i].width = width_for(&s->views[i], lines);
+	for (; b.end < s->nviews; n++)
+		next_block(s, &b);
+	return n;
+}
+
+/* As few blocks as can be; then the fewest lines in the headings, then the longest texts. */
+static void lay_out(struct sheet *s)
+{
+	static const unsigned limits[] = { 60, 40, 28, 20, 14 };
+	size_t best = SIZE_MAX, best_limit = 0;
+	unsigned best_lines = 1;
+
+	for (size_t k = 0; k < ARRAY_LEN(limits) && best > 1; k++) {
+		s->text_limit = limits[k];
+		for (size_t i = 0; i < s->nviews; i++)
+			measure_values(s, &s->views[i]);
+		for (unsigned lines = 1; lines <= 3; lines++) {
+			size_t n = set_widths(s, lines);
+
+			if (n >= best)
+				continue;
+			best = n;
+			best_limit = k;
+			best_lines = lines;
+		}
+	}
+	s->text_limit = limits[best_limit];
+	for (size_t i = 0; i < s->nviews; i++)
+		measure_values(s, &s->views[i]);
+	(void)set_widths(s, best_lines);
+}
+
+static bool is_empty(const struct table *t, size_t col)
+{
+	for (size_t row = 0; row < t->nrows; row++)
+		if (!t->cells[row * t->ncolumns + col].is_null)
+			return false;
+	return true;
+}
+
+static struct value_scale scale_of_column(const struct table *t, size_t col)
+{
+	cleanup_free double *x = calloc(t->nrows + 1, sizeof(*x));
+
+	for (size_t row = 0; row < t->nrows && x; row++)
+		x[row] = table_number(t, row, col);
+	return report_scale(t->columns[col].unit, x, x ? t->nrows : 0);
+}
+
+/* First and last byte of the same thing should look alike. */
+static void match_decimals(struct sheet *s)
+{
+	for (size_t i = 0; i < s->nviews * s->nviews; i++) {
+		struct value_scale *a = &s->views[i / s->nviews].scale, *b = &s->views[i % s->nviews].scale;
+
+		if (a->kind == UNIT_BYTES && b->kind == UNIT_BYTES && !a->is_mixed && !b->is_mixed &&
+		    a->divisor == b->divisor && a->decimals < b->decimals)
+			a->decimals = b->decimals;
+	}
+}
+
+static int add_view(struct sheet *s, size_t col)
+{
+	const struct column *c = &s->t->columns[col];
+	struct view v = { .col = col, .is_text = c->type == FIELD_TYPE_STR };
+
+	if (!v.is_text)
+		v.scale = scale_of_column(s->t, col);
+	v.is_exact = !v.is_text && c->type != FIELD_TYPE_F64 && v.scale.divisor == 1 && v.scale.decimals == 0 &&
+	             !v.scale.is_mixed;
+	v.heading = text_printable(s->p, c->label);
+	if (!v.heading)
+		return -ENOMEM;
+	s->views[s->nviews++] = v;
+	return 0;
+}
+
+/* ---- printing ---- */
+
+static void put_aligned(const struct sheet *s, const struct view *v, const char *text, size_t bytes)
+{
+	char buf[512];
+	unsigned n;
+
+	(void)snprintf(buf, sizeof(buf), "%.*s", (int)bytes, text);
+	n = text_width(buf);
+	if (!v->is_text && n < v->width)
+		text_spaces(s->p, v->width - n);
+	text_put(s->p, buf);
+	if (v->is_text && n < v->width)
+		text_spaces(s->p, v->width - n);
+}
+
+/* Calls put for each view of the block, with the space between them. */
+static void each_view(const struct sheet *s, const struct block *b,
+                      void (*put)(const struct sheet *s, const struct view *v, const struct block *b, size_t arg),
+                      size_t arg)
+{
+	text_spaces(s->p, INDENT);
+	if (b->from) {
+		put(s, &s->views[0], b, arg);
+		text_spaces(s->p, GAP);
+	}
+	for (size_t i = b->from; i < b->end; i++) {
+		put(s, &s->views[i], b, arg);
+		text_spaces(s->p, GAP);
+	}
+	text_end(s->p);
+}
+
+/* Headings stand on their last line. */
+static void put_heading(const struct sheet *s, const struct view *v, const struct block *b, size_t line)
+{
+	const char *lines[LINES_MAX];
+	size_t bytes[LINES_MAX];
+	unsigned n = wrap_heading(v->heading, v->width, lines, bytes), skip = b->lines > n ? b->lines - n : 0;
+
+	if (line < skip || line - skip >= n)
+		put_aligned(s, v, "", 0);
+	else
+		put_aligned(s, v, lines[line - skip], bytes[line - skip]);
+}
+
+static void put_unit(const struct sheet *s, const struct view *v, const struct block *b, size_t arg)
+{
+	(void)b;
+	(void)arg;
+	put_aligned(s, v, unit_of(v), strlen(unit_of(v)));
+}
+
+static void put_value(const struct sheet *s, const struct view *v, const struct block *b, size_t row)
+{
+	char buf[512];
+
+	(void)b;
+	(void)value_text(s, v, row, buf, sizeof(buf));
+	put_aligned(s, v, buf, strlen(buf));
+}
+
+static void print_block(const struct sheet *s, const struct block *b)
+{
+	bool has_units = b->from && *unit_of(&s->views[0]);
+
+	for (size_t i = b->from; i < b->end; i++)
+		has_units |= *unit_of(&s->views[i]) != 0;
+	text_look(s->p, LOOK_QUIET);
+	for (unsigned line = 0; line < b->lines; line++)
+		each_view(s, b, put_heading, line);
+	if (has_units)
+		each_view(s, b, put_unit, 0);
+	text_plain(s->p);
+	for (size_t i = 0; i < s->nshown; i++)
+		each_view(s, b, put_value, shown_row(s, i));
+}
+
+static void print_blocks(const struct sheet *s)
+{
+	for (struct block b = { 0 }; b.end < s->nviews;) {
+		next_block(s, &b);
+		if (b.from)
+			text_end(s->p);
+		print_block(s, &b);
+	}
+}
+
+static void print_title(struct printer *p, const char *title, bool is_none)
+{
+	text_look(p, LOOK_TITLE);
+	text_put(p, title);
+	text_plain(p);
+	text_put(p, is_none ? ": none" : "");
+	text_end(p);
+}
+
+int text_table(struct printer *p, const struct table *t)
+{
+	struct sheet s = { .p = p, .t = t, .nshown = t->nrows > ROWS_ALL ? ROWS_SHOWN : t->nrows };
+	cleanup_free char *title = text_printable(p, t->title ? t->title : t->name);
+	int r = title ? 0 : -ENOMEM;
+
+	s.views = calloc(t->ncolumns + 1, sizeof(*s.views));
+	for (size_t i = 0; i < t->ncolumns && s.views && r == 0; i++)
+		if (!t->columns[i].detail && !is_empty(t, i))
+			r = add_view(&s, i);
+	if (r == 0 && s.views) {
+		print_title(p, title, s.nviews == 0);
+		match_decimals(&s);
+		lay_out(&s);
+		print_blocks(&s);
+		if (s.nviews && s.nshown < t->nrows)
+			text_printf(p, "  (%zu of %zu rows; --csv and --json have all)\n", s.nshown, t->nrows);
+	}
+	for (size_t i = 0; i < s.nviews; i++)
+		free(s.views[i].heading);
+	if (!s.views)
+		r = -ENOMEM;
+	free(s.views);
+	return r;
+}

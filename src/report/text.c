@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The page that a person reads after a run: what was measured on which disk, the figures with their intervals, the
+ * tables, what the disk answered badly, and what the reader should know. Every text in a document may come from a
+ * stranger's disk or file: all pass through report_printable().
+ */
+#include "report/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "base/utf8.h"
+
+#define FAULTS_SHOWN 5
+
+static void pay_spaces(struct printer *p)
+{
+	if (p->spaces)
+		(void)fprintf(p->out, "%*s", (int)p->spaces, "");
+	p->spaces = 0;
+}
+
+void text_look(struct printer *p, enum look look)
+{
+	static const char *const codes[] = {
+		[LOOK_TITLE] = "\033[1m", [LOOK_QUIET] = "\033[2m", [LOOK_NOTE] = "\033[33m", [LOOK_BAD] = "\033[31m"
+	};
+
+	pay_spaces(p);
+	if (p->style->colour)
+		(void)fputs(codes[look], p->out);
+}
+
+void text_plain(struct printer *p)
+{
+	if (p->style->colour)
+		(void)fputs("\033[0m", p->out);
+}
+
+void text_spaces(struct printer *p, unsigned n)
+{
+	p->spaces += n;
+}
+
+void text_put(struct printer *p, const char *text)
+{
+	if (!*text)
+		return;
+	pay_spaces(p);
+	(void)fputs(text, p->out);
+}
+
+void text_printf(struct printer *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	pay_spaces(p);
+	va_start(ap, fmt);
+	(void)vfprintf(p->out, fmt, ap);
+	va_end(ap);
+}
+
+void text_end(struct printer *p)
+{
+	p->spaces = 0;
+	(void)fputc('\n', p->out);
+}
+
+char *text_printable(struct printer *p, const char *text)
+{
+	size_t len = text ? strlen(text) + 8 : 8;
+	char *copy = malloc(len);
+
+	if (copy)
+		(void)report_printable(copy, len, text ? text : "", 0, p->style->unicode);
+	return copy;
+}
+
+unsigned text_width(const char *text)
+{
+	unsigned n = 0;
+
+	for (; *text; text += utf8_len(text) ? utf8_len(text) : 1)
+		n++;
+	return n;
+}
+
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
+{
+	unsigned column = at;
+	bool is_first = true;
+
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t bytes = strcspn(text, " ");
+		cleanup_free char *word = strndup(text, bytes);
+		unsigned n = text_width(word ? word : "");
+
+		if (!is_first && column + 1 + n > p->width) {
+			text_end(p);
+			text_spaces(p, indent);
+			column = indent;
+		} else if (!is_first) {
+			text_spaces(p, 1);
+			column++;
+		}
+		text_put(p, word ? word : "");
+		column += n;
+		is_first = false;
+		text += bytes;
+	}
+	text_end(p);
+}
+
+/* ---- what was measured, on what ---- */
+
+static const struct cell *target_cell(const struct target_info *t, const char *key, const struct column **ret)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		if (strcmp(t->columns[i].key, key) != 0 || t->cells[i].is_null)
+			continue;
+		*ret = &t->columns[i];
+		return &t->cells[i];
+	}
+	return NULL;
+}
+
+static const char *target_text(const struct target_info *t, const char *key)
+{
+	const struct column *c = NULL;
+	const struct cell *cell = target_cell(t, key, &c);
+
+	return cell && c->type == FIELD_TYPE_STR && *cell->str ? cell->str : NULL;
+}
+
+/* "  /dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB" */
+static int print_target(struct printer *p, const struct target_info *t)
+{
+	const char *path = target_text(t, "path"), *model = target_text(t, "model"), *serial = target_text(t, "serial");
+	const struct column *c = NULL;
+	const struct cell *size = target_cell(t, "size_bytes", &c);
+	cleanup_free char *raw = NULL;
+	cleanup_free char *line = NULL;
+	char amount[32] = "";
+
+	if (size && c->type == FIELD_TYPE_U64)
+		(void)units_bytes_dec(amount, sizeof(amount), size->u64);
+	if (asprintf(&raw, "%s%s%s%s%s%s%s", model ? model : "", model && serial ? ", " : "", serial ? "serial " : "",
+	             serial ? serial : "", (model || serial) && *amount ? ", " : "", amount, "") < 0) {
+		raw = NULL;
+		return -ENOMEM;
+	}
+	line = text_printable(p, path);
+	if (!line)
+		return -ENOMEM;
+	text_printf(p, "  %s", line);
+	if (*raw) {
+		unsigned at = 2 + text_width(line);
+
+		free(line);
+		line = text_printable(p, raw);
+		if (!line)
+			return -ENOMEM;
+		text_spaces(p, 2);
+		text_fill(p, line, at + 2, 4);
+	} else {
+		text_end(p);
+	}
+	return 0;
+}
+
+/* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
+static char *started_text(struct printer *p, const char *started)
+{
+	char *text = text_printable(p, started);
+
+	if (text && strlen(text) >= 20 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
+		text[10] = ' ';
+		(void)strcpy(text + 19, " UTC"); /* at least 27 bytes: text_printable() leaves 8 more */
+	}
+	return text;
+}
+
+static int print_circumstances(struct printer *p, const struct result *res)
+{
+	cleanup_free char *started = started_text(p, res->head.started);
+	cleanup_free char *engine = text_printable(p, res->head.engine);
+	char took[32] = "", seed[40] = "";
+	const char *parts[4];
+	cleanup_free char *line = NULL;
+	cleanup_free char *engine_part = NULL;
+	size_t n = 0;
+
+	if (!started || !engine || asprintf(&engine_part, "engine %s", engine) < 0) {
+		engine_part = NULL;
+		return -ENOMEM;
+	}
+	if (isfinite(res->head.elapsed_s) && res->head.elapsed_s >= 0 && res->head.elapsed_s < 1e9)
+		(void)units_time(took, sizeof(took), (uint64_t)llround(res->head.elapsed_s * 1e9));
+	if (res->head.seed)
+		(void)snprintf(seed, sizeof(seed), "seed %llu", (unsigned long long)res->head.seed);
+	if (*started)
+		parts[n++] = started;
+	if (*took && res->head.elapsed_s > 0)
+		parts[n++] = took;
+	if (*engine)
+		parts[n++] = engine_part;
+	if (*seed)
+		parts[n++] = seed;
+	if (n == 0)
+		return 0;
+	text_spaces(p, 2);
+	for (size_t i = 0; i < n; i++)
+		text_printf(p, "%s%s", parts[i], i + 1 < n ? ", " : "\n");
+	return 0;
+}
+
+static const char *const status_sentences[] = {
+	[STATUS_COMPLETE] = NULL,
+	[STATUS_WITH_ERRORS] = NULL, /* the section of errors says it */
+	[STATUS_CANCELLED] = "Cancelled: this is what was measured until then.",
+	[STATUS_DEVICE_GONE] = "The device disappeared: this is what was measured until then.",
+	[STATUS_FAILED] = "Not finished: this is what was measured until the failure.",
+};
+
+static int print_head(struct printer *p, const struct result *res)
+{
+	cleanup_free char *measurement = text_printable(p, res->head.measurement);
+	int r = measurement ? 0 : -ENOMEM;
+
+	if (r)
+		return r;
+	text_look(p, LOOK_TITLE);
+	text_printf(p, "platter %s", measurement);
+	text_plain(p);
+	text_end(p);
+	for (size_t i = 0; i < res->ntargets && r == 0; i++)
+		r = print_target(p, &res->targets[i]);
+	if (r == 0)
+		r = print_circumstances(p, res);
+	if (status_sentences[res->status]) {
+		text_look(p, LOOK_BAD);
+		text_printf(p, "  %s", status_sentences[res->status]);
+		text_plain(p);
+		text_end(p);
+	}
+	return r;
+}
+
+/* ---- figures ---- */
+
+struct figure_line { /* a figure, in parts that stand below each other */
+	char *label;
+	char number[64], unit[16], interval[64], samples[32];
+	char *text; /* of text figures, instead of number and unit */
+};
+
+/* "start_bytes_per_s" as "Start": when a measurement gave no label. */
+static void label_from_name(char *name, enum unit unit)
+{
+	size_t len = strlen(name), ending = strlen(unit_name(unit));
+
+	if (len > ending + 1 && unit_by_key(name) == unit && !strcmp(name + len - ending, unit_name(unit)) &&
+	    name[len - ending - 1] == '_')
+		name[len - ending - 1] = 0;
+	if (*name >= 'a' && *name <= 'z')
+		*name = (char)(*name - 'a' + 'A');
+	for (; *name; name++)
+		*name = *name == '_' ? ' ' : *name;
+}
+
+static void interval_text(struct printer *p, const struct figure *f, const struct value_scale *scale,
+                          struct figure_line *l)
+{
+	double value = figure_number(f), low = f->ci.low, high = f->ci.high;
+	double below = value - low, above = high - value;
+	char a[48], b[48];
+
+	if (fabs(above - below) <= 0.1 * (above + below)) {
+		(void)report_number(a, sizeof(a), scale, (high - low) / 2);
+		(void)snprintf(l->interval, sizeof(l->interval), "%s %s", p->style->unicode ? "\xc2\xb1" : "+-", a);
+		return;
+	}
+	(void)report_number(a, sizeof(a), scale, low);
+	(void)report_number(b, sizeof(b), scale, high);
+	(void)snprintf(l->interval, sizeof(l->interval), "%.20s .. %.20s", a, b);
+}
+
+/* Splits "183.2 MB/s" where the number ends, so that numbers can be aligned; "1 m 02 s" stays in one piece. */
+static void split_value(struct figure_line *l)
+{
+	char *space = strchr(l->number, ' ');
+
+	if (!space || strchr(space + 1, ' ') || strlen(space + 1) >= sizeof(l->unit))
+		return;
+	(void)strcpy(l->unit, space + 1);
+	*space = 0;
+}
+
+static int line_of(struct printer *p, const struct figure *f, struct figure_line *l)
+{
+	bool has_ci = isfinite(f->ci.low) && isfinite(f->ci.high);
+	double value = figure_number(f);
+
+	l->label = text_printable(p, f->label ? f->label : f->name);
+	if (!l->label)
+		return -ENOMEM;
+	if (!f->label)
+		label_from_name(l->label, f->unit);
+	if (f->type == FIELD_TYPE_STR && !f->value.is_null) {
+		l->text = text_printable(p, f->value.str);
+		return l->text ? 0 : -ENOMEM;
+	}
+	if (has_ci && isfinite(value)) {
+		struct value_scale scale = report_scale_of(f->unit, value, (f->ci.high - f->ci.low) / 2);
+
+		(void)report_number(l->number, sizeof(l->number), &scale, value);
+		(void)snprintf(l->unit, sizeof(l->unit), "%s", scale.is_mixed ? "" : scale.unit);
+		interval_text(p, f, &scale, l);
+	} else {
+		(void)report_value(l->number, sizeof(l->number), f->type, f->unit, &f->value);
+		split_value(l);
+	}
+	if (f->samples)
+		(void)snprintf(l->samples, sizeof(l->samples), "%llu", (unsigned long long)f->samples);
+	return 0;
+}
+
+struct widths {
+	unsigned label, whole, fraction, number, unit, interval, samples;
+};
+
+static unsigned max_width(unsigned a, const char *text)
+{
+	unsigned b = text_width(text);
+
+	return a > b ? a : b;
+}
+
+/* Columns of the number before its decimal point; all of it when there is none. */
+static unsigned whole_width(const char *number)
+{
+	return (unsigned)strcspn(number, ".");
+}
+
+/* "8 h 04 m": has no place where it could be aligned, but its end. */
+static bool is_compound(const char *number)
+{
+	return strchr(number, ' ') != NULL;
+}
+
+static struct widths widths_of(const struct figure_line *lines, size_t n)
+{
+	struct widths w = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		w.label = max_width(w.label, lines[i].label);
+		if (!is_compound(lines[i].number)) {
+			unsigned whole = whole_width(lines[i].number), all = text_width(lines[i].number);
+
+			w.whole = whole > w.whole ? whole : w.whole;
+			w.fraction = all - whole > w.fraction ? all - whole : w.fraction;
+		}
+		w.unit = max_width(w.unit, lines[i].unit);
+		w.interval = max_width(w.interval, lines[i].interval);
+		w.samples = max_width(w.samples, lines[i].samples);
+	}
+	w.number = w.whole + w.fraction;
+	for (size_t i = 0; i < n; i++)
+		w.number = max_width(w.number, lines[i].number);
+	return w;
+}
+
+static void put_padded(struct printer *p, const char *text, unsigned width, bool is_right)
+{
+	unsigned n = text_width(text), pad = n < width ? width - n : 0;
+
+	text_spaces(p, is_right ? pad : 0);
+	text_put(p, text);
+	text_spaces(p, is_right ? 0 : pad);
+}
+
+static void print_line(struct printer *p, const struct figure_line *l, const struct widths *w)
+{
+	text_spaces(p, 2);
+	put_padded(p, l->label, w->label, false);
+	text_spaces(p, 2);
+	if (l->text) {
+		text_fill(p, l->text, w->label + 4, w->label + 4);
+		return;
+	}
+	put_padded(p, l->number,
+	           is_compound(l->number) ? w->number
+	                                  : w->number - w->fraction + text_width(l->number) - whole_width(l->number),
+	           true);
+	if (!is_compound(l->number))
+		text_spaces(p, w->fraction + whole_width(l->number) - text_width(l->number));
+	if (*l->unit || *l->interval || *l->samples) {
+		text_spaces(p, 1);
+		put_padded(p, l->unit, *l->interval || *l->samples ? w->unit : 0, false);
+	}
+	if (*l->interval || *l->samples) {
+		text_spaces(p, 2);
+		put_padded(p, l->interval, *l->samples ? w->interval : 0, false);
+	}
+	if (*l->samples) {
+		text_spaces(p, 2);
+		put_padded(p, l->samples, w->samples, true);
+	}
+	text_end(p);
+}
+
+static void print_figure_head(struct printer *p, struct widths *w)
+{
+	w->interval = w->interval ? max_width(w->interval, "95 % interval") : 0;
+	w->samples = w->samples ? max_width(w->samples, "samples") : 0;
+	text_look(p, LOOK_TITLE);
+	text_put(p, "Figures");
+	text_plain(p);
+	if (w->interval || w->samples) {
+		text_look(p, LOOK_QUIET);
+		text_spaces(p, w->label + w->number + w->unit + 7 - (unsigned)strlen("Figures"));
+		put_padded(p, w->interval ? "95 % interval" : "", w->samples ? w->interval : 0, false);
+		text_spaces(p, w->samples ? 2 : 0);
+		put_padded(p, w->samples ? "samples" : "", w->samples, true);
+		text_plain(p);
+	}
+	text_end(p);
+}
+
+static int print_figures(struct printer *p, const struct result *res)
+{
+	struct figure_line *lines = calloc(res->nfigures + 1, sizeof(*lines));
+	struct widths w;
+	int r = lines ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < res->nfigures && r == 0; i++)
+		r = line_of(p, &res->figures[i], &lines[i]);
+	if (r == 0 && res->nfigures) {
+		w = widths_of(lines, res->nfigures);
+		text_end(p);
+		print_figure_head(p, &w);
+		for (size_t i = 0; i < res->nfigures; i++)
+			print_line(p, &lines[i], &w);
+	}
+	for (size_t i = 0; i < res->nfigures && lines; i++) {
+		free(lines[i].label);
+		free(lines[i].text);
+	}
+	free(lines);
+	return r;
+}
+
+/* ---- tables and their plots ---- */
+
+static int print_plots(struct printer *p, const struct result *res, const char *table)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < res->nplots && p->style->plots && r == 0; i++) {
+		const struct plot *plot = &res->plots[i];
+
+		if (!plot->table || strcmp(plot->table, table) != 0)
+			continue;
+		text_end(p);
+		r = report_plot_text(p->out, res, plot, p->style);
+	}
+	return r;
+}
+
+static int print_tables(struct printer *p, const struct result *res)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < res->ntables && r == 0; i++) {
+		text_end(p);
+		r = text_table(p, res->tables[i]);
+		if (r == 0)
+			r = print_plots(p, res, res->tables[i]->name);
+	}
+	return r;
+}
+
+/* ---- faults and notices ---- */
+
+static int print_fault(struct printer *p, const struct result_fault *f)
+{
+	cleanup_free char *raw = NULL;
+	cleanup_free char *line = NULL;
+	char place[32], after[32] = "";
+
+	if (isfinite(f->time_s) && f->time_s >= 0 && f->time_s < 1e9)
+		(void)units_time(after, sizeof(after), (uint64_t)llround(f->time_s * 1e9));
+	if (asprintf(&raw, "%s of %llu bytes at byte %llu (%s): %s%s%s%s%s", f->op ? f->op : "request",
+	             (unsigned long long)f->length_bytes, (unsigned long long)f->offset_bytes,
+	             units_bytes_dec(place, sizeof(place), f->offset_bytes), f->errno_name ? f->errno_name : "short",
+	             *after ? ", after " : "", after, f->target ? ", on " : "", f->target ? f->target : "") < 0) {
+		raw = NULL;
+		return -ENOMEM;
+	}
+	line = text_printable(p, raw);
+	if (!line)
+		return -ENOMEM;
+	text_spaces(p, 2);
+	text_fill(p, line, 2, 4);
+	return 0;
+}
+
+static int print_faults(struct printer *p, const struct result *res)
+{
+	uint64_t n = result_fault_count(res);
+	int r = 0;
+
+	if (n == 0)
+		return 0;
+	text_end(p);
+	text_look(p, LOOK_BAD);
+	text_printf(p, "Disk errors: %llu", (unsigned long long)n);
+	text_plain(p);
+	for (size_t i = 0; i < res->nfault_totals; i++) {
+		cleanup_free char *name = text_printable(p, res->fault_totals[i].name);
+
+		text_printf(p, "%s%llu %s", i ? ", " : " (", (unsigned long long)res->fault_totals[i].n,
+		            name ? name : "");
+	}
+	text_put(p, res->nfault_totals ? ")\n" : "\n");
+	for (size_t i = 0; i < res->nfaults && i < FAULTS_SHOWN && r == 0; i++)
+		r = print_fault(p, &res->faults[i]);
+	if (n > FAULTS_SHOWN && res->nfaults > FAULTS_SHOWN)
+		text_printf(p, "  (%d of %llu; --json has %s)\n", FAULTS_SHOWN, (unsigned long long)n,
+		            n > res->nfaults ? "the first 1000" : "all");
+	return r;
+}
+
+static int print_notices(struct printer *p, const struct result *res)
+{
+	for (size_t i = 0; i < res->nnotices; i++) {
+		cleanup_free char *text = text_printable(p, res->notices[i].text);
+
+		if (!text)
+			return -ENOMEM;
+		if (i == 0)
+			text_end(p);
+		text_look(p, LOOK_NOTE);
+		text_put(p, "note:");
+		text_plain(p);
+		text_spaces(p, 1);
+		text_fill(p, text, 6, 6);
+	}
+	return 0;
+}
+
+int report_text(FILE *out, const struct result *res, const struct text_style *style)
+{
+	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
+	int r;
+
+	if (p.width < 40)
+		p.width = 40; /* below that nothing reads well; let the terminal wrap */
+	(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)) ||
+	       (r = print_faults(&p, res)) || (r = print_notices(&p, res)));
+	if (r == 0 && (fflush(out) || ferror(out)))
+		r = errno ? -errno : -EIO;
+	return r;
+}

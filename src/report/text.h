@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between text.c and table.c, which make the page for people together. Not a door. */
+#ifndef PLATTER_REPORT_TEXT_H
+#define PLATTER_REPORT_TEXT_H
+
+#include "report/report.h"
+
+struct printer {
+	FILE *out;
+	const struct text_style *style;
+	unsigned width;
+	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
+};
+
+enum look { LOOK_TITLE, LOOK_QUIET, LOOK_NOTE, LOOK_BAD };
+
+void text_look(struct printer *p, enum look look);
+void text_plain(struct printer *p);
+void text_spaces(struct printer *p, unsigned n);
+void text_put(struct printer *p, const char *text);
+void text_printf(struct printer *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_end(struct printer *p); /* of a line: none ends in spaces */
+/* A heap copy that a terminal shows and does not obey; NULL only when out of memory. "" for NULL. */
+char *text_printable(struct printer *p, const char *text);
+/* Columns of text that is printable. */
+unsigned text_width(const char *text);
+/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
+
+/* 0 or -ENOMEM. */
+int text_table(struct printer *p, const struct table *t);
+
+#endif
