@@ -70,7 +70,7 @@ static bool is_first_of_group(size_t i)
 
 static void help_line(FILE *out, const char *name, const char *help)
 {
-	fprintf(out, "  %-13s %s\n", name, help);
+	fprintf(out, "  %-15s %s\n", name, help);
 }
 
 void cli_help(FILE *out)
@@ -170,7 +170,7 @@ static int run_help(const struct env *env, int argc, char **argv, struct err *er
 static int check_operands(const struct command *c, size_t n, struct err *err)
 {
 	if (n < c->min_operands || n > c->max_operands)
-		return err_set(err, -EINVAL, "%s operands: platter %s %s.",
+		return err_set(err, -EINVAL, "%s operands; try `platter %s %s`.",
 		               n < c->min_operands ? "Too few" : "Too many", c->name, c->operands);
 	return 0;
 }

@@ -21,7 +21,7 @@ const struct opt common_opts[] = {
 	OPT_U64(P, common.max_errors, "max-errors", 0, "COUNT", "1000", "end the run after this many disk errors"),
 	OPT_STR(P, common.json, "json", 0, "FILE", NULL, "save the result as JSON, - for stdout"),
 	OPT_STR(P, common.csv, "csv", 0, "FILE", NULL, "save the tables as CSV, - for stdout"),
-	OPT_STR(P, common.html, "html", 0, "FILE", NULL, "save the result as a page with pictures"),
+	OPT_STR(P, common.html, "html", 0, "FILE", NULL, "save the result as a page with pictures, - for stdout"),
 	OPT_STR(P, common.requests, "requests", 0, "FILE", NULL, "write every single request to a CSV file"),
 	OPT_STR(P, common.log, "log", 0, "FILE", NULL, "append one time-stamped line per step"),
 	OPT_CHOICE(P, common.progress, "progress", 0, progress_words, "auto", "show progress on stderr",

@@ -1,59 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Options for people: the help text (the shape of util-linux, 80 columns) and values as one would type them. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/units.h"
 #include "cli/cli.h"
 
 #define HELP_WIDTH  80
-#define HELP_INDENT 28 /* widest left part that keeps its text on the same line */
+#define HELP_INDENT 28   /* widest left part that keeps its text on the same line */
+#define HARD_SPACE  0x1f /* no line ends here */
 
 /* ---- values ---- */
 
-struct scale {
-	const char *suffix;
-	uint64_t factor;
-};
-
-/* Largest first; the last has factor 1. */
-static const struct scale time_scales[] = {
-	{ "d", 86400 * NS_PER_S },
-	{ "h", 3600 * NS_PER_S },
-	{ "m", 60 * NS_PER_S },
-	{ "s", NS_PER_S },
-	{ "ms", NS_PER_MS },
-	{ "us", NS_PER_US },
-	{ "ns", 1 },
-};
-static const struct scale rate_scales[] = {
-	{ "GB", 1000000000 },
-	{ "MB", 1000000 },
-	{ "KB", 1000 },
-	{ "", 1 },
-};
-static const struct scale byte_scales[] = {
-	{ "TiB", 1ull << 40 }, { "GiB", 1ull << 30 }, { "MiB", 1ull << 20 }, { "KiB", 1ull << 10 }, { "", 1 },
-};
-
-static void print_scaled(char *buf, size_t len, uint64_t value, const struct scale *s)
-{
-	while (s->factor > 1 && value % s->factor)
-		s++;
-	if (value == 0)
-		(void)snprintf(buf, len, "0");
-	else
-		(void)snprintf(buf, len, "%" PRIu64 "%s", value / s->factor, s->suffix);
-}
-
+/* With as few digits as give the same number again. */
 static void print_f64(char *buf, size_t len, double value)
 {
+	double again;
+
 	for (int digits = 6; digits <= 17; digits++) {
-		(void)snprintf(buf, len, "%.*g", digits, value);
-		if (strtod(buf, NULL) == value)
+		(void)units_printf(buf, len, "%.*g", digits, value);
+		if (units_parse_f64(buf, &again, NULL) == 0 && again == value)
 			return;
 	}
 }
@@ -87,18 +54,18 @@ char *opt_value_text(const struct opt *o, const void *params)
 		print_f64(buf, sizeof(buf), *(const double *)member);
 		break;
 	case OPT_TYPE_RATIO:
-		(void)snprintf(buf, sizeof(buf), "%.9g%%", 100.0 * *(const double *)member);
+		(void)units_printf(buf, sizeof(buf), "%.9g%%", 100.0 * *(const double *)member);
 		break;
 	case OPT_TYPE_BYTES:
-		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, byte_scales);
+		(void)units_bytes(buf, sizeof(buf), *(const uint64_t *)member);
 		break;
 	case OPT_TYPE_TIME:
-		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, time_scales);
+		(void)units_time_exact(buf, sizeof(buf), *(const uint64_t *)member);
 		break;
 	case OPT_TYPE_RATE:
 		if (*(const uint64_t *)member == RATE_MAX)
 			return strdup("max");
-		print_scaled(buf, sizeof(buf), *(const uint64_t *)member, rate_scales);
+		(void)units_bytes(buf, sizeof(buf), *(const uint64_t *)member); /* a size per second */
 		break;
 	case OPT_TYPE_STR:
 		str = *(const char *const *)member;
@@ -128,7 +95,11 @@ static void wrap(FILE *out, const char *text, size_t at, size_t indent)
 			at = indent;
 			is_first = true;
 		}
-		at += (size_t)fprintf(out, "%s%.*s", is_first ? "" : " ", (int)len, text);
+		if (!is_first)
+			fputc(' ', out);
+		for (size_t i = 0; i < len; i++)
+			fputc(text[i] == HARD_SPACE ? ' ' : text[i], out);
+		at += len + !is_first;
 		is_first = false;
 		text += len;
 		text += strspn(text, " ");
@@ -166,7 +137,7 @@ static void help_one(FILE *out, const struct opt *o)
 	for (size_t i = 0; o->choices && o->choices[i]; i++)
 		fprintf(s, "%s%s", i ? ", " : ": ", o->choices[i]);
 	if (o->def)
-		fprintf(s, " (default %s)", o->def);
+		fprintf(s, " (default%c%s)", HARD_SPACE, o->def);
 	(void)fclose(s); /* memory */
 	fputs(left, out);
 	if (width + 2 > HELP_INDENT) {

@@ -16,6 +16,15 @@
 
 /* ---- before the run ---- */
 
+/* A mistyped /dev/sdx must not become a file there. */
+static bool is_device_folder(const char *dir)
+{
+	cleanup_free char *real = realpath(dir, NULL);
+
+	return real && !strncmp(real, "/dev", 4) && (real[4] == '\0' || real[4] == '/') &&
+	       strncmp(real, "/dev/shm", 8) != 0;
+}
+
 static int check_folder(const char *option, const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -27,6 +36,8 @@ static int check_folder(const char *option, const char *path, struct err *err)
 	if (stat(dir, &st) < 0)
 		return err_set(err, -errno, "--%s: the folder %s cannot be used (%s); make it first.", option, dir,
 		               err_name(errno));
+	if (is_device_folder(dir))
+		return err_set(err, -EPERM, "--%s: %s is where device nodes live; give a file elsewhere.", option, dir);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, -ENOTDIR, "--%s: %s is no folder; give a path in one.", option, dir);
 	if (access(dir, W_OK | X_OK) < 0)
@@ -102,18 +113,25 @@ int output_check(struct common_params *common, const char *const *targets, size_
 		const char *option, *path;
 		bool may_be_stdout;
 	} files[] = {
-		{ "json", common->json, true },          { "csv", common->csv, true },  { "html", common->html, false },
+		{ "json", common->json, true },          { "csv", common->csv, true },  { "html", common->html, true },
 		{ "requests", common->requests, false }, { "log", common->log, false },
 	};
+	const char *on_stdout = NULL;
 
-	if (common->json && common->csv && !strcmp(common->json, "-") && !strcmp(common->csv, "-"))
-		return err_set(err, -EINVAL, "Only one of --json and --csv can go to stdout; give the other a file.");
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		const char *path = files[i].path;
 		int r;
 
-		if (!path || (files[i].may_be_stdout && !strcmp(path, "-")))
+		if (!path)
 			continue;
+		if (files[i].may_be_stdout && !strcmp(path, "-")) {
+			if (on_stdout)
+				return err_set(err, -EINVAL,
+				               "Only one of --%s and --%s can go to stdout; give the other a file.",
+				               on_stdout, files[i].option);
+			on_stdout = files[i].option;
+			continue;
+		}
 		for (size_t k = 0; k < i; k++)
 			if (files[k].path && !strcmp(files[k].path, path))
 				return err_set(err, -EINVAL, "--%s and --%s name the same file %s; give each its own.",

@@ -31,6 +31,11 @@ void cli_complain(const struct env *env, const char *name, const struct err *err
 	fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 /* ---- what the run calls ---- */
 
 static void save_json(struct run *run, const struct result *res)
@@ -51,7 +56,7 @@ static void on_checkpoint(void *arg, struct session *ses)
 	struct run *run = arg;
 	enum result_status status = ses->res->status;
 
-	if (!run->p.common.json || !strcmp(run->p.common.json, "-"))
+	if (!run->p.common.json || is_stdout(run->p.common.json))
 		return;
 	ses->res->status = STATUS_CANCELLED; /* what the file is, if this is the last of it */
 	save_json(run, ses->res);
@@ -123,10 +128,10 @@ static int check_count(const struct run *run, struct err *err)
 	const char *targets = m->targets ? m->targets : "";
 
 	if (run->noperands < m->min_targets)
-		return err_set(err, -EINVAL, "What is to be measured is missing: platter %s %s.", m->name, targets);
+		return err_set(err, -EINVAL, "Nothing is named to be measured; try `platter %s %s`.", m->name, targets);
 	if (run->noperands > m->max_targets)
-		return err_set(err, -EINVAL, "%s is one target too many: platter %s %s.", run->operands[m->max_targets],
-		               m->name, targets);
+		return err_set(err, -EINVAL, "%s is one target too many; `platter %s %s` takes no more.",
+		               run->operands[m->max_targets], m->name, targets);
 	for (size_t i = 0; i < run->noperands; i++)
 		if (!*run->operands[i])
 			return err_set(err, -EINVAL, "A target is empty; give %s.", targets);
@@ -188,12 +193,12 @@ static void save_and_show(struct run *run, struct result *res)
 {
 	const struct common_params *c = &run->p.common;
 	struct text_style style = output_style(run->env->out, &run->view);
-	bool is_stdout_taken = (c->json && !strcmp(c->json, "-")) || (c->csv && !strcmp(c->csv, "-"));
+	bool is_stdout_taken = is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html);
 	struct html_job job = { .res = res };
 	struct err err = { 0 };
 
 	job.err = &err;
-	if (c->json && strcmp(c->json, "-") != 0) {
+	if (c->json && !is_stdout(c->json)) {
 		run->save_err = (struct err){ 0 }; /* what failed at a checkpoint may go well now */
 		save_json(run, res);
 	} else if (c->json) {
@@ -238,6 +243,18 @@ static int exit_of_error(int r, bool is_refused)
 	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
+static void log_start(const struct run *run)
+{
+	char text[512] = "start";
+
+	for (size_t i = 0; i < run->noperands; i++) {
+		size_t used = strlen(text);
+
+		(void)snprintf(text + used, sizeof(text) - used, " %s", run->operands[i]); /* cut is fine */
+	}
+	log_line(run->log_fd, run->m->name, text);
+}
+
 static int execute(struct run *run, int argc, const char *const *argv)
 {
 	const struct session_config cfg = {
@@ -260,7 +277,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	int r, status;
 
 	signals_catch();
-	log_line(run->log_fd, run->m->name, "start");
+	log_start(run);
 	r = session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
