@@ -27,12 +27,18 @@ struct hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
+struct interval {
+	double low, high; /* NaN, NaN: not known */
+};
+
 struct hist *hist_new(void); /* NULL when out of memory; free() it */
 void hist_clear(struct hist *h);
 void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
-double hist_mean(const struct hist *h);                 /* NaN when empty */
-double hist_stddev(const struct hist *h);               /* sample deviation; NaN below two */
+struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
+uint64_t hist_count_above(const struct hist *h, uint64_t v);      /* values in buckets above v's */
+double hist_mean(const struct hist *h);                           /* NaN when empty */
+double hist_stddev(const struct hist *h);                         /* sample deviation; NaN below two */
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
 
@@ -62,10 +68,11 @@ static inline void hist_add(struct hist *h, uint64_t v)
 
 /* ---- summary.c ---- */
 
-struct interval {
-	double low, high; /* NaN, NaN: not known */
-};
-
+/*
+ * Hostile input: values that are not finite are left out by everything that takes samples (a summary's n tells how many
+ * were left); what cannot be told from the rest is NaN or false, with outputs untouched. Intervals are two-sided, 95 %.
+ * n may be 0 anywhere.
+ */
 struct summary {
 	size_t n;
 	double mean, stddev, min, max, median, mad;
@@ -75,23 +82,67 @@ struct summary {
 /* x is left as it is; memory for a copy is taken (false when there is none or n = 0). */
 bool summary_of(const double *x, size_t n, struct summary *ret);
 
+size_t stats_keep_finite(double *x, size_t n);                     /* moves the finite values to the front, in order */
 double stats_median(double *x, size_t n);                          /* reorders x; NaN when n = 0 */
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
-double stats_t_975(double df);                                     /* 97.5 % point of Student's t */
-void stats_sort(double *x, size_t n);
+void stats_sort(double *x, size_t n);                              /* NaNs last */
+/* Marks |x - median| > 5 * 1.4826 * MAD; returns how many. With MAD = 0 marks what differs from the median. */
+size_t stats_outliers(const double *x, size_t n, bool *ret_is_outlier);
+
+/* ---- dist.c ---- */
+
+double stats_t_975(double df); /* 97.5 % point of Student's t; df may be broken; 1.95996 for infinity */
+double stats_t_cdf(double t, double df);
+double stats_normal_cdf(double z);
+double stats_normal_quantile(double p);
+double stats_beta_cdf(double x, double a, double b); /* regularised incomplete beta function I_x(a, b) */
+double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
+double stats_gamma_cdf(double x, double a); /* regularised incomplete gamma function P(a, x) */
+/* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
+double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
+
+/* ---- interval.c ---- */
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
 /* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
 struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
+/* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */
+bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
 /* 95 % percentile bootstrap (2000 draws) of fn over x. */
 struct interval stats_bootstrap_ci(const double *x, size_t n, double (*fn)(const double *x, size_t n, void *arg),
                                    void *arg, struct rng *rng);
-/* Marks |x - median| > 5 * 1.4826 * MAD; returns how many. With MAD = 0 marks what differs from the median. */
-size_t stats_outliers(const double *x, size_t n, bool *ret_is_outlier);
-/* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value. */
-double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
+
+/*
+ * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 bears 10 % outliers;
+ * below 0.5).
+ */
+struct location {
+	size_t n;
+	double value;
+	struct interval ci;   /* bears autocorrelation (batch means of the winsorised series) */
+	double relative_half; /* half the width over |value|; infinity when not known */
+};
+bool stats_location(const double *x, size_t n, double trim, struct location *ret);
+
+/*
+ * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at
+ * the first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from
+ * min_n on.
+ */
+struct stop {
+	double precision, trim;
+	size_t min_n, next_n;
+	bool is_reached;
+	struct location at; /* of the last look; at.n = 0: none yet */
+};
+void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* min_n 0: 40 */
+/* x is the whole series so far; cheap between looks. Stays true once reached. */
+bool stop_check(struct stop *s, const double *x, size_t n);
+
+/* First index that a stationary mean should use: MSER-5 (White 1997). At most n / 2; n / 2 means "not settled". */
+size_t stats_warmup(const double *x, size_t n);
 
 /* ---- fit.c ---- */
 
@@ -104,20 +155,7 @@ struct line {
 /* Weighted least squares; w may be NULL. false when degenerate. */
 bool fit_line(const double *x, const double *y, const double *w, size_t n, struct line *ret);
 
-/*
- * Period of events t_i = t_0 + n_i * T with unknown integers n_i: T in [low, high], found by maximum phase coherence and
- * refined by least squares on the lattice. ret_se: standard error of T. false when no period stands out.
- */
-bool fit_period(const double *t, size_t n, double low, double high, double *ret_period, double *ret_se);
-
-/*
- * Change points of a piecewise constant series with the noise `sigma` of one value (<= 0: estimated from differences by MAD),
- * PELT (Killick 2012) with a BIC-like penalty. ret_start[k] is the first index of segment k; returns the number of segments
- * (1 when there is no change), at most max.
- */
-size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max);
-
-/* rate(x) = r0 sqrt(1 - x (1 - r^2)), x in 0..1 the place on the disk: constant linear density. */
+/* rate(x) = r0 sqrt(1 - x (1 - r^2)), x in 0..1 the place on the disk: constant linear density. Bears slow regions. */
 struct density_fit {
 	double r0, r;     /* start rate, end-to-start ratio */
 	double rms_ratio; /* of relative residuals */
@@ -125,11 +163,172 @@ struct density_fit {
 bool fit_density(const double *x, const double *rate, size_t n, struct density_fit *ret);
 double density_rate(const struct density_fit *f, double x);
 
-/* seek(d) = a + b sqrt(d) for d < knee, c + e d above (Ruemmler and Wilkes 1994), least squares over all knees. */
+/* ---- period.c: rotation ---- */
+
+/*
+ * Period of events t_i = t_0 + n_i * T with unknown integers n_i: T in [low, high], found by maximum phase coherence
+ * and refined by least squares on the lattice. ret_se: standard error of T. false when no period stands out. The
+ * longest period that explains the events is taken, so their distances must not all be multiples of 2 T or 3 T while
+ * that lies in [low, high]: vary the waiting. At least 20 events.
+ */
+bool fit_period(const double *t, size_t n, double low, double high, double *ret_period, double *ret_se);
+
+struct period_fit {
+	double period, se; /* in the unit of t */
+	double t0;         /* a time on the lattice, near the middle of the events */
+	double coherence;  /* mean resultant length, 0..1 */
+	double noise;      /* deviation of an inlier from the lattice */
+	size_t inliers, outliers;
+};
+bool fit_period_full(const double *t, size_t n, double low, double high, struct period_fit *ret);
+
+/* Angles are parts of a revolution, in [0, 1). */
+double phase_of(double t, double t0, double period);
+double phase_distance(double a, double b); /* the short way from b to a, in [-0.5, 0.5) */
+struct phase_mean {
+	double mean, se;
+	double r; /* mean resultant length of what was used */
+	size_t n, outliers;
+};
+/* Circular mean without outliers (5 MAD). false when there is none: n = 0 or no direction preferred. */
+bool phase_mean(const double *phase, size_t n, struct phase_mean *ret);
+
+/* ---- segments.c ---- */
+
+/*
+ * Change points of a piecewise constant series with the noise `sigma` of one value (<= 0: estimated from differences
+ * by MAD), PELT (Killick 2012) with a BIC-like penalty. ret_start[k] is the first index of segment k; returns the
+ * number of segments (1 when there is no change), at most max. Deviating runs shorter than min_len are outliers, not
+ * segments.
+ */
+size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max);
+
+/* ---- seekfit.c ---- */
+
+/*
+ * seek(d) = a + b sqrt(d) for d < knee, c + e d above (Ruemmler and Wilkes 1994), least squares over all knees; the
+ * two pieces meet unless the data speak clearly against it. With too few distances for two pieces knee is infinite
+ * and c, e are 0.
+ */
 struct seek_fit {
 	double a, b, c, e, knee, rms;
 };
 bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret);
 double seek_fit_at(const struct seek_fit *f, double distance);
+
+/* ---- edge.c: seek time from access times ---- */
+
+/*
+ * access = seek + U + noise, U uniform on [0, width), width known (the rotation period), noise normal, some outliers.
+ * Both ends of the uniform and all that lies between bear on the seek time; see edge.c.
+ */
+struct edge_fit {
+	size_t n, outliers;
+	double edge; /* the seek time */
+	struct interval edge_ci;
+	double sigma;     /* noise of an edge */
+	double mean_edge; /* the other estimate: mean without outliers - width / 2 */
+	struct interval mean_ci;
+	bool agree; /* the two differ by no more than chance explains */
+};
+bool fit_lower_edge(const double *access, size_t n, double width, struct edge_fit *ret);
+
+/* ---- drift.c: time and place apart ---- */
+
+/* One visit of a place: value = level[place] * exp(slope * (time - mid)). Positive values. */
+struct visit {
+	size_t place; /* 0 .. places - 1 */
+	double time, value;
+};
+struct drift_fit {
+	double slope; /* relative, per unit of time */
+	struct interval slope_ci;
+	double total; /* relative change over the time of all visits */
+	struct interval total_ci;
+	double mid;   /* the time that levels are for */
+	double noise; /* relative deviation of one visit */
+	size_t n, outliers;
+};
+/* ret_level: places values, NaN where never visited; may be NULL. Needs places that were visited at different times. */
+bool fit_drift(const struct visit *v, size_t n, size_t places, double *ret_level, struct drift_fit *ret);
+
+/*
+ * Median polish (Tukey 1977) of rows x cols values, row-major, NaN where there is none: y = all + row[i] + col[j] +
+ * rest. y becomes the rest. false when there is no value or no memory.
+ */
+bool fit_median_polish(double *y, size_t rows, size_t cols, double *ret_all, double *ret_row, double *ret_col);
+
+/* ---- knee.c: where a cache ends ---- */
+
+/*
+ * Rate against size on two plateaus. sharp: all of a size beyond the capacity misses (a sequence read again through
+ * LRU); else hits go on as capacity / size (random reads). The better of the two is taken.
+ */
+struct knee_fit {
+	double hit_rate, miss_rate; /* the plateaus */
+	double capacity;            /* in the unit of size */
+	struct interval capacity_ci;
+	double rms_ratio; /* of relative residuals */
+	bool is_sharp;
+};
+/*
+ * Sizes in any order, some may come several times. false when there are no two plateaus: no drop by a fifth at least.
+ */
+bool fit_knee(const double *size, const double *rate, size_t n, struct knee_fit *ret);
+
+/* ---- laws.c ---- */
+
+/* 95 % upper bound of the rate of events of which none came in time T: 3 / T (2.9957). */
+double law_rule_of_three(double t);
+/* Rate of events of which k came in time T (Garwood 1936); k = 0: from 0 to the rule of three. */
+struct interval law_poisson_ci(uint64_t k, double t);
+/* Share k / n (Wilson 1927). */
+struct interval law_wilson(uint64_t k, uint64_t n);
+
+double law_little(double throughput, double response);                  /* mean number inside: N = X R */
+double law_interactive_n(double throughput, double response, double z); /* N = X (R + Z) */
+double law_utilisation(double throughput, double service);              /* U = X S */
+/* Closed system: total demand d, largest demand d_max, think time z; what n users get at best. */
+double law_max_throughput(double n, double d, double d_max, double z); /* min(N / (D + Z), 1 / D_max) */
+double law_min_response(double n, double d, double d_max, double z);   /* max(D, N D_max - Z) */
+double law_knee_users(double d, double d_max, double z);               /* N* = (D + Z) / D_max */
+
+/*
+ * Queues with one server and Poisson arrivals; service: mean; NaN unless rate * service < 1. Response = wait +
+ * service.
+ */
+double law_mm1_mean(double rate, double service);
+double law_mm1_quantile(double rate, double service, double q);
+double law_md1_mean(double rate, double service);
+double law_md1_quantile(double rate, double service, double q);
+double law_mg1_mean(double rate, double service,
+                    double cv2); /* Pollaczek and Khinchine; cv2: variance / mean^2 of service */
+
+/* Is b different from a? From values with 95 % intervals alone. */
+struct figure_diff {
+	double diff; /* b - a */
+	struct interval diff_ci;
+	double ratio; /* b / a; NaN unless both are positive */
+	struct interval ratio_ci;
+	double p;     /* two-sided; NaN when an interval is not known */
+	bool differs; /* 0 is not in diff_ci */
+};
+void stats_compare(double a, struct interval a_ci, double b, struct interval b_ci, struct figure_diff *ret);
+
+/* ---- bucket.c: rate and ring ---- */
+
+/* Completed bytes up to and with t_ns, both not falling; the first point is the start (bytes usually 0). */
+struct bucket_point {
+	uint64_t t_ns, bytes;
+};
+/*
+ * The largest rate that a ring would have borne without overflow had the completions come as they did: the largest R
+ * with R (t - s) - (W(t) - W(s)) <= ring for all s < t. Exact, rounded down; UINT64_MAX when no time passed. A ring
+ * that is large for the length of the run gives more than the disks' own rate: compare with bucket_mean_rate().
+ */
+uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_bytes);
+/* The ring that the rate would have needed, exact, rounded up; UINT64_MAX: more than that. */
+uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s);
+uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n);
 
 #endif

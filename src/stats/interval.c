@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Intervals that hold for what disks give us: skewed, autocorrelated, with outliers; and when to stop measuring.
+ */
+#include "stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define BATCHES_MAX     40
+#define BATCHES_MIN     10
+#define BOOTSTRAP_DRAWS 2000
+
+static const struct interval unknown = { NAN, NAN };
+
+struct batches {
+	size_t n;
+	double mean[BATCHES_MAX];
+	double all, var; /* of the means */
+	double r1;       /* their first autocorrelation, bias of short series taken off */
+};
+
+/* Means of b batches as equal as can be; they use every value. */
+static void batch(const double *x, size_t n, size_t b, struct batches *ret)
+{
+	double c0 = 0, c1 = 0, sum = 0;
+
+	ret->n = b;
+	for (size_t k = 0, i = 0; k < b; k++) {
+		size_t end = (size_t)((unsigned __int128)(k + 1) * n / b), from = i;
+		double part = 0;
+
+		for (; i < end; i++)
+			part += x[i];
+		ret->mean[k] = part / (double)(end - from);
+		sum += part;
+	}
+	ret->all = sum / (double)n;
+	for (size_t k = 0; k < b; k++) {
+		double d = ret->mean[k] - ret->all;
+
+		c0 += d * d;
+		if (k)
+			c1 += d * (ret->mean[k - 1] - ret->all);
+	}
+	ret->var = c0 / (double)(b - 1);
+	ret->r1 = c0 > 0 ? c1 / c0 : 0;
+	/* Kendall 1954: E[r1] = r - (1 + 3 r) / n */
+	ret->r1 += (1 + 3 * ret->r1) / (double)b;
+}
+
+/*
+ * Batch means (Conway 1963; how many: Schmeiser 1982, 10 to 30 are enough). Batches are joined while neighbours
+ * correlate visibly (von Neumann's ratio, as Fishman 1978); what correlation is left with 10 widens the variance by
+ * (1 + r) / (1 - r) as in Tafazzoli and Wilson 2011 (Skart). x has finite values only.
+ */
+static struct interval batch_means(const double *x, size_t n, double *ret_mean)
+{
+	struct batches b;
+	struct interval ci = unknown;
+	double half, r;
+	size_t count = n < BATCHES_MAX ? n : BATCHES_MAX;
+
+	if (n < 2) {
+		*ret_mean = n ? x[0] : (double)NAN;
+		return unknown;
+	}
+	batch(x, n, count, &b);
+	while (b.r1 > 0.8 / sqrt((double)b.n) && b.n > BATCHES_MIN) {
+		count = b.n * 3 / 4;
+		batch(x, n, count > BATCHES_MIN ? count : BATCHES_MIN, &b);
+	}
+	r = b.r1 < 0 ? 0 : b.r1 > 0.9 ? 0.9 : b.r1;
+	half = stats_t_975((double)(b.n - 1)) * sqrt(b.var / (double)b.n * (1 + r) / (1 - r));
+	ci.low = b.all - half;
+	ci.high = b.all + half;
+	*ret_mean = b.all;
+	return ci;
+}
+
+struct interval stats_batch_means_ci(const double *x, size_t n)
+{
+	cleanup_free double *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+	double mean;
+
+	if (!copy)
+		return unknown;
+	memcpy(copy, x, n * sizeof(*copy));
+	return batch_means(copy, stats_keep_finite(copy, n), &mean);
+}
+
+/*
+ * Largest rank r with P(Bin(n, q) < r) <= 2.5 %: the quantile lies below the r-th value with no more than that. 0:
+ * none.
+ */
+static uint64_t lower_rank(uint64_t n, double q)
+{
+	uint64_t low = 0, high = n; /* rank `low` holds (0 trivially), `high` + 1 does not */
+
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (stats_binomial_cdf(mid - 1, n, q) <= 0.025)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high)
+{
+	uint64_t low, high;
+
+	if (n == 0 || !(q > 0 && q < 1))
+		return false;
+	low = lower_rank(n, q);
+	high = lower_rank(n, 1 - q); /* from the upper end, by symmetry */
+	if (low == 0 || high == 0)
+		return false;
+	*ret_low = low;
+	*ret_high = n + 1 - high;
+	return true;
+}
+
+/*
+ * How far between rank r and r + 1 the limit of exactly 2.5 % lies (Nyblom 1992; for the median this is
+ * Hettmansperger and Sheather 1986).
+ */
+static double between_ranks(uint64_t n, double q, uint64_t r)
+{
+	double below = stats_binomial_cdf(r - 1, n, q), above = stats_binomial_cdf(r, n, q), a = 0.025;
+
+	if (r >= n || !(above > a) || !(a > below))
+		return 0;
+	return 1 / (1 + (double)r * (1 - q) * (above - a) / ((double)(n - r) * q * (a - below)));
+}
+
+struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
+{
+	struct interval ci = unknown;
+	uint64_t low, high, from_top;
+	double part;
+
+	while (n && !isfinite(x[n - 1])) /* NaNs are sorted last */
+		n--;
+	if (!stats_quantile_ranks(n, q, &low, &high))
+		return unknown;
+	part = between_ranks(n, q, low);
+	ci.low = part > 0 ? x[low - 1] + part * (x[low] - x[low - 1]) : x[low - 1];
+	from_top = n + 1 - high;
+	part = between_ranks(n, 1 - q, from_top);
+	ci.high = part > 0 ? x[high - 1] - part * (x[high - 1] - x[high - 2]) : x[high - 1];
+	return ci;
+}
+
+/* Percentile method of Efron 1979. */
+struct interval stats_bootstrap_ci(const double *x, size_t n, double (*fn)(const double *x, size_t n, void *arg),
+                                   void *arg, struct rng *rng)
+{
+	cleanup_free double *own = n ? malloc(2 * n * sizeof(*own)) : NULL;
+	cleanup_free double *value = malloc(BOOTSTRAP_DRAWS * sizeof(*value));
+	struct interval ci;
+	double *draw;
+	size_t valid;
+
+	if (!own || !value)
+		return unknown;
+	memcpy(own, x, n * sizeof(*own));
+	n = stats_keep_finite(own, n);
+	if (n < 2)
+		return unknown;
+	draw = own + n;
+	for (size_t k = 0; k < BOOTSTRAP_DRAWS; k++) {
+		for (size_t i = 0; i < n; i++)
+			draw[i] = own[rng_below(rng, n)];
+		value[k] = fn(draw, n, arg);
+	}
+	valid = stats_keep_finite(value, BOOTSTRAP_DRAWS);
+	if (valid < BOOTSTRAP_DRAWS / 2)
+		return unknown;
+	stats_sort(value, valid);
+	ci.low = stats_quantile_sorted(value, valid, 0.025);
+	ci.high = stats_quantile_sorted(value, valid, 0.975);
+	return ci;
+}
+
+/*
+ * Trimmed mean; its error is that of the winsorised series (Tukey and McLaughlin 1963) divided by 1 - 2 trim, and
+ * that series goes through batch means in its order of time, so that autocorrelation counts.
+ */
+bool stats_location(const double *x, size_t n, double trim, struct location *ret)
+{
+	cleanup_free double *own = n ? malloc(2 * n * sizeof(*own)) : NULL;
+	struct location loc = { .ci = { NAN, NAN }, .relative_half = INFINITY };
+	double *sorted, mean, low, high, sum = 0;
+	size_t cut;
+
+	if (!own || !(trim >= 0 && trim < 0.5))
+		return false;
+	memcpy(own, x, n * sizeof(*own));
+	n = stats_keep_finite(own, n);
+	if (n == 0)
+		return false;
+	sorted = own + n;
+	memcpy(sorted, own, n * sizeof(*own));
+	stats_sort(sorted, n);
+	cut = (size_t)(trim * (double)n);
+	low = sorted[cut];
+	high = sorted[n - 1 - cut];
+	for (size_t i = cut; i < n - cut; i++)
+		sum += sorted[i];
+	loc.n = n;
+	loc.value = sum / (double)(n - 2 * cut);
+	for (size_t i = 0; i < n; i++)
+		own[i] = own[i] < low ? low : own[i] > high ? high : own[i];
+	loc.ci = batch_means(own, n, &mean);
+	loc.ci.low = loc.value + (loc.ci.low - mean) / (1 - 2 * trim);
+	loc.ci.high = loc.value + (loc.ci.high - mean) / (1 - 2 * trim);
+	if (isfinite(loc.ci.low) && loc.value != 0)
+		loc.relative_half = (loc.ci.high - loc.ci.low) / 2 / fabs(loc.value);
+	*ret = loc;
+	return true;
+}
+
+void stop_init(struct stop *s, double precision, double trim, size_t min_n)
+{
+	memset(s, 0, sizeof(*s));
+	s->precision = precision;
+	s->trim = trim;
+	s->min_n = min_n ? min_n : 40;
+	s->next_n = s->min_n;
+}
+
+bool stop_check(struct stop *s, const double *x, size_t n)
+{
+	if (s->is_reached || n < s->next_n)
+		return s->is_reached;
+	s->next_n = n + n / 4 + 1;
+	if (stats_location(x, n, s->trim, &s->at))
+		s->is_reached = s->at.relative_half <= s->precision;
+	return s->is_reached;
+}
+
+size_t stats_warmup(const double *x, size_t n)
+{
+	size_t groups = n / 5, best = 0;
+	double sum = 0, sum_sq = 0, best_score = INFINITY, shift;
+
+	if (groups < 4)
+		return 0;
+	shift = x[n - 1]; /* keeps the sums of squares from losing digits */
+	for (size_t k = groups; k-- > 0;) {
+		double mean = 0, left = (double)(groups - k), score;
+
+		for (size_t i = 0; i < 5; i++)
+			mean += (x[5 * k + i] - shift) / 5;
+		sum += mean;
+		sum_sq += mean * mean;
+		if (k > groups / 2)
+			continue;
+		score = (sum_sq - sum / left * sum) / (left * left);
+		if (score <= best_score) {
+			best_score = score;
+			best = k;
+		}
+	}
+	return best >= groups / 2 ? n / 2 : best * 5;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Rotation: the period of a lattice of events, and angles.
+ *
+ * Search: the frequency with the greatest mean resultant length |sum exp(2 pi i f t)| / n (Rayleigh's statistic, the
+ * epoch folding of pulsar searches, Mardia and Jupp 2000, 6.3), on a few hundred events first, then on twice as many
+ * and so on, so that the grid never has to be both wide and fine. Events late by whole revolutions stay on the
+ * lattice; others are noise of phase. Which multiple: all of T, T/2, T/3 ... explain the events. The longest is taken
+ * whose lattice is missed only by events that fall as chance has it: if those that miss a lattice hit a finer one
+ * more often than that, the finer one is true. Refinement: t = a + T n, n the nearest integers, Huber's M-estimate
+ * (1964), standard error by the sandwich formula, which holds for skewed noise too.
+ */
+#include "stats/stats.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define EVENTS_MIN    20
+#define EVENTS_COARSE 128
+#define GRID_MAX      4000000.0
+#define OVERSAMPLE    5.0 /* grid points per independent frequency; worst loss of length 2 % */
+#define MULTIPLE_MAX  6   /* candidates: best * a / b up to this */
+#define HUBER         1.345
+
+static const double two_pi = 6.283185307179586;
+
+double phase_of(double t, double t0, double period)
+{
+	double turns = (t - t0) / period, part = turns - floor(turns);
+
+	return part < 1 ? part : 0; /* floor of -1e-20 is -1 */
+}
+
+double phase_distance(double a, double b)
+{
+	double d = a - b;
+
+	return d - floor(d + 0.5);
+}
+
+/* Resultant of the events at frequency f; ret_phase may be NULL. */
+static double coherence(const double *t, size_t n, double f, double *ret_phase)
+{
+	double re = 0, im = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double turns = f * t[i], angle = two_pi * (turns - floor(turns));
+
+		re += cos(angle);
+		im += sin(angle);
+	}
+	if (ret_phase)
+		*ret_phase = atan2(im, re) / two_pi;
+	return hypot(re, im) / (double)n;
+}
+
+/* Peak on the grid of `steps` frequencies from f, by turning one phasor per event (made anew every 512 steps). */
+static double grid_peak(const double *t, size_t n, double f, double step, size_t steps, double *ret_best)
+{
+	double z[4][EVENTS_COARSE], best = -1;
+
+	for (size_t k = 0; k < steps; k++) {
+		double re = 0, im = 0;
+
+		if (k % 512 == 0) {
+			for (size_t i = 0; i < n; i++) {
+				double at = (f + (double)k * step) * t[i];
+
+				z[0][i] = cos(two_pi * (at - floor(at)));
+				z[1][i] = sin(two_pi * (at - floor(at)));
+				z[2][i] = cos(two_pi * step * t[i]);
+				z[3][i] = sin(two_pi * step * t[i]);
+			}
+		}
+		for (size_t i = 0; i < n; i++) {
+			double r = z[0][i] * z[2][i] - z[1][i] * z[3][i];
+
+			re += z[0][i];
+			im += z[1][i];
+			z[1][i] = z[0][i] * z[3][i] + z[1][i] * z[2][i];
+			z[0][i] = r;
+		}
+		if (re * re + im * im > best) {
+			best = re * re + im * im;
+			*ret_best = f + (double)k * step;
+		}
+	}
+	return sqrt(best) / (double)n;
+}
+
+struct peak {
+	double f, r;
+};
+
+/* The peak near f, searched for within +- range in steps, then closed in on. */
+static struct peak local_peak(const double *t, size_t n, double f, double range, double step)
+{
+	struct peak best = { f, -1 };
+
+	for (double at = f - range; at <= f + range; at += step) {
+		double r = coherence(t, n, at, NULL);
+
+		if (r > best.r)
+			best = (struct peak){ at, r };
+	}
+	for (int i = 0; i < 8; i++) {
+		double up = coherence(t, n, best.f + step / 2, NULL), down = coherence(t, n, best.f - step / 2, NULL);
+
+		step /= 2;
+		if (up > best.r || down > best.r)
+			best = (struct peak){ best.f + (up > down ? step : -step), fmax(up, down) };
+	}
+	return best;
+}
+
+/*
+ * The same for more events than f comes from. What looked like the frequency may have been half or a third of it, as
+ * long as few events were odd.
+ */
+static double follow_peak(const double *t, size_t n, double f, double old_span, double f_max)
+{
+	struct peak best = { f, -1 };
+
+	for (int k = 1; k <= MULTIPLE_MAX && (k == 1 || k * f <= f_max); k++) {
+		struct peak p = local_peak(t, n, k * f, k * 0.3 / old_span, 1 / (5 * t[n - 1]));
+
+		if (p.r > best.r)
+			best = p;
+	}
+	return best.f;
+}
+
+/* The most coherent period in the range; false when chance explains its coherence. t sorted, from 0. */
+static bool search(const double *t, size_t n, double low, double high, double *ret_period)
+{
+	double f = 0, span, r, width = 1 / low - 1 / high;
+	size_t m = n < EVENTS_COARSE ? n : EVENTS_COARSE, steps;
+
+	while (m > EVENTS_MIN && width * t[m - 1] * OVERSAMPLE > GRID_MAX)
+		m /= 2;
+	span = t[m - 1];
+	if (!(span > 2 * high) || width * span * OVERSAMPLE > GRID_MAX)
+		return false;
+	steps = (size_t)ceil(width * span * OVERSAMPLE) + 1;
+	r = grid_peak(t, m, 1 / high, width / (double)(steps - 1), steps, &f);
+	/* Rayleigh: P(R > r) = exp(-m r^2) for one frequency */
+	if (r * r * (double)m < log((double)steps) + 9)
+		return false;
+	f = follow_peak(t, m, f, 4 * span, 1 / low);
+	while (m < n) {
+		m = 2 * m < n ? 2 * m : n;
+		f = follow_peak(t, m, f, span, 1 / low);
+		span = t[m - 1];
+	}
+	*ret_period = 1 / f;
+	return true;
+}
+
+static double median_abs(double *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = fabs(x[i]);
+	return stats_median(x, n);
+}
+
+struct lattice {
+	double a, b;  /* t = a + b i */
+	double scale; /* of the residuals, by MAD */
+	double b_se;
+};
+
+/* Events within `w` of the lattice t0 + i T / k, i any integer. */
+static size_t hits(const double *t, size_t n, double t0, double period, double w)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		found += fabs(phase_distance(phase_of(t[i], t0, period), 0)) * period <= w;
+	return found;
+}
+
+/* Do the events that miss the lattice hit one k times finer, not below `low`, more often than chance explains? */
+static bool is_too_coarse(const double *t, size_t n, double t0, double period, double low, double w)
+{
+	static const int primes[] = { 2, 3, 5, 7 };
+	size_t on = hits(t, n, t0, period, w), off = n - on;
+
+	for (size_t i = 0; i < ARRAY_LEN(primes); i++) {
+		int k = primes[i];
+		double p = (k - 1) * 2 * w / (period - 2 * w);
+		size_t extra;
+
+		if (p > 0.5 || period / k < low)
+			break;
+		extra = hits(t, n, t0, period / k, w) - on;
+		if (extra > 0 && 1 - stats_binomial_cdf(extra - 1, off, p) < 2e-5)
+			return true;
+	}
+	return false;
+}
+
+static int common_divisor(int a, int b)
+{
+	return b ? common_divisor(b, a % b) : a;
+}
+
+/* Is a / b times the lattice one that explains most of what the lattice does? */
+static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a, int b, double low)
+{
+	double w = fmin(fmax(5 * l->scale, 1e-7 * l->b), l->b / 8), period = l->b * a / b, at = l->a;
+	size_t most = 0;
+
+	for (int j = 0; j < a; j++) {
+		size_t on = hits(t, n, l->a + j * l->b / b, period, w);
+
+		if (on > most) {
+			most = on;
+			at = l->a + j * l->b / b;
+		}
+	}
+	return 2 * most > hits(t, n, l->a, l->b, w) && !is_too_coarse(t, n, at, period, low, w);
+}
+
+/* Reweighted least squares with Huber's weights; the intercept is for the weighted middle index. */
+static void fit_lattice(const double *t, const double *index, size_t n, double *work, struct lattice *l)
+{
+	double sw, si, st, sii, sit, mid = 0, meat = 0, bread = 0;
+
+	for (int round = 0; round < 25; round++) {
+		sw = si = st = sii = sit = 0;
+		for (size_t i = 0; i < n; i++)
+			work[i] = t[i] - l->a - l->b * index[i];
+		l->scale = fmax(1.4826 * median_abs(work, n), 1e-9 * l->b);
+		for (size_t i = 0; i < n; i++) {
+			double r = fabs(t[i] - l->a - l->b * index[i]) / l->scale;
+			double w = r < HUBER ? 1 : r < 8 ? HUBER / r : 0;
+
+			sw += w;
+			si += w * index[i];
+			st += w * (t[i] - l->b * index[i] - l->a);
+		}
+		mid = si / sw;
+		for (size_t i = 0; i < n; i++) {
+			double e = t[i] - l->a - l->b * index[i], r = fabs(e) / l->scale;
+			double w = r < HUBER ? 1 : r < 8 ? HUBER / r : 0, d = index[i] - mid;
+
+			sii += w * d * d;
+			sit += w * d * (e - st / sw);
+		}
+		l->a += st / sw - sit / sii * mid;
+		l->b += sit / sii;
+		if (fabs(sit / sii) < 1e-12 * l->b)
+			break;
+	}
+	for (size_t i = 0; i < n; i++) {
+		double e = t[i] - l->a - l->b * index[i], r = fabs(e) / l->scale, d = index[i] - mid;
+		double psi = r < HUBER ? e : r < 8 ? copysign(HUBER * l->scale, e) : 0;
+
+		meat += psi * psi * d * d;
+		bread += r < HUBER ? d * d : 0;
+	}
+	l->b_se = sqrt(meat * (double)n / (double)(n - 2)) / bread;
+}
+
+/* The lattice near the given period; index and work have room for n. false when it runs away. */
+static bool settle(const double *t, size_t n, double period, double *index, double *work, struct lattice *ret)
+{
+	struct lattice l = { .b = period };
+	double phase;
+
+	(void)coherence(t, n, 1 / period, &phase);
+	l.a = phase * period;
+	for (int round = 0; round < 2; round++) { /* again with the indices that the better period gives */
+		for (size_t i = 0; i < n; i++)
+			index[i] = rint((t[i] - l.a) / l.b);
+		fit_lattice(t, index, n, work, &l);
+	}
+	*ret = l;
+	return isfinite(l.b_se) && fabs(l.b / period - 1) < 1e-3;
+}
+
+/* The longest of best * a / b that explains the events. */
+static double choose_multiple(const double *t, size_t n, const struct lattice *l, double low, double high)
+{
+	double chosen = 0;
+
+	for (int a = 1; a <= MULTIPLE_MAX; a++) {
+		for (int b = 1; b <= MULTIPLE_MAX; b++) {
+			double period = l->b * a / b;
+
+			if (common_divisor(a, b) != 1 || period <= chosen || period < low * 0.9999 ||
+			    period > high * 1.0001)
+				continue;
+			if (is_lattice(t, n, l, a, b, low))
+				chosen = period;
+		}
+	}
+	return chosen > 0 ? chosen : l->b;
+}
+
+bool fit_period_full(const double *t, size_t n, double low, double high, struct period_fit *ret)
+{
+	cleanup_free double *own = n >= EVENTS_MIN ? malloc(3 * n * sizeof(*own)) : NULL;
+	struct period_fit fit = { .inliers = 0 };
+	struct lattice l;
+	double start, period, *index, *work;
+
+	if (!own || !(low > 0 && high > low && isfinite(high)))
+		return false;
+	index = own + n;
+	work = index + n;
+	memcpy(own, t, n * sizeof(*own));
+	n = stats_keep_finite(own, n);
+	if (n < EVENTS_MIN)
+		return false;
+	stats_sort(own, n);
+	start = own[0];
+	for (size_t i = 0; i < n; i++)
+		own[i] -= start;
+	if (!search(own, n, low, high, &period) || !settle(own, n, period, index, work, &l) ||
+	    !settle(own, n, choose_multiple(own, n, &l, low, high), index, work, &l))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		fit.inliers += fabs(own[i] - l.a - l.b * index[i]) <= 5 * l.scale;
+	if (fit.inliers * 2 <= n)
+		return false;
+	fit.outliers = n - fit.inliers;
+	fit.period = l.b;
+	fit.se = l.b_se;
+	fit.noise = l.scale;
+	fit.coherence = coherence(own, n, 1 / l.b, NULL);
+	fit.t0 = start + l.a + l.b * index[n / 2];
+	*ret = fit;
+	return true;
+}
+
+bool fit_period(const double *t, size_t n, double low, double high, double *ret_period, double *ret_se)
+{
+	struct period_fit fit;
+
+	if (!fit_period_full(t, n, low, high, &fit))
+		return false;
+	*ret_period = fit.period;
+	*ret_se = fit.se;
+	return true;
+}
+
+/*
+ * Mean direction of the phases within `limit` of m->mean (0.5: all), and its standard error from the circular
+ * dispersion (1 - rho2) / (2 R^2) (Mardia and Jupp 2000, 4.4.3).
+ */
+static void resultant(const double *phase, size_t n, double limit, struct phase_mean *m)
+{
+	double re = 0, im = 0, re2 = 0, im2 = 0, rho2, twice;
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double angle = two_pi * phase[i];
+
+		if (!isfinite(phase[i]) || (limit < 0.5 && fabs(phase_distance(phase[i], m->mean)) > limit))
+			continue;
+		used++;
+		re += cos(angle);
+		im += sin(angle);
+		re2 += cos(2 * angle);
+		im2 += sin(2 * angle);
+	}
+	m->n = used;
+	if (used == 0)
+		return;
+	m->mean = phase_of(atan2(im, re) / two_pi, 0, 1);
+	m->r = hypot(re, im) / (double)used;
+	twice = 2 * two_pi * m->mean;
+	rho2 = (re2 * cos(twice) + im2 * sin(twice)) / (double)used;
+	m->se = used > 1 ? sqrt(fmax(0, 1 - rho2) / (2 * m->r * m->r) / (double)(used - 1)) / two_pi : (double)NAN;
+}
+
+bool phase_mean(const double *phase, size_t n, struct phase_mean *ret)
+{
+	cleanup_free double *away = n ? malloc(n * sizeof(*away)) : NULL;
+	struct phase_mean m = { .mean = 0 };
+	size_t all;
+
+	if (!away)
+		return false;
+	resultant(phase, n, 1, &m);
+	all = m.n;
+	/* Rayleigh: a uniform sample gets here with one in a thousand; a single angle is its own mean */
+	if (all == 0 || (all > 1 && m.r * m.r * (double)all < fmin(6.9, 0.5 * (double)all)))
+		return false;
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < n; i++)
+			away[i] = isfinite(phase[i]) ? phase_distance(phase[i], m.mean) : (double)NAN;
+		resultant(phase, n, fmax(5 * 1.4826 * median_abs(away, n), 1e-9), &m);
+	}
+	m.outliers = all - m.n;
+	*ret = m;
+	return true;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Change points: optimal partition of a series into constant pieces by dynamic programming with pruning (PELT:
+ * Killick, Fearnhead and Eckley 2012), cost = squared residuals / sigma^2 + a penalty per piece. The penalty is twice
+ * the usual BIC's and something more for short series, whose sigma is uncertain: set by simulation so that less than
+ * 1 % of series without change get one (tests/unit/README-stats). Before that, runs shorter than min_len are replaced
+ * by the running median: a median filter moves no edge.
+ */
+#include "stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* Deviation of one value: MAD of neighbours' differences over sqrt(2); changes are few among them. */
+static double noise_of(const double *y, size_t n, double *work)
+{
+	double size, sigma;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		work[i] = fabs(y[i + 1] - y[i]);
+	sigma = n > 1 ? 1.4826 / M_SQRT2 * stats_median(work, n - 1) : 0;
+	/* exact series (a model without noise) still need a scale: a millionth of the values is no change */
+	memcpy(work, y, n * sizeof(*y));
+	size = fabs(stats_median(work, n));
+	return fmax(sigma, fmax(1e-6 * size, 1e-300));
+}
+
+static double local_median(const double *y, size_t n, size_t at, size_t reach, double *work)
+{
+	size_t from = at > reach ? at - reach : 0, to = at + reach + 1 < n ? at + reach + 1 : n;
+
+	/* the same width at the ends of the series */
+	if (to - from < 2 * reach + 1) {
+		if (from == 0)
+			to = 2 * reach + 1 < n ? 2 * reach + 1 : n;
+		else
+			from = n > 2 * reach + 1 ? n - 2 * reach - 1 : 0;
+	}
+	memcpy(work, y + from, (to - from) * sizeof(*y));
+	return stats_median(work, to - from);
+}
+
+/* Copies y with what deviates by more than 5 sigma over fewer than min_len values replaced. */
+static void clean(const double *y, size_t n, double sigma, size_t min_len, double *ret, double *work)
+{
+	for (size_t i = 0; i < n; i++) {
+		double m = local_median(y, n, i, min_len - 1, work);
+
+		ret[i] = !(fabs(y[i] - m) <= 5 * sigma) ? m : y[i];
+		if (!isfinite(ret[i]))
+			ret[i] = i ? ret[i - 1] : 0;
+	}
+}
+
+struct partition {
+	double *sum, *sum_sq; /* of the first i values */
+	double *cost;         /* of the best partition of the first i values */
+	size_t *last;         /* where its last piece starts */
+	size_t *open;         /* starts that may still become best */
+};
+
+static double piece_cost(const struct partition *p, size_t from, size_t to)
+{
+	double s = p->sum[to] - p->sum[from], c = p->sum_sq[to] - p->sum_sq[from] - s * s / (double)(to - from);
+
+	return c > 0 ? c : 0;
+}
+
+static void best_partition(struct partition *p, size_t n, size_t min_len, double penalty)
+{
+	size_t nopen = 1;
+
+	p->open[0] = 0;
+	p->cost[0] = -penalty;
+	for (size_t to = min_len; to <= n; to++) {
+		size_t kept = 0;
+
+		p->cost[to] = INFINITY;
+		for (size_t k = 0; k < nopen; k++) {
+			double c = p->cost[p->open[k]] + piece_cost(p, p->open[k], to) + penalty;
+
+			if (c < p->cost[to]) {
+				p->cost[to] = c;
+				p->last[to] = p->open[k];
+			}
+		}
+		/* a start that loses by a whole penalty now can never win again */
+		for (size_t k = 0; k < nopen; k++) {
+			size_t from = p->open[k];
+
+			if (p->cost[from] + piece_cost(p, from, to) <= p->cost[to])
+				p->open[kept++] = from;
+		}
+		nopen = kept;
+		if (to + 1 >= 2 * min_len)
+			p->open[nopen++] = to + 1 - min_len;
+	}
+}
+
+size_t fit_segments(const double *y, size_t n, double sigma, size_t min_len, size_t *ret_start, size_t max)
+{
+	cleanup_free double *own = n ? malloc((5 * n + 5) * sizeof(*own)) : NULL;
+	cleanup_free size_t *at = n ? malloc((2 * n + 4) * sizeof(*at)) : NULL;
+	struct partition p = { .sum = own, .last = at };
+	double *flat, *work, shift;
+	size_t count = 0, k;
+
+	if (n == 0 || max == 0)
+		return 0;
+	ret_start[0] = 0;
+	min_len = min_len ? min_len : 1;
+	if (!own || !at || n < 2 * min_len)
+		return 1;
+	p.sum_sq = own + n + 1;
+	p.cost = p.sum_sq + n + 1;
+	flat = p.cost + n + 1;
+	work = flat + n + 1;
+	p.open = at + n + 2;
+	if (!(sigma > 0))
+		sigma = noise_of(y, n, work);
+	clean(y, n, sigma, min_len, flat, work);
+	memcpy(work, flat, n * sizeof(*flat));
+	shift = stats_median(work, n);
+	p.sum[0] = p.sum_sq[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		double v = (flat[i] - shift) / sigma;
+
+		p.sum[i + 1] = p.sum[i] + v;
+		p.sum_sq[i + 1] = p.sum_sq[i] + v * v;
+	}
+	best_partition(&p, n, min_len, 4 * log((double)n) + 40.0 / (double)n);
+	for (size_t to = n; to > 0; to = p.last[to])
+		count++;
+	k = count;
+	for (size_t to = n; to > 0; to = p.last[to]) {
+		if (--k < max)
+			ret_start[k] = p.last[to];
+	}
+	return count < max ? count : max;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Summaries of a sample. Two passes for the variance, so that a large mean costs no digits. */
+#include "stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define MAD_TO_SIGMA 1.482602218505602 /* 1 / the 75 % point of the normal law */
+
+static int compare(const void *pa, const void *pb)
+{
+	double a = *(const double *)pa, b = *(const double *)pb;
+
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a > b) - (a < b);
+}
+
+void stats_sort(double *x, size_t n)
+{
+	if (n > 1)
+		qsort(x, n, sizeof(*x), compare);
+}
+
+size_t stats_keep_finite(double *x, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double v = x[i];
+
+		if (!isfinite(v))
+			continue;
+		x[i] = x[kept];
+		x[kept++] = v;
+	}
+	return kept;
+}
+
+double stats_quantile_sorted(const double *x, size_t n, double q)
+{
+	double place, part;
+	size_t i;
+
+	if (n == 0 || isnan(q))
+		return NAN;
+	place = (q < 0 ? 0 : q > 1 ? 1 : q) * (double)(n - 1);
+	i = (size_t)place;
+	part = place - (double)i;
+	if (part == 0 || i + 1 >= n)
+		return x[i];
+	return x[i] + part * (x[i + 1] - x[i]);
+}
+
+/*
+ * Hoare's selection as Wirth has it: x[k] gets the value of rank k, smaller ones before it, greater ones after. No
+ * NaNs.
+ */
+static double select_rank(double *x, size_t n, size_t k)
+{
+	ptrdiff_t low = 0, high = (ptrdiff_t)n - 1, at = (ptrdiff_t)k;
+
+	while (low < high) {
+		ptrdiff_t i = low, j = high;
+		double pivot = x[at];
+
+		do {
+			while (x[i] < pivot)
+				i++;
+			while (pivot < x[j])
+				j--;
+			if (i <= j) {
+				double v = x[i];
+
+				x[i++] = x[j];
+				x[j--] = v;
+			}
+		} while (i <= j);
+		if (j < at)
+			low = i;
+		if (at < i)
+			high = j;
+	}
+	return x[k];
+}
+
+double stats_median(double *x, size_t n)
+{
+	double upper, lower;
+
+	n = stats_keep_finite(x, n);
+	if (n == 0)
+		return NAN;
+	upper = select_rank(x, n, n / 2);
+	if (n % 2)
+		return upper;
+	lower = x[0];
+	for (size_t i = 1; i < n / 2; i++)
+		lower = fmax(lower, x[i]);
+	return lower + (upper - lower) / 2;
+}
+
+double stats_harmonic_mean(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(x[i] > 0))
+			return NAN;
+		sum += 1 / x[i];
+	}
+	return n ? (double)n / sum : (double)NAN;
+}
+
+bool summary_of(const double *x, size_t n, struct summary *ret)
+{
+	cleanup_free double *copy = n ? malloc(n * sizeof(*copy)) : NULL;
+	struct summary s = { .mean_ci = { NAN, NAN }, .stddev = NAN };
+	double sum = 0, sum_sq = 0, half;
+
+	if (!copy)
+		return false;
+	memcpy(copy, x, n * sizeof(*copy));
+	n = stats_keep_finite(copy, n);
+	if (n == 0)
+		return false;
+	stats_sort(copy, n);
+	s.n = n;
+	s.min = copy[0];
+	s.max = copy[n - 1];
+	s.median = stats_quantile_sorted(copy, n, 0.5);
+	for (size_t i = 0; i < n; i++)
+		sum += copy[i];
+	s.mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		sum_sq += (copy[i] - s.mean) * (copy[i] - s.mean);
+		copy[i] = fabs(copy[i] - s.median);
+	}
+	stats_sort(copy, n);
+	s.mad = stats_quantile_sorted(copy, n, 0.5);
+	if (n >= 2) {
+		s.stddev = sqrt(sum_sq / (double)(n - 1));
+		half = stats_t_975((double)(n - 1)) * s.stddev / sqrt((double)n);
+		s.mean_ci.low = s.mean - half;
+		s.mean_ci.high = s.mean + half;
+	}
+	*ret = s;
+	return true;
+}
+
+/* Hampel's identifier (Davies and Gather 1993). What is not finite is an outlier. */
+size_t stats_outliers(const double *x, size_t n, bool *ret_is_outlier)
+{
+	struct summary s;
+	size_t found = 0;
+
+	if (!summary_of(x, n, &s)) {
+		for (size_t i = 0; i < n; i++)
+			ret_is_outlier[i] = true;
+		return n;
+	}
+	for (size_t i = 0; i < n; i++) {
+		ret_is_outlier[i] = !(fabs(x[i] - s.median) <= 5 * MAD_TO_SIGMA * s.mad);
+		found += ret_is_outlier[i];
+	}
+	return found;
+}

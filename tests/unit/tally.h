@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Bias and coverage of an estimator over many seeds. Each tally prints one line (the table in README-stats is this output) and
+ * says whether the mean error and the share of intervals that hold the truth are within what the test states.
+ */
+#ifndef PLATTER_TEST_TALLY_H
+#define PLATTER_TEST_TALLY_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "stats/stats.h"
+
+struct tally {
+	size_t n, failed, covered, width_n;
+	double sum, sum_sq, width, worst;
+};
+
+static inline void tally_add(struct tally *t, double estimate, struct interval ci, double truth)
+{
+	double e = estimate - truth;
+
+	if (!isfinite(e)) {
+		t->failed++;
+		return;
+	}
+	t->n++;
+	t->sum += e;
+	t->sum_sq += e * e;
+	t->worst = fmax(t->worst, fabs(e));
+	if (isfinite(ci.low)) {
+		t->covered += ci.low <= truth && truth <= ci.high;
+		t->width += (ci.high - ci.low) / 2;
+		t->width_n++;
+	}
+}
+
+static inline double tally_bias(const struct tally *t)
+{
+	return t->sum / (double)t->n;
+}
+
+static inline double tally_rms(const struct tally *t)
+{
+	return sqrt(t->sum_sq / (double)t->n);
+}
+
+static inline double tally_coverage(const struct tally *t)
+{
+	return (double)t->covered / (double)t->width_n;
+}
+
+/* unit scales the errors: 1e-6 for microseconds of seconds. */
+static inline void tally_print(const struct tally *t, const char *what, double unit, const char *unit_text)
+{
+	printf("%-58s n %5zu failed %3zu bias %9.4g rms %9.4g half %9.4g %-4s coverage %.3f\n", what, t->n, t->failed,
+	       tally_bias(t) / unit, tally_rms(t) / unit, t->width / (double)t->width_n / unit, unit_text,
+	       tally_coverage(t));
+}
+
+#endif

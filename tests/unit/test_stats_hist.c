@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The latency histogram against sorted samples. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "stats/stats.h"
+
+static void every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error(void **state)
+{
+	cleanup_free struct hist *h = hist_new();
+	struct rng rng;
+
+	(void)state;
+	assert_non_null(h);
+	rng_init(&rng, 1, 1);
+	for (int i = 0; i < 3000; i++) {
+		uint64_t v = rng_u64(&rng) >> (rng_below(&rng, 63) + 1), got;
+
+		hist_clear(h);
+		/* neighbours far away keep min and max from helping */
+		hist_add(h, 0);
+		hist_add(h, v);
+		hist_add(h, UINT64_MAX >> 1);
+		got = hist_quantile(h, 0.5);
+		if (v < 256)
+			assert_int_equal(got, v);
+		else
+			assert_true(fabs((double)got - (double)v) <= (double)v / 256);
+	}
+}
+
+static void bucket_indices_never_fall_and_never_leave_the_array(void **state)
+{
+	uint32_t last = 0;
+
+	(void)state;
+	for (unsigned bit = 0; bit < 64; bit++) {
+		for (int d = -2; d <= 2; d++) {
+			uint64_t v = (1ull << bit) + (uint64_t)(int64_t)d;
+
+			if (bit < 2 || (bit == 63 && d < 0))
+				continue;
+			assert_true(hist_index(v) < HIST_BUCKETS);
+			assert_true(hist_index(v) >= last);
+			last = hist_index(v);
+		}
+	}
+	assert_true(hist_index(UINT64_MAX) < HIST_BUCKETS);
+	assert_int_equal(hist_index(0), 0);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+static void quantiles_are_the_samples_nearest_ranks(void **state)
+{
+	enum { N = 5000 };
+	static const double qs[] = { 0.001, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1 };
+	cleanup_free uint64_t *x = malloc(N * sizeof(*x));
+	cleanup_free struct hist *h = hist_new();
+	struct rng rng;
+
+	(void)state;
+	assert_non_null(x);
+	assert_non_null(h);
+	rng_init(&rng, 2, 1);
+	for (size_t i = 0; i < N; i++) {
+		x[i] = (uint64_t)rng_exp(&rng, 8e6);
+		hist_add(h, x[i]);
+	}
+	qsort(x, N, sizeof(*x), compare);
+	for (size_t i = 0; i < ARRAY_LEN(qs); i++) {
+		double want = (double)x[(size_t)ceil(qs[i] * N - 1e-6) - 1];
+
+		assert_true(fabs((double)hist_quantile(h, qs[i]) - want) <= want / 256);
+	}
+	assert_int_equal(hist_quantile(h, 1), x[N - 1]);
+	assert_int_equal(hist_quantile(h, 0), x[0]);
+	assert_int_equal(hist_quantile(h, (double)NAN), x[0]);
+	assert_int_equal(hist_quantile(h, 7), x[N - 1]);
+}
+
+static void moments_are_exact_and_do_not_come_from_buckets(void **state)
+{
+	cleanup_free struct hist *h = hist_new();
+
+	(void)state;
+	assert_non_null(h);
+	for (uint64_t v = 1000001; v <= 1000009; v += 2)
+		hist_add(h, v);
+	assert_true(fabs(hist_mean(h) - 1000005) < 1e-9);
+	assert_true(fabs(hist_stddev(h) - sqrt(10)) < 1e-3);
+	for (int i = 0; i < 1000; i++)
+		hist_add(h, 123456789);
+	hist_clear(h);
+	for (int i = 0; i < 1000; i++)
+		hist_add(h, 123456789);
+	assert_true(hist_stddev(h) < 1e-2);
+}
+
+static void merging_is_adding_all_values_to_one(void **state)
+{
+	cleanup_free struct hist *a = hist_new(), *b = hist_new(), *both = hist_new();
+	struct rng rng;
+
+	(void)state;
+	assert_true(a && b && both);
+	rng_init(&rng, 3, 1);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t v = (uint64_t)rng_exp(&rng, 1e6);
+
+		hist_add(i % 3 ? a : b, v);
+		hist_add(both, v);
+	}
+	hist_merge(a, b);
+	assert_int_equal(a->count, both->count);
+	assert_int_equal(a->min, both->min);
+	assert_int_equal(a->max, both->max);
+	assert_true(fabs(a->sum / both->sum - 1) < 1e-12);
+	assert_memory_equal(a->bucket, both->bucket, sizeof(a->bucket));
+	hist_clear(b);
+	hist_merge(b, a);
+	assert_int_equal(b->min, both->min);
+}
+
+static void an_empty_histogram_says_nothing(void **state)
+{
+	cleanup_free struct hist *h = hist_new();
+
+	(void)state;
+	assert_non_null(h);
+	assert_int_equal(hist_quantile(h, 0.5), 0);
+	assert_true(isnan(hist_mean(h)));
+	assert_true(isnan(hist_stddev(h)));
+	assert_true(isnan(hist_quantile_ci(h, 0.5).low));
+	assert_false(hist_can_quantile(h, 0.5));
+	assert_int_equal(hist_count_above(h, 0), 0);
+	hist_add(h, 7);
+	assert_true(isnan(hist_stddev(h)));
+	assert_int_equal(hist_quantile(h, 0.5), 7);
+	assert_true(isnan(hist_quantile_ci(h, 0.5).low));
+}
+
+static void a_quantile_is_carried_by_ten_values_beyond_it(void **state)
+{
+	static const struct {
+		double q;
+		uint64_t needs;
+	} cases[] = { { 0.5, 20 },      { 0.9, 100 },       { 0.95, 200 }, { 0.99, 1000 },
+		      { 0.999, 10000 }, { 0.9999, 100000 }, { 0.01, 1000 } };
+	cleanup_free struct hist *h = hist_new();
+
+	(void)state;
+	assert_non_null(h);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		h->count = cases[i].needs;
+		assert_true(hist_can_quantile(h, cases[i].q));
+		h->count--;
+		assert_false(hist_can_quantile(h, cases[i].q));
+	}
+	h->count = 1;
+	assert_true(hist_can_quantile(h, 1));
+	assert_false(hist_can_quantile(h, (double)NAN));
+	assert_false(hist_can_quantile(h, 1.5));
+}
+
+static void values_above_a_limit_are_counted(void **state)
+{
+	cleanup_free struct hist *h = hist_new();
+
+	(void)state;
+	assert_non_null(h);
+	for (uint64_t v = 0; v < 200; v++)
+		hist_add(h, v);
+	assert_int_equal(hist_count_above(h, 0), 199);
+	assert_int_equal(hist_count_above(h, 149), 50);
+	assert_int_equal(hist_count_above(h, 199), 0);
+	assert_int_equal(hist_count_above(h, UINT64_MAX), 0);
+}
+
+static void quantile_intervals_hold_the_truth_in_95_percent(void **state)
+{
+	static const double qs[] = { 0.5, 0.95, 0.99 };
+	cleanup_free struct hist *h = hist_new();
+
+	(void)state;
+	assert_non_null(h);
+	for (size_t k = 0; k < ARRAY_LEN(qs); k++) {
+		double truth = -log1p(-qs[k]) * 8e6;
+		int covered = 0;
+
+		for (uint64_t seed = 0; seed < 500; seed++) {
+			struct interval ci;
+			struct rng rng;
+
+			rng_init(&rng, seed, 5);
+			hist_clear(h);
+			for (int i = 0; i < 2000; i++)
+				hist_add(h, (uint64_t)rng_exp(&rng, 8e6));
+			ci = hist_quantile_ci(h, qs[k]);
+			/* ends are buckets' middles */
+			covered += ci.low * (1 - 1 / 256.0) <= truth && truth <= ci.high * (1 + 1 / 256.0);
+		}
+		assert_in_range(covered, 465, 495);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error),
+		cmocka_unit_test(bucket_indices_never_fall_and_never_leave_the_array),
+		cmocka_unit_test(quantiles_are_the_samples_nearest_ranks),
+		cmocka_unit_test(moments_are_exact_and_do_not_come_from_buckets),
+		cmocka_unit_test(merging_is_adding_all_values_to_one),
+		cmocka_unit_test(an_empty_histogram_says_nothing),
+		cmocka_unit_test(a_quantile_is_carried_by_ten_values_beyond_it),
+		cmocka_unit_test(values_above_a_limit_are_counted),
+		cmocka_unit_test(quantile_intervals_hold_the_truth_in_95_percent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
