@@ -66,7 +66,7 @@ static double nice_step(double raw)
 {
 	double power = pow(10.0, floor(log10(raw))), m = raw / power;
 
-	return power * (m <= 1.0 ? 1.0 : m <= 2.0 ? 2.0 : m <= 5.0 ? 5.0 : 10.0);
+	return power * (m < 1.5 ? 1.0 : m < 3.5 ? 2.0 : m < 7.5 ? 5.0 : 10.0);
 }
 
 static void linear_ticks(struct axis *a)

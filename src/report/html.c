@@ -36,7 +36,7 @@ static const char style[] =
 	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}"
 	"th,td{padding:.15rem .8rem .15rem 0;text-align:left;vertical-align:top}th{font-weight:500;color:var(--dim)}"
 	"td.n,th.n{text-align:right;white-space:nowrap}thead th{border-bottom:1px solid var(--rule)}\n"
-	".figures td:nth-child(2){font-weight:600}ul.notes{padding-left:1.2rem;color:var(--warn)}"
+	".figures td{font-weight:600}.figures td span{font-weight:400}.scroll th,.scroll td{overflow-wrap:normal}ul.notes{padding-left:1.2rem;color:var(--warn)}"
 	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
 	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
 	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}body{padding:1rem .7rem}}\n"

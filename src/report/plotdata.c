@@ -209,8 +209,12 @@ static void make_axes(struct plot_data *d, bool x_log, bool y_log)
 	axis_init(&d->x, old.label, old.unit, x_log, x.low, x.high, old.unit == UNIT_BYTES || old.unit == UNIT_S);
 	if (!x_log && d->kind != PLOT_BARS) /* no empty strip at the right end of a disk */
 		d->x.high = x.high > d->x.low ? x.high : d->x.high;
+	if (d->kind == PLOT_HEATMAP) /* cells name their own values, each with its unit */
+		(void)snprintf(d->x.label, sizeof(d->x.label), "%s", old.label);
 	old = d->y;
 	axis_init(&d->y, old.label, old.unit, y_log, y.low, y.high, old.unit != UNIT_NONE && old.unit != UNIT_RPM);
+	if (d->kind == PLOT_HEATMAP)
+		(void)snprintf(d->y.label, sizeof(d->y.label), "%s", old.label);
 	if (isfinite(z.low)) {
 		old = d->z;
 		axis_init(&d->z, old.label, old.unit, true, z.low, z.high, false);

@@ -81,7 +81,8 @@ static void x_axis(FILE *out, const struct plot_data *d)
 			HEIGHT - BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
 	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++) {
 		(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-		              i % 2 ? " o" : "", LEFT + ((double)i + 0.5) / (double)d->nnames * (WIDTH - LEFT - RIGHT),
+		              d->nnames > 4 && i % 2 ? " o" : "",
+		              LEFT + ((double)i + 0.5) / (double)d->nnames * (WIDTH - LEFT - RIGHT),
 		              HEIGHT - BOTTOM + 20);
 		markup_text(out, d->names[i]);
 		(void)fputs("</text>\n", out);

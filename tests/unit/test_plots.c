@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plots, the page and comparisons, from documents made by hand. Golden files: PLATTER_GOLDEN_UPDATE=1 writes them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "report/plotdata.h"
+#include "report/report.h"
+#include "report/svg.h"
+#include "sample.h"
+
+struct text {
+	char *v;
+	size_t len;
+};
+
+static char *page_of(const struct result *const *res, size_t n)
+{
+	struct text text = { 0 };
+	FILE *f = open_memstream(&text.v, &text.len);
+	struct err err = { 0 };
+
+	assert_non_null(f);
+	assert_int_equal(report_html(f, res, n, &err), 0);
+	assert_int_equal(fclose(f), 0);
+	return text.v;
+}
+
+static char *read_all(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *v = NULL;
+	size_t len = 0;
+
+	if (!f)
+		return NULL;
+	if (getdelim(&v, &len, '\0', f) < 0) {
+		free(v);
+		v = NULL;
+	}
+	(void)fclose(f);
+	return v;
+}
+
+static void assert_golden(const char *name, const char *text)
+{
+	char path[512];
+	char *want;
+
+	(void)snprintf(path, sizeof(path), TEST_DATA "/golden/%s", name);
+	if (getenv("PLATTER_GOLDEN_UPDATE")) {
+		FILE *f = fopen(path, "we");
+
+		assert_non_null(f);
+		assert_true(fputs(text, f) >= 0);
+		assert_int_equal(fclose(f), 0);
+	}
+	want = read_all(path);
+	if (!want)
+		fail_msg("no golden file %s", path);
+	assert_string_equal(text, want);
+	free(want);
+}
+
+static void every_plot_kind_is_drawn_as_before(void **state)
+{
+	struct result *res = sample_all_plots();
+	const struct result *one[] = { res };
+
+	(void)state;
+	for (size_t i = 0; i < res->nplots; i++) {
+		struct text text = { 0 };
+		FILE *f = open_memstream(&text.v, &text.len);
+		struct plot_data *d = plot_data_new(one, 1, &res->plots[i]);
+		char name[64];
+
+		assert_non_null(d);
+		svg_plot(f, d);
+		assert_int_equal(fclose(f), 0);
+		assert_non_null(strstr(text.v, "</svg>"));
+		(void)snprintf(name, sizeof(name), "plot-%s.svg", res->plots[i].kind);
+		assert_golden(name, text.v);
+		plot_data_free(d);
+		free(text.v);
+	}
+	result_free(res);
+}
+
+static void plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii(void **state)
+{
+	struct result *res = sample_all_plots();
+
+	(void)state;
+	for (int unicode = 0; unicode < 2; unicode++) {
+		struct text_style style = { .width = 72, .unicode = unicode };
+		struct text text = { 0 };
+		FILE *f = open_memstream(&text.v, &text.len);
+
+		for (size_t i = 0; i < res->nplots; i++)
+			assert_int_equal(report_plot_text(f, res, &res->plots[i], &style), 0);
+		assert_int_equal(fclose(f), 0);
+		for (const unsigned char *p = (const unsigned char *)text.v; !unicode && *p; p++)
+			assert_true(*p < 0x80);
+		assert_golden(unicode ? "plots-unicode.txt" : "plots-ascii.txt", text.v);
+		free(text.v);
+	}
+	result_free(res);
+}
+
+/* Columns on a terminal: bytes that are not continuation bytes. */
+static size_t columns_of(const char *line, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += ((unsigned char)line[i] & 0xc0) != 0x80;
+	return n;
+}
+
+static void terminal_plots_fit_every_width(void **state)
+{
+	struct result *res = sample_all_plots();
+
+	(void)state;
+	for (unsigned width = 40; width <= 200; width += 16) {
+		struct text_style style = { .width = width, .unicode = true };
+		struct text text = { 0 };
+		FILE *f = open_memstream(&text.v, &text.len);
+
+		for (size_t i = 0; i < res->nplots; i++)
+			if (strcmp(res->plots[i].kind, "polar") != 0 && strcmp(res->plots[i].kind, "heatmap") != 0)
+				assert_int_equal(report_plot_text(f, res, &res->plots[i], &style), 0);
+		assert_int_equal(fclose(f), 0);
+		for (const char *line = text.v; *line;) {
+			size_t len = strcspn(line, "\n");
+
+			assert_true(columns_of(line, len) <= width);
+			line += len + (line[len] == '\n');
+		}
+		free(text.v);
+	}
+	result_free(res);
+}
+
+static void hostile_text_cannot_become_markup(void **state)
+{
+	static const char hostile[] = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>&\x01";
+	struct result *res = sample_zones(hostile, hostile, hostile, 5, 1.0);
+	const struct result *one[] = { res };
+	char *page;
+
+	(void)state;
+	result_notice(res, "x", "%s", hostile);
+	result_option(res, hostile, hostile);
+	result_figure_text(res, "layout", hostile, hostile);
+	result_fault(res, hostile, "read", 0, 512, -5, 1.0);
+	res->head.argv = calloc(2, sizeof(char *));
+	res->head.argv[0] = strdup(hostile);
+	res->head.argc = 1;
+	free(res->plots[0].title);
+	res->plots[0].title = strdup(hostile);
+	page = page_of(one, 1);
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "<img"));
+	assert_null(strstr(page, "\x01"));
+	assert_non_null(strstr(page, "&lt;script&gt;"));
+	free(page);
+	result_free(res);
+}
+
+static void a_page_asks_nothing_from_the_network_and_runs_no_script(void **state)
+{
+	struct result *res = sample_all_plots();
+	const struct result *one[] = { res };
+	char *page = page_of(one, 1);
+
+	(void)state;
+	assert_null(strstr(page, "http:"));
+	assert_null(strstr(page, "https:"));
+	assert_null(strstr(page, "<script"));
+	assert_null(strstr(page, "url("));
+	assert_null(strstr(page, "@import"));
+	free(page);
+	result_free(res);
+}
+
+static void documents_of_one_kind_are_overlaid_and_told_apart(void **state)
+{
+	struct result *a = sample_zones("Disk A", "A1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	struct result *b = sample_zones("Disk B", "B1", "2026-01-01T00:00:00.000000Z", 64, 0.9);
+	struct result *c = sample_zones("Disk A", "A1", "2027-01-01T00:00:00.000000Z", 64, 0.8);
+	const struct result *all[] = { a, b, c };
+	struct plot_data *d = plot_data_new(all, 3, &a->plots[0]);
+
+	(void)state;
+	assert_non_null(d);
+	assert_int_equal(d->nseries, 3);
+	assert_string_equal(d->series[0].name, "Disk A A1, 2026-01-01");
+	assert_string_equal(d->series[1].name, "Disk B B1");
+	assert_string_equal(d->series[2].name, "Disk A A1, 2027-01-01");
+	plot_data_free(d);
+	result_free(a);
+	result_free(b);
+	result_free(c);
+}
+
+static void ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip(void **state)
+{
+	struct result *res = sample_zones("Big", "B", "2026-01-01T00:00:00.000000Z", 10000, 1.0);
+	struct table *t = res->tables[0];
+	const struct result *one[] = { res };
+	struct plot_data *d;
+	double lowest = INFINITY;
+	char *page;
+
+	(void)state;
+	t->cells[5000 * t->ncolumns + 1].f64 = 1e6; /* one bad place */
+	page = page_of(one, 1);
+	assert_true(strlen(page) < 2000000);
+	free(page);
+	d = plot_data_new(one, 1, &res->plots[0]);
+	plot_thin(&d->series[0], 1600);
+	assert_true(d->series[0].n <= 1600);
+	for (size_t i = 0; i < d->series[0].n; i++)
+		lowest = fmin(lowest, d->series[0].v[i].y);
+	assert_true(lowest == 1e6);
+	plot_data_free(d);
+	result_free(res);
+}
+
+static void an_empty_table_or_a_missing_column_draws_nothing(void **state)
+{
+	struct result *res = sample_zones("E", "E", "2026-01-01T00:00:00.000000Z", 0, 1.0);
+	const struct result *one[] = { res };
+
+	(void)state;
+	assert_null(plot_data_new(one, 1, &res->plots[0]));
+	sample_plot(res, "line", "nothing", "x", "y", NULL);
+	sample_plot(res, "line", "curve", "no_such_column", "rate_bytes_per_s", NULL);
+	assert_null(plot_data_new(one, 1, &res->plots[1]));
+	assert_null(plot_data_new(one, 1, &res->plots[2]));
+	result_free(res);
+}
+
+static void axes_have_three_to_twelve_round_ticks_for_any_range(void **state)
+{
+	struct rng rng;
+	struct axis a;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (int i = 0; i < 20000; i++) {
+		double low = pow(10.0, rng_double(&rng) * 20 - 4), high = low * (1.001 + rng_double(&rng) * 100.0);
+		double first, second;
+
+		axis_init(&a, "x", (enum unit)(i % (UNIT_PER_S + 1)), i % 3 == 0, low, high, false);
+		assert_true(a.low < a.high);
+		assert_true(a.nticks <= 12);
+		if (a.is_log)
+			continue;
+		assert_true(a.nticks >= 3);
+		first = a.tick[1] - a.tick[0];
+		second = a.tick[a.nticks - 1] - a.tick[a.nticks - 2];
+		assert_true(fabs(first - second) <= 1e-6 * fabs(first));
+		assert_true(a.tick[0] >= a.low - fabs(a.low) * 1e-9 && a.tick[a.nticks - 1] <= a.high * (1 + 1e-9));
+	}
+}
+
+/* ---- comparison ---- */
+
+static bool differs(const struct result *a, const struct result *b, double threshold)
+{
+	struct compare_options opt = { .threshold = threshold };
+	struct result *res = NULL;
+	struct err err = { 0 };
+	bool no;
+
+	assert_int_equal(report_compare(&a, 1, &b, 1, &opt, &res, &err), 0);
+	no = res->verdict_is_no;
+	result_free(res);
+	return no;
+}
+
+static void a_document_is_no_different_from_itself(void **state)
+{
+	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+
+	(void)state;
+	assert_false(differs(a, a, 0.0));
+	result_free(a);
+}
+
+static void a_change_beyond_the_intervals_is_found_and_one_within_is_not(void **state)
+{
+	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	struct result *near = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.004);
+	struct result *far = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 0.95);
+
+	(void)state;
+	assert_false(differs(a, near, 0.0));
+	assert_true(differs(a, far, 0.0));
+	assert_false(differs(a, far, 0.06));
+	result_free(a);
+	result_free(near);
+	result_free(far);
+}
+
+static void one_bad_place_in_an_equal_curve_is_found(void **state)
+{
+	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 64, 1.0);
+	struct result *b = sample_zones("A", "1", "2026-02-01T00:00:00.000000Z", 64, 1.0);
+	struct table *t = b->tables[0];
+
+	(void)state;
+	for (size_t c = 1; c <= 3; c++)
+		t->cells[20 * t->ncolumns + c].f64 *= 0.9;
+	assert_true(differs(a, b, 0.0));
+	result_free(a);
+	result_free(b);
+}
+
+static void nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs(void **state)
+{
+	struct rng rng;
+	int wrong = 0, pairs = 1000;
+
+	(void)state;
+	rng_init(&rng, 7, 7);
+	for (int i = 0; i < pairs; i++) {
+		struct result *doc[2];
+
+		for (int k = 0; k < 2; k++) {
+			doc[k] = result_new("zones");
+			for (int f = 0; f < 8; f++) { /* eight figures, each with its true 95 % interval */
+				double v = 100.0 + rng_normal(&rng);
+				struct interval ci = { v - 1.96, v + 1.96 };
+				char name[16];
+
+				(void)snprintf(name, sizeof(name), "f%d_ns", f);
+				result_figure(doc[k], name, NULL, UNIT_NS, v, &ci, 100);
+			}
+		}
+		wrong += differs(doc[0], doc[1], 0.0);
+		result_free(doc[0]);
+		result_free(doc[1]);
+	}
+	print_message("false differences: %d of %d pairs\n", wrong, pairs);
+	assert_in_range(wrong, 25, 70); /* 5 % of 1000: 50, +-3 sigma */
+}
+
+static void a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not(void **state)
+{
+	struct compare_options opt = { 0 };
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3, 3);
+	for (int falling = 0; falling < 2; falling++) {
+		struct result *doc[12], *res = NULL;
+		struct err err = { 0 };
+
+		for (int i = 0; i < 12; i++) {
+			char started[40];
+
+			(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", i + 1);
+			doc[i] = sample_zones("A", "1", started, 4,
+			                      1.0 + 0.001 * rng_normal(&rng) - (falling ? 0.01 * i : 0.0));
+		}
+		assert_int_equal(report_trend((const struct result *const *)doc, 12, &opt, &res, &err), 0);
+		assert_int_equal(res->verdict_is_no, falling);
+		result_free(res);
+		for (int i = 0; i < 12; i++)
+			result_free(doc[i]);
+	}
+}
+
+static void documents_without_a_like_are_refused_with_a_sentence(void **state)
+{
+	struct result *a = sample_zones("A", "1", "2026-01-01T00:00:00.000000Z", 4, 1.0), *b = result_new("seek"),
+		      *res = NULL;
+	const struct result *pa = a, *pb = b;
+	struct compare_options opt = { 0 };
+	struct err err = { 0 };
+
+	(void)state;
+	assert_true(report_compare(&pa, 1, &pb, 1, &opt, &res, &err) < 0);
+	assert_non_null(strstr(err.text, "same measurement"));
+	assert_true(report_trend(&pa, 1, &opt, &res, &err) < 0);
+	assert_null(res);
+	result_free(a);
+	result_free(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_plot_kind_is_drawn_as_before),
+		cmocka_unit_test(plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii),
+		cmocka_unit_test(terminal_plots_fit_every_width),
+		cmocka_unit_test(hostile_text_cannot_become_markup),
+		cmocka_unit_test(a_page_asks_nothing_from_the_network_and_runs_no_script),
+		cmocka_unit_test(documents_of_one_kind_are_overlaid_and_told_apart),
+		cmocka_unit_test(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip),
+		cmocka_unit_test(an_empty_table_or_a_missing_column_draws_nothing),
+		cmocka_unit_test(axes_have_three_to_twelve_round_ticks_for_any_range),
+		cmocka_unit_test(a_document_is_no_different_from_itself),
+		cmocka_unit_test(a_change_beyond_the_intervals_is_found_and_one_within_is_not),
+		cmocka_unit_test(one_bad_place_in_an_equal_curve_is_found),
+		cmocka_unit_test(nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs),
+		cmocka_unit_test(a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not),
+		cmocka_unit_test(documents_without_a_like_are_refused_with_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
