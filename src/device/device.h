@@ -49,13 +49,34 @@ struct device {
 	char zoned[16];       /* "none", "host-managed", "host-aware" */
 	uint64_t read_ahead_bytes;
 	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
-	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua, discard_max_bytes_ratio; /* as sysfs prints them */
-	bool is_read_only, is_removable;
-	char fs_type[32]; /* of files and directories: the file system they lie on */
+	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
+	uint64_t discard_max_bytes;                               /* 0: no discard */
+	bool is_read_only, is_removable, is_cdrom;
+	bool serial_is_shared; /* another disk shows the same serial: it cannot stand for consent */
+	uint32_t partition;    /* number, 0: not a partition */
+	char alias[64];        /* dm: its name ("vg-home"); md: its level */
+	char below[128];       /* dm, md: members; loop: backing file */
+	char fs_type[32];      /* of files and directories: the file system they lie on */
+	uint64_t free_bytes;   /* of files and directories: what an ordinary user may still write */
 };
 
-/* Columns of a device for `info` and for the document's targets. */
-extern const struct field device_fields[];
+/* A device as typed columns, for the document's targets. Strings point into *dev; "" and unknown become null. */
+struct device_row {
+	const char *path, *kind, *disk, *name;
+	uint64_t size_bytes, partition_offset_bytes, disk_size_bytes;
+	uint64_t logical_block_bytes, physical_block_bytes, io_min_bytes, io_opt_bytes;
+	int64_t alignment_offset_bytes;
+	uint64_t dio_mem_align_bytes, dio_offset_align_bytes;
+	uint64_t rotational, reported_rpm;
+	const char *model, *vendor, *serial, *firmware, *wwn, *transport;
+	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type;
+	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
+	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_us, io_poll, fua, discard_max_bytes;
+	uint64_t read_only, removable, free_bytes;
+};
+extern const struct field device_fields[]; /* of struct device_row */
+void device_row(const struct device *dev, struct device_row *ret);
+const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "file", "directory" */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */
 struct device_io {
@@ -75,10 +96,12 @@ enum finding_kind {
 	FINDING_OUTPUT, /* one of our own output files lies on it */
 	FINDING_ZONED,  /* host-managed: arbitrary writes do not work */
 	FINDING_DATA,   /* warning only: N of 64 sampled blocks are not zero */
+	FINDING_OPEN,   /* another process has it open for writing: what: program and pid */
+	FINDING_ALIEN,  /* a file that platter did not make */
 };
 struct finding {
 	enum finding_kind kind;
-	char on[64];     /* kernel name of the device or partition that it is about */
+	char on[64];     /* kernel name of the device or partition that it is about; files: last part of the path */
 	char what[128];  /* type, holder, number */
 	char where[256]; /* mount point, offset, file */
 };
@@ -98,7 +121,6 @@ struct write_permit;
 
 enum device_open_flags {
 	DEVICE_OPEN_DIRECT = 1, /* O_DIRECT, else through the page cache */
-	DEVICE_OPEN_CREATE = 2, /* files only: O_CREAT | O_EXCL | O_NOFOLLOW */
 };
 
 struct device_ops {
@@ -112,12 +134,16 @@ struct device_ops {
 	bool (*is_there)(void *ctx, const struct device *dev, int fd);
 	/* Counters of the whole disk; -ENOENT when there are none. */
 	int (*io)(void *ctx, const struct device *dev, struct device_io *ret);
-	/* All findings about the disk, its partitions and (for a partition) its disk. excl_fd: -1, or what an O_EXCL open gave. */
+	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
 	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files: O_RDWR. */
 	int (*claim)(void *ctx, const struct device *dev, struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
+	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never. */
+	bool (*holds)(void *ctx, const struct device *dev, const char *path);
+	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
+	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
 };
 
 struct device_context {      /* ctx of device_system */
@@ -143,21 +169,71 @@ struct consent {
 struct write_permit;
 dev_t permit_rdev(const struct write_permit *p);
 enum write_kind permit_kind(const struct write_permit *p);
+/* The first byte that may be written: behind platter's header in files, 0 on devices. */
+uint64_t permit_first_byte(const struct write_permit *p);
+/* Is the open descriptor the device or file that the permit is for? */
+bool permit_covers(const struct write_permit *p, int fd);
 
 /*
- * Surveys, claims, decides. 0 and *ret_permit (held until permit_release, with its exclusive descriptor); or -EBUSY, -EPERM, -EROFS and one sentence per
- * finding, most serious first. *ret_survey (may be NULL) gets the findings in any case, for warnings; survey_done() it.
+ * Claims, surveys, decides. 0 and *ret_permit (held until permit_release, with its exclusive descriptor); or -EBUSY, -EPERM, -EROFS and one sentence per
+ * finding, most serious first (several: a line each). *ret_survey (may be NULL) gets the findings in any case, for warnings;
+ * survey_done() it. The claim comes first, so that nothing can be mounted between the look and the permit.
  */
 int permit_acquire(struct write_permit **ret_permit, const struct device_ops *ops, void *ctx, const struct device *dev,
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err);
 void permit_release(struct write_permit *p);
-/* The decision alone, as `info` prints it: 0, or a negative errno and the reason. */
+/* The decision alone, as `info` prints it: 0, or a negative errno and the reason. consent NULL: none was given. */
 int permit_would(const struct device *dev, const struct survey *survey, enum write_kind kind,
                  const struct consent *consent, struct err *err);
+/* Adds a FINDING_OUTPUT for each of our own output files that lies on the device. */
+int survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
+                   struct survey *survey);
+/* One line: may platter write here, with which options, and if not, why. Returns whether it may. */
+bool permit_verdict(const struct device *dev, const struct survey *survey, char *buf, size_t len);
+/* What --destroy-data has to say for this device: its kernel name. And the serial form, "" when there is none that is unique. */
+void consent_serial(const struct device *dev, char *buf, size_t len);
+
+/* ---- files that platter makes itself (datafile.c) ---- */
 
 /*
- * Files that platter makes itself: created exclusively, first block stamped with platter's header, removed at the end. A permit of a fresh
- * file needs no consent; one of an existing file wants the header. (datafile.c)
+ * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data come behind it, so that they may be written
+ * without end and the file stays recognisable. What exists already is never overwritten unless it has the header and DATAFILE_REUSE is
+ * given. Symbolic links are not followed. A file is removed by datafile_close() unless DATAFILE_KEEP; a program that has to die
+ * on the spot calls datafile_remove_all().
  */
+#define DATAFILE_HEADER_BYTES 4096
+
+enum datafile_flags {
+	DATAFILE_ANONYMOUS = 1, /* never has a name (O_TMPFILE): gone whatever happens; path is its folder */
+	DATAFILE_KEEP = 2,      /* stays when closed */
+	DATAFILE_REUSE = 4,     /* an existing file of ours is taken with its contents; others are refused */
+	DATAFILE_ALLOCATE = 8,  /* blocks for the data are reserved now */
+};
+
+struct datafile;
+
+/* data_bytes: what will be written behind the header; -ENOSPC unless it fits and the reserve stays free. -EEXIST: not ours. */
+int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes, unsigned flags, struct err *err);
+/* Closes; removes the file unless it is to be kept. NULL is fine. */
+void datafile_close(struct datafile *df);
+/* A further descriptor, O_RDWR, direct or cached; close() it. -EOPNOTSUPP: the file system takes no direct I/O. */
+int datafile_open(const struct datafile *df, bool is_direct, struct err *err);
+/* Back to the header alone, blocks given back: the next write extends the file again. */
+int datafile_reset(struct datafile *df, struct err *err);
+const struct write_permit *datafile_permit(const struct datafile *df);
+const char *datafile_path(const struct datafile *df);    /* "" when anonymous */
+uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, now */
+
+/* Is that a file with our header (and no symbolic link)? */
+bool datafile_is_ours(const char *path);
+/* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
+int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
+/* What has to stay free: 5 % of the file system or 1 GiB, whichever is smaller. -ENOSPC with the numbers when bytes do not fit. */
+int datafile_check_space(const char *path, uint64_t bytes, struct err *err);
+/*
+ * Removes all named files of this process that are not to be kept. Async-signal-safe: for handlers of signals that end the program without
+ * unwinding. Their list is the one mutable global of this layer.
+ */
+void datafile_remove_all(void);
 
 #endif

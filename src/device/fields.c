@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A device as typed columns. The keys of the first ones are a contract: platter-json(5). */
+#include <stdbool.h>
+
+#include "device/device.h"
+
+#define ROW struct device_row
+
+const struct field device_fields[] = {
+	FIELD_STR(ROW, path, "path"),
+	FIELD_STR(ROW, kind, "kind"),
+	FIELD_STR(ROW, disk, "disk"),
+	FIELD_STR(ROW, name, "name"),
+	FIELD_U64(ROW, size_bytes, UNIT_BYTES, "size"),
+	FIELD_U64(ROW, logical_block_bytes, UNIT_BYTES, "logical block"),
+	FIELD_U64(ROW, physical_block_bytes, UNIT_BYTES, "physical block"),
+	FIELD_U64(ROW, rotational, UNIT_COUNT, "rotational"),
+	FIELD_U64(ROW, reported_rpm, UNIT_RPM, "reported rotation rate"),
+	FIELD_STR(ROW, model, "model"),
+	FIELD_STR(ROW, vendor, "vendor"),
+	FIELD_STR(ROW, serial, "serial number"),
+	FIELD_STR(ROW, firmware, "firmware"),
+	FIELD_STR(ROW, wwn, "world-wide name"),
+	FIELD_STR(ROW, transport, "transport"),
+	FIELD_STR(ROW, scheduler, "scheduler"),
+	FIELD_U64(ROW, read_ahead_bytes, UNIT_BYTES, "read-ahead"),
+	FIELD_STR(ROW, write_cache, "write cache"),
+	FIELD_U64(ROW, partition_offset_bytes, UNIT_BYTES, "place on the disk"),
+	FIELD_U64(ROW, disk_size_bytes, UNIT_BYTES, "size of the disk"),
+	FIELD_I64(ROW, alignment_offset_bytes, UNIT_BYTES, "alignment offset"),
+	FIELD_U64(ROW, io_min_bytes, UNIT_BYTES, "smallest good request"),
+	FIELD_U64(ROW, io_opt_bytes, UNIT_BYTES, "best request"),
+	FIELD_U64(ROW, dio_mem_align_bytes, UNIT_BYTES, "direct: memory alignment"),
+	FIELD_U64(ROW, dio_offset_align_bytes, UNIT_BYTES, "direct: offset alignment"),
+	FIELD_STR(ROW, zoned, "zoned"),
+	FIELD_STR(ROW, alias, "alias"),
+	FIELD_STR(ROW, below, "made of"),
+	FIELD_STR(ROW, fs_type, "file system"),
+	FIELD_U64(ROW, free_bytes, UNIT_BYTES, "free"),
+	FIELD_U64(ROW, nr_requests, UNIT_COUNT, "requests queued"),
+	FIELD_U64(ROW, queue_depth, UNIT_COUNT, "device queue depth"),
+	FIELD_U64(ROW, max_sectors_bytes, UNIT_BYTES, "largest request"),
+	FIELD_U64(ROW, max_hw_sectors_bytes, UNIT_BYTES, "largest request of the hardware"),
+	FIELD_U64(ROW, max_segments, UNIT_COUNT, "segments"),
+	FIELD_U64(ROW, max_segment_bytes, UNIT_BYTES, "largest segment"),
+	FIELD_U64(ROW, rq_affinity, UNIT_COUNT, "completion affinity"),
+	FIELD_U64(ROW, nomerges, UNIT_COUNT, "merging off"),
+	FIELD_U64(ROW, wbt_lat_us, UNIT_COUNT, "write-back throttling, us"),
+	FIELD_U64(ROW, io_poll, UNIT_COUNT, "polling"),
+	FIELD_U64(ROW, fua, UNIT_COUNT, "forced unit access"),
+	FIELD_U64(ROW, discard_max_bytes, UNIT_BYTES, "largest discard"),
+	FIELD_U64(ROW, read_only, UNIT_COUNT, "read-only"),
+	FIELD_U64(ROW, removable, UNIT_COUNT, "removable"),
+	FIELD_END,
+};
+
+const char *device_kind_name(enum device_kind kind)
+{
+	static const char *const names[] = {
+		[DEVICE_DISK] = "disk",
+		[DEVICE_PARTITION] = "partition",
+		[DEVICE_FILE] = "file",
+		[DEVICE_DIRECTORY] = "directory",
+	};
+
+	return names[kind];
+}
+
+static const char *known(const char *s)
+{
+	return s[0] ? s : NULL;
+}
+
+static uint64_t known_u64(uint64_t v)
+{
+	return v ? v : UINT64_MAX;
+}
+
+void device_row(const struct device *dev, struct device_row *ret)
+{
+	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION, has_disk = dev->disk[0] != '\0';
+
+	*ret = (struct device_row){
+		.path = dev->path,
+		.kind = device_kind_name(dev->kind),
+		.disk = known(dev->disk),
+		.name = known(dev->name),
+		.size_bytes = dev->kind == DEVICE_DIRECTORY ? UINT64_MAX : dev->size_bytes,
+		.logical_block_bytes = dev->logical_block_bytes,
+		.physical_block_bytes = dev->physical_block_bytes,
+		.rotational = dev->rotational < 0 ? UINT64_MAX : (uint64_t)dev->rotational,
+		.reported_rpm = known_u64(dev->reported_rpm),
+		.model = known(dev->model),
+		.vendor = known(dev->vendor),
+		.serial = known(dev->serial),
+		.firmware = known(dev->firmware),
+		.wwn = known(dev->wwn),
+		.transport = known(dev->transport),
+		.scheduler = known(dev->scheduler),
+		.read_ahead_bytes = has_disk ? dev->read_ahead_bytes : UINT64_MAX,
+		.write_cache = known(dev->write_cache),
+		.partition_offset_bytes = is_block || has_disk ? dev->partition_offset_bytes : UINT64_MAX,
+		.disk_size_bytes = known_u64(dev->disk_size_bytes),
+		.alignment_offset_bytes = dev->alignment_offset_bytes,
+		.io_min_bytes = known_u64(dev->io_min_bytes),
+		.io_opt_bytes = known_u64(dev->io_opt_bytes),
+		.dio_mem_align_bytes = known_u64(dev->dio_mem_align_bytes),
+		.dio_offset_align_bytes = known_u64(dev->dio_offset_align_bytes),
+		.zoned = known(dev->zoned),
+		.alias = known(dev->alias),
+		.below = known(dev->below),
+		.fs_type = known(dev->fs_type),
+		.free_bytes = is_block ? UINT64_MAX : dev->free_bytes,
+		.nr_requests = known_u64(dev->nr_requests),
+		.queue_depth = known_u64(dev->queue_depth),
+		.max_sectors_bytes = known_u64(dev->max_sectors_bytes),
+		.max_hw_sectors_bytes = known_u64(dev->max_hw_sectors_bytes),
+		.max_segments = known_u64(dev->max_segments),
+		.max_segment_bytes = known_u64(dev->max_segment_bytes),
+		.rq_affinity = has_disk ? dev->rq_affinity : UINT64_MAX,
+		.nomerges = has_disk ? dev->nomerges : UINT64_MAX,
+		.wbt_lat_us = has_disk ? dev->wbt_lat_us : UINT64_MAX,
+		.io_poll = has_disk ? dev->io_poll : UINT64_MAX,
+		.fua = has_disk ? dev->fua : UINT64_MAX,
+		.discard_max_bytes = has_disk ? dev->discard_max_bytes : UINT64_MAX,
+		.read_only = dev->is_read_only,
+		.removable = dev->is_removable,
+	};
+}

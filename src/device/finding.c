@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Findings: the list, and the sentences that users read. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "device/survey.h"
+
+int survey_add(struct survey *s, enum finding_kind kind, const char *on, const char *what, const char *where)
+{
+	struct finding f = { .kind = kind }, *more;
+
+	text_copy(f.on, sizeof(f.on), on);
+	text_copy(f.what, sizeof(f.what), what);
+	text_copy(f.where, sizeof(f.where), where);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].kind == kind && strcmp(s->v[i].on, f.on) == 0 && strcmp(s->v[i].what, f.what) == 0 &&
+		    strcmp(s->v[i].where, f.where) == 0)
+			return 0;
+	more = reallocarray(s->v, s->n + 1, sizeof(*s->v));
+	if (!more)
+		return -ENOMEM;
+	s->v = more;
+	s->v[s->n++] = f;
+	return 0;
+}
+
+void survey_done(struct survey *s)
+{
+	free(s->v);
+	*s = (struct survey){ 0 };
+}
+
+bool survey_has(const struct survey *s, enum finding_kind kind)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].kind == kind)
+			return true;
+	return false;
+}
+
+void survey_drop(struct survey *s, enum finding_kind kind)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].kind != kind)
+			s->v[kept++] = s->v[i];
+	s->n = kept;
+}
+
+/* Names for scripts and the sentence of each kind: {on}, {what} and {where} are the members of the finding. */
+static const struct {
+	const char *name, *text;
+} kinds[] = {
+	[FINDING_MOUNT] = { "mounted", "{on} is mounted on {where} ({what}); unmount it first." },
+	[FINDING_SWAP] = { "swap", "{on} is in use as swap space; turn it off first (swapoff {where})." },
+	[FINDING_HOLDER] = { "held", "{on} is part of {what}; {advice}." },
+	[FINDING_LOOP] = { "loop",
+	                   "{what} is a loop device over {where}, which shares bytes with {on}; detach it first "
+	                   "(losetup -d /dev/{what})." },
+	[FINDING_SIGNATURE] = { "signature",
+	                        "{on} carries {what} ({where}); if that may go, add --overwrite-signature={what}." },
+	[FINDING_EXCLUSIVE] = { "in-use",
+	                        "{on} is in use: the kernel refuses exclusive access, for something that platter cannot see "
+	                        "(a mount in another name space, or a program that holds it); end that first." },
+	[FINDING_READ_ONLY] = { "read-only",
+	                        "{on} is read-only; look for a write-protect switch, or see blockdev --setrw." },
+	[FINDING_OUTPUT] = { "output", "The output {where} lies on {on}; write it to another disk." },
+	[FINDING_ZONED] = { "zoned",
+	                    "{on} is a host-managed zoned disk, which takes no writes in arbitrary places; only "
+	                    "reading can be measured." },
+	[FINDING_DATA] = { "data",
+	                   "{what} sampled blocks of {on} are not zero: it may hold data without a signature." },
+	[FINDING_OPEN] = { "open", "{on} is open for writing by {what}; end that program first." },
+	[FINDING_ALIEN] = { "not-ours",
+	                    "{where} was not made by platter, so it is not overwritten; name a file that does "
+	                    "not exist yet." },
+};
+
+static const char root_text[] =
+	"{on} holds the root file system of this running machine; platter never writes to that disk.";
+static const char unreadable_text[] =
+	"{on} could not be searched for file systems and partition tables ({where}); if whatever is there may go, add "
+	"--overwrite-signature={what}.";
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+	return kinds[kind].name;
+}
+
+/* How to stop a holder, by its kernel name. */
+static const char *holder_advice(const char *holder)
+{
+	static const struct {
+		const char *start, *advice;
+	} known[] = {
+		{ "dm-", "close that mapping first (vgchange -an, cryptsetup close or dmsetup remove)" },
+		{ "md", "stop that array first (mdadm --stop)" },
+		{ "bcache", "stop that cache first" },
+		{ "drbd", "take that resource down first (drbdadm down)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strncmp(holder, known[i].start, strlen(known[i].start)) == 0)
+			return known[i].advice;
+	return "stop what holds it first";
+}
+
+/* Puts the words in; what does not fit is cut. */
+static void expand(char *buf, size_t len, const char *text, const struct finding *f)
+{
+	const struct {
+		const char *word, *value;
+	} words[] = {
+		{ "{on}", f->on },
+		{ "{what}", f->what },
+		{ "{where}", f->where },
+		{ "{advice}", holder_advice(f->what) },
+	};
+	size_t at = 0;
+
+	buf[0] = '\0';
+	while (*text && at + 1 < len) {
+		const char *value = NULL;
+
+		for (size_t i = 0; i < ARRAY_LEN(words) && !value; i++) {
+			if (strncmp(text, words[i].word, strlen(words[i].word)) == 0) {
+				value = words[i].value;
+				text += strlen(words[i].word);
+			}
+		}
+		if (value) {
+			text_copy(buf + at, len - at, value);
+			at += strlen(buf + at);
+		} else {
+			buf[at++] = *text++;
+			buf[at] = '\0';
+		}
+	}
+}
+
+char *finding_text(const struct finding *f, char *buf, size_t len)
+{
+	const char *text = kinds[f->kind].text;
+
+	if (f->kind == FINDING_MOUNT && strcmp(f->where, "/") == 0)
+		text = root_text;
+	if (f->kind == FINDING_SIGNATURE && strcmp(f->what, SIGNATURE_UNREADABLE) == 0)
+		text = unreadable_text;
+	expand(buf, len, text, f);
+	return buf;
+}

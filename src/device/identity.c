@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sources, best first: VPD pages that the kernel keeps in sysfs (80h serial; 89h ATA information, SAT-4 12.4.2, with the whole IDENTIFY
+ * data; B1h block device characteristics, SBC-4 6.6.2), attributes of the driver, then the same pages asked by SG_IO and
+ * HDIO_GET_IDENTITY. The IDENTIFY data are preferred to INQUIRY's: model names of ATA disks are 40 characters, INQUIRY has 16.
+ */
+#include "device/identity.h"
+
+#include <linux/hdreg.h>
+#include <scsi/sg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/cleanup.h"
+
+#define VPD_MAX 1024
+
+/* ---- pages ---- */
+
+/* ATA strings are big-endian words: the bytes of each pair are swapped (ACS-4 3.3.10). */
+static void ata_string(char *dst, size_t len, const uint8_t *id, size_t first_word, size_t words)
+{
+	uint8_t raw[64];
+
+	for (size_t i = 0; i < words && 2 * i + 1 < sizeof(raw); i++) {
+		raw[2 * i] = id[2 * (first_word + i) + 1];
+		raw[2 * i + 1] = id[2 * (first_word + i)];
+	}
+	text_clean(dst, len, raw, 2 * words < sizeof(raw) ? 2 * words : sizeof(raw));
+}
+
+/* 1: does not rotate; 0401h .. FFFEh: rpm; the rest is reserved (ACS-4 7.13.6.80, SBC-4 table 239). */
+static void take_rate(struct device *dev, uint32_t rate)
+{
+	if (rate == 1)
+		dev->rotational = dev->rotational < 0 ? 0 : dev->rotational;
+	else if (rate >= 0x401 && rate <= 0xfffe)
+		dev->reported_rpm = rate;
+}
+
+void identity_ata(struct device *dev, const uint8_t *id, size_t len)
+{
+	uint8_t sum = 0;
+
+	if (len < 512 || (id[54] <= 0x20 && id[55] <= 0x20)) /* too short, or no model name: not IDENTIFY data */
+		return;
+	for (size_t i = 0; i < 512; i++)
+		sum = (uint8_t)(sum + id[i]);
+	if (id[510] == 0xa5 && sum != 0) /* it says that it has a check sum (ACS-4 7.13.6.97), and that is wrong */
+		return;
+	ata_string(dev->serial, sizeof(dev->serial), id, 10, 10);
+	ata_string(dev->firmware, sizeof(dev->firmware), id, 23, 4);
+	ata_string(dev->model, sizeof(dev->model), id, 27, 20);
+	take_rate(dev, (uint32_t)id[434] | (uint32_t)id[435] << 8);
+}
+
+/* Length of the payload as the page says it, cut to what is there; 0 when it is another page. */
+static size_t vpd_len(const uint8_t *page, size_t len, uint8_t code)
+{
+	size_t said;
+
+	if (len < 4 || page[1] != code)
+		return 0;
+	said = (size_t)page[2] << 8 | page[3];
+	return said < len - 4 ? said : len - 4;
+}
+
+void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len)
+{
+	size_t n = vpd_len(page, len, 0x80);
+
+	if (n > 0)
+		text_clean(dev->serial, sizeof(dev->serial), page + 4, n);
+}
+
+void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len)
+{
+	if (vpd_len(page, len, 0x89) >= 568)
+		identity_ata(dev, page + 60, len - 60);
+}
+
+void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
+{
+	if (vpd_len(page, len, 0xb1) >= 2)
+		take_rate(dev, (uint32_t)page[4] << 8 | page[5]);
+}
+
+/* ---- sysfs ---- */
+
+static void transport_by_path(struct device *dev, const struct sys_block *b)
+{
+	/* First match wins: a virtio-scsi disk is virtio although it is SCSI, a USB stick is usb although it is SCSI. */
+	static const struct {
+		const char *part, *name;
+	} places[] = {
+		{ "/virtual/block/loop", "loop" },
+		{ "/virtual/block/dm-", "dm" },
+		{ "/virtual/block/md", "md" },
+		{ "/virtual/block/zram", "zram" },
+		{ "/virtual/block/ram", "ram" },
+		{ "/virtual/block/nbd", "nbd" },
+		{ "/virtual/block/ublk", "ublk" },
+		{ "/virtual/block/drbd", "drbd" },
+		{ "/virtual/block/bcache", "bcache" },
+		{ "/nvme", "nvme" },
+		{ "/usb", "usb" },
+		{ "/virtio", "virtio" },
+		{ "/mmc_host/", "mmc" },
+		{ "/ata", "ata" },
+		{ "/end_device-", "sas" },
+		{ "/session", "iscsi" },
+		{ "/rport-", "fc" },
+		{ "/vbd-", "xen" },
+		{ "/target", "scsi" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		if (strstr(b->disk_dir, places[i].part)) {
+			text_copy(dev->transport, sizeof(dev->transport), places[i].name);
+			return;
+		}
+	}
+}
+
+/* The first of several attribute names that says something. */
+static void first_text(const char *root, const char *dir, char *dst, size_t len, const char *const *names)
+{
+	for (; *names && !dst[0]; names++)
+		(void)sys_text(root, dst, len, "%s/%s", dir, *names); /* dst stays "" */
+}
+
+void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b)
+{
+	const char *d = b->disk_dir;
+	uint8_t page[VPD_MAX];
+	ssize_t n;
+
+	transport_by_path(dev, b);
+	/* device/name is the model of an MMC card; elsewhere it is another thing or absent. */
+	first_text(root, d, dev->model, sizeof(dev->model),
+	           strcmp(dev->transport, "mmc") == 0 ? (const char *const[]){ "device/name", NULL }
+	                                              : (const char *const[]){ "device/model", NULL });
+	if (strcmp(dev->transport, "virtio") != 0 || strstr(d, "/target")) /* virtio-blk: a PCI number, no name */
+		first_text(root, d, dev->vendor, sizeof(dev->vendor), (const char *const[]){ "device/vendor", NULL });
+	if (strcmp(dev->transport, "ata") == 0 && strcmp(dev->vendor, "ATA") == 0)
+		dev->vendor[0] = '\0'; /* the translation layer's word, not the maker's */
+	first_text(root, d, dev->firmware, sizeof(dev->firmware),
+	           (const char *const[]){ "device/rev", "device/firmware_rev", "device/fwrev", NULL });
+	first_text(root, d, dev->serial, sizeof(dev->serial), (const char *const[]){ "device/serial", "serial", NULL });
+	first_text(root, d, dev->wwn, sizeof(dev->wwn), (const char *const[]){ "wwid", "device/wwid", NULL });
+
+	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg80", d);
+	if (n > 0)
+		identity_vpd_serial(dev, page, (size_t)n);
+	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg89", d);
+	if (n > 0)
+		identity_vpd_ata(dev, page, (size_t)n);
+	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pgb1", d);
+	if (n > 0)
+		identity_vpd_medium(dev, page, (size_t)n);
+}
+
+bool identity_is_shared(const char *root, const struct device *dev)
+{
+	struct sys_list names;
+	bool is_shared = false;
+
+	if (!dev->serial[0])
+		return false;
+	sys_list(root, &names, "/sys/class/block");
+	for (size_t i = 0; i < names.n && !is_shared; i++) {
+		struct device other = { 0 };
+		struct sys_block b;
+
+		if (sys_block_by_name(root, names.v[i], &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
+			continue;
+		identity_sysfs(&other, root, &b);
+		is_shared = strcmp(other.serial, dev->serial) == 0;
+	}
+	sys_list_done(&names);
+	return is_shared;
+}
+
+/* ---- asking the drive ---- */
+
+#ifndef HDIO_GET_IDENTITY
+#define HDIO_GET_IDENTITY 0x030d
+#endif
+
+/* INQUIRY with EVPD (SPC-6 6.7): answered from the drive's memory, wakes nobody up. Length, or 0. */
+static size_t inquire(int fd, uint8_t code, uint8_t *page, size_t len)
+{
+	uint8_t cdb[6] = { 0x12, 1, code, (uint8_t)(len >> 8), (uint8_t)len, 0 }, sense[32];
+	struct sg_io_hdr io = {
+		.interface_id = 'S',
+		.dxfer_direction = SG_DXFER_FROM_DEV,
+		.cmd_len = sizeof(cdb),
+		.mx_sb_len = sizeof(sense),
+		.dxfer_len = (unsigned)len,
+		.dxferp = page,
+		.cmdp = cdb,
+		.sbp = sense,
+		.timeout = 3000,
+	};
+
+	memset(page, 0, len);
+	if (ioctl(fd, SG_IO, &io) < 0 || io.status != 0 || io.host_status != 0 || io.driver_status != 0)
+		return 0;
+	return io.resid > 0 && (size_t)io.resid <= len ? len - (size_t)io.resid : len;
+}
+
+void identity_ask(struct device *dev, int fd)
+{
+	bool is_scsi_like = strcmp(dev->transport, "ata") == 0 || strcmp(dev->transport, "sas") == 0 ||
+	                    strcmp(dev->transport, "scsi") == 0 || strcmp(dev->transport, "fc") == 0 ||
+	                    strcmp(dev->transport, "iscsi") == 0;
+	uint8_t page[VPD_MAX], id[512] = { 0 };
+
+	if (!is_scsi_like || dev->is_cdrom) /* USB bridges are not asked: some hang on pages that they do not know */
+		return;
+	if (dev->reported_rpm == 0 && dev->rotational != 0) {
+		size_t n = inquire(fd, 0, page, 255);
+		bool has_b1 = n > 4 && memchr(page + 4, 0xb1, vpd_len(page, n, 0)) != NULL;
+
+		if (has_b1 && (n = inquire(fd, 0xb1, page, 64)) > 0)
+			identity_vpd_medium(dev, page, n);
+	}
+	if (strcmp(dev->transport, "ata") == 0 && (dev->reported_rpm == 0 || !dev->serial[0]) &&
+	    ioctl(fd, HDIO_GET_IDENTITY, id) == 0)
+		identity_ata(dev, id, sizeof(id));
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a path is. Block devices are found by number (st_rdev), so that links and odd names lead to the same device; sysfs tells the
+ * rest, below a root that may be a dump. Only on the real root the kernel is asked by ioctl and statx, and then it is right.
+ */
+#include "device/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/identity.h"
+
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
+#endif
+
+#define SECTOR_BYTES 512u /* of sysfs, whatever the disk has */
+
+static uint32_t cut_u32(uint64_t v)
+{
+	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+}
+
+/* ---- block devices ---- */
+
+static void read_u32(const char *root, const char *dir, const char *name, uint32_t *ret)
+{
+	uint64_t v;
+
+	if (sys_u64(root, &v, "%s/%s", dir, name))
+		*ret = cut_u32(v);
+}
+
+static uint64_t read_sectors(const char *root, const char *dir, const char *name)
+{
+	uint64_t v;
+
+	return sys_u64(root, &v, "%s/%s", dir, name) && v <= UINT64_MAX / SECTOR_BYTES ? v * SECTOR_BYTES : 0;
+}
+
+static uint32_t read_kib(const char *root, const char *dir, const char *name)
+{
+	uint64_t v;
+
+	return sys_u64(root, &v, "%s/%s", dir, name) ? cut_u32(v > UINT32_MAX ? v : v * 1024) : 0;
+}
+
+/* "none [mq-deadline] kyber": the one in brackets. */
+static void read_scheduler(const char *root, const char *dir, struct device *dev)
+{
+	char text[128], *open, *close;
+
+	if (sys_text(root, text, sizeof(text), "%s/queue/scheduler", dir) < 0)
+		return;
+	open = strchr(text, '[');
+	close = open ? strchr(open, ']') : NULL;
+	if (close)
+		*close = '\0';
+	text_copy(dev->scheduler, sizeof(dev->scheduler), close ? open + 1 : text);
+}
+
+static void read_queue(const char *root, const char *dir, struct device *dev)
+{
+	uint64_t v;
+
+	read_u32(root, dir, "queue/logical_block_size", &dev->logical_block_bytes);
+	read_u32(root, dir, "queue/physical_block_size", &dev->physical_block_bytes);
+	read_u32(root, dir, "queue/minimum_io_size", &dev->io_min_bytes);
+	read_u32(root, dir, "queue/optimal_io_size", &dev->io_opt_bytes);
+	read_u32(root, dir, "queue/nr_requests", &dev->nr_requests);
+	read_u32(root, dir, "queue/max_segments", &dev->max_segments);
+	read_u32(root, dir, "queue/max_segment_size", &dev->max_segment_bytes);
+	read_u32(root, dir, "queue/rq_affinity", &dev->rq_affinity);
+	read_u32(root, dir, "queue/nomerges", &dev->nomerges);
+	read_u32(root, dir, "queue/wbt_lat_usec", &dev->wbt_lat_us);
+	read_u32(root, dir, "queue/io_poll", &dev->io_poll);
+	read_u32(root, dir, "queue/fua", &dev->fua);
+	read_u32(root, dir, "device/queue_depth", &dev->queue_depth);
+	dev->max_sectors_bytes = read_kib(root, dir, "queue/max_sectors_kb");
+	dev->max_hw_sectors_bytes = read_kib(root, dir, "queue/max_hw_sectors_kb");
+	if (sys_u64(root, &v, "%s/queue/read_ahead_kb", dir) && v <= UINT64_MAX / 1024)
+		dev->read_ahead_bytes = v * 1024;
+	if (sys_u64(root, &v, "%s/queue/discard_max_bytes", dir))
+		dev->discard_max_bytes = v;
+	if (sys_u64(root, &v, "%s/queue/rotational", dir))
+		dev->rotational = v != 0;
+	(void)sys_text(root, dev->write_cache, sizeof(dev->write_cache), "%s/queue/write_cache", dir); /* else "" */
+	(void)sys_text(root, dev->zoned, sizeof(dev->zoned), "%s/queue/zoned", dir);
+	read_scheduler(root, dir, dev);
+}
+
+/* What the device is made of: members of dm and md, the file of a loop device. */
+static void read_below(const char *root, const struct sys_block *b, struct device *dev)
+{
+	struct sys_list slaves;
+	size_t at = 0;
+
+	if (sys_text(root, dev->alias, sizeof(dev->alias), "%s/dm/name", b->disk_dir) < 0)
+		(void)sys_text(root, dev->alias, sizeof(dev->alias), "%s/md/level", b->disk_dir); /* else "" */
+	if (sys_text(root, dev->below, sizeof(dev->below), "%s/loop/backing_file", b->disk_dir) == 0)
+		return;
+	sys_list(root, &slaves, "%s/slaves", b->disk_dir);
+	for (size_t i = 0; i < slaves.n && at < sizeof(dev->below); i++)
+		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", i ? ", " : "", slaves.v[i]);
+	sys_list_done(&slaves);
+}
+
+static void read_sysfs(const char *root, const struct sys_block *b, struct device *dev)
+{
+	uint64_t v;
+
+	text_copy(dev->name, sizeof(dev->name), b->name);
+	text_copy(dev->disk, sizeof(dev->disk), b->disk);
+	dev->rdev = b->rdev;
+	dev->disk_rdev = b->disk_rdev;
+	dev->kind = b->is_partition ? DEVICE_PARTITION : DEVICE_DISK;
+	dev->size_bytes = read_sectors(root, b->dir, "size");
+	dev->disk_size_bytes = read_sectors(root, b->disk_dir, "size");
+	if (b->is_partition) {
+		dev->partition_offset_bytes = read_sectors(root, b->dir, "start");
+		read_u32(root, b->dir, "partition", &dev->partition);
+	}
+	if (sys_u64(root, &v, "%s/diskseq", b->disk_dir))
+		dev->diskseq = v;
+	if (sys_u64(root, &v, "%s/alignment_offset", b->dir) && v <= INT32_MAX)
+		dev->alignment_offset_bytes = (int64_t)v;
+	if (sys_u64(root, &v, "%s/ro", b->dir))
+		dev->is_read_only = v != 0;
+	if (sys_u64(root, &v, "%s/ro", b->disk_dir) && v != 0)
+		dev->is_read_only = true;
+	if (sys_u64(root, &v, "%s/removable", b->disk_dir))
+		dev->is_removable = v != 0;
+	/* SCSI peripheral type 5 is CD and DVD (SPC-6 table 152). */
+	dev->is_cdrom = strncmp(b->disk, "sr", 2) == 0 || (sys_u64(root, &v, "%s/device/type", b->disk_dir) && v == 5);
+	read_queue(root, b->disk_dir, dev);
+	read_below(root, b, dev);
+	identity_sysfs(dev, root, b);
+}
+
+/* Sizes and limits as the kernel says them about this very device. */
+static void ask_kernel(struct device *dev)
+{
+	/* O_NONBLOCK: a drive without a medium answers too. */
+	cleanup_close int fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	unsigned u;
+	uint64_t v;
+	int i;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev)
+		return; /* sysfs has said most of it; opening for the measurement will say why not */
+	if (ioctl(fd, BLKGETSIZE64, &v) == 0)
+		dev->size_bytes = v;
+	if (ioctl(fd, BLKSSZGET, &i) == 0 && i > 0)
+		dev->logical_block_bytes = (uint32_t)i;
+	if (ioctl(fd, BLKPBSZGET, &u) == 0 && u > 0)
+		dev->physical_block_bytes = u;
+	if (ioctl(fd, BLKALIGNOFF, &i) == 0)
+		dev->alignment_offset_bytes = i;
+	if (ioctl(fd, BLKROGET, &i) == 0 && i != 0)
+		dev->is_read_only = true;
+	if (ioctl(fd, BLKGETDISKSEQ, &v) == 0)
+		dev->diskseq = v;
+	identity_ask(dev, fd);
+}
+
+/* What O_DIRECT wants. Kernels before 6.1 do not say: then the logical block is right for offsets, and safe for memory. */
+static void ask_dio(const char *path, struct device *dev)
+{
+	struct statx sx;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_DIOALIGN, &sx) == 0 &&
+	    (sx.stx_mask & STATX_DIOALIGN) != 0) {
+		dev->dio_mem_align_bytes = sx.stx_dio_mem_align;
+		dev->dio_offset_align_bytes = sx.stx_dio_offset_align;
+		return;
+	}
+	dev->dio_mem_align_bytes = dev->dio_offset_align_bytes =
+		dev->logical_block_bytes ? dev->logical_block_bytes : 4096;
+	if (dev->kind == DEVICE_FILE) {
+		cleanup_close int fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd < 0 && errno == EINVAL)
+			dev->dio_mem_align_bytes = dev->dio_offset_align_bytes = 0;
+	}
+}
+
+static bool is_power_of_two(uint32_t v)
+{
+	return v != 0 && (v & (v - 1)) == 0;
+}
+
+/* Block sizes that no arithmetic can trust are as good as none. */
+static void mend_limits(struct device *dev)
+{
+	if (!is_power_of_two(dev->logical_block_bytes) || dev->logical_block_bytes > 1u << 20)
+		dev->logical_block_bytes = SECTOR_BYTES;
+	if (!is_power_of_two(dev->physical_block_bytes) || dev->physical_block_bytes < dev->logical_block_bytes)
+		dev->physical_block_bytes = dev->logical_block_bytes;
+	if (dev->dio_offset_align_bytes && !is_power_of_two(dev->dio_offset_align_bytes))
+		dev->dio_offset_align_bytes = dev->logical_block_bytes;
+	if (dev->dio_mem_align_bytes && !is_power_of_two(dev->dio_mem_align_bytes))
+		dev->dio_mem_align_bytes = dev->logical_block_bytes;
+}
+
+int probe_block(const char *root, const struct sys_block *b, const char *path, struct device *ret, struct err *err)
+{
+	struct device dev = { .rotational = -1 };
+
+	sys_node(b->name, dev.node, sizeof(dev.node));
+	if (path && strlen(path) >= sizeof(dev.path))
+		return err_set(err, -ENAMETOOLONG, "The path %.60s... is too long.", path);
+	text_copy(dev.path, sizeof(dev.path), path ? path : dev.node);
+	read_sysfs(root, b, &dev);
+	if (sysroot_is_real(root)) {
+		/* The node may lie elsewhere than under its kernel name. */
+		if (path && node_rdev(root, dev.node) != dev.rdev) {
+			cleanup_free char *real = realpath(path, NULL);
+
+			text_copy(dev.node, sizeof(dev.node), real ? real : path);
+		}
+		ask_kernel(&dev);
+		ask_dio(dev.node, &dev);
+	}
+	if (dev.disk_size_bytes == 0 || !b->is_partition)
+		dev.disk_size_bytes = b->is_partition ? dev.disk_size_bytes : dev.size_bytes;
+	mend_limits(&dev);
+	if (!sysroot_is_real(root))
+		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = dev.logical_block_bytes;
+	dev.serial_is_shared = identity_is_shared(root, &dev);
+	*ret = dev;
+	return 0;
+}
+
+/* ---- files and folders ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The disk below a file system: limits and identity of the disk, which a measurement of a file wants to tell. */
+static void take_disk(const char *root, dev_t rdev, struct device *dev)
+{
+	struct device disk;
+	struct sys_block b;
+
+	if (rdev == 0 || sys_block_by_rdev(root, rdev, &b) < 0 || probe_block(root, &b, NULL, &disk, NULL) < 0)
+		return;
+	memcpy(disk.path, dev->path, sizeof(disk.path));
+	memcpy(disk.node, dev->node, sizeof(disk.node));
+	memcpy(disk.name, dev->name, sizeof(disk.name));
+	memcpy(disk.fs_type, dev->fs_type, sizeof(disk.fs_type));
+	disk.kind = dev->kind;
+	disk.inode = dev->inode;
+	disk.size_bytes = dev->size_bytes;
+	disk.free_bytes = dev->free_bytes;
+	disk.is_read_only = dev->is_read_only;
+	disk.dio_mem_align_bytes = dev->dio_mem_align_bytes;
+	disk.dio_offset_align_bytes = dev->dio_offset_align_bytes;
+	*dev = disk;
+}
+
+static void take_file_system(const char *root, const struct stat *st, struct device *dev)
+{
+	const struct mount *m;
+	struct mounts mounts;
+	struct statvfs fs;
+	dev_t rdev = major(st->st_dev) != 0 ? st->st_dev : 0;
+
+	if (statvfs(dev->node, &fs) == 0) {
+		dev->free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+		dev->is_read_only = (fs.f_flag & ST_RDONLY) != 0;
+	}
+	if (mounts_read(root, &mounts, NULL) < 0)
+		return;
+	m = mounts_of_path(root, &mounts, dev->node);
+	if (m) {
+		text_copy(dev->fs_type, sizeof(dev->fs_type), m->fs_type);
+		if (rdev == 0 && m->upper[0] && (m = mounts_of_path(root, &mounts, m->upper)) != NULL)
+			rdev = mount_rdev(root, m);
+		else if (rdev == 0)
+			rdev = mount_rdev(root, m);
+	}
+	mounts_done(&mounts);
+	take_disk(root, rdev, dev);
+	if (dev->rdev == 0)
+		dev->rdev = st->st_dev;
+}
+
+static int probe_file(const char *root, const char *path, const struct stat *st, struct device *ret, struct err *err)
+{
+	struct device dev = { .rotational = -1, .kind = S_ISDIR(st->st_mode) ? DEVICE_DIRECTORY : DEVICE_FILE };
+	cleanup_free char *real = realpath(path, NULL);
+
+	if (!real)
+		return err_set(err, -errno, "Cannot resolve %s: %s.", path, strerror(errno));
+	if (strlen(path) >= sizeof(dev.path) || strlen(real) >= sizeof(dev.node))
+		return err_set(err, -ENAMETOOLONG, "The path %.60s... is too long.", path);
+	text_copy(dev.path, sizeof(dev.path), path);
+	text_copy(dev.node, sizeof(dev.node), real);
+	text_copy(dev.name, sizeof(dev.name), last_part(real));
+	dev.inode = (uint64_t)st->st_ino;
+	dev.size_bytes = dev.kind == DEVICE_FILE ? (uint64_t)st->st_size : 0;
+	take_file_system(root, st, &dev);
+	ask_dio(dev.node, &dev);
+	mend_limits(&dev);
+	*ret = dev;
+	return 0;
+}
+
+/* ---- what the path is ---- */
+
+static int absent(const char *path, int code, struct err *err)
+{
+	char node[300];
+	struct stat st;
+
+	(void)snprintf(node, sizeof(node), "/dev/%s", path);
+	if (code == -ENOENT && !strchr(path, '/') && stat(node, &st) == 0)
+		return err_set(err, code, "There is no %s here; did you mean %s?", path, node);
+	return err_set(err, code, "Cannot look at %s: %s.", path, strerror(-code));
+}
+
+static int probe_in_dump(const char *root, const char *path, struct device *ret, struct err *err)
+{
+	char link[PATH_MAX], to[PATH_MAX];
+	struct sys_block b;
+	ssize_t n;
+	int r;
+
+	/* by-id links of the dump; everything else by its last part */
+	(void)snprintf(link, sizeof(link), "%s%s", root, path);
+	n = readlink(link, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	r = sys_block_by_name(root, last_part(n > 0 ? to : path), &b);
+	if (r < 0)
+		return err_set(err, r, "The dump %s has no device %s.", root, path);
+	return probe_block(root, &b, path, ret, err);
+}
+
+int probe_path(const char *root, const char *path, struct device *ret, struct err *err)
+{
+	struct sys_block b;
+	struct stat st;
+	int r;
+
+	if (!sysroot_is_real(root) && strncmp(path, "/dev/", 5) == 0)
+		return probe_in_dump(root, path, ret, err);
+	if (stat(path, &st) < 0)
+		return absent(path, -errno, err);
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return probe_file(root, path, &st, ret, err);
+	if (S_ISCHR(st.st_mode))
+		return err_set(
+			err, -ENOTBLK,
+			"%s is a character device; give the block device of the disk, such as /dev/sda (lsblk lists them).",
+			path);
+	if (!S_ISBLK(st.st_mode))
+		return err_set(err, -EINVAL, "%s is neither a block device nor a file nor a directory.", path);
+	r = sys_block_by_rdev(root, st.st_rdev, &b);
+	if (r < 0)
+		return err_set(err, r, "Nothing in /sys/dev/block is known of %s (%u:%u): %s; is sysfs mounted?", path,
+		               major(st.st_rdev), minor(st.st_rdev), strerror(-r));
+	return probe_block(root, &b, path, ret, err);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside device/ only. */
+#ifndef PLATTER_DEVICE_PROBE_H
+#define PLATTER_DEVICE_PROBE_H
+
+#include <sys/stat.h>
+
+#include "device/device.h"
+#include "device/sysfs.h"
+
+/* root as sysroot_of() gives it. */
+int probe_path(const char *root, const char *path, struct device *ret, struct err *err);
+/* A block device that sysfs knows; path: as the user gave it, NULL: its node. */
+int probe_block(const char *root, const struct sys_block *b, const char *path, struct device *ret, struct err *err);
+
+/* ---- mounts.c ---- */
+
+struct mount {
+	int id;
+	dev_t dev; /* as stat shows it; major 0: no block device of its own */
+	char fs_type[32], source[256], where[256];
+	char upper[256]; /* overlay: the folder that takes the writes */
+};
+struct mounts {
+	struct mount *v;
+	size_t n;
+};
+/* Of this process, and of process 1 when that lives in another name space. */
+int mounts_read(const char *root, struct mounts *ret, struct err *err);
+void mounts_done(struct mounts *m);
+/* The mount that a path lies on: by mount id, else by the longest mount point. NULL when unknown. */
+const struct mount *mounts_of_path(const char *root, const struct mounts *m, const char *path);
+/* The block device that a mounted file system lies on (the first, of several); 0: none known. */
+dev_t mount_rdev(const char *root, const struct mount *m);
+/* Number of the block device that a path names; 0 when it is none. */
+dev_t node_rdev(const char *root, const char *path);
+
+#endif

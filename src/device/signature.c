@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is on it: every signature that libblkid knows, ambivalent ones too (blkid_do_probe() in a loop, as wipefs(8) does), with and
+ * without valid check sums, and backups of partition tables. Then, for what has no signature (raw databases, plain
+ * encryption), a sample of blocks that are not zero.
+ */
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "device/survey.h"
+
+#define SIGNATURES_MAX 128 /* on one device: a bound on the loop */
+#define SAMPLES        64
+#define SAMPLE_SEED    0x706c6174u
+
+static const char *value(blkid_probe pr, const char *name)
+{
+	const char *v = NULL;
+
+	return blkid_probe_lookup_value(pr, name, &v, NULL) == 0 && v ? v : "";
+}
+
+static int add_signature(blkid_probe pr, const char *name, struct survey *out)
+{
+	const char *type = value(pr, "TYPE"), *usage = value(pr, "USAGE"), *label = value(pr, "LABEL");
+	const char *at = value(pr, "SBMAGIC_OFFSET");
+	bool is_table = !type[0];
+	char where[256], clean[64];
+
+	if (is_table) {
+		type = value(pr, "PTTYPE");
+		at = value(pr, "PTMAGIC_OFFSET");
+		usage = "partition table";
+	}
+	if (!type[0])
+		return 0;
+	text_clean(clean, sizeof(clean), label, strlen(label));
+	(void)snprintf(where, sizeof(where), "%s%s%s%s%s%s",
+	               strcmp(usage, "filesystem") == 0          ? "file system"
+	               : strcmp(usage, "raid") == 0              ? "RAID or volume member"
+	               : strcmp(usage, "crypto") == 0            ? "encrypted"
+	               : usage[0] && strcmp(usage, "other") != 0 ? usage
+	                                                         : "signature",
+	               clean[0] ? " labelled \"" : "", clean, clean[0] ? "\"" : "", at[0] ? " at byte " : "", at);
+	return survey_add(out, FINDING_SIGNATURE, name, type, where);
+}
+
+static int unreadable(const char *name, int code, struct survey *out)
+{
+	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE, strerror(code));
+}
+
+int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)
+{
+	cleanup_close int fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	blkid_probe pr;
+	struct stat st;
+	int r, n = 0;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return unreadable(name, errno, out);
+	if (!S_ISBLK(st.st_mode) || st.st_rdev != rdev)
+		return unreadable(name, ENODEV, out);
+	pr = blkid_new_probe();
+	if (!pr)
+		return -ENOMEM;
+	errno = 0;
+	if (blkid_probe_set_device(pr, fd, 0, 0) != 0) {
+		blkid_free_probe(pr);
+		return unreadable(name, errno ? errno : EIO, out);
+	}
+	(void)blkid_probe_enable_superblocks(pr, 1); /* these three only set bits */
+	(void)blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_USAGE | BLKID_SUBLKS_LABEL |
+	                                                    BLKID_SUBLKS_MAGIC | BLKID_SUBLKS_BADCSUM);
+	(void)blkid_probe_enable_partitions(pr, 1);
+	(void)blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC | BLKID_PARTS_FORCE_GPT);
+	r = 0;
+	while (r == 0 && n++ < SIGNATURES_MAX) {
+		errno = 0;
+		r = blkid_do_probe(pr);
+		if (r == 0 && add_signature(pr, name, out) < 0) {
+			blkid_free_probe(pr);
+			return -ENOMEM;
+		}
+	}
+	if (r < 0 || (r == 1 && errno == EIO)) {
+		int code = errno ? errno : EIO;
+
+		blkid_free_probe(pr);
+		return unreadable(name, code, out);
+	}
+	blkid_free_probe(pr);
+	return 0;
+}
+
+static bool is_zero(const uint8_t *p, size_t n)
+{
+	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
+}
+
+int sample_blocks(const struct device *dev, struct survey *out)
+{
+	cleanup_close int fd = open(dev->node, O_RDONLY | O_DIRECT | O_CLOEXEC | O_NONBLOCK);
+	uint32_t block = dev->logical_block_bytes < 4096 ? 4096 : dev->logical_block_bytes;
+	unsigned nonzero = 0, bad = 0, n = 0;
+	cleanup_free uint8_t *buf = NULL;
+	struct rng rng;
+	struct stat st;
+	char what[128];
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != dev->rdev || dev->size_bytes / block < SAMPLES)
+		return 0; /* only a warning rests on it */
+	buf = aligned_alloc(4096 < block ? block : 4096, block);
+	if (!buf)
+		return -ENOMEM;
+	rng_init(&rng, SAMPLE_SEED, 0);
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		uint64_t blocks = dev->size_bytes / block / SAMPLES; /* of each of the equal pieces */
+		uint64_t at = (i * blocks + rng_below(&rng, blocks)) * block;
+		ssize_t got = pread(fd, buf, block, (off_t)at);
+
+		n++;
+		if (got != (ssize_t)block)
+			bad++;
+		else if (!is_zero(buf, block))
+			nonzero++;
+	}
+	if (nonzero + bad == 0)
+		return 0;
+	(void)snprintf(what, sizeof(what), bad ? "%u of %u (%u more cannot be read)" : "%u of %u", nonzero, n, bad);
+	return survey_add(out, FINDING_DATA, dev->name, what, "");
+}

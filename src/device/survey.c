@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who uses a device: mounts, swap, open descriptors, what the kernel says to O_EXCL; and what is on it. */
+#include "device/survey.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct look {
+	const char *root;
+	const struct device *dev;
+	struct family family;
+	struct survey *out;
+};
+
+static const char *self_name(const struct look *l)
+{
+	return l->dev->name;
+}
+
+/* ---- mounts ---- */
+
+static int find_mounts(struct look *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->family.mounts.n && r == 0; i++) {
+		const struct mount *m = &l->family.mounts.v[i];
+		const struct member *who = family_find(&l->family, mount_rdev(l->root, m));
+
+		if (who)
+			r = survey_add(l->out, FINDING_MOUNT, who->b.name, m->fs_type, m->where);
+	}
+	return r;
+}
+
+/* btrfs spans devices, and mountinfo names only one of them: /sys/fs/btrfs/UUID/devices has them all while mounted. */
+static int find_btrfs(struct look *l)
+{
+	struct sys_list systems, names;
+	int r = 0;
+
+	sys_list(l->root, &systems, "/sys/fs/btrfs");
+	for (size_t i = 0; i < systems.n && r == 0; i++) {
+		sys_list(l->root, &names, "/sys/fs/btrfs/%s/devices", systems.v[i]);
+		for (size_t k = 0; k < names.n && r == 0; k++) {
+			const struct member *who;
+			struct sys_block b;
+
+			if (sys_block_by_name(l->root, names.v[k], &b) < 0)
+				continue;
+			who = family_find(&l->family, b.rdev);
+			/* The mount itself was found when mountinfo names this device; then one sentence is enough. */
+			for (size_t f = 0; who && f < l->out->n; f++)
+				if (l->out->v[f].kind == FINDING_MOUNT && strcmp(l->out->v[f].on, who->b.name) == 0)
+					who = NULL;
+			if (who)
+				r = survey_add(l->out, FINDING_MOUNT, who->b.name, "btrfs of several devices",
+				               systems.v[i]);
+		}
+		sys_list_done(&names);
+	}
+	sys_list_done(&systems);
+	return r;
+}
+
+/* ---- swap ---- */
+
+static int check_swap(struct look *l, char *path)
+{
+	const struct member *who;
+	struct stat st;
+	dev_t rdev;
+
+	text_unescape(path);
+	rdev = node_rdev(l->root, path);
+	who = family_find(&l->family, rdev);
+	if (who)
+		return survey_add(l->out, FINDING_SWAP, who->b.name, "swap partition", path);
+	if (rdev != 0)
+		return 0;
+	if (!sysroot_is_real(l->root) || stat(path, &st) < 0) {
+		const struct mount *m = mounts_of_path(l->root, &l->family.mounts, path);
+
+		who = m ? family_find(&l->family, mount_rdev(l->root, m)) : NULL;
+		return who ? survey_add(l->out, FINDING_SWAP, who->b.name, "swap file", path) : 0;
+	}
+	if (l->family.file_inode != 0 && st.st_ino == l->family.file_inode && st.st_dev == l->family.file_dev)
+		return survey_add(l->out, FINDING_SWAP, self_name(l), "swap file", path);
+	who = family_find(&l->family, st.st_dev);
+	return who ? survey_add(l->out, FINDING_SWAP, who->b.name, "swap file", path) : 0;
+}
+
+static int find_swaps(struct look *l)
+{
+	cleanup_fclose FILE *f = sys_open(l->root, "/proc/swaps"); /* none: a kernel without swap */
+	cleanup_free char *line = NULL;
+	size_t len = 0;
+	int r = 0;
+
+	while (f && r == 0 && getline(&line, &len, f) > 0) {
+		line[strcspn(line, " \t\n")] = '\0';
+		if (line[0] == '/')
+			r = check_swap(l, line);
+	}
+	return r;
+}
+
+/* ---- descriptors of other processes ---- */
+
+static bool is_watched(const struct look *l, const struct statx *sx, const char **ret_name)
+{
+	const struct member *who;
+
+	if (S_ISBLK(sx->stx_mode)) {
+		who = family_find(&l->family, makedev(sx->stx_rdev_major, sx->stx_rdev_minor));
+		*ret_name = who ? who->b.name : NULL;
+		return who != NULL;
+	}
+	*ret_name = self_name(l);
+	return S_ISREG(sx->stx_mode) && l->family.file_inode != 0 && sx->stx_ino == l->family.file_inode &&
+	       makedev(sx->stx_dev_major, sx->stx_dev_minor) == l->family.file_dev;
+}
+
+/* A virtual machine or a data base may hold a raw disk without O_EXCL. */
+static int look_at_process(struct look *l, const char *pid)
+{
+	char comm[32], what[128], path[64 + 2 * NAME_MAX];
+	struct sys_list fds;
+	int r = 0;
+
+	sys_list("", &fds, "/proc/%s/fd", pid);
+	for (size_t i = 0; i < fds.n && r == 0; i++) {
+		struct statx sx;
+		struct stat st;
+		const char *on;
+
+		(void)snprintf(path, sizeof(path), "/proc/%.32s/fd/%.32s", pid, fds.v[i]);
+		/* The link's own mode says how it was opened; a dead server must not stop us: no synchronisation. */
+		if (lstat(path, &st) < 0 || (st.st_mode & S_IWUSR) == 0 ||
+		    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &sx) < 0 ||
+		    !is_watched(l, &sx, &on))
+			continue;
+		if (sys_text("", comm, sizeof(comm), "/proc/%s/comm", pid) < 0)
+			text_copy(comm, sizeof(comm), "a process");
+		(void)snprintf(what, sizeof(what), "%s (process %.16s)", comm, pid);
+		r = survey_add(l->out, FINDING_OPEN, on, what, "");
+	}
+	sys_list_done(&fds);
+	return r;
+}
+
+static int find_writers(struct look *l)
+{
+	struct sys_list pids;
+	char own[16];
+	int r = 0;
+
+	if (!sysroot_is_real(l->root))
+		return 0;
+	(void)snprintf(own, sizeof(own), "%d", (int)getpid());
+	sys_list("", &pids, "/proc");
+	for (size_t i = 0; i < pids.n && r == 0; i++)
+		if (isdigit((unsigned char)pids.v[i][0]) && strcmp(pids.v[i], own) != 0)
+			r = look_at_process(l, pids.v[i]);
+	sys_list_done(&pids);
+	return r;
+}
+
+/* ---- the device itself ---- */
+
+static int find_own(struct look *l)
+{
+	const struct device *dev = l->dev;
+	int r = 0;
+
+	if (dev->is_read_only)
+		r = survey_add(l->out, FINDING_READ_ONLY, dev->name, "", "");
+	if (r == 0 && strcmp(dev->zoned, "host-managed") == 0)
+		r = survey_add(l->out, FINDING_ZONED, dev->name, dev->zoned, "");
+	return r;
+}
+
+static int find_signatures(struct look *l)
+{
+	char node[128];
+	int r = 0;
+
+	if (!sysroot_is_real(l->root) || l->dev->size_bytes == 0)
+		return 0;
+	for (size_t i = 0; i < l->family.n && r == 0; i++) {
+		const struct member *m = &l->family.v[i];
+
+		if (m->rel > REL_OVERLAP)
+			continue;
+		sys_node(m->b.name, node, sizeof(node));
+		r = signature_scan(m->rel == REL_SELF ? l->dev->node : node, m->b.rdev, m->b.name, l->out);
+	}
+	return r == 0 ? sample_blocks(l->dev, l->out) : r;
+}
+
+static bool is_in_use(const struct survey *s)
+{
+	return survey_has(s, FINDING_MOUNT) || survey_has(s, FINDING_SWAP) || survey_has(s, FINDING_HOLDER);
+}
+
+/* Read-only and for a moment: the kernel knows users that nothing else shows. Not when there is one already. */
+static int find_exclusive(struct look *l)
+{
+	cleanup_close int fd = -1;
+
+	if (!sysroot_is_real(l->root) || is_in_use(l->out))
+		return 0;
+	fd = open(l->dev->node, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 || errno != EBUSY)
+		return 0;
+	return survey_add(l->out, FINDING_EXCLUSIVE, l->dev->name, "", "");
+}
+
+/* ---- files ---- */
+
+static int look_at_file(struct look *l)
+{
+	const struct device *dev = l->dev;
+	struct stat st;
+	int r = 0;
+
+	if (dev->kind != DEVICE_FILE || stat(dev->node, &st) < 0)
+		return 0;
+	l->family.file_dev = st.st_dev;
+	l->family.file_inode = (uint64_t)st.st_ino;
+	for (size_t i = 0; i < l->family.nloops && r == 0; i++) {
+		const struct loop *loop = &l->family.loops[i];
+
+		if (loop->file_inode == (uint64_t)st.st_ino && loop->file_dev == st.st_dev)
+			r = survey_add(l->out, FINDING_LOOP, dev->name, loop->b.name, loop->file);
+	}
+	if (r == 0 && !datafile_is_ours(dev->node))
+		r = survey_add(l->out, FINDING_ALIEN, dev->name, "", dev->node);
+	if (r == 0 && dev->is_read_only)
+		r = survey_add(l->out, FINDING_READ_ONLY, dev->name, "", "");
+	if (r == 0)
+		r = find_swaps(l);
+	return r == 0 ? find_writers(l) : r;
+}
+
+int survey_device(const char *root, const struct device *dev, struct survey *ret, struct err *err)
+{
+	struct survey found = { 0 };
+	struct look l = { .root = root, .dev = dev, .out = &found };
+	int r = family_build(root, dev, &l.family, &found, err);
+
+	if (r < 0) {
+		survey_done(&found);
+		return r;
+	}
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY) {
+		r = look_at_file(&l);
+	} else {
+		static int (*const steps[])(struct look *) = { find_mounts,  find_btrfs, find_swaps,     find_exclusive,
+			                                       find_writers, find_own,   find_signatures };
+
+		for (size_t i = 0; i < ARRAY_LEN(steps) && r == 0; i++)
+			r = steps[i](&l);
+	}
+	family_done(&l.family);
+	if (r < 0) {
+		survey_done(&found);
+		return err_set(err, r, "Cannot find out who uses %s: %s.", dev->path, strerror(-r));
+	}
+	*ret = found;
+	return 0;
+}
+
+/* ---- outputs ---- */
+
+/* What the path is, or the folder that it would be made in; absolute in ret_real. */
+static bool resolve_output(const char *path, struct stat *ret_st, char *ret_real)
+{
+	char folder[PATH_MAX], *slash;
+
+	if (stat(path, ret_st) == 0)
+		return realpath(path, ret_real) != NULL;
+	if (strlen(path) >= sizeof(folder))
+		return false;
+	text_copy(folder, sizeof(folder), path);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		text_copy(folder, sizeof(folder), ".");
+	else
+		slash[slash == folder] = '\0';
+	return stat(folder, ret_st) == 0 && realpath(folder, ret_real) != NULL;
+}
+
+bool survey_holds(const char *root, const struct device *dev, const char *path)
+{
+	struct survey ignored = { 0 };
+	const struct mount *m;
+	char real[PATH_MAX];
+	struct family f;
+	struct stat st;
+	bool is_held;
+
+	if (!resolve_output(path, &st, real))
+		return false; /* it cannot be written either, and that will be said in its place */
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
+		return S_ISREG(st.st_mode) && dev->inode == (uint64_t)st.st_ino && strcmp(real, dev->node) == 0;
+	if (family_build(root, dev, &f, &ignored, NULL) < 0)
+		return true; /* what cannot be told is taken for the worst */
+	is_held = family_find(&f, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) != NULL;
+	if (!is_held && major(st.st_dev) == 0 && (m = mounts_of_path(root, &f.mounts, real)) != NULL)
+		is_held = family_find(&f, mount_rdev(root, m)) != NULL;
+	family_done(&f);
+	survey_done(&ignored);
+	return is_held;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reading sysfs and procfs below a root, so that a dump of another machine's tree replays. Used inside device/ only.
+ * Whatever the kernel (or a hostile dump) holds there: text comes out short, clean and terminated.
+ */
+#ifndef PLATTER_DEVICE_SYSFS_H
+#define PLATTER_DEVICE_SYSFS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "device/device.h"
+
+/* The root as a prefix: "" for "/", else without a slash at the end. */
+const char *sysroot_of(const struct device_context *ctx, char *buf, size_t len);
+bool sysroot_is_real(const char *root);
+
+/* First line, without blanks at the ends, unprintable bytes as '?'. 0, or negative errno with buf "". */
+int sys_text(const char *root, char *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* A whole number as the kernel prints it (decimal or 0x); false and *ret untouched when there is none. */
+bool sys_u64(const char *root, uint64_t *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Raw bytes: how many, or negative errno. */
+ssize_t sys_bytes(const char *root, void *buf, size_t len, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+bool sys_exists(const char *root, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+FILE *sys_open(const char *root, const char *path); /* for reading line by line; NULL when there is none */
+
+/* Names in a folder, sorted, without dot files: an array for sys_list_done(); n = 0 when there is none. */
+struct sys_list {
+	char **v;
+	size_t n;
+};
+void sys_list(const char *root, struct sys_list *ret, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void sys_list_done(struct sys_list *l);
+
+/* A block device in sysfs. */
+struct sys_block {
+	char dir[PATH_MAX]; /* below the root: "/sys/devices/.../block/sda/sda1" */
+	char name[64];
+	dev_t rdev;
+	bool is_partition;
+	char disk_dir[PATH_MAX]; /* of the whole disk; the same when it is one */
+	char disk[64];
+	dev_t disk_rdev;
+};
+int sys_block_by_rdev(const char *root, dev_t rdev, struct sys_block *ret);
+int sys_block_by_name(const char *root, const char *name, struct sys_block *ret);
+/* Node of a kernel name: "/dev/cciss/c0d0" for "cciss!c0d0". */
+void sys_node(const char *name, char *buf, size_t len);
+
+/* Copies and cuts; dst always ends. */
+void text_copy(char *dst, size_t len, const char *src);
+/* Copies n raw bytes (until a NUL), cleaned as sys_text does. */
+void text_clean(char *dst, size_t len, const void *src, size_t n);
+/* The kernel's octal escapes in mountinfo and swaps, in place. */
+void text_unescape(char *s);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* device_ops of the real machine. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/probe.h"
+#include "device/survey.h"
+
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ _IOR(0x12, 128, uint64_t)
+#endif
+
+static int system_probe(void *ctx, const char *path, struct device *ret_dev, struct err *err)
+{
+	char root[PATH_MAX];
+
+	return probe_path(sysroot_of(ctx, root, sizeof(root)), path, ret_dev, err);
+}
+
+/* ---- opening ---- */
+
+/* The number may have gone to another disk since the probe (unplugged, plugged in again): its sequence number tells. */
+static bool is_same(const struct device *dev, int fd)
+{
+	struct stat st;
+	uint64_t seq;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
+		return (uint64_t)st.st_ino == dev->inode;
+	if (!S_ISBLK(st.st_mode) || st.st_rdev != dev->rdev)
+		return false;
+	return dev->diskseq == 0 || ioctl(fd, BLKGETDISKSEQ, &seq) < 0 || seq == dev->diskseq;
+}
+
+static int open_failed(const struct device *dev, int code, unsigned flags, struct err *err)
+{
+	switch (code) {
+	case EACCES:
+	case EPERM:
+		return err_set(err, -code, "Cannot open %s: %s; run platter as root.", dev->path, strerror(code));
+	case EINVAL:
+		if ((flags & DEVICE_OPEN_DIRECT) != 0)
+			return err_set(err, -EOPNOTSUPP,
+			               "%s takes no direct I/O%s%s%s; --cached measures through the page cache.",
+			               dev->path, dev->fs_type[0] ? " (it lies on " : "", dev->fs_type,
+			               dev->fs_type[0] ? ")" : "");
+		break;
+	case ENOMEDIUM:
+		return err_set(err, -code, "There is no medium in %s.", dev->path);
+	case ENXIO:
+	case ENODEV:
+	case ENOENT:
+		return err_set(err, -code, "%s is not there any more (%s).", dev->path, strerror(code));
+	default:
+		break;
+	}
+	return err_set(err, -code, "Cannot open %s: %s.", dev->path, strerror(code));
+}
+
+static int system_open(void *ctx, const struct device *dev, const struct write_permit *permit, unsigned flags,
+                       struct err *err)
+{
+	int mode = (permit ? O_RDWR : O_RDONLY) | O_CLOEXEC | ((flags & DEVICE_OPEN_DIRECT) != 0 ? O_DIRECT : 0);
+	int fd;
+
+	(void)ctx;
+	if (dev->kind == DEVICE_DIRECTORY)
+		return err_set(err, -EISDIR, "%s is a directory; give a device or a file.", dev->path);
+	fd = open(dev->node, mode | O_NOFOLLOW);
+	if (fd < 0)
+		return open_failed(dev, errno, flags, err);
+	if (!is_same(dev, fd) || (permit && !permit_covers(permit, fd))) {
+		(void)close(fd);
+		return err_set(err, -ENODEV, "%s is not the device any more that it was at the start.", dev->path);
+	}
+	return fd;
+}
+
+static void system_close(void *ctx, int fd)
+{
+	(void)ctx;
+	if (fd >= 0)
+		(void)close(fd); /* nothing is buffered in here; the measurement has flushed */
+}
+
+static int system_claim(void *ctx, const struct device *dev, struct err *err)
+{
+	bool is_file = dev->kind == DEVICE_FILE;
+	int fd;
+
+	(void)ctx;
+	fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_file ? O_NONBLOCK : O_EXCL));
+	if (fd < 0 && (errno == EACCES || errno == EPERM) && dev->is_read_only)
+		return err_set(err, -EROFS, "%s is read-only.", dev->path); /* what some drivers say for it */
+	if (fd < 0)
+		return open_failed(dev, errno, 0, err);
+	if (!is_same(dev, fd)) {
+		(void)close(fd);
+		return err_set(err, -ENODEV, "%s is not the device any more that it was at the start.", dev->path);
+	}
+	if (is_file && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		(void)close(fd);
+		return err_set(err, -EBUSY, "%s is in use by another platter.", dev->path);
+	}
+	return fd;
+}
+
+/* ---- during the run ---- */
+
+/* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry tell (lost: 0, gone, another). */
+static bool system_is_there(void *ctx, const struct device *dev, int fd)
+{
+	char root[PATH_MAX];
+	struct sys_block b;
+	uint64_t v;
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
+		return !dev->disk[0] || sys_block_by_rdev(root, dev->disk_rdev, &b) == 0;
+	if (fd >= 0 && ioctl(fd, BLKGETSIZE64, &v) == 0 && v == 0)
+		return false;
+	if (sys_block_by_rdev(root, dev->rdev, &b) < 0)
+		return false;
+	return dev->diskseq == 0 || !sys_u64(root, &v, "%s/diskseq", b.disk_dir) || v == dev->diskseq;
+}
+
+/* Documentation/admin-guide/iostats.rst of the kernel: sectors of 512 bytes, times in ms. */
+static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
+{
+	char root[PATH_MAX], text[256];
+	uint64_t reads, rsect, rms, writes, wsect, wms, inflight, busy, queue;
+	struct sys_block b;
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	if (!dev->disk[0] || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ||
+	    sys_text(root, text, sizeof(text), "%s/stat", b.disk_dir) < 0)
+		return -ENOENT;
+	if (sscanf(text,
+	           "%" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %*u %" SCNu64 " %" SCNu64 " %" SCNu64
+	           " %" SCNu64 " %" SCNu64,
+	           &reads, &rsect, &rms, &writes, &wsect, &wms, &inflight, &busy, &queue) != 9)
+		return -ENOENT;
+	*ret = (struct device_io){
+		.reads = reads,
+		.read_bytes = rsect * 512,
+		.read_ns = rms * 1000000,
+		.writes = writes,
+		.written_bytes = wsect * 512,
+		.write_ns = wms * 1000000,
+		.in_flight = inflight,
+		.busy_ns = busy * 1000000,
+		.queue_ns = queue * 1000000,
+	};
+	return 0;
+}
+
+static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
+{
+	char root[PATH_MAX];
+
+	return survey_device(sysroot_of(ctx, root, sizeof(root)), dev, ret, err);
+}
+
+static bool system_holds(void *ctx, const struct device *dev, const char *path)
+{
+	char root[PATH_MAX];
+
+	return survey_holds(sysroot_of(ctx, root, sizeof(root)), dev, path);
+}
+
+/* BLKFLSBUF takes root; where that is refused, clean pages of the whole device go by advice. */
+static int system_drop_cache(void *ctx, int fd)
+{
+	struct stat st;
+	int r;
+
+	(void)ctx;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISBLK(st.st_mode) && ioctl(fd, BLKFLSBUF, 0) == 0)
+		return 0;
+	if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
+		return -errno;
+	r = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	return -r;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct device *x = a, *y = b;
+
+	if (x->partition_offset_bytes != y->partition_offset_bytes)
+		return x->partition_offset_bytes < y->partition_offset_bytes ? -1 : 1;
+	return x->partition < y->partition ? -1 : x->partition > y->partition;
+}
+
+static int system_partitions(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err)
+{
+	struct device *v = NULL;
+	char root[PATH_MAX];
+	struct sys_list names;
+	struct sys_block disk;
+	size_t n = 0;
+	int r = 0;
+
+	*ret = NULL;
+	*ret_n = 0;
+	(void)sysroot_of(ctx, root, sizeof(root));
+	if (dev->kind != DEVICE_DISK || sys_block_by_rdev(root, dev->rdev, &disk) < 0)
+		return 0;
+	sys_list(root, &names, "%s", disk.dir);
+	v = calloc(names.n + 1, sizeof(*v));
+	for (size_t i = 0; v && i < names.n && r == 0; i++) {
+		struct sys_block b;
+
+		if (!sys_exists(root, "%s/%s/partition", disk.dir, names.v[i]) ||
+		    sys_block_by_name(root, names.v[i], &b) < 0 || b.disk_rdev != dev->rdev)
+			continue;
+		r = probe_block(root, &b, NULL, &v[n], err);
+		n += r == 0;
+	}
+	sys_list_done(&names);
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (r < 0) {
+		free(v);
+		return r;
+	}
+	qsort(v, n, sizeof(*v), by_place);
+	*ret = v;
+	*ret_n = n;
+	return 0;
+}
+
+const struct device_ops device_system = {
+	.probe = system_probe,
+	.open = system_open,
+	.close = system_close,
+	.is_there = system_is_there,
+	.io = system_io,
+	.survey = system_survey,
+	.claim = system_claim,
+	.drop_cache = system_drop_cache,
+	.holds = system_holds,
+	.partitions = system_partitions,
+};
