@@ -173,7 +173,8 @@ static dev_t loop_disk(const char *root, const struct family *f, const struct lo
 	if (major(l->file_dev) != 0)
 		return l->file_dev;
 	m = mounts_of_path(root, &f->mounts, l->file);
-	return m ? mount_rdev(root, m) : 0;
+	/* A file whose mount is gone looks as if it lay on the one below: that has a number, its own had none. */
+	return m && major(m->dev) == 0 ? mount_rdev(root, m) : 0;
 }
 
 /* The target is (a partition of) a loop device: what is below it, and who else is over the same file. */

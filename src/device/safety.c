@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -26,6 +27,7 @@ struct write_permit {
 	bool is_file;
 	dev_t file_dev;
 	ino_t file_inode;
+	char *header; /* of an existing file: put back at the end, should the measurement have written over it */
 };
 
 dev_t permit_rdev(const struct write_permit *p)
@@ -91,10 +93,17 @@ static bool names_root(const struct finding *f)
 	return f->kind == FINDING_MOUNT && strcmp(f->where, "/") == 0;
 }
 
-static void find_barriers(const struct survey *s, struct reasons *r)
+static bool is_empty(const struct device *dev)
+{
+	return (dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION) && dev->size_bytes == 0;
+}
+
+static void find_barriers(const struct device *dev, const struct survey *s, struct reasons *r)
 {
 	char sentence[512];
 
+	if (is_empty(dev))
+		add_reason(r, -EPERM, "It has no size: there is no medium in it, or it is not set up.");
 	for (size_t i = 0; i < s->n; i++) {
 		if (names_root(&s->v[i])) { /* other mounts of that disk are no news then */
 			add_reason(r, -EBUSY, finding_text(&s->v[i], sentence, sizeof(sentence)));
@@ -185,7 +194,7 @@ int permit_would(const struct device *dev, const struct survey *survey, enum wri
 
 	if (kind == WRITE_NONE)
 		return 0;
-	find_barriers(survey, &r);
+	find_barriers(dev, survey, &r);
 	if (dev->kind == DEVICE_DIRECTORY)
 		add_reason(&r, -EPERM, "It is a directory: only files that platter makes in it are written.");
 	/* Advice to override something would mislead as long as nothing may be written anyway. */
@@ -221,7 +230,7 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
 		                                 : "in files that platter makes in it, and nowhere else");
 		return !dev->is_read_only;
 	}
-	find_barriers(survey, &r);
+	find_barriers(dev, survey, &r);
 	if (r.n > 0) {
 		*strchrnul(r.text, '\n') = '\0';
 		(void)snprintf(buf, len, "no: %s", r.text);
@@ -316,6 +325,17 @@ static struct write_permit *permit_new(const struct device *dev, enum write_kind
 	return p;
 }
 
+static void keep_header(struct write_permit *p)
+{
+	if (!p->is_file || !datafile_has_header(p->fd))
+		return;
+	p->header = malloc(DATAFILE_HEADER_BYTES);
+	if (p->header && pread(p->fd, p->header, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES) {
+		free(p->header);
+		p->header = NULL;
+	}
+}
+
 int permit_acquire(struct write_permit **ret_permit, const struct device_ops *ops, void *ctx, const struct device *dev,
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err)
 {
@@ -348,6 +368,7 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
 		if (p) {
 			p->ops = ops;
 			p->ctx = ctx;
+			keep_header(p);
 			*ret_permit = p;
 			return 0;
 		}
@@ -362,6 +383,9 @@ void permit_release(struct write_permit *p)
 {
 	if (!p)
 		return;
+	if (p->header) /* failing that, the file is no longer known as ours, and stays */
+		(void)!pwrite(p->fd, p->header, DATAFILE_HEADER_BYTES, 0);
+	free(p->header);
 	if (p->ops)
 		p->ops->close(p->ctx, p->fd);
 	free(p);

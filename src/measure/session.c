@@ -116,6 +116,7 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 	if (!ses->devs)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < cfg->npaths; i++) {
+		struct device_row row;
 		struct err why = { 0 };
 		int r = ses->env->devices->probe(ses->env->devices_ctx, cfg->paths[i], &ses->devs[i], &why);
 
@@ -126,7 +127,8 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 			return r;
 		}
 		ses->ndevs++;
-		result_target(ses->res, &ses->devs[i], device_fields);
+		device_row(&ses->devs[i], &row);
+		result_target(ses->res, &row, device_fields);
 	}
 	return 0;
 }
@@ -248,6 +250,9 @@ static void print_plan(struct session *ses)
 		struct err why = { 0 };
 		int r = ses->env->devices->survey(ses->env->devices_ctx, &ses->devs[i], &found, &why);
 
+		if (r == 0)
+			r = survey_outputs(ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
+			                   &ses->common->consent.outputs, &found);
 		if (r == 0)
 			r = permit_would(&ses->devs[i], &found, plan->writes, &ses->common->consent, &why);
 		if (r < 0)
