@@ -126,12 +126,13 @@ void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target,
 static enum feed list_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct list_feeder *f = (struct list_feeder *)feeder;
-	const struct list_item *item = f->items + f->at;
+	const struct list_item *item;
 
 	(void)now_ns;
 	(void)ret_until_ns;
 	if (f->at == f->n)
 		return FEED_END;
+	item = f->items + f->at;
 	req->op = item->op;
 	req->target = item->target;
 	req->offset_bytes = item->offset_bytes;
