@@ -53,7 +53,7 @@ static void offer_by_kind(const struct completion *c, const struct env *env, con
 	if (!strstr(kind, "DEV") && !strstr(kind, "TARGET"))
 		return;
 	(void)snprintf(dir, sizeof(dir), "%s/sys/class/block",
-	               env->sysroot && strcmp(env->sysroot, "/") ? env->sysroot : "");
+	               env->sysroot && strcmp(env->sysroot, "/") != 0 ? env->sysroot : "");
 	d = opendir(dir);
 	while (d && (entry = readdir(d)))
 		if (entry->d_name[0] != '.')

@@ -294,6 +294,7 @@ static void parser_done(struct parser *p)
 	free(p->all);
 	free(p->longs);
 	free(p->shorts);
+	*p = (struct parser){ 0 };
 }
 
 static int has_arg(const struct opt *o)
@@ -324,7 +325,8 @@ static int parser_init(struct parser *p, const struct opt_set *sets, size_t nset
 	p->shorts = s = calloc(3 * n + 2, 1);
 	if (!p->all || !p->longs || !p->shorts) {
 		parser_done(p);
-		return err_set(err, -ENOMEM, "Out of memory.");
+		(void)err_set(err, -ENOMEM, "Out of memory.");
+		return -ENOMEM;
 	}
 	*s++ = ':'; /* tell a missing argument from an unknown option, and print nothing */
 	for (size_t i = 0; i < nsets; i++)
@@ -433,7 +435,7 @@ static int parse_all(const struct parser *p, int argc, char **argv, struct err *
 		if (c == '?' || c == ':')
 			return complain(p, c, word, err);
 		i = find_value(p, c);
-		assert(i < p->n);
+		assert(i < p->n && p->all[i].o);
 		if (c >= LONG_BASE && !is_whole(p->all[i].o, word))
 			return unknown_long(p, word + 2, err);
 		r = parse_named(p->all[i].o, optarg ? optarg : p->all[i].o->implied, p->all[i].params, err);

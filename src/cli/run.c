@@ -104,8 +104,10 @@ static void free_parsed(struct run *run)
 
 	opt_done(sets, ARRAY_LEN(sets));
 	output_done(&run->p.common);
-	for (size_t i = 0; i < run->noptions; i++)
+	for (size_t i = 0; i < run->noptions; i++) {
+		free(run->options[i].name);
 		free(run->options[i].text);
+	}
 	free(run->options);
 }
 
@@ -118,7 +120,7 @@ static void note_options(struct run *run, const struct opt *opts, const void *pa
 			return;
 		run->options = more;
 		run->options[run->noptions++] =
-			(struct option_value){ .name = (char *)(uintptr_t)o->name, .text = opt_value_text(o, params) };
+			(struct option_value){ .name = strdup(o->name), .text = opt_value_text(o, params) };
 	}
 }
 
@@ -288,11 +290,11 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	}
 	if (has_something)
 		save_and_show(run, res);
-	if (r == 0)
+	if (r == 0 && res)
 		status = exit_of_status(res, run);
 	else
 		status = has_something ? EXIT_FAILED : exit_of_error(r, is_refused);
-	log_line(run->log_fd, run->m->name, r == 0 ? status_name(res->status) : "failed");
+	log_line(run->log_fd, run->m->name, r == 0 && res ? status_name(res->status) : "failed");
 	result_free(res);
 	return status;
 }
