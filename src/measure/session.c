@@ -308,11 +308,32 @@ static enum result_status final_status(const struct session *ses, int r)
 	return result_fault_count(ses->res) ? STATUS_WITH_ERRORS : STATUS_COMPLETE;
 }
 
+/* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or -1. */
+static int quiet_host(struct session *ses)
+{
+	struct err why = { 0 };
+	int fd = -1;
+
+	if (ses->env->clk->spin_ns == 0)
+		return -1; /* virtual time */
+	host_timer_slack();
+	if (ses->common->realtime && host_realtime(&why) < 0)
+		result_notice(ses->res, "realtime", "%s", why.text);
+	if (ses->plan->is_latency && ses->common->cpu_latency_us != UINT64_MAX) {
+		fd = host_cpu_latency_hold((uint32_t)ses->common->cpu_latency_us, &why);
+		if (fd < 0)
+			result_notice(ses->res, "cpu-latency", "%s", why.text);
+	}
+	result_option(ses->res, "cpu-latency-held", fd >= 0 ? "yes" : "no");
+	return fd;
+}
+
 /* Targets are probed: plan, then either print the plan or do it. */
 static int plan_and_run(struct session *ses, const struct session_config *cfg, bool *ret_refused, struct err *err)
 {
 	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
 	struct watch *watch;
+	cleanup_close int host_fd = -1;
 	int r;
 
 	ses->plan = &plan;
@@ -330,6 +351,7 @@ static int plan_and_run(struct session *ses, const struct session_config *cfg, b
 	if (r < 0)
 		return r;
 	watch_settings(ses);
+	host_fd = quiet_host(ses);
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	r = cfg->measure->run(ses, cfg->params, err);
