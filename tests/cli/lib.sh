@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# For the tests of the command line: `. "$(dirname "$0")/lib.sh"`. Meson gives PLATTER, PLATTER_SIM and TOP.
+# Each test has a folder of its own, $dir, which is gone at the end however it ends.
+set -u
+: "${PLATTER:?the program to test}" "${TOP:?the source tree}"
+unset NO_COLOR COLUMNS POSIXLY_CORRECT
+export LC_ALL=C TERM=xterm
+
+dir=$(mktemp -d)
+cleanups=
+cleanup() # command: done at the end, the last one first
+{
+	cleanups="$1
+$cleanups"
+}
+at_end()
+{
+	status=$?
+	trap - EXIT INT TERM HUP
+	eval "$cleanups"
+	rm -rf "$dir"
+	exit $status
+}
+trap at_end EXIT
+trap 'exit 1' INT TERM HUP
+
+fail() # sentence
+{
+	printf 'FAIL: %s\n' "$*"
+	for stream in out err; do
+		[ -s "$dir/$stream" ] && sed "s/^/  $stream: /" "$dir/$stream" | head -n 20
+	done
+	exit 1
+}
+
+skip() # reason
+{
+	printf 'skipped: %s\n' "$*"
+	exit 77
+}
+
+needs() # command...
+{
+	for command in "$@"; do
+		command -v "$command" >/dev/null || skip "$command is not installed"
+	done
+}
+
+# run STATUS WORD...: platter WORD... must end with that status; its output is in $dir/out and $dir/err.
+run()
+{
+	wanted=$1
+	shift
+	last="platter $*"
+	"$PLATTER" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	got=$?
+	[ "$got" = "$wanted" ] || fail "$last: exit status $got, not $wanted"
+}
+
+out_has() # fixed string
+{
+	grep -qF -e "$1" "$dir/out" || fail "$last: \"$1\" is not on stdout"
+}
+
+err_has() # fixed string
+{
+	grep -qF -e "$1" "$dir/err" || fail "$last: \"$1\" is not on stderr"
+}
+
+out_is_empty()
+{
+	[ ! -s "$dir/out" ] || fail "$last: there is something on stdout"
+}
+
+err_is_empty()
+{
+	[ ! -s "$dir/err" ] || fail "$last: there is something on stderr"
+}
+
+# The complaint is one sentence that says who speaks, and nothing is on stdout.
+one_sentence()
+{
+	out_is_empty
+	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$last: not one line on stderr"
+	grep -qE '^platter( [a-z]+)?: .*[.?]$' "$dir/err" || fail "$last: not a sentence"
+}

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Help goes to stdout with status 0, complaints are one sentence on stderr with status 2.
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+run 0 --describe
+err_is_empty
+jq -e '.program == "platter" and (.commands | length) > 0 and (.exit_codes | length) == 7' "$dir/out" >/dev/null ||
+	fail "--describe is not what front ends expect"
+cp "$dir/out" "$dir/describe"
+commands=$(jq -r '.commands[].name' "$dir/describe")
+
+run 0 --version
+out_has "platter "
+run 0 --help
+err_is_empty
+for c in $commands; do
+	grep -qE "^  $c +[a-z]" "$dir/out" || fail "platter --help lacks $c"
+done
+awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter --help is wider than 80 columns"
+cp "$dir/out" "$dir/help"
+run 0 help
+cmp -s "$dir/out" "$dir/help" || fail "platter help is not platter --help"
+
+for c in $commands; do
+	run 0 "$c" --help
+	err_is_empty
+	out_has "Usage: platter $c"
+	awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter $c --help is wider than 80 columns"
+	for o in $(jq -r --arg c "$c" '(.commands[] | select(.name == $c) | .options[]), .view_options[] | .name' "$dir/describe"); do
+		out_has "--$o"
+	done
+	cp "$dir/out" "$dir/help"
+	run 0 help "$c"
+	cmp -s "$dir/out" "$dir/help" || fail "platter help $c is not platter $c --help"
+	run 0 "$c" --version
+	run 2 "$c" --no-such-option
+	one_sentence
+	err_has "--no-such-option"
+	run 2 "$c" -%
+	one_sentence
+	run 2 "$c" --hepl
+	one_sentence
+	err_has "did you mean --help?"
+	run 2 "$c" --help=1
+	one_sentence
+	run 2 "$c" --color=sometimes x
+	one_sentence
+	err_has "auto, always, never"
+	run 2 "$c"
+	one_sentence
+done
+
+run 2
+one_sentence
+run 2 ''
+one_sentence
+run 2 zone
+one_sentence
+run 2 compair
+err_has "did you mean compare?"
+run 2 help compair
+err_has "did you mean compare?"
+run 2 --no-such-option
+one_sentence
+run 2 frobnicate
+one_sentence
+err_has "platter --help"
+
+# A failed write to stdout is an error, a closed pipe is none of ours.
+for words in --help --describe "help compare"; do
+	# shellcheck disable=SC2086 # several words
+	"$PLATTER" $words >/dev/full 2>"$dir/err" && fail "platter $words >/dev/full: exit status 0"
+	grep -q 'ENOSPC' "$dir/err" || fail "platter $words >/dev/full says nothing of it"
+done
+"$PLATTER" --describe 2>"$dir/err" | head -n 1 >/dev/null
+err_is_empty
+exit 0

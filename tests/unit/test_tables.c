@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void assert_lint(const char *name, const struct opt *table)
+{
+	struct err err = { 0 };
+
+	if (opt_lint(table, &err) < 0)
+		fail_msg("%s: %s", name, err.text);
+}
+
+/* Sets are parsed together, so they may not share names or letters. */
+static void assert_apart(const char *name, const struct opt *a, const struct opt *b)
+{
+	for (const struct opt *o = a; o && o->type != OPT_TYPE_END; o++)
+		for (const struct opt *q = b; q && q->type != OPT_TYPE_END; q++)
+			if (!strcmp(o->name, q->name) || (o->letter && o->letter == q->letter))
+				fail_msg("%s: --%s is a common option, or has the letter of one", name, o->name);
+}
+
+static void tables_of_all_commands_are_sound(void **state)
+{
+	(void)state;
+	assert_lint("common", common_opts);
+	assert_lint("view", view_opts);
+	assert_apart("common", common_opts, view_opts);
+	for (size_t i = 0; measures[i]; i++) {
+		assert_lint(measures[i]->name, measures[i]->opts);
+		assert_apart(measures[i]->name, measures[i]->opts, common_opts);
+		assert_apart(measures[i]->name, measures[i]->opts, view_opts);
+	}
+	for (size_t i = 0; commands[i]; i++) {
+		assert_lint(commands[i]->name, commands[i]->opts);
+		assert_apart(commands[i]->name, commands[i]->opts, view_opts);
+	}
+}
+
+static void help_is_lower_case_and_one_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; measures[i]; i++) {
+		const char *help = measures[i]->help;
+
+		assert_non_null(measures[i]->group);
+		assert_true(help[0] >= 'a' && help[0] <= 'z');
+		assert_true(strlen(help) <= 64); /* `platter --help` stays within 80 columns */
+		assert_true(help[strlen(help) - 1] != '.');
+	}
+}
+
+static void names_of_commands_differ(void **state)
+{
+	(void)state;
+	for (size_t i = 0; measures[i]; i++) {
+		assert_ptr_equal(cli_find_measure(measures[i]->name), measures[i]);
+		assert_null(cli_find_command(measures[i]->name));
+	}
+	for (size_t i = 0; commands[i]; i++)
+		assert_ptr_equal(cli_find_command(commands[i]->name), commands[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables_of_all_commands_are_sound),
+		cmocka_unit_test(help_is_lower_case_and_one_line),
+		cmocka_unit_test(names_of_commands_differ),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
