@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cachestat(2) (Linux 6.5) is exact to the page and costs microseconds where mincore(2) costs milliseconds. It counts pages that are still
+ * being read as cached; mincore counts those that are up to date. After a completed read both agree.
+ */
+#include "measure/pagecache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "measure/measure.h"
+
+#ifndef SYS_cachestat
+#define SYS_cachestat 451 /* the same number on all architectures; Debian 12's headers are older */
+#endif
+
+#define MINCORE_STEP (1ull << 30) /* mapped at a time */
+
+struct cachestat_range {
+	uint64_t off, len;
+};
+
+struct cachestat {
+	uint64_t nr_cache, nr_dirty, nr_writeback, nr_evicted, nr_recently_evicted;
+};
+
+static uint64_t page_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int look_cachestat(int fd, uint64_t offset, uint64_t length, struct pagecache_state *ret)
+{
+	struct cachestat_range range = { offset, length };
+	struct cachestat st;
+
+	if (syscall(SYS_cachestat, fd, &range, &st, 0u) < 0)
+		return -errno;
+	ret->method = PAGECACHE_CACHESTAT;
+	ret->cached_bytes = st.nr_cache * page_bytes();
+	ret->dirty_bytes = st.nr_dirty * page_bytes();
+	ret->writeback_bytes = st.nr_writeback * page_bytes();
+	return 0;
+}
+
+/* Pages of one mapping that are in memory; UINT64_MAX: cannot be told. */
+static uint64_t mincore_pages(int fd, uint64_t offset, uint64_t length)
+{
+	size_t pages = (size_t)((length + page_bytes() - 1) / page_bytes());
+	cleanup_free unsigned char *in = malloc(pages ? pages : 1);
+	void *map = mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	uint64_t n = 0;
+
+	if (map == MAP_FAILED || !in)
+		return UINT64_MAX;
+	if (mincore(map, (size_t)length, in) < 0)
+		n = UINT64_MAX;
+	for (size_t i = 0; n != UINT64_MAX && i < pages; i++)
+		n += in[i] & 1;
+	(void)munmap(map, (size_t)length); /* of our own mapping: cannot fail */
+	return n;
+}
+
+static int look_mincore(int fd, uint64_t offset, uint64_t length, struct pagecache_state *ret)
+{
+	uint64_t end, cached = 0;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	offset -= offset % page_bytes();
+	end = length ? offset + length : (uint64_t)st.st_size;
+	if (S_ISREG(st.st_mode) && end > (uint64_t)st.st_size)
+		end = (uint64_t)st.st_size;
+	for (uint64_t at = offset; at < end; at += MINCORE_STEP) {
+		uint64_t pages = mincore_pages(fd, at, end - at < MINCORE_STEP ? end - at : MINCORE_STEP);
+
+		if (pages == UINT64_MAX)
+			return -EOPNOTSUPP;
+		cached += pages * page_bytes();
+	}
+	*ret = (struct pagecache_state){ .cached_bytes = cached, .method = PAGECACHE_MINCORE };
+	return 0;
+}
+
+int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret)
+{
+	*ret = (struct pagecache_state){ .method = PAGECACHE_NONE };
+	if (look_cachestat(fd, offset_bytes, length_bytes, ret) == 0)
+		return 0;
+	return look_mincore(fd, offset_bytes, length_bytes, ret);
+}
+
+const char *pagecache_method_name(enum pagecache_method m)
+{
+	static const char *const names[] = {
+		[PAGECACHE_CACHESTAT] = "cachestat", [PAGECACHE_MINCORE] = "mincore", [PAGECACHE_NONE] = "none"
+	};
+
+	return names[m];
+}
+
+int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)
+{
+	struct pagecache_state st = { 0 };
+
+	*ret_left_bytes = UINT64_MAX;
+	for (int tries = 0; tries < 5; tries++) {
+		if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS) /* a CD-ROM has nothing to write back */
+			return -errno;
+		if (posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
+			return 0; /* this file system cannot; left says that nothing is known */
+		if (pagecache_look(fd, 0, 0, &st) < 0)
+			return 0;
+		*ret_left_bytes = st.cached_bytes;
+		if (st.cached_bytes == 0)
+			break;
+	}
+	return 0;
+}
+
+static void read_process_io(struct pagecache_traffic *t)
+{
+	cleanup_fclose FILE *f = fopen("/proc/self/io", "re");
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		t->has_process = true;
+		if (sscanf(line, "rchar: %" SCNu64, &t->asked_read_bytes) == 1 ||
+		    sscanf(line, "wchar: %" SCNu64, &t->asked_written_bytes) == 1 ||
+		    sscanf(line, "read_bytes: %" SCNu64, &t->device_read_bytes) == 1)
+			continue;
+		(void)sscanf(line, "write_bytes: %" SCNu64,
+		             &t->device_written_bytes); /* another line: nothing is taken */
+	}
+}
+
+void pagecache_traffic(const struct session *ses, size_t index, struct pagecache_traffic *ret)
+{
+	struct device_io io = { 0 };
+
+	*ret = (struct pagecache_traffic){ 0 };
+	read_process_io(ret);
+	if (ses && index < ses->ndevs && ses->env->devices->io &&
+	    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[index], &io) == 0) {
+		ret->has_disk = true;
+		ret->disk_read_bytes = io.read_bytes;
+		ret->disk_written_bytes = io.written_bytes;
+	}
+}
+
+void pagecache_traffic_since(const struct pagecache_traffic *before, struct pagecache_traffic *now)
+{
+	now->asked_read_bytes -= before->asked_read_bytes;
+	now->asked_written_bytes -= before->asked_written_bytes;
+	now->device_read_bytes -= before->device_read_bytes;
+	now->device_written_bytes -= before->device_written_bytes;
+	now->disk_read_bytes -= before->disk_read_bytes;
+	now->disk_written_bytes -= before->disk_written_bytes;
+	now->has_disk = now->has_disk && before->has_disk;
+	now->has_process = now->has_process && before->has_process;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The page cache, looked at and put into a known state, per file: how much of a range is in it (cachestat(2), else mincore(2)), made cold
+ * (POSIX_FADV_DONTNEED, verified), made warm (read through, verified), and what came from the device while something ran. Used by the
+ * cached measurements only.
+ */
+#ifndef PLATTER_MEASURE_PAGECACHE_H
+#define PLATTER_MEASURE_PAGECACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct measure;
+struct session;
+
+enum pagecache_method { PAGECACHE_CACHESTAT, PAGECACHE_MINCORE, PAGECACHE_NONE };
+
+struct pagecache_state {
+	uint64_t cached_bytes, dirty_bytes, writeback_bytes; /* dirty and writeback: cachestat only, else 0 */
+	enum pagecache_method method;
+};
+
+/* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel tells nothing (method is PAGECACHE_NONE then). */
+int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret);
+const char *pagecache_method_name(enum pagecache_method m);
+
+/*
+ * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes still cached (0: verified cold;
+ * UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
+ */
+int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
+
+/* Counters to be subtracted: what the process asked for and what the storage below moved for it, and for all. */
+struct pagecache_traffic {
+	uint64_t asked_read_bytes, asked_written_bytes;   /* /proc/self/io rchar, wchar */
+	uint64_t device_read_bytes, device_written_bytes; /* /proc/self/io read_bytes, write_bytes: of this process */
+	uint64_t disk_read_bytes, disk_written_bytes;     /* the disk's own counters: of everybody */
+	bool has_process, has_disk;
+};
+
+/* index: which device of the session the file lies on. */
+void pagecache_traffic(const struct session *ses, size_t index, struct pagecache_traffic *ret);
+/* now - before, for each counter. */
+void pagecache_traffic_since(const struct pagecache_traffic *before, struct pagecache_traffic *now);
+
+#endif
