@@ -191,7 +191,6 @@ static int print_circumstances(struct printer *p, const struct result *res)
 	cleanup_free char *engine = text_printable(p, res->head.engine);
 	char took[32] = "", seed[40] = "";
 	const char *parts[4];
-	cleanup_free char *line = NULL;
 	cleanup_free char *engine_part = NULL;
 	size_t n = 0;
 

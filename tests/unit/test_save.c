@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Documents on their way to files and back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "result/result.h"
+
+static struct result *some(void)
+{
+	struct result *res = result_new("zones");
+
+	result_figure(res, "start_bytes_per_s", "Start", UNIT_BYTES_PER_S, 183.2e6, NULL, 12);
+	return res;
+}
+
+struct place {
+	char dir[64], path[128];
+};
+
+static int make_place(void **state)
+{
+	struct place *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	(void)strcpy(p->dir, "/tmp/platter-json-XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	(void)snprintf(p->path, sizeof(p->path), "%s/result.json", p->dir);
+	*state = p;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static int drop_place(void **state)
+{
+	struct place *p = *state;
+	int r = nftw(p->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+
+	free(p);
+	return r;
+}
+
+static size_t count_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t n = 0;
+
+	assert_non_null(dir);
+	for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	(void)closedir(dir);
+	return n;
+}
+
+static void a_saved_file_is_whole_readable_and_alone(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some(), *back = NULL;
+	struct err err = { 0 };
+	struct stat st;
+
+	for (int round = 0; round < 3; round++) { /* the second time over the first */
+		if (result_save(res, p->path, &err))
+			fail_msg("%s", err.text);
+		assert_int_equal(lstat(p->path, &st), 0);
+		assert_int_equal(st.st_mode, S_IFREG | 0644);
+		assert_int_equal(count_files(p->dir), 1);
+	}
+	if (result_load(&back, p->path, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(back->head.measurement, "zones");
+	result_free(res);
+	result_free(back);
+}
+
+static void a_file_without_a_folder_goes_here(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some();
+	char *before = getcwd(NULL, 0);
+
+	assert_int_equal(chdir(p->dir), 0);
+	assert_int_equal(result_save(res, "here.json", NULL), 0);
+	assert_int_equal(chdir(before), 0);
+	assert_int_equal(count_files(p->dir), 1);
+	free(before);
+	result_free(res);
+}
+
+static void nothing_but_a_plain_file_is_ever_replaced(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some();
+	char other[128], text[] = "precious";
+	struct stat st;
+	struct err err;
+	FILE *f;
+
+	(void)snprintf(other, sizeof(other), "%s/other", p->dir);
+	f = fopen(other, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(symlink(other, p->path), 0);
+	assert_int_equal(result_save(res, p->path, &err), -ELOOP);
+	assert_non_null(strstr(err.text, "symbolic link"));
+	assert_int_equal(stat(other, &st), 0);
+	assert_int_equal(st.st_size, strlen(text));
+	assert_int_equal(unlink(p->path), 0);
+	assert_int_equal(mkfifo(p->path, 0600), 0);
+	assert_int_equal(result_save(res, p->path, &err), -EEXIST);
+	assert_int_equal(result_save(res, p->dir, &err), -EISDIR);
+	assert_int_equal(result_save(res, "/dev/null", &err), -EEXIST);
+	assert_non_null(strstr(err.text, "character device"));
+	assert_int_equal(result_save(res, "/", &err), -EISDIR);
+	assert_int_equal(result_save(res, "", &err), -EISDIR);
+	assert_int_equal(result_save(res, "/nonexistent/x.json", &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nonexistent/x.json"));
+	assert_int_equal(count_files(p->dir), 2);
+	result_free(res);
+}
+
+/* Runs fn in a child, whose limits and mounts are its own; returns its exit status. */
+static int in_child(int (*fn)(const struct place *p, struct result *res), const struct place *p, struct result *res)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(fn(p, res));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int save_with_a_small_limit(const struct place *p, struct result *res)
+{
+	struct rlimit limit = { 100, 100 };
+	struct err err;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit))
+		return 10;
+	return result_save(res, p->path, &err) == -EFBIG && strstr(err.text, "writing failed") ? 0 : 1;
+}
+
+static void a_failed_write_leaves_the_old_file_and_nothing_else(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some(), *back = NULL;
+
+	assert_int_equal(result_save(res, p->path, NULL), 0);
+	result_set(&res->head.measurement, "newer");
+	assert_int_equal(in_child(save_with_a_small_limit, p, res), 0);
+	assert_int_equal(count_files(p->dir), 1);
+	assert_int_equal(result_load(&back, p->path, NULL), 0);
+	assert_string_equal(back->head.measurement, "zones");
+	result_free(res);
+	result_free(back);
+}
+
+/* A file system of 16 KiB that only this child sees. 77: not allowed here. */
+static int save_on_a_full_disk(const struct place *p, struct result *res)
+{
+	struct err err;
+	int fd, n = 0;
+
+	if (unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("none", p->dir, "tmpfs", 0, "size=16k"))
+		return 77;
+	if (result_save(res, p->path, &err))
+		return 1;
+	fd = open(p->path, O_WRONLY | O_APPEND);
+	while (fd >= 0 && write(fd, "          ", 10) > 0)
+		n++;
+	if (fd < 0 || n == 0 || result_save(res, p->path, &err) != -ENOSPC)
+		return 2;
+	return strstr(err.text, "file system is full (ENOSPC); make room") && count_files(p->dir) == 1 ? 0 : 3;
+}
+
+static void a_full_disk_is_said_in_a_sentence(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some();
+	int status = in_child(save_on_a_full_disk, p, res);
+
+	result_free(res);
+	if (status == 77) {
+		print_message("no mounts here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+static int save_to_a_full_stdout(const struct place *p, struct result *res)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct err err;
+
+	(void)p;
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+		return 10;
+	return result_save(res, "-", &err) == -ENOSPC && strstr(err.text, "standard output") ? 0 : 1;
+}
+
+static int save_to_stdout(const struct place *p, struct result *res)
+{
+	int fd = open(p->path, O_WRONLY | O_CREAT, 0600);
+
+	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
+		return 10;
+	return result_save(res, "-", NULL) ? 1 : 0;
+}
+
+static void a_dash_is_standard_output(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some(), *back = NULL;
+
+	assert_int_equal(in_child(save_to_stdout, p, res), 0);
+	assert_int_equal(result_load(&back, p->path, NULL), 0);
+	assert_int_equal(in_child(save_to_a_full_stdout, p, res), 0);
+	result_free(back);
+	result_free(res);
+}
+
+static void under_sudo_the_file_belongs_to_who_called(void **state)
+{
+	const struct place *p = *state;
+	struct result *res = some();
+	struct stat st;
+
+	assert_int_equal(setenv("SUDO_UID", "12345", 1), 0);
+	assert_int_equal(setenv("SUDO_GID", "23456", 1), 0);
+	assert_int_equal(result_save(res, p->path, NULL), 0);
+	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(st.st_uid, geteuid() ? geteuid() : 12345);
+	assert_int_equal(st.st_gid, geteuid() ? getegid() : 23456);
+	assert_int_equal(setenv("SUDO_UID", "-1 or so", 1), 0);
+	assert_int_equal(result_save(res, p->path, NULL), 0);
+	assert_int_equal(stat(p->path, &st), 0);
+	assert_int_equal(st.st_uid, geteuid());
+	(void)unsetenv("SUDO_UID");
+	(void)unsetenv("SUDO_GID");
+	result_free(res);
+}
+
+static void only_files_are_loaded_and_the_sentence_names_them(void **state)
+{
+	const struct place *p = *state;
+	struct result *back = NULL;
+	struct err err;
+	FILE *f;
+
+	assert_int_equal(result_load(&back, p->path, &err), -ENOENT);
+	assert_ptr_equal(strstr(err.text, p->path), err.text);
+	assert_int_equal(result_load(&back, p->dir, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "directory"));
+	assert_int_equal(result_load(&back, "/dev/zero", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "device"));
+	f = fopen(p->path, "w");
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(truncate(p->path, 1ll << 40), 0); /* sparse: does not fit in memory */
+	assert_int_equal(result_load(&back, p->path, &err), -EFBIG);
+	assert_non_null(strstr(err.text, "larger than any"));
+	assert_null(back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_saved_file_is_whole_readable_and_alone, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(a_file_without_a_folder_goes_here, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(nothing_but_a_plain_file_is_ever_replaced, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_nothing_else, make_place,
+		                                drop_place),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_said_in_a_sentence, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(a_dash_is_standard_output, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(under_sudo_the_file_belongs_to_who_called, make_place, drop_place),
+		cmocka_unit_test_setup_teardown(only_files_are_loaded_and_the_sentence_names_them, make_place,
+		                                drop_place),
+	};
+
+	return cmocka_run_group_tests_name("save", tests, NULL, NULL);
+}
