@@ -70,7 +70,8 @@ static bool is_first_of_group(size_t i)
 
 static void help_line(FILE *out, const char *name, const char *help)
 {
-	fprintf(out, "  %-15s %s\n", name, help);
+	fprintf(out, "  %-15s ", name);
+	opt_help_text(out, help, 18, 18);
 }
 
 void cli_help(FILE *out)

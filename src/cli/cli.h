@@ -45,6 +45,8 @@ struct opt_set { /* one table and the struct it fills */
 int opt_parse(const struct opt_set *sets, size_t nsets, int argc, char **argv, int *ret_first, struct err *err);
 void opt_done(const struct opt_set *sets, size_t nsets); /* frees arrays of OPT_TYPE_STRS */
 void opt_help(FILE *out, const struct opt *opts);        /* 80 columns */
+/* Words of text and a newline, from column `at` on; continuation lines start at column `indent`. */
+void opt_help_text(FILE *out, const char *text, size_t at, size_t indent);
 /* The value in force, as a user would type it; heap. */
 char *opt_value_text(const struct opt *o, const void *params);
 /* What is wrong with a table (a bug of ours): 0 or a sentence. */
@@ -76,7 +78,7 @@ struct command {
 	int (*run)(const struct env *env, const struct view_params *view, const void *params,
 	           const char *const *operands, size_t n, struct err *err);
 };
-extern const struct command *const commands[]; /* NULL-terminated; in cli.c */
+extern const struct command *const commands[];               /* NULL-terminated; in cli.c */
 extern const struct command report_command, compare_command; /* report_cmd.c */
 
 /* NULL: there is none. */

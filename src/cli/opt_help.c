@@ -82,8 +82,7 @@ char *opt_value_text(const struct opt *o, const void *params)
 
 /* ---- help ---- */
 
-/* Words of text from column `at` on, wrapped; continuation lines start at column `indent`. */
-static void wrap(FILE *out, const char *text, size_t at, size_t indent)
+void opt_help_text(FILE *out, const char *text, size_t at, size_t indent)
 {
 	bool is_first = true;
 
@@ -145,7 +144,7 @@ static void help_one(FILE *out, const struct opt *o)
 		width = 0;
 	}
 	fprintf(out, "%*s", (int)(HELP_INDENT - width), "");
-	wrap(out, text, HELP_INDENT, HELP_INDENT);
+	opt_help_text(out, text, HELP_INDENT, HELP_INDENT);
 	free(text);
 }
 

@@ -223,7 +223,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 const struct command report_command = {
 	.name = "report",
 	.help = "show saved results, or make one page of them",
-	.group = "Look at results",
+	.group = GROUP_RESULT,
 	.operands = "RESULT|FOLDER...",
 	.min_operands = 1,
 	.max_operands = 64,
@@ -235,7 +235,7 @@ const struct command report_command = {
 const struct command compare_command = {
 	.name = "compare",
 	.help = "is B different from A, or a disk getting worse",
-	.group = "Look at results",
+	.group = GROUP_RESULT,
 	.operands = "RESULT|FOLDER...",
 	.min_operands = 1,
 	.max_operands = 512,

@@ -88,9 +88,15 @@ struct session {
 	struct session_state *state; /* session.c's own */
 };
 
+/* Headings of `platter --help`: what a person came for. */
+#define GROUP_DEVICE  "Look at a device"
+#define GROUP_DISK    "Measure what the disk does"
+#define GROUP_PROGRAM "Measure what a program gets"
+#define GROUP_RESULT  "Look at results"
+
 struct measure {
 	const char *name, *help; /* help: lower case, no full stop */
-	const char *group;       /* heading in `platter --help` */
+	const char *group;       /* one of GROUP_ */
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	unsigned min_targets, max_targets;
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */

@@ -43,7 +43,7 @@ static void tables_of_all_commands_are_sound(void **state)
 	}
 }
 
-static void help_is_lower_case_and_one_line(void **state)
+static void help_is_lower_case_without_full_stop(void **state)
 {
 	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
@@ -51,7 +51,6 @@ static void help_is_lower_case_and_one_line(void **state)
 
 		assert_non_null(measures[i]->group);
 		assert_true(help[0] >= 'a' && help[0] <= 'z');
-		assert_true(strlen(help) <= 64); /* `platter --help` stays within 80 columns */
 		assert_true(help[strlen(help) - 1] != '.');
 	}
 }
@@ -71,7 +70,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_of_all_commands_are_sound),
-		cmocka_unit_test(help_is_lower_case_and_one_line),
+		cmocka_unit_test(help_is_lower_case_without_full_stop),
 		cmocka_unit_test(names_of_commands_differ),
 	};
 
