@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tries to write through the gate, for tests/block/safety*.sh:
- *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] DEVICE
+ *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] [-d SIZE] DEVICE
  * Writes one block of 0xa5 in the middle and one at the start. -r: runs a command between the probe and the permit (races). -w: holds the
- * permit for so long. -n: prints the survey and the verdict only. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
+ * permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes DEVICE as a file of platter's, and keeps it. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "device/device.h"
 
 #define NAMES_MAX 16
@@ -22,6 +23,7 @@ struct request {
 	unsigned hold_s;
 	const char *command, *path;
 	bool is_look_only;
+	uint64_t make_bytes;
 };
 
 static void push(struct strs *s, const char *v)
@@ -41,7 +43,7 @@ static int parse(int argc, char **argv, struct request *req)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:s:o:k:w:r:n")) != -1) {
+	while ((c = getopt(argc, argv, "c:s:o:k:w:r:nd:")) != -1) {
 		switch (c) {
 		case 'c':
 			push(&req->consent.destroy, optarg);
@@ -63,6 +65,10 @@ static int parse(int argc, char **argv, struct request *req)
 			break;
 		case 'n':
 			req->is_look_only = true;
+			break;
+		case 'd':
+			if (units_parse_bytes(optarg, &req->make_bytes, NULL) < 0)
+				return -EINVAL;
 			break;
 		default:
 			return -EINVAL;
@@ -119,6 +125,15 @@ static int look(struct device_context *ctx, const struct device *dev, const stru
 	return r;
 }
 
+static int make(const struct request *req, struct err *err)
+{
+	struct datafile *df = NULL;
+	int r = datafile_create(&df, req->path, req->make_bytes, DATAFILE_KEEP | DATAFILE_ALLOCATE, err);
+
+	datafile_close(df);
+	return r;
+}
+
 static int finish(int r, const struct err *err)
 {
 	if (r == 0)
@@ -140,6 +155,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: see the source\n");
 		return 2;
 	}
+	if (req.make_bytes > 0)
+		return finish(make(&req, &err), &err);
 	r = device_system.probe(&ctx, req.path, &dev, &err);
 	if (r < 0)
 		return finish(r, &err);
