@@ -213,8 +213,22 @@ static int print_circumstances(struct printer *p, const struct result *res)
 	if (n == 0)
 		return 0;
 	text_spaces(p, 2);
-	for (size_t i = 0; i < n; i++)
-		text_printf(p, "%s%s", parts[i], i + 1 < n ? ", " : "\n");
+	for (size_t i = 0, at = 2; i < n; i++) {
+		size_t width = text_width(parts[i]) + (i + 1 < n);
+
+		if (i && at + 1 + width > p->width) {
+			text_end(p);
+			text_spaces(p, 4);
+			at = 4;
+		} else if (i) {
+			text_spaces(p, 1);
+			at++;
+		}
+		text_put(p, parts[i]);
+		text_put(p, i + 1 < n ? "," : "");
+		at += width;
+	}
+	text_end(p);
 	return 0;
 }
 
@@ -234,7 +248,9 @@ static int print_head(struct printer *p, const struct result *res)
 	if (r)
 		return r;
 	text_look(p, LOOK_TITLE);
-	text_printf(p, "platter %s", measurement);
+	text_put(p, "platter");
+	text_spaces(p, 1);
+	text_put(p, measurement);
 	text_plain(p);
 	text_end(p);
 	for (size_t i = 0; i < res->ntargets && r == 0; i++)
@@ -374,6 +390,19 @@ static struct widths widths_of(const struct figure_line *lines, size_t n)
 	return w;
 }
 
+/* Too narrow: the numbers of samples go first; files have them. */
+static void fit(const struct printer *p, struct figure_line *lines, size_t n, struct widths *w)
+{
+	unsigned heading = (unsigned)strlen("95 % interval");
+	unsigned interval = w->interval > heading ? w->interval : w->interval ? heading : 0;
+
+	if (!w->samples || w->label + w->number + w->unit + interval + (unsigned)strlen("samples") + 9 <= p->width)
+		return;
+	for (size_t i = 0; i < n; i++)
+		*lines[i].samples = 0;
+	w->samples = 0;
+}
+
 static void put_padded(struct printer *p, const char *text, unsigned width, bool is_right)
 {
 	unsigned n = text_width(text), pad = n < width ? width - n : 0;
@@ -441,6 +470,7 @@ static int print_figures(struct printer *p, const struct result *res)
 		r = line_of(p, &res->figures[i], &lines[i]);
 	if (r == 0 && res->nfigures) {
 		w = widths_of(lines, res->nfigures);
+		fit(p, lines, res->nfigures, &w);
 		text_end(p);
 		print_figure_head(p, &w);
 		for (size_t i = 0; i < res->nfigures; i++)

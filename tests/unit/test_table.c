@@ -254,12 +254,256 @@ static void a_long_table_is_thinned_and_says_so(void **state)
 	result_free(res);
 }
 
+/* ---- properties ---- */
+
+static void expect_lines_within(const char *text, unsigned width)
+{
+	while (*text) {
+		size_t bytes = strcspn(text, "\n"), columns = 0;
+
+		for (size_t i = 0; i < bytes; i++)
+			columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (columns > width)
+			fail_msg("%zu columns where there are %u: %.*s", columns, width, (int)bytes, text);
+		if (bytes && text[bytes - 1] == ' ')
+			fail_msg("spaces at the end: '%.*s'", (int)bytes, text);
+		text += bytes + (text[bytes] == '\n');
+	}
+}
+
+static void no_line_is_wider_than_the_terminal_or_ends_in_spaces(void **state)
+{
+	struct result *docs[] = { zones(), spans(), timeline() };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
+		for (unsigned width = 56; width < 200; width += 3) {
+			struct text_style style = { .width = width, .unicode = width % 2 };
+			char *text = rendered(docs[i], &style);
+
+			expect_lines_within(text, width);
+			free(text);
+		}
+		for (unsigned width = 0; width < 56; width++) { /* nothing breaks below */
+			struct text_style style = { .width = width };
+
+			free(rendered(docs[i], &style));
+		}
+		result_free(docs[i]);
+	}
+}
+
+static void a_narrow_terminal_loses_no_column(void **state)
+{
+	struct result *res = spans();
+
+	(void)state;
+	for (unsigned width = 40; width < 140; width += 7) {
+		struct text_style style = { .width = width };
+		char *text = rendered(res, &style);
+
+		/* last row: mean, median, 95 %, longest, requests per second */
+		for (const char *const *v = (const char *const[]){ "12.70", "11.43", "19.05", "114.3", "78.7", NULL };
+		     *v; v++)
+			if (!strstr(text, *v))
+				fail_msg("%s is not there with %u columns:\n%s", *v, width, text);
+		free(text);
+	}
+	result_free(res);
+}
+
+struct text_row {
+	const char *name;
+	double value;
+};
+static const struct field text_fields[] = {
+	FIELD_STR(struct text_row, name, "Name"),
+	FIELD_F64(struct text_row, value, UNIT_NONE, "Value"),
+	FIELD_END,
+};
+
+#define HOSTILE                   \
+	"a\033[31mb\rc\nd\te\x7f" \
+	"f\xc2\x9bg\xe2\x80\xaeh\xff"
+
+/* The same text in every place that a document has. */
+static struct result *everywhere(const char *text)
+{
+	struct result *res = start(text);
+	struct table *t = result_table(res, text, text, text_fields);
+
+	result_set(&res->head.engine, text);
+	result_set(&res->head.started, text);
+	result_target(res, &(struct target_row){ text, text, text, text, 5 }, target_fields);
+	result_row(t, &(struct text_row){ text, 1 });
+	free(t->columns[1].label);
+	t->columns[1].label = result_strdup(text);
+	result_figure_text(res, text, text, text);
+	result_figure_u64(res, "other", text, UNIT_COUNT, 1);
+	result_fault(res, text, text, 1, 1, -5, 1);
+	result_notice(res, text, "%s", text);
+	return res;
+}
+
+static void no_text_of_a_document_commands_the_terminal(void **state)
+{
+	struct result *res = everywhere(HOSTILE);
+
+	(void)state;
+	for (int unicode = 0; unicode < 2; unicode++) {
+		struct text_style style = { .width = 100, .unicode = unicode };
+		char *text = rendered(res, &style);
+
+		assert_non_null(strstr(text, "a?[31mb?c?d?e?f?g?h"));
+		for (const char *p = text; *p; p++)
+			if (((unsigned char)*p < ' ' && *p != '\n') || *p == 0x7f ||
+			    (!unicode && (unsigned char)*p > 0x7f))
+				fail_msg("byte %#x in: %s", (unsigned)(unsigned char)*p, text);
+		assert_null(strstr(text, "\xc2\x9b"));
+		assert_null(strstr(text, "\xe2\x80\xae"));
+		free(text);
+	}
+	result_free(res);
+}
+
+static void very_long_texts_do_not_hurt(void **state)
+{
+	char *text = malloc(100001);
+	struct result *res;
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < 100000; i += 2)
+		memcpy(text + i, "\xc3\xa4", 2);
+	text[100000] = 0;
+	res = everywhere(text);
+	for (unsigned width = 0; width < 120; width += 40)
+		free(rendered(res, &(struct text_style){ .width = width, .unicode = width > 40 }));
+	free(rendered(res, NULL));
+	result_free(res);
+	free(text);
+}
+
+static void an_empty_document_has_a_page_too(void **state)
+{
+	struct result *res = result_new(NULL);
+	char *text;
+
+	(void)state;
+	(void)result_table(res, "none", NULL, text_fields);
+	text = rendered(res, &plain);
+	assert_string_equal(text, "platter\n"
+	                          "  Not finished: this is what was measured until the failure.\n"
+	                          "\n"
+	                          "none: none\n");
+	free(text);
+	text = rendered(res, NULL);
+	assert_string_equal(text, "# table figures\nname,value,low,high,samples\n# table none\nname,value\n");
+	free(text);
+	result_free(res);
+}
+
+static void plots_are_drawn_when_asked_for(void **state)
+{
+	struct result *res = zones();
+	struct text_style style = { .width = 80, .plots = true };
+	char *without = rendered(res, &plain), *with = rendered(res, &style);
+
+	(void)state;
+	assert_true(strlen(with) > strlen(without) + 300);
+	expect_lines_within(with, 80);
+	free(without);
+	free(with);
+	result_free(res);
+}
+
+static void a_failed_write_is_an_error(void **state)
+{
+	struct result *res = zones();
+	FILE *full = fopen("/dev/full", "w");
+
+	(void)state;
+	assert_non_null(full);
+	assert_int_equal(report_text(full, res, &plain), -ENOSPC);
+	(void)fclose(full);
+	full = fopen("/dev/full", "w");
+	assert_non_null(full);
+	assert_int_equal(report_csv(full, res), -ENOSPC);
+	(void)fclose(full);
+	result_free(res);
+}
+
+/* ---- CSV ---- */
+
+static void texts_in_csv_are_quoted_and_never_formulas(void **state)
+{
+	static const struct {
+		const char *text, *cell;
+	} cases[] = {
+		{ "plain", "plain" },
+		{ "two words", "two words" },
+		{ "", "" },
+		{ "a,b", "\"a,b\"" },
+		{ "say \"hi\"", "\"say \"\"hi\"\"\"" },
+		{ "a\nb", "\"a\nb\"" },
+		{ "=1+1", "\"'=1+1\"" },
+		{ "+cmd|' /C calc'!A0", "\"'+cmd|' /C calc'!A0\"" },
+		{ "-2+3", "\"'-2+3\"" },
+		{ "@SUM(A1)", "\"'@SUM(A1)\"" },
+		{ "\t=1", "\"'\t=1\"" },
+		{ "-", "-" },
+		{ "# table x", "\"# table x\"" },
+		{ " x", "\" x\"" },
+		{ "\xc3\xa4", "\xc3\xa4" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *res = result_new("x");
+		char expected[128], *text;
+
+		result_row(result_table(res, "t", NULL, text_fields), &(struct text_row){ cases[i].text, -1.5 });
+		text = rendered(res, NULL);
+		(void)snprintf(expected, sizeof(expected), "name,value\n%s,-1.5\n", cases[i].cell);
+		if (!strstr(text, expected))
+			fail_msg("'%s' is not in: %s", expected, text);
+		free(text);
+		result_free(res);
+	}
+}
+
+static void numbers_in_csv_are_exact_and_null_is_empty(void **state)
+{
+	struct result *res = result_new("x");
+	struct table *t = result_table(res, "t\nu", NULL, text_fields);
+	char *text;
+
+	(void)state;
+	result_row(t, &(struct text_row){ NULL, 1.0 / 3 });
+	result_row(t, &(struct text_row){ "x", (double)NAN });
+	result_figure_u64(res, "big", NULL, UNIT_COUNT, UINT64_MAX - 1);
+	text = rendered(res, NULL);
+	assert_string_equal(text, "# table figures\nname,value,low,high,samples\nbig,18446744073709551614,,,\n"
+	                          "# table t?u\nname,value\n,0.3333333333333333\nx,\n");
+	free(text);
+	result_free(res);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_zone_curve_reads_well),
 		cmocka_unit_test(a_wide_table_fits_the_terminal),
 		cmocka_unit_test(a_long_table_is_thinned_and_says_so),
+		cmocka_unit_test(no_line_is_wider_than_the_terminal_or_ends_in_spaces),
+		cmocka_unit_test(a_narrow_terminal_loses_no_column),
+		cmocka_unit_test(no_text_of_a_document_commands_the_terminal),
+		cmocka_unit_test(very_long_texts_do_not_hurt),
+		cmocka_unit_test(an_empty_document_has_a_page_too),
+		cmocka_unit_test(plots_are_drawn_when_asked_for),
+		cmocka_unit_test(a_failed_write_is_an_error),
+		cmocka_unit_test(texts_in_csv_are_quoted_and_never_formulas),
+		cmocka_unit_test(numbers_in_csv_are_exact_and_null_is_empty),
 	};
 
 	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
