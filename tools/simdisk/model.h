@@ -330,8 +330,8 @@ struct disk_counters {
 	uint64_t read_bytes, written_bytes;        /* moved */
 	uint64_t read_ns, write_ns, busy_ns; /* as /sys/block/x/stat: waiting included; busy: anything in flight */
 	uint64_t hits, stream_hits, misses, errors;
-	uint64_t media_written_bytes; /* destaged */
-	uint64_t write_requests_log;  /* entries in the write log */
+	uint64_t media_read_bytes,
+		media_written_bytes; /* passed under the head: reading ahead and destaging included */
 };
 void disk_counters(const struct disk *d, struct disk_counters *ret);
 /* The first DISK_LOG_MAX writes, as submitted. */

@@ -1,0 +1,683 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The disk at work. Three kinds of events move it: a request gets a place in the queue (admit), the mechanics are free for
+ * the next piece of work (decide), a piece of the write cache has reached the media (destaged). disk_advance() takes them in order of time.
+ */
+#include "disk.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- small containers ---- */
+
+static void list_add(struct list *l, struct node *n)
+{
+	n->next = NULL;
+	if (!l->head)
+		l->tail = &l->head;
+	*l->tail = n;
+	l->tail = &n->next;
+	l->n++;
+}
+
+static struct node *list_take(struct list *l, struct node **at)
+{
+	struct node *n = *at;
+
+	*at = n->next;
+	if (l->tail == &n->next)
+		l->tail = at;
+	l->n--;
+	return n;
+}
+
+static bool is_earlier(const struct node *a, const struct node *b)
+{
+	return a->done.done_ns != b->done.done_ns ? a->done.done_ns < b->done.done_ns : a->done.number < b->done.number;
+}
+
+static void heap_up(struct disk *d, uint32_t i)
+{
+	while (i > 0 && is_earlier(d->heap[i], d->heap[(i - 1) / 2])) {
+		struct node *n = d->heap[i];
+
+		d->heap[i] = d->heap[(i - 1) / 2];
+		d->heap[(i - 1) / 2] = n;
+		i = (i - 1) / 2;
+	}
+}
+
+static struct node *heap_take(struct disk *d)
+{
+	struct node *top = d->heap[0];
+	uint32_t i = 0;
+
+	d->heap[0] = d->heap[--d->nheap];
+	for (;;) {
+		uint32_t least = i, k;
+		struct node *n;
+
+		for (k = 2 * i + 1; k <= 2 * i + 2 && k < d->nheap; k++)
+			if (is_earlier(d->heap[k], d->heap[least]))
+				least = k;
+		if (least == i)
+			return top;
+		n = d->heap[i];
+		d->heap[i] = d->heap[least];
+		d->heap[least] = n;
+		i = least;
+	}
+}
+
+/* Times at which places in the queue become free, sorted, latest first: there are at most queue_depth, and new ones are mostly the latest. */
+static void release_add(struct disk *d, double t)
+{
+	uint32_t i = d->nrelease++;
+
+	for (; i > 0 && d->release[i - 1] < t; i--)
+		d->release[i] = d->release[i - 1];
+	d->release[i] = t;
+}
+
+/* ---- the end of a request ---- */
+
+static uint64_t to_ns(const struct disk *d, double t)
+{
+	double x = ceil(t - 1e-6); /* a completion on a whole ns must not be pushed to the next by rounding */
+
+	return d->start_ns + (x > 0 ? (uint64_t)x : 0);
+}
+
+static int move_data(struct disk *d, struct node *n)
+{
+	uint64_t lbas = (uint64_t)n->res / d->p.logical_sector_bytes;
+
+	if (n->req.op == DISK_READ) {
+		d->count.read_bytes += (uint64_t)n->res;
+		return n->req.buf ? contents_read(&d->contents, n->lba, lbas, n->req.buf) : 0;
+	}
+	d->count.written_bytes += (uint64_t)n->res;
+	if (!n->req.buf || (d->p.drop_writes_from && n->done.number >= d->p.drop_writes_from))
+		return 0;
+	if (n->done.how == HOW_CACHED)
+		return contents_write_cache(&d->contents, n->lba, lbas, n->req.buf);
+	return contents_write_media(&d->contents, n->lba, lbas, n->req.buf);
+}
+
+static double noise_ns(struct disk *d)
+{
+	double noise = 0;
+
+	if (d->p.jitter_us > 0)
+		noise += fabs(rng_normal(&d->rng)) * d->p.jitter_us * 1e3;
+	if (d->p.outlier_p > 0 && rng_double(&d->rng) < d->p.outlier_p)
+		noise += rng_exp(&d->rng, d->p.outlier_ms * 1e6);
+	return noise;
+}
+
+static int32_t gone_res(const struct disk *d)
+{
+	return d->p.gone == GONE_ZERO ? 0 : -ENODEV;
+}
+
+/* The request ends at `end` with res. */
+static void finish(struct disk *d, struct node *n, double end, int32_t res, enum disk_how how)
+{
+	double noise;
+
+	n->res = res;
+	n->done.how = how;
+	end += n->extra_ns;
+	if (end >= d->gone) {
+		end = fmax(d->gone, n->arrival);
+		n->res = gone_res(d);
+		n->done.how = HOW_NONE;
+	} else if (res > 0 && n->req.op != DISK_FLUSH) {
+		int r = move_data(d, n);
+
+		if (r < 0)
+			n->res = r;
+	}
+	noise = noise_ns(d);
+	n->done.req = n->req;
+	n->done.res = n->res;
+	n->done.ideal_ns = to_ns(d, end);
+	n->done.done_ns = noise > 0 ? to_ns(d, end + noise) : n->done.ideal_ns;
+	d->count.errors += n->res < 0;
+	d->count.hits += how == HOW_HIT || how == HOW_CACHED;
+	d->count.stream_hits += how == HOW_STREAM;
+	d->count.misses += how == HOW_MEDIA;
+	release_add(d, end);
+	d->heap[d->nheap] = n;
+	heap_up(d, d->nheap++);
+}
+
+/* Takes the interface for bytes from t on; returns when they are over. */
+static double bus(struct disk *d, double t, uint64_t bytes)
+{
+	d->bus_free = fmax(d->bus_free, t) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
+	return d->bus_free;
+}
+
+/* ---- getting a place in the queue ---- */
+
+static void admit_ssd(struct disk *d, struct node *n, double t)
+{
+	bool is_write = n->req.op == DISK_WRITE;
+	double latency = (is_write ? d->p.write_latency_us : d->p.read_latency_us) * 1e3, end = t;
+	uint64_t at = n->lba * d->p.logical_sector_bytes, stop = at + (uint64_t)n->res;
+
+	if (is_write && d->p.write_cache_bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
+		finish(d, n, t, -ENOMEM, HOW_NONE);
+		return;
+	}
+	while (at < stop) {
+		double *free_at = &d->channel_free[at / d->p.stripe_bytes % d->p.channels];
+		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
+
+		*free_at = stall_skip(d, fmax(*free_at, t)) + latency + (double)k * 1e9 / d->p.channel_bytes_per_s;
+		end = fmax(end, *free_at);
+		at += k;
+	}
+	finish(d, n, fmax(end, bus(d, t, (uint64_t)n->res)), n->res,
+	       is_write && d->p.write_cache_bytes ? HOW_CACHED : HOW_MEDIA);
+	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.write_cache_bytes) { /* contents only: takes no time */
+		(void)contents_destage(&d->contents, d->dirty[0].lba, d->dirty[0].lbas);
+		cache_remove(d, d->dirty[0].lba, d->dirty[0].lbas);
+	}
+}
+
+static void destage_all(struct disk *d)
+{
+	while (d->ndirty) {
+		(void)contents_destage(&d->contents, d->dirty[d->ndirty - 1].lba, d->dirty[d->ndirty - 1].lbas);
+		d->dirty_lbas -= d->dirty[--d->ndirty].lbas;
+	}
+}
+
+static void admit_flush(struct disk *d, struct node *n, double t)
+{
+	if (d->p.kind == DISK_SSD) {
+		if (!d->p.is_flush_ignored)
+			destage_all(d);
+		finish(d, n, stall_skip(d, t) + d->p.flush_latency_us * 1e3, 0, HOW_NONE);
+	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
+		finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, 0, HOW_NONE);
+	} else {
+		n->flush_seq = d->write_seq;
+		d->is_emptying = true;
+		list_add(&d->wait_flush, n);
+	}
+}
+
+static uint64_t cache_lbas(const struct disk *d)
+{
+	return d->p.write_cache_bytes / d->p.logical_sector_bytes;
+}
+
+static bool has_room(const struct disk *d, const struct node *n)
+{
+	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= cache_lbas(d);
+}
+
+static void write_cached(struct disk *d, struct node *n, double t)
+{
+	double end = bus(d, fmax(t, stall_skip(d, n->eligible)), (uint64_t)n->res);
+
+	if (d->ndirty == 0)
+		d->dirty_since = t;
+	if (cache_add(d, n->lba, n->lbas, end) < 0) {
+		finish(d, n, end, -ENOMEM, HOW_NONE);
+		return;
+	}
+	if ((double)d->dirty_lbas >= d->p.write_start * (double)cache_lbas(d))
+		d->is_emptying = true;
+	finish(d, n, end, n->res, HOW_CACHED);
+}
+
+static void queue_media(struct disk *d, struct node *n, double t)
+{
+	geometry_place(d->g, n->first, &n->place);
+	n->eligible = t + d->p.overhead_ms * 1e6;
+	list_add(&d->queued, n);
+}
+
+static void admit(struct disk *d, struct node *n, double t)
+{
+	uint32_t segment;
+
+	d->in_queue++;
+	if (t >= d->gone) {
+		finish(d, n, t, gone_res(d), HOW_NONE);
+		return;
+	}
+	if (n->req.op != DISK_FLUSH && n->res <= 0) { /* beyond the end, misaligned, or made to fail */
+		finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, n->res, HOW_NONE);
+		return;
+	}
+	if (n->req.op == DISK_FLUSH) {
+		if (n->res < 0)
+			finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, n->res, HOW_NONE);
+		else
+			admit_flush(d, n, t);
+		return;
+	}
+	if (d->p.kind == DISK_SSD) {
+		admit_ssd(d, n, t);
+		return;
+	}
+	if (n->req.op == DISK_WRITE) {
+		if (n->req.fua || n->lbas > cache_lbas(d)) {
+			queue_media(d, n, t);
+			return;
+		}
+		n->eligible = t + d->p.hit_overhead_ms * 1e6;
+		if (d->wait_room.n || !has_room(d, n)) {
+			d->is_emptying = true;
+			list_add(&d->wait_room, n);
+		} else {
+			write_cached(d, n, t);
+		}
+		return;
+	}
+	stream_update(d, t);
+	if (cache_has(d, n->first, n->end, &segment)) {
+		if (d->stream.is_on && d->stream.segment == segment)
+			stream_aim(d, t, n->first, n->end);
+		finish(d, n, bus(d, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, (uint64_t)n->res), n->res, HOW_HIT);
+	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
+		finish(d, n, bus(d, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, (uint64_t)n->res), n->res, HOW_HIT);
+	} else {
+		queue_media(d, n, t);
+	}
+}
+
+/* ---- work of the mechanics ---- */
+
+static void start(struct disk *d, struct node *n, double t)
+{
+	struct media_op op;
+	double end;
+
+	if (n->req.op == DISK_READ) {
+		media_read(d, t, &n->place, n->first, n->end, &op);
+		end = fmax(op.end, bus(d, op.first_end, (uint64_t)n->res));
+	} else {
+		end = bus(d, fmax(t, n->eligible), (uint64_t)n->res);
+		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */
+		media_write(d, t, &n->place, n->first, n->end, n->is_partial, &op);
+		d->count.media_written_bytes += (n->end - n->first) * d->p.physical_sector_bytes;
+		end = fmax(op.end, end);
+	}
+	d->mech_free = op.end;
+	n->done.seek_ns = op.seek_ns;
+	n->done.latency_ns = op.latency_ns;
+	n->done.transfer_ns = op.end - t - op.seek_ns - op.latency_ns;
+	finish(d, n, op.err ? op.end : end, op.err ? op.err : n->res, op.is_stream ? HOW_STREAM : HOW_MEDIA);
+}
+
+static struct node **choose(struct disk *d, double t)
+{
+	struct node **best = &d->queued.head, **at;
+	double least = INFINITY;
+
+	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || t - (*best)->arrival > d->p.max_age_ms * 1e6)
+		return best;
+	stream_update(d, t);
+	for (at = &d->queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {
+		double cost = media_cost(d, t, *at);
+
+		if (cost < least) {
+			least = cost;
+			best = at;
+		}
+	}
+	return best;
+}
+
+static void destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, const struct place *place)
+{
+	uint64_t ratio = d->g->ratio, first = lba / ratio, end = (lba + lbas + ratio - 1) / ratio;
+	bool is_partial = lba % ratio != 0 || ((lba + lbas) % ratio != 0 && lba + lbas != d->g->lbas);
+	struct media_op op;
+
+	cache_remove(d, lba, lbas);
+	(void)contents_destage(&d->contents, lba, lbas); /* an error of the store: the write was answered long ago */
+	media_write(d, t, place, first, end, is_partial, &op);
+	d->count.media_written_bytes += (end - first) * d->p.physical_sector_bytes;
+	d->mech_free = op.end;
+	d->destage_lba = lba + lbas;
+	d->in_destage_lbas = lbas;
+	d->is_destaging = true;
+}
+
+void disk_destaged(struct disk *d, double t)
+{
+	uint64_t oldest;
+
+	d->is_destaging = false;
+	d->in_destage_lbas = 0;
+	if (d->ndirty == 0)
+		d->is_emptying = false;
+	while (d->wait_room.head && has_room(d, d->wait_room.head))
+		write_cached(d, list_take(&d->wait_room, &d->wait_room.head), t);
+	if (d->wait_room.head)
+		d->is_emptying = true;
+	if (!d->wait_flush.head)
+		return;
+	oldest = cache_oldest(d);
+	while (d->wait_flush.head && d->wait_flush.head->flush_seq < oldest)
+		finish(d, list_take(&d->wait_flush, &d->wait_flush.head), t, 0, HOW_NONE);
+	if (d->wait_flush.head)
+		d->is_emptying = true;
+}
+
+/* What comes next, and when. */
+enum work { WORK_NONE, WORK_ADMIT, WORK_REQUEST, WORK_DESTAGE, WORK_DESTAGED };
+
+struct event {
+	enum work work;
+	double t;
+	uint64_t lba, lbas; /* of WORK_DESTAGE */
+	struct place place;
+};
+
+static void next_of_mechanics(struct disk *d, struct event *e)
+{
+	bool is_urgent = d->wait_room.head || d->wait_flush.head;
+	double ready, t;
+
+	if (d->is_destaging) {
+		*e = (struct event){ .work = WORK_DESTAGED, .t = d->mech_free };
+		return;
+	}
+	*e = (struct event){ .work = WORK_NONE, .t = INFINITY };
+	if (d->queued.head)
+		*e = (struct event){ .work = WORK_REQUEST,
+			             .t = stall_skip(d, fmax(d->mech_free, d->queued.head->eligible)) };
+	if (d->ndirty == 0 || d->p.kind == DISK_SSD)
+		return;
+	t = d->is_emptying ? d->mech_free : fmax(d->mech_free, d->dirty_since + d->p.write_delay_ms * 1e6);
+	t = fmax(t, d->now);
+	if (t > e->t || (t == e->t && (!is_urgent || d->last_was_destage)))
+		return; /* a request comes first: no need to look for the place */
+	{
+		struct event w = { .work = WORK_DESTAGE };
+
+		(void)cache_next(d, &w.lba, &w.lbas, &ready, &w.place);
+		w.t = stall_skip(d, fmax(t, ready));
+		if (w.t < e->t || (w.t == e->t && is_urgent && !d->last_was_destage))
+			*e = w;
+	}
+}
+
+static void next_event(const struct disk *cd, struct event *e)
+{
+	struct disk *d = (struct disk *)(uintptr_t)cd; /* cache_next looks only; see there */
+	double t;
+
+	next_of_mechanics(d, e);
+	if (!d->arrived.head)
+		return;
+	t = d->arrived.head->arrival;
+	if (d->in_queue - d->nrelease >= d->p.queue_depth)
+		return; /* all places are taken by requests whose end is not known yet */
+	if (d->in_queue >= d->p.queue_depth)
+		t = fmax(t, d->release[d->nrelease - 1 - (d->in_queue - d->p.queue_depth)]);
+	if (t <= e->t)
+		*e = (struct event){ .work = WORK_ADMIT, .t = t };
+}
+
+static void take(struct disk *d, const struct event *e)
+{
+	double t = fmax(e->t, d->now);
+
+	d->now = t;
+	while (d->nrelease && d->release[d->nrelease - 1] <= t) {
+		d->nrelease--;
+		d->in_queue--;
+	}
+	switch (e->work) {
+	case WORK_ADMIT:
+		admit(d, list_take(&d->arrived, &d->arrived.head), t);
+		break;
+	case WORK_REQUEST:
+		d->last_was_destage = false;
+		start(d, list_take(&d->queued, choose(d, t)), t);
+		break;
+	case WORK_DESTAGE:
+		d->last_was_destage = true;
+		d->is_emptying = true;
+		destage(d, t, e->lba, e->lbas, &e->place);
+		break;
+	case WORK_DESTAGED:
+		disk_destaged(d, t);
+		break;
+	case WORK_NONE:
+		break;
+	}
+}
+
+/* ---- the door ---- */
+
+static bool room_for_one_more(struct disk *d)
+{
+	if (d->in_flight < d->heap_room)
+		return true;
+	{
+		uint32_t room = d->heap_room ? d->heap_room * 2 : 64;
+		struct node **heap = realloc(d->heap, room * sizeof(*heap));
+		double *release;
+
+		if (!heap)
+			return false;
+		d->heap = heap;
+		/* Released places are counted off at the next event only: there may be as many as there are completions, popped ones included. */
+		release = realloc(d->release, (room + d->p.queue_depth) * sizeof(*release));
+		if (!release)
+			return false;
+		d->release = release;
+		d->heap_room = room;
+	}
+	return true;
+}
+
+static void check_request(struct disk *d, struct node *n)
+{
+	const struct disk_req *q = &n->req;
+	uint64_t size = d->g->lbas * d->p.logical_sector_bytes, end;
+	uint32_t sector = d->p.logical_sector_bytes;
+
+	if (q->op == DISK_FLUSH)
+		return;
+	if (q->op > DISK_FLUSH || q->offset_bytes % sector || q->len_bytes % sector || q->len_bytes > INT32_MAX) {
+		n->res = -EINVAL;
+		return;
+	}
+	if (q->offset_bytes >= size) {
+		n->res = q->op == DISK_WRITE && q->len_bytes ? -ENOSPC : 0;
+		return;
+	}
+	end = q->len_bytes < size - q->offset_bytes ? q->offset_bytes + q->len_bytes : size;
+	n->res = (int32_t)(end - q->offset_bytes);
+}
+
+static void check_fails(struct disk *d, struct node *n, uint64_t op_number)
+{
+	size_t i;
+
+	for (i = 0; i < d->p.nfails; i++) {
+		const struct profile_fail *f = &d->p.fails[i];
+		uint64_t number = f->op == DISK_ANY ? n->done.number : op_number;
+
+		if (f->op != DISK_ANY && f->op != n->req.op)
+			continue;
+		if (number < f->nth || (number > f->nth && (f->every == 0 || (number - f->nth) % f->every)))
+			continue;
+		n->extra_ns += f->delay_s * 1e9;
+		if (f->err)
+			n->res = f->err;
+		else if (n->res > 0 && f->short_bytes < (uint64_t)n->res)
+			n->res = (int32_t)(f->short_bytes / d->p.logical_sector_bytes * d->p.logical_sector_bytes);
+	}
+}
+
+static void place_request(struct disk *d, struct node *n)
+{
+	uint64_t ratio = d->g->ratio;
+
+	if (n->req.op == DISK_FLUSH || n->res <= 0)
+		return;
+	n->lba = n->req.offset_bytes / d->p.logical_sector_bytes;
+	n->lbas = (uint64_t)n->res / d->p.logical_sector_bytes;
+	n->first = n->lba / ratio;
+	n->end = (n->lba + n->lbas + ratio - 1) / ratio;
+	n->is_partial = n->req.op == DISK_WRITE &&
+	                (n->lba % ratio || ((n->lba + n->lbas) % ratio && n->lba + n->lbas != d->g->lbas));
+}
+
+static void log_write(struct disk *d, const struct node *n)
+{
+	if (d->nlog >= DISK_LOG_MAX)
+		return;
+	if (d->nlog == d->log_room) {
+		size_t room = d->log_room ? d->log_room * 2 : 64;
+		struct disk_write_log *bigger = realloc(d->log, room * sizeof(*bigger));
+
+		if (!bigger)
+			return; /* the log is short then; the counters are not */
+		d->log = bigger;
+		d->log_room = room;
+	}
+	d->log[d->nlog++] = (struct disk_write_log){ n->req.offset_bytes, n->req.len_bytes };
+}
+
+/* What is known already to end after the device went ends then. */
+static void go(struct disk *d, double t)
+{
+	uint32_t i;
+
+	d->gone = fmin(d->gone, t);
+	for (i = 0; i < d->nheap; i++) {
+		struct disk_done *done = &d->heap[i]->done;
+
+		if (done->done_ns > to_ns(d, t)) {
+			done->done_ns = done->ideal_ns = to_ns(d, t);
+			done->res = gone_res(d);
+		}
+	}
+	for (i = 1; i < d->nheap; i++)
+		heap_up(d, i);
+}
+
+static void count_request(struct disk *d, const struct node *n)
+{
+	d->count.requests++;
+	switch (n->req.op) {
+	case DISK_READ:
+		d->count.reads++;
+		break;
+	case DISK_WRITE:
+		d->count.writes++;
+		log_write(d, n);
+		break;
+	case DISK_FLUSH:
+	case DISK_ANY:
+		d->count.flushes++;
+		break;
+	}
+}
+
+int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
+{
+	double t = now_ns > d->start_ns ? (double)(now_ns - d->start_ns) : 0;
+	struct node *n = d->pool;
+	struct event e;
+
+	if (!room_for_one_more(d))
+		return -ENOMEM;
+	if (n)
+		d->pool = n->next;
+	else if (!(n = malloc(sizeof(*n))))
+		return -ENOMEM;
+	for (next_event(d, &e); e.t < t;
+	     next_event(d, &e)) /* not those at this very time: there may be more requests to come */
+		take(d, &e);
+	if (t < d->now)
+		t = d->now;
+	*n = (struct node){ .req = *req, .arrival = t };
+	n->done.number = ++d->number;
+	n->done.arrival_ns = now_ns;
+	check_request(d, n);
+	check_fails(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
+	place_request(d, n);
+	count_request(d, n);
+	if (d->p.power_loss_at_request && n->done.number == d->p.power_loss_at_request)
+		disk_power_loss(d);
+	if (d->p.gone_at_request && n->done.number == d->p.gone_at_request)
+		go(d, t);
+	if (d->in_flight++ == 0)
+		d->busy_since_ns = now_ns;
+	list_add(&d->arrived, n);
+	return 0;
+}
+
+void disk_advance(struct disk *d, uint64_t now_ns)
+{
+	double t = now_ns > d->start_ns ? (double)(now_ns - d->start_ns) : 0;
+	struct event e;
+
+	for (next_event(d, &e); e.work != WORK_NONE && e.t <= t; next_event(d, &e))
+		take(d, &e);
+}
+
+uint64_t disk_next_event_ns(const struct disk *d)
+{
+	struct event e;
+
+	next_event(d, &e);
+	return e.work == WORK_NONE || e.t > 1e18 ? DISK_NEVER : d->start_ns + (uint64_t)ceil(fmax(e.t, 0));
+}
+
+uint64_t disk_next_done_ns(const struct disk *d)
+{
+	return d->nheap ? d->heap[0]->done.done_ns : DISK_NEVER;
+}
+
+bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
+{
+	struct node *n;
+	uint64_t took;
+
+	if (d->nheap == 0 || d->heap[0]->done.done_ns > until_ns)
+		return false;
+	n = heap_take(d);
+	*ret = n->done;
+	took = ret->done_ns > ret->arrival_ns ? ret->done_ns - ret->arrival_ns : 0;
+	if (ret->req.op == DISK_READ)
+		d->count.read_ns += took;
+	else
+		d->count.write_ns += took;
+	if (--d->in_flight == 0 && ret->done_ns > d->busy_since_ns)
+		d->count.busy_ns += ret->done_ns - d->busy_since_ns;
+	n->next = d->pool;
+	d->pool = n;
+	return true;
+}
+
+uint32_t disk_in_flight(const struct disk *d)
+{
+	return d->in_flight;
+}
+
+bool disk_is_gone(const struct disk *d, uint64_t now_ns)
+{
+	return now_ns >= d->start_ns && (double)(now_ns - d->start_ns) >= d->gone;
+}
+
+uint64_t disk_size_bytes(const struct disk *d, uint64_t now_ns)
+{
+	return disk_is_gone(d, now_ns) ? 0 : d->g->lbas * d->p.logical_sector_bytes;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of a disk at work, for the model's own files: disk.c (requests, queue, completions), media.c (arm, spindle, stream),
+ * cache.c (read segments, dirty extents). The door is model.h. Times are double ns since start_ns; phase is the
+ * angle of the spindle in revolutions since then, whole ones included.
+ */
+#ifndef SIMDISK_DISK_H
+#define SIMDISK_DISK_H
+
+#include <math.h>
+
+#include "contents.h"
+#include "geometry.h"
+
+/* A bad or slow region in media sectors. */
+struct region {
+	uint64_t first, end;
+	double revolutions;
+	uint32_t every;  /* slow; 0: bad */
+	unsigned kind;   /* bad */
+	int err;         /* bad */
+	uint8_t *healed; /* bad that heals: a bit per sector, set when written */
+};
+
+enum trouble { TROUBLE_NONE, TROUBLE_SLOW, TROUBLE_BAD };
+
+/* Read segment: media sectors [start, end) are in the buffer. */
+struct segment {
+	uint64_t start, end;
+	uint64_t used; /* for LRU: number of the use */
+};
+
+/* The head as it streams: it is about to read `at`, and everything before that was read at `phase`. */
+struct stream {
+	bool is_on;     /* is reading ahead, or stopped at limit: may go on */
+	uint64_t at;    /* next media sector */
+	uint64_t limit; /* reads ahead up to here */
+	double phase;
+	uint32_t segment;
+	struct place place; /* of `at`; valid when at < sectors */
+	bool is_placed;     /* the head is on place's track already */
+};
+
+struct node {
+	struct disk_req req;
+	struct disk_done done;
+	uint64_t first, end; /* media sectors */
+	uint64_t lba, lbas;
+	struct place place; /* of first */
+	double arrival, eligible;
+	uint64_t flush_seq;
+	double extra_ns; /* from the profile's fails */
+	int32_t res;     /* what a good end gives */
+	bool is_partial; /* a write that covers a physical sector in part */
+	struct node *next;
+};
+
+struct list {
+	struct node *head, **tail;
+	uint32_t n;
+};
+
+/* Dirty data in the write cache. */
+struct extent {
+	uint64_t lba, lbas;
+	uint64_t seq;
+	double ready; /* when its transfer is over */
+};
+
+struct disk {
+	struct profile p;
+	struct geometry *g;
+	uint64_t start_ns;
+	double period_ns, slack; /* slack: ANGLE_SLACK_NS in revolutions */
+	struct rng rng;
+	double retry_sectors, retry_left; /* mean between lost revolutions, and until the next */
+
+	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the cache; for a flush */
+	struct list arrived, queued, wait_room, wait_flush;
+	double *release;                           /* heap of the times when places in the queue become free */
+	uint32_t nrelease, release_room, in_queue; /* in_queue: places taken, released ones not counted */
+	struct node *pool;
+	struct node **heap; /* known completions by done_ns, number */
+	uint32_t nheap, heap_room;
+	uint32_t in_flight;
+	uint64_t number, op_number[3];
+
+	/* mechanics */
+	uint32_t cylinder, surface;
+	double mech_free;
+	struct stream stream;
+	uint64_t write_end; /* media sector after the last one written; UINT64_MAX: the last was not a write */
+	double bus_free;
+	double now; /* of the last decision */
+
+	/* read cache */
+	struct segment *segments;
+	uint32_t nsegments;
+	uint64_t segment_sectors, uses;
+
+	/* write cache */
+	struct extent *dirty; /* by lba */
+	size_t ndirty, dirty_room;
+	uint64_t dirty_lbas, write_seq, destage_lba;
+	double dirty_since;
+	bool is_emptying, last_was_destage;
+	bool is_destaging; /* until mech_free: */
+	uint64_t in_destage_lbas;
+
+	/* regions */
+	struct region *bads, *slows;
+	size_t nbads, nslows;
+
+	/* SSD */
+	double *channel_free;
+
+	double gone; /* time; INFINITY: never */
+	struct contents contents;
+	struct disk_counters count;
+	uint64_t busy_since_ns;
+	struct disk_write_log *log;
+	size_t nlog, log_room;
+};
+
+/* ---- disk.c ---- */
+
+/* Something of the write cache has become clean at t: there may be room, and flushes may be over. */
+void disk_destaged(struct disk *d, double t);
+
+/* ---- media.c ---- */
+
+double phase_at(const struct disk *d, double t_ns);
+double time_at(const struct disk *d, double phase);
+/* Time t, or the end of the stall that it lies in. */
+double stall_skip(const struct disk *d, double t);
+/* Time by which stalls lengthen something that lasts from `from` to `to`. */
+double stall_extra(const struct disk *d, double from, double to);
+
+/* Reads ahead as far as it gets until t. */
+void stream_update(struct disk *d, double t);
+/* Ends reading ahead at t; what was read stays. */
+void stream_stop(struct disk *d, double t);
+/* Sets how far to read ahead after [first, end) was asked for, at t. */
+void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end);
+bool stream_covers(const struct disk *d, double t, uint64_t first);
+
+struct media_op {
+	double end;       /* time when the last sector has passed */
+	double first_end; /* and the first */
+	double seek_ns, latency_ns;
+	bool is_stream;
+	int err; /* unreadable or unwritable sector: negative errno */
+};
+void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
+                struct media_op *ret);
+void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
+                 struct media_op *ret);
+/* Time from t to the first sector: what satf compares. */
+double media_cost(struct disk *d, double t, const struct node *n);
+bool media_is_bad(const struct region *r, uint64_t sector, enum disk_op op);
+
+/* ---- cache.c ---- */
+
+bool cache_has(struct disk *d, uint64_t first, uint64_t end, uint32_t *ret_segment); /* in a read segment */
+bool cache_is_dirty(const struct disk *d, uint64_t lba, uint64_t lbas);              /* wholly in the write cache */
+uint32_t cache_new_segment(struct disk *d, uint64_t first);
+void cache_forget(struct disk *d, uint64_t first, uint64_t end); /* read segments */
+int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready);
+void cache_remove(struct disk *d, uint64_t lba, uint64_t lbas);
+uint64_t cache_oldest(const struct disk *d); /* smallest seq; UINT64_MAX: nothing dirty */
+/* What is to be emptied next: a run of dirty sectors within a track. false: nothing. */
+bool cache_next(struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready, struct place *ret_place);
+
+#endif

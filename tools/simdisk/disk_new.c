@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Making and unmaking a disk, and what can be asked of one without time. */
+#include "disk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static struct region *regions_new(size_t n)
+{
+	return calloc(n ? n : 1, sizeof(struct region));
+}
+
+static bool regions_fill(struct disk *d)
+{
+	uint64_t ratio = d->g->ratio;
+	size_t i;
+
+	d->bads = regions_new(d->p.nbads);
+	d->slows = regions_new(d->p.nslows);
+	if (!d->bads || !d->slows)
+		return false;
+	for (i = 0; i < d->p.nbads; i++) {
+		const struct profile_bad *b = &d->p.bads[i];
+		struct region *r = &d->bads[d->nbads++];
+
+		*r = (struct region){ .first = b->lba / ratio, .end = (b->lba + b->count + ratio - 1) / ratio };
+		r->revolutions = b->revolutions;
+		r->kind = b->kind;
+		r->err = b->err;
+		if (!(b->kind & BAD_HEALS))
+			continue;
+		r->healed = calloc(1, (r->end - r->first + 7) / 8);
+		if (!r->healed)
+			return false;
+	}
+	for (i = 0; i < d->p.nslows; i++) {
+		const struct profile_slow *s = &d->p.slows[i];
+
+		d->slows[d->nslows++] = (struct region){ .first = s->lba / ratio,
+			                                 .end = (s->lba + s->count + ratio - 1) / ratio,
+			                                 .revolutions = s->revolutions,
+			                                 .every = s->every };
+	}
+	return true;
+}
+
+static bool segments_fill(struct disk *d)
+{
+	const struct profile *p = &d->p;
+
+	d->nsegments = p->segments;
+	d->segment_sectors = p->cache_bytes / p->segments / p->physical_sector_bytes;
+	if (d->segment_sectors == 0)
+		d->nsegments = 0;
+	d->segments = calloc(d->nsegments ? d->nsegments : 1,
+	                     sizeof(*d->segments)); /* without cache the stream still wants one */
+	return d->segments != NULL;
+}
+
+struct disk *disk_new(const struct profile *p, uint64_t start_ns)
+{
+	struct disk *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	if (profile_copy(&d->p, p) < 0) {
+		free(d);
+		return NULL;
+	}
+	d->start_ns = start_ns;
+	d->g = geometry_new(&d->p);
+	d->channel_free = calloc(p->channels, sizeof(double));
+	if (!d->g || !d->channel_free || !contents_init(&d->contents, p->logical_sector_bytes) || !regions_fill(d) ||
+	    !segments_fill(d)) {
+		disk_free(d);
+		return NULL;
+	}
+	d->period_ns = d->g->period_ns;
+	d->slack = ANGLE_SLACK_NS / d->period_ns;
+	d->gone = p->gone_at_s * 1e9;
+	d->write_end = UINT64_MAX;
+	rng_init(&d->rng, p->seed, 1);
+	if (p->retry_per_gb > 0) {
+		d->retry_sectors = 1e9 / p->retry_per_gb / p->physical_sector_bytes;
+		d->retry_left = rng_exp(&d->rng, d->retry_sectors);
+	}
+	return d;
+}
+
+static void nodes_free(struct node *n)
+{
+	while (n) {
+		struct node *next = n->next;
+
+		free(n);
+		n = next;
+	}
+}
+
+void disk_free(struct disk *d)
+{
+	size_t i;
+
+	if (!d)
+		return;
+	for (i = 0; i < d->nheap; i++)
+		free(d->heap[i]);
+	nodes_free(d->arrived.head);
+	nodes_free(d->queued.head);
+	nodes_free(d->wait_room.head);
+	nodes_free(d->wait_flush.head);
+	nodes_free(d->pool);
+	free(d->heap);
+	free(d->release);
+	free(d->segments);
+	free(d->dirty);
+	for (i = 0; i < d->nbads; i++)
+		free(d->bads[i].healed);
+	free(d->bads);
+	free(d->slows);
+	free(d->channel_free);
+	free(d->log);
+	contents_done(&d->contents);
+	geometry_free(d->g);
+	profile_done(&d->p);
+	free(d);
+}
+
+const struct profile *disk_profile(const struct disk *d)
+{
+	return &d->p;
+}
+
+const struct geometry *disk_geometry(const struct disk *d)
+{
+	return d->g;
+}
+
+void disk_set_store(struct disk *d, const struct disk_store *store)
+{
+	d->contents.store = *store;
+}
+
+static int check_span(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes)
+{
+	uint64_t size = d->g->lbas * d->p.logical_sector_bytes;
+
+	return offset_bytes % d->p.logical_sector_bytes || len_bytes % d->p.logical_sector_bytes ||
+	                       offset_bytes > size || len_bytes > size - offset_bytes
+	               ? -EINVAL
+	               : 0;
+}
+
+int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, void *buf)
+{
+	int r = check_span(d, offset_bytes, len_bytes);
+
+	return r < 0 ? r
+	             : contents_read(&d->contents, offset_bytes / d->p.logical_sector_bytes,
+	                             len_bytes / d->p.logical_sector_bytes, buf);
+}
+
+int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf)
+{
+	int r = check_span(d, offset_bytes, len_bytes);
+
+	return r < 0 ? r
+	             : contents_write_media(&d->contents, offset_bytes / d->p.logical_sector_bytes,
+	                                    len_bytes / d->p.logical_sector_bytes, buf);
+}
+
+uint64_t disk_contents_hash(const struct disk *d)
+{
+	return contents_hash(&d->contents);
+}
+
+void disk_power_loss(struct disk *d)
+{
+	uint32_t i;
+
+	sectors_clear(d->contents.volatil);
+	d->ndirty = 0;
+	d->dirty_lbas = 0;
+	d->stream.is_on = false;
+	for (i = 0; i < d->nsegments; i++)
+		d->segments[i] = (struct segment){ 0 };
+	if (!d->is_destaging)
+		disk_destaged(d, d->now);
+}
+
+void disk_counters(const struct disk *d, struct disk_counters *ret)
+{
+	*ret = d->count;
+}
+
+const struct disk_write_log *disk_write_log(const struct disk *d, size_t *ret_n)
+{
+	*ret_n = d->nlog;
+	return d->log;
+}

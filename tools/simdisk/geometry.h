@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the geometry, for the model's own files (geometry.c, disk*.c, truth.c). The door is model.h. */
+#ifndef SIMDISK_GEOMETRY_H
+#define SIMDISK_GEOMETRY_H
+
+#include "model.h"
+
+struct geo_zone {
+	uint64_t first_slot, slots; /* slots of the zone */
+	uint64_t first_track, tracks;
+	uint64_t band_slots; /* of a full band */
+	uint32_t first_cylinder, cylinders;
+	uint32_t band; /* cylinders of a full band */
+	uint32_t bands;
+	uint32_t heads;                                 /* surfaces in use */
+	uint32_t surface[PROFILE_SURFACES_MAX];         /* of head h */
+	uint32_t spt[PROFILE_SURFACES_MAX];             /* of head h */
+	uint32_t before[PROFILE_SURFACES_MAX + 1];      /* sum of spt of the heads before h */
+	uint32_t before_back[PROFILE_SURFACES_MAX + 1]; /* the same with the heads in reverse order */
+	bool tracks_alternate, heads_alternate;
+	double angle;                          /* of its first track */
+	double head_skew, cyl_skew, next_skew; /* next_skew: to the next band */
+	double band_advance;                   /* angle from a full band's first track to the next band's */
+};
+
+/* A run of slots without data. */
+struct geo_skip {
+	uint64_t first, count; /* slots */
+	uint64_t before;       /* skipped slots before it */
+};
+
+struct geometry {
+	const struct profile *p;
+	struct geo_zone *zones;
+	size_t nzones;
+	struct geo_skip *skips;
+	size_t nskips;
+	uint64_t slots, sectors, lbas, tracks;
+	uint32_t cylinders, ratio; /* logical sectors in a physical one */
+	double period_ns;
+	double head_switch_ns;
+};
+
+#define ANGLE_SLACK_NS 2.0 /* rounding of completions to ns must not cost a revolution */
+
+static inline double geo_frac(double x)
+{
+	return x - __builtin_floor(x);
+}
+
+uint64_t geo_slot(const struct geometry *g, uint64_t sector);
+void geo_slot_place(const struct geometry *g, uint64_t slot, struct place *ret);
+const struct geo_zone *geo_zone_of_slot(const struct geometry *g, uint64_t slot);
+/* Number of skipped slots in [0, slot). */
+uint64_t geo_skipped_before(const struct geometry *g, uint64_t slot);
+
+/* Revolutions from now (angle now, 0 <= now) until the head is over `angle`; slack: how much too late still counts as in time. */
+static inline double geo_wait(double now, double angle, double slack)
+{
+	double w = geo_frac(angle - now);
+
+	return w > 1.0 - slack ? w - 1.0 : w;
+}
+
+#endif

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Arm and spindle. One walk serves reading, reading ahead and writing: it goes over the sectors in order, in phase (revolutions), and
+ * stops for nothing but slow and bad sectors, lost revolutions and the end.
+ */
+#include "disk.h"
+
+double phase_at(const struct disk *d, double t_ns)
+{
+	double x = t_ns / d->period_ns;
+
+	if (d->p.wobble > 0)
+		x += d->p.wobble * sin(2 * M_PI * t_ns / (d->p.wobble_period_s * 1e9));
+	return x;
+}
+
+/* The inverse: a contraction, as profile_finish keeps the wobble's slope below a half of the spindle's. */
+double time_at(const struct disk *d, double phase)
+{
+	double t = phase * d->period_ns;
+	int i;
+
+	if (d->p.wobble > 0)
+		for (i = 0; i < 60; i++) {
+			double better = t - (phase_at(d, t) - phase) * d->period_ns;
+
+			if (fabs(better - t) < 1e-3)
+				return better;
+			t = better;
+		}
+	return t;
+}
+
+double stall_skip(const struct disk *d, double t)
+{
+	size_t i;
+
+	for (i = 0; i < d->p.nstalls; i++) {
+		double from = d->p.stalls[i].at_s * 1e9, to = from + d->p.stalls[i].length_s * 1e9;
+
+		if (t >= from && t < to)
+			t = to;
+	}
+	return t;
+}
+
+double stall_extra(const struct disk *d, double from, double to)
+{
+	double extra = 0;
+	size_t i;
+
+	for (i = 0; i < d->p.nstalls; i++) {
+		double at = d->p.stalls[i].at_s * 1e9;
+
+		if (from < at && to + extra > at)
+			extra += d->p.stalls[i].length_s * 1e9;
+	}
+	return extra;
+}
+
+/* ---- trouble on the way ---- */
+
+bool media_is_bad(const struct region *r, uint64_t sector, enum disk_op op)
+{
+	if (!(r->kind & (op == DISK_WRITE ? BAD_WRITE : BAD_READ)))
+		return false;
+	return !r->healed || !(r->healed[(sector - r->first) / 8] >> ((sector - r->first) % 8) & 1);
+}
+
+/* Index of the first region that ends after the sector. */
+static size_t region_after(const struct region *r, size_t n, uint64_t sector)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t mid = (low + n) / 2;
+
+		if (r[mid].end <= sector)
+			low = mid + 1;
+		else
+			n = mid;
+	}
+	return low;
+}
+
+/* First sector in [from, to) that is slow or bad for op; `to` when there is none. */
+static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, enum disk_op op, enum trouble *ret_kind,
+                             const struct region **ret)
+{
+	uint64_t found = to;
+	size_t i;
+
+	*ret_kind = TROUBLE_NONE;
+	for (i = region_after(d->bads, d->nbads, from); i < d->nbads && d->bads[i].first < found; i++) {
+		const struct region *r = &d->bads[i];
+		uint64_t s = r->first > from ? r->first : from;
+
+		if (!(r->kind & (op == DISK_WRITE ? BAD_WRITE : BAD_READ)))
+			continue;
+		while (s < r->end && s < found && !media_is_bad(r, s, op))
+			s++;
+		if (s < r->end && s < found) {
+			found = s;
+			*ret_kind = TROUBLE_BAD;
+			*ret = r;
+		}
+	}
+	if (op == DISK_WRITE)
+		return found;
+	i = region_after(d->slows, d->nslows, from);
+	for (; i < d->nslows && d->slows[i].first < found; i++) {
+		const struct region *r = &d->slows[i];
+		uint64_t s = r->first;
+
+		if (s < from)
+			s += (from - s + r->every - 1) / r->every * r->every;
+		if (s < r->end && s < found) {
+			found = s;
+			*ret_kind = TROUBLE_SLOW;
+			*ret = r;
+		}
+	}
+	return found;
+}
+
+/* ---- the walk ---- */
+
+/* Lets the head be over the first sector of place: moves there if it is elsewhere, waits for the angle. */
+static void arrive(struct disk *d, double *phase, const struct place *to, double settle_ns)
+{
+	if (d->cylinder != to->cylinder || d->surface != to->surface) {
+		double move = geometry_move_ns(d->g, d->cylinder, d->surface, to->cylinder, to->surface);
+
+		*phase = phase_at(d, time_at(d, *phase) + move + settle_ns);
+		d->cylinder = to->cylinder;
+		d->surface = to->surface;
+	}
+	*phase += geo_wait(geo_frac(*phase), to->angle, d->slack);
+}
+
+static void lose_revolutions(struct disk *d, double *phase)
+{
+	while (d->retry_left <= 0) {
+		d->retry_left += rng_exp(&d->rng, d->retry_sectors);
+		*phase += 1;
+	}
+}
+
+struct walk {
+	enum disk_op op;
+	uint64_t at, to;
+	double phase;       /* when everything before `at` has passed */
+	double phase_limit; /* a sector that would not be over by then is not begun */
+	struct place place; /* of at */
+	bool is_placed;     /* place is valid, and the head over it at `phase` */
+	int err;
+};
+
+/* Goes on until `to`, the phase limit or a bad sector. */
+static void walk(struct disk *d, struct walk *w)
+{
+	enum trouble kind = TROUBLE_NONE;
+	const struct region *region = NULL;
+	uint64_t trouble = w->to;
+
+	if (d->nbads || d->nslows)
+		trouble = next_trouble(d, w->at, w->to, w->op, &kind, &region);
+	while (w->at < w->to) {
+		double phase = w->phase, room;
+		uint64_t n;
+
+		if (!w->is_placed) {
+			geometry_place(d->g, w->at, &w->place);
+			if (w->phase_limit < INFINITY) { /* not begun when it cannot be reached: the head stays */
+				uint32_t c = d->cylinder, s = d->surface;
+
+				arrive(d, &phase, &w->place, 0);
+				if (phase + 1.0 / w->place.spt > w->phase_limit) {
+					d->cylinder = c;
+					d->surface = s;
+					return;
+				}
+			} else {
+				arrive(d, &phase, &w->place, 0);
+			}
+			w->is_placed = true;
+		}
+		if (w->at == trouble && kind == TROUBLE_BAD) {
+			w->phase = phase + 1.0 / w->place.spt + region->revolutions;
+			w->err = region->err;
+			return;
+		}
+		n = w->place.run < w->to - w->at ? w->place.run : w->to - w->at;
+		if (trouble > w->at && trouble - w->at < n)
+			n = trouble - w->at;
+		if (trouble == w->at)
+			n = 1;
+		if (d->retry_sectors > 0 && (double)n > d->retry_left)
+			n = d->retry_left < 1 ? 1 : (uint64_t)d->retry_left;
+		room = (w->phase_limit - phase) * w->place.spt + 1e-6;
+		if (room < (double)n) {
+			if (room < 1) {
+				w->is_placed = phase == w->phase; /* else it has yet to come here */
+				return;
+			}
+			n = (uint64_t)room;
+		}
+		w->phase = phase + (double)n / w->place.spt;
+		if (trouble == w->at) {
+			w->phase += region->revolutions;
+			trouble = next_trouble(d, w->at + 1, w->to, w->op, &kind, &region);
+		}
+		if (d->retry_sectors > 0) {
+			d->retry_left -= (double)n;
+			lose_revolutions(d, &w->phase);
+		}
+		w->at += n;
+		w->place.sector += (uint32_t)n;
+		w->place.run -= (uint32_t)n;
+		w->place.angle = geo_frac(w->place.angle + (double)n / w->place.spt);
+		if (w->place.run == 0)
+			w->is_placed = false;
+	}
+}
+
+/* ---- stream ---- */
+
+static void stream_walk(struct disk *d, uint64_t to, double phase_limit, int *ret_err)
+{
+	struct stream *s = &d->stream;
+	struct segment *seg = &d->segments[s->segment];
+	struct walk w = { .op = DISK_READ,
+		          .at = s->at,
+		          .to = to,
+		          .phase = s->phase,
+		          .phase_limit = phase_limit,
+		          .place = s->place,
+		          .is_placed = s->is_placed };
+
+	walk(d, &w);
+	d->count.media_read_bytes += (w.at - s->at) * d->p.physical_sector_bytes;
+	s->at = w.at;
+	s->phase = w.phase;
+	s->place = w.place;
+	s->is_placed = w.is_placed;
+	seg->end = s->at;
+	if (seg->end - seg->start > d->segment_sectors)
+		seg->start = seg->end - d->segment_sectors;
+	*ret_err = w.err;
+}
+
+void stream_update(struct disk *d, double t)
+{
+	struct stream *s = &d->stream;
+	double phase = phase_at(d, t);
+	int err;
+
+	if (!s->is_on || s->at >= s->limit || s->phase >= phase)
+		return;
+	stream_walk(d, s->limit, phase, &err);
+	if (err)
+		s->limit = s->at; /* never into what is unreadable */
+}
+
+void stream_stop(struct disk *d, double t)
+{
+	stream_update(d, t);
+	d->stream.is_on = false;
+}
+
+void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end)
+{
+	struct stream *s = &d->stream;
+	uint64_t keep = end - first > d->segment_sectors / 2 ? end - d->segment_sectors / 2 : first;
+	uint64_t limit = d->p.read_ahead ? keep + d->segment_sectors : end;
+	enum trouble kind;
+	const struct region *r;
+	bool was_stopped = s->at >= s->limit;
+
+	if (limit > d->g->sectors)
+		limit = d->g->sectors;
+	if (limit <= s->at) {
+		s->limit = s->at;
+		return;
+	}
+	if (d->nbads) {
+		uint64_t from = s->at;
+
+		while ((from = next_trouble(d, from, limit, DISK_READ, &kind, &r)) < limit && kind == TROUBLE_SLOW)
+			from++;
+		limit = from;
+	}
+	if (was_stopped &&
+	    phase_at(d, t) > s->phase + d->slack) { /* the head has idled over the track: wait for the angle again */
+		s->phase = phase_at(d, t);
+		s->is_placed = false;
+	}
+	s->limit = limit;
+}
+
+/*
+ * Whether a request goes on with the stream at t: it starts in what is buffered, or a track at most ahead of a head that is still reading. A
+ * head that has stopped must wait for its angle in any case; then only what starts in the buffer is better off with the stream.
+ */
+bool stream_covers(const struct disk *d, double t, uint64_t first)
+{
+	const struct stream *s = &d->stream;
+
+	if (!s->is_on || first < d->segments[s->segment].start)
+		return false;
+	if (s->at >= s->limit && phase_at(d, t) > s->phase + d->slack)
+		return first <= s->at;
+	return first <= s->at + s->place.spt;
+}
+
+static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
+{
+	struct stream *s = &d->stream;
+	int err = 0;
+
+	ret->is_stream = true;
+	ret->first_end = t;
+	if (s->at < end) {
+		if (s->at >= s->limit && phase_at(d, t) > s->phase) {
+			s->phase = phase_at(d, t); /* stopped: the angle has to come again */
+			s->is_placed = false;
+		}
+		stream_walk(d, end, INFINITY, &err);
+	}
+	ret->end = fmax(t, time_at(d, s->phase));
+	return err;
+}
+
+static int read_afresh(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
+                       struct media_op *ret)
+{
+	struct stream *s = &d->stream;
+	double begin = phase_at(d, t);
+	int err = 0;
+
+	if (d->cylinder != place->cylinder || d->surface != place->surface)
+		ret->seek_ns = geometry_move_ns(d->g, d->cylinder, d->surface, place->cylinder, place->surface);
+	*s = (struct stream){ .is_on = true, .at = first, .phase = begin, .place = *place, .is_placed = true };
+	arrive(d, &s->phase, place, 0);
+	ret->latency_ns = (s->phase - begin) * d->period_ns - ret->seek_ns;
+	ret->first_end = time_at(d, s->phase + 1.0 / place->spt);
+	s->segment = cache_new_segment(d, first);
+	stream_walk(d, end, INFINITY, &err);
+	ret->end = time_at(d, s->phase);
+	return err;
+}
+
+void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, struct media_op *ret)
+{
+	struct stream *s = &d->stream;
+	double extra;
+
+	*ret = (struct media_op){ 0 };
+	d->write_end = UINT64_MAX;
+	stream_update(d, t);
+	ret->err = stream_covers(d, t, first) ? read_on(d, t, end, ret) : read_afresh(d, t, place, first, end, ret);
+	extra = d->p.nstalls ? stall_extra(d, t, ret->end) : 0;
+	if (extra > 0) {
+		ret->end += extra;
+		s->phase = phase_at(d, ret->end);
+		s->is_placed = false;
+	}
+	if (ret->err || d->nsegments == 0)
+		s->is_on = false;
+	else
+		stream_aim(d, ret->end, first, end);
+}
+
+void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
+                 struct media_op *ret)
+{
+	struct walk w = {
+		.op = DISK_WRITE, .at = first, .to = end, .phase_limit = INFINITY, .place = *place, .is_placed = true
+	};
+	double begin;
+	size_t i;
+
+	*ret = (struct media_op){ 0 };
+	stream_stop(d, t);
+	w.phase = begin = phase_at(d, t);
+	if (d->cylinder != place->cylinder || d->surface != place->surface)
+		ret->seek_ns = geometry_move_ns(d->g, d->cylinder, d->surface, place->cylinder, place->surface) +
+		               (d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
+	arrive(d, &w.phase, place, d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
+	ret->latency_ns = (w.phase - begin) * d->period_ns - ret->seek_ns;
+	ret->first_end = time_at(d, w.phase + 1.0 / place->spt);
+	walk(d, &w);
+	if (is_partial)
+		w.phase += 1;
+	ret->end = time_at(d, w.phase);
+	if (d->p.nstalls)
+		ret->end += stall_extra(d, t, ret->end);
+	ret->err = w.err;
+	for (i = region_after(d->bads, d->nbads, first); i < d->nbads && d->bads[i].first < w.at; i++) {
+		struct region *r = &d->bads[i];
+		uint64_t s;
+
+		if (r->healed)
+			for (s = r->first > first ? r->first : first; s < r->end && s < w.at; s++)
+				r->healed[(s - r->first) / 8] |= (uint8_t)(1u << ((s - r->first) % 8));
+	}
+	d->write_end = w.err ? UINT64_MAX : end;
+	cache_forget(d, first, end);
+}
+
+double media_cost(struct disk *d, double t, const struct node *n)
+{
+	double phase, move;
+
+	if (n->req.op == DISK_READ && stream_covers(d, t, n->first)) {
+		const struct stream *s = &d->stream;
+		double ahead = n->first > s->at ? (double)(n->first - s->at) / s->place.spt : 0;
+
+		return ahead * d->period_ns;
+	}
+	move = geometry_move_ns(d->g, d->cylinder, d->surface, n->place.cylinder, n->place.surface);
+	if (n->req.op == DISK_WRITE && move > 0 && d->write_end != n->first)
+		move += d->p.write_settle_ms * 1e6;
+	phase = phase_at(d, t + move);
+	return move + geo_wait(geo_frac(phase), n->place.angle, d->slack) * d->period_ns;
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a disk is: defaults, lists, and the one check that all other files rely on. */
+#include "model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void profile_init(struct profile *p)
+{
+	*p = (struct profile){
+		.logical_sector_bytes = 512,
+		.rpm = 7200,
+		.wobble_period_s = 1,
+		.surfaces = 1,
+		.seek_a_ms = 1,
+		.seek_b_ms = 0.05,
+		.seek_knee = INFINITY,
+		.head_switch_ms = 1,
+		.write_settle_ms = 0.5,
+		.overhead_ms = 0.2,
+		.hit_overhead_ms = 0.05,
+		.interface_bytes_per_s = 300e6,
+		.cache_bytes = 8 << 20,
+		.segments = 16,
+		.read_ahead = true,
+		.write_start = 0.5,
+		.write_delay_ms = 500,
+		.queue_depth = 32,
+		.queue = QUEUE_SATF,
+		.max_age_ms = 500,
+		.channels = 8,
+		.read_latency_us = 80,
+		.write_latency_us = 20,
+		.flush_latency_us = 500,
+		.channel_bytes_per_s = 200e6,
+		.stripe_bytes = 16384,
+		.seed = 1,
+		.gone_at_s = INFINITY,
+	};
+}
+
+void profile_done(struct profile *p)
+{
+	if (!p)
+		return;
+	free(p->zones);
+	free(p->skips);
+	free(p->bads);
+	free(p->slows);
+	free(p->fails);
+	free(p->stalls);
+	p->zones = NULL;
+	p->skips = NULL;
+	p->bads = NULL;
+	p->slows = NULL;
+	p->fails = NULL;
+	p->stalls = NULL;
+	p->nzones = p->nskips = p->nbads = p->nslows = p->nfails = p->nstalls = 0;
+}
+
+static bool list_copy(void **ret, const void *v, size_t n, size_t size)
+{
+	if (n == 0) {
+		*ret = NULL;
+		return true;
+	}
+	*ret = malloc(n * size);
+	if (!*ret)
+		return false;
+	memcpy(*ret, v, n * size);
+	return true;
+}
+
+#define LIST_COPY(to, from, list) list_copy((void **)&(to)->list, (from)->list, (from)->n##list, sizeof(*(from)->list))
+
+int profile_copy(struct profile *ret, const struct profile *p)
+{
+	struct profile c = *p;
+
+	c.zones = NULL;
+	c.skips = NULL;
+	c.bads = NULL;
+	c.slows = NULL;
+	c.fails = NULL;
+	c.stalls = NULL;
+	if (!LIST_COPY(&c, p, zones) || !LIST_COPY(&c, p, skips) || !LIST_COPY(&c, p, bads) ||
+	    !LIST_COPY(&c, p, slows) || !LIST_COPY(&c, p, fails) || !LIST_COPY(&c, p, stalls)) {
+		profile_done(&c);
+		return -ENOMEM;
+	}
+	*ret = c;
+	return 0;
+}
+
+/* Arrays grow at powers of two: whether there is room follows from the count. */
+static int list_add(void **v, size_t *n, size_t size, size_t max, const void *item)
+{
+	if (*n >= max)
+		return -E2BIG;
+	if ((*n & (*n - 1)) == 0) {
+		void *bigger = realloc(*v, (*n ? *n * 2 : 1) * size);
+
+		if (!bigger)
+			return -ENOMEM;
+		*v = bigger;
+	}
+	memcpy((char *)*v + *n * size, item, size);
+	(*n)++;
+	return 0;
+}
+
+#define LIST_ADD(p, list, max, item) list_add((void **)&(p)->list, &(p)->n##list, sizeof(*(p)->list), max, item)
+
+int profile_add_zone(struct profile *p, const struct profile_zone *zone)
+{
+	return LIST_ADD(p, zones, PROFILE_ZONES_MAX, zone);
+}
+
+int profile_add_skip(struct profile *p, const struct profile_skip *skip)
+{
+	return LIST_ADD(p, skips, PROFILE_LIST_MAX, skip);
+}
+
+int profile_add_bad(struct profile *p, const struct profile_bad *bad)
+{
+	return LIST_ADD(p, bads, PROFILE_LIST_MAX, bad);
+}
+
+int profile_add_slow(struct profile *p, const struct profile_slow *slow)
+{
+	return LIST_ADD(p, slows, PROFILE_LIST_MAX, slow);
+}
+
+int profile_add_fail(struct profile *p, const struct profile_fail *fail)
+{
+	return LIST_ADD(p, fails, PROFILE_LIST_MAX, fail);
+}
+
+int profile_add_stall(struct profile *p, const struct profile_stall *stall)
+{
+	return LIST_ADD(p, stalls, PROFILE_LIST_MAX, stall);
+}
+
+/* ---- profile_finish ---- */
+
+static int number(const struct profile *p, const char *what, double x, double min, double max, struct err *err)
+{
+	if (x >= min && x <= max)
+		return 0;
+	return err_set(err, -EINVAL, "disk profile %s: %s is %g, it must be between %g and %g", p->name, what, x, min,
+	               max);
+}
+
+#define CHECK(what, x, min, max)                                      \
+	do {                                                          \
+		int r_ = number(p, what, (double)(x), min, max, err); \
+		if (r_ < 0)                                           \
+			return r_;                                    \
+	} while (0)
+
+static int check_scalars(const struct profile *p, struct err *err)
+{
+	CHECK("the sector size", p->logical_sector_bytes, 512, 65536);
+	CHECK("the physical sector size", p->physical_sector_bytes, p->logical_sector_bytes, 65536);
+	if (p->logical_sector_bytes & (p->logical_sector_bytes - 1) ||
+	    p->physical_sector_bytes & (p->physical_sector_bytes - 1))
+		return err_set(err, -EINVAL,
+		               "disk profile %s: sector sizes must be powers of two, not %" PRIu32 " and %" PRIu32,
+		               p->name, p->logical_sector_bytes, p->physical_sector_bytes);
+	CHECK("rpm", p->rpm, 60, 1e6);
+	CHECK("wobble_period_s", p->wobble_period_s, 1e-3, 1e6);
+	/* The angle must go forward: d/dt of the sinus below half the speed of the spindle. */
+	CHECK("wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3);
+	CHECK("surfaces", p->surfaces, 1, PROFILE_SURFACES_MAX);
+	CHECK("seek a", p->seek_a_ms, 0, 1e5);
+	CHECK("seek b", p->seek_b_ms, 0, 1e3);
+	CHECK("seek c", p->seek_c_ms, 0, 1e5);
+	CHECK("seek e", p->seek_e_ms, 0, 1e3);
+	CHECK("seek knee", p->seek_knee, 0, INFINITY);
+	CHECK("settle_ms", p->settle_ms, 0, 1e5);
+	CHECK("head_switch_ms", p->head_switch_ms, 0, 1e5);
+	CHECK("write_settle_ms", p->write_settle_ms, 0, 1e5);
+	CHECK("overhead_ms", p->overhead_ms, 0, 1e5);
+	CHECK("hit_overhead_ms", p->hit_overhead_ms, 0, 1e5);
+	CHECK("the interface rate", p->interface_bytes_per_s, 1e3, 1e12);
+	CHECK("the cache", p->cache_bytes, 0, (double)(1ull << 40));
+	CHECK("segments", p->segments, 1, 4096);
+	CHECK("the write cache", p->write_cache_bytes, 0, (double)(1ull << 40));
+	CHECK("write_start", p->write_start, 0, 1);
+	CHECK("write_delay_ms", p->write_delay_ms, 0, 1e9);
+	CHECK("queue_depth", p->queue_depth, 1, 65536);
+	CHECK("max_age_ms", p->max_age_ms, 0, 1e9);
+	CHECK("channels", p->channels, 1, 4096);
+	CHECK("read_latency_us", p->read_latency_us, 0, 1e8);
+	CHECK("write_latency_us", p->write_latency_us, 0, 1e8);
+	CHECK("flush_latency_us", p->flush_latency_us, 0, 1e8);
+	CHECK("the channel rate", p->channel_bytes_per_s, 1e3, 1e12);
+	CHECK("stripe_bytes", p->stripe_bytes, p->physical_sector_bytes, 1e9);
+	CHECK("jitter_us", p->jitter_us, 0, 1e8);
+	CHECK("the probability of outliers", p->outlier_p, 0, 1);
+	CHECK("outlier_ms", p->outlier_ms, 0, 1e6);
+	CHECK("retry_per_gb", p->retry_per_gb, 0, 1e7);
+	CHECK("gone_at_s", p->gone_at_s, 0, INFINITY);
+	return 0;
+}
+
+static double skew_of(double skew, double move_ms, double rpm)
+{
+	/* As much as the move needs, rounded up to a degree, and a degree more: what a drive's maker would do. */
+	double x = isnan(skew) ? (ceil(move_ms * rpm / 60e3 * 360) + 1) / 360 : skew;
+
+	return x - floor(x);
+}
+
+static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *cylinders, struct err *err)
+{
+	struct profile_zone *z = &p->zones[i];
+	double step_ms = p->settle_ms + (1 < p->seek_knee ? p->seek_a_ms + p->seek_b_ms : p->seek_c_ms + p->seek_e_ms);
+	uint64_t sum = 0;
+	uint32_t s;
+
+	if (z->cylinders == 0 || z->cylinders > (1u << 30))
+		return err_set(err, -EINVAL,
+		               "disk profile %s: zone %zu has %" PRIu32 " cylinders, it must be 1 to 2^30", p->name, i,
+		               z->cylinders);
+	for (s = 0; s < PROFILE_SURFACES_MAX; s++) {
+		if (s >= p->surfaces)
+			z->spt[s] = 0;
+		if (z->spt[s] > 1000000)
+			return err_set(err, -EINVAL,
+			               "disk profile %s: zone %zu has %" PRIu32
+			               " sectors per track, it must be at most 10^6",
+			               p->name, i, z->spt[s]);
+		sum += z->spt[s];
+	}
+	if (sum == 0)
+		return err_set(err, -EINVAL, "disk profile %s: zone %zu has no sectors", p->name, i);
+	z->head_skew = skew_of(z->head_skew, p->head_switch_ms, p->rpm);
+	z->cyl_skew = skew_of(z->cyl_skew, step_ms, p->rpm);
+	z->band_skew = skew_of(z->band_skew, fmax(step_ms, p->head_switch_ms), p->rpm);
+	*slots += sum * z->cylinders;
+	*cylinders += z->cylinders;
+	if (*slots > (1ull << 44) || *cylinders > (1u << 30))
+		return err_set(err, -EINVAL, "disk profile %s: more than 2^44 sectors or 2^30 cylinders", p->name);
+	return 0;
+}
+
+static int bad_order(const void *a, const void *b)
+{
+	const struct profile_bad *x = a, *y = b;
+
+	return (x->lba > y->lba) - (x->lba < y->lba);
+}
+
+static int slow_order(const void *a, const void *b)
+{
+	const struct profile_slow *x = a, *y = b;
+
+	return (x->lba > y->lba) - (x->lba < y->lba);
+}
+
+static int stall_order(const void *a, const void *b)
+{
+	const struct profile_stall *x = a, *y = b;
+
+	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
+}
+
+static int check_region(const struct profile *p, const char *what, uint64_t lba, uint64_t count, uint64_t min_lba,
+                        double revolutions, struct err *err)
+{
+	if (count == 0 || lba >= p->capacity_lba || count > p->capacity_lba - lba)
+		return err_set(err, -EINVAL,
+		               "disk profile %s: %s region of %" PRIu64 " sectors at %" PRIu64
+		               " does not lie on the disk, which has %" PRIu64,
+		               p->name, what, count, lba, p->capacity_lba);
+	if (lba < min_lba)
+		return err_set(err, -EINVAL, "disk profile %s: two %s regions overlap at sector %" PRIu64, p->name,
+		               what, lba);
+	CHECK("the revolutions of a bad or slow region", revolutions, 0, 1e6);
+	return 0;
+}
+
+/* First logical sector after the region's last physical one: two regions must not meet within one. */
+static uint64_t region_end(const struct profile *p, uint64_t lba, uint64_t count)
+{
+	uint64_t ratio = p->physical_sector_bytes / p->logical_sector_bytes;
+
+	return (lba + count + ratio - 1) / ratio * ratio;
+}
+
+static int check_lists(const struct profile *p, struct err *err)
+{
+	uint64_t min_lba = 0;
+	size_t i;
+	int r;
+
+	for (i = 0; i < p->nbads; i++) {
+		const struct profile_bad *b = &p->bads[i];
+
+		r = check_region(p, "bad", b->lba, b->count, min_lba, b->revolutions, err);
+		if (r < 0)
+			return r;
+		CHECK("the errno of a bad region", b->err, -4095, -1);
+		if (b->kind & BAD_HEALS)
+			CHECK("the length of a bad region that heals", b->count, 1, 1 << 20);
+		min_lba = region_end(p, b->lba, b->count);
+	}
+	min_lba = 0;
+	for (i = 0; i < p->nslows; i++) {
+		r = check_region(p, "slow", p->slows[i].lba, p->slows[i].count, min_lba, p->slows[i].revolutions, err);
+		if (r < 0)
+			return r;
+		CHECK("'every' of a slow region", p->slows[i].every, 1, 4e9);
+		min_lba = region_end(p, p->slows[i].lba, p->slows[i].count);
+	}
+	for (i = 0; i < p->nfails; i++) {
+		CHECK("the number of a failing request", p->fails[i].nth, 1, 1e18);
+		CHECK("'every' of a failing request", p->fails[i].every, 0, 1e18);
+		CHECK("the errno of a failing request", p->fails[i].err, -4095, 0);
+		CHECK("the delay of a failing request", p->fails[i].delay_s, 0, 1e6);
+	}
+	for (i = 0; i < p->nstalls; i++) {
+		CHECK("the time of a stall", p->stalls[i].at_s, 0, 1e9);
+		CHECK("the length of a stall", p->stalls[i].length_s, 0, 1e6);
+	}
+	return 0;
+}
+
+static int check_skips(const struct profile *p, struct err *err)
+{
+	size_t i, z;
+
+	for (i = 0; i < p->nskips; i++) {
+		const struct profile_skip *s = &p->skips[i];
+		uint32_t left = s->cylinder;
+
+		for (z = 0; z < p->nzones && left >= p->zones[z].cylinders; z++)
+			left -= p->zones[z].cylinders;
+		if (z == p->nzones || s->surface >= p->surfaces || s->count == 0 ||
+		    s->first >= p->zones[z].spt[s->surface])
+			return err_set(err, -EINVAL,
+			               "disk profile %s: there is no sector %" PRIu32 " on cylinder %" PRIu32
+			               ", surface %" PRIu32 " to be skipped",
+			               p->name, s->first, s->cylinder, s->surface);
+	}
+	return 0;
+}
+
+static int finish_rotating(struct profile *p, struct err *err)
+{
+	uint64_t slots = 0, cylinders = 0;
+	struct geometry *g;
+	size_t i;
+	int r;
+
+	if (p->nzones == 0)
+		return err_set(err, -EINVAL,
+		               "disk profile %s: there is no zone; say `zone CYLINDERS SECTORS_PER_TRACK`", p->name);
+	for (i = 0; i < p->nzones; i++) {
+		r = finish_zone(p, i, &slots, &cylinders, err);
+		if (r < 0)
+			return r;
+	}
+	r = check_skips(p, err);
+	if (r < 0)
+		return r;
+	g = geometry_new(p);
+	if (!g)
+		return err_set(err, -ENOMEM, "disk profile %s: out of memory", p->name);
+	p->capacity_lba = geometry_lbas(g);
+	geometry_free(g);
+	return 0;
+}
+
+int profile_finish(struct profile *p, struct err *err)
+{
+	int r;
+
+	if (!p->name[0])
+		strcpy(p->name, "disk");
+	if (!p->model[0])
+		memcpy(p->model, p->name, sizeof(p->model));
+	if (!p->serial[0])
+		strcpy(p->serial, "SIM0001");
+	if (!p->firmware[0])
+		strcpy(p->firmware, "1.0");
+	if (p->physical_sector_bytes == 0)
+		p->physical_sector_bytes = p->logical_sector_bytes;
+	r = check_scalars(p, err);
+	if (r == 0 && p->kind == DISK_ROTATING)
+		r = finish_rotating(p, err);
+	if (r < 0)
+		return r;
+	if (p->capacity_lba == 0)
+		return err_set(err, -EINVAL, "disk profile %s: the disk has no sectors; say `capacity_lba`", p->name);
+	if (p->capacity_lba > (1ull << 46))
+		return err_set(err, -EINVAL, "disk profile %s: capacity_lba is more than 2^46", p->name);
+	if (p->nbads)
+		qsort(p->bads, p->nbads, sizeof(*p->bads), bad_order);
+	if (p->nslows)
+		qsort(p->slows, p->nslows, sizeof(*p->slows), slow_order);
+	if (p->nstalls)
+		qsort(p->stalls, p->nstalls, sizeof(*p->stalls), stall_order);
+	return check_lists(p, err);
+}
