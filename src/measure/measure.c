@@ -2,6 +2,9 @@
 /* The list of measurements, in the order of `platter --help`. */
 #include "measure/measure.h"
 
+extern const struct measure measure_passes;
+
 const struct measure *const measures[] = {
+	&measure_passes,
 	NULL,
 };

@@ -129,7 +129,7 @@ int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)
 
 static void read_process_io(struct pagecache_traffic *t)
 {
-	cleanup_fclose FILE *f = fopen("/proc/self/io", "re");
+	cleanup_fclose FILE *f = fopen("/proc/thread-self/io", "re");
 	char line[128];
 
 	while (f && fgets(line, sizeof(line), f)) {

@@ -34,8 +34,8 @@ int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
 /* Counters to be subtracted: what the process asked for and what the storage below moved for it, and for all. */
 struct pagecache_traffic {
-	uint64_t asked_read_bytes, asked_written_bytes;   /* /proc/self/io rchar, wchar */
-	uint64_t device_read_bytes, device_written_bytes; /* /proc/self/io read_bytes, write_bytes: of this process */
+	uint64_t asked_read_bytes, asked_written_bytes;   /* rchar, wchar of /proc/thread-self/io */
+	uint64_t device_read_bytes, device_written_bytes; /* its read_bytes, write_bytes: what this thread caused */
 	uint64_t disk_read_bytes, disk_written_bytes;     /* the disk's own counters: of everybody */
 	bool has_process, has_disk;
 };

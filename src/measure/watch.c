@@ -185,7 +185,8 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 		const struct disk_state *d = &w->disks[i];
 		int64_t ioerr = device_errors(ses, &ses->devs[i]);
 
-		if (d->is_known && d->is_first_of_disk)
+		/* Whoever opens files itself, through the page cache, cannot tell own I/O of the disk from others'. */
+		if (d->is_known && d->is_first_of_disk && !ses->plan->opens_itself)
 			check_other_io(w, ses, own, i);
 		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
 			result_notice(ses->res, "device-errors",

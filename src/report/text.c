@@ -590,8 +590,11 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 
 	if (p.width < 40)
 		p.width = 40; /* below that nothing reads well; let the terminal wrap */
-	(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)) ||
-	       (r = print_faults(&p, res)) || (r = print_notices(&p, res)));
+	if (res->text)
+		r = fputs(res->text, out) < 0 ? -EIO : 0;
+	else
+		(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)) ||
+		       (r = print_faults(&p, res)) || (r = print_notices(&p, res)));
 	if (r == 0 && (fflush(out) || ferror(out)))
 		r = errno ? -errno : -EIO;
 	return r;

@@ -116,6 +116,7 @@ struct result {
 	size_t nnotices;
 	struct plot *plots;
 	size_t nplots;
+	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
 };
 
 #define RESULT_FAULTS_MAX 1000
@@ -162,6 +163,8 @@ uint64_t result_fault_count(const struct result *res);
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
 void result_plot(struct result *res, const struct plot *plot); /* copied; unused members NULL */
+/* Appends to res->text. */
+void result_text(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_option(struct result *res, const char *name, const char *text);
 /* Adds a target from a struct and its fields. */
 void result_target(struct result *res, const void *target_struct, const struct field *fields);

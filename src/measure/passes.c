@@ -1,0 +1,575 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB that hold the words 1 to 16384, written
+ * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, counted by the kernel for the
+ * very thread (/proc/thread-self/io), and the CPU time; writing is timed until the last write() and until fsync() returned.
+ *
+ * These loops do not go through load_run(): at memory speed a request object per 64 KiB would be part of what is measured, and cached reads
+ * are answered at once. Several files run at once as threads; they share nothing but the document, under one lock.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/measure.h"
+#include "measure/pagecache.h"
+
+#define BLOCK_BYTES 65536u
+#define BLOCK_WORDS (BLOCK_BYTES / 4)
+#define FILES_MAX   64
+
+struct passes_params {
+	uint64_t size_bytes, passes;
+	const char *job;
+	bool direct, cold, keep, classic;
+};
+
+static const struct opt passes_opts[] = {
+	OPT_BYTES(struct passes_params, size_bytes, "size", 's', "SIZE", NULL,
+	          "write a file of this size first; without it the existing file is read", .min = 65536, .max = 9e18),
+	OPT_U64(struct passes_params, passes, "passes", 'p', "N", "4", "how often the file is read", .min = 1,
+	        .max = 10000),
+	OPT_STR(struct passes_params, job, "job", 'J', "TAG", NULL,
+	        "tag the lines of this run, to tell several apart in one log"),
+	OPT_FLAG(struct passes_params, direct, "direct", 0, "bypass the page cache, for contrast"),
+	OPT_FLAG(struct passes_params, cold, "cold", 0, "drop the file from the page cache before each pass"),
+	OPT_FLAG(struct passes_params, keep, "keep", 0, "leave the file where it is"),
+	OPT_FLAG(struct passes_params, classic, "classic", 0, "print the layout of the program of 1997"),
+	OPT_END,
+};
+
+struct step_row {
+	const char *step, *end_time;
+	uint64_t elapsed_ns;
+	double rate_bytes_per_s, cpu_percent, cpu_s_per_mb, from_device_ratio;
+	const char *file, *job;
+	double start_s;
+	uint64_t moved_bytes, cached_before_bytes;
+};
+
+static const struct field step_fields[] = {
+	FIELD_STR(struct step_row, step, "step"),
+	FIELD_STR(struct step_row, end_time, "ended"),
+	FIELD_U64(struct step_row, elapsed_ns, UNIT_NS, "time"),
+	FIELD_F64(struct step_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct step_row, cpu_percent, UNIT_PERCENT, "CPU"),
+	FIELD_F64(struct step_row, cpu_s_per_mb, UNIT_NONE, "CPU s/MB"),
+	FIELD_F64(struct step_row, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_STR(struct step_row, file, "file"),
+	FIELD_STR(struct step_row, job, "job", .detail = true),
+	FIELD_F64(struct step_row, start_s, UNIT_S, "began", .detail = true),
+	FIELD_U64(struct step_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
+	FIELD_U64(struct step_row, cached_before_bytes, UNIT_BYTES, "cached before", .detail = true),
+	FIELD_END,
+};
+
+static const struct measure_table passes_tables[] = {
+	{ "steps", "Steps", step_fields },
+	{ NULL, NULL, NULL },
+};
+
+/* One file: a thread. */
+struct work {
+	struct session *ses;
+	const struct passes_params *p;
+	size_t index; /* of the device */
+	pthread_t thread;
+	struct shared *shared;
+	struct datafile *df; /* NULL: an existing file */
+	char path[512];
+	int fd;
+	bool is_ours;         /* the words are known */
+	uint64_t first, size; /* of the data */
+	uint8_t *buf;
+	double best_read;
+	double write_rate, synced_rate;
+	double *reads;
+	size_t nreads;
+	uint64_t verify_errors;
+	int r;
+	struct err err;
+};
+
+struct shared {
+	pthread_mutex_t lock; /* of the document and the session */
+	const uint8_t *words; /* one block of 1 .. 16384 */
+	uint64_t done, total; /* bytes, for progress */
+};
+
+struct stopwatch {
+	uint64_t start_ns;
+	struct timespec cpu;
+	struct pagecache_traffic traffic;
+	uint64_t cached_bytes;
+};
+
+static bool is_over(const struct work *w)
+{
+	return w->ses->cancel && *w->ses->cancel;
+}
+
+static double cpu_seconds(const struct timespec *from)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* cannot fail for this clock */
+	return (double)(now.tv_sec - from->tv_sec) + (double)(now.tv_nsec - from->tv_nsec) * 1e-9;
+}
+
+static void watch_begin(struct work *w, struct stopwatch *s)
+{
+	struct pagecache_state cache = { 0 };
+
+	s->cached_bytes = pagecache_look(w->fd, w->first, w->size, &cache) == 0 ? cache.cached_bytes : UINT64_MAX;
+	pagecache_traffic(w->ses, w->index, &s->traffic);
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &s->cpu);
+	s->start_ns = clock_now_ns(w->ses->env->clk);
+}
+
+static void local_time(char *buf, size_t len)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	(void)strftime(buf, len, "%H:%M:%S", localtime_r(&now, &tm));
+}
+
+/* Ends a step: a row, a log line, a checkpoint. Returns the rate. */
+static double watch_finish(struct work *w, const struct stopwatch *s, const char *step, uint64_t moved, bool is_write)
+{
+	uint64_t elapsed = clock_now_ns(w->ses->env->clk) - s->start_ns;
+	double cpu = cpu_seconds(&s->cpu), seconds = (double)elapsed * 1e-9;
+	double rate = elapsed ? (double)moved / seconds : (double)NAN;
+	struct pagecache_traffic now;
+	char end[16], text[32];
+	struct step_row row;
+
+	pagecache_traffic(w->ses, w->index, &now);
+	pagecache_traffic_since(&s->traffic, &now);
+	local_time(end, sizeof(end));
+	row = (struct step_row){
+		.step = step,
+		.end_time = end,
+		.elapsed_ns = elapsed,
+		.rate_bytes_per_s = rate,
+		.cpu_percent = elapsed ? 100.0 * cpu / seconds : (double)NAN,
+		.cpu_s_per_mb = moved ? cpu / ((double)moved * 1e-6) : (double)NAN,
+		.from_device_ratio = NAN,
+		.file = w->path,
+		.job = w->p->job,
+		.start_s = (double)(s->start_ns - w->ses->start_ns) * 1e-9,
+		.moved_bytes = moved,
+		.cached_before_bytes = s->cached_bytes,
+	};
+	if (!is_write && now.has_process && moved)
+		row.from_device_ratio = fmin((double)now.device_read_bytes / (double)moved, 1.0);
+	else if (is_write && now.has_disk && moved)
+		row.from_device_ratio = fmin((double)now.disk_written_bytes / (double)moved, 1.0);
+	(void)pthread_mutex_lock(&w->shared->lock);
+	result_row(result_table(w->ses->res, "steps", "Steps", step_fields), &row);
+	session_log(w->ses, "%s%s%s %s: %.3f s, %s, CPU %.1f %%, from the device %.1f %%", w->p->job ? w->p->job : "",
+	            w->p->job ? " " : "", w->path, step, seconds, units_rate(text, sizeof(text), rate), row.cpu_percent,
+	            100.0 * row.from_device_ratio);
+	session_checkpoint(w->ses);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+	return rate;
+}
+
+static void tell_progress(struct work *w, const char *step, uint64_t bytes)
+{
+	double done;
+
+	if (pthread_mutex_trylock(&w->shared->lock) != 0)
+		return; /* somebody else is telling */
+	w->shared->done += bytes;
+	done = (double)w->shared->done / (double)(w->shared->total ? w->shared->total : 1);
+	session_progress(w->ses, step, done < 1.0 ? done : 1.0, "%s", w->path);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+}
+
+static void note_fault(struct work *w, const char *op, uint64_t offset, uint64_t length, int64_t res)
+{
+	(void)pthread_mutex_lock(&w->shared->lock);
+	result_fault(w->ses->res, w->path, op, offset, length, res,
+	             (double)(clock_now_ns(w->ses->env->clk) - w->ses->start_ns) * 1e-9);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+}
+
+static bool has_too_many_faults(struct work *w)
+{
+	uint64_t n;
+
+	(void)pthread_mutex_lock(&w->shared->lock);
+	n = result_fault_count(w->ses->res);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+	return n > w->ses->common->max_errors;
+}
+
+/* Writes the file. *ret_moved: what was written. false: it cannot go on. */
+static bool write_file(struct work *w, uint64_t *ret_moved)
+{
+	for (uint64_t at = 0; at < w->size && !is_over(w); at += BLOCK_BYTES) {
+		uint64_t left = w->size - at;
+		size_t want = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+		ssize_t n = pwrite(w->fd, w->shared->words, want, (off_t)(w->first + at));
+
+		if (n < (ssize_t)want) {
+			note_fault(w, "write", w->first + at, want, n < 0 ? -errno : n);
+			return false; /* a file that could not be written in full cannot be read in full */
+		}
+		*ret_moved += want;
+		if (at % (64 * BLOCK_BYTES) == 0)
+			tell_progress(w, "writing", 64 * BLOCK_BYTES);
+	}
+	return !is_over(w);
+}
+
+/* Which word is wrong, for the notice. */
+static void note_difference(struct work *w, uint64_t at, size_t len)
+{
+	size_t i = 0;
+	uint32_t found, want;
+
+	while (i + 4 < len && memcmp(w->buf + i, w->shared->words + i, 4) == 0)
+		i += 4;
+	memcpy(&found, w->buf + i, sizeof(found));
+	memcpy(&want, w->shared->words + i, sizeof(want));
+	w->verify_errors++;
+	(void)pthread_mutex_lock(&w->shared->lock);
+	if (w->verify_errors <= 20)
+		result_notice(w->ses->res, "verify",
+		              "%s: the word at byte %" PRIu64 " is %" PRIu32 " where %" PRIu32 " was written.", w->path,
+		              at + i, found, want);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+}
+
+/* One pass over the file. Bytes moved; *ret_is_whole: all were good. */
+static uint64_t read_file(struct work *w, bool *ret_is_whole)
+{
+	uint64_t moved = 0;
+
+	*ret_is_whole = true;
+	for (uint64_t at = 0; at < w->size && !is_over(w);) {
+		uint64_t left = w->size - at;
+		size_t want = left < BLOCK_BYTES && !w->p->direct ? (size_t)left : BLOCK_BYTES;
+		ssize_t n = pread(w->fd, w->buf, want, (off_t)(w->first + at));
+
+		if (n <= 0 || ((uint64_t)n < left && n < (ssize_t)BLOCK_BYTES)) {
+			note_fault(w, "read", w->first + at, want, n < 0 ? -errno : n);
+			*ret_is_whole = false;
+			if (n == 0 || has_too_many_faults(w))
+				break; /* the file is shorter than it was, or the device is gone */
+		} else if (w->is_ours &&
+		           memcmp(w->buf, w->shared->words, left < (uint64_t)n ? (size_t)left : (size_t)n) != 0) {
+			note_difference(w, w->first + at, (size_t)n);
+		}
+		if (n > 0)
+			moved += left < (uint64_t)n ? left : (uint64_t)n;
+		at += BLOCK_BYTES;
+		if (at % (64 * BLOCK_BYTES) == 0)
+			tell_progress(w, "reading", 64 * BLOCK_BYTES);
+	}
+	*ret_is_whole = *ret_is_whole && !is_over(w);
+	return moved;
+}
+
+static void write_step(struct work *w)
+{
+	struct stopwatch s;
+	uint64_t moved = 0;
+	double rate;
+	bool whole;
+
+	watch_begin(w, &s);
+	whole = write_file(w, &moved);
+	rate = watch_finish(w, &s, "write", moved, true);
+	if (!whole)
+		return;
+	w->write_rate = rate;
+	if (fsync(w->fd) < 0) {
+		note_fault(w, "flush", 0, 0, -errno);
+		return;
+	}
+	w->synced_rate = watch_finish(w, &s, "write and fsync", moved, true);
+}
+
+static void *work_run(void *arg)
+{
+	struct work *w = arg;
+
+	if (w->p->size_bytes)
+		write_step(w);
+	for (uint64_t pass = 1; pass <= w->p->passes && !is_over(w) && !has_too_many_faults(w); pass++) {
+		struct stopwatch s;
+		uint64_t left = 0, moved;
+		char step[32];
+		bool whole;
+		double rate;
+
+		if (w->p->size_bytes && isnan(w->write_rate))
+			break; /* there is no file to read */
+		if (w->p->cold && pagecache_make_cold(w->fd, &left) == 0 && left) {
+			(void)pthread_mutex_lock(&w->shared->lock);
+			result_notice(
+				w->ses->res, "not-cold",
+				"%s: a part stays in the page cache before each pass; the rates are partly the cache's.",
+				w->path);
+			(void)pthread_mutex_unlock(&w->shared->lock);
+		}
+		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
+		watch_begin(w, &s);
+		moved = read_file(w, &whole);
+		rate = watch_finish(w, &s, step, moved, false);
+		if (whole)
+			w->reads[w->nreads++] = rate;
+	}
+	return NULL;
+}
+
+/* ---- set-up ---- */
+
+static int passes_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct passes_params *p = params;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *d = &ses->devs[i];
+
+		if (p->size_bytes && (d->kind == DEVICE_DISK || d->kind == DEVICE_PARTITION))
+			return err_set(err, -EINVAL,
+			               "%s is a block device: passes writes files only; without --size it reads it.",
+			               d->path);
+		if (!p->size_bytes && d->kind == DEVICE_DIRECTORY)
+			return err_set(
+				err, -EINVAL,
+				"%s is a directory; give --size to write a file there, or an existing file to read.",
+				d->path);
+		if (!p->size_bytes && d->size_bytes == 0)
+			return err_set(err, -EINVAL, "%s is empty or not there; give --size to write it.", d->path);
+		bytes += p->size_bytes ? p->size_bytes : d->size_bytes;
+	}
+	plan->opens_itself = true;
+	plan->is_direct = p->direct;
+	plan->read_bytes = bytes * p->passes;
+	plan->write_bytes = p->size_bytes ? bytes : 0;
+	if (p->size_bytes)
+		plan_phase(plan, "write",
+		           bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
+	plan_phase(plan, "read", bytes / 100000000 * NS_PER_S * p->passes);
+	return 0;
+}
+
+static int open_new(struct work *w, struct err *err)
+{
+	const struct device *d = &w->ses->devs[w->index];
+	int r;
+
+	if (d->kind == DEVICE_DIRECTORY) {
+		r = datafile_name(w->path, sizeof(w->path), d->path, w->p->job ? w->p->job : "passes",
+		                  (unsigned)w->index);
+		if (r < 0)
+			return err_set(err, r, "The name of a file in %s would be too long.", d->path);
+	}
+	r = datafile_create(&w->df, w->path, w->p->size_bytes,
+	                    w->p->keep ? DATAFILE_KEEP | DATAFILE_REUSE : DATAFILE_REUSE, err);
+	if (r < 0)
+		return r;
+	w->first = DATAFILE_HEADER_BYTES;
+	w->size = w->p->size_bytes - w->p->size_bytes % 4;
+	if (w->p->direct)
+		w->size -= w->size % BLOCK_BYTES;
+	w->is_ours = true;
+	return datafile_open(w->df, w->p->direct, err);
+}
+
+static int open_existing(struct work *w, struct err *err)
+{
+	const struct device *d = &w->ses->devs[w->index];
+	const struct env *env = w->ses->env;
+
+	w->is_ours = d->kind == DEVICE_FILE && datafile_is_ours(d->path);
+	w->first = w->is_ours ? DATAFILE_HEADER_BYTES : 0;
+	w->size = d->size_bytes - w->first;
+	return env->devices->open(env->devices_ctx, d, NULL, w->p->direct ? DEVICE_OPEN_DIRECT : 0, err);
+}
+
+static int work_init(struct work *w, struct err *err)
+{
+	void *buf = NULL;
+
+	w->write_rate = w->synced_rate = NAN;
+	(void)snprintf(w->path, sizeof(w->path), "%s", w->ses->devs[w->index].path);
+	w->reads = calloc(w->p->passes, sizeof(double));
+	if (!w->reads || posix_memalign(&buf, 4096, BLOCK_BYTES) != 0)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	w->buf = buf;
+	memset(w->buf, 0, BLOCK_BYTES);
+	w->fd = w->p->size_bytes ? open_new(w, err) : open_existing(w, err);
+	return w->fd < 0 ? w->fd : 0;
+}
+
+static void work_done(struct work *w)
+{
+	if (w->fd >= 0 && w->df)
+		(void)close(w->fd); /* all was synced, or is thrown away */
+	else if (w->fd >= 0)
+		w->ses->env->devices->close(w->ses->env->devices_ctx, w->fd);
+	datafile_close(w->df);
+	free(w->buf);
+	free(w->reads);
+}
+
+/* ---- the figures ---- */
+
+/* Sum over the files of the median over their passes. */
+static void read_figure(struct session *ses, struct work *works, size_t n)
+{
+	double sum = 0.0, low = 0.0, high = 0.0;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct summary s;
+
+		if (works[i].nreads == 0 || !summary_of(works[i].reads, works[i].nreads, &s))
+			return;
+		sum += s.mean;
+		low += s.mean_ci.low;
+		high += s.mean_ci.high;
+		samples += works[i].nreads;
+	}
+	result_figure(ses->res, "read_bytes_per_s",
+	              n > 1 ? "reading, all files together" : "reading, mean of the passes", UNIT_BYTES_PER_S, sum,
+	              &(struct interval){ low, high }, samples);
+}
+
+static void figures(struct session *ses, const struct passes_params *p, struct work *works, size_t n)
+{
+	double written = 0.0, synced = 0.0;
+	uint64_t wrong = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		written += works[i].write_rate;
+		synced += works[i].synced_rate;
+		wrong += works[i].verify_errors;
+	}
+	if (p->size_bytes) {
+		result_figure(ses->res, "write_bytes_per_s", "writing, without fsync", UNIT_BYTES_PER_S, written, NULL,
+		              n);
+		result_figure(ses->res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S, synced,
+		              NULL, n);
+	}
+	read_figure(ses, works, n);
+	if (works[0].is_ours)
+		result_figure_u64(ses->res, "verify_errors", "blocks that were not as written", UNIT_COUNT, wrong);
+	else
+		result_figure_text(ses->res, "verify_errors", "blocks that were not as written", NULL);
+	if (wrong)
+		ses->res->verdict_is_no = true;
+}
+
+/* The log of 1997: J and the time of day and the suffix letter name the job; MB is 2^20 there. */
+static void classic(struct session *ses, const struct passes_params *p, const struct work *w)
+{
+	const struct table *t = result_find_table(ses->res, "steps");
+	time_t now = time(NULL);
+	char start[64], name[16];
+	struct tm tm;
+
+	(void)localtime_r(&now, &tm);
+	(void)strftime(start, sizeof(start), "%a %b %e %H:%M:%S %Y", &tm);
+	(void)strftime(name, sizeof(name), "J%H%M%S", &tm);
+	result_text(ses->res,
+	            "##############################################\n\nDisk test platter %s  Job %s%s  %s\n\n",
+	            PLATTER_VERSION, name, p->job ? p->job : "Z", start);
+	if (p->size_bytes)
+		result_text(ses->res, "Data File %s %.1f Mbytes\nFiles written %" PRIu64 " bytes (data*%.0f)\n\n",
+		            w->path, (double)w->size / 1048576.0, w->size, (double)w->size / 1048576.0);
+	else
+		result_text(ses->res, "Data File %s %.1f Mbytes\n\n", w->path, (double)w->size / 1048576.0);
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *step = table_string(t, i, (size_t)table_column(t, "step")),
+			   *end = table_string(t, i, (size_t)table_column(t, "end_time"));
+		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
+		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
+
+		if (strcmp(step, "write") == 0)
+			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %s\n", seconds, rate, end);
+		else if (strncmp(step, "read ", 5) == 0)
+			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %s\n", seconds, step + 5,
+			            rate, end);
+	}
+}
+
+static void plots(struct session *ses)
+{
+	static char kind[] = "bars", title[] = "Rate of each step", table[] = "steps", x[] = "step",
+		    y[] = "rate_bytes_per_s", series[] = "file";
+
+	result_plot(ses->res, &(struct plot){ .kind = kind,
+	                                      .title = title,
+	                                      .table = table,
+	                                      .x = x,
+	                                      .y = y,
+	                                      .series = ses->ndevs > 1 ? series : NULL });
+}
+
+static int passes_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct passes_params *p = params;
+	struct shared shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct work works[FILES_MAX] = { 0 };
+	void *words = NULL;
+	size_t n = 0, started = 0;
+	int r = posix_memalign(&words, 4096, BLOCK_BYTES) ? err_set(err, -ENOMEM, "Out of memory.") : 0;
+
+	for (uint32_t i = 0; r == 0 && i < BLOCK_WORDS; i++)
+		((uint32_t *)words)[i] = i + 1;
+	shared.words = words;
+	while (r == 0 && n < ses->ndevs) {
+		struct work *w = &works[n];
+
+		*w = (struct work){ .ses = ses, .p = p, .index = n++, .shared = &shared, .fd = -1 };
+		r = work_init(w, err);
+		shared.total += w->size * (p->passes + (p->size_bytes ? 1 : 0));
+	}
+	for (; r == 0 && started < n; started++)
+		if (pthread_create(&works[started].thread, NULL, work_run, &works[started]) != 0)
+			r = err_set(err, -EAGAIN, "No thread could be started for %s.", works[started].path);
+	for (size_t i = 0; i < started; i++)
+		(void)pthread_join(works[i].thread, NULL); /* of our own threads: cannot fail */
+	if (r == 0) {
+		figures(ses, p, works, n);
+		plots(ses);
+		if (p->classic)
+			classic(ses, p, &works[0]);
+	}
+	for (size_t i = 0; i < n; i++)
+		work_done(&works[i]);
+	free(words);
+	return r;
+}
+
+const struct measure measure_passes = {
+	.name = "passes",
+	.help = "write a file and read it several times, as a program would",
+	.group = "What the page cache adds",
+	.targets = "FILE|DIRECTORY|DEVICE...",
+	.min_targets = 1,
+	.max_targets = FILES_MAX,
+	.may_create = true,
+	.opts = passes_opts,
+	.params_size = sizeof(struct passes_params),
+	.precision = 0.01,
+	.plan = passes_plan,
+	.run = passes_run,
+	.tables = passes_tables,
+};
