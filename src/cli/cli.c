@@ -238,7 +238,11 @@ int cli_main(const struct env *env, int argc, char **argv)
 
 	if (status < 0) {
 		cli_complain(env, name, &err);
-		status = status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		if (status == -EINVAL)
+			status = EXIT_USAGE;
+		else
+			status = status == -EPERM ? EXIT_REFUSED
+			                          : EXIT_FAILED; /* -EPERM: an output that output_check() refused */
 	}
 	if (output_flush(env->out, &err) < 0 && status == EXIT_DONE) {
 		if (err.code == -EPIPE)
