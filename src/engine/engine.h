@@ -44,7 +44,7 @@ struct io_req {
 	uint64_t due_ns; /* when it should have been issued, or when its data existed; the load's */
 	uint64_t submit_ns, done_ns;
 	uint64_t tag; /* the feeder's own */
-	void *owner;  /* the load's; engines never look */
+	void *owner;  /* the loop's; engines and feeders never look */
 };
 
 #define SLOT_NONE UINT32_MAX

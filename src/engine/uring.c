@@ -23,9 +23,9 @@
 struct uring_state {
 	struct io_uring ring;
 	struct io_req *queued[BATCH_MAX]; /* in the submission ring, not issued yet */
-	uint32_t nqueued;
-	unsigned sq_tail;        /* ours; the kernel sees it at issue() */
-	uint32_t slots_per_area; /* of the registered buffers; 0: not registered */
+	uint32_t nqueued, batch_max;
+	unsigned sq_tail;                /* ours; the kernel sees it at issue() */
+	uint32_t nfixed, slots_per_area; /* registered buffers, 0: none; 1 GiB is the most for one area */
 	struct io_req **
 		at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the next reap */
 	uint32_t nat_once;
@@ -76,6 +76,7 @@ static int register_buffers(struct engine *eng, struct uring_state *st)
 	per_area = (uint32_t)(FIXED_AREA_MAX / eng->buf_stride_bytes);
 	if (per_area == 0)
 		return -EFBIG;
+	st->slots_per_area = per_area;
 	nareas = (eng->cfg.slots + per_area - 1) / per_area;
 	areas = calloc(nareas, sizeof(*areas));
 	if (!areas)
@@ -90,32 +91,30 @@ static int register_buffers(struct engine *eng, struct uring_state *st)
 	r = io_uring_register_buffers(&st->ring, areas, nareas);
 	free(areas);
 	if (r == 0)
-		st->slots_per_area = per_area;
+		st->nfixed = eng->cfg.slots;
 	return r;
 }
 
-static void fill_entry(const struct engine *eng, const struct uring_state *st, struct io_uring_sqe *sqe,
-                       struct io_req *req)
+static inline void fill_entry(const struct uring_state *st, struct io_uring_sqe *sqe, const struct io_req *req)
 {
-	bool is_fixed = st->slots_per_area && req->slot < eng->cfg.slots;
-
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->fd = req->fd;
 	sqe->user_data = (uintptr_t)req;
-	if (req->op == IO_FLUSH) {
+	if (__builtin_expect(req->op == IO_FLUSH, 0)) {
 		sqe->opcode = IORING_OP_FSYNC;
 		sqe->fsync_flags = IORING_FSYNC_DATASYNC;
 		return;
 	}
-	if (req->op == IO_READ)
-		sqe->opcode = is_fixed ? IORING_OP_READ_FIXED : IORING_OP_READ;
-	else
-		sqe->opcode = is_fixed ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE;
-	if (is_fixed)
-		sqe->buf_index = (uint16_t)(req->slot < st->slots_per_area ? 0 : req->slot / st->slots_per_area);
 	sqe->addr = (uintptr_t)req->buf;
 	sqe->len = req->len_bytes;
 	sqe->off = req->offset_bytes;
+	if (req->slot < st->nfixed) {
+		sqe->opcode = req->op == IO_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
+		if (req->slot >= st->slots_per_area)
+			sqe->buf_index = (uint16_t)(req->slot / st->slots_per_area);
+	} else {
+		sqe->opcode = req->op == IO_READ ? IORING_OP_READ : IORING_OP_WRITE;
+	}
 }
 
 /*
@@ -189,25 +188,36 @@ static void flush_at_once(struct engine *eng, struct uring_state *st, struct io_
 static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
 {
 	struct uring_state *st = eng->priv;
-	uint32_t i;
+	struct io_uring_sqe *sqes = st->ring.sq.sqes;
+	const unsigned mask = st->ring.sq.ring_mask;
+	const bool is_polled = eng->cfg.poll;
+	unsigned tail = st->sq_tail;
+	uint32_t n = st->nqueued, i;
 
 	for (i = 0; i < nreqs; i++) {
-		if (eng->cfg.poll && reqs[i]->op == IO_FLUSH) {
-			flush_at_once(eng, st, reqs[i]);
+		struct io_req *req = reqs[i];
+
+		if (is_polled && req->op == IO_FLUSH) {
+			flush_at_once(eng, st, req);
 			continue;
 		}
-		if (st->nqueued == BATCH_MAX || st->nqueued == st->ring.sq.ring_entries) {
-			int r = enter(eng, st, ENTER_ISSUE, 0);
+		if (__builtin_expect(n == st->batch_max, 0)) {
+			int r;
 
+			st->sq_tail = tail;
+			st->nqueued = n;
+			r = enter(eng, st, ENTER_ISSUE, 0);
 			if (r < 0)
 				return i ? (int)i : r;
-			if (st->nqueued == BATCH_MAX || st->nqueued == st->ring.sq.ring_entries)
+			n = st->nqueued;
+			if (n == st->batch_max)
 				break; /* it takes none now */
 		}
-		fill_entry(eng, st, &st->ring.sq.sqes[st->sq_tail & st->ring.sq.ring_mask], reqs[i]);
-		st->sq_tail++;
-		st->queued[st->nqueued++] = reqs[i];
+		fill_entry(st, &sqes[tail++ & mask], req);
+		st->queued[n++] = req;
 	}
+	st->sq_tail = tail;
+	st->nqueued = n;
 	return (int)i;
 }
 
@@ -280,6 +290,7 @@ static int uring_open(struct engine *eng, struct err *err)
 	for (unsigned i = 0; i < st->ring.sq.ring_entries; i++)
 		st->ring.sq.array[i] = i; /* entries are used in ring order only */
 	eng->priv = st;
+	st->batch_max = st->ring.sq.ring_entries < BATCH_MAX ? st->ring.sq.ring_entries : BATCH_MAX;
 	st->sq_tail = *st->ring.sq.ktail;
 	r = register_buffers(eng, st);
 	if (r < 0) {

@@ -124,16 +124,21 @@ void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint6
                      uint32_t block_bytes);
 void seq_feeder_turn(struct seq_feeder *f); /* from end down to first instead */
 
+struct permutation { /* of 0 .. n - 1, by key */
+	uint64_t n, mask, add, mul[3];
+	unsigned shift;
+};
+
 /*
- * Random blocks over [first, end), each at most once until all were given (a keyed permutation: cycle-walking Feistel network, no
- * memory); then again with a new key.
+ * Random blocks over [first, end), each at most once until all were given (a keyed permutation, no memory); then again with a new key.
  */
 struct random_feeder {
 	struct feeder f;
 	enum io_op op;
 	uint32_t target, block_bytes;
-	uint64_t first, nblocks, at, key;
-	uint64_t left; /* requests still to give; set it anew to go on */
+	uint64_t first, at, seed;
+	struct permutation order; /* order.n blocks */
+	uint64_t left;            /* requests still to give; set it anew to go on */
 	uint64_t given;
 };
 void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,

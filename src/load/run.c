@@ -21,6 +21,15 @@
 #define DRAIN_LIMIT_NS (10 * NS_PER_S)
 #define RETRY_NS       NS_PER_MS /* before asking an empty engine again that took nothing */
 
+/* What a request to a target may be, ready for one quick look; why it may not is worked out by explain(). */
+struct gate {
+	uint64_t first, span; /* bytes of the plan */
+	uint64_t misaligned;  /* bits that have to be 0; UINT64_MAX: not a power of two, look closer */
+	uint32_t most_bytes;  /* a length, at most; fits into span */
+	enum io_op most;      /* IO_READ, or IO_WRITE with a permit */
+	int fd;
+};
+
 struct run {
 	const struct load *load;
 	struct engine *eng;
@@ -33,8 +42,9 @@ struct run {
 	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
 	uint32_t nfree, nbatch;
 	struct io_req *held; /* fed, but due later */
+	struct gate *gates;  /* per target */
 	uint64_t *gone_ns;   /* per target; 0: it is there */
-	uint64_t issued, issued_bytes;
+	uint64_t issued, issued_bytes, max_issued, max_issued_bytes;
 	uint64_t limit_faults;      /* faults that count against max_faults */
 	uint64_t wait_ns;           /* the feeder has nothing before that */
 	uint64_t stop_ns;           /* max_ns as a time */
@@ -95,11 +105,11 @@ static bool is_misaligned(const struct io_req *req, uint32_t align)
 	return req->offset_bytes % align != 0 || req->len_bytes % align != 0; /* 520-byte sectors */
 }
 
-/* The one gate that every request passes: permit, range of the plan, alignment, buffer. */
-static int check_request(struct run *run, struct io_req *req, uint64_t now_ns)
+/* Everything that the quick look found in the way, in words; or 0, when it was too quick. */
+static int explain(struct run *run, const struct io_req *req, uint64_t now_ns)
 {
 	const struct target *t;
-	uint64_t limit;
+	const struct gate *g;
 
 	if (req->target >= run->load->ntargets)
 		return run_fail(run,
@@ -107,19 +117,15 @@ static int check_request(struct run *run, struct io_req *req, uint64_t now_ns)
 		                        req->target, run->load->ntargets),
 		                now_ns);
 	t = &run->load->targets[req->target];
-	req->fd = t->fd;
-	if (req->op == IO_FLUSH) {
-		req->offset_bytes = 0;
-		req->len_bytes = 0;
+	g = &run->gates[req->target];
+	if (req->op == IO_FLUSH)
 		return 0;
-	}
 	if (req->op == IO_WRITE && !t->permit)
 		return refuse(run, req, t, -EPERM, "there is no permit to write", now_ns);
 	if (req->len_bytes == 0 || req->len_bytes > INT32_MAX)
 		return refuse(run, req, t, -EINVAL, "the length is out of range", now_ns);
-	limit = t->touch_end ? t->touch_end : t->size_bytes ? t->size_bytes : INT64_MAX;
-	if (req->offset_bytes < t->touch_first || req->offset_bytes > limit ||
-	    req->len_bytes > limit - req->offset_bytes)
+	if (req->offset_bytes < g->first || req->len_bytes > g->span ||
+	    req->offset_bytes - g->first > g->span - req->len_bytes)
 		return refuse(run, req, t, -EINVAL, "it lies outside of the range of the plan", now_ns);
 	if (is_misaligned(req, t->align_bytes))
 		return refuse(run, req, t, -EINVAL, "offset or length does not fit the block size", now_ns);
@@ -128,64 +134,105 @@ static int check_request(struct run *run, struct io_req *req, uint64_t now_ns)
 	return 0;
 }
 
-static bool is_at_limit(const struct run *run)
+/* The one gate that every request passes: permit, range of the plan, alignment, buffer. */
+static inline bool may_pass(const struct run *run, struct io_req *req)
 {
-	const struct load *load = run->load;
+	const struct gate *g = &run->gates[req->target];
+	uint64_t len = req->len_bytes, offset = req->offset_bytes;
 
-	return (load->max_ops && run->issued >= load->max_ops) ||
-	       (load->max_bytes && run->issued_bytes >= load->max_bytes);
+	if (req->target >= run->load->ntargets || req->op > g->most || len - 1 >= g->most_bytes ||
+	    offset - g->first > g->span - len || ((offset | len) & g->misaligned) || !req->buf)
+		return false;
+	req->fd = g->fd;
+	return true;
 }
 
-/* Asks the feeder for one request. NULL: none now (wait_ns says until when), or the end, or an error. */
-static struct io_req *feed_one(struct run *run, uint64_t now_ns)
+/* As above for those that are no plain case. */
+static int look_closer(struct run *run, struct io_req *req, uint64_t now_ns)
 {
-	struct feeder *f = run->load->feeder;
-	struct io_req *req = run->free[run->nfree - 1];
-	uint64_t until_ns = CLOCK_NEVER;
+	int r = explain(run, req, now_ns);
 
-	req->slot = (uint32_t)(req - run->reqs);
-	req->buf = run->eng->bufs ? engine_buf(run->eng, req->slot) : NULL;
-	req->due_ns = 0;
-	req->tag = 0;
-	switch (f->next(f, now_ns, req, &until_ns)) {
-	case FEED_IO:
-		if (__builtin_expect(check_request(run, req, now_ns) < 0, 0))
-			return NULL;
-		run->nfree--;
-		return req;
-	case FEED_WAIT:
-		run->wait_ns = until_ns > now_ns ? until_ns : now_ns + 1; /* time has to move on */
-		return NULL;
-	case FEED_END:
-		break;
+	if (r < 0)
+		return r;
+	req->fd = run->gates[req->target].fd;
+	if (req->op == IO_FLUSH) {
+		req->offset_bytes = 0;
+		req->len_bytes = 0;
 	}
-	run_end(run, LOAD_DONE, now_ns);
-	return NULL;
+	return 0;
+}
+
+static void gate_init(struct gate *g, const struct target *t, const struct engine *eng)
+{
+	uint64_t end = t->touch_end ? t->touch_end : t->size_bytes ? t->size_bytes : INT64_MAX;
+	uint64_t most = eng->bufs ? eng->cfg.buf_bytes : INT32_MAX;
+
+	g->fd = t->fd;
+	g->first = t->touch_first;
+	g->span = end > t->touch_first ? end - t->touch_first : 0;
+	if (most > g->span)
+		most = g->span;
+	g->most_bytes = most > INT32_MAX ? INT32_MAX : (uint32_t)most;
+	g->misaligned = t->align_bytes > 1 ? t->align_bytes - 1 : 0;
+	if (t->align_bytes & (t->align_bytes - 1))
+		g->misaligned = UINT64_MAX;
+	g->most = t->permit ? IO_WRITE : IO_READ;
+}
+
+/* The feeder has nothing to do now, or for ever. */
+static void feed_stop(struct run *run, enum feed kind, uint64_t until_ns, uint64_t now_ns)
+{
+	if (kind == FEED_WAIT)
+		run->wait_ns = until_ns > now_ns ? until_ns : now_ns + 1; /* time has to move on */
+	else
+		run_end(run, LOAD_DONE, now_ns);
+}
+
+/* What was fed and is due later. Returns whether it is still not due. */
+static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
+{
+	run->held = req->due_ns > now_ns ? req : NULL;
+	if (run->held) {
+		run->wait_ns = req->due_ns;
+		return true;
+	}
+	run->issued++;
+	run->issued_bytes += req->len_bytes;
+	run->batch[run->nbatch++] = req;
+	return false;
 }
 
 static void feed(struct run *run, uint64_t now_ns)
 {
-	run->wait_ns = CLOCK_NEVER;
-	while (run->nfree || run->held) {
-		struct io_req *req = run->held;
+	struct feeder *f = run->load->feeder;
 
-		if (is_at_limit(run)) {
+	run->wait_ns = CLOCK_NEVER;
+	if (run->held && hold(run, run->held, now_ns))
+		return;
+	while (run->nfree) {
+		struct io_req *req = run->free[run->nfree - 1];
+		uint64_t until_ns = CLOCK_NEVER;
+		enum feed kind;
+
+		if (run->issued >= run->max_issued || run->issued_bytes >= run->max_issued_bytes) {
 			run_end(run, LOAD_LIMIT, now_ns);
 			return;
 		}
-		run->held = NULL;
-		if (!req)
-			req = feed_one(run, now_ns);
-		if (!req)
-			return;
-		if (req->due_ns > now_ns) {
-			run->held = req;
-			run->wait_ns = req->due_ns;
+		if (req->buf != req->owner) { /* the feeder put in its own */
+			req->buf = req->owner;
+			req->slot = (uint32_t)(req - run->reqs);
+		}
+		req->due_ns = 0;
+		kind = f->next(f, now_ns, req, &until_ns);
+		if (__builtin_expect(kind != FEED_IO, 0)) {
+			feed_stop(run, kind, until_ns, now_ns);
 			return;
 		}
-		run->issued++;
-		run->issued_bytes += req->len_bytes;
-		run->batch[run->nbatch++] = req;
+		if (__builtin_expect(!may_pass(run, req), 0) && look_closer(run, req, now_ns) < 0)
+			return;
+		run->nfree--;
+		if (hold(run, req, now_ns))
+			return;
 	}
 }
 
@@ -267,36 +314,42 @@ static bool take_bad(struct run *run, const struct io_req *req)
 	return true;
 }
 
-static void take(struct run *run, struct io_req *req)
+/* The earliest stamp is among the requests of the first rounds, before any of them is used again. */
+static void find_start(struct run *run)
 {
-	bool is_fault = false;
-
-	run->stats.ops++;
-	if (__builtin_expect(req->res == (int32_t)req->len_bytes, 1))
-		run->stats.bytes += req->len_bytes;
-	else
-		is_fault = take_bad(run, req);
-	if (req->submit_ns < run->stats.first_submit_ns)
-		run->stats.first_submit_ns = req->submit_ns;
-	if (req->due_ns && req->submit_ns > req->due_ns + run->stats.late_max_ns)
-		run->stats.late_max_ns = req->submit_ns - req->due_ns;
-	if (run->load->sink)
-		run->load->sink->take(run->load->sink, req, is_fault);
-	run->free[run->nfree++] = req;
+	for (uint32_t i = 0; i < run->depth; i++)
+		if (run->reqs[i].submit_ns && run->reqs[i].submit_ns < run->stats.first_submit_ns)
+			run->stats.first_submit_ns = run->reqs[i].submit_ns;
 }
 
 static int reap(struct run *run, uint64_t until_ns)
 {
+	struct sink *sink = run->load->sink;
 	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
 
 	run->stats.reap_calls++;
 	if (n <= 0)
 		return n;
+	if (run->stats.ops == 0)
+		find_start(run);
 	run->moved_ns = run->done[n - 1]->done_ns;
 	run->stats.last_done_ns = run->moved_ns;
 	run->is_stall_told = false;
-	for (int i = 0; i < n; i++)
-		take(run, run->done[i]);
+	run->stats.ops += (uint32_t)n;
+	for (int i = 0; i < n; i++) {
+		struct io_req *req = run->done[i];
+		bool is_fault = false;
+
+		if (__builtin_expect(req->res == (int32_t)req->len_bytes, 1))
+			run->stats.bytes += req->len_bytes;
+		else
+			is_fault = take_bad(run, req);
+		if (req->due_ns && req->submit_ns > req->due_ns + run->stats.late_max_ns)
+			run->stats.late_max_ns = req->submit_ns - req->due_ns;
+		run->free[run->nfree++] = req;
+		if (sink)
+			sink->take(sink, req, is_fault);
+	}
 	return n;
 }
 
@@ -397,13 +450,23 @@ static int run_open(struct run *run)
 	run->depth = depth;
 	run->reqs = calloc(depth, sizeof(*run->reqs));
 	run->free = calloc(3 * (size_t)depth, sizeof(struct io_req *));
-	run->gone_ns = calloc(run->load->ntargets ? run->load->ntargets : 1, sizeof(*run->gone_ns));
-	if (!run->reqs || !run->free || !run->gone_ns)
+	run->gone_ns = calloc(run->load->ntargets + 1, sizeof(*run->gone_ns));
+	run->gates = calloc(run->load->ntargets + 1, sizeof(*run->gates)); /* never empty */
+	if (!run->reqs || !run->free || !run->gone_ns || !run->gates)
 		return err_set(run->err, -ENOMEM, "No memory for %" PRIu32 " requests.", depth);
 	run->batch = run->free + depth;
 	run->done = run->batch + depth;
-	for (uint32_t i = depth; i > 0; i--)
-		run->free[run->nfree++] = &run->reqs[i - 1];
+	for (uint32_t i = depth; i-- > 0;) {
+		struct io_req *req = &run->reqs[i];
+
+		req->slot = i;
+		req->owner = req->buf = run->eng->bufs ? engine_buf(run->eng, i) : NULL;
+		run->free[run->nfree++] = req;
+	}
+	for (size_t i = 0; i < run->load->ntargets; i++)
+		gate_init(&run->gates[i], &run->load->targets[i], run->eng);
+	run->max_issued = run->load->max_ops ? run->load->max_ops : UINT64_MAX;
+	run->max_issued_bytes = run->load->max_bytes ? run->load->max_bytes : UINT64_MAX;
 	return 0;
 }
 
@@ -412,6 +475,7 @@ static void run_close(struct run *run)
 	if (!run->eng->is_leaky)
 		free(run->reqs); /* else the engine still knows them */
 	free(run->free);
+	free(run->gates);
 	free(run->gone_ns);
 }
 
