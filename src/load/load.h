@@ -124,9 +124,11 @@ void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint6
                      uint32_t block_bytes);
 void seq_feeder_turn(struct seq_feeder *f); /* from end down to first instead */
 
+#define PERMUTATION_ROUNDS 6
+
 struct permutation { /* of 0 .. n - 1, by key */
-	uint64_t n, mask, add, mul[3];
-	unsigned shift;
+	uint64_t n, low_mask, high_mask, add[PERMUTATION_ROUNDS], mul[PERMUTATION_ROUNDS];
+	unsigned low_bits;
 };
 
 /*

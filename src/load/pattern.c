@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ready-made feeders. Random places come from a keyed permutation, so that no block is given twice before all were given, without
- * a bitmap. Over the next power of two, x += key, then three rounds of x ^= x >> half the bits and x *= an odd number of the key's: all bijections
- * (the finaliser of MurmurHash3, Appleby 2011, on fewer bits; with two rounds test_pattern fails). What falls beyond n is permuted
- * again until it does not (cycle walking, Black and Rogaway 2002, keeps it a permutation): less than two steps on average.
+ * a bitmap: a Feistel network of six rounds over the next power of two, whose round function is keyed multiplication and shift
+ * (Dietzfelbinger 1996; with four rounds test_pattern fails). What falls beyond n is permuted again until it does not (cycle
+ * walking, Black and Rogaway 2002, keeps it a permutation): less than two steps on average.
  */
 #include "load/load.h"
 
@@ -11,28 +11,45 @@ static void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 {
 	unsigned bits = n > 1 ? 64 - (unsigned)__builtin_clzll(n - 1) : 1;
 
+	if (bits < 2)
+		bits = 2; /* a half needs a bit */
 	p->n = n;
-	p->mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
-	p->shift = (bits + 1) / 2;
-	p->add = rng_mix(key);
-	p->mul[0] = rng_mix(p->add) | 1;
-	p->mul[1] = rng_mix(p->mul[0]) | 1;
-	p->mul[2] = rng_mix(p->mul[1]) | 1;
+	p->low_bits = bits - bits / 2;
+	p->low_mask = (1ull << p->low_bits) - 1;
+	p->high_mask = (1ull << bits / 2) - 1;
+	for (unsigned r = 0; r < PERMUTATION_ROUNDS; r++) {
+		p->add[r] = key = rng_mix(key);
+		key = rng_mix(key);
+		p->mul[r] = key | 1;
+	}
+}
+
+static inline uint64_t permutation_step(const struct permutation *p, uint64_t i)
+{
+	uint64_t low = i & p->low_mask, high = i >> p->low_bits;
+
+#pragma GCC unroll 3
+	for (unsigned r = 0; r < PERMUTATION_ROUNDS; r += 2) {
+		high ^= (low + p->add[r]) * p->mul[r] >> 32 & p->high_mask;
+		low ^= (high + p->add[r + 1]) * p->mul[r + 1] >> 32 & p->low_mask;
+	}
+	return high << p->low_bits | low;
+}
+
+/* Apart, so that the common case of one step keeps out of a loop. */
+static __attribute__((noinline)) uint64_t permutation_walk(const struct permutation *p, uint64_t i)
+{
+	do {
+		i = permutation_step(p, i);
+	} while (i >= p->n);
+	return i;
 }
 
 static inline uint64_t permutation_at(const struct permutation *p, uint64_t i)
 {
-	do {
-		i = (i + p->add) & p->mask;
-		i ^= i >> p->shift;
-		i = i * p->mul[0] & p->mask;
-		i ^= i >> p->shift;
-		i = i * p->mul[1] & p->mask;
-		i ^= i >> p->shift;
-		i = i * p->mul[2] & p->mask;
-		i ^= i >> p->shift;
-	} while (__builtin_expect(i >= p->n, 0));
-	return i;
+	uint64_t x = permutation_step(p, i);
+
+	return x < p->n ? x : permutation_walk(p, x);
 }
 
 uint64_t permute(uint64_t i, uint64_t n, uint64_t key)
