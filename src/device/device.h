@@ -71,7 +71,7 @@ struct device_row {
 	const char *model, *vendor, *serial, *firmware, *wwn, *transport;
 	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type;
 	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
-	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_us, io_poll, fua, discard_max_bytes;
+	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
 	uint64_t read_only, removable, free_bytes;
 };
 extern const struct field device_fields[]; /* of struct device_row */
