@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,13 +155,27 @@ bool datafile_is_ours(const char *path)
 
 /* ---- room ---- */
 
+static void folder_of(const char *path, char *buf, size_t len)
+{
+	char *slash;
+
+	text_copy(buf, len, path);
+	slash = strrchr(buf, '/');
+	if (!slash)
+		text_copy(buf, len, ".");
+	else
+		slash[slash == buf] = '\0';
+}
+
 int datafile_check_space(const char *path, uint64_t bytes, struct err *err)
 {
 	char need[32], free_text[32], kept[32];
 	uint64_t total, avail, reserve;
+	char folder[PATH_MAX];
 	struct statvfs fs;
 
-	if (statvfs(path, &fs) < 0)
+	folder_of(path, folder, sizeof(folder)); /* a file that is still to be made */
+	if (statvfs(path, &fs) < 0 && (errno != ENOENT || statvfs(folder, &fs) < 0))
 		return err_set(err, -errno, "Cannot ask how much room there is at %s: %s.", path, strerror(errno));
 	total = (uint64_t)fs.f_blocks * fs.f_frsize;
 	avail = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -185,18 +200,6 @@ int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsig
 }
 
 /* The folder of a path that may not exist. */
-static void folder_of(const char *path, char *buf, size_t len)
-{
-	char *slash;
-
-	text_copy(buf, len, path);
-	slash = strrchr(buf, '/');
-	if (!slash)
-		text_copy(buf, len, ".");
-	else
-		slash[slash == buf] = '\0';
-}
-
 static int open_anonymous(const char *path, struct err *err)
 {
 	char name[PATH_MAX];

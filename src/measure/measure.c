@@ -2,9 +2,10 @@
 /* The list of measurements, in the order of `platter --help`. */
 #include "measure/measure.h"
 
-extern const struct measure measure_passes;
+extern const struct measure measure_passes, measure_mark;
 
 const struct measure *const measures[] = {
 	&measure_passes,
+	&measure_mark,
 	NULL,
 };
