@@ -171,7 +171,7 @@ static void walk(struct disk *d, struct walk *w)
 
 		if (!w->is_placed) {
 			geometry_place(d->g, w->at, &w->place);
-			if (w->phase_limit < INFINITY) { /* not begun when it cannot be reached: the head stays */
+			if (isfinite(w->phase_limit)) { /* not begun when it cannot be reached: the head stays */
 				uint32_t c = d->cylinder, s = d->surface;
 
 				arrive(d, &phase, &w->place, 0);

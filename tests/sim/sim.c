@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "simstate.h"
+
+void sim_die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)fputs("sim: ", stderr);
+	(void)vfprintf(stderr, fmt, ap);
+	(void)fputc('\n', stderr);
+	va_end(ap);
+	abort();
+}
+
+static void *must(void *p)
+{
+	if (!p)
+		sim_die("out of memory");
+	return p;
+}
+
+struct sim *sim_new(void)
+{
+	static const struct engine_ops *const engines[] = { &engine_sim, &engine_sim_sync, NULL };
+	struct sim *sim = must(calloc(1, sizeof(*sim)));
+
+	vclock_init(&sim->vc);
+	sim->env = (struct env){
+		.engines = engines,
+		.clk = &sim->vc.clk,
+		.devices = &device_sim,
+		.devices_ctx = sim,
+		.sysroot = "/nowhere/sim", /* the host's /proc and /sys are not a simulated machine's */
+		.out = stdout,
+		.err = stderr,
+	};
+	sim->has_contents = true;
+	return sim;
+}
+
+void sim_free(struct sim *sim)
+{
+	if (!sim)
+		return;
+	while (sim->disks) {
+		struct sim_disk *sd = sim->disks;
+
+		sim->disks = sd->next;
+		disk_free(sd->model);
+		survey_done(&sd->findings);
+		free(sd);
+	}
+	free(sim->opens);
+	free(sim);
+}
+
+struct env *sim_env(struct sim *sim)
+{
+	return &sim->env;
+}
+
+struct vclock *sim_clock(struct sim *sim)
+{
+	return &sim->vc;
+}
+
+#define COPY(to, ...) ((void)snprintf(to, sizeof(to), __VA_ARGS__)) /* a cut name is a name */
+
+static struct sim_disk *add(struct sim *sim, const char *name)
+{
+	struct sim_disk *sd = must(calloc(1, sizeof(*sd))), **at = &sim->disks;
+
+	if (sim_find(sim, name))
+		sim_die("there is a %s already", name);
+	while (*at)
+		at = &(*at)->next;
+	*at = sd;
+	sd->sim = sim;
+	sd->dev.rdev = makedev(4000, ++sim->ndisks);
+	COPY(sd->dev.name, "%s", name);
+	COPY(sd->dev.node, "/dev/%s", name);
+	return sd;
+}
+
+static void fill_device(struct device *dev, const struct profile *p, uint64_t size_bytes)
+{
+	dev->kind = DEVICE_DISK;
+	COPY(dev->disk, "%s", dev->name);
+	dev->disk_rdev = dev->rdev;
+	dev->diskseq = minor(dev->rdev);
+	dev->size_bytes = dev->disk_size_bytes = size_bytes;
+	dev->logical_block_bytes = p->logical_sector_bytes;
+	dev->physical_block_bytes = dev->io_min_bytes = p->physical_sector_bytes;
+	dev->dio_mem_align_bytes = dev->dio_offset_align_bytes = p->logical_sector_bytes;
+	dev->rotational = p->kind == DISK_ROTATING;
+	dev->reported_rpm = p->kind == DISK_ROTATING ? (uint32_t)(p->rpm + 0.5) : 0;
+	COPY(dev->model, "%s", p->model);
+	COPY(dev->serial, "%s", p->serial);
+	COPY(dev->firmware, "%s", p->firmware);
+	COPY(dev->vendor, "%s", p->vendor);
+	COPY(dev->transport, "%s", p->transport[0] ? p->transport : "ata");
+	COPY(dev->scheduler, "none");
+	COPY(dev->write_cache, "%s", p->write_cache_bytes ? "write back" : "write through");
+	COPY(dev->zoned, "none");
+	dev->read_ahead_bytes = 128 << 10;
+	dev->nr_requests = 128;
+	dev->max_sectors_bytes = 1280 << 10;
+	dev->max_hw_sectors_bytes = 32767 << 9;
+	dev->max_segments = 168;
+	dev->max_segment_bytes = 65536;
+	dev->queue_depth = p->queue_depth;
+}
+
+struct sim_disk *sim_add_disk(struct sim *sim, const struct profile *p, const char *name)
+{
+	struct sim_disk *sd = add(sim, name);
+
+	sd->whole = sd;
+	sd->model = must(disk_new(p, sim->vc.now_ns));
+	fill_device(&sd->dev, p, geometry_bytes(disk_geometry(sd->model)));
+	return sd;
+}
+
+struct sim_disk *sim_add_profile(struct sim *sim, const char *profile, const char *name)
+{
+	struct sim_disk *sd;
+	struct profile p;
+	struct err err = { 0 };
+	char path[1024];
+
+	COPY(path, strchr(profile, '/') ? "%s" : SIMDISK_PROFILES "/%s.disk", profile);
+	if (profile_load(&p, path, &err) < 0)
+		sim_die("%s", err.text);
+	sd = sim_add_disk(sim, &p, name);
+	profile_done(&p);
+	return sd;
+}
+
+static struct sim_disk *add_part(struct sim *sim, struct sim_disk *disk, const char *name, uint64_t first_byte,
+                                 uint64_t bytes)
+{
+	struct sim_disk *sd = add(sim, name);
+	struct device dev = disk->dev;
+
+	if (first_byte % dev.logical_block_bytes || bytes % dev.logical_block_bytes || first_byte > dev.size_bytes ||
+	    bytes > dev.size_bytes - first_byte)
+		sim_die("%s does not lie on %s", name, dev.name);
+	memcpy(dev.name, sd->dev.name, sizeof(dev.name));
+	memcpy(dev.node, sd->dev.node, sizeof(dev.node));
+	dev.rdev = sd->dev.rdev;
+	dev.size_bytes = bytes;
+	dev.partition_offset_bytes = disk->first_byte + first_byte;
+	sd->dev = dev;
+	sd->whole = disk->whole;
+	sd->first_byte = disk->first_byte + first_byte;
+	return sd;
+}
+
+struct sim_disk *sim_add_partition(struct sim *sim, struct sim_disk *disk, const char *name, uint64_t first_byte,
+                                   uint64_t bytes)
+{
+	struct sim_disk *sd = add_part(sim, disk, name, first_byte, bytes);
+	const char *digits = name + strlen(name);
+
+	while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	sd->dev.kind = DEVICE_PARTITION;
+	sd->dev.partition = (uint32_t)strtoul(digits, NULL, 10);
+	return sd;
+}
+
+struct sim_disk *sim_add_file(struct sim *sim, struct sim_disk *disk, const char *name, uint64_t first_byte,
+                              uint64_t bytes)
+{
+	struct sim_disk *sd = add_part(sim, disk, name, first_byte, bytes);
+
+	sd->dev.kind = DEVICE_FILE;
+	sd->dev.inode = minor(sd->dev.rdev);
+	sd->dev.rdev = disk->dev.rdev;
+	sd->dev.partition_offset_bytes = 0;
+	COPY(sd->dev.node, "/sim/%s", name);
+	COPY(sd->dev.fs_type, "simfs");
+	return sd;
+}
+
+struct sim_disk *sim_find(struct sim *sim, const char *path)
+{
+	static const char *const prefixes[] = { "/dev/", "/sim/", "sim:" };
+	struct sim_disk *sd;
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
+			path += strlen(prefixes[i]);
+	for (sd = sim->disks; sd && strcmp(sd->dev.name, path) != 0; sd = sd->next)
+		;
+	return sd;
+}
+
+struct disk *sim_model(struct sim_disk *sd)
+{
+	return sd->whole->model;
+}
+
+struct device *sim_device(struct sim_disk *sd)
+{
+	return &sd->dev;
+}
+
+void sim_add_finding(struct sim_disk *sd, enum finding_kind kind, const char *on, const char *what, const char *where)
+{
+	if (survey_add(&sd->findings, kind, on, what, where) < 0)
+		sim_die("out of memory");
+}
+
+void sim_foreign_io(struct sim_disk *sd, const struct device_io *more)
+{
+	struct device_io *io = &sd->whole->foreign;
+
+	io->reads += more->reads;
+	io->read_bytes += more->read_bytes;
+	io->read_ns += more->read_ns;
+	io->writes += more->writes;
+	io->written_bytes += more->written_bytes;
+	io->write_ns += more->write_ns;
+	io->busy_ns += more->busy_ns;
+	io->queue_ns += more->queue_ns;
+}
+
+unsigned sim_opens(const struct sim_disk *sd)
+{
+	return sd->opens;
+}
+
+unsigned sim_write_opens(const struct sim_disk *sd)
+{
+	return sd->write_opens;
+}
+
+void sim_set_contents(struct sim *sim, bool has_contents)
+{
+	sim->has_contents = has_contents;
+}
+
+void sim_set_host_cost(struct sim *sim, uint64_t submit_ns, uint64_t reap_ns)
+{
+	sim->submit_cost_ns = submit_ns;
+	sim->reap_cost_ns = reap_ns;
+}
+
+void sim_at(struct sim *sim, uint64_t after_ns, void (*fn)(void *arg), void *arg)
+{
+	vclock_at(&sim->vc, VCLOCK_START_NS + after_ns, fn, arg);
+}
+
+uint64_t sim_elapsed_ns(const struct sim *sim)
+{
+	return sim->vc.now_ns - VCLOCK_START_NS;
+}
+
+uint64_t sim_requests(const struct sim *sim)
+{
+	return sim->requests;
+}
+
+const struct sim_open *sim_open_of(const struct sim *sim, int fd)
+{
+	size_t i = (size_t)(fd - SIM_FD_FIRST);
+
+	return fd >= SIM_FD_FIRST && i < sim->nopens && sim->opens[i].sd ? &sim->opens[i] : NULL;
+}

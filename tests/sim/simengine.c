@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The disk model as an engine. Waiting costs nothing: reap() moves the virtual clock to the next thing that happens on any disk,
+ * and no further than it was asked to. The engine finds its sim by its clock.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "simstate.h"
+
+struct sim_engine {
+	struct io_req **ready; /* done and not reaped, in order of completion; a ring */
+	uint32_t first, n, size;
+	uint32_t in_flight; /* on disks */
+};
+
+/* A request on its way: which engine it comes back to. */
+struct ticket {
+	struct sim_engine *se;
+	struct io_req *req;
+};
+
+static int sim_engine_open(struct engine *eng, struct err *err)
+{
+	struct sim_engine *se = calloc(1, sizeof(*se));
+
+	if (!se || !(se->ready = calloc(eng->cfg.depth, sizeof(struct io_req *)))) {
+		free(se);
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	se->size = eng->cfg.depth;
+	eng->priv = se;
+	return 0;
+}
+
+static void sim_engine_close(struct engine *eng)
+{
+	struct sim_engine *se = eng->priv;
+
+	free(se->ready);
+	free(se);
+}
+
+static void make_ready(struct sim_engine *se, struct io_req *req, uint64_t now_ns)
+{
+	req->done_ns = now_ns;
+	assert(se->n < se->size);
+	se->ready[(se->first + se->n++) % se->size] = req;
+}
+
+/* What has happened up to now comes back, oldest first over all disks. */
+static void collect(struct sim *sim)
+{
+	const uint64_t now = sim->vc.now_ns;
+
+	for (;;) {
+		struct sim_disk *sd, *first = NULL;
+		struct disk_done done;
+		struct ticket *ticket;
+		uint64_t t = CLOCK_NEVER;
+
+		for (sd = sim->disks; sd; sd = sd->next) {
+			uint64_t next;
+
+			if (!sd->model || disk_in_flight(sd->model) == 0)
+				continue;
+			disk_advance(sd->model, now);
+			next = disk_next_done_ns(sd->model);
+			if (next <= now && next < t) {
+				t = next;
+				first = sd;
+			}
+		}
+		if (!first || !disk_pop_done(first->model, now, &done))
+			return;
+		ticket = done.req.owner;
+		ticket->req->res = done.res;
+		ticket->se->in_flight--;
+		make_ready(ticket->se, ticket->req, now);
+		free(ticket);
+	}
+}
+
+/* When something happens next on a disk with requests. */
+static uint64_t next_ns(const struct sim *sim)
+{
+	const struct sim_disk *sd;
+	uint64_t next = CLOCK_NEVER;
+
+	for (sd = sim->disks; sd; sd = sd->next) {
+		uint64_t event, done;
+
+		if (!sd->model || disk_in_flight(sd->model) == 0)
+			continue;
+		event = disk_next_event_ns(sd->model);
+		done = disk_next_done_ns(sd->model);
+		event = event < done ? event : done;
+		next = event < next ? event : next;
+	}
+	return next;
+}
+
+/* -errno: it cannot be issued. Otherwise *ret is what the disk gets: partitions and files end where they end. */
+static int translate(const struct sim *sim, const struct io_req *req, const struct sim_open **ret_open,
+                     struct disk_req *ret)
+{
+	const struct sim_open *o = sim_open_of(sim, req->fd);
+	const struct device *dev;
+	uint64_t left;
+
+	if (!o || (req->op == IO_WRITE && !o->is_writable))
+		return -EBADF;
+	*ret_open = o;
+	if (req->op == IO_FLUSH) {
+		*ret = (struct disk_req){ .op = DISK_FLUSH };
+		return 0;
+	}
+	dev = &o->sd->dev;
+	if (req->len_bytes % dev->logical_block_bytes || req->offset_bytes % dev->logical_block_bytes ||
+	    (uintptr_t)req->buf % dev->dio_mem_align_bytes)
+		return -EINVAL;
+	left = req->offset_bytes < dev->size_bytes ? dev->size_bytes - req->offset_bytes : 0;
+	if (left == 0 && req->op == IO_WRITE && req->len_bytes)
+		return -ENOSPC;
+	*ret = (struct disk_req){
+		.op = req->op == IO_WRITE ? DISK_WRITE : DISK_READ,
+		.offset_bytes = o->sd->first_byte + req->offset_bytes,
+		.len_bytes = req->len_bytes < left ? req->len_bytes : (uint32_t)left,
+		.buf = sim->has_contents ? req->buf : NULL,
+	};
+	return 0;
+}
+
+static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
+{
+	const struct sim_open *o = NULL;
+	struct disk_req q;
+	struct ticket *ticket;
+	int r;
+
+	sim->vc.now_ns += sim->submit_cost_ns;
+	req->submit_ns = sim->vc.now_ns;
+	sim->requests++;
+	r = translate(sim, req, &o, &q);
+	if (r < 0) {
+		req->res = r;
+		make_ready(se, req, sim->vc.now_ns);
+		return;
+	}
+	ticket = malloc(sizeof(*ticket));
+	if (!ticket)
+		sim_die("out of memory");
+	*ticket = (struct ticket){ se, req };
+	q.owner = ticket;
+	if (disk_submit(o->sd->whole->model, sim->vc.now_ns, &q) < 0)
+		sim_die("out of memory");
+	se->in_flight++;
+}
+
+static int sim_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
+{
+	struct sim *sim = sim_of_clock(eng->clk);
+	struct sim_engine *se = eng->priv;
+	uint32_t i;
+
+	for (i = 0; i < nreqs && se->in_flight + se->n < se->size; i++)
+		issue(sim, se, reqs[i]);
+	return (int)i;
+}
+
+static int hand_out(struct sim *sim, struct sim_engine *se, struct io_req **done, uint32_t max)
+{
+	uint32_t n = 0;
+
+	if (se->n && max)
+		sim->vc.now_ns += sim->reap_cost_ns;
+	while (n < max && se->n) {
+		done[n++] = se->ready[se->first];
+		se->first = (se->first + 1) % se->size;
+		se->n--;
+	}
+	return (int)n;
+}
+
+static int sim_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns)
+{
+	struct sim *sim = sim_of_clock(eng->clk);
+	struct sim_engine *se = eng->priv;
+
+	for (;;) {
+		uint64_t next;
+
+		collect(sim);
+		if (se->n || max == 0)
+			return hand_out(sim, se, done, max);
+		if (until_ns <= sim->vc.now_ns || (se->in_flight == 0 && until_ns == CLOCK_NEVER))
+			return 0;
+		next = next_ns(sim);
+		if (next == CLOCK_NEVER && until_ns == CLOCK_NEVER && vclock_next_timer_ns(&sim->vc) == CLOCK_NEVER)
+			sim_die("%u requests are in flight that will never end", se->in_flight);
+		if (vclock_advance(&sim->vc, next < until_ns ? next : until_ns))
+			return 0; /* a timer: as a signal */
+	}
+}
+
+/* Done on the spot: the clock has moved when submit() returns. Signals wait for the request to end. */
+static int sim_sync_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
+{
+	struct sim *sim = sim_of_clock(eng->clk);
+	struct sim_engine *se = eng->priv;
+
+	if (nreqs == 0 || se->n)
+		return 0;
+	issue(sim, se, reqs[0]);
+	for (collect(sim); se->n == 0; collect(sim)) {
+		uint64_t next = next_ns(sim);
+
+		if (next == CLOCK_NEVER && vclock_next_timer_ns(&sim->vc) == CLOCK_NEVER)
+			sim_die("a request is in flight that will never end");
+		(void)vclock_advance(&sim->vc, next);
+	}
+	return 1;
+}
+
+const struct engine_ops engine_sim = {
+	.name = "sim",
+	.help = "simulated disks in virtual time",
+	.max_depth = 256,
+	.open = sim_engine_open,
+	.submit = sim_submit,
+	.reap = sim_reap,
+	.close = sim_engine_close,
+};
+
+const struct engine_ops engine_sim_sync = {
+	.name = "sim-sync",
+	.help = "simulated disks in virtual time, one request at a time",
+	.max_depth = 1,
+	.open = sim_engine_open,
+	.submit = sim_sync_submit,
+	.reap = sim_reap,
+	.close = sim_engine_close,
+};

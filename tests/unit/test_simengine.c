@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Simulated disks behind the engine's contract (engine.h) and the device ops, in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "sim.h"
+
+static struct sim *sim;
+static struct sim_disk *sd;
+static struct device dev;
+static struct engine *eng;
+static int fd;
+static struct io_req reqs[256];
+
+static void open_engine(const char *name, uint32_t depth)
+{
+	const struct engine_config cfg = { .depth = depth, .buf_bytes = 65536 };
+	struct err err = { 0 };
+
+	assert_int_equal(engine_open(&eng, sim_env(sim)->engines, name, &cfg, sim_env(sim)->clk, &err), 0);
+}
+
+static int setup(void **state)
+{
+	struct err err;
+
+	(void)state;
+	memset(reqs, 0, sizeof(reqs));
+	sim = sim_new();
+	sd = sim_add_profile(sim, "tiny", "sda");
+	assert_int_equal(device_sim.probe(sim, "/dev/sda", &dev, &err), 0);
+	fd = device_sim.open(sim, &dev, NULL, DEVICE_OPEN_DIRECT, &err);
+	assert_true(fd >= SIM_FD_FIRST);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	engine_close(eng);
+	eng = NULL;
+	device_sim.close(sim, fd);
+	sim_free(sim);
+	return 0;
+}
+
+static struct io_req *prepare(uint32_t i, enum io_op op, uint64_t offset, uint32_t len)
+{
+	reqs[i] = (struct io_req){
+		.op = op, .fd = fd, .len_bytes = len, .offset_bytes = offset, .slot = i, .res = 12345
+	};
+	reqs[i].buf = engine_buf(eng, i);
+	return &reqs[i];
+}
+
+static int32_t one(struct io_req *req)
+{
+	struct io_req *done = NULL;
+
+	assert_int_equal(engine_submit(eng, &req, 1), 1);
+	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 1);
+	assert_ptr_equal(done, req);
+	return req->res;
+}
+
+static void a_read_brings_the_pattern_and_takes_virtual_time(void **state)
+{
+	uint64_t word;
+
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(one(prepare(0, IO_READ, 4096 * 100, 4096)), 4096);
+	memcpy(&word, reqs[0].buf, 8);
+	assert_int_equal(word, 800);
+	assert_true(reqs[0].done_ns > reqs[0].submit_ns);
+	assert_int_equal(reqs[0].done_ns, sim_clock(sim)->now_ns);
+	assert_true(reqs[0].done_ns - reqs[0].submit_ns < 20 * NS_PER_MS);
+}
+
+static void a_full_engine_takes_no_more(void **state)
+{
+	struct io_req *batch[8], *done[8];
+
+	(void)state;
+	open_engine("sim", 4);
+	for (uint32_t i = 0; i < 8; i++)
+		batch[i] = prepare(i & 3, IO_READ, i * 1000000 / 512 * 512, 512);
+	assert_int_equal(engine_submit(eng, batch, 8), 4);
+	assert_int_equal(engine_submit(eng, batch + 4, 4), 0);
+	for (uint32_t n = 0; n < 4;) {
+		int r = engine_reap(eng, done, 8, CLOCK_NEVER);
+
+		assert_true(r > 0);
+		n += (uint32_t)r;
+	}
+	assert_int_equal(eng->in_flight, 0);
+}
+
+static void every_request_of_a_deep_queue_comes_back_once(void **state)
+{
+	struct io_req *done[64], *batch[128];
+	uint32_t back = 0;
+	uint64_t last = 0;
+
+	(void)state;
+	open_engine("sim", 128);
+	for (uint32_t i = 0; i < 128; i++)
+		batch[i] = prepare(i, IO_READ, (i * 7919ull % 700) * 512 * 1000, 4096);
+	assert_int_equal(engine_submit(eng, batch, 128), 128);
+	while (back < 128) {
+		int n = engine_reap(eng, done, 64, CLOCK_NEVER);
+
+		assert_true(n > 0);
+		for (int i = 0; i < n; i++) {
+			assert_int_equal(done[i]->res, 4096);
+			assert_true(done[i]->done_ns >= last);
+			last = done[i]->done_ns;
+			done[i]->res = -1; /* seen twice would show */
+		}
+		back += (uint32_t)n;
+	}
+	assert_int_equal(engine_reap(eng, done, 64, 0), 0);
+}
+
+static void reap_waits_no_longer_than_it_is_asked_to(void **state)
+{
+	struct io_req *done;
+	struct io_req *req;
+	uint64_t t;
+
+	(void)state;
+	open_engine("sim", 4);
+	t = sim_clock(sim)->now_ns;
+	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 0); /* nothing in flight */
+	assert_int_equal(sim_clock(sim)->now_ns, t);
+	assert_int_equal(engine_reap(eng, &done, 1, t + 5000), 0);
+	assert_int_equal(sim_clock(sim)->now_ns, t + 5000);
+	req = prepare(0, IO_READ, 100 << 20, 512);
+	assert_int_equal(engine_submit(eng, &req, 1), 1);
+	assert_int_equal(engine_reap(eng, &done, 1, 0), 0);
+	assert_int_equal(engine_reap(eng, &done, 1, t + 10000), 0);
+	assert_int_equal(sim_clock(sim)->now_ns, t + 10000);
+	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 1);
+}
+
+static void the_synchronous_one_is_done_within_submit(void **state)
+{
+	struct io_req *req;
+	struct io_req *done;
+	uint64_t t = sim_clock(sim)->now_ns;
+
+	(void)state;
+	open_engine("sim-sync", 32);
+	assert_int_equal(eng->cfg.depth, 1);
+	req = prepare(0, IO_READ, 100 << 20, 512);
+	assert_int_equal(engine_submit(eng, &req, 1), 1);
+	assert_true(sim_clock(sim)->now_ns > t);
+	assert_int_equal(engine_submit(eng, &req, 1), 0);
+	assert_int_equal(engine_reap(eng, &done, 1, 0), 1);
+}
+
+static void the_end_of_the_disk_is_short_and_beyond_it_nothing(void **state)
+{
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes - 4096, 8192)), 4096);
+	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes, 4096)), 0);
+	assert_int_equal(one(prepare(0, IO_READ, dev.size_bytes + (1ull << 40), 4096)), 0);
+}
+
+static void what_cannot_be_issued_completes_with_its_errno(void **state)
+{
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(one(prepare(0, IO_READ, 100, 512)), -EINVAL);
+	assert_int_equal(one(prepare(0, IO_READ, 0, 100)), -EINVAL);
+	assert_int_equal(one(prepare(0, IO_WRITE, 0, 512)), -EBADF); /* opened for reading only */
+	prepare(0, IO_READ, 0, 512);
+	reqs[0].fd = 3;
+	assert_int_equal(one(&reqs[0]), -EBADF); /* a real descriptor is none of ours */
+}
+
+static void count_up(void *arg)
+{
+	(*(int *)arg)++;
+}
+
+static void a_timer_wakes_a_waiter_like_a_signal(void **state)
+{
+	struct io_req *done;
+	struct io_req *req;
+	int fired = 0;
+
+	(void)state;
+	open_engine("sim", 1);
+	sim_at(sim, 1000, count_up, &fired);
+	req = prepare(0, IO_READ, 100 << 20, 512);
+	assert_int_equal(engine_submit(eng, &req, 1), 1);
+	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 0);
+	assert_int_equal(fired, 1);
+	assert_int_equal(sim_elapsed_ns(sim), 1000);
+	assert_int_equal(engine_reap(eng, &done, 1, CLOCK_NEVER), 1);
+	assert_int_equal(fired, 1);
+}
+
+static void two_disks_work_at_the_same_time(void **state)
+{
+	struct sim_disk *other = sim_add_profile(sim, "tiny", "sdb");
+	struct io_req *done[2], *batch[2];
+	struct err err;
+	int fd2 = device_sim.open(sim, sim_device(other), NULL, 0, &err);
+
+	(void)state;
+	open_engine("sim", 2);
+	batch[0] = prepare(0, IO_READ, 100 << 20, 4096);
+	batch[1] = prepare(1, IO_READ, 100 << 20, 4096);
+	batch[1]->fd = fd2;
+	assert_int_equal(engine_submit(eng, batch, 2), 2);
+	assert_int_equal(engine_reap(eng, done, 2, CLOCK_NEVER), 2); /* twins: at the same instant */
+	assert_int_equal(done[0]->done_ns, done[1]->done_ns);
+	device_sim.close(sim, fd2);
+}
+
+static void a_partition_lies_where_it_was_put(void **state)
+{
+	struct sim_disk *part = sim_add_partition(sim, sd, "sda3", 1 << 20, 8192);
+	struct device p;
+	struct err err;
+	uint64_t word;
+
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(device_sim.probe(sim, "sda3", &p, &err), 0);
+	assert_int_equal(p.kind, DEVICE_PARTITION);
+	assert_int_equal(p.partition, 3);
+	assert_int_equal(p.partition_offset_bytes, 1 << 20);
+	assert_string_equal(p.disk, "sda");
+	device_sim.close(sim, fd);
+	fd = device_sim.open(sim, &p, NULL, 0, &err);
+	assert_int_equal(sim_opens(part), 1);
+	assert_int_equal(one(prepare(0, IO_READ, 4096, 8192)), 4096);
+	memcpy(&word, reqs[0].buf, 8);
+	assert_int_equal(word, (1 << 11) + 8);
+}
+
+static void exclusive_use_is_exclusive(void **state)
+{
+	struct err err;
+	int claim = device_sim.claim(sim, &dev, &err);
+
+	(void)state;
+	assert_true(claim >= SIM_FD_FIRST);
+	assert_int_equal(sim_write_opens(sd), 1);
+	assert_int_equal(device_sim.claim(sim, &dev, &err), -EBUSY);
+	device_sim.close(sim, claim);
+	sim_add_finding(sd, FINDING_MOUNT, "sda1", "ext4", "/mnt");
+	assert_int_equal(device_sim.claim(sim, &dev, &err), -EBUSY);
+}
+
+static void with_a_permit_writes_reach_the_disk(void **state)
+{
+	const char *names[] = { "sda" };
+	struct consent consent = { .destroy = { names, 1 } };
+	struct write_permit *permit = NULL;
+	uint64_t before = disk_contents_hash(sim_model(sd));
+	struct err err = { 0 };
+	unsigned char back[512];
+
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(permit_acquire(&permit, &device_sim, sim, &dev, WRITE_DESTROY, &consent, NULL, &err), 0);
+	device_sim.close(sim, fd);
+	fd = device_sim.open(sim, &dev, permit, 0, &err);
+	assert_true(fd >= 0);
+	prepare(0, IO_WRITE, 5120, 512);
+	memset(reqs[0].buf, 0x5a, 512);
+	assert_int_equal(one(&reqs[0]), 512);
+	assert_int_equal(disk_peek(sim_model(sd), 5120, 512, back), 0);
+	assert_memory_equal(back, reqs[0].buf, 512);
+	assert_true(disk_contents_hash(sim_model(sd)) != before);
+	permit_release(permit);
+}
+
+static void the_counters_are_those_of_the_whole_disk(void **state)
+{
+	const struct device_io more = { .reads = 7, .read_bytes = 700 * 512 };
+	struct device_io io;
+
+	(void)state;
+	open_engine("sim", 1);
+	assert_int_equal(one(prepare(0, IO_READ, 1 << 20, 65536)), 65536);
+	assert_int_equal(device_sim.io(sim, &dev, &io), 0);
+	assert_int_equal(io.reads, 1);
+	assert_int_equal(io.read_bytes, 65536);
+	assert_int_equal(io.read_ns, reqs[0].done_ns - reqs[0].submit_ns);
+	assert_int_equal(io.busy_ns, io.read_ns);
+	sim_foreign_io(sd, &more);
+	assert_int_equal(device_sim.io(sim, &dev, &io), 0);
+	assert_int_equal(io.reads, 8);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_read_brings_the_pattern_and_takes_virtual_time),
+		TEST(a_full_engine_takes_no_more),
+		TEST(every_request_of_a_deep_queue_comes_back_once),
+		TEST(reap_waits_no_longer_than_it_is_asked_to),
+		TEST(the_synchronous_one_is_done_within_submit),
+		TEST(the_end_of_the_disk_is_short_and_beyond_it_nothing),
+		TEST(what_cannot_be_issued_completes_with_its_errno),
+		TEST(a_timer_wakes_a_waiter_like_a_signal),
+		TEST(two_disks_work_at_the_same_time),
+		TEST(a_partition_lies_where_it_was_put),
+		TEST(exclusive_use_is_exclusive),
+		TEST(with_a_permit_writes_reach_the_disk),
+		TEST(the_counters_are_those_of_the_whole_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
