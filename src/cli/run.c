@@ -206,7 +206,7 @@ static void save_and_show(struct run *run, struct result *res)
 	} else if (c->json) {
 		cleanup_free char *text = result_to_json(res);
 
-		fprintf(run->env->out, "%s\n", text ? text : "null");
+		fprintf(run->env->out, "%s", text ? text : "null\n");
 	}
 	if (c->csv)
 		note_failure(run, output_save(c->csv, run->env->out, write_csv, res, &err), &err);
