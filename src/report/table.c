@@ -17,14 +17,17 @@
 #define ROWS_SHOWN 40 /* of longer tables */
 #define INDENT     2
 #define GAP        2
-#define LINES_MAX  8 /* of a heading */
+#define LINES_MAX  8  /* of a heading */
+#define TEXT_MAX   60 /* columns that a text may have at most, and when there is little room */
+#define TEXT_MIN   12
 
 struct view { /* one column as it is shown */
 	size_t col;
 	bool is_text, is_exact;
 	struct value_scale scale;
 	char *heading;
-	unsigned value_width; /* of the widest value or the unit */
+	unsigned limit, best_limit; /* columns that a text may have */
+	unsigned value_width;       /* of the widest value or the unit */
 	unsigned width;
 };
 
@@ -33,9 +36,8 @@ struct sheet {
 	const struct table *t;
 	struct view *views;
 	size_t nviews;
-	size_t nshown;       /* rows */
-	unsigned text_limit; /* width that a text may have */
-	unsigned lines;      /* of the headings */
+	size_t nshown;  /* rows */
+	unsigned lines; /* of the headings */
 };
 
 static size_t shown_row(const struct sheet *s, size_t i)
@@ -51,7 +53,7 @@ static unsigned value_text(const struct sheet *s, const struct view *v, size_t r
 	if (cell->is_null)
 		(void)strcpy(buf, "-");
 	else if (v->is_text)
-		return report_printable(buf, len, cell->str, s->text_limit, s->p->style->unicode);
+		return report_printable(buf, len, cell->str, v->limit, s->p->style->unicode);
 	else if (v->is_exact)
 		(void)result_cell_text(buf, len, c->type, cell);
 	else
@@ -173,30 +175,48 @@ static size_t set_widths(struct sheet *s, unsigned lines)
 	return n;
 }
 
-/* As few blocks as can be; then the fewest lines in the headings, then the longest texts. */
+/* The widest text that can still be cut; NULL: none. */
+static struct view *widest_text(const struct sheet *s)
+{
+	struct view *widest = NULL;
+
+	for (size_t i = 0; i < s->nviews; i++)
+		if (s->views[i].is_text && s->views[i].value_width > TEXT_MIN &&
+		    (!widest || s->views[i].value_width > widest->value_width))
+			widest = &s->views[i];
+	return widest;
+}
+
+/* As few blocks as can be; for that texts are cut, the widest first, when up to three lines of heading do not do. */
 static void lay_out(struct sheet *s)
 {
-	static const unsigned limits[] = { 60, 40, 28, 20, 14 };
-	size_t best = SIZE_MAX, best_limit = 0;
+	struct view *cut = NULL;
+	size_t best = SIZE_MAX;
 	unsigned best_lines = 1;
 
-	for (size_t k = 0; k < ARRAY_LEN(limits) && best > 1; k++) {
-		s->text_limit = limits[k];
-		for (size_t i = 0; i < s->nviews; i++)
-			measure_values(s, &s->views[i]);
+	for (size_t i = 0; i < s->nviews; i++)
+		measure_values(s, &s->views[i]);
+	do {
 		for (unsigned lines = 1; lines <= 3; lines++) {
 			size_t n = set_widths(s, lines);
 
 			if (n >= best)
 				continue;
 			best = n;
-			best_limit = k;
 			best_lines = lines;
+			for (size_t i = 0; i < s->nviews; i++)
+				s->views[i].best_limit = s->views[i].limit;
 		}
-	}
-	s->text_limit = limits[best_limit];
-	for (size_t i = 0; i < s->nviews; i++)
+		cut = best > 1 ? widest_text(s) : NULL;
+		if (cut) {
+			cut->limit = cut->value_width - 1;
+			measure_values(s, cut);
+		}
+	} while (cut);
+	for (size_t i = 0; i < s->nviews; i++) {
+		s->views[i].limit = s->views[i].best_limit;
 		measure_values(s, &s->views[i]);
+	}
 	(void)set_widths(s, best_lines);
 }
 
@@ -232,7 +252,7 @@ static void match_decimals(struct sheet *s)
 static int add_view(struct sheet *s, size_t col)
 {
 	const struct column *c = &s->t->columns[col];
-	struct view v = { .col = col, .is_text = c->type == FIELD_TYPE_STR };
+	struct view v = { .col = col, .is_text = c->type == FIELD_TYPE_STR, .limit = TEXT_MAX };
 
 	if (!v.is_text)
 		v.scale = scale_of_column(s->t, col);

@@ -147,7 +147,7 @@ static int print_target(struct printer *p, const struct target_info *t)
 	cleanup_free char *line = NULL;
 	char amount[32] = "";
 
-	if (size && c->type == FIELD_TYPE_U64)
+	if (size && c->type == FIELD_TYPE_U64 && size->u64) /* a new file has none yet */
 		(void)units_bytes_dec(amount, sizeof(amount), size->u64);
 	if (asprintf(&raw, "%s%s%s%s%s%s%s", model ? model : "", model && serial ? ", " : "", serial ? "serial " : "",
 	             serial ? serial : "", (model || serial) && *amount ? ", " : "", amount, "") < 0) {
