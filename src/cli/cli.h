@@ -135,7 +135,7 @@ void log_line(int fd, const char *name, const char *text); /* fd -1: does nothin
 
 /* ---- signals.c ---- */
 
-/* The number of the signal that came, 0: none. The only mutable global of the program. */
+/* The number of the signal that came, 0: none. It and the time of it are the only mutable globals of the program. */
 extern atomic_int cli_signal;
 /* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error of write. */
 void signals_catch(void);

@@ -198,6 +198,7 @@ static void save_and_show(struct run *run, struct result *res)
 	bool is_stdout_taken = is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html);
 	struct html_job job = { .res = res };
 	struct err err = { 0 };
+	int r;
 
 	job.err = &err;
 	if (c->json && !is_stdout(c->json)) {
@@ -212,8 +213,9 @@ static void save_and_show(struct run *run, struct result *res)
 		note_failure(run, output_save(c->csv, run->env->out, write_csv, res, &err), &err);
 	if (c->html)
 		note_failure(run, output_save(c->html, run->env->out, write_html, &job, &err), &err);
-	if (!is_stdout_taken && !c->quiet && report_text(run->env->out, res, &style) < 0)
-		note_failure(run, err_set(&err, -EIO, "Writing to standard output failed."), &err);
+	r = is_stdout_taken || c->quiet ? 0 : report_text(run->env->out, res, &style);
+	if (r < 0)
+		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);
 	note_failure(run, output_flush(run->env->out, &err), &err);
 }
 

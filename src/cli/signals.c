@@ -4,23 +4,39 @@
  * the loop sees it. The second one ends the program as if nobody had caught the first: a disk may hang for minutes.
  */
 #include <signal.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/cli.h"
 
 atomic_int cli_signal;
 
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 
+/*
+ * timeout(1) sends its signal to the process and then to the group, terminals may do alike: what comes at once is one signal. Nobody
+ * presses a key twice in this time.
+ */
+#define ONE_SIGNAL_NS (200 * NS_PER_MS)
+
+static atomic_ullong first_ns; /* when the first came */
+
 static void note(int number)
 {
 	const struct sigaction def = { .sa_handler = SIG_DFL };
-	struct sigaction now;
+	struct timespec ts;
+	uint64_t now;
 
-	atomic_store(&cli_signal, number);
-	for (size_t i = 0; i < ARRAY_LEN(caught); i++)
-		if (sigaction(caught[i], NULL, &now) == 0 && now.sa_handler == note)
-			(void)sigaction(caught[i], &def, NULL); /* cannot fail: the number is right */
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail; safe in a handler */
+	now = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+	if (atomic_load(&cli_signal) == 0) {
+		atomic_store(&first_ns, now);
+		atomic_store(&cli_signal, number);
+	} else if (now - atomic_load(&first_ns) > ONE_SIGNAL_NS) {
+		(void)sigaction(number, &def, NULL); /* cannot fail: the number is right */
+		(void)raise(number);                 /* delivered when the handler returns */
+	}
 }
 
 void signals_catch(void)

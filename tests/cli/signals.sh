@@ -1,0 +1,107 @@
+#!/bin/sh
+# A signal at any moment: what was measured is saved and valid, the status is 128 + n, nothing is left behind.
+. "$(dirname "$0")/lib.sh"
+needs jq timeout
+
+mkdir "$dir/work"
+endless() # signal, seconds until it comes, words: a run that ends only by the signal
+{
+	signal=$1 after=$2
+	shift 2
+	last="SIG$signal after $after s: $*"
+	rm -f "$dir/r.json"
+	timeout --preserve-status -s "$signal" -k 20 "$after" \
+		"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json="$dir/r.json" "$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+}
+nothing_left()
+{
+	left=$(ls -A "$dir/work")
+	[ -z "$left" ] || fail "$last: left behind: $left"
+	[ "$(find "$dir" -maxdepth 1 -name 'r.json?*')" = "" ] || fail "$last: half a document is left"
+}
+for pair in INT:130 TERM:143 HUP:129; do
+	endless "${pair%:*}" 0.5
+	[ $got = "${pair#*:}" ] || fail "$last: exit status $got"
+	err_is_empty
+	[ -s "$dir/out" ] || fail "$last: no text"
+	jq -e '.status == "cancelled" and .head.elapsed_s > 0' "$dir/r.json" >/dev/null || fail "$last: the document"
+	nothing_left
+done
+
+# At many moments, the first ones among them; before the signals are caught the program ends without a document.
+for after in 0.001 0.002 0.003 0.005 0.008 0.01 0.013 0.017 0.02 0.03 0.05 0.08 0.1 0.15 0.2; do
+	endless INT $after --quiet
+	[ $got = 130 ] || fail "$last: exit status $got"
+	[ ! -e "$dir/r.json" ] || jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
+	nothing_left
+done
+
+# Two signals that come together, as timeout(1) sends them, are one.
+child=
+cleanup '[ -z "$child" ] || kill -KILL "$child"'
+ended() # its exit status in $got
+{
+	wait "$child"
+	got=$?
+	child=
+}
+start() # words: a run in the background, its number in "$child"
+{
+	rm -f "$dir/r.json"
+	"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json="$dir/r.json" "$@" 2>"$dir/err" &
+	child=$!
+	sleep 0.4
+}
+start --quiet
+kill -STOP "$child" # so that both are there when it goes on
+kill -INT "$child"
+kill -TERM "$child"
+kill -CONT "$child"
+ended
+last="SIGINT and SIGTERM at once"
+case $got in
+130 | 143) ;;
+*) fail "$last: exit status $got" ;;
+esac
+jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
+nothing_left
+
+# The second signal ends a program that hangs, here on a pipe that nobody empties.
+mkfifo "$dir/full"
+exec 3<>"$dir/full"
+dd if=/dev/zero bs=65536 count=1 >&3 2>/dev/null
+start >&3
+kill -INT "$child"
+sleep 0.5
+last="a second SIGINT"
+jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document before it"
+kill -0 "$child" 2>/dev/null || fail "$last: the program did not wait for the pipe"
+kill -INT "$child"
+ended
+[ $got = 130 ] || fail "$last: exit status $got"
+exec 3>&-
+nothing_left
+
+# With JSON on stdout the document is the last and only thing there.
+timeout --preserve-status -s INT -k 20 0.3 "$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json=- >"$dir/out" 2>"$dir/err"
+got=$?
+last="SIGINT, --json=-"
+[ $got = 130 ] || fail "$last: exit status $got"
+jq -e '.status == "cancelled"' "$dir/out" >/dev/null || fail "$last: stdout"
+nothing_left
+
+# Under nohup a hang-up is ignored, and SIGTERM still works.
+trap '' HUP
+start --quiet
+trap 'exit 1' HUP
+last="SIGHUP ignored"
+kill -HUP "$child"
+sleep 0.3
+kill -0 "$child" 2>/dev/null || fail "$last: the program ended"
+kill -TERM "$child"
+ended
+[ $got = 143 ] || fail "$last: exit status $got"
+jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
+nothing_left
+exit 0
