@@ -15,7 +15,7 @@ out_has "platter "
 run 0 --help
 err_is_empty
 for c in $commands; do
-	grep -qE "^  $c +[a-z]" "$dir/out" || fail "platter --help lacks $c"
+	grep -qE "^  $c +[A-Za-z]" "$dir/out" || fail "platter --help lacks $c"
 done
 awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter --help is wider than 80 columns"
 cp "$dir/out" "$dir/help"
