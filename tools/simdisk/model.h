@@ -350,7 +350,7 @@ struct truth_zone {
 	uint32_t spt[PROFILE_SURFACES_MAX];
 	double bytes_per_track;       /* mean over the surfaces, nominal */
 	double media_bytes_per_s;     /* mean of a track's rate, without skew */
-	double sustained_bytes_per_s; /* streaming through the whole zone, skips and slow sectors left out */
+	double sustained_bytes_per_s; /* streaming through the whole zone; slow sectors left out */
 };
 /* Zones with data, in LBA order; capacity_lba cuts. Returns how many, at most max. */
 size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max);

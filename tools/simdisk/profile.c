@@ -314,6 +314,11 @@ static int check_lists(const struct profile *p, struct err *err)
 		r = check_region(p, "slow", p->slows[i].lba, p->slows[i].count, min_lba, p->slows[i].revolutions, err);
 		if (r < 0)
 			return r;
+		if (p->slows[i].revolutions !=
+		    floor(p->slows[i].revolutions)) /* the next sector comes by after whole ones only */
+			return err_set(err, -EINVAL,
+			               "disk profile %s: a slow region takes whole revolutions more, not %g", p->name,
+			               p->slows[i].revolutions);
 		CHECK("'every' of a slow region", p->slows[i].every, 1, 4e9);
 		min_lba = region_end(p, p->slows[i].lba, p->slows[i].count);
 	}

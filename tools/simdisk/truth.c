@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a measurement should find, computed from the profile alone: nothing here looks at how the model in disk.c and media.c works, so that
+ * each is a check of the other (tests/unit/test_truth.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "geometry.h"
+
+/* ---- streaming ---- */
+
+/* Revolutions from the end of a track's sector to the begin of the next wanted one on another track. */
+static double gap(const struct geometry *g, const struct place *a, double end_angle, const struct place *b)
+{
+	double move = geometry_move_ns(g, a->cylinder, a->surface, b->cylinder, b->surface) / g->period_ns;
+	double arrival = move, slack = ANGLE_SLACK_NS / g->period_ns;
+
+	return arrival + geo_wait(geo_frac(end_angle + arrival), b->angle, slack);
+}
+
+static bool is_same_track(const struct place *a, const struct place *b)
+{
+	return a->cylinder == b->cylinder && a->surface == b->surface;
+}
+
+/* From the begin of a's run to the begin of b, where the run ends and b follows. */
+static double step(const struct geometry *g, const struct place *a, uint32_t run, const struct place *b)
+{
+	double pass = (double)run / a->spt, end_angle = a->angle + pass;
+
+	if (is_same_track(a, b))
+		return pass + geo_wait(geo_frac(end_angle), b->angle, ANGLE_SLACK_NS / g->period_ns);
+	return pass + gap(g, a, end_angle, b);
+}
+
+/* Revolutions from a full band's first sector to the next band's first sector, as if nothing were skipped. */
+static double band_revolutions(const struct geometry *g, const struct geo_zone *z)
+{
+	uint64_t slot = z->first_slot, end = slot + z->band_slots;
+	struct place a, b;
+	double sum = 0;
+
+	geo_slot_place(g, slot, &a);
+	while (slot < end) {
+		slot += a.spt;
+		geo_slot_place(g, slot, &b);
+		sum += step(g, &a, a.spt, &b);
+		a = b;
+	}
+	return sum;
+}
+
+/* How many whole bands from this slot on, the begin of one, can be passed at once: without skips, with a next one in the zone. */
+static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, uint64_t slot, uint64_t end_slot)
+{
+	uint64_t skipped = geo_skipped_before(g, slot), n = 0, most;
+
+	if ((slot - z->first_slot) % z->band_slots)
+		return 0;
+	most = (z->slots - (slot - z->first_slot)) / z->band_slots;
+	if (most && slot + most * z->band_slots == z->first_slot + z->slots)
+		most--; /* what follows the last band is another zone's */
+	if ((end_slot - slot) / z->band_slots < most)
+		most = (end_slot - slot) / z->band_slots;
+	if (most > 1 && end_slot == slot + most * z->band_slots)
+		most--;
+	/* Halve until there is no skip in it: they are rare, or all is walked in steps. */
+	for (n = most; n && geo_skipped_before(g, slot + n * z->band_slots + 1) != skipped; n /= 2)
+		;
+	return n;
+}
+
+/* Revolutions from the begin of `first` to the end of the sector before `end`. */
+static double stream_revolutions(const struct geometry *g, uint64_t first, uint64_t end)
+{
+	uint64_t at = first, end_slot;
+	double sum = 0, band = -1;
+	uint32_t band_zone = 0;
+	struct place a, b;
+
+	if (first >= end)
+		return 0;
+	end_slot = geo_slot(g, end - 1) + 1;
+	geometry_place(g, at, &a);
+	for (;;) {
+		const struct geo_zone *z = &g->zones[a.zone];
+		uint64_t n =
+			a.sector == 0 && end - at > z->band_slots ? free_bands(g, z, geo_slot(g, at), end_slot) : 0;
+
+		if (n) {
+			if (band < 0 || band_zone != a.zone) {
+				band = band_revolutions(g, z);
+				band_zone = a.zone;
+			}
+			sum += (double)n * band;
+			at += n * z->band_slots;
+			geometry_place(g, at, &a);
+			continue;
+		}
+		if (end - at <= a.run)
+			return sum + (double)(end - at) / a.spt;
+		at += a.run;
+		geometry_place(g, at, &b);
+		sum += step(g, &a, a.run, &b);
+		a = b;
+	}
+}
+
+/* Slow sectors of the region in media sectors [first, end): how many. */
+static uint64_t slow_count(const struct geometry *g, const struct profile_slow *s, uint64_t first, uint64_t end)
+{
+	uint64_t from = s->lba / g->ratio, to = (s->lba + s->count + g->ratio - 1) / g->ratio;
+	uint64_t low = first > from ? (first - from + s->every - 1) / s->every : 0, high;
+
+	if (end < to)
+		to = end;
+	if (to <= from)
+		return 0;
+	high = (to - from + s->every - 1) / s->every;
+	return high > low ? high - low : 0;
+}
+
+static void to_sectors(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint64_t *ret_first,
+                       uint64_t *ret_end)
+{
+	uint64_t size = g->p->physical_sector_bytes;
+
+	*ret_first = first_byte / size;
+	*ret_end = (end_byte + size - 1) / size;
+	if (*ret_end > g->sectors)
+		*ret_end = g->sectors;
+}
+
+/* Without slow sectors. */
+static double plain_stream_ns(const struct geometry *g, uint64_t first, uint64_t end)
+{
+	double lost = g->p->retry_per_gb * (double)(end - first) * g->p->physical_sector_bytes / 1e9;
+
+	return (stream_revolutions(g, first, end) + lost) * g->period_ns;
+}
+
+double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
+{
+	uint64_t first, end;
+	double slow = 0;
+	size_t i;
+
+	if (g->p->kind == DISK_SSD) /* all channels at once */
+		return (double)(end_byte - first_byte) * 1e9 /
+		       fmin(g->p->interface_bytes_per_s,
+		            g->p->channels / (g->p->read_latency_us * 1e-6 / g->p->stripe_bytes +
+		                              1 / g->p->channel_bytes_per_s));
+	to_sectors(g, first_byte, end_byte, &first, &end);
+	if (first >= end)
+		return 0;
+	for (i = 0; i < g->p->nslows; i++)
+		slow += (double)slow_count(g, &g->p->slows[i], first, end) * g->p->slows[i].revolutions;
+	return plain_stream_ns(g, first, end) + slow * g->period_ns;
+}
+
+double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
+{
+	double ns = truth_stream_ns(g, first_byte, end_byte);
+
+	return ns > 0 ? fmin((double)(end_byte - first_byte) * 1e9 / ns, g->p->interface_bytes_per_s) : (double)NAN;
+}
+
+/* ---- zones ---- */
+
+static void zone_fill(const struct geometry *g, const struct geo_zone *z, uint64_t first, uint64_t end,
+                      struct truth_zone *ret)
+{
+	uint64_t sector = g->p->physical_sector_bytes, size = geometry_bytes(g);
+	double ns = plain_stream_ns(g, first, end);
+	uint32_t h;
+
+	*ret = (struct truth_zone){
+		.first_byte = first * sector,
+		.end_byte = end * sector < size ? end * sector : size,
+		.first_cylinder = z->first_cylinder,
+		.cylinders = z->cylinders,
+	};
+	for (h = 0; h < z->heads; h++)
+		ret->spt[z->surface[h]] = z->spt[h];
+	ret->bytes_per_track = (double)z->before[z->heads] / z->heads * (double)sector;
+	ret->media_bytes_per_s = ret->bytes_per_track * 1e9 / g->period_ns;
+	ret->sustained_bytes_per_s = fmin((double)((end - first) * sector) * 1e9 / ns, g->p->interface_bytes_per_s);
+}
+
+size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < g->nzones && n < max; i++) {
+		const struct geo_zone *z = &g->zones[i];
+		uint64_t first = z->first_slot - geo_skipped_before(g, z->first_slot), stop = z->first_slot + z->slots;
+		uint64_t end = stop - geo_skipped_before(g, stop);
+
+		if (end > g->sectors)
+			end = g->sectors;
+		if (first < end)
+			zone_fill(g, z, first, end, &ret[n++]);
+	}
+	return n;
+}
+
+double truth_rate_at(const struct geometry *g, uint64_t byte)
+{
+	struct truth_zone z[PROFILE_ZONES_MAX];
+	size_t i, n;
+
+	if (g->p->kind == DISK_SSD)
+		return truth_rate(g, 0, geometry_bytes(g));
+	n = truth_zones(g, z, PROFILE_ZONES_MAX);
+	for (i = 0; i < n; i++)
+		if (byte < z[i].end_byte)
+			return z[i].sustained_bytes_per_s;
+	return NAN;
+}
+
+double truth_harmonic_mean(const struct geometry *g)
+{
+	struct truth_zone z[PROFILE_ZONES_MAX];
+	size_t i, n = truth_zones(g, z, PROFILE_ZONES_MAX);
+	double ns = 0;
+
+	if (g->p->kind == DISK_SSD)
+		return truth_rate(g, 0, geometry_bytes(g));
+	for (i = 0; i < n; i++) /* zone by zone: the interface may be slower than the outer ones */
+		ns += fmax(truth_stream_ns(g, z[i].first_byte, z[i].end_byte),
+		           (double)(z[i].end_byte - z[i].first_byte) * 1e9 / g->p->interface_bytes_per_s);
+	return (double)geometry_bytes(g) * 1e9 / ns;
+}
+
+/* ---- seeks ---- */
+
+double truth_period_ns(const struct geometry *g)
+{
+	return g->period_ns;
+}
+
+double truth_seek_ns(const struct geometry *g, double cylinders)
+{
+	return geometry_seek_ns(g, (uint32_t)fmax(0, round(cylinders)));
+}
+
+double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b)
+{
+	struct place a, b;
+
+	geometry_place(g, byte_a / g->p->physical_sector_bytes, &a);
+	geometry_place(g, byte_b / g->p->physical_sector_bytes, &b);
+	return geometry_move_ns(g, a.cylinder, a.surface, b.cylinder, b.surface);
+}
+
+double truth_seek_track_ns(const struct geometry *g)
+{
+	return geometry_seek_ns(g, 1);
+}
+
+double truth_seek_third_ns(const struct geometry *g)
+{
+	return geometry_seek_ns(g, g->cylinders / 3);
+}
+
+double truth_seek_average_ns(const struct geometry *g)
+{
+	double sum = 0, n = g->cylinders;
+	uint32_t d;
+
+	for (d = 1; d < g->cylinders; d++) /* 2 (n - d) of the n^2 pairs have the distance d */
+		sum += 2 * (n - d) / (n * n) * geometry_seek_ns(g, d);
+	return sum;
+}
+
+double truth_seek_full_ns(const struct geometry *g)
+{
+	return geometry_seek_ns(g, g->cylinders - 1);
+}
+
+/* ---- random access ---- */
+
+#define BINS_MAX 4096u
+
+struct weights {
+	uint32_t first, cylinders; /* that the span touches */
+	uint32_t surfaces;
+	double *w;       /* [cylinder - first][surface]: share of the requests that begin there */
+	double transfer; /* mean revolutions from the begin of the first sector to the end of the last */
+};
+
+/* Block starts first + i * len in [from, to). */
+static uint64_t starts_in(uint64_t first, uint64_t len, uint64_t from, uint64_t to)
+{
+	uint64_t a = (from - first + len - 1) / len, b = (to - first + len - 1) / len;
+
+	return b > a ? b - a : 0;
+}
+
+static void cylinder_range(const struct geometry *g, uint64_t first, uint64_t end, struct weights *w)
+{
+	uint32_t low = UINT32_MAX, high = 0;
+	uint64_t at = first;
+	struct place a;
+
+	for (; at < end; at += a.run) {
+		geometry_place(g, at, &a);
+		if (a.cylinder < low)
+			low = a.cylinder;
+		if (a.cylinder > high)
+			high = a.cylinder;
+	}
+	w->first = low;
+	w->cylinders = high - low + 1;
+	w->surfaces = g->p->surfaces;
+}
+
+/* All in bytes; blocks i = 0 .. n-1 begin at first + i * len. */
+static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, uint64_t len, struct weights *w)
+{
+	uint64_t sector = g->p->physical_sector_bytes, end = first + n * len, at = first / sector;
+	double transfer = 0;
+	struct place a;
+
+	for (; at * sector < end; at += a.run) {
+		uint64_t from = at * sector > first ? at * sector : first, to, count, last;
+
+		geometry_place(g, at, &a);
+		to = (at + a.run) * sector < end ? (at + a.run) * sector : end;
+		count = starts_in(first, len, from, to);
+		if (count == 0)
+			continue;
+		w->w[(size_t)(a.cylinder - w->first) * w->surfaces + a.surface] += (double)count / (double)n;
+		last = first + ((from - first + len - 1) / len + count - 1) * len;
+		transfer += (double)(count - 1) * (double)((len + sector - 1) / sector) / a.spt;
+		transfer += stream_revolutions(g, last / sector,
+		                               (last + len + sector - 1) / sector); /* may go over the run's end */
+	}
+	w->transfer = transfer / (double)n;
+}
+
+/* Mean seek between two cylinders, uniform in bins of k cylinders that lie m bins apart. */
+static double bin_seek(const struct geometry *g, uint64_t m, uint32_t k)
+{
+	double sum = 0;
+	int64_t d;
+
+	for (d = -(int64_t)k + 1; d < (int64_t)k; d++) {
+		int64_t distance = (int64_t)(m * k) + d;
+
+		sum += ((double)k - fabs((double)d)) *
+		       geometry_seek_ns(g, (uint32_t)(distance < 0 ? -distance : distance));
+	}
+	return sum / ((double)k * k);
+}
+
+static double mean_seek(const struct geometry *g, const struct weights *w)
+{
+	uint32_t k = (w->cylinders + BINS_MAX - 1) / BINS_MAX, bins = (w->cylinders + k - 1) / k, c, s, i, m;
+	double *bin = calloc(bins, sizeof(double)), sum = 0;
+
+	if (!bin)
+		return NAN;
+	for (c = 0; c < w->cylinders; c++)
+		for (s = 0; s < w->surfaces; s++)
+			bin[c / k] += w->w[(size_t)c * w->surfaces + s];
+	for (m = 0; m < bins; m++) {
+		double p = 0;
+
+		for (i = 0; i + m < bins; i++)
+			p += bin[i] * bin[i + m];
+		sum += (m ? 2 : 1) * p * bin_seek(g, m, k);
+	}
+	free(bin);
+	return sum;
+}
+
+/* Where the surface changes too, the head switch may be the longer part: what that adds to the mean seek. */
+static double mean_switch(const struct geometry *g, const struct weights *w)
+{
+	double sum = 0;
+	uint32_t d, c, s;
+
+	for (d = 0; d < w->cylinders && d < 1000 && geometry_seek_ns(g, d) < g->head_switch_ns; d++) {
+		double p = 0;
+
+		for (c = 0; c + d < w->cylinders; c++) {
+			const double *a = w->w + (size_t)c * w->surfaces, *b = w->w + (size_t)(c + d) * w->surfaces;
+			double all_a = 0, all_b = 0, same = 0;
+
+			for (s = 0; s < w->surfaces; s++) {
+				all_a += a[s];
+				all_b += b[s];
+				same += a[s] * b[s];
+			}
+			p += all_a * all_b - same;
+		}
+		sum += (d ? 2 : 1) * p * (g->head_switch_ns - geometry_seek_ns(g, d));
+	}
+	return sum;
+}
+
+static void random_ssd(const struct geometry *g, uint32_t len, struct truth_random *ret)
+{
+	const struct profile *p = g->p;
+	double channel = fmin(len, p->stripe_bytes) * 1e9 / p->channel_bytes_per_s + p->read_latency_us * 1e3;
+
+	*ret = (struct truth_random){ .transfer_ns = fmax(channel, len * 1e9 / p->interface_bytes_per_s) };
+	ret->service_ns = ret->transfer_ns;
+}
+
+void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
+                  struct truth_random *ret)
+{
+	uint64_t sector = g->p->physical_sector_bytes, n, first, end;
+	struct weights w = { 0 };
+
+	*ret = (struct truth_random){ NAN, NAN, NAN, NAN, NAN };
+	if (end_byte > geometry_bytes(g))
+		end_byte = geometry_bytes(g);
+	if (len_bytes == 0 || first_byte >= end_byte || (n = (end_byte - first_byte) / len_bytes) == 0)
+		return;
+	if (g->p->kind == DISK_SSD) {
+		random_ssd(g, len_bytes, ret);
+		return;
+	}
+	to_sectors(g, first_byte, first_byte + n * len_bytes, &first, &end);
+	cylinder_range(g, first, end, &w);
+	w.w = calloc((size_t)w.cylinders * w.surfaces, sizeof(double));
+	if (!w.w)
+		return;
+	fill_weights(g, first_byte, n, len_bytes, &w);
+	ret->overhead_ns = g->p->overhead_ms * 1e6;
+	ret->move_ns = mean_seek(g, &w) + mean_switch(g, &w);
+	ret->latency_ns = g->period_ns / 2;
+	ret->transfer_ns = fmax(w.transfer * g->period_ns, len_bytes * 1e9 / g->p->interface_bytes_per_s);
+	ret->transfer_ns +=
+		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
+	ret->service_ns = ret->overhead_ns + ret->move_ns + ret->latency_ns + ret->transfer_ns;
+	free(w.w);
+}
+
+/* ---- regions ---- */
+
+static size_t add_region(struct truth_region *ret, size_t n, size_t max, const struct truth_region *r)
+{
+	if (n && ret[n - 1].is_bad == r->is_bad && ret[n - 1].end_byte == r->first_byte) {
+		ret[n - 1].end_byte = r->end_byte;
+		return n;
+	}
+	if (n < max)
+		ret[n++] = *r;
+	return n;
+}
+
+size_t truth_regions(const struct geometry *g, struct truth_region *ret, size_t max)
+{
+	uint64_t sector = g->p->logical_sector_bytes;
+	size_t i, n = 0, first;
+
+	for (i = 0; i < g->p->nbads; i++) {
+		const struct profile_bad *b = &g->p->bads[i];
+		struct truth_region r = { .first_byte = b->lba * sector,
+			                  .end_byte = (b->lba + b->count) * sector,
+			                  .is_bad = true };
+
+		if (b->kind & BAD_READ)
+			n = add_region(ret, n, max, &r);
+	}
+	first = n;
+	for (i = 0; i < g->p->nslows; i++) {
+		const struct profile_slow *s = &g->p->slows[i];
+		struct truth_region r = { .first_byte = s->lba * sector, .end_byte = (s->lba + s->count) * sector };
+
+		n = add_region(ret, n, max, &r);
+	}
+	for (i = first; i < n; i++)
+		ret[i].rate_bytes_per_s = truth_rate(g, ret[i].first_byte, ret[i].end_byte);
+	return n;
+}
