@@ -37,7 +37,17 @@ static size_t pool_bytes(const struct engine *eng)
 	return bytes >= HUGE_FROM ? round_up(bytes, HUGE_BYTES) : bytes;
 }
 
-/* Maps the buffers and touches every page, so that no fault falls into a measurement. */
+static void pool_close(struct engine *eng)
+{
+	if (eng->bufs)
+		(void)munmap(eng->bufs, pool_bytes(eng)); /* cannot fail on a mapping of ours */
+	eng->bufs = NULL;
+}
+
+/*
+ * Maps the buffers and touches every page, so that no fault falls into a measurement. It becomes accessible only once huge pages were asked for:
+ * under mlockall(MCL_FUTURE) an accessible mapping gets small pages at once.
+ */
 static int pool_open(struct engine *eng, struct err *err)
 {
 	size_t bytes, room, head;
@@ -48,7 +58,7 @@ static int pool_open(struct engine *eng, struct err *err)
 	if (!bytes)
 		return 0;
 	room = bytes + HUGE_BYTES;
-	map = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	map = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED)
 		return err_set(
 			err, -ENOMEM,
@@ -62,16 +72,17 @@ static int pool_open(struct engine *eng, struct err *err)
 	eng->bufs = map + head;
 	if (bytes >= HUGE_FROM)
 		(void)madvise(eng->bufs, bytes, MADV_HUGEPAGE); /* without huge pages it still works, slower */
+	if (mprotect(eng->bufs, bytes, PROT_READ | PROT_WRITE) < 0) {
+		int r = -errno;
+
+		pool_close(eng);
+		return err_set(err, r,
+		               "No memory for %u buffers of %u bytes (%s); use smaller blocks or raise ulimit -l.",
+		               eng->cfg.slots, eng->cfg.buf_bytes, err_name(r));
+	}
 	for (size_t at = 0; at < bytes; at += PAGE_BYTES)
 		((volatile uint8_t *)eng->bufs)[at] = 0;
 	return 0;
-}
-
-static void pool_close(struct engine *eng)
-{
-	if (eng->bufs)
-		(void)munmap(eng->bufs, pool_bytes(eng)); /* cannot fail on a mapping of ours */
-	eng->bufs = NULL;
 }
 
 static void add_note(struct engine *eng, const char *text)
