@@ -66,7 +66,7 @@ static double number(const struct table *t, size_t row, int col)
 	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
 }
 
-/* Text of the cell that splits rows into series. */
+/* Text of a cell that splits rows into series. */
 static void split_text(const struct table *t, size_t row, int col, char *buf, size_t len)
 {
 	const char *text = table_string(t, row, (size_t)col);
@@ -80,8 +80,11 @@ static void split_text(const struct table *t, size_t row, int col, char *buf, si
 		(void)snprintf(buf, len, "%s %.6g", t->columns[col].label, v);
 }
 
+#define SPLITS_MAX 3
+
 struct columns {
-	int x, x_end, y, z, low, high, split;
+	int x, x_end, y, z, low, high;
+	int split[SPLITS_MAX]; /* -1: no more */
 };
 
 static struct series *series_of(struct plot_data *d, const char *name, size_t document)
@@ -109,7 +112,7 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
                     size_t document)
 {
 	for (size_t row = 0; row < t->nrows; row++) {
-		char split[128], full[300];
+		char full[300];
 		struct point p = {
 			.x = d->kind == PLOT_BARS ? bar_place(d, t, row, c->x) : number(t, row, c->x),
 			.x_end = number(t, row, c->x_end),
@@ -121,12 +124,14 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 
 		if (!isfinite(p.x) || !isfinite(p.y))
 			continue;
-		if (c->split < 0) {
-			add_point(series_of(d, name, document), &p);
-			continue;
+		(void)snprintf(full, sizeof(full), "%.150s", name);
+		for (size_t i = 0; i < SPLITS_MAX && c->split[i] >= 0; i++) {
+			size_t used = strlen(full);
+
+			if (used)
+				used += (size_t)snprintf(full + used, sizeof(full) - used, ", ");
+			split_text(t, row, c->split[i], full + used, sizeof(full) - used);
 		}
-		split_text(t, row, c->split, split, sizeof(split));
-		(void)snprintf(full, sizeof(full), name[0] ? "%.150s, %s" : "%.0s%s", name, split);
 		add_point(series_of(d, full, document), &p);
 	}
 }
@@ -149,7 +154,8 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 			.z = is_map ? list_column(t, plot->y, 1) : -1,
 			.low = list_column(t, plot->low, k),
 			.high = list_column(t, plot->high, k),
-			.split = list_column(t, plot->series, 0),
+			.split = { list_column(t, plot->series, 0), list_column(t, plot->series, 1),
+			           list_column(t, plot->series, 2) },
 		};
 		bool is_single = is_map || list_column(t, plot->y, 1) < 0;
 		char name[300];
@@ -244,6 +250,18 @@ static bool wants_log(const struct plot_data *d, bool is_x)
 	return 2 * below > n; /* evenly spaced values have a tenth of them there */
 }
 
+static int compare_x(const void *a, const void *b)
+{
+	const struct point *p = a, *q = b;
+
+	return (p->x > q->x) - (p->x < q->x);
+}
+
+static void sort_points(struct series *s)
+{
+	qsort(s->v, s->n, sizeof(*s->v), compare_x);
+}
+
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot)
 {
 	struct plot_data *d = must(calloc(1, sizeof(*d)));
@@ -255,8 +273,12 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	d->title = must(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
-	for (size_t i = 0; i < d->nseries; i++)
+	for (size_t i = 0; i < d->nseries; i++) {
 		d->npoints += d->series[i].n;
+		if (d->kind == PLOT_LINE ||
+		    d->kind == PLOT_STEP) /* rows stand in the order in which they were measured */
+			sort_points(&d->series[i]);
+	}
 	if (d->npoints == 0) {
 		plot_data_free(d);
 		return NULL;

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the page cache gives, as a matrix of file size and record size (iozone's automatic mode, Norcott; Doupnik 1993), each cell cached and direct,
+ * cold and warm, at least three times.
+ *
+ * States are made and verified per file (pagecache.c): "read" starts with nothing of the file in memory, "reread" after one sequential
+ * pass over the whole file, so that a file larger than the cache finds what such a pass leaves behind. A repetition covers the file, or as much
+ * of it as --cell allows. The hit ratio is measured: for sequential operations from the bytes that the kernel fetched for this thread, for
+ * random ones from cachestat(2) before and after. The knee is the largest file whose second reading comes from memory (hit ratio at
+ * least 0.98), bracketed by the sizes of the matrix and then halved in the logarithm until the bracket is within 5 %.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/cgroup.h"
+#include "measure/measure.h"
+#include "measure/pagecache.h"
+
+#define PRIME_BYTES (1u << 20) /* block of the passes that make a state */
+#define REPEATS_MAX 50
+#define HIT_RATIO   0.98
+#define CLOCK_BYTES 65536u /* bytes between looks at the clock */
+
+enum mode { MODE_BOTH, MODE_CACHED, MODE_DIRECT };
+static const char *const mode_names[] = { "both", "cached", "direct", NULL };
+enum sync { SYNC_NONE, SYNC_END, SYNC_EACH };
+static const char *const sync_names[] = { "none", "end", "each", NULL };
+
+struct cache_params {
+	uint64_t min_size_bytes, max_size_bytes, min_record_bytes, max_record_bytes, repeat, cell_ns, memory_bytes;
+	int mode, sync;
+	bool classic, no_knee;
+};
+
+static const struct opt cache_opts[] = {
+	OPT_BYTES(struct cache_params, min_size_bytes, "min-size", 0, "SIZE", "1M", "smallest file", .min = 65536,
+	          .max = 9e18),
+	OPT_BYTES(struct cache_params, max_size_bytes, "max-size", 0, "SIZE", NULL,
+	          "largest file; default twice the memory", .min = 65536, .max = 9e18),
+	OPT_BYTES(struct cache_params, min_record_bytes, "min-record", 0, "SIZE", "512", "smallest record", .min = 1,
+	          .max = 16777216),
+	OPT_BYTES(struct cache_params, max_record_bytes, "max-record", 0, "SIZE", "64K", "largest record", .min = 1,
+	          .max = 16777216),
+	OPT_U64(struct cache_params, repeat, "repeat", 0, "N", "3", "repetitions of each cell", .min = 3,
+	        .max = REPEATS_MAX),
+	OPT_TIME(struct cache_params, cell_ns, "cell", 0, "TIME", "200ms", "longest time of one repetition", .min = 1e6,
+	         .max = 1e13),
+	OPT_BYTES(struct cache_params, memory_bytes, "memory", 0, "SIZE", NULL,
+	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
+	OPT_CHOICE(struct cache_params, mode, "mode", 0, mode_names, "both", "through the page cache, direct, or both"),
+	OPT_CHOICE(struct cache_params, sync, "sync", 0, sync_names, "none",
+	           "fsync after writing: never, at the end, after each record"),
+	OPT_FLAG(struct cache_params, no_knee, "no-knee", 0,
+	         "do not look for the end of the cache between the sizes of the matrix"),
+	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
+	OPT_END,
+};
+
+struct cell_row {
+	uint64_t file_bytes, record_bytes;
+	const char *mode, *operation;
+	double rate_bytes_per_s, hit_ratio, low, high, cached_before_ratio;
+	uint64_t repetitions;
+};
+
+static const struct field cell_fields[] = {
+	FIELD_U64(struct cell_row, file_bytes, UNIT_BYTES, "file"),
+	FIELD_U64(struct cell_row, record_bytes, UNIT_BYTES, "record"),
+	FIELD_STR(struct cell_row, mode, "mode"),
+	FIELD_STR(struct cell_row, operation, "operation"),
+	FIELD_F64(struct cell_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct cell_row, hit_ratio, UNIT_RATIO, "hits"),
+	FIELD_F64(struct cell_row, low, UNIT_BYTES_PER_S, "low", .detail = true),
+	FIELD_F64(struct cell_row, high, UNIT_BYTES_PER_S, "high", .detail = true),
+	FIELD_F64(struct cell_row, cached_before_ratio, UNIT_RATIO, "cached before", .detail = true),
+	FIELD_U64(struct cell_row, repetitions, UNIT_COUNT, "repetitions", .detail = true),
+	FIELD_END,
+};
+
+struct knee_row {
+	uint64_t file_bytes;
+	double rate_bytes_per_s, hit_ratio;
+};
+
+static const struct field knee_fields[] = {
+	FIELD_U64(struct knee_row, file_bytes, UNIT_BYTES, "file"),
+	FIELD_F64(struct knee_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "second reading"),
+	FIELD_F64(struct knee_row, hit_ratio, UNIT_RATIO, "hits"),
+	FIELD_END,
+};
+
+static const struct measure_table cache_tables[] = {
+	{ "matrix", "File size by record size", cell_fields },
+	{ "knee", "Where the cache ends", knee_fields },
+	{ NULL, NULL, NULL },
+};
+
+enum operation { OP_WRITE, OP_REWRITE, OP_READ, OP_REREAD, OP_RANDOM_READ, OP_RANDOM_WRITE, OPS };
+static const char *const op_names[] = { "write", "rewrite", "read", "reread", "random_read", "random_write" };
+
+struct cache_run {
+	struct session *ses;
+	const struct cache_params *p;
+	char path[512];
+	struct datafile *df;
+	int cached_fd, direct_fd; /* direct: -1 where the file system refuses */
+	uint32_t direct_align;
+	uint8_t *buf; /* max(record, PRIME_BYTES) */
+	uint64_t file_bytes, draws;
+	size_t cells_done, cells;
+	double hit_rate, miss_rate; /* best second reading from memory, first reading */
+};
+
+struct outcome {
+	double rate, hit_ratio, cached_before;
+};
+
+static bool is_over(const struct cache_run *c)
+{
+	return session_is_over(c->ses);
+}
+
+static uint64_t now_ns(const struct cache_run *c)
+{
+	return clock_now_ns(c->ses->env->clk);
+}
+
+static int failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n)
+{
+	int64_t res = n < 0 ? -errno : n;
+
+	result_fault(c->ses->res, c->path, op, offset, length, res, (double)(now_ns(c) - c->ses->start_ns) * 1e-9);
+	return res < 0 ? (int)res : -EIO;
+}
+
+static bool is_write(enum operation op)
+{
+	return op == OP_WRITE || op == OP_REWRITE || op == OP_RANDOM_WRITE;
+}
+
+static bool is_random(enum operation op)
+{
+	return op == OP_RANDOM_READ || op == OP_RANDOM_WRITE;
+}
+
+/* A pass over the whole file in large blocks. */
+static int pass(struct cache_run *c, int fd, bool writes)
+{
+	for (uint64_t at = 0; at < c->file_bytes && !is_over(c); at += PRIME_BYTES) {
+		size_t want = c->file_bytes - at < PRIME_BYTES ? (size_t)(c->file_bytes - at) : PRIME_BYTES;
+		off_t place = (off_t)(DATAFILE_HEADER_BYTES + at);
+		ssize_t n = writes ? pwrite(fd, c->buf, want, place) : pread(fd, c->buf, want, place);
+
+		if (n != (ssize_t)want)
+			return failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
+	}
+	return 0;
+}
+
+static double cached_ratio(const struct cache_run *c)
+{
+	struct pagecache_state st;
+
+	if (pagecache_look(c->cached_fd, DATAFILE_HEADER_BYTES, c->file_bytes, &st) < 0)
+		return NAN;
+	return fmin((double)st.cached_bytes / (double)c->file_bytes, 1.0);
+}
+
+static int make_cold(struct cache_run *c)
+{
+	uint64_t left = 0;
+	int r = pagecache_make_cold(c->cached_fd, &left);
+
+	if (r == 0 && left && left != UINT64_MAX)
+		result_notice(c->ses->res, "not-cold",
+		              "A part of the file stayed in the page cache before reading it cold.");
+	return r;
+}
+
+/* The state that an operation starts from. */
+static int prepare(struct cache_run *c, enum operation op, bool is_direct)
+{
+	int r = 0;
+
+	if (op == OP_WRITE)
+		return datafile_reset(c->df, NULL);
+	if (is_write(op) && !is_direct)
+		return fdatasync(c->cached_fd) < 0 ? failed(c, "flush", 0, 0, -1) : 0; /* no write-back of before */
+	if (op == OP_READ || is_direct)
+		return make_cold(c);
+	/*
+	 * What one sequential reading leaves behind. Of a file that does not fit, earlier cells have made the front hot: the kernel keeps what was
+	 * used twice, so the reading must start from nothing.
+	 */
+	if (cached_ratio(c) < 1.0)
+		r = make_cold(c);
+	return r < 0 ? r : pass(c, c->cached_fd, false);
+}
+
+static uint64_t place_of(struct cache_run *c, enum operation op, uint64_t record, uint64_t i, uint64_t key)
+{
+	uint64_t n = c->file_bytes / record;
+
+	return DATAFILE_HEADER_BYTES + (is_random(op) ? permute(i % n, n, key) : i % n) * record;
+}
+
+/* One repetition: records until the file was covered, or the cell's time is over. */
+static int repetition(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct outcome *ret)
+{
+	int fd = is_direct ? c->direct_fd : c->cached_fd;
+	uint64_t n = c->file_bytes / record, every = record >= CLOCK_BYTES ? 1 : CLOCK_BYTES / record, i = 0, start,
+		 key;
+	struct pagecache_traffic before, after;
+	double asked;
+	int r = prepare(c, op, is_direct);
+
+	if (r < 0)
+		return r;
+	key = rng_mix(c->ses->seed + c->draws++);
+	ret->cached_before = op == OP_WRITE ? 0.0 : cached_ratio(c);
+	pagecache_traffic(c->ses, 0, &before);
+	start = now_ns(c);
+	while (i < n) {
+		uint64_t at = place_of(c, op, record, i, key);
+		ssize_t done =
+			is_write(op) ? pwrite(fd, c->buf, record, (off_t)at) : pread(fd, c->buf, record, (off_t)at);
+
+		if (done != (ssize_t)record)
+			return failed(c, is_write(op) ? "write" : "read", at, record, done);
+		if (c->p->sync == SYNC_EACH && is_write(op) && fdatasync(fd) < 0)
+			return failed(c, "flush", at, 0, -1);
+		i++;
+		if (i % every == 0 && (now_ns(c) - start >= c->p->cell_ns || (c->ses->cancel && *c->ses->cancel)))
+			break;
+	}
+	if (c->p->sync == SYNC_END && is_write(op) && fdatasync(fd) < 0)
+		return failed(c, "flush", 0, 0, -1);
+	asked = (double)(i * record);
+	ret->rate = asked / ((double)(now_ns(c) - start) * 1e-9);
+	pagecache_traffic(c->ses, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	ret->hit_ratio = NAN;
+	if (is_direct)
+		ret->hit_ratio = 0.0;
+	else if (!is_write(op) && is_random(op))
+		ret->hit_ratio = (ret->cached_before + cached_ratio(c)) / 2.0;
+	else if (!is_write(op) && after.has_process)
+		ret->hit_ratio = fmax(1.0 - (double)after.device_read_bytes / asked, 0.0);
+	if (op == OP_WRITE && i < n) /* the rest, untimed: the next operations want the whole file */
+		return pass(c, c->cached_fd, true);
+	return 0;
+}
+
+/* A cell: repetitions, median, t interval of the mean. */
+static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct cell_row *ret)
+{
+	double rate[REPEATS_MAX], hits = 0.0, before = 0.0;
+	struct summary s;
+	uint64_t k;
+
+	for (k = 0; k < c->p->repeat; k++) {
+		struct outcome o;
+		int r = repetition(c, op, record, is_direct, &o);
+
+		if (r < 0)
+			return r;
+		if (c->ses->cancel && *c->ses->cancel)
+			return -EINTR;
+		rate[k] = o.rate;
+		hits += o.hit_ratio;
+		before += o.cached_before;
+	}
+	if (!summary_of(rate, k, &s))
+		return -ENOMEM;
+	*ret = (struct cell_row){
+		.file_bytes = c->file_bytes,
+		.record_bytes = record,
+		.mode = mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
+		.operation = op_names[op],
+		.rate_bytes_per_s = s.median,
+		.hit_ratio = hits / (double)k,
+		.low = s.mean_ci.low,
+		.high = s.mean_ci.high,
+		.cached_before_ratio = before / (double)k,
+		.repetitions = k,
+	};
+	return 0;
+}
+
+static void note_extremes(struct cache_run *c, const struct cell_row *row, enum operation op, bool is_direct)
+{
+	if (is_direct)
+		return;
+	if (op == OP_REREAD && row->hit_ratio >= HIT_RATIO && row->rate_bytes_per_s > c->hit_rate)
+		c->hit_rate = row->rate_bytes_per_s;
+	if (op == OP_READ && row->rate_bytes_per_s > c->miss_rate)
+		c->miss_rate = row->rate_bytes_per_s;
+}
+
+static int run_cell(struct cache_run *c, struct table *t, enum operation op, uint64_t record, bool is_direct)
+{
+	struct cell_row row;
+	char size[32], text[32], rate[32];
+	int r = cell(c, op, record, is_direct, &row);
+
+	c->cells_done++;
+	if (r < 0)
+		return r;
+	result_row(t, &row);
+	note_extremes(c, &row, op, is_direct);
+	session_log(c->ses, "%s file, %s records, %s %s: %s, hits %.3f", units_bytes(size, sizeof(size), c->file_bytes),
+	            units_bytes(text, sizeof(text), record), row.mode, row.operation,
+	            units_rate(rate, sizeof(rate), row.rate_bytes_per_s), row.hit_ratio);
+	session_progress(c->ses, size, (double)c->cells_done / (double)c->cells, "%s", rate);
+	return 0;
+}
+
+/* All cells of one file size and record size. */
+static int run_record(struct cache_run *c, struct table *t, uint64_t record)
+{
+	int r = 0;
+
+	for (int direct = 0; r == 0 && direct < 2; direct++) {
+		if ((direct && c->p->mode == MODE_CACHED) || (!direct && c->p->mode == MODE_DIRECT))
+			continue;
+		if (direct && (c->direct_fd < 0 || record % c->direct_align))
+			continue; /* the disk knows no smaller records */
+		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !is_over(c); op++)
+			r = run_cell(c, t, op, record, direct);
+	}
+	session_checkpoint(c->ses);
+	return r;
+}
+
+static int open_files(struct cache_run *c, struct err *err)
+{
+	c->cached_fd = datafile_open(c->df, false, err);
+	if (c->cached_fd < 0)
+		return c->cached_fd;
+	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : datafile_open(c->df, true, err);
+	if (c->direct_fd < 0 && c->p->mode == MODE_DIRECT)
+		return c->direct_fd;
+	if (c->direct_fd < 0 && c->p->mode == MODE_BOTH)
+		result_notice(c->ses->res, "no-direct",
+		              "The file system of %s takes no direct I/O, so the direct cells are missing.", c->path);
+	return 0;
+}
+
+static void close_files(struct cache_run *c)
+{
+	if (c->cached_fd >= 0)
+		(void)close(c->cached_fd); /* the file is thrown away */
+	if (c->direct_fd >= 0)
+		(void)close(c->direct_fd);
+	c->cached_fd = c->direct_fd = -1;
+}
+
+/* ---- the knee ---- */
+
+static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_row *ret)
+{
+	struct outcome o;
+	int r;
+
+	c->file_bytes = file_bytes - file_bytes % PRIME_BYTES;
+	r = datafile_reset(c->df, NULL);
+	if (r == 0)
+		r = pass(c, c->cached_fd, true);
+	if (r == 0 && fdatasync(c->cached_fd) < 0)
+		r = failed(c, "flush", 0, 0, -1);
+	if (r == 0) /* one reading after the write, then the one that counts: repetition() reads once more before */
+		r = repetition(c, OP_REREAD, 65536, false, &o);
+	if (r < 0)
+		return r;
+	*ret = (struct knee_row){ c->file_bytes, o.rate, o.hit_ratio };
+	return 0;
+}
+
+/* Largest size with hits and smallest without, by doubling, then halved in the logarithm. */
+static int find_knee(struct cache_run *c, uint64_t low, uint64_t high)
+{
+	struct table *t = result_table(c->ses->res, "knee", "Where the cache ends", knee_fields);
+	uint64_t good = 0, bad = 0;
+	int r = 0;
+
+	for (uint64_t size = low; r == 0 && size <= high && !bad && !is_over(c); size *= 2) {
+		struct knee_row row;
+
+		session_progress(c->ses, "knee", 1.0, NULL);
+		r = second_reading(c, size, &row);
+		if (r < 0 || is_over(c))
+			return r;
+		result_row(t, &row);
+		*(row.hit_ratio >= HIT_RATIO ? &good : &bad) = row.file_bytes;
+	}
+	while (r == 0 && good && bad && (double)bad / (double)good > 1.05 && bad - good > PRIME_BYTES && !is_over(c)) {
+		struct knee_row row;
+
+		r = second_reading(c, (uint64_t)sqrt((double)good * (double)bad), &row);
+		if (r < 0 || is_over(c))
+			return r;
+		result_row(t, &row);
+		if (row.file_bytes <= good)
+			break;
+		*(row.hit_ratio >= HIT_RATIO ? &good : &bad) = row.file_bytes;
+	}
+	if (good && bad) {
+		struct interval ci = { (double)good, (double)bad };
+
+		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES,
+		              (double)good, &ci, t->nrows);
+	} else {
+		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, NAN, NULL,
+		              0);
+		result_notice(
+			c->ses->res, "no-knee",
+			good ? "All files up to the largest size still read from memory; --max-size or --memory shows where the cache ends."
+			     : "Not even the smallest file reads from memory.");
+	}
+	return r;
+}
+
+/* ---- iozone's own table ---- */
+
+static double cell_rate(const struct table *t, uint64_t file, uint64_t record, const char *op)
+{
+	for (size_t i = 0; i < t->nrows; i++)
+		if (table_number(t, i, 0) == (double)file && table_number(t, i, 1) == (double)record &&
+		    strcmp(table_string(t, i, 2), "direct") != 0 && strcmp(table_string(t, i, 3), op) == 0)
+			return table_number(t, i, 4);
+	return NAN;
+}
+
+static void classic(struct session *ses, const struct table *t)
+{
+	double file = 0.0, record = 0.0;
+
+	result_text(ses->res, "IOZONE: auto-test mode\n\n\tMB      reclen  bytes/sec written   bytes/sec read\n");
+	for (size_t i = 0; i < t->nrows; i++) {
+		if (table_number(t, i, 0) == file && table_number(t, i, 1) == record)
+			continue;
+		file = table_number(t, i, 0);
+		record = table_number(t, i, 1);
+		result_text(ses->res, "\t%-8.6g%-8.0f%-20.0f%-20.0f\n", file / 1048576.0, record,
+		            cell_rate(t, (uint64_t)file, (uint64_t)record, "write"),
+		            cell_rate(t, (uint64_t)file, (uint64_t)record, "reread"));
+	}
+}
+
+/* ---- set-up ---- */
+
+static uint64_t memory_limit(const struct cache_params *p)
+{
+	uint64_t limit = cgroup_memory_limit();
+	struct sysinfo info;
+
+	if (p->memory_bytes)
+		return p->memory_bytes;
+	if (sysinfo(&info) == 0 && (uint64_t)info.totalram * info.mem_unit < limit)
+		limit = (uint64_t)info.totalram * info.mem_unit;
+	return limit;
+}
+
+static uint64_t largest_size(const struct cache_params *p)
+{
+	return p->max_size_bytes ? p->max_size_bytes : 2 * memory_limit(p);
+}
+
+static size_t count_doublings(uint64_t low, uint64_t high)
+{
+	size_t n = 0;
+
+	for (uint64_t v = low; v <= high; v *= 2)
+		n++;
+	return n;
+}
+
+static int cache_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct cache_params *p = params;
+	size_t cells = count_doublings(p->min_size_bytes, largest_size(p)) *
+	               count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * 2;
+
+	if (ses->devs[0].kind != DEVICE_DIRECTORY)
+		return err_set(err, -EINVAL,
+		               "%s is no directory: cache makes its own file; give the directory to make it in.",
+		               ses->devs[0].path);
+	if (largest_size(p) < p->min_size_bytes)
+		return err_set(err, -EINVAL, "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64 ").",
+		               largest_size(p), p->min_size_bytes);
+	if (p->max_record_bytes < p->min_record_bytes)
+		return err_set(err, -EINVAL, "--max-record (%" PRIu64 ") is below --min-record (%" PRIu64 ").",
+		               p->max_record_bytes, p->min_record_bytes);
+	plan->opens_itself = true;
+	plan->write_bytes = UINT64_MAX;
+	plan_phase(plan, "matrix", cells * p->repeat * p->cell_ns);
+	if (!p->no_knee)
+		plan_phase(plan, "knee", 20 * NS_PER_S);
+	return 0;
+}
+
+static int run_matrix(struct cache_run *c, struct err *err)
+{
+	const struct cache_params *p = c->p;
+	struct table *t = result_table(c->ses->res, "matrix", "File size by record size", cell_fields);
+	uint64_t largest = largest_size(p);
+	int r = open_files(c, err);
+
+	c->cells = count_doublings(p->min_size_bytes, largest) *
+	           count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * (p->mode == MODE_BOTH ? 2 : 1);
+	for (uint64_t size = p->min_size_bytes;
+	     r == 0 && size <= largest && !is_over(c) && session_time_left_ns(c->ses); size *= 2) {
+		for (uint64_t record = p->min_record_bytes;
+		     r == 0 && record <= p->max_record_bytes && record <= size && !is_over(c); record *= 2) {
+			c->file_bytes = size - size % record;
+			r = run_record(c, t, record);
+		}
+	}
+	if (c->hit_rate > 0.0)
+		result_figure(c->ses->res, "hit_bytes_per_s", "best second reading, from memory", UNIT_BYTES_PER_S,
+		              c->hit_rate, NULL, 0);
+	if (c->miss_rate > 0.0)
+		result_figure(c->ses->res, "miss_bytes_per_s", "best first reading, nothing in memory",
+		              UNIT_BYTES_PER_S, c->miss_rate, NULL, 0);
+	if (r == 0 && !p->no_knee && p->mode != MODE_DIRECT && !is_over(c))
+		r = find_knee(c, p->min_size_bytes < PRIME_BYTES ? PRIME_BYTES : p->min_size_bytes, largest);
+	if (p->classic)
+		classic(c->ses, t);
+	close_files(c);
+	return r;
+}
+
+static void plots(struct session *ses)
+{
+	static char map[] = "heatmap", title[] = "Rate by file and record size", matrix[] = "matrix",
+		    x[] = "file_bytes", y[] = "record_bytes,rate_bytes_per_s", series[] = "operation,mode",
+		    line[] = "line", knee_title[] = "Second reading against file size", knee[] = "knee",
+		    rate[] = "rate_bytes_per_s", hits_title[] = "Hit ratio of the second reading", hits[] = "hit_ratio";
+
+	result_plot(ses->res,
+	            &(struct plot){ .kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series });
+	result_plot(ses->res, &(struct plot){ .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate });
+	result_plot(ses->res, &(struct plot){ .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits });
+}
+
+static int cache_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct cache_params *p = params;
+	const struct device *d = &ses->devs[0];
+	struct cache_run c = { .ses = ses,
+		               .p = p,
+		               .cached_fd = -1,
+		               .direct_fd = -1,
+		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
+	struct cgroup *cg = NULL;
+	void *buf = NULL;
+	int r = datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0
+	                ? err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path)
+	                : 0;
+
+	if (r == 0 && posix_memalign(&buf, 4096, 16777216) != 0)
+		r = err_set(err, -ENOMEM, "Out of memory.");
+	c.buf = buf;
+	if (r == 0 && p->memory_bytes)
+		r = cgroup_enter(&cg, p->memory_bytes, err);
+	if (r == 0)
+		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
+	if (r == 0)
+		r = datafile_create(&c.df, c.path, largest_size(p), 0, err);
+	if (r == 0) {
+		r = run_matrix(&c, err);
+		plots(ses);
+		if (r == -EINTR || (r < 0 && result_fault_count(ses->res)))
+			r = 0; /* interrupted, or the disk answered badly: the document says so, the matrix so far stays */
+		else if (r < 0 && err && !err->text[0])
+			r = err_set(err, r, "%s could not be measured (%s).", c.path, err_name(r));
+	}
+	close_files(&c);
+	datafile_close(c.df);
+	cgroup_leave(cg);
+	free(buf);
+	return r;
+}
+
+const struct measure measure_cache = {
+	.name = "cache",
+	.help = "file size by record size, cached against direct; where the cache ends",
+	.group = "What the page cache adds",
+	.targets = "DIRECTORY",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = cache_opts,
+	.params_size = sizeof(struct cache_params),
+	.precision = 0.01,
+	.plan = cache_plan,
+	.run = cache_run,
+	.tables = cache_tables,
+};
