@@ -231,7 +231,22 @@ struct edge_fit {
 	struct interval mean_ci;
 	bool agree; /* the two differ by no more than chance explains */
 };
-bool fit_lower_edge(const double *access, size_t n, double width, struct edge_fit *ret);
+/*
+ * sigma: the noise if it is known (from a fit over many distances), <= 0: not known; then the interval is right or a
+ * little too wide while sigma < width / n, and right beyond. At least 5 values.
+ */
+bool fit_lower_edge(const double *access, size_t n, double width, double sigma, struct edge_fit *ret);
+
+/*
+ * Many distances with one common noise, which they find out together: the way to use it. Sets with too few values get
+ * n = 0.
+ */
+struct edge_sample {
+	const double *access;
+	size_t n;
+};
+/* ret: count fits; returns how many could be made. */
+size_t fit_lower_edges(const struct edge_sample *set, size_t count, double width, struct edge_fit *ret);
 
 /* ---- drift.c: time and place apart ---- */
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The largest steady input that a finite ring would have borne, from the completions of one run: a token bucket read
+ * backwards (Cruz 1991; Tang and Tai 1999). Between completions the ring only fills, so it is fullest just before
+ * one: with W[i] bytes completed at t[i], the occupancy gathered from just after completion i to just before
+ * completion j > i is
+ *
+ * R (t[j] - t[i]) - (W[j-1] - W[i]) <= ring
+ *
+ * so R is the least of (ring + W[j-1] - W[i]) / (t[j] - t[i]). Dinkelbach's method (1967): for the R at hand find the
+ * pair that is worst, in one pass with a running maximum; its quotient is the next R; when none is worse it is the
+ * least. Superlinear, a handful of passes. All in 128-bit integers: R is kept as a fraction, so nothing is rounded
+ * before the end.
+ */
+#include "stats/stats.h"
+
+typedef unsigned __int128 u128;
+typedef __int128 i128;
+
+struct fraction {
+	u128 bytes;
+	uint64_t ns;
+};
+
+/* W[j-1] - W[i] and t[j] - t[i] of the pair with the greatest bytes * dt - ns * dW; false: there is no pair. */
+static bool worst_pair(const struct bucket_point *p, size_t n, struct fraction r, uint64_t *ret_moved, uint64_t *ret_ns,
+                       i128 *ret_worst)
+{
+	/* relative to the first point, so that products keep below 2^127 */
+	i128 best_start = 0, worst = 0;
+	size_t start = 0, from = 0, to = 0;
+
+	for (size_t j = 1; j < n; j++) {
+		i128 due = (i128)(r.bytes * (p[j].t_ns - p[0].t_ns));
+		i128 over = due - (i128)((u128)r.ns * (p[j - 1].bytes - p[0].bytes)) + best_start, own;
+
+		if (p[j].t_ns > p[start].t_ns && (to == 0 || over > worst)) {
+			worst = over;
+			from = start;
+			to = j;
+		}
+		own = (i128)((u128)r.ns * (p[j].bytes - p[0].bytes)) - due;
+		if (own >= best_start) {
+			best_start = own;
+			start = j;
+		}
+	}
+	if (to == 0)
+		return false;
+	*ret_moved = p[to - 1].bytes - p[from].bytes;
+	*ret_ns = p[to].t_ns - p[from].t_ns;
+	*ret_worst = worst;
+	return true;
+}
+
+static uint64_t floor_rate(struct fraction r)
+{
+	u128 rate = r.bytes * 1000000000u / r.ns;
+
+	return rate < UINT64_MAX ? (uint64_t)rate : UINT64_MAX;
+}
+
+uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_bytes)
+{
+	struct fraction r;
+	uint64_t moved, ns;
+	i128 over;
+
+	if (n < 2 || p[n - 1].t_ns <= p[0].t_ns)
+		return UINT64_MAX;
+	r.ns = p[n - 1].t_ns - p[0].t_ns;
+	r.bytes = (u128)ring_bytes + p[n - 2].bytes - p[0].bytes;
+	while (worst_pair(p, n, r, &moved, &ns, &over) && over > (i128)((u128)r.ns * ring_bytes)) {
+		r.bytes = (u128)ring_bytes + moved;
+		r.ns = ns;
+	}
+	return floor_rate(r);
+}
+
+uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s)
+{
+	struct fraction r = { rate_bytes_per_s, 1000000000u };
+	uint64_t moved, ns;
+	i128 over;
+	u128 ring;
+
+	if (n < 2 || !worst_pair(p, n, r, &moved, &ns, &over) || over <= 0)
+		return 0;
+	ring = ((u128)over + 999999999u) / 1000000000u;
+	return ring < UINT64_MAX ? (uint64_t)ring : UINT64_MAX;
+}
+
+uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n)
+{
+	struct fraction r;
+
+	if (n < 2 || p[n - 1].t_ns <= p[0].t_ns)
+		return 0;
+	r.bytes = p[n - 1].bytes - p[0].bytes;
+	r.ns = p[n - 1].t_ns - p[0].t_ns;
+	return floor_rate(r);
+}
