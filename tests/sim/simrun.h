@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A measurement on simulated disks as the command line would run it, without text and files: what unit tests of measurements start with. */
+#ifndef SIM_SIMRUN_H
+#define SIM_SIMRUN_H
+
+#include "sim.h"
+
+struct sim_run {
+	struct sim *sim;
+	const struct measure *m;
+	const char *words;          /* what follows the command's name: "--count=100 sda" */
+	const atomic_int *cancel;   /* may be NULL */
+	struct session_hooks hooks; /* may be zero */
+	/* What came of it; the result may be there after a failure as well. */
+	struct result *res;
+	bool is_refused;
+	struct err err;
+};
+
+/* 0, or a negative errno and err: of the options, or of the session. Without --seed the seed is 1. Call sim_run_done() in any case. */
+int sim_run(struct sim_run *run);
+void sim_run_done(struct sim_run *run);
+
+#endif
