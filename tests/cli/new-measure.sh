@@ -1,0 +1,42 @@
+#!/bin/sh
+# What tools/new-measure writes builds without a warning, passes its test, has a page that fits, and measures.
+. "$(dirname "$0")/lib.sh"
+needs meson ninja jq mandoc
+
+tree=$dir/tree
+mkdir "$tree"
+(cd "$TOP" && tar -c meson.build src tests tools man contrib README* LICENSE* 2>/dev/null) | tar -x -C "$tree" ||
+	fail "the tree cannot be copied"
+cd "$tree" || exit 1
+
+tools/new-measure sample >"$dir/out" 2>&1 || fail "tools/new-measure sample"
+tools/new-measure sample >"$dir/out" 2>&1 && fail "tools/new-measure sample, again: exit status 0"
+tools/new-measure Sample/x >"$dir/out" 2>&1
+[ $? = 2 ] || fail "tools/new-measure Sample/x: it is no name"
+if command -v clang-format >/dev/null; then
+	clang-format --dry-run -Werror src/measure/sample.c src/measure/measure.c tests/unit/test_sample.c >"$dir/out" 2>&1 ||
+		fail "the sources are not in our format"
+fi
+tools/check-layers >"$dir/out" || fail "tools/check-layers"
+
+CC=${CC:-gcc} meson setup --buildtype=plain build >"$dir/out" 2>&1 || fail "meson setup"
+ninja -C build -j 2 src/platter tests/unit/test_sample >"$dir/out" 2>&1 || { grep -A 3 -E "error|FAILED" "$dir/out" >"$dir/err"; : >"$dir/out"; fail "ninja"; }
+grep -E 'sample\.c:.*warning' "$dir/out" && fail "there are warnings"
+build/tests/unit/test_sample >"$dir/out" 2>&1 || fail "its unit test"
+
+PLATTER=$tree/build/src/platter
+tools/check-man "$PLATTER" >"$dir/out" 2>&1
+grep sample "$dir/out" && fail "tools/check-man"
+run 0 --help
+out_has "  sample "
+run 0 --complete sample --cou
+out_has "--count="
+head -c 1048576 /dev/zero >"$dir/target"
+# Its direct reads need a file system that can; where it cannot, that is said, and the rest is shown all the same.
+if "$PLATTER" sample "$dir/target" --count=50 --json=- >"$dir/out" 2>"$dir/err"; then
+	jq -e '(.tables.reads.rows | length) == 50 and .figures.mean_ns > 0 and (.plots | length) == 1' "$dir/out" >/dev/null ||
+		fail "platter sample: the document"
+else
+	grep -qi direct "$dir/err" || fail "platter sample"
+fi
+exit 0
