@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every engine through the one contract of engine.h: on a file with O_DIRECT where the file system has it, and on tmpfs without. */
+/*
+ * Every engine through the one contract of engine.h: the real ones on a file with O_DIRECT where the file system has it, and on tmpfs without;
+ * those of tests/sim on a file of a simulated disk.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,17 +20,19 @@
 
 #include "base/cleanup.h"
 #include "engine/engine.h"
+#include "sim.h"
 
 #define BLOCK  4096u
 #define BLOCKS 256u
 #define TAIL   1024u /* the file ends within a block */
 
-static const struct engine_ops *const all[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
+static const struct engine_ops *const real[] = { &engine_uring, &engine_libaio, &engine_sync, NULL };
 
 /* What the group runs on. */
-static const char *engine_name, *dir;
+static const char *engine_name, *dir; /* dir NULL: a simulated disk */
 static bool is_direct;
 
+static struct sim *sim;
 static struct engine *eng;
 static int fd = -1;
 static struct io_req reqs[256];
@@ -46,12 +51,32 @@ static bool is_block(const void *buf, uint64_t number, size_t len)
 	return memcmp(buf, block, len) == 0;
 }
 
+static int make_sim_file(void)
+{
+	struct sim_disk *disk;
+	uint64_t block[BLOCK / 8];
+	struct device dev;
+
+	sim = sim_new();
+	disk = sim_add_profile(sim, "tiny", "sda");
+	(void)sim_add_file(sim, disk, "file", 1 << 20, BLOCKS * BLOCK + TAIL); /* found by its name below */
+	for (uint64_t i = 0; i <= BLOCKS; i++) {
+		fill_block(block, i);
+		assert_int_equal(disk_poke(sim_model(disk), (1 << 20) + i * BLOCK, i < BLOCKS ? BLOCK : TAIL, block),
+		                 0);
+	}
+	assert_int_equal(device_sim.probe(sim, "file", &dev, NULL), 0);
+	return device_sim.claim(sim, &dev, NULL);
+}
+
 static int make_file(void)
 {
 	char path[256];
 	uint64_t block[BLOCK / 8];
 	int f;
 
+	if (!dir)
+		return make_sim_file();
 	(void)snprintf(path, sizeof(path), "%s/platter-engine-XXXXXX", dir);
 	f = mkstemp(path);
 	if (f < 0)
@@ -66,11 +91,26 @@ static int make_file(void)
 	return f;
 }
 
+static void drop_file(void)
+{
+	if (sim)
+		device_sim.close(sim, fd);
+	else
+		(void)close(fd); /* unlinked */
+	sim_free(sim);
+	sim = NULL;
+}
+
+static struct clock *the_clock(void)
+{
+	return sim ? sim_env(sim)->clk : clock_monotonic();
+}
+
 static int open_depth(uint32_t depth, uint32_t slots)
 {
 	const struct engine_config cfg = { .depth = depth, .slots = slots, .buf_bytes = BLOCK, .fds = &fd, .nfds = 1 };
 	struct err err = { 0 };
-	int r = engine_open(&eng, all, engine_name, &cfg, clock_monotonic(), &err);
+	int r = engine_open(&eng, sim ? sim_env(sim)->engines : real, engine_name, &cfg, the_clock(), &err);
 
 	if (r == -EPERM || r == -ENOSYS) {
 		print_message("%s\n", err.text);
@@ -93,7 +133,7 @@ static int teardown(void **state)
 	(void)state;
 	engine_close(eng);
 	eng = NULL;
-	(void)close(fd); /* unlinked */
+	drop_file();
 	return 0;
 }
 
@@ -330,8 +370,10 @@ static void asking_without_waiting_gets_it_in_the_end(void **state)
 	req = prepare(0, IO_READ, BLOCK, BLOCK);
 	assert_int_equal(engine_submit(eng, &req, 1), 1);
 	limit = clock_now_ns(eng->clk) + 10 * NS_PER_S;
-	while (n == 0 && clock_now_ns(eng->clk) < limit)
+	while (n == 0 && clock_now_ns(eng->clk) < limit) {
+		eng->clk->sleep_until_ns(eng->clk, clock_now_ns(eng->clk) + 100 * NS_PER_US);
 		n = engine_reap(eng, done, 1, 0);
+	}
 	assert_int_equal(n, 1);
 	assert_int_equal(req->res, BLOCK);
 }
@@ -380,7 +422,7 @@ static void an_unknown_name_is_answered_with_the_names_there_are(void **state)
 	struct err err = { 0 };
 
 	(void)state;
-	assert_int_equal(engine_open(&eng, all, "psync", &cfg, clock_monotonic(), &err), -EINVAL);
+	assert_int_equal(engine_open(&eng, real, "psync", &cfg, clock_monotonic(), &err), -EINVAL);
 	assert_non_null(strstr(err.text, "auto, uring, libaio, sync"));
 }
 
@@ -469,19 +511,18 @@ static int run_contract(const char *name, const char *where, bool direct)
 		TEST(buffers_are_aligned_apart_and_there),
 	};
 	char title[64];
-	int probe;
 
 	engine_name = name;
 	dir = where;
 	is_direct = direct;
-	probe = make_file();
-	if (probe < 0) {
-		print_message("%s on %s%s: cannot be tried here (%s)\n", name, where, direct ? ", direct" : "",
-		              strerror(errno));
+	(void)snprintf(title, sizeof(title), "%s on %s%s", name, where ? where : "a simulated disk",
+	               direct ? ", direct" : "");
+	fd = make_file();
+	if (fd < 0) {
+		print_message("%s: cannot be tried here (%s)\n", title, strerror(errno));
 		return 0;
 	}
-	(void)close(probe); /* unlinked */
-	(void)snprintf(title, sizeof(title), "%s on %s%s", name, where, direct ? ", direct" : "");
+	drop_file();
 	return _cmocka_run_group_tests(title, tests, ARRAY_LEN(tests), NULL, NULL);
 }
 
@@ -499,6 +540,8 @@ int main(void)
 		failed += run_contract(names[i], ".", true); /* the build directory */
 		failed += run_contract(names[i], "/dev/shm", false);
 	}
+	failed += run_contract("sim", NULL, true);
+	failed += run_contract("sim-sync", NULL, true);
 	dir = ".";
 	is_direct = false;
 	return failed + cmocka_run_group_tests(front_end, NULL, NULL);
