@@ -42,8 +42,9 @@ struct run {
 	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
 	uint32_t nfree, nbatch;
 	struct io_req *held; /* fed, but due later */
-	struct gate *gates;  /* per target */
-	uint64_t *gone_ns;   /* per target; 0: it is there */
+	size_t ntargets;
+	struct gate *gates; /* per target */
+	uint64_t *gone_ns;  /* per target; 0: it is there */
 	uint64_t issued, issued_bytes, max_issued, max_issued_bytes;
 	uint64_t limit_faults;      /* faults that count against max_faults */
 	uint64_t wait_ns;           /* the feeder has nothing before that */
@@ -140,8 +141,8 @@ static inline bool may_pass(const struct run *run, struct io_req *req)
 	const struct gate *g = &run->gates[req->target];
 	uint64_t len = req->len_bytes, offset = req->offset_bytes;
 
-	if (req->target >= run->load->ntargets || req->op > g->most || len - 1 >= g->most_bytes ||
-	    offset - g->first > g->span - len || ((offset | len) & g->misaligned) || !req->buf)
+	if (req->target >= run->ntargets || req->op > g->most || len - 1 >= g->most_bytes ||
+	    offset - g->first > g->span - len || ((offset | len) & g->misaligned))
 		return false;
 	req->fd = g->fd;
 	return true;
@@ -165,7 +166,7 @@ static int look_closer(struct run *run, struct io_req *req, uint64_t now_ns)
 static void gate_init(struct gate *g, const struct target *t, const struct engine *eng)
 {
 	uint64_t end = t->touch_end ? t->touch_end : t->size_bytes ? t->size_bytes : INT64_MAX;
-	uint64_t most = eng->bufs ? eng->cfg.buf_bytes : INT32_MAX;
+	uint64_t most = eng->bufs ? eng->cfg.buf_bytes : 0; /* 0: look closer whether the feeder brought a buffer */
 
 	g->fd = t->fd;
 	g->first = t->touch_first;
@@ -188,7 +189,14 @@ static void feed_stop(struct run *run, enum feed kind, uint64_t until_ns, uint64
 		run_end(run, LOAD_DONE, now_ns);
 }
 
-/* What was fed and is due later. Returns whether it is still not due. */
+static inline void issue(struct run *run, struct io_req *req)
+{
+	run->issued++;
+	run->issued_bytes += req->len_bytes;
+	run->batch[run->nbatch++] = req;
+}
+
+/* Keeps a request that was fed and is due later. Returns whether it is not due yet. */
 static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 {
 	run->held = req->due_ns > now_ns ? req : NULL;
@@ -196,33 +204,32 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 		run->wait_ns = req->due_ns;
 		return true;
 	}
-	run->issued++;
-	run->issued_bytes += req->len_bytes;
-	run->batch[run->nbatch++] = req;
+	issue(run, req);
 	return false;
 }
 
 static void feed(struct run *run, uint64_t now_ns)
 {
 	struct feeder *f = run->load->feeder;
+	uint64_t until_ns;
 
 	run->wait_ns = CLOCK_NEVER;
 	if (run->held && hold(run, run->held, now_ns))
 		return;
 	while (run->nfree) {
 		struct io_req *req = run->free[run->nfree - 1];
-		uint64_t until_ns = CLOCK_NEVER;
 		enum feed kind;
 
 		if (run->issued >= run->max_issued || run->issued_bytes >= run->max_issued_bytes) {
 			run_end(run, LOAD_LIMIT, now_ns);
 			return;
 		}
-		if (req->buf != req->owner) { /* the feeder put in its own */
+		if (__builtin_expect(req->buf != req->owner, 0)) { /* the feeder put in its own */
 			req->buf = req->owner;
 			req->slot = (uint32_t)(req - run->reqs);
 		}
 		req->due_ns = 0;
+		until_ns = CLOCK_NEVER;
 		kind = f->next(f, now_ns, req, &until_ns);
 		if (__builtin_expect(kind != FEED_IO, 0)) {
 			feed_stop(run, kind, until_ns, now_ns);
@@ -231,8 +238,11 @@ static void feed(struct run *run, uint64_t now_ns)
 		if (__builtin_expect(!may_pass(run, req), 0) && look_closer(run, req, now_ns) < 0)
 			return;
 		run->nfree--;
-		if (hold(run, req, now_ns))
+		if (__builtin_expect(req->due_ns > now_ns, 0)) {
+			(void)hold(run, req, now_ns); /* it is not due */
 			return;
+		}
+		issue(run, req);
 	}
 }
 
@@ -463,7 +473,8 @@ static int run_open(struct run *run)
 		req->owner = req->buf = run->eng->bufs ? engine_buf(run->eng, i) : NULL;
 		run->free[run->nfree++] = req;
 	}
-	for (size_t i = 0; i < run->load->ntargets; i++)
+	run->ntargets = run->load->ntargets;
+	for (size_t i = 0; i < run->ntargets; i++)
 		gate_init(&run->gates[i], &run->load->targets[i], run->eng);
 	run->max_issued = run->load->max_ops ? run->load->max_ops : UINT64_MAX;
 	run->max_issued_bytes = run->load->max_bytes ? run->load->max_bytes : UINT64_MAX;
