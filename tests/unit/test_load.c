@@ -857,6 +857,18 @@ static void a_long_wait_can_be_cancelled(void **state)
 	assert_in_range(fx.stats.end_ns, fx.cancel_at_ns, fx.cancel_at_ns + 200 * NS_PER_MS);
 }
 
+static void a_long_wait_ends_exactly_when_time_is_up(void **state)
+{
+	struct pace_feeder f = { .f.next = pace_next, .start_ns = virtual_ns + 3600 * NS_PER_S, .count = 1 };
+
+	(void)state;
+	fx.load.feeder = &f.f;
+	fx.load.max_ns = 1234567891;
+	go(LOAD_LIMIT);
+	assert_int_equal(fx.stats.end_ns, fx.stats.start_ns + 1234567891);
+	assert_int_equal(fx.stats.ops, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -898,6 +910,7 @@ int main(void)
 		TEST(waiting_for_nothing_is_an_error_and_not_a_hang),
 		TEST(a_wait_that_is_over_already_still_moves_time_on),
 		TEST(a_long_wait_can_be_cancelled),
+		TEST(a_long_wait_ends_exactly_when_time_is_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
