@@ -21,43 +21,43 @@ enum dimension { DIM_BYTES = 1, DIM_TIME = 2, DIM_BITS = 4 };
 /* Largest first: times written in several parts must go down this table, printing takes the first that fits. */
 static const struct suffix {
 	const char *name; /* the first letter of sizes and bits is taken in either case */
-	enum dimension dim;
 	uint64_t mul;
+	enum dimension dim;
 	bool is_printed; /* used by the exact printers */
 } suffixes[] = {
-	{ "EiB", DIM_BYTES, 1ull << 60, true },
-	{ "PiB", DIM_BYTES, 1ull << 50, true },
-	{ "TiB", DIM_BYTES, 1ull << 40, true },
-	{ "GiB", DIM_BYTES, 1ull << 30, true },
-	{ "MiB", DIM_BYTES, 1ull << 20, true },
-	{ "KiB", DIM_BYTES, 1ull << 10, true },
-	{ "E", DIM_BYTES, 1ull << 60, false },
-	{ "P", DIM_BYTES, 1ull << 50, false },
-	{ "T", DIM_BYTES, 1ull << 40, false },
-	{ "G", DIM_BYTES, 1ull << 30, false },
-	{ "M", DIM_BYTES, 1ull << 20, false },
-	{ "K", DIM_BYTES, 1ull << 10, false },
-	{ "EB", DIM_BYTES, 1000000000000000000ull, true },
-	{ "PB", DIM_BYTES, 1000000000000000ull, true },
-	{ "TB", DIM_BYTES, 1000000000000ull, true },
-	{ "GB", DIM_BYTES, 1000000000ull, true },
-	{ "MB", DIM_BYTES, 1000000ull, true },
-	{ "KB", DIM_BYTES, 1000ull, true },
-	{ "B", DIM_BYTES, 1, false },
-	{ "", DIM_BYTES, 1, true },
-	{ "Tbit", DIM_BITS, 1000000000000ull, false },
-	{ "Gbit", DIM_BITS, 1000000000ull, false },
-	{ "Mbit", DIM_BITS, 1000000ull, false },
-	{ "Kbit", DIM_BITS, 1000ull, false },
-	{ "bit", DIM_BITS, 1, false },
-	{ "d", DIM_TIME, 86400000000000ull, true },
-	{ "h", DIM_TIME, 3600000000000ull, true },
-	{ "m", DIM_TIME, 60000000000ull, true },
-	{ "s", DIM_TIME, 1000000000ull, true },
-	{ "", DIM_TIME, 1000000000ull, false },
-	{ "ms", DIM_TIME, 1000000ull, true },
-	{ "us", DIM_TIME, 1000ull, true },
-	{ "ns", DIM_TIME, 1, true },
+	{ "EiB", 1ull << 60, DIM_BYTES, true },
+	{ "PiB", 1ull << 50, DIM_BYTES, true },
+	{ "TiB", 1ull << 40, DIM_BYTES, true },
+	{ "GiB", 1ull << 30, DIM_BYTES, true },
+	{ "MiB", 1ull << 20, DIM_BYTES, true },
+	{ "KiB", 1ull << 10, DIM_BYTES, true },
+	{ "E", 1ull << 60, DIM_BYTES, false },
+	{ "P", 1ull << 50, DIM_BYTES, false },
+	{ "T", 1ull << 40, DIM_BYTES, false },
+	{ "G", 1ull << 30, DIM_BYTES, false },
+	{ "M", 1ull << 20, DIM_BYTES, false },
+	{ "K", 1ull << 10, DIM_BYTES, false },
+	{ "EB", 1000000000000000000ull, DIM_BYTES, true },
+	{ "PB", 1000000000000000ull, DIM_BYTES, true },
+	{ "TB", 1000000000000ull, DIM_BYTES, true },
+	{ "GB", 1000000000ull, DIM_BYTES, true },
+	{ "MB", 1000000ull, DIM_BYTES, true },
+	{ "KB", 1000ull, DIM_BYTES, true },
+	{ "B", 1, DIM_BYTES, false },
+	{ "", 1, DIM_BYTES, true },
+	{ "Tbit", 1000000000000ull, DIM_BITS, false },
+	{ "Gbit", 1000000000ull, DIM_BITS, false },
+	{ "Mbit", 1000000ull, DIM_BITS, false },
+	{ "Kbit", 1000ull, DIM_BITS, false },
+	{ "bit", 1, DIM_BITS, false },
+	{ "d", 86400000000000ull, DIM_TIME, true },
+	{ "h", 3600000000000ull, DIM_TIME, true },
+	{ "m", 60000000000ull, DIM_TIME, true },
+	{ "s", 1000000000ull, DIM_TIME, true },
+	{ "", 1000000000ull, DIM_TIME, false },
+	{ "ms", 1000000ull, DIM_TIME, true },
+	{ "us", 1000ull, DIM_TIME, true },
+	{ "ns", 1, DIM_TIME, true },
 };
 
 static bool is_digit(char c)
@@ -74,7 +74,7 @@ static const char *skip_spaces(const char *p)
 
 static char to_upper(char c)
 {
-	return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+	return c >= 'a' && c <= 'z' ? "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[c - 'a'] : c;
 }
 
 /* mantissa / 10^scale; a fixed point number without its unit. */
@@ -172,7 +172,10 @@ static const char *quotable(const char *text, char *buf, size_t len)
 	size_t i;
 
 	for (i = 0; text[i] && i + 4 < len; i++)
-		buf[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+		buf[i] = text[i];
+	for (size_t k = 0; k < i; k++)
+		if ((unsigned char)buf[k] < ' ' || buf[k] == 127)
+			buf[k] = '?';
 	(void)snprintf(buf + i, len - i, "%s", text[i] ? "..." : "");
 	return buf;
 }

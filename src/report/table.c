@@ -51,7 +51,7 @@ static unsigned value_text(const struct sheet *s, const struct view *v, size_t r
 	const struct column *c = &s->t->columns[v->col];
 
 	if (cell->is_null)
-		(void)strcpy(buf, "-");
+		(void)snprintf(buf, len, "-");
 	else if (v->is_text)
 		return report_printable(buf, len, cell->str, v->limit, s->p->style->unicode);
 	else if (v->is_exact)

@@ -180,7 +180,7 @@ static char *started_text(struct printer *p, const char *started)
 
 	if (text && strlen(text) >= 20 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
 		text[10] = ' ';
-		(void)strcpy(text + 19, " UTC"); /* at least 27 bytes: text_printable() leaves 8 more */
+		memcpy(text + 19, " UTC", 5); /* there are at least 20 and the 8 more of text_printable() */
 	}
 	return text;
 }
@@ -283,7 +283,7 @@ static void label_from_name(char *name, enum unit unit)
 	    name[len - ending - 1] == '_')
 		name[len - ending - 1] = 0;
 	if (*name >= 'a' && *name <= 'z')
-		*name = (char)(*name - 'a' + 'A');
+		*name = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[*name - 'a'];
 	for (; *name; name++)
 		*name = *name == '_' ? ' ' : *name;
 }
@@ -312,7 +312,7 @@ static void split_value(struct figure_line *l)
 
 	if (!space || strchr(space + 1, ' ') || strlen(space + 1) >= sizeof(l->unit))
 		return;
-	(void)strcpy(l->unit, space + 1);
+	(void)snprintf(l->unit, sizeof(l->unit), "%s", space + 1);
 	*space = 0;
 }
 

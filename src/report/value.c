@@ -120,13 +120,14 @@ static struct value_scale byte_scale(const double *x, size_t n, const struct ran
 {
 	const struct step *s = step_for(byte_steps, range->largest, 10);
 	struct value_scale scale = { s->divisor, s->unit, 0, false, UNIT_BYTES };
-	cleanup_free double *sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup_free double *sorted = NULL;
 	size_t kept = 0;
 
 	if (range->is_power_of_two || range->largest > range->smallest * 1e4) {
 		scale.is_mixed = true;
 		return scale;
 	}
+	sorted = calloc(n + 1, sizeof(*sorted));
 	for (size_t i = 0; i < n && sorted; i++)
 		if (isfinite(x[i]))
 			sorted[kept++] = x[i];
@@ -263,7 +264,7 @@ unsigned report_printable(char *buf, size_t len, const char *text, unsigned widt
 		bool is_plain = bytes && !is_obeyed(utf8_code(text, bytes)) && (unicode || bytes == 1);
 
 		if ((width && columns + 1 > width) || n + (is_plain ? bytes : 1) + strlen(dots) + 1 > len) {
-			n = cut + (size_t)(stpcpy(buf + cut, dots) - (buf + cut));
+			(void)stpcpy(buf + cut, dots);
 			return columns_cut + dots_width;
 		}
 		if (is_plain)

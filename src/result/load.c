@@ -281,13 +281,13 @@ static int load_head(struct reader *rd, const json_t *root, struct result *res)
 }
 
 /* Labels are not in the file; the key's ending says the unit. Values that are no scalars belong to later versions. */
-static struct target_info target_from(const json_t *obj)
+static struct target_info target_from(json_t *obj)
 {
 	struct target_info t = { 0 };
 	const char *name;
 	json_t *value;
 
-	json_object_foreach((json_t *)(uintptr_t)obj, name, value)
+	json_object_foreach(obj, name, value)
 	{
 		struct kinds k = { 0 };
 		struct column c = { .unit = json_is_string(value) ? UNIT_TEXT : unit_by_key(name) };
@@ -334,7 +334,7 @@ static int load_column(const struct reader *rd, const json_t *obj, struct column
 	ret->unit = unit_by_name(type);
 	ret->detail = json_is_true(json_object_get(obj, "detail"));
 	/* a type of a later version: text when it holds text (see below) */
-	ret->type = type && strcmp(type, unit_name(ret->unit)) ? FIELD_TYPE_END : FIELD_TYPE_U64;
+	ret->type = type && strcmp(type, unit_name(ret->unit)) != 0 ? FIELD_TYPE_END : FIELD_TYPE_U64;
 	free(type);
 	if (r == 0 && !ret->key)
 		return refuse(rd, "%s has a column without a key", rd->where);
@@ -607,7 +607,7 @@ static int check_schema(struct reader *rd, const json_t *root)
 
 	if (!json_is_object(root))
 		return refuse(rd, "it is %s, not an object", kind_of(root));
-	if (!schema || strcmp(schema, RESULT_SCHEMA))
+	if (!schema || strcmp(schema, RESULT_SCHEMA) != 0)
 		return refuse(rd, "its schema is '%.60s', not '" RESULT_SCHEMA "'", schema ? schema : "none");
 	if (!json_is_integer(version) || json_integer_value(version) < 1)
 		return refuse(rd, "it has no version");
@@ -711,8 +711,10 @@ static int open_document(const char *path, struct err *err)
 	struct stat st;
 	int fd;
 
-	if (!strcmp(path, "-"))
-		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (!strcmp(path, "-")) {
+		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+		return fd >= 0 ? fd : err_set(err, -errno, "there is no standard input.");
+	}
 	if (stat(path, &st) < 0)
 		return err_set(err, -errno, "there is no such file, or it cannot be looked at (%s).", strerror(errno));
 	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))

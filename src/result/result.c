@@ -125,7 +125,7 @@ enum unit unit_by_key(const char *key)
 	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
 		size_t n = units[i].ending ? strlen(units[i].ending) : 0, len = strlen(key);
 
-		if (n <= best_len || len < n || strcmp(key + len - n, units[i].ending) ||
+		if (n <= best_len || len < n || strcmp(key + len - n, units[i].ending) != 0 ||
 		    (len > n && key[len - n - 1] != '_'))
 			continue;
 		best = (enum unit)i;
@@ -194,7 +194,7 @@ static char *f64_text(char *buf, size_t len, double value)
 			break;
 	}
 	if (!strpbrk(buf, ".e"))
-		(void)strcat(buf, ".0");
+		(void)snprintf(buf + strlen(buf), len - strlen(buf), ".0");
 	return buf;
 }
 
