@@ -583,6 +583,23 @@ static int print_notices(struct printer *p, const struct result *res)
 	return 0;
 }
 
+/* Of a measurement (--classic); line for line, since names of files may be in it. */
+static int print_own_layout(struct printer *p, const char *text)
+{
+	while (*text) {
+		size_t bytes = strcspn(text, "\n");
+		cleanup_free char *raw = strndup(text, bytes);
+		cleanup_free char *line = raw ? text_printable(p, raw) : NULL;
+
+		if (!line)
+			return -ENOMEM;
+		text_put(p, line);
+		text_end(p);
+		text += bytes + (text[bytes] == '\n');
+	}
+	return 0;
+}
+
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
@@ -591,10 +608,11 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 	if (p.width < 40)
 		p.width = 40; /* below that nothing reads well; let the terminal wrap */
 	if (res->text)
-		r = fputs(res->text, out) < 0 ? -EIO : 0;
+		r = print_own_layout(&p, res->text);
 	else
-		(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)) ||
-		       (r = print_faults(&p, res)) || (r = print_notices(&p, res)));
+		(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)));
+	if (r == 0)
+		(void)((r = print_faults(&p, res)) || (r = print_notices(&p, res)));
 	if (r == 0 && (fflush(out) || ferror(out)))
 		r = errno ? -errno : -EIO;
 	return r;

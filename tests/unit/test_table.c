@@ -417,6 +417,23 @@ static void plots_are_drawn_when_asked_for(void **state)
 	result_free(res);
 }
 
+static void a_layout_of_the_measurement_replaces_figures_and_tables_only(void **state)
+{
+	struct result *res = zones();
+	char *text;
+
+	(void)state;
+	result_text(res, "start  %d\n\n", 1);
+	result_text(res, "file\033[1m  2");
+	result_fault(res, "/dev/sda", "read", 0, 512, -EIO, 1);
+	text = rendered(res, &plain);
+	assert_ptr_equal(strstr(text, "start  1\n\nfile?[1m  2\n\nDisk errors: 1 (1 EIO)\n"), text);
+	assert_non_null(strstr(text, "note: Something else"));
+	assert_null(strstr(text, "Recording zones"));
+	free(text);
+	result_free(res);
+}
+
 static void a_failed_write_is_an_error(void **state)
 {
 	struct result *res = zones();
@@ -501,6 +518,7 @@ int main(void)
 		cmocka_unit_test(very_long_texts_do_not_hurt),
 		cmocka_unit_test(an_empty_document_has_a_page_too),
 		cmocka_unit_test(plots_are_drawn_when_asked_for),
+		cmocka_unit_test(a_layout_of_the_measurement_replaces_figures_and_tables_only),
 		cmocka_unit_test(a_failed_write_is_an_error),
 		cmocka_unit_test(texts_in_csv_are_quoted_and_never_formulas),
 		cmocka_unit_test(numbers_in_csv_are_exact_and_null_is_empty),
