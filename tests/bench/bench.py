@@ -191,7 +191,9 @@ def startup(b, dev):
     }
     if b.args.platter:
         entries["platter --version"] = lambda: one([b.args.platter, "--version"])
-        entries["platter info"] = lambda: one([b.args.platter, "info", dev])
+        info = [b.args.platter, "info", dev]
+        if subprocess.run(info, capture_output=True, check=False).returncode == 0:
+            entries["platter info"] = lambda: one(info)
     entries["/bin/true"] = lambda: one(["/bin/true"])
     res = rounds_of(entries, 2 * b.args.rounds)
     table("Start-up", ["", "wall ms", "CPU ms", "peak memory MiB"],

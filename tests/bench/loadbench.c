@@ -2,15 +2,17 @@
 /*
  * Drives the loop with nothing around it, for tests/bench/run and for callgrind: reads files or devices, prints one line of JSON. Reads only.
  *
- *   loadbench [-e ENGINE] [-d DEPTH] [-b BYTES] [-t SECONDS | -n REQUESTS] [-s] [-r BYTES_PER_S] [-p] [-R] FILE...
+ *   loadbench [-e ENGINE] [-d DEPTH] [-b BYTES] [-t SECONDS | -n REQUESTS] [-f MAX_FAULTS] [-s] [-r BYTES_PER_S] [-p] [-R] FILE...
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -78,6 +80,18 @@ static void bench_take(struct sink *s, const struct io_req *req, bool is_fault)
 		hist_add(b->late, req->submit_ns - req->due_ns);
 }
 
+/* A removed or emptied block device has another size. */
+static bool is_there(void *arg)
+{
+	const struct target *t = arg;
+	struct stat st;
+	uint64_t size = t->size_bytes;
+
+	if (fstat(t->fd, &st) == 0 && S_ISBLK(st.st_mode))
+		return ioctl(t->fd, BLKGETSIZE64, &size) == 0 && size == t->size_bytes;
+	return true;
+}
+
 static int open_targets(struct bench *b, char **paths, int n)
 {
 	for (int i = 0; i < n && i < MAX_TARGETS; i++) {
@@ -94,6 +108,8 @@ static int open_targets(struct bench *b, char **paths, int n)
 			.fd = fd,
 			.size_bytes = (uint64_t)size,
 			.align_bytes = 512,
+			.is_there = is_there,
+			.is_there_arg = &b->targets[i],
 		};
 		random_feeder_init(&b->random[i], IO_READ, (uint32_t)i, 0, (uint64_t)size, b->block_bytes, UINT64_MAX,
 		                   (uint64_t)i + 1);
@@ -104,12 +120,13 @@ static int open_targets(struct bench *b, char **paths, int n)
 
 static void print(const struct bench *b, const struct engine *eng, const struct load_stats *st)
 {
+	static const char *const ends[] = { "done", "limit", "cancelled", "faults", "gone" };
 	double s = (double)(st->last_done_ns - st->first_submit_ns) / 1e9;
 	struct host_usage u;
 
 	host_usage(&u);
-	printf("{\"engine\": \"%s\", \"note\": \"%s\", \"ops\": %" PRIu64 ", \"bytes\": %" PRIu64
-	       ", \"seconds\": %.6f, "
+	printf("{\"end\": \"%s\", \"faults\": %" PRIu64 ", ", ends[st->end], st->faults);
+	printf("\"engine\": \"%s\", \"note\": \"%s\", \"ops\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.6f, "
 	       "\"iops\": %.1f, \"bytes_per_s\": %.0f, \"user_ns\": %" PRIu64 ", \"system_ns\": %" PRIu64
 	       ", \"max_rss_bytes\": %" PRIu64 ", \"submit_calls\": %" PRIu64 ", \"reap_calls\": %" PRIu64
 	       ", \"workers\": %u, \"lat_p50_ns\": %" PRIu64 ", \"lat_p99_ns\": %" PRIu64,
@@ -150,7 +167,7 @@ int main(int argc, char **argv)
 	int o;
 
 	b.block_bytes = 4096;
-	while ((o = getopt(argc, argv, "e:d:b:t:n:sr:pR")) != -1) {
+	while ((o = getopt(argc, argv, "e:d:b:t:n:f:sr:pR")) != -1) {
 		switch (o) {
 		case 'e':
 			engine = optarg;
@@ -167,6 +184,9 @@ int main(int argc, char **argv)
 		case 'n':
 			load.max_ops = strtoull(optarg, NULL, 0);
 			load.max_ns = 0;
+			break;
+		case 'f':
+			load.max_faults = strtoull(optarg, NULL, 0);
 			break;
 		case 's':
 			b.is_sequential = true;
