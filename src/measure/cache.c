@@ -591,7 +591,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 const struct measure measure_cache = {
 	.name = "cache",
 	.help = "file size by record size, cached against direct; where the cache ends",
-	.group = "What the page cache adds",
+	.group = GROUP_PROGRAM,
 	.targets = "DIRECTORY",
 	.min_targets = 1,
 	.max_targets = 1,

@@ -653,7 +653,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 const struct measure measure_mark = {
 	.name = "mark",
 	.help = "DiskMark: small records written, read and read at random",
-	.group = "What the page cache adds",
+	.group = GROUP_PROGRAM,
 	.targets = "FILE|DIRECTORY",
 	.min_targets = 1,
 	.max_targets = 1,

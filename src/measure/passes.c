@@ -561,7 +561,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 const struct measure measure_passes = {
 	.name = "passes",
 	.help = "write a file and read it several times, as a program would",
-	.group = "What the page cache adds",
+	.group = GROUP_PROGRAM,
 	.targets = "FILE|DIRECTORY|DEVICE...",
 	.min_targets = 1,
 	.max_targets = FILES_MAX,

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "cli/cli.h"
 
 static void assert_lint(const char *name, const struct opt *table)
@@ -65,6 +66,21 @@ static void help_is_lower_case_without_full_stop(void **state)
 	}
 }
 
+static void headings_are_those_of_the_door(void **state)
+{
+	static const char *const groups[] = { GROUP_DEVICE, GROUP_DISK, GROUP_PROGRAM, GROUP_RESULT };
+
+	(void)state;
+	for (size_t i = 0; measures[i]; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(groups); k++)
+			is_known |= strcmp(measures[i]->group, groups[k]) == 0;
+		if (!is_known)
+			fail_msg("%s: \"%s\" is no GROUP_ of measure.h", measures[i]->name, measures[i]->group);
+	}
+}
+
 static void names_of_commands_differ(void **state)
 {
 	(void)state;
@@ -81,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_of_all_commands_are_sound),
 		cmocka_unit_test(help_is_lower_case_without_full_stop),
+		cmocka_unit_test(headings_are_those_of_the_door),
 		cmocka_unit_test(names_of_commands_differ),
 	};
 
