@@ -75,8 +75,14 @@ void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len)
 
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len)
 {
-	if (vpd_len(page, len, 0x89) >= 568)
-		identity_ata(dev, page + 60, len - 60);
+	char serial[sizeof(dev->serial)];
+
+	if (vpd_len(page, len, 0x89) < 568)
+		return;
+	text_copy(serial, sizeof(serial), dev->serial);
+	identity_ata(dev, page + 60, len - 60);
+	if (serial[0]) /* the serial number has a page of its own, 80h, and that is asked first */
+		text_copy(dev->serial, sizeof(dev->serial), serial);
 }
 
 void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)

@@ -76,6 +76,8 @@ void text_unescape(char *s)
 }
 
 static int vpath(char *buf, size_t len, const char *root, const char *fmt, va_list ap)
+	__attribute__((format(printf, 4, 0)));
+static int vpath(char *buf, size_t len, const char *root, const char *fmt, va_list ap)
 {
 	int n = snprintf(buf, len, "%s", root), m;
 
@@ -107,6 +109,8 @@ static ssize_t read_some(const char *path, void *buf, size_t len)
 	return (ssize_t)at;
 }
 
+static int vtext(const char *root, char *buf, size_t len, const char *fmt, va_list ap)
+	__attribute__((format(printf, 4, 0)));
 static int vtext(const char *root, char *buf, size_t len, const char *fmt, va_list ap)
 {
 	char path[PATH_MAX], raw[4096];

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Devices of dumped and hand-made trees: what is said of them must be what is known of them; hostile trees must not hurt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "device/device.h"
+#include "device/identity.h"
+#include "dump.h"
+
+static void probe_in(const struct dump *d, const char *path, struct device *ret)
+{
+	struct device_context ctx = { .sysroot = d->root };
+	struct err err = { 0 };
+
+	memset(ret, 0xee, sizeof(*ret));
+	if (device_system.probe(&ctx, path, ret, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+/* One device of one dump. */
+static void probe(const char *dump, const char *path, struct device *ret)
+{
+	struct dump d;
+
+	dump_open(&d, dump);
+	probe_in(&d, path, ret);
+	dump_close(&d);
+}
+
+static void a_sata_disk_tells_what_its_identify_data_say(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("sata-512e", "/dev/sda", &dev);
+	assert_int_equal(dev.kind, DEVICE_DISK);
+	assert_string_equal(dev.path, "/dev/sda");
+	assert_string_equal(dev.node, "/dev/sda");
+	assert_string_equal(dev.name, "sda");
+	assert_string_equal(dev.disk, "sda");
+	assert_true(dev.rdev == makedev(8, 0));
+	assert_int_equal(dev.size_bytes, 4000787030016);
+	assert_int_equal(dev.disk_size_bytes, 4000787030016);
+	assert_int_equal(dev.logical_block_bytes, 512);
+	assert_int_equal(dev.physical_block_bytes, 4096);
+	assert_string_equal(dev.model, "ST4000DM004-2CV104"); /* 16 characters would have been ST4000DM004-2CV1 */
+	assert_string_equal(dev.serial, "ZFN12345");
+	assert_string_equal(dev.firmware, "0001");
+	assert_string_equal(dev.wwn, "naa.5000c500a1b2c3d4");
+	assert_string_equal(dev.vendor, "");
+	assert_string_equal(dev.transport, "ata");
+	assert_string_equal(dev.scheduler, "mq-deadline");
+	assert_string_equal(dev.write_cache, "write back");
+	assert_int_equal(dev.rotational, 1);
+	assert_int_equal(dev.reported_rpm, 5425);
+	assert_int_equal(dev.queue_depth, 32);
+	assert_int_equal(dev.read_ahead_bytes, 131072);
+	assert_int_equal(dev.max_sectors_bytes, 1280 * 1024);
+	assert_int_equal(dev.diskseq, 3);
+	assert_false(dev.is_read_only);
+	assert_false(dev.serial_is_shared);
+}
+
+static void a_partition_knows_its_disk_and_its_place(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("sata-512e", "/dev/sda2", &dev);
+	assert_int_equal(dev.kind, DEVICE_PARTITION);
+	assert_string_equal(dev.name, "sda2");
+	assert_string_equal(dev.disk, "sda");
+	assert_true(dev.disk_rdev == makedev(8, 0));
+	assert_int_equal(dev.partition, 2);
+	assert_int_equal(dev.partition_offset_bytes, 1050624ull * 512);
+	assert_int_equal(dev.size_bytes, 7812984832ull * 512);
+	assert_int_equal(dev.disk_size_bytes, 4000787030016);
+	assert_string_equal(dev.serial, "ZFN12345");
+	assert_int_equal(dev.physical_block_bytes, 4096);
+}
+
+static void links_by_id_lead_to_the_device(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("sata-512e", "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2", &dev);
+	assert_string_equal(dev.name, "sda2");
+	assert_string_equal(dev.node, "/dev/sda2");
+	assert_string_equal(dev.path, "/dev/disk/by-id/ata-ST4000DM004-2CV104_ZFN12345-part2");
+}
+
+static void a_sas_disk_with_4096_byte_sectors_is_read_as_such(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("sas-4kn", "/dev/sdb", &dev);
+	assert_int_equal(dev.logical_block_bytes, 4096);
+	assert_int_equal(dev.dio_offset_align_bytes, 4096);
+	assert_int_equal(dev.size_bytes,
+	                 15628053168ull * 512); /* sysfs counts 512-byte sectors whatever the disk has */
+	assert_string_equal(dev.transport, "sas");
+	assert_string_equal(dev.vendor, "SEAGATE");
+	assert_string_equal(dev.model, "ST8000NM0075");
+	assert_string_equal(dev.serial, "ZA1234560000R000ABCD");
+	assert_int_equal(dev.reported_rpm, 7200);
+	assert_string_equal(dev.write_cache, "write through");
+	assert_string_equal(dev.scheduler, "none");
+}
+
+static void an_nvme_disk_of_several_paths_is_told_by_its_subsystem(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("nvme", "/dev/nvme0n1p1", &dev);
+	assert_string_equal(dev.transport, "nvme");
+	assert_string_equal(dev.model, "Samsung SSD 980 PRO 2TB");
+	assert_string_equal(dev.serial, "S6B0NL0T123456A");
+	assert_string_equal(dev.firmware, "5B2QGXA7");
+	assert_string_equal(dev.wwn, "eui.002538b911b37b3e");
+	assert_int_equal(dev.rotational, 0);
+	assert_int_equal(dev.reported_rpm, 0);
+	assert_int_equal(dev.partition, 1);
+	assert_int_equal(dev.discard_max_bytes, 2199023255040);
+}
+
+static void real_drivers_are_read_as_their_machine_was_built(void **state)
+{
+	static const struct {
+		const char *path, *transport, *serial;
+		uint32_t logical, rpm;
+		bool is_cdrom;
+		const char *zoned;
+	} truth[] = {
+		{ "/dev/nvme0n1", "nvme", "drive0", 512, 0, false, "none" },
+		{ "/dev/vda", "virtio", "drive1", 512, 0, false, "none" },
+		{ "/dev/sda", "virtio", "drive2", 4096, 7200, false, "none" },
+		{ "/dev/sdb", "ata", "drive4", 512, 5400, false, "none" },
+		{ "/dev/sdc", "virtio", "drive5", 512, 15000, false, "none" },
+		{ "/dev/sdd", "usb", "", 512, 0, false, "none" },
+		{ "/dev/mmcblk0", "mmc", "0xdeadbeef", 512, 0, false, "none" },
+		{ "/dev/sr0", "ata", "", 2048, 0, true, "none" },
+		{ "/dev/sde", "scsi", "10000", 512, 0, false, "host-managed" },
+		{ "/dev/dm-0", "dm", "", 512, 0, false, "none" },
+		{ "/dev/md0", "md", "", 4096, 0, false, "none" },
+		{ "/dev/loop0", "loop", "", 512, 0, false, "none" },
+	};
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "emulated");
+	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
+		struct device dev;
+
+		probe_in(&d, truth[i].path, &dev);
+		print_message("%s\n", truth[i].path);
+		assert_string_equal(dev.transport, truth[i].transport);
+		assert_string_equal(dev.serial, truth[i].serial);
+		assert_int_equal(dev.logical_block_bytes, truth[i].logical);
+		assert_int_equal(dev.reported_rpm, truth[i].rpm);
+		assert_int_equal(dev.is_cdrom, truth[i].is_cdrom);
+		assert_string_equal(dev.zoned, truth[i].zoned);
+	}
+	dump_close(&d);
+}
+
+static void stacked_devices_tell_what_they_are_made_of(void **state)
+{
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	probe_in(&d, "/dev/dm-1", &dev);
+	assert_string_equal(dev.alias, "vg-home");
+	assert_string_equal(dev.below, "dm-0");
+	assert_string_equal(dev.transport, "dm");
+	probe_in(&d, "/dev/md0", &dev);
+	assert_string_equal(dev.alias, "raid1");
+	assert_string_equal(dev.below, "sdb, sdc");
+	probe_in(&d, "/dev/loop0", &dev);
+	assert_string_equal(dev.below, "/data/disk image");
+	dump_close(&d);
+}
+
+static void odd_transports_are_told_apart(void **state)
+{
+	static const char *const truth[][4] = {
+		{ "/dev/sdc", "usb", "Elements 25A2", "" }, { "/dev/xvda", "xen", "", "" },
+		{ "/dev/cciss/c0d0", "", "", "" },          { "/dev/mmcblk1", "mmc", "DG4064", "0x6f1c2d3e" },
+		{ "/dev/zram0", "zram", "", "" },
+	};
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "odd");
+	/* a dump has no nodes: the last part of the path is the kernel's name */
+	assert_int_equal(device_system.probe(&(struct device_context){ d.root }, "/dev/c0d0", &dev, NULL), -ENOENT);
+	for (size_t i = 0; i < ARRAY_LEN(truth); i++) {
+		probe_in(&d, strcmp(truth[i][0], "/dev/cciss/c0d0") == 0 ? "/dev/cciss!c0d0" : truth[i][0], &dev);
+		assert_string_equal(dev.node, truth[i][0]);
+		assert_string_equal(dev.transport, truth[i][1]);
+		assert_string_equal(dev.model, truth[i][2]);
+		assert_string_equal(dev.serial, truth[i][3]);
+	}
+	probe_in(&d, "/dev/sdd", &dev);
+	assert_int_equal(dev.size_bytes, 0);
+	assert_true(dev.is_removable);
+	dump_close(&d);
+}
+
+static void the_same_serial_twice_is_noticed(void **state)
+{
+	struct device dev;
+
+	(void)state;
+	probe("stack", "/dev/sdf", &dev);
+	assert_string_equal(dev.serial, "SAME1");
+	assert_true(dev.serial_is_shared);
+}
+
+static void partitions_come_in_the_order_of_their_places(void **state)
+{
+	struct device_context ctx;
+	struct device disk, *parts;
+	struct dump d;
+	size_t n;
+
+	(void)state;
+	dump_open(&d, "sata-512e");
+	ctx.sysroot = d.root;
+	probe_in(&d, "/dev/sda", &disk);
+	assert_int_equal(device_system.partitions(&ctx, &disk, &parts, &n, NULL), 0);
+	assert_int_equal(n, 3);
+	assert_string_equal(parts[0].name, "sda1");
+	assert_string_equal(parts[1].name, "sda2");
+	assert_string_equal(parts[2].name, "sda10");
+	free(parts);
+	dump_close(&d);
+}
+
+static void counters_are_bytes_and_nanoseconds(void **state)
+{
+	struct device_context ctx;
+	struct device_io io;
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "sata-512e");
+	ctx.sysroot = d.root;
+	probe_in(&d, "/dev/sda1", &dev);
+	assert_int_equal(device_system.io(&ctx, &dev, &io), -ENOENT);
+	dump_set(&d, "sys/class/block/sda/stat", "   11  1  16  40  5  2  24  60  3  70  100  0 0 0 0 0 0\n");
+	assert_int_equal(device_system.io(&ctx, &dev, &io), 0);
+	assert_int_equal(io.reads, 11);
+	assert_int_equal(io.read_bytes, 16 * 512);
+	assert_int_equal(io.read_ns, 40000000);
+	assert_int_equal(io.writes, 5);
+	assert_int_equal(io.written_bytes, 24 * 512);
+	assert_int_equal(io.write_ns, 60000000);
+	assert_int_equal(io.in_flight, 3);
+	assert_int_equal(io.busy_ns, 70000000);
+	assert_int_equal(io.queue_ns, 100000000);
+	dump_close(&d);
+}
+
+/* ---- a device that goes ---- */
+
+static void a_disk_whose_entry_or_number_changed_is_not_there(void **state)
+{
+	struct device_context ctx;
+	struct device dev;
+	struct dump d;
+	char link[512];
+
+	(void)state;
+	dump_open(&d, "sata-512e");
+	ctx.sysroot = d.root;
+	probe_in(&d, "/dev/sda", &dev);
+	assert_true(device_system.is_there(&ctx, &dev, -1));
+	dump_set(&d, "sys/class/block/sda/diskseq", "4\n"); /* another disk took the name */
+	assert_false(device_system.is_there(&ctx, &dev, -1));
+	dump_set(&d, "sys/class/block/sda/diskseq", "3\n");
+	assert_true(device_system.is_there(&ctx, &dev, -1));
+	(void)snprintf(link, sizeof(link), "%s/sys/dev/block/8:0", d.root);
+	assert_int_equal(unlink(link), 0);
+	assert_false(device_system.is_there(&ctx, &dev, -1));
+	dump_close(&d);
+}
+
+/* ---- hostile contents ---- */
+
+static const char *const attributes[] = {
+	"dev",
+	"size",
+	"ro",
+	"removable",
+	"alignment_offset",
+	"diskseq",
+	"queue/logical_block_size",
+	"queue/physical_block_size",
+	"queue/max_sectors_kb",
+	"queue/max_segment_size",
+	"queue/read_ahead_kb",
+	"queue/scheduler",
+	"queue/rotational",
+	"queue/zoned",
+	"device/model",
+	"device/vendor",
+	"device/rev",
+	"device/vpd_pg80",
+	"device/vpd_pg89",
+	"device/vpd_pgb1",
+	"device/wwid",
+	"dm/name",
+	"loop/backing_file",
+	"stat",
+};
+
+/* Text that ends, printable, no block size that arithmetic cannot trust. */
+static void assert_sane(const struct device *dev)
+{
+	const char *texts[] = { dev->model,     dev->serial, dev->firmware, dev->wwn,  dev->vendor,
+		                dev->scheduler, dev->zoned,  dev->alias,    dev->below };
+	const size_t rooms[] = { sizeof(dev->model), sizeof(dev->serial), sizeof(dev->firmware),
+		                 sizeof(dev->wwn),   sizeof(dev->vendor), sizeof(dev->scheduler),
+		                 sizeof(dev->zoned), sizeof(dev->alias),  sizeof(dev->below) };
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		size_t n = strnlen(texts[i], rooms[i]);
+
+		assert_true(n < rooms[i]);
+		for (size_t k = 0; k < n; k++)
+			assert_in_range((unsigned char)texts[i][k], 0x20, 0x7e);
+	}
+	assert_in_range(dev->logical_block_bytes, 1, 1u << 20);
+	assert_int_equal(dev->logical_block_bytes & (dev->logical_block_bytes - 1), 0);
+	assert_true(dev->physical_block_bytes >= dev->logical_block_bytes);
+}
+
+static void whatever_an_attribute_holds_the_device_stays_sane(void **state)
+{
+	static char huge[1 << 20];
+	static const char binary[] = "\xff\xfe\x80\x01\x02\n\x7f\x1b[31m";
+	const struct {
+		const char *data;
+		size_t len;
+	} contents[] = {
+		{ "", 0 },
+		{ "\n", 1 },
+		{ huge, sizeof(huge) },
+		{ binary, sizeof(binary) },
+		{ "-1\n", 3 },
+		{ "18446744073709551615\n", 21 },
+		{ "99999999999999999999999999\n", 27 },
+		{ "0x\n", 3 },
+		{ "12abc\n", 6 },
+		{ "[[[]\n", 5 },
+		{ "3:\n", 3 },
+	};
+
+	(void)state;
+	memset(huge, '9', sizeof(huge));
+	for (size_t a = 0; a < ARRAY_LEN(attributes); a++) {
+		struct device_context ctx;
+		struct dump d;
+		char path[256];
+
+		dump_open(&d, "sata-512e");
+		ctx.sysroot = d.root;
+		(void)snprintf(path, sizeof(path), "sys/class/block/sda/%s", attributes[a]);
+		for (size_t c = 0; c < ARRAY_LEN(contents); c++) {
+			struct survey found = { 0 };
+			struct device_io io;
+			struct device dev;
+
+			dump_write(&d, path, contents[c].data, contents[c].len, "we");
+			if (device_system.probe(&ctx, "/dev/sda", &dev, NULL) != 0) {
+				assert_string_equal(attributes[a], "dev"); /* without its number it is no device */
+				continue;
+			}
+			assert_sane(&dev);
+			(void)device_system.io(&ctx, &dev, &io);
+			if (device_system.survey(&ctx, &dev, &found, NULL) == 0)
+				survey_done(&found);
+		}
+		dump_close(&d);
+	}
+}
+
+static void a_missing_attribute_leaves_its_field_unknown(void **state)
+{
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, NULL);
+	dump_set(&d, "sys/devices/x/block/sdz/dev", "8:400\n");
+	dump_set(&d, "sys/class/block/.keep", "");
+	dump_set(&d, "sys/dev/block/.keep", "");
+	{
+		char link[256];
+
+		(void)snprintf(link, sizeof(link), "%s/sys/class/block/sdz", d.root);
+		assert_int_equal(symlink("../../devices/x/block/sdz", link), 0);
+	}
+	probe_in(&d, "/dev/sdz", &dev);
+	assert_int_equal(dev.rotational, -1);
+	assert_int_equal(dev.size_bytes, 0);
+	assert_int_equal(dev.logical_block_bytes, 512);
+	assert_int_equal(dev.reported_rpm, 0);
+	assert_string_equal(dev.model, "");
+	assert_string_equal(dev.transport, "");
+	dump_close(&d);
+}
+
+static void random_pages_never_hurt(void **state)
+{
+	struct rng rng;
+	uint8_t page[1024];
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (unsigned round = 0; round < 20000; round++) {
+		struct device dev = { .rotational = -1 };
+		size_t len = (size_t)rng_below(&rng, sizeof(page) + 1);
+		uint8_t *exact = malloc(len ? len : 1); /* so that a sanitizer sees a byte too far */
+
+		for (size_t i = 0; i < len; i++)
+			exact[i] = (uint8_t)rng_u64(&rng);
+		if (len > 4 && round % 2) {
+			static const uint8_t codes[] = { 0x80, 0x89, 0xb1 };
+
+			exact[1] = codes[round % 3];
+			exact[2] = (uint8_t)rng_below(&rng, 4);
+		}
+		identity_vpd_serial(&dev, exact, len);
+		identity_vpd_ata(&dev, exact, len);
+		identity_vpd_medium(&dev, exact, len);
+		identity_ata(&dev, exact, len);
+		dev.logical_block_bytes = dev.physical_block_bytes = 512;
+		assert_sane(&dev);
+		free(exact);
+	}
+}
+
+static void identify_data_with_a_wrong_check_sum_are_not_believed(void **state)
+{
+	struct device dev = { 0 };
+	uint8_t id[512] = { 0 };
+	uint8_t sum = 0;
+
+	(void)state;
+	memcpy(id + 54, "IDKSK ", 6); /* "DISK K" in swapped pairs */
+	id[434] = 0x1c;
+	id[435] = 0x20; /* 201Ch = 8220 */
+	id[510] = 0xa5;
+	for (size_t i = 0; i < 511; i++)
+		sum = (uint8_t)(sum + id[i]);
+	id[511] = (uint8_t)(0 - sum);
+	identity_ata(&dev, id, sizeof(id));
+	assert_string_equal(dev.model, "DISK K");
+	assert_int_equal(dev.reported_rpm, 8220 - 0);
+	memset(&dev, 0, sizeof(dev));
+	id[434] ^= 1;
+	identity_ata(&dev, id, sizeof(id));
+	assert_string_equal(dev.model, "");
+	assert_int_equal(dev.reported_rpm, 0);
+}
+
+static void every_field_of_a_row_has_a_key_of_its_own(void **state)
+{
+	struct device_row row;
+	struct device dev;
+	size_t n = 0;
+
+	(void)state;
+	probe("sata-512e", "/dev/sda", &dev);
+	device_row(&dev, &row);
+	for (const struct field *f = device_fields; f->type != FIELD_TYPE_END; f++, n++)
+		for (const struct field *g = f + 1; g->type != FIELD_TYPE_END; g++)
+			assert_string_not_equal(f->key, g->key);
+	assert_true(n > 20);
+	assert_string_equal(row.kind, "disk");
+	assert_null(row.fs_type); /* unknown is null, not "" */
+	assert_true(row.free_bytes == UINT64_MAX);
+	assert_int_equal(row.reported_rpm, 5425);
+}
+
+/* ---- files, on the real root ---- */
+
+static void a_folder_and_a_file_know_their_file_system(void **state)
+{
+	struct device_context ctx = { .sysroot = "/" };
+	char dir[] = "/tmp/platter-probe.XXXXXX", path[64], link[64];
+	struct device dev;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/file", dir);
+	(void)snprintf(link, sizeof(link), "%s/link", dir);
+	f = fopen(path, "we");
+	assert_non_null(f);
+	assert_int_equal(fputs("0123456789", f) >= 0, 1);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(symlink("file", link), 0);
+	assert_int_equal(device_system.probe(&ctx, dir, &dev, NULL), 0);
+	assert_int_equal(dev.kind, DEVICE_DIRECTORY);
+	assert_true(dev.fs_type[0] != '\0');
+	assert_true(dev.free_bytes > 0);
+	assert_int_equal(device_system.probe(&ctx, link, &dev, NULL), 0);
+	assert_int_equal(dev.kind, DEVICE_FILE);
+	assert_string_equal(dev.name, "file");
+	assert_string_equal(dev.node, path);
+	assert_int_equal(dev.size_bytes, 10);
+	assert_true(dev.inode != 0);
+	(void)unlink(link);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+static void what_is_no_target_is_said_in_a_sentence(void **state)
+{
+	struct device_context ctx = { .sysroot = "/" };
+	struct device dev;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(device_system.probe(&ctx, "/dev/null", &dev, &err), -ENOTBLK);
+	assert_non_null(strstr(err.text, "character device"));
+	assert_int_equal(device_system.probe(&ctx, "/nowhere/at/all", &dev, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nowhere/at/all"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sata_disk_tells_what_its_identify_data_say),
+		cmocka_unit_test(a_partition_knows_its_disk_and_its_place),
+		cmocka_unit_test(links_by_id_lead_to_the_device),
+		cmocka_unit_test(a_sas_disk_with_4096_byte_sectors_is_read_as_such),
+		cmocka_unit_test(an_nvme_disk_of_several_paths_is_told_by_its_subsystem),
+		cmocka_unit_test(real_drivers_are_read_as_their_machine_was_built),
+		cmocka_unit_test(stacked_devices_tell_what_they_are_made_of),
+		cmocka_unit_test(odd_transports_are_told_apart),
+		cmocka_unit_test(the_same_serial_twice_is_noticed),
+		cmocka_unit_test(partitions_come_in_the_order_of_their_places),
+		cmocka_unit_test(counters_are_bytes_and_nanoseconds),
+		cmocka_unit_test(a_disk_whose_entry_or_number_changed_is_not_there),
+		cmocka_unit_test(whatever_an_attribute_holds_the_device_stays_sane),
+		cmocka_unit_test(a_missing_attribute_leaves_its_field_unknown),
+		cmocka_unit_test(random_pages_never_hurt),
+		cmocka_unit_test(identify_data_with_a_wrong_check_sum_are_not_believed),
+		cmocka_unit_test(every_field_of_a_row_has_a_key_of_its_own),
+		cmocka_unit_test(a_folder_and_a_file_know_their_file_system),
+		cmocka_unit_test(what_is_no_target_is_said_in_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The decision table of the write gate, and what it does with a claim, with invented devices. tests/block/safety.sh tries real ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "device/device.h"
+
+#define CLAIM_FD 77
+
+/* An outside that says what it is told to say, and counts. */
+struct outside {
+	struct finding finds[8];
+	size_t nfinds;
+	int claim;    /* what claim() gives */
+	int survey;   /* what survey() gives */
+	bool holds;   /* outputs lie on the device */
+	int open_fds; /* claims not closed */
+	char order[16];
+};
+
+static void note(struct outside *o, char step)
+{
+	size_t n = strlen(o->order);
+
+	o->order[n] = step;
+}
+
+static int fake_claim(void *ctx, const struct device *dev, struct err *err)
+{
+	struct outside *o = ctx;
+
+	(void)dev;
+	note(o, 'c');
+	o->open_fds += o->claim >= 0;
+	return o->claim < 0 ? err_set(err, o->claim, "no claim") : o->claim;
+}
+
+static int fake_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
+{
+	struct outside *o = ctx;
+
+	(void)dev;
+	note(o, 's');
+	if (o->survey < 0)
+		return err_set(err, o->survey, "no survey");
+	for (size_t i = 0; i < o->nfinds; i++)
+		assert_int_equal(survey_add(ret, o->finds[i].kind, o->finds[i].on, o->finds[i].what, o->finds[i].where),
+		                 0);
+	return 0;
+}
+
+static void fake_close(void *ctx, int fd)
+{
+	struct outside *o = ctx;
+
+	assert_int_equal(fd, CLAIM_FD);
+	o->open_fds--;
+}
+
+static bool fake_holds(void *ctx, const struct device *dev, const char *path)
+{
+	const struct outside *o = ctx;
+
+	(void)dev;
+	assert_string_not_equal(path, "-");
+	return o->holds;
+}
+
+static const struct device_ops fake = {
+	.claim = fake_claim,
+	.survey = fake_survey,
+	.close = fake_close,
+	.holds = fake_holds,
+};
+
+static const struct device disk = {
+	.path = "/dev/sdq",
+	.node = "/dev/sdq",
+	.name = "sdq",
+	.disk = "sdq",
+	.kind = DEVICE_DISK,
+	.size_bytes = 4000000000000,
+	.model = "ST4000DM004",
+	.serial = "ZFN12345",
+};
+
+static struct strs names(const char **v)
+{
+	struct strs s = { .v = v };
+
+	while (v && v[s.n])
+		s.n++;
+	return s;
+}
+
+/* One case: findings, options, and what must come of it. */
+struct decision {
+	const char *title;
+	enum write_kind kind;
+	struct finding finds[4];
+	const char *destroy[4], *overwrite[4];
+	int result;
+	const char *says[4], *says_not[3];
+};
+
+#define MOUNTED                                                                      \
+	{                                                                            \
+		.kind = FINDING_MOUNT, .on = "sdq1", .what = "ext4", .where = "/mnt" \
+	}
+#define SIGNED(type)                                                                                      \
+	{                                                                                                 \
+		.kind = FINDING_SIGNATURE, .on = "sdq", .what = type, .where = "file system at byte 1080" \
+	}
+#define FOUND(k, w)                                                       \
+	{                                                                 \
+		.kind = k, .on = "sdq", .what = w, .where = "/some/where" \
+	}
+
+static const struct decision decisions[] = {
+	{ "no consent", WRITE_DESTROY, .result = -EPERM,
+	  .says = { "--destroy-data=sdq", "--destroy-data=ZFN12345", "4.00 TB" } },
+	{ "consent by name", WRITE_DESTROY, .destroy = { "sdq" } },
+	{ "consent by serial", WRITE_DESTROY, .destroy = { "ZFN12345" } },
+	{ "one of two consents", WRITE_DESTROY, .destroy = { "sdr", "sdq" } },
+	{ "consent for another", WRITE_DESTROY, .destroy = { "sdr" }, .result = -EPERM,
+	  .says = { "--destroy-data=sdr does not name" } },
+	{ "consent by path", WRITE_DESTROY, .destroy = { "/dev/sdq" }, .result = -EPERM },
+	{ "empty consent", WRITE_DESTROY, .destroy = { "" }, .result = -EPERM },
+	{ "serial in another case", WRITE_DESTROY, .destroy = { "zfn12345" }, .result = -EPERM },
+	{ "part of the serial", WRITE_DESTROY, .destroy = { "ZFN1234" }, .result = -EPERM },
+	{ "put back needs none", WRITE_SAME },
+	{ "put back over a file system", WRITE_SAME, .finds = { SIGNED("ext4") } },
+	{ "put back while mounted", WRITE_SAME, .finds = { MOUNTED }, .result = -EBUSY,
+	  .says = { "sdq1 is mounted on /mnt" } },
+	{ "mounted", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "sdq" }, .result = -EBUSY,
+	  .says = { "sdq1 is mounted on /mnt (ext4)", "unmount" } },
+	{ "mounted, no word of options that would not help", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") },
+	  .result = -EBUSY, .says = { "mounted" }, .says_not = { "--destroy-data", "--overwrite-signature" } },
+	{ "mounted and the signature named", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") }, .destroy = { "sdq" },
+	  .overwrite = { "ext4" }, .result = -EBUSY },
+	{ "the root of the machine", WRITE_DESTROY,
+	  .finds = { MOUNTED, { .kind = FINDING_MOUNT, .on = "sdq2", .what = "xfs", .where = "/" } },
+	  .destroy = { "sdq" }, .result = -EBUSY, .says = { "root file system" }, .says_not = { "unmount" } },
+	{ "swap", WRITE_DESTROY, .finds = { FOUND(FINDING_SWAP, "swap partition") }, .destroy = { "sdq" },
+	  .result = -EBUSY, .says = { "swapoff" } },
+	{ "held", WRITE_DESTROY, .finds = { FOUND(FINDING_HOLDER, "md0") }, .destroy = { "sdq" }, .result = -EBUSY,
+	  .says = { "part of md0", "mdadm --stop" } },
+	{ "loop", WRITE_DESTROY, .finds = { FOUND(FINDING_LOOP, "loop5") }, .destroy = { "sdq" }, .result = -EBUSY,
+	  .says = { "losetup -d /dev/loop5" } },
+	{ "open for writing", WRITE_DESTROY, .finds = { FOUND(FINDING_OPEN, "qemu (process 7)") }, .destroy = { "sdq" },
+	  .result = -EBUSY, .says = { "qemu (process 7)" } },
+	{ "read-only", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, "") }, .destroy = { "sdq" }, .result = -EROFS,
+	  .says = { "read-only" } },
+	{ "zoned", WRITE_SAME, .finds = { FOUND(FINDING_ZONED, "host-managed") }, .result = -EPERM,
+	  .says = { "zoned" } },
+	{ "output", WRITE_DESTROY, .finds = { FOUND(FINDING_OUTPUT, "") }, .destroy = { "sdq" }, .result = -EBUSY,
+	  .says = { "/some/where", "another disk" } },
+	{ "signature", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" }, .result = -EPERM,
+	  .says = { "sdq carries ext4", "at byte 1080", "--overwrite-signature=ext4" } },
+	{ "signature and no consent: both are asked for", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .result = -EPERM,
+	  .says = { "--overwrite-signature=ext4", "--destroy-data=sdq" } },
+	{ "signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" },
+	  .overwrite = { "ext4" } },
+	{ "signature named in another case", WRITE_DESTROY, .finds = { SIGNED("LVM2_member") }, .destroy = { "sdq" },
+	  .overwrite = { "lvm2_MEMBER" } },
+	{ "another signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" },
+	  .overwrite = { "xfs" }, .result = -EPERM },
+	{ "one of two named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "sdq" },
+	  .overwrite = { "ext4" }, .result = -EPERM, .says = { "carries gpt" }, .says_not = { "carries ext4" } },
+	{ "both named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "sdq" },
+	  .overwrite = { "gpt", "ext4" } },
+	{ "signature named instead of consent", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .overwrite = { "ext4" },
+	  .result = -EPERM, .says = { "--destroy-data=sdq" } },
+	{ "what could not be read is no consent", WRITE_DESTROY, .finds = { SIGNED("unreadable") },
+	  .destroy = { "sdq" }, .result = -EPERM, .says = { "could not be searched" } },
+	{ "data without a signature are a warning only", WRITE_DESTROY, .finds = { FOUND(FINDING_DATA, "61 of 64") },
+	  .destroy = { "sdq" } },
+	{ "the most serious comes first", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, ""), MOUNTED },
+	  .destroy = { "sdq" }, .result = -EBUSY, .says = { "mounted", "read-only" } },
+};
+
+static void check_message(const struct decision *d, const char *text)
+{
+	for (size_t i = 0; i < ARRAY_LEN(d->says) && d->says[i]; i++)
+		if (!strstr(text, d->says[i]))
+			fail_msg("%s: does not say '%s': %s", d->title, d->says[i], text);
+	for (size_t i = 0; i < ARRAY_LEN(d->says_not) && d->says_not[i]; i++)
+		if (strstr(text, d->says_not[i]))
+			fail_msg("%s: says '%s': %s", d->title, d->says_not[i], text);
+}
+
+static size_t copy_finds(struct outside *o, const struct decision *d)
+{
+	while (o->nfinds < ARRAY_LEN(d->finds) && d->finds[o->nfinds].on[0]) {
+		o->finds[o->nfinds] = d->finds[o->nfinds];
+		o->nfinds++;
+	}
+	return o->nfinds;
+}
+
+static void every_case_is_decided_as_the_table_says(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
+		struct decision d = decisions[i];
+		struct consent consent = { .destroy = names(d.destroy), .overwrite_signature = names(d.overwrite) };
+		struct outside o = { .claim = CLAIM_FD };
+		struct write_permit *permit = NULL;
+		struct survey found;
+		struct err err = { 0 };
+		int r;
+
+		(void)copy_finds(&o, &d);
+		r = permit_acquire(&permit, &fake, &o, &disk, d.kind, &consent, &found, &err);
+		if (r != d.result)
+			fail_msg("%s: %d instead of %d: %s", d.title, r, d.result, err.text);
+		assert_int_equal(err.code, d.result);
+		check_message(&d, err.text);
+		assert_int_equal(permit != NULL, r == 0);
+		assert_int_equal(o.open_fds, r == 0); /* refused: the claim is given back */
+		permit_release(permit);
+		assert_int_equal(o.open_fds, 0);
+		/* the pure decision agrees */
+		assert_int_equal(permit_would(&disk, &found, d.kind, &consent, NULL), d.result);
+		survey_done(&found);
+	}
+}
+
+static void the_claim_comes_before_the_look(void **state)
+{
+	struct outside o = { .claim = CLAIM_FD };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct write_permit *permit = NULL;
+
+	(void)state;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
+	assert_string_equal(o.order, "cs");
+	assert_int_equal(permit_kind(permit), WRITE_DESTROY);
+	assert_int_equal(permit_first_byte(permit), 0);
+	permit_release(permit);
+}
+
+static void without_a_claim_there_is_no_permit(void **state)
+{
+	static const int codes[] = { -EBUSY, -EROFS, -EACCES, -ENODEV, -EIO };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
+			struct outside o = { .claim = codes[i] };
+			struct write_permit *permit = NULL;
+			struct err err = { 0 };
+
+			assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, (enum write_kind)kind, &consent,
+			                                NULL, &err),
+			                 codes[i]);
+			assert_null(permit);
+			assert_true(err.text[0] != '\0');
+		}
+	}
+}
+
+static void a_kernel_that_says_busy_is_believed_when_nothing_was_found(void **state)
+{
+	struct outside o = { .claim = -EBUSY };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct write_permit *permit = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "cannot see"));
+	/* and with a mount that explains it, the riddle is left out */
+	o = (struct outside){ .claim = -EBUSY, .finds = { MOUNTED }, .nfinds = 1 };
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "mounted"));
+	assert_null(strstr(err.text, "cannot see"));
+}
+
+static void a_failed_look_refuses(void **state)
+{
+	struct outside o = { .claim = CLAIM_FD, .survey = -EIO };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct write_permit *permit = NULL;
+
+	(void)state;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), -EIO);
+	assert_null(permit);
+	assert_int_equal(o.open_fds, 0);
+}
+
+static void our_own_claim_is_no_other_user(void **state)
+{
+	struct outside o = { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct write_permit *permit = NULL;
+
+	(void)state;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, NULL), 0);
+	permit_release(permit);
+}
+
+static void outputs_on_the_device_refuse_whatever_else_is_given(void **state)
+{
+	struct outside o = { .claim = CLAIM_FD, .holds = true };
+	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }),
+		                   .outputs = names((const char *[]){ "-", "/mnt/out.json", NULL }) };
+	struct write_permit *permit = NULL;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "/mnt/out.json"));
+	o.holds = false;
+	assert_int_equal(permit_acquire(&permit, &fake, &o, &disk, WRITE_DESTROY, &consent, NULL, &err), 0);
+	permit_release(permit);
+}
+
+static int would(const struct device *dev, const char *name, struct err *err)
+{
+	struct consent consent = { .destroy = names((const char *[]){ name, NULL }) };
+	struct survey nothing = { 0 };
+
+	return permit_would(dev, &nothing, WRITE_DESTROY, &consent, err);
+}
+
+static void an_empty_or_shared_serial_is_no_consent(void **state)
+{
+	struct device dev = disk;
+	struct err err = { 0 };
+
+	(void)state;
+	dev.serial_is_shared = true;
+	assert_int_equal(would(&dev, "ZFN12345", &err), -EPERM);
+	assert_non_null(strstr(err.text, "Several disks"));
+	assert_non_null(strstr(err.text, "--destroy-data=sdq"));
+	assert_int_equal(would(&dev, "sdq", &err), 0);
+	dev.serial_is_shared = false;
+	dev.serial[0] = '\0';
+	assert_int_equal(would(&dev, "", &err), -EPERM);
+	assert_int_equal(would(&dev, "sdq", &err), 0);
+}
+
+static void disk_and_partition_are_not_taken_for_each_other(void **state)
+{
+	struct device part = disk;
+	struct err err = { 0 };
+
+	(void)state;
+	part.kind = DEVICE_PARTITION;
+	part.partition = 3;
+	(void)snprintf(part.name, sizeof(part.name), "sdq3");
+	assert_int_equal(would(&part, "sdq", &err), -EPERM);
+	assert_int_equal(would(&part, "ZFN12345", &err), -EPERM); /* the serial of the disk is not the partition */
+	assert_non_null(strstr(err.text, "--destroy-data=ZFN12345-part3"));
+	assert_int_equal(would(&part, "sdq3", &err), 0);
+	assert_int_equal(would(&part, "ZFN12345-part3", &err), 0);
+	assert_int_equal(would(&part, "ZFN12345-part2", &err), -EPERM);
+	assert_int_equal(would(&disk, "sdq3", &err), -EPERM);
+	assert_int_equal(would(&disk, "ZFN12345-part3", &err), -EPERM);
+}
+
+static void a_device_without_size_and_a_folder_take_no_writes(void **state)
+{
+	struct device dev = disk;
+	struct err err = { 0 };
+
+	(void)state;
+	dev.size_bytes = 0;
+	assert_int_equal(would(&dev, "sdq", &err), -EPERM);
+	assert_non_null(strstr(err.text, "no size"));
+	dev.kind = DEVICE_DIRECTORY;
+	assert_int_equal(would(&dev, "sdq", &err), -EPERM);
+	assert_non_null(strstr(err.text, "directory"));
+}
+
+static void many_findings_are_cut_with_a_count(void **state)
+{
+	struct survey s = { 0 };
+	struct err err = { 0 };
+	char where[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		(void)snprintf(where, sizeof(where), "/a/rather/long/mount/point/number/%u", i);
+		assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", where), 0);
+	}
+	assert_int_equal(permit_would(&disk, &s, WRITE_DESTROY, NULL, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "more: see platter info."));
+	assert_non_null(strstr(err.text, "number/0 "));
+	survey_done(&s);
+}
+
+static void the_verdict_says_which_options_it_takes(void **state)
+{
+	struct survey s = { 0 };
+	char text[512];
+
+	(void)state;
+	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
+	assert_non_null(strstr(text, "--write --destroy-data=sdq;"));
+	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table"), 0);
+	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system"), 0);
+	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system"), 0);
+	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
+	assert_non_null(strstr(text, "--destroy-data=sdq --overwrite-signature=gpt --overwrite-signature=ext4;"));
+	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", "/mnt"), 0);
+	assert_int_equal(survey_add(&s, FINDING_SWAP, "sdq2", "swap partition", "/dev/sdq2"), 0);
+	assert_false(permit_verdict(&disk, &s, text, sizeof(text)));
+	assert_non_null(strstr(text, "no: sdq1 is mounted on /mnt"));
+	assert_non_null(strstr(text, "and 1 more"));
+	assert_null(strchr(text, '\n'));
+	survey_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_case_is_decided_as_the_table_says),
+		cmocka_unit_test(the_claim_comes_before_the_look),
+		cmocka_unit_test(without_a_claim_there_is_no_permit),
+		cmocka_unit_test(a_kernel_that_says_busy_is_believed_when_nothing_was_found),
+		cmocka_unit_test(a_failed_look_refuses),
+		cmocka_unit_test(our_own_claim_is_no_other_user),
+		cmocka_unit_test(outputs_on_the_device_refuse_whatever_else_is_given),
+		cmocka_unit_test(an_empty_or_shared_serial_is_no_consent),
+		cmocka_unit_test(disk_and_partition_are_not_taken_for_each_other),
+		cmocka_unit_test(a_device_without_size_and_a_folder_take_no_writes),
+		cmocka_unit_test(many_findings_are_cut_with_a_count),
+		cmocka_unit_test(the_verdict_says_which_options_it_takes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
