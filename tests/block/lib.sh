@@ -8,7 +8,7 @@ skip() { echo "SKIP: $*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 [ -e /dev/loop-control ] || skip "needs loop devices"
 need() { for cmd in "$@"; do command -v "$cmd" >/dev/null || skip "needs $cmd"; done; }
-need losetup addpart delpart mount umount
+need losetup blockdev addpart delpart mount umount
 
 work=$(mktemp -d /tmp/platter-test.XXXXXX) || exit 1
 undo= # newline-separated commands, last one first
@@ -44,6 +44,7 @@ loop_end()
 	for part in "$1"p*; do
 		[ -b "$part" ] && delpart "$1" "${part##*p}"
 	done
+	blockdev --setrw "$1" 2>/dev/null # outlives the file below, and would meet the next user of the number
 	losetup -d "$1" 2>/dev/null
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		losetup "$1" >/dev/null 2>&1 || return 0
