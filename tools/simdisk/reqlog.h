@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The log of requests: CSV, one line each, written by the keeper; the timing thread only fills a ring in memory. */
+#ifndef PLATTER_SIMDISK_REQLOG_H
+#define PLATTER_SIMDISK_REQLOG_H
+
+#include "base/err.h"
+#include "shared.h"
+
+struct reqlog;
+struct reqlog *reqlog_open(const char *path, struct err *err); /* NULL and a sentence */
+void reqlog_drain(struct reqlog *log, struct sim_shared *shared);
+void reqlog_close(struct reqlog *log);
+
+#endif
