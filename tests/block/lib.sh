@@ -93,3 +93,126 @@ finish()
 	[ $failures -eq 0 ]
 	exit
 }
+
+fail() { echo "FAIL: $*"; exit 1; } # at once
+
+# unchanged DEVICE COMMAND...: the command may not change a byte; its exit status is in $status
+unchanged()
+{
+	unchanged_dev=$1
+	shift
+	sum_before=$(sum "$unchanged_dev")
+	"$@"
+	status=$?
+	sum_after=$(sum "$unchanged_dev")
+	[ "$sum_before" = "$sum_after" ] || fail "$unchanged_dev was changed by: $*"
+}
+
+# ---- simulated disks; Meson gives SIMDISK, the program, and TOP ----
+
+export PLATTER_SIMDISK_PROFILES="${PLATTER_SIMDISK_PROFILES:-${TOP:-}/tools/simdisk/profiles}"
+
+# Says why when this machine cannot have simulated disks; tries it once.
+need_simdisk()
+{
+	: "${SIMDISK:?the program platter-simdisk}"
+	[ -c /dev/fuse ] || skip "there is no /dev/fuse: no FUSE in this kernel, or a container without it"
+	"$SIMDISK" run --run-dir "$work/simdisk" --comp-in=0 --comp-out=0 --comp-copy=0 tiny -- true \
+		>"$work/out" 2>"$work/err" && return
+	grep -qE 'Operation not permitted|Permission denied' "$work/err" && skip "$(cat "$work/err")"
+	fail "platter-simdisk does not work here: $(cat "$work/err")"
+}
+
+# simdisk NAME [OPTION...] PROFILE: starts a disk that ends with this test; its device is in $dev. Says why when it cannot.
+simdisk()
+{
+	simdisk_name=$1
+	shift
+	dev=$("$SIMDISK" start --run-dir "$work/simdisk" --watch=$$ --max-life=20m --name="$simdisk_name" "$@") ||
+		fail "platter-simdisk start $*"
+	at_end "simdisk_stop '$simdisk_name' --force"
+}
+
+# simdisk_stop NAME [OPTION...]
+simdisk_stop()
+{
+	simdisk_name=$1
+	shift
+	"$SIMDISK" stop --run-dir "$work/simdisk" "$@" "$simdisk_name"
+}
+
+# simdisk_run [OPTION...] PROFILE... -- COMMAND...
+simdisk_run()
+{
+	"$SIMDISK" run --run-dir "$work/simdisk" "$@"
+}
+
+# simdisk_status NAME: the JSON
+simdisk_status()
+{
+	"$SIMDISK" status --run-dir "$work/simdisk" --json "$1"
+}
+
+# simdisk_pid NAME keeper|server
+simdisk_pid()
+{
+	sed -n "s/^$2 //p" "$work/simdisk/$1"
+}
+
+# ---- a machine that has time ----
+
+# ns that a hypervisor kept the processors from us, so far
+stolen_ns()
+{
+	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { printf "%.0f\n", $9 * 1e9 / hz }' /proc/stat
+}
+
+# us that somebody waited for a processor, so far
+pressure_us()
+{
+	sed -n 's/^some.*total=//p' /proc/pressure/cpu 2>/dev/null || echo 0
+}
+
+# undisturbed FUNCTION [ARGUMENT...]: a test of times. It returns 0 when all is well; anything else counts only if the machine was not
+# seen to be disturbed meanwhile: processor time was stolen, programs waited for processors for more than 2 % of the time, or a
+# simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). Then it is tried
+# again, up to 5 times in all; exit 77 when it never was quiet.
+undisturbed()
+{
+	for try in 1 2 3 4 5; do
+		rm -f "$work/status.json"
+		begin_us=$(($(date +%s%N) / 1000)) stolen=$(stolen_ns) pressure=$(pressure_us)
+		"$@" >"$work/undisturbed" 2>&1 && { cat "$work/undisturbed"; return 0; }
+		cat "$work/undisturbed"
+		stolen=$((($(stolen_ns) - stolen) / 1000000))
+		pressure=$((($(pressure_us) - pressure) * 1000 / ($(date +%s%N) / 1000 - begin_us)))
+		late=$(sed -n 's/.*"over_1ms": \([0-9]*\).*/\1/p' "$work/status.json" 2>/dev/null)
+		if [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]; then
+			fail "$*: see above; the machine was not disturbed"
+		fi
+		printf 'try %s of %s: %s ms stolen, %s per mille waiting for processors, %s answers later than 1 ms\n' \
+			"$try" "$*" "$stolen" "$pressure" "${late:-0}"
+	done
+	skip "$*: this machine was disturbed in each of 5 tries"
+}
+
+# ---- litter ----
+
+# All that this test's simulated disks may have left: nothing.
+no_litter() # after what
+{
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		litter=$(
+			grep -lF "$work/simdisk/" /sys/block/loop*/loop/backing_file 2>/dev/null
+			grep -F "$work/simdisk" /proc/self/mounts
+			ls "$work/simdisk" 2>/dev/null
+			pgrep -f "run-dir $work/simdisk" | while read -r pid; do
+				# A process that nobody has waited for yet is none.
+				grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$pid/status" && echo "process $pid"
+			done
+		)
+		[ -n "$litter" ] || return 0
+		sleep 0.3
+	done
+	fail "left behind after $1: $litter"
+}
