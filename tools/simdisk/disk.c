@@ -303,7 +303,7 @@ static void start(struct disk *d, struct node *n, double t)
 
 	if (n->req.op == DISK_READ) {
 		media_read(d, t, &n->place, n->first, n->end, &op);
-		end = fmax(op.end, bus(d, op.first_end, (uint64_t)n->res));
+		end = fmax(op.end, bus(d, op.begin, (uint64_t)n->res));
 	} else {
 		end = bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */
@@ -323,7 +323,7 @@ static struct node **choose(struct disk *d, double t)
 	struct node **best = &d->queued.head, **at;
 	double least = INFINITY;
 
-	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || t - (*best)->arrival > d->p.max_age_ms * 1e6)
+	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || t - (*best)->eligible > d->p.max_age_ms * 1e6)
 		return best;
 	stream_update(d, t);
 	for (at = &d->queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {

@@ -145,8 +145,8 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end);
 bool stream_covers(const struct disk *d, double t, uint64_t first);
 
 struct media_op {
-	double end;       /* time when the last sector has passed */
-	double first_end; /* and the first */
+	double end;   /* time when the last sector has passed */
+	double begin; /* when the first began to pass */
 	double seek_ns, latency_ns;
 	bool is_stream;
 	int err; /* unreadable or unwritable sector: negative errno */

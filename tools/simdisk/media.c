@@ -319,7 +319,7 @@ static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
 	int err = 0;
 
 	ret->is_stream = true;
-	ret->first_end = t;
+	ret->begin = t;
 	if (s->at < end) {
 		if (s->at >= s->limit && phase_at(d, t) > s->phase) {
 			s->phase = phase_at(d, t); /* stopped: the angle has to come again */
@@ -343,7 +343,7 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 	*s = (struct stream){ .is_on = true, .at = first, .phase = begin, .place = *place, .is_placed = true };
 	arrive(d, &s->phase, place, 0);
 	ret->latency_ns = (s->phase - begin) * d->period_ns - ret->seek_ns;
-	ret->first_end = time_at(d, s->phase + 1.0 / place->spt);
+	ret->begin = time_at(d, s->phase);
 	s->segment = cache_new_segment(d, first);
 	stream_walk(d, end, INFINITY, &err);
 	ret->end = time_at(d, s->phase);
@@ -388,7 +388,7 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
 		               (d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
 	arrive(d, &w.phase, place, d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
 	ret->latency_ns = (w.phase - begin) * d->period_ns - ret->seek_ns;
-	ret->first_end = time_at(d, w.phase + 1.0 / place->spt);
+	ret->begin = time_at(d, w.phase);
 	walk(d, &w);
 	if (is_partial)
 		w.phase += 1;
