@@ -39,8 +39,6 @@ static void random_electronics(struct rng *r, struct profile *p, const struct pr
 	p->queue = chance(r, 0.5) ? QUEUE_FIFO : QUEUE_SATF;
 	p->cache_bytes = l->no_cache || chance(r, 0.1) ? 0 : (uint64_t)log_between(r, 256, 65536) << 10;
 	p->segments = count(r, 32);
-	if (p->cache_bytes / p->segments < 128 << 10) /* as any drive has that streams at all */
-		p->segments = 1;
 	if (!l->no_cache && chance(r, 0.6)) {
 		p->write_cache_bytes = (uint64_t)log_between(r, 128, 32768) << 10;
 		p->write_start = between(r, 0.1, 0.9);
@@ -104,8 +102,8 @@ static void random_skews(struct rng *r, const struct profile *p, struct profile_
 
 static int random_zones(struct rng *r, struct profile *p, const struct profile_limits *l, uint32_t zones, double bytes)
 {
-	double density[PROFILE_SURFACES_MAX], outer = log_between(r, 120, 2500), ratio = between(r, 0.4, 0.8), mean = 0,
-					      cylinders;
+	double density[PROFILE_SURFACES_MAX], ratio = between(r, 0.4, 0.8), mean = 0, cylinders;
+	double outer = fmax(40, log_between(r, 64e3, 1300e3) / p->physical_sector_bytes);
 	struct profile_zone z;
 	uint32_t i, s;
 
@@ -129,6 +127,16 @@ static int random_zones(struct rng *r, struct profile *p, const struct profile_l
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* A segment lasts longer than the pause between two requests, as in any drive that streams at all. */
+static void enlarge_cache(struct profile *p)
+{
+	double bytes_per_s = p->zones[0].spt[0] * (double)p->physical_sector_bytes * p->rpm / 60;
+	uint64_t need = (uint64_t)(bytes_per_s * 2 * (p->overhead_ms + 1) / 1e3) * p->segments;
+
+	if (p->cache_bytes && p->cache_bytes < need)
+		p->cache_bytes = (need + 1023) / 1024 * 1024;
 }
 
 /* Grown and factory defects, a spare track here and there, zones that end in part of a track. */
@@ -208,6 +216,8 @@ int profile_random(struct profile *ret, uint64_t seed, const struct profile_limi
 	random_electronics(&r, &p, l);
 	error = random_zones(&r, &p, l, count(&r, l->max_zones ? l->max_zones : 20),
 	                     (l->max_bytes ? (double)l->max_bytes : 2e9) * between(&r, 0.3, 0.9));
+	if (error == 0)
+		enlarge_cache(&p);
 	if (error == 0 && !l->no_defects)
 		error = random_skips(&r, &p);
 	if (error == 0)
