@@ -111,7 +111,7 @@ static inline void fill_entry(const struct uring_state *st, struct io_uring_sqe 
 	if (req->slot < st->nfixed) {
 		sqe->opcode = req->op == IO_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
 		if (req->slot >= st->slots_per_area)
-			sqe->buf_index = (uint16_t)(req->slot / st->slots_per_area);
+			sqe->buf_index = (uint16_t)(req->slot / (st->slots_per_area ? st->slots_per_area : 1));
 	} else {
 		sqe->opcode = req->op == IO_READ ? IORING_OP_READ : IORING_OP_WRITE;
 	}
@@ -167,7 +167,7 @@ static uint32_t take_ring(struct engine *eng, struct uring_state *st, struct io_
 	now = clock_now_ns(eng->clk);
 	for (unsigned i = 0; i < n; i++) {
 		const struct io_uring_cqe *cqe = &st->ring.cq.cqes[(head + i) & mask];
-		struct io_req *req = (struct io_req *)(uintptr_t)cqe->user_data;
+		struct io_req *req = io_uring_cqe_get_data(cqe);
 
 		req->res = cqe->res;
 		req->done_ns = now;

@@ -57,7 +57,7 @@ uint64_t payload_hash(const void *buf, size_t len)
 		h[i] = rng_mix((uint64_t)i);
 	for (; (size_t)(end - p) >= STRIPE; p += STRIPE) {
 #pragma GCC unroll 8
-		for (int i = 0; i < LANES; i++)
+		for (size_t i = 0; i < LANES; i++)
 			h[i] = hash_step(h[i], word_at(p + 8 * i));
 	}
 	for (int i = 0; i < LANES; i++)
@@ -85,7 +85,7 @@ struct stream {
 
 static void stream_init(struct stream *st, uint64_t key)
 {
-	for (unsigned i = 0; i < VECS; i++) {
+	for (uint64_t i = 0; i < VECS; i++) {
 		st->a[i] = (vec){ rng_mix(key + 4 * i), rng_mix(key + 4 * i + 1) };
 		st->b[i] = (vec){ rng_mix(key + 4 * i + 2), rng_mix(key + 4 * i + 3) };
 	}
@@ -94,7 +94,7 @@ static void stream_init(struct stream *st, uint64_t key)
 static inline void stream_next(struct stream *st, uint8_t *out)
 {
 #pragma GCC unroll 4
-	for (int i = 0; i < VECS; i++) {
+	for (size_t i = 0; i < VECS; i++) {
 		vec a = st->a[i], b = st->b[i], sum = a + b;
 
 		memcpy(out + 16 * i, &sum, sizeof(sum));

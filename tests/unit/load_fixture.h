@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* For tests of the loop: virtual time, an engine whose every answer the test writes, and everything that a run needs. */
+#ifndef UNIT_LOAD_FIXTURE_H
+#define UNIT_LOAD_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load/load.h"
+
+#define SERVICE_NS (100 * NS_PER_US)
+#define BLOCK      4096u
+#define MOST       256
+
+/* ---- a clock and an engine of the test's own ---- */
+
+static uint64_t virtual_ns;
+
+static uint64_t virtual_now(struct clock *clk)
+{
+	(void)clk;
+	return virtual_ns;
+}
+
+static void virtual_sleep(struct clock *clk, uint64_t until_ns)
+{
+	(void)clk;
+	if (until_ns > virtual_ns)
+		virtual_ns = until_ns;
+}
+
+static struct clock virtual_clock = { .name = "virtual", .now_ns = virtual_now, .sleep_until_ns = virtual_sleep };
+
+/* What happens to request number n (from 0, in order of submission). */
+struct script {
+	uint32_t take_most;                                        /* accepted per submit call; 0: all */
+	int32_t (*result)(const struct io_req *req, uint64_t n);   /* NULL: all bytes */
+	uint64_t (*service)(const struct io_req *req, uint64_t n); /* NULL: SERVICE_NS */
+	int submit_error, reap_error;
+	uint64_t nsubmitted, nreads, nwrites;
+	struct io_req *busy[MOST];
+	uint32_t nbusy;
+};
+
+static struct script script;
+
+static int fake_open(struct engine *eng, struct err *err)
+{
+	(void)eng;
+	(void)err;
+	return 0;
+}
+
+static int fake_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs)
+{
+	(void)eng;
+	if (script.submit_error)
+		return script.submit_error;
+	if (script.take_most && nreqs > script.take_most)
+		nreqs = script.take_most;
+	for (uint32_t i = 0; i < nreqs; i++) {
+		struct io_req *req = reqs[i];
+		uint64_t n = script.nsubmitted++;
+
+		req->submit_ns = virtual_ns;
+		req->res = script.result ? script.result(req, n) : (int32_t)req->len_bytes;
+		req->done_ns = virtual_ns + (script.service ? script.service(req, n) : SERVICE_NS);
+		script.nreads += req->op == IO_READ;
+		script.nwrites += req->op == IO_WRITE;
+		assert_true(script.nbusy < MOST);
+		script.busy[script.nbusy++] = req;
+	}
+	return (int)nreqs;
+}
+
+static int fake_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns)
+{
+	uint32_t first = 0;
+
+	(void)eng;
+	if (script.reap_error)
+		return script.reap_error;
+	assert_true(script.nbusy > 0 && max > 0);
+	for (uint32_t i = 1; i < script.nbusy; i++)
+		if (script.busy[i]->done_ns < script.busy[first]->done_ns)
+			first = i;
+	if (script.busy[first]->done_ns > virtual_ns) {
+		if (script.busy[first]->done_ns > until_ns) {
+			virtual_sleep(NULL, until_ns);
+			return 0;
+		}
+		virtual_ns = script.busy[first]->done_ns;
+	}
+	done[0] = script.busy[first];
+	memmove(script.busy + first, script.busy + first + 1, (--script.nbusy - first) * sizeof(done[0]));
+	return 1;
+}
+
+static void fake_close(struct engine *eng)
+{
+	(void)eng;
+}
+
+static const struct engine_ops fake = {
+	.name = "fake",
+	.help = "answers by script",
+	.max_depth = MOST,
+	.open = fake_open,
+	.submit = fake_submit,
+	.reap = fake_reap,
+	.close = fake_close,
+};
+
+/* ---- everything that a run needs ---- */
+
+static const int some_permit = 0; /* only its being there counts */
+
+struct fixture {
+	struct target targets[3];
+	struct seq_feeder seq;
+	struct sink sink;
+	struct load load;
+	struct load_stats stats;
+	struct err err;
+	struct engine *eng;
+	atomic_int cancel;
+	uint64_t cancel_at_ns;
+	/* what came */
+	uint64_t ntaken, nfaulty, bytes;
+	uint64_t tags[4096], due[4096], submitted[4096];
+	struct io_fault faults[MOST];
+	uint64_t nfaults, nticks, nstalls, stalled_at_ns, stalled_offset;
+};
+
+static struct fixture fx;
+
+static void sink_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	(void)s;
+	if (fx.ntaken < 4096) {
+		fx.tags[fx.ntaken] = req->tag;
+		fx.due[fx.ntaken] = req->due_ns;
+		fx.submitted[fx.ntaken] = req->submit_ns;
+	}
+	fx.ntaken++;
+	fx.nfaulty += is_fault;
+	if (req->res > 0)
+		fx.bytes += (uint64_t)req->res;
+}
+
+static void on_fault(void *arg, const struct io_fault *fault)
+{
+	(void)arg;
+	if (fx.nfaults < MOST)
+		fx.faults[fx.nfaults] = *fault;
+	fx.nfaults++;
+}
+
+static void on_tick(void *arg, uint64_t now_ns)
+{
+	(void)arg;
+	fx.nticks++;
+	if (fx.cancel_at_ns && now_ns >= fx.cancel_at_ns)
+		atomic_store(&fx.cancel, 2);
+}
+
+static void on_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
+{
+	(void)arg;
+	fx.nstalls++;
+	fx.stalled_at_ns = now_ns;
+	fx.stalled_offset = oldest->offset_bytes;
+}
+
+static int setup(void **state)
+{
+	static const struct engine_ops *const list[] = { &fake, NULL };
+	const struct engine_config cfg = { .depth = 8, .buf_bytes = BLOCK };
+
+	(void)state;
+	memset(&fx, 0, sizeof(fx));
+	memset(&script, 0, sizeof(script));
+	virtual_ns = 1000 * NS_PER_S;
+	for (int i = 0; i < 3; i++)
+		fx.targets[i] =
+			(struct target){ .name = "disk", .fd = 10 + i, .size_bytes = 1 << 20, .align_bytes = 512 };
+	seq_feeder_init(&fx.seq, IO_READ, 0, 0, 64 * BLOCK, BLOCK);
+	fx.sink.take = sink_take;
+	fx.load = (struct load){
+		.targets = fx.targets,
+		.ntargets = 3,
+		.feeder = &fx.seq.f,
+		.sink = &fx.sink,
+		.max_faults = 1000,
+		.cancel = &fx.cancel,
+		.on_fault = on_fault,
+		.on_tick = on_tick,
+		.on_stall = on_stall,
+	};
+	return engine_open(&fx.eng, list, "auto", &cfg, &virtual_clock, NULL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	engine_close(fx.eng);
+	return 0;
+}
+
+static void go(enum load_end want)
+{
+	assert_int_equal(load_run(&fx.load, fx.eng, &fx.stats, &fx.err), 0);
+	assert_int_equal(fx.stats.end, want);
+	assert_int_equal(fx.eng->in_flight, 0);
+	assert_int_equal(script.nbusy, 0);
+	assert_int_equal(fx.stats.ops, fx.ntaken);
+	assert_int_equal(fx.stats.faults, fx.nfaulty);
+	assert_int_equal(fx.stats.faults, fx.nfaults);
+	assert_int_equal(fx.stats.bytes, fx.bytes);
+}
+
+static void must_refuse(int error, const char *why)
+{
+	assert_int_equal(load_run(&fx.load, fx.eng, &fx.stats, &fx.err), error);
+	assert_non_null(strstr(fx.err.text, why));
+	assert_int_equal(fx.eng->in_flight, 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+#endif
