@@ -74,7 +74,9 @@ static const char *skip_spaces(const char *p)
 
 static char to_upper(char c)
 {
-	return c >= 'a' && c <= 'z' ? "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[c - 'a'] : c;
+	if (c >= 'a' && c <= 'z')
+		return "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[c - 'a'];
+	return c;
 }
 
 /* mantissa / 10^scale; a fixed point number without its unit. */

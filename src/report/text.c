@@ -137,64 +137,84 @@ static const char *target_text(const struct target_info *t, const char *key)
 	return cell && c->type == FIELD_TYPE_STR && *cell->str ? cell->str : NULL;
 }
 
-/* "  /dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB" */
-static int print_target(struct printer *p, const struct target_info *t)
+/* Parts with commas between, in lines; the first begins at column `at`. Ends the line. */
+static int put_parts(struct printer *p, const char *const *parts, size_t n, unsigned at)
 {
-	const char *path = target_text(t, "path"), *model = target_text(t, "model"), *serial = target_text(t, "serial");
-	const struct column *c = NULL;
-	const struct cell *size = target_cell(t, "size_bytes", &c);
-	cleanup_free char *raw = NULL;
-	cleanup_free char *line = NULL;
-	char amount[32] = "";
+	for (size_t i = 0; i < n; i++) {
+		cleanup_free char *part = text_printable(p, parts[i]);
+		unsigned width;
 
-	if (size && c->type == FIELD_TYPE_U64 && size->u64) /* a new file has none yet */
-		(void)units_bytes_dec(amount, sizeof(amount), size->u64);
-	if (asprintf(&raw, "%s%s%s%s%s%s%s", model ? model : "", model && serial ? ", " : "", serial ? "serial " : "",
-	             serial ? serial : "", (model || serial) && *amount ? ", " : "", amount, "") < 0) {
-		raw = NULL;
-		return -ENOMEM;
-	}
-	line = text_printable(p, path);
-	if (!line)
-		return -ENOMEM;
-	text_printf(p, "  %s", line);
-	if (*raw) {
-		unsigned at = 2 + text_width(line);
-
-		free(line);
-		line = text_printable(p, raw);
-		if (!line)
+		if (!part)
 			return -ENOMEM;
-		text_spaces(p, 2);
-		text_fill(p, line, at + 2, 4);
-	} else {
-		text_end(p);
+		width = text_width(part) + (i + 1 < n);
+		if (i && at + 1 + width > p->width) {
+			text_end(p);
+			text_spaces(p, 4);
+			at = 4;
+		} else if (i) {
+			text_spaces(p, 1);
+			at++;
+		}
+		text_put(p, part);
+		text_put(p, i + 1 < n ? "," : "");
+		at += width;
 	}
+	text_end(p);
 	return 0;
 }
 
-/* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
-static char *started_text(struct printer *p, const char *started)
+/* "  /dev/sda  WDC WD40EZRZ, serial WD-WCC7K5, 4.00 TB", or "  /tmp/x  on sda, ext4, 105 MB" */
+static int print_target(struct printer *p, const struct target_info *t)
 {
-	char *text = text_printable(p, started);
+	const char *kind = target_text(t, "kind");
+	bool is_file = kind && (!strcmp(kind, "file") || !strcmp(kind, "directory"));
+	const char *name = target_text(t, is_file ? "disk" : "model");
+	const char *second = target_text(t, is_file ? "fs_type" : "serial");
+	const struct column *c = NULL;
+	const struct cell *size = target_cell(t, "size_bytes", &c);
+	cleanup_free char *path = text_printable(p, target_text(t, "path"));
+	cleanup_free char *marked = NULL; /* "on sda" or "serial WD-WCC7K5" */
+	char amount[32];
+	const char *parts[3];
+	size_t n = 0;
 
-	if (text && strlen(text) >= 20 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
+	if (!path || asprintf(&marked, "%s%s", is_file ? "on " : "serial ", (is_file ? name : second) ?: "") < 0) {
+		marked = NULL;
+		return -ENOMEM;
+	}
+	if (name)
+		parts[n++] = is_file ? marked : name;
+	if (second)
+		parts[n++] = is_file ? second : marked;
+	if (size && c->type == FIELD_TYPE_U64 && size->u64) /* a new file has none yet */
+		parts[n++] = units_bytes_dec(amount, sizeof(amount), size->u64);
+	text_printf(p, "  %s", path);
+	text_spaces(p, 2);
+	return put_parts(p, parts, n, text_width(path) + 4);
+}
+
+/* "2026-11-20T12:00:00.123456Z" as "2026-11-20 12:00:00 UTC"; anything else as it is. */
+static char *started_text(const char *started)
+{
+	char *text = strdup(started ? started : "");
+
+	if (text && strlen(text) >= 24 && text[10] == 'T' && text[strlen(text) - 1] == 'Z') {
 		text[10] = ' ';
-		memcpy(text + 19, " UTC", 5); /* there are at least 20 and the 8 more of text_printable() */
+		memcpy(text + 19, " UTC", 5);
 	}
 	return text;
 }
 
 static int print_circumstances(struct printer *p, const struct result *res)
 {
-	cleanup_free char *started = started_text(p, res->head.started);
-	cleanup_free char *engine = text_printable(p, res->head.engine);
+	cleanup_free char *started = started_text(res->head.started);
+	const char *engine = res->head.engine ? res->head.engine : "";
 	char took[32] = "", seed[40] = "";
 	const char *parts[4];
 	cleanup_free char *engine_part = NULL;
 	size_t n = 0;
 
-	if (!started || !engine || asprintf(&engine_part, "engine %s", engine) < 0) {
+	if (!started || asprintf(&engine_part, "engine %s", engine) < 0) {
 		engine_part = NULL;
 		return -ENOMEM;
 	}
@@ -213,23 +233,7 @@ static int print_circumstances(struct printer *p, const struct result *res)
 	if (n == 0)
 		return 0;
 	text_spaces(p, 2);
-	for (size_t i = 0, at = 2; i < n; i++) {
-		size_t width = text_width(parts[i]) + (i + 1 < n);
-
-		if (i && at + 1 + width > p->width) {
-			text_end(p);
-			text_spaces(p, 4);
-			at = 4;
-		} else if (i) {
-			text_spaces(p, 1);
-			at++;
-		}
-		text_put(p, parts[i]);
-		text_put(p, i + 1 < n ? "," : "");
-		at += width;
-	}
-	text_end(p);
-	return 0;
+	return put_parts(p, parts, n, 2);
 }
 
 static const char *const status_sentences[] = {
@@ -271,7 +275,8 @@ static int print_head(struct printer *p, const struct result *res)
 struct figure_line { /* a figure, in parts that stand below each other */
 	char *label;
 	char number[64], unit[16], interval[64], samples[32];
-	char *text; /* of text figures, instead of number and unit */
+	unsigned behind; /* columns that others of the unit have behind the point, and this one has not */
+	char *text;      /* of text figures, instead of number and unit */
 };
 
 /* "start_bytes_per_s" as "Start": when a measurement gave no label. */
@@ -285,7 +290,8 @@ static void label_from_name(char *name, enum unit unit)
 	if (*name >= 'a' && *name <= 'z')
 		*name = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[*name - 'a'];
 	for (; *name; name++)
-		*name = *name == '_' ? ' ' : *name;
+		if (*name == '_')
+			*name = ' ';
 }
 
 static void interval_text(struct printer *p, const struct figure *f, const struct value_scale *scale,
@@ -346,7 +352,7 @@ static int line_of(struct printer *p, const struct figure *f, struct figure_line
 }
 
 struct widths {
-	unsigned label, whole, fraction, number, unit, interval, samples;
+	unsigned label, number, unit, interval, samples;
 };
 
 static unsigned max_width(unsigned a, const char *text)
@@ -356,16 +362,22 @@ static unsigned max_width(unsigned a, const char *text)
 	return a > b ? a : b;
 }
 
-/* Columns of the number before its decimal point; all of it when there is none. */
-static unsigned whole_width(const char *number)
+static unsigned fraction_width(const char *number)
 {
-	return (unsigned)strcspn(number, ".");
+	return (unsigned)strlen(number) - (unsigned)strcspn(number, ".");
 }
 
-/* "8 h 04 m": has no place where it could be aligned, but its end. */
-static bool is_compound(const char *number)
+/* Decimal points of the same unit stand below each other. */
+static void align_points(struct figure_line *lines, size_t n)
 {
-	return strchr(number, ' ') != NULL;
+	for (size_t i = 0; i < n; i++) {
+		unsigned most = 0;
+
+		for (size_t k = 0; k < n && *lines[i].unit; k++)
+			if (!strcmp(lines[i].unit, lines[k].unit) && fraction_width(lines[k].number) > most)
+				most = fraction_width(lines[k].number);
+		lines[i].behind = most > fraction_width(lines[i].number) ? most - fraction_width(lines[i].number) : 0;
+	}
 }
 
 static struct widths widths_of(const struct figure_line *lines, size_t n)
@@ -374,19 +386,12 @@ static struct widths widths_of(const struct figure_line *lines, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		w.label = max_width(w.label, lines[i].label);
-		if (!is_compound(lines[i].number)) {
-			unsigned whole = whole_width(lines[i].number), all = text_width(lines[i].number);
-
-			w.whole = whole > w.whole ? whole : w.whole;
-			w.fraction = all - whole > w.fraction ? all - whole : w.fraction;
-		}
+		if (text_width(lines[i].number) + lines[i].behind > w.number)
+			w.number = text_width(lines[i].number) + lines[i].behind;
 		w.unit = max_width(w.unit, lines[i].unit);
 		w.interval = max_width(w.interval, lines[i].interval);
 		w.samples = max_width(w.samples, lines[i].samples);
 	}
-	w.number = w.whole + w.fraction;
-	for (size_t i = 0; i < n; i++)
-		w.number = max_width(w.number, lines[i].number);
 	return w;
 }
 
@@ -421,12 +426,8 @@ static void print_line(struct printer *p, const struct figure_line *l, const str
 		text_fill(p, l->text, w->label + 4, w->label + 4);
 		return;
 	}
-	put_padded(p, l->number,
-	           is_compound(l->number) ? w->number
-	                                  : w->number - w->fraction + text_width(l->number) - whole_width(l->number),
-	           true);
-	if (!is_compound(l->number))
-		text_spaces(p, w->fraction + whole_width(l->number) - text_width(l->number));
+	put_padded(p, l->number, w->number - l->behind, true);
+	text_spaces(p, l->behind);
 	if (*l->unit || *l->interval || *l->samples) {
 		text_spaces(p, 1);
 		put_padded(p, l->unit, *l->interval || *l->samples ? w->unit : 0, false);
@@ -469,6 +470,7 @@ static int print_figures(struct printer *p, const struct result *res)
 	for (size_t i = 0; i < res->nfigures && r == 0; i++)
 		r = line_of(p, &res->figures[i], &lines[i]);
 	if (r == 0 && res->nfigures) {
+		align_points(lines, res->nfigures);
 		w = widths_of(lines, res->nfigures);
 		fit(p, lines, res->nfigures, &w);
 		text_end(p);
