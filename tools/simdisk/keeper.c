@@ -13,6 +13,7 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -294,6 +295,7 @@ static int make_device(struct life *life, struct err *err)
 	char path[64];
 	cleanup_close int file = receive_file(life->control_fd, err);
 	cleanup_close int fd = -1;
+	struct stat st;
 	pid_t watchdog;
 	int r;
 
@@ -302,8 +304,11 @@ static int make_device(struct life *life, struct err *err)
 	watchdog = watchdog_start(life, SETUP_MAX_MS / 1000);
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	r = fd < 0 ? err_set(err, -errno, "Cannot open the simulated disk's file: %s.", strerror(errno))
-	           : blockdev_attach(&life->dev, fd, &params->block, err);
+	/* Before Linux 6.16 the loop driver takes the size that the inode has in memory; asking for it puts it there. */
+	if (fd < 0 || fstat(fd, &st))
+		r = err_set(err, -errno, "Cannot open the simulated disk's file: %s.", strerror(errno));
+	else
+		r = blockdev_attach(&life->dev, fd, &params->block, err);
 	for (size_t i = 0; r == 0 && i < params->npartitions; i++)
 		r = blockdev_add_partition(&life->dev, &params->partitions[i], err);
 	if (r == 0)
