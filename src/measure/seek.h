@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of `seek`: seek.c plans and sums up, seek_spans.c times random reads, seek_curve.c finds the seek times. */
+#ifndef PLATTER_MEASURE_SEEK_H
+#define PLATTER_MEASURE_SEEK_H
+
+#include "measure/timed.h"
+
+struct seek_params {
+	bool quick, no_queue, no_curve;
+	uint64_t block_bytes, reads, span_ns;
+	const char *iolog;
+};
+
+struct seek_run {
+	struct session *ses;
+	const struct seek_params *p;
+	struct timed t;
+	struct rotation rot;
+	double fraction; /* of the whole run done, for progress */
+
+	/* Found on the way; NaN: not known. */
+	double overhead_ns; /* command overhead and the transfer of one block: an access without any movement or wait */
+	struct interval overhead_ci;
+	double rate_start, ratio; /* sequential rate at the start, end-to-start ratio */
+	struct seek_fit fit;      /* seek time against part of the stroke */
+	bool has_fit;
+	double third_ns, full_ns;
+	struct interval third_ci, full_ci;
+	double whole_mean_ns; /* measured over the whole device */
+};
+
+/* Table "spans": service time of random reads against the span. */
+extern const struct field seek_span_fields[];
+int seek_spans(struct seek_run *s, struct err *err);
+
+/* Table "queue": what depth brings. */
+extern const struct field seek_queue_fields[];
+int seek_queue(struct seek_run *s, struct err *err);
+
+/* Table "curve": seek time against distance. Rates and overhead first. */
+extern const struct field seek_curve_fields[];
+int seek_rates(struct seek_run *s, struct err *err);
+int seek_overhead(struct seek_run *s, struct err *err);
+int seek_curve(struct seek_run *s, struct err *err);
+
+/* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
+double seek_stroke_of(const struct seek_run *s, double x);
+double seek_place_of(const struct seek_run *s, double stroke);
+/* Bytes that pass in one revolution at a place (0..1): a track without its skew. */
+double seek_track_bytes(const struct seek_run *s, double x);
+/* Fitted seek time at a part of the stroke; 0 for 0. */
+double seek_time(const struct seek_run *s, double stroke);
+/* Is that the time of a read that the drive's cache answered? */
+bool seek_is_hit(const struct seek_run *s, double access_ns);
+
+#endif

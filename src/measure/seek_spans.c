@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time, at least
+ * 200 reads and 5 s. Reads that the drive's own cache answered take its hit time; they are counted and kept out of the service time.
+ * And the same over the whole device with more requests in flight: what the drive's reordering brings.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/seek.h"
+
+#define CHUNK       25
+#define SPAN_READS  20000 /* at most, of one span */
+#define QUEUE_READS 4000
+
+struct span_row {
+	uint64_t span_bytes;
+	const char *anchor;
+	uint64_t samples;
+	double mean_ns, stddev_ns, p50_ns, p95_ns, p99_ns, max_ns, iops;
+	double p999_ns, low, high;
+	uint64_t hits, first_byte;
+};
+
+const struct field seek_span_fields[] = {
+	FIELD_U64(struct span_row, span_bytes, UNIT_BYTES, "span"),
+	FIELD_STR(struct span_row, anchor, "at"),
+	FIELD_U64(struct span_row, samples, UNIT_COUNT, "reads"),
+	FIELD_F64(struct span_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct span_row, stddev_ns, UNIT_NS, "deviation"),
+	FIELD_F64(struct span_row, p50_ns, UNIT_NS, "median"),
+	FIELD_F64(struct span_row, p95_ns, UNIT_NS, "95 %"),
+	FIELD_F64(struct span_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_F64(struct span_row, max_ns, UNIT_NS, "worst"),
+	FIELD_F64(struct span_row, iops, UNIT_PER_S, "IOPS"),
+	FIELD_F64(struct span_row, p999_ns, UNIT_NS, "99.9 %", .detail = true),
+	FIELD_F64(struct span_row, low, UNIT_NS, "mean, low", .detail = true),
+	FIELD_F64(struct span_row, high, UNIT_NS, "mean, high", .detail = true),
+	FIELD_U64(struct span_row, hits, UNIT_COUNT, "cache hits"),
+	FIELD_U64(struct span_row, first_byte, UNIT_BYTES, "from", .detail = true),
+	FIELD_END,
+};
+
+struct queue_row {
+	uint64_t depth;
+	double iops, mean_ns, p99_ns, gain_ratio, low, high;
+	uint64_t samples;
+};
+
+const struct field seek_queue_fields[] = {
+	FIELD_U64(struct queue_row, depth, UNIT_COUNT, "depth"),
+	FIELD_F64(struct queue_row, iops, UNIT_PER_S, "IOPS"),
+	FIELD_F64(struct queue_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct queue_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_F64(struct queue_row, gain_ratio, UNIT_RATIO, "gain"),
+	FIELD_F64(struct queue_row, low, UNIT_PER_S, "IOPS, low", .detail = true),
+	FIELD_F64(struct queue_row, high, UNIT_PER_S, "IOPS, high", .detail = true),
+	FIELD_U64(struct queue_row, samples, UNIT_COUNT, "reads", .detail = true),
+	FIELD_END,
+};
+
+bool seek_is_hit(const struct seek_run *s, double access_ns)
+{
+	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Quantile q of sorted values, NaN where fewer than ten lie beyond it. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+	return (double)n * (1.0 - q) >= 10.0 - 1e-9 ? stats_quantile_sorted(sorted, n, q) : (double)NAN;
+}
+
+static void fill_span(double *v, size_t n, struct span_row *row)
+{
+	struct interval ci = stats_batch_means_ci(v, n);
+	struct summary sum;
+
+	if (!summary_of(v, n, &sum))
+		return;
+	row->samples = n;
+	row->mean_ns = sum.mean;
+	row->stddev_ns = sum.stddev;
+	row->low = isfinite(ci.low) ? ci.low : sum.mean_ci.low;
+	row->high = isfinite(ci.high) ? ci.high : sum.mean_ci.high;
+	row->iops = 1e9 / sum.mean;
+	qsort(v, n, sizeof(*v), compare_double);
+	row->p50_ns = stats_quantile_sorted(v, n, 0.5);
+	row->p95_ns = quantile(v, n, 0.95);
+	row->p99_ns = quantile(v, n, 0.99);
+	row->p999_ns = quantile(v, n, 0.999);
+	row->max_ns = v[n - 1];
+}
+
+struct span {
+	uint64_t first, bytes;
+	const char *anchor;
+	uint64_t key, next, nblocks;
+};
+
+/* The next CHUNK reads of the span: access times, NaN for failed ones. */
+static int read_chunk(struct seek_run *s, struct span *sp, double *access, struct err *err)
+{
+	uint64_t offsets[CHUNK];
+
+	for (size_t i = 0; i < CHUNK; i++, sp->next++) {
+		if (sp->next % sp->nblocks == 0)
+			sp->key = rng_u64(&s->t.rng);
+		offsets[i] = sp->first + permute(sp->next % sp->nblocks, sp->nblocks, sp->key) * s->t.block_bytes;
+	}
+	return timed_reads(&s->t, offsets, CHUNK, access, NULL, err);
+}
+
+static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct err *err)
+{
+	cleanup_free double *v = calloc(SPAN_READS, sizeof(double));
+	uint64_t start = clock_now_ns(s->ses->env->clk), spent = 0;
+	double warm[CHUNK], access[CHUNK];
+	struct stop stop;
+	size_t n = 0, tried = 0;
+	int r;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	sp->nblocks = sp->bytes / s->t.block_bytes;
+	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)s->p->reads);
+	r = read_chunk(s, sp, warm, err); /* brings the head there and fills the cache with what it will hold */
+	while (r == 0 && n + CHUNK <= SPAN_READS && !session_is_over(s->ses)) {
+		r = read_chunk(s, sp, access, err);
+		for (size_t i = 0; r == 0 && i < CHUNK; i++) {
+			bool is_hit = isfinite(access[i]) && seek_is_hit(s, access[i]);
+
+			row->hits += is_hit;
+			if (isfinite(access[i]) && !is_hit)
+				v[n++] = access[i];
+		}
+		tried += CHUNK;
+		spent = clock_now_ns(s->ses->env->clk) - start;
+		if ((n >= s->p->reads && spent >= s->p->span_ns &&
+		     (spent >= 2 * s->p->span_ns || stop_check(&stop, v, n))) ||
+		    (tried >= 4 * s->p->reads && spent >= s->p->span_ns && n < s->p->reads))
+			break;
+	}
+	if (r == 0 && n)
+		fill_span(v, n, row);
+	if (r == 0 && sp->next > sp->nblocks)
+		result_notice(
+			s->ses->res, "revisited",
+			"The span of %" PRIu64 " bytes has only %" PRIu64
+			" blocks, so they were read more than once; what the drive's cache answered is counted apart.",
+			sp->bytes, sp->nblocks);
+	if (row->hits * 2 > tried)
+		result_notice(
+			s->ses->res, "span-in-cache",
+			"Of the reads in the span of %" PRIu64
+			" bytes (%s) %.0f %% were answered by the drive's cache: the span is too small to tell the media's time.",
+			sp->bytes, sp->anchor, 100.0 * (double)row->hits / (double)tried);
+	return r;
+}
+
+static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, struct err *err)
+{
+	struct table *t = result_table(s->ses->res, "spans", "Service time of random reads", seek_span_fields);
+	uint64_t size = s->t.target->size_bytes;
+	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
+	struct span_row row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN };
+	char text[32], mean[32];
+	int r;
+
+	if (strcmp(anchor, "middle") == 0)
+		sp.first = (size - sp.bytes) / 2;
+	else if (strcmp(anchor, "end") == 0)
+		sp.first = size - sp.bytes;
+	sp.first -= sp.first % s->t.block_bytes;
+	row.first_byte = sp.first;
+	r = measure_span(s, &sp, &row, err);
+	if (r < 0 || !isfinite(row.mean_ns))
+		return r;
+	result_row(t, &row);
+	s->fraction += share;
+	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
+	            units_time(mean, sizeof(mean), (uint64_t)row.mean_ns));
+	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
+	if (strcmp(anchor, "whole") == 0) {
+		struct interval ci = { row.low, row.high };
+
+		s->whole_mean_ns = row.mean_ns;
+		result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS,
+		              row.mean_ns, &ci, row.samples);
+	}
+	session_checkpoint(s->ses);
+	return 0;
+}
+
+int seek_spans(struct seek_run *s, struct err *err)
+{
+	static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
+	static const char *const anchors[] = { "start", "middle", "end" };
+	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors), nspans = 0;
+	uint64_t size = s->t.target->size_bytes;
+	double share;
+	int r;
+
+	while (nspans < ARRAY_LEN(megabytes) && megabytes[nspans] * 1000000 < size)
+		nspans++;
+	share = 0.5 / (double)(nspans * nanchors + 1);
+	r = one_span(s, size, "whole", share, err);
+	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
+		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
+		     k++)
+			r = one_span(s, megabytes[i] * 1000000, anchors[k], share, err);
+	return r;
+}
+
+/* ---- queue ---- */
+
+struct queue_sink {
+	struct sink sink; /* first */
+	uint32_t depth;
+	uint64_t seen, first_ns, last_ns, fed_ns; /* fed: the last completion with a full queue */
+	size_t n;
+	double v[QUEUE_READS];
+	double gap[QUEUE_READS]; /* between completions, for the interval of the rate */
+};
+
+static void queue_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct queue_sink *q = (struct queue_sink *)sink;
+
+	if (q->seen++ < q->depth) { /* the queue fills */
+		q->last_ns = q->first_ns = req->done_ns;
+		return;
+	}
+	if (is_fault || q->n == QUEUE_READS)
+		return;
+	q->v[q->n] = (double)(req->done_ns - req->submit_ns);
+	q->gap[q->n] = (double)(req->done_ns - q->last_ns);
+	q->last_ns = req->done_ns;
+	q->n++;
+}
+
+static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, double first_iops, struct queue_row *row,
+                     struct err *err)
+{
+	uint64_t limit_ns = s->p->quick ? 1500 * NS_PER_MS : s->p->span_ns;
+	struct load load = {
+		.targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth, .max_ns = limit_ns
+	};
+	struct random_feeder feeder;
+	struct load_stats stats;
+	struct interval ci;
+	double sum = 0.0;
+	size_t n;
+	int r;
+
+	random_feeder_init(&feeder, IO_READ, 0, 0, s->t.target->size_bytes, s->t.block_bytes, QUEUE_READS + depth,
+	                   rng_u64(&s->t.rng));
+	load.feeder = &feeder.f;
+	r = session_load(s->ses, &load, s->t.eng, &stats, err);
+	n = q->n > depth ? q->n - depth + 1
+	                 : 0; /* without those that were drained from a queue that is not full any more */
+	if (r < 0 || n < 10)
+		return r < 0 ? r : -EAGAIN;
+	for (size_t i = 0; i < n; i++)
+		sum += q->gap[i];
+	ci = stats_batch_means_ci(q->gap, n);
+	*row = (struct queue_row){ .depth = depth, .iops = (double)n * 1e9 / sum, .samples = n };
+	row->low = isfinite(ci.high) ? 1e9 / ci.high : (double)NAN;
+	row->high = isfinite(ci.low) && ci.low > 0.0 ? 1e9 / ci.low : (double)NAN;
+	row->gain_ratio = isfinite(first_iops) ? row->iops / first_iops : 1.0;
+	row->mean_ns = 0.0;
+	for (size_t i = 0; i < n; i++)
+		row->mean_ns += q->v[i] / (double)n;
+	qsort(q->v, n, sizeof(double), compare_double);
+	row->p99_ns = quantile(q->v, n, 0.99);
+	return 0;
+}
+
+int seek_queue(struct seek_run *s, struct err *err)
+{
+	struct table *t = result_table(s->ses->res, "queue", "What a queue brings", seek_queue_fields);
+	cleanup_free struct queue_sink *q = calloc(1, sizeof(*q));
+	double first = NAN, best = NAN;
+	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (uint32_t depth = 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses);
+	     depth *= s->p->quick ? 4 : 2) {
+		struct queue_row row;
+
+		memset(q, 0, sizeof(*q));
+		q->sink.take = queue_take;
+		q->depth = depth;
+		r = one_depth(s, q, depth, first, &row, err);
+		if (r == -EAGAIN) {
+			r = 0;
+			continue;
+		}
+		if (r < 0 || session_is_over(s->ses))
+			break;
+		if (depth == 1)
+			first = row.iops;
+		best = row.gain_ratio;
+		result_row(t, &row);
+		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
+		session_checkpoint(s->ses);
+	}
+	if (isfinite(best))
+		result_figure(s->ses->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, NULL, 0);
+	return r;
+}

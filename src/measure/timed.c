@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measure/timed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PERIOD_LOW_NS  2.8e6  /* 21 400 rpm */
+#define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm */
+#define FLUSH_MAX      256    /* more segments than any drive has */
+#define EVENTS_MAX     400
+#define EVENTS_MIN     24
+#define RATE_BLOCK     (1u << 20)
+
+struct timed_sink {
+	struct sink sink; /* first: take() gets a pointer to it */
+	double *access_ns;
+	uint64_t *done_ns;
+	size_t n, at;
+};
+
+static void take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct timed_sink *sink = (struct timed_sink *)s;
+
+	if (sink->at >= sink->n)
+		return;
+	sink->access_ns[sink->at] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	if (sink->done_ns)
+		sink->done_ns[sink->at] = req->done_ns;
+	sink->at++;
+}
+
+int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                struct err *err)
+{
+	cleanup_free struct list_item *items = calloc(n ? n : 1, sizeof(*items));
+	struct timed_sink sink = { { take }, ret_access_ns, ret_done_ns, n, 0 };
+	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
+	struct list_feeder feeder;
+	struct load_stats stats;
+
+	if (!items)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < n; i++) {
+		if (t->iolog)
+			(void)fprintf(t->iolog, "%s read %" PRIu64 " %" PRIu32 "\n", t->target->name, offsets[i],
+			              t->block_bytes);
+		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = IO_READ };
+		ret_access_ns[i] = NAN;
+	}
+	list_feeder_init(&feeder, items, n);
+	load.feeder = &feeder.f;
+	return session_load(t->ses, &load, t->eng, &stats, err);
+}
+
+uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
+{
+	uint64_t from = (first + t->block_bytes - 1) / t->block_bytes, to = end / t->block_bytes;
+
+	return (to > from ? from + rng_below(&t->rng, to - from) : from) * t->block_bytes;
+}
+
+uint64_t timed_align(const struct timed *t, double offset)
+{
+	uint64_t last = t->target->size_bytes / t->block_bytes, block;
+
+	last = last ? last - 1 : 0;
+	block = offset > 0.0 ? (uint64_t)(offset / t->block_bytes) : 0;
+	return (block < last ? block : last) * t->block_bytes;
+}
+
+/* ---- rotation ---- */
+
+/* Reads `between` blocks elsewhere, then the sector. Time of the last read in *ret_access, its completion in *ret_done. */
+static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *ret_access, uint64_t *ret_done,
+                   struct err *err)
+{
+	uint64_t offsets[FLUSH_MAX + 1], done[FLUSH_MAX + 1];
+	double access[FLUSH_MAX + 1];
+	int r;
+
+	for (uint32_t i = 0; i < between; i++)
+		offsets[i] = timed_random(t, 0, t->target->size_bytes);
+	offsets[between] = sector;
+	memset(done, 0, sizeof(done));
+	r = timed_reads(t, offsets, between + 1, access, done, err);
+	*ret_access = access[between];
+	*ret_done = done[between];
+	return r;
+}
+
+/* What a read costs that the drive's cache answers: the same sector at once again. */
+static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
+{
+	double v[9];
+	size_t n = 0;
+	uint64_t done;
+	struct summary s;
+	double access = NAN;
+	int r = revisit(t, sector, 1, &access, &done, err);
+
+	while (r == 0 && n < ARRAY_LEN(v) && isfinite(access) && !session_is_over(t->ses)) {
+		r = revisit(t, sector, 0, &access, &done, err);
+		if (r == 0 && isfinite(access))
+			v[n++] = access;
+	}
+	ret->hit_ns = ret->hit_width_ns = NAN;
+	if (r == 0 && n >= 5 && summary_of(v, n, &s) && s.median < PERIOD_LOW_NS / 2.0) {
+		ret->hit_ns = s.median;
+		ret->hit_width_ns = fmax(3.0 * 1.4826 * s.mad, 30e3);
+	}
+	return r;
+}
+
+/* How many reads elsewhere it takes until the sector is read from the media again. */
+static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
+{
+	int r = 0;
+
+	ret->flush_reads = 0;
+	if (!isfinite(ret->hit_ns))
+		return 0; /* nothing to flush */
+	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
+		size_t hits = 0, seen = 0;
+
+		for (int k = 0; r == 0 && k < 4; k++) {
+			double access;
+			uint64_t done;
+
+			r = revisit(t, sector, m, &access, &done, err);
+			hits += access < ret->hit_ns + ret->hit_width_ns;
+			seen += isfinite(access);
+		}
+		ret->flush_reads = m;
+		if (seen && hits == 0)
+			break;
+	}
+	return r;
+}
+
+int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
+{
+	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37), start;
+	double when[EVENTS_MAX];
+	size_t n = 0;
+	int r;
+
+	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN };
+	r = probe_hits(t, sector, ret, err);
+	if (r == 0)
+		r = find_flush(t, sector, ret, err);
+	start = clock_now_ns(t->ses->env->clk);
+	while (r == 0 && n < EVENTS_MAX && !session_is_over(t->ses) &&
+	       (n < EVENTS_MIN || clock_now_ns(t->ses->env->clk) - start < budget_ns) &&
+	       clock_now_ns(t->ses->env->clk) - start < 4 * budget_ns) {
+		double access;
+		uint64_t done;
+
+		/* At least one read elsewhere, at random: waiting must vary for the longest period to be the true one. */
+		r = revisit(t, sector, ret->flush_reads ? ret->flush_reads : 1, &access, &done, err);
+		if (r == 0 && isfinite(access) && !(access < ret->hit_ns + ret->hit_width_ns))
+			when[n++] = (double)(done - start);
+	}
+	ret->events = n;
+	if (r == 0 && n >= EVENTS_MIN) {
+		struct period_fit fit;
+
+		if (fit_period_full(when, n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > n) {
+			ret->is_rotating = true;
+			ret->period_ns = fit.period;
+			ret->se_ns = fit.se;
+		}
+	}
+	return r;
+}
+
+/* ---- rate ---- */
+
+struct rate_sink {
+	struct sink sink; /* first */
+	uint64_t skip, seen, bytes, first_ns, last_ns;
+};
+
+static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct rate_sink *r = (struct rate_sink *)s;
+
+	if (is_fault)
+		return;
+	if (r->seen++ < r->skip) {
+		r->first_ns = req->done_ns;
+		return;
+	}
+	r->bytes += (uint64_t)req->res;
+	r->last_ns = req->done_ns;
+}
+
+int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err)
+{
+	uint64_t lead = 4ull * RATE_BLOCK;
+	struct rate_sink sink = { .sink = { rate_take }, .skip = 3 };
+	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 2 };
+	struct load_stats stats;
+	struct seq_feeder feeder;
+	int r;
+
+	if (offset + bytes + lead > t->target->size_bytes)
+		offset = t->target->size_bytes > bytes + lead ? t->target->size_bytes - bytes - lead : 0;
+	offset -= offset % t->block_bytes;
+	seq_feeder_init(&feeder, IO_READ, 0, offset,
+	                offset + bytes + lead < t->target->size_bytes ? offset + bytes + lead : t->target->size_bytes,
+	                t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK);
+	load.feeder = &feeder.f;
+	r = session_load(t->ses, &load, t->eng, &stats, err);
+	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes
+	                           ? (double)sink.bytes / ((double)(sink.last_ns - sink.first_ns) * 1e-9)
+	                           : (double)NAN;
+	return r;
+}
