@@ -27,6 +27,8 @@ struct seek_run {
 	double third_ns, full_ns;
 	struct interval third_ci, full_ci;
 	double whole_mean_ns; /* measured over the whole device */
+	uint64_t revisited_bytes,
+		in_cache_bytes; /* largest span with blocks read again, and mostly in the drive's cache */
 };
 
 /* Table "spans": service time of random reads against the span. */

@@ -10,7 +10,7 @@
  * at the start and the end: tracks become shorter inwards as the rate falls, so stroke(x) = (1 - sqrt(1 - x (1 - r^2))) / (1 - r), r the ratio of the rates.
  *
  * The overhead: after a read at P the sector a part f of a track before P comes by after (1 - f) of a revolution, if both lie on one track. As long as
- * that leaves time for the overhead the access takes just so long; else a whole revolution more. The place where it changes is the overhead.
+ * that leaves time for the overhead the access takes just so long; else a whole revolution more. The shortest such access is the overhead.
  * Hops go backwards, where drives do not read ahead.
  */
 #include <errno.h>
@@ -141,48 +141,54 @@ static int find_track(struct seek_run *s, double *ret_bytes, struct err *err)
 	return r;
 }
 
-/*
- * Halves the bracket of the overhead. A hop tells something only when it stayed on its track: then the access is x or x + one revolution, to within a
- * thirtieth of a revolution (a track's skew is larger), and x > overhead decides which.
- */
-static int halve(struct seek_run *s, double track, double *low, double *high, struct err *err)
+/* The smallest access times so far, ascending. */
+struct smallest {
+	double v[4];
+	size_t n;
+};
+
+static void smallest_add(struct smallest *s, double x)
 {
-	double period = s->rot.period_ns, at = 0.0, floor_ns = isfinite(s->rot.hit_ns) ? s->rot.hit_ns : 0.0;
-	int tries = 0, limit = s->p->quick ? 120 : 400, r = 0;
+	size_t i = s->n < ARRAY_LEN(s->v) ? s->n++ : s->n;
 
-	while (r == 0 && *high - *low > period / 300.0 && tries < limit && !session_is_over(s->ses)) {
-		double x = *low + (*high - *low) * (0.35 + 0.3 * rng_double(&s->t.rng)), access, bytes, want, off;
+	if (i == ARRAY_LEN(s->v)) {
+		if (x >= s->v[i - 1])
+			return;
+		i--;
+	}
+	for (; i > 0 && s->v[i - 1] > x; i--)
+		s->v[i] = s->v[i - 1];
+	s->v[i] = x;
+}
 
-		if (tries++ % 64 == 0)
+/*
+ * No access is shorter than the overhead, whatever track it is on, and hops that aim at ever shorter times come close to it: the aim x is drawn between
+ * a third of and a little above the shortest so far, where about x in a period of the hops stay on their track and arrive just so. The second shortest is
+ * taken, so that one odd time decides nothing; the gap below it is what remains unknown.
+ */
+int seek_overhead(struct seek_run *s, struct err *err)
+{
+	int tries = s->p->quick ? 150 : 500, r;
+	struct smallest least = { .n = 0 };
+	double track = NAN, period = s->rot.period_ns, at = 0.0;
+
+	smallest_add(&least, period * 0.4);
+	smallest_add(&least, period * 0.4);
+	r = find_track(s, &track, err);
+	for (int i = 0; r == 0 && i < tries && isfinite(track) && !session_is_over(s->ses); i++) {
+		double x = least.v[1] * (0.33 + 0.8 * rng_double(&s->t.rng)), access = NAN, bytes;
+
+		if (i % 64 == 0)
 			r = fresh_place(s, &at, err);
 		if (r == 0)
 			r = hop_back(s, &at, track * (1.0 - x / period), &access, &bytes, err);
-		if (r < 0 || !isfinite(access))
-			continue;
-		want = period * (1.0 - bytes / track);
-		off = access - want;
-		if (fabs(off) < period / 30.0)
-			*high = fmin(*high, want);
-		else if (fabs(off - period) < period / 30.0)
-			*low = fmax(*low, want);
-		if (*high <= *low) { /* noise crossed the bracket: open it again a little */
-			*low = fmax(*low - period / 60.0, floor_ns);
-			*high = *low + period / 30.0;
-		}
+		if (isfinite(access) && !seek_is_hit(s, access))
+			smallest_add(&least, access);
 	}
-	return r;
-}
-
-int seek_overhead(struct seek_run *s, struct err *err)
-{
-	double low = 0.0, high = s->rot.period_ns * 0.35, track = NAN;
-	int r = find_track(s, &track, err);
-
-	if (r == 0 && isfinite(track))
-		r = halve(s, track, &low, &high, err);
-	s->overhead_ns = (low + high) / 2.0;
-	s->overhead_ci = (struct interval){ low, high };
-	if (r == 0 && (!isfinite(track) || high > s->rot.period_ns * 0.3)) {
+	s->overhead_ns = least.v[1];
+	s->overhead_ci =
+		(struct interval){ fmax(least.v[0] - (least.v[least.n - 1] - least.v[0]), 0.0), least.v[least.n - 1] };
+	if (r == 0 && least.v[1] >= period * 0.39) {
 		s->overhead_ns = isfinite(s->rot.hit_ns) ? s->rot.hit_ns : 0.0;
 		s->overhead_ci = (struct interval){ NAN, NAN };
 		result_notice(
@@ -261,7 +267,7 @@ static int hops_back(struct seek_run *s, double stroke, struct hops *h, struct e
 static int one_distance(struct seek_run *s, double stroke, struct curve_row *row, struct err *err)
 {
 	double size = (double)s->t.target->size_bytes;
-	size_t want = s->p->quick ? 40 : 96;
+	size_t want = s->p->quick ? 40 : 192;
 	struct hops h = { .n = 0 };
 	struct edge_fit fit;
 	double sum = 0.0;

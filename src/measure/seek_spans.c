@@ -154,18 +154,14 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 	}
 	if (r == 0 && n)
 		fill_span(v, n, row);
-	if (r == 0 && sp->next > sp->nblocks)
-		result_notice(
-			s->ses->res, "revisited",
-			"The span of %" PRIu64 " bytes has only %" PRIu64
-			" blocks, so they were read more than once; what the drive's cache answered is counted apart.",
-			sp->bytes, sp->nblocks);
-	if (row->hits * 2 > tried)
-		result_notice(
-			s->ses->res, "span-in-cache",
-			"Of the reads in the span of %" PRIu64
-			" bytes (%s) %.0f %% were answered by the drive's cache: the span is too small to tell the media's time.",
-			sp->bytes, sp->anchor, 100.0 * (double)row->hits / (double)tried);
+	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
+		s->revisited_bytes = sp->bytes;
+	if (row->hits * 2 > tried) { /* what is left are the odd ones out: no service time */
+		row->mean_ns = row->stddev_ns = row->p50_ns = row->p95_ns = row->p99_ns = row->p999_ns = row->iops =
+			row->low = row->high = NAN;
+		if (sp->bytes > s->in_cache_bytes)
+			s->in_cache_bytes = sp->bytes;
+	}
 	return r;
 }
 
@@ -185,10 +181,12 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	sp.first -= sp.first % s->t.block_bytes;
 	row.first_byte = sp.first;
 	r = measure_span(s, &sp, &row, err);
-	if (r < 0 || !isfinite(row.mean_ns))
+	if (r < 0 || row.samples + row.hits == 0)
 		return r;
 	result_row(t, &row);
 	s->fraction += share;
+	if (!isfinite(row.mean_ns))
+		return 0;
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
 	            units_time(mean, sizeof(mean), (uint64_t)row.mean_ns));
 	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
@@ -201,6 +199,22 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	}
 	session_checkpoint(s->ses);
 	return 0;
+}
+
+static void span_notices(struct seek_run *s)
+{
+	char text[32];
+
+	if (s->revisited_bytes)
+		result_notice(
+			s->ses->res, "revisited",
+			"Spans up to %s have fewer blocks than were read, so blocks came more than once there; what the drive's cache answered is counted apart.",
+			units_bytes_dec(text, sizeof(text), s->revisited_bytes));
+	if (s->in_cache_bytes)
+		result_notice(
+			s->ses->res, "span-in-cache",
+			"In spans up to %s most reads were answered by the drive's cache: they are too small to tell the media's time.",
+			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
 }
 
 int seek_spans(struct seek_run *s, struct err *err)
@@ -220,6 +234,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
 		     k++)
 			r = one_span(s, megabytes[i] * 1000000, anchors[k], share, err);
+	span_notices(s);
 	return r;
 }
 
