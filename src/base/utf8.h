@@ -39,4 +39,24 @@ static inline uint32_t utf8_code(const char *text, size_t n)
 	return c;
 }
 
+/* Columns of a terminal that a character takes: none for marks that combine, two for the wide ones of East Asia and pictures. */
+static inline unsigned utf8_columns(uint32_t c)
+{
+	static const struct {
+		uint32_t first, last;
+		unsigned columns;
+	} ranges[] = {
+		{ 0x0300, 0x036f, 0 },   { 0x1ab0, 0x1aff, 0 },   { 0x1dc0, 0x1dff, 0 },   { 0x20d0, 0x20ff, 0 },
+		{ 0xfe00, 0xfe0f, 0 },   { 0xfe20, 0xfe2f, 0 },   { 0x1100, 0x115f, 2 },   { 0x2e80, 0x303e, 2 },
+		{ 0x3041, 0xa4cf, 2 },   { 0xac00, 0xd7a3, 2 },   { 0xf900, 0xfaff, 2 },   { 0xfe30, 0xfe6f, 2 },
+		{ 0xff00, 0xff60, 2 },   { 0xffe0, 0xffe6, 2 },   { 0x1f300, 0x1f64f, 2 }, { 0x1f680, 0x1f6ff, 2 },
+		{ 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 },
+	};
+
+	for (size_t i = 0; c >= 0x300 && i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return ranges[i].columns;
+	return 1;
+}
+
 #endif

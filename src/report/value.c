@@ -253,27 +253,40 @@ static bool is_obeyed(uint32_t c)
 	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+/* What stands for the character at text: itself, or a question mark. */
+static size_t shown_as(const char *text, bool unicode, const char **ret, unsigned *ret_columns)
+{
+	size_t bytes = utf8_len(text);
+	uint32_t code = bytes ? utf8_code(text, bytes) : 0;
+
+	*ret = "?";
+	*ret_columns = 1;
+	if (!bytes || is_obeyed(code) || (bytes > 1 && !unicode))
+		return 1;
+	*ret = text;
+	*ret_columns = utf8_columns(code);
+	return bytes;
+}
+
 unsigned report_printable(char *buf, size_t len, const char *text, unsigned width, bool unicode)
 {
-	const char *dots = unicode ? "\xe2\x80\xa6" : "...";
-	unsigned dots_width = unicode ? 1 : 3, columns = 0, columns_cut = 0;
+	const char *dots = len < 4 ? "" : unicode ? "\xe2\x80\xa6" : "...";
+	unsigned dots_width = unicode || !*dots ? 1 : 3, columns = 0, columns_cut = 0;
 	size_t n = 0, cut = 0; /* cut: where the ellipsis would go */
 
 	while (*text) {
-		size_t bytes = utf8_len(text);
-		bool is_plain = bytes && !is_obeyed(utf8_code(text, bytes)) && (unicode || bytes == 1);
+		const char *shown;
+		unsigned more;
+		size_t bytes = shown_as(text, unicode, &shown, &more);
 
-		if ((width && columns + 1 > width) || n + (is_plain ? bytes : 1) + strlen(dots) + 1 > len) {
+		if ((width && columns + more > width) || n + bytes + strlen(dots) + 1 > len) {
 			(void)stpcpy(buf + cut, dots);
 			return columns_cut + dots_width;
 		}
-		if (is_plain)
-			memcpy(buf + n, text, bytes);
-		else
-			buf[n] = '?';
-		n += is_plain ? bytes : 1;
-		text += bytes ? bytes : 1;
-		columns++;
+		memcpy(buf + n, shown, bytes);
+		n += bytes;
+		columns += more;
+		text += utf8_len(text) ? utf8_len(text) : 1;
 		if (columns + dots_width <= width || !width) {
 			cut = n;
 			columns_cut = columns;

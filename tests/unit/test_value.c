@@ -170,6 +170,13 @@ static void text_is_cut_with_an_ellipsis_where_it_is_too_wide(void **state)
 		{ "\xc3\xa4", 0, false, "?" },
 		{ "\x1b[0m\xff", 0, true, "?[0m?" },
 		{ "", 5, true, "" },
+		{ "\xe7\xa3\x81\xe7\x9b\x98\xe7\xa3\x81", 5, true,
+		  "\xe7\xa3\x81\xe7\x9b\x98\xe2\x80\xa6" }, /* two columns each */
+		{ "e\xcc\x81"
+		  "e\xcc\x81",
+		  2, true,
+		  "e\xcc\x81"
+		  "e\xcc\x81" }, /* marks: none */
 	};
 	char buf[64];
 
@@ -180,7 +187,7 @@ static void text_is_cut_with_an_ellipsis_where_it_is_too_wide(void **state)
 		assert_string_equal(buf, cases[i].out);
 		assert_true(cases[i].width == 0 || width <= cases[i].width);
 	}
-	for (size_t len = 5; len < 20; len++) { /* little room cuts, too */
+	for (size_t len = 1; len < 20; len++) { /* little room cuts, too */
 		memset(buf, '#', sizeof(buf));
 		(void)report_printable(
 			buf, len, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 0, true);
