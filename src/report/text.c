@@ -85,8 +85,12 @@ unsigned text_width(const char *text)
 {
 	unsigned n = 0;
 
-	for (; *text; text += utf8_len(text) ? utf8_len(text) : 1)
-		n++;
+	while (*text) {
+		size_t bytes = utf8_len(text);
+
+		n += bytes ? utf8_columns(utf8_code(text, bytes)) : 1;
+		text += bytes ? bytes : 1;
+	}
 	return n;
 }
 
@@ -275,6 +279,7 @@ static int print_head(struct printer *p, const struct result *res)
 struct figure_line { /* a figure, in parts that stand below each other */
 	char *label;
 	char number[64], unit[16], interval[64], samples[32];
+	char bits[32];   /* the rate in the unit of networks, where data are streamed */
 	unsigned behind; /* columns that others of the unit have behind the point, and this one has not */
 	char *text;      /* of text figures, instead of number and unit */
 };
@@ -346,6 +351,8 @@ static int line_of(struct printer *p, const struct figure *f, struct figure_line
 		(void)report_value(l->number, sizeof(l->number), f->type, f->unit, &f->value);
 		split_value(l);
 	}
+	if (p->is_streaming && f->unit == UNIT_BYTES_PER_S && isfinite(value))
+		(void)units_rate_bits(l->bits, sizeof(l->bits), value);
 	if (f->samples)
 		(void)snprintf(l->samples, sizeof(l->samples), "%llu", (unsigned long long)f->samples);
 	return 0;
@@ -439,6 +446,11 @@ static void print_line(struct printer *p, const struct figure_line *l, const str
 	if (*l->samples) {
 		text_spaces(p, 2);
 		put_padded(p, l->samples, w->samples, true);
+	}
+	if (*l->bits) {
+		text_look(p, LOOK_QUIET);
+		text_printf(p, "  = %s", l->bits);
+		text_plain(p);
 	}
 	text_end(p);
 }
@@ -605,10 +617,12 @@ static int print_own_layout(struct printer *p, const char *text)
 int report_text(FILE *out, const struct result *res, const struct text_style *style)
 {
 	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
+	const char *measurement = res->head.measurement ? res->head.measurement : "";
 	int r;
 
 	if (p.width < 40)
-		p.width = 40; /* below that nothing reads well; let the terminal wrap */
+		p.width = 40;                            /* below that nothing reads well; let the terminal wrap */
+	p.is_streaming = !strcmp(measurement, "stream"); /* a rate of a network is in bits */
 	if (res->text)
 		r = print_own_layout(&p, res->text);
 	else

@@ -9,6 +9,7 @@ struct printer {
 	FILE *out;
 	const struct text_style *style;
 	unsigned width;
+	bool is_streaming;
 	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
 };
 

@@ -175,6 +175,8 @@ static struct result *timeline(void)
 	struct table *t = result_table(res, "timeline", "Over time", time_fields);
 
 	res->status = STATUS_WITH_ERRORS;
+	result_figure(res, "rate_bytes_per_s", "Rate held", UNIT_BYTES_PER_S, 32e6, NULL, 0);
+	result_figure_u64(res, "peak_bytes", "Peak in the ring", UNIT_BYTES, 159 << 20);
 	for (uint64_t i = 0; i <= 1920; i++)
 		result_row(t, &(struct time_row){ (double)i, 32e6 + (double)(i % 7) * 1e5, i % 160 * 1048576 });
 	for (uint64_t i = 0; i < 12; i++)
