@@ -298,6 +298,9 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		p.span_ns = p.span_ns < NS_PER_S ? p.span_ns : NS_PER_S;
 	}
 	s.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p) };
+	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
+	                         ? ses->devs[0].physical_block_bytes
+	                         : ses->targets[0].align_bytes;
 	session_rng(ses, 0x5345454bull, &s.t.rng);
 	r = session_engine(ses, &cfg, &s.t.eng, err);
 	if (r == 0)

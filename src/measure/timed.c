@@ -67,11 +67,10 @@ uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
 
 uint64_t timed_align(const struct timed *t, double offset)
 {
-	uint64_t last = t->target->size_bytes / t->block_bytes, block;
+	uint64_t size = t->target->size_bytes, last = size > t->block_bytes ? size - t->block_bytes : 0;
+	uint64_t at = offset > 0.0 ? (uint64_t)fmin(offset, (double)last) : 0;
 
-	last = last ? last - 1 : 0;
-	block = offset > 0.0 ? (uint64_t)(offset / t->block_bytes) : 0;
-	return (block < last ? block : last) * t->block_bytes;
+	return at - at % t->step_bytes;
 }
 
 /* ---- rotation ---- */
@@ -110,7 +109,7 @@ static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, st
 			v[n++] = access;
 	}
 	ret->hit_ns = ret->hit_width_ns = NAN;
-	if (r == 0 && n >= 5 && summary_of(v, n, &s) && s.median < PERIOD_LOW_NS / 2.0) {
+	if (r == 0 && n >= 5 && summary_of(v, n, &s) && s.median < PERIOD_LOW_NS * 0.97) {
 		ret->hit_ns = s.median;
 		ret->hit_width_ns = fmax(3.0 * 1.4826 * s.mad, 30e3);
 	}

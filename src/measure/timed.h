@@ -12,7 +12,8 @@ struct timed {
 	struct session *ses;
 	struct engine *eng;
 	const struct target *target;
-	uint32_t block_bytes; /* of each read; a multiple of the target's alignment */
+	uint32_t block_bytes; /* of each read; a multiple of the step */
+	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	struct rng rng;
 	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
 };
@@ -26,7 +27,7 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 
 /* A block at random in [first, end), aligned to the block. */
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end);
-/* Down to a block's boundary, and so that the block lies inside the target. */
+/* Down to a step's boundary, and so that the block lies inside the target. */
 uint64_t timed_align(const struct timed *t, double offset);
 
 struct rotation {
