@@ -50,7 +50,6 @@ static void fill_head(struct session *ses, const struct session_config *cfg)
 	struct utsname uts;
 	char started[32];
 
-	res->head.program = strdup("platter " PLATTER_VERSION);
 	res->head.started = strdup(clock_wall_text(started, sizeof(started)));
 	res->head.clock = strdup(ses->env->clk->name);
 	if (uname(&uts) == 0) {

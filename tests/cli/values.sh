@@ -7,9 +7,9 @@ needs jq
 : >"$dir/file"
 huge=99999999999999999999999999999999999999
 jq -r '.commands[] | .name as $c | .options[] | [$c, .name, .type] | @tsv' "$dir/describe" >"$dir/options"
-jq -r '.common_options as $o | .commands[] | select(.kind == "measurement") | .name as $c | $o[] | [$c, .name, .type] | @tsv' \
-	"$dir/describe" >>"$dir/options"
-jq -r '.view_options as $o | .commands[] | .name as $c | $o[] | [$c, .name, .type] | @tsv' "$dir/describe" >>"$dir/options"
+# The common ones are one table: with one measurement is enough.
+jq -r '[.commands[] | select(.kind == "measurement") | .name][0] as $c | (.common_options, .view_options)[] |
+	[$c, .name, .type] | @tsv' "$dir/describe" >>"$dir/options"
 
 tried=0
 while read -r command option type; do
