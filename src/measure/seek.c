@@ -317,7 +317,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 const struct measure measure_seek = {
 	.name = "seek",
 	.help = "random access time against span, seek curve, what a queue brings",
-	.group = "What the disk itself does",
+	.group = GROUP_DISK,
 	.targets = "DEVICE|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
