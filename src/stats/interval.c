@@ -240,8 +240,10 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 	if (s->is_reached || n < s->next_n)
 		return s->is_reached;
 	s->next_n = n + n / 4 + 1;
-	if (stats_location(x, n, s->trim, &s->at))
-		s->is_reached = s->at.relative_half <= s->precision;
+	if (!stats_location(x, n, s->trim, &s->at))
+		return false;
+	s->is_reached = s->was_narrow && s->at.relative_half <= s->precision;
+	s->was_narrow = s->at.relative_half <= s->precision;
 	return s->is_reached;
 }
 

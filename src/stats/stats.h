@@ -127,14 +127,14 @@ struct location {
 bool stats_location(const double *x, size_t n, double trim, struct location *ret);
 
 /*
- * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at
- * the first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from
- * min_n on.
+ * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at the
+ * first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from min_n on, and
+ * wants two narrow looks in a row, which costs about a quarter more values and makes the interval narrower than asked.
  */
 struct stop {
 	double precision, trim;
 	size_t min_n, next_n;
-	bool is_reached;
+	bool was_narrow, is_reached;
 	struct location at; /* of the last look; at.n = 0: none yet */
 };
 void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* min_n 0: 40 */

@@ -133,8 +133,8 @@ bool summary_of(const double *x, size_t n, struct summary *ret)
 	s.max = copy[n - 1];
 	s.median = stats_quantile_sorted(copy, n, 0.5);
 	for (size_t i = 0; i < n; i++)
-		sum += copy[i];
-	s.mean = sum / (double)n;
+		sum += copy[i] - s.median;
+	s.mean = s.median + sum / (double)n;
 	for (size_t i = 0; i < n; i++) {
 		sum_sq += (copy[i] - s.mean) * (copy[i] - s.mean);
 		copy[i] = fabs(copy[i] - s.median);

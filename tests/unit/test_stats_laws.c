@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Laws against tables, queues against simulation, comparisons, and the ring against brute force. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "tally.h"
+
+static bool is_near(double a, double b, double relative)
+{
+	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
+}
+
+static void no_event_in_t_hours_bounds_the_rate_by_three_over_t(void **state)
+{
+	(void)state;
+	assert_true(is_near(law_rule_of_three(1), 2.9957, 1e-4));
+	assert_true(is_near(law_rule_of_three(24), 3.0 / 24, 2e-3));
+	assert_true(isnan(law_rule_of_three(0)) && isnan(law_rule_of_three((double)NAN)));
+	assert_true(law_poisson_ci(0, 10).low == 0 && is_near(law_poisson_ci(0, 10).high, 0.29957, 1e-4));
+	/* Garwood's table: 1: 0.0253 5.572, 10: 4.795 18.39 */
+	assert_true(is_near(law_poisson_ci(1, 1).low, 0.02532, 1e-3) &&
+	            is_near(law_poisson_ci(1, 1).high, 5.572, 1e-3));
+	assert_true(is_near(law_poisson_ci(10, 1).low, 4.795, 1e-3) &&
+	            is_near(law_poisson_ci(10, 1).high, 18.39, 1e-3));
+	assert_true(isnan(law_poisson_ci(1, 0).low));
+}
+
+static void a_share_has_wilsons_interval(void **state)
+{
+	struct interval ci = law_wilson(81, 263);
+
+	(void)state;
+	/* Newcombe 1998, table I: 81 of 263 */
+	assert_true(fabs(ci.low - 0.2553) < 1e-4 && fabs(ci.high - 0.3662) < 1e-4);
+	ci = law_wilson(0, 20);
+	assert_true(ci.low == 0 && fabs(ci.high - 0.1611) < 1e-4);
+	ci = law_wilson(20, 20);
+	assert_true(ci.high == 1 && fabs(ci.low - 0.8389) < 1e-4);
+	assert_true(isnan(law_wilson(0, 0).low) && isnan(law_wilson(2, 1).low));
+}
+
+static void operational_laws_hold_for_the_published_transactions(void **state)
+{
+	(void)state;
+	/* 30 users, think 5 s, response 0.91 s: 5.08 transactions/s */
+	assert_true(is_near(30 / (0.91 + 5), 5.08, 1e-3));
+	assert_true(is_near(law_interactive_n(5.076, 0.91, 5), 30, 1e-3));
+	assert_true(law_little(4, 0.5) == 2 && law_utilisation(10, 0.05) == 0.5);
+	assert_true(is_near(law_max_throughput(3, 0.3, 0.2, 1), 3 / 1.3, 1e-12));
+	assert_true(law_max_throughput(30, 0.3, 0.2, 1) == 5);
+	assert_true(is_near(law_min_response(30, 0.3, 0.2, 1), 5, 1e-12) && law_min_response(1, 0.3, 0.2, 1) == 0.3);
+	assert_true(is_near(law_knee_users(0.3, 0.2, 1), 6.5, 1e-12));
+}
+
+struct waits {
+	double mean, p95;
+};
+
+/* One server, Poisson arrivals at `rate`, mean service 1: mean and 95 % response of n customers (Lindley 1952). */
+static struct waits simulate(double rate, bool is_exponential, uint64_t seed, double *response, size_t n)
+{
+	double wait = 0, sum = 0;
+	struct rng rng;
+	struct waits w;
+
+	rng_init(&rng, seed, 61);
+	for (size_t i = 0; i < n; i++) {
+		double service = is_exponential ? rng_exp(&rng, 1) : 1;
+
+		response[i] = wait + service;
+		sum += response[i];
+		wait = fmax(0, response[i] - rng_exp(&rng, 1 / rate));
+	}
+	stats_sort(response, n);
+	w.mean = sum / (double)n;
+	w.p95 = stats_quantile_sorted(response, n, 0.95);
+	return w;
+}
+
+static void queues_answer_as_simulated_ones_do(void **state)
+{
+	enum { N = 400000 };
+	cleanup_free double *response = malloc(N * sizeof(*response));
+
+	(void)state;
+	assert_non_null(response);
+	for (double u = 0.3; u < 0.85; u += 0.25) {
+		struct waits w = simulate(u, true, 1, response, N);
+
+		assert_true(is_near(law_mm1_mean(u, 1), w.mean, 0.03));
+		assert_true(is_near(law_mm1_quantile(u, 1, 0.95), w.p95, 0.03));
+		w = simulate(u, false, 2, response, N);
+		assert_true(is_near(law_md1_mean(u, 1), w.mean, 0.02));
+		assert_true(is_near(law_md1_quantile(u, 1, 0.95), w.p95, 0.02));
+		/* units: service of 8 ms */
+		assert_true(
+			is_near(law_md1_quantile(u / 0.008, 0.008, 0.95), 0.008 * law_md1_quantile(u, 1, 0.95), 1e-9));
+	}
+}
+
+static void queues_have_their_textbook_values(void **state)
+{
+	(void)state;
+	assert_true(is_near(law_mm1_mean(0.5, 1), 2, 1e-12));
+	assert_true(is_near(law_mm1_quantile(0.5, 1, 0.95), 2 * 2.995732, 1e-6));
+	assert_true(is_near(law_md1_mean(0.5, 1), 1.5, 1e-12));
+	assert_true(is_near(law_mg1_mean(0.5, 1, 0.25), 1.625, 1e-12));
+	/* P(no wait) = 1 - u; Erlang: P(wait <= 1) = (1 - u) exp(u) */
+	assert_true(law_md1_quantile(0.5, 1, 0.5) == 1);
+	assert_true(is_near(law_md1_quantile(0.5, 1, 0.5 * exp(0.5)), 2, 1e-9));
+	/* heavy load: wait is nearly exponential with the mean of Pollaczek and Khinchine */
+	assert_true(is_near(law_md1_quantile(0.99, 1, 0.95), -log(0.05) * 49.5, 0.02));
+	assert_true(isnan(law_mm1_mean(1, 1)) && isnan(law_md1_mean(2, 1)) && isnan(law_md1_quantile(1, 1, 0.5)));
+	assert_true(isnan(law_mm1_quantile(0.5, 1, 1)) && isnan(law_mm1_mean((double)NAN, 1)));
+	assert_true(law_mm1_mean(0, 3) == 3 && law_md1_quantile(0, 3, 0.95) == 3);
+}
+
+static void figures_differ_when_their_difference_has_no_zero(void **state)
+{
+	struct interval a = { 98, 102 }, b = { 100.5, 104.5 }, c = { 101, 105 }, none = { (double)NAN, (double)NAN };
+	struct figure_diff d;
+
+	(void)state;
+	stats_compare(100, a, 102.5, b, &d);
+	assert_false(d.differs);
+	assert_true(is_near(d.diff_ci.high - d.diff, 2 * M_SQRT2, 1e-12) && d.p > 0.05);
+	stats_compare(100, a, 103, c, &d);
+	assert_true(d.differs && d.p < 0.05 && d.diff == 3);
+	assert_true(is_near(d.ratio, 1.03, 1e-12) && d.ratio_ci.low > 1 && d.ratio_ci.high < 1.06);
+	stats_compare(103, c, 100, a, &d);
+	assert_true(d.differs && d.diff == -3 && d.diff_ci.high < 0);
+	stats_compare(100, none, 200, b, &d);
+	assert_true(!d.differs && isnan(d.p) && isnan(d.diff_ci.low) && d.ratio == 2);
+	stats_compare(-5, (struct interval){ -6, -4 }, 5, (struct interval){ 4, 6 }, &d);
+	assert_true(d.differs && isnan(d.ratio));
+	stats_compare((double)NAN, none, (double)NAN, none, &d);
+	assert_false(d.differs);
+}
+
+static void equal_figures_are_called_different_in_five_percent(void **state)
+{
+	struct tally t = { 0 };
+	int called = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 1000; seed++) {
+		struct summary s[2];
+		struct figure_diff d;
+		double x[20];
+		struct rng rng;
+
+		rng_init(&rng, seed, 71);
+		for (size_t k = 0; k < 2; k++) {
+			for (size_t i = 0; i < ARRAY_LEN(x); i++)
+				x[i] = 100 + (k ? 3 : 10) * rng_normal(&rng);
+			assert_true(summary_of(x, ARRAY_LEN(x), &s[k]));
+		}
+		stats_compare(s[0].mean, s[0].mean_ci, s[1].mean, s[1].mean_ci, &d);
+		tally_add(&t, d.diff, d.diff_ci, 0);
+		called += d.differs;
+	}
+	tally_print(&t, "stats_compare, 20 values each, deviations 10 and 3", 1, "");
+	assert_in_range(called, 20, 70);
+}
+
+/* ---- the ring ---- */
+
+static uint64_t brute_force_rate(const struct bucket_point *p, size_t n, uint64_t ring)
+{
+	unsigned __int128 best_bytes = 0, best_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = i + 1; j < n; j++) {
+			unsigned __int128 bytes = (unsigned __int128)ring + p[j - 1].bytes - p[i].bytes,
+					  ns = p[j].t_ns - p[i].t_ns;
+
+			if (ns == 0)
+				continue;
+			if (best_ns == 0 || bytes * best_ns < best_bytes * ns) {
+				best_bytes = bytes;
+				best_ns = ns;
+			}
+		}
+	}
+	return best_ns ? (uint64_t)(best_bytes * 1000000000u / best_ns) : UINT64_MAX;
+}
+
+/* The fullest that a ring gets at a steady rate, by simulating it from every start. */
+static uint64_t brute_force_ring(const struct bucket_point *p, size_t n, uint64_t rate)
+{
+	unsigned __int128 most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = i + 1; j < n; j++) {
+			unsigned __int128 due = (unsigned __int128)rate * (p[j].t_ns - p[i].t_ns);
+			unsigned __int128 done = (unsigned __int128)(p[j - 1].bytes - p[i].bytes) * 1000000000u;
+
+			if (due > done && due - done > most)
+				most = due - done;
+		}
+	}
+	return (uint64_t)((most + 999999999u) / 1000000000u);
+}
+
+/* Completions of 1 MiB blocks at about 100 MB/s with stalls; some at the same time. */
+static size_t make_completions(uint64_t seed, struct bucket_point *p, size_t n)
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 81);
+	p[0] = (struct bucket_point){ 5000000000u + rng_below(&rng, 1000), 0 };
+	for (size_t i = 1; i < n; i++) {
+		uint64_t gap = rng_below(&rng, 5) == 0 ? 0 : (uint64_t)rng_exp(&rng, 10e6);
+
+		if (rng_below(&rng, 40) == 0)
+			gap += (uint64_t)rng_exp(&rng, 500e6);
+		p[i] = (struct bucket_point){ p[i - 1].t_ns + gap, p[i - 1].bytes + 1048576 };
+	}
+	return n;
+}
+
+static void the_largest_rate_for_a_ring_is_that_of_all_pairs(void **state)
+{
+	struct bucket_point p[120];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		size_t n = make_completions(seed, p, 2 + seed % (ARRAY_LEN(p) - 1));
+
+		for (uint64_t ring = 1; ring < 1ull << 34; ring *= 37)
+			assert_int_equal(bucket_max_rate(p, n, ring), brute_force_rate(p, n, ring));
+		for (uint64_t rate = 1000; rate < 10000000000u; rate *= 13)
+			assert_int_equal(bucket_ring_needed(p, n, rate), brute_force_ring(p, n, rate));
+	}
+}
+
+static void rate_and_ring_are_inverse_to_each_other(void **state)
+{
+	struct bucket_point p[400];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 50; seed++) {
+		size_t n = make_completions(seed, p, ARRAY_LEN(p));
+		uint64_t last = 0;
+
+		for (uint64_t ring = 1 << 20; ring < 1ull << 30; ring *= 2) {
+			uint64_t rate = bucket_max_rate(p, n, ring);
+
+			assert_true(rate >= last);
+			assert_true(bucket_ring_needed(p, n, rate) <= ring);
+			assert_true(bucket_ring_needed(p, n, rate + 2) > ring);
+			last = rate;
+		}
+	}
+}
+
+static void a_million_completions_take_a_handful_of_passes(void **state)
+{
+	enum { N = 1000000 };
+	cleanup_free struct bucket_point *p = malloc(N * sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	make_completions(1, p, N);
+	for (uint64_t ring = 1 << 24; ring < 1ull << 31; ring *= 4) {
+		uint64_t rate = bucket_max_rate(p, N, ring);
+
+		assert_true(bucket_ring_needed(p, N, rate) <= ring && bucket_ring_needed(p, N, rate + 2) > ring);
+	}
+	assert_true(bucket_mean_rate(p, N) > 30000000 && bucket_mean_rate(p, N) < 100000000);
+}
+
+static void a_ring_without_completions_or_time_is_unbounded(void **state)
+{
+	struct bucket_point p[3] = { { 100, 0 }, { 100, 10 }, { 100, 20 } };
+
+	(void)state;
+	assert_true(bucket_max_rate(p, 0, 100) == UINT64_MAX && bucket_max_rate(p, 1, 100) == UINT64_MAX);
+	assert_true(bucket_max_rate(p, 3, 100) == UINT64_MAX);
+	assert_int_equal(bucket_ring_needed(p, 3, 1000), 0);
+	assert_int_equal(bucket_mean_rate(p, 3), 0);
+	p[2].t_ns = 1000000100;
+	/* one stall of a second, 100 bytes of ring: 100 bytes/s */
+	assert_int_equal(bucket_max_rate(p, 3, 100), 100);
+	assert_int_equal(bucket_max_rate(p, 3, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(bucket_ring_needed(p, 3, UINT64_MAX), UINT64_MAX);
+	assert_int_equal(bucket_mean_rate(p, 3), 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_event_in_t_hours_bounds_the_rate_by_three_over_t),
+		cmocka_unit_test(a_share_has_wilsons_interval),
+		cmocka_unit_test(operational_laws_hold_for_the_published_transactions),
+		cmocka_unit_test(queues_answer_as_simulated_ones_do),
+		cmocka_unit_test(queues_have_their_textbook_values),
+		cmocka_unit_test(figures_differ_when_their_difference_has_no_zero),
+		cmocka_unit_test(equal_figures_are_called_different_in_five_percent),
+		cmocka_unit_test(the_largest_rate_for_a_ring_is_that_of_all_pairs),
+		cmocka_unit_test(rate_and_ring_are_inverse_to_each_other),
+		cmocka_unit_test(a_million_completions_take_a_handful_of_passes),
+		cmocka_unit_test(a_ring_without_completions_or_time_is_unbounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Summaries, distributions and intervals: table values, hand-made cases, coverage over many seeds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tally.h"
+
+#define SEEDS 500
+
+static bool is_near(double a, double b, double relative)
+{
+	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
+}
+
+static void students_t_agrees_with_the_tables(void **state)
+{
+	/* Abramowitz and Stegun, table 26.10; R's qt for the last ones */
+	static const struct {
+		double df, t;
+	} table[] = {
+		{ 1, 12.7062047361747 }, { 2, 4.30265272974946 },  { 3, 3.18244630528371 },  { 4, 2.77644510519779 },
+		{ 5, 2.57058183661474 }, { 7, 2.36462425159278 },  { 10, 2.22813885198627 }, { 15, 2.13144954555978 },
+		{ 20, 2.0859634472658 }, { 30, 2.04227245630124 }, { 60, 2.00029782201426 }, { 120, 1.97993040508244 },
+		{ 1e9, 1.959963985 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		assert_true(is_near(stats_t_975(table[i].df), table[i].t, 1e-9));
+	for (double df = 0.5; df < 300; df *= 1.13)
+		assert_true(is_near(stats_t_cdf(stats_t_975(df), df), 0.975, 1e-12));
+	assert_true(isnan(stats_t_975(0)));
+	assert_true(isnan(stats_t_975(-1)));
+	assert_true(isnan(stats_t_975((double)NAN)));
+	assert_true(is_near(stats_t_975((double)INFINITY), 1.959963984540054, 1e-15));
+}
+
+static void distribution_functions_agree_with_closed_forms(void **state)
+{
+	(void)state;
+	assert_true(is_near(stats_normal_cdf(1.959963984540054), 0.975, 1e-15));
+	assert_true(is_near(stats_normal_cdf(-6), 9.865876450376946e-10, 1e-12));
+	assert_true(is_near(stats_normal_quantile(0.975), 1.959963984540054, 1e-14));
+	assert_true(is_near(stats_normal_quantile(1e-10), -6.361340902404056, 1e-12));
+	assert_true(is_near(stats_normal_quantile(0.3), -0.5244005127080409, 1e-13));
+	assert_true(isinf(stats_normal_quantile(0)) && isinf(stats_normal_quantile(1)));
+	assert_true(isnan(stats_normal_quantile(1.5)));
+	for (double x = 0.05; x < 1; x += 0.1) {
+		assert_true(is_near(stats_beta_cdf(x, 1, 1), x, 1e-13));
+		assert_true(is_near(stats_beta_cdf(x, 3, 1), x * x * x, 1e-12));
+		assert_true(is_near(stats_beta_cdf(x, 0.5, 0.5), 2 / M_PI * asin(sqrt(x)), 1e-12));
+	}
+	for (double x = 0.01; x < 60; x *= 1.7) {
+		assert_true(is_near(stats_gamma_cdf(x, 1), -expm1(-x), 1e-12));
+		assert_true(is_near(stats_gamma_cdf(x, 0.5), erf(sqrt(x)), 1e-12));
+		assert_true(is_near(stats_gamma_cdf(x, 2), -expm1(-x) - x * exp(-x), 1e-9));
+	}
+}
+
+static void the_binomial_law_is_the_sum_of_its_terms(void **state)
+{
+	(void)state;
+	for (uint64_t n = 1; n <= 40; n += 3) {
+		for (double p = 0.05; p < 1; p += 0.15) {
+			double sum = 0, term = pow(1 - p, (double)n);
+
+			for (uint64_t k = 0; k < n; k++) {
+				sum += term;
+				assert_true(is_near(stats_binomial_cdf(k, n, p), sum, 1e-10));
+				term *= (double)(n - k) / (double)(k + 1) * p / (1 - p);
+			}
+			assert_true(stats_binomial_cdf(n, n, p) == 1);
+		}
+	}
+	/* a million tosses: normal to four digits */
+	assert_true(fabs(stats_binomial_cdf(500000, 1000000, 0.5) - 0.5004) < 1e-4);
+	assert_true(stats_binomial_cdf(0, 10, 0) == 1);
+	assert_true(isnan(stats_binomial_cdf(1, 10, 2)));
+}
+
+static void a_summary_is_what_it_says(void **state)
+{
+	const double x[] = { 3, 1, 4, 1, 5, 9, 2, 6 };
+	struct summary s;
+
+	(void)state;
+	assert_true(summary_of(x, ARRAY_LEN(x), &s));
+	assert_int_equal(s.n, 8);
+	assert_true(s.mean == 3.875 && s.min == 1 && s.max == 9 && s.median == 3.5 && s.mad == 2);
+	assert_true(is_near(s.stddev, 2.748376143938713, 1e-12));
+	assert_true(is_near(s.mean_ci.high - s.mean, 2.3646242515927 * 2.748376143938713 / sqrt(8), 1e-10));
+	assert_true(is_near(s.mean - s.mean_ci.low, s.mean_ci.high - s.mean, 1e-10));
+}
+
+static void a_large_mean_costs_no_digits(void **state)
+{
+	double x[1000];
+	struct summary s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(x); i++)
+		x[i] = 1e15 + (double)(i % 2);
+	assert_true(summary_of(x, ARRAY_LEN(x), &s));
+	assert_true(is_near(s.stddev, 0.5 * sqrt(1000.0 / 999), 1e-6));
+}
+
+static void what_is_not_finite_is_left_out_of_a_summary(void **state)
+{
+	const double x[] = { (double)NAN, 1, (double)INFINITY, 2, -(double)INFINITY, 3 },
+		     bad[] = { (double)NAN, (double)INFINITY };
+	struct summary s = { .n = 99 };
+
+	(void)state;
+	assert_false(summary_of(bad, 2, &s));
+	assert_false(summary_of(x, 0, &s));
+	assert_false(summary_of(NULL, 0, &s));
+	assert_int_equal(s.n, 99);
+	assert_true(summary_of(x, ARRAY_LEN(x), &s));
+	assert_int_equal(s.n, 3);
+	assert_true(s.mean == 2 && s.median == 2 && s.min == 1 && s.max == 3);
+	assert_true(summary_of(x + 1, 1, &s));
+	assert_true(s.mean == 1 && isnan(s.stddev) && isnan(s.mean_ci.low));
+}
+
+static void the_median_by_selection_is_the_median_by_sorting(void **state)
+{
+	double x[200], y[200];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 5, 5);
+	for (int round = 0; round < 500; round++) {
+		size_t n = 1 + rng_below(&rng, ARRAY_LEN(x));
+		uint64_t values = 1 + rng_below(&rng, 300);
+
+		for (size_t i = 0; i < n; i++)
+			x[i] = y[i] = (double)rng_below(&rng, values);
+		stats_sort(y, n);
+		assert_true(stats_median(x, n) == stats_quantile_sorted(y, n, 0.5));
+		stats_sort(x, n); /* nothing was lost */
+		assert_memory_equal(x, y, n * sizeof(*x));
+	}
+	assert_true(isnan(stats_median(x, 0)));
+	x[0] = (double)NAN;
+	x[1] = 7;
+	assert_true(stats_median(x, 2) == 7);
+	assert_true(isnan(stats_median(x + 1, 1)) || stats_median(x, 1) == 7);
+}
+
+static void quantiles_interpolate(void **state)
+{
+	const double x[] = { 10, 20, 40 };
+
+	(void)state;
+	assert_true(stats_quantile_sorted(x, 3, 0) == 10);
+	assert_true(stats_quantile_sorted(x, 3, 0.25) == 15);
+	assert_true(stats_quantile_sorted(x, 3, 0.5) == 20);
+	assert_true(stats_quantile_sorted(x, 3, 1) == 40);
+	assert_true(stats_quantile_sorted(x, 3, 2) == 40);
+	assert_true(isnan(stats_quantile_sorted(x, 0, 0.5)));
+	assert_true(isnan(stats_quantile_sorted(x, 3, (double)NAN)));
+}
+
+static void the_harmonic_mean_gives_the_published_diskmarks(void **state)
+{
+	static const double triples[][4] = {
+		{ 21.1767, 84.8112, 5.69863, 12.7935 },
+		{ 18.992, 88.1581, 8.42493, 16.4211 },
+		{ 26.1328, 104.531, 10.8981, 21.4913 },
+	};
+	const double zero[] = { 1, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(triples); i++)
+		assert_true(is_near(stats_harmonic_mean(triples[i], 3), triples[i][3], 5e-6));
+	assert_true(isnan(stats_harmonic_mean(zero, 2)));
+	assert_true(isnan(stats_harmonic_mean(zero, 0)));
+}
+
+static void outliers_are_marked_by_the_median_deviation(void **state)
+{
+	const double x[] = { 10, 11, 12, 13, 14, 100, -50, (double)NAN }, same[] = { 5, 5, 5, 5, 6 };
+	bool out[8];
+
+	(void)state;
+	assert_int_equal(stats_outliers(x, 8, out), 3);
+	assert_true(out[5] && out[6] && out[7] && !out[0] && !out[4]);
+	assert_int_equal(stats_outliers(same, 5, out), 1);
+	assert_true(out[4]);
+	assert_int_equal(stats_outliers(x, 0, out), 0);
+	assert_int_equal(stats_outliers(x + 7, 1, out), 1);
+}
+
+static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void **state)
+{
+	double x[100], p, last = 1;
+	int rejected = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		struct rng rng;
+
+		rng_init(&rng, seed, 21);
+		for (size_t i = 0; i < ARRAY_LEN(x); i++)
+			x[i] = rng_double(&rng);
+		stats_sort(x, ARRAY_LEN(x));
+		(void)stats_ks_uniform_sorted(x, ARRAY_LEN(x), &p);
+		rejected += p < 0.05;
+	}
+	assert_in_range(rejected, 75, 125);
+	/* critical value of n = 20 at 5 %: 0.29408 (Miller 1956); middle of cells but for a shift of it */
+	for (size_t i = 0; i < 20; i++)
+		x[i] = fmin(1, ((double)i + 1) / 20 + 0.29408 - 0.05);
+	assert_true(fabs(stats_ks_uniform_sorted(x, 20, &p) - 0.29408) < 1e-9);
+	assert_true(fabs(p - 0.05) < 0.002);
+	/* p falls with the distance, also where the series change over */
+	for (double d = 0.01; d < 0.9; d += 0.005) {
+		x[0] = 1 - d;
+		for (size_t i = 0; i < 40; i++)
+			x[i] = fmin(1, d + (double)i / 40);
+		(void)stats_ks_uniform_sorted(x, 40, &p);
+		assert_true(p >= 0 && p <= last + 1e-12);
+		last = p;
+	}
+	assert_true(isnan(stats_ks_uniform_sorted(x, 0, &p)) && isnan(p));
+}
+
+static void order_statistic_intervals_of_quantiles_cover(void **state)
+{
+	static const struct {
+		size_t n;
+		double q;
+	} cases[] = { { 9, 0.5 }, { 20, 0.5 }, { 101, 0.5 }, { 100, 0.95 }, { 1000, 0.99 }, { 400, 0.1 } };
+	static double x[1000];
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		double truth = -log1p(-cases[c].q);
+		struct tally t = { 0 };
+		char name[80];
+
+		for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+			struct rng rng;
+
+			rng_init(&rng, seed, 31 + c);
+			for (size_t i = 0; i < cases[c].n; i++)
+				x[i] = rng_exp(&rng, 1);
+			stats_sort(x, cases[c].n);
+			tally_add(&t, stats_quantile_sorted(x, cases[c].n, cases[c].q),
+			          stats_quantile_ci_sorted(x, cases[c].n, cases[c].q), truth);
+		}
+		(void)snprintf(name, sizeof(name), "stats_quantile_ci n %zu q %g", cases[c].n, cases[c].q);
+		tally_print(&t, name, 1, "");
+		assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.98);
+	}
+	assert_true(isnan(stats_quantile_ci_sorted(x, 5, 0.5).low)); /* 2 * 2^-5 > 5 % */
+	assert_false(isnan(stats_quantile_ci_sorted(x, 6, 0.5).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 300, 0.99).low)); /* 0.99^300 > 2.5 % */
+	assert_true(isnan(stats_quantile_ci_sorted(x, 0, 0.5).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 10, 1).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 10, (double)NAN).low));
+}
+
+/* A series about `level` with deviation `spread`: normal, exponential or autocorrelated. */
+enum noise { NOISE_NORMAL, NOISE_SKEWED, NOISE_CORRELATED, NOISE_SPIKES };
+static const char *const noise_names[] = { "normal", "skewed (exponential)", "autocorrelated (0.7)",
+	                                   "normal, 3 % spikes" };
+
+static void make_series(enum noise noise, double level, double spread, uint64_t seed, double *x, size_t n)
+{
+	struct rng rng;
+	double v = 0;
+
+	rng_init(&rng, seed, 41 + noise);
+	v = rng_normal(&rng);
+	for (size_t i = 0; i < n; i++) {
+		switch (noise) {
+		case NOISE_SKEWED:
+			v = rng_exp(&rng, 1) - 1;
+			break;
+		case NOISE_CORRELATED:
+			v = 0.7 * v + sqrt(1 - 0.49) * rng_normal(&rng);
+			break;
+		case NOISE_SPIKES:
+			v = rng_normal(&rng) + (rng_below(&rng, 100) < 3 ? 30 * rng_double(&rng) : 0);
+			break;
+		default:
+			v = rng_normal(&rng);
+		}
+		x[i] = level + spread * v;
+	}
+}
+
+static void batch_means_cover_with_and_without_autocorrelation(void **state)
+{
+	static const size_t sizes[] = { 50, 200, 2000 };
+	static double x[2000];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		for (enum noise noise = NOISE_NORMAL; noise <= NOISE_CORRELATED; noise++) {
+			struct tally t = { 0 };
+			char name[80];
+
+			for (uint64_t seed = 0; seed < SEEDS; seed++) {
+				struct interval ci;
+
+				make_series(noise, 100, 10, seed, x, sizes[k]);
+				ci = stats_batch_means_ci(x, sizes[k]);
+				tally_add(&t, (ci.low + ci.high) / 2, ci, 100);
+			}
+			(void)snprintf(name, sizeof(name), "stats_batch_means_ci n %zu %s", sizes[k],
+			               noise_names[noise]);
+			tally_print(&t, name, 1, "");
+			/* 50 values of which neighbours correlate 0.7 are worth 9: nobody covers well then */
+			assert_true(tally_coverage(&t) >= (sizes[k] > 50 ? 0.93 : 0.9) && tally_coverage(&t) <= 0.98);
+		}
+	}
+}
+
+static void stopping_at_a_precision_leaves_intervals_honest(void **state)
+{
+	static const struct {
+		enum noise noise;
+		double spread, precision, trim;
+	} cases[] = {
+		{ NOISE_NORMAL, 5, 0.01, 0 },   { NOISE_NORMAL, 30, 0.02, 0.1 },   { NOISE_SKEWED, 30, 0.03, 0 },
+		{ NOISE_SKEWED, 100, 0.05, 0 }, { NOISE_CORRELATED, 10, 0.02, 0 }, { NOISE_CORRELATED, 10, 0.01, 0 },
+		{ NOISE_NORMAL, 1, 0.03, 0 },
+	};
+	enum { N = 20000 };
+	cleanup_free double *x = malloc(N * sizeof(*x));
+
+	(void)state;
+	assert_non_null(x);
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		struct tally t = { 0 };
+		double needed = 0;
+		char name[80];
+
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			struct stop stop;
+			size_t n = 0;
+
+			make_series(cases[c].noise, 100, cases[c].spread, seed, x, N);
+			stop_init(&stop, cases[c].precision, cases[c].trim, 0);
+			while (n < N && !stop_check(&stop, x, n))
+				n++;
+			assert_true(stop.is_reached);
+			assert_true(stop.at.relative_half <= cases[c].precision);
+			assert_true(stop_check(&stop, x, n));
+			tally_add(&t, stop.at.value, stop.at.ci, 100);
+			needed += (double)n / SEEDS;
+		}
+		(void)snprintf(name, sizeof(name), "stop %g %% spread %g %s n %.0f", 100 * cases[c].precision,
+		               cases[c].spread, noise_names[cases[c].noise], needed);
+		tally_print(&t, name, 1, "");
+		assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.98);
+	}
+}
+
+static void a_trimmed_location_bears_spikes_that_ruin_the_mean(void **state)
+{
+	struct tally t = { 0 };
+	double x[300], half = 0, mean_half = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct location loc, mean;
+
+		make_series(NOISE_SPIKES, 100, 1, seed, x, ARRAY_LEN(x));
+		assert_true(stats_location(x, ARRAY_LEN(x), 0.1, &loc));
+		assert_true(stats_location(x, ARRAY_LEN(x), 0, &mean));
+		/* what 3 % one-sided spikes leave in a 10 % trimmed mean: 0.04 deviations */
+		tally_add(&t, loc.value, loc.ci, 100.041);
+		half += loc.relative_half;
+		mean_half += mean.relative_half;
+	}
+	assert_true(2 * half < mean_half);
+	tally_print(&t, "stats_location trim 0.1, 3 % spikes, n 300", 1, "");
+	assert_true(fabs(tally_bias(&t)) < 0.02);
+	assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.98);
+}
+
+static double mean_of(const double *x, size_t n, void *arg)
+{
+	double sum = 0;
+
+	(void)arg;
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
+static void the_bootstrap_covers_a_mean(void **state)
+{
+	struct tally t = { 0 };
+	double x[60];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct rng rng;
+
+		make_series(NOISE_NORMAL, 100, 10, seed, x, ARRAY_LEN(x));
+		rng_init(&rng, seed, 51);
+		tally_add(&t, mean_of(x, ARRAY_LEN(x), NULL), stats_bootstrap_ci(x, ARRAY_LEN(x), mean_of, NULL, &rng),
+		          100);
+	}
+	tally_print(&t, "stats_bootstrap_ci mean of 60 normal", 1, "");
+	assert_true(tally_coverage(&t) >= 0.92 && tally_coverage(&t) <= 0.98);
+}
+
+static void a_warm_up_is_cut_off_and_only_that(void **state)
+{
+	double x[400];
+	double cut_of_flat = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		size_t cut;
+
+		make_series(NOISE_NORMAL, 100, 2, seed, x, ARRAY_LEN(x));
+		cut_of_flat += (double)stats_warmup(x, ARRAY_LEN(x)) / 100;
+		for (size_t i = 0; i < 60; i++)
+			x[i] += 50 * exp(-(double)i / 15);
+		cut = stats_warmup(x, ARRAY_LEN(x));
+		assert_in_range(cut, 20, 199);
+	}
+	assert_true(cut_of_flat < 80);
+	for (size_t i = 0; i < ARRAY_LEN(x); i++)
+		x[i] = (double)i;
+	assert_int_equal(stats_warmup(x, ARRAY_LEN(x)), ARRAY_LEN(x) / 2);
+	assert_int_equal(stats_warmup(x, 3), 0);
+	assert_int_equal(stats_warmup(NULL, 0), 0);
+}
+
+static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
+{
+	double bad[] = { (double)NAN, (double)INFINITY, (double)NAN }, same[50];
+	struct location loc = { .n = 99 };
+	struct stop stop;
+	struct rng rng;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		same[i] = 5;
+	rng_init(&rng, 1, 1);
+	assert_true(isnan(stats_batch_means_ci(bad, 3).low));
+	assert_true(isnan(stats_batch_means_ci(NULL, 0).low));
+	assert_true(isnan(stats_batch_means_ci(same, 1).low));
+	assert_true(stats_batch_means_ci(same, 50).low == 5 && stats_batch_means_ci(same, 50).high == 5);
+	assert_true(isnan(stats_bootstrap_ci(bad, 3, mean_of, NULL, &rng).low));
+	assert_true(isnan(stats_bootstrap_ci(NULL, 0, mean_of, NULL, &rng).low));
+	assert_false(stats_location(bad, 3, 0, &loc));
+	assert_false(stats_location(same, 50, 0.5, &loc));
+	assert_false(stats_location(same, 50, (double)NAN, &loc));
+	assert_int_equal(loc.n, 99);
+	assert_true(stats_location(same, 1, 0.1, &loc));
+	assert_true(loc.value == 5 && isinf(loc.relative_half));
+	stop_init(&stop, 0.01, 0, 0);
+	assert_false(stop_check(&stop, same, 39));
+	assert_false(stop_check(&stop, same, 40)); /* one narrow look is not enough */
+	assert_false(stop_check(&stop, same, 50));
+	assert_true(stop.next_n == 51);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(students_t_agrees_with_the_tables),
+		cmocka_unit_test(distribution_functions_agree_with_closed_forms),
+		cmocka_unit_test(the_binomial_law_is_the_sum_of_its_terms),
+		cmocka_unit_test(a_summary_is_what_it_says),
+		cmocka_unit_test(a_large_mean_costs_no_digits),
+		cmocka_unit_test(what_is_not_finite_is_left_out_of_a_summary),
+		cmocka_unit_test(the_median_by_selection_is_the_median_by_sorting),
+		cmocka_unit_test(quantiles_interpolate),
+		cmocka_unit_test(the_harmonic_mean_gives_the_published_diskmarks),
+		cmocka_unit_test(outliers_are_marked_by_the_median_deviation),
+		cmocka_unit_test(kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent),
+		cmocka_unit_test(order_statistic_intervals_of_quantiles_cover),
+		cmocka_unit_test(batch_means_cover_with_and_without_autocorrelation),
+		cmocka_unit_test(stopping_at_a_precision_leaves_intervals_honest),
+		cmocka_unit_test(a_trimmed_location_bears_spikes_that_ruin_the_mean),
+		cmocka_unit_test(the_bootstrap_covers_a_mean),
+		cmocka_unit_test(a_warm_up_is_cut_off_and_only_that),
+		cmocka_unit_test(hostile_series_give_no_interval_instead_of_a_wrong_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
