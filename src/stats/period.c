@@ -32,7 +32,7 @@ double phase_of(double t, double t0, double period)
 {
 	double turns = (t - t0) / period, part = turns - floor(turns);
 
-	return part < 1 ? part : 0; /* floor of -1e-20 is -1 */
+	return part >= 1 ? 0 : part; /* floor of -1e-20 is -1; NaN stays */
 }
 
 double phase_distance(double a, double b)

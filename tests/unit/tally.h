@@ -53,9 +53,11 @@ static inline double tally_coverage(const struct tally *t)
 /* unit scales the errors: 1e-6 for microseconds of seconds. */
 static inline void tally_print(const struct tally *t, const char *what, double unit, const char *unit_text)
 {
-	printf("%-58s n %5zu failed %3zu bias %9.4g rms %9.4g half %9.4g %-4s coverage %.3f\n", what, t->n, t->failed,
-	       tally_bias(t) / unit, tally_rms(t) / unit, t->width / (double)t->width_n / unit, unit_text,
-	       tally_coverage(t));
+	printf("%-58s n %5zu failed %3zu bias %9.4g rms %9.4g %-4s", what, t->n, t->failed, tally_bias(t) / unit,
+	       tally_rms(t) / unit, unit_text);
+	if (t->width_n)
+		printf(" half %9.4g coverage %.3f", t->width / (double)t->width_n / unit, tally_coverage(t));
+	printf("\n");
 }
 
 #endif

@@ -107,10 +107,173 @@ static void a_period_is_found_to_10_ppm_at_unusual_speeds(void **state)
 		check_scene(&cases[i].sc, cases[i].what, 10);
 }
 
+static void noise_without_a_period_is_refused(void **state)
+{
+	double t[300], period = 99, se = 99;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct rng rng;
+
+		rng_init(&rng, seed, 2);
+		for (size_t i = 0; i < ARRAY_LEN(t); i++)
+			t[i] = 3 * rng_double(&rng);
+		assert_false(fit_period(t, ARRAY_LEN(t), 60 / RPM_HIGH, 60 / RPM_LOW, &period, &se));
+	}
+	assert_true(period == 99 && se == 99);
+}
+
+static void the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice(void **state)
+{
+	const struct scene sc = { 5400, 400, SPACING_ANY, 20 * US, 0, 0.05 };
+	struct period_fit f;
+	double t[400], truth;
+	size_t near = 0;
+
+	(void)state;
+	truth = make_events(&sc, 5, t);
+	assert_true(fit_period_full(t, ARRAY_LEN(t), 60 / RPM_HIGH, 60 / RPM_LOW, &f));
+	assert_true(fabs(f.period / truth - 1) < 5e-6);
+	assert_true(f.noise > 15 * US && f.noise < 25 * US);
+	assert_in_range(f.outliers, 8, 35);
+	assert_int_equal(f.inliers + f.outliers, 400);
+	assert_true(f.coherence > 0.9 && f.coherence <= 1);
+	assert_true(f.t0 >= t[0] && f.t0 <= t[399] + truth);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		near += fabs(phase_distance(phase_of(t[i], f.t0, f.period), 0)) * truth < 100 * US;
+	assert_in_range(near, 400 - 35, 400 - 8);
+}
+
+static void a_period_is_found_without_noise_and_in_any_order(void **state)
+{
+	double t[200], period, se;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		t[i] = 1e9 + 8333333.25 * (double)((i * 67) % ARRAY_LEN(t)); /* ns */
+	assert_true(fit_period(t, ARRAY_LEN(t), 3.7e6, 20e6, &period, &se));
+	assert_true(fabs(period / 8333333.25 - 1) < 1e-9);
+}
+
+static void a_long_baseline_is_no_harder_than_a_short_one(void **state)
+{
+	enum { N = 4000 };
+	cleanup_free double *t = malloc(N * sizeof(*t));
+	struct rng rng;
+	double turn = 0, period, se;
+
+	(void)state;
+	assert_non_null(t);
+	rng_init(&rng, 9, 9);
+	for (size_t i = 0; i < N; i++) {
+		turn += 1 + (double)rng_below(&rng, 20);
+		if (i == 1000)
+			turn += 30000; /* four minutes of something else */
+		t[i] = turn * 60 / 7247.1 + 20 * US * rng_normal(&rng);
+	}
+	assert_true(fit_period(t, N, 60 / RPM_HIGH, 60 / RPM_LOW, &period, &se));
+	assert_true(fabs(period * 7247.1 / 60 - 1) < 5 * se / period);
+	assert_true(se / period < 1e-8 * 10);
+}
+
+static void hostile_events_are_refused(void **state)
+{
+	double t[50], period, se;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		t[i] = 7;
+	assert_false(fit_period(t, ARRAY_LEN(t), 0.004, 0.02, &period, &se)); /* no time passed */
+	assert_false(fit_period(NULL, 0, 0.004, 0.02, &period, &se));
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		t[i] = (double)i * 0.008;
+	assert_false(fit_period(t, 19, 0.004, 0.02, &period, &se));
+	assert_false(fit_period(t, ARRAY_LEN(t), 0, 0.02, &period, &se));
+	assert_false(fit_period(t, ARRAY_LEN(t), 0.02, 0.004, &period, &se));
+	assert_false(fit_period(t, ARRAY_LEN(t), (double)NAN, 0.02, &period, &se));
+	assert_false(fit_period(t, ARRAY_LEN(t), 0.004, (double)INFINITY, &period, &se));
+	t[3] = (double)NAN;
+	t[4] = (double)INFINITY;
+	assert_true(fit_period(t, ARRAY_LEN(t), 0.006, 0.01, &period, &se));
+	assert_true(fabs(period / 0.008 - 1) < 1e-6);
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		t[i] = (double)NAN;
+	assert_false(fit_period(t, ARRAY_LEN(t), 0.004, 0.02, &period, &se));
+}
+
+static void angles_go_round(void **state)
+{
+	(void)state;
+	assert_true(phase_of(10.25, 10, 1) == 0.25 && phase_of(9.75, 10, 1) == 0.75 && phase_of(10, 10, 1) == 0);
+	assert_true(phase_of(10 - 1e-18, 10, 1) == 0);
+	assert_true(phase_of(-1e-20, 0, 1) < 1);
+	assert_true(fabs(phase_distance(0.1, 0.9) - 0.2) < 1e-12 && fabs(phase_distance(0.9, 0.1) + 0.2) < 1e-12);
+	assert_true(phase_distance(0.75, 0.25) == -0.5 && phase_distance(0.25, 0.75) == -0.5);
+	assert_true(isnan(phase_of((double)NAN, 0, 1)));
+}
+
+static void a_mean_angle_across_zero_has_an_honest_error(void **state)
+{
+	struct tally t = { 0 };
+	double phase[40];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+		struct phase_mean m;
+		struct interval ci;
+		struct rng rng;
+		double e;
+
+		rng_init(&rng, seed, 3);
+		for (size_t i = 0; i < ARRAY_LEN(phase); i++) {
+			phase[i] = phase_of(0.998 + 0.004 * rng_normal(&rng), 0, 1);
+			if (rng_below(&rng, 20) == 0)
+				phase[i] = rng_double(&rng);
+		}
+		assert_true(phase_mean(phase, ARRAY_LEN(phase), &m));
+		e = phase_distance(m.mean, 0.998);
+		ci.low = e - 2.02 * m.se; /* t of 39 */
+		ci.high = e + 2.02 * m.se;
+		tally_add(&t, e, ci, 0);
+	}
+	tally_print(&t, "phase_mean of 40, 5 % anywhere, revolutions", 1e-3, "1e-3");
+	assert_true(fabs(tally_bias(&t)) < 1e-4);
+	assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.98);
+}
+
+static void angles_without_a_direction_have_no_mean(void **state)
+{
+	double phase[100], bad[] = { (double)NAN, (double)INFINITY };
+	struct phase_mean m = { .n = 99 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(phase); i++)
+		phase[i] = (double)i / ARRAY_LEN(phase);
+	assert_false(phase_mean(phase, ARRAY_LEN(phase), &m));
+	assert_false(phase_mean(bad, 2, &m));
+	assert_false(phase_mean(NULL, 0, &m));
+	assert_int_equal(m.n, 99);
+	assert_true(phase_mean(phase + 30, 1, &m));
+	assert_true(fabs(m.mean - 0.3) < 1e-12 && isnan(m.se) && m.n == 1);
+	for (size_t i = 0; i < ARRAY_LEN(phase); i++)
+		phase[i] = 0.7;
+	phase[5] = 0.2;
+	assert_true(phase_mean(phase, ARRAY_LEN(phase), &m));
+	assert_true(fabs(m.mean - 0.7) < 1e-12 && m.se < 1e-6 && m.outliers == 1 && m.n == 99);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_period_is_found_to_10_ppm_at_unusual_speeds),
+		cmocka_unit_test(noise_without_a_period_is_refused),
+		cmocka_unit_test(the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice),
+		cmocka_unit_test(a_period_is_found_without_noise_and_in_any_order),
+		cmocka_unit_test(a_long_baseline_is_no_harder_than_a_short_one),
+		cmocka_unit_test(hostile_events_are_refused),
+		cmocka_unit_test(angles_go_round),
+		cmocka_unit_test(a_mean_angle_across_zero_has_an_honest_error),
+		cmocka_unit_test(angles_without_a_direction_have_no_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lines, density, seek curves, change points, drift and knees against known truth. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tally.h"
+
+#define SEEDS 500
+
+static bool is_near(double a, double b, double relative)
+{
+	return fabs(a - b) <= relative * fmax(fabs(a), fabs(b));
+}
+
+static struct interval about(double middle, double half)
+{
+	struct interval ci = { middle - half, middle + half };
+
+	return ci;
+}
+
+/* ---- line ---- */
+
+static void a_line_is_found_with_honest_errors(void **state)
+{
+	struct tally a = { 0 }, b = { 0 };
+	double x[30], y[30], w[30], t = stats_t_975(28);
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+		struct rng rng;
+		struct line l;
+
+		rng_init(&rng, seed, 1);
+		for (size_t i = 0; i < ARRAY_LEN(x); i++) {
+			double sigma = 0.5 + rng_double(&rng);
+
+			x[i] = 1e6 + 10 * rng_double(&rng);
+			w[i] = 1 / (sigma * sigma);
+			y[i] = 7 - 3 * (x[i] - 1e6) + sigma * rng_normal(&rng);
+		}
+		assert_true(fit_line(x, y, w, ARRAY_LEN(x), &l));
+		tally_add(&b, l.b, about(l.b, t * l.b_se), -3);
+		tally_add(&a, l.a, about(l.a, t * l.a_se), 7 + 3e6);
+	}
+	tally_print(&a, "fit_line intercept, weighted", 1, "");
+	tally_print(&b, "fit_line slope, weighted", 1, "");
+	assert_true(tally_coverage(&a) >= 0.93 && tally_coverage(&a) <= 0.97);
+	assert_true(tally_coverage(&b) >= 0.93 && tally_coverage(&b) <= 0.97);
+	assert_true(fabs(tally_bias(&b)) < 0.02);
+}
+
+static void degenerate_lines_are_refused(void **state)
+{
+	const double same[] = { 5, 5, 5 }, x[] = { 1, 2, (double)NAN }, y[] = { 3, 5, 1 }, none[] = { 0, 0, 0 };
+	struct line l = { .a = 99 };
+
+	(void)state;
+	assert_false(fit_line(same, y, NULL, 3, &l));
+	assert_false(fit_line(x, y, none, 3, &l));
+	assert_false(fit_line(x, y, NULL, 1, &l));
+	assert_false(fit_line(NULL, NULL, NULL, 0, &l));
+	assert_true(l.a == 99);
+	assert_true(fit_line(x, y, NULL, 3, &l)); /* the NaN is left out */
+	assert_true(is_near(l.a, 1, 1e-12) && is_near(l.b, 2, 1e-12) && l.rms < 1e-12 && isnan(l.b_se));
+}
+
+/* ---- density ---- */
+
+static void constant_density_is_found_through_slow_regions(void **state)
+{
+	struct tally r0 = { 0 }, r = { 0 };
+	double x[64], rate[64];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		const struct density_fit truth = { .r0 = 180e6, .r = 0.52 };
+		struct density_fit f;
+		struct rng rng;
+
+		rng_init(&rng, seed, 2);
+		for (size_t i = 0; i < ARRAY_LEN(x); i++) {
+			x[i] = (double)i / (ARRAY_LEN(x) - 1);
+			rate[i] = density_rate(&truth, x[i]) * (1 + 0.01 * rng_normal(&rng));
+			if (rng_below(&rng, 20) == 0)
+				rate[i] *= rng_double(&rng);
+		}
+		assert_true(fit_density(x, rate, ARRAY_LEN(x), &f));
+		tally_add(&r0, f.r0 / truth.r0, about(NAN, NAN), 1);
+		tally_add(&r, f.r, about(NAN, NAN), truth.r);
+	}
+	tally_print(&r0, "fit_density r0 / truth, 64 positions, 5 % slow", 1, "");
+	tally_print(&r, "fit_density end-to-start ratio", 1, "");
+	assert_true(fabs(tally_bias(&r0)) < 1e-3 && tally_rms(&r0) < 0.005);
+	assert_true(fabs(tally_bias(&r)) < 1e-3 && tally_rms(&r) < 0.005);
+}
+
+static void exact_density_curves_are_met_exactly(void **state)
+{
+	static const double ratios[] = { 1, 0.5, 0.1, 0, 1.2 };
+	double x[20], rate[20], bad[] = { 0, -1, (double)NAN };
+	struct density_fit f;
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(ratios); k++) {
+		const struct density_fit truth = { .r0 = 40e6, .r = ratios[k] };
+
+		for (size_t i = 0; i < ARRAY_LEN(x); i++) {
+			x[i] = (double)i / 20;
+			rate[i] = density_rate(&truth, x[i]);
+		}
+		assert_true(fit_density(x, rate, ARRAY_LEN(x), &f));
+		assert_true(is_near(f.r0, truth.r0, 1e-6) && fabs(f.r - truth.r) < 1e-3 && f.rms_ratio < 1e-6);
+	}
+	assert_false(fit_density(x, bad, 3, &f));
+	assert_false(fit_density(x, rate, 1, &f));
+	assert_false(fit_density(NULL, NULL, 0, &f));
+}
+
+/* ---- seek ---- */
+
+static void a_seek_curve_is_found_with_its_knee(void **state)
+{
+	static const struct seek_fit truth = { .a = 0.9, .b = 0.012, .c = 4.5, .e = 6e-6, .knee = 200e3 };
+	struct tally middle = { 0 }, near = { 0 }, far = { 0 }, knee = { 0 };
+	double d[48], y[48], w[48], at_knee;
+	struct seek_fit meets = truth;
+
+	(void)state;
+	meets.c = meets.a + meets.b * sqrt(meets.knee) - meets.e * meets.knee;
+	at_knee = seek_fit_at(&meets, meets.knee);
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct seek_fit f;
+		struct rng rng;
+
+		rng_init(&rng, seed, 3);
+		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
+			double sigma = 0.05 + 0.1 * rng_double(&rng);
+
+			d[i] = floor(pow(1e6, (double)i / (ARRAY_LEN(d) - 1)));
+			w[i] = 1 / (sigma * sigma);
+			y[i] = seek_fit_at(&meets, d[i]) + sigma * rng_normal(&rng);
+		}
+		assert_true(fit_seek(d, y, w, ARRAY_LEN(d), &f));
+		tally_add(&near, seek_fit_at(&f, 1), about(NAN, NAN), seek_fit_at(&meets, 1));
+		tally_add(&middle, seek_fit_at(&f, meets.knee), about(NAN, NAN), at_knee);
+		tally_add(&far, seek_fit_at(&f, 1e6), about(NAN, NAN), seek_fit_at(&meets, 1e6));
+		tally_add(&knee, log2(f.knee), about(NAN, NAN), log2(meets.knee));
+	}
+	tally_print(&near, "fit_seek at one track, 48 distances, 0.1 ms", 1, "ms");
+	tally_print(&middle, "fit_seek at the knee", 1, "ms");
+	tally_print(&far, "fit_seek at full stroke", 1, "ms");
+	tally_print(&knee, "fit_seek knee, octaves", 1, "");
+	assert_true(tally_rms(&near) < 0.05 && tally_rms(&middle) < 0.1 && tally_rms(&far) < 0.15);
+	assert_true(fabs(tally_bias(&middle)) < 0.03 && fabs(tally_bias(&far)) < 0.03);
+	assert_true(tally_rms(&knee) < 1);
+}
+
+static void exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not(void **state)
+{
+	const struct seek_fit truths[] = {
+		{ .a = 1, .b = 0.01, .c = 6, .e = 5e-6, .knee = 300e3 }, /* jumps at the knee */
+		{ .a = 2, .b = 0.02, .c = 7, .e = 2e-5, .knee = 250e3 }, /* meets: 2 + 10 = 7 + 5 */
+		{ .a = 1, .b = 0.01, .c = 0, .e = 0, .knee = INFINITY }, /* root only */
+	};
+	double d[60], y[60];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(truths); k++) {
+		struct seek_fit f;
+
+		for (size_t i = 0; i < ARRAY_LEN(d); i++) {
+			d[i] = 1 + 1e6 * pow((double)i / ARRAY_LEN(d), 2);
+			y[i] = seek_fit_at(&truths[k], d[i]);
+		}
+		assert_true(fit_seek(d, y, NULL, ARRAY_LEN(d), &f));
+		for (size_t i = 0; i < ARRAY_LEN(d); i++)
+			assert_true(fabs(seek_fit_at(&f, d[i]) - y[i]) < 1e-3);
+		assert_true(f.rms < 1e-3);
+		if (isinf(truths[k].knee))
+			assert_true(isinf(f.knee));
+	}
+}
+
+static void few_or_hostile_distances_give_what_they_can(void **state)
+{
+	const double d[] = { 1, 100, 10000, (double)NAN, -5 }, y[] = { 1.01, 1.1, 2, 5, 5 }, same[] = { 7, 7, 7 };
+	struct seek_fit f = { .a = 99 };
+
+	(void)state;
+	assert_false(fit_seek(d, y, NULL, 0, &f));
+	assert_false(fit_seek(d, y, NULL, 1, &f));
+	assert_false(fit_seek(same, y, NULL, 3, &f));
+	assert_true(f.a == 99);
+	assert_true(fit_seek(d, y, NULL, 5, &f));
+	assert_true(isinf(f.knee) && is_near(f.b, 0.01, 1e-6) && is_near(f.a, 1, 1e-6) && f.c == 0 && f.e == 0);
+}
+
+/* ---- segments ---- */
+
+static void stairs_are_found_with_edges_within_one_sample(void **state)
+{
+	/* zones of unequal length, steps of 4 deviations and more, some slow places */
+	static const size_t starts[] = { 0, 9, 17, 30, 45, 52, 64 };
+	static const double levels[] = { 180, 172, 160, 150, 128, 120 };
+	double y[64];
+	size_t found[64], wrong_count = 0, off = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct rng rng;
+		size_t n, slow = 0;
+
+		rng_init(&rng, seed, 4);
+		for (size_t k = 0; k + 1 < ARRAY_LEN(starts); k++)
+			for (size_t i = starts[k]; i < starts[k + 1]; i++)
+				y[i] = levels[k] + 1.5 * rng_normal(&rng);
+		while (slow < 2) {
+			y[5 + 50 * slow + rng_below(&rng, 8)] *= 0.6;
+			slow++;
+		}
+		n = fit_segments(y, ARRAY_LEN(y), 0, 3, found, ARRAY_LEN(found));
+		if (n != ARRAY_LEN(starts) - 1) {
+			wrong_count++;
+			continue;
+		}
+		for (size_t k = 0; k < n; k++)
+			off += found[k] > starts[k] + 1 || found[k] + 1 < starts[k];
+	}
+	printf("fit_segments stairs of 6 zones, 64 values: wrong number of zones %.3f, edges off by more than one %.4f\n",
+	       (double)wrong_count / SEEDS, (double)off / SEEDS / 6);
+	assert_true(wrong_count <= SEEDS / 50);
+	assert_true(off <= SEEDS * 6 / 200);
+}
+
+static void series_without_change_get_none(void **state)
+{
+	static const size_t sizes[] = { 8, 16, 32, 64, 128, 256 };
+	double y[256];
+	size_t found[16];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(sizes); k++) {
+		size_t estimated = 0, known = 0, slow = 0, runs = sizes[k] > 100 ? 500 : 1000;
+
+		for (uint64_t seed = 0; seed < runs; seed++) {
+			struct rng rng;
+
+			rng_init(&rng, seed, 5 + k);
+			for (size_t i = 0; i < sizes[k]; i++)
+				y[i] = 100 + rng_normal(&rng);
+			estimated += fit_segments(y, sizes[k], 0, 2, found, ARRAY_LEN(found)) > 1;
+			known += fit_segments(y, sizes[k], 1, 2, found, ARRAY_LEN(found)) > 1;
+			y[sizes[k] / 3] = 40;
+			if (sizes[k] > 20)
+				y[sizes[k] / 3 + 9] = 80;
+			slow += fit_segments(y, sizes[k], 0, 2, found, ARRAY_LEN(found)) > 1;
+		}
+		printf("fit_segments no change, n %3zu: false %.4f, with known sigma %.4f, with slow places %.4f\n",
+		       sizes[k], (double)estimated / (double)runs, (double)known / (double)runs,
+		       (double)slow / (double)runs);
+		assert_true(estimated * 100 <= runs && known * 100 <= runs);
+		assert_true(slow * 50 <= runs);
+	}
+}
+
+static void exact_stairs_are_found_exactly(void **state)
+{
+	double y[40];
+	size_t found[40];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(y); i++)
+		y[i] = i < 13 ? 200e6 : i < 27 ? 170e6 : 120e6;
+	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 2, found, 40), 3);
+	assert_true(found[0] == 0 && found[1] == 13 && found[2] == 27);
+	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 2, found, 2), 2); /* no more than asked for */
+	assert_int_equal(fit_segments(y, 13, 0, 1, found, 40), 1);
+}
+
+static void hostile_series_are_one_segment(void **state)
+{
+	double y[30], zero[30] = { 0 };
+	size_t found[8];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(y); i++)
+		y[i] = i % 7 == 3 ? (double)NAN : 5;
+	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 3, found, 8), 1);
+	assert_int_equal(fit_segments(zero, ARRAY_LEN(zero), 0, 3, found, 8), 1);
+	assert_int_equal(fit_segments(zero, 1, 0, 3, found, 8), 1);
+	assert_int_equal(fit_segments(zero, 0, 0, 3, found, 8), 0);
+	for (size_t i = 0; i < ARRAY_LEN(y); i++)
+		y[i] = (double)NAN;
+	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 1, found, 8), 1);
+	y[3] = (double)INFINITY;
+	assert_int_equal(fit_segments(y, ARRAY_LEN(y), 0, 0, found, 8), 1);
+}
+
+/* ---- drift ---- */
+
+/* 64 places upward, downward, shuffled; rates fall by `drift` over the whole. */
+static size_t make_visits(double drift, double noise, double slow, struct rng *rng, struct visit *v)
+{
+	size_t order[64], n = 0;
+
+	for (size_t i = 0; i < 64; i++)
+		order[i] = i;
+	for (size_t pass = 0; pass < 3; pass++) {
+		for (size_t i = 63; pass == 2 && i > 0; i--) {
+			size_t j = rng_below(rng, i + 1), swap = order[i];
+
+			order[i] = order[j];
+			order[j] = swap;
+		}
+		for (size_t i = 0; i < 64; i++, n++) {
+			v[n].place = pass == 1 ? 63 - order[i] : order[i];
+			v[n].time = 1000 + (double)n * 0.5;
+			v[n].value = 180e6 * (1 - (double)v[n].place / 128) * exp(log1p(drift) * (double)n / 191) *
+			             exp(noise * rng_normal(rng));
+			if (rng_double(rng) < slow)
+				v[n].value *= 0.3 + 0.5 * rng_double(rng);
+		}
+	}
+	return n;
+}
+
+static void drift_is_told_from_position(void **state)
+{
+	static const struct {
+		double drift, slow;
+	} cases[] = { { 0, 0 }, { -0.03, 0 }, { -0.03, 0.04 }, { 0.1, 0.02 } };
+	struct visit v[192];
+	double level[64];
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		struct tally t = { 0 }, first = { 0 };
+		char name[80];
+
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			struct drift_fit f;
+			struct rng rng;
+			size_t n;
+
+			rng_init(&rng, seed, 6 + c);
+			n = make_visits(cases[c].drift, 0.01, cases[c].slow, &rng, v);
+			assert_true(fit_drift(v, n, ARRAY_LEN(level), level, &f));
+			tally_add(&t, f.total, f.total_ci, cases[c].drift);
+			/* a level is the value in the middle of the run */
+			tally_add(&first, level[0] / (180e6 * sqrt(1 + cases[c].drift)) - 1, about(NAN, NAN), 0);
+		}
+		(void)snprintf(name, sizeof(name), "fit_drift total, 3 passes of 64, drift %g slow %g", cases[c].drift,
+		               cases[c].slow);
+		tally_print(&t, name, 1, "");
+		assert_true(fabs(tally_bias(&t)) < 5e-4);
+		assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.98);
+		/* three visits of 1 %; now and then two of the three were slow */
+		tally_print(&first, "  level of the first place, relative", 1, "");
+		assert_true(tally_rms(&first) < (cases[c].slow > 0 ? 0.05 : 0.008) && fabs(tally_bias(&first)) < 0.005);
+	}
+}
+
+static void drift_needs_places_seen_twice(void **state)
+{
+	struct visit v[] = {
+		{ 0, 1, 10 }, { 1, 2, 11 }, { 2, 3, 12 }, { 9, 4, 12 }, { 1, (double)NAN, 1 }, { 1, 1, -1 }
+	};
+	double level[5];
+	struct drift_fit f = { .n = 99 };
+
+	(void)state;
+	assert_false(fit_drift(v, 6, 3, level, &f));
+	assert_false(fit_drift(NULL, 0, 3, level, &f));
+	assert_int_equal(f.n, 99);
+	v[3].place = 0;
+	v[4] = (struct visit){ 1, 5, 13.2 };
+	v[5] = (struct visit){ 2, 6, 14.4 };
+	assert_true(fit_drift(v, 6, 5, level, &f));
+	assert_true(isnan(level[3]) && isnan(level[4]) && f.slope > 0);
+	assert_true(fit_drift(v, 6, 5, NULL, &f));
+}
+
+static void a_median_polish_finds_rows_and_columns_through_a_spoilt_cell(void **state)
+{
+	const double rows[] = { -4, 0, 3, 9 }, cols[] = { -1, 0, 2 };
+	double y[12], all, row[4], col[3];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++)
+		for (size_t j = 0; j < 3; j++)
+			y[i * 3 + j] = 50 + rows[i] + cols[j];
+	y[4] += 100;
+	y[11] = (double)NAN;
+	assert_true(fit_median_polish(y, 4, 3, &all, row, col));
+	for (size_t i = 1; i < 4; i++)
+		assert_true(fabs(row[i] - row[0] - (rows[i] - rows[0])) < 1e-9);
+	for (size_t j = 1; j < 3; j++)
+		assert_true(fabs(col[j] - col[0] - (cols[j] - cols[0])) < 1e-9);
+	assert_true(fabs(y[4] - 100) < 1e-9 && isnan(y[11]) && fabs(y[0]) < 1e-9);
+	y[0] = (double)NAN;
+	assert_false(fit_median_polish(y, 1, 1, &all, row, col));
+	assert_false(fit_median_polish(NULL, 0, 0, &all, row, col));
+}
+
+/* ---- knee ---- */
+
+static double rate_at(double size, double capacity, bool is_sharp)
+{
+	double h = size <= capacity ? 1 : is_sharp ? 0 : capacity / size;
+
+	return 1 / (h / 3e9 + (1 - h) / 1.5e8);
+}
+
+static void a_cache_of_random_reads_is_sized_by_its_hit_ratio(void **state)
+{
+	struct tally t = { 0 };
+	double size[14], rate[14];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct knee_fit f;
+		struct rng rng;
+		double capacity;
+
+		rng_init(&rng, seed, 7);
+		capacity = 256e6 * (0.7 + 0.6 * rng_double(&rng));
+		for (size_t i = 0; i < ARRAY_LEN(size); i++) {
+			size[i] = ldexp(1e6, (int)i);
+			rate[i] = rate_at(size[i], capacity, false) * exp(0.05 * rng_normal(&rng));
+		}
+		assert_true(fit_knee(size, rate, ARRAY_LEN(size), &f));
+		tally_add(&t, log(f.capacity / capacity),
+		          (struct interval){ log(f.capacity_ci.low / capacity), log(f.capacity_ci.high / capacity) },
+		          0);
+		assert_true(is_near(f.hit_rate, 3e9, 0.15) && is_near(f.miss_rate, 1.5e8, 0.3));
+	}
+	tally_print(&t, "fit_knee ratio: log capacity, 5 % noise, sizes by 2", 1, "");
+	assert_true(fabs(tally_bias(&t)) < 0.02 && tally_rms(&t) < 0.1);
+	assert_true(tally_coverage(&t) >= 0.93 && tally_coverage(&t) <= 0.985);
+}
+
+static void a_sharp_knee_lies_between_the_last_fast_and_the_first_slow_size(void **state)
+{
+	struct tally t = { 0 };
+	double size[16], rate[16];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct knee_fit f;
+		struct rng rng;
+		double capacity;
+		size_t n = 0;
+
+		rng_init(&rng, seed, 8);
+		capacity = 256e6 * (0.7 + 0.6 * rng_double(&rng));
+		for (int i = 0; i < 12; i++)
+			size[n++] = ldexp(1e6, i);
+		for (int i = 0; i < 4; i++) /* the finer ones about the drop */
+			size[n++] = 128e6 * (1.25 + 0.5 * i);
+		for (size_t i = 0; i < n; i++)
+			rate[i] = rate_at(size[i], capacity, true) * exp(0.05 * rng_normal(&rng));
+		assert_true(fit_knee(size, rate, n, &f));
+		assert_true(f.is_sharp);
+		tally_add(&t, log(f.capacity / capacity),
+		          (struct interval){ log(f.capacity_ci.low / capacity), log(f.capacity_ci.high / capacity) },
+		          0);
+	}
+	tally_print(&t, "fit_knee sharp: log capacity, 5 % noise", 1, "");
+	assert_true(tally_rms(&t) < 0.15 && t.worst < 0.35);
+	assert_true(tally_coverage(&t) >= 0.93);
+}
+
+static void no_knee_is_found_where_there_is_none(void **state)
+{
+	double size[12], rate[12];
+	struct knee_fit f = { .capacity = 99 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct rng rng;
+
+		rng_init(&rng, seed, 9);
+		for (size_t i = 0; i < ARRAY_LEN(size); i++) {
+			size[i] = ldexp(1, (int)i);
+			rate[i] = 1e9 * exp(0.05 * rng_normal(&rng));
+		}
+		assert_false(fit_knee(size, rate, ARRAY_LEN(size), &f));
+	}
+	assert_false(fit_knee(size, rate, 4, &f));
+	assert_false(fit_knee(NULL, NULL, 0, &f));
+	for (size_t i = 0; i < ARRAY_LEN(size); i++)
+		rate[i] = (double)NAN;
+	assert_false(fit_knee(size, rate, ARRAY_LEN(size), &f));
+	assert_true(f.capacity == 99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_found_with_honest_errors),
+		cmocka_unit_test(degenerate_lines_are_refused),
+		cmocka_unit_test(constant_density_is_found_through_slow_regions),
+		cmocka_unit_test(exact_density_curves_are_met_exactly),
+		cmocka_unit_test(a_seek_curve_is_found_with_its_knee),
+		cmocka_unit_test(exact_seek_curves_are_met_exactly_whether_pieces_meet_or_not),
+		cmocka_unit_test(few_or_hostile_distances_give_what_they_can),
+		cmocka_unit_test(stairs_are_found_with_edges_within_one_sample),
+		cmocka_unit_test(series_without_change_get_none),
+		cmocka_unit_test(exact_stairs_are_found_exactly),
+		cmocka_unit_test(hostile_series_are_one_segment),
+		cmocka_unit_test(drift_is_told_from_position),
+		cmocka_unit_test(drift_needs_places_seen_twice),
+		cmocka_unit_test(a_median_polish_finds_rows_and_columns_through_a_spoilt_cell),
+		cmocka_unit_test(a_cache_of_random_reads_is_sized_by_its_hit_ratio),
+		cmocka_unit_test(a_sharp_knee_lies_between_the_last_fast_and_the_first_slow_size),
+		cmocka_unit_test(no_knee_is_found_where_there_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
