@@ -7,8 +7,8 @@ need_simdisk
 need fio python3
 
 cat >"$work/judge.py" <<'PY'
-"""judge.py KIND TOLERANCE TRUTH_OR_LOG FIO_JSON [LATENCY_LOG]: prints both figures, exit status 1 when they differ by more."""
-import csv, json, statistics, sys
+"""judge.py KIND TOLERANCE TRUTH_OR_LOG_OR_PROGRAM FIO_JSON LATENCY_LOG PROFILE: prints both figures, exit status 1 when they differ by more."""
+import csv, json, statistics, subprocess, sys
 
 kind, tolerance = sys.argv[1], float(sys.argv[2])
 with open(sys.argv[4]) as f:
@@ -31,9 +31,16 @@ def ideal_ns(r):
 
 
 if kind in ('start', 'middle', 'end'):
-    with open(sys.argv[3]) as f:
-        wanted = json.load(f)[kind + '_bytes_per_s']
-    got, unit = job['read']['bw_bytes'], 'B/s'
+    # Completions by time; the first fifth is seek, settling and what was queued at once.
+    with open(sys.argv[5]) as f:
+        done = [[int(word) for word in line.split(',')[:5]] for line in f]
+    done = done[len(done) // 5:]
+    first, last = done[0], done[-1]
+    begin, end = first[4] + first[3], last[4] + last[3]
+    got, unit = (end - begin) / (last[0] - first[0]) * 1e3, 'B/s'
+    truth = subprocess.run([sys.argv[3], 'truth', '--json', '--range=%d,%d' % (begin, end - begin), sys.argv[6]],
+                           stdout=subprocess.PIPE, check=True)
+    wanted = json.loads(truth.stdout)[0]['rate_bytes_per_s']
 elif kind == 'random':     # the same requests, seen from both ends
     reads = [r for r in requests() if r['op'] == 'read']
     seen = latencies_ns()
@@ -74,18 +81,18 @@ on_disk() # profile, fio words...
 		sh "$work/fio.json" "$SIMDISK" "$work/status.json" "$@"
 }
 
-judge() # kind, tolerance, truth or log
+judge() # kind, tolerance, what to hold it against
 {
-	python3 "$work/judge.py" "$1" "$2" "$3" "$work/fio.json" "$work/lat_clat.1.log"
+	python3 "$work/judge.py" "$1" "$2" "$3" "$work/fio.json" "$work/lat_clat.1.log" "$profile"
 }
 
-offset_of() # place: from where a bit more than 1.8 s can be read; the last: up to the end
+offset_of() # place: from where a bit more than 2 s can be read; the last: up to the end
 {
 	python3 - "$work/truth.json" "$1" <<-'PY'
 		import json, sys
 		truth = json.load(open(sys.argv[1]))
 		size = truth['size_bytes']
-		place = {'start': 0, 'middle': size / 2, 'end': size - 2.2 * truth['end_bytes_per_s']}[sys.argv[2]]
+		place = {'start': 0, 'middle': size / 2, 'end': size - 2.4 * truth['end_bytes_per_s']}[sys.argv[2]]
 		print(int(place) // 2**20 * 2**20)
 	PY
 }
@@ -93,8 +100,8 @@ offset_of() # place: from where a bit more than 1.8 s can be read; the last: up 
 rate() # profile, place
 {
 	on_disk "$1" --rw=read --bs=1M --iodepth=4 --ioengine=libaio --offset="$(offset_of "$2")" --time_based \
-		--ramp_time=300ms --runtime=1500ms || return
-	judge "$2" 0.01 "$work/truth.json"
+		--runtime=2 --write_lat_log="$work/lat" --log_offset=1 || return
+	judge "$2" 0.01 "$SIMDISK"
 }
 
 random_reads() # profile

@@ -44,7 +44,13 @@ static const struct sim_command sim_commands[] = {
 	{ "stop", "NAME... | --all", "stop simulated disks", cmd_stop, { options_run_dir, options_stop }, 0, 64 },
 	{ "list", "", "list running disks", cmd_list, { options_run_dir }, 0, 0 },
 	{ "status", "NAME", "how punctual a running disk is", cmd_status, { options_run_dir, options_json }, 1, 1 },
-	{ "truth", "PROFILE", "what a measurement of the disk should find", cmd_truth, { options_json }, 1, 1 },
+	{ "truth",
+	  "PROFILE",
+	  "what a measurement of the disk should find",
+	  cmd_truth,
+	  { options_json, options_truth },
+	  1,
+	  1 },
 };
 
 int complain(const struct err *err)
@@ -229,6 +235,42 @@ int cmd_status(const struct sim_options *o, char **words, size_t n, char **comma
 
 /* ---- truth ---- */
 
+/* Exact for the sectors that lie there, whatever surfaces and bands they are on. */
+static int print_ranges(const struct sim_options *o, const struct profile *p, struct err *err)
+{
+	struct geometry *g = geometry_new(p);
+	json_t *all = json_array();
+	int r = g && all ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (size_t i = 0; r == 0 && i < o->ranges.n; i++) {
+		struct blockdev_span span;
+		uint64_t end;
+		double rate;
+
+		r = sim_parse_span(o->ranges.v[i], &span, err);
+		if (r < 0)
+			break;
+		end = span.offset_bytes + span.len_bytes;
+		if (span.len_bytes == 0 || end > geometry_bytes(g) || end < span.offset_bytes) {
+			r = err_set(err, -EINVAL, "--range=%s is not within the disk's %" PRIu64 " bytes.",
+			            o->ranges.v[i], geometry_bytes(g));
+			break;
+		}
+		rate = truth_rate(g, span.offset_bytes, end);
+		if (!o->is_json)
+			(void)printf("%" PRIu64 " %" PRIu64 " %.0f B/s\n", span.offset_bytes, end, rate);
+		(void)json_array_append_new(all, json_pack("{s:I,s:I,s:f}", "first_byte", (json_int_t)span.offset_bytes,
+		                                           "end_byte", (json_int_t)end, "rate_bytes_per_s", rate));
+	}
+	if (r == 0 && o->is_json) {
+		(void)json_dumpf(all, stdout, JSON_INDENT(2));
+		(void)putchar('\n');
+	}
+	json_decref(all);
+	geometry_free(g);
+	return r;
+}
+
 int cmd_truth(const struct sim_options *o, char **words, size_t n, char **command)
 {
 	struct profile profile;
@@ -242,12 +284,16 @@ int cmd_truth(const struct sim_options *o, char **words, size_t n, char **comman
 		r = profile_load(&profile, path, &err);
 	if (r < 0)
 		return complain(&err);
-	r = truth_print(stdout, &profile, o->is_json);
-	profile_done(&profile);
-	if (r < 0) {
-		(void)err_set(&err, r, "Cannot print the truth: %s.", strerror(-r));
-		return complain(&err);
+	if (o->ranges.n) {
+		r = print_ranges(o, &profile, &err);
+	} else {
+		r = truth_print(stdout, &profile, o->is_json);
+		if (r < 0)
+			(void)err_set(&err, r, "Cannot print the truth: %s.", strerror(-r));
 	}
+	profile_done(&profile);
+	if (r < 0)
+		return complain(&err);
 	return EXIT_DONE;
 }
 

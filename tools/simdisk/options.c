@@ -56,6 +56,11 @@ const struct opt options_stop[] = {
 	OPT_FLAG(O, is_forced, "force", 0, "even if it is mounted or otherwise in use: its users get errors"),
 	OPT_END,
 };
+const struct opt options_truth[] = {
+	OPT_STRS(O, ranges, "range", 0, "START,SIZE",
+	         "print only the rate of streaming through these bytes; may be given again"),
+	OPT_END,
+};
 const struct opt options_json[] = { OPT_FLAG(O, is_json, "json", 'j', "print JSON"), OPT_END };
 
 /* ---- profiles ---- */
@@ -136,28 +141,38 @@ static int add_span(struct sim_disk *disk, uint64_t start, uint64_t size, struct
 	return 0;
 }
 
-static int parse_span(struct sim_disk *disk, const char *text, uint64_t disk_bytes, struct err *err)
+int sim_parse_span(const char *text, struct blockdev_span *ret, struct err *err)
 {
-	const uint32_t sector = disk->params.block.sector_bytes;
+	struct blockdev_span span;
 	char word[128], *comma;
-	uint64_t start, size;
 	int r;
 
 	(void)snprintf(word, sizeof(word), "%s", text);
 	comma = strchr(word, ',');
 	if (!comma)
-		return err_set(err, -EINVAL, "--partition=%s is not START,SIZE, nor the word thirds.", text);
+		return err_set(err, -EINVAL, "%s is not START,SIZE.", text);
 	*comma = '\0';
-	r = units_parse_bytes(word, &start, err);
+	r = units_parse_bytes(word, &span.offset_bytes, err);
 	if (r == 0)
-		r = units_parse_bytes(comma + 1, &size, err);
-	if (r < 0)
-		return err_prefix(err, "--partition=%s", text);
-	if (start % sector || size % sector || size == 0 || start > disk_bytes || size > disk_bytes - start)
+		r = units_parse_bytes(comma + 1, &span.len_bytes, err);
+	if (r == 0)
+		*ret = span;
+	return r;
+}
+
+static int parse_partition(struct sim_disk *disk, const char *text, uint64_t disk_bytes, struct err *err)
+{
+	const uint32_t sector = disk->params.block.sector_bytes;
+	struct blockdev_span span;
+
+	if (sim_parse_span(text, &span, err) < 0)
+		return err_prefix(err, "--partition");
+	if (span.offset_bytes % sector || span.len_bytes % sector || span.len_bytes == 0 ||
+	    span.offset_bytes > disk_bytes || span.len_bytes > disk_bytes - span.offset_bytes)
 		return err_set(err, -EINVAL,
 		               "--partition=%s does not lie within the disk's %llu bytes in whole sectors of %u bytes.",
 		               text, (unsigned long long)disk_bytes, sector);
-	return add_span(disk, start, size, err);
+	return add_span(disk, span.offset_bytes, span.len_bytes, err);
 }
 
 static int parse_partitions(struct sim_disk *disk, const struct sim_options *o, struct err *err)
@@ -168,7 +183,7 @@ static int parse_partitions(struct sim_disk *disk, const struct sim_options *o, 
 
 	for (size_t i = 0; r == 0 && i < o->partitions.n; i++) {
 		if (strcmp(o->partitions.v[i], "thirds") != 0) {
-			r = parse_span(disk, o->partitions.v[i], bytes, err);
+			r = parse_partition(disk, o->partitions.v[i], bytes, err);
 			continue;
 		}
 		for (uint64_t k = 0; r == 0 && k < 3; k++)

@@ -13,7 +13,7 @@
 
 struct sim_options {
 	const char *run_dir, *name, *log, *seed, *gone_at, *comp_in, *comp_out, *comp_copy;
-	struct strs partitions, fail_at;
+	struct strs partitions, fail_at, ranges;
 	uint64_t sector_bytes, gone_at_request, max_life_ns, watch_pid;
 	uint64_t spin_ns, priority;
 	int rotational;
@@ -23,7 +23,7 @@ struct sim_options {
 extern const struct opt options_disk[];    /* start and run: the disk and how it is served */
 extern const struct opt options_start[];   /* start alone */
 extern const struct opt options_run_dir[]; /* whatever needs the run folder only */
-extern const struct opt options_stop[], options_json[];
+extern const struct opt options_stop[], options_json[], options_truth[];
 
 /* One disk to be: owns what params point to. */
 struct sim_disk {
@@ -41,6 +41,8 @@ struct sim_disk {
 int sim_disk_init(struct sim_disk *ret, const struct sim_options *o, const char *word, size_t index, size_t count,
                   const char *default_name, struct err *err);
 void sim_disk_done(struct sim_disk *disk);
+/* "START,SIZE"; 0, or -EINVAL and a sentence. */
+int sim_parse_span(const char *text, struct blockdev_span *ret, struct err *err);
 /* Where the profile is. */
 int sim_find_profile(char *buf, size_t len, const char *word, struct err *err);
 
