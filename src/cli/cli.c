@@ -140,12 +140,17 @@ void cli_help_command(FILE *out, const struct command *c)
 
 static int unknown_command(const char *word, struct err *err)
 {
+	static const char *const before_commands[] = { "help", "version" };
 	const char *names[NAMES_MAX], *near;
 
-	near = opt_nearest(word, names, all_names(names));
-	if (word[0] == '-')
+	if (word[0] == '-') {
+		near = opt_nearest(word + strspn(word, "-"), before_commands, ARRAY_LEN(before_commands));
+		if (near)
+			return err_set(err, -EINVAL, "There is no option %.60s; did you mean --%s?", word, near);
 		return err_set(err, -EINVAL,
 		               "There is no option %.60s before a command; `platter --help` lists the commands.", word);
+	}
+	near = opt_nearest(word, names, all_names(names));
 	if (near)
 		return err_set(err, -EINVAL, "There is no command %.60s; did you mean %s?", word, near);
 	return err_set(err, -EINVAL, "There is no command %.60s; `platter --help` lists them.", word);

@@ -98,8 +98,8 @@ static int parse_choice(const struct opt *o, const char *text, int *ret, struct 
 	}
 	near = opt_nearest(text, o->choices, n);
 	if (near)
-		return err_set(err, -EINVAL, "\"%.60s\" is not one of %s; did you mean %s?", text, list, near);
-	return err_set(err, -EINVAL, "\"%.60s\" is not one of %s.", text, list);
+		return err_set(err, -EINVAL, "'%.60s' is not one of %s; did you mean %s?", text, list, near);
+	return err_set(err, -EINVAL, "'%.60s' is not one of %s.", text, list);
 }
 
 static char *bound_text(const struct opt *o, double bound, char *buf, size_t len)
@@ -133,8 +133,8 @@ static int check_bounds(const struct opt *o, double value, const char *text, str
 		return 0;
 	(void)bound_text(o, o->min, low, sizeof(low));
 	if (!has_max)
-		return err_set(err, -EINVAL, "\"%.60s\" is too small; give at least %s.", text, low);
-	return err_set(err, -EINVAL, "\"%.60s\" is out of range; give %s to %s.", text, low,
+		return err_set(err, -EINVAL, "'%.60s' is too small; give at least %s.", text, low);
+	return err_set(err, -EINVAL, "'%.60s' is out of range; give %s to %s.", text, low,
 	               bound_text(o, o->max, high, sizeof(high)));
 }
 

@@ -61,6 +61,8 @@ run 2 compair
 err_has "did you mean compare?"
 run 2 help compair
 err_has "did you mean compare?"
+run 2 --hlep
+err_has "did you mean --help?"
 run 2 --no-such-option
 one_sentence
 run 2 frobnicate

@@ -175,7 +175,7 @@ static void fails(const char *fragment, const char *word)
 static void every_wrong_value_gets_a_sentence(void **state)
 {
 	(void)state;
-	fails("--count: \"0\" is out of range; give 1 to 100.", "--count=0");
+	fails("--count: '0' is out of range; give 1 to 100.", "--count=0");
 	fails("1 to 100", "-c101");
 	fails("--count", "--count=-1");
 	fails("--count", "--count=99999999999999999999999");
@@ -187,7 +187,7 @@ static void every_wrong_value_gets_a_sentence(void **state)
 	fails("--block", "--block=1e30");
 	fails("--time", "--time=5parsec");
 	fails("1KB to 1TB", "--rate=1");
-	fails("--factor: \"3\" is out of range; give -2 to 2.", "--factor=3");
+	fails("--factor: '3' is out of range; give -2 to 2.", "--factor=3");
 	fails("--factor", "--factor=nan");
 	fails("--factor", "--factor=inf");
 	fails("--precision", "--precision=1%%");
