@@ -146,6 +146,10 @@ int profile_add_stall(struct profile *p, const struct profile_stall *stall)
 
 /* ---- profile_finish ---- */
 
+/* The truth walks over all of them: what a drive has, with room, and not what would take hours. */
+#define CYLINDERS_MAX (1u << 24)
+#define TRACKS_MAX    (1u << 26)
+
 static int number(const struct profile *p, const char *what, double x, double min, double max, struct err *err)
 {
 	if (x >= min && x <= max)
@@ -222,9 +226,9 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	uint64_t sum = 0;
 	uint32_t s;
 
-	if (z->cylinders == 0 || z->cylinders > (1u << 30))
+	if (z->cylinders == 0 || z->cylinders > CYLINDERS_MAX)
 		return err_set(err, -EINVAL,
-		               "disk profile %s: zone %zu has %" PRIu32 " cylinders, it must be 1 to 2^30", p->name, i,
+		               "disk profile %s: zone %zu has %" PRIu32 " cylinders, it must be 1 to 2^24", p->name, i,
 		               z->cylinders);
 	for (s = 0; s < PROFILE_SURFACES_MAX; s++) {
 		if (s >= p->surfaces)
@@ -243,8 +247,11 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	z->band_skew = skew_of(z->band_skew, fmax(step_ms, p->head_switch_ms), p->rpm);
 	*slots += sum * z->cylinders;
 	*cylinders += z->cylinders;
-	if (*slots > (1ull << 44) || *cylinders > (1u << 30))
-		return err_set(err, -EINVAL, "disk profile %s: more than 2^44 sectors or 2^30 cylinders", p->name);
+	if (*slots > (1ull << 44) || *cylinders > CYLINDERS_MAX || *cylinders * p->surfaces > TRACKS_MAX)
+		return err_set(
+			err, -EINVAL,
+			"disk profile %s: more than 2^44 sectors, 2^24 cylinders or 2^26 tracks; no drive has so many",
+			p->name);
 	return 0;
 }
 

@@ -299,21 +299,22 @@ static uint64_t starts_in(uint64_t first, uint64_t len, uint64_t from, uint64_t 
 	return b > a ? b - a : 0;
 }
 
+/* The bands that the span lies in: bands follow each other inwards, whatever the order of tracks within them. */
 static void cylinder_range(const struct geometry *g, uint64_t first, uint64_t end, struct weights *w)
 {
-	uint32_t low = UINT32_MAX, high = 0;
-	uint64_t at = first;
-	struct place a;
+	const struct geo_zone *za, *zb;
+	struct place a, b;
+	uint32_t last;
 
-	for (; at < end; at += a.run) {
-		geometry_place(g, at, &a);
-		if (a.cylinder < low)
-			low = a.cylinder;
-		if (a.cylinder > high)
-			high = a.cylinder;
-	}
-	w->first = low;
-	w->cylinders = high - low + 1;
+	geometry_place(g, first, &a);
+	geometry_place(g, end - 1, &b);
+	za = &g->zones[a.zone];
+	zb = &g->zones[b.zone];
+	w->first = a.cylinder - (a.cylinder - za->first_cylinder) % za->band;
+	last = b.cylinder - (b.cylinder - zb->first_cylinder) % zb->band + zb->band - 1;
+	if (last >= zb->first_cylinder + zb->cylinders)
+		last = zb->first_cylinder + zb->cylinders - 1;
+	w->cylinders = last - w->first + 1;
 	w->surfaces = g->p->surfaces;
 }
 
@@ -321,7 +322,7 @@ static void cylinder_range(const struct geometry *g, uint64_t first, uint64_t en
 static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, uint64_t len, struct weights *w)
 {
 	uint64_t sector = g->p->physical_sector_bytes, end = first + n * len, at = first / sector;
-	double transfer = 0;
+	double transfer = 0, block = (double)((len + sector - 1) / sector);
 	struct place a;
 
 	for (; at * sector < end; at += a.run) {
@@ -334,9 +335,11 @@ static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, u
 			continue;
 		w->w[(size_t)(a.cylinder - w->first) * w->surfaces + a.surface] += (double)count / (double)n;
 		last = first + ((from - first + len - 1) / len + count - 1) * len;
-		transfer += (double)(count - 1) * (double)((len + sector - 1) / sector) / a.spt;
-		transfer += stream_revolutions(g, last / sector,
-		                               (last + len + sector - 1) / sector); /* may go over the run's end */
+		transfer += (double)(count - 1) * block / a.spt;
+		if ((last + len + sector - 1) / sector <= at + a.run)
+			transfer += block / a.spt;
+		else /* the last one goes over the run's end */
+			transfer += stream_revolutions(g, last / sector, (last + len + sector - 1) / sector);
 	}
 	w->transfer = transfer / (double)n;
 }

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Profiles as text: what is understood, what is refused and with which words, and that no text does harm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+static void parse(const char *text, struct profile *ret)
+{
+	struct err err = { 0 };
+
+	if (profile_parse(ret, "a/b/test.disk", text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void refused(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+	int r = profile_parse(&p, "test.disk", text, strlen(text), &err);
+
+	if (r >= 0)
+		fail_msg("taken: %s", text);
+	assert_int_equal(err.code, r);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' gives '%s', not '%s'", text, err.text, words);
+}
+
+static void keys_values_and_comments_are_understood(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	parse("# all of it\n"
+	      "model  Some Drive  # with spaces\n"
+	      "rpm 5400.5\r\n"
+	      "surfaces 3\n"
+	      "physical_sector 4096\n"
+	      "cache_kb 64\n\n"
+	      "interface_mbs 33.3\n"
+	      "\tqueue fifo\n"
+	      "seek 1 0.5 100 4 0.01\n"
+	      "layout seek-first 50 serpentine alternating\n"
+	      "head_skew 36deg\n"
+	      "cyl_skew 0.25\n"
+	      "zone 100 30 20 10\n"
+	      "layout head-first\n"
+	      "zone 200 5\n"
+	      "skip 3 1 4 2\n"
+	      "bad 100 8 heal 2.5\n"
+	      "slow 500 100 10 3\n"
+	      "fail write 7 errno ENOSPC every 2\n"
+	      "stall 1 0.5\n"
+	      "gone_at_s 99\ngone_as zero\n"
+	      "wobble 0.001 2\noutlier 0.1 5\n",
+	      &p);
+	assert_string_equal(p.name, "test");
+	assert_string_equal(p.model, "Some Drive");
+	assert_true(p.rpm == 5400.5);
+	assert_int_equal(p.cache_bytes, 65536);
+	assert_true(fabs(p.interface_bytes_per_s - 33.3e6) < 1e-3);
+	assert_int_equal(p.queue, QUEUE_FIFO);
+	assert_true(p.seek_knee == 100 && p.seek_e_ms == 0.01);
+	assert_int_equal(p.nzones, 2);
+	assert_int_equal(p.zones[0].spt[2], 10);
+	assert_int_equal(p.zones[1].spt[2], 5);
+	assert_int_equal(p.zones[0].band_tracks, 50);
+	assert_true(p.zones[0].tracks_alternate && p.zones[0].heads_alternate);
+	assert_true(!p.zones[1].tracks_alternate && !p.zones[1].heads_alternate);
+	assert_true(fabs(p.zones[0].head_skew - 0.1) < 1e-12 && p.zones[0].cyl_skew == 0.25);
+	assert_true(p.zones[0].band_skew > 0 && p.zones[0].band_skew < 1); /* worked out */
+	assert_int_equal(p.capacity_lba, (100 * 60 + 200 * 15 - 2) * 8);
+	assert_int_equal(p.bads[0].kind, BAD_READ | BAD_HEALS);
+	assert_int_equal(p.fails[0].err, -ENOSPC);
+	assert_int_equal(p.gone, GONE_ZERO);
+	profile_done(&p);
+}
+
+static void a_wrong_line_is_named_with_its_number(void **state)
+{
+	(void)state;
+	refused("rpm 7200\n\nspeed 5\nzone 1 1\n", "test.disk:3: there is no such key: 'speed'");
+	refused("rpm fast\nzone 1 1\n", "test.disk:1: a number was expected: 'fast'");
+	refused("rpm\n", "test.disk:1: a value is missing after: 'rpm'");
+	refused("rpm 1e400\n", "number");
+	refused("rpm 0x10\n", "number");
+	refused("rpm -5\n", "number");
+	refused("rpm nan\n", "number");
+	refused("surfaces 1.5\n", "whole number");
+	refused("surfaces 99999999999999999999\n", "too large");
+	refused("segments 5000000000\n", "too large");
+	refused("zone 5\n", "wrong number of values");
+	refused("surfaces 4\nzone 5 1 2\n", "one for each surface");
+	refused("zone 5 1\nzone 0 1\n", "zone 1 has 0 cylinders");
+	refused("zone 5 0\n", "no sectors");
+	refused("zone 5 2000000\n", "at most 10^6");
+	refused("layout sideways\nzone 1 1\n", "head-first or seek-first");
+	refused("layout seek-first\nzone 1 1\n", "number of tracks");
+	refused("layout head-first backwards\nzone 1 1\n", "serpentine, alternating or forward");
+	refused("cyl_skew 1.5\nzone 1 1\n", "less than one revolution");
+	refused("cyl_skew 400deg\nzone 1 1\n", "less than one revolution");
+	refused("seek 1 2 3\nzone 1 1\n", "A B KNEE C E");
+	refused("queue random\n", "fifo or satf");
+	refused("kind tape\n", "rotating or ssd");
+	refused("read_ahead maybe\n", "yes or no");
+	refused("bad 1 1 x 1\nzone 10 10\n", "r, w, rw or heal");
+	refused("bad 1 1 r 1 EWHAT\nzone 10 10\n", "no such error");
+	refused("fail sometimes 1\nzone 1 1\n", "read, write, flush or any");
+	refused("fail read 1 errno\nzone 1 1\n", "a value is missing after: 'errno'");
+	refused("fail read 1 loudly yes\nzone 1 1\n", "errno, short, delay, every");
+	refused("rpm 7200\001\n", "control character");
+}
+
+static void what_does_not_make_sense_is_refused(void **state)
+{
+	(void)state;
+	refused("", "there is no zone");
+	refused("rpm 7200\n", "there is no zone");
+	refused("kind ssd\n", "capacity_lba");
+	refused("rpm 1\nzone 10 10\n", "rpm is 1");
+	refused("sector 1000\nzone 10 10\n", "powers of two");
+	refused("sector 4096\nphysical_sector 512\nzone 10 10\n", "physical sector size");
+	refused("surfaces 33\nzone 10 10\n", "surfaces is 33");
+	refused("wobble 0.9 0.001\nzone 10 10\n", "wobble");
+	refused("bad 95 10 r 1\nzone 10 10\n", "does not lie on the disk");
+	refused("bad 5 10 r 1\nbad 14 1 r 1\nzone 10 10\n", "overlap");
+	refused("physical_sector 4096\nbad 5 1 r 1\nbad 6 1 r 1\nzone 10 10\n", "overlap"); /* in one physical sector */
+	refused("slow 5 1 1 0.5\nzone 10 10\n", "whole revolutions");
+	refused("slow 5 1 0 1\nzone 10 10\n", "every");
+	refused("skip 10\nzone 10 10\n", "wrong number");
+	refused("skip 10 0\nzone 10 10\n", "to be skipped");
+	refused("skip 0 1\nzone 10 10\n", "to be skipped");
+	refused("skip 0 0 10\nzone 10 10\n", "to be skipped");
+	refused("fail any 0\nzone 1 1\n", "number of a failing request");
+	refused("write_start 2\nzone 1 1\n", "write_start");
+	refused("surfaces 32\nzone 1000000000 1000000\n", "2^24");
+	refused("surfaces 32\nzone 10000000 1000000\n", "2^26 tracks");
+	refused("zone 16777216 1000000\nzone 16777216 1000000\n", "2^44");
+	/* All sectors skipped. */
+	refused("zone 1 10\nskip 0 0\n", "no sectors");
+}
+
+static void more_than_there_may_be_is_refused(void **state)
+{
+	char *text = malloc(64 * 100002);
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		n += (size_t)sprintf(text + n, "zone 1 1\n");
+	refused(text, "too many zones");
+	n = (size_t)sprintf(text, "zone 1000 1000\n");
+	for (int i = 0; i < 100001; i++)
+		n += (size_t)sprintf(text + n, "skip 0 0 0 1\n");
+	refused(text, "too many skips");
+	memset(text, 'a', 5000);
+	text[5000] = 0;
+	refused(text, "the line is too long");
+	free(text);
+}
+
+static void the_name_comes_from_the_file(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	parse("zone 10 10", &p);
+	assert_string_equal(p.name, "test");
+	assert_string_equal(p.model, "test");
+	profile_done(&p);
+	parse("name other\nzone 10 10", &p);
+	assert_string_equal(p.name, "other");
+	profile_done(&p);
+}
+
+static void a_missing_file_is_an_error_with_its_name(void **state)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	(void)state;
+	assert_int_equal(profile_load(&p, "/nowhere/x.disk", &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nowhere/x.disk"));
+}
+
+static char *saved(const struct profile *p, size_t *ret_len)
+{
+	char *text = NULL;
+	FILE *f = open_memstream(&text, ret_len);
+
+	assert_int_equal(profile_save(f, p), 0);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static void check_round_trip(const struct profile *p)
+{
+	size_t n1, n2;
+	char *t1 = saved(p, &n1), *t2;
+	struct profile back;
+	struct err err = { 0 };
+
+	if (profile_parse(&back, "again", t1, n1, &err) < 0)
+		fail_msg("%s", err.text);
+	t2 = saved(&back, &n2);
+	assert_int_equal(n1, n2);
+	assert_memory_equal(t1, t2, n1);
+	assert_int_equal(back.capacity_lba, p->capacity_lba);
+	free(t1);
+	free(t2);
+	profile_done(&back);
+}
+
+static void what_is_saved_is_read_back_the_same(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		const struct profile_limits limits = { .slow_regions = 2, .bad_regions = 3, .retry_per_gb = 0.1 };
+
+		assert_int_equal(profile_random(&p, seed, &limits, NULL), 0);
+		check_round_trip(&p);
+		profile_done(&p);
+	}
+	parse("zone 100 10\nfail any 3 short 512 delay 1 every 9\nstall 1 2\ngone_at_s 5\ngone_as zero\nbad 1 1 heal 3 ENODATA\nread_ahead no\n"
+	      "seek 1 2\nkind rotating\ndrop_writes_from 8\n",
+	      &p);
+	check_round_trip(&p);
+	profile_done(&p);
+}
+
+static void every_profile_that_we_give_is_good(void **state)
+{
+	DIR *dir = opendir(SIMDISK_PROFILES);
+	const struct dirent *e;
+	int n = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir))) {
+		char path[1024];
+		struct err err = { 0 };
+		struct profile p;
+
+		if (!strstr(e->d_name, ".disk"))
+			continue;
+		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s", e->d_name);
+		if (profile_load(&p, path, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_memory_equal(p.name, e->d_name, strlen(p.name)); /* found by its name */
+		check_round_trip(&p);
+		profile_done(&p);
+		n++;
+	}
+	(void)closedir(dir);
+	assert_true(n >= 11);
+}
+
+/* Good profiles with bytes changed, lines doubled and cut: refused or taken, and when taken, usable. */
+static void no_text_does_harm(void **state)
+{
+	static const char *const base =
+		"rpm 7200\nsurfaces 4\ncache_kb 512\nsegments 4\nseek 0.8 0.06 30 1.4 0.0015\nlayout seek-first 7 serpentine\nhead_skew 0.1\n"
+		"zone 20 40 30 20 10\nzone 20 32\nskip 3 1 4 2\nskip 30 2\nbad 100 8 heal 2.5\nslow 500 100 10 3\nfail write 7 errno ENOSPC every 2\n"
+		"stall 1 0.5\ngone_at_s 99\nwobble 0.001 2\noutlier 0.1 5\nwrite_cache_kb 64\nretry_per_gb 10\n";
+	int taken = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (int i = 0; i < 20000; i++) {
+		static const char bytes[] = "0123456789.e-# \n\tzdskipbadfailr\0w\377";
+		char text[2048];
+		size_t len = strlen(base);
+		struct profile p;
+
+		memcpy(text, base, len);
+		for (uint64_t k = rng_below(&rng, 4) + 1; k; k--) {
+			size_t at = rng_below(&rng, len), n = rng_below(&rng, 20);
+
+			switch (rng_below(&rng, 4)) {
+			case 0:
+			case 1:
+				text[at] = bytes[rng_below(&rng, sizeof(bytes))];
+				break;
+			case 2: /* cut out */
+				n = n < len - at ? n : len - at;
+				memmove(text + at, text + at + n, len - at - n);
+				len -= n;
+				break;
+			default: /* double */
+				n = n < len - at ? n : len - at;
+				memmove(text + at + n, text + at, len - at);
+				len += n;
+				break;
+			}
+			if (len == 0 || len > 1900)
+				break;
+		}
+		if (profile_parse(&p, "x", text, len, NULL) < 0)
+			continue;
+		taken++;
+		if (p.capacity_lba < 10000000) {
+			struct geometry *g = geometry_new(&p);
+			struct disk *d = disk_new(&p, 0);
+			const struct disk_req q = { .len_bytes = p.logical_sector_bytes * 8 };
+			struct truth_zone z[PROFILE_ZONES_MAX];
+			struct disk_done done;
+
+			assert_non_null(g);
+			assert_non_null(d);
+			assert_true(truth_stream_ns(g, 0, geometry_bytes(g)) > 0);
+			assert_true(truth_zones(g, z, PROFILE_ZONES_MAX) > 0);
+			assert_int_equal(disk_submit(d, 0, &q), 0);
+			disk_advance(d, 1ull << 62);
+			assert_true(disk_pop_done(d, UINT64_MAX, &done));
+			disk_free(d);
+			geometry_free(g);
+		}
+		profile_done(&p);
+	}
+	assert_true(taken > 500); /* or the test says nothing */
+}
+
+static void the_same_seed_makes_the_same_disk_and_another_one_another(void **state)
+{
+	struct profile a, b, c;
+	size_t na, nb, nc;
+	char *ta, *tb, *tc;
+
+	(void)state;
+	assert_int_equal(profile_random(&a, 5, NULL, NULL), 0);
+	assert_int_equal(profile_random(&b, 5, NULL, NULL), 0);
+	assert_int_equal(profile_random(&c, 6, NULL, NULL), 0);
+	ta = saved(&a, &na);
+	tb = saved(&b, &nb);
+	tc = saved(&c, &nc);
+	assert_string_equal(ta, tb);
+	assert_string_not_equal(ta, tc);
+	free(ta);
+	free(tb);
+	free(tc);
+	profile_done(&a);
+	profile_done(&b);
+	profile_done(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_values_and_comments_are_understood),
+		cmocka_unit_test(a_wrong_line_is_named_with_its_number),
+		cmocka_unit_test(what_does_not_make_sense_is_refused),
+		cmocka_unit_test(more_than_there_may_be_is_refused),
+		cmocka_unit_test(the_name_comes_from_the_file),
+		cmocka_unit_test(a_missing_file_is_an_error_with_its_name),
+		cmocka_unit_test(what_is_saved_is_read_back_the_same),
+		cmocka_unit_test(every_profile_that_we_give_is_good),
+		cmocka_unit_test(no_text_does_harm),
+		cmocka_unit_test(the_same_seed_makes_the_same_disk_and_another_one_another),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
