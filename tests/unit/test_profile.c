@@ -332,6 +332,35 @@ static void no_text_does_harm(void **state)
 	assert_true(taken > 500); /* or the test says nothing */
 }
 
+/* What profile_save can write, and the page about it: platter-simdisk-profile(5). */
+static void every_key_is_in_the_manual(void **state)
+{
+	FILE *f = fopen(SIMDISK_PROFILES "/../../../man/platter-simdisk-profile.5", "re");
+	static char page[65536];
+	char *text, *line, *save = NULL;
+	struct profile p;
+	size_t len;
+	int n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	assert_true(fread(page, 1, sizeof(page) - 1, f) > 1000);
+	(void)fclose(f);
+	parse("vendor x\ntransport x\nnote x\nskip 0 0 1\nbad 1 1 r 1\nslow 5 1 1 1\nfail any 1\nstall 1 1\ngone_at_s 5\nzone 10 10\n",
+	      &p);
+	text = saved(&p, &len);
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save), n++) {
+		char item[64];
+
+		(void)snprintf(item, sizeof(item), "\n.It Cm %.*s ", (int)strcspn(line, " "), line);
+		if (!strstr(page, item))
+			fail_msg("not in the manual: %s", line);
+	}
+	assert_true(n > 50);
+	free(text);
+	profile_done(&p);
+}
+
 static void the_same_seed_makes_the_same_disk_and_another_one_another(void **state)
 {
 	struct profile a, b, c;
@@ -367,6 +396,7 @@ int main(void)
 		cmocka_unit_test(what_is_saved_is_read_back_the_same),
 		cmocka_unit_test(every_profile_that_we_give_is_good),
 		cmocka_unit_test(no_text_does_harm),
+		cmocka_unit_test(every_key_is_in_the_manual),
 		cmocka_unit_test(the_same_seed_makes_the_same_disk_and_another_one_another),
 	};
 
