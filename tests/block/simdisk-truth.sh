@@ -4,7 +4,7 @@
 # counts only on a machine that was not disturbed (lib.sh, undisturbed).
 . "$(dirname "$0")/lib.sh"
 need_simdisk
-need fio python3
+need fio python3 chrt
 
 cat >"$work/judge.py" <<'PY'
 """judge.py KIND TOLERANCE TRUTH_OR_LOG_OR_PROGRAM FIO_JSON LATENCY_LOG PROFILE: prints both figures, exit status 1 when they differ by more."""
@@ -76,7 +76,8 @@ on_disk() # profile, fio words...
 	simdisk_run --log="$work/requests" "$profile" -- sh -c '
 		out=$1 simdisk=$2 status=$3
 		shift 3
-		fio --name=t --filename="$SIMDISK_1" --direct=1 --output-format=json --output="$out" "$@" || exit
+		# Before other programs: it is the disk that is tested, not the scheduler.
+		chrt -f 5 fio --name=t --filename="$SIMDISK_1" --direct=1 --output-format=json --output="$out" "$@" || exit
 		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
 		sh "$work/fio.json" "$SIMDISK" "$work/status.json" "$@"
 }
