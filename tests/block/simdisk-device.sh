@@ -106,23 +106,3 @@ simdisk_run tiny tiny -- sh -c '
 	[ "$1" = "$SIMDISK_1" ] && [ "$2" = "of=$SIMDISK_2" ] && [ -b "$SIMDISK_1" ] && [ -b "$SIMDISK_2" ] &&
 	[ "$SIMDISKS" = 2 ] && [ "$SIMDISK_1" != "$SIMDISK_2" ]' sh '{1}' 'of={2}' || fail "run's arguments"
 no_litter "all of this"
-
-echo "wrong usage is told"
-usage() # words...
-{
-	"$SIMDISK" "$@" >"$work/out" 2>"$work/err" </dev/null
-	[ $? = 2 ] || fail "platter-simdisk $*: not exit status 2"
-	[ -s "$work/err" ] && [ ! -s "$work/out" ] || fail "platter-simdisk $*: says nothing, or on stdout"
-}
-usage
-usage no-such-command
-usage start
-usage run tiny
-usage stop
-usage start --sector-size=777 --run-dir "$work/simdisk" tiny
-usage start --partition=5 --run-dir "$work/simdisk" tiny
-usage start --partition=0,900G --run-dir "$work/simdisk" tiny
-usage start --fail-at=x --run-dir "$work/simdisk" tiny
-usage start --name=.. --run-dir "$work/simdisk" tiny
-"$SIMDISK" start --run-dir "$work/simdisk" no-such-profile 2>"$work/err" && fail "there is no such profile"
-grep -q 'no-such-profile' "$work/err" || fail "the complaint does not name the profile"
