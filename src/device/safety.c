@@ -242,6 +242,13 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
 		(void)snprintf(buf, len, "yes, with --write: platter made it");
 		return true;
 	}
+	for (size_t i = 0; i < survey->n; i++) {
+		if (survey->v[i].kind != FINDING_SIGNATURE || strcmp(survey->v[i].what, SIGNATURE_UNREADABLE) != 0)
+			continue;
+		(void)snprintf(buf, len, "not known: %s could not be searched for what is on it (%s)", survey->v[i].on,
+		               survey->v[i].where);
+		return false;
+	}
 	(void)snprintf(buf, len, "only with --write --destroy-data=%s", dev->name);
 	for (size_t i = 0; i < survey->n; i++) {
 		char option[160];

@@ -55,7 +55,8 @@ static int add_signature(blkid_probe pr, const char *name, struct survey *out)
 
 static int unreadable(const char *name, int code, struct survey *out)
 {
-	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE, strerror(code));
+	return survey_add(out, FINDING_SIGNATURE, name, SIGNATURE_UNREADABLE,
+	                  code == EACCES ? "run platter as root" : strerror(code));
 }
 
 int signature_scan(const char *node, dev_t rdev, const char *name, struct survey *out)

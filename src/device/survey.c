@@ -252,6 +252,19 @@ static int look_at_file(struct look *l)
 	return r == 0 ? find_writers(l) : r;
 }
 
+/* Most serious first: mounts before loop devices. Kinds are in that order; a few elements, so insertion will do. */
+static void sort(struct survey *s)
+{
+	for (size_t i = 1; i < s->n; i++) {
+		struct finding f = s->v[i];
+		size_t k = i;
+
+		for (; k > 0 && s->v[k - 1].kind > f.kind; k--)
+			s->v[k] = s->v[k - 1];
+		s->v[k] = f;
+	}
+}
+
 int survey_device(const char *root, const struct device *dev, struct survey *ret, struct err *err)
 {
 	struct survey found = { 0 };
@@ -276,6 +289,7 @@ int survey_device(const char *root, const struct device *dev, struct survey *ret
 		survey_done(&found);
 		return err_set(err, r, "Cannot find out who uses %s: %s.", dev->path, strerror(-r));
 	}
+	sort(&found);
 	*ret = found;
 	return 0;
 }

@@ -2,9 +2,10 @@
 /* The list of measurements, in the order of `platter --help`. */
 #include "measure/measure.h"
 
-extern const struct measure measure_seek, measure_passes, measure_cache, measure_mark;
+extern const struct measure measure_info, measure_seek, measure_passes, measure_cache, measure_mark;
 
 const struct measure *const measures[] = {
+	&measure_info,
 	&measure_seek,
 	&measure_passes,
 	&measure_cache,

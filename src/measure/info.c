@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is this device, what is on it, may it be written. Opens nothing for writing; what it tells is what probe.c and survey.c found, and
+ * the verdict is the write gate's own (permit_verdict), so that `info` and a refusal never disagree.
+ * For people there are sections of properties as text; scripts find the same typed in the document's targets.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/measure.h"
+
+struct info_params {
+	bool quick;
+};
+
+static const struct opt info_opts[] = {
+	OPT_FLAG(struct info_params, quick, "quick", 0, "do not look at what is on the devices and who uses them"),
+	OPT_END,
+};
+
+/* ---- tables ---- */
+
+/* Sections are tables; with one device its name is left out of the text. */
+struct property_row {
+	const char *device, *property, *value;
+};
+#define PROPERTY_FIELDS(hidden)                                                     \
+	{                                                                           \
+		FIELD_STR(struct property_row, device, "device", .detail = hidden), \
+			FIELD_STR(struct property_row, property, "property"),       \
+			FIELD_STR(struct property_row, value, "value"), FIELD_END,  \
+	}
+static const struct field property_fields[] = PROPERTY_FIELDS(false);
+static const struct field property_fields_of_one[] = PROPERTY_FIELDS(true);
+
+struct partition_row {
+	const char *name, *holds, *used;
+	uint64_t number, offset_bytes, size_bytes;
+};
+static const struct field partition_fields[] = {
+	FIELD_STR(struct partition_row, name, "name"),
+	FIELD_U64(struct partition_row, number, UNIT_NONE, "number"),
+	FIELD_U64(struct partition_row, offset_bytes, UNIT_BYTES, "start"),
+	FIELD_U64(struct partition_row, size_bytes, UNIT_BYTES, "size"),
+	FIELD_STR(struct partition_row, holds, "holds"),
+	FIELD_STR(struct partition_row, used, "used as"),
+	FIELD_END,
+};
+
+struct finding_row {
+	const char *device, *on, *kind, *what, *where;
+};
+static const struct field signature_fields[] = {
+	FIELD_STR(struct finding_row, device, "device", .detail = true),
+	FIELD_STR(struct finding_row, on, "on"),
+	FIELD_STR(struct finding_row, what, "type"),
+	FIELD_STR(struct finding_row, where, "what and where"),
+	FIELD_END,
+};
+static const struct field user_fields[] = {
+	FIELD_STR(struct finding_row, device, "device", .detail = true),
+	FIELD_STR(struct finding_row, on, "on"),
+	FIELD_STR(struct finding_row, kind, "use"),
+	FIELD_STR(struct finding_row, what, "by"),
+	FIELD_STR(struct finding_row, where, "where"),
+	FIELD_END,
+};
+
+struct device_info_row {
+	const char *path, *name, *kind, *may_write, *write;
+	uint64_t size_bytes, nonzero_samples;
+};
+static const struct field device_info_fields[] = {
+	FIELD_STR(struct device_info_row, path, "path"),
+	FIELD_STR(struct device_info_row, name, "name", .detail = true),
+	FIELD_STR(struct device_info_row, kind, "kind"),
+	FIELD_U64(struct device_info_row, size_bytes, UNIT_BYTES, "size"),
+	FIELD_STR(struct device_info_row, may_write, "may be written"),
+	FIELD_U64(struct device_info_row, nonzero_samples, UNIT_COUNT, "samples not zero", .detail = true),
+	FIELD_STR(struct device_info_row, write, "how, or why not", .detail = true),
+	FIELD_END,
+};
+
+static const struct measure_table info_tables[] = {
+	{ "devices", "Devices", device_info_fields },
+	{ "identity", "Identity", property_fields },
+	{ "sizes", "Sizes", property_fields },
+	{ "queue", "Queue of the kernel", property_fields },
+	{ "caches", "Caches", property_fields },
+	{ "partitions", "Partitions", partition_fields },
+	{ "signatures", "What is on it", signature_fields },
+	{ "users", "Who uses it", user_fields },
+	{ NULL, NULL, NULL },
+};
+enum which { DEVICES, IDENTITY, SIZES, QUEUE, CACHES, PARTITIONS, SIGNATURES, USERS };
+
+static struct table *table(struct session *ses, enum which which)
+{
+	const struct field *fields = info_tables[which].fields;
+
+	if (ses->ndevs == 1 && fields == property_fields)
+		fields = property_fields_of_one;
+	return result_table(ses->res, info_tables[which].name, info_tables[which].title, fields);
+}
+
+/* ---- properties ---- */
+
+struct sheet {
+	struct session *ses;
+	const struct device *dev;
+	enum which section;
+};
+
+static void say(struct sheet *s, const char *property, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(struct sheet *s, const char *property, const char *fmt, ...)
+{
+	struct property_row row = { .device = s->dev->path, .property = property };
+	char value[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(value, sizeof(value), fmt, ap); /* cut is fine */
+	va_end(ap);
+	if (!value[0])
+		return;
+	row.value = value;
+	result_row(table(s->ses, s->section), &row);
+}
+
+/* "4KiB", "512 bytes", "4.29 GB": as short as it is exact enough. */
+static const char *amount(char *buf, size_t len, uint64_t bytes)
+{
+	char t[32];
+
+	if (strpbrk(units_bytes(t, sizeof(t), bytes), "KMGTP"))
+		(void)snprintf(buf, len, "%s", t);
+	else if (bytes < 1 << 20)
+		(void)snprintf(buf, len, "%" PRIu64 " bytes", bytes);
+	else
+		(void)units_bytes_dec(buf, len, bytes);
+	return buf;
+}
+
+static void say_bytes(struct sheet *s, const char *property, uint64_t bytes)
+{
+	char t[32];
+
+	if (bytes)
+		say(s, property, "%s", amount(t, sizeof(t), bytes));
+}
+
+/* The kernel's "no limit" is the largest number that the attribute takes. */
+static void say_limit(struct sheet *s, const char *property, uint64_t bytes)
+{
+	if (bytes >= UINT32_MAX - 4096)
+		say(s, property, "no limit");
+	else
+		say_bytes(s, property, bytes);
+}
+
+static const char *transport_name(const char *transport)
+{
+	static const char *const names[][2] = {
+		{ "ata", "ATA" },
+		{ "sas", "SAS" },
+		{ "scsi", "SCSI" },
+		{ "nvme", "NVMe" },
+		{ "usb", "USB" },
+		{ "mmc", "MMC" },
+		{ "iscsi", "iSCSI" },
+		{ "fc", "Fibre Channel" },
+		{ "xen", "Xen" },
+		{ "dm", "device mapper" },
+		{ "md", "software RAID" },
+		{ "loop", "loop" },
+		{ "virtio", "virtio (virtual)" },
+		{ "ram", "memory" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(transport, names[i][0]) == 0)
+			return names[i][1];
+	return transport;
+}
+
+static void say_kind(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+
+	if (dev->kind == DEVICE_PARTITION)
+		say(s, "kind", "partition %u of %s", dev->partition, dev->disk);
+	else if (dev->is_cdrom)
+		say(s, "kind", "CD or DVD drive");
+	else
+		say(s, "kind", "%s%s", dev->is_removable ? "removable " : "", device_kind_name(dev->kind));
+	if (strcmp(dev->node, dev->path) != 0)
+		say(s, "resolves to", "%s", dev->node);
+}
+
+static void say_identity(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+	bool is_loop = strcmp(dev->transport, "loop") == 0;
+
+	s->section = IDENTITY;
+	say_kind(s);
+	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
+		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : "not known");
+	say(s, "model", "%s", dev->model);
+	say(s, "vendor", "%s", dev->vendor);
+	say(s, "serial number", "%s%s", dev->serial, dev->serial_is_shared ? " (other disks show the same)" : "");
+	say(s, "firmware", "%s", dev->firmware);
+	say(s, "world-wide name", "%s", dev->wwn);
+	say(s, "connection", "%s", transport_name(dev->transport));
+	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
+	if (dev->is_read_only)
+		say(s, "read-only", "yes");
+	say(s, is_loop ? "backing file" : "made of", "%s", dev->below);
+}
+
+/* These drivers say "rotating" of whatever is behind them. */
+static bool is_guess(const char *transport)
+{
+	return strcmp(transport, "virtio") == 0 || strcmp(transport, "usb") == 0 || strcmp(transport, "xen") == 0;
+}
+
+static void say_rotation(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+
+	if (dev->reported_rpm)
+		say(s, "rotation", "%u rpm, as reported", dev->reported_rpm);
+	else if (dev->rotational == 0)
+		say(s, "rotation", "none");
+	else if (dev->rotational > 0)
+		say(s, "rotation",
+		    is_guess(dev->transport) ? "not known (this driver calls everything rotating)"
+		                             : "yes; rate not reported");
+}
+
+static void say_sizes(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+	char a[32], b[32];
+
+	s->section = SIZES;
+	if (dev->kind != DEVICE_DIRECTORY)
+		say(s, "size", "%s (%" PRIu64 " bytes)", units_bytes_dec(a, sizeof(a), dev->size_bytes),
+		    dev->size_bytes);
+	if (dev->kind == DEVICE_PARTITION)
+		say(s, "place", "from byte %" PRIu64 " of %s (%.1f %%)", dev->partition_offset_bytes, dev->disk,
+		    dev->disk_size_bytes ? 100.0 * (double)dev->partition_offset_bytes / (double)dev->disk_size_bytes
+		                         : 0.0);
+	if (dev->fs_type[0])
+		say(s, "file system", "%s, %s free", dev->fs_type, units_bytes_dec(a, sizeof(a), dev->free_bytes));
+	say_bytes(s, "logical block", dev->logical_block_bytes);
+	say_bytes(s, "physical block", dev->physical_block_bytes);
+	if (dev->alignment_offset_bytes)
+		say(s, "alignment offset", "%" PRId64 " bytes", dev->alignment_offset_bytes);
+	say_bytes(s, "smallest good request", dev->io_min_bytes);
+	say_bytes(s, "best request", dev->io_opt_bytes);
+	if (dev->dio_offset_align_bytes)
+		say(s, "direct I/O aligned to", "%s on disk, %s in memory",
+		    amount(a, sizeof(a), dev->dio_offset_align_bytes), amount(b, sizeof(b), dev->dio_mem_align_bytes));
+	else
+		say(s, "direct I/O", "not supported here: only --cached commands work");
+	say_rotation(s);
+	if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
+}
+
+static void say_queue(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+
+	s->section = QUEUE;
+	say(s, "scheduler", "%s", dev->scheduler);
+	if (dev->nr_requests)
+		say(s, "requests queued", "%u", dev->nr_requests);
+	if (dev->queue_depth)
+		say(s, "depth of the device", "%u", dev->queue_depth);
+	say_limit(s, "largest request", dev->max_sectors_bytes);
+	say_limit(s, "largest of the hardware", dev->max_hw_sectors_bytes);
+	if (dev->max_segments)
+		say(s, "segments", "%u", dev->max_segments);
+	say_limit(s, "largest segment", dev->max_segment_bytes);
+	if (dev->nomerges)
+		say(s, "merging", "%s", dev->nomerges == 1 ? "simple only" : "off");
+	say(s, "completion on", "%s",
+	    dev->rq_affinity == 2   ? "the CPU that asked"
+	    : dev->rq_affinity == 1 ? "a CPU near the one that asked"
+	                            : "the CPU of the interrupt");
+	if (dev->io_poll)
+		say(s, "polling", "possible");
+	if (dev->wbt_lat_us)
+		say(s, "write-back throttling", "aims at %.1f ms", dev->wbt_lat_us / 1000.0);
+}
+
+static void say_caches(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+
+	s->section = CACHES;
+	say_bytes(s, "read-ahead of the kernel", dev->read_ahead_bytes);
+	say(s, "write cache", "%s", dev->write_cache);
+	say(s, "forced unit access", "%s", dev->fua ? "yes" : "no");
+	if (dev->discard_max_bytes)
+		say_bytes(s, "largest discard", dev->discard_max_bytes);
+	else
+		say(s, "discard", "no");
+}
+
+static void say_all(struct session *ses, const struct device *dev)
+{
+	struct sheet s = { .ses = ses, .dev = dev };
+
+	say_identity(&s);
+	say_sizes(&s);
+	if (!dev->disk[0])
+		return;
+	say_queue(&s);
+	say_caches(&s);
+}
+
+/* ---- what is on it, who uses it ---- */
+
+/* What is on it, and what it is, are no uses. */
+static bool is_use(const struct finding *f)
+{
+	return f->kind != FINDING_SIGNATURE && f->kind != FINDING_DATA && f->kind != FINDING_READ_ONLY &&
+	       f->kind != FINDING_ZONED && f->kind != FINDING_ALIEN;
+}
+
+/* The words of all findings of one sort about `name`, separated by commas. */
+static void collect(const struct survey *s, const char *name, bool uses, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < s->n; i++) {
+		const struct finding *f = &s->v[i];
+		const char *word = f->kind == FINDING_MOUNT ? f->where : uses ? finding_kind_name(f->kind) : f->what;
+
+		if ((uses ? !is_use(f) : f->kind != FINDING_SIGNATURE) || strcmp(f->on, name) != 0 || at >= len)
+			continue;
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? ", " : "", word);
+	}
+}
+
+static int list_partitions(struct session *ses, const struct device *dev, const struct survey *s, struct err *err)
+{
+	const struct env *env = ses->env;
+	cleanup_free struct device *parts = NULL;
+	size_t n = 0;
+	int r;
+
+	if (!env->devices->partitions)
+		return 0;
+	r = env->devices->partitions(env->devices_ctx, dev, &parts, &n, err);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct partition_row row = { .name = parts[i].name,
+			                     .number = parts[i].partition,
+			                     .offset_bytes = parts[i].partition_offset_bytes,
+			                     .size_bytes = parts[i].size_bytes };
+		char holds[256], used[256];
+
+		collect(s, parts[i].name, false, holds, sizeof(holds));
+		collect(s, parts[i].name, true, used, sizeof(used));
+		row.holds = holds[0] ? holds : NULL;
+		row.used = used[0] ? used : NULL;
+		result_row(table(ses, PARTITIONS), &row);
+	}
+	return r;
+}
+
+static void list_findings(struct session *ses, const struct device *dev, const struct survey *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct finding *f = &s->v[i];
+		const struct finding_row row = { .device = dev->path,
+			                         .on = f->on,
+			                         .kind = finding_kind_name(f->kind),
+			                         .what = f->what[0] ? f->what : NULL,
+			                         .where = f->where[0] ? f->where : NULL };
+
+		if (f->kind == FINDING_SIGNATURE)
+			result_row(table(ses, SIGNATURES), &row);
+		else if (is_use(f))
+			result_row(table(ses, USERS), &row);
+	}
+}
+
+/* "61 of 64" of the finding; UINT64_MAX when it was not looked at */
+static uint64_t nonzero_samples(const struct device *dev, const struct survey *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].kind == FINDING_DATA)
+			return strtoull(s->v[i].what, NULL, 10);
+	return dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION ? 0 : UINT64_MAX;
+}
+
+static void tell_verdict(struct session *ses, const struct device *dev, const struct survey *s)
+{
+	struct device_info_row row = { .path = dev->path,
+		                       .name = dev->name,
+		                       .kind = device_kind_name(dev->kind),
+		                       .size_bytes = dev->kind == DEVICE_DIRECTORY ? UINT64_MAX : dev->size_bytes,
+		                       .nonzero_samples = nonzero_samples(dev, s) };
+	char verdict[1024], name[96], label[320];
+
+	row.may_write = !permit_verdict(dev, s, verdict, sizeof(verdict)) ? "no"
+	                : dev->kind == DEVICE_DIRECTORY                   ? "own files"
+	                : dev->kind == DEVICE_FILE                        ? "yes"
+	                                                                  : "with consent";
+	row.write = verdict;
+	result_row(table(ses, DEVICES), &row);
+	if (ses->ndevs == 1) {
+		result_figure_text(ses->res, "write", "may be written", verdict);
+		return;
+	}
+	(void)snprintf(name, sizeof(name), "write_%.80s", dev->name);
+	(void)snprintf(label, sizeof(label), "%s may be written", dev->path);
+	result_figure_text(ses->res, name, label, verdict);
+}
+
+/* ---- the measurement ---- */
+
+static int info_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
+{
+	(void)ses;
+	(void)err;
+	ret_plan->opens_itself = true;
+	ret_plan->is_direct = false;
+	ret_plan->read_bytes = 0;
+	plan_phase(ret_plan, ((const struct info_params *)params)->quick ? "identity" : "identity, users, contents",
+	           ses->ndevs * NS_PER_S);
+	return 0;
+}
+
+static int look_at(struct session *ses, const struct device *dev, bool quick, struct err *err)
+{
+	const struct env *env = ses->env;
+	struct survey found = { 0 };
+	char text[512];
+	int r;
+
+	if (quick) {
+		say_all(ses, dev);
+		return 0;
+	}
+	r = env->devices->survey(env->devices_ctx, dev, &found, err);
+	if (r < 0)
+		return r;
+	r = survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
+	if (r == 0) {
+		tell_verdict(ses, dev, &found);
+		say_all(ses, dev);
+		r = list_partitions(ses, dev, &found, err);
+		list_findings(ses, dev, &found);
+	}
+	for (size_t i = 0; r == 0 && i < found.n; i++)
+		if (found.v[i].kind == FINDING_DATA)
+			result_notice(ses->res, finding_kind_name(found.v[i].kind), "%s",
+			              finding_text(&found.v[i], text, sizeof(text)));
+	survey_done(&found);
+	return r;
+}
+
+static int info_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct info_params *p = params;
+	int r = 0;
+
+	for (size_t i = 0; i < ses->ndevs && r == 0 && !session_is_over(ses); i++) {
+		session_progress(ses, ses->devs[i].path, (double)i / (double)ses->ndevs, NULL);
+		r = look_at(ses, &ses->devs[i], p->quick, err);
+		session_checkpoint(ses);
+	}
+	return r;
+}
+
+const struct measure measure_info = {
+	.name = "info",
+	.help = "what a device is, what is on it, whether it may be written",
+	.group = GROUP_DEVICE,
+	.targets = "DEVICE...",
+	.min_targets = 1,
+	.max_targets = 256,
+	.opts = info_opts,
+	.params_size = sizeof(struct info_params),
+	.plan = info_plan,
+	.run = info_run,
+	.tables = info_tables,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `platter info` over dumped machines: the document that comes out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "dump.h"
+#include "measure/measure.h"
+
+extern const struct measure measure_info;
+
+struct info_params { /* as in info.c */
+	bool quick;
+};
+
+static struct result *info(const char *dump, const char *const *paths, size_t n, bool quick)
+{
+	static const struct engine_ops *const engines[] = { NULL };
+	struct info_params params = { .quick = quick };
+	struct common_params common = { .engine = "auto", .seed = 1 };
+	struct device_context ctx;
+	struct env env = {
+		.engines = engines, .clk = clock_monotonic(), .devices = &device_system, .devices_ctx = &ctx
+	};
+	struct session_config cfg = {
+		.env = &env, .measure = &measure_info, .common = &common, .params = &params, .paths = paths, .npaths = n
+	};
+	struct result *res = NULL;
+	struct err err = { 0 };
+	bool is_refused;
+	struct dump d;
+
+	dump_open(&d, dump);
+	ctx.sysroot = env.sysroot = d.root;
+	if (session_run(&cfg, &res, &is_refused, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_false(is_refused);
+	assert_int_equal(res->status, STATUS_COMPLETE);
+	dump_close(&d);
+	return res;
+}
+
+/* The value of the first row whose column `key` is `word`; NULL when there is none. */
+static const char *look_up(const struct result *res, const char *name, const char *key, const char *word,
+                           const char *wanted)
+{
+	const struct table *t = result_find_table(res, name);
+
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *found = table_string(t, i, (size_t)table_column(t, key));
+
+		if (found && strcmp(found, word) == 0)
+			return table_string(t, i, (size_t)table_column(t, wanted));
+	}
+	return NULL;
+}
+
+static void assert_property(const struct result *res, const char *table, const char *property, const char *value)
+{
+	const char *found = look_up(res, table, "property", property, "value");
+
+	if (!found || strcmp(found, value) != 0)
+		fail_msg("%s is '%s', not '%s'", property, found ? found : "missing", value);
+}
+
+static void a_disk_is_described_for_people_and_for_scripts(void **state)
+{
+	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
+	const struct figure *f = result_find_figure(res, "write");
+
+	(void)state;
+	assert_property(res, "identity", "kind", "disk");
+	assert_property(res, "identity", "model", "ST4000DM004-2CV104");
+	assert_property(res, "identity", "connection", "ATA");
+	assert_property(res, "sizes", "size", "4.00 TB (4000787030016 bytes)");
+	assert_property(res, "sizes", "physical block", "4KiB");
+	assert_property(res, "sizes", "rotation", "5425 rpm, as reported");
+	assert_property(res, "queue", "depth of the device", "32");
+	assert_property(res, "caches", "write cache", "write back");
+	assert_null(look_up(res, "sizes", "property", "alignment offset", "value")); /* nothing is said of nothing */
+	assert_int_equal(res->ntargets, 1);
+	assert_non_null(f);
+	assert_non_null(strstr(f->value.str, "root file system"));
+	assert_string_equal(look_up(res, "devices", "path", "/dev/sda", "may_write"), "no");
+	result_free(res);
+}
+
+static void partitions_say_what_they_are_used_as(void **state)
+{
+	struct result *res = info("sata-512e", (const char *[]){ "/dev/sda" }, 1, false);
+	const struct table *t = result_find_table(res, "partitions");
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(t->nrows, 3);
+	assert_string_equal(look_up(res, "partitions", "name", "sda1", "used"), "/boot dir");
+	assert_string_equal(look_up(res, "partitions", "name", "sda2", "used"), "/");
+	assert_null(look_up(res, "partitions", "name", "sda10", "used"));
+	assert_true(table_number(t, 1, (size_t)table_column(t, "offset_bytes")) == 1050624.0 * 512);
+	result_free(res);
+}
+
+static void users_are_listed_mounts_first(void **state)
+{
+	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, false);
+	const struct table *t = result_find_table(res, "users");
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(t->nrows, 8);
+	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "kind")), "mounted");
+	assert_string_equal(table_string(t, 7, (size_t)table_column(t, "kind")), "loop");
+	assert_string_equal(look_up(res, "users", "where", "/home", "on"), "dm-1");
+	result_free(res);
+}
+
+static void several_devices_have_a_sentence_each(void **state)
+{
+	const char *const paths[] = { "/dev/sda10", "/dev/sda1" };
+	struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
+
+	(void)state;
+	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "--destroy-data=sda10"));
+	assert_non_null(strstr(result_find_figure(res, "write_sda1")->value.str, "mounted on /boot dir"));
+	assert_null(result_find_figure(res, "write"));
+	assert_string_equal(look_up(res, "devices", "path", "/dev/sda10", "may_write"), "with consent");
+	assert_string_equal(look_up(res, "identity", "device", "/dev/sda1", "value"), "partition 1 of sda");
+	result_free(res);
+}
+
+static void quick_looks_at_no_users_and_no_contents(void **state)
+{
+	struct result *res = info("stack", (const char *[]){ "/dev/sda" }, 1, true);
+
+	(void)state;
+	assert_property(res, "identity", "kind", "disk");
+	assert_null(result_find_table(res, "users"));
+	assert_null(result_find_table(res, "devices"));
+	assert_null(result_find_figure(res, "write"));
+	result_free(res);
+}
+
+static void every_device_of_every_dump_can_be_described(void **state)
+{
+	static const char *const dumps[][13] = {
+		{ "emulated", "/dev/nvme0n1", "/dev/vda", "/dev/sda", "/dev/sdb", "/dev/sdb2", "/dev/sdd",
+		  "/dev/mmcblk0", "/dev/sr0", "/dev/sde", "/dev/dm-0", "/dev/md0", "/dev/loop0" },
+		{ "odd", "/dev/sdc", "/dev/xvda", "/dev/mmcblk1p1", "/dev/sdd", "/dev/zram0" },
+		{ "stack", "/dev/sdb", "/dev/sdd", "/dev/dm-1", "/dev/md0", "/dev/loop1", "/dev/loop2" },
+		{ "nvme", "/dev/nvme0n1", "/dev/nvme0n1p1" },
+		{ "sas-4kn", "/dev/sdb" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(dumps); i++) {
+		size_t n = 0;
+		struct result *res;
+
+		while (n < 12 && dumps[i][n + 1])
+			n++;
+		res = info(dumps[i][0], dumps[i] + 1, n, false);
+		assert_int_equal(res->ntargets, n);
+		assert_int_equal(result_find_table(res, "devices")->nrows, n);
+		result_free(res);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_disk_is_described_for_people_and_for_scripts),
+		cmocka_unit_test(partitions_say_what_they_are_used_as),
+		cmocka_unit_test(users_are_listed_mounts_first),
+		cmocka_unit_test(several_devices_have_a_sentence_each),
+		cmocka_unit_test(quick_looks_at_no_users_and_no_contents),
+		cmocka_unit_test(every_device_of_every_dump_can_be_described),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
