@@ -342,6 +342,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	}
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, pairs);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, differ);
+	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = differ > 0;
 	*ret = res;
 	return 0;
@@ -464,6 +465,7 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	}
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, worse);
 	result_figure_text(out, "verdict", "verdict", worse ? "degrading" : "steady");
+	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = worse > 0;
 	*ret = out;
 	return 0;

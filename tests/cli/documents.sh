@@ -1,0 +1,87 @@
+#!/bin/sh
+# report and compare: documents in, text, pages and verdicts out; no device is opened.
+. "$(dirname "$0")/lib.sh"
+needs jq
+
+document() # file, rate, half-width, time, model
+{
+	jq -n --argjson rate "$2" --argjson half "$3" --arg started "$4" --arg model "${5:-Disk 1}" '{
+		schema: "platter-result", version: 1, status: "complete",
+		head: {measurement: "zones", program: "platter 0.1.0", argv: ["platter", "zones", "/dev/sdb"], started: $started,
+			elapsed_s: 61.5, clock: "CLOCK_MONOTONIC", host: {kernel: "6.1", machine: "x86_64", cpus: 2, memory_bytes: 1e9},
+			engine: "uring", seed: 7, options: {block: "1MiB"}},
+		targets: [{path: "/dev/sdb", kind: "disk", size_bytes: 4e12, model: $model, serial: "S1", rotational: 1}],
+		tables: {curve: {title: "Rate by place", columns: [{key: "offset_bytes", label: "offset", type: "bytes"},
+			{key: "rate_bytes_per_s", label: "rate", type: "bytes_per_s"}], rows: [[0, $rate], [4000000000, ($rate / 2)]]}},
+		figures: {start_bytes_per_s: $rate}, intervals: {start_bytes_per_s: [$rate - $half, $rate + $half]},
+		faults: [], fault_totals: {}, notices: [],
+		plots: [{kind: "line", title: "Rate", table: "curve", x: "offset_bytes", y: "rate_bytes_per_s"}]}' >"$1"
+}
+mkdir "$dir/shelf" "$dir/empty"
+document "$dir/shelf/a.json" 200e6 1e6 2024-01-01T00:00:00.000000Z
+document "$dir/shelf/b.json" 200.5e6 1e6 2025-01-01T00:00:00.000000Z
+document "$dir/c.json" 180e6 1e6 2026-01-01T00:00:00.000000Z
+cat "$dir/shelf/a.json" "$dir/shelf/b.json" "$dir/c.json" >"$dir/before"
+
+run 0 report "$dir/shelf/a.json"
+out_has "200"
+err_is_empty
+run 0 report "$dir/shelf" "$dir/c.json" -o "$dir/page.html"
+out_is_empty
+grep -q '<svg' "$dir/page.html" || fail "$last: no picture"
+grep -qE '<script|https?://[^"]*\.(js|css)' "$dir/page.html" && fail "$last: the page does not stand alone"
+run 0 report "$dir/c.json" -o -
+out_has "<svg"
+run 0 report "$dir/c.json" --csv=-
+out_has "start_bytes_per_s"
+document "$dir/evil.json" 1e8 1e6 2026-01-01T00:00:00.000000Z '<img src=x onerror=alert(1)>&"</title>'
+run 0 report "$dir/evil.json" -o -
+grep -qF '<img' "$dir/out" && fail "$last: a model name is markup"
+jq '. + {a_later_member: {x: [1]}} | .head.later = 1' "$dir/c.json" >"$dir/later.json"
+run 0 report "$dir/later.json"
+
+run 0 compare "$dir/shelf/a.json" "$dir/shelf/a.json"
+run 0 compare "$dir/shelf/a.json" "$dir/shelf/b.json"
+run 5 compare "$dir/shelf/a.json" "$dir/c.json"
+out_has "start_bytes_per_s"
+err_is_empty
+run 0 compare "$dir/shelf/a.json" "$dir/c.json" --threshold=20%
+run 5 compare "$dir/shelf/a.json" "$dir/c.json" --json=-
+jq -e '.schema == "platter-result" and .status == "complete" and .head.measurement == "compare"' "$dir/out" >/dev/null || fail "$last: the document"
+run 1 compare "$dir/shelf" # two are no trend
+one_sentence
+document "$dir/shelf/d.json" 199.8e6 1e6 2025-06-01T00:00:00.000000Z
+run 0 compare "$dir/shelf"
+mkdir "$dir/worse"
+for year in 2020 2021 2022 2023 2024 2025; do
+	document "$dir/worse/$year.json" "$((200 - 5 * (year - 2020)))e6" 0.2e6 $year-01-01T00:00:00.000000Z
+done
+run 5 compare "$dir/worse"
+grep -qi "not finished" "$dir/out" && fail "$last: a comparison is complete"
+
+# What cannot be read is 1, with its name and the reason.
+echo '{"schema": "something else"}' >"$dir/other.json"
+echo '{"schema": "platter-result", "version": 1,' >"$dir/cut.json"
+: >"$dir/nothing.json"
+for bad in no-such.json other.json cut.json nothing.json empty; do
+	run 1 report "$dir/$bad"
+	one_sentence
+	err_has "$bad"
+	run 1 compare "$dir/c.json" "$dir/$bad"
+	one_sentence
+done
+
+# Written is only what may be written.
+for place in /dev/null /dev/sd-no-such "$dir/c.json"; do
+	run 3 report "$dir/c.json" -o "$place"
+	one_sentence
+	run 3 report "$dir/c.json" "--csv=$place"
+	one_sentence
+	run 3 compare "$dir/shelf/a.json" "$dir/c.json" "--json=$place"
+	one_sentence
+done
+run 1 report "$dir/c.json" -o "$dir/no-folder/page.html"
+one_sentence
+cat "$dir/shelf/a.json" "$dir/shelf/b.json" "$dir/c.json" | cmp -s - "$dir/before" || fail "a document was changed"
+[ ! -e /dev/sd-no-such ] || fail "a file was made in /dev"
+exit 0
