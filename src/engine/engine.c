@@ -231,6 +231,8 @@ int engine_open(struct engine **ret_eng, const struct engine_ops *const *list, c
 		free(eng);
 		return r;
 	}
+	eng->cfg.fds = NULL; /* the caller's array, for opening only */
+	eng->cfg.nfds = 0;
 	*ret_eng = eng;
 	return 0;
 }

@@ -65,7 +65,8 @@ struct engine_config {
 	uint32_t slots;     /* buffers, at least depth; 0: depth */
 	uint32_t buf_bytes; /* of each buffer; 0: none */
 	bool poll;          /* uring: IOPOLL */
-	const int *fds;     /* files that will be used; engines may register them; may be NULL */
+	const int *fds; /* files that will be used, for engines to register: open until engine_close(); NULL: not known.
+	                     * The array is looked at while opening only */
 	size_t nfds;
 };
 

@@ -395,11 +395,28 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 
 /* ---- what measurements call ---- */
 
+/* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet, or no memory. */
+static int *target_fds(const struct session *ses)
+{
+	int *fds = ses->targets && ses->ndevs ? calloc(ses->ndevs, sizeof(*fds)) : NULL;
+
+	for (size_t i = 0; fds && i < ses->ndevs; i++)
+		fds[i] = ses->targets[i].fd;
+	return fds;
+}
+
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
 {
 	const char *name = ses->common->engine ? ses->common->engine : "auto";
-	int r = engine_open(ret_eng, ses->env->engines, name, cfg, ses->env->clk, err);
+	cleanup_free int *fds = cfg->fds ? NULL : target_fds(ses);
+	struct engine_config full = *cfg;
+	int r;
 
+	if (fds) {
+		full.fds = fds;
+		full.nfds = ses->ndevs;
+	}
+	r = engine_open(ret_eng, ses->env->engines, name, &full, ses->env->clk, err);
 	if (r < 0)
 		return r;
 	free(ses->res->head.engine);
