@@ -32,8 +32,7 @@ int fleet_start(struct fleet *ret, const struct sim_options *o, char **words, si
 		struct keeper_params *params = &fleet.disks[i].params;
 
 		params->is_background = is_background;
-		if (!is_background && !params->watch_pid)
-			params->watch_pid = getpid();
+		params->parent_pid = is_background ? 0 : getpid();
 		r = keeper_start(&fleet.keepers[i], params, err);
 		fleet.nstarted += r == 0;
 	}

@@ -41,7 +41,7 @@ struct keeper_note { /* what a starter is told */
 struct life {
 	const struct keeper_params *params;
 	int notify_fd; /* to the starter: the device's name, or why not */
-	int run_fd, memfd, control_fd, server_fd, watch_fd, signal_fd;
+	int run_fd, memfd, control_fd, server_fd, watch_fd, parent_fd, signal_fd;
 	pid_t server;
 	struct sim_shared *shared;
 	struct reqlog *log;
@@ -151,6 +151,7 @@ static void server_main(struct life *life, int control_fd)
 	close_fd(&life->control_fd);
 	close_fd(&life->signal_fd);
 	close_fd(&life->watch_fd);
+	close_fd(&life->parent_fd);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
 	(void)sigemptyset(&none);
@@ -337,9 +338,20 @@ static int publish(const struct life *life, struct err *err)
 	return r < 0 ? err_set(err, r, "Cannot write to the run folder %s.", params->run_dir) : 0;
 }
 
+static int watch(int *ret_fd, int64_t pid, struct err *err)
+{
+	if (pid == 0)
+		return 0;
+	*ret_fd = pidfd_open((pid_t)pid, 0);
+	if (*ret_fd >= 0)
+		return 0;
+	return err_set(err, -errno, "Cannot watch process %lld: %s.", (long long)pid, strerror(errno));
+}
+
 static int set_up_watches(struct life *life, struct err *err)
 {
 	sigset_t set;
+	int r;
 
 	(void)sigemptyset(&set);
 	(void)sigaddset(&set, SIGTERM);
@@ -349,13 +361,8 @@ static int set_up_watches(struct life *life, struct err *err)
 	life->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (life->signal_fd < 0)
 		return err_set(err, -errno, "Cannot make a signalfd: %s.", strerror(errno));
-	if (life->params->watch_pid) {
-		life->watch_fd = pidfd_open((pid_t)life->params->watch_pid, 0);
-		if (life->watch_fd < 0)
-			return err_set(err, -errno, "Cannot watch process %lld: %s.",
-			               (long long)life->params->watch_pid, strerror(errno));
-	}
-	return 0;
+	r = watch(&life->parent_fd, life->params->parent_pid, err);
+	return r == 0 ? watch(&life->watch_fd, life->params->watch_pid, err) : r;
 }
 
 static int set_up(struct life *life, struct err *err)
@@ -432,7 +439,9 @@ static void tear_down(struct life *life)
 			life->params->name, life->dev.path);
 	if (life->log)
 		reqlog_drain(life->log, life->shared);
-	reqlog_close(life->log);
+	if (reqlog_close(life->log) < 0)
+		(void)fprintf(stderr, "platter-simdisk: %s: The log could not be written to its end.\n",
+		              life->params->name);
 	if (life->run_fd >= 0)
 		rundir_release(life->params->run_dir, life->params->name, life->run_fd);
 }
@@ -457,7 +466,7 @@ static const char *look_around(struct life *life, const struct pollfd *fds)
 	}
 	if (fds[1].revents & POLLHUP || fds[2].revents)
 		return "its server ended";
-	if (fds[3].revents)
+	if (fds[3].revents || fds[4].revents)
 		return "";
 	if (life->end_ns && now_ns() >= life->end_ns)
 		return "its --max-life is over";
@@ -481,14 +490,13 @@ static const char *live(struct life *life)
 	const char *why = NULL;
 
 	while (!why) {
-		struct pollfd fds[4] = {
-			{ .fd = life->signal_fd, .events = POLLIN },
-			{ .fd = life->control_fd, .events = POLLIN },
-			{ .fd = life->server_fd, .events = POLLIN },
-			{ .fd = life->watch_fd, .events = POLLIN },
+		struct pollfd fds[5] = {
+			{ .fd = life->signal_fd, .events = POLLIN }, { .fd = life->control_fd, .events = POLLIN },
+			{ .fd = life->server_fd, .events = POLLIN }, { .fd = life->watch_fd, .events = POLLIN },
+			{ .fd = life->parent_fd, .events = POLLIN },
 		};
 
-		if (poll(fds, 4, next_timeout_ms(life)) < 0 && errno != EINTR)
+		if (poll(fds, 5, next_timeout_ms(life)) < 0 && errno != EINTR)
 			return "poll failed";
 		why = look_around(life, fds);
 		if (life->log)
@@ -517,6 +525,7 @@ static void keeper_main(const struct keeper_params *params, int notify_fd)
 		.control_fd = -1,
 		.server_fd = -1,
 		.watch_fd = -1,
+		.parent_fd = -1,
 		.signal_fd = -1,
 		.dev.fd = -1,
 	};

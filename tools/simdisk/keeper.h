@@ -32,6 +32,7 @@ struct keeper_params {
 	struct server_tuning tuning;
 	struct keeper_path path;
 	const char *log_path; /* NULL: none */
+	int64_t parent_pid;   /* ends with this process, which started it; 0: outlives it */
 	int64_t watch_pid;    /* ends with this process; 0: none */
 	uint64_t max_life_ns; /* 0: no limit */
 	bool is_background;   /* a session of its own; silent once it runs */

@@ -181,10 +181,11 @@ static json_t *status_json(const struct rundir_entry *e, const struct sim_shared
 		json_pack("{s:I,s:I,s:f,s:f}", "in_ns", (json_int_t)s->path.in_ns, "out_ns", (json_int_t)s->path.out_ns,
 	                  "in_ns_per_byte", s->path.in_ns_per_byte, "out_ns_per_byte", s->path.out_ns_per_byte);
 
-	return json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "name", e->name, "device", e->device,
-	                 "profile", e->profile, "state", state_name(s->state), "size_bytes", (json_int_t)e->size_bytes,
-	                 "keeper_pid", (json_int_t)e->keeper, "server_pid", (json_int_t)e->server, "in_flight",
-	                 (json_int_t)s->in_flight, "path", path, "lateness", lateness, "counters", counters);
+	return json_pack("{s:s,s:s,s:s,s:s,s:b,s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "name", e->name, "device", e->device,
+	                 "profile", e->profile, "state", state_name(s->state), "realtime", (int)s->is_realtime,
+	                 "size_bytes", (json_int_t)e->size_bytes, "keeper_pid", (json_int_t)e->keeper, "server_pid",
+	                 (json_int_t)e->server, "in_flight", (json_int_t)s->in_flight, "path", path, "lateness",
+	                 lateness, "counters", counters);
 }
 
 static void status_text(const struct rundir_entry *e, const struct sim_shared *s)
@@ -200,7 +201,8 @@ static void status_text(const struct rundir_entry *e, const struct sim_shared *s
 	             units_time(a, sizeof(a), s->path.in_ns), units_time(b, sizeof(b), s->path.out_ns),
 	             units_time(c, sizeof(c), (uint64_t)(s->path.in_ns_per_byte * (1 << 20))),
 	             units_time(d, sizeof(d), (uint64_t)(s->path.out_ns_per_byte * (1 << 20))));
-	(void)printf("lateness of answers: median %s, 99 %% %s, 99.9 %% %s, at most %s\n",
+	(void)printf("lateness of answers%s: median %s, 99 %% %s, 99.9 %% %s, at most %s\n",
+	             s->is_realtime ? "" : " (without real-time priority)",
 	             units_time(a, sizeof(a), hist_quantile(h, 0.5)), units_time(b, sizeof(b), hist_quantile(h, 0.99)),
 	             units_time(c, sizeof(c), hist_quantile(h, 0.999)),
 	             units_time(d, sizeof(d), h->count ? h->max : 0));

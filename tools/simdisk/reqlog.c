@@ -64,10 +64,14 @@ void reqlog_drain(struct reqlog *log, struct sim_shared *shared)
 	(void)fflush(log->out);
 }
 
-void reqlog_close(struct reqlog *log)
+int reqlog_close(struct reqlog *log)
 {
+	bool is_bad;
+
 	if (!log)
-		return;
-	(void)fclose(log->out);
+		return 0;
+	is_bad = ferror(log->out);
+	is_bad |= fclose(log->out) != 0;
 	free(log);
+	return is_bad ? -EIO : 0;
 }

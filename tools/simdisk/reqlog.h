@@ -9,6 +9,6 @@
 struct reqlog;
 struct reqlog *reqlog_open(const char *path, struct err *err); /* NULL and a sentence */
 void reqlog_drain(struct reqlog *log, struct sim_shared *shared);
-void reqlog_close(struct reqlog *log);
+int reqlog_close(struct reqlog *log); /* -EIO when something could not be written */
 
 #endif

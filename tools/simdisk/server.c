@@ -30,6 +30,7 @@
 
 #define SLOTS        1024u /* above anything that /dev/fuse lets in flight */
 #define TAKE_AT_ONCE 256u
+#define LISTEN_EVERY 64u /* rounds: a disk that is never idle must hear its keeper, too */
 
 struct slot {
 	struct slot *next_free;
@@ -408,10 +409,14 @@ static void wait_until(struct server *s, uint64_t now, uint64_t until)
 
 static void serve(struct server *s)
 {
+	unsigned round = 0;
+
 	while (!s->is_over) {
 		bool is_precise;
 		uint64_t now, wake;
 
+		if (round++ % LISTEN_EVERY == 0)
+			take_words(s);
 		take_requests(s);
 		now = now_ns();
 		step(s, now);
@@ -426,13 +431,12 @@ static void serve(struct server *s)
 }
 
 /* All of these are wishes: without them the disk is less punctual, and its lateness says so. */
-static void become_punctual(const struct server_tuning *tuning)
+static void become_punctual(const struct server_tuning *tuning, struct sim_shared *shared)
 {
 	const struct sched_param param = { .sched_priority = (int)tuning->priority };
 
 	(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
-	if (tuning->priority)
-		(void)sched_setscheduler(0, SCHED_FIFO, &param);
+	shared->is_realtime = tuning->priority && sched_setscheduler(0, SCHED_FIFO, &param) == 0;
 	(void)prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
 	/* Memory that we ask for must not be found by writing to our own device. */
 	(void)prctl(PR_SET_IO_FLUSHER, 1ul, 0ul, 0ul, 0ul);
@@ -469,7 +473,7 @@ int server_run(int fuse_fd, int control_fd, const struct profile *profile, const
 		r = server_init(s, fuse_fd);
 	}
 	if (r == 0) {
-		become_punctual(tuning);
+		become_punctual(tuning, shared);
 		serve(s);
 		r = s->lost;
 	}

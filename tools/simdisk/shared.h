@@ -52,6 +52,7 @@ struct sim_path {
 
 struct sim_shared {
 	_Atomic int state;
+	bool is_realtime;
 	struct sim_path path; /* set by the keeper before the disk's time begins */
 	_Atomic uint64_t calibration_received_ns, calibration_reply_ns; /* of the last request, monotonic */
 	_Atomic uint64_t in_flight;
