@@ -543,10 +543,12 @@ static void plots(struct session *ses)
 		    line[] = "line", knee_title[] = "Second reading against file size", knee[] = "knee",
 		    rate[] = "rate_bytes_per_s", hits_title[] = "Hit ratio of the second reading", hits[] = "hit_ratio";
 
+	result_plot(ses->res, &(struct plot_decl){
+				      .kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series });
 	result_plot(ses->res,
-	            &(struct plot){ .kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series });
-	result_plot(ses->res, &(struct plot){ .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate });
-	result_plot(ses->res, &(struct plot){ .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits });
+	            &(struct plot_decl){ .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate });
+	result_plot(ses->res,
+	            &(struct plot_decl){ .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits });
 }
 
 static int cache_run(struct session *ses, const void *params, struct err *err)

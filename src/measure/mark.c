@@ -590,9 +590,11 @@ static void plots(struct session *ses, const struct mark_params *p)
 	static char bars[] = "bars", bars_title[] = "DiskMark by way", ways[] = "ways", way[] = "way",
 		    mark[] = "diskmark_mib_per_s";
 
-	result_plot(ses->res, &(struct plot){ .kind = bars, .title = bars_title, .table = ways, .x = way, .y = mark });
+	result_plot(ses->res,
+	            &(struct plot_decl){ .kind = bars, .title = bars_title, .table = ways, .x = way, .y = mark });
 	if (p->sweep)
-		result_plot(ses->res, &(struct plot){ .kind = line, .title = title, .table = sweep, .x = x, .y = y });
+		result_plot(ses->res,
+		            &(struct plot_decl){ .kind = line, .title = title, .table = sweep, .x = x, .y = y });
 }
 
 static int check_sweep(const struct mark_params *p, struct err *err)

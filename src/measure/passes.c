@@ -514,12 +514,12 @@ static void plots(struct session *ses)
 	static char kind[] = "bars", title[] = "Rate of each step", table[] = "steps", x[] = "step",
 		    y[] = "rate_bytes_per_s", series[] = "file";
 
-	result_plot(ses->res, &(struct plot){ .kind = kind,
-	                                      .title = title,
-	                                      .table = table,
-	                                      .x = x,
-	                                      .y = y,
-	                                      .series = ses->ndevs > 1 ? series : NULL });
+	result_plot(ses->res, &(struct plot_decl){ .kind = kind,
+	                                           .title = title,
+	                                           .table = table,
+	                                           .x = x,
+	                                           .y = y,
+	                                           .series = ses->ndevs > 1 ? series : NULL });
 }
 
 static int passes_run(struct session *ses, const void *params, struct err *err)

@@ -200,28 +200,28 @@ static void plots(struct session *ses)
 		    curve_title[] = "Seek time against distance", stroke[] = "stroke_ratio", seek[] = "seek_ns",
 		    queue[] = "queue", queue_title[] = "IOPS against queue depth", depth[] = "depth", iops[] = "iops";
 
-	result_plot(ses->res, &(struct plot){ .kind = line,
-	                                      .title = span_title,
-	                                      .table = spans,
-	                                      .x = span,
-	                                      .y = mean,
-	                                      .low = low,
-	                                      .high = high,
-	                                      .series = anchor });
-	result_plot(ses->res, &(struct plot){ .kind = scatter,
-	                                      .title = curve_title,
-	                                      .table = curve,
-	                                      .x = stroke,
-	                                      .y = seek,
-	                                      .low = low,
-	                                      .high = high });
-	result_plot(ses->res, &(struct plot){ .kind = line,
-	                                      .title = queue_title,
-	                                      .table = queue,
-	                                      .x = depth,
-	                                      .y = iops,
-	                                      .low = low,
-	                                      .high = high });
+	result_plot(ses->res, &(struct plot_decl){ .kind = line,
+	                                           .title = span_title,
+	                                           .table = spans,
+	                                           .x = span,
+	                                           .y = mean,
+	                                           .low = low,
+	                                           .high = high,
+	                                           .series = anchor });
+	result_plot(ses->res, &(struct plot_decl){ .kind = scatter,
+	                                           .title = curve_title,
+	                                           .table = curve,
+	                                           .x = stroke,
+	                                           .y = seek,
+	                                           .low = low,
+	                                           .high = high });
+	result_plot(ses->res, &(struct plot_decl){ .kind = line,
+	                                           .title = queue_title,
+	                                           .table = queue,
+	                                           .x = depth,
+	                                           .y = iops,
+	                                           .low = low,
+	                                           .high = high });
 }
 
 /* ---- the run ---- */

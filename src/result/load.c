@@ -585,7 +585,7 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 		enter(rd, "plots[%zu]", i);
 		if (!json_is_object(obj))
 			return refuse(rd, "%s is %s where an object was expected", rd->where, kind_of(obj));
-		result_plot(res, &(struct plot){ 0 });
+		result_plot(res, &(struct plot_decl){ 0 });
 		p = &res->plots[res->nplots - 1];
 		(void)((r = read_text(rd, obj, "kind", &p->kind)) || (r = read_text(rd, obj, "title", &p->title)) ||
 		       (r = read_text(rd, obj, "table", &p->table)) || (r = read_text(rd, obj, "x", &p->x)) ||

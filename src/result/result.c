@@ -581,7 +581,7 @@ bool result_has_notice(const struct result *res, const char *code)
 	return false;
 }
 
-void result_plot(struct result *res, const struct plot *plot)
+void result_plot(struct result *res, const struct plot_decl *plot)
 {
 	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
 	res->plots[res->nplots++] = (struct plot){

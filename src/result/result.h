@@ -76,6 +76,11 @@ struct plot {
 	char *low, *high; /* keys of the interval of y, or NULL */
 };
 
+/* The same as it is declared in code. */
+struct plot_decl {
+	const char *kind, *title, *table, *x, *y, *series, *low, *high;
+};
+
 struct option_value { /* options in force, as a user would type them */
 	char *name, *text;
 };
@@ -162,7 +167,7 @@ uint64_t result_fault_count(const struct result *res);
 /* The same code may be given several times; equal code and text once. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
-void result_plot(struct result *res, const struct plot *plot); /* copied; unused members NULL */
+void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */
 /* Appends to res->text. */
 void result_text(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void result_option(struct result *res, const char *name, const char *text);

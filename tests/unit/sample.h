@@ -85,25 +85,20 @@ static inline struct result *sample_zones(const char *model, const char *serial,
 	result_figure(res, "start_bytes_per_s", "start", UNIT_BYTES_PER_S, 200e6 * scale, &ci, 30);
 	result_figure_u64(res, "surfaces", "surfaces", UNIT_COUNT, 4);
 	result_figure_text(res, "layout", "layout", "serpentine");
-	result_plot(res, &(struct plot){ .kind = (char *)(uintptr_t) "line",
-	                                 .title = (char *)(uintptr_t) "Rate by position",
-	                                 .table = (char *)(uintptr_t) "curve",
-	                                 .x = (char *)(uintptr_t) "offset_bytes",
-	                                 .y = (char *)(uintptr_t) "rate_bytes_per_s",
-	                                 .low = (char *)(uintptr_t) "low",
-	                                 .high = (char *)(uintptr_t) "high" });
+	result_plot(res, &(struct plot_decl){ .kind = "line",
+	                                      .title = "Rate by position",
+	                                      .table = "curve",
+	                                      .x = "offset_bytes",
+	                                      .y = "rate_bytes_per_s",
+	                                      .low = "low",
+	                                      .high = "high" });
 	return res;
 }
 
 static inline void sample_plot(struct result *res, const char *kind, const char *table, const char *x, const char *y,
                                const char *series)
 {
-	struct plot p = { .kind = (char *)(uintptr_t)kind,
-		          .title = (char *)(uintptr_t)kind,
-		          .table = (char *)(uintptr_t)table,
-		          .x = (char *)(uintptr_t)x,
-		          .y = (char *)(uintptr_t)y,
-		          .series = (char *)(uintptr_t)series };
+	struct plot_decl p = { .kind = kind, .title = kind, .table = table, .x = x, .y = y, .series = series };
 
 	result_plot(res, &p);
 }

@@ -111,7 +111,7 @@ static struct result *zones(void)
 		"Something else read %s from /dev/sda during the run; stop it and repeat, since each byte of it slowed "
 		"the measurement down.",
 		"12.5 MB");
-	result_plot(res, &(struct plot){ .kind = C("line"),
+	result_plot(res, &(struct plot_decl){ .kind = C("line"),
 	                                 .title = C("Transfer rate"),
 	                                 .table = C("curve"),
 	                                 .x = C("offset_bytes"),

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Slow regions: places that take longer than their neighbourhood lets expect.
+ *
+ * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
+ * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the second fastest of all places behind. What counts as slow is
+ * judged by the noise of the levels and by how much places differ in that way anyway: a disk whose surfaces have
+ * different densities goes up and down everywhere. A slow region must also begin with a step: a disk with two arm
+ * assemblies runs through its zones twice, and its first half is not slow. At the very end nothing lies behind; there a step is
+ * called slow when it is far larger than the steps before it.
+ * Single samples that are slow among good ones at their position are suspects, too, until their bytes were read again.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones.h"
+
+#define SLOW_MIN       0.015 /* relative */
+#define SLOW_SIGMAS    5.0
+#define SLOW_PART      0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define SLOW_USUAL     2.0 /* times the upper quartile of how much places exceed their expectation on this disk */
+#define END_STEP_MIN   0.10
+#define END_STEP_USUAL 3.0 /* times the largest of the END_STEPS before */
+#define END_STEPS      8
+#define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+
+struct series { /* positions that have a level, in order */
+	size_t *position;
+	double *y, *se, *excess; /* excess: y over the expectation */
+	bool *is_slow;
+	size_t n;
+};
+
+static void series_done(struct series *s)
+{
+	free(s->position);
+	free(s->y);
+	free(s->se);
+	free(s->excess);
+	free(s->is_slow);
+}
+
+static int series_make(const struct zone_levels *lv, struct series *s)
+{
+	s->position = calloc(lv->n + 1, sizeof(*s->position));
+	s->y = calloc(lv->n + 1, sizeof(*s->y));
+	s->se = calloc(lv->n + 1, sizeof(*s->se));
+	s->excess = calloc(lv->n + 1, sizeof(*s->excess));
+	s->is_slow = calloc(lv->n + 1, sizeof(*s->is_slow));
+	if (!s->position || !s->y || !s->se || !s->excess || !s->is_slow)
+		return -ENOMEM;
+	for (size_t p = 0; p < lv->n; p++) {
+		if (!lv->v[p].n || isnan(lv->v[p].y))
+			continue;
+		s->position[s->n] = p;
+		s->y[s->n] = lv->v[p].y;
+		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
+		s->n++;
+	}
+	return 0;
+}
+
+/* The second smallest of y[first..n), or the only one. */
+static double second_fastest(const double *y, size_t first, size_t n)
+{
+	double a = INFINITY, b = INFINITY;
+
+	for (size_t i = first; i < n; i++) {
+		if (y[i] < a) {
+			b = a;
+			a = y[i];
+		} else if (y[i] < b) {
+			b = y[i];
+		}
+	}
+	return isfinite(b) ? b : a;
+}
+
+static double upper_quartile(const double *x, size_t n)
+{
+	cleanup_free double *copy = calloc(n + 1, sizeof(*copy));
+
+	if (!copy || !n)
+		return 0.0;
+	for (size_t i = 0; i < n; i++)
+		copy[i] = x[i];
+	stats_sort(copy, n);
+	return stats_quantile_sorted(copy, n, 0.75);
+}
+
+static double threshold_of(const struct series *s)
+{
+	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
+	double usual = fmax(upper_quartile(s->excess, s->n), 0.0), noise;
+
+	if (!se)
+		return INFINITY;
+	for (size_t i = 0; i < s->n; i++)
+		se[i] = s->se[i];
+	noise = stats_median(se, s->n);
+	return fmax(fmax(SLOW_MIN, SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise)), SLOW_USUAL * usual);
+}
+
+/* Does the run of slow places that begins at a begin with a step? */
+static bool begins_with_step(const struct series *s, size_t a, size_t b, double threshold)
+{
+	cleanup_free double *steps = calloc(s->n + 1, sizeof(*steps));
+	double least = threshold;
+
+	if (!a || !steps)
+		return true;
+	if ((double)(b - a + 1) > WIDE_PART * (double)s->n && s->n > 3) {
+		for (size_t i = 1; i < s->n; i++)
+			steps[i - 1] = fabs(s->y[i] - s->y[i - 1]);
+		stats_sort(steps, s->n - 1);
+		least = fmax(least, 2.0 * stats_quantile_sorted(steps, s->n - 1, 0.8));
+	}
+	return s->y[a] - s->y[a - 1] > 0.7 * least;
+}
+
+/* A step down near the end that is out of all proportion: everything behind it is slow. */
+static void mark_end(struct series *s, double threshold)
+{
+	for (size_t i = s->n - s->n / 4; i < s->n && i >= 2; i++) {
+		double usual = 0.0;
+
+		for (size_t k = i > END_STEPS ? i - END_STEPS : 1; k < i; k++)
+			usual = fmax(usual, s->y[k] - s->y[k - 1]);
+		if (s->is_slow[i] ||
+		    s->y[i] - s->y[i - 1] < fmax(fmax(END_STEP_MIN, END_STEP_USUAL * usual), threshold))
+			continue;
+		for (size_t k = i; k < s->n; k++)
+			s->is_slow[k] = true;
+	}
+}
+
+static void mark_slow(struct series *s, double *ret_threshold)
+{
+	double threshold;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->excess[i] = i + 1 < s->n ? s->y[i] - second_fastest(s->y, i + 1, s->n) : 0.0;
+	threshold = threshold_of(s);
+	*ret_threshold = threshold;
+	if (!isfinite(threshold))
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		s->is_slow[i] = s->excess[i] > threshold;
+	for (size_t a = 0; a < s->n; a++) {
+		size_t b = a;
+
+		if (!s->is_slow[a])
+			continue;
+		while (b + 1 < s->n && s->is_slow[b + 1])
+			b++;
+		if (!begins_with_step(s, a, b, threshold))
+			for (size_t i = a; i <= b; i++)
+				s->is_slow[i] = false;
+		a = b;
+	}
+	mark_end(s, threshold);
+}
+
+/* What healthy neighbours on both sides let expect between them. */
+static double expectation(const struct series *s, size_t a, size_t b)
+{
+	size_t left = a, right = b;
+
+	while (left > 0 && s->is_slow[left])
+		left--;
+	while (right + 1 < s->n && s->is_slow[right])
+		right++;
+	if (s->is_slow[left])
+		return s->is_slow[right] ? (double)NAN : s->y[right];
+	return s->is_slow[right] ? s->y[left] : 0.5 * (s->y[left] + s->y[right]);
+}
+
+bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->is_good &&
+	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
+}
+
+/* From the samples at the positions of a run: extent, level, and what second looks said. */
+static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
+{
+	double sum = 0.0, n = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		bool is_slow;
+
+		if (!s->is_good || s->is_burst || s->position == ZONE_NONE || s->position < slow->first ||
+		    s->position > slow->last || s->kind == SAMPLE_PROBE)
+			continue;
+		is_slow = zone_is_slow(slows, slow, s);
+		slow->readings++;
+		slow->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
+		slow->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
+		if (!is_slow)
+			continue;
+		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
+		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
+		sum += log(s->ns_per_byte);
+		n += 1.0;
+	}
+	if (n > 0.0)
+		slow->y = sum / n;
+	slow->is_confirmed = n > 0.0 && slow->again_slow > 0 && slow->again_slow >= slow->again_good;
+}
+
+/* Samples that narrowed down where a region begins and ends. */
+static void stretch_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
+{
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->kind != SAMPLE_EDGE || s->position < slow->first || s->position > slow->last ||
+		    !zone_is_slow(slows, slow, s))
+			continue;
+		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
+		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
+	}
+}
+
+static void add_runs(const struct series *s, const struct zone_samples *samples, struct zone_slows *ret)
+{
+	for (size_t a = 0; a < s->n; a++) {
+		struct zone_slow *slow = &ret->v[ret->n];
+		size_t b = a;
+		double sum = 0.0;
+
+		if (!s->is_slow[a])
+			continue;
+		while (b + 1 < s->n && s->is_slow[b + 1])
+			b++;
+		for (size_t i = a; i <= b; i++)
+			sum += s->y[i];
+		*slow = (struct zone_slow){ .first = s->position[a],
+			                    .last = s->position[b],
+			                    .sample = ZONE_NONE,
+			                    .first_bytes = UINT64_MAX,
+			                    .y = sum / (double)(b - a + 1),
+			                    .expected_y = expectation(s, a, b) };
+		a = b;
+		if (isnan(slow->expected_y))
+			continue;
+		fill_region(samples, ret, slow);
+		stretch_region(samples, ret, slow);
+		if (slow->first_bytes < slow->end_bytes)
+			ret->n++;
+	}
+}
+
+/* Slow samples among good ones: their very bytes are read again. */
+static void add_singles(const struct zone_samples *samples, const struct zone_levels *lv, struct zone_slows *ret)
+{
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		struct zone_slow *slow = &ret->v[ret->n];
+		double y;
+
+		if (!s->is_outlier || isnan(lv->v[s->position].y))
+			continue;
+		y = log(s->ns_per_byte);
+		if (y < lv->v[s->position].y + ret->threshold)
+			continue;
+		*slow = (struct zone_slow){ .first = s->position,
+			                    .last = s->position,
+			                    .sample = i,
+			                    .first_bytes = s->from_bytes,
+			                    .end_bytes = s->end_bytes,
+			                    .y = y,
+			                    .expected_y = lv->v[s->position].y,
+			                    .readings = 1 };
+		for (size_t k = 0; k < samples->n; k++) {
+			const struct zone_sample *check = &samples->v[k];
+
+			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
+				continue;
+			slow->readings++;
+			slow->again_slow += zone_is_slow(ret, slow, check);
+			slow->again_good += !zone_is_slow(ret, slow, check);
+		}
+		slow->is_confirmed = slow->again_slow > slow->again_good;
+		ret->n++;
+	}
+}
+
+int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    struct zone_slows *ret)
+{
+	struct series s = { 0 };
+	int r = series_make(lv, &s);
+
+	(void)l; /* positions are in the order of their places already */
+	*ret = (struct zone_slows){ 0 };
+	if (r == 0) {
+		ret->v = calloc(samples->n + lv->n + 1, sizeof(*ret->v));
+		r = ret->v ? 0 : -ENOMEM;
+	}
+	if (r == 0) {
+		if (s.n >= 3)
+			mark_slow(&s, &ret->threshold);
+		else
+			ret->threshold = INFINITY;
+		add_runs(&s, samples, ret);
+		add_singles(samples, lv, ret);
+	}
+	series_done(&s);
+	return r;
+}
