@@ -34,6 +34,7 @@ static void note(int number)
 		atomic_store(&first_ns, now);
 		atomic_store(&cli_signal, number);
 	} else if (now - atomic_load(&first_ns) > ONE_SIGNAL_NS) {
+		datafile_remove_all();               /* nothing will unwind */
 		(void)sigaction(number, &def, NULL); /* cannot fail: the number is right */
 		(void)raise(number);                 /* delivered when the handler returns */
 	}

@@ -186,6 +186,38 @@ static void find_unnamed(const struct survey *s, const struct consent *consent, 
 	}
 }
 
+/*
+ * File systems that several hosts may have mounted at once, which nothing on this host shows: putting back what was read would undo what
+ * another host has written in between.
+ */
+static bool is_shared_type(const char *type)
+{
+	static const char *const types[] = { "VMFS", "VMFS_volume_member", "ocfs2", "gfs2", "gfs", "drbd", "ceph_bluestore" };
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (strcasecmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
+static void find_shared(const struct survey *s, const struct consent *consent, struct reasons *r)
+{
+	char sentence[512];
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct finding *f = &s->v[i];
+
+		if (f->kind != FINDING_SIGNATURE || !is_shared_type(f->what) ||
+		    is_named(consent ? &consent->overwrite_signature : NULL, f->what))
+			continue;
+		(void)snprintf(sentence, sizeof(sentence),
+		               "%s carries %s, which other hosts may be writing to right now, and --rewrite could undo that; if "
+		               "none does, add --overwrite-signature=%s.",
+		               f->on, f->what, f->what);
+		add_reason(r, -EPERM, sentence);
+	}
+}
+
 int permit_would(const struct device *dev, const struct survey *survey, enum write_kind kind,
                  const struct consent *consent, struct err *err)
 {
@@ -202,6 +234,8 @@ int permit_would(const struct device *dev, const struct survey *survey, enum wri
 		find_unnamed(survey, consent, &r);
 		find_consent(dev, consent, &r);
 	}
+	if (r.n == 0 && kind == WRITE_SAME)
+		find_shared(survey, consent, &r);
 	if (r.n == 0)
 		return 0;
 	if (r.left_out > 0)

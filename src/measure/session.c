@@ -140,12 +140,33 @@ static bool target_is_there(void *arg)
 	return env->devices->is_there(env->devices_ctx, &t->ses->devs[t->index], t->ses->targets[t->index].fd);
 }
 
+/* Two targets that share bytes: the second could not be claimed beside the first, and the kernel's reason would puzzle. */
+static int check_overlaps(const struct session *ses, struct err *err)
+{
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		for (size_t k = 0; k < i; k++) {
+			const struct device *a = &ses->devs[k], *b = &ses->devs[i];
+			bool is_same_file = a->inode != 0 && a->inode == b->inode && strcmp(a->node, b->node) == 0;
+			bool is_block = a->inode == 0 && b->inode == 0 && a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev;
+
+			if (is_same_file ||
+			    (is_block && a->partition_offset_bytes < b->partition_offset_bytes + b->size_bytes &&
+			     b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes))
+				return err_set(err, -EINVAL, "%s and %s are the same place; name each place once.", a->path,
+				               b->path);
+		}
+	}
+	return 0;
+}
+
 static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
 {
 	const struct plan *plan = ses->plan;
 
 	if (plan->writes == WRITE_NONE || plan->opens_itself)
 		return 0;
+	if (check_overlaps(ses, err) < 0)
+		return -EINVAL;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct survey found = { 0 };
 		char text[512];

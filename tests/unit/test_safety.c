@@ -139,6 +139,8 @@ static const struct decision decisions[] = {
 	{ "part of the serial", WRITE_DESTROY, .destroy = { "ZFN1234" }, .result = -EPERM },
 	{ "put back needs none", WRITE_SAME },
 	{ "put back over a file system", WRITE_SAME, .finds = { SIGNED("ext4") } },
+	{ "put back under the feet of other hosts", WRITE_SAME, .finds = { SIGNED("VMFS_volume_member") }, .result = -EPERM, .says = { "other hosts", "--overwrite-signature=VMFS_volume_member" } },
+	{ "put back, and other hosts are known not to write", WRITE_SAME, .finds = { SIGNED("ocfs2") }, .overwrite = { "ocfs2" } },
 	{ "put back while mounted", WRITE_SAME, .finds = { MOUNTED }, .result = -EBUSY,
 	  .says = { "sdq1 is mounted on /mnt" } },
 	{ "mounted", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "sdq" }, .result = -EBUSY,
