@@ -32,10 +32,10 @@
 
 static const double shares[] = { 0.003, 0.02, 0.1 }; /* of outliers */
 
-/* The grid closes in on where the likelihood is; only the last look is fine in both. */
-static const struct stage {
+/* The grid closes in on where the likelihood is; the last look is fine. */
+static const struct look {
 	size_t points, stride; /* every stride-th sigma */
-} stages[] = { { 41, 2 }, { 61, 2 }, { GRID_MAX, 1 } };
+} looks[] = { { 41, 2 }, { 61, 1 } }, last_look = { GRID_MAX, 1 };
 
 /* Normal distribution function in a table: what it is off by (1e-6) is nothing beside the share of outliers. */
 #define PHI_STEPS 2048
@@ -168,16 +168,16 @@ static void integrate_at(const struct sample *sm, struct posterior *p, size_t i,
 	p->log_sigma[i] = moment / sum;
 }
 
-static void integrate(const struct sample *sm, struct posterior *p, const struct stage *st)
+static void integrate(const struct sample *sm, struct posterior *p, const struct look *look)
 {
 	double range = p->step * (double)(p->points - 1), most = -INFINITY;
 
-	p->points = st->points;
+	p->points = look->points;
 	p->step = range / (double)(p->points - 1);
 	p->most = -INFINITY;
 	memset(p->by_sigma, 0, sizeof(p->by_sigma));
 	for (size_t i = 0; i < p->points; i++) {
-		integrate_at(sm, p, i, st->stride);
+		integrate_at(sm, p, i, look->stride);
 		most = fmax(most, p->log_like[i]);
 	}
 	for (size_t j = 0; j < SIGMAS; j++)
@@ -245,7 +245,7 @@ struct moments {
 
 static void moments_of(const struct posterior *p, struct moments *m)
 {
-	double w[GRID_MAX], total = 0, seen = 0, last = 0;
+	double w[GRID_MAX] = { 0 }, total = 0, seen = 0, last = 0;
 
 	m->mean = m->variance = m->log_sigma = 0;
 	for (size_t i = 0; i < p->points; i++) {
@@ -293,6 +293,8 @@ static double by_mean(const struct sample *sm, const struct moments *m, struct e
 /* exp(-inf) differences are avoided: by_sigma of a stage is only used where its prior was looked at. */
 static bool prepare(const double *access, size_t n, double width, struct sample *sm, double *x)
 {
+	if (n == 0)
+		return false;
 	memcpy(x, access, n * sizeof(*x));
 	sm->x = x;
 	sm->n = stats_keep_finite(x, n);
@@ -319,30 +321,24 @@ static void sharp_prior(double *prior, double sigma)
 
 	at = at < 0 ? 0 : at > SIGMAS - 1 ? SIGMAS - 1 : at;
 	for (size_t j = 0; j < SIGMAS; j++) {
-		double near = 1 - fabs((double)j - at);
+		double away = fabs((double)j - at);
 
-		prior[j] = near > 0 ? log(near) : -(double)INFINITY;
+		prior[j] = away < 1 ? log1p(-away) : -(double)INFINITY;
 	}
 }
 
+/* Finds where the likelihood of s is, and what the sample says of sigma; leaves the grid there. */
 static void locate(const struct sample *sm, struct posterior *p)
 {
 	double reach = fmin(0.5, 8 / (double)sm->n + 0.02);
-	bool is_vague = p->prior[0] > -30 && p->prior[SIGMAS - 1] > -30;
 
 	p->from = fullest_window(sm) - reach;
 	p->points = 2;
 	p->step = 2 * reach;
-	for (size_t k = 0; k < ARRAY_LEN(stages); k++) {
-		struct stage st = stages[k];
-
-		if (!is_vague)
-			st.stride = 1;
-		integrate(sm, p, &st);
-		if (k + 1 < ARRAY_LEN(stages)) {
-			prune(p, st.stride);
-			focus(p);
-		}
+	for (size_t k = 0; k < ARRAY_LEN(looks); k++) {
+		integrate(sm, p, &looks[k]);
+		prune(p, looks[k].stride);
+		focus(p);
 	}
 }
 
@@ -376,13 +372,48 @@ bool fit_lower_edge(const double *access, size_t n, double width, double sigma, 
 	if (!x || !p || !phi || !(width > 0 && isfinite(width)) || !prepare(access, n, width, &sm, x))
 		return false;
 	phi_init(phi);
+	vague_prior(p->prior, 0.75);
+	locate(&sm, p);
 	if (sigma > 0)
 		sharp_prior(p->prior, sigma / width);
-	else
-		vague_prior(p->prior, 0.75);
-	locate(&sm, p);
+	integrate(&sm, p, &last_look);
 	conclude(&sm, p, width, ret);
 	return true;
+}
+
+/* What one distance says by itself. */
+struct opinion {
+	double from, range; /* where its edge is */
+	double by_sigma[SIGMAS];
+};
+
+static void form_opinion(const struct sample *sm, struct posterior *p, struct opinion *ret)
+{
+	double most = -INFINITY;
+
+	vague_prior(p->prior, 0.5);
+	locate(sm, p);
+	ret->from = p->from;
+	ret->range = p->step * (double)(p->points - 1);
+	for (size_t j = 0; j < SIGMAS; j++)
+		most = fmax(most, p->by_sigma[j]);
+	/* no distance rules a sigma out for all others by more than this, should their noise differ after all */
+	for (size_t j = 0; j < SIGMAS; j++)
+		ret->by_sigma[j] = fmax(p->by_sigma[j], most - 20);
+}
+
+/* The prior of one distance: what all the others say. */
+static void common_prior(double *prior, const double *total, const struct opinion *own)
+{
+	double most = -INFINITY;
+
+	vague_prior(prior, 0.5);
+	for (size_t j = 0; j < SIGMAS; j++) {
+		prior[j] += total[j] - own->by_sigma[j];
+		most = fmax(most, prior[j]);
+	}
+	for (size_t j = 0; j < SIGMAS; j++)
+		prior[j] -= most;
 }
 
 /*
@@ -391,48 +422,38 @@ bool fit_lower_edge(const double *access, size_t n, double width, double sigma, 
  */
 size_t fit_lower_edges(const struct edge_sample *set, size_t count, double width, struct edge_fit *ret)
 {
-	cleanup_free double(*by_sigma)[SIGMAS] = count ? calloc(count, sizeof(*by_sigma)) : NULL;
+	cleanup_free struct opinion *opinion = count ? calloc(count, sizeof(*opinion)) : NULL;
 	cleanup_free struct posterior *p = malloc(sizeof(*p));
 	cleanup_free struct phi *phi = malloc(sizeof(*phi));
 	cleanup_free double *x = NULL;
 	double total[SIGMAS] = { 0 };
-	size_t longest = 0, done = 0;
+	size_t longest = 1, done = 0;
 	struct sample sm = { .phi = phi };
 
 	for (size_t i = 0; i < count; i++)
 		longest = set[i].n > longest ? set[i].n : longest;
-	x = longest ? malloc(longest * sizeof(*x)) : NULL;
-	if (!by_sigma || !p || !phi || !x || !(width > 0 && isfinite(width)))
+	x = malloc(longest * sizeof(*x));
+	if (!opinion || !p || !phi || !x || !(width > 0 && isfinite(width)))
 		return 0;
 	phi_init(phi);
 	for (size_t i = 0; i < count; i++) {
 		if (!prepare(set[i].access, set[i].n, width, &sm, x))
 			continue;
-		vague_prior(p->prior, 0.5);
-		locate(&sm, p);
-		memcpy(by_sigma[i], p->by_sigma, sizeof(*by_sigma));
-		for (size_t j = 0; j < SIGMAS; j++) {
-			/* finite, so that it can be taken off again: what one set rules out is out */
-			by_sigma[i][j] = fmax(by_sigma[i][j], -1e6);
-			total[j] += by_sigma[i][j];
-		}
+		form_opinion(&sm, p, &opinion[i]);
+		for (size_t j = 0; j < SIGMAS; j++)
+			total[j] += opinion[i].by_sigma[j];
 	}
 	for (size_t i = 0; i < count; i++) {
-		double most = -INFINITY;
-
 		ret[i] = (struct edge_fit){
 			.edge = NAN, .edge_ci = { NAN, NAN }, .mean_edge = NAN, .mean_ci = { NAN, NAN }
 		};
 		if (!prepare(set[i].access, set[i].n, width, &sm, x))
 			continue;
-		vague_prior(p->prior, 0.5);
-		for (size_t j = 0; j < SIGMAS; j++) {
-			p->prior[j] += total[j] - by_sigma[i][j];
-			most = fmax(most, p->prior[j]);
-		}
-		for (size_t j = 0; j < SIGMAS; j++)
-			p->prior[j] -= most;
-		locate(&sm, p);
+		common_prior(p->prior, total, &opinion[i]);
+		p->from = opinion[i].from;
+		p->points = 2;
+		p->step = opinion[i].range;
+		integrate(&sm, p, &last_look);
 		conclude(&sm, p, width, &ret[i]);
 		done++;
 	}

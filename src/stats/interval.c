@@ -161,19 +161,19 @@ struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
 struct interval stats_bootstrap_ci(const double *x, size_t n, double (*fn)(const double *x, size_t n, void *arg),
                                    void *arg, struct rng *rng)
 {
-	cleanup_free double *own = n ? malloc(2 * n * sizeof(*own)) : NULL;
-	cleanup_free double *value = malloc(BOOTSTRAP_DRAWS * sizeof(*value));
+	cleanup_free double *own = n ? malloc((2 * n + BOOTSTRAP_DRAWS) * sizeof(*own)) : NULL;
+	double *draw, *value;
 	struct interval ci;
-	double *draw;
 	size_t valid;
 
-	if (!own || !value)
+	if (!own)
 		return unknown;
 	memcpy(own, x, n * sizeof(*own));
 	n = stats_keep_finite(own, n);
 	if (n < 2)
 		return unknown;
 	draw = own + n;
+	value = draw + n;
 	for (size_t k = 0; k < BOOTSTRAP_DRAWS; k++) {
 		for (size_t i = 0; i < n; i++)
 			draw[i] = own[rng_below(rng, n)];

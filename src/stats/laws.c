@@ -121,7 +121,7 @@ double law_md1_mean(double rate, double service)
 	return law_mg1_mean(rate, service, 0);
 }
 
-#define MD1_STATES 4000 /* enough for u = 0.999 at q = 0.9999 */
+#define MD1_STATES ((size_t)4000) /* enough for u = 0.999 at q = 0.9999 */
 
 /*
  * P(at most j in the system), j = 0 .. MD1_STATES - 1, of M/D/1 with load u, by the recursion without subtractions of

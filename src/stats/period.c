@@ -61,8 +61,9 @@ static double coherence(const double *t, size_t n, double f, double *ret_phase)
 /* Peak on the grid of `steps` frequencies from f, by turning one phasor per event (made anew every 512 steps). */
 static double grid_peak(const double *t, size_t n, double f, double step, size_t steps, double *ret_best)
 {
-	double z[4][EVENTS_COARSE], best = -1;
+	double z[4][EVENTS_COARSE], best = 0;
 
+	*ret_best = f;
 	for (size_t k = 0; k < steps; k++) {
 		double re = 0, im = 0;
 
@@ -101,8 +102,8 @@ static struct peak local_peak(const double *t, size_t n, double f, double range,
 {
 	struct peak best = { f, -1 };
 
-	for (double at = f - range; at <= f + range; at += step) {
-		double r = coherence(t, n, at, NULL);
+	for (int i = 0, steps = (int)ceil(2 * range / step); i <= steps; i++) {
+		double at = f - range + i * step, r = coherence(t, n, at, NULL);
 
 		if (r > best.r)
 			best = (struct peak){ at, r };
@@ -170,6 +171,7 @@ static double median_abs(double *x, size_t n)
 struct lattice {
 	double a, b;  /* t = a + b i */
 	double scale; /* of the residuals, by MAD */
+	double mid;   /* weighted mean index */
 	double b_se;
 };
 
@@ -225,43 +227,62 @@ static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a
 	return 2 * most > hits(t, n, l->a, l->b, w) && !is_too_coarse(t, n, at, period, low, w);
 }
 
-/* Reweighted least squares with Huber's weights; the intercept is for the weighted middle index. */
+/* Huber's weight of a residual; beyond 8 deviations it is no event of this lattice at all. */
+static double weight_of(double residual, double scale)
+{
+	double r = fabs(residual) / scale;
+
+	if (r < HUBER)
+		return 1;
+	return r < 8 ? HUBER / r : 0;
+}
+
+static double residual_of(const double *t, const double *index, size_t i, const struct lattice *l)
+{
+	return t[i] - l->a - l->b * index[i];
+}
+
+/* One round of reweighted least squares; returns how far b moved. */
+static double improve(const double *t, const double *index, size_t n, struct lattice *l)
+{
+	double sw = 0, si = 0, se = 0, sii = 0, sie = 0, step;
+
+	for (size_t i = 0; i < n; i++) {
+		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale);
+
+		sw += w;
+		si += w * index[i];
+		se += w * e;
+	}
+	l->mid = si / sw;
+	for (size_t i = 0; i < n; i++) {
+		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale), d = index[i] - l->mid;
+
+		sii += w * d * d;
+		sie += w * d * (e - se / sw);
+	}
+	step = sie / sii;
+	l->a += se / sw - step * l->mid;
+	l->b += step;
+	return fabs(step);
+}
+
 static void fit_lattice(const double *t, const double *index, size_t n, double *work, struct lattice *l)
 {
-	double sw, si, st, sii, sit, mid = 0, meat = 0, bread = 0;
+	double meat = 0, bread = 0, moved = INFINITY;
 
-	for (int round = 0; round < 25; round++) {
-		sw = si = st = sii = sit = 0;
+	for (int round = 0; round < 25 && !(moved < 1e-12 * l->b); round++) {
 		for (size_t i = 0; i < n; i++)
-			work[i] = t[i] - l->a - l->b * index[i];
+			work[i] = residual_of(t, index, i, l);
 		l->scale = fmax(1.4826 * median_abs(work, n), 1e-9 * l->b);
-		for (size_t i = 0; i < n; i++) {
-			double r = fabs(t[i] - l->a - l->b * index[i]) / l->scale;
-			double w = r < HUBER ? 1 : r < 8 ? HUBER / r : 0;
-
-			sw += w;
-			si += w * index[i];
-			st += w * (t[i] - l->b * index[i] - l->a);
-		}
-		mid = si / sw;
-		for (size_t i = 0; i < n; i++) {
-			double e = t[i] - l->a - l->b * index[i], r = fabs(e) / l->scale;
-			double w = r < HUBER ? 1 : r < 8 ? HUBER / r : 0, d = index[i] - mid;
-
-			sii += w * d * d;
-			sit += w * d * (e - st / sw);
-		}
-		l->a += st / sw - sit / sii * mid;
-		l->b += sit / sii;
-		if (fabs(sit / sii) < 1e-12 * l->b)
-			break;
+		moved = improve(t, index, n, l);
 	}
+	/* the sandwich: variance of the influence over the square of its slope */
 	for (size_t i = 0; i < n; i++) {
-		double e = t[i] - l->a - l->b * index[i], r = fabs(e) / l->scale, d = index[i] - mid;
-		double psi = r < HUBER ? e : r < 8 ? copysign(HUBER * l->scale, e) : 0;
+		double e = residual_of(t, index, i, l), w = weight_of(e, l->scale), d = index[i] - l->mid;
 
-		meat += psi * psi * d * d;
-		bread += r < HUBER ? d * d : 0;
+		meat += w * e * w * e * d * d;
+		bread += w < 1 ? 0 : d * d;
 	}
 	l->b_se = sqrt(meat * (double)n / (double)(n - 2)) / bread;
 }

@@ -142,8 +142,8 @@ static void search_knee(enum shape shape, const struct point *p, size_t n, struc
 	low = p[at > 1 ? at - 2 : 0].d;
 	high = p[at + 1 < n ? at + 1 : n - 1].d;
 	low = low > 0 ? low : best->knee / 16;
-	for (double ratio = pow(high / low, 1.0 / 32); ratio > 1 + 1e-9; ratio = sqrt(sqrt(ratio))) {
-		double centre = best->knee;
+	for (int round = 0; round < 14; round++) { /* a quarter as wide each time */
+		double centre = best->knee, ratio = pow(high / low, pow(0.25, round) / 32);
 
 		for (int k = -16; k <= 16; k++)
 			(void)try_knee(shape, p, n, centre * pow(ratio, k), best);
