@@ -290,7 +290,6 @@ static double by_mean(const struct sample *sm, const struct moments *m, struct e
 	return s.stddev * s.stddev / (double)s.n;
 }
 
-/* exp(-inf) differences are avoided: by_sigma of a stage is only used where its prior was looked at. */
 static bool prepare(const double *access, size_t n, double width, struct sample *sm, double *x)
 {
 	if (n == 0)
