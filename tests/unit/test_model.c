@@ -268,7 +268,7 @@ static void a_disk_without_queue_answers_in_order(void **state)
 
 #define WRITING  \
 	RUN_BASE \
-		"queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100\nhit_overhead_ms 0.02\nwrite_settle_ms 0.3\n"
+	"queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100\nhit_overhead_ms 0.02\nwrite_settle_ms 0.3\n"
 
 static void a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it(void **state)
 {
@@ -549,6 +549,23 @@ static void when_it_is_gone_it_is_gone_for_those_in_flight_too(void **state)
 	run_free(&r);
 }
 
+static void what_waits_when_the_disk_goes_ends_at_that_moment(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, WRITING "gone_at_s 0.05\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 50; i++)
+		run_submit(&r, i % 3 ? DISK_READ : DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
+	run_submit(&r, DISK_FLUSH, 0, 0, NULL);
+	while (disk_in_flight(r.d)) {
+		(void)run_wait(&r);
+		assert_true(r.done.done_ns <= 1050000000 && r.now <= 1050000000);
+		assert_int_equal(r.done.res, r.done.done_ns < 1050000000 ? 1 << 18 : -ENODEV);
+	}
+	run_free(&r);
+}
+
 static void a_stalled_disk_goes_on_afterwards(void **state)
 {
 	struct run r;
@@ -734,6 +751,7 @@ int main(void)
 		cmocka_unit_test(slow_sectors_take_their_revolutions_more),
 		cmocka_unit_test(the_nth_request_fails_comes_short_or_late),
 		cmocka_unit_test(when_it_is_gone_it_is_gone_for_those_in_flight_too),
+		cmocka_unit_test(what_waits_when_the_disk_goes_ends_at_that_moment),
 		cmocka_unit_test(a_stalled_disk_goes_on_afterwards),
 		cmocka_unit_test(requests_out_of_place_are_refused),
 		cmocka_unit_test(noise_delays_answers_and_the_same_seed_makes_the_same),

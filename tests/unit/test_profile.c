@@ -128,7 +128,7 @@ static void what_does_not_make_sense_is_refused(void **state)
 	refused("kind ssd\n", "capacity_lba");
 	refused("rpm 1\nzone 10 10\n", "rpm is 1");
 	refused("sector 1000\nzone 10 10\n", "powers of two");
-	refused("sector 4096\nphysical_sector 512\nzone 10 10\n", "physical sector size");
+	refused("sector 4096\nphysical_sector 512\nzone 10 10\n", "not smaller than the logical");
 	refused("surfaces 33\nzone 10 10\n", "surfaces is 33");
 	refused("wobble 0.9 0.001\nzone 10 10\n", "wobble");
 	refused("bad 95 10 r 1\nzone 10 10\n", "does not lie on the disk");

@@ -183,7 +183,7 @@ uint64_t cache_oldest(const struct disk *d)
 }
 
 /* Upwards from where the last one ended, then from the beginning again: the order of an elevator. */
-bool cache_next(struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready, struct place *ret_place)
+bool cache_next(const struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready, struct place *ret_place)
 {
 	size_t i = extent_after(d, d->destage_lba);
 	uint64_t lba, end, track_end;

@@ -374,8 +374,14 @@ void disk_destaged(struct disk *d, double t)
 		d->is_emptying = true;
 }
 
+static void finish_all(struct disk *d, struct list *l, double t)
+{
+	while (l->head)
+		finish(d, list_take(l, &l->head), t, 0, HOW_NONE); /* finish() knows what a lost disk answers */
+}
+
 /* What comes next, and when. */
-enum work { WORK_NONE, WORK_ADMIT, WORK_REQUEST, WORK_DESTAGE, WORK_DESTAGED };
+enum work { WORK_NONE, WORK_ADMIT, WORK_REQUEST, WORK_DESTAGE, WORK_DESTAGED, WORK_GONE };
 
 struct event {
 	enum work work;
@@ -384,7 +390,7 @@ struct event {
 	struct place place;
 };
 
-static void next_of_mechanics(struct disk *d, struct event *e)
+static void next_of_mechanics(const struct disk *d, struct event *e)
 {
 	bool is_urgent = d->wait_room.head || d->wait_flush.head;
 	double ready, t;
@@ -413,12 +419,13 @@ static void next_of_mechanics(struct disk *d, struct event *e)
 	}
 }
 
-static void next_event(const struct disk *cd, struct event *e)
+static void next_event(const struct disk *d, struct event *e)
 {
-	struct disk *d = (struct disk *)(uintptr_t)cd; /* cache_next looks only; see there */
 	double t;
 
 	next_of_mechanics(d, e);
+	if (e->t >= d->gone && d->queued.n + d->wait_room.n + d->wait_flush.n > 0)
+		*e = (struct event){ .work = WORK_GONE, .t = d->gone };
 	if (!d->arrived.head)
 		return;
 	t = d->arrived.head->arrival;
@@ -455,6 +462,11 @@ static void take(struct disk *d, const struct event *e)
 	case WORK_DESTAGED:
 		disk_destaged(d, t);
 		break;
+	case WORK_GONE:
+		finish_all(d, &d->queued, t);
+		finish_all(d, &d->wait_room, t);
+		finish_all(d, &d->wait_flush, t);
+		break;
 	case WORK_NONE:
 		break;
 	}
@@ -468,7 +480,7 @@ static bool room_for_one_more(struct disk *d)
 		return true;
 	{
 		uint32_t room = d->heap_room ? d->heap_room * 2 : 64;
-		struct node **heap = realloc(d->heap, room * sizeof(*heap));
+		struct node **heap = realloc(d->heap, room * sizeof(struct node *));
 		double *release;
 
 		if (!heap)

@@ -169,6 +169,7 @@ int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready);
 void cache_remove(struct disk *d, uint64_t lba, uint64_t lbas);
 uint64_t cache_oldest(const struct disk *d); /* smallest seq; UINT64_MAX: nothing dirty */
 /* What is to be emptied next: a run of dirty sectors within a track. false: nothing. */
-bool cache_next(struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready, struct place *ret_place);
+bool cache_next(const struct disk *d, uint64_t *ret_lba, uint64_t *ret_lbas, double *ret_ready,
+                struct place *ret_place);
 
 #endif

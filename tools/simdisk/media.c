@@ -154,72 +154,90 @@ struct walk {
 	struct place place; /* of at */
 	bool is_placed;     /* place is valid, and the head over it at `phase` */
 	int err;
+	uint64_t next; /* slow or bad sector ahead; `to`: none */
+	enum trouble kind;
+	const struct region *region;
 };
+
+static void look_ahead(const struct disk *d, struct walk *w, uint64_t from)
+{
+	w->kind = TROUBLE_NONE;
+	w->next = w->to;
+	if (d->nbads || d->nslows)
+		w->next = next_trouble(d, from, w->to, w->op, &w->kind, &w->region);
+}
+
+/* Moves to where `at` lies; *ret_phase: when it begins. false: that would be too late, and the head stays. */
+static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
+{
+	uint32_t cylinder = d->cylinder, surface = d->surface;
+
+	*ret_phase = w->phase;
+	if (w->is_placed)
+		return true;
+	geometry_place(d->g, w->at, &w->place);
+	arrive(d, ret_phase, &w->place, 0);
+	if (*ret_phase + 1.0 / w->place.spt > w->phase_limit) {
+		d->cylinder = cylinder;
+		d->surface = surface;
+		return false;
+	}
+	return true;
+}
+
+/* How many sectors from `at` on follow each other without anything happening, the last one included; 0: the limit comes first. */
+static uint64_t walk_run(const struct disk *d, const struct walk *w, double phase)
+{
+	uint64_t n = w->place.run < w->to - w->at ? w->place.run : w->to - w->at;
+	double room = (w->phase_limit - phase) * w->place.spt + 1e-6;
+
+	if (w->next == w->at)
+		n = 1;
+	else if (w->next - w->at < n)
+		n = w->next - w->at;
+	if (d->retry_sectors > 0 && (double)n > d->retry_left)
+		n = d->retry_left < 1 ? 1 : (uint64_t)d->retry_left;
+	return room < (double)n ? (uint64_t)fmax(room, 0) : n;
+}
+
+/* n sectors have passed from phase on. */
+static void walk_pass(struct disk *d, struct walk *w, double phase, uint64_t n)
+{
+	w->phase = phase + (double)n / w->place.spt;
+	if (w->next == w->at) { /* a slow one */
+		w->phase += w->region->revolutions;
+		look_ahead(d, w, w->at + 1);
+	}
+	if (d->retry_sectors > 0) {
+		d->retry_left -= (double)n;
+		lose_revolutions(d, &w->phase);
+	}
+	w->at += n;
+	w->place.sector += (uint32_t)n;
+	w->place.run -= (uint32_t)n;
+	w->place.angle = geo_frac(w->place.angle + (double)n / w->place.spt);
+	w->is_placed = w->place.run > 0;
+}
 
 /* Goes on until `to`, the phase limit or a bad sector. */
 static void walk(struct disk *d, struct walk *w)
 {
-	enum trouble kind = TROUBLE_NONE;
-	const struct region *region = NULL;
-	uint64_t trouble = w->to;
-
-	if (d->nbads || d->nslows)
-		trouble = next_trouble(d, w->at, w->to, w->op, &kind, &region);
+	look_ahead(d, w, w->at);
 	while (w->at < w->to) {
-		double phase = w->phase, room;
+		double phase;
 		uint64_t n;
 
-		if (!w->is_placed) {
-			geometry_place(d->g, w->at, &w->place);
-			if (isfinite(w->phase_limit)) { /* not begun when it cannot be reached: the head stays */
-				uint32_t c = d->cylinder, s = d->surface;
-
-				arrive(d, &phase, &w->place, 0);
-				if (phase + 1.0 / w->place.spt > w->phase_limit) {
-					d->cylinder = c;
-					d->surface = s;
-					return;
-				}
-			} else {
-				arrive(d, &phase, &w->place, 0);
-			}
-			w->is_placed = true;
-		}
-		if (w->at == trouble && kind == TROUBLE_BAD) {
-			w->phase = phase + 1.0 / w->place.spt + region->revolutions;
-			w->err = region->err;
+		if (!walk_arrive(d, w, &phase))
+			return;
+		if (w->at == w->next && w->kind == TROUBLE_BAD) {
+			w->phase = phase + 1.0 / w->place.spt + w->region->revolutions;
+			w->err = w->region->err;
 			return;
 		}
-		n = w->place.run < w->to - w->at ? w->place.run : w->to - w->at;
-		if (trouble > w->at && trouble - w->at < n)
-			n = trouble - w->at;
-		if (trouble == w->at)
-			n = 1;
-		if (d->retry_sectors > 0 && (double)n > d->retry_left)
-			n = d->retry_left < 1 ? 1 : (uint64_t)d->retry_left;
-		room = (w->phase_limit - phase) * w->place.spt + 1e-6;
-		if (room < (double)n) {
-			if (room < 1) {
-				w->is_placed = phase == w->phase; /* else it has yet to come here */
-				return;
-			}
-			n = (uint64_t)room;
-		}
-		w->phase = phase + (double)n / w->place.spt;
-		if (trouble == w->at) {
-			w->phase += region->revolutions;
-			trouble = next_trouble(d, w->at + 1, w->to, w->op, &kind, &region);
-		}
-		if (d->retry_sectors > 0) {
-			d->retry_left -= (double)n;
-			lose_revolutions(d, &w->phase);
-		}
-		w->at += n;
-		w->place.sector += (uint32_t)n;
-		w->place.run -= (uint32_t)n;
-		w->place.angle = geo_frac(w->place.angle + (double)n / w->place.spt);
-		if (w->place.run == 0)
-			w->is_placed = false;
+		n = walk_run(d, w, phase);
+		if (n == 0)
+			return;
+		walk_pass(d, w, phase, n);
 	}
 }
 

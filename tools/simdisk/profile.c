@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 void profile_init(struct profile *p)
 {
 	*p = (struct profile){
@@ -158,57 +160,83 @@ static int number(const struct profile *p, const char *what, double x, double mi
 	               max);
 }
 
-#define CHECK(what, x, min, max)                                      \
-	do {                                                          \
-		int r_ = number(p, what, (double)(x), min, max, err); \
-		if (r_ < 0)                                           \
-			return r_;                                    \
-	} while (0)
+enum bound_type { BOUND_U32, BOUND_U64, BOUND_DOUBLE };
+
+#define BOUND(what, member, type, min, max)                            \
+	{                                                              \
+		what, offsetof(struct profile, member), type, min, max \
+	}
+
+/* What single values must keep to. */
+static const struct bound {
+	const char *what;
+	size_t offset;
+	enum bound_type type;
+	double min, max;
+} bounds[] = {
+	BOUND("the sector size", logical_sector_bytes, BOUND_U32, 512, 65536),
+	BOUND("the physical sector size", physical_sector_bytes, BOUND_U32, 512, 65536),
+	BOUND("rpm", rpm, BOUND_DOUBLE, 60, 1e6),
+	BOUND("wobble_period_s", wobble_period_s, BOUND_DOUBLE, 1e-3, 1e6),
+	BOUND("surfaces", surfaces, BOUND_U32, 1, PROFILE_SURFACES_MAX),
+	BOUND("seek A", seek_a_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("seek B", seek_b_ms, BOUND_DOUBLE, 0, 1e3),
+	BOUND("seek C", seek_c_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("seek E", seek_e_ms, BOUND_DOUBLE, 0, 1e3),
+	BOUND("seek KNEE", seek_knee, BOUND_DOUBLE, 0, (double)INFINITY),
+	BOUND("settle_ms", settle_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("head_switch_ms", head_switch_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("write_settle_ms", write_settle_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("overhead_ms", overhead_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("hit_overhead_ms", hit_overhead_ms, BOUND_DOUBLE, 0, 1e5),
+	BOUND("the interface's rate", interface_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
+	BOUND("the cache", cache_bytes, BOUND_U64, 0, 0x1p40),
+	BOUND("segments", segments, BOUND_U32, 1, 4096),
+	BOUND("the write cache", write_cache_bytes, BOUND_U64, 0, 0x1p40),
+	BOUND("write_start", write_start, BOUND_DOUBLE, 0, 1),
+	BOUND("write_delay_ms", write_delay_ms, BOUND_DOUBLE, 0, 1e9),
+	BOUND("queue_depth", queue_depth, BOUND_U32, 1, 65536),
+	BOUND("max_age_ms", max_age_ms, BOUND_DOUBLE, 0, 1e9),
+	BOUND("channels", channels, BOUND_U32, 1, 4096),
+	BOUND("read_latency_us", read_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("write_latency_us", write_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("flush_latency_us", flush_latency_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("a channel's rate", channel_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
+	BOUND("stripe_bytes", stripe_bytes, BOUND_U32, 512, 1e9),
+	BOUND("jitter_us", jitter_us, BOUND_DOUBLE, 0, 1e8),
+	BOUND("the probability of outliers", outlier_p, BOUND_DOUBLE, 0, 1),
+	BOUND("outlier_ms", outlier_ms, BOUND_DOUBLE, 0, 1e6),
+	BOUND("retry_per_gb", retry_per_gb, BOUND_DOUBLE, 0, 1e7),
+	BOUND("gone_at_s", gone_at_s, BOUND_DOUBLE, 0, (double)INFINITY),
+};
 
 static int check_scalars(const struct profile *p, struct err *err)
 {
-	CHECK("the sector size", p->logical_sector_bytes, 512, 65536);
-	CHECK("the physical sector size", p->physical_sector_bytes, p->logical_sector_bytes, 65536);
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(bounds); i++) {
+		const void *at = (const char *)p + bounds[i].offset;
+		double x = bounds[i].type == BOUND_U32   ? (double)*(const uint32_t *)at
+		           : bounds[i].type == BOUND_U64 ? (double)*(const uint64_t *)at
+		                                         : *(const double *)at;
+		int r = number(p, bounds[i].what, x, bounds[i].min, bounds[i].max, err);
+
+		if (r < 0)
+			return r;
+	}
 	if (p->logical_sector_bytes & (p->logical_sector_bytes - 1) ||
-	    p->physical_sector_bytes & (p->physical_sector_bytes - 1))
-		return err_set(err, -EINVAL,
-		               "disk profile %s: sector sizes must be powers of two, not %" PRIu32 " and %" PRIu32,
-		               p->name, p->logical_sector_bytes, p->physical_sector_bytes);
-	CHECK("rpm", p->rpm, 60, 1e6);
-	CHECK("wobble_period_s", p->wobble_period_s, 1e-3, 1e6);
-	/* The angle must go forward: d/dt of the sinus below half the speed of the spindle. */
-	CHECK("wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3);
-	CHECK("surfaces", p->surfaces, 1, PROFILE_SURFACES_MAX);
-	CHECK("seek a", p->seek_a_ms, 0, 1e5);
-	CHECK("seek b", p->seek_b_ms, 0, 1e3);
-	CHECK("seek c", p->seek_c_ms, 0, 1e5);
-	CHECK("seek e", p->seek_e_ms, 0, 1e3);
-	CHECK("seek knee", p->seek_knee, 0, INFINITY);
-	CHECK("settle_ms", p->settle_ms, 0, 1e5);
-	CHECK("head_switch_ms", p->head_switch_ms, 0, 1e5);
-	CHECK("write_settle_ms", p->write_settle_ms, 0, 1e5);
-	CHECK("overhead_ms", p->overhead_ms, 0, 1e5);
-	CHECK("hit_overhead_ms", p->hit_overhead_ms, 0, 1e5);
-	CHECK("the interface rate", p->interface_bytes_per_s, 1e3, 1e12);
-	CHECK("the cache", p->cache_bytes, 0, (double)(1ull << 40));
-	CHECK("segments", p->segments, 1, 4096);
-	CHECK("the write cache", p->write_cache_bytes, 0, (double)(1ull << 40));
-	CHECK("write_start", p->write_start, 0, 1);
-	CHECK("write_delay_ms", p->write_delay_ms, 0, 1e9);
-	CHECK("queue_depth", p->queue_depth, 1, 65536);
-	CHECK("max_age_ms", p->max_age_ms, 0, 1e9);
-	CHECK("channels", p->channels, 1, 4096);
-	CHECK("read_latency_us", p->read_latency_us, 0, 1e8);
-	CHECK("write_latency_us", p->write_latency_us, 0, 1e8);
-	CHECK("flush_latency_us", p->flush_latency_us, 0, 1e8);
-	CHECK("the channel rate", p->channel_bytes_per_s, 1e3, 1e12);
-	CHECK("stripe_bytes", p->stripe_bytes, p->physical_sector_bytes, 1e9);
-	CHECK("jitter_us", p->jitter_us, 0, 1e8);
-	CHECK("the probability of outliers", p->outlier_p, 0, 1);
-	CHECK("outlier_ms", p->outlier_ms, 0, 1e6);
-	CHECK("retry_per_gb", p->retry_per_gb, 0, 1e7);
-	CHECK("gone_at_s", p->gone_at_s, 0, INFINITY);
-	return 0;
+	    p->physical_sector_bytes & (p->physical_sector_bytes - 1) ||
+	    p->physical_sector_bytes < p->logical_sector_bytes)
+		return err_set(
+			err, -EINVAL,
+			"disk profile %s: sector sizes must be powers of two, the physical one not smaller than the logical one; they "
+			"are %" PRIu32 " and %" PRIu32,
+			p->name, p->physical_sector_bytes, p->logical_sector_bytes);
+	if (p->kind == DISK_SSD && p->stripe_bytes < p->physical_sector_bytes)
+		return err_set(err, -EINVAL, "disk profile %s: a stripe cannot be smaller than a physical sector",
+		               p->name);
+	/* The angle must go forward: the sinus turns by less than half of what the spindle does. */
+	return number(p, "wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3, err);
 }
 
 static double skew_of(double skew, double move_ms, double rpm)
@@ -287,8 +315,7 @@ static int check_region(const struct profile *p, const char *what, uint64_t lba,
 	if (lba < min_lba)
 		return err_set(err, -EINVAL, "disk profile %s: two %s regions overlap at sector %" PRIu64, p->name,
 		               what, lba);
-	CHECK("the revolutions of a bad or slow region", revolutions, 0, 1e6);
-	return 0;
+	return number(p, "the revolutions of a bad or slow region", revolutions, 0, 1e6, err);
 }
 
 /* First logical sector after the region's last physical one: two regions must not meet within one. */
@@ -299,47 +326,79 @@ static uint64_t region_end(const struct profile *p, uint64_t lba, uint64_t count
 	return (lba + count + ratio - 1) / ratio * ratio;
 }
 
-static int check_lists(const struct profile *p, struct err *err)
+static int check_bads(const struct profile *p, struct err *err)
 {
 	uint64_t min_lba = 0;
 	size_t i;
-	int r;
 
 	for (i = 0; i < p->nbads; i++) {
 		const struct profile_bad *b = &p->bads[i];
+		int r = check_region(p, "bad", b->lba, b->count, min_lba, b->revolutions, err);
 
-		r = check_region(p, "bad", b->lba, b->count, min_lba, b->revolutions, err);
+		if (r == 0)
+			r = number(p, "the errno of a bad region", b->err, -4095, -1, err);
+		if (r == 0 && b->kind & BAD_HEALS)
+			r = number(p, "the length of a bad region that heals", (double)b->count, 1, 1 << 20, err);
 		if (r < 0)
 			return r;
-		CHECK("the errno of a bad region", b->err, -4095, -1);
-		if (b->kind & BAD_HEALS)
-			CHECK("the length of a bad region that heals", b->count, 1, 1 << 20);
 		min_lba = region_end(p, b->lba, b->count);
 	}
-	min_lba = 0;
+	return 0;
+}
+
+static int check_slows(const struct profile *p, struct err *err)
+{
+	uint64_t min_lba = 0;
+	size_t i;
+
 	for (i = 0; i < p->nslows; i++) {
-		r = check_region(p, "slow", p->slows[i].lba, p->slows[i].count, min_lba, p->slows[i].revolutions, err);
+		const struct profile_slow *s = &p->slows[i];
+		int r = check_region(p, "slow", s->lba, s->count, min_lba, s->revolutions, err);
+
+		if (r == 0)
+			r = number(p, "'every' of a slow region", s->every, 1, 4e9, err);
 		if (r < 0)
 			return r;
-		if (p->slows[i].revolutions !=
-		    floor(p->slows[i].revolutions)) /* the next sector comes by after whole ones only */
+		if (s->revolutions != floor(s->revolutions)) /* the next sector comes by after whole ones only */
 			return err_set(err, -EINVAL,
 			               "disk profile %s: a slow region takes whole revolutions more, not %g", p->name,
-			               p->slows[i].revolutions);
-		CHECK("'every' of a slow region", p->slows[i].every, 1, 4e9);
-		min_lba = region_end(p, p->slows[i].lba, p->slows[i].count);
-	}
-	for (i = 0; i < p->nfails; i++) {
-		CHECK("the number of a failing request", p->fails[i].nth, 1, 1e18);
-		CHECK("'every' of a failing request", p->fails[i].every, 0, 1e18);
-		CHECK("the errno of a failing request", p->fails[i].err, -4095, 0);
-		CHECK("the delay of a failing request", p->fails[i].delay_s, 0, 1e6);
-	}
-	for (i = 0; i < p->nstalls; i++) {
-		CHECK("the time of a stall", p->stalls[i].at_s, 0, 1e9);
-		CHECK("the length of a stall", p->stalls[i].length_s, 0, 1e6);
+			               s->revolutions);
+		min_lba = region_end(p, s->lba, s->count);
 	}
 	return 0;
+}
+
+static int check_events(const struct profile *p, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	for (i = 0; r == 0 && i < p->nfails; i++) {
+		const struct profile_fail *f = &p->fails[i];
+
+		r = number(p, "the number of a failing request", (double)f->nth, 1, 1e18, err);
+		if (r == 0)
+			r = number(p, "'every' of a failing request", (double)f->every, 0, 1e18, err);
+		if (r == 0)
+			r = number(p, "the errno of a failing request", f->err, -4095, 0, err);
+		if (r == 0)
+			r = number(p, "the delay of a failing request", f->delay_s, 0, 1e6, err);
+	}
+	for (i = 0; r == 0 && i < p->nstalls; i++) {
+		r = number(p, "the time of a stall", p->stalls[i].at_s, 0, 1e9, err);
+		if (r == 0)
+			r = number(p, "the length of a stall", p->stalls[i].length_s, 0, 1e6, err);
+	}
+	return r;
+}
+
+static int check_lists(const struct profile *p, struct err *err)
+{
+	int r = check_bads(p, err);
+
+	if (r == 0)
+		r = check_slows(p, err);
+	return r < 0 ? r : check_events(p, err);
 }
 
 static int check_skips(const struct profile *p, struct err *err)

@@ -102,7 +102,7 @@ static void random_skews(struct rng *r, const struct profile *p, struct profile_
 
 static int random_zones(struct rng *r, struct profile *p, const struct profile_limits *l, uint32_t zones, double bytes)
 {
-	double density[PROFILE_SURFACES_MAX], ratio = between(r, 0.4, 0.8), mean = 0, cylinders;
+	double density[PROFILE_SURFACES_MAX] = { 1 }, ratio = between(r, 0.4, 0.8), mean = 0, cylinders;
 	double outer = fmax(40, log_between(r, 64e3, 1300e3) / p->physical_sector_bytes);
 	struct profile_zone z;
 	uint32_t i, s;

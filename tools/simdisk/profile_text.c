@@ -64,7 +64,7 @@ static int get_u64(const struct parser *ps, const char *word, uint64_t max, uint
 
 static int get_u32(const struct parser *ps, const char *word, uint32_t *ret)
 {
-	uint64_t x;
+	uint64_t x = 0;
 	int r = get_u64(ps, word, UINT32_MAX, &x);
 
 	if (r == 0)
@@ -157,14 +157,14 @@ static int set_key(const struct parser *ps, const struct key *k, char *value)
 {
 	void *at = (char *)ps->p + k->offset;
 	double x = 0;
-	uint64_t kb;
+	uint64_t kb = 0;
 	int r = 0;
 
 	switch (k->type) {
 	case KEY_TEXT:
 		if (strlen(value) >= k->size)
 			return fail(ps, "the text is too long", value);
-		strcpy(at, value);
+		memcpy(at, value, strlen(value) + 1);
 		return 0;
 	case KEY_U32:
 		return get_u32(ps, value, at);
@@ -247,7 +247,7 @@ static int key_layout(struct parser *ps)
 
 static int key_skew(struct parser *ps)
 {
-	double x, unit = 1;
+	double x = 0, unit = 1;
 	char *word = ps->word[1];
 	size_t len = strlen(word);
 	int r;

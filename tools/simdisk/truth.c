@@ -322,9 +322,11 @@ static void cylinder_range(const struct geometry *g, uint64_t first, uint64_t en
 static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, uint64_t len, struct weights *w)
 {
 	uint64_t sector = g->p->physical_sector_bytes, end = first + n * len, at = first / sector;
-	double transfer = 0, block = (double)((len + sector - 1) / sector);
+	double transfer = 0, block;
+	const uint64_t sectors = (len + sector - 1) / sector; /* of a block */
 	struct place a;
 
+	block = (double)sectors;
 	for (; at * sector < end; at += a.run) {
 		uint64_t from = at * sector > first ? at * sector : first, to, count, last;
 
