@@ -20,7 +20,7 @@
 #define BIG_BYTES   (1u << 20)
 #define SMALL_TRIES 24
 #define BIG_TRIES   8
-#define BUF_BYTES   (2u << 20) /* aligned to this: one huge page, so that big requests go in one piece */
+#define BUF_BYTES   ((size_t)2 << 20) /* aligned to this: one huge page, so that big requests go in one piece */
 /* More is not the way, but a machine that had no time for us. */
 #define PATH_MAX_NS     120000u
 #define PER_BYTE_MAX_NS 0.4
@@ -46,7 +46,7 @@ static uint64_t median(uint64_t *v, size_t n)
 static int measure(struct way *ret, int fd, char *buf, size_t len, bool is_write, unsigned n,
                    const struct sim_shared *shared)
 {
-	uint64_t there[SMALL_TRIES], back[SMALL_TRIES];
+	uint64_t there[SMALL_TRIES] = { 0 }, back[SMALL_TRIES] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t start = clock_now_ns(clock_monotonic()), end;
@@ -80,7 +80,7 @@ static uint64_t cut(uint64_t ns)
 
 static int measure_all(struct sim_path *ret, int fd, char *buf, bool is_read_only, const struct sim_shared *shared)
 {
-	struct way read_small, read_big, write_big, write_small;
+	struct way read_small = { 0 }, read_big = { 0 }, write_big = { 0 }, write_small = { 0 };
 	int r = measure(&read_small, fd, buf, SMALL_BYTES, false, SMALL_TRIES, shared);
 
 	if (r == 0)

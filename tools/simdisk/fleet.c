@@ -21,8 +21,12 @@ int fleet_start(struct fleet *ret, const struct sim_options *o, char **words, si
                 bool is_background, struct err *err)
 {
 	struct fleet fleet = { .disks = calloc(n, sizeof(*fleet.disks)), .keepers = calloc(n, sizeof(*fleet.keepers)) };
-	int r = fleet.disks && fleet.keepers ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+	int r = 0;
 
+	if (!fleet.disks || !fleet.keepers) {
+		fleet_free(&fleet);
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
 	for (; r == 0 && fleet.n < n; fleet.n++) { /* first all profiles, so that a wrong one starts nothing */
 		r = sim_disk_init(&fleet.disks[fleet.n], o, words[fleet.n], fleet.n, n, default_name, err);
 		if (r < 0)

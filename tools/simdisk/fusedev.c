@@ -214,10 +214,10 @@ int fusedev_fd(const struct fusedev *dev)
 
 /* ---- answers ---- */
 
-static void reply(const struct fusedev *dev, uint64_t unique, int error, const void *data, size_t len)
+static void reply(const struct fusedev *dev, uint64_t unique, int error, void *data, size_t len)
 {
 	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + len), .error = error, .unique = unique };
-	struct iovec iov[2] = { { &out, sizeof(out) }, { (void *)(uintptr_t)data, len } };
+	struct iovec iov[2] = { { &out, sizeof(out) }, { data, len } };
 
 	/*
 	 * ENOENT: the request was interrupted; ENODEV: unmounted meanwhile. Both leave nothing to be done, and a broken connection
@@ -234,7 +234,7 @@ static void reply_error(const struct fusedev *dev, uint64_t unique, int error)
 
 void fusedev_answer(struct fusedev *dev, const struct fusedev_io *io, int32_t res)
 {
-	const struct fuse_write_out written = { .size = res > 0 ? (uint32_t)res : 0 };
+	struct fuse_write_out written = { .size = res > 0 ? (uint32_t)res : 0 };
 
 	/* The kernel takes -1 .. -511 for errors only. */
 	if (res < 0)
@@ -246,7 +246,7 @@ void fusedev_answer(struct fusedev *dev, const struct fusedev_io *io, int32_t re
 	else
 		reply_error(dev, io->unique, 0);
 	if (io->buf)
-		buf_put((struct fusedev *)(uintptr_t)dev, io->buf);
+		buf_put(dev, io->buf);
 }
 
 static int answer_init(struct fusedev *dev, uint64_t unique, const struct fuse_init_in *in)
@@ -282,7 +282,7 @@ static int answer_init(struct fusedev *dev, uint64_t unique, const struct fuse_i
 
 static void answer_attr(const struct fusedev *dev, uint64_t unique)
 {
-	const struct fuse_attr_out out = {
+	struct fuse_attr_out out = {
 		.attr_valid = ATTR_VALID_S,
 		.attr = {
 			.ino = FUSE_ROOT_ID,
@@ -298,14 +298,14 @@ static void answer_attr(const struct fusedev *dev, uint64_t unique)
 
 static void answer_open(const struct fusedev *dev, uint64_t unique)
 {
-	const struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES };
+	struct fuse_open_out out = { .open_flags = FOPEN_DIRECT_IO | FOPEN_PARALLEL_DIRECT_WRITES };
 
 	reply(dev, unique, 0, &out, sizeof(out));
 }
 
 static void answer_statfs(const struct fusedev *dev, uint64_t unique)
 {
-	const struct fuse_statfs_out out = {
+	struct fuse_statfs_out out = {
 		.st = { .blocks = dev->size_bytes / 512, .files = 1, .bsize = 512, .frsize = 512, .namelen = 255 },
 	};
 
@@ -378,7 +378,7 @@ static int take_write(struct fusedev *dev, const struct fuse_write_in *in, size_
 	io->len_bytes = in->size;
 	if (buf->is_big) {
 		io->buf = dev->in;
-		io->data = (void *)(uintptr_t)(in + 1);
+		io->data = (char *)io->buf->mem + sizeof(struct fuse_in_header) + sizeof(*in);
 		dev->in = buf;
 	} else {
 		memcpy(buf->mem, in + 1, in->size);

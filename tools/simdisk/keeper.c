@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "keeper.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -76,13 +77,13 @@ static void close_fd(int *fd)
 
 /* ---- passing a descriptor or a sentence from the server's start to the keeper ---- */
 
-static void send_file(int sock, int file_fd, const struct err *err)
+static void send_file(int sock, int file_fd, struct err *err)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
-	struct iovec iov = { .iov_base = (void *)(uintptr_t)err, .iov_len = sizeof(*err) };
+	struct iovec iov = { .iov_base = err, .iov_len = sizeof(*err) };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	if (file_fd >= 0) {
@@ -268,9 +269,10 @@ static void settle_udev(void)
 static int measure_path(const struct life *life, struct err *err)
 {
 	const struct keeper_path *wanted = &life->params->path;
-	struct sim_path path = wanted->known, found;
+	struct sim_path path = wanted->known, found = { 0 };
 	int r = 0;
 
+	assert(life->shared);
 	if (wanted->is_in_auto || wanted->is_out_auto || wanted->is_copy_auto) {
 		r = move_server(life, SERVER_CALIBRATE, SIM_SETUP, err);
 		if (r == 0)
@@ -560,7 +562,7 @@ static void keeper_main(const struct keeper_params *params, int notify_fd)
 
 static int wait_for_note(struct keeper *ret, int fd, struct err *err)
 {
-	struct keeper_note note;
+	struct keeper_note note = { 0 };
 	ssize_t n = -1;
 
 	if (wait_readable(fd, SETUP_MAX_MS + STOP_MAX_MS))

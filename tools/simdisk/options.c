@@ -143,7 +143,7 @@ static int add_span(struct sim_disk *disk, uint64_t start, uint64_t size, struct
 
 int sim_parse_span(const char *text, struct blockdev_span *ret, struct err *err)
 {
-	struct blockdev_span span;
+	struct blockdev_span span = { 0 };
 	char word[128], *comma;
 	int r;
 
@@ -163,7 +163,7 @@ int sim_parse_span(const char *text, struct blockdev_span *ret, struct err *err)
 static int parse_partition(struct sim_disk *disk, const char *text, uint64_t disk_bytes, struct err *err)
 {
 	const uint32_t sector = disk->params.block.sector_bytes;
-	struct blockdev_span span;
+	struct blockdev_span span = { 0 };
 
 	if (sim_parse_span(text, &span, err) < 0)
 		return err_prefix(err, "--partition");
