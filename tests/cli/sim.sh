@@ -1,0 +1,62 @@
+#!/bin/sh
+# The whole program over simulated disks in virtual time: every command that measures a device is run to its end, interrupted at many
+# moments, repeated, limited. Nothing here depends on how fast this machine is.
+. "$(dirname "$0")/lib.sh"
+needs jq
+PLATTER=${PLATTER_SIM:?the program over simulated disks}
+unset PLATTER_SIM # which platter-sim takes for a list of disks
+
+run 0 --describe
+# Commands that measure what a program gets use the kernel's own files.
+jq -r '.commands[] | select(.kind == "measurement" and (.group | test("program") | not)) | .name' "$dir/out" >"$dir/commands"
+tried=0
+for command in $(cat "$dir/commands"); do
+	"$PLATTER" "$command" sim:tiny --dry-run --json=- >"$dir/out" 2>"$dir/err" || continue # it wants a file, or an option
+	last="platter-sim $command sim:tiny"
+	jq -e '.tables.plan.rows | length > 0' "$dir/out" >/dev/null || fail "$last --dry-run: no plan"
+	jq -e '(.head.elapsed_s // 0) == 0 and .tables.plan != null and (.tables | length) == 1' "$dir/out" >/dev/null ||
+		fail "$last --dry-run: something was measured"
+
+	run 0 "$command" sim:tiny --seed=7 --json="$dir/a.json" --progress=json
+	[ -s "$dir/out" ] || fail "$last: no text"
+	jq -e '.status == "complete" and .head.seed == 7 and (.faults | length) == 0 and (.figures | length) > 0' "$dir/a.json" >/dev/null ||
+		fail "$last: the document"
+	jq -se 'all(.done >= 0 and .done <= 1 and .elapsed_s >= 0) and ([.[].done] | . == sort)' "$dir/err" >/dev/null ||
+		fail "$last: progress goes backwards, or is not JSON"
+	jq -e '. as $d | .tables | to_entries | all(.value as $t | $t.rows | all(length == ($t.columns | length)))' "$dir/a.json" >/dev/null ||
+		fail "$last: a row has not as many cells as there are columns"
+	jq -r '.tables | keys[]' "$dir/a.json" >"$dir/tables"
+	elapsed=$(jq '.head.elapsed_s' "$dir/a.json")
+
+	# The same seed gives the same numbers; another engine a document as well.
+	run 0 "$command" sim:tiny --seed=7 --json="$dir/b.json" --quiet
+	out_is_empty
+	for file in a b; do
+		jq -S '{status, figures, intervals, tables, faults, elapsed: .head.elapsed_s}' "$dir/$file.json" >"$dir/$file.plain"
+	done
+	cmp -s "$dir/a.plain" "$dir/b.plain" || fail "$last: the same seed gave other numbers"
+	run 0 "$command" sim:tiny --engine=sim-sync --quiet --json="$dir/b.json"
+	tried=$((tried + 1))
+	[ "$(jq '.head.elapsed_s > 1' "$dir/a.json")" = true ] || continue # nothing to interrupt
+
+	# Interrupted: valid, marked, and never longer than the moment allows.
+	for part in 0 0.0001 0.01 0.1 0.25 0.4 0.6 0.8 0.95 0.999; do
+		at=$(jq -n "$elapsed * $part")
+		rm -f "$dir/c.json"
+		PLATTER_SIM_SIGNAL="2@$at" "$PLATTER" "$command" sim:tiny --seed=7 --json="$dir/c.json" >"$dir/out" 2>"$dir/err"
+		got=$?
+		last="platter-sim $command sim:tiny, SIGINT at $at of $elapsed s"
+		[ $got = 130 ] || fail "$last: exit status $got"
+		err_is_empty
+		[ -s "$dir/out" ] || fail "$last: no text"
+		jq -e --argjson at "$at" '.status == "cancelled" and .head.elapsed_s < $at + 1' "$dir/c.json" >/dev/null ||
+			fail "$last: the document"
+	done
+
+	# A budget of a quarter is kept, within a phase's last requests.
+	run 0 "$command" sim:tiny --seed=7 --quiet --time="$(jq -n "$elapsed / 4 * 1000 | floor")ms" --json="$dir/c.json"
+	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.5 + 5' "$dir/c.json" >/dev/null ||
+		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
+done
+[ $tried -gt 0 ] || fail "no command could be tried"
+echo "$tried commands tried"
