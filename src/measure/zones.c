@@ -614,7 +614,7 @@ static int zones_run(struct session *ses, const void *params, struct err *err)
 const struct measure measure_zones = {
 	.name = "zones",
 	.help = "transfer rate of the media by place: start, middle, end, the whole curve",
-	.group = "Disks",
+	.group = GROUP_DISK,
 	.targets = "TARGET...",
 	.min_targets = 1,
 	.max_targets = 64,
