@@ -264,6 +264,24 @@ static void a_disk_without_queue_answers_in_order(void **state)
 	run_free(&r);
 }
 
+/* Not so once: it took whichever block's angle came first, went on from there, and left the others until they were too old. */
+static void a_burst_of_blocks_in_a_row_is_read_in_a_row(void **state)
+{
+	(void)state;
+	for (uint64_t place = 0; place < 40; place++) {
+		struct run r;
+
+		run_new(&r, CACHED "queue satf\n" RUN_ZONE);
+		(void)run_one(&r, DISK_READ, 512 * 1000 * 900, 4096, NULL);
+		r.now += 50000000 + place * 777777;
+		for (uint64_t i = 0; i < 8; i++)
+			run_submit(&r, DISK_READ, place * 7919 * 512 + (i << 18), 1 << 18, NULL);
+		for (uint64_t i = 0; i < 8; i++)
+			assert_int_equal(run_wait(&r)->number, 2 + i);
+		run_free(&r);
+	}
+}
+
 /* ---- writes ---- */
 
 #define WRITING  \
@@ -736,6 +754,7 @@ int main(void)
 		cmocka_unit_test(shortest_access_first_loses_nothing_and_beats_first_come),
 		cmocka_unit_test(a_queue_deeper_than_the_disks_waits_outside),
 		cmocka_unit_test(a_disk_without_queue_answers_in_order),
+		cmocka_unit_test(a_burst_of_blocks_in_a_row_is_read_in_a_row),
 		cmocka_unit_test(a_write_that_the_cache_takes_is_done_at_once_and_reads_see_it),
 		cmocka_unit_test(what_was_not_flushed_is_lost_with_the_power_and_what_was_is_not),
 		cmocka_unit_test(a_disk_that_ignores_flushes_loses_even_those),

@@ -318,12 +318,19 @@ static void start(struct disk *d, struct node *n, double t)
 	finish(d, n, op.err ? op.end : end, op.err ? op.err : n->res, op.is_stream ? HOW_STREAM : HOW_MEDIA);
 }
 
+/* An idle disk has begun with the first that came before it knew of the others. */
+static bool is_committed(const struct disk *d, const struct node *head)
+{
+	return d->mech_free <= head->eligible - d->p.overhead_ms * 1e6;
+}
+
 static struct node **choose(struct disk *d, double t)
 {
 	struct node **best = &d->queued.head, **at;
 	double least = INFINITY;
 
-	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || t - (*best)->eligible > d->p.max_age_ms * 1e6)
+	if (d->p.queue == QUEUE_FIFO || d->queued.n == 1 || is_committed(d, *best) ||
+	    t - (*best)->eligible > d->p.max_age_ms * 1e6)
 		return best;
 	stream_update(d, t);
 	for (at = &d->queued.head; *at && (*at)->eligible <= t; at = &(*at)->next) {

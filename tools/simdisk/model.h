@@ -40,7 +40,7 @@
  *   A write that covers a physical sector in part costs one revolution more (read, modify, write).
  * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth requests
  *   are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the shortest time
- *   to its first sector, but one that the disk has known for longer than max_age first.
+ *   to its first sector, but one that the disk has known for longer than max_age first, and an idle disk begins with the first that comes.
  * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together.
  * Trouble. Unreadable sectors (EIO after some revolutions of retries), slow sectors (good data, some revolutions later), lost revolutions
  *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
