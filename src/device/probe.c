@@ -289,9 +289,9 @@ static void take_file_system(const char *root, const struct stat *st, struct dev
 	m = mounts_of_path(root, &mounts, dev->node);
 	if (m) {
 		text_copy(dev->fs_type, sizeof(dev->fs_type), m->fs_type);
-		if (rdev == 0 && m->upper[0] && (m = mounts_of_path(root, &mounts, m->upper)) != NULL)
-			rdev = mount_rdev(root, m);
-		else if (rdev == 0)
+		if (m->upper[0]) /* overlay: where the writes go */
+			m = mounts_of_path(root, &mounts, m->upper);
+		if (rdev == 0 && m)
 			rdev = mount_rdev(root, m);
 	}
 	mounts_done(&mounts);

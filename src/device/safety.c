@@ -192,7 +192,8 @@ static void find_unnamed(const struct survey *s, const struct consent *consent, 
  */
 static bool is_shared_type(const char *type)
 {
-	static const char *const types[] = { "VMFS", "VMFS_volume_member", "ocfs2", "gfs2", "gfs", "drbd", "ceph_bluestore" };
+	static const char *const types[] = { "VMFS", "VMFS_volume_member", "ocfs2", "gfs2", "gfs",
+		                             "drbd", "ceph_bluestore" };
 
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (strcasecmp(type, types[i]) == 0)
@@ -210,10 +211,11 @@ static void find_shared(const struct survey *s, const struct consent *consent, s
 		if (f->kind != FINDING_SIGNATURE || !is_shared_type(f->what) ||
 		    is_named(consent ? &consent->overwrite_signature : NULL, f->what))
 			continue;
-		(void)snprintf(sentence, sizeof(sentence),
-		               "%s carries %s, which other hosts may be writing to right now, and --rewrite could undo that; if "
-		               "none does, add --overwrite-signature=%s.",
-		               f->on, f->what, f->what);
+		(void)snprintf(
+			sentence, sizeof(sentence),
+			"%s carries %s, which other hosts may be writing to right now, and --rewrite could undo that; if "
+			"none does, add --overwrite-signature=%s.",
+			f->on, f->what, f->what);
 		add_reason(r, -EPERM, sentence);
 	}
 }

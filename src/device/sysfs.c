@@ -55,7 +55,7 @@ void text_clean(char *dst, size_t len, const void *src, size_t n)
 	while (n > 0 && isspace(s[n - 1]) != 0)
 		n--;
 	for (size_t i = 0; i < n && out + 1 < len; i++)
-		dst[out++] = s[i] >= 0x20 && s[i] < 0x7f ? (char)s[i] : '?';
+		dst[out++] = (char)(s[i] >= 0x20 && s[i] < 0x7f ? s[i] : (unsigned char)'?');
 	dst[out] = '\0';
 }
 
@@ -66,7 +66,7 @@ void text_unescape(char *s)
 	for (; *s; s++) {
 		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' &&
 		    s[3] <= '7') {
-			*out++ = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
+			*out++ = (char)(unsigned char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
 			s += 3;
 		} else {
 			*out++ = *s;

@@ -29,11 +29,11 @@ static const struct opt info_opts[] = {
 struct property_row {
 	const char *device, *property, *value;
 };
-#define PROPERTY_FIELDS(hidden)                                                     \
-	{                                                                           \
-		FIELD_STR(struct property_row, device, "device", .detail = hidden), \
-			FIELD_STR(struct property_row, property, "property"),       \
-			FIELD_STR(struct property_row, value, "value"), FIELD_END,  \
+#define PROPERTY_FIELDS(hidden)                                                       \
+	{                                                                             \
+		FIELD_STR(struct property_row, device, "device", .detail = (hidden)), \
+			FIELD_STR(struct property_row, property, "property"),         \
+			FIELD_STR(struct property_row, value, "value"), FIELD_END,    \
 	}
 static const struct field property_fields[] = PROPERTY_FIELDS(false);
 static const struct field property_fields_of_one[] = PROPERTY_FIELDS(true);
@@ -226,7 +226,8 @@ static void say_identity(struct sheet *s)
 /* These drivers say "rotating" of whatever is behind them. */
 static bool is_guess(const char *transport)
 {
-	return strcmp(transport, "virtio") == 0 || strcmp(transport, "usb") == 0 || strcmp(transport, "xen") == 0;
+	return strcmp(transport, "virtio") == 0 || strcmp(transport, "usb") == 0 || strcmp(transport, "xen") == 0 ||
+	       strcmp(transport, "loop") == 0;
 }
 
 static void say_rotation(struct sheet *s)

@@ -93,11 +93,12 @@ static int write_blocks(struct device_context *ctx, const struct device *dev, co
 	uint32_t block = dev->dio_offset_align_bytes < 4096 ? 4096 : dev->dio_offset_align_bytes;
 	uint64_t middle = dev->size_bytes / 2 / block * block;
 	int fd = device_system.open(ctx, dev, permit, DEVICE_OPEN_DIRECT, err);
-	cleanup_free void *buf = aligned_alloc(block, block);
+	cleanup_free void *buf = NULL;
 	int r = 0;
 
 	if (fd < 0)
 		return fd;
+	buf = aligned_alloc(block, block);
 	if (!buf)
 		return -ENOMEM;
 	memset(buf, 0xa5, block);
