@@ -7,11 +7,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -341,9 +343,15 @@ void datafile_close(struct datafile *df)
 int datafile_open(const struct datafile *df, bool is_direct, struct err *err)
 {
 	const char *name = df->path[0] ? df->path : "the file without a name";
+	struct statfs fs;
 	char self[64];
 	int fd;
 
+	/* Memory file systems take O_DIRECT and answer from the page cache: no. */
+	if (is_direct && fstatfs(df->fd, &fs) == 0 &&
+	    ((unsigned)fs.f_type == TMPFS_MAGIC || (unsigned)fs.f_type == RAMFS_MAGIC))
+		return err_set(err, -EOPNOTSUPP, "%s lies in memory, where nothing is direct; use a disk, or --cached.",
+		               name);
 	/* Through the descriptor: the very file, whatever has become of its name. */
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", df->fd);
 	fd = open(self, O_RDWR | O_CLOEXEC | (is_direct ? O_DIRECT : 0));

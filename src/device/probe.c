@@ -315,7 +315,11 @@ static int probe_file(const char *root, const char *path, const struct stat *st,
 	dev.inode = (uint64_t)st->st_ino;
 	dev.size_bytes = dev.kind == DEVICE_FILE ? (uint64_t)st->st_size : 0;
 	take_file_system(root, st, &dev);
-	ask_dio(dev.node, &dev);
+	/* These open with O_DIRECT and answer from memory all the same: that would be a lie about a disk. */
+	if (strcmp(dev.fs_type, "tmpfs") == 0 || strcmp(dev.fs_type, "ramfs") == 0)
+		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = 0;
+	else
+		ask_dio(dev.node, &dev);
 	mend_limits(&dev);
 	*ret = dev;
 	return 0;

@@ -78,6 +78,8 @@ static int system_open(void *ctx, const struct device *dev, const struct write_p
 	(void)ctx;
 	if (dev->kind == DEVICE_DIRECTORY)
 		return err_set(err, -EISDIR, "%s is a directory; give a device or a file.", dev->path);
+	if ((flags & DEVICE_OPEN_DIRECT) != 0 && dev->dio_offset_align_bytes == 0)
+		return open_failed(dev, EINVAL, flags, err);
 	fd = open(dev->node, mode | O_NOFOLLOW);
 	if (fd < 0)
 		return open_failed(dev, errno, flags, err);

@@ -202,6 +202,16 @@ static void say_kind(struct sheet *s)
 		say(s, "resolves to", "%s", dev->node);
 }
 
+/* Where files are that lie on no disk of this machine. */
+static const char *elsewhere(const char *fs_type)
+{
+	if (strcmp(fs_type, "tmpfs") == 0 || strcmp(fs_type, "ramfs") == 0)
+		return "none (memory)";
+	if (strncmp(fs_type, "nfs", 3) == 0 || strcmp(fs_type, "cifs") == 0 || strcmp(fs_type, "9p") == 0)
+		return "none here (network)";
+	return "not known";
+}
+
 static void say_identity(struct sheet *s)
 {
 	const struct device *dev = s->dev;
@@ -210,7 +220,7 @@ static void say_identity(struct sheet *s)
 	s->section = IDENTITY;
 	say_kind(s);
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : "not known");
+		say(s, "lies on disk", "%s", dev->disk[0] ? dev->disk : elsewhere(dev->fs_type));
 	say(s, "model", "%s", dev->model);
 	say(s, "vendor", "%s", dev->vendor);
 	say(s, "serial number", "%s%s", dev->serial, dev->serial_is_shared ? " (other disks show the same)" : "");
@@ -240,8 +250,7 @@ static void say_rotation(struct sheet *s)
 		say(s, "rotation", "none");
 	else if (dev->rotational > 0)
 		say(s, "rotation",
-		    is_guess(dev->transport) ? "not known (this driver calls everything rotating)"
-		                             : "yes; rate not reported");
+		    is_guess(dev->transport) ? "not known (the driver cannot tell)" : "yes; rate not reported");
 }
 
 static void say_sizes(struct sheet *s)
