@@ -179,7 +179,7 @@ static int wait_for_command(pid_t child, const sigset_t *set)
 
 int cmd_run(const struct sim_options *o, char **words, size_t n, char **command)
 {
-	struct fleet fleet;
+	struct fleet fleet = { 0 };
 	struct err err = { 0 };
 	char default_name[32];
 	sigset_t set, old;
@@ -232,7 +232,7 @@ static void wait_for_end(const struct fleet *fleet, const sigset_t *set)
 
 int cmd_start(const struct sim_options *o, char **words, size_t n, char **command)
 {
-	struct fleet fleet;
+	struct fleet fleet = { 0 };
 	struct err err = { 0 };
 	sigset_t set, old;
 	int r;
