@@ -109,7 +109,7 @@ static int aio_submit(struct engine *eng, struct io_req *const *reqs, uint32_t n
 	if (nreqs > st->nfree)
 		nreqs = st->nfree;
 	while (taken < nreqs) {
-		uint32_t n = nreqs - taken;
+		uint32_t n = eng->cfg.one_by_one ? 1 : nreqs - taken;
 		/* In order from the top of the free stack, so that what stays free stays below. */
 		struct iocb **batch = st->batch + st->nfree - n;
 		uint64_t now;

@@ -321,6 +321,8 @@ static int uring_open(struct engine *eng, struct err *err)
 		st->ring.sq.array[i] = i; /* entries are used in ring order only */
 	eng->priv = st;
 	st->batch_max = st->ring.sq.ring_entries < BATCH_MAX ? st->ring.sq.ring_entries : BATCH_MAX;
+	if (eng->cfg.one_by_one)
+		st->batch_max = 1;
 	st->sq_tail = *st->ring.sq.ktail;
 	r = register_buffers(eng, st);
 	if (r < 0) {

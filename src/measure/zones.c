@@ -555,7 +555,8 @@ static void fill_buffers(struct zones_run *run)
 
 static int run_init(struct zones_run *run, struct err *err)
 {
-	struct engine_config cfg = { .depth = (uint32_t)run->p->depth };
+	/* One by one: a merged request completes as a whole, so that bytes of its front would count as late as its end. */
+	struct engine_config cfg = { .depth = (uint32_t)run->p->depth, .one_by_one = true };
 	int r;
 
 	run->targets = calloc(run->ses->ndevs, sizeof(*run->targets));
