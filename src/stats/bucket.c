@@ -14,6 +14,8 @@
  */
 #include "stats/stats.h"
 
+#include <math.h>
+
 typedef unsigned __int128 u128;
 typedef __int128 i128;
 
@@ -99,4 +101,55 @@ uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n)
 	r.bytes = p[n - 1].bytes - p[0].bytes;
 	r.ns = p[n - 1].t_ns - p[0].t_ns;
 	return floor_rate(r);
+}
+
+#define REGIME_BINS 96
+#define REGIME_MIN  4 /* bins of a regime */
+#define REGIME_DROP 0.9
+
+/* Rates of equal spans of time, bytes counted when they completed. */
+static void bin_rates(const struct bucket_point *p, size_t n, double span_ns, double *rate)
+{
+	uint64_t before = p[0].bytes;
+
+	for (size_t k = 0, i = 0; k < REGIME_BINS; k++) {
+		double end = span_ns * (double)(k + 1);
+
+		while (i + 1 < n && ((double)(p[i + 1].t_ns - p[0].t_ns) <= end || k + 1 == REGIME_BINS))
+			i++;
+		rate[k] = (double)(p[i].bytes - before) / (span_ns * 1e-9);
+		before = p[i].bytes;
+	}
+}
+
+/*
+ * Change points of the rate over time (segments.c). The burst is the first piece, the base rate what the run ends with; all
+ * between is on its way from one to the other and counts for the credit only.
+ */
+bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
+{
+	double rate[REGIME_BINS], span_ns;
+	size_t start[REGIME_BINS], count;
+	struct regime_fit f = { .credit_bytes = 0 };
+	struct location burst, base;
+
+	if (n < 4 * REGIME_BINS || p[n - 1].t_ns <= p[0].t_ns)
+		return false;
+	span_ns = (double)(p[n - 1].t_ns - p[0].t_ns) / REGIME_BINS;
+	bin_rates(p, n, span_ns, rate);
+	count = fit_segments(rate, REGIME_BINS, 0, REGIME_MIN, start, REGIME_BINS);
+	/* the spans on either side of a change may hold some of both */
+	if (count < 2 || !stats_location(rate, start[1] - 1, 0, &burst) ||
+	    !stats_location(rate + start[count - 1] + 1, REGIME_BINS - start[count - 1] - 1, 0, &base) ||
+	    !(base.value < REGIME_DROP * burst.value))
+		return false;
+	f.burst_bytes_per_s = burst.value;
+	f.burst_ci = burst.ci;
+	f.base_bytes_per_s = base.value;
+	f.base_ci = base.ci;
+	f.change_s = (double)start[1] * span_ns * 1e-9;
+	for (size_t k = 0; k < start[count - 1]; k++)
+		f.credit_bytes += (rate[k] - base.value) * span_ns * 1e-9;
+	*ret = f;
+	return true;
 }

@@ -12,6 +12,7 @@
 
 #define BATCHES_MAX     40
 #define BATCHES_MIN     10
+#define TREND_BATCHES   20
 #define BOOTSTRAP_DRAWS 2000
 
 static const struct interval unknown = { NAN, NAN };
@@ -245,6 +246,42 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 	s->is_reached = s->was_narrow && s->at.relative_half <= s->precision;
 	s->was_narrow = s->at.relative_half <= s->precision;
 	return s->is_reached;
+}
+
+/*
+ * Line through batch means; what correlation is left between its residuals widens the error as in batch_means(). Twenty
+ * batches: more would correlate, fewer make t large.
+ */
+bool stats_trend(const double *x, size_t n, struct trend *ret)
+{
+	cleanup_free double *own = n ? malloc(n * sizeof(*own)) : NULL;
+	double at[TREND_BATCHES], rest[TREND_BATCHES], mean, half, r;
+	struct batches b;
+	struct trend t;
+	struct line l;
+
+	if (!own)
+		return false;
+	memcpy(own, x, n * sizeof(*own));
+	n = stats_keep_finite(own, n);
+	if (n < 6)
+		return false;
+	batch(own, n, n < TREND_BATCHES ? n : TREND_BATCHES, &b);
+	mean = b.all;
+	for (size_t i = 0; i < b.n; i++)
+		at[i] = ((double)i + 0.5) / (double)b.n;
+	if (mean == 0 || !fit_line(at, b.mean, NULL, b.n, &l))
+		return false;
+	for (size_t i = 0; i < b.n; i++)
+		rest[i] = b.mean[i] - l.a - l.b * at[i];
+	batch(rest, b.n, b.n, &b);
+	r = b.r1 < 0 ? 0 : b.r1 > 0.9 ? 0.9 : b.r1;
+	half = stats_t_975((double)(b.n - 2)) * l.b_se * sqrt((1 + r) / (1 - r));
+	t.total = l.b / mean;
+	t.ci.low = t.total - half / fabs(mean);
+	t.ci.high = t.total + half / fabs(mean);
+	*ret = t;
+	return true;
 }
 
 size_t stats_warmup(const double *x, size_t n)

@@ -101,6 +101,8 @@ double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
 double stats_gamma_cdf(double x, double a); /* regularised incomplete gamma function P(a, x) */
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
 double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
+/* The same for gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that law, sorted. */
+double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* ---- interval.c ---- */
 
@@ -140,6 +142,13 @@ struct stop {
 void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* min_n 0: 40 */
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);
+
+/* Does a series rise or fall? The relative change of its straight line from first to last value, with its interval. */
+struct trend {
+	double total;
+	struct interval ci; /* bears autocorrelation; no 0 in it: the series is not steady */
+};
+bool stats_trend(const double *x, size_t n, struct trend *ret); /* at least 6 values with a mean other than 0 */
 
 /* First index that a stationary mean should use: MSER-5 (White 1997). At most n / 2; n / 2 means "not settled". */
 size_t stats_warmup(const double *x, size_t n);
@@ -345,5 +354,15 @@ uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_b
 /* The ring that the rate would have needed, exact, rounded up; UINT64_MAX: more than that. */
 uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s);
 uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n);
+
+/* Storage behind a token bucket or a write cache: fast until the credit is used up, then slower. */
+struct regime_fit {
+	double burst_bytes_per_s, base_bytes_per_s;
+	struct interval burst_ci, base_ci;
+	double change_s;     /* when, since the first point */
+	double credit_bytes; /* what was moved beyond the base rate until then */
+};
+/* false: one rate describes the run (or it rises, or is too short to tell). */
+bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret);
 
 #endif

@@ -271,6 +271,74 @@ static void series_without_change_get_none(void **state)
 	}
 }
 
+static double rest_of(const double *y, size_t from, size_t to)
+{
+	double mean = 0, rest = 0;
+
+	for (size_t i = from; i < to; i++)
+		mean += y[i] / (double)(to - from);
+	for (size_t i = from; i < to; i++)
+		rest += (y[i] - mean) * (y[i] - mean);
+	return rest;
+}
+
+static void no_edge_fits_better_anywhere_else(void **state)
+{
+	enum { N = 150, MIN_LEN = 3 };
+	double y[N];
+	size_t start[N + 1];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct rng rng;
+		double level = 100;
+		size_t n;
+
+		rng_init(&rng, seed, 11);
+		for (size_t i = 0; i < N; i++) {
+			if (rng_below(&rng, 12) == 0)
+				level += 8 * rng_normal(&rng);
+			y[i] = level + fmax(-2.4, fmin(2.4, rng_normal(&rng))); /* no outliers to replace */
+		}
+		n = fit_segments(y, N, 4, MIN_LEN, start, N);
+		start[n] = N;
+		for (size_t k = 1; k < n; k++) {
+			double here = rest_of(y, start[k - 1], start[k]) + rest_of(y, start[k], start[k + 1]);
+
+			assert_true(start[k] >= start[k - 1] + MIN_LEN && start[k] + MIN_LEN <= start[k + 1]);
+			for (size_t e = start[k - 1] + MIN_LEN; e + MIN_LEN <= start[k + 1]; e++)
+				assert_true(here <= rest_of(y, start[k - 1], e) + rest_of(y, e, start[k + 1]) + 1e-6);
+		}
+	}
+}
+
+static void a_hundred_thousand_values_are_cut_in_a_moment(void **state)
+{
+	enum { N = 100000 };
+	cleanup_free double *y = malloc(N * sizeof(*y));
+	static const size_t edges[] = { 0, 20000, 20050, 47000, 90000 };
+	size_t found[64], n;
+	struct rng rng;
+
+	(void)state;
+	assert_non_null(y);
+	rng_init(&rng, 12, 12);
+	for (size_t i = 0; i < N; i++) {
+		size_t k = 0;
+
+		while (k + 1 < ARRAY_LEN(edges) && i >= edges[k + 1])
+			k++;
+		y[i] = 200 - 2 * (double)k + rng_normal(&rng);
+	}
+	n = fit_segments(y, N, 0, 8, found, ARRAY_LEN(found));
+	assert_int_equal(n, ARRAY_LEN(edges));
+	for (size_t k = 0; k < n; k++)
+		assert_true(fabs((double)found[k] - (double)edges[k]) <= 4);
+	for (size_t i = 0; i < N; i++)
+		y[i] = 100 + rng_normal(&rng);
+	assert_int_equal(fit_segments(y, N, 0, 8, found, ARRAY_LEN(found)), 1);
+}
+
 static void exact_stairs_are_found_exactly(void **state)
 {
 	double y[40];
@@ -514,6 +582,8 @@ int main(void)
 		cmocka_unit_test(few_or_hostile_distances_give_what_they_can),
 		cmocka_unit_test(stairs_are_found_with_edges_within_one_sample),
 		cmocka_unit_test(series_without_change_get_none),
+		cmocka_unit_test(no_edge_fits_better_anywhere_else),
+		cmocka_unit_test(a_hundred_thousand_values_are_cut_in_a_moment),
 		cmocka_unit_test(exact_stairs_are_found_exactly),
 		cmocka_unit_test(hostile_series_are_one_segment),
 		cmocka_unit_test(drift_is_told_from_position),

@@ -293,6 +293,67 @@ static void a_ring_without_completions_or_time_is_unbounded(void **state)
 	assert_int_equal(bucket_mean_rate(p, 3), 20);
 }
 
+/* 2.6 GB/s until 20 GB beyond the base rate are used up, then 1.0 GB/s. */
+static size_t make_bucket(uint64_t seed, double noise, struct bucket_point *p, size_t n)
+{
+	double t = 0, credit = 20e9;
+	struct rng rng;
+
+	rng_init(&rng, seed, 91);
+	p[0] = (struct bucket_point){ 0, 0 };
+	for (size_t i = 1; i < n; i++) {
+		double rate = credit > 0 ? 2.6e9 : 1.0e9, gap = 16e6 / rate * exp(noise * rng_normal(&rng));
+
+		t += gap;
+		credit += 1.0e9 * gap - 16e6;
+		p[i] = (struct bucket_point){ (uint64_t)(t * 1e9), p[i - 1].bytes + 16000000 };
+	}
+	return n;
+}
+
+static void a_token_bucket_shows_both_rates_and_its_credit(void **state)
+{
+	struct tally burst = { 0 }, base = { 0 }, credit = { 0 };
+	struct bucket_point p[4000];
+	struct regime_fit f;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		assert_true(fit_regime(p, make_bucket(seed, 0.2, p, ARRAY_LEN(p)), &f));
+		tally_add(&burst, f.burst_bytes_per_s / 2.6e9 * exp(0.02), f.burst_ci, 1);
+		tally_add(&base, f.base_bytes_per_s / 1e9 * exp(0.02), f.base_ci, 1);
+		tally_add(&credit, f.credit_bytes / 20e9, (struct interval){ (double)NAN, (double)NAN }, 1);
+	}
+	tally_print(&credit, "fit_regime credit / truth", 1, "");
+	assert_true(burst.worst < 0.02 && base.worst < 0.02 && credit.worst < 0.1);
+	assert_true(fabs(tally_bias(&credit)) < 0.03);
+}
+
+static void a_steady_run_has_one_regime(void **state)
+{
+	struct bucket_point p[4000];
+	struct regime_fit f = { .change_s = 99 };
+	int found = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 300; seed++) {
+		struct rng rng;
+
+		rng_init(&rng, seed, 92);
+		p[0] = (struct bucket_point){ 77, 0 };
+		for (size_t i = 1; i < ARRAY_LEN(p); i++)
+			p[i] = (struct bucket_point){ p[i - 1].t_ns + (uint64_t)(1e7 * exp(0.3 * rng_normal(&rng))),
+				                      p[i - 1].bytes + 1048576 };
+		found += fit_regime(p, ARRAY_LEN(p), &f);
+	}
+	assert_true(found <= 3);
+	assert_false(fit_regime(p, 100, &f));
+	assert_false(fit_regime(p, 0, &f));
+	for (size_t i = 0; i < ARRAY_LEN(p); i++)
+		p[i].t_ns = 5;
+	assert_false(fit_regime(p, ARRAY_LEN(p), &f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +367,8 @@ int main(void)
 		cmocka_unit_test(the_largest_rate_for_a_ring_is_that_of_all_pairs),
 		cmocka_unit_test(rate_and_ring_are_inverse_to_each_other),
 		cmocka_unit_test(a_million_completions_take_a_handful_of_passes),
+		cmocka_unit_test(a_token_bucket_shows_both_rates_and_its_credit),
+		cmocka_unit_test(a_steady_run_has_one_regime),
 		cmocka_unit_test(a_ring_without_completions_or_time_is_unbounded),
 	};
 

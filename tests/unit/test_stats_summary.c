@@ -336,7 +336,7 @@ static void stopping_at_a_precision_leaves_intervals_honest(void **state)
 		{ NOISE_SKEWED, 100, 0.05, 0 }, { NOISE_CORRELATED, 10, 0.02, 0 }, { NOISE_CORRELATED, 10, 0.01, 0 },
 		{ NOISE_NORMAL, 1, 0.03, 0 },
 	};
-	enum { N = 20000 };
+	enum { N = 10000 };
 	cleanup_free double *x = malloc(N * sizeof(*x));
 
 	(void)state;
@@ -442,6 +442,58 @@ static void a_warm_up_is_cut_off_and_only_that(void **state)
 	assert_int_equal(stats_warmup(NULL, 0), 0);
 }
 
+static void a_trend_is_seen_and_steady_series_have_none(void **state)
+{
+	static double x[400];
+
+	(void)state;
+	for (enum noise noise = NOISE_NORMAL; noise <= NOISE_CORRELATED; noise++) {
+		struct tally flat = { 0 }, rising = { 0 };
+		struct trend t;
+		char name[80];
+		int seen = 0;
+
+		for (uint64_t seed = 0; seed < SEEDS; seed++) {
+			make_series(noise, 100, 5, seed, x, ARRAY_LEN(x));
+			assert_true(stats_trend(x, ARRAY_LEN(x), &t));
+			tally_add(&flat, t.total, t.ci, 0);
+			for (size_t i = 0; i < ARRAY_LEN(x); i++)
+				x[i] += 10 * ((double)i / ARRAY_LEN(x) - 0.5);
+			assert_true(stats_trend(x, ARRAY_LEN(x), &t));
+			tally_add(&rising, t.total, t.ci, 0.1);
+			seen += t.ci.low > 0;
+		}
+		(void)snprintf(name, sizeof(name), "stats_trend n 400 spread 5 %% %s", noise_names[noise]);
+		tally_print(&flat, name, 1, "");
+		assert_true(tally_coverage(&flat) >= 0.92 && tally_coverage(&flat) <= 0.98);
+		assert_true(fabs(tally_bias(&rising)) < 0.005 && seen > (noise == NOISE_CORRELATED ? 350 : 490));
+	}
+	assert_false(stats_trend(x, 5, &(struct trend){ 0 }));
+	assert_false(stats_trend(NULL, 0, &(struct trend){ 0 }));
+}
+
+static void gaps_of_poisson_arrivals_are_told_from_even_ones(void **state)
+{
+	double x[2000], p;
+	struct rng rng;
+	int rejected = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 400; seed++) {
+		rng_init(&rng, seed, 61);
+		for (size_t i = 0; i < 500; i++)
+			x[i] = rng_exp(&rng, 0.002);
+		(void)stats_ks_exponential(x, 500, 0.002, &p);
+		rejected += p < 0.05;
+	}
+	assert_in_range(rejected, 8, 34);
+	for (size_t i = 0; i < ARRAY_LEN(x); i++)
+		x[i] = 0.002;
+	(void)stats_ks_exponential(x, ARRAY_LEN(x), 0.002, &p);
+	assert_true(p < 1e-6);
+	assert_true(isnan(stats_ks_exponential(x, 5, 0, &p)) && isnan(p));
+}
+
 static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
 {
 	double bad[] = { (double)NAN, (double)INFINITY, (double)NAN }, same[50];
@@ -492,6 +544,8 @@ int main(void)
 		cmocka_unit_test(a_trimmed_location_bears_spikes_that_ruin_the_mean),
 		cmocka_unit_test(the_bootstrap_covers_a_mean),
 		cmocka_unit_test(a_warm_up_is_cut_off_and_only_that),
+		cmocka_unit_test(a_trend_is_seen_and_steady_series_have_none),
+		cmocka_unit_test(gaps_of_poisson_arrivals_are_told_from_even_ones),
 		cmocka_unit_test(hostile_series_give_no_interval_instead_of_a_wrong_one),
 	};
 
