@@ -103,7 +103,7 @@ uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n)
 	return floor_rate(r);
 }
 
-#define REGIME_BINS 96
+#define REGIME_BINS ((size_t)96)
 #define REGIME_MIN  4 /* bins of a regime */
 #define REGIME_DROP 0.9
 

@@ -77,28 +77,32 @@ struct partition {
  * power of two, and there only the best of each w / 4 (as SaRa does: Niu and Zhang 2012): a change that is worth the
  * penalty shows there. Edges are put right afterwards (settle_edges).
  */
+static void screen_width(const struct partition *p, size_t n, size_t w)
+{
+	size_t block = w / 4 + 1;
+
+	for (size_t from = w; from + w <= n; from += block) {
+		double most = SCREEN_Z * sqrt(2 * (double)w);
+		size_t best = 0;
+
+		for (size_t i = from; i < from + block && i + w <= n; i++) {
+			double step = fabs(p->sum[i + w] - 2 * p->sum[i] + p->sum[i - w]);
+
+			if (step >= most) {
+				most = step;
+				best = i;
+			}
+		}
+		if (best)
+			p->may_start[best] = true;
+	}
+}
+
 static void screen(const struct partition *p, size_t n, size_t min_len)
 {
 	memset(p->may_start, n <= SCREEN_FROM, n + 1);
-	for (size_t w = min_len; n > SCREEN_FROM && w <= n / 2; w *= 2) {
-		size_t block = w / 4 + 1;
-
-		for (size_t from = w; from + w <= n; from += block) {
-			double most = SCREEN_Z * sqrt(2 * (double)w);
-			size_t best = 0;
-
-			for (size_t i = from; i < from + block && i + w <= n; i++) {
-				double step = fabs(p->sum[i + w] - 2 * p->sum[i] + p->sum[i - w]);
-
-				if (step >= most) {
-					most = step;
-					best = i;
-				}
-			}
-			if (best)
-				p->may_start[best] = true;
-		}
-	}
+	for (size_t w = min_len; n > SCREEN_FROM && w <= n / 2; w *= 2)
+		screen_width(p, n, w);
 	p->may_start[n] = true;
 }
 

@@ -336,7 +336,7 @@ static void stopping_at_a_precision_leaves_intervals_honest(void **state)
 		{ NOISE_SKEWED, 100, 0.05, 0 }, { NOISE_CORRELATED, 10, 0.02, 0 }, { NOISE_CORRELATED, 10, 0.01, 0 },
 		{ NOISE_NORMAL, 1, 0.03, 0 },
 	};
-	enum { N = 10000 };
+	enum { N = 18000 };
 	cleanup_free double *x = malloc(N * sizeof(*x));
 
 	(void)state;
