@@ -122,14 +122,36 @@ static void bin_rates(const struct bucket_point *p, size_t n, double span_ns, do
 	}
 }
 
+/* The one change that splits the rates best: least squares about two means. */
+static size_t best_split(const double *rate)
+{
+	double most = -1, total = 0, sum = 0;
+	size_t best = REGIME_MIN;
+
+	for (size_t k = 0; k < REGIME_BINS; k++)
+		total += rate[k];
+	for (size_t k = 1; k + REGIME_MIN <= REGIME_BINS; k++) {
+		double left = (double)k, right = (double)(REGIME_BINS - k), between;
+
+		sum += rate[k - 1];
+		between = sum / left - (total - sum) / right;
+		between *= between * left * right;
+		if (k >= REGIME_MIN && between > most) {
+			most = between;
+			best = k;
+		}
+	}
+	return best;
+}
+
 /*
- * Change points of the rate over time (segments.c). The burst is the first piece, the base rate what the run ends with; all
- * between is on its way from one to the other and counts for the credit only.
+ * Whether the rate changes at all is asked of its change points (segments.c); where, of one split, because noise before
+ * and after differs and a quiet base makes the burst look like several pieces.
  */
 bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
 {
 	double rate[REGIME_BINS], span_ns;
-	size_t start[REGIME_BINS], count;
+	size_t start[REGIME_BINS], split;
 	struct regime_fit f = { .credit_bytes = 0 };
 	struct location burst, base;
 
@@ -137,18 +159,20 @@ bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
 		return false;
 	span_ns = (double)(p[n - 1].t_ns - p[0].t_ns) / REGIME_BINS;
 	bin_rates(p, n, span_ns, rate);
-	count = fit_segments(rate, REGIME_BINS, 0, REGIME_MIN, start, REGIME_BINS);
-	/* the spans on either side of a change may hold some of both */
-	if (count < 2 || !stats_location(rate, start[1] - 1, 0, &burst) ||
-	    !stats_location(rate + start[count - 1] + 1, REGIME_BINS - start[count - 1] - 1, 0, &base) ||
+	if (fit_segments(rate, REGIME_BINS, 0, REGIME_MIN, start, REGIME_BINS) < 2)
+		return false;
+	/* the spans on either side of the change may hold some of both */
+	split = best_split(rate);
+	if (!stats_location(rate, split - 1, 0, &burst) ||
+	    !stats_location(rate + split + 1, REGIME_BINS - split - 1, 0, &base) ||
 	    !(base.value < REGIME_DROP * burst.value))
 		return false;
 	f.burst_bytes_per_s = burst.value;
 	f.burst_ci = burst.ci;
 	f.base_bytes_per_s = base.value;
 	f.base_ci = base.ci;
-	f.change_s = (double)start[1] * span_ns * 1e-9;
-	for (size_t k = 0; k < start[count - 1]; k++)
+	f.change_s = (double)split * span_ns * 1e-9;
+	for (size_t k = 0; k <= split; k++)
 		f.credit_bytes += (rate[k] - base.value) * span_ns * 1e-9;
 	*ret = f;
 	return true;
