@@ -4,7 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 needs jq
 PLATTER=${PLATTER_SIM:?the program over simulated disks}
-unset PLATTER_SIM # which platter-sim takes for a list of disks
 
 run 0 --describe
 # Commands that measure what a program gets use the kernel's own files.

@@ -3,9 +3,9 @@
  * platter-sim: platter's own command line over simulated disks in virtual time, for black-box tests. Never installed: a program that
  * measures must not be able to print what was not measured.
  *
- *   platter-sim zones sim:modern-4tb          a profile by name (or sim:PATH)
- *   PLATTER_SIM="sda=tiny sdb=/tmp/x.disk"    disks that are there from the start
- *   PLATTER_SIM_SIGNAL="2@1.5"                signal 2 arrives 1.5 virtual seconds after the start
+ *   platter-sim zones sim:modern-4tb                a profile by name (or sim:PATH)
+ *   PLATTER_SIM_DISKS="sda=tiny sdb=/tmp/x.disk"    disks that are there from the start
+ *   PLATTER_SIM_SIGNAL="2@1.5"                      signal 2 arrives 1.5 virtual seconds after the start
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void add_disks(struct sim *sim, char *list)
 		char *equals = strchr(word, '=');
 
 		if (!equals) {
-			(void)fprintf(stderr, "platter-sim: PLATTER_SIM is NAME=PROFILE ..., not %s\n", word);
+			(void)fprintf(stderr, "platter-sim: PLATTER_SIM_DISKS is NAME=PROFILE ..., not %s\n", word);
 			exit(2);
 		}
 		*equals = 0;
@@ -38,7 +38,7 @@ static void send_signal(void *arg)
 int main(int argc, char **argv)
 {
 	struct sim *sim = sim_new();
-	const char *disks = getenv("PLATTER_SIM"), *when = getenv("PLATTER_SIM_SIGNAL");
+	const char *disks = getenv("PLATTER_SIM_DISKS"), *when = getenv("PLATTER_SIM_SIGNAL");
 	int sig, r;
 	double at_s;
 
