@@ -5,6 +5,7 @@
 extern const struct measure measure_info;
 extern const struct measure measure_zones;
 extern const struct measure measure_seek;
+extern const struct measure measure_geometry;
 extern const struct measure measure_passes;
 extern const struct measure measure_cache;
 extern const struct measure measure_mark;
@@ -13,6 +14,7 @@ const struct measure *const measures[] = {
 	&measure_info,
 	&measure_zones,
 	&measure_seek,
+	&measure_geometry,
 	&measure_passes,
 	&measure_cache,
 	&measure_mark,

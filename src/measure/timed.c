@@ -14,6 +14,7 @@
 #define FLUSH_MAX      256    /* more segments than any drive has */
 #define EVENTS_MAX     400
 #define EVENTS_MIN     24
+#define EVENTS_GOOD    60
 #define RATE_BLOCK     (1u << 20)
 
 struct timed_sink {
@@ -138,7 +139,7 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
 		size_t hits = 0, seen = 0;
 
-		for (int k = 0; r == 0 && k < 4; k++) {
+		for (int k = 0; r == 0 && k < (m < 16 ? 4 : 2) && hits == 0; k++) {
 			double access;
 
 			r = revisit(t, sector, m, &access, &done, err);
@@ -152,38 +153,104 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 	return r;
 }
 
+/*
+ * Many sectors in turn, so that each read is an event, and none is in the cache any more when its turn comes: two halves of at least as many as it takes,
+ * each shuffled every time (waiting must vary for the longest period to be the true one).
+ */
+struct rounds {
+	uint64_t sector[2 * FLUSH_MAX],
+		first[2 * FLUSH_MAX]; /* first: the completion that later ones are counted from; 0: none yet */
+	size_t half;
+};
+
+static void rounds_init(struct timed *t, struct rounds *q, uint32_t flush_reads)
+{
+	q->half = flush_reads > 6 ? flush_reads : 6;
+	for (size_t i = 0; i < 2 * q->half; i++) {
+		q->sector[i] = timed_random(t, 0, t->target->size_bytes);
+		q->first[i] = 0;
+	}
+}
+
+static void shuffle(struct timed *t, uint64_t *sector, uint64_t *first, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)rng_below(&t->rng, i);
+		uint64_t s = sector[k], f = first[k];
+
+		sector[k] = sector[i - 1];
+		first[k] = first[i - 1];
+		sector[i - 1] = s;
+		first[i - 1] = f;
+	}
+}
+
+static bool is_hit(const struct rotation *rot, double access)
+{
+	return access < rot->hit_ns + rot->hit_width_ns;
+}
+
+/* One half once; adds to the events, each the time since its sector's first one. */
+static int one_half(struct timed *t, const struct rotation *rot, uint64_t *sector, uint64_t *first, size_t half,
+                    double *when, size_t *n, struct err *err)
+{
+	uint64_t done[FLUSH_MAX];
+	double access[FLUSH_MAX];
+	int r;
+
+	shuffle(t, sector, first, half);
+	memset(done, 0, sizeof(done));
+	r = timed_reads(t, sector, half, access, done, err);
+	for (size_t i = 0; i < half && r == 0; i++) {
+		if (!isfinite(access[i]) || is_hit(rot, access[i]))
+			continue;
+		if (!first[i])
+			first[i] = done[i];
+		else if (*n < EVENTS_MAX)
+			when[(*n)++] = (double)(done[i] - first[i]);
+	}
+	return r;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
+}
+
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
-	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37), start;
+	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37), start, spent = 0;
 	double when[EVENTS_MAX];
+	struct rounds q;
+	struct period_fit fit;
 	size_t n = 0;
 	int r;
 
-	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN };
+	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
 	r = probe_hits(t, sector, ret, err);
 	if (r == 0)
 		r = find_flush(t, sector, ret, err);
+	rounds_init(t, &q, ret->flush_reads);
 	start = clock_now_ns(t->ses->env->clk);
-	while (r == 0 && n < EVENTS_MAX && !session_is_over(t->ses) &&
-	       (n < EVENTS_MIN || clock_now_ns(t->ses->env->clk) - start < budget_ns) &&
-	       clock_now_ns(t->ses->env->clk) - start < 4 * budget_ns) {
-		double access;
-		uint64_t done;
+	for (int k = 0; r == 0 && n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
+	                (n < EVENTS_GOOD || spent < budget_ns);
+	     k ^= 1) {
+		size_t at = k ? q.half : 0;
 
-		/* At least one read elsewhere, at random: waiting must vary for the longest period to be the true one. */
-		r = revisit(t, sector, ret->flush_reads ? ret->flush_reads : 1, &access, &done, err);
-		if (r == 0 && isfinite(access) && !(access < ret->hit_ns + ret->hit_width_ns))
-			when[n++] = (double)(done - start);
+		r = one_half(t, ret, q.sector + at, q.first + at, q.half, when, &n, err);
+		spent = clock_now_ns(t->ses->env->clk) - start;
 	}
 	ret->events = n;
-	if (r == 0 && n >= EVENTS_MIN) {
-		struct period_fit fit;
-
-		if (fit_period_full(when, n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > n) {
-			ret->is_rotating = true;
-			ret->period_ns = fit.period;
-			ret->se_ns = fit.se;
-		}
+	if (r < 0 || n < EVENTS_MIN)
+		return r;
+	qsort(when, n, sizeof(when[0]), compare_times);
+	if (fit_period_full(when, n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > n) {
+		ret->is_rotating = true;
+		ret->period_ns = fit.period;
+		ret->se_ns = fit.se;
+		ret->noise_ns = fit.noise;
 	}
 	return r;
 }

@@ -33,6 +33,7 @@ uint64_t timed_align(const struct timed *t, double offset);
 struct rotation {
 	bool is_rotating; /* a period stands out */
 	double period_ns, se_ns;
+	double noise_ns;      /* deviation of a completion from the lattice */
 	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
 	double hit_width_ns;  /* its spread */
 	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
@@ -40,8 +41,8 @@ struct rotation {
 };
 
 /*
- * The period from reading one sector again and again, with as many reads elsewhere in between as it takes to have it out of the drive's cache: the sector
- * comes by once a revolution, so the times of its completions lie on a lattice of the period (fit_period). budget_ns: device time.
+ * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out of the drive's cache: a sector
+ * comes by once a revolution, so the times between completions of its reads lie on a lattice of the period (fit_period). budget_ns: device time.
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The disk's own shape from the times of single reads: rotation, sectors per track, skew. How angles come about: geometry_probe.c; how
+ * the ends of tracks are found: geometry_edges.c. The idea of telling the end of a track by the jump in angle is H. Wong's ("Discovering Hard Disk
+ * Physical Geometry through Microbenchmarking", 2019).
+ */
+#include "measure/geometry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PLACE_TRACKS 5 /* looked at in each place */
+#define EDGES_MAX    64
+#define RATE_BYTES   (16ull << 20)
+
+static const struct opt geometry_opts[] = {
+	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
+	OPT_END,
+};
+
+struct track_row {
+	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
+	double skew_ratio;
+	const char *place;
+};
+
+static const struct field track_fields[] = {
+	FIELD_U64(struct track_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct track_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_U64(struct track_row, sectors, UNIT_COUNT, "sectors"),
+	FIELD_U64(struct track_row, sectors_per_track, UNIT_COUNT, "with missing ones"),
+	FIELD_U64(struct track_row, missing, UNIT_COUNT, "missing", .detail = true),
+	FIELD_F64(struct track_row, skew_ratio, UNIT_RATIO, "skew"),
+	FIELD_STR(struct track_row, place, "place"),
+	FIELD_END,
+};
+
+struct angle_row_shape {
+	uint64_t offset_bytes;
+	double angle_ratio;
+};
+
+static const struct field angle_shape[] = {
+	FIELD_U64(struct angle_row_shape, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_F64(struct angle_row_shape, angle_ratio, UNIT_RATIO, "angle"),
+	FIELD_END,
+};
+
+static const struct measure_table geometry_tables[] = {
+	{ "tracks", "Tracks that were looked at", track_fields },
+	{ "angles", "Angles of sectors", angle_shape },
+	{ NULL, NULL, NULL },
+};
+
+static int geometry_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct device *d = &ses->devs[0];
+	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
+
+	if (d->kind == DEVICE_DIRECTORY || d->kind == DEVICE_FILE)
+		return err_set(err, -EINVAL,
+		               "%s is no disk or partition; a file says nothing about where its bytes lie.", d->path);
+	if (d->size_bytes < (uint64_t)sector * 1000)
+		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks.", d->path,
+		               d->size_bytes);
+	(void)params;
+	plan->is_direct = true;
+	plan->is_latency = true;
+	plan_phase(plan, "rotation", 8 * NS_PER_S);
+	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
+	return 0;
+}
+
+/* ---- figures ---- */
+
+static void null_figures(struct session *ses)
+{
+	struct result *res = ses->res;
+
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, NAN, NULL, 0);
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, NAN, NULL, 0);
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, NAN, NULL, 0);
+	result_figure(res, "tracks", "tracks", UNIT_COUNT, NAN, NULL, 0);
+	result_figure_text(res, "layout", "layout", NULL);
+	result_figure_text(res, "confidence", "how sure", NULL);
+}
+
+static void rotation_figures(struct geo *g)
+{
+	struct result *res = g->ses->res;
+	const struct device *d = &g->ses->devs[0];
+	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
+	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
+
+	if (!g->rot.is_rotating) {
+		result_notice(
+			res, "not-rotating",
+			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, or something in front of it answers. There is no geometry to measure.",
+			g->rot.events);
+		if (d->rotational == 1)
+			result_notice(res, "says-rotating",
+			              "The kernel calls %s rotational, but it does not behave so.", d->name);
+		return;
+	}
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->rot.events);
+	ci = (struct interval){ period * (1.0 - part), period * (1.0 + part) };
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, period, &ci, g->rot.events);
+	if (d->rotational == 0)
+		result_notice(res, "says-not-rotating",
+		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
+		              d->name);
+}
+
+static void track_rows(struct geo *g, const struct geo_track *track, size_t n, const char *place)
+{
+	struct table *t = result_table(g->ses->res, "tracks", "Tracks that were looked at", track_fields);
+	uint64_t sector = g->t.block_bytes;
+
+	for (size_t i = 0; i < n; i++) {
+		struct track_row row = {
+			.first_byte = track[i].first * sector,
+			.last_byte = (track[i].first + track[i].sectors) * sector - 1,
+			.sectors = track[i].sectors,
+			.sectors_per_track = track[i].per_track,
+			.missing = track[i].missing,
+			.skew_ratio = track[i].skew,
+			.place = place,
+		};
+
+		result_row(t, &row);
+	}
+	g->tracks_seen += n;
+}
+
+/* ---- a quick look at three places ---- */
+
+struct place {
+	const char *name, *figure, *label;
+	double at;
+};
+
+static const struct place places[] = {
+	{ "start", "start_sectors_per_track", "sectors per track at the start", 0.0 },
+	{ "middle", "middle_sectors_per_track", "sectors per track in the middle", 0.5 },
+	{ "end", "end_sectors_per_track", "sectors per track at the end", 1.0 },
+};
+
+struct skews {
+	double v[3 * EDGES_MAX];
+	size_t n;
+};
+
+/* Of the tracks there the size that most of them have; how many that are. */
+static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes)
+{
+	uint64_t best = 0;
+
+	*ret_votes = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t votes = 0;
+
+		for (size_t k = 0; k < n; k++)
+			votes += track[k].per_track == track[i].per_track;
+		if (votes > *ret_votes) {
+			*ret_votes = votes;
+			best = track[i].per_track;
+		}
+	}
+	return best;
+}
+
+static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *n, struct err *err)
+{
+	double rate, per_track = NAN;
+	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
+	int r = timed_rate(&g->t, (uint64_t)(at * (double)g->t.target->size_bytes), RATE_BYTES, &rate, err);
+
+	*n = 0;
+	if (r == 0 && isfinite(rate) && !session_is_over(g->ses))
+		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
+	if (r < 0 || !isfinite(per_track) || session_is_over(g->ses))
+		return r;
+	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
+	span = span < g->sectors ? span : g->sectors;
+	from = from + span > g->sectors ? g->sectors - span : from;
+	if (from == 0 && g->ses->devs[0].kind == DEVICE_DISK) /* the first sector begins a track */
+		edge[(*n)++] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
+	r = geo_survey(g, from, span, per_track, edge + *n, EDGES_MAX - 1, &span, err);
+	*n += (size_t)span;
+	if (r == 0 && *n > 1 && edge[0].first == 0)
+		edge[0].after = edge[1].before;
+	return r;
+}
+
+static int look_at(struct geo *g, const struct place *p, struct skews *skews, struct err *err)
+{
+	struct geo_edge edge[EDGES_MAX];
+	struct geo_track track[EDGES_MAX];
+	size_t n, votes;
+	int r = survey_place(g, p->at, edge, &n, err);
+	uint64_t size;
+
+	if (r < 0)
+		return r;
+	n = geo_tracks(g, edge, n, track);
+	size = usual_size(track, n, &votes);
+	if (size)
+		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, NULL, votes);
+	else
+		result_notice(
+			g->ses->res, "no-tracks",
+			"At the %s no ends of tracks stood out of the noise, so sectors per track are not known there.",
+			p->name);
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(track[i].skew))
+			skews->v[skews->n++] = track[i].skew;
+	track_rows(g, track, n, p->name);
+	session_checkpoint(g->ses);
+	return 0;
+}
+
+static int look_at_places(struct geo *g, struct err *err)
+{
+	struct skews skews = { .n = 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
+	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !session_is_over(g->ses); i++) {
+		session_progress(g->ses, places[i].name, 0.2 + 0.26 * (double)i, NULL);
+		r = look_at(g, &places[i], &skews, err);
+	}
+	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,
+	              stats_median(skews.v, skews.n), NULL, skews.n);
+	return r;
+}
+
+/* ---- the run ---- */
+
+static void plots(struct session *ses)
+{
+	static char scatter[] = "scatter", polar[] = "polar", size_title[] = "Track size against position",
+		    polar_title[] = "Angles of sectors", tracks[] = "tracks", first[] = "first_byte",
+		    per_track[] = "sectors_per_track", angles[] = "angles", angle[] = "angle_ratio",
+		    offset[] = "offset_bytes";
+
+	result_plot(ses->res,
+	            &(struct plot_decl){
+			    .kind = scatter, .title = size_title, .table = tracks, .x = first, .y = per_track });
+	result_plot(ses->res, &(struct plot_decl){
+				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
+}
+
+static int run_phases(struct geo *g, struct err *err)
+{
+	int r = rotation_find(&g->t, 4 * NS_PER_S, &g->rot, err);
+
+	if (r < 0)
+		return r;
+	rotation_figures(g);
+	session_checkpoint(g->ses);
+	if (!g->rot.is_rotating || session_is_over(g->ses))
+		return 0;
+	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
+	r = look_at_places(g, err);
+	if (r == 0 && g->p->quick)
+		result_notice(g->ses->res, "quick",
+		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
+	plots(g->ses);
+	return r;
+}
+
+static int geometry_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct device *d = &ses->devs[0];
+	struct geo g = { .ses = ses, .p = params };
+	struct engine_config cfg = { .depth = 2, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
+	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
+	int r;
+
+	if (sector < ses->targets[0].align_bytes)
+		sector = ses->targets[0].align_bytes;
+	g.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector };
+	g.sectors = ses->targets[0].size_bytes / sector;
+	session_rng(ses, 0x47454f4dull, &g.t.rng);
+	null_figures(ses);
+	r = session_engine(ses, &cfg, &g.t.eng, err);
+	if (r == 0)
+		r = run_phases(&g, err);
+	if (r == 0 && g.tracks_seen)
+		result_figure(ses->res, "reads", "reads of single sectors", UNIT_COUNT, (double)g.reads, NULL, 0);
+	engine_close(g.t.eng);
+	return r;
+}
+
+const struct measure measure_geometry = {
+	.name = "geometry",
+	.help = "rotation, sectors per track, skew, zones, surfaces and their layout",
+	.group = GROUP_DISK,
+	.targets = "DEVICE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = geometry_opts,
+	.params_size = sizeof(struct geometry_params),
+	.precision = 0.02,
+	.plan = geometry_plan,
+	.run = geometry_run,
+	.tables = geometry_tables,
+};

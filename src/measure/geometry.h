@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the measurement geometry: its parts share one run. Not a door. */
+#ifndef PLATTER_MEASURE_GEOMETRY_H
+#define PLATTER_MEASURE_GEOMETRY_H
+
+#include "measure/timed.h"
+
+struct geometry_params {
+	bool quick, tracks;
+	uint64_t at_bytes;
+};
+
+/* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
+struct geo {
+	struct session *ses;
+	const struct geometry_params *p;
+	struct timed t;
+	struct rotation rot;
+	uint64_t sectors;   /* of the target */
+	double tol;         /* angles closer than this are the same */
+	uint64_t reference; /* time of angle 0 */
+	uint64_t reads, flushing, failed;
+	uint64_t tracks_seen;
+	struct table *angles;
+};
+
+/* A place where the angle jumps: the end of a track, or missing sectors. */
+struct geo_edge {
+	uint64_t first;       /* sector after the jump */
+	double jump;          /* in [0, 1): beyond the spacing of the sectors behind it; NaN: not known */
+	double before, after; /* spacing of sectors on both sides, revolutions; NaN: not known */
+};
+
+/* ---- geometry_probe.c ---- */
+
+/* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
+int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/*
+ * The same, at most GEO_BATCH of them; ret_doubt[i]: the read was so short that the drive may have had the sector already, and the angle may be that of the
+ * answer, not the sector's. again: those whose doubt is set are read anew, after reads elsewhere.
+ */
+#define GEO_BATCH 128
+int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                    struct err *err);
+/* The difference of two angles in [0, 1). */
+double geo_frac(double x);
+/* As far from each other as that, the short way: [0, 0.5]. */
+double geo_apart(double a, double b);
+
+/* ---- geometry_edges.c ---- */
+
+/* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN: could not tell. */
+int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err);
+/* All edges in [from, from + span): the exact sectors. per_track: as geo_spacing says. */
+int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
+               size_t *ret_n, struct err *err);
+
+/* A track as it was found. */
+struct geo_track {
+	uint64_t first, sectors; /* with data */
+	uint64_t per_track;      /* with the missing ones */
+	uint64_t missing;
+	double skew; /* in front of it, revolutions; NaN: not known */
+};
+/* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
+size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* geometry in virtual time, against what the profile says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "simrun.h"
+
+extern const struct measure measure_geometry;
+
+struct tally {
+	size_t tracks, wrong_size, wrong_ends;
+	double worst_ppm, longest_s, worst_skew;
+};
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static double cell(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
+
+	assert_true(col >= 0);
+	return table_number(t, row, (size_t)col);
+}
+
+/* Does a track begin at this data sector, and what is there? */
+static bool begins_track(const struct geometry *g, uint64_t sector, struct place *ret)
+{
+	struct place before;
+
+	geometry_place(g, sector, ret);
+	if (sector == 0)
+		return true;
+	geometry_place(g, sector - 1, &before);
+	return before.track != ret->track;
+}
+
+static void check_track(const struct geometry *g, const struct table *t, size_t row, struct tally *tally)
+{
+	uint32_t bytes = geometry_profile(g)->physical_sector_bytes;
+	uint64_t first = (uint64_t)cell(t, row, "first_byte") / bytes, n = (uint64_t)cell(t, row, "sectors");
+	struct place place, last, next;
+	bool good = begins_track(g, first, &place);
+
+	geometry_place(g, first + n - 1, &last);
+	good = good && last.track == place.track;
+	if (first + n < geometry_sectors(g))
+		good = good && begins_track(g, first + n, &next);
+	tally->tracks++;
+	tally->wrong_ends += !good;
+	tally->wrong_size += cell(t, row, "sectors_per_track") != place.spt;
+}
+
+static void check_tracks(const struct geometry *g, const struct sim_run *run, struct tally *tally)
+{
+	const struct table *t = result_find_table(run->res, "tracks");
+	double ppm = fabs(figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) * 1e6;
+
+	assert_non_null(t);
+	if (!(ppm <= tally->worst_ppm))
+		tally->worst_ppm = ppm;
+	for (size_t i = 0; i < t->nrows; i++)
+		check_track(g, t, i, tally);
+	if ((double)sim_elapsed_ns(run->sim) * 1e-9 > tally->longest_s)
+		tally->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
+}
+
+/* The start, middle and end figures are of tracks that are there. */
+static void check_quick(const struct geometry *g, const struct sim_run *run)
+{
+	struct place first;
+
+	geometry_place(g, 0, &first);
+	assert_true(figure(run, "start_sectors_per_track") > 0);
+	assert_true(figure(run, "middle_sectors_per_track") > 0);
+	assert_true(figure(run, "end_sectors_per_track") > 0);
+	if (geometry_profile(g)->surfaces == 1)
+		assert_true(figure(run, "start_sectors_per_track") == first.spt);
+}
+
+static void run_words(struct sim_run *run, struct sim *sim, const char *words)
+{
+	*run = (struct sim_run){ .sim = sim, .m = &measure_geometry, .words = words };
+	sim_set_contents(sim, false);
+	if (sim_run(run) < 0)
+		fail_msg("%s", run->err.text);
+}
+
+static void one_random(uint64_t seed, const struct profile_limits *limits, const char *words, struct tally *tally)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run;
+	const struct geometry *g;
+
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	run_words(&run, sim, words);
+	check_tracks(g, &run, tally);
+	check_quick(g, &run);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+static void say(const char *what, const struct tally *t)
+{
+	print_message("%s: %zu tracks, %zu wrong sizes, %zu wrong ends, rpm within %.2g ppm, at most %.0f s\n", what,
+	              t->tracks, t->wrong_size, t->wrong_ends, t->worst_ppm, t->longest_s);
+}
+
+static void quick_is_exact_on_random_disks(void **state)
+{
+	struct tally t = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1000; seed < 1060; seed++)
+		one_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, "--quick sda", &t);
+	say("random disks", &t);
+	assert_true(t.tracks >= 60 * 13);
+	assert_true(t.wrong_size * 100 <= t.tracks);
+	assert_true(t.wrong_ends * 100 <= t.tracks);
+	assert_true(t.worst_ppm <= 10.0);
+	assert_true(t.longest_s <= 60.0);
+}
+
+static void quick_bears_noise(void **state)
+{
+	struct tally t = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 41; seed++)
+		one_random(seed,
+		           &(struct profile_limits){ .max_bytes = 2000000000, .no_defects = true, .jitter_us = 15 },
+		           "--quick sda", &t);
+	say("jitter of 15 us", &t);
+	assert_true(t.tracks >= 40 * 13);
+	assert_true(t.wrong_size * 100 <= t.tracks);
+	assert_true(t.worst_ppm <= 10.0);
+	assert_true(t.longest_s <= 60.0);
+}
+
+static void at_speed(double rpm, double *ret_ppm, double *ret_s)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.rpm = rpm;
+	p.jitter_us = 10;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(&run, sim, "--quick sda");
+	*ret_ppm = (figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
+	*ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+static void rotation_is_found_at_odd_speeds_with_the_cache_on(void **state)
+{
+	static const double rpm[] = { 3548, 5371, 7247.1, 15047.7 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++) {
+		double ppm, s;
+
+		at_speed(rpm[i], &ppm, &s);
+		print_message("%.1f rpm: %+.3f ppm\n", rpm[i], ppm);
+		assert_true(fabs(ppm) <= 10.0);
+	}
+}
+
+static void known_drives(void **state)
+{
+	static const char *const names[] = {
+		"tiny",        "quantum-fireball-tm2110a", "ibm-deskstar-60gxp",   "maxtor-diamondmax-80",
+		"modern-4tb",  "samsung-hd103sj",          "seagate-cheetah-15k7", "seagate-medalist-st39140a",
+		"toshiba-x300"
+	};
+	struct tally t = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, names[i], "sda")));
+		struct sim_run run;
+		struct place first;
+
+		run_words(&run, sim, "--quick sda");
+		check_tracks(g, &run, &t);
+		geometry_place(g, 0, &first);
+		assert_true(figure(&run, "start_sectors_per_track") == first.spt);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+	say("known drives", &t);
+	assert_int_equal(t.wrong_size, 0);
+	assert_int_equal(t.wrong_ends, 0);
+	assert_true(t.worst_ppm <= 10.0 && t.longest_s <= 60.0);
+}
+
+static void an_ssd_has_no_geometry_and_is_told_so(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run;
+
+	(void)state;
+	sim_add_profile(sim, "ssd-sata", "sda");
+	run_words(&run, sim, "sda");
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(result_has_notice(run.res, "not-rotating"));
+	assert_true(isnan(figure(&run, "rotation_rpm")));
+	assert_true(isnan(figure(&run, "surfaces")));
+	assert_non_null(result_find_figure(run.res, "layout"));
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quick_is_exact_on_random_disks),
+		cmocka_unit_test(quick_bears_noise),
+		cmocka_unit_test(rotation_is_found_at_odd_speeds_with_the_cache_on),
+		cmocka_unit_test(known_drives),
+		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
