@@ -180,9 +180,9 @@ static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t 
 	int r = timed_rate(&g->t, (uint64_t)(at * (double)g->t.target->size_bytes), RATE_BYTES, &rate, err);
 
 	*n = 0;
-	if (r == 0 && isfinite(rate) && !session_is_over(g->ses))
+	if (r == 0 && isfinite(rate) && !geo_is_over(g))
 		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
-	if (r < 0 || !isfinite(per_track) || session_is_over(g->ses))
+	if (r < 0 || !isfinite(per_track) || geo_is_over(g))
 		return r;
 	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
 	span = span < g->sectors ? span : g->sectors;
@@ -230,7 +230,7 @@ static int look_at_places(struct geo *g, struct err *err)
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
-	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !session_is_over(g->ses); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
 		session_progress(g->ses, places[i].name, 0.2 + 0.26 * (double)i, NULL);
 		r = look_at(g, &places[i], &skews, err);
 	}
@@ -263,7 +263,7 @@ static int run_phases(struct geo *g, struct err *err)
 		return r;
 	rotation_figures(g);
 	session_checkpoint(g->ses);
-	if (!g->rot.is_rotating || session_is_over(g->ses))
+	if (!g->rot.is_rotating || geo_is_over(g))
 		return 0;
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
 	r = look_at_places(g, err);

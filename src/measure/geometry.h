@@ -33,6 +33,9 @@ struct geo_edge {
 
 /* ---- geometry_probe.c ---- */
 
+/* Is the run over, or its time? */
+bool geo_is_over(const struct geo *g);
+
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /*

@@ -192,7 +192,7 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 	size_t which[GAPS_MAX], m = 1;
 	int r = 0;
 
-	for (int round = 0; r == 0 && m && round < 48 && !session_is_over(g->ses); round++) {
+	for (int round = 0; r == 0 && m && round < 48 && !geo_is_over(g); round++) {
 		m = 0;
 		for (size_t k = n; k-- > 0;) {
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)

@@ -28,6 +28,11 @@ static const struct field angle_fields[] = {
 	FIELD_END,
 };
 
+bool geo_is_over(const struct geo *g)
+{
+	return session_is_over(g->ses) || session_time_left_ns(g->ses) == 0;
+}
+
 double geo_frac(double x)
 {
 	return x - floor(x);
@@ -142,7 +147,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 	}
 	if (!again)
 		r = read_some(g, 0, sectors, ret_angles, ret_doubt, n, &hits, err);
-	for (int k = 0; r == 0 && hits && k < TRIES && !session_is_over(g->ses); k++) {
+	for (int k = 0; r == 0 && hits && k < TRIES && !geo_is_over(g); k++) {
 		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
 		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
 	}
@@ -156,7 +161,7 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 
 	for (size_t i = 0; i < n; i++)
 		ret_angles[i] = NAN;
-	for (size_t at = 0; r == 0 && at < n && !session_is_over(g->ses); at += GEO_BATCH)
+	for (size_t at = 0; r == 0 && at < n && !geo_is_over(g); at += GEO_BATCH)
 		r = geo_probe_doubt(g, sectors + at, ret_angles + at, doubt, n - at < GEO_BATCH ? n - at : GEO_BATCH,
 		                    false, err);
 	return r;
