@@ -134,3 +134,4 @@ for profile in $SIMDISK_TEST_PROFILES; do
 	undisturbed deep_queue "$profile"
 	undisturbed written "$profile"
 done
+conclude
