@@ -3,13 +3,14 @@
 """What platter costs beside fio, dd, hdparm and zcav, on this machine. Run by `meson test --benchmark`; needs root.
 
 Every comparison is interleaved (A B C, C B A, ...). A figure is the median over the rounds; a ratio is the median of the
-ratios within each round, and its interval is their range, which for 6 rounds contains the true median with 97 %
-confidence. CPU is that of the whole process and its children (rusage.c), less what the same command needs for one request.
+ratios within each round, with its 95 % interval by order statistics (of 6 rounds: their range). CPU is that of the whole
+process and its children (rusage.c), less what the same command needs for one request.
 
 Exit status: 0 done, 77 cannot run here. It judges nothing: the goals stand beside the figures in README.md.
 """
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -122,11 +123,21 @@ def rounds_of(entries, rounds):
     return results
 
 
+def median_interval(r):
+    """95 % interval of the median by order statistics (binomial); the range when there are fewer than 6. r sorted."""
+    n, k, tail = len(r), 0, 0.5**len(r)
+    while tail + math.comb(n, k + 1) * 0.5**n <= 0.025:
+        k += 1
+        tail += math.comb(n, k) * 0.5**n
+    return r[k], r[n - 1 - k]
+
+
 def ratio(results, name, base, key):
     r = sorted(a[key] / b[key] for a, b in zip(results[name], results[base]) if b[key])
     if not r:
         return "-"
-    return f"{statistics.median(r):.2f} [{r[0]:.2f}..{r[-1]:.2f}]"
+    low, high = median_interval(r)
+    return f"{statistics.median(r):.2f} [{low:.2f}..{high:.2f}]"
 
 
 def med(results, name, key):
@@ -150,7 +161,7 @@ FIO_BATCH = [*FIO_FIXED, "--iodepth_batch_submit=32", "--iodepth_batch_complete_
              "--iodepth_batch_complete_max=32"]
 
 
-def per_io(b, dev, what):
+def per_io(b, dev, what, is_short=False):
     s = b.args.seconds
     fio = {
         "fio io_uring, plain": FIO_RING,
@@ -166,6 +177,9 @@ def per_io(b, dev, what):
     }
     entries = {n: lambda o=o: b.cost("fio", dev, o, s) for n, o in fio.items()}
     entries.update({n: lambda o=o: b.cost("platter", dev, o, s) for n, o in own.items()})
+    if is_short:  # close together in time: for machines with other work on them
+        keep = ("fio io_uring, plain", "fio io_uring, the same + batches of 32", "platter uring")
+        entries = {n: entries[n] for n in keep}
     res = rounds_of(entries, b.args.rounds)
     plain, best = "fio io_uring, plain", "fio io_uring, the same + batches of 32"
     table(f"4 KiB random reads, 128 in flight (sync: 1), {what}",
@@ -373,7 +387,7 @@ def main():
     p.add_argument("--pace-seconds", type=float, default=5)
     p.add_argument("--rounds", type=int, default=6)
     p.add_argument("--dir", help="where the files go (default: the temporary directory)")
-    p.add_argument("parts", nargs="*", help="io real-io startup seq real-seq pace many (default: all)")
+    p.add_argument("parts", nargs="*", help="io io-short real-io startup seq real-seq pace many (default: all)")
     args = p.parse_args()
     parts = args.parts or ["io", "real-io", "startup", "seq", "real-seq", "pace", "many"]
     if os.geteuid() != 0:
@@ -395,6 +409,8 @@ def main():
             for part in parts:
                 if part == "io":
                     per_io(b, sparse.dev, "loop device over a sparse file")
+                elif part == "io-short":
+                    per_io(b, sparse.dev, "loop device over a sparse file", is_short=True)
                 elif part == "real-io":
                     per_io(b, real.dev, "loop device over a real file")
                 elif part == "startup":
