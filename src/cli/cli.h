@@ -133,6 +133,14 @@ struct text_style output_style(FILE *out, const struct view_params *view);
 int log_open(const char *path, struct err *err);
 void log_line(int fd, const char *name, const char *text); /* fd -1: does nothing */
 
+/* ---- requests.c: --requests, one CSV row per request ---- */
+
+struct requests;
+struct requests *requests_new(const char *path); /* NULL: out of memory; the file is made with the first request */
+void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns);
+uint64_t requests_count(const struct requests *r);       /* 0 for NULL */
+int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine */
+
 /* ---- signals.c ---- */
 
 /* The number of the signal that came, 0: none. It and the time of it are the only mutable globals of the program. */

@@ -22,7 +22,9 @@ struct run {
 	size_t noptions;
 	struct progress *progress;
 	int log_fd;
+	struct requests *requests;
 	struct err save_err; /* the first file that could not be saved */
+	struct err json_err; /* the last checkpoint, if it could not be saved */
 };
 
 void cli_complain(const struct env *env, const char *name, const struct err *err)
@@ -38,17 +40,18 @@ static bool is_stdout(const char *path)
 
 /* ---- what the run calls ---- */
 
+/* Told once, at once: the user may be able to make room before the end. */
 static void save_json(struct run *run, const struct result *res)
 {
 	struct err err = { 0 };
+	bool was_well = run->json_err.code == 0;
 
-	if (result_save(res, run->p.common.json, &err) == 0)
+	(void)result_save(res, run->p.common.json, &err); /* err tells */
+	run->json_err = err;
+	if (err.code == 0 || !was_well)
 		return;
-	if (run->save_err.code == 0) { /* told once, at once: the user may be able to make room */
-		run->save_err = err;
-		progress_clear(run->progress);
-		cli_complain(run->env, run->m->name, &err);
-	}
+	progress_clear(run->progress);
+	cli_complain(run->env, run->m->name, &err);
 }
 
 static void on_checkpoint(void *arg, struct session *ses)
@@ -77,6 +80,14 @@ static void on_log(void *arg, struct session *ses, const char *line)
 
 	(void)ses;
 	log_line(run->log_fd, run->m->name, line);
+}
+
+static void on_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct run *run = arg;
+
+	(void)is_fault; /* the row tells by its result */
+	requests_take(run->requests, target, req, ses->start_ns);
 }
 
 /* ---- before ---- */
@@ -155,6 +166,8 @@ static int prepare(struct run *run, struct err *err)
 		if (run->log_fd < 0)
 			return run->log_fd;
 	}
+	if (run->p.common.requests)
+		run->requests = requests_new(run->p.common.requests);
 	note_options(run, run->m->opts, run->own);
 	note_options(run, run->table.opts, &run->p);
 	run->progress =
@@ -202,8 +215,9 @@ static void save_and_show(struct run *run, struct result *res)
 
 	job.err = &err;
 	if (c->json && !is_stdout(c->json)) {
-		run->save_err = (struct err){ 0 }; /* what failed at a checkpoint may go well now */
 		save_json(run, res);
+		if (run->json_err.code && !run->save_err.code)
+			run->save_err = run->json_err;
 	} else if (c->json) {
 		cleanup_free char *text = result_to_json(res);
 
@@ -247,6 +261,22 @@ static int exit_of_error(int r, bool is_refused)
 	return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
+static void close_requests(struct run *run, struct result *res)
+{
+	uint64_t n = requests_count(run->requests);
+	bool was_wanted = run->requests && !run->p.common.dry_run;
+	struct err err = { 0 };
+
+	if (requests_close(run->requests, &err) < 0)
+		note_failure(run, err.code, &err);
+	run->requests = NULL;
+	if (was_wanted && res && n == 0)
+		result_notice(
+			res, "no-requests",
+			"There is nothing for --requests: %s gives its requests to the kernel itself, or gave none.",
+			run->m->name);
+}
+
 static void log_start(const struct run *run)
 {
 	char text[512] = "start";
@@ -273,7 +303,11 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		.options = run->options,
 		.noptions = run->noptions,
 		.cancel = &cli_signal,
-		.hooks = { on_checkpoint, on_progress, on_log, run },
+		.hooks = { .checkpoint = on_checkpoint,
+		           .progress = on_progress,
+		           .log = on_log,
+		           .request = run->requests ? on_request : NULL,
+		           .arg = run },
 	};
 	struct result *res = NULL;
 	struct err err = { 0 };
@@ -284,6 +318,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	log_start(run);
 	r = session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
+	close_requests(run, r == 0 ? res : NULL);
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
 	if (r < 0) {
@@ -335,7 +370,8 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 	}
 	progress_free(run.progress);
 	if (run.log_fd >= 0)
-		(void)close(run.log_fd); /* each line was written on its own */
+		(void)close(run.log_fd);          /* each line was written on its own */
+	(void)requests_close(run.requests, NULL); /* only when the run did not begin */
 	free_parsed(&run);
 	free(run.own);
 	return status;

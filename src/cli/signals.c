@@ -58,5 +58,6 @@ void signals_catch(void)
 			continue;
 		(void)sigaction(caught[i], &sa, NULL);
 	}
-	(void)sigaction(SIGPIPE, &ignore, NULL);
+	(void)sigaction(SIGPIPE, &ignore, NULL); /* write tells */
+	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write tells, too */
 }

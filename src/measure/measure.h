@@ -83,6 +83,9 @@ struct session {
 		void (*progress)(void *arg, struct session *ses, const char *phase, double done, const char *figure);
 		/* One time-stamped line for --log. */
 		void (*log)(void *arg, struct session *ses, const char *line);
+		/* Every request of session_load(), as it completed (--requests). */
+		void (*request)(void *arg, struct session *ses, const char *target, const struct io_req *req,
+		                bool is_fault);
 		void *arg;
 	} hooks;
 	struct session_state *state; /* session.c's own */

@@ -147,13 +147,14 @@ static int check_overlaps(const struct session *ses, struct err *err)
 		for (size_t k = 0; k < i; k++) {
 			const struct device *a = &ses->devs[k], *b = &ses->devs[i];
 			bool is_same_file = a->inode != 0 && a->inode == b->inode && strcmp(a->node, b->node) == 0;
-			bool is_block = a->inode == 0 && b->inode == 0 && a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev;
+			bool is_block =
+				a->inode == 0 && b->inode == 0 && a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev;
 
 			if (is_same_file ||
 			    (is_block && a->partition_offset_bytes < b->partition_offset_bytes + b->size_bytes &&
 			     b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes))
-				return err_set(err, -EINVAL, "%s and %s are the same place; name each place once.", a->path,
-				               b->path);
+				return err_set(err, -EINVAL, "%s and %s are the same place; name each place once.",
+				               a->path, b->path);
 		}
 	}
 	return 0;
@@ -450,26 +451,29 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 	return 0;
 }
 
-/* Between the loop and the measurement's sink: the account of own I/O. */
+/* Between the loop and the measurement's sink: the account of own I/O, and --requests. */
 struct account {
 	struct sink sink; /* first: take() gets a pointer to it */
 	struct sink *next;
-	struct own_io *own;
+	struct own_io *own; /* NULL: targets that a measurement opened itself keep their own account */
+	const struct target *targets;
 	struct session *ses;
 };
 
 static void account_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct account *a = (struct account *)s;
-	struct own_io *own = &a->own[req->target];
+	struct own_io *own = a->own ? &a->own[req->target] : NULL;
 
-	if (req->res > 0 && req->op == IO_READ) {
+	if (own && req->res > 0 && req->op == IO_READ) {
 		own->reads++;
 		own->read_bytes += (uint64_t)req->res;
-	} else if (req->res > 0 && req->op == IO_WRITE) {
+	} else if (own && req->res > 0 && req->op == IO_WRITE) {
 		own->writes++;
 		own->written_bytes += (uint64_t)req->res;
 	}
+	if (a->ses->hooks.request)
+		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
 	if (a->next)
 		a->next->take(a->next, req, is_fault);
 }
@@ -510,15 +514,15 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
 {
 	struct load_context ctx = { .ses = ses, .targets = load->targets };
-	struct account account = { .sink = { account_take }, .next = load->sink, .own = ses->state->own, .ses = ses };
+	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
 	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
 	struct load l = *load;
 	int r;
 
 	if (is_own)
 		account.own = ses->state->own + (load->targets - ses->targets);
-	if (is_own)
-		l.sink = &account.sink; /* targets that a measurement opened itself keep their own account */
+	if (is_own || ses->hooks.request)
+		l.sink = &account.sink;
 	l.cancel = ses->cancel;
 	l.max_faults = ses->common->max_errors > ses->state->faults ? ses->common->max_errors - ses->state->faults : 0;
 	l.on_fault = take_fault;

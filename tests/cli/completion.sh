@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The completions of bash and zsh offer what the program has, by asking it.
 . "$(dirname "$0")/lib.sh"
 needs bash zsh jq

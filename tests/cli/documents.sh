@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # report and compare: documents in, text, pages and verdicts out; no device is opened.
 . "$(dirname "$0")/lib.sh"
 needs jq

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What tools/new-measure writes builds without a warning, passes its test, has a page that fits, and measures.
 . "$(dirname "$0")/lib.sh"
 needs meson ninja jq mandoc

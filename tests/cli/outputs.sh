@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Result files: what may be written where, that nothing else is touched, and that a failed write is told.
 . "$(dirname "$0")/lib.sh"
 needs jq script

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A signal at any moment: what was measured is saved and valid, the status is 128 + n, nothing is left behind.
 . "$(dirname "$0")/lib.sh"
 needs jq timeout

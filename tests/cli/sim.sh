@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The whole program over simulated disks in virtual time: every command that measures a device is run to its end, interrupted at many
 # moments, repeated, limited. Nothing here depends on how fast this machine is.
 . "$(dirname "$0")/lib.sh"
@@ -57,5 +58,22 @@ for command in $(cat "$dir/commands"); do
 	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.5 + 5' "$dir/c.json" >/dev/null ||
 		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
 done
+# --requests has every request, with times since the start; what cannot be written is told, and the result is saved all the same.
+run 0 seek sim:tiny --time=20s --seed=7 --quiet --requests="$dir/r.csv" --json="$dir/r.json"
+head -n 1 "$dir/r.csv" | grep -q '^target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns' ||
+	fail "$last: the heading of r.csv"
+tr -d '\r' <"$dir/r.csv" | awk -F, 'NR > 1 && (NF != 9 || $2 != "read" || $4 != $5 || $9 < $8) { exit 1 } END { exit NR < 100 }' ||
+	fail "$last: a row of r.csv"
+awk -F, 'END { exit !($9 > 1e9 && $9 < 40e9) }' "$dir/r.csv" || fail "$last: times in r.csv"
+(
+	ulimit -f 100
+	run 1 seek sim:tiny --time=20s --seed=7 --quiet --requests="$dir/r.csv" --json="$dir/r.json"
+	err_has "EFBIG"
+) || exit 1
+jq -e '.status == "complete"' "$dir/r.json" >/dev/null || fail "a full r.csv: the document"
+echo old >"$dir/r.csv"
+run 0 seek sim:tiny --dry-run --quiet --requests="$dir/r.csv"
+[ "$(cat "$dir/r.csv")" = old ] || fail "$last: r.csv was touched"
+
 [ $tried -gt 0 ] || fail "no command could be tried"
 echo "$tried commands tried"

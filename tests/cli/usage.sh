@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Help goes to stdout with status 0, complaints are one sentence on stderr with status 2.
 . "$(dirname "$0")/lib.sh"
 needs jq

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Absurd values of every option of every command get one sentence and status 2, and nothing is touched.
 . "$(dirname "$0")/lib.sh"
 needs jq
