@@ -6,17 +6,12 @@ extern const struct measure measure_info;
 extern const struct measure measure_zones;
 extern const struct measure measure_seek;
 extern const struct measure measure_geometry;
+extern const struct measure measure_stream;
 extern const struct measure measure_passes;
 extern const struct measure measure_cache;
 extern const struct measure measure_mark;
 
 const struct measure *const measures[] = {
-	&measure_info,
-	&measure_zones,
-	&measure_seek,
-	&measure_geometry,
-	&measure_passes,
-	&measure_cache,
-	&measure_mark,
-	NULL, /* the comment keeps one entry a line */
+	&measure_info,  &measure_zones, &measure_seek, &measure_geometry, &measure_stream, &measure_passes,
+	&measure_cache, &measure_mark,  NULL, /* the comment keeps one entry a line */
 };

@@ -146,8 +146,8 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 
 /*
- * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_* and arg are
- * filled in here. Keeps the account of own I/O for the interference check.
+ * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_fault
+ * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the interference check.
  */
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
 /* Has the run to end now (signal, device gone, too many faults)? */

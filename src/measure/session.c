@@ -483,6 +483,8 @@ static const char *const op_names[] = { [IO_READ] = "read", [IO_WRITE] = "write"
 struct load_context {
 	struct session *ses;
 	const struct target *targets;
+	void (*tick)(void *arg, uint64_t now_ns); /* the measurement's own */
+	void *tick_arg;
 };
 
 static void take_fault(void *arg, const struct io_fault *fault)
@@ -511,9 +513,19 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
 
+static void forward_tick(void *arg, uint64_t now_ns)
+{
+	const struct load_context *ctx = arg;
+
+	if (ctx->tick)
+		ctx->tick(ctx->tick_arg, now_ns);
+}
+
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
 {
-	struct load_context ctx = { .ses = ses, .targets = load->targets };
+	struct load_context ctx = {
+		.ses = ses, .targets = load->targets, .tick = load->on_tick, .tick_arg = load->arg
+	};
 	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
 	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
 	struct load l = *load;
@@ -526,6 +538,7 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	l.cancel = ses->cancel;
 	l.max_faults = ses->common->max_errors > ses->state->faults ? ses->common->max_errors - ses->state->faults : 0;
 	l.on_fault = take_fault;
+	l.on_tick = forward_tick;
 	l.on_stall = take_stall;
 	l.arg = &ctx;
 	r = load_run(&l, eng, ret, err);

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One run: the feeder asks the ring's account which block may go, picks a target, and hands out a buffer of the ring; the sink gives the buffer back and
+ * keeps the accounts. Buffers are the engine's own (huge pages, registered), as many as the ring has places: really there, filled once with data that do
+ * not compress, and locked. Nothing is copied unless --producer=memcpy asks for the load of a real receiver.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/stream.h"
+
+#define DEAD_STREAK 16 /* failures in a row after which a target is left out */
+
+/* ---- timeline ---- */
+
+static void merge_timeline(struct stream_run *s)
+{
+	for (size_t i = 0; i + 1 < s->ntimeline; i += 2) {
+		struct timeline_row *a = &s->timeline[i], *b = &s->timeline[i + 1];
+
+		s->timeline[i / 2] =
+			(struct timeline_row){ b->time_s, (a->rate_bytes_per_s + b->rate_bytes_per_s) / 2.0,
+			                       a->occupancy_bytes > b->occupancy_bytes ? a->occupancy_bytes
+			                                                               : b->occupancy_bytes };
+	}
+	s->ntimeline /= 2;
+	s->step_ns *= 2;
+}
+
+static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
+{
+	return s->is_max ? 0 : ring_occupied_bytes(&s->ring, now_ns);
+}
+
+/* Steps that ended before now get their rows. */
+static void roll_timeline(struct stream_run *s, uint64_t now_ns)
+{
+	while (now_ns >= s->step_end_ns) {
+		if (s->ntimeline == TIMELINE_MAX)
+			merge_timeline(s);
+		s->timeline[s->ntimeline++] = (struct timeline_row){
+			.time_s = (double)(s->step_end_ns - s->start_ns) * 1e-9,
+			.rate_bytes_per_s = (double)s->step_bytes / ((double)s->step_ns * 1e-9),
+			.occupancy_bytes = s->step_peak,
+		};
+		s->step_bytes = 0;
+		s->step_peak = 0;
+		s->step_end_ns += s->step_ns;
+	}
+}
+
+/* ---- which target ---- */
+
+static bool lane_takes(const struct stream_run *s, const struct lane *l)
+{
+	return !l->is_full && !l->is_dead && l->outstanding < s->p->depth;
+}
+
+/* The lane of the next block; -1: none can take one now. */
+static long pick_lane(struct stream_run *s)
+{
+	long best = -1;
+
+	if (s->p->layout == LAYOUT_ROUNDROBIN) {
+		for (size_t i = 0; i < s->nlanes; i++) {
+			struct lane *l = &s->lanes[(s->turn + i) % s->nlanes];
+
+			if (l->is_full || l->is_dead)
+				continue; /* out of the round */
+			return lane_takes(s, l) ? (long)((s->turn + i) % s->nlanes) : -1;
+		}
+		return -1;
+	}
+	for (size_t i = 0; i < s->nlanes; i++) {
+		size_t k = (s->turn + i) % s->nlanes;
+
+		if (lane_takes(s, &s->lanes[k]) && (best < 0 || s->lanes[k].outstanding < s->lanes[best].outstanding))
+			best = (long)k;
+	}
+	return best;
+}
+
+static bool all_closed(const struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (!s->lanes[i].is_full && !s->lanes[i].is_dead)
+			return false;
+	return true;
+}
+
+static void advance_lane(struct stream_run *s, struct lane *l)
+{
+	l->offset += s->p->block_bytes;
+	if (l->offset + s->p->block_bytes > l->start + l->room) {
+		l->offset = l->start;
+		if (++l->at_target == l->ntargets)
+			l->is_full = true;
+	}
+}
+
+static void note_placement(struct stream_run *s, const struct io_req *req)
+{
+	if (!s->p->verify || s->p->read)
+		return;
+	if (s->nplaced == s->placed_room) {
+		size_t room = s->placed_room ? 2 * s->placed_room : 4096;
+		struct placement *v = realloc(s->placed, room * sizeof(*v));
+
+		if (!v) {
+			s->is_out_of_memory = true;
+			return;
+		}
+		s->placed = v;
+		s->placed_room = room;
+	}
+	s->placed[s->nplaced++] = (struct placement){ req->tag, req->offset_bytes, req->target };
+}
+
+static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct stream_run *s = (struct stream_run *)f;
+	uint64_t number = s->issued, exist_ns = now_ns, when_ns = CLOCK_NEVER;
+	struct lane *l;
+	long k;
+
+	if (s->is_out_of_memory || all_closed(s) ||
+	    (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->end_ns : ring_is_over(&s->ring)))
+		return FEED_END;
+	*ret_until_ns = CLOCK_NEVER;
+	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
+		*ret_until_ns = when_ns;
+		return ring_is_over(&s->ring) ? FEED_END : FEED_WAIT;
+	}
+	k = s->nfree ? pick_lane(s) : -1;
+	if (k <
+	    0) /* a completion opens the way; but the account must go on meanwhile: blocks begin and may be dropped */
+		return FEED_WAIT;
+	l = &s->lanes[k];
+	s->turn = ((size_t)k + 1) % s->nlanes;
+	req->op = s->p->read ? IO_READ : IO_WRITE;
+	req->target = (uint32_t)(l->first_target + l->at_target);
+	req->offset_bytes = l->offset;
+	req->len_bytes = (uint32_t)s->p->block_bytes;
+	req->due_ns = exist_ns;
+	req->tag = number;
+	req->slot = s->free_slots[--s->nfree];
+	req->buf = engine_buf(s->eng, req->slot);
+	if (s->source)
+		memcpy(req->buf, s->source,
+		       s->p->block_bytes); /* what a receiver's DMA or copy would load memory with */
+	if (s->p->verify && !s->p->read) {
+		payload_stamp(req->buf,
+		              &(struct payload_id){ s->seed, number, l->offset, req->target, req->len_bytes });
+		note_placement(s, req);
+	}
+	if (l->blocks == 0 && l->outstanding == 0)
+		l->first_offset = l->offset;
+	l->last_offset = l->offset + s->p->block_bytes;
+	l->outstanding++;
+	advance_lane(s, l);
+	s->issued++;
+	if (!s->is_max)
+		ring_issue(&s->ring);
+	return FEED_IO;
+}
+
+/* ---- completions ---- */
+
+static void note_point(struct stream_run *s, uint64_t done_ns)
+{
+	if (!s->p->tradeoff && !s->p->find_max)
+		return;
+	if (s->npoints == s->points_room) {
+		size_t room = s->points_room ? 2 * s->points_room : 4096;
+		struct bucket_point *v = realloc(s->points, room * sizeof(*v));
+
+		if (!v) {
+			s->is_out_of_memory = true;
+			return;
+		}
+		s->points = v;
+		s->points_room = room;
+	}
+	s->points[s->npoints++] = (struct bucket_point){ done_ns, stream_done_bytes(s) };
+}
+
+static void lane_account(struct stream_run *s, struct lane *l, const struct io_req *req, bool ok)
+{
+	if (!ok) {
+		l->faults++;
+		l->streak++;
+		if (req->res == -ENOSPC)
+			l->is_full = true;
+		else if (l->streak >= DEAD_STREAK || req->res == -ENODEV || req->res == -ENXIO)
+			l->is_dead = true;
+		return;
+	}
+	l->streak = 0;
+	l->blocks++;
+	l->bytes += (uint64_t)req->res;
+	hist_add(l->service, req->done_ns - req->submit_ns);
+	hist_add(l->response, req->done_ns - (req->due_ns < req->submit_ns ? req->due_ns : req->submit_ns));
+	if (l->last_done_ns && req->done_ns - l->last_done_ns > l->max_gap_ns) {
+		l->max_gap_ns = req->done_ns - l->last_done_ns;
+		l->max_gap_at_ns = l->last_done_ns;
+	}
+	if (!l->first_submit_ns)
+		l->first_submit_ns = req->submit_ns;
+	l->last_done_ns = req->done_ns;
+	(void)s;
+}
+
+static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
+	struct lane *l = &s->lanes[s->lane_of[req->target]];
+	uint64_t full;
+
+	roll_timeline(s, req->done_ns);
+	if (!s->is_max)
+		ring_advance(&s->ring, req->done_ns ? req->done_ns - 1 : 0);
+	full = occupancy(s, req->done_ns);
+	if (full > s->step_peak)
+		s->step_peak = full;
+	if (!s->is_max)
+		ring_complete(&s->ring, req->done_ns, !is_fault);
+	s->completed++;
+	if (req->submit_ns < s->first_issue_ns)
+		s->first_issue_ns = req->submit_ns;
+	if (req->submit_ns > s->last_issue_ns)
+		s->last_issue_ns = req->submit_ns;
+	s->free_slots[s->nfree++] = req->slot;
+	l->outstanding--;
+	lane_account(s, l, req, !is_fault);
+	if (!is_fault)
+		s->step_bytes += (uint64_t)req->res;
+	note_point(s, req->done_ns);
+}
+
+uint64_t stream_done_bytes(const struct stream_run *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->nlanes; i++)
+		bytes += s->lanes[i].bytes;
+	return bytes;
+}
+
+/* ---- a run ---- */
+
+static int reset_lanes(struct stream_run *s, struct err *err)
+{
+	for (size_t i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lanes[i];
+		struct lane fresh = { .name = l->name,
+			              .first_target = l->first_target,
+			              .ntargets = l->ntargets,
+			              .start = l->start,
+			              .room = l->room,
+			              .offset = l->start,
+			              .service = l->service,
+			              .response = l->response };
+
+		if (!fresh.service)
+			fresh.service = hist_new();
+		if (!fresh.response)
+			fresh.response = hist_new();
+		*l = fresh;
+		if (!l->service || !l->response)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		hist_clear(l->service);
+		hist_clear(l->response);
+		l->is_full = l->room < s->p->block_bytes;
+	}
+	return 0;
+}
+
+static int open_ring(struct stream_run *s, struct err *err)
+{
+	uint32_t depth = (uint32_t)(s->p->depth * s->nlanes < s->places ? s->p->depth * s->nlanes : s->places);
+	struct engine_config cfg = { .depth = depth,
+		                     .slots = (uint32_t)s->places,
+		                     .buf_bytes = (uint32_t)s->p->block_bytes };
+	int r;
+
+	if (s->eng)
+		return 0;
+	if (s->places < s->nlanes)
+		return err_set(err, -EINVAL,
+		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
+		               s->places, s->nlanes);
+	r = session_engine(s->ses, &cfg, &s->eng, err);
+	if (r < 0)
+		return r;
+	s->free_slots = calloc(s->places, sizeof(*s->free_slots));
+	if (s->p->producer == PRODUCER_MEMCPY)
+		s->source = malloc(s->p->block_bytes);
+	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint64_t i = 0; i < s->places && s->ses->env->clk->spin_ns; i++) { /* virtual disks need no data */
+		payload_fill(engine_buf(s->eng, (uint32_t)i),
+		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
+		if (mlock(engine_buf(s->eng, (uint32_t)i), s->p->block_bytes) < 0 && i == 0)
+			result_notice(s->ses->res, "not-locked",
+			              "The ring could not be locked in memory (%s); raise ulimit -l or run as root.",
+			              err_name(errno));
+	}
+	if (s->source)
+		payload_fill(s->source, &(struct payload_id){ s->seed, 0, 0, 0, (uint32_t)s->p->block_bytes });
+	return 0;
+}
+
+/* The live line: rate, how full the ring is, the slowest target, and by the bar's end the time left. */
+static void tick(void *arg, uint64_t now_ns)
+{
+	struct stream_run *s = arg;
+	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9);
+	double done = s->end_ns != CLOCK_NEVER ? seconds / ((double)(s->end_ns - s->start_ns) * 1e-9) : -1.0;
+	uint64_t full = occupancy(s, now_ns);
+	char text[32], bar[11] = "..........";
+	size_t slowest = 0;
+
+	for (size_t i = 0; i < 10 && !s->is_max; i++)
+		if (full * 10 > i * s->places * s->p->block_bytes)
+			bar[i] = '#';
+	for (size_t i = 1; i < s->nlanes; i++)
+		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
+			slowest = i;
+	session_progress(s->ses, s->p->read ? "reading" : "writing", done < 1.0 ? done : 1.0, "%s%s%s%s slowest %s",
+	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds),
+	                 s->is_max ? "" : " ring [", s->is_max ? "" : bar, s->is_max ? "" : "]",
+	                 s->lanes[slowest].name);
+}
+
+int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err)
+{
+	uint64_t block = s->p->block_bytes, now;
+	int r;
+
+	s->is_max = rate == RATE_MAX;
+	s->places = s->p->buffer_bytes / block;
+	s->blocks_max = bytes ? (bytes + block - 1) / block : UINT64_MAX;
+	r = open_ring(s, err);
+	if (r == 0)
+		r = reset_lanes(s, err);
+	if (r < 0)
+		return r;
+	s->nfree = 0;
+	for (uint64_t i = s->places; i-- > 0;)
+		s->free_slots[s->nfree++] = (uint32_t)i;
+	s->feeder.next = stream_next;
+	s->sink.take = stream_take;
+	s->issued = s->completed = s->turn = 0;
+	s->npoints = s->nplaced = s->ntimeline = 0;
+	s->step_bytes = s->step_peak = 0;
+	now = clock_now_ns(s->ses->env->clk);
+	s->start_ns = now;
+	s->step_ns = NS_PER_S;
+	s->step_end_ns = now + NS_PER_S;
+	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
+	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
+		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
+	if (s->blocks_max == 0)
+		return err_set(err, -EINVAL,
+		               "Not even one block of %" PRIu64
+		               " bytes comes in that time; give more --time or a smaller --block.",
+		               block);
+	if (!s->is_max && !ring_init(&s->ring, rate, block, s->places, now, s->blocks_max))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (s->p->tradeoff || s->p->find_max)
+		note_point(s, now);
+	{
+		struct load load = { .targets = s->targets,
+			             .ntargets = s->ntargets,
+			             .feeder = &s->feeder,
+			             .sink = &s->sink,
+			             .keep_going_when_gone = s->nlanes > 1,
+			             .on_tick = tick,
+			             .arg = s };
+		struct load_stats stats;
+
+		s->first_issue_ns = UINT64_MAX;
+		s->last_issue_ns = 0;
+		r = session_load(s->ses, &load, s->eng, &stats, err);
+	}
+	now = clock_now_ns(s->ses->env->clk);
+	if (!s->is_max)
+		ring_finish(&s->ring, now);
+	roll_timeline(s, now);
+	s->end_ns = now;
+	if (s->is_out_of_memory && r == 0)
+		r = err_set(err, -ENOMEM, "Out of memory for the account of %" PRIu64 " blocks.", s->completed);
+	return r;
+}
+
+void stream_once_done(struct stream_run *s)
+{
+	ring_done(&s->ring);
+	s->ring.arrival = NULL;
+}
+
+/* ---- verify ---- */
+
+struct check {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	struct stream_run *s;
+	size_t at;
+	uint64_t bad, told;
+};
+
+static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct check *c = (struct check *)f;
+	const struct placement *p;
+
+	(void)now_ns;
+	(void)ret_until_ns;
+	if (c->at == c->s->nplaced)
+		return FEED_END;
+	p = &c->s->placed[c->at];
+	req->op = IO_READ;
+	req->target = p->target;
+	req->offset_bytes = p->offset;
+	req->len_bytes = (uint32_t)c->s->p->block_bytes;
+	req->tag = c->at++;
+	return FEED_IO;
+}
+
+static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
+	const struct placement *p = &c->s->placed[req->tag];
+	struct payload_id expect = { c->s->seed, p->sequence, p->offset, p->target, req->len_bytes }, found;
+	struct err why = { 0 };
+
+	if (is_fault) {
+		c->bad++;
+		return;
+	}
+	if (payload_check(req->buf, &expect, &found, &why) == 0)
+		return;
+	c->bad++;
+	if (c->told++ < 20)
+		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->targets[req->target].name,
+		              req->offset_bytes, why.text);
+}
+
+int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err)
+{
+	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
+	struct load load = { .targets = s->targets, .ntargets = s->ntargets, .feeder = &c.feeder, .sink = &c.sink };
+	struct load_stats stats;
+	int r = session_load(s->ses, &load, s->eng, &stats, err);
+
+	*ret_bad = c.bad;
+	return r;
+}
