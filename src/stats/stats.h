@@ -241,8 +241,8 @@ struct edge_fit {
 	bool agree; /* the two differ by no more than chance explains */
 };
 /*
- * sigma: the noise if it is known (from a fit over many distances), <= 0: not known; then the interval is right or a
- * little too wide while sigma < width / n, and right beyond. At least 5 values.
+ * sigma: the noise if it is known (from a fit over many distances); <= 0: not known, which makes the interval up to
+ * twice as wide as need be while sigma is below width / n. At least 5 values. The error is about width / (1.4 n).
  */
 bool fit_lower_edge(const double *access, size_t n, double width, double sigma, struct edge_fit *ret);
 
@@ -325,8 +325,8 @@ double law_mm1_mean(double rate, double service);
 double law_mm1_quantile(double rate, double service, double q);
 double law_md1_mean(double rate, double service);
 double law_md1_quantile(double rate, double service, double q);
-double law_mg1_mean(double rate, double service,
-                    double cv2); /* Pollaczek and Khinchine; cv2: variance / mean^2 of service */
+/* Pollaczek and Khinchine; cv2: variance / mean^2 of the service time. */
+double law_mg1_mean(double rate, double service, double cv2);
 
 /* Is b different from a? From values with 95 % intervals alone. */
 struct figure_diff {

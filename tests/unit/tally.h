@@ -11,6 +11,19 @@
 
 #include "stats/stats.h"
 
+/* Sanitizers are slow and look for other things: a fifth of the seeds will do there. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TALLY_SHARE 5
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TALLY_SHARE 5
+#endif
+#endif
+#ifndef TALLY_SHARE
+#define TALLY_SHARE 1
+#endif
+#define TALLY_SEEDS(n) ((n) / TALLY_SHARE)
+
 struct tally {
 	size_t n, failed, covered, width_n;
 	double sum, sum_sq, width, worst;
@@ -48,6 +61,22 @@ static inline double tally_rms(const struct tally *t)
 static inline double tally_coverage(const struct tally *t)
 {
 	return (double)t->covered / (double)t->width_n;
+}
+
+/* Coverage is at least 93 % but for what chance does when there are fewer than 500 intervals. */
+static inline bool tally_is_covered(const struct tally *t)
+{
+	double n = (double)t->width_n, slack = n < 450 ? 3 * sqrt(0.05 * 0.95 / n) - 0.02 : 0;
+
+	return tally_coverage(t) >= 0.93 - slack;
+}
+
+/* The same, and at most 98 %: no wider than need be either. */
+static inline bool tally_covers(const struct tally *t)
+{
+	double n = (double)t->width_n, slack = n < 450 ? 3 * sqrt(0.05 * 0.95 / n) - 0.02 : 0;
+
+	return tally_is_covered(t) && tally_coverage(t) <= 0.98 + slack;
 }
 
 /* unit scales the errors: 1e-6 for microseconds of seconds. */

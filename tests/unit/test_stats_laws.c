@@ -230,7 +230,7 @@ static void the_largest_rate_for_a_ring_is_that_of_all_pairs(void **state)
 	struct bucket_point p[120];
 
 	(void)state;
-	for (uint64_t seed = 0; seed < 300; seed++) {
+	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
 		size_t n = make_completions(seed, p, 2 + seed % (ARRAY_LEN(p) - 1));
 
 		for (uint64_t ring = 1; ring < 1ull << 34; ring *= 37)
@@ -339,7 +339,7 @@ static void a_steady_run_has_one_regime(void **state)
 	int found = 0;
 
 	(void)state;
-	for (uint64_t seed = 0; seed < 300; seed++) {
+	for (uint64_t seed = 0; seed < TALLY_SEEDS(300); seed++) {
 		struct rng rng;
 
 		rng_init(&rng, seed, 92);
