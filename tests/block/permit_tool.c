@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tries to write through the gate, for tests/block/safety*.sh:
- *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] [-d SIZE] DEVICE
+ *   permit_tool [-c NAME]... [-s TYPE]... [-o OUTPUT]... [-k same|destroy] [-w SECONDS] [-r COMMAND] [-n] [-d SIZE] [-x OTHER] DEVICE
  * Writes one block of 0xa5 in the middle and one at the start. -r: runs a command between the probe and the permit (races). -w: holds the
- * permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes DEVICE as a file of platter's, and keeps it. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
+ * permit for so long. -n: prints the survey and the verdict only. -d SIZE: makes DEVICE as a file of platter's, and keeps it.
+ * -x: tries to write OTHER with DEVICE's permit. Exit: 0 written, 3 refused, 1 anything else, as platter's own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct request {
 	struct consent consent;
 	enum write_kind kind;
 	unsigned hold_s;
-	const char *command, *path;
+	const char *command, *path, *other;
 	bool is_look_only;
 	uint64_t make_bytes;
 };
@@ -43,7 +44,7 @@ static int parse(int argc, char **argv, struct request *req)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:s:o:k:w:r:nd:")) != -1) {
+	while ((c = getopt(argc, argv, "c:s:o:k:w:r:nd:x:")) != -1) {
 		switch (c) {
 		case 'c':
 			push(&req->consent.destroy, optarg);
@@ -65,6 +66,9 @@ static int parse(int argc, char **argv, struct request *req)
 			break;
 		case 'n':
 			req->is_look_only = true;
+			break;
+		case 'x':
+			req->other = optarg;
 			break;
 		case 'd':
 			if (units_parse_bytes(optarg, &req->make_bytes, NULL) < 0)
@@ -166,6 +170,8 @@ int main(int argc, char **argv)
 	if (req.is_look_only)
 		return finish(look(&ctx, &dev, &req, &err), &err);
 	r = permit_acquire(&permit, &device_system, &ctx, &dev, req.kind, &req.consent, NULL, &err);
+	if (r == 0 && req.other)
+		r = device_system.probe(&ctx, req.other, &dev, &err);
 	if (r == 0)
 		r = write_blocks(&ctx, &dev, permit, &err);
 	if (r == 0 && req.hold_s > 0) {

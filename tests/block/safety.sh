@@ -80,7 +80,7 @@ written "put back, without consent" "$image" -- -k same "$loop"
 # ---- mounts ----
 fresh mount
 ext4 "$loop"
-mounted "$loop" -o noatime
+mounted "$loop" -o noatime; hostmnt=$mnt
 refused "mounted" "$image" "$n is mounted on $mnt (ext4)" "unmount it first" -- -c "$n" -s ext4 "$loop"
 refused "mounted, put back" "$image" "is mounted on $mnt" -- -k same "$loop"
 refused "mounted, through a link" "$image" "is mounted on $mnt" -- -c "$n" -s ext4 "$(ln -sf "$loop" "$work/l" && echo "$work/l")"
@@ -96,6 +96,14 @@ loop_new "$mnt/inner"
 mounted "$loop" -o noatime
 refused "a file on it is loop-mounted" "$hostimage" "${loop#/dev/} is a loop device over" "is mounted on $mnt" -- -c "$hostn" -s ext4 "$host"
 umount "$mnt"; loop_end "$loop"
+# a swap file on it
+head -c 4M /dev/zero >"$hostmnt/swapfile"; chmod 600 "$hostmnt/swapfile"; sync "$hostmnt/swapfile"
+if mkswap -q "$hostmnt/swapfile" >/dev/null && swapon "$hostmnt/swapfile" 2>/dev/null; then
+	at_end "swapoff $hostmnt/swapfile"
+	refused "a swap file on it" "$hostimage" "$hostn is in use as swap space" "swapoff $hostmnt/swapfile" -- -c "$hostn" -s ext4 "$host"
+	swapoff "$hostmnt/swapfile"
+fi
+rm -f "$hostmnt/swapfile"
 # our own output on it
 refused "output on its file system" "$hostimage" "The output $(dirname "$mnt")/" "lies on $hostn" -- -c "$hostn" -s ext4 -o "$(findmnt -no TARGET "$host")/out.json" "$host"
 umount "$(findmnt -no TARGET "$host")"
@@ -276,6 +284,19 @@ mkdir "$work/late"
 mount "$loop" "$work/late" 2>/dev/null && { bad "mounted while a permit is held"; umount "$work/late"; } || ok
 refused "a second platter" "$sig" "$n is in use" "open for writing" -- -k same "$loop"
 kill $holder; wait $holder 2>/dev/null
+
+# ---- a permit is for one device ----
+fresh mine; mine=$loop mine_n=$n
+fresh theirs
+before=$(sum "$image")
+said=$("$tool" -c "$mine_n" -x "$loop" "$mine" 2>&1); status=$?
+case "$status $said" in
+"1 "*"is not the device"*) ok ;;
+*) bad "the permit of another device: status $status: $said" ;;
+esac
+[ "$before" = "$(sum "$image")" ] && ok || bad "the permit of another device: bytes have changed"
+said=$("$tool" -c "${d}p2" -s swap -x "$disk" "$p2" 2>&1); status=$?
+[ $status -eq 1 ] && ok || bad "the permit of a partition used for its disk: status $status: $said"
 
 # ---- files ----
 echo precious >"$work/precious"
