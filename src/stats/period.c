@@ -24,6 +24,7 @@
 #define GRID_MAX      4000000.0
 #define OVERSAMPLE    5.0 /* grid points per independent frequency; worst loss of length 2 % */
 #define MULTIPLE_MAX  6   /* candidates: best * a / b up to this */
+#define NOISE_MAX     0.1 /* of the period */
 #define HUBER         1.345
 
 static const double two_pi = 6.283185307179586;
@@ -185,6 +186,12 @@ static size_t hits(const double *t, size_t n, double t0, double period, double w
 	return found;
 }
 
+/* Does it happen by chance that `extra` of `off` events hit what covers the share p of the time? */
+static bool is_chance(size_t extra, size_t off, double p)
+{
+	return extra == 0 || 1 - stats_binomial_cdf(extra - 1, off, p) >= 2e-5;
+}
+
 /* Do the events that miss the lattice hit one k times finer, not below `low`, more often than chance explains? */
 static bool is_too_coarse(const double *t, size_t n, double t0, double period, double low, double w)
 {
@@ -199,7 +206,7 @@ static bool is_too_coarse(const double *t, size_t n, double t0, double period, d
 		if (p > 0.5 || period / k < low)
 			break;
 		extra = hits(t, n, t0, period / k, w) - on;
-		if (extra > 0 && 1 - stats_binomial_cdf(extra - 1, off, p) < 2e-5)
+		if (!is_chance(extra, off, p))
 			return true;
 	}
 	return false;
@@ -210,11 +217,11 @@ static int common_divisor(int a, int b)
 	return b ? common_divisor(b, a % b) : a;
 }
 
-/* Is a / b times the lattice one that explains most of what the lattice does? */
+/* Is a / b times the lattice one that explains all that the lattice does, but for what chance gave that? */
 static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a, int b, double low)
 {
 	double w = fmin(fmax(5 * l->scale, 1e-7 * l->b), l->b / 8), period = l->b * a / b, at = l->a;
-	size_t most = 0;
+	size_t most = 0, on_best;
 
 	for (int j = 0; j < a; j++) {
 		size_t on = hits(t, n, l->a + j * l->b / b, period, w);
@@ -224,7 +231,9 @@ static bool is_lattice(const double *t, size_t n, const struct lattice *l, int a
 			at = l->a + j * l->b / b;
 		}
 	}
-	return 2 * most > hits(t, n, l->a, l->b, w) && !is_too_coarse(t, n, at, period, low, w);
+	on_best = hits(t, n, l->a, l->b, w);
+	return (most >= on_best || is_chance(on_best - most, n - most, 2 * w / l->b)) &&
+	       !is_too_coarse(t, n, at, period, low, w);
 }
 
 /* Huber's weight of a residual; beyond 8 deviations it is no event of this lattice at all. */
@@ -347,7 +356,8 @@ bool fit_period_full(const double *t, size_t n, double low, double high, struct 
 		return false;
 	for (size_t i = 0; i < n; i++)
 		fit.inliers += fabs(own[i] - l.a - l.b * index[i]) <= 5 * l.scale;
-	if (fit.inliers * 2 <= n)
+	/* a uniform phase has a deviation of 0.37 by MAD */
+	if (fit.inliers * 2 <= n || l.scale > NOISE_MAX * l.b)
 		return false;
 	fit.outliers = n - fit.inliers;
 	fit.period = l.b;

@@ -107,6 +107,28 @@ static void a_period_is_found_to_10_ppm_at_unusual_speeds(void **state)
 		check_scene(&cases[i].sc, cases[i].what, 10);
 }
 
+static void sixty_events_of_any_speed_are_never_taken_for_another_multiple(void **state)
+{
+	size_t refused = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+		struct rng rng;
+		struct scene sc = { 0, 60, SPACING_ANY, seed % 2 ? 80 * US : 10 * US, 0, seed % 4 < 2 ? 0.03 : 0.15 };
+		double t[60], truth, period, se;
+
+		rng_init(&rng, seed, 4);
+		sc.rpm = RPM_LOW * 1.03 + (RPM_HIGH * 0.99 - RPM_LOW * 1.03) * rng_double(&rng);
+		sc.tail = 3 * sc.noise;
+		truth = make_events(&sc, seed, t);
+		if (fit_period(t, ARRAY_LEN(t), 60 / RPM_HIGH, 60 / RPM_LOW, &period, &se))
+			assert_true(fabs(period / truth - 1) < 2e-3);
+		else
+			refused++;
+	}
+	assert_true(refused <= SEEDS / 100);
+}
+
 static void noise_without_a_period_is_refused(void **state)
 {
 	double t[300], period = 99, se = 99;
@@ -266,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_period_is_found_to_10_ppm_at_unusual_speeds),
+		cmocka_unit_test(sixty_events_of_any_speed_are_never_taken_for_another_multiple),
 		cmocka_unit_test(noise_without_a_period_is_refused),
 		cmocka_unit_test(the_full_fit_tells_noise_outliers_and_a_time_on_the_lattice),
 		cmocka_unit_test(a_period_is_found_without_noise_and_in_any_order),
