@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ring's account against an independent calculation from the requests alone, and `stream` on simulated disks. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/ring.h"
+#include "simrun.h"
+#include "stats/stats.h"
+
+extern const struct measure measure_stream;
+
+/* ---- the account ---- */
+
+struct completion {
+	uint64_t done_ns;
+};
+
+/* What a plain simulation of single events says: arrivals and completions in order of time, completions first at the same instant. */
+struct reference {
+	uint64_t taken, dropped_blocks, events, first_event_ns;
+	unsigned __int128 peak, endless_peak;
+};
+
+static unsigned __int128 due_at(uint64_t rate, uint64_t t)
+{
+	return (unsigned __int128)rate * t / 1000000000u;
+}
+
+static uint64_t begin_of(uint64_t rate, uint64_t block, uint64_t k)
+{
+	unsigned __int128 bytes = (unsigned __int128)block * k;
+
+	return (uint64_t)((bytes * 1000000000u + rate - 1) / rate);
+}
+
+/*
+ * A disk that serves the taken blocks one after the other, each `service` ns (drawn before) from when it exists and the one before is done. `served` gets the
+ * completion times, which the account under test is then fed with.
+ */
+static struct reference refer(uint64_t rate, uint64_t block, uint64_t places, uint64_t nblocks, const uint64_t *service,
+                              uint64_t *served)
+{
+	struct reference ref = { .first_event_ns = UINT64_MAX };
+	uint64_t free_at = 0, done = 0, *arrival = calloc(nblocks, sizeof(uint64_t));
+	bool dropping = false;
+
+	for (uint64_t k = 0; k < nblocks; k++) {
+		uint64_t begin = begin_of(rate, block, k), exist = begin_of(rate, block, k + 1), start;
+
+		/* Completions up to and with the begin of block k: the ledgers peak just before each. */
+		while (done < ref.taken && served[done] <= begin) {
+			unsigned __int128 full = (unsigned __int128)(ref.taken - done) * block,
+					  owed = due_at(rate, served[done]) - (unsigned __int128)done * block;
+			uint64_t last = arrival[ref.taken - 1];
+
+			if (served[done] < begin_of(rate, block, last + 1))
+				full -= block - (due_at(rate, served[done]) - (unsigned __int128)last * block);
+			ref.peak = full > ref.peak ? full : ref.peak;
+			ref.endless_peak = owed > ref.endless_peak ? owed : ref.endless_peak;
+			done++;
+		}
+		if (ref.taken - done == places) {
+			unsigned __int128 full = (unsigned __int128)places * block;
+
+			ref.peak = full > ref.peak ? full : ref.peak;
+			ref.dropped_blocks++;
+			ref.events += !dropping;
+			if (!dropping && ref.first_event_ns == UINT64_MAX)
+				ref.first_event_ns = begin;
+			dropping = true;
+			continue;
+		}
+		dropping = false;
+		start = exist > free_at ? exist : free_at;
+		free_at = start + service[ref.taken];
+		arrival[ref.taken] = k;
+		served[ref.taken++] = free_at;
+	}
+	for (; done < ref.taken; done++) {
+		unsigned __int128 end = (unsigned __int128)nblocks * block, owed = due_at(rate, served[done]);
+		unsigned __int128 full = (unsigned __int128)(ref.taken - done) * block;
+		uint64_t last = arrival[ref.taken - 1];
+
+		owed = (owed > end ? end : owed) - (unsigned __int128)done * block;
+		if (last + 1 == nblocks && served[done] < begin_of(rate, block, last + 1))
+			full -= block - (due_at(rate, served[done]) - (unsigned __int128)last * block);
+		ref.peak = full > ref.peak ? full : ref.peak;
+		ref.endless_peak = owed > ref.endless_peak ? owed : ref.endless_peak;
+	}
+	free(arrival);
+	return ref;
+}
+
+static void check_random_ring(uint64_t seed)
+{
+	struct rng rng;
+	uint64_t rate, block, places, nblocks, mean, *service, *served, end = 0;
+	struct reference ref;
+	struct ring r;
+
+	rng_init(&rng, seed, 1);
+	rate = 1000 + rng_below(&rng, 3000000000u);
+	block = 512 * (1 + rng_below(&rng, 4096));
+	places = 2 + rng_below(&rng, 40);
+	nblocks = 50 + rng_below(&rng, 400);
+	mean = (uint64_t)((double)block / (double)rate * 1e9 * (0.5 + rng_double(&rng)));
+	service = calloc(nblocks, sizeof(uint64_t));
+	served = calloc(nblocks, sizeof(uint64_t));
+	for (uint64_t i = 0; i < nblocks; i++) /* now and then a stall */
+		service[i] = (uint64_t)rng_exp(&rng, (double)mean) + (rng_below(&rng, 50) == 0 ? 20 * mean : 0) + 1;
+	ref = refer(rate, block, places, nblocks, service, served);
+	assert_true(ring_init(&r, rate, block, places, 0, nblocks));
+	for (uint64_t k = 0; k < ref.taken; k++) {
+		uint64_t number, exist, when, at = k ? served[k - 1] : 0;
+
+		while (!ring_next(&r, at, &number, &exist,
+		                  &when)) { /* wait as the loop would, for time or for completions that are over */
+			assert_true(when != UINT64_MAX);
+			at = when;
+		}
+		assert_int_equal(number, k);
+		assert_true(served[k] == (exist > (k ? served[k - 1] : 0) ? exist : served[k - 1]) + service[k]);
+		ring_issue(&r);
+		ring_complete(&r, served[k], true);
+		end = served[k];
+	}
+	ring_finish(&r, end > begin_of(rate, block, nblocks) ? end : begin_of(rate, block, nblocks));
+	assert_int_equal(r.taken, ref.taken);
+	assert_int_equal(r.dropped_bytes, ref.dropped_blocks * block);
+	assert_int_equal(r.nevents, ref.events);
+	assert_true(r.peak_bytes == ref.peak);
+	if (ref.dropped_blocks == 0)
+		assert_true(r.endless_peak_bytes == ref.endless_peak);
+	if (ref.events)
+		assert_int_equal(r.events[0].start_ns, ref.first_event_ns);
+	ring_done(&r);
+	free(service);
+	free(served);
+}
+
+static void the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 1000; seed++)
+		check_random_ring(seed);
+}
+
+static void a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds(void **state)
+{
+	const uint64_t rate = 32000000007u, block = 1048576, week_ns = 7ull * 86400 * 1000000000u;
+	uint64_t blocks = (uint64_t)((unsigned __int128)rate * week_ns / 1000000000u / block), number, exist, when;
+	struct ring r;
+
+	(void)state;
+	assert_true(ring_init(&r, rate, block, 4, 5, blocks));
+	r.begun = r.taken = r.issued = r.done = blocks - 3; /* as if all before had gone through */
+	r.done_bytes = (blocks - 3) * block;
+	assert_true(r.done_bytes > 1ull << 53);
+	assert_false(ring_next(&r, 5, &number, &exist, &when));
+	for (uint64_t k = blocks - 3; k < blocks; k++) {
+		uint64_t t = 5 + begin_of(rate, block, k + 1);
+
+		assert_true(ring_next(&r, t, &number, &exist, &when));
+		assert_int_equal(number, k);
+		assert_int_equal(exist, t);
+		ring_issue(&r);
+		ring_complete(&r, t + 1000, true);
+	}
+	assert_true(ring_is_over(&r));
+	assert_int_equal(r.done_bytes, blocks * block);
+	assert_int_equal(r.dropped_bytes, 0);
+	ring_done(&r);
+}
+
+/* ---- on simulated disks ---- */
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static struct sim_run stream_on(const char *words, const char *const *profiles, size_t n)
+{
+	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
+	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = words };
+
+	for (size_t i = 0; i < n; i++)
+		(void)sim_add_profile(run.sim, profiles[i], names[i]);
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
+static void end(struct sim_run *run)
+{
+	sim_run_done(run);
+	sim_free(run->sim);
+}
+
+static const char *const ibm[] = { "ibm-deskstar-60gxp", "ibm-deskstar-60gxp" };
+static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80" };
+
+static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond(void **state)
+{
+	struct sim_run run =
+		stream_on("--read --rate=32000000 --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
+
+	(void)state;
+	assert_true(figure(&run, "sustained") == 1.0);
+	assert_true(figure(&run, "dropped_bytes") == 0.0);
+	assert_true(fabs(figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
+	assert_true(figure(&run, "peak_bytes") < 20e6);
+	end(&run);
+	run = stream_on("--read --rate=36000000 --buffer=40MiB --time=60s sda", ibm, 1);
+	assert_true(figure(&run, "sustained") == 0.0);
+	assert_true(run.res->verdict_is_no);
+	assert_true(figure(&run, "dropped_bytes") > 0.0);
+	/* 36.0 - 33.54 MB/s fill 40 MiB in 17.0 s. */
+	assert_true(figure(&run, "first_overflow_s") > 16.0 && figure(&run, "first_overflow_s") < 18.0);
+	end(&run);
+}
+
+static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim,
+		               .m = &measure_stream,
+		               .words = "--read --rate=20MB --buffer=200MB --time=20s sda" };
+	struct profile p;
+	const struct table *t;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
+	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	assert_int_equal(sim_run(&run), 0);
+	t = result_find_table(run.res, "targets");
+	assert_true(figure(&run, "sustained") == 1.0);
+	assert_true(figure(&run, "peak_bytes") > 2.0 * 20e6 * 0.95 && figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
+	assert_true(table_number(t, 0, (size_t)table_column(t, "max_gap_ns")) > 1.95e9);
+	assert_true(table_number(t, 0, (size_t)table_column(t, "response_max_ns")) > 1.95e9);
+	sim_run_done(&run);
+	sim_free(sim);
+	profile_done(&p);
+}
+
+static void a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance(void **state)
+{
+	struct sim_run turn = stream_on("--read --layout=roundrobin --time=20s sda sdb", both, 2);
+	struct sim_run balance = stream_on("--read --layout=balance --time=20s sda sdb", both, 2);
+	double slow = 29.2e6, sum = 33.54e6 + 29.2e6;
+
+	(void)state;
+	assert_true(fabs(figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
+	assert_true(figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
+	end(&turn);
+	end(&balance);
+}
+
+static void the_tradeoff_predicts_what_the_search_finds(void **state)
+{
+	struct sim_run predicted = stream_on("--read --tradeoff --buffer=20MiB --time=60s sda", ibm, 1);
+	struct sim_run found = stream_on("--read --find-max --buffer=20MiB --time=60s sda", ibm, 1);
+
+	(void)state;
+	assert_true(fabs(figure(&predicted, "max_rate_bytes_per_s") / figure(&found, "max_rate_bytes_per_s") - 1.0) <
+	            0.03);
+	assert_true(figure(&predicted, "sustained") == 1.0);
+	end(&predicted);
+	end(&found);
+}
+
+static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .m = &measure_stream, .words = "--read --rate=10MB --time=20s sda sdb" };
+	struct profile p;
+	struct err err = { 0 };
+	const struct table *t;
+
+	(void)state;
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ibm-deskstar-60gxp.disk", &err), 0);
+	p.gone_at_s = 5.0;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
+	sim_set_contents(sim, false);
+	assert_int_equal(sim_run(&run), 0);
+	t = result_find_table(run.res, "targets");
+	assert_true(figure(&run, "sustained") == 0.0);
+	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "state")), "lost");
+	assert_true(table_number(t, 1, 1) > 10e6 * 20 * 0.7); /* the rest of the time all went to sdb */
+	assert_true(result_fault_count(run.res) > 0);
+	sim_run_done(&run);
+	sim_free(sim);
+	profile_done(&p);
+}
+
+static void recording_on_a_device_wants_consent(void **state)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_stream, .words = "--write --time=1s sda" };
+
+	(void)state;
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	assert_true(sim_run(&run) < 0);
+	assert_true(run.is_refused);
+	end(&run);
+	run = (struct sim_run){ .sim = sim_new(), .m = &measure_stream, .words = "--time=1s sda" };
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	assert_true(sim_run(&run) < 0);
+	assert_non_null(strstr(run.err.text, "--read"));
+	end(&run);
+}
+
+static void what_was_written_is_proven_block_by_block(void **state)
+{
+	struct sim_run run = {
+		.sim = sim_new(),
+		.m = &measure_stream,
+		.words = "--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda"
+	};
+
+	(void)state;
+	(void)sim_add_profile(run.sim, "tiny", "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(figure(&run, "verified_blocks") == 320.0);
+	assert_true(figure(&run, "verify_errors") == 0.0);
+	end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs),
+		cmocka_unit_test(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds),
+		cmocka_unit_test(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond),
+		cmocka_unit_test(a_stall_shows_in_full_in_response_occupancy_and_gap),
+		cmocka_unit_test(a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance),
+		cmocka_unit_test(the_tradeoff_predicts_what_the_search_finds),
+		cmocka_unit_test(a_disk_that_vanishes_is_reported_and_the_other_goes_on),
+		cmocka_unit_test(recording_on_a_device_wants_consent),
+		cmocka_unit_test(what_was_written_is_proven_block_by_block),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
