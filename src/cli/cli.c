@@ -181,10 +181,25 @@ static int check_operands(const struct command *c, size_t n, struct err *err)
 	return 0;
 }
 
+static int run_parsed(const struct env *env, const struct command *c, const struct view_params *view,
+                      const void *params, const char *const *operands, size_t n, struct err *err)
+{
+	int r;
+
+	if (view->help)
+		cli_help_command(env->out, c);
+	else if (view->version)
+		fputs("platter " PLATTER_VERSION "\n", env->out);
+	if (view->help || view->version)
+		return EXIT_DONE;
+	r = check_operands(c, n, err);
+	return r < 0 ? r : c->run(env, view, params, operands, n, err);
+}
+
 /* argv[0] is the command's name. */
 static int run_command(const struct env *env, const struct command *c, int argc, char **argv, struct err *err)
 {
-	cleanup_free void *params = calloc(1, c->params_size + 1);
+	void *params = calloc(1, c->params_size + 1);
 	struct view_params view = { 0 };
 	const struct opt_set sets[] = { { c->opts, params }, { view_opts, &view } };
 	int first = argc, r;
@@ -192,17 +207,11 @@ static int run_command(const struct env *env, const struct command *c, int argc,
 	if (!params)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	r = opt_parse(sets, ARRAY_LEN(sets), argc, argv, &first, err);
-	if (r < 0)
-		return r;
-	if (view.help)
-		cli_help_command(env->out, c);
-	else if (view.version)
-		fputs("platter " PLATTER_VERSION "\n", env->out);
-	else
-		r = check_operands(c, (size_t)(argc - first), err);
-	if (r == 0 && !view.help && !view.version)
-		r = c->run(env, &view, params, (const char *const *)(argv + first), (size_t)(argc - first), err);
-	opt_done(sets, ARRAY_LEN(sets));
+	if (r == 0) {
+		r = run_parsed(env, c, &view, params, (const char *const *)(argv + first), (size_t)(argc - first), err);
+		opt_done(sets, ARRAY_LEN(sets));
+	}
+	free(params);
 	return r;
 }
 

@@ -356,19 +356,17 @@ static size_t find_value(const struct parser *p, int value)
 
 static int unknown_long(const struct parser *p, const char *word, struct err *err)
 {
-	size_t len = strcspn(word, "=");
-	cleanup_free const char **names = calloc(p->n + 1, sizeof(*names));
-	cleanup_free char *name = strndup(word, len);
-	const char *near = NULL;
+	const char **names = calloc(p->n + 1, sizeof(*names)), *near;
+	char name[WORD_MAX + 1];
 
+	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word); /* cut: too long to be near any */
 	for (size_t i = 0; names && i < p->n; i++)
 		names[i] = p->all[i].o->name;
-	if (names && name)
-		near = opt_nearest(name, names, p->n);
+	near = names ? opt_nearest(name, names, p->n) : NULL;
+	free(names);
 	if (near)
-		return err_set(err, -EINVAL, "There is no option --%.*s; did you mean --%s?",
-		               (int)(len < 60 ? len : 60), word, near);
-	return err_set(err, -EINVAL, "There is no option --%.*s; --help lists all.", (int)(len < 60 ? len : 60), word);
+		return err_set(err, -EINVAL, "There is no option --%s; did you mean --%s?", name, near);
+	return err_set(err, -EINVAL, "There is no option --%s; --help lists all.", name);
 }
 
 static int complain(const struct parser *p, int c, const char *word, struct err *err)

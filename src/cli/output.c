@@ -25,14 +25,10 @@ static bool is_device_folder(const char *dir)
 	       strncmp(real, "/dev/shm", 8) != 0;
 }
 
-static int check_folder(const char *option, const char *path, struct err *err)
+static int check_dir(const char *option, const char *dir, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
-	cleanup_free char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	struct stat st;
 
-	if (!dir)
-		return err_set(err, -ENOMEM, "Out of memory.");
 	if (stat(dir, &st) < 0)
 		return err_set(err, -errno, "--%s: the folder %s cannot be used (%s); make it first.", option, dir,
 		               err_name(errno));
@@ -44,6 +40,16 @@ static int check_folder(const char *option, const char *path, struct err *err)
 		return err_set(err, -errno, "--%s: nothing can be written into %s (%s); give another path.", option,
 		               dir, err_name(errno));
 	return 0;
+}
+
+static int check_folder(const char *option, const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	int r = dir ? check_dir(option, dir, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	free(dir);
+	return r;
 }
 
 static int check_existing(const char *option, const char *path, const struct stat *st, struct err *err)

@@ -336,43 +336,51 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	return status;
 }
 
+static int show_or_run(struct run *run, int argc, const char *const *as_typed, struct err *err)
+{
+	int r;
+
+	if (run->view.help)
+		cli_help_measure(run->env, run->env->out, run->m);
+	else if (run->view.version)
+		fputs("platter " PLATTER_VERSION "\n", run->env->out);
+	if (run->view.help || run->view.version)
+		return EXIT_DONE;
+	r = prepare(run, err);
+	return r < 0 ? r : execute(run, argc, as_typed);
+}
+
+static void run_done(struct run *run)
+{
+	progress_free(run->progress);
+	if (run->log_fd >= 0)
+		(void)close(run->log_fd);          /* each line was written on its own */
+	(void)requests_close(run->requests, NULL); /* open only when the run did not begin: nothing was written */
+	free_parsed(run);
+	free(run->own);
+}
+
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
 {
 	struct run run = { .env = env, .m = m, .log_fd = -1 };
-	cleanup_free const char **as_typed =
-		calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
-	struct err err = { 0 };
-	int r, status;
+	const char **as_typed = calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
+	struct err err = { -ENOMEM, "Out of memory." };
+	int status = -ENOMEM;
 
 	run.own = calloc(1, m->params_size + 1);
-	if (!run.own || !as_typed) {
-		free(run.own);
-		return EXIT_FAILED;
-	}
-	memcpy(as_typed, argv, (size_t)argc * sizeof(*as_typed));
 	common_table_init(&run.table, env, m);
-	r = parse(&run, argc - 1, argv + 1, &err);
-	if (r == 0 && (run.view.help || run.view.version)) {
-		if (run.view.help)
-			cli_help_measure(env, env->out, m);
-		else
-			fputs("platter " PLATTER_VERSION "\n", env->out);
-		status = EXIT_DONE;
+	if (run.own && as_typed) {
+		memcpy(as_typed, argv, (size_t)argc * sizeof(*as_typed));
+		status = parse(&run, argc - 1, argv + 1, &err);
+		if (status == 0)
+			status = show_or_run(&run, argc, as_typed, &err);
+		run_done(&run);
 	} else {
-		if (r == 0)
-			r = prepare(&run, &err);
-		if (r == 0)
-			status = execute(&run, argc, as_typed);
-		else
-			status = exit_of_error(r, r == -EPERM);
-		if (r < 0)
-			cli_complain(env, m->name, &err);
+		free(run.own);
 	}
-	progress_free(run.progress);
-	if (run.log_fd >= 0)
-		(void)close(run.log_fd);          /* each line was written on its own */
-	(void)requests_close(run.requests, NULL); /* only when the run did not begin */
-	free_parsed(&run);
-	free(run.own);
-	return status;
+	free(as_typed);
+	if (status >= 0)
+		return status;
+	cli_complain(env, m->name, &err);
+	return exit_of_error(status, status == -EPERM);
 }

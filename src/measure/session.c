@@ -373,6 +373,10 @@ static int plan_and_run(struct session *ses, const struct session_config *cfg, b
 		return r;
 	watch_settings(ses);
 	host_fd = quiet_host(ses);
+	/*
+	 * The place to drop privileges: everything that only root may open is open. What later steps still want: is_there() looks
+	 * at sysfs, measurements that open files themselves (plan.opens_itself) come after this.
+	 */
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	r = cfg->measure->run(ses, cfg->params, err);
