@@ -53,9 +53,10 @@ for command in $(cat "$dir/commands"); do
 			fail "$last: the document"
 	done
 
-	# A budget of a quarter is kept, within a phase's last requests.
+	# A budget of a quarter shortens the run. (Not more is asked: seek gives the budget to its spans, and does its curve and its
+	# queue in full after that.)
 	run 0 "$command" sim:tiny --seed=7 --quiet --time="$(jq -n "$elapsed / 4 * 1000 | floor")ms" --json="$dir/c.json"
-	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.5 + 5' "$dir/c.json" >/dev/null ||
+	jq -e --argjson e "$elapsed" '.head.elapsed_s < $e * 0.6 + 5' "$dir/c.json" >/dev/null ||
 		fail "$last: --time of a quarter of $elapsed s took $(jq .head.elapsed_s "$dir/c.json") s"
 done
 # --requests has every request, with times since the start; what cannot be written is told, and the result is saved all the same.
