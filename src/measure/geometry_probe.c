@@ -47,7 +47,7 @@ double geo_apart(double a, double b)
 
 static bool is_hit(const struct geo *g, double access_ns)
 {
-	return access_ns < g->rot.hit_ns + g->rot.hit_width_ns;
+	return access_ns < g->rot.hit_most_ns;
 }
 
 static void keep(struct geo *g, uint64_t sector, double angle)

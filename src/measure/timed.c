@@ -109,10 +109,11 @@ static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, st
 		if (r == 0 && isfinite(access))
 			v[n++] = access;
 	}
-	ret->hit_ns = ret->hit_width_ns = NAN;
+	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
 	if (r == 0 && n >= 5 && summary_of(v, n, &s) && s.median < PERIOD_LOW_NS * 0.97) {
 		ret->hit_ns = s.median;
 		ret->hit_width_ns = fmax(3.0 * 1.4826 * s.mad, 30e3);
+		ret->hit_most_ns = s.median + fmax(fmax(6.0 * 1.4826 * s.mad, 0.25 * s.median), 100e3);
 	}
 	return r;
 }
@@ -143,7 +144,7 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 			double access;
 
 			r = revisit(t, sector, m, &access, &done, err);
-			hits += access < ret->hit_ns + ret->hit_width_ns;
+			hits += access < ret->hit_most_ns;
 			seen += isfinite(access);
 		}
 		ret->flush_reads = m;
@@ -187,7 +188,7 @@ static void shuffle(struct timed *t, uint64_t *sector, uint64_t *first, size_t n
 
 static bool is_hit(const struct rotation *rot, double access)
 {
-	return access < rot->hit_ns + rot->hit_width_ns;
+	return access < rot->hit_most_ns;
 }
 
 /* One half once; adds to the events, each the time since its sector's first one. */

@@ -36,6 +36,7 @@ struct rotation {
 	double noise_ns;      /* deviation of a completion from the lattice */
 	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
 	double hit_width_ns;  /* its spread */
+	double hit_most_ns;   /* no hit takes longer: generous, for events that must not be hits */
 	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
 	size_t events;
 };
