@@ -227,6 +227,7 @@ static double fullest_window(const struct sample *sm)
 	double at = sm->x[0];
 
 	for (size_t i = 0, j = 0; i < sm->n; i++) {
+		j = j > i ? j : i + 1; /* values so large that one more is the same */
 		while (j < sm->n && sm->x[j] < sm->x[i] + 1)
 			j++;
 		if (j - i > best) {

@@ -21,10 +21,11 @@
 
 #define EVENTS_MIN    20
 #define EVENTS_COARSE 128
-#define GRID_MAX      4000000.0
-#define OVERSAMPLE    5.0 /* grid points per independent frequency; worst loss of length 2 % */
-#define MULTIPLE_MAX  6   /* candidates: best * a / b up to this */
-#define NOISE_MAX     0.1 /* of the period */
+#define GRID_MAX      1000000.0
+#define SPAN_GROWTH   1000 /* from one number of events to twice as many */
+#define OVERSAMPLE    5.0  /* grid points per independent frequency; worst loss of length 2 % */
+#define MULTIPLE_MAX  6    /* candidates: best * a / b up to this */
+#define NOISE_MAX     0.1  /* of the period */
 #define HUBER         1.345
 
 static const double two_pi = 6.283185307179586;
@@ -136,11 +137,14 @@ static double follow_peak(const double *t, size_t n, double f, double old_span, 
 	return best.f;
 }
 
-/* The most coherent period in the range; false when chance explains its coherence. t sorted, from 0. */
-static bool search(const double *t, size_t n, double low, double high, double *ret_period)
+/*
+ * The most coherent period in the range; false when chance explains its coherence. t sorted, from 0. *n may shrink:
+ * events so far behind the others that whole revolutions cannot be counted up to them are left out.
+ */
+static bool search(const double *t, size_t *n, double low, double high, double *ret_period)
 {
 	double f = 0, span, r, width = 1 / low - 1 / high;
-	size_t m = n < EVENTS_COARSE ? n : EVENTS_COARSE, steps;
+	size_t m = *n < EVENTS_COARSE ? *n : EVENTS_COARSE, steps;
 
 	while (m > EVENTS_MIN && width * t[m - 1] * OVERSAMPLE > GRID_MAX)
 		m /= 2;
@@ -153,8 +157,10 @@ static bool search(const double *t, size_t n, double low, double high, double *r
 	if (r * r * (double)m < log((double)steps) + 9)
 		return false;
 	f = follow_peak(t, m, f, 4 * span, 1 / low);
-	while (m < n) {
-		m = 2 * m < n ? 2 * m : n;
+	while (m < *n) {
+		m = 2 * m < *n ? 2 * m : *n;
+		while (t[m - 1] > SPAN_GROWTH * span)
+			*n = --m;
 		f = follow_peak(t, m, f, span, 1 / low);
 		span = t[m - 1];
 	}
@@ -351,7 +357,7 @@ bool fit_period_full(const double *t, size_t n, double low, double high, struct 
 	start = own[0];
 	for (size_t i = 0; i < n; i++)
 		own[i] -= start;
-	if (!search(own, n, low, high, &period) || !settle(own, n, period, index, work, &l) ||
+	if (!search(own, &n, low, high, &period) || !settle(own, n, period, index, work, &l) ||
 	    !settle(own, n, choose_multiple(own, n, &l, low, high), index, work, &l))
 		return false;
 	for (size_t i = 0; i < n; i++)

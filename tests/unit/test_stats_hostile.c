@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every estimator on short series of special values: for the sanitizers, and for what it says afterwards. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "tally.h"
+
+#define N_MAX  48
+#define ROUNDS TALLY_SEEDS(20000)
+
+static const double specials[] = {
+	0,
+	-0.0,
+	1,
+	-1,
+	1e-320,
+	1e300,
+	-1e300,
+	5,
+	5,
+	5,
+	0.5,
+	2,
+	1e9,
+	3,
+	7,
+	(double)NAN,
+	(double)INFINITY,
+	-(double)INFINITY,
+	1e-9,
+	0.008,
+};
+
+/* Special values with something ordinary between them, sometimes rising. */
+static void fill(struct rng *rng, double *x, size_t n)
+{
+	uint64_t share = 1 + rng_below(rng, 6);
+	bool is_rising = rng_below(rng, 2);
+
+	for (size_t i = 0; i < n; i++) {
+		x[i] = (is_rising ? (double)i : 10) + rng_double(rng);
+		if (rng_below(rng, share) == 0)
+			x[i] = specials[rng_below(rng, ARRAY_LEN(specials))];
+	}
+}
+
+/* Not known, or in order. */
+static bool is_sane(struct interval ci)
+{
+	return isnan(ci.low) || isnan(ci.high) || ci.low <= ci.high;
+}
+
+static void samples_may_hold_anything(void **state)
+{
+	double x[N_MAX], y[N_MAX];
+	bool out[N_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t n = rng_below(&rng, N_MAX + 1), finite;
+		struct location loc;
+		struct summary s;
+		struct trend t;
+
+		fill(&rng, x, n);
+		memcpy(y, x, n * sizeof(*x));
+		finite = stats_keep_finite(y, n);
+		if (summary_of(x, n, &s)) {
+			assert_int_equal(s.n, finite);
+			assert_true(s.min <= s.median && s.median <= s.max && is_sane(s.mean_ci));
+		} else {
+			assert_int_equal(finite, 0);
+		}
+		assert_true(stats_outliers(x, n, out) <= n);
+		assert_true(is_sane(stats_batch_means_ci(x, n)));
+		if (stats_location(x, n, 0.25, &loc))
+			assert_true(is_sane(loc.ci) && loc.n == finite);
+		if (stats_trend(x, n, &t))
+			assert_true(is_sane(t.ci));
+		assert_true(stats_warmup(x, n) <= n / 2);
+		stats_sort(x, n);
+		assert_true(is_sane(stats_quantile_ci_sorted(x, n, 0.5)));
+		(void)stats_ks_uniform_sorted(x, finite, NULL);
+		(void)stats_ks_exponential(y, n, 1, NULL);
+	}
+}
+
+static void fits_may_be_given_anything(void **state)
+{
+	double x[N_MAX], y[N_MAX], w[N_MAX];
+	size_t start[N_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 2, 2);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t n = rng_below(&rng, N_MAX + 1), pieces;
+		struct density_fit density;
+		struct seek_fit seek;
+		struct knee_fit knee;
+		struct line line;
+
+		fill(&rng, x, n);
+		fill(&rng, y, n);
+		fill(&rng, w, n);
+		if (fit_line(x, y, w, n, &line))
+			assert_true(line.rms >= 0 || isnan(line.rms));
+		if (fit_density(x, y, n, &density))
+			assert_true(density.r0 > 0 && density.r >= 0);
+		if (round % 4 == 0 && fit_seek(x, y, w, n, &seek))
+			(void)seek_fit_at(&seek, 1);
+		if (round % 64 == 0 && fit_knee(x, y, n, &knee))
+			assert_true(knee.capacity_ci.low <= knee.capacity && knee.capacity <= knee.capacity_ci.high);
+		pieces = fit_segments(y, n, 0, rng_below(&rng, 5), start, N_MAX);
+		assert_true(n == 0 ? pieces == 0 : pieces >= 1 && pieces <= n && start[0] == 0);
+		for (size_t k = 1; k < pieces; k++)
+			assert_true(start[k] > start[k - 1] && start[k] < n);
+	}
+}
+
+static void rotation_may_be_looked_for_in_anything(void **state)
+{
+	double x[N_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 3, 3);
+	for (int round = 0; round < ROUNDS / 10; round++) {
+		size_t n = rng_below(&rng, N_MAX + 1);
+		struct period_fit period;
+		struct phase_mean mean;
+		struct edge_fit edge;
+
+		fill(&rng, x, n);
+		if (fit_period_full(x, n, 0.3, 3, &period))
+			assert_true(period.period > 0.29 && period.period < 3.01 && period.se >= 0);
+		if (phase_mean(x, n, &mean))
+			assert_true(mean.mean >= 0 && mean.mean < 1);
+		if (round % 4 == 0 && fit_lower_edge(x, n, 8, 0, &edge))
+			assert_true(is_sane(edge.edge_ci) && isfinite(edge.edge) && edge.outliers <= edge.n);
+	}
+}
+
+static void visits_may_hold_anything(void **state)
+{
+	double x[N_MAX], y[N_MAX], level[5], all, row[6], col[8];
+	struct visit v[N_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 4, 4);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t n = rng_below(&rng, N_MAX + 1);
+		struct drift_fit drift;
+
+		fill(&rng, x, N_MAX);
+		fill(&rng, y, N_MAX);
+		for (size_t i = 0; i < n; i++)
+			v[i] = (struct visit){ rng_below(&rng, 6), x[i], y[i] };
+		if (fit_drift(v, n, ARRAY_LEN(level), level, &drift))
+			assert_true(is_sane(drift.slope_ci) && drift.n <= n);
+		(void)fit_median_polish(y, 6, 8, &all, row, col);
+	}
+}
+
+static void figures_may_be_anything(void **state)
+{
+	struct rng rng;
+	double x[6];
+
+	(void)state;
+	rng_init(&rng, 5, 5);
+	for (int round = 0; round < ROUNDS; round++) {
+		struct figure_diff d;
+
+		fill(&rng, x, ARRAY_LEN(x));
+		stats_compare(x[0], (struct interval){ x[1], x[2] }, x[3], (struct interval){ x[4], x[5] }, &d);
+		assert_true(!d.differs || (isfinite(d.diff_ci.low) && isfinite(d.diff_ci.high)));
+		if (round % 100 == 0) {
+			(void)law_md1_quantile(x[0], x[1], x[2]);
+			(void)stats_t_975(x[0]);
+			(void)stats_t_cdf(x[0], x[1]);
+			(void)stats_beta_cdf(x[0], x[1], x[2]);
+			(void)stats_gamma_cdf(x[0], x[1]);
+			(void)stats_normal_quantile(x[0]);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_may_hold_anything),
+		cmocka_unit_test(fits_may_be_given_anything),
+		cmocka_unit_test(rotation_may_be_looked_for_in_anything),
+		cmocka_unit_test(visits_may_hold_anything),
+		cmocka_unit_test(figures_may_be_anything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
