@@ -378,9 +378,9 @@ static int mark_plan(const struct session *ses, const void *params, struct plan 
 /* The largest size up to `want` for which there is room; 0: none. */
 static uint64_t room_for(const char *path, uint64_t want)
 {
-	while (want >= MIB && datafile_check_space(path, want, NULL) < 0)
+	while (want >= (1u << 20) && datafile_check_space(path, want, NULL) < 0)
 		want /= 2;
-	return want >= MIB ? want : 0;
+	return want >= (1u << 20) ? want : 0;
 }
 
 struct mark_run {

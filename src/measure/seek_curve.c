@@ -127,7 +127,7 @@ static int find_track(struct seek_run *s, double *ret_bytes, struct err *err)
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < 32 && !session_is_over(s->ses); i++) {
-		double access, bytes, turn;
+		double access = NAN, bytes = 0.0, turn;
 
 		if (i % 16 == 0)
 			r = fresh_place(s, &at, err);
