@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -51,6 +52,7 @@ static const struct field angle_shape[] = {
 };
 
 static const struct measure_table geometry_tables[] = {
+	{ "zones", "Recording zones", geo_zone_fields },
 	{ "tracks", "Tracks that were looked at", track_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	{ NULL, NULL, NULL },
@@ -255,6 +257,63 @@ static void plots(struct session *ses)
 				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
 }
 
+static uint64_t count_tracks(const struct geo_walk *w)
+{
+	uint64_t n = 0, rest = w->g->sectors - w->at;
+
+	for (size_t i = 0; i < w->nitems; i++)
+		n += w->items[i].tracks;
+	/* The walk ends in front of the last track or two. */
+	return n + (rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2);
+}
+
+static void walk_figures(struct geo_walk *w, bool all)
+{
+	struct geo *g = w->g;
+	struct result *res = g->ses->res;
+	struct geo_zone *zone;
+	size_t n = geo_zones(w, &zone);
+
+	geo_zone_rows(w, zone, n, all ? g->sectors : w->at);
+	if (all) {
+		result_figure(res, "tracks", "tracks", UNIT_COUNT, (double)(count_tracks(w) - w->left_out), NULL, 0);
+		result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, (double)w->left_out, NULL, 0);
+	} else {
+		result_notice(
+			res, "not-to-the-end",
+			"Only %.1f %% of the disk were looked at, because %s; tracks, surfaces and layout are not told.",
+			100.0 * (double)w->at / (double)g->sectors,
+			w->is_stuck ? "no end of a track could be found there" : "the run ended before");
+	}
+	if (w->unclear)
+		result_notice(
+			res, "unclear-zones",
+			"In %zu places sizes of tracks change in no order that came again; they are listed as zones of their own, but may belong to a neighbour.",
+			w->unclear);
+	free(zone);
+}
+
+static int walk(struct geo *g, struct err *err)
+{
+	struct geo_walk *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	w->g = g;
+	w->per_track = figure_number(result_find_figure(g->ses->res, places[0].figure));
+	if (!isfinite(w->per_track)) {
+		free(w);
+		return 0;
+	}
+	r = geo_walk(w, err);
+	if (r == 0)
+		walk_figures(w, !w->is_stuck && !geo_is_over(g));
+	free(w->items);
+	free(w);
+	return r;
+}
+
 static int run_phases(struct geo *g, struct err *err)
 {
 	int r = rotation_find(&g->t, 4 * NS_PER_S, &g->rot, err);
@@ -267,6 +326,8 @@ static int run_phases(struct geo *g, struct err *err)
 		return 0;
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
 	r = look_at_places(g, err);
+	if (r == 0 && !g->p->quick && !geo_is_over(g))
+		r = walk(g, err);
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");

@@ -68,4 +68,62 @@ struct geo_track {
 /* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
 
+/* ---- geometry_walk.c ---- */
+
+/* Tracks of one size, each followed by the same jump. */
+struct geo_run {
+	uint64_t per_track, tracks;
+	double jump;
+	double turn; /* from its first track's angle to the angle of the track behind its last, in [0, 1) */
+};
+
+#define GEO_RUNS 72
+
+/* A stretch of the disk: a few runs, so many times over. */
+struct geo_item {
+	uint64_t first, end; /* sectors */
+	uint64_t tracks, times, missing;
+	uint32_t nruns;
+	struct geo_run run[GEO_RUNS];
+};
+
+struct geo_walk {
+	struct geo *g;
+	uint64_t at;      /* the first sector of a track */
+	double angle;     /* of it */
+	double per_track; /* about */
+	bool is_stuck;
+	uint64_t left_out; /* tracks without data */
+	struct geo_run runs[3 * GEO_RUNS];
+	size_t nruns;
+	struct geo_item *items;
+	size_t nitems, room;
+	size_t unclear; /* stretches that are in no zone for certain */
+};
+
+/* From w->at to the end of the disk, or of the time. */
+int geo_walk(struct geo_walk *w, struct err *err);
+
+/* ---- geometry_zones.c ---- */
+
+struct geo_zone {
+	size_t first_item, end_item;
+	size_t best; /* the item with the longest stretch without trouble */
+	uint64_t size[GEO_RUNS];
+	size_t nsizes; /* of its tracks, in the order of the surfaces; 1: all are equal */
+	bool is_plain; /* one run, no cycle */
+};
+
+struct geo_zone_row {
+	uint64_t first_byte, last_byte, sectors_per_track;
+	double skew_ratio;
+	uint64_t surface, tracks, missing;
+};
+
+extern const struct field geo_zone_fields[];
+/* Heap array; how many. */
+size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
+/* end: the sector behind the last zone. */
+void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
+
 #endif

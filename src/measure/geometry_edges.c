@@ -97,8 +97,8 @@ static void find_even(const struct geo *g, struct grid *grid, double per_track)
 				continue;
 			even = even || fabs(spacing(grid, o) - s) * width < 2.0 * g->tol;
 		}
-		/* Tracks around here differ by a few parts in a hundred; two edges that look even by chance do not fool us. */
-		grid->is_even[i] = even && fabs(s * per_track - 1.0) < 0.3;
+		/* The next zone may have fewer sectors, but not a third; two edges that look even by chance do not fool us. */
+		grid->is_even[i] = even && s * per_track > 0.5 && s * per_track < 3.0;
 	}
 }
 

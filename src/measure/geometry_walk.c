@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk over the whole disk, from end of track to end of track, without visiting all of them.
+ *
+ * Tracks of one size that are followed by one and the same jump are a run; after one of them is known, the end of the track 1, 2, 4 ... further on is
+ * looked at: two reads tell whether there is such a jump at that very sector, and whether the angle has advanced by so many jumps. If not, half as far is
+ * tried, down to one track: so the end of a run is exact. Runs repeat (surface by surface, band by band): when the last run is one that was seen some runs ago, those
+ * runs together are tried as a unit in the same way. Missing sectors shift all that follows and so stop a leap; the track with them is
+ * surveyed like any that does not fit (geometry_edges.c).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/geometry.h"
+
+#define UNIT_RUNS    72 /* runs of a cycle at most */
+#define EDGES        24
+#define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
+
+/* What is tried as a whole. */
+struct leap {
+	uint64_t sectors, tracks;
+	double advance, error; /* of the angle, by jumps; what is unknown of it */
+	double jump;           /* at its end */
+	double after;          /* spacing behind it */
+};
+
+/*
+ * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
+ * angle of first sectors advances from track to track, and can be measured before the next track's size is known.
+ */
+static double near(const struct geo *g)
+{
+	return 3.0 * g->tol;
+}
+
+/* Angles of the sectors on both sides of an edge; what does not fit `jump` and came in a short time is read again. */
+static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, double *ret_angle, double *ret_jump,
+                       struct err *err)
+{
+	const uint64_t sector[2] = { edge, edge - 1 };
+	double angle[2];
+	bool doubt[2];
+	int r = geo_probe_doubt(g, sector, angle, doubt, 2, false, err);
+
+	*ret_jump = geo_frac(angle[0] - angle[1] - after);
+	if (r == 0 && (doubt[0] || doubt[1]) && !(geo_apart(*ret_jump, jump) < near(g))) {
+		r = geo_probe_doubt(g, sector, angle, doubt, 2, true, err);
+		*ret_jump = geo_frac(angle[0] - angle[1] - after);
+	}
+	*ret_angle = angle[0];
+	return r;
+}
+
+static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
+{
+	struct geo *g = w->g;
+	uint64_t edge = w->at + k * l->sectors;
+	double angle, jump, off;
+	int r;
+
+	*ret_ok = false;
+	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > ADVANCE_SURE)
+		return 0;
+	r = edge_angles(g, edge, l->after, l->jump, &angle, &jump, err);
+	off = geo_frac(angle - w->angle - (double)k * l->advance + 0.5) - 0.5;
+	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g) && fabs(off) < near(g) + (double)k * l->error;
+	g->tracks_seen++;
+	if (!*ret_ok)
+		return r;
+	if (2.0 * g->tol / (double)k < l->error) {
+		l->advance += off / (double)k;
+		l->error = 2.0 * g->tol / (double)k;
+	}
+	w->at = edge;
+	w->angle = angle;
+	return 0;
+}
+
+/* As often as it goes, doubling and then halving; how often that is. */
+static int gallop(struct geo_walk *w, struct leap *l, uint64_t *ret_n, struct err *err)
+{
+	uint64_t k = 1;
+	bool ok = true;
+	int r = 0;
+
+	*ret_n = 0;
+	for (; r == 0 && ok && !geo_is_over(w->g); k = ok ? k * 2 : k) {
+		r = try_leap(w, l, k, &ok, err);
+		*ret_n += ok ? k : 0;
+	}
+	for (k /= 2; r == 0 && k && !geo_is_over(w->g); k /= 2) {
+		r = try_leap(w, l, k, &ok, err);
+		*ret_n += ok ? k : 0;
+	}
+	return r;
+}
+
+/* ---- what was found ---- */
+
+static int add_item(struct geo_walk *w, const struct geo_item *item, struct err *err)
+{
+	if (w->nitems == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		struct geo_item *more = realloc(w->items, room * sizeof(*more));
+
+		if (!more)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		w->items = more;
+		w->room = room;
+	}
+	w->items[w->nitems++] = *item;
+	return 0;
+}
+
+static bool same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
+{
+	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < near(g);
+}
+
+static void remember(struct geo_walk *w, const struct geo_run *run)
+{
+	struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+
+	if (last && same_run(w->g, last, run)) {
+		last->tracks += run->tracks;
+		last->turn = geo_frac(last->turn + run->turn);
+		return;
+	}
+	if (w->nruns == ARRAY_LEN(w->runs)) {
+		memmove(w->runs, w->runs + 1, (ARRAY_LEN(w->runs) - 1) * sizeof(w->runs[0]));
+		w->nruns--;
+	}
+	w->runs[w->nruns++] = *run;
+}
+
+/* Tracks [first, at) as an item of their own, and into memory. */
+static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, uint64_t missing, struct err *err)
+{
+	struct geo_item item = {
+		.first = first, .end = w->at, .tracks = run->tracks, .missing = missing, .nruns = 1, .times = 1
+	};
+
+	item.run[0] = *run;
+	remember(w, run);
+	return add_item(w, &item, err);
+}
+
+/* ---- runs ---- */
+
+/* Is there a whole track of that size here? Then it is passed, and *ret_jump is what follows it. */
+static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *ret_ok, struct err *err)
+{
+	uint64_t edge = w->at + size;
+	double angle, jump;
+	int r;
+
+	*ret_ok = false;
+	if (edge >= w->g->sectors || size < 2)
+		return 0;
+	r = edge_angles(w->g, edge, 1.0 / (double)size, geo_frac(0.0), &angle, &jump, err);
+	w->g->tracks_seen++;
+	/* A turn of evenly spaced sectors and then something else. */
+	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
+	    geo_apart(angle - jump, w->angle) >= near(w->g))
+		return r;
+	*ret_ok = true;
+	*ret_jump = jump;
+	w->at = edge;
+	w->angle = angle;
+	return 0;
+}
+
+/* A run from its first track on, which is passed already. */
+static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, struct err *err)
+{
+	struct leap l = { .sectors = size,
+		          .tracks = 1,
+		          .advance = jump,
+		          .error = 2.0 * w->g->tol,
+		          .jump = jump,
+		          .after = 1.0 / (double)size };
+	struct geo_run run = { .per_track = size, .jump = jump, .tracks = 1 };
+	uint64_t n;
+	int r = gallop(w, &l, &n, err);
+
+	run.tracks += n;
+	run.turn = geo_frac(w->angle - angle);
+	return r < 0 ? r : found_run(w, first, &run, 0, err);
+}
+
+/* What came after the last time that the last run was seen. */
+static const struct geo_run *expected(const struct geo_walk *w)
+{
+	for (size_t i = w->nruns; i-- > 1;) {
+		const struct geo_run *last = &w->runs[w->nruns - 1];
+
+		if (i < w->nruns && same_run(w->g, &w->runs[i - 1], last) && w->runs[i - 1].tracks == last->tracks &&
+		    i != w->nruns)
+			return &w->runs[i];
+	}
+	return NULL;
+}
+
+/* The whole run that is expected, at once; else its first track; else a track as before. */
+static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
+{
+	const struct geo_run *e = expected(w), *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+	uint64_t sizes[2] = { e ? e->per_track : 0, last ? last->per_track : 0 }, first = w->at;
+	double jump, angle = w->angle;
+	int r = 0;
+
+	*ret_ok = false;
+	if (e) {
+		const struct geo_run run = *e;
+		struct leap l = { .sectors = run.per_track * run.tracks,
+			          .tracks = run.tracks,
+			          .advance = run.turn,
+			          .error = 2.0 * w->g->tol,
+			          .jump = run.jump };
+
+		l.after = 1.0 / (double)run.per_track;
+		if (run.tracks > 1) {
+			r = try_leap(w, &l, 1, ret_ok, err);
+			if (r < 0 || *ret_ok)
+				return r < 0 ? r : found_run(w, first, &run, 0, err);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_LEN(sizes) && r == 0 && !*ret_ok; i++) {
+		if (!sizes[i] || (i && sizes[i] == sizes[0]))
+			continue;
+		r = try_track(w, sizes[i], &jump, ret_ok, err);
+		if (r == 0 && *ret_ok)
+			return rest_of_run(w, first, angle, sizes[i], jump, err);
+	}
+	return r;
+}
+
+/* ---- a track that does not fit ---- */
+
+static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, double jump, struct err *err)
+{
+	struct geo_run run = { .per_track = track->per_track, .jump = jump, .tracks = 1 };
+	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+	bool whole = track->sectors == track->per_track;
+	double after = 1.0 / (double)track->per_track, angle, again, before = w->angle;
+	int r;
+
+	w->at = track->first + track->sectors;
+	r = edge_angles(w->g, w->at, after, jump, &angle, &again, err);
+	w->angle = angle;
+	if (r < 0)
+		return r;
+	jump = again;
+	if (last && last->per_track == run.per_track && geo_apart(jump, 2.0 * last->jump) < near(w->g)) {
+		run.jump = last->jump; /* a track in between is left out */
+		run.tracks = 2;
+		w->left_out++;
+	}
+	run.turn = geo_frac(angle - before);
+	if (whole && run.tracks == 1)
+		return rest_of_run(w, track->first, before, track->per_track, jump, err);
+	return found_run(w, track->first, &run, run.tracks * run.per_track - track->sectors, err);
+}
+
+static double edge_jump(const struct geo_track *track, const struct geo_track *next)
+{
+	return geo_frac(next->skew + 1.0 / (double)next->per_track - 1.0 / (double)track->per_track);
+}
+
+static int survey_here(struct geo_walk *w, struct err *err)
+{
+	struct geo *g = w->g;
+	struct geo_edge edge[EDGES];
+	struct geo_track track[EDGES];
+	double per_track = w->per_track;
+	uint64_t first = w->at;
+	size_t n, m;
+	int r;
+
+	for (int k = 0; k < 3; k++) {
+		uint64_t span = (uint64_t)(per_track * (2.6 + k));
+
+		if (g->sectors - first <= (uint64_t)(per_track * 0.3))
+			break;
+		edge[0] = (struct geo_edge){ .first = first, .jump = NAN, .after = NAN, .before = NAN };
+		r = geo_survey(g, first, span < g->sectors - first ? span : g->sectors - first - 1, per_track, edge + 1,
+		               EDGES - 1, &n, err);
+		if (r < 0 || geo_is_over(g))
+			return r;
+		while (n && edge[1].first <= first) /* an edge at the very place is known */
+			memmove(edge + 1, edge + 2, --n * sizeof(edge[0]));
+		if (n == 0)
+			continue;
+		edge[0].after = edge[1].before;
+		m = geo_tracks(g, edge, n + 1, track);
+		/* The last one may go on behind what was surveyed (missing sectors), so one more is wanted. */
+		if (m < 2 && k < 2 && n < 2)
+			continue;
+		g->tracks_seen++;
+		w->per_track = (double)track[0].per_track;
+		if (m >= 2)
+			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
+		return pass_surveyed(w, &track[0], edge[n].jump, err);
+	}
+	w->is_stuck = true;
+	return 0;
+}
+
+/* ---- cycles of runs ---- */
+
+static bool is_cycle(const struct geo_walk *w, size_t c)
+{
+	size_t depth = w->nruns - c < 3 ? w->nruns - c : 3;
+
+	if (c >= w->nruns)
+		return false;
+	for (size_t i = 1; i <= depth && i <= c; i++) {
+		const struct geo_run *a = &w->runs[w->nruns - i], *b = &w->runs[w->nruns - i - c];
+
+		/* The first run that is remembered may have begun before. */
+		if (!same_run(w->g, a, b) || (a->tracks != b->tracks && w->nruns - i - c > 0))
+			return false;
+	}
+	return true;
+}
+
+static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err)
+{
+	struct leap l = { .error = 2.0 * w->g->tol * (double)c };
+	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c };
+	uint64_t n;
+	int r;
+
+	memcpy(item.run, w->runs + w->nruns - c, c * sizeof(item.run[0]));
+	for (size_t i = 0; i < c; i++) {
+		l.sectors += item.run[i].tracks * item.run[i].per_track;
+		l.tracks += item.run[i].tracks;
+		l.advance += item.run[i].turn;
+	}
+	l.jump = item.run[c - 1].jump;
+	l.after = 1.0 / (double)item.run[c - 1].per_track;
+	r = gallop(w, &l, &n, err);
+	*ret_ok = n > 0;
+	if (r < 0 || n == 0)
+		return r;
+	item.end = w->at;
+	item.times = n;
+	item.tracks = n * l.tracks;
+	for (uint64_t k = 0; k < n && k < 2 * ARRAY_LEN(w->runs) / c + 2; k++)
+		for (size_t i = 0; i < c; i++)
+			remember(w, &item.run[i]);
+	return add_item(w, &item, err);
+}
+
+static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
+{
+	int r = 0;
+
+	*ret_ok = false;
+	for (size_t c = 2; r == 0 && c <= UNIT_RUNS && c < w->nruns && !*ret_ok && !geo_is_over(w->g); c++)
+		if (is_cycle(w, c))
+			r = try_cycle(w, c, ret_ok, err);
+	return r;
+}
+
+/* ---- the walk ---- */
+
+static int one_step(struct geo_walk *w, struct err *err)
+{
+	bool ok;
+	int r = try_cycles(w, &ok, err);
+
+	if (r == 0 && !ok)
+		r = guess_run(w, &ok, err);
+	if (r == 0 && !ok)
+		r = survey_here(w, err);
+	if (r == 0 && w->nruns)
+		w->per_track = (double)w->runs[w->nruns - 1].per_track;
+	return r;
+}
+
+int geo_walk(struct geo_walk *w, struct err *err)
+{
+	struct geo *g = w->g;
+	double jump;
+	int r = 0;
+
+	if (w->at == 0) {
+		const uint64_t sector = 0;
+
+		r = geo_probe(g, &sector, &w->angle, 1, err);
+	} else {
+		r = edge_angles(g, w->at, 0.0, 0.0, &w->angle, &jump, err);
+	}
+	while (r == 0 && !geo_is_over(g) && !w->is_stuck && (double)(g->sectors - w->at) > 1.3 * w->per_track) {
+		char text[32];
+
+		r = one_step(w, err);
+		session_progress(g->ses, "tracks", 0.2 + 0.7 * (double)w->at / (double)g->sectors, "%s",
+		                 units_bytes_dec(text, sizeof(text), w->at * g->t.block_bytes));
+	}
+	return r;
+}
