@@ -54,6 +54,7 @@ static const struct field angle_shape[] = {
 static const struct measure_table geometry_tables[] = {
 	{ "zones", "Recording zones", geo_zone_fields },
 	{ "tracks", "Tracks that were looked at", track_fields },
+	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	{ NULL, NULL, NULL },
 };
@@ -267,30 +268,34 @@ static uint64_t count_tracks(const struct geo_walk *w)
 	return n + (rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2);
 }
 
-static void walk_figures(struct geo_walk *w, bool all)
+static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 {
 	struct geo *g = w->g;
 	struct result *res = g->ses->res;
 	struct geo_zone *zone;
 	size_t n = geo_zones(w, &zone);
+	int r = 0;
 
 	geo_zone_rows(w, zone, n, all ? g->sectors : w->at);
 	if (all) {
 		result_figure(res, "tracks", "tracks", UNIT_COUNT, (double)(count_tracks(w) - w->left_out), NULL, 0);
 		result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, (double)w->left_out, NULL, 0);
 	} else {
-		result_notice(
-			res, "not-to-the-end",
-			"Only %.1f %% of the disk were looked at, because %s; tracks, surfaces and layout are not told.",
-			100.0 * (double)w->at / (double)g->sectors,
-			w->is_stuck ? "no end of a track could be found there" : "the run ended before");
+		result_notice(res, "not-to-the-end",
+		              "Only %.1f %% of the disk were looked at, because %s; the number of tracks is not told.",
+		              100.0 * (double)w->at / (double)g->sectors,
+		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
 	}
 	if (w->unclear)
 		result_notice(
 			res, "unclear-zones",
 			"In %zu places sizes of tracks change in no order that came again; they are listed as zones of their own, but may belong to a neighbour.",
 			w->unclear);
+	session_checkpoint(g->ses);
+	if (!geo_is_over(g))
+		r = geo_layout(w, zone, n, err);
 	free(zone);
+	return r;
 }
 
 static int walk(struct geo *g, struct err *err)
@@ -308,7 +313,7 @@ static int walk(struct geo *g, struct err *err)
 	}
 	r = geo_walk(w, err);
 	if (r == 0)
-		walk_figures(w, !w->is_stuck && !geo_is_over(g));
+		r = walk_figures(w, !w->is_stuck && !geo_is_over(g), err);
 	free(w->items);
 	free(w);
 	return r;

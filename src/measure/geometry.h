@@ -126,4 +126,15 @@ size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
 /* end: the sector behind the last zone. */
 void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
 
+/* ---- geometry_layout.c ---- */
+
+struct geo_profile_row {
+	uint64_t distance_tracks;
+	double access_ns, resolution_ns;
+};
+
+extern const struct field geo_profile_fields[];
+/* Figures surfaces, layout, confidence, or a notice. */
+int geo_layout(const struct geo_walk *w, const struct geo_zone *zone, size_t n, struct err *err);
+
 #endif
