@@ -108,6 +108,8 @@ static size_t plain_zones(struct geo_walk *w, size_t from, size_t to, struct geo
 		}
 		z->end_item = i--;
 		singles += tracks < 3;
+		/* Zones hold less and less inwards; what holds more is another surface of a zone that ended too soon to show its cycle. */
+		singles += n > 1 && size > zone[n - 2].size[0];
 	}
 	if (singles)
 		w->unclear += singles;

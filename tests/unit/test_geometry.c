@@ -216,6 +216,146 @@ static void known_drives(void **state)
 	assert_true(t.worst_ppm <= 10.0 && t.longest_s <= 60.0);
 }
 
+struct whole {
+	size_t disks, zones, zones_true, zones_found, surfaces_told, surfaces_wrong, layouts_wrong;
+	uint64_t reads;
+	double longest_s;
+};
+
+static void check_zones(const struct geometry *g, const struct sim_run *run, struct whole *w)
+{
+	const struct table *t = result_find_table(run->res, "zones");
+	struct truth_zone truth[PROFILE_ZONES_MAX];
+	size_t n = truth_zones(g, truth, PROFILE_ZONES_MAX);
+	double last = -1.0;
+
+	assert_non_null(t);
+	w->zones_true += n;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double first = cell(t, i, "first_byte"), end = cell(t, i, "last_byte") + 1.0;
+
+		w->zones += first != last;
+		for (size_t k = 0; k < n && first != last; k++)
+			w->zones_found += (double)truth[k].first_byte == first && (double)truth[k].end_byte == end;
+		last = first;
+	}
+}
+
+/* What is told has to be right; what is not told has to be said. */
+static void check_layout(const struct geometry *g, const struct sim_run *run, struct whole *w)
+{
+	const struct profile *p = geometry_profile(g);
+	const struct figure *layout = result_find_figure(run->res, "layout");
+	const char *want = p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
+	double surfaces = figure(run, "surfaces");
+
+	w->disks++;
+	w->reads += sim_requests(run->sim);
+	if ((double)sim_elapsed_ns(run->sim) * 1e-9 > w->longest_s)
+		w->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
+	if (isnan(surfaces)) {
+		assert_true(layout->value.is_null);
+		assert_true(result_has_notice(run->res, "layout-unknown"));
+		return;
+	}
+	w->surfaces_told++;
+	w->surfaces_wrong += surfaces != p->surfaces;
+	w->layouts_wrong += strncmp(layout->value.str, want, 10) != 0;
+}
+
+static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run;
+	const struct geometry *g;
+
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	run_words(&run, sim, "sda");
+	check_zones(g, &run, w);
+	check_layout(g, &run, w);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+static void say_whole(const char *what, const struct whole *w)
+{
+	print_message(
+		"%s: %zu disks, %zu zones of %zu told exactly (%zu told); surfaces told %zu, wrong %zu, layout wrong %zu; %" PRIu64
+		" reads, at most %.0f s\n",
+		what, w->disks, w->zones_found, w->zones_true, w->zones, w->surfaces_told, w->surfaces_wrong,
+		w->layouts_wrong, w->reads, w->longest_s);
+}
+
+static void zones_of_simple_disks_are_exact(void **state)
+{
+	struct whole w = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 300; seed < 340; seed++)
+		whole_random(seed,
+		             &(struct profile_limits){ .max_bytes = 1000000000,
+		                                       .no_defects = true,
+		                                       .no_serpentine = true,
+		                                       .same_density = true },
+		             &w);
+	say_whole("simple disks", &w);
+	assert_true(w.zones_found * 100 >= w.zones * 97);
+	assert_int_equal(w.surfaces_wrong, 0);
+	assert_int_equal(w.layouts_wrong, 0);
+	assert_true(w.surfaces_told * 2 >= w.disks);
+}
+
+static void what_is_told_of_any_disk_is_true(void **state)
+{
+	struct whole w = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 500; seed < 560; seed++)
+		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
+	say_whole("any disks", &w);
+	assert_int_equal(w.surfaces_wrong, 0);
+	assert_int_equal(w.layouts_wrong, 0);
+	assert_true(w.surfaces_told * 5 >= w.disks);
+}
+
+static void zones_and_layout_of_known_drives(void **state)
+{
+	static const struct {
+		const char *name;
+		double surfaces;
+		const char *layout;
+	} drives[] = {
+		{ "tiny", 4, "head-first" },
+		{ "quantum-fireball-tm2110a", 4, "head-first" },
+		{ "samsung-hd103sj", 4, "seek-first in bands of 400 tracks, serpentine" },
+		{ "seagate-cheetah-15k7", 6, "seek-first in bands of 100 tracks, serpentine" },
+		{ "modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
+		struct whole w = { 0 };
+		struct sim_run run;
+
+		run_words(&run, sim, "sda");
+		check_zones(g, &run, &w);
+		check_layout(g, &run, &w);
+		say_whole(drives[i].name, &w);
+		assert_int_equal(w.zones_found, w.zones_true);
+		assert_int_equal(w.zones, w.zones_true);
+		assert_true(figure(&run, "surfaces") == drives[i].surfaces);
+		assert_string_equal(result_find_figure(run.res, "layout")->value.str, drives[i].layout);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -240,6 +380,9 @@ int main(void)
 		cmocka_unit_test(quick_bears_noise),
 		cmocka_unit_test(rotation_is_found_at_odd_speeds_with_the_cache_on),
 		cmocka_unit_test(known_drives),
+		cmocka_unit_test(zones_of_simple_disks_are_exact),
+		cmocka_unit_test(what_is_told_of_any_disk_is_true),
+		cmocka_unit_test(zones_and_layout_of_known_drives),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 
