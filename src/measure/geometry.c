@@ -20,6 +20,7 @@
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
+	OPT_FLAG(struct geometry_params, tracks, "tracks", 0, "a table of all runs of equal tracks"),
 	OPT_END,
 };
 
@@ -51,9 +52,25 @@ static const struct field angle_shape[] = {
 	FIELD_END,
 };
 
+/* A stretch of the walk: so many tracks; with one run only they are all of one size. */
+struct stretch_row {
+	uint64_t first_byte, last_byte, tracks, cycles, sectors_per_track, missing;
+};
+
+static const struct field stretch_fields[] = {
+	FIELD_U64(struct stretch_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct stretch_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_U64(struct stretch_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_U64(struct stretch_row, cycles, UNIT_COUNT, "cycles"),
+	FIELD_U64(struct stretch_row, sectors_per_track, UNIT_COUNT, "sectors per track"),
+	FIELD_U64(struct stretch_row, missing, UNIT_COUNT, "missing"),
+	FIELD_END,
+};
+
 static const struct measure_table geometry_tables[] = {
 	{ "zones", "Recording zones", geo_zone_fields },
 	{ "tracks", "Tracks that were looked at", track_fields },
+	{ "runs", "Runs of equal tracks", stretch_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	{ NULL, NULL, NULL },
@@ -61,6 +78,7 @@ static const struct measure_table geometry_tables[] = {
 
 static int geometry_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
+	const struct geometry_params *p = params;
 	const struct device *d = &ses->devs[0];
 	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
 
@@ -70,11 +88,12 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	if (d->size_bytes < (uint64_t)sector * 1000)
 		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks.", d->path,
 		               d->size_bytes);
-	(void)params;
 	plan->is_direct = true;
 	plan->is_latency = true;
 	plan_phase(plan, "rotation", 8 * NS_PER_S);
 	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
+	if (!p->quick)
+		plan_phase(plan, "tracks", 15 * 60 * NS_PER_S);
 	return 0;
 }
 
@@ -249,7 +268,8 @@ static void plots(struct session *ses)
 	static char scatter[] = "scatter", polar[] = "polar", size_title[] = "Track size against position",
 		    polar_title[] = "Angles of sectors", tracks[] = "tracks", first[] = "first_byte",
 		    per_track[] = "sectors_per_track", angles[] = "angles", angle[] = "angle_ratio",
-		    offset[] = "offset_bytes";
+		    offset[] = "offset_bytes", profile[] = "profile", distance[] = "distance_tracks",
+		    access[] = "access_ns", profile_title[] = "Seek profile: shortest access against tracks";
 
 	result_plot(ses->res,
 	            &(struct plot_decl){
@@ -266,6 +286,25 @@ static uint64_t count_tracks(const struct geo_walk *w)
 		n += w->items[i].tracks;
 	/* The walk ends in front of the last track or two. */
 	return n + (rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2);
+}
+
+static void stretches(const struct geo_walk *w)
+{
+	struct table *t = result_table(w->g->ses->res, "runs", "Runs of equal tracks", stretch_fields);
+
+	for (size_t i = 0; i < w->nitems; i++) {
+		const struct geo_item *item = &w->items[i];
+		struct stretch_row row = {
+			.first_byte = item->first * w->g->t.block_bytes,
+			.last_byte = item->end * w->g->t.block_bytes - 1,
+			.tracks = item->tracks,
+			.cycles = item->nruns > 1 ? item->times : UINT64_MAX,
+			.sectors_per_track = item->nruns == 1 ? item->run[0].per_track : UINT64_MAX,
+			.missing = item->missing,
+		};
+
+		result_row(t, &row);
+	}
 }
 
 static int walk_figures(struct geo_walk *w, bool all, struct err *err)
@@ -291,6 +330,8 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 			res, "unclear-zones",
 			"In %zu places sizes of tracks change in no order that came again; they are listed as zones of their own, but may belong to a neighbour.",
 			w->unclear);
+	if (g->p->tracks)
+		stretches(w);
 	session_checkpoint(g->ses);
 	if (!geo_is_over(g))
 		r = geo_layout(w, zone, n, err);
@@ -357,8 +398,15 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	r = session_engine(ses, &cfg, &g.t.eng, err);
 	if (r == 0)
 		r = run_phases(&g, err);
-	if (r == 0 && g.tracks_seen)
+	if (r == 0 && g.tracks_seen) {
 		result_figure(ses->res, "reads", "reads of single sectors", UNIT_COUNT, (double)g.reads, NULL, 0);
+		result_figure(ses->res, "ends_looked_at", "ends of tracks looked at", UNIT_COUNT, (double)g.tracks_seen,
+		              NULL, 0);
+		result_figure(ses->res, "revolutions_per_track", "revolutions per end of track", UNIT_NONE,
+		              (double)(clock_now_ns(ses->env->clk) - ses->start_ns) / g.rot.period_ns /
+		                      (double)g.tracks_seen,
+		              NULL, 0);
+	}
 	engine_close(g.t.eng);
 	return r;
 }

@@ -7,7 +7,6 @@
 
 struct geometry_params {
 	bool quick, tracks;
-	uint64_t at_bytes;
 };
 
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */

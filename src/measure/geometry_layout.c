@@ -221,8 +221,11 @@ static bool has_blocks(const struct cycles *c, uint64_t n)
 	return true;
 }
 
-/* The second half as the first one backwards, with sizes that differ: heads alternate. */
-static bool is_mirrored(const struct cycles *c, uint64_t n)
+/*
+ * Are the sizes of blocks the same backwards from block `at` on, and do they differ? From the first block on that is what heads that alternate look like;
+ * from another one it says that the first block may not be where a cylinder or band begins.
+ */
+static bool is_mirrored_at(const struct cycles *c, uint64_t n, uint64_t at)
 {
 	uint64_t blocks = c->tracks / n;
 	bool differ = false;
@@ -230,11 +233,27 @@ static bool is_mirrored(const struct cycles *c, uint64_t n)
 	if (blocks % 2)
 		return false;
 	for (uint64_t i = 0; i < blocks / 2; i++) {
-		if (c->per_track[i * n] != c->per_track[(blocks - 1 - i) * n])
+		uint64_t one = c->per_track[(at + i) % blocks * n];
+
+		if (one != c->per_track[(at + blocks - 1 - i) % blocks * n])
 			return false;
-		differ = differ || c->per_track[i * n] != c->per_track[0];
+		differ = differ || one != c->per_track[at * n];
 	}
 	return differ;
+}
+
+static bool is_mirrored(const struct cycles *c, uint64_t n)
+{
+	return is_mirrored_at(c, n, 0);
+}
+
+/* Mirrored elsewhere: half as many surfaces would do as well. */
+static bool is_doubtful(const struct cycles *c, uint64_t n)
+{
+	for (uint64_t at = 1; at < c->tracks / n; at++)
+		if (is_mirrored_at(c, n, at) && !is_mirrored(c, n))
+			return true;
+	return false;
 }
 
 static double resolution(const struct cycles *c)
@@ -349,7 +368,7 @@ static int tell_bands(struct cycles *c, bool *ret_told, struct err *err)
 		uint64_t surfaces;
 		char text[128];
 
-		if (c->tracks % n || !has_blocks(c, n))
+		if (c->tracks % n || !has_blocks(c, n) || is_doubtful(c, n))
 			continue;
 		r = test_bands(c, n, &way, &head_switch, err);
 		mirrored = is_mirrored(c, n);
@@ -373,7 +392,7 @@ static int tell_heads(struct cycles *c, bool *ret_told, struct err *err)
 	uint64_t surfaces = c->tracks / (mirrored ? 2 : 1);
 	int r = 0;
 
-	if (surfaces >= 2 && surfaces <= HEADS_MAX)
+	if (surfaces >= 2 && surfaces <= HEADS_MAX && !is_doubtful(c, 1))
 		r = test_heads(c, surfaces, 2.0, &heads, err);
 	if (r == 0 && heads && !geo_is_over(c->g)) {
 		tell(c->g, surfaces, mirrored ? "head-first, heads alternate" : "head-first",
