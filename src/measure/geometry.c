@@ -274,6 +274,9 @@ static void plots(struct session *ses)
 	result_plot(ses->res,
 	            &(struct plot_decl){
 			    .kind = scatter, .title = size_title, .table = tracks, .x = first, .y = per_track });
+	result_plot(ses->res,
+	            &(struct plot_decl){
+			    .kind = scatter, .title = profile_title, .table = profile, .x = distance, .y = access });
 	result_plot(ses->res, &(struct plot_decl){
 				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
 }
