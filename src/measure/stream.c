@@ -58,7 +58,7 @@ struct target_row {
 	uint64_t bytes;
 	double rate_bytes_per_s;
 	uint64_t p50_ns, p99_ns, p999_ns, max_ns, max_gap_ns;
-	uint64_t response_p99_ns, response_max_ns, faults, first_byte, end_byte;
+	uint64_t response_p99_ns, response_max_ns, faults, first_byte, last_byte;
 	const char *state;
 };
 
@@ -75,7 +75,7 @@ static const struct field target_fields[] = {
 	FIELD_U64(struct target_row, response_max_ns, UNIT_NS, "response, worst"),
 	FIELD_U64(struct target_row, faults, UNIT_COUNT, "errors"),
 	FIELD_U64(struct target_row, first_byte, UNIT_BYTES, "from", .detail = true),
-	FIELD_U64(struct target_row, end_byte, UNIT_BYTES, "to", .detail = true),
+	FIELD_U64(struct target_row, last_byte, UNIT_BYTES, "to", .detail = true),
 	FIELD_STR(struct target_row, state, "state"),
 	FIELD_END,
 };
@@ -365,7 +365,7 @@ static void target_table(struct stream_run *s)
 			.response_max_ns = l->blocks ? l->response->max : UINT64_MAX,
 			.faults = l->faults,
 			.first_byte = l->first_offset,
-			.end_byte = l->last_offset,
+			.last_byte = l->last_offset ? l->last_offset - 1 : 0,
 			.state = l->is_dead   ? "lost"
 			         : l->is_full ? "full"
 			                      : "good",
