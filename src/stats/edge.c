@@ -138,7 +138,7 @@ static double sigma_of(size_t j)
 /* Integrates sigma and share out at s, the i-th place of the grid. */
 static void integrate_at(const struct sample *sm, struct posterior *p, size_t i, size_t stride)
 {
-	double all[SIGMAS][ARRAY_LEN(shares)], most = -INFINITY, sum = 0, moment = 0;
+	double all[SIGMAS][ARRAY_LEN(shares)] = { { 0 } }, most = -INFINITY, sum = 0, moment = 0;
 
 	for (size_t j = 0; j < SIGMAS; j += stride) {
 		if (p->prior[j] < -30)
@@ -305,8 +305,8 @@ static bool prepare(const double *access, size_t n, double width, struct sample 
 }
 
 /*
- * sigma unknown: weight sigma^power, between the logarithmic prior (0) and the flat one (1). By simulation 3/4 covers for the
- * widest range of sigma when one distance is all there is, 1/2 when some distances tell.
+ * sigma unknown: weight sigma^power, between the logarithmic prior (0) and the flat one (1). By simulation 3/4 covers
+ * for the widest range of sigma when one distance is all there is, 1/2 when some distances tell.
  */
 static void vague_prior(double *prior, double power)
 {

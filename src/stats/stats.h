@@ -101,7 +101,10 @@ double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
 double stats_gamma_cdf(double x, double a); /* regularised incomplete gamma function P(a, x) */
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
 double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
-/* The same for gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that law, sorted. */
+/*
+ * The same for gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that
+ * law, sorted.
+ */
 double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* ---- interval.c ---- */
@@ -129,9 +132,10 @@ struct location {
 bool stats_location(const double *x, size_t n, double trim, struct location *ret);
 
 /*
- * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at the
- * first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from min_n on, and
- * wants two narrow looks in a row, which costs about a quarter more values and makes the interval narrower than asked.
+ * Sequential stopping: is the relative half-width of the location reached? Looking after every value and stopping at
+ * the first narrow interval would cover less than 95 %; so it looks only at lengths that grow by a quarter, from
+ * min_n on, and wants two narrow looks in a row, which costs about a quarter more values and makes the interval
+ * narrower than asked.
  */
 struct stop {
 	double precision, trim;
