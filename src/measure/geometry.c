@@ -371,7 +371,7 @@ static int run_phases(struct geo *g, struct err *err)
 		return r;
 	rotation_figures(g);
 	session_checkpoint(g->ses);
-	if (!g->rot.is_rotating || geo_is_over(g))
+	if (!g->rot.is_rotating || session_is_over(g->ses))
 		return 0;
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
 	r = look_at_places(g, err);
@@ -380,6 +380,10 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
+	if (r == 0 && session_time_left_ns(g->ses) == 0)
+		result_notice(
+			g->ses->res, "out-of-time",
+			"The time given by --time ended before all was looked at; figures without a value were not measured.");
 	plots(g->ses);
 	return r;
 }
