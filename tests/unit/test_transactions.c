@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Draws against their laws, and `transactions` on simulated disks against queueing theory and the operational laws. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/transactions.h"
+#include "simrun.h"
+
+extern const struct measure measure_transactions;
+
+#define DRAWS 100000
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static struct sim_run run_on(const char *profile, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
+
+	(void)sim_add_profile(run.sim, profile, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
+static void end(struct sim_run *run)
+{
+	sim_run_done(run);
+	sim_free(run->sim);
+}
+
+static bool is_near(double got, double want, double share)
+{
+	if (fabs(got / want - 1.0) <= share)
+		return true;
+	print_message("%g instead of %g: off by %.2f %%\n", got, want, 100.0 * (got / want - 1.0));
+	return false;
+}
+
+static double *draw(int law, double *ret_mean)
+{
+	double *x = calloc(DRAWS, sizeof(*x)), sum = 0.0;
+	struct rng rng;
+
+	assert_non_null(x);
+	rng_init(&rng, 1, 2);
+	for (size_t i = 0; i < DRAWS; i++)
+		sum += x[i] = (double)tx_draw_think(&rng, law, 5 * NS_PER_S) * 1e-9;
+	*ret_mean = sum / DRAWS;
+	stats_sort(x, DRAWS);
+	return x;
+}
+
+static void think_times_have_the_asked_mean_and_shape(void **state)
+{
+	double mean, *x = draw(TX_THINK_EXPONENTIAL, &mean);
+
+	(void)state;
+	assert_true(is_near(mean, 5.0, 0.01));
+	assert_true(is_near(stats_quantile_sorted(x, DRAWS, 0.95), 3.0 * 5.0, 0.02));
+	free(x);
+	x = draw(TX_THINK_UNIFORM, &mean);
+	assert_true(is_near(mean, 5.0, 0.01));
+	assert_true(x[DRAWS - 1] <= 10.0);
+	assert_true(is_near(stats_quantile_sorted(x, DRAWS, 0.95), 9.5, 0.01));
+	free(x);
+}
+
+/* The spread of a mean of n exponential gaps is 1 / sqrt(n): 0.1 % is three of them with nine million. */
+static void arrivals_are_poisson_at_every_rate(void **state)
+{
+	static const double rates[] = { 50, 500, 5000, 50000, 500000 };
+	double *gap = calloc(DRAWS, sizeof(*gap));
+
+	(void)state;
+	assert_non_null(gap);
+	for (size_t k = 0; k < sizeof(rates) / sizeof(rates[0]); k++) {
+		const uint64_t n = 9000000;
+		double at_ns = 0.0, p;
+		uint64_t before = 0, last = 0;
+		struct rng rng;
+
+		rng_init(&rng, 7, k);
+		for (uint64_t i = 0; i < n; i++) {
+			last = tx_next_arrival(&rng, rates[k], &at_ns);
+			if (i < DRAWS)
+				gap[i] = (double)(last - before);
+			before = last;
+		}
+		assert_true(is_near((double)n / ((double)last * 1e-9), rates[k], 0.001));
+		(void)stats_ks_exponential(gap, DRAWS, 1e9 / rates[k], &p);
+		assert_true(p > 0.001);
+	}
+	free(gap);
+}
+
+static void an_open_run_answers_as_mm1_and_md1_do(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--ios=0 --cpu=10ms --randomise=work --arrivals=70 --time=20000s sda");
+
+	(void)state;
+	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_mm1_mean(70, 0.01), 0.03));
+	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_mm1_quantile(70, 0.01, 0.95), 0.03));
+	assert_true(is_near(figure(&run, "rate_per_s"), 70, 0.01));
+	assert_true(figure(&run, "unfinished") == 0.0);
+	end(&run);
+	run = run_on("ssd-sata", "--ios=0 --cpu=10ms --arrivals=70 --time=20000s sda");
+	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(70, 0.01), 0.03));
+	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(70, 0.01, 0.95), 0.03));
+	end(&run);
+}
+
+/* One request at a time to a disk whose service does not vary: M/D/1 with the service that was measured. */
+static void a_disk_of_constant_service_answers_as_md1_does(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--ios=1 --depth=1 --arrivals=8000 --time=60s sda");
+	double service = figure(&run, "io_service_mean_ns") * 1e-9;
+
+	(void)state;
+	assert_true(service > 50e-6 && service * 8000 < 0.9);
+	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(8000, service), 0.03));
+	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(8000, service, 0.95), 0.03));
+	end(&run);
+}
+
+static void closed_runs_obey_the_operational_laws(void **state)
+{
+	struct sim_run run =
+		run_on("tiny", "--users=30 --think=500ms --ios=2 --cpu=5ms --randomise=work --time=1000s sda");
+
+	(void)state;
+	assert_true(is_near(figure(&run, "law_users"), 30, 0.01));
+	assert_true(is_near(figure(&run, "cpu_ratio"), figure(&run, "law_cpu_ratio"), 0.02));
+	assert_true(figure(&run, "device_busy_ratio") > 0.1 && figure(&run, "device_busy_ratio") <= 1.0);
+	end(&run);
+}
+
+/* The seed's table 9.2: constant throughput and linear response when the processor is the limit. */
+static void response_is_linear_and_throughput_constant_when_the_processor_is_the_limit(void **state)
+{
+	struct sim_run one = run_on("ssd-sata", "--users=1 --ios=1 --cpu=100ms --count=100 sda");
+	struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
+
+	(void)state;
+	assert_true(is_near(figure(&four, "rate_per_s"), figure(&one, "rate_per_s"), 0.02));
+	assert_true(is_near(figure(&four, "response_mean_ns"), 4.0 * figure(&one, "response_mean_ns"), 0.03));
+	assert_true(figure(&four, "transactions") == 400.0);
+	end(&one);
+	end(&four);
+}
+
+static void percentiles_are_refused_when_the_sample_cannot_carry_them(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--users=1 --ios=1 --count=999 sda");
+
+	(void)state;
+	assert_true(isnan(figure(&run, "response_p99_ns")));
+	assert_true(figure(&run, "response_p95_ns") > 0);
+	assert_true(result_has_notice(run.res, "few-samples"));
+	end(&run);
+	run = run_on("ssd-sata", "--users=1 --ios=1 --count=1000 sda");
+	assert_true(figure(&run, "response_p99_ns") > 0);
+	end(&run);
+}
+
+static void classes_are_told_apart(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--class=name=light,users=30,think=5s,cpu=20ms,count=100 "
+	                                        "--class=name=heavy,users=2,ios=60,think=4s,cpu=60ms,count=100 sda");
+	const struct table *t = result_find_table(run.res, "classes");
+	size_t each = (size_t)table_column(t, "cpu_s_each"), n = (size_t)table_column(t, "transactions");
+
+	(void)state;
+	assert_int_equal(t->nrows, 3);
+	assert_true(table_number(t, 0, n) == 3000.0 && table_number(t, 1, n) == 200.0 &&
+	            table_number(t, 2, n) == 3200.0);
+	assert_true(is_near(table_number(t, 0, each), 0.02, 1e-6));
+	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
+	end(&run);
+}
+
+static void a_thousand_users_are_served_on_time(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--users=1000 --think=1s --ios=2 --time=60s sda");
+
+	(void)state;
+	assert_true(figure(&run, "late_p99_ns") < 1e6);
+	assert_true(is_near(figure(&run, "rate_per_s"), 1000, 0.03));
+	end(&run);
+}
+
+static void the_number_of_users_that_fit_is_found(void **state)
+{
+	struct sim_run run =
+		run_on("ssd-sata", "--find-users --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
+	double found = figure(&run, "users_found"), bad = figure(&run, "users_too_many");
+
+	(void)state;
+	/* Bottleneck of 10 ms: N = (R + Z) / D = 120 at R = 200 ms, a little less as the queue is random. */
+	assert_true(found > 105 && found <= 121);
+	assert_true(bad > found && bad <= found + 1 + found / 50);
+	end(&run);
+}
+
+static atomic_int cancel;
+
+static void interrupt(void *arg)
+{
+	(void)arg;
+	cancel = 2;
+}
+
+static void an_interrupt_keeps_what_was_measured(void **state)
+{
+	struct sim_run run = { .sim = sim_new(),
+		               .m = &measure_transactions,
+		               .words = "--users=4 --think=10ms --ios=2 --time=1000s sda",
+		               .cancel = &cancel };
+
+	(void)state;
+	(void)sim_add_profile(run.sim, "ssd-sata", "sda");
+	sim_set_contents(run.sim, false);
+	sim_at(run.sim, 20 * NS_PER_S, interrupt, NULL);
+	assert_int_equal(sim_run(&run), 0);
+	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	assert_true(figure(&run, "transactions") > 5000);
+	assert_true(is_near(figure(&run, "law_users"), 4, 0.01));
+	end(&run);
+	cancel = 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(think_times_have_the_asked_mean_and_shape),
+		cmocka_unit_test(arrivals_are_poisson_at_every_rate),
+		cmocka_unit_test(an_open_run_answers_as_mm1_and_md1_do),
+		cmocka_unit_test(a_disk_of_constant_service_answers_as_md1_does),
+		cmocka_unit_test(closed_runs_obey_the_operational_laws),
+		cmocka_unit_test(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit),
+		cmocka_unit_test(percentiles_are_refused_when_the_sample_cannot_carry_them),
+		cmocka_unit_test(classes_are_told_apart),
+		cmocka_unit_test(a_thousand_users_are_served_on_time),
+		cmocka_unit_test(the_number_of_users_that_fit_is_found),
+		cmocka_unit_test(an_interrupt_keeps_what_was_measured),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
