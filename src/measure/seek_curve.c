@@ -362,7 +362,7 @@ int seek_curve(struct seek_run *s, struct err *err)
 	int r = 0;
 
 	share = 0.35 / (double)n;
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses) && session_time_left_ns(s->ses); i++) {
 		size_t k = (i * 7) % n; /* near and far in turn: a drift in time does not bend the curve */
 		char text[32];
 

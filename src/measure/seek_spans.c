@@ -136,7 +136,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 	sp->nblocks = sp->bytes / s->t.block_bytes;
 	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)s->p->reads);
 	r = read_chunk(s, sp, warm, err); /* brings the head there and fills the cache with what it will hold */
-	while (r == 0 && n + CHUNK <= SPAN_READS && !session_is_over(s->ses)) {
+	while (r == 0 && n + CHUNK <= SPAN_READS && !session_is_over(s->ses) && session_time_left_ns(s->ses)) {
 		r = read_chunk(s, sp, access, err);
 		for (size_t i = 0; r == 0 && i < CHUNK; i++) {
 			bool is_hit = isfinite(access[i]) && seek_is_hit(s, access[i]);
@@ -309,7 +309,8 @@ int seek_queue(struct seek_run *s, struct err *err)
 	double first = NAN, best = NAN;
 	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
 
-	for (uint32_t depth = 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses);
+	for (uint32_t depth = 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses) &&
+	                         session_time_left_ns(s->ses);
 	     depth *= s->p->quick ? 4 : 2) {
 		struct queue_row row;
 
