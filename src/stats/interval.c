@@ -70,7 +70,7 @@ static struct interval batch_means(const double *x, size_t n, double *ret_mean)
 		return unknown;
 	}
 	batch(x, n, count, &b);
-	while (b.r1 > 0.8 / sqrt((double)b.n) && b.n > BATCHES_MIN) {
+	while (b.r1 > 1.6 / sqrt((double)b.n) && b.n > BATCHES_MIN) {
 		count = b.n * 3 / 4;
 		batch(x, n, count > BATCHES_MIN ? count : BATCHES_MIN, &b);
 	}
