@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The fault loop: every measurement of a device, with request N going wrong in every way that a disk knows, for N = 1, 2, 3, ... until
+ * the run has fewer requests than that. After the first 16, N grows by half each time; FAULT_LOOP=full in the environment grows it by a
+ * 50th. New entries of measures[] come in by themselves; `small` may give them smaller parameters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "simrun.h"
+
+enum how { HOW_EIO, HOW_MEDIUM, HOW_TIMEOUT, HOW_SHORT, HOW_ZERO, HOW_GONE, HOW_GONE_ZERO, HOWS };
+static const char *const how_names[HOWS] = {
+	"EIO", "ENODATA", "ETIMEDOUT after 30 s", "short", "0 bytes", "gone", "gone, reading 0 bytes",
+};
+
+/* Small, so that there are hundreds of runs in a few seconds. NULL: as it is, on one disk. */
+static const struct {
+	const char *measure, *words;
+} small[] = {
+	{ "zones", "--positions=8 --passes=2 --sample=1M sda" },
+	{ "zones", "--full sda" },
+	{ "zones", "--write --destroy-data=TINY0001 --positions=4 --passes=1 --sample=1M sda" },
+	{ "seek", "--quick --reads=40 --span-time=10ms sda" },
+	{ "geometry", "--quick sda" },
+	{ "stream", "--read --bytes=64M --buffer=8M sda" },
+	{ "stream", "--write --destroy-data=TINY0001 --bytes=64M --buffer=8M sda" },
+};
+
+struct baseline {
+	const struct measure *m;
+	const char *words;
+	uint64_t requests, elapsed_ns;
+	unsigned runs, with_errors, gone, failed, harmless;
+};
+
+struct seen { /* by the hook of requests */
+	uint64_t requests, bad;
+};
+
+static void see_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct seen *seen = arg;
+
+	(void)ses;
+	(void)target;
+	seen->requests++;
+	seen->bad += req->res < 0 || is_fault || (req->op != IO_FLUSH && (uint32_t)req->res != req->len_bytes);
+}
+
+/* A disk of 60 MB like tiny, with the Nth request as told; nth 0: a good one. */
+static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct profile_fail fail = { .op = DISK_ANY, .nth = nth };
+
+	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
+		fail_msg("%s", err.text);
+	p.capacity_lba = 60000000 / p.logical_sector_bytes / 8 * 8;
+	fail.err = how == HOW_EIO ? -EIO : how == HOW_MEDIUM ? -ENODATA : how == HOW_TIMEOUT ? -ETIMEDOUT : 0;
+	fail.short_bytes = how == HOW_SHORT ? 512 : 0;
+	fail.delay_s = how == HOW_TIMEOUT ? 30.0 : 0.0;
+	if (nth && how < HOW_GONE)
+		assert_int_equal(profile_add_fail(&p, &fail), 0);
+	if (nth && how >= HOW_GONE) {
+		p.gone_at_request = nth;
+		p.gone = how == HOW_GONE ? GONE_ERROR : GONE_ZERO;
+	}
+	if (profile_finish(&p, &err) < 0)
+		fail_msg("%s", err.text);
+	*ret = sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(sim, false);
+	return sim;
+}
+
+/* What must be true of any document: it can be saved and read again, and no rate is more than the interface carries. */
+static void check_document(const struct sim_run *run, const char *where)
+{
+	cleanup_free char *text = result_to_json(run->res), *again = NULL;
+	struct result *read = NULL;
+	struct err err;
+
+	assert_non_null(text);
+	if (result_from_json(&read, text, strlen(text), &err) < 0)
+		fail_msg("%s: %s", where, err.text);
+	again = result_to_json(read);
+	if (strcmp(text, again) != 0)
+		fail_msg("%s: the document changes when it is read and written", where);
+	result_free(read);
+	for (size_t i = 0; i < run->res->nfigures; i++) {
+		const struct figure *f = &run->res->figures[i];
+
+		if (f->unit == UNIT_BYTES_PER_S && figure_number(f) > 301e6)
+			fail_msg("%s: %s is %g bytes/s", where, f->name, figure_number(f));
+	}
+}
+
+/* The fault was there: the document has to say so. */
+static void check_fault(const struct sim_run *run, enum how how, struct baseline *b, const char *where)
+{
+	enum result_status s = run->res->status;
+
+	if (run->err.code && s != STATUS_FAILED)
+		fail_msg("%s: %s, but the status is %s", where, run->err.text, status_name(s));
+	if (s == STATUS_COMPLETE)
+		fail_msg("%s: status complete", where);
+	if (how >= HOW_GONE) {
+		if (s != STATUS_DEVICE_GONE)
+			fail_msg("%s: status %s (%s)", where, status_name(s), run->err.text);
+		if (!result_has_notice(run->res, "device-gone"))
+			fail_msg("%s: no notice", where);
+	} else if (result_fault_count(run->res) == 0) {
+		fail_msg("%s: no fault listed", where);
+	}
+	b->with_errors += s == STATUS_WITH_ERRORS;
+	b->gone += s == STATUS_DEVICE_GONE;
+	b->failed += s == STATUS_FAILED;
+	if (s == STATUS_FAILED && strlen(run->err.text) < 20)
+		fail_msg("%s: failed without a sentence: '%s'", where, run->err.text);
+}
+
+/* Whether the run came as far as request nth. */
+static bool one_run(struct baseline *b, enum how how, uint64_t nth)
+{
+	struct sim_disk *sd;
+	struct sim *sim = new_sim(how, nth, &sd);
+	struct seen seen = { 0 };
+	struct sim_run run = {
+		.sim = sim, .m = b->m, .words = b->words, .hooks = { .request = see_request, .arg = &seen }
+	};
+	struct disk_counters c;
+	char where[200];
+	int r = sim_run(&run);
+
+	(void)snprintf(where, sizeof(where), "%s %s, request %" PRIu64 " %s", b->m->name, b->words, nth,
+	               nth ? how_names[how] : "good");
+	if (!run.res)
+		fail_msg("%s: no document: %s", where, run.err.text);
+	disk_counters(sim_model(sd), &c);
+	check_document(&run, where);
+	assert_int_equal(sim_opens(sd), 0);
+	assert_int_equal(disk_in_flight(sim_model(sd)), 0);
+	b->runs++;
+	if (nth == 0) {
+		if (r < 0)
+			fail_msg("%s: %s", where, run.err.text);
+		b->requests = c.requests;
+		b->elapsed_ns = sim_elapsed_ns(sim);
+		assert_int_equal(result_fault_count(run.res), 0);
+	} else if (c.requests >= nth && how < HOW_GONE && seen.requests == c.requests && seen.bad == 0) {
+		/* A flush moves nothing, and one sector cannot come short of one: nothing went wrong. */
+		assert_true(how == HOW_SHORT || how == HOW_ZERO);
+		assert_int_equal(run.res->status, STATUS_COMPLETE);
+		b->harmless++;
+	} else if (c.requests >= nth) {
+		check_fault(&run, how, b, where);
+		/* A fault may be looked at more closely, but not for ever; a lost disk is not asked again and again. */
+		if (c.requests > b->requests * 2 + 2000 || (how >= HOW_GONE && c.requests > nth + 300))
+			fail_msg("%s: %" PRIu64 " requests", where, c.requests);
+		if (sim_elapsed_ns(sim) > 3 * b->elapsed_ns + 300 * NS_PER_S)
+			fail_msg("%s: %.0f s", where, (double)sim_elapsed_ns(sim) * 1e-9);
+	}
+	sim_run_done(&run);
+	sim_free(sim);
+	return nth == 0 || c.requests >= nth;
+}
+
+static void loop(const struct measure *m, const char *words)
+{
+	const char *mode = getenv("FAULT_LOOP");
+	uint64_t part = mode && strcmp(mode, "full") == 0 ? 50 : 2;
+	struct baseline b = { .m = m, .words = words };
+
+	(void)one_run(&b, HOW_EIO, 0);
+	for (int how = 0; b.requests && how < HOWS; how++)
+		for (uint64_t nth = 1; one_run(&b, (enum how)how, nth); nth += nth < 16 ? 1 : nth / part + 1)
+			;
+	print_message("faults: %s %s: %" PRIu64 " requests, %u runs, %u with errors, %u gone, %u failed, %u harmless\n",
+	              m->name, words, b.requests, b.runs, b.with_errors, b.gone, b.failed, b.harmless);
+}
+
+/* Whether it measures devices; and files of the kernel are not simulated. */
+static bool takes_device(const struct measure *m)
+{
+	return strstr(m->targets, "DEVICE") && strcmp(m->group, GROUP_DEVICE) != 0 && strcmp(m->name, "mark") != 0 &&
+	       strcmp(m->name, "passes") != 0;
+}
+
+static void every_fault_is_told_and_none_is_hidden(const char *name)
+{
+	for (size_t i = 0; measures[i]; i++) {
+		bool is_small = false;
+
+		if (name ? strcmp(measures[i]->name, name) != 0 : false)
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(small); k++) {
+			if (strcmp(small[k].measure, measures[i]->name) == 0) {
+				is_small = true;
+				loop(measures[i], small[k].words);
+			}
+		}
+		if (!is_small)
+			loop(measures[i], "sda");
+	}
+}
+
+static void every_fault_of_zones_is_told(void **state)
+{
+	(void)state;
+	every_fault_is_told_and_none_is_hidden("zones");
+}
+
+static void every_fault_of_seek_is_told(void **state)
+{
+	(void)state;
+	every_fault_is_told_and_none_is_hidden("seek");
+}
+
+static void every_fault_of_geometry_is_told(void **state)
+{
+	(void)state;
+	every_fault_is_told_and_none_is_hidden("geometry");
+}
+
+static void every_fault_of_stream_is_told(void **state)
+{
+	(void)state;
+	every_fault_is_told_and_none_is_hidden("stream");
+}
+
+static void every_fault_of_any_other_measurement_is_told(void **state)
+{
+	static const char *const own[] = { "zones", "seek", "geometry", "stream" };
+
+	(void)state;
+	for (size_t i = 0; measures[i]; i++) {
+		bool is_done = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(own); k++)
+			is_done = is_done || strcmp(own[k], measures[i]->name) == 0;
+		if (!is_done && (takes_device(measures[i]) || strcmp(measures[i]->targets, "TARGET...") == 0))
+			every_fault_is_told_and_none_is_hidden(measures[i]->name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_fault_of_zones_is_told),
+		cmocka_unit_test(every_fault_of_seek_is_told),
+		cmocka_unit_test(every_fault_of_geometry_is_told),
+		cmocka_unit_test(every_fault_of_stream_is_told),
+		cmocka_unit_test(every_fault_of_any_other_measurement_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
