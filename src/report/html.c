@@ -68,7 +68,9 @@ static void put_cell(FILE *out, enum field_type type, enum unit unit, const stru
 static void targets(FILE *out, const struct result *res)
 {
 	for (size_t i = 0; i < res->ntargets; i++) {
-		(void)fputs("<table class=\"identity\">", out);
+		(void)fputs("<details><summary>", out);
+		markup_text(out, res->ntargets > 1 ? "A device" : "The device");
+		(void)fputs("</summary><div class=\"scroll\"><table class=\"identity\">", out);
 		for (size_t k = 0; k < res->targets[i].n; k++) {
 			const struct column *c = &res->targets[i].columns[k];
 			const struct cell *v = &res->targets[i].cells[k];
@@ -81,7 +83,7 @@ static void targets(FILE *out, const struct result *res)
 			put_cell(out, c->type, c->unit, v);
 			(void)fputs("</td></tr>", out);
 		}
-		(void)fputs("</table>\n", out);
+		(void)fputs("</table></div></details>\n", out);
 	}
 }
 
