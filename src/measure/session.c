@@ -349,6 +349,24 @@ static int quiet_host(struct session *ses)
 	return fd;
 }
 
+/* A step that failed because a target is not there any more is the disk's trouble, not ours: what was measured is kept, and the sentence. */
+static int blame_lost_target(struct session *ses, int r, const struct err *err)
+{
+	const char *lost = ses->state->is_gone ? "A target" : NULL;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct target *t = &ses->targets[i];
+
+		if (t->fd >= 0 && t->is_there && !t->is_there(t->is_there_arg))
+			lost = t->name;
+	}
+	if (!lost)
+		return r;
+	ses->state->is_gone = true;
+	result_notice(ses->res, "device-gone", "%s disappeared during the run. %s", lost, err->text);
+	return 0;
+}
+
 /* Targets are probed: plan, then either print the plan or do it. */
 static int plan_and_run(struct session *ses, const struct session_config *cfg, bool *ret_refused, struct err *err)
 {
@@ -380,6 +398,8 @@ static int plan_and_run(struct session *ses, const struct session_config *cfg, b
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	r = cfg->measure->run(ses, cfg->params, err);
+	if (r < 0 && err)
+		r = blame_lost_target(ses, r, err);
 	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses, ses->state->own);
 	if (ses->state->has_too_many_faults)
