@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * zones --rewrite never leaves a byte changed. The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is
+ * then unreadable or garbled, and the next start, with the journal that was left, has to put it back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "simrun.h"
+
+extern const struct measure measure_zones;
+
+#define SIZE_BYTES 60000000u
+#define GARBLED    3 /* sectors */
+
+static char journal_dir[] = "/tmp/platter-rewrite.XXXXXX";
+
+struct world {
+	struct sim *sim;
+	struct sim_disk *sd;
+	struct sim_run run;
+	char words[256];
+	uint64_t last_write; /* byte of the last write that was tried; UINT64_MAX: none */
+};
+
+static void see_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct world *w = arg;
+
+	(void)ses;
+	(void)target;
+	(void)is_fault;
+	if (req->op == IO_WRITE)
+		w->last_write = req->offset_bytes;
+}
+
+static void profile_small(struct profile *p)
+{
+	struct err err;
+
+	if (profile_load(p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
+		fail_msg("%s", err.text);
+	p->capacity_lba = SIZE_BYTES / p->logical_sector_bytes / 8 * 8;
+	p->write_cache_bytes = 1 << 20;
+}
+
+static void world_new(struct world *w, struct profile *p, const char *words)
+{
+	struct err err;
+
+	memset(w, 0, sizeof(*w));
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+	w->last_write = UINT64_MAX;
+	w->sim = sim_new();
+	w->sd = sim_add_disk(w->sim, p, "sda");
+	(void)snprintf(w->words, sizeof(w->words), "--journal=%s %s sda", journal_dir, words);
+	w->run = (struct sim_run){
+		.sim = w->sim, .m = &measure_zones, .words = w->words, .hooks = { .request = see_request, .arg = w }
+	};
+	profile_done(p);
+}
+
+static void world_done(struct world *w)
+{
+	assert_int_equal(sim_opens(w->sd), 0);
+	sim_run_done(&w->run);
+	sim_free(w->sim);
+}
+
+static uint64_t hash(const struct world *w)
+{
+	return disk_contents_hash(sim_model(w->sd));
+}
+
+static uint64_t untouched_hash(void)
+{
+	struct profile p;
+	struct world w;
+	uint64_t h;
+
+	profile_small(&p);
+	world_new(&w, &p, "");
+	h = hash(&w);
+	world_done(&w);
+	return h;
+}
+
+static unsigned journals(bool remove_them)
+{
+	DIR *d = opendir(journal_dir);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	for (const struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		n++;
+		if (remove_them)
+			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
+	}
+	(void)closedir(d);
+	return n;
+}
+
+#define REWRITE "--rewrite --positions=3 --passes=1 --sample=1M"
+
+/* Requests of a run that nothing disturbs. */
+static uint64_t good_run(void)
+{
+	struct profile p;
+	struct world w;
+	struct disk_counters c;
+
+	profile_small(&p);
+	world_new(&w, &p, REWRITE);
+	if (sim_run(&w.run) < 0)
+		fail_msg("%s", w.run.err.text);
+	disk_counters(sim_model(w.sd), &c);
+	assert_int_equal(w.run.res->status, STATUS_COMPLETE);
+	assert_true(c.writes >= 3);
+	assert_int_equal(hash(&w), untouched_hash());
+	assert_int_equal(journals(false), 0);
+	world_done(&w);
+	return c.requests;
+}
+
+/* The power goes at request nth; returns the byte that was being written, UINT64_MAX when no journal was left. */
+static uint64_t lose_power(uint64_t nth)
+{
+	struct profile p;
+	struct world w;
+	uint64_t at;
+
+	profile_small(&p);
+	p.gone_at_request = nth;
+	world_new(&w, &p, REWRITE);
+	(void)sim_run(&w.run);
+	assert_non_null(w.run.res);
+	assert_int_equal(w.run.res->status, STATUS_DEVICE_GONE);
+	disk_power_loss(sim_model(w.sd));
+	assert_int_equal(hash(&w), untouched_hash());
+	at = journals(false) ? w.last_write : UINT64_MAX;
+	world_done(&w);
+	return at;
+}
+
+static void garble(struct world *w, uint64_t at)
+{
+	uint8_t junk[512 * GARBLED];
+
+	memset(junk, 0x5a, sizeof(junk));
+	assert_int_equal(disk_poke(sim_model(w->sd), at, sizeof(junk), junk), 0);
+}
+
+/* The next start of --rewrite finds a sector that cannot be read: it is written from the journal, unasked. */
+static void next_start_heals(uint64_t at)
+{
+	struct profile_bad bad = {
+		.lba = at / 512, .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO
+	};
+	uint8_t got[1024], want[1024];
+	struct profile p;
+	struct world w;
+
+	profile_small(&p);
+	assert_int_equal(profile_add_bad(&p, &bad), 0);
+	world_new(&w, &p, REWRITE);
+	if (sim_run(&w.run) < 0)
+		fail_msg("%s", w.run.err.text);
+	assert_true(result_has_notice(w.run.res, "recovered"));
+	disk_pattern(at / 512, 512, want);
+	disk_pattern(at / 512 + 1, 512, want + 512);
+	assert_int_equal(disk_peek(sim_model(w.sd), at, sizeof(got), got), 0);
+	assert_memory_equal(got, want, sizeof(got));
+	assert_int_equal(hash(&w), untouched_hash());
+	assert_int_equal(journals(false), 0);
+	world_done(&w);
+}
+
+/* One run on a disk with garbled sectors; drops: the disk does not store what is written. */
+static int run_garbled(uint64_t at, const char *words, bool drops, bool *ret_is_whole)
+{
+	struct profile p;
+	struct world w;
+	uint64_t before;
+	int r;
+
+	profile_small(&p);
+	if (drops)
+		p.drop_writes_from = 1;
+	world_new(&w, &p, words);
+	garble(&w, at);
+	before = hash(&w);
+	assert_true(before != untouched_hash());
+	r = sim_run(&w.run);
+	*ret_is_whole = hash(&w) == untouched_hash();
+	if (!*ret_is_whole)
+		assert_int_equal(hash(&w), before);
+	if (r < 0)
+		assert_true(strlen(w.run.err.text) > 40);
+	world_done(&w);
+	return r;
+}
+
+static void garbled_sectors_are_put_back_when_asked(uint64_t at)
+{
+	bool is_whole;
+
+	/* Somebody may have written there since: not without being asked, and the journal stays. */
+	assert_int_equal(run_garbled(at, REWRITE, false, &is_whole), -EUCLEAN);
+	assert_false(is_whole);
+	assert_int_equal(journals(false), 1);
+	/* A disk that does not store what it is given cannot be healed: said, and the journal stays. */
+	assert_true(run_garbled(at, "--recover", true, &is_whole) < 0);
+	assert_false(is_whole);
+	assert_int_equal(journals(false), 1);
+	assert_int_equal(run_garbled(at, "--recover", false, &is_whole), 0);
+	assert_true(is_whole);
+	assert_int_equal(journals(false), 0);
+}
+
+static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back(void **state)
+{
+	uint64_t requests = good_run(), healed = 0, runs = 0;
+
+	(void)state;
+	for (uint64_t nth = 1; nth <= requests; nth += nth < 32 ? 1 : 1 + nth / 16, runs++) {
+		uint64_t at = lose_power(nth);
+
+		if (at == UINT64_MAX) {
+			assert_int_equal(journals(true), 0); /* or there was something, but nothing was written yet */
+			continue;
+		}
+		if (healed++ % 2)
+			garbled_sectors_are_put_back_when_asked(at);
+		else
+			next_start_heals(at);
+	}
+	print_message("rewrite: %" PRIu64 " requests, %" PRIu64 " power losses, %" PRIu64
+	              " of them in the middle of a block\n",
+	              requests, runs, healed);
+	assert_true(healed >= 10);
+}
+
+static void no_fault_of_any_kind_changes_a_byte(void **state)
+{
+	const uint64_t requests = good_run(), want = untouched_hash();
+
+	(void)state;
+	for (unsigned kind = 0; kind < 3; kind++) {
+		for (uint64_t nth = 1; nth <= requests; nth += nth < 16 ? 1 : 1 + nth / 4) {
+			const struct profile_fail fail = { .op = DISK_ANY,
+				                           .nth = nth,
+				                           .err = kind == 0 ? -EIO : 0,
+				                           .short_bytes = kind == 1 ? 512 : 0 };
+			struct profile p;
+			struct world w;
+
+			profile_small(&p);
+			assert_int_equal(profile_add_fail(&p, &fail), 0);
+			world_new(&w, &p, REWRITE);
+			(void)sim_run(&w.run);
+			assert_non_null(w.run.res);
+			if (hash(&w) != want)
+				fail_msg("request %" PRIu64 ", kind %u: the disk was changed", nth, kind);
+			world_done(&w);
+			(void)journals(true);
+		}
+	}
+}
+
+static void a_journal_is_not_put_on_another_disk(void **state)
+{
+	struct profile p;
+	struct world w;
+	uint64_t nth = 1;
+
+	(void)state;
+	while (lose_power(nth) == UINT64_MAX)
+		nth++;
+	profile_small(&p);
+	p.capacity_lba -= 8;
+	world_new(&w, &p, "--recover");
+	assert_true(sim_run(&w.run) < 0);
+	assert_int_equal(w.run.err.code, -EUCLEAN);
+	assert_int_equal(journals(true), 1);
+	world_done(&w);
+}
+
+static int make_dir(void **state)
+{
+	(void)state;
+	return mkdtemp(journal_dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	(void)state;
+	(void)journals(true);
+	return rmdir(journal_dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back),
+		cmocka_unit_test(no_fault_of_any_kind_changes_a_byte),
+		cmocka_unit_test(a_journal_is_not_put_on_another_disk),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
