@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Runs every command of contrib/tutorial.md, in order, on a simulated disk.
+. "$(dirname "$0")/lib.sh"
+need_simdisk
+: "${PLATTER:?the program to test}"
+
+cd "$work" || exit 1
+mkdir bin data
+ln -s "$PLATTER" bin/platter
+PATH=$work/bin:$PATH
+simdisk disk tiny
+DISK=$dev DIR=$work/data
+export DISK DIR PATH
+sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$(dirname "$0")/../../contrib/tutorial.md" >commands
+[ "$(wc -l <commands)" -ge 14 ] || fail "the tutorial has too few commands"
+while IFS= read -r line; do
+	printf '$ %s\n' "$line"
+	sh -c "$line" >out 2>&1 </dev/null || { status=$?; cat out; fail "exit status $status: $line"; }
+done <commands
+[ -s disk.html ] || fail "no page"
+[ -z "$(ls data)" ] || fail "files were left behind: $(ls data)"
