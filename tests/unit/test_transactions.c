@@ -213,6 +213,33 @@ static void the_number_of_users_that_fit_is_found(void **state)
 	end(&run);
 }
 
+/*
+ * 10 s at 500/s with the device away from 3 s to 5 s: the response of what arrives t after the stall began is 2 s - t at least, so of 5000 the 50
+ * slowest (99 %) began within the first 0.1 s of it: 1.9 s.
+ */
+static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim,
+		               .m = &measure_transactions,
+		               .words = "--arrivals=500 --ios=1 --time=10s sda" };
+	struct profile p;
+	struct err err = { 0 };
+
+	(void)state;
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
+	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 3.0, .length_s = 2.0 }), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(is_near(figure(&run, "response_p99_ns"), 1.9e9, 0.05));
+	assert_true(figure(&run, "response_max_ns") > 1.95e9);
+	sim_run_done(&run);
+	sim_free(sim);
+	profile_done(&p);
+}
+
 static atomic_int cancel;
 
 static void interrupt(void *arg)
@@ -253,6 +280,7 @@ int main(void)
 		cmocka_unit_test(classes_are_told_apart),
 		cmocka_unit_test(a_thousand_users_are_served_on_time),
 		cmocka_unit_test(the_number_of_users_that_fit_is_found),
+		cmocka_unit_test(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile),
 		cmocka_unit_test(an_interrupt_keeps_what_was_measured),
 	};
 
