@@ -125,7 +125,7 @@ void cli_help_measure(const struct env *env, FILE *out, const struct measure *m)
 	help_options(out, "Options", m->opts);
 	help_options(out, "Common options", table.opts);
 	opt_help(out, view_opts);
-	fprintf(out, "\nHow the numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
+	fprintf(out, "\nHow numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
 }
 
 void cli_help_command(FILE *out, const struct command *c)

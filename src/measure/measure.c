@@ -12,10 +12,18 @@ extern const struct measure measure_cache;
 extern const struct measure measure_mark;
 extern const struct measure measure_transactions;
 
+/* One a line: tools/new-measure adds to them. */
+/* clang-format off */
 const struct measure *const measures[] = {
-	&measure_info,         &measure_zones,
-	&measure_seek,         &measure_geometry,
-	&measure_stream,       &measure_passes,
-	&measure_cache,        &measure_mark,
-	&measure_transactions, NULL, /* the comment keeps one entry a line */
+	&measure_info,
+	&measure_zones,
+	&measure_seek,
+	&measure_geometry,
+	&measure_stream,
+	&measure_passes,
+	&measure_cache,
+	&measure_mark,
+	&measure_transactions,
+	NULL,
 };
+/* clang-format on */

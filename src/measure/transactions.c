@@ -33,7 +33,7 @@ static const struct opt tx_opts[] = {
 	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "none",
 	           "draw requests and processor time of each transaction from a negative exponential"),
 	OPT_STRS(struct tx_params, classes, "class", 0, "CLASS",
-	         "users of another kind: name=heavy,users=2,ios=60,think=4s,cpu=300ms,count=100,memory=10K"),
+	         "a kind of users: name=x,users=2,ios=60,think=4s,cpu=1s"),
 	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
 	        "open: this many arrive each second, whatever the response", .max = 1e6),
 	OPT_BYTES(struct tx_params, record_bytes, "record", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
