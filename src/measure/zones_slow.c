@@ -7,7 +7,7 @@
  * judged by the noise of the levels and by how much places differ in that way anyway: a disk whose surfaces have
  * different densities goes up and down everywhere. A slow region must also begin with a step: a disk with two arm
  * assemblies runs through its zones twice, and its first half is not slow. At the very end nothing lies behind; there a step is
- * called slow when it is far larger than the steps before it.
+ * called slow when it is far larger than all steps before it and only the last few places lie behind.
  * Single samples that are slow among good ones at their position are suspects, too, until their bytes were read again.
  */
 #include <errno.h>
@@ -22,8 +22,8 @@
 #define SLOW_PART      0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define SLOW_USUAL     2.0 /* times the upper quartile of how much places exceed their expectation on this disk */
 #define END_STEP_MIN   0.10
-#define END_STEP_USUAL 3.0 /* times the largest of the END_STEPS before */
-#define END_STEPS      8
+#define END_STEP_USUAL 3.0 /* times the largest step before */
+#define END_PLACES     3   /* a longer end may as well be the last recording zone */
 #define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 struct series { /* positions that have a level, in order */
@@ -123,10 +123,10 @@ static bool begins_with_step(const struct series *s, size_t a, size_t b, double 
 /* A step down near the end that is out of all proportion: everything behind it is slow. */
 static void mark_end(struct series *s, double threshold)
 {
-	for (size_t i = s->n - s->n / 4; i < s->n && i >= 2; i++) {
+	for (size_t i = s->n > END_PLACES ? s->n - END_PLACES : s->n; i < s->n && i >= 2; i++) {
 		double usual = 0.0;
 
-		for (size_t k = i > END_STEPS ? i - END_STEPS : 1; k < i; k++)
+		for (size_t k = 1; k < i; k++)
 			usual = fmax(usual, s->y[k] - s->y[k - 1]);
 		if (s->is_slow[i] ||
 		    s->y[i] - s->y[i - 1] < fmax(fmax(END_STEP_MIN, END_STEP_USUAL * usual), threshold))

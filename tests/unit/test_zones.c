@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `zones` on simulated disks, against the truth of their profiles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simrun.h"
+
+extern const struct measure measure_zones;
+
+static struct sim_run zones_on(const char *words, const struct profile *p)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", p->name, run.err.text);
+	return run;
+}
+
+static void load(struct profile *p, const char *name)
+{
+	char path[512];
+	struct err err = { 0 };
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void end(struct sim_run *run)
+{
+	sim_run_done(run);
+	sim_free(run->sim);
+}
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static size_t rows(const struct sim_run *run, const char *table)
+{
+	const struct table *t = result_find_table(run->res, table);
+
+	return t ? t->nrows : 0;
+}
+
+static const struct geometry *geometry_of(struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+static void start_and_end_are_within_three_thousandths_of_the_truth(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a",  "ibm-deskstar-60gxp",
+		                             "maxtor-diamondmax-80",      "modern-4tb",
+		                             "seagate-medalist-st39140a", "seagate-cheetah-15k7" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+		const struct geometry *g;
+		double start, finish;
+
+		load(&p, names[i]);
+		run = zones_on("sda", &p);
+		g = geometry_of(&run);
+		start = figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0;
+		finish = figure(&run, "end_bytes_per_s") / truth_rate_at(g, geometry_bytes(g) - 1) - 1.0;
+		print_message("%-28s start %+.3f %%, end %+.3f %%, mean %+.3f %%, %.0f s\n", names[i], 100 * start,
+		              100 * finish, 100 * (figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(g) - 1.0),
+		              (double)sim_elapsed_ns(run.sim) * 1e-9);
+		assert_true(fabs(start) < 0.003);
+		assert_true(fabs(finish) < 0.003);
+		assert_true(fabs(figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(g) - 1.0) < 0.01);
+		assert_int_equal(rows(&run, "slow_regions"), 0);
+		end(&run);
+		profile_done(&p);
+	}
+}
+
+static void a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_less_than_fifteen_seconds(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	run = zones_on("sda", &p);
+	assert_true(sim_elapsed_ns(run.sim) < 120 * NS_PER_S);
+	assert_int_equal(rows(&run, "curve"), 64);
+	end(&run);
+	run = zones_on("--zones=start,middle,end sda", &p);
+	assert_true(sim_elapsed_ns(run.sim) < 15 * NS_PER_S);
+	end(&run);
+	profile_done(&p);
+}
+
+static void no_clean_random_disk_has_a_slow_region(void **state)
+{
+	const struct profile_limits limits = {
+		.max_bytes = 30000000000u, .max_zones = 8, .no_defects = true, .same_density = true, .no_serpentine = true
+	};
+	size_t found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct profile p;
+		struct err err = { 0 };
+		struct sim_run run;
+
+		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
+		run = zones_on("sda", &p);
+		if (rows(&run, "slow_regions"))
+			print_message("seed %d: %zu slow regions\n", (int)seed, rows(&run, "slow_regions"));
+		found += rows(&run, "slow_regions") > 0;
+		end(&run);
+		profile_done(&p);
+	}
+	assert_int_equal(found, 0);
+}
+
+static void unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	const struct geometry *g;
+
+	(void)state;
+	load(&p, "failing");
+	run = zones_on("--full sda", &p);
+	g = geometry_of(&run);
+	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+	assert_true(rows(&run, "unreadable") > 0);
+	assert_true(run.res->nfaults > 0);
+	assert_string_equal(run.res->faults[0].errno_name, "EIO");
+	assert_true(fabs(figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0) < 0.01);
+	end(&run);
+	profile_done(&p);
+}
+
+static void raise_signal(void *arg)
+{
+	atomic_store((atomic_int *)arg, 2);
+}
+
+static void an_interrupt_at_any_moment_leaves_a_document(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	load(&p, "tiny");
+	for (uint64_t ms = 1; ms < 20000; ms = ms * 2 + 17) {
+		atomic_int cancel = 0;
+		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "sda", .cancel = &cancel };
+		struct result *again = NULL;
+		struct err err = { 0 };
+		char *text;
+
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		sim_at(run.sim, ms * NS_PER_MS, raise_signal, &cancel);
+		assert_int_equal(sim_run(&run), 0);
+		if (cancel)
+			assert_int_equal(run.res->status, STATUS_CANCELLED);
+		text = result_to_json(run.res);
+		assert_int_equal(result_from_json(&again, text, strlen(text), &err), 0);
+		result_free(again);
+		free(text);
+		assert_int_equal(sim_opens(sim_find(run.sim, "sda")), 0);
+		end(&run);
+	}
+	profile_done(&p);
+}
+
+static void writing_wants_consent_and_putting_back_changes_nothing(void **state)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = "--write sda" };
+	struct sim_disk *sd;
+	uint64_t before;
+
+	(void)state;
+	sd = sim_add_profile(run.sim, "tiny", "sda");
+	before = disk_contents_hash(sim_model(sd));
+	assert_true(sim_run(&run) < 0);
+	assert_true(run.is_refused);
+	assert_int_equal(disk_contents_hash(sim_model(sd)), before);
+	assert_int_equal(sim_write_opens(sd), 0);
+	end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(start_and_end_are_within_three_thousandths_of_the_truth),
+		cmocka_unit_test(
+			a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_less_than_fifteen_seconds),
+		cmocka_unit_test(no_clean_random_disk_has_a_slow_region),
+		cmocka_unit_test(
+			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
+		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),
+		cmocka_unit_test(writing_wants_consent_and_putting_back_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
