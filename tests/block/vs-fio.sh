@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# tools/vs-fio runs both programs and they agree, with generous bounds: this machine may be busy.
+. "$(dirname "$0")/lib.sh"
+need_simdisk
+need fio python3
+: "${PLATTER:?the program to test}" "${TOP:?the source tree}"
+
+simdisk disk tiny
+"$TOP/tools/vs-fio" all --pairs=2 --size=33554432 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/out" || [ $? = 5 ] ||
+	fail "vs-fio did not run"
+python3 - "$work/out" <<'PY' || fail "platter and fio differ by more than a quarter"
+import json, sys
+rows = json.load(open(sys.argv[1]))
+for r in rows:
+    print('%(label)s: fio %(fio).3f, platter %(platter).3f %(unit)s, ratio %(ratio).4f' % r)
+sys.exit(0 if len(rows) == 2 and all(0.8 < r['ratio'] < 1.25 for r in rows) else 1)
+PY
