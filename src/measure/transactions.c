@@ -55,7 +55,7 @@ struct class_row {
 	uint64_t users, transactions;
 	double rate_per_s;
 	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	double cpu_s_each, think_s_each, ios_each;
+	double cpu_each_s, think_each_s, ios_each;
 	uint64_t faults;
 };
 
@@ -70,8 +70,8 @@ static const struct field class_fields[] = {
 	FIELD_U64(struct class_row, p95_ns, UNIT_NS, "95 %"),
 	FIELD_U64(struct class_row, p99_ns, UNIT_NS, "99 %"),
 	FIELD_U64(struct class_row, max_ns, UNIT_NS, "worst"),
-	FIELD_F64(struct class_row, cpu_s_each, UNIT_S, "CPU each"),
-	FIELD_F64(struct class_row, think_s_each, UNIT_S, "think", .detail = true),
+	FIELD_F64(struct class_row, cpu_each_s, UNIT_S, "CPU each"),
+	FIELD_F64(struct class_row, think_each_s, UNIT_S, "think", .detail = true),
 	FIELD_F64(struct class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
 	FIELD_U64(struct class_row, faults, UNIT_COUNT, "with errors", .detail = true),
 	FIELD_END,
@@ -285,8 +285,8 @@ static void class_table(const struct tx_run *r)
 			.p95_ns = quantile_or_null(h, 0.95),
 			.p99_ns = quantile_or_null(h, 0.99),
 			.max_ns = of->done ? h->max : UINT64_MAX,
-			.cpu_s_each = of->cpu_s / n,
-			.think_s_each = of->think_s / n,
+			.cpu_each_s = of->cpu_s / n,
+			.think_each_s = of->think_s / n,
 			.ios_each = (double)of->ios / n,
 			.faults = of->faults,
 		};

@@ -179,7 +179,7 @@ static void classes_are_told_apart(void **state)
 	struct sim_run run = run_on("ssd-sata", "--class=name=light,users=30,think=5s,cpu=20ms,count=100 "
 	                                        "--class=name=heavy,users=2,ios=60,think=4s,cpu=60ms,count=100 sda");
 	const struct table *t = result_find_table(run.res, "classes");
-	size_t each = (size_t)table_column(t, "cpu_s_each"), n = (size_t)table_column(t, "transactions");
+	size_t each = (size_t)table_column(t, "cpu_each_s"), n = (size_t)table_column(t, "transactions");
 
 	(void)state;
 	assert_int_equal(t->nrows, 3);
