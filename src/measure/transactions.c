@@ -78,12 +78,12 @@ static const struct field class_fields[] = {
 };
 
 struct quantile_row {
-	double share;
+	double share_ratio;
 	uint64_t response_ns;
 };
 
 static const struct field quantile_fields[] = {
-	FIELD_F64(struct quantile_row, share, UNIT_RATIO, "share"),
+	FIELD_F64(struct quantile_row, share_ratio, UNIT_RATIO, "share"),
 	FIELD_U64(struct quantile_row, response_ns, UNIT_NS, "response at most"),
 	FIELD_END,
 };
@@ -311,7 +311,7 @@ static void response_table(const struct tx_run *r)
 	                                              .title = "Share of transactions by response time",
 	                                              .table = "responses",
 	                                              .x = "response_ns",
-	                                              .y = "share" });
+	                                              .y = "share_ratio" });
 }
 
 static void law_figures(const struct tx_run *r)
