@@ -52,25 +52,28 @@ static const struct field angle_shape[] = {
 	FIELD_END,
 };
 
-/* A stretch of the walk: so many tracks; with one run only they are all of one size. */
-struct stretch_row {
-	uint64_t first_byte, last_byte, tracks, cycles, sectors_per_track, missing;
+/* Equal tracks, one after the other, each followed by the same jump; and the same again, times over, each every_bytes further on. */
+struct run_row {
+	uint64_t first_byte, tracks, sectors_per_track;
+	double skew_ratio;
+	uint64_t times, every_bytes, missing;
 };
 
-static const struct field stretch_fields[] = {
-	FIELD_U64(struct stretch_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct stretch_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_U64(struct stretch_row, tracks, UNIT_COUNT, "tracks"),
-	FIELD_U64(struct stretch_row, cycles, UNIT_COUNT, "cycles"),
-	FIELD_U64(struct stretch_row, sectors_per_track, UNIT_COUNT, "sectors per track"),
-	FIELD_U64(struct stretch_row, missing, UNIT_COUNT, "missing"),
+static const struct field run_fields[] = {
+	FIELD_U64(struct run_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct run_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_U64(struct run_row, sectors_per_track, UNIT_COUNT, "sectors per track"),
+	FIELD_F64(struct run_row, skew_ratio, UNIT_RATIO, "skew behind"),
+	FIELD_U64(struct run_row, times, UNIT_COUNT, "times"),
+	FIELD_U64(struct run_row, every_bytes, UNIT_BYTES, "every"),
+	FIELD_U64(struct run_row, missing, UNIT_COUNT, "missing"),
 	FIELD_END,
 };
 
 static const struct measure_table geometry_tables[] = {
 	{ "zones", "Recording zones", geo_zone_fields },
 	{ "tracks", "Tracks that were looked at", track_fields },
-	{ "runs", "Runs of equal tracks", stretch_fields },
+	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	{ NULL, NULL, NULL },
@@ -291,22 +294,31 @@ static uint64_t count_tracks(const struct geo_walk *w)
 	return n + (rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2);
 }
 
-static void stretches(const struct geo_walk *w)
+static void run_rows(const struct geo_walk *w)
 {
-	struct table *t = result_table(w->g->ses->res, "runs", "Runs of equal tracks", stretch_fields);
+	struct table *t = result_table(w->g->ses->res, "runs", "Runs of equal tracks", run_fields);
+	uint64_t bytes = w->g->t.block_bytes;
 
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
-		struct stretch_row row = {
-			.first_byte = item->first * w->g->t.block_bytes,
-			.last_byte = item->end * w->g->t.block_bytes - 1,
-			.tracks = item->tracks,
-			.cycles = item->nruns > 1 ? item->times : UINT64_MAX,
-			.sectors_per_track = item->nruns == 1 ? item->run[0].per_track : UINT64_MAX,
-			.missing = item->missing,
-		};
+		uint64_t at = item->first;
 
-		result_row(t, &row);
+		for (uint32_t k = 0; k < item->nruns; k++) {
+			const struct geo_run *run = &item->run[k];
+			struct run_row row = {
+				.first_byte = at * bytes,
+				.tracks = run->tracks,
+				.sectors_per_track = run->per_track,
+				.skew_ratio = run->jump,
+				.times = item->times,
+				.every_bytes =
+					item->times > 1 ? (item->end - item->first) / item->times * bytes : UINT64_MAX,
+				.missing = k == 0 ? item->missing : 0,
+			};
+
+			result_row(t, &row);
+			at += run->tracks * run->per_track;
+		}
 	}
 }
 
@@ -334,7 +346,7 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 			"In %zu places sizes of tracks change in no order that came again; they are listed as zones of their own, but may belong to a neighbour.",
 			w->unclear);
 	if (g->p->tracks)
-		stretches(w);
+		run_rows(w);
 	session_checkpoint(g->ses);
 	if (!geo_is_over(g))
 		r = geo_layout(w, zone, n, err);

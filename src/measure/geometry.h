@@ -91,6 +91,7 @@ struct geo_walk {
 	uint64_t at;      /* the first sector of a track */
 	double angle;     /* of it */
 	double per_track; /* about */
+	double next_size; /* the same for the track at `at`, once that is known */
 	bool is_stuck;
 	uint64_t left_out; /* tracks without data */
 	struct geo_run runs[3 * GEO_RUNS];

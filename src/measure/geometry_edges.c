@@ -238,16 +238,16 @@ static void add_edge(struct geo_edge *ret, size_t max, size_t *n, uint64_t first
 }
 
 /* Something lies between the two sides: from p->out to gap->in. */
-static void add_piece(const struct gap *gap, const struct gap *p, struct geo_edge *ret, size_t max, size_t *ret_n)
+static void add_piece(const struct geo *g, const struct gap *gap, const struct gap *p, struct geo_edge *ret, size_t max,
+                      size_t *ret_n)
 {
 	uint64_t steps = gap->in - p->out;
-	double inside = NAN, jump_inside = p->before;
+	/* Short for a track, so that it spans less than a revolution; a little less than nothing is noise. */
+	double inside = p->before, arc = geo_frac(gap->in_angle - p->out_angle + 0.25) - 0.25;
 
-	if (steps > 0) { /* short for a track, so that it spans less than a revolution */
-		inside = geo_frac(gap->in_angle - p->out_angle) / (double)steps;
-		jump_inside = inside;
-	}
-	add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - jump_inside), p->before, inside);
+	if (steps > 0 && fabs(arc - p->before * (double)steps) > 4.0 * g->tol)
+		inside = arc / (double)steps;
+	add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - inside), p->before, inside);
 	add_edge(ret, max, ret_n, gap->out, geo_frac(gap->out_angle - gap->in_angle - p->after), inside, p->after);
 }
 
@@ -283,27 +283,97 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *re
 			         p->after);
 			continue;
 		}
-		add_piece(&gap[i], p, ret, max, ret_n);
+		add_piece(g, &gap[i], p, ret, max, ret_n);
 	}
 	return r;
 }
 
-int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
-               size_t *ret_n, struct err *err)
+#define FINER 8 /* the steps of a grid against those of the next finer one */
+
+/* Grid of this step; ret_blind: what lies in front of the first even stretch, where a finer grid may find something. */
+static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t step, double per_track,
+                       struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
 {
 	cleanup_free struct grid *grid = calloc(1, sizeof(*grid));
 	cleanup_free struct gap *gap = calloc(GAPS_MAX, sizeof(*gap));
-	uint64_t step = per_track >= 2.0 * GRID ? (uint64_t)(per_track / GRID) : 1;
+	size_t even = 0;
 	int r;
 
 	*ret_n = 0;
+	*ret_blind = 0;
 	if (!grid || !gap)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	r = read_grid(g, grid, from, span, step, err);
 	if (r < 0 || grid->n < 3)
 		return r;
 	find_even(g, grid, per_track);
+	while (even + 1 < grid->n && !grid->is_even[even])
+		even++;
+	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
 	return resolve(g, gap, find_gaps(g, grid, gap), ret, max, ret_n, err);
+}
+
+/* Edges n of add into ret in place of those in [from, to); false: no room. */
+static bool put_edges(struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t from, uint64_t to,
+                      const struct geo_edge *add, size_t n)
+{
+	size_t first = 0, end;
+
+	while (first < *ret_n && ret[first].first < from)
+		first++;
+	for (end = first; end < *ret_n && ret[end].first < to;)
+		end++;
+	if (*ret_n - (end - first) + n > max)
+		return false;
+	memmove(ret + first + n, ret + end, (*ret_n - end) * sizeof(*ret));
+	memcpy(ret + first, add, n * sizeof(*ret));
+	*ret_n += n - (end - first);
+	return true;
+}
+
+/* A piece that has no spacing which a track could have: there is another edge in it. */
+static bool is_crooked(const struct geo_edge *one, const struct geo_edge *two)
+{
+	return two->first - one->first > 1 &&
+	       !(one->after > 0.6 * fmin(one->before, two->after) && one->after < 1.6 * fmax(one->before, two->after));
+}
+
+/* The same place again with a finer grid. */
+static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step, double per_track,
+                        struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
+{
+	struct geo_edge found[4 * GRID];
+	size_t n;
+	uint64_t end = to + 3 * step;
+	int r = survey_grid(g, from, end - from, step, per_track, found, ARRAY_LEN(found), &n, ret_blind, err);
+
+	if (r < 0 || n == 0)
+		return r;
+	(void)put_edges(ret, max, ret_n, from, found[n - 1].first >= to ? found[n - 1].first + 1 : to, found, n);
+	return 0;
+}
+
+int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
+               size_t *ret_n, struct err *err)
+{
+	uint64_t step = per_track >= 2.0 * GRID ? (uint64_t)(per_track / GRID) : 1, finer = step, blind, ignore;
+	int r = survey_grid(g, from, span, step, per_track, ret, max, ret_n, &blind, err);
+
+	/* A track that is a stump, at the very start: it has too few points. */
+	while (r == 0 && blind && finer > 1 && !geo_is_over(g)) {
+		finer = finer / FINER ? finer / FINER : 1;
+		r = survey_finer(g, from, from + blind + 1, finer, per_track, ret, max, ret_n, &blind, err);
+	}
+	for (size_t i = 0; r == 0 && i + 1 < *ret_n && step > 1 && !geo_is_over(g); i++) {
+		uint64_t low = ret[i].first, high = ret[i + 1].first;
+
+		if (!is_crooked(&ret[i], &ret[i + 1]))
+			continue;
+		finer = (high - low) / FINER ? (high - low) / FINER : 1;
+		low = low > from + 4 * finer ? low - 4 * finer : from;
+		r = survey_finer(g, low, high + 1, finer, per_track, ret, max, ret_n, &ignore, err);
+	}
+	return r;
 }
 
 /* ---- tracks ---- */
@@ -335,17 +405,58 @@ static uint64_t missing_at(const struct geo *g, const struct geo_edge *e, uint64
 	                                                                                         : 0;
 }
 
+/* Could a piece with this spacing, known as well as it is long, be of a track of n sectors? */
+static bool could_be(const struct geo *g, double spacing_ratio, uint64_t len, uint64_t n)
+{
+	return len < 3 || fabs(spacing_ratio * (double)n - 1.0) * (double)len < 4.0 * g->tol * (double)n;
+}
+
+/* Sectors of a whole track as the piece from edge i on tells, 0: it does not. */
+static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t i)
+{
+	uint64_t len = edge[i + 1].first - edge[i].first;
+
+	return (double)len * edge[i].after < 0.5 ? whole_piece(g, edge[i].after, len) : whole_track(g, edge[i].after);
+}
+
+/* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge but one when n allows. */
+static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
+                            const struct geo_track *last)
+{
+	uint64_t len = edge[i + 1].first - edge[i].first, whole = told_by(g, edge, i);
+
+	if (!whole && last && last->sectors + last->missing < last->per_track &&
+	    could_be(g, edge[i].after, len, last->per_track))
+		whole = last->per_track;
+	for (size_t k = i + 1; !whole && k < i + 4 && k + 1 < n; k++) {
+		uint64_t all = edge[k + 1].first - edge[i].first;
+		bool fits = true;
+
+		whole = told_by(g, edge, k);
+		for (size_t j = i; whole && j <= k; j++) {
+			uint64_t gone = j > i ? missing_at(g, &edge[j], whole) : 0;
+
+			all += gone;
+			fits = fits && (j == i || gone) &&
+			       could_be(g, edge[j].after, edge[j + 1].first - edge[j].first, whole);
+		}
+		if (whole && !(fits && all <= whole))
+			return 0;
+	}
+	return whole;
+}
+
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret)
 {
 	size_t m = 0;
 
 	for (size_t i = 0; i + 1 < n; i++) {
-		uint64_t len = edge[i + 1].first - edge[i].first, whole = (double)len * edge[i].after < 0.5
-		                                                                  ? whole_piece(g, edge[i].after, len)
-		                                                                  : whole_track(g, edge[i].after);
+		uint64_t len = edge[i + 1].first - edge[i].first, gone = 0, whole;
 		struct geo_track *last = m ? &ret[m - 1] : NULL;
-		uint64_t gone = last && last->per_track == whole ? missing_at(g, &edge[i], whole) : 0;
 
+		whole = told_around(g, edge, i, n, last);
+		if (last && last->per_track == whole)
+			gone = missing_at(g, &edge[i], whole);
 		if (gone && last->sectors + last->missing + gone + len <= whole) {
 			last->sectors += len;
 			last->missing += gone;

@@ -28,7 +28,12 @@ struct leap {
 	double advance, error; /* of the angle, by jumps; what is unknown of it */
 	double jump;           /* at its end */
 	double after;          /* spacing behind it */
+	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
+	const struct geo_item *inside;
+	bool is_known; /* it was found so at least once */
 };
+
+#define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
 /*
  * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
@@ -57,6 +62,37 @@ static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, 
 	return r;
 }
 
+/* Is there such an end of a run, so many tracks on in the cycle's way? */
+static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t from, uint32_t run, bool *ret_ok,
+                     struct err *err)
+{
+	double angle, jump, after = 1.0 / (double)item->run[run].per_track;
+	int r;
+
+	for (uint32_t i = 0; i <= run; i++)
+		from += item->run[i].tracks * item->run[i].per_track;
+	r = edge_angles(w->g, from, after, item->run[run].jump, &angle, &jump, err);
+	w->g->tracks_seen++;
+	*ret_ok = r == 0 && geo_apart(jump, item->run[run].jump) < near(w->g);
+	return r;
+}
+
+/* Inside of k cycles from w->at on: many places of the one that is new, one place at random of those that are known. */
+static int check_inside(struct geo_walk *w, const struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
+{
+	uint32_t inner = l->inside->nruns - 1, n = l->is_known ? 1 : inner < INSIDE_FIRST ? inner : INSIDE_FIRST;
+	int r = 0;
+
+	*ret_ok = true;
+	for (uint32_t i = 0; i < n && r == 0 && *ret_ok; i++) {
+		uint32_t run = l->is_known ? (uint32_t)rng_below(&w->g->t.rng, inner) : i * inner / n;
+		uint64_t which = l->is_known ? rng_below(&w->g->t.rng, k) : 0;
+
+		r = check_end(w, l->inside, w->at + which * l->sectors, run, ret_ok, err);
+	}
+	return r;
+}
+
 static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
 	struct geo *g = w->g;
@@ -71,8 +107,11 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	off = geo_frac(angle - w->angle - (double)k * l->advance + 0.5) - 0.5;
 	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g) && fabs(off) < near(g) + (double)k * l->error;
 	g->tracks_seen++;
+	if (*ret_ok && l->inside && l->inside->nruns > 1)
+		r = check_inside(w, l, k, ret_ok, err);
 	if (!*ret_ok)
 		return r;
+	l->is_known = true;
 	if (2.0 * g->tol / (double)k < l->error) {
 		l->advance += off / (double)k;
 		l->error = 2.0 * g->tol / (double)k;
@@ -263,14 +302,30 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 		w->left_out++;
 	}
 	run.turn = geo_frac(angle - before);
+	if (!whole && run.tracks == 1)
+		run.jump = run.turn; /* whatever is missing: a whole turn further on the angle is the same */
 	if (whole && run.tracks == 1)
 		return rest_of_run(w, track->first, before, track->per_track, jump, err);
-	return found_run(w, track->first, &run, run.tracks * run.per_track - track->sectors, err);
+	return found_run(w, track->first, &run,
+	                 run.tracks * run.per_track > track->sectors ? run.tracks * run.per_track - track->sectors : 0,
+	                 err);
 }
 
 static double edge_jump(const struct geo_track *track, const struct geo_track *next)
 {
 	return geo_frac(next->skew + 1.0 / (double)next->per_track - 1.0 / (double)track->per_track);
+}
+
+/* A piece too short to tell its track's size: of the size that was expected here, or else as the one before. */
+static void take_for_stump(const struct geo_walk *w, struct geo_track *track)
+{
+	const struct geo_run *e = expected(w), *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+
+	e = e ? e : last;
+	if (!e || e->per_track < track->sectors)
+		return;
+	track->per_track = e->per_track;
+	track->missing = e->per_track - track->sectors;
 }
 
 static int survey_here(struct geo_walk *w, struct err *err)
@@ -303,7 +358,9 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		if (m < 2 && k < 2 && n < 2)
 			continue;
 		g->tracks_seen++;
-		w->per_track = (double)track[0].per_track;
+		w->next_size = (double)(m >= 2 ? track[1].per_track : track[0].per_track);
+		if ((double)track[0].per_track * 3.0 < per_track)
+			take_for_stump(w, &track[0]);
 		if (m >= 2)
 			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
 		return pass_surveyed(w, &track[0], edge[n].jump, err);
@@ -344,6 +401,7 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 		l.advance += item.run[i].turn;
 	}
 	l.jump = item.run[c - 1].jump;
+	l.inside = &item;
 	l.after = 1.0 / (double)item.run[c - 1].per_track;
 	r = gallop(w, &l, &n, err);
 	*ret_ok = n > 0;
@@ -378,10 +436,11 @@ static int one_step(struct geo_walk *w, struct err *err)
 
 	if (r == 0 && !ok)
 		r = guess_run(w, &ok, err);
+	if (w->nruns)
+		w->next_size = (double)w->runs[w->nruns - 1].per_track;
 	if (r == 0 && !ok)
 		r = survey_here(w, err);
-	if (r == 0 && w->nruns)
-		w->per_track = (double)w->runs[w->nruns - 1].per_track;
+	w->per_track = w->next_size;
 	return r;
 }
 
