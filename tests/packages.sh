@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The packages: the Debian ones are built from a copy of the tree and unpacked, and what is in them has to be all there and work from there;
+# the RPM spec has to name every file that is installed. The monthly check of the systemd unit is run, in virtual time.
+. "$(dirname "$0")/cli/lib.sh"
+: "${PLATTER_SIM:?the program over simulated disks}" "${BUILD:?the build directory}"
+command -v dh >/dev/null && command -v dpkg-buildpackage >/dev/null || skip "debhelper is not installed"
+needs dpkg-deb python3 jq git meson
+git -C "$TOP" rev-parse >/dev/null 2>&1 || skip "not a git tree: the packages are built from its files"
+
+# Objects are found again by ccache, if that is there.
+ccache=$(command -v ccache) && export CC="$ccache gcc"
+(unset MAKEFLAGS; DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=2" "$TOP/contrib/debian/build" "$dir") >"$dir/log" 2>&1 ||
+	{ tail -n 30 "$dir/log"; fail "dpkg-buildpackage failed"; }
+[ "$(find "$dir" -name '*.deb' | wc -l)" = 2 ] || fail "not two packages: $(ls "$dir")"
+for deb in "$dir"/*.deb; do
+	dpkg-deb -x "$deb" "$dir/root" || fail "$deb cannot be unpacked"
+	dpkg-deb -c "$deb" | awk '$6 !~ /\/$/ { print $6 }' >>"$dir/files"
+	dpkg-deb -c "$deb" | awk '$1 ~ /s|^[^d].......w/ || $2 != "root/root" { bad = 1 } END { exit bad }' || fail "$deb: owners and modes"
+done
+[ -z "$(sort "$dir/files" | uniq -d)" ] || fail "in both packages: $(sort "$dir/files" | uniq -d)"
+dpkg-deb -f "$dir"/platter_*.deb Depends >"$dir/out"
+for library in liburing2 libaio1 libjansson4 libblkid1; do
+	grep -q "$library" "$dir/out" || fail "the package does not depend on $library"
+done
+if command -v lintian >/dev/null; then
+	lintian --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs "$dir"/*.deb >"$dir/out" 2>&1 || fail "lintian"
+fi
+
+root=$dir/root
+PLATTER=$root/usr/sbin/platter
+run 0 --version
+out_has "platter "
+for page in "$TOP"/man/*.[58]; do
+	section=${page##*.}
+	gzip -dc "$root/usr/share/man/man$section/${page##*/}.gz" 2>/dev/null | cmp -s - "$page" || fail "the page ${page##*/} is not in a package"
+done
+cmp -s "$TOP/contrib/completion/_platter" "$root/usr/share/zsh/vendor-completions/_platter" || fail "no completion for zsh"
+cmp -s "$TOP/contrib/completion/platter.bash" "$root/usr/share/bash-completion/completions/platter" || fail "no completion for bash"
+for profile in "$TOP"/tools/simdisk/profiles/*.disk; do
+	cmp -s "$profile" "$root/usr/share/platter-simdisk/${profile##*/}" || fail "the profile ${profile##*/} is not in a package"
+done
+
+# The systemd unit: its commands as systemd gives them to the shell, over a simulated disk.
+units=$root/usr/lib/systemd/system
+grep -q '^OnCalendar=monthly' "$units/platter-check@.timer" || fail "the timer is not monthly"
+if command -v systemd-analyze >/dev/null; then
+	sed "s|/usr/sbin/platter|$PLATTER|" "$units/platter-check@.service" >"$dir/platter-check@x.service"
+	systemd-analyze verify "$dir/platter-check@x.service" >"$dir/out" 2>&1 || fail "systemd-analyze verify"
+fi
+mkdir "$dir/state"
+unit_command() # ExecStart or ExecStartPost
+{
+	sed -n "s/^$1=//p" "$units/platter-check@.service" |
+		sed "s/%%/%/g; s/\\\$\\\$/\$/g; s|/dev/%i|sim:tiny|; s|/usr/sbin/platter|$PLATTER_SIM|" >"$dir/command"
+	grep -q "$PLATTER_SIM" "$dir/command" || fail "the unit's $1 does not call /usr/sbin/platter"
+	(cd "$dir" && STATE_DIRECTORY=$dir/state sh "$dir/command" >"$dir/out" 2>"$dir/err")
+	last="the unit's $1"
+}
+unit_command ExecStart || fail "$last: exit status $?"
+unit_command ExecStartPost || fail "$last after the first month: exit status $?"
+first=$(ls "$dir"/state/*.json)
+for month in 02 03 04; do
+	jq -c --arg m "$month" '.head.started |= sub("-[0-9]{2}-"; "-" + $m + "-")' "$first" >"$dir/state/zones-$month.json"
+done
+rm "$first"
+unit_command ExecStartPost || fail "$last over three equal months: exit status $?"
+jq -c '(.figures[]? | select(type == "number")) |= . / 2 | .head.started |= sub("-04-"; "-05-")' "$dir/state/zones-04.json" >"$dir/state/zones-05.json"
+
+# Every file that is installed is in the spec, under some name.
+meson introspect --installed "$BUILD" >"$dir/installed.json" || fail "meson introspect"
+python3 - "$TOP/contrib/rpm/platter.spec" "$dir/installed.json" <<'PY' || fail "contrib/rpm/platter.spec: see above"
+import fnmatch, json, re, sys
+macros = {'_sbindir': '/sbin', '_datadir': '/share', '_mandir': '/share/man', '_unitdir': '/lib/systemd/system'}
+globs = []
+for line in open(sys.argv[1]).read().split('%files', 1)[1].splitlines():
+    m = re.match(r'%\{(\w+)\}(\S+)$', line.strip())
+    if m:
+        globs.append(macros[m.group(1)] + m.group(2))
+used, missing = set(), []
+for path in json.load(open(sys.argv[2])).values():
+    short = re.sub(r'^/usr(/local)?', '', path)
+    hits = [g for g in globs if fnmatch.fnmatch(short, g) or short.startswith(g + '/')]
+    used.update(hits)
+    if not hits:
+        missing.append(short)
+for short in missing:
+    print('not in the spec:', short)
+for g in set(globs) - used:
+    print('in the spec, but not installed:', g)
+sys.exit(bool(missing or set(globs) - used))
+PY
+if command -v rpmspec >/dev/null; then
+	rpmspec -P "$TOP/contrib/rpm/platter.spec" >"$dir/out" 2>"$dir/err" || fail "rpmspec refuses contrib/rpm/platter.spec"
+fi
+exit 0
