@@ -457,7 +457,7 @@ static void classic(struct session *ses, const struct table *t)
 
 static uint64_t memory_limit(const struct cache_params *p)
 {
-	uint64_t limit = cgroup_memory_limit();
+	uint64_t limit = cgroup_memory_limit("/");
 	struct sysinfo info;
 
 	if (p->memory_bytes)
@@ -570,7 +570,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	c.buf = buf;
 	if (r == 0 && p->memory_bytes)
-		r = cgroup_enter(&cg, p->memory_bytes, err);
+		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
 	if (r == 0)
 		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
 	if (r == 0)

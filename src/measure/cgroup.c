@@ -18,9 +18,7 @@
 #include "base/cleanup.h"
 
 struct cgroup {
-	int version;
-	char group[PATH_MAX]; /* our own folder */
-	char home[PATH_MAX];  /* cgroup.procs of where the process was */
+	struct cgroup_plan plan;
 };
 
 struct hierarchy {
@@ -28,16 +26,21 @@ struct hierarchy {
 	char mount[PATH_MAX / 2];
 };
 
-static int write_text(const char *folder, const char *file, const char *text)
+static int write_text(const char *path, const char *text)
 {
-	char path[PATH_MAX + 64];
-	cleanup_close int fd = -1;
+	cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	(void)snprintf(path, sizeof(path), "%s%s%s", folder, file[0] ? "/" : "", file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static FILE *open_below(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	(void)snprintf(full, sizeof(full), "%s%s", strcmp(root, "/") == 0 ? "" : root, path);
+	return fopen(full, "re");
 }
 
 static bool has_word(const char *list, const char *word, const char *separators)
@@ -61,32 +64,36 @@ static bool offers_memory(const char *mount)
 }
 
 /* Where the memory controller is mounted: version 1 with "memory" among its options, or version 2 that offers it. */
-static int find_hierarchy(struct hierarchy *ret)
+static int find_hierarchy(const char *root, struct hierarchy *ret)
 {
-	cleanup_fclose FILE *f = fopen("/proc/self/mounts", "re");
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
 	char line[4096];
 
 	while (f && fgets(line, sizeof(line), f)) {
-		char where[PATH_MAX / 2], type[32], options[1024];
+		char where[PATH_MAX / 2], type[32], options[1024], full[PATH_MAX / 2];
 
-		if (sscanf(line, "%*s %2047s %31s %1023s", where, type, options) != 3)
+		if (sscanf(line, "%*s %1023s %31s %1023s", where, type, options) != 3)
 			continue;
+		(void)snprintf(full, sizeof(full), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root, where);
 		if (strcmp(type, "cgroup") == 0 && has_word(options, "memory", ","))
 			ret->version = 1;
-		else if (strcmp(type, "cgroup2") == 0 && offers_memory(where))
+		else if (strcmp(type, "cgroup2") == 0 && offers_memory(full))
 			ret->version = 2;
 		else
 			continue;
-		(void)snprintf(ret->mount, sizeof(ret->mount), "%s", where);
+		(void)snprintf(ret->mount, sizeof(ret->mount), "%s", full);
 		return 0;
 	}
 	return -ENOENT;
 }
 
-/* The path of this process inside the hierarchy, from /proc/self/cgroup: "4:memory:/a/b" or "0::/a/b". */
-static int find_home(const struct hierarchy *h, char *buf, size_t len)
+/*
+ * The folder of this process in the hierarchy, from /proc/self/cgroup: "4:memory:/a/b" or "0::/a/b". In a container the mount may begin further
+ * down than the path does; then the process is at the mount's own top.
+ */
+static int find_home(const char *root, const struct hierarchy *h, char *buf, size_t len)
 {
-	cleanup_fclose FILE *f = fopen("/proc/self/cgroup", "re");
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/cgroup");
 	char line[4096];
 
 	while (f && fgets(line, sizeof(line), f)) {
@@ -96,52 +103,75 @@ static int find_home(const struct hierarchy *h, char *buf, size_t len)
 			continue;
 		*path++ = '\0';
 		path[strcspn(path, "\n")] = '\0';
-		if (h->version == 1 ? has_word(names + 1, "memory", ",") : line[0] == '0' && names[1] == '\0') {
-			(void)snprintf(buf, len, "%s%s", h->mount, path);
-			return 0;
-		}
+		if (h->version == 1 ? !has_word(names + 1, "memory", ",") : line[0] != '0' || names[1] != '\0')
+			continue;
+		(void)snprintf(buf, len, "%s%s", h->mount, strcmp(path, "/") == 0 ? "" : path);
+		if (access(buf, F_OK) < 0)
+			(void)snprintf(buf, len, "%s", h->mount);
+		return 0;
 	}
 	return -ENOENT;
 }
 
-static int set_limit(const struct cgroup *cg, uint64_t bytes)
+static void add_step(struct cgroup_plan *plan, const char *folder, const char *file, const char *text, bool may_fail)
 {
-	char text[32];
+	struct cgroup_step *step = &plan->steps[plan->nsteps++];
 
-	(void)snprintf(text, sizeof(text), "%" PRIu64, bytes);
-	if (cg->version == 1)
-		return write_text(cg->group, "memory.limit_in_bytes", text);
-	(void)write_text(cg->group, "memory.swap.max", "0"); /* absent without swap */
-	return write_text(cg->group, "memory.max", text);
+	(void)snprintf(step->path, sizeof(step->path), "%.4000s/%s", folder, file);
+	(void)snprintf(step->text, sizeof(step->text), "%s", text);
+	step->may_fail = may_fail;
 }
 
-int cgroup_enter(struct cgroup **ret, uint64_t memory_bytes, struct err *err)
+int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
-	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
 	struct hierarchy h = { 0 };
-	char pid[32];
-	int r;
+	char limit[32], pid[32];
 
-	if (!cg)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (find_hierarchy(&h) < 0 || find_home(&h, cg->home, sizeof(cg->home)) < 0)
+	memset(ret, 0, sizeof(*ret));
+	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, ret->home, sizeof(ret->home)) < 0)
 		return err_set(err, -ENOENT,
 		               "No memory cgroup is mounted here, so --memory cannot limit the page cache.");
-	cg->version = h.version;
-	(void)snprintf(cg->group, sizeof(cg->group), "%s/platter-%d", h.mount, (int)getpid());
-	if (h.version == 2)
-		(void)write_text(h.mount, "cgroup.subtree_control",
-		                 "+memory"); /* may be there already; the limit tells */
-	if (mkdir(cg->group, 0755) < 0)
-		return err_set(err, -errno, "The cgroup %s could not be made (%s); run as root.", cg->group,
-		               err_name(errno));
-	r = set_limit(cg, memory_bytes);
+	(void)snprintf(limit, sizeof(limit), "%" PRIu64, memory_bytes);
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	if (r == 0)
-		r = write_text(cg->group, "cgroup.procs", pid);
+	ret->version = h.version;
+	(void)snprintf(ret->group, sizeof(ret->group), "%s/platter-%s", h.mount, pid);
+	if (h.version == 2) /* may be there already, or be refused: the limit tells */
+		add_step(ret, h.mount, "cgroup.subtree_control", "+memory", true);
+	ret->before = ret->nsteps;
+	if (h.version == 2)
+		add_step(ret, ret->group, "memory.swap.max", "0", true); /* absent without swap */
+	add_step(ret, ret->group, h.version == 1 ? "memory.limit_in_bytes" : "memory.max", limit, false);
+	add_step(ret, ret->group, "cgroup.procs", pid, false);
+	return 0;
+}
+
+static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
+{
+	int r = 0;
+
+	for (unsigned i = from; i < end && r == 0; i++) {
+		r = write_text(plan->steps[i].path, plan->steps[i].text);
+		if (plan->steps[i].may_fail)
+			r = 0;
+	}
+	return r;
+}
+
+int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
+{
+	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
+	int r = cg ? cgroup_plan(&cg->plan, root, memory_bytes, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	if (r < 0)
+		return r;
+	(void)do_steps(&cg->plan, 0, cg->plan.before);
+	if (mkdir(cg->plan.group, 0755) < 0)
+		return err_set(err, -errno, "The cgroup %.500s could not be made (%s); run as root.", cg->plan.group,
+		               err_name(errno));
+	r = do_steps(&cg->plan, cg->plan.before, cg->plan.nsteps);
 	if (r < 0) {
-		(void)rmdir(cg->group); /* nobody is in it */
-		return err_set(err, r, "The cgroup %s could not be used (%s).", cg->group, err_name(r));
+		(void)rmdir(cg->plan.group); /* nobody is in it */
+		return err_set(err, r, "The cgroup %.500s could not be used (%s).", cg->plan.group, err_name(r));
 	}
 	*ret = cg;
 	cg = NULL;
@@ -150,34 +180,53 @@ int cgroup_enter(struct cgroup **ret, uint64_t memory_bytes, struct err *err)
 
 void cgroup_leave(struct cgroup *cg)
 {
-	char pid[32];
+	char path[PATH_MAX + 16], pid[32];
 
 	if (!cg)
 		return;
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	(void)write_text(cg->home, "cgroup.procs", pid); /* if this fails the group stays; the next line fails too */
-	for (int tries = 0; tries < 50 && rmdir(cg->group) < 0 && errno == EBUSY; tries++)
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", cg->plan.home);
+	(void)write_text(path, pid); /* if this fails the group stays; the next line fails too */
+	for (int tries = 0; tries < 50 && rmdir(cg->plan.group) < 0 && errno == EBUSY; tries++)
 		(void)usleep(20000); /* charges of pages under write-back go away in a moment */
 	free(cg);
 }
 
 int cgroup_version(const struct cgroup *cg)
 {
-	return cg ? cg->version : 0;
+	return cg ? cg->plan.version : 0;
 }
 
-uint64_t cgroup_memory_limit(void)
+/* UINT64_MAX: none, "max", or version 1's way of saying so. */
+static uint64_t limit_of(const char *folder, int version)
 {
-	struct hierarchy h = { 0 };
-	char home[PATH_MAX], path[PATH_MAX + 64], line[64];
+	char path[PATH_MAX + 32], line[64];
 	cleanup_fclose FILE *f = NULL;
 	uint64_t limit;
 
-	if (find_hierarchy(&h) < 0 || find_home(&h, home, sizeof(home)) < 0)
-		return UINT64_MAX;
-	(void)snprintf(path, sizeof(path), "%s/%s", home, h.version == 1 ? "memory.limit_in_bytes" : "memory.max");
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, version == 1 ? "memory.limit_in_bytes" : "memory.max");
 	f = fopen(path, "re");
 	if (!f || !fgets(line, sizeof(line), f) || sscanf(line, "%" SCNu64, &limit) != 1 || limit > (1ull << 60))
-		return UINT64_MAX; /* "max", or version 1's way of saying so */
+		return UINT64_MAX;
 	return limit;
+}
+
+uint64_t cgroup_memory_limit(const char *root)
+{
+	struct hierarchy h = { 0 };
+	char folder[PATH_MAX];
+	uint64_t least = UINT64_MAX;
+
+	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, folder, sizeof(folder)) < 0)
+		return UINT64_MAX;
+	while (strlen(folder) >= strlen(h.mount)) { /* a limit further up binds as well */
+		uint64_t limit = limit_of(folder, h.version);
+		char *slash = strrchr(folder, '/');
+
+		least = limit < least ? limit : least;
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	return least;
 }

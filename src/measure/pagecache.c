@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -59,8 +60,12 @@ static uint64_t mincore_pages(int fd, uint64_t offset, uint64_t length)
 	void *map = mmap(NULL, (size_t)length, PROT_READ, MAP_SHARED, fd, (off_t)offset);
 	uint64_t n = 0;
 
-	if (map == MAP_FAILED || !in)
+	if (map == MAP_FAILED)
 		return UINT64_MAX;
+	if (!in) {
+		(void)munmap(map, (size_t)length); /* of our own mapping: cannot fail */
+		return UINT64_MAX;
+	}
 	if (mincore(map, (size_t)length, in) < 0)
 		n = UINT64_MAX;
 	for (size_t i = 0; n != UINT64_MAX && i < pages; i++)
@@ -91,12 +96,20 @@ static int look_mincore(int fd, uint64_t offset, uint64_t length, struct pagecac
 	return 0;
 }
 
-int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret)
+int pagecache_look_by(enum pagecache_method method, int fd, uint64_t offset_bytes, uint64_t length_bytes,
+                      struct pagecache_state *ret)
 {
 	*ret = (struct pagecache_state){ .method = PAGECACHE_NONE };
-	if (look_cachestat(fd, offset_bytes, length_bytes, ret) == 0)
+	if (method == PAGECACHE_CACHESTAT)
+		return look_cachestat(fd, offset_bytes, length_bytes, ret);
+	return method == PAGECACHE_MINCORE ? look_mincore(fd, offset_bytes, length_bytes, ret) : -EOPNOTSUPP;
+}
+
+int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret)
+{
+	if (pagecache_look_by(PAGECACHE_CACHESTAT, fd, offset_bytes, length_bytes, ret) == 0)
 		return 0;
-	return look_mincore(fd, offset_bytes, length_bytes, ret);
+	return pagecache_look_by(PAGECACHE_MINCORE, fd, offset_bytes, length_bytes, ret);
 }
 
 const char *pagecache_method_name(enum pagecache_method m)
@@ -167,4 +180,25 @@ void pagecache_traffic_since(const struct pagecache_traffic *before, struct page
 	now->disk_written_bytes -= before->disk_written_bytes;
 	now->has_disk = now->has_disk && before->has_disk;
 	now->has_process = now->has_process && before->has_process;
+}
+
+struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write)
+{
+	struct pagecache_share share = { NAN, NAN };
+
+	if (moved_bytes && t->has_process && !is_write)
+		share.device_ratio = (double)t->device_read_bytes / (double)moved_bytes;
+	if (moved_bytes && t->has_disk)
+		share.disk_ratio =
+			(double)(is_write ? t->disk_written_bytes : t->disk_read_bytes) / (double)moved_bytes;
+	return share;
+}
+
+double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes)
+{
+	struct pagecache_state st;
+
+	if (length_bytes == 0 || pagecache_look(fd, offset_bytes, length_bytes, &st) < 0)
+		return NAN;
+	return fmin((double)st.cached_bytes / (double)length_bytes, 1.0); /* whole pages are counted */
 }

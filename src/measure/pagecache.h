@@ -24,6 +24,9 @@ struct pagecache_state {
 
 /* length 0: to the end of the file. 0 or negative errno; -EOPNOTSUPP when the kernel tells nothing (method is PAGECACHE_NONE then). */
 int pagecache_look(int fd, uint64_t offset_bytes, uint64_t length_bytes, struct pagecache_state *ret);
+/* The same by one method alone: what pagecache_look() falls back on, and what tests hold against each other. */
+int pagecache_look_by(enum pagecache_method method, int fd, uint64_t offset_bytes, uint64_t length_bytes,
+                      struct pagecache_state *ret);
 const char *pagecache_method_name(enum pagecache_method m);
 
 /*
@@ -44,5 +47,17 @@ struct pagecache_traffic {
 void pagecache_traffic(const struct session *ses, size_t index, struct pagecache_traffic *ret);
 /* now - before, for each counter. */
 void pagecache_traffic_since(const struct pagecache_traffic *before, struct pagecache_traffic *now);
+
+/*
+ * The three witnesses of where data came from, as parts of what a program moved, shown together: the kernel's account of this thread, the
+ * disk's counters (of everybody), and what was in memory before. Above 1: more was moved than was asked for (small records, read-ahead, a
+ * journal). NaN: not known; by the thread's account never known for writes through the page cache, which others carry out later.
+ */
+struct pagecache_share {
+	double device_ratio, disk_ratio;
+};
+struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write);
+/* Part of a range that is in memory, 0..1; NaN when the kernel does not tell. */
+double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes);
 
 #endif

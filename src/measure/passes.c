@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB that hold the words 1 to 16384, written
- * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, counted by the kernel for the
- * very thread (/proc/thread-self/io), and the CPU time; writing is timed until the last write() and until fsync() returned.
+ * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, by three witnesses: counted by the
+ * kernel for the very thread (/proc/thread-self/io), by the disk for everybody (diskstats), and what was in memory before (cachestat). Writing and
+ * fsync() are steps of their own.
  *
  * These loops do not go through load_run(): at memory speed a request object per 64 KiB would be part of what is measured, and cached reads
  * are answered at once. Several files run at once as threads; they share nothing but the document, under one lock.
@@ -49,13 +50,14 @@ static const struct opt passes_opts[] = {
 struct step_row {
 	const char *step, *end_time;
 	uint64_t elapsed_ns;
-	double rate_bytes_per_s, cpu_percent, cpu_s_per_mb, from_device_ratio;
+	double rate_bytes_per_s, cpu_percent, cpu_s_per_mb, from_device_ratio, from_disk_ratio, cached_before_ratio;
 	const char *file, *job;
 	double start_s;
-	uint64_t moved_bytes, cached_before_bytes;
+	uint64_t moved_bytes;
 };
 
 static const struct field step_fields[] = {
+	FIELD_STR(struct step_row, job, "job"), /* of several; else null, and then not shown */
 	FIELD_STR(struct step_row, step, "step"),
 	FIELD_STR(struct step_row, end_time, "ended"),
 	FIELD_U64(struct step_row, elapsed_ns, UNIT_NS, "time"),
@@ -63,11 +65,11 @@ static const struct field step_fields[] = {
 	FIELD_F64(struct step_row, cpu_percent, UNIT_PERCENT, "CPU"),
 	FIELD_F64(struct step_row, cpu_s_per_mb, UNIT_NONE, "CPU s/MB"),
 	FIELD_F64(struct step_row, from_device_ratio, UNIT_RATIO, "from device"),
-	FIELD_STR(struct step_row, file, "file"),
-	FIELD_STR(struct step_row, job, "job", .detail = true),
+	FIELD_F64(struct step_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
+	FIELD_F64(struct step_row, cached_before_ratio, UNIT_RATIO, "in memory"),
+	FIELD_STR(struct step_row, file, "file", .detail = true),
 	FIELD_F64(struct step_row, start_s, UNIT_S, "began", .detail = true),
 	FIELD_U64(struct step_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
-	FIELD_U64(struct step_row, cached_before_bytes, UNIT_BYTES, "cached before", .detail = true),
 	FIELD_END,
 };
 
@@ -85,15 +87,15 @@ struct work {
 	struct shared *shared;
 	struct datafile *df; /* NULL: an existing file */
 	char path[512];
+	char job[48]; /* tag of its lines; "": none */
 	int fd;
-	bool is_ours;         /* the words are known */
+	bool is_ours;         /* the words are known: we wrote them, or the file begins with them */
 	uint64_t first, size; /* of the data */
 	uint8_t *buf;
-	double best_read;
-	double write_rate, synced_rate;
+	double write_rate, synced_rate, fsync_ns;
 	double *reads;
 	size_t nreads;
-	uint64_t verify_errors;
+	uint64_t verify_errors, wrong_words;
 	int r;
 	struct err err;
 };
@@ -102,13 +104,14 @@ struct shared {
 	pthread_mutex_t lock; /* of the document and the session */
 	const uint8_t *words; /* one block of 1 .. 16384 */
 	uint64_t done, total; /* bytes, for progress */
+	time_t started;       /* of the wall clock, for the classic log */
 };
 
 struct stopwatch {
 	uint64_t start_ns;
 	struct timespec cpu;
 	struct pagecache_traffic traffic;
-	uint64_t cached_bytes;
+	double cached_ratio;
 };
 
 static bool is_over(const struct work *w)
@@ -126,9 +129,7 @@ static double cpu_seconds(const struct timespec *from)
 
 static void watch_begin(struct work *w, struct stopwatch *s)
 {
-	struct pagecache_state cache = { 0 };
-
-	s->cached_bytes = pagecache_look(w->fd, w->first, w->size, &cache) == 0 ? cache.cached_bytes : UINT64_MAX;
+	s->cached_ratio = pagecache_cached_ratio(w->fd, w->first, w->size);
 	pagecache_traffic(w->ses, w->index, &s->traffic);
 	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &s->cpu);
 	s->start_ns = clock_now_ns(w->ses->env->clk);
@@ -142,45 +143,56 @@ static void local_time(char *buf, size_t len)
 	(void)strftime(buf, len, "%H:%M:%S", localtime_r(&now, &tm));
 }
 
-/* Ends a step: a row, a log line, a checkpoint. Returns the rate. */
-static double watch_finish(struct work *w, const struct stopwatch *s, const char *step, uint64_t moved, bool is_write)
+/* The line of a step in the log. */
+static void log_step(struct work *w, const struct step_row *row)
+{
+	char number[32], rate[40] = "", device[40] = "";
+
+	if (isfinite(row->from_device_ratio))
+		(void)units_printf(device, sizeof(device), ", from the device %.1f %%", 100.0 * row->from_device_ratio);
+	if (isfinite(row->rate_bytes_per_s))
+		(void)snprintf(rate, sizeof(rate), ", %s", units_rate(number, sizeof(number), row->rate_bytes_per_s));
+	session_log(w->ses, "%s%s%s %s: %.3f s%s, CPU %.1f %%%s", w->job, w->job[0] ? " " : "", w->path, row->step,
+	            (double)row->elapsed_ns * 1e-9, rate, row->cpu_percent, device);
+}
+
+/* Ends a step: a row, a log line, a checkpoint. moved: by this step; 0 for fsync, whose disk share is of the whole file. */
+static struct step_row watch_finish(struct work *w, const struct stopwatch *s, const char *step, uint64_t moved,
+                                    bool is_write)
 {
 	uint64_t elapsed = clock_now_ns(w->ses->env->clk) - s->start_ns;
 	double cpu = cpu_seconds(&s->cpu), seconds = (double)elapsed * 1e-9;
-	double rate = elapsed ? (double)moved / seconds : (double)NAN;
 	struct pagecache_traffic now;
-	char end[16], text[32];
+	struct pagecache_share share;
 	struct step_row row;
+	char end[16];
 
 	pagecache_traffic(w->ses, w->index, &now);
 	pagecache_traffic_since(&s->traffic, &now);
+	share = pagecache_share(&now, moved ? moved : w->size, is_write);
 	local_time(end, sizeof(end));
 	row = (struct step_row){
 		.step = step,
 		.end_time = end,
 		.elapsed_ns = elapsed,
-		.rate_bytes_per_s = rate,
+		.rate_bytes_per_s = elapsed && moved ? (double)moved / seconds : (double)NAN,
 		.cpu_percent = elapsed ? 100.0 * cpu / seconds : (double)NAN,
 		.cpu_s_per_mb = moved ? cpu / ((double)moved * 1e-6) : (double)NAN,
-		.from_device_ratio = NAN,
+		.from_device_ratio = share.device_ratio,
+		.from_disk_ratio = share.disk_ratio,
+		.cached_before_ratio = s->cached_ratio,
 		.file = w->path,
-		.job = w->p->job,
+		.job = w->job[0] ? w->job : NULL,
 		.start_s = (double)(s->start_ns - w->ses->start_ns) * 1e-9,
 		.moved_bytes = moved,
-		.cached_before_bytes = s->cached_bytes,
 	};
-	if (!is_write && now.has_process && moved)
-		row.from_device_ratio = fmin((double)now.device_read_bytes / (double)moved, 1.0);
-	else if (is_write && now.has_disk && moved)
-		row.from_device_ratio = fmin((double)now.disk_written_bytes / (double)moved, 1.0);
 	(void)pthread_mutex_lock(&w->shared->lock);
 	result_row(result_table(w->ses->res, "steps", "Steps", step_fields), &row);
-	session_log(w->ses, "%s%s%s %s: %.3f s, %s, CPU %.1f %%, from the device %.1f %%", w->p->job ? w->p->job : "",
-	            w->p->job ? " " : "", w->path, step, seconds, units_rate(text, sizeof(text), rate), row.cpu_percent,
-	            100.0 * row.from_device_ratio);
+	log_step(w, &row);
 	session_checkpoint(w->ses);
 	(void)pthread_mutex_unlock(&w->shared->lock);
-	return rate;
+	row.step = row.end_time = NULL; /* were the caller's and ours */
+	return row;
 }
 
 static void tell_progress(struct work *w, const char *step, uint64_t bytes)
@@ -232,23 +244,54 @@ static bool write_file(struct work *w, uint64_t *ret_moved)
 	return !is_over(w);
 }
 
-/* Which word is wrong, for the notice. */
+/* A block is not as written: its wrong words are counted, the first is told. A memcmp() over the block has found out; this is not timed work. */
 static void note_difference(struct work *w, uint64_t at, size_t len)
 {
-	size_t i = 0;
-	uint32_t found, want;
+	uint32_t found = 0, want = 0, f, v;
+	uint64_t wrong = 0, where = 0;
 
-	while (i + 4 < len && memcmp(w->buf + i, w->shared->words + i, 4) == 0)
-		i += 4;
-	memcpy(&found, w->buf + i, sizeof(found));
-	memcpy(&want, w->shared->words + i, sizeof(want));
+	for (size_t i = 0; i < len; i += 4) {
+		size_t n = len - i < 4 ? len - i : 4;
+
+		f = v = 0;
+		memcpy(&f, w->buf + i, n);
+		memcpy(&v, w->shared->words + i, n);
+		if (f == v)
+			continue;
+		if (wrong++ == 0) {
+			where = at + i;
+			found = f;
+			want = v;
+		}
+	}
 	w->verify_errors++;
+	w->wrong_words += wrong;
 	(void)pthread_mutex_lock(&w->shared->lock);
 	if (w->verify_errors <= 20)
 		result_notice(w->ses->res, "verify",
-		              "%s: the word at byte %" PRIu64 " is %" PRIu32 " where %" PRIu32 " was written.", w->path,
-		              at + i, found, want);
+		              "%s: the word at byte %" PRIu64 " is %" PRIu32 " where %" PRIu32 " was written; %" PRIu64
+		              " words of this block differ.",
+		              w->path, where, found, want, wrong);
 	(void)pthread_mutex_unlock(&w->shared->lock);
+}
+
+/* Are these our words? Other commands make files with other contents; and a wrong word or two must not hide a file of ours. */
+static bool has_words(const struct work *w, size_t len)
+{
+	size_t same = 0;
+
+	for (size_t i = 0; i + 4 <= len; i += 4)
+		same += memcmp(w->buf + i, w->shared->words + i, 4) == 0;
+	return same > len / 8;
+}
+
+/* Every word of what was read, at memory speed. */
+static void check_words(struct work *w, uint64_t at, size_t len)
+{
+	if (at == 0 && !w->df && w->nreads == 0)
+		w->is_ours = w->is_ours && has_words(w, len);
+	if (w->is_ours && memcmp(w->buf, w->shared->words, len) != 0)
+		note_difference(w, w->first + at, len);
 }
 
 /* One pass over the file. Bytes moved; *ret_is_whole: all were good. */
@@ -267,9 +310,8 @@ static uint64_t read_file(struct work *w, bool *ret_is_whole)
 			*ret_is_whole = false;
 			if (n == 0 || has_too_many_faults(w))
 				break; /* the file is shorter than it was, or the device is gone */
-		} else if (w->is_ours &&
-		           memcmp(w->buf, w->shared->words, left < (uint64_t)n ? (size_t)left : (size_t)n) != 0) {
-			note_difference(w, w->first + at, (size_t)n);
+		} else {
+			check_words(w, at, left < (uint64_t)n ? (size_t)left : (size_t)n);
 		}
 		if (n > 0)
 			moved += left < (uint64_t)n ? left : (uint64_t)n;
@@ -284,21 +326,24 @@ static uint64_t read_file(struct work *w, bool *ret_is_whole)
 static void write_step(struct work *w)
 {
 	struct stopwatch s;
+	struct step_row row, sync;
 	uint64_t moved = 0;
-	double rate;
 	bool whole;
 
 	watch_begin(w, &s);
 	whole = write_file(w, &moved);
-	rate = watch_finish(w, &s, "write", moved, true);
+	row = watch_finish(w, &s, "write", moved, true);
 	if (!whole)
 		return;
-	w->write_rate = rate;
+	w->write_rate = row.rate_bytes_per_s;
+	watch_begin(w, &s);
 	if (fsync(w->fd) < 0) {
 		note_fault(w, "flush", 0, 0, -errno);
 		return;
 	}
-	w->synced_rate = watch_finish(w, &s, "write and fsync", moved, true);
+	sync = watch_finish(w, &s, "fsync", 0, true);
+	w->fsync_ns = (double)sync.elapsed_ns;
+	w->synced_rate = (double)moved / ((double)(row.elapsed_ns + sync.elapsed_ns) * 1e-9);
 }
 
 static void *work_run(void *arg)
@@ -312,7 +357,7 @@ static void *work_run(void *arg)
 		uint64_t left = 0, moved;
 		char step[32];
 		bool whole;
-		double rate;
+		struct step_row row;
 
 		if (w->p->size_bytes && isnan(w->write_rate))
 			break; /* there is no file to read */
@@ -327,9 +372,9 @@ static void *work_run(void *arg)
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
 		watch_begin(w, &s);
 		moved = read_file(w, &whole);
-		rate = watch_finish(w, &s, step, moved, false);
+		row = watch_finish(w, &s, step, moved, false);
 		if (whole)
-			w->reads[w->nreads++] = rate;
+			w->reads[w->nreads++] = row.rate_bytes_per_s;
 	}
 	return NULL;
 }
@@ -402,11 +447,26 @@ static int open_existing(struct work *w, struct err *err)
 	return env->devices->open(env->devices_ctx, d, NULL, w->p->direct ? DEVICE_OPEN_DIRECT : 0, err);
 }
 
+/* Several files are several jobs: a letter each, as copies of the program had in 1997. */
+static void name_job(struct work *w)
+{
+	const char *tag = w->p->job ? w->p->job : "";
+	size_t i = w->index;
+
+	if (w->ses->ndevs == 1)
+		(void)snprintf(w->job, sizeof(w->job), "%.40s", tag);
+	else if (i < 26)
+		(void)snprintf(w->job, sizeof(w->job), "%.40s%c", tag, (char)('A' + i));
+	else
+		(void)snprintf(w->job, sizeof(w->job), "%.40s%c%zu", tag, (char)('A' + i % 26), i / 26);
+}
+
 static int work_init(struct work *w, struct err *err)
 {
 	void *buf = NULL;
 
-	w->write_rate = w->synced_rate = NAN;
+	w->write_rate = w->synced_rate = w->fsync_ns = NAN;
+	name_job(w);
 	(void)snprintf(w->path, sizeof(w->path), "%s", w->ses->devs[w->index].path);
 	w->reads = calloc(w->p->passes, sizeof(double));
 	if (!w->reads || posix_memalign(&buf, 4096, BLOCK_BYTES) != 0)
@@ -430,7 +490,7 @@ static void work_done(struct work *w)
 
 /* ---- the figures ---- */
 
-/* Sum over the files of the median over their passes. */
+/* Sum over the files of the mean over their passes. */
 static void read_figure(struct session *ses, struct work *works, size_t n)
 {
 	double sum = 0.0, low = 0.0, high = 0.0;
@@ -453,60 +513,77 @@ static void read_figure(struct session *ses, struct work *works, size_t n)
 
 static void figures(struct session *ses, const struct passes_params *p, struct work *works, size_t n)
 {
-	double written = 0.0, synced = 0.0;
-	uint64_t wrong = 0;
+	double written = 0.0, synced = 0.0, fsync_ns = 0.0;
+	uint64_t wrong = 0, words = 0;
+	bool is_known = false;
 
 	for (size_t i = 0; i < n; i++) {
 		written += works[i].write_rate;
 		synced += works[i].synced_rate;
+		fsync_ns = fmax(fsync_ns, works[i].fsync_ns);
 		wrong += works[i].verify_errors;
+		words += works[i].wrong_words;
+		is_known |= works[i].is_ours;
 	}
 	if (p->size_bytes) {
 		result_figure(ses->res, "write_bytes_per_s", "writing, without fsync", UNIT_BYTES_PER_S, written, NULL,
 		              n);
 		result_figure(ses->res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S, synced,
 		              NULL, n);
+		result_figure(ses->res, "fsync_ns", n > 1 ? "the longest fsync" : "fsync alone", UNIT_NS, fsync_ns,
+		              NULL, n);
 	}
 	read_figure(ses, works, n);
-	if (works[0].is_ours)
+	if (is_known) {
 		result_figure_u64(ses->res, "verify_errors", "blocks that were not as written", UNIT_COUNT, wrong);
-	else
+		result_figure_u64(ses->res, "wrong_words", "words that were not as written", UNIT_COUNT, words);
+	} else {
 		result_figure_text(ses->res, "verify_errors", "blocks that were not as written", NULL);
+	}
 	if (wrong)
 		ses->res->verdict_is_no = true;
 }
 
-/* The log of 1997: J and the time of day and the suffix letter name the job; MB is 2^20 there. */
+/*
+ * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that was only read has lines of
+ * their own kind.
+ */
 static void classic(struct session *ses, const struct passes_params *p, const struct work *w)
 {
 	const struct table *t = result_find_table(ses->res, "steps");
-	time_t now = time(NULL);
 	char start[64], name[16];
+	double mib = (double)w->size / 1048576.0;
 	struct tm tm;
 
-	(void)localtime_r(&now, &tm);
+	(void)localtime_r(&w->shared->started, &tm);
 	(void)strftime(start, sizeof(start), "%a %b %e %H:%M:%S %Y", &tm);
 	(void)strftime(name, sizeof(name), "J%H%M%S", &tm);
-	result_text(ses->res,
-	            "##############################################\n\nDisk test platter %s  Job %s%s  %s\n\n",
-	            PLATTER_VERSION, name, p->job ? p->job : "Z", start);
+	result_text(ses->res, "##############################################\n\nDisk test platter %s\n",
+	            PLATTER_VERSION);
+	if (!p->size_bytes)
+		result_text(ses->res, "Reading file %s\n", w->path);
+	result_text(ses->res, "Job %s%s  %s\n\n", name, w->job[0] ? w->job : "Z", start);
 	if (p->size_bytes)
-		result_text(ses->res, "Data File %s %.1f Mbytes\nFiles written %" PRIu64 " bytes (data*%.0f)\n\n",
-		            w->path, (double)w->size / 1048576.0, w->size, (double)w->size / 1048576.0);
-	else
-		result_text(ses->res, "Data File %s %.1f Mbytes\n\n", w->path, (double)w->size / 1048576.0);
+		result_text(ses->res, "Data File %s %.1f Mbytes\nFiles written %" PRIu64 " bytes (data*%.4g)\n\n",
+		            w->path, mib, w->size, mib);
 	for (size_t i = 0; t && i < t->nrows; i++) {
 		const char *step = table_string(t, i, (size_t)table_column(t, "step")),
 			   *end = table_string(t, i, (size_t)table_column(t, "end_time"));
 		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
 		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
 
+		if (strcmp(table_string(t, i, (size_t)table_column(t, "file")), w->path) != 0)
+			continue;
 		if (strcmp(step, "write") == 0)
 			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %s\n", seconds, rate, end);
-		else if (strncmp(step, "read ", 5) == 0)
+		else if (strncmp(step, "read ", 5) == 0 && p->size_bytes)
 			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %s\n", seconds, step + 5,
 			            rate, end);
+		else if (strncmp(step, "read ", 5) == 0)
+			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %s\n", seconds, mib, step + 5,
+			            rate, end);
 	}
+	result_text(ses->res, "\n");
 }
 
 static void plots(struct session *ses)
@@ -534,6 +611,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	for (uint32_t i = 0; r == 0 && i < BLOCK_WORDS; i++)
 		((uint32_t *)words)[i] = i + 1;
 	shared.words = words;
+	shared.started = time(NULL);
 	while (r == 0 && n < ses->ndevs) {
 		struct work *w = &works[n];
 
@@ -549,8 +627,8 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0) {
 		figures(ses, p, works, n);
 		plots(ses);
-		if (p->classic)
-			classic(ses, p, &works[0]);
+		for (size_t i = 0; p->classic && i < n; i++)
+			classic(ses, p, &works[i]);
 	}
 	for (size_t i = 0; i < n; i++)
 		work_done(&works[i]);
