@@ -3,11 +3,13 @@
  * What the page cache gives, as a matrix of file size and record size (iozone's automatic mode, Norcott; Doupnik 1993), each cell cached and direct,
  * cold and warm, at least three times.
  *
- * States are made and verified per file (pagecache.c): "read" starts with nothing of the file in memory, "reread" after one sequential
- * pass over the whole file, so that a file larger than the cache finds what such a pass leaves behind. A repetition covers the file, or as much
- * of it as --cell allows. The hit ratio is measured: for sequential operations from the bytes that the kernel fetched for this thread, for
- * random ones from cachestat(2) before and after. The knee is the largest file whose second reading comes from memory (hit ratio at
- * least 0.98), bracketed by the sizes of the matrix and then halved in the logarithm until the bracket is within 5 %.
+ * States are made and verified per file (pagecache.c): "read" and "cold_random_read" start with nothing of the file in memory, "reread" and
+ * "random_read" after one sequential pass over the whole file, so that a file larger than the cache finds what such a pass leaves behind. A
+ * repetition covers the file, or as much of it as --cell allows; warm reading goes round for 5 ms at least. The hit ratio is counted, not inferred
+ * from the speed: what the kernel fetched from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with
+ * replacement, the mean of what is in memory before and after; for the knee, another reading that asks about each record before it is read. The knee is
+ * the largest file whose second reading comes from memory (hit ratio at least 0.98), bracketed by doubling and then halved in the logarithm until
+ * the bracket is within 5 %.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -26,6 +29,8 @@
 #define REPEATS_MAX 50
 #define HIT_RATIO   0.98
 #define CLOCK_BYTES 65536u /* bytes between looks at the clock */
+#define WARM_NS     (5 * NS_PER_MS)
+#define KNEE_RECORD 65536u
 
 enum mode { MODE_BOTH, MODE_CACHED, MODE_DIRECT };
 static const char *const mode_names[] = { "both", "cached", "direct", NULL };
@@ -65,10 +70,12 @@ static const struct opt cache_opts[] = {
 struct cell_row {
 	uint64_t file_bytes, record_bytes;
 	const char *mode, *operation;
-	double rate_bytes_per_s, hit_ratio, low, high, cached_before_ratio;
+	double rate_bytes_per_s, hit_ratio, low_bytes_per_s, high_bytes_per_s;
+	double from_device_ratio, from_disk_ratio, cached_before_ratio, cached_after_ratio;
 	uint64_t repetitions;
 };
 
+/* Text shows the rates as a table of sizes (the heat map that is declared below); files have all. */
 static const struct field cell_fields[] = {
 	FIELD_U64(struct cell_row, file_bytes, UNIT_BYTES, "file"),
 	FIELD_U64(struct cell_row, record_bytes, UNIT_BYTES, "record"),
@@ -76,22 +83,27 @@ static const struct field cell_fields[] = {
 	FIELD_STR(struct cell_row, operation, "operation"),
 	FIELD_F64(struct cell_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_F64(struct cell_row, hit_ratio, UNIT_RATIO, "hits"),
-	FIELD_F64(struct cell_row, low, UNIT_BYTES_PER_S, "low", .detail = true),
-	FIELD_F64(struct cell_row, high, UNIT_BYTES_PER_S, "high", .detail = true),
+	FIELD_F64(struct cell_row, low_bytes_per_s, UNIT_BYTES_PER_S, "low", .detail = true),
+	FIELD_F64(struct cell_row, high_bytes_per_s, UNIT_BYTES_PER_S, "high", .detail = true),
+	FIELD_F64(struct cell_row, from_device_ratio, UNIT_RATIO, "from device", .detail = true),
+	FIELD_F64(struct cell_row, from_disk_ratio, UNIT_RATIO, "disk moved", .detail = true),
 	FIELD_F64(struct cell_row, cached_before_ratio, UNIT_RATIO, "cached before", .detail = true),
+	FIELD_F64(struct cell_row, cached_after_ratio, UNIT_RATIO, "cached after", .detail = true),
 	FIELD_U64(struct cell_row, repetitions, UNIT_COUNT, "repetitions", .detail = true),
 	FIELD_END,
 };
 
 struct knee_row {
 	uint64_t file_bytes;
-	double rate_bytes_per_s, hit_ratio;
+	double rate_bytes_per_s, hit_ratio, cachestat_ratio, from_disk_ratio;
 };
 
 static const struct field knee_fields[] = {
 	FIELD_U64(struct knee_row, file_bytes, UNIT_BYTES, "file"),
 	FIELD_F64(struct knee_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "second reading"),
 	FIELD_F64(struct knee_row, hit_ratio, UNIT_RATIO, "hits"),
+	FIELD_F64(struct knee_row, cachestat_ratio, UNIT_RATIO, "by cachestat"),
+	FIELD_F64(struct knee_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
 	FIELD_END,
 };
 
@@ -101,8 +113,19 @@ static const struct measure_table cache_tables[] = {
 	{ NULL, NULL, NULL },
 };
 
-enum operation { OP_WRITE, OP_REWRITE, OP_READ, OP_REREAD, OP_RANDOM_READ, OP_RANDOM_WRITE, OPS };
-static const char *const op_names[] = { "write", "rewrite", "read", "reread", "random_read", "random_write" };
+enum operation { OP_WRITE, OP_REWRITE, OP_READ, OP_REREAD, OP_RANDOM_READ, OP_COLD_RANDOM_READ, OP_RANDOM_WRITE, OPS };
+static const struct {
+	const char *name;
+	bool writes, is_random, is_cold, is_warm;
+} ops[] = {
+	[OP_WRITE] = { "write", .writes = true },
+	[OP_REWRITE] = { "rewrite", .writes = true },
+	[OP_READ] = { "read", .is_cold = true },
+	[OP_REREAD] = { "reread", .is_warm = true },
+	[OP_RANDOM_READ] = { "random_read", .is_random = true, .is_warm = true },
+	[OP_COLD_RANDOM_READ] = { "cold_random_read", .is_random = true, .is_cold = true },
+	[OP_RANDOM_WRITE] = { "random_write", .writes = true, .is_random = true },
+};
 
 struct cache_run {
 	struct session *ses;
@@ -112,13 +135,14 @@ struct cache_run {
 	int cached_fd, direct_fd; /* direct: -1 where the file system refuses */
 	uint32_t direct_align;
 	uint8_t *buf; /* max(record, PRIME_BYTES) */
-	uint64_t file_bytes, draws;
+	uint64_t file_bytes, page_bytes, draws;
 	size_t cells_done, cells;
 	double hit_rate, miss_rate; /* best second reading from memory, first reading */
 };
 
 struct outcome {
-	double rate, hit_ratio, cached_before;
+	double rate, hit_ratio, cached_before, cached_after;
+	struct pagecache_share share;
 };
 
 static bool is_over(const struct cache_run *c)
@@ -139,16 +163,6 @@ static int failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t
 	return res < 0 ? (int)res : -EIO;
 }
 
-static bool is_write(enum operation op)
-{
-	return op == OP_WRITE || op == OP_REWRITE || op == OP_RANDOM_WRITE;
-}
-
-static bool is_random(enum operation op)
-{
-	return op == OP_RANDOM_READ || op == OP_RANDOM_WRITE;
-}
-
 /* A pass over the whole file in large blocks. */
 static int pass(struct cache_run *c, int fd, bool writes)
 {
@@ -165,11 +179,7 @@ static int pass(struct cache_run *c, int fd, bool writes)
 
 static double cached_ratio(const struct cache_run *c)
 {
-	struct pagecache_state st;
-
-	if (pagecache_look(c->cached_fd, DATAFILE_HEADER_BYTES, c->file_bytes, &st) < 0)
-		return NAN;
-	return fmin((double)st.cached_bytes / (double)c->file_bytes, 1.0);
+	return pagecache_cached_ratio(c->cached_fd, DATAFILE_HEADER_BYTES, c->file_bytes);
 }
 
 static int make_cold(struct cache_run *c)
@@ -190,9 +200,9 @@ static int prepare(struct cache_run *c, enum operation op, bool is_direct)
 
 	if (op == OP_WRITE)
 		return datafile_reset(c->df, NULL);
-	if (is_write(op) && !is_direct)
+	if (ops[op].writes && !is_direct)
 		return fdatasync(c->cached_fd) < 0 ? failed(c, "flush", 0, 0, -1) : 0; /* no write-back of before */
-	if (op == OP_READ || is_direct)
+	if (ops[op].is_cold || is_direct)
 		return make_cold(c);
 	/*
 	 * What one sequential reading leaves behind. Of a file that does not fit, earlier cells have made the front hot: the kernel keeps what was
@@ -203,68 +213,116 @@ static int prepare(struct cache_run *c, enum operation op, bool is_direct)
 	return r < 0 ? r : pass(c, c->cached_fd, false);
 }
 
-static uint64_t place_of(struct cache_run *c, enum operation op, uint64_t record, uint64_t i, uint64_t key)
-{
-	uint64_t n = c->file_bytes / record;
+/* What the timed loop needs, and nothing that it could do without. */
+struct loop {
+	int fd;
+	bool writes, is_random, repeats, syncs;
+	uint64_t record, n, done; /* n: records of the file */
+	uint64_t key;             /* of the order, each record once; 0: drawn with replacement, by rng */
+	struct rng rng;
+};
 
-	return DATAFILE_HEADER_BYTES + (is_random(op) ? permute(i % n, n, key) : i % n) * record;
+static uint64_t next_place(struct loop *l)
+{
+	if (!l->is_random)
+		return l->done < l->n ? l->done : l->done % l->n;
+	return l->key ? permute(l->done, l->n, l->key) : rng_below(&l->rng, l->n);
 }
 
-/* One repetition: records until the file was covered, or the cell's time is over. */
+/* Records one after the other: the system call and the next place. -EIO or another errno when one failed; that is on record then. */
+static int batch(struct cache_run *c, struct loop *l, uint64_t count)
+{
+	uint64_t record = l->record;
+
+	for (uint64_t k = 0; k < count; k++, l->done++) {
+		uint64_t at = DATAFILE_HEADER_BYTES + next_place(l) * record;
+		ssize_t n =
+			l->writes ? pwrite(l->fd, c->buf, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
+
+		if (n != (ssize_t)record)
+			return failed(c, l->writes ? "write" : "read", at, record, n);
+		if (l->syncs && fdatasync(l->fd) < 0)
+			return failed(c, "flush", at, 0, -1);
+	}
+	return 0;
+}
+
+/* Until the file was covered (warm: 5 ms at least), or the cell's time is over, or a signal came. *ret_ns: how long. */
+static int run_loop(struct cache_run *c, struct loop *l, uint64_t limit_ns, bool syncs_at_end, uint64_t *ret_ns)
+{
+	uint64_t every = l->record >= CLOCK_BYTES ? 1 : CLOCK_BYTES / l->record, start = now_ns(c), spent = 0;
+	int r = 0;
+
+	while (r == 0 && (l->done < l->n || (l->repeats && spent < WARM_NS)) && spent < limit_ns &&
+	       !(c->ses->cancel && *c->ses->cancel)) {
+		r = batch(c, l, l->done < l->n && l->n - l->done < every ? l->n - l->done : every);
+		spent = now_ns(c) - start;
+	}
+	if (r == 0 && syncs_at_end && fdatasync(l->fd) < 0)
+		r = failed(c, "flush", 0, 0, -1);
+	*ret_ns = now_ns(c) - start;
+	return r;
+}
+
+/*
+ * The part of the records that came from memory. Fetching is by pages: in order each page is fetched once for all of its records; at random a
+ * record smaller than a page fetches the page.
+ */
+static double hits_of(const struct cache_run *c, const struct loop *l, const struct pagecache_traffic *t)
+{
+	double unit = l->is_random && l->record < c->page_bytes ? (double)c->page_bytes : (double)l->record;
+
+	if (l->writes || !t->has_process)
+		return NAN;
+	return fmax(1.0 - (double)t->device_read_bytes / ((double)l->done * unit), 0.0);
+}
+
 static int repetition(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct outcome *ret)
 {
-	int fd = is_direct ? c->direct_fd : c->cached_fd;
-	uint64_t n = c->file_bytes / record, every = record >= CLOCK_BYTES ? 1 : CLOCK_BYTES / record, i = 0, start,
-		 key;
+	struct loop l = { .fd = is_direct ? c->direct_fd : c->cached_fd,
+		          .writes = ops[op].writes,
+		          .is_random = ops[op].is_random,
+		          .repeats = ops[op].is_warm && !is_direct,
+		          .syncs = c->p->sync == SYNC_EACH && ops[op].writes,
+		          .record = record,
+		          .n = c->file_bytes / record };
 	struct pagecache_traffic before, after;
-	double asked;
+	uint64_t spent;
 	int r = prepare(c, op, is_direct);
 
 	if (r < 0)
 		return r;
-	key = rng_mix(c->ses->seed + c->draws++);
+	rng_init(&l.rng, c->ses->seed, ++c->draws);
+	if (ops[op].is_cold || is_direct)
+		l.key = rng_u64(&l.rng) | 1; /* each record once: a second visit would find it warm */
 	ret->cached_before = op == OP_WRITE ? 0.0 : cached_ratio(c);
 	pagecache_traffic(c->ses, 0, &before);
-	start = now_ns(c);
-	while (i < n) {
-		uint64_t at = place_of(c, op, record, i, key);
-		ssize_t done =
-			is_write(op) ? pwrite(fd, c->buf, record, (off_t)at) : pread(fd, c->buf, record, (off_t)at);
-
-		if (done != (ssize_t)record)
-			return failed(c, is_write(op) ? "write" : "read", at, record, done);
-		if (c->p->sync == SYNC_EACH && is_write(op) && fdatasync(fd) < 0)
-			return failed(c, "flush", at, 0, -1);
-		i++;
-		if (i % every == 0 && (now_ns(c) - start >= c->p->cell_ns || (c->ses->cancel && *c->ses->cancel)))
-			break;
-	}
-	if (c->p->sync == SYNC_END && is_write(op) && fdatasync(fd) < 0)
-		return failed(c, "flush", 0, 0, -1);
-	asked = (double)(i * record);
-	ret->rate = asked / ((double)(now_ns(c) - start) * 1e-9);
+	r = run_loop(c, &l, c->p->cell_ns, c->p->sync == SYNC_END && l.writes, &spent);
+	if (r < 0)
+		return r;
 	pagecache_traffic(c->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
-	ret->hit_ratio = NAN;
-	if (is_direct)
-		ret->hit_ratio = 0.0;
-	else if (!is_write(op) && is_random(op))
-		ret->hit_ratio = (ret->cached_before + cached_ratio(c)) / 2.0;
-	else if (!is_write(op) && after.has_process)
-		ret->hit_ratio = fmax(1.0 - (double)after.device_read_bytes / asked, 0.0);
-	if (op == OP_WRITE && i < n) /* the rest, untimed: the next operations want the whole file */
+	ret->rate = (double)(l.done * record) / ((double)spent * 1e-9);
+	ret->share = pagecache_share(&after, l.done * record, l.writes);
+	ret->hit_ratio = is_direct ? (l.writes ? (double)NAN : 0.0) : hits_of(c, &l, &after);
+	ret->cached_after = cached_ratio(c);
+	if (op == OP_WRITE && l.done < l.n) /* the rest, untimed: the next operations want the whole file */
 		return pass(c, c->cached_fd, true);
 	return 0;
 }
 
-/* A cell: repetitions, median, t interval of the mean. */
+/* A cell: repetitions; the median of the rates, t interval of their mean, means of the rest. */
 static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct cell_row *ret)
 {
-	double rate[REPEATS_MAX], hits = 0.0, before = 0.0;
+	double rate[REPEATS_MAX], n = (double)c->p->repeat;
 	struct summary s;
-	uint64_t k;
 
-	for (k = 0; k < c->p->repeat; k++) {
+	*ret = (struct cell_row){ .file_bytes = c->file_bytes,
+		                  .record_bytes = record,
+		                  .mode = mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
+		                  .operation = ops[op].name,
+		                  .repetitions = c->p->repeat };
+	for (uint64_t k = 0; k < c->p->repeat; k++) {
 		struct outcome o;
 		int r = repetition(c, op, record, is_direct, &o);
 
@@ -273,23 +331,17 @@ static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is
 		if (c->ses->cancel && *c->ses->cancel)
 			return -EINTR;
 		rate[k] = o.rate;
-		hits += o.hit_ratio;
-		before += o.cached_before;
+		ret->hit_ratio += o.hit_ratio / n;
+		ret->from_device_ratio += o.share.device_ratio / n;
+		ret->from_disk_ratio += o.share.disk_ratio / n;
+		ret->cached_before_ratio += o.cached_before / n;
+		ret->cached_after_ratio += o.cached_after / n;
 	}
-	if (!summary_of(rate, k, &s))
+	if (!summary_of(rate, c->p->repeat, &s))
 		return -ENOMEM;
-	*ret = (struct cell_row){
-		.file_bytes = c->file_bytes,
-		.record_bytes = record,
-		.mode = mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
-		.operation = op_names[op],
-		.rate_bytes_per_s = s.median,
-		.hit_ratio = hits / (double)k,
-		.low = s.mean_ci.low,
-		.high = s.mean_ci.high,
-		.cached_before_ratio = before / (double)k,
-		.repetitions = k,
-	};
+	ret->rate_bytes_per_s = s.median;
+	ret->low_bytes_per_s = s.mean_ci.low;
+	ret->high_bytes_per_s = s.mean_ci.high;
 	return 0;
 }
 
@@ -331,8 +383,13 @@ static int run_record(struct cache_run *c, struct table *t, uint64_t record)
 			continue;
 		if (direct && (c->direct_fd < 0 || record % c->direct_align))
 			continue; /* the disk knows no smaller records */
-		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !is_over(c); op++)
+		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !is_over(c); op++) {
+			if (session_time_left_ns(c->ses) == 0) {
+				result_notice(c->ses->res, "time", "--time ended before all cells were measured.");
+				return 0;
+			}
 			r = run_cell(c, t, op, record, direct);
+		}
 	}
 	session_checkpoint(c->ses);
 	return r;
@@ -363,23 +420,67 @@ static void close_files(struct cache_run *c)
 
 /* ---- the knee ---- */
 
+/*
+ * Reads the file from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was told not to
+ * read ahead. Not timed: the asking would show.
+ */
+static int counted_reading(struct cache_run *c, double *ret_ratio)
+{
+	uint64_t cached = 0;
+	bool is_known = posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_RANDOM) == 0;
+	int r = 0;
+
+	for (uint64_t at = 0; r == 0 && is_known && at < c->file_bytes; at += KNEE_RECORD) {
+		struct pagecache_state st;
+		ssize_t n;
+
+		is_known = pagecache_look(c->cached_fd, DATAFILE_HEADER_BYTES + at, KNEE_RECORD, &st) == 0;
+		cached += st.cached_bytes;
+		n = pread(c->cached_fd, c->buf, KNEE_RECORD, (off_t)(DATAFILE_HEADER_BYTES + at));
+		if (n != KNEE_RECORD)
+			r = failed(c, "read", DATAFILE_HEADER_BYTES + at, KNEE_RECORD, n);
+		else if (is_over(c))
+			r = -EINTR;
+	}
+	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
+	*ret_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
+	return r;
+}
+
 static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_row *ret)
 {
-	struct outcome o;
+	struct loop l = { .fd = c->cached_fd, .record = KNEE_RECORD };
+	struct pagecache_traffic before, after;
+	uint64_t spent;
 	int r;
 
 	c->file_bytes = file_bytes - file_bytes % PRIME_BYTES;
+	l.n = c->file_bytes / KNEE_RECORD;
 	r = datafile_reset(c->df, NULL);
 	if (r == 0)
 		r = pass(c, c->cached_fd, true);
 	if (r == 0 && fdatasync(c->cached_fd) < 0)
 		r = failed(c, "flush", 0, 0, -1);
-	if (r == 0) /* one reading after the write, then the one that counts: repetition() reads once more before */
-		r = repetition(c, OP_REREAD, 65536, false, &o);
-	if (r < 0)
-		return r;
-	*ret = (struct knee_row){ c->file_bytes, o.rate, o.hit_ratio };
-	return 0;
+	if (r == 0)
+		r = prepare(c, OP_REREAD, false); /* one reading after the write, then the one that counts */
+	if (r < 0 || is_over(c))
+		return r < 0 ? r : -EINTR;
+	pagecache_traffic(c->ses, 0, &before);
+	r = run_loop(c, &l, UINT64_MAX, false, &spent);
+	if (r < 0 || is_over(c))
+		return r < 0 ? r : -EINTR;
+	pagecache_traffic(c->ses, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	*ret = (struct knee_row){
+		.file_bytes = c->file_bytes,
+		.rate_bytes_per_s = (double)c->file_bytes / ((double)spent * 1e-9),
+		.hit_ratio = hits_of(c, &l, &after),
+		.from_disk_ratio = pagecache_share(&after, c->file_bytes, false).disk_ratio,
+	};
+	r = counted_reading(c, &ret->cachestat_ratio);
+	if (isnan(ret->hit_ratio))
+		ret->hit_ratio = ret->cachestat_ratio;
+	return r;
 }
 
 /* Largest size with hits and smallest without, by doubling, then halved in the logarithm. */
@@ -401,13 +502,12 @@ static int find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 	}
 	while (r == 0 && good && bad && (double)bad / (double)good > 1.05 && bad - good > PRIME_BYTES && !is_over(c)) {
 		struct knee_row row;
+		uint64_t middle = (uint64_t)sqrt((double)good * (double)bad);
 
-		r = second_reading(c, (uint64_t)sqrt((double)good * (double)bad), &row);
+		r = second_reading(c, middle - middle % PRIME_BYTES > good ? middle : good + PRIME_BYTES, &row);
 		if (r < 0 || is_over(c))
 			return r;
 		result_row(t, &row);
-		if (row.file_bytes <= good)
-			break;
 		*(row.hit_ratio >= HIT_RATIO ? &good : &bad) = row.file_bytes;
 	}
 	if (good && bad) {
@@ -426,30 +526,76 @@ static int find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 	return r;
 }
 
-/* ---- iozone's own table ---- */
+/* ---- what the cells say ---- */
 
-static double cell_rate(const struct table *t, uint64_t file, uint64_t record, const char *op)
+static double cell_number(const struct table *t, uint64_t file, uint64_t record, const char *mode, enum operation op,
+                          const char *key)
 {
 	for (size_t i = 0; i < t->nrows; i++)
 		if (table_number(t, i, 0) == (double)file && table_number(t, i, 1) == (double)record &&
-		    strcmp(table_string(t, i, 2), "direct") != 0 && strcmp(table_string(t, i, 3), op) == 0)
-			return table_number(t, i, 4);
+		    strcmp(table_string(t, i, 2), mode) == 0 && strcmp(table_string(t, i, 3), ops[op].name) == 0)
+			return table_number(t, i, (size_t)table_column(t, key));
 	return NAN;
 }
 
-static void classic(struct session *ses, const struct table *t)
+static void figure_if(struct session *ses, const char *name, const char *label, enum unit unit, double value)
 {
+	if (isfinite(value))
+		result_figure(ses->res, name, label, unit, value, NULL, 0);
+}
+
+/*
+ * Costs and gains, at the largest file that was wholly in memory and the smallest record that is not less than a page: one number each, of
+ * cells that the matrix has.
+ */
+static void findings(const struct cache_run *c, const struct table *t)
+{
+	static const char key[] = "rate_bytes_per_s";
+	uint64_t file = 0, record = 0;
+	double hit, miss, ahead, back;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		uint64_t f = (uint64_t)table_number(t, i, 0), rec = (uint64_t)table_number(t, i, 1);
+
+		if (strcmp(table_string(t, i, 3), ops[OP_REREAD].name) != 0 ||
+		    strcmp(table_string(t, i, 2), "cached") != 0 || rec < c->page_bytes ||
+		    !(table_number(t, i, 5) >= HIT_RATIO))
+			continue;
+		if (f > file || (f == file && rec < record))
+			record = rec;
+		file = f > file ? f : file;
+	}
+	if (!file)
+		return;
+	hit = cell_number(t, file, record, "cached", OP_RANDOM_READ, key);
+	miss = cell_number(t, file, record, "cached", OP_COLD_RANDOM_READ, key);
+	ahead = cell_number(t, file, record, "cached", OP_READ, key);
+	back = cell_number(t, file, record, "cached", OP_REWRITE, key);
+	result_figure_u64(c->ses->res, "finding_record_bytes", "record of the next lines", UNIT_BYTES, record);
+	figure_if(c->ses, "hit_ns", "random read from memory", UNIT_NS, (double)record / hit * 1e9);
+	figure_if(c->ses, "miss_ns", "random read not from memory", UNIT_NS, (double)record / miss * 1e9);
+	figure_if(c->ses, "read_ahead_gain_ratio", "first reading in order against at random", UNIT_RATIO,
+	          ahead / miss);
+	figure_if(c->ses, "write_back_gain_ratio", "rewriting through the cache against direct", UNIT_RATIO,
+	          back / cell_number(t, file, record, "direct", OP_REWRITE, key));
+}
+
+/* iozone's own table, of the modes in use: written, and read again. */
+static void classic(const struct cache_run *c, const struct table *t)
+{
+	const char *mode = c->p->mode == MODE_DIRECT ? "direct" : "cached", *key = "rate_bytes_per_s";
 	double file = 0.0, record = 0.0;
 
-	result_text(ses->res, "IOZONE: auto-test mode\n\n\tMB      reclen  bytes/sec written   bytes/sec read\n");
+	result_text(c->ses->res, "IOZONE: auto-test mode\n\n"
+	                         "        MB      reclen  bytes/sec written   bytes/sec read\n");
 	for (size_t i = 0; i < t->nrows; i++) {
 		if (table_number(t, i, 0) == file && table_number(t, i, 1) == record)
 			continue;
 		file = table_number(t, i, 0);
 		record = table_number(t, i, 1);
-		result_text(ses->res, "\t%-8.6g%-8.0f%-20.0f%-20.0f\n", file / 1048576.0, record,
-		            cell_rate(t, (uint64_t)file, (uint64_t)record, "write"),
-		            cell_rate(t, (uint64_t)file, (uint64_t)record, "reread"));
+		result_text(c->ses->res, "        %-8.6g%-8.0f%-20.0f%.0f\n", file / 1048576.0, record,
+		            cell_number(t, (uint64_t)file, (uint64_t)record, mode, OP_WRITE, key),
+		            cell_number(t, (uint64_t)file, (uint64_t)record, mode, OP_REREAD, key));
 	}
 }
 
@@ -530,8 +676,9 @@ static int run_matrix(struct cache_run *c, struct err *err)
 		              UNIT_BYTES_PER_S, c->miss_rate, NULL, 0);
 	if (r == 0 && !p->no_knee && p->mode != MODE_DIRECT && !is_over(c))
 		r = find_knee(c, p->min_size_bytes < PRIME_BYTES ? PRIME_BYTES : p->min_size_bytes, largest);
+	findings(c, t);
 	if (p->classic)
-		classic(c->ses, t);
+		classic(c, t);
 	close_files(c);
 	return r;
 }
@@ -559,6 +706,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		               .p = p,
 		               .cached_fd = -1,
 		               .direct_fd = -1,
+		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
 	struct cgroup *cg = NULL;
 	void *buf = NULL;
@@ -571,10 +719,14 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	c.buf = buf;
 	if (r == 0 && p->memory_bytes)
 		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
+	if (cg)
+		result_option(ses->res, "memory-cgroup", cgroup_version(cg) == 1 ? "v1" : "v2");
 	if (r == 0)
 		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
 	if (r == 0)
 		r = datafile_create(&c.df, c.path, largest_size(p), 0, err);
+	else if (r == -ENOSPC)
+		(void)err_prefix(err, "--max-size or --memory makes the files smaller");
 	if (r == 0) {
 		r = run_matrix(&c, err);
 		plots(ses);
