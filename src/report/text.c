@@ -515,13 +515,24 @@ static int print_plots(struct printer *p, const struct result *res, const char *
 	return r;
 }
 
+static int print_table(struct printer *p, const struct result *res, const struct table *t)
+{
+	bool is_done = false;
+	int r = 0;
+
+	for (size_t i = 0; i < res->nplots && r == 0 && !is_done; i++)
+		if (res->plots[i].table && strcmp(res->plots[i].table, t->name) == 0)
+			r = text_matrix(p, t, &res->plots[i], &is_done);
+	return r < 0 || is_done ? r : text_table(p, t);
+}
+
 static int print_tables(struct printer *p, const struct result *res)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < res->ntables && r == 0; i++) {
 		text_end(p);
-		r = text_table(p, res->tables[i]);
+		r = print_table(p, res, res->tables[i]);
 		if (r == 0)
 			r = print_plots(p, res, res->tables[i]->name);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between text.c and table.c, which make the page for people together. Not a door. */
+/* Between text.c, table.c and pivot.c, which make the page for people together. Not a door. */
 #ifndef PLATTER_REPORT_TEXT_H
 #define PLATTER_REPORT_TEXT_H
 
@@ -30,5 +30,7 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 
 /* 0 or -ENOMEM. */
 int text_table(struct printer *p, const struct table *t);
+/* pivot.c: the table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
+int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done);
 
 #endif
