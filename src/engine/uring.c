@@ -8,6 +8,7 @@
  * submit_ns is read once, just before the call that issues the batch. A batch is at most BATCH_MAX, because the kernel needs about
  * 1 us for each and the last one's stamp would be early by the whole batch.
  */
+#include <assert.h>
 #include <errno.h>
 #include <liburing.h>
 #include <stdio.h>
@@ -22,11 +23,12 @@
 
 struct uring_state {
 	struct io_uring ring;
-	struct io_req *queued[BATCH_MAX]; /* in the submission ring, not issued yet */
-	uint32_t nqueued, batch_max;
-	unsigned sq_tail;                /* ours; the kernel sees it at issue() */
-	uint16_t *file_of_fd;            /* registered file of a descriptor, plus 1; 0: not registered */
-	uint32_t nfds;                   /* descriptors that file_of_fd knows */
+	uint32_t nqueued, batch_max; /* in the submission ring, not issued yet: its last */
+	unsigned sq_tail;            /* ours; the kernel sees it at issue() */
+	uint16_t *file_of_fd;        /* registered file of a descriptor, plus 1; 0: not registered */
+	uint32_t nfds;               /* descriptors that file_of_fd knows */
+	/* Of the request before: operation and file, and how an entry says it, with a buffer of the caller and with a registered one. */
+	uint64_t last_kind, head_plain, head_fixed;
 	uint32_t nfixed, slots_per_area; /* registered buffers, 0: none; 1 GiB is the most for one area */
 	struct io_req **
 		at_once; /* flushes of a polled ring, which knows no flush: done in submit(), handed out by the next reap */
@@ -119,31 +121,66 @@ static void register_files(struct engine *eng, struct uring_state *st)
 	st->nfds = n;
 }
 
+/* Operation and file of a request as one number. */
+static inline uint64_t kind_of(const struct io_req *req)
+{
+	uint64_t kind;
+
+	static_assert(offsetof(struct io_req, fd) == offsetof(struct io_req, op) + 4, "read as one");
+	memcpy(&kind, &req->op, sizeof(kind));
+	return kind;
+}
+
+/* The first 8 bytes of an entry: opcode, flags, priority, file. */
+static uint64_t entry_head(const struct uring_state *st, uint8_t opcode, int fd)
+{
+	struct io_uring_sqe sqe = { .opcode = opcode, .fd = fd };
+	uint64_t head;
+
+	if ((uint32_t)fd < st->nfds && st->file_of_fd[fd]) {
+		sqe.fd = st->file_of_fd[fd] - 1;
+		sqe.flags = IOSQE_FIXED_FILE;
+	}
+	memcpy(&head, &sqe, sizeof(head));
+	return head;
+}
+
+static __attribute__((noinline)) void learn_kind(struct uring_state *st, const struct io_req *req)
+{
+	bool is_read = req->op == IO_READ;
+
+	st->last_kind = kind_of(req);
+	st->head_plain = entry_head(st, is_read ? IORING_OP_READ : IORING_OP_WRITE, req->fd);
+	st->head_fixed = entry_head(st, is_read ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED, req->fd);
+}
+
+static __attribute__((noinline)) void fill_flush(const struct uring_state *st, struct io_uring_sqe *sqe,
+                                                 const struct io_req *req)
+{
+	uint64_t head = entry_head(st, IORING_OP_FSYNC, req->fd);
+
+	memset(sqe, 0, sizeof(*sqe));
+	memcpy(sqe, &head, sizeof(head));
+	sqe->fsync_flags = IORING_FSYNC_DATASYNC;
+	sqe->user_data = (uintptr_t)req;
+}
+
+/* Field by field, as clearing all before costs as much again. */
 static inline void fill_entry(const struct uring_state *st, struct io_uring_sqe *sqe, const struct io_req *req)
 {
-	memset(sqe, 0, sizeof(*sqe));
-	if ((uint32_t)req->fd < st->nfds && st->file_of_fd[req->fd]) {
-		sqe->fd = st->file_of_fd[req->fd] - 1;
-		sqe->flags = IOSQE_FIXED_FILE;
-	} else {
-		sqe->fd = req->fd;
-	}
-	sqe->user_data = (uintptr_t)req;
-	if (__builtin_expect(req->op == IO_FLUSH, 0)) {
-		sqe->opcode = IORING_OP_FSYNC;
-		sqe->fsync_flags = IORING_FSYNC_DATASYNC;
-		return;
-	}
+	uint32_t slot = req->slot;
+	uint64_t head = slot < st->nfixed ? st->head_fixed : st->head_plain;
+
+	memcpy(sqe, &head, sizeof(head));
+	sqe->off = req->offset_bytes;
 	sqe->addr = (uintptr_t)req->buf;
 	sqe->len = req->len_bytes;
-	sqe->off = req->offset_bytes;
-	if (req->slot < st->nfixed) {
-		sqe->opcode = req->op == IO_READ ? IORING_OP_READ_FIXED : IORING_OP_WRITE_FIXED;
-		if (req->slot >= st->slots_per_area)
-			sqe->buf_index = (uint16_t)(req->slot / (st->slots_per_area ? st->slots_per_area : 1));
-	} else {
-		sqe->opcode = req->op == IO_READ ? IORING_OP_READ : IORING_OP_WRITE;
-	}
+	sqe->rw_flags = 0;
+	sqe->user_data = (uintptr_t)req;
+	memset((char *)sqe + offsetof(struct io_uring_sqe, buf_index), 0,
+	       sizeof(*sqe) - offsetof(struct io_uring_sqe, buf_index));
+	if (__builtin_expect(slot >= st->slots_per_area && slot < st->nfixed, 0))
+		sqe->buf_index = (uint16_t)(slot / (st->slots_per_area ? st->slots_per_area : 1));
 }
 
 /*
@@ -156,11 +193,10 @@ static int enter(struct engine *eng, struct uring_state *st, enum enter_how how,
 	struct io_uring_getevents_arg arg = { 0 };
 	unsigned flags = how == ENTER_ISSUE ? 0 : IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG;
 	uint64_t now = clock_now_ns(eng->clk);
-	unsigned left;
 	int r;
 
-	for (uint32_t i = 0; i < st->nqueued; i++)
-		st->queued[i]->submit_ns = now;
+	for (unsigned i = st->sq_tail - st->nqueued; i != st->sq_tail; i++)
+		((struct io_req *)(uintptr_t)st->ring.sq.sqes[i & st->ring.sq.ring_mask].user_data)->submit_ns = now;
 	if (how == ENTER_WAIT && until_ns <= now)
 		how = ENTER_LOOK;
 	if (how == ENTER_WAIT && until_ns != CLOCK_NEVER) {
@@ -172,10 +208,7 @@ static int enter(struct engine *eng, struct uring_state *st, enum enter_how how,
 	r = io_uring_enter2((unsigned)st->ring.ring_fd, st->nqueued, how == ENTER_WAIT ? 1 : 0, flags,
 	                    (sigset_t *)(void *)&arg, how == ENTER_ISSUE ? 0 : sizeof(arg));
 	/* How many it took is in the ring, whatever the call returned. */
-	left = st->sq_tail - __atomic_load_n(st->ring.sq.khead, __ATOMIC_ACQUIRE);
-	if (left && left < st->nqueued)
-		memmove(st->queued, st->queued + st->nqueued - left, left * sizeof(struct io_req *));
-	st->nqueued = left;
+	st->nqueued = st->sq_tail - __atomic_load_n(st->ring.sq.khead, __ATOMIC_ACQUIRE);
 	if (r >= 0 || r == -ETIME || r == -EINTR || r == -EAGAIN || r == -EBUSY)
 		return 0;
 	return r;
@@ -219,17 +252,12 @@ static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t
 	struct uring_state *st = eng->priv;
 	struct io_uring_sqe *sqes = st->ring.sq.sqes;
 	const unsigned mask = st->ring.sq.ring_mask;
-	const bool is_polled = eng->cfg.poll;
 	unsigned tail = st->sq_tail;
 	uint32_t n = st->nqueued, i;
 
 	for (i = 0; i < nreqs; i++) {
 		struct io_req *req = reqs[i];
 
-		if (is_polled && req->op == IO_FLUSH) {
-			flush_at_once(eng, st, req);
-			continue;
-		}
 		if (__builtin_expect(n == st->batch_max, 0)) {
 			int r;
 
@@ -242,8 +270,19 @@ static int uring_submit(struct engine *eng, struct io_req *const *reqs, uint32_t
 			if (n == st->batch_max)
 				break; /* it takes none now */
 		}
+		if (__builtin_expect(kind_of(req) != st->last_kind, 0)) {
+			if (req->op == IO_FLUSH) {
+				if (eng->cfg.poll)
+					flush_at_once(eng, st, req);
+				else
+					fill_flush(st, &sqes[tail++ & mask], req);
+				n += !eng->cfg.poll;
+				continue;
+			}
+			learn_kind(st, req);
+		}
 		fill_entry(st, &sqes[tail++ & mask], req);
-		st->queued[n++] = req;
+		n++;
 	}
 	st->sq_tail = tail;
 	st->nqueued = n;
@@ -320,6 +359,7 @@ static int uring_open(struct engine *eng, struct err *err)
 	for (unsigned i = 0; i < st->ring.sq.ring_entries; i++)
 		st->ring.sq.array[i] = i; /* entries are used in ring order only */
 	eng->priv = st;
+	st->last_kind = UINT64_MAX; /* none */
 	st->batch_max = st->ring.sq.ring_entries < BATCH_MAX ? st->ring.sq.ring_entries : BATCH_MAX;
 	if (eng->cfg.one_by_one)
 		st->batch_max = 1;

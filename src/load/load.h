@@ -45,6 +45,11 @@ struct feeder {
 	 * After FEED_END it may be asked again only in another run.
 	 */
 	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
+	/*
+	 * Cheaper than next() for feeders that always have something, want it at once and leave buffers alone: fills up to n, returns how
+	 * many; 0: next() knows why. May be NULL.
+	 */
+	uint32_t (*many)(struct feeder *f, struct io_req *const *reqs, uint32_t n);
 	void (*gone)(struct feeder *f,
 	             uint32_t target); /* told when a target is lost (keep_going_when_gone); may be NULL */
 };
@@ -124,11 +129,11 @@ void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint6
                      uint32_t block_bytes);
 void seq_feeder_turn(struct seq_feeder *f); /* from end down to first instead */
 
-#define PERMUTATION_ROUNDS 6
+#define PERMUTATION_ROUNDS 4
 
 struct permutation { /* of 0 .. n - 1, by key */
-	uint64_t n, low_mask, high_mask, add[PERMUTATION_ROUNDS], mul[PERMUTATION_ROUNDS];
-	unsigned low_bits;
+	uint64_t n, mask, add[PERMUTATION_ROUNDS / 2], mul[PERMUTATION_ROUNDS];
+	unsigned shift;
 };
 
 /*

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Ready-made feeders. Random places come from a keyed permutation, so that no block is given twice before all were given, without
- * a bitmap: a Feistel network of six rounds over the next power of two, whose round function is keyed multiplication and shift
- * (Dietzfelbinger 1996; with four rounds test_pattern fails). What falls beyond n is permuted again until it does not (cycle
+ * a bitmap: over the next power of two, rounds of a keyed multiplication by an odd number (a permutation, which carries low bits up)
+ * and of an exclusive or with the upper half shifted down (one too, which carries high bits down), as in the finishers of hash
+ * functions; test_pattern judges how many rounds are needed. What falls beyond n is permuted again until it does not (cycle
  * walking, Black and Rogaway 2002, keeps it a permutation): less than two steps on average.
  */
 #include "load/load.h"
@@ -14,11 +15,10 @@ static void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 	if (bits < 2)
 		bits = 2; /* a half needs a bit */
 	p->n = n;
-	p->low_bits = bits - bits / 2;
-	p->low_mask = (1ull << p->low_bits) - 1;
-	p->high_mask = (1ull << bits / 2) - 1;
+	p->mask = bits < 64 ? (1ull << bits) - 1 : UINT64_MAX;
+	p->shift = (bits + 1) / 2;
 	for (unsigned r = 0; r < PERMUTATION_ROUNDS; r++) {
-		p->add[r] = key = rng_mix(key);
+		p->add[r / 2] = key = rng_mix(key);
 		key = rng_mix(key);
 		p->mul[r] = key | 1;
 	}
@@ -26,14 +26,16 @@ static void permutation_init(struct permutation *p, uint64_t n, uint64_t key)
 
 static inline uint64_t permutation_step(const struct permutation *p, uint64_t i)
 {
-	uint64_t low = i & p->low_mask, high = i >> p->low_bits;
+	const unsigned shift = p->shift & 63;
 
-#pragma GCC unroll 3
-	for (unsigned r = 0; r < PERMUTATION_ROUNDS; r += 2) {
-		high ^= (low + p->add[r]) * p->mul[r] >> 32 & p->high_mask;
-		low ^= (high + p->add[r + 1]) * p->mul[r + 1] >> 32 & p->low_mask;
+#pragma GCC unroll 8
+	for (unsigned r = 0; r < PERMUTATION_ROUNDS; r++) {
+		if (r % 2 == 0)
+			i += p->add[r / 2];
+		i = i * p->mul[r] & p->mask;
+		i ^= i >> shift;
 	}
-	return high << p->low_bits | low;
+	return i;
 }
 
 /* Apart, so that the common case of one step keeps out of a loop. */
@@ -104,30 +106,68 @@ void seq_feeder_turn(struct seq_feeder *f)
 	f->at = f->end;
 }
 
-static void random_again(struct random_feeder *f)
+static enum feed random_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
+
+/* The rare cases are apart and last in their callers, so that the common one needs no stack. */
+static __attribute__((noinline)) enum feed random_again(struct random_feeder *f, uint64_t now_ns, struct io_req *req,
+                                                        uint64_t *ret_until_ns)
 {
+	if (f->left == 0)
+		return FEED_END;
 	f->at = 0;
 	f->seed = rng_mix(f->seed);
 	permutation_init(&f->order, f->order.n, f->seed);
+	return random_next(&f->f, now_ns, req, ret_until_ns);
+}
+
+static __attribute__((noinline)) enum feed random_walk(const struct random_feeder *f, struct io_req *req, uint64_t x)
+{
+	req->offset_bytes = f->first + permutation_walk(&f->order, x) * f->block_bytes;
+	return FEED_IO;
 }
 
 static enum feed random_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct random_feeder *f = (struct random_feeder *)feeder;
+	uint64_t x;
 
-	(void)now_ns;
-	(void)ret_until_ns;
-	if (f->left == 0)
-		return FEED_END;
-	if (__builtin_expect(f->at == f->order.n, 0))
-		random_again(f);
+	if (__builtin_expect(f->left == 0 || f->at == f->order.n, 0))
+		return random_again(f, now_ns, req, ret_until_ns);
 	f->left--;
 	req->op = f->op;
 	req->target = f->target;
 	req->len_bytes = f->block_bytes;
 	req->tag = f->given++;
-	req->offset_bytes = f->first + permutation_at(&f->order, f->at++) * f->block_bytes;
+	x = permutation_step(&f->order, f->at++);
+	if (__builtin_expect(x >= f->order.n, 0))
+		return random_walk(f, req, x);
+	req->offset_bytes = f->first + x * f->block_bytes;
 	return FEED_IO;
+}
+
+static uint32_t random_many(struct feeder *feeder, struct io_req *const *reqs, uint32_t n)
+{
+	struct random_feeder *f = (struct random_feeder *)feeder;
+	uint64_t at = f->at, tag = f->given;
+
+	if (n > f->left)
+		n = (uint32_t)f->left;
+	if (n > f->order.n - at)
+		n = (uint32_t)(f->order.n - at); /* then a new order */
+	f->at += n;
+	f->left -= n;
+	f->given += n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct io_req *req = reqs[i];
+		uint64_t x = permutation_at(&f->order, at++);
+
+		req->op = f->op;
+		req->target = f->target;
+		req->len_bytes = f->block_bytes;
+		req->tag = tag++;
+		req->offset_bytes = f->first + x * f->block_bytes;
+	}
+	return n;
 }
 
 void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
@@ -135,6 +175,7 @@ void random_feeder_init(struct random_feeder *f, enum io_op op, uint32_t target,
 {
 	*f = (struct random_feeder){
 		.f.next = random_next,
+		.f.many = random_many,
 		.op = op,
 		.target = target,
 		.block_bytes = block_bytes,

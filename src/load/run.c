@@ -37,6 +37,7 @@ struct run {
 	struct err *err;
 	int error; /* negative errno: we could not do our job */
 	bool is_ending;
+	struct sink *sink; /* the load's, or one that drops all */
 	uint32_t depth;
 	struct io_req *reqs;
 	struct io_req **free, **batch, **done; /* free: a stack; batch: fed, not taken by the engine yet */
@@ -208,6 +209,59 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 	return false;
 }
 
+/* Looks at a handful. One that differs from the one before only in its place is quicker to judge. */
+static int pass_many(struct run *run, struct io_req **reqs, uint32_t n, uint64_t now_ns)
+{
+	const struct io_req *last = reqs[0];
+	const struct gate *g = NULL;
+	uint64_t room = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct io_req *req = reqs[i];
+		uint64_t offset = req->offset_bytes;
+
+		if (__builtin_expect(g && req->len_bytes == last->len_bytes && req->target == last->target &&
+		                             req->op == last->op && offset - g->first <= room &&
+		                             !(offset & g->misaligned),
+		                     1)) {
+			req->fd = last->fd;
+			continue;
+		}
+		g = NULL;
+		last = req;
+		if (may_pass(run, req)) {
+			g = &run->gates[req->target];
+			room = g->span - req->len_bytes;
+		} else if (look_closer(run, req, now_ns) < 0) {
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Requests by the handful, until the feeder has no more or no more may be issued: feed() finds out which. */
+static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
+{
+	while (run->nfree && run->issued < run->max_issued) {
+		uint64_t most = run->max_issued - run->issued;
+		uint32_t n = most < run->nfree ? (uint32_t)most : run->nfree;
+		struct io_req **reqs = run->free + run->nfree - n;
+
+		n = f->many(f, reqs, n);
+		if (n == 0)
+			return 0;
+		if (pass_many(run, reqs, n, now_ns) < 0)
+			return -EINVAL;
+		memcpy(run->batch + run->nbatch, reqs, n * sizeof(*reqs));
+		memmove(reqs, reqs + n, (size_t)(run->free + run->nfree - reqs - n) * sizeof(*reqs));
+		run->nbatch += n;
+		run->nfree -= n;
+		run->issued +=
+			n; /* run->issued_bytes is without meaning here: feed() asks for one by one if it has any */
+	}
+	return 0;
+}
+
 static void feed(struct run *run, uint64_t now_ns)
 {
 	struct feeder *f = run->load->feeder;
@@ -215,6 +269,8 @@ static void feed(struct run *run, uint64_t now_ns)
 
 	run->wait_ns = CLOCK_NEVER;
 	if (run->held && hold(run, run->held, now_ns))
+		return;
+	if (f->many && run->max_issued_bytes == UINT64_MAX && feed_many(run, f, now_ns) < 0)
 		return;
 	while (run->nfree) {
 		struct io_req *req = run->free[run->nfree - 1];
@@ -334,7 +390,7 @@ static void find_start(struct run *run)
 
 static int reap(struct run *run, uint64_t until_ns)
 {
-	struct sink *sink = run->load->sink;
+	struct sink *sink = run->sink;
 	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
 
 	run->stats.reap_calls++;
@@ -346,6 +402,8 @@ static int reap(struct run *run, uint64_t until_ns)
 	run->stats.last_done_ns = run->moved_ns;
 	run->is_stall_told = false;
 	run->stats.ops += (uint32_t)n;
+	memcpy(run->free + run->nfree, run->done, (size_t)n * sizeof(*run->done));
+	run->nfree += (uint32_t)n;
 	for (int i = 0; i < n; i++) {
 		struct io_req *req = run->done[i];
 		bool is_fault = false;
@@ -356,9 +414,7 @@ static int reap(struct run *run, uint64_t until_ns)
 			is_fault = take_bad(run, req);
 		if (req->due_ns && req->submit_ns > req->due_ns + run->stats.late_max_ns)
 			run->stats.late_max_ns = req->submit_ns - req->due_ns;
-		run->free[run->nfree++] = req;
-		if (sink)
-			sink->take(sink, req, is_fault);
+		sink->take(sink, req, is_fault);
 	}
 	return n;
 }
@@ -507,10 +563,19 @@ static void run_loop(struct run *run)
 	run->stats.end_ns = clock_now_ns(run->eng->clk);
 }
 
+static void drop(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	(void)s;
+	(void)req;
+	(void)is_fault;
+}
+
 int load_run(const struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
 {
+	struct sink none = { .take = drop };
 	struct run run = {
 		.load = load,
+		.sink = load->sink ? load->sink : &none,
 		.eng = eng,
 		.err = err,
 		.stats = { .first_submit_ns = CLOCK_NEVER, .gone_target = UINT32_MAX },

@@ -73,10 +73,16 @@ static void bench_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct bench *b = (struct bench *)((char *)s - offsetof(struct bench, s));
 
-	if (is_fault)
-		return;
-	hist_add(b->latency, req->done_ns - req->submit_ns);
-	if (b->late && req->due_ns)
+	if (!is_fault)
+		hist_add(b->latency, req->done_ns - req->submit_ns);
+}
+
+static void bench_take_paced(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct bench *b = (struct bench *)((char *)s - offsetof(struct bench, s));
+
+	bench_take(s, req, is_fault);
+	if (!is_fault && req->due_ns)
 		hist_add(b->late, req->submit_ns - req->due_ns);
 }
 
@@ -215,7 +221,7 @@ int main(int argc, char **argv)
 	if (!b.latency || (rate > 0 && !b.late))
 		return 1;
 	b.f.next = bench_next;
-	b.s.take = bench_take;
+	b.s.take = rate > 0 ? bench_take_paced : bench_take;
 	cfg.buf_bytes = b.block_bytes;
 	cfg.fds = b.fds;
 	cfg.nfds = b.ntargets;

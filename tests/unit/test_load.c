@@ -420,6 +420,99 @@ static void requests_outside_of_the_plan_are_refused(void **state)
 	}
 }
 
+/* ---- requests by the handful ---- */
+
+static uint32_t list_many(struct feeder *feeder, struct io_req *const *reqs, uint32_t n)
+{
+	struct list_feeder *f = (struct list_feeder *)feeder;
+	uint64_t until;
+	uint32_t i = 0;
+
+	while (i < n && f->at < f->n)
+		assert_int_equal(f->f.next(&f->f, 0, reqs[i++], &until), FEED_IO);
+	return i;
+}
+
+static void the_gate_looks_at_each_of_a_handful(void **state)
+{
+	static const struct list_item good = { .offset_bytes = 8192, .len_bytes = 4096 };
+	static const struct {
+		struct list_item item;
+		int error;
+	} bad[] = {
+		{ { 4096, 4096, 0, IO_READ }, -EINVAL },  { { 65536, 4096, 0, IO_READ }, -EINVAL },
+		{ { 65024, 4096, 0, IO_READ }, -EINVAL }, { { UINT64_MAX - 511, 4096, 0, IO_READ }, -EINVAL },
+		{ { 8292, 4096, 0, IO_READ }, -EINVAL },  { { 8192, 100, 0, IO_READ }, -EINVAL },
+		{ { 8192, 0, 0, IO_READ }, -EINVAL },     { { 8192, 2 * BLOCK, 0, IO_READ }, -EINVAL },
+		{ { 8192, 4096, 3, IO_READ }, -EINVAL },  { { 8192, 4096, UINT32_MAX, IO_READ }, -EINVAL },
+		{ { 8192, 4096, 0, IO_WRITE }, -EPERM },  { { 8192, 4096, 1, IO_WRITE }, -EPERM },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		for (size_t place = 0; place < 7; place++) {
+			struct list_item items[] = { good, good, good, good, good, good, good };
+			struct list_feeder list;
+
+			items[place] = bad[i].item;
+			(void)teardown(state); /* always 0 */
+			assert_int_equal(setup(state), 0);
+			fx.targets[0].touch_first = 8192;
+			fx.targets[0].touch_end = 65536;
+			list_feeder_init(&list, items, 7);
+			list.f.many = list_many;
+			fx.load.feeder = &list.f;
+			must_refuse(bad[i].error, "not issued");
+			assert_int_equal(script.nwrites, 0);
+		}
+	}
+}
+
+static void a_handful_of_all_kinds_is_issued_once_each_and_in_order(void **state)
+{
+	struct list_item items[1000];
+	struct list_feeder list;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++)
+		items[i] = (struct list_item){
+			.offset_bytes = 512ull * (i % 1900),
+			.len_bytes = i % 3 == 0 ? 4096 : 512,
+			.target = i / 7 % 3,
+			.op = i % 5 == 4 ? IO_WRITE : IO_READ,
+		};
+	for (int i = 0; i < 3; i++)
+		fx.targets[i].permit = (const struct write_permit *)&some_permit;
+	list_feeder_init(&list, items, 1000);
+	list.f.many = list_many;
+	fx.load.feeder = &list.f;
+	go(LOAD_DONE);
+	assert_int_equal(fx.ntaken, 1000);
+	assert_int_equal(script.nwrites, 200);
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(fx.tags[i], i);
+}
+
+static void limits_hold_for_handfuls(void **state)
+{
+	struct random_feeder random;
+
+	(void)state;
+	random_feeder_init(&random, IO_READ, 0, 0, 1 << 20, 512, 1000, 1);
+	fx.load.feeder = &random.f;
+	fx.load.max_ops = 37;
+	go(LOAD_LIMIT);
+	assert_int_equal(fx.ntaken, 37);
+	fx.ntaken = fx.bytes = 0;
+	fx.load.max_ops = 0;
+	fx.load.max_bytes = 100 * 512;
+	go(LOAD_LIMIT);
+	assert_int_equal(fx.ntaken, 100);
+	fx.ntaken = fx.bytes = 0;
+	fx.load.max_bytes = 0;
+	go(LOAD_DONE); /* the rest */
+	assert_int_equal(fx.ntaken, 1000 - 137);
+}
+
 static void a_target_that_does_not_exist_is_refused(void **state)
 {
 	(void)state;
@@ -527,6 +620,9 @@ int main(void)
 		TEST(a_write_with_permit_is_done),
 		TEST(a_permit_for_one_target_is_none_for_the_next),
 		TEST(requests_outside_of_the_plan_are_refused),
+		TEST(the_gate_looks_at_each_of_a_handful),
+		TEST(a_handful_of_all_kinds_is_issued_once_each_and_in_order),
+		TEST(limits_hold_for_handfuls),
 		TEST(a_target_that_does_not_exist_is_refused),
 		TEST(what_was_issued_before_a_refusal_is_drained),
 		TEST(an_engine_that_takes_nothing_is_an_error_and_not_a_hang),

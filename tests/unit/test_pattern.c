@@ -188,6 +188,37 @@ static void random_blocks_repeat_only_after_all_were_given(void **state)
 	assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_END);
 }
 
+static void many_at_once_are_the_same_as_one_by_one(void **state)
+{
+	struct random_feeder a, b;
+	struct io_req one = { 0 }, reqs[64], *many[64];
+	uint64_t until;
+	uint32_t n, got = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 64; i++)
+		many[i] = &reqs[i];
+	random_feeder_init(&a, IO_READ, 2, 4096, 4096 + 777 * 512, 512, 2000, 9);
+	random_feeder_init(&b, IO_READ, 2, 4096, 4096 + 777 * 512, 512, 2000, 9);
+	while ((n = b.f.many(&b.f, many, 1 + got % 64)) > 0 || b.left) {
+		if (n == 0) { /* a new order is due, which next() makes */
+			assert_int_equal(b.f.next(&b.f, 0, &reqs[0], &until), FEED_IO);
+			n = 1;
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			assert_int_equal(a.f.next(&a.f, 0, &one, &until), FEED_IO);
+			assert_int_equal(reqs[i].offset_bytes, one.offset_bytes);
+			assert_int_equal(reqs[i].len_bytes, one.len_bytes);
+			assert_int_equal(reqs[i].target, one.target);
+			assert_int_equal(reqs[i].tag, one.tag);
+		}
+		got += n;
+	}
+	assert_int_equal(got, 2000);
+	assert_int_equal(a.f.next(&a.f, 0, &one, &until), FEED_END);
+	assert_int_equal(b.f.next(&b.f, 0, &one, &until), FEED_END);
+}
+
 static void the_same_seed_gives_the_same_places_and_another_does_not(void **state)
 {
 	struct random_feeder a, b, c;
@@ -242,6 +273,7 @@ int main(void)
 		cmocka_unit_test(sequential_requests_touch_and_end_in_a_short_one),
 		cmocka_unit_test(backward_requests_go_from_the_end_to_the_first_byte),
 		cmocka_unit_test(empty_ranges_end_at_once),
+		cmocka_unit_test(many_at_once_are_the_same_as_one_by_one),
 		cmocka_unit_test(random_blocks_repeat_only_after_all_were_given),
 		cmocka_unit_test(the_same_seed_gives_the_same_places_and_another_does_not),
 		cmocka_unit_test(lists_come_in_their_order),
