@@ -18,6 +18,10 @@
 
 #define DEAD_STREAK 16 /* failures in a row after which a target is left out */
 
+/* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
+#define STALL_NS          (500 * NS_PER_MS)
+#define STALL_NS_PER_BYTE 250
+
 /* ---- timeline ---- */
 
 static void merge_timeline(struct stream_run *s)
@@ -98,11 +102,11 @@ static bool all_closed(const struct stream_run *s)
 static void advance_lane(struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
-	if (l->offset + s->p->block_bytes > l->start + l->room) {
-		l->offset = l->start;
-		if (++l->at_target == l->ntargets)
-			l->is_full = true;
-	}
+	if (l->offset + s->p->block_bytes <= l->start + s->rooms[l->list[l->at_target]])
+		return;
+	l->offset = l->start;
+	if (++l->at_target == l->ntargets)
+		l->is_full = true;
 }
 
 static void note_placement(struct stream_run *s, const struct io_req *req)
@@ -145,7 +149,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	l = &s->lanes[k];
 	s->turn = ((size_t)k + 1) % s->nlanes;
 	req->op = s->p->read ? IO_READ : IO_WRITE;
-	req->target = (uint32_t)(l->first_target + l->at_target);
+	req->target = l->list[l->at_target];
 	req->offset_bytes = l->offset;
 	req->len_bytes = (uint32_t)s->p->block_bytes;
 	req->due_ns = exist_ns;
@@ -160,8 +164,11 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 		              &(struct payload_id){ s->seed, number, l->offset, req->target, req->len_bytes });
 		note_placement(s, req);
 	}
-	if (l->blocks == 0 && l->outstanding == 0)
+	if (!l->has_begun) {
 		l->first_offset = l->offset;
+		l->all_at_first = s->done_bytes;
+		l->has_begun = true;
+	}
 	l->last_offset = l->offset + s->p->block_bytes;
 	l->outstanding++;
 	advance_lane(s, l);
@@ -207,14 +214,26 @@ static void lane_account(struct stream_run *s, struct lane *l, const struct io_r
 	l->bytes += (uint64_t)req->res;
 	hist_add(l->service, req->done_ns - req->submit_ns);
 	hist_add(l->response, req->done_ns - (req->due_ns < req->submit_ns ? req->due_ns : req->submit_ns));
-	if (l->last_done_ns && req->done_ns - l->last_done_ns > l->max_gap_ns) {
+	if (l->last_done_ns && req->done_ns - l->last_done_ns > l->max_gap_ns)
 		l->max_gap_ns = req->done_ns - l->last_done_ns;
-		l->max_gap_at_ns = l->last_done_ns;
-	}
 	if (!l->first_submit_ns)
 		l->first_submit_ns = req->submit_ns;
+	s->done_bytes += (uint64_t)req->res;
 	l->last_done_ns = req->done_ns;
-	(void)s;
+	l->all_at_last = s->done_bytes;
+}
+
+/* Silence of a target that had work: since its last completion, or since this request went to it when that was later. */
+static void note_stall(struct stream_run *s, const struct lane *l, const struct io_req *req, uint64_t full)
+{
+	uint64_t since = req->submit_ns > l->last_done_ns ? req->submit_ns : l->last_done_ns;
+
+	if (req->done_ns < since + STALL_NS + s->p->block_bytes * STALL_NS_PER_BYTE)
+		return;
+	if (s->nstalls < STALLS_MAX)
+		s->stalls[s->nstalls] = (struct stall_row){ l->name, (double)(since - s->start_ns) * 1e-9,
+			                                    (double)(req->done_ns - since) * 1e-9, full };
+	s->nstalls++;
 }
 
 static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
@@ -238,6 +257,7 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 		s->last_issue_ns = req->submit_ns;
 	s->free_slots[s->nfree++] = req->slot;
 	l->outstanding--;
+	note_stall(s, l, req, full);
 	lane_account(s, l, req, !is_fault);
 	if (!is_fault)
 		s->step_bytes += (uint64_t)req->res;
@@ -246,11 +266,7 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 
 uint64_t stream_done_bytes(const struct stream_run *s)
 {
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < s->nlanes; i++)
-		bytes += s->lanes[i].bytes;
-	return bytes;
+	return s->done_bytes;
 }
 
 /* ---- a run ---- */
@@ -260,10 +276,9 @@ static int reset_lanes(struct stream_run *s, struct err *err)
 	for (size_t i = 0; i < s->nlanes; i++) {
 		struct lane *l = &s->lanes[i];
 		struct lane fresh = { .name = l->name,
-			              .first_target = l->first_target,
+			              .list = l->list,
 			              .ntargets = l->ntargets,
 			              .start = l->start,
-			              .room = l->room,
 			              .offset = l->start,
 			              .service = l->service,
 			              .response = l->response };
@@ -277,7 +292,7 @@ static int reset_lanes(struct stream_run *s, struct err *err)
 			return err_set(err, -ENOMEM, "Out of memory.");
 		hist_clear(l->service);
 		hist_clear(l->response);
-		l->is_full = l->room < s->p->block_bytes;
+		l->is_full = l->ntargets == 0 || s->rooms[l->list[0]] < s->p->block_bytes;
 	}
 	return 0;
 }
@@ -304,7 +319,8 @@ static int open_ring(struct stream_run *s, struct err *err)
 		s->source = malloc(s->p->block_bytes);
 	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t i = 0; i < s->places && (s->ses->env->clk->spin_ns || s->p->verify); i++) { /* virtual disks need no data */
+	for (uint64_t i = 0; i < s->places && (s->ses->env->clk->spin_ns || s->p->verify);
+	     i++) { /* virtual disks need no data */
 		payload_fill(engine_buf(s->eng, (uint32_t)i),
 		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
 		if (mlock(engine_buf(s->eng, (uint32_t)i), s->p->block_bytes) < 0 && i == 0)
@@ -359,7 +375,7 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
 	s->npoints = s->nplaced = s->ntimeline = 0;
-	s->step_bytes = s->step_peak = 0;
+	s->step_bytes = s->step_peak = s->done_bytes = s->nstalls = 0;
 	now = clock_now_ns(s->ses->env->clk);
 	s->start_ns = now;
 	s->step_ns = NS_PER_S;
