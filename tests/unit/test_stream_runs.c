@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `stream` on simulated disks when something happens to them, over long times, and what it foretells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "simrun.h"
+
+extern const struct measure measure_stream, measure_zones;
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static double cell(const struct sim_run *run, const char *table, size_t row, const char *key)
+{
+	const struct table *t = result_find_table(run->res, table);
+
+	assert_non_null(t);
+	assert_true(row < t->nrows);
+	assert_true(table_column(t, key) >= 0);
+	return table_number(t, row, (size_t)table_column(t, key));
+}
+
+static const char *state(const struct sim_run *run, size_t row)
+{
+	const struct table *t = result_find_table(run->res, "targets");
+
+	return table_string(t, row, (size_t)table_column(t, "state"));
+}
+
+static unsigned notices(const struct result *res, const char *code, const char *text)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < res->nnotices; i++)
+		n += strcmp(res->notices[i].code, code) == 0 && (!text || strstr(res->notices[i].text, text));
+	return n;
+}
+
+static void stream(struct sim_run *run)
+{
+	run->m = &measure_stream;
+	if (sim_run(run) < 0)
+		fail_msg("%s: %s", run->words, run->err.text);
+}
+
+static void load(struct profile *p, const char *name)
+{
+	char path[256];
+	struct err err = { 0 };
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* A disk of the profile as changed; p is done with. */
+static void add(struct sim *sim, struct profile *p, const char *name)
+{
+	struct err err = { 0 };
+
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)sim_add_disk(sim, p, name);
+	profile_done(p);
+}
+
+/* ---- --verify ---- */
+
+#define BLOCK 65536u
+
+enum harm { HARM_NONE, HARM_FLIP, HARM_SWAP, HARM_LOSE, HARM_LOSE_TO_ZERO, HARM_DOUBLE };
+
+struct harmer {
+	struct disk *disk;
+	enum harm harm;
+	unsigned times;
+};
+
+/* Between recording and reading back: the checkpoint after the run. */
+static void do_harm(void *arg, struct session *ses)
+{
+	static uint8_t a[BLOCK], b[BLOCK];
+	struct harmer *h = arg;
+	uint64_t first = 37 * BLOCK, second = 101 * BLOCK;
+
+	(void)ses;
+	if (h->times++)
+		return;
+	assert_int_equal(disk_peek(h->disk, first, BLOCK, a), 0);
+	assert_int_equal(disk_peek(h->disk, second, BLOCK, b), 0);
+	switch (h->harm) {
+	case HARM_NONE:
+		break;
+	case HARM_FLIP:
+		a[4711] ^= 0x20;
+		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
+		break;
+	case HARM_SWAP:
+		assert_int_equal(disk_poke(h->disk, first, BLOCK, b), 0);
+		assert_int_equal(disk_poke(h->disk, second, BLOCK, a), 0);
+		break;
+	case HARM_LOSE: /* what an unwritten place of this disk holds */
+		for (uint32_t at = 0; at < BLOCK; at += 512)
+			disk_pattern((first + at) / 512, 512, a + at);
+		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
+		break;
+	case HARM_LOSE_TO_ZERO:
+		memset(a, 0, sizeof(a));
+		assert_int_equal(disk_poke(h->disk, first, BLOCK, a), 0);
+		break;
+	case HARM_DOUBLE:
+		assert_int_equal(disk_poke(h->disk, second, BLOCK, a), 0);
+		break;
+	}
+}
+
+static void check_harm(enum harm harm, double errors, uint64_t at, const char *says)
+{
+	struct sim *sim = sim_new();
+	struct harmer h = { sim_model(sim_add_profile(sim, "tiny", "sda")), harm, 0 };
+	struct sim_run run = {
+		.sim = sim,
+		.words = "--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda",
+		.hooks = { .checkpoint = do_harm, .arg = &h }
+	};
+	char where[64];
+
+	stream(&run);
+	assert_true(h.times >= 1);
+	assert_true(figure(&run, "verified_blocks") == 320.0);
+	assert_true(figure(&run, "verify_errors") == errors);
+	assert_int_equal(notices(run.res, "verify", NULL), (unsigned)errors);
+	assert_int_equal(run.res->verdict_is_no, errors > 0.0);
+	(void)snprintf(where, sizeof(where), "sda at %" PRIu64 ":", at);
+	if (errors > 0.0)
+		assert_int_equal(notices(run.res, "verify", where), 1);
+	if (says)
+		assert_true(notices(run.res, "verify", says) >= 1);
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+static void verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where(void **state_)
+{
+	(void)state_;
+	check_harm(HARM_NONE, 0, 0, NULL);
+	check_harm(HARM_FLIP, 1, 37 * BLOCK, "bit 5 of its byte 4711 flipped");
+	check_harm(HARM_SWAP, 2, 37 * BLOCK, "lies the block of offset 6619136");  /* 101 blocks */
+	check_harm(HARM_SWAP, 2, 101 * BLOCK, "lies the block of offset 2424832"); /* 37 */
+	check_harm(HARM_LOSE, 1, 37 * BLOCK, "lost");
+	check_harm(HARM_LOSE_TO_ZERO, 1, 37 * BLOCK, "lost");
+	check_harm(HARM_DOUBLE, 1, 101 * BLOCK, "written twice");
+}
+
+/* ---- trouble ---- */
+
+static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --buffer=20MB --time=20s sda" };
+	struct profile p;
+
+	(void)state_;
+	load(&p, "ibm-deskstar-60gxp");
+	assert_int_equal(profile_add_stall(&p, &(struct profile_stall){ .at_s = 8.0, .length_s = 2.0 }), 0);
+	add(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	stream(&run);
+	assert_int_equal(result_find_table(run.res, "stalls")->nrows, 1);
+	assert_true(fabs(cell(&run, "stalls", 0, "start_s") - 8.0) < 0.1);
+	assert_true(fabs(cell(&run, "stalls", 0, "length_s") - 2.0) < 0.1);
+	assert_true(cell(&run, "stalls", 0, "occupancy_bytes") > 19e6); /* the ring was full by then */
+	/* A second's data fit; the other second's are lost. */
+	assert_true(figure(&run, "overflows") == 1.0);
+	assert_true(fabs(figure(&run, "dropped_bytes") - 20e6) < 3e6);
+	assert_true(fabs(cell(&run, "overflows", 0, "start_s") - 9.0) < 0.15);
+	assert_true(fabs(cell(&run, "overflows", 0, "length_s") - 1.0) < 0.15);
+	assert_true(cell(&run, "targets", 0, "max_gap_ns") > 1.95e9);
+	assert_true(cell(&run, "targets", 0, "response_max_ns") > 1.95e9);
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **state_)
+{
+	static const char *const ways[] = {
+		"--read --rate=20MB --time=10s sda sdb",
+		"--write --destroy-data=sda --destroy-data=sdb --rate=20MB --time=10s sda sdb"
+	};
+
+	(void)state_;
+	for (int way = 0; way < 2; way++) {
+		struct sim *sim = sim_new();
+		struct sim_run run = { .sim = sim, .words = ways[way] };
+		struct profile p;
+
+		load(&p, "ibm-deskstar-60gxp");
+		/* 3 sectors, 20 MB from the start: two of the blocks of 1 MiB are hit. */
+		assert_int_equal(
+			profile_add_bad(&p, &(struct profile_bad){ 38911, 2, BAD_READ | BAD_WRITE, 1.0, -EIO }), 0);
+		assert_int_equal(
+			profile_add_bad(&p, &(struct profile_bad){ 45000, 1, BAD_READ | BAD_WRITE, 1.0, -EIO }), 0);
+		add(sim, &p, "sda");
+		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
+		sim_set_contents(sim, false);
+		stream(&run);
+		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+		assert_int_equal(result_fault_count(run.res), 3);
+		assert_true(run.res->verdict_is_no);
+		assert_true(figure(&run, "dropped_bytes") == 0.0);
+		assert_true(cell(&run, "targets", 0, "faults") == 3.0);
+		assert_string_equal(state(&run, 0), "errors");
+		assert_string_equal(state(&run, 1), "good");
+		assert_true(cell(&run, "targets", 0, "bytes") > 80e6); /* went on behind them */
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+}
+
+static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
+			*b = sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
+	struct sim_run run = {
+		.sim = sim, .words = "--write --destroy-data=sda1 --destroy-data=sdb1 --rate=20MB --time=20s sda1 sdb1"
+	};
+
+	(void)state_;
+	(void)sim_add_partition(sim, a, "sda1", 0, 52428800);
+	(void)sim_add_partition(sim, b, "sdb1", 0, 1073741824);
+	sim_set_contents(sim, false);
+	stream(&run);
+	assert_string_equal(state(&run, 0), "full");
+	assert_string_equal(state(&run, 1), "good");
+	assert_true(figure(&run, "sustained") == 1.0);
+	assert_true(cell(&run, "targets", 0, "bytes") == 52428800.0);
+	sim_run_done(&run);
+	/* And when all are full, it held until then, which is not what was asked for. */
+	run.words = "--write --destroy-data=sda1 --rate=20MB --time=20s sda1";
+	stream(&run);
+	assert_true(figure(&run, "sustained") == 0.0);
+	assert_true(run.res->verdict_is_no);
+	assert_int_equal(notices(run.res, "verdict", " s, not longer: then the targets were full"), 1);
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+/* ---- several disks ---- */
+
+static void the_window_in_which_all_were_active_has_no_ragged_ends(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
+			*b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
+	struct sim_run run = { .sim = sim, .words = "--read --time=60s sda1 sdb1" };
+	double ra = truth_rate(disk_geometry(sim_model(a)), 0, 209715200),
+	       rb = truth_rate(disk_geometry(sim_model(b)), 0, 629145600);
+
+	(void)state_;
+	(void)sim_add_partition(sim, a, "sda1", 0, 209715200);
+	(void)sim_add_partition(sim, b, "sdb1", 0, 629145600);
+	sim_set_contents(sim, false);
+	stream(&run);
+	assert_true(fabs(figure(&run, "deskewed_bytes_per_s") / (ra + rb) - 1.0) < 0.02);
+	assert_true(fabs(figure(&run, "first_done_s") / (209715200.0 / ra) - 1.0) < 0.02);
+	assert_true(fabs(figure(&run, "last_done_s") / (629145600.0 / rb) - 1.0) < 0.02);
+	/* While the one over all is spoiled by the time when only one was left. */
+	assert_true(figure(&run, "rate_bytes_per_s") < 0.75 * (ra + rb));
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+/* ---- --project ---- */
+
+/* The truth: filled in small steps by the model's own zones. */
+static double follow_truth(const struct geometry *const *g, size_t n, double rate, bool in_turn)
+{
+	double x[2] = { 0 }, time_s = 0.0, step_s = 0.5;
+
+	for (;; time_s += step_s) {
+		double can[2], sum = 0.0, least = INFINITY, left = rate;
+
+		for (size_t i = 0; i < n; i++) {
+			can[i] = truth_rate_at(g[i], (uint64_t)x[i]);
+			sum += can[i];
+			least = fmin(least, can[i]);
+		}
+		if (in_turn ? least < rate / (double)n : sum < rate)
+			return time_s;
+		/* of two, the slower takes its part or what it can, the other the rest */
+		for (size_t i = 0; i < n; i++) {
+			double share = rate / (double)n;
+
+			if (!in_turn && can[i] < share)
+				share = can[i];
+			else if (!in_turn && n == 2 && can[1 - i] < share)
+				share = rate - can[1 - i];
+			x[i] += share * step_s;
+			left -= share;
+		}
+		assert_true(fabs(left) < 1.0);
+	}
+}
+
+static void save_zones(struct sim *sim, const char *disk, const char *path)
+{
+	struct sim_run zones = { .sim = sim, .m = &measure_zones, .words = disk };
+
+	if (sim_run(&zones) < 0)
+		fail_msg("%s", zones.err.text);
+	assert_int_equal(result_save(zones.res, path, NULL), 0);
+	sim_run_done(&zones);
+}
+
+static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *a = sim_add_profile(sim, "ibm-deskstar-60gxp", "sda"),
+			*b = sim_add_profile(sim, "maxtor-diamondmax-80", "sdb");
+	const struct geometry *g[] = { disk_geometry(sim_model(a)), disk_geometry(sim_model(b)) };
+	struct sim_run run = { .sim = sim };
+	char dir[] = "/tmp/test-stream.XXXXXX", one[64], two[64], words[256];
+	double truth;
+
+	(void)state_;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(one, sizeof(one), "%s/a.json", dir);
+	(void)snprintf(two, sizeof(two), "%s/b.json", dir);
+	sim_set_contents(sim, false);
+	save_zones(sim, "sda", one);
+	save_zones(sim, "sdb", two);
+	run.words = words;
+	/* One disk. */
+	(void)snprintf(words, sizeof(words), "--read --rate=25MB --time=1s --project=%s sda", one);
+	stream(&run);
+	truth = follow_truth(g, 1, 25e6, true);
+	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	assert_int_equal(notices(run.res, "project", "sda"), 1);
+	sim_run_done(&run);
+	/* Two in turn: the first to be slower than half. */
+	(void)snprintf(words, sizeof(words),
+	               "--read --rate=45MB --time=1s --layout=roundrobin --project=%s --project=%s sda sdb", one, two);
+	stream(&run);
+	truth = follow_truth(g, 2, 45e6, true);
+	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	sim_run_done(&run);
+	/* The same in balance last longer: the Maxtor, twice the size, makes up for the IBM. */
+	(void)snprintf(words, sizeof(words), "--read --rate=45MB --time=1s --project=%s --project=%s sda sdb", one,
+	               two);
+	stream(&run);
+	assert_true(follow_truth(g, 2, 45e6, false) > 1.05 * truth);
+	truth = follow_truth(g, 2, 45e6, false);
+	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	sim_run_done(&run);
+	/* Measured on the spot, and a rate that holds to the end. */
+	(void)snprintf(words, sizeof(words), "--read --rate=25MB --time=1s --project=measure sda");
+	stream(&run);
+	truth = follow_truth(g, 1, 25e6, true);
+	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.05);
+	sim_run_done(&run);
+	(void)snprintf(words, sizeof(words), "--read --rate=10MB --time=1s --project=%s sda", one);
+	stream(&run);
+	assert_true(isnan(figure(&run, "projected_s")));
+	assert_int_equal(notices(run.res, "project", "to their end"), 1);
+	sim_run_done(&run);
+	(void)unlink(one);
+	(void)unlink(two);
+	(void)rmdir(dir);
+	sim_free(sim);
+}
+
+/* ---- long ---- */
+
+static long memory_kib(void)
+{
+	struct rusage u;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+	return u.ru_maxrss;
+}
+
+static void a_week_needs_no_more_memory_than_an_hour(void **state_)
+{
+	long hour, week;
+
+	(void)state_;
+	for (int is_week = 0; is_week < 2; is_week++) {
+		struct sim *sim = sim_new();
+		struct sim_run run = {
+			.sim = sim,
+			.words = is_week ? "--read --rate=50KB --block=64KiB --buffer=1MiB --time=168h sda"
+			                 : "--read --rate=50KB --block=64KiB --buffer=1MiB --time=1h sda"
+		};
+
+		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
+		sim_set_contents(sim, false);
+		stream(&run);
+		assert_true(figure(&run, "sustained") == 1.0);
+		assert_true(fabs(figure(&run, "rate_bytes_per_s") - 50e3) < 0.5);
+		assert_true(result_find_table(run.res, "timeline")->nrows <= 1800);
+		assert_true(result_find_table(run.res, "timeline")->nrows >= 800);
+		if (is_week)
+			assert_true(cell(&run, "targets", 0, "bytes") > 50e3 * 7 * 86400 * 0.9999);
+		sim_run_done(&run);
+		sim_free(sim);
+		*(is_week ? &week : &hour) = memory_kib();
+	}
+	assert_true(week - hour < 2048);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where),
+		cmocka_unit_test(a_stall_is_on_the_list_and_what_it_cost),
+		cmocka_unit_test(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on),
+		cmocka_unit_test(a_target_that_is_full_leaves_its_part_to_the_others),
+		cmocka_unit_test(the_window_in_which_all_were_active_has_no_ragged_ends),
+		cmocka_unit_test(a_projection_says_when_the_disks_will_be_too_slow),
+		cmocka_unit_test(a_week_needs_no_more_memory_than_an_hour),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
