@@ -694,14 +694,19 @@ static void plots(struct session *ses)
 	static char map[] = "heatmap", title[] = "Rate by file and record size", matrix[] = "matrix",
 		    x[] = "file_bytes", y[] = "record_bytes,rate_bytes_per_s", series[] = "operation,mode",
 		    line[] = "line", knee_title[] = "Second reading against file size", knee[] = "knee",
-		    rate[] = "rate_bytes_per_s", hits_title[] = "Hit ratio of the second reading", hits[] = "hit_ratio";
+		    rate[] = "rate_bytes_per_s", hits_title[] = "Hit ratio of the second reading", hits[] = "hit_ratio",
+		    end[] = "figures:knee_bytes";
 
-	result_plot(ses->res, &(struct plot_decl){
-				      .kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series, .marks = end });
 	result_plot(ses->res,
-	            &(struct plot_decl){ .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate });
+	            &(struct plot_decl){
+			    .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate, .marks = end });
 	result_plot(ses->res,
-	            &(struct plot_decl){ .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits });
+	            &(struct plot_decl){
+			    .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits, .marks = end });
 }
 
 static int cache_run(struct session *ses, const void *params, struct err *err)

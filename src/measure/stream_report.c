@@ -304,12 +304,14 @@ void stream_plots(struct session *ses)
 	                                           .title = "Rate over time",
 	                                           .table = "timeline",
 	                                           .x = "time_s",
-	                                           .y = "rate_bytes_per_s" });
+	                                           .y = "rate_bytes_per_s",
+	                                           .marks = "overflows:start_s" });
 	result_plot(ses->res, &(struct plot_decl){ .kind = "step",
 	                                           .title = "Most in the ring",
 	                                           .table = "timeline",
 	                                           .x = "time_s",
-	                                           .y = "occupancy_bytes" });
+	                                           .y = "occupancy_bytes",
+	                                           .marks = "overflows:start_s" });
 	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
 	                                           .title = "Largest rate of a ring",
 	                                           .table = "tradeoff",

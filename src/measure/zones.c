@@ -503,14 +503,18 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 
 static void declare_plots(struct session *ses, const struct zones_params *p)
 {
-	const struct plot_decl curve = { .kind = "line",
-		                         .title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
-		                         .table = "curve",
-		                         .x = ses->ndevs > 1 ? "disk_offset_bytes" : "offset_bytes",
-		                         .y = "rate_bytes_per_s",
-		                         .series = ses->ndevs > 1 ? "target" : NULL,
-		                         .low = "low",
-		                         .high = "high" };
+	const struct plot_decl curve = {
+		.kind = "line",
+		.title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
+		.table = "curve",
+		.x = ses->ndevs > 1 ? "disk_offset_bytes" : "offset_bytes",
+		.y = "rate_bytes_per_s",
+		.series = ses->ndevs > 1 ? "target" : NULL,
+		.low = "low",
+		.high = "high",
+		.marks = ses->ndevs > 1 ? NULL : /* those are places of the target, not of the disk */
+		                 "slow_regions:first_byte:last_byte,unreadable:first_byte:last_byte"
+	};
 	const struct plot_decl bands = { .kind = "bands",
 		                         .title = "Recording zones",
 		                         .table = "bands",

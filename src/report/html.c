@@ -25,12 +25,14 @@ static const char style[] =
 	"h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-top:1px solid var(--rule);padding-top:1.4rem}"
 	"h3{font-size:1rem;margin:1.4rem 0 .4rem}h4{font-size:.9rem;font-weight:500;margin:.8rem 0 0;color:var(--dim)}\n"
 	"p{margin:.4rem 0}.dim{color:var(--dim)}.status{font-weight:600}.bad{color:var(--c6)}\n"
-	".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
+	".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
 	"figcaption{font-weight:600;font-size:.95rem}\n"
 	"svg.plot{display:block;width:100%;height:auto}svg text{font-size:13px;fill:var(--dim)}svg .l{fill:var(--fg)}"
 	".grid{stroke:var(--rule);stroke-width:1}.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
 	".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:var(--rule)}"
-	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}\n"
+	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft));background:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}"
+	".mark{opacity:.35}.m0{fill:var(--c1)}.m1{fill:var(--c6)}.n0{background:var(--c1)}.n1{background:var(--c6)}.knee{stroke:var(--c1);stroke-width:3}"
+	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
 	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
 	"height:.8em;margin-right:.4em;border-radius:2px}\n"
 	".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}"
@@ -39,7 +41,7 @@ static const char style[] =
 	".figures td{font-weight:600}.figures td span{font-weight:400}.scroll th,.scroll td{overflow-wrap:normal}ul.notes{padding-left:1.2rem;color:var(--warn)}"
 	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
 	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
-	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}body{padding:1rem .7rem}}\n"
+	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}}\n"
 	"@media print{body{max-width:none;font-size:11pt}figure{break-inside:avoid}}\n";
 
 static void hues(FILE *out)
@@ -149,7 +151,7 @@ static void plots(FILE *out, const struct result *const *res, size_t n)
 
 		if (!d)
 			continue;
-		(void)fputs("<figure><figcaption>", out);
+		(void)fprintf(out, "<figure%s><figcaption>", d->kind == PLOT_HEATMAP ? " class=\"wide\"" : "");
 		markup_text(out, d->title);
 		(void)fputs("</figcaption>\n", out);
 		svg_plot(out, d);

@@ -133,6 +133,32 @@ static void x_labels(FILE *out, const struct axis *a, size_t columns)
 	(void)fprintf(out, "%s\n%*s\n", line, (int)(GUTTER + columns), a->label);
 }
 
+/* Under the axis: a row for each kind of mark, and what it is. */
+static void print_marks(FILE *out, const struct plot_data *d, const struct text_style *style, size_t columns)
+{
+	cleanup_free char *line = malloc(columns + 1);
+
+	for (size_t i = 0; line && i < d->nmarks; i++) {
+		const struct marks *m = &d->marks[i];
+		size_t last = 0;
+
+		memset(line, ' ', columns);
+		for (size_t k = 0; k < m->n; k++) {
+			size_t from = (size_t)lround(axis_place(&d->x, m->v[k][0]) * (double)(columns - 1));
+			size_t to = (size_t)lround(axis_place(&d->x, m->v[k][1]) * (double)(columns - 1));
+
+			memset(line + from, '^', to - from + 1);
+			last = to > last ? to : last;
+		}
+		line[last + 1] = '\0';
+		(void)fprintf(out, "%*s", GUTTER, "");
+		ink(out, style, 2, line);
+		(void)fprintf(out, "\n%*s", GUTTER, "");
+		ink(out, style, 2, "^");
+		(void)fprintf(out, " %s\n", m->name);
+	}
+}
+
 static void print_canvas(FILE *out, const struct canvas *c, const struct plot_data *d, const struct text_style *style)
 {
 	bool has_axes = d->kind != PLOT_POLAR;
@@ -164,6 +190,7 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 		for (size_t i = 0; i < c->columns; i++)
 			(void)fputs(style->unicode ? "\xe2\x94\x80" : "-", out);
 		(void)fputc('\n', out);
+		print_marks(out, d, style, c->columns);
 		x_labels(out, &d->x, c->columns);
 	}
 }
@@ -287,6 +314,13 @@ int report_plot_text(FILE *out, const struct result *res, const struct plot *plo
 	} else if (d->kind == PLOT_HEATMAP) {
 		for (size_t i = 0; i < d->nseries; i++)
 			print_map(out, d, &d->series[i], style);
+		for (size_t i = 0; i < d->nmarks; i++) {
+			struct cell cell = { .f64 = d->marks[i].v[0][0] };
+			char text[64];
+
+			(void)fprintf(out, "%s: %s\n", d->marks[i].name,
+			              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
+		}
 	} else {
 		bool is_polar = d->kind == PLOT_POLAR;
 

@@ -180,6 +180,62 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 	}
 }
 
+/* ---- marks ---- */
+
+static struct marks *add_marks(struct plot_data *d, const char *name)
+{
+	for (size_t i = 0; i < d->nmarks; i++)
+		if (strcmp(d->marks[i].name, name) == 0)
+			return &d->marks[i];
+	d->marks = must(realloc(d->marks, (d->nmarks + 1) * sizeof(*d->marks)));
+	d->marks[d->nmarks] = (struct marks){ .name = must(strdup(name)) };
+	return &d->marks[d->nmarks++];
+}
+
+static void add_mark(struct plot_data *d, const char *name, double first, double last)
+{
+	struct marks *m;
+
+	if (!isfinite(first))
+		return;
+	m = add_marks(d, name);
+	m->v = must(realloc(m->v, (m->n + 1) * sizeof(*m->v)));
+	m->v[m->n][0] = first;
+	m->v[m->n++][1] = isfinite(last) && last > first ? last : first;
+}
+
+/* One element of plot->marks: "table:first", "table:first:last" or "figures:name". */
+static void take_mark(struct plot_data *d, const struct result *res, char *text)
+{
+	char *save = NULL, *table = strtok_r(text, ":", &save), *first = strtok_r(NULL, ":", &save);
+	const char *last = strtok_r(NULL, ":", &save);
+	const struct figure *f = table && first ? result_find_figure(res, first) : NULL;
+	const struct table *t;
+	int from, to;
+
+	if (!table || !first)
+		return;
+	if (strcmp(table, "figures") == 0) {
+		if (f && f->type != FIELD_TYPE_STR && !f->value.is_null)
+			add_mark(d, f->label && f->label[0] ? f->label : f->name, figure_number(f), (double)NAN);
+		return;
+	}
+	t = result_find_table(res, table);
+	from = t ? table_column(t, first) : -1;
+	to = t && last ? table_column(t, last) : -1;
+	for (size_t row = 0; from >= 0 && row < t->nrows; row++)
+		add_mark(d, t->title && t->title[0] ? t->title : t->name, number(t, row, from), number(t, row, to));
+}
+
+static void take_marks(struct plot_data *d, const struct result *res, const struct plot *plot)
+{
+	cleanup_free char *list = plot->marks ? must(strdup(plot->marks)) : NULL;
+	char *save = NULL;
+
+	for (char *one = list ? strtok_r(list, ",", &save) : NULL; one; one = strtok_r(NULL, ",", &save))
+		take_mark(d, res, one);
+}
+
 struct range {
 	double low, high;
 };
@@ -273,6 +329,8 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	d->title = must(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
+	for (size_t i = 0; i < n; i++)
+		take_marks(d, res[i], plot);
 	for (size_t i = 0; i < d->nseries; i++) {
 		d->npoints += d->series[i].n;
 		if (d->kind == PLOT_LINE ||
@@ -298,6 +356,11 @@ void plot_data_free(struct plot_data *d)
 		free(d->series[i].name);
 		free(d->series[i].v);
 	}
+	for (size_t i = 0; i < d->nmarks; i++) {
+		free(d->marks[i].name);
+		free(d->marks[i].v);
+	}
+	free(d->marks);
 	for (size_t i = 0; i < d->nnames; i++)
 		free(d->names[i]);
 	free(d->names);

@@ -26,6 +26,13 @@ struct series {
 	size_t document; /* index of the document it came from */
 };
 
+/* Places or stretches along x that a reader should see: slow regions, overflows, the end of the cache. */
+struct marks {
+	char *name;
+	double (*v)[2]; /* first and last; the same for a place */
+	size_t n;
+};
+
 #define AXIS_TICKS 16
 
 struct axis {
@@ -45,6 +52,8 @@ struct plot_data {
 	char *title;
 	struct series *series;
 	size_t nseries;
+	struct marks *marks; /* with something in them */
+	size_t nmarks;
 	struct axis x, y, z;
 	char **names; /* bars: what stands at x = 0, 1, 2 ... */
 	size_t nnames;

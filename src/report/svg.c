@@ -19,6 +19,8 @@
 #define TOP         34.0
 #define BOTTOM      58.0
 #define SERIES_HUES 8
+#define MARK_HUES   2
+#define MARK_WIDTH  3.0  /* of a place */
 #define POINTS_MAX  1600 /* of one line: two per unit of width, and thinning keeps extremes */
 
 void markup_text(FILE *out, const char *text)
@@ -58,27 +60,68 @@ static double py(const struct plot_data *d, double y)
 
 static void legend(FILE *out, const struct plot_data *d)
 {
-	if (d->nseries < 2 || d->kind == PLOT_HEATMAP)
+	bool has_series = d->nseries > 1 && d->kind != PLOT_HEATMAP;
+
+	if (!has_series && d->nmarks == 0)
 		return;
 	(void)fputs("<p class=\"legend\">", out);
-	for (size_t i = 0; i < d->nseries; i++) {
+	for (size_t i = 0; has_series && i < d->nseries; i++) {
 		(void)fprintf(out, "<span><i class=\"b%zu\"></i>", i % SERIES_HUES);
 		markup_text(out, d->series[i].name);
 		(void)fputs("</span> ", out);
 	}
+	for (size_t i = 0; i < d->nmarks; i++) {
+		(void)fprintf(out, "<span><i class=\"mark n%zu\"></i>", i % MARK_HUES);
+		markup_text(out, d->marks[i].name);
+		(void)fputs("</span> ", out);
+	}
 	(void)fputs("</p>\n", out);
+}
+
+/* Along the whole height, behind the series; a place is as wide as can be seen. */
+static void draw_marks(FILE *out, const struct plot_data *d)
+{
+	for (size_t i = 0; i < d->nmarks; i++) {
+		const struct marks *m = &d->marks[i];
+		double drawn = -1.0; /* right end of the last one: hundreds in one place are one */
+
+		for (size_t k = 0; k < m->n; k++) {
+			double left = px(d, m->v[k][0]), right = px(d, m->v[k][1]);
+
+			if (right - left < MARK_WIDTH) {
+				left = fmin(fmax(left - MARK_WIDTH / 2, LEFT), WIDTH - RIGHT - MARK_WIDTH);
+				right = left + MARK_WIDTH;
+			}
+			if (right <= drawn + 0.5)
+				continue;
+			drawn = right;
+			(void)fprintf(
+				out,
+				"<rect class=\"mark m%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>\n",
+				i % MARK_HUES, left, TOP, right - left, HEIGHT - TOP - BOTTOM);
+		}
+	}
+}
+
+/* Large type on a phone would run into the other axis, or out of the drawing. */
+static const char *edge_class(double x)
+{
+	return x < LEFT + 20 ? " first" : x > WIDTH - RIGHT - 20 ? " last" : "";
 }
 
 static void x_axis(FILE *out, const struct plot_data *d)
 {
 	char text[64];
 
-	for (size_t i = 0; d->kind != PLOT_BARS && i < d->x.nticks; i++)
+	for (size_t i = 0; d->kind != PLOT_BARS && i < d->x.nticks; i++) {
+		double x = px(d, d->x.tick[i]);
+
 		(void)fprintf(
 			out,
-			"<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-			px(d, d->x.tick[i]), TOP, HEIGHT - BOTTOM, i % 2 ? " o" : "", px(d, d->x.tick[i]),
-			HEIGHT - BOTTOM + 20, axis_tick_text(&d->x, i, text, sizeof(text)));
+			"<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/><text class=\"t%s%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+			x, TOP, HEIGHT - BOTTOM, i % 2 ? " o" : "", edge_class(x), x, HEIGHT - BOTTOM + 20,
+			axis_tick_text(&d->x, i, text, sizeof(text)));
+	}
 	for (size_t i = 0; d->kind == PLOT_BARS && i < d->nnames; i++) {
 		(void)fprintf(out, "<text class=\"t%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
 		              d->nnames > 4 && i % 2 ? " o" : "",
@@ -237,6 +280,42 @@ static char *level_text(const struct axis *a, double v, char *buf, size_t len)
 	return buf;
 }
 
+/* Columns of a map stand for values: a mark is put between them as on a logarithmic scale. */
+static void map_marks(FILE *out, const struct plot_data *d, const double *xs, size_t nx, double w)
+{
+	for (size_t i = 0; i < d->nmarks; i++)
+		for (size_t k = 0; k < d->marks[i].n; k++) {
+			double v = d->marks[i].v[k][0], place = 0.0;
+			size_t c = 0;
+
+			while (c + 1 < nx && xs[c + 1] <= v)
+				c++;
+			if (c + 1 < nx && v > xs[c] && xs[c] > 0.0)
+				place = log(v / xs[c]) / log(xs[c + 1] / xs[c]);
+			(void)fprintf(out, "<path class=\"knee\" d=\"M%.1f %.1fV%.1f\"/>\n",
+			              LEFT + w * ((double)c + 0.5 + place), TOP - 6, HEIGHT - BOTTOM + 4);
+		}
+}
+
+/* What light and dark stand for. */
+static void map_legend(FILE *out, const struct plot_data *d)
+{
+	char text[64];
+
+	(void)fputs("<p class=\"legend\">", out);
+	markup_text(out, d->z.label[0] ? d->z.label : "value");
+	for (int i = 0; i <= 4; i++) {
+		double part = i / 4.0;
+		struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
+			                                : d->z.low + part * (d->z.high - d->z.low) };
+
+		(void)fprintf(out, " <span><i class=\"heat\" style=\"--h:%.2f\"></i>", part);
+		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
+		(void)fputs("</span>", out);
+	}
+	(void)fputs("</p>\n<div class=\"maps\">\n", out);
+}
+
 /* Cells of equal size, one for each pair of levels; the value is printed in the cell when there is room. */
 static void draw_map(FILE *out, const struct plot_data *d, const struct series *s)
 {
@@ -258,6 +337,7 @@ static void draw_map(FILE *out, const struct plot_data *d, const struct series *
 		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
 		(void)fputs("</title></rect>\n", out);
 	}
+	map_marks(out, d, xs, nx, w);
 	for (size_t i = 0; i < nx; i++)
 		if (i % (nx / 8 + 1) == 0)
 			(void)fprintf(out,
@@ -343,7 +423,9 @@ void svg_plot(FILE *out, struct plot_data *d)
 		plot_thin(&d->series[i], POINTS_MAX);
 	legend(out, d);
 	if (d->kind == PLOT_HEATMAP) {
+		map_legend(out, d);
 		for (size_t i = 0; i < d->nseries; i++) {
+			(void)fputs("<div>", out);
 			if (d->series[i].name[0]) {
 				(void)fputs("<h4>", out);
 				markup_text(out, d->series[i].name);
@@ -351,8 +433,9 @@ void svg_plot(FILE *out, struct plot_data *d)
 			}
 			open_svg(out, d, d->series[i].name);
 			draw_map(out, d, &d->series[i]);
-			(void)fputs("</svg>\n", out);
+			(void)fputs("</svg></div>\n", out);
 		}
+		(void)fputs("</div>\n", out);
 		return;
 	}
 	open_svg(out, d, "");
@@ -361,6 +444,7 @@ void svg_plot(FILE *out, struct plot_data *d)
 	} else {
 		x_axis(out, d);
 		y_axis(out, d);
+		draw_marks(out, d);
 		for (size_t i = 0; i < d->nseries; i++)
 			draw_series(out, d, i);
 	}

@@ -590,7 +590,8 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 		(void)((r = read_text(rd, obj, "kind", &p->kind)) || (r = read_text(rd, obj, "title", &p->title)) ||
 		       (r = read_text(rd, obj, "table", &p->table)) || (r = read_text(rd, obj, "x", &p->x)) ||
 		       (r = read_text(rd, obj, "y", &p->y)) || (r = read_text(rd, obj, "series", &p->series)) ||
-		       (r = read_text(rd, obj, "low", &p->low)) || (r = read_text(rd, obj, "high", &p->high)));
+		       (r = read_text(rd, obj, "low", &p->low)) || (r = read_text(rd, obj, "high", &p->high)) ||
+		       (r = read_text(rd, obj, "marks", &p->marks)));
 		if (r)
 			return r;
 		if (!p->kind)

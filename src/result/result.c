@@ -300,6 +300,7 @@ static void plot_done(struct plot *p)
 	free(p->series);
 	free(p->low);
 	free(p->high);
+	free(p->marks);
 }
 
 void result_free(struct result *res)
@@ -593,6 +594,7 @@ void result_plot(struct result *res, const struct plot_decl *plot)
 		.series = result_strdup(plot->series),
 		.low = result_strdup(plot->low),
 		.high = result_strdup(plot->high),
+		.marks = result_strdup(plot->marks),
 	};
 }
 

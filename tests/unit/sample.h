@@ -62,6 +62,16 @@ static const struct field sample_angle_fields[] = {
 	FIELD_END,
 };
 
+struct sample_region {
+	uint64_t first_byte, last_byte;
+};
+
+static const struct field sample_region_fields[] = {
+	FIELD_U64(struct sample_region, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct sample_region, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_END,
+};
+
 /* A zone curve falling from `start` to half of it over `n` positions; scale 1 leaves it as it is. */
 static inline struct result *sample_zones(const char *model, const char *serial, const char *started, size_t n,
                                           double scale)
@@ -91,7 +101,8 @@ static inline struct result *sample_zones(const char *model, const char *serial,
 	                                      .x = "offset_bytes",
 	                                      .y = "rate_bytes_per_s",
 	                                      .low = "low",
-	                                      .high = "high" });
+	                                      .high = "high",
+	                                      .marks = "slow:first_byte:last_byte,figures:edge_bytes" });
 	return res;
 }
 
@@ -122,10 +133,24 @@ static inline struct result *sample_all_plots(void)
 
 		result_row(a, &row);
 	}
+	{
+		struct table *s = result_table(res, "slow", "Slow regions", sample_region_fields);
+		struct sample_region regions[] = { { 1000000000000, 1200000000000 }, { 3000000000000, 3000000001024 } };
+
+		for (size_t i = 0; i < 2; i++)
+			result_row(s, &regions[i]);
+		result_figure_u64(res, "edge_bytes", "end of something", UNIT_BYTES, 3145728);
+	}
 	sample_plot(res, "scatter", "angles", "track", "angle_ratio", NULL);
 	sample_plot(res, "step", "curve", "offset_bytes", "rate_bytes_per_s,low", NULL);
 	sample_plot(res, "bars", "matrix", "operation", "rate_bytes_per_s", NULL);
-	sample_plot(res, "heatmap", "matrix", "file_bytes", "record_bytes,rate_bytes_per_s", "operation");
+	result_plot(res, &(struct plot_decl){ .kind = "heatmap",
+	                                      .title = "heatmap",
+	                                      .table = "matrix",
+	                                      .x = "file_bytes",
+	                                      .y = "record_bytes,rate_bytes_per_s",
+	                                      .series = "operation",
+	                                      .marks = "figures:edge_bytes" });
 	sample_plot(res, "polar", "angles", "angle_ratio", "track", NULL);
 	sample_plot(res, "histogram", "angles", "track", "samples", NULL);
 	sample_plot(res, "bands", "curve", "offset_bytes", "rate_bytes_per_s", NULL);
