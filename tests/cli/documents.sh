@@ -60,6 +60,25 @@ done
 run 5 compare "$dir/worse"
 grep -qi "not finished" "$dir/out" && fail "$last: a comparison is complete"
 
+# Documents of version 1 are readable for ever: a folder of them is kept, and grows when the format does. Its files are never changed.
+for old in "$TOP"/tests/data/documents/version-1/*.json; do
+	run 0 report --plot "$old"
+	err_is_empty
+	out_has "Figures"
+	figures=$(jq '[.figures[] | select(. != null)] | length' "$old")
+	run 0 report --csv=- "$old"
+	[ "$(sed -n '/^# table figures/,/^# table/p' "$dir/out" | awk -F, 'NR > 2 && $2 != "" && !/^#/ { n++ } END { print n + 0 }')" -ge "$figures" ] ||
+		fail "$last: a figure is missing"
+	for table in $(jq -r '.tables | to_entries[] | select(.value.rows | length > 0) | .key' "$old"); do
+		out_has "# table $table"
+	done
+	run 0 report -o - "$old"
+	[ "$(jq '.plots | length' "$old")" = 0 ] || out_has "</svg>"
+	run 0 compare "$old" "$old"
+done
+(cd "$TOP/tests/data/documents/version-1" && cksum -- *.json) >"$dir/sums"
+cmp -s "$dir/sums" "$TOP/tests/data/documents/version-1/SUMS" || fail "kept documents were changed, or are not in SUMS (cksum *.json)"
+
 # What cannot be read is 1, with its name and the reason.
 echo '{"schema": "something else"}' >"$dir/other.json"
 echo '{"schema": "platter-result", "version": 1,' >"$dir/cut.json"

@@ -1,54 +1,121 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The page in a real browser, at the width of a phone and of a desk: nothing runs over the edge, plots are there, tick labels do not overlap.
+# Pages in a real browser, at the width of a phone and of a desk, all parts unfolded: results of every command, three disks laid over each other,
+# one disk over three years, and documents of the past. Nothing runs over the edge, nothing lies on anything else, no label is cut off.
 . "$(dirname "$0")/lib.sh"
 command -v chromium >/dev/null || skip "chromium is not installed"
 needs jq
 
 cd "$dir" || exit 1
-"$PLATTER_SIM" zones --quick --json zones.json sim:tiny >/dev/null || fail "no zones document"
-"$PLATTER_SIM" seek --quick --json seek.json sim:tiny >/dev/null || fail "no seek document"
-"$PLATTER_SIM" stream --read --rate=20MB --time=20s --json stream.json sim:tiny >/dev/null || [ $? = 5 ] || fail "no stream document"
-run 0 report zones.json seek.json stream.json -o page.html
-grep -q '<script' page.html && fail "the page has a script"
+mkdir files three years
+sim() # file, words...: a document; the verdict may be "no", and a disk may have errors
+{
+	name=$1
+	shift
+	"$PLATTER_SIM" "$@" --json "$name.json" >out 2>err
+	case $? in
+	0 | 4 | 5) ;;
+	*) fail "platter-sim $*" ;;
+	esac
+}
+sim info info sim:samsung-hd103sj
+sim zones zones sim:failing
+sim seek seek --quick sim:tiny
+sim geometry geometry --quick sim:quantum-fireball-tm2110a
+sim stream stream --read --rate=20MB --time=30s sim:tiny
+sim tradeoff stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny
+sim transactions transactions --users=8 --count=50 sim:tiny
+sim users transactions --users=8 --find-users --time=20s sim:tiny
+run 0 passes --size=1M --passes=3 --json passes.json files
+run 0 mark --time=20ms --repeat=1 --json mark.json files
+run 0 cache --min-size=1M --max-size=2M --min-record=16K --max-record=32K --repeat=3 --cell=1ms --no-knee --json cache.json files
+"$PLATTER" --describe | jq -r '.commands[] | select(.kind == "measurement") | .name' >commands
+while read -r command; do
+	[ -s "$command.json" ] || fail "no document of $command: add a line here"
+done <commands
+run 0 report ./*.json -o every.html
+for disk in quantum-fireball-tm2110a ibm-deskstar-60gxp maxtor-diamondmax-80; do
+	sim "three/zones-$disk" zones --quick "sim:$disk"
+done
+run 0 report three -o three.html
+for year in 2024 2025 2026; do
+	jq --arg y "$year" '.head.started |= sub("^[0-9]+"; $y)' zones.json >"years/$year.json"
+done
+run 0 report years -o years.html
+run 0 report "$TOP/tests/data/documents/version-1" -o old.html
+grep -q '<script' ./*.html && fail "a page has a script"
 
-# A copy that measures itself: what is wider than the window, and which labels of one axis lie on each other.
+# Copies that look at themselves, and a page that shows each at both widths and takes down what they say.
 cat >self.js <<'JS'
 onload = function () {
 	var w = document.documentElement.clientWidth, bad = [];
+	function rect(e) { return e.getBoundingClientRect(); }
+	function shown(e) { return getComputedStyle(e).display != "none" && rect(e).width > 0; }
+	document.querySelectorAll("details").forEach(function (e) { e.open = true; });
 	document.querySelectorAll("body *").forEach(function (e) {
-		if (e.closest(".scroll") || (e.closest("svg") && e.tagName != "svg"))
+		if (e.closest(".scroll") && !e.matches(".scroll") || e.closest("svg") && e.tagName != "svg")
 			return;
-		if (e.getBoundingClientRect().right > w + 1)
-			bad.push(e.tagName);
+		if (rect(e).right > w + 1 || rect(e).left < -1)
+			bad.push("wide " + e.tagName);
 	});
+	if (document.documentElement.scrollWidth > w + 1)
+		bad.push("the page scrolls sideways");
 	document.querySelectorAll("svg").forEach(function (s) {
-		var t = [].filter.call(s.querySelectorAll("text.t"), function (e) {
-			return getComputedStyle(e).display != "none";
-		}).map(function (e) { return e.getBoundingClientRect(); });
-		t.forEach(function (a, i) {
-			t.slice(i + 1).forEach(function (b) {
+		var frame = rect(s), t = [].filter.call(s.querySelectorAll("text"), shown);
+		if (frame.height < 60)
+			bad.push("flat plot");
+		t.forEach(function (e, i) {
+			var a = rect(e);
+			if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 || a.bottom > frame.bottom + 1)
+				bad.push("cut off: " + e.textContent);
+			t.slice(i + 1).forEach(function (f) {
+				var b = rect(f);
 				if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)
-					bad.push("overlap");
+					bad.push("overlap: " + e.textContent + " / " + f.textContent);
 			});
 		});
 	});
-	document.title = "bad=" + bad.length + " svg=" + document.querySelectorAll("svg").length + " " + bad.slice(0, 5).join(",");
+	document.querySelectorAll("body, section, figure, details, .plots").forEach(function (p) {
+		var c = [].filter.call(p.children, shown);
+		c.forEach(function (e, i) {
+			c.slice(i + 1).forEach(function (f) {
+				var a = rect(e), b = rect(f);
+				if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1)
+					bad.push(e.tagName + " lies on " + f.tagName);
+			});
+		});
+	});
+	parent.postMessage(name + ": " + document.querySelectorAll("svg").length + " plots, " + bad.length + " bad. " + bad.slice(0, 5).join("; "), "*");
 };
 JS
-{
-	grep -v '</body>' page.html
-	printf '<script>'
-	cat self.js
-	printf '</script></body></html>\n'
-} >self.html
-for width in 360 1280; do
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-		--disable-component-update --disable-sync --user-data-dir="$dir/profile$width" --window-size=$width,2000 \
-		--virtual-time-budget=3000 --dump-dom "file://$dir/self.html" >dom 2>err || fail "chromium failed"
-	title=$(sed -n 's/.*<title>\([^<]*\)<.*/\1/p' dom | head -n 1)
-	case $title in
-	"bad=0 svg="[1-9]*) ;;
-	*) fail "at $width pixels: $title" ;;
-	esac
+cat >all.html <<'HTML'
+<!DOCTYPE html><html><head><title>x</title></head><body style="margin:0"><pre id="log"></pre><script>
+onmessage = function (m) { document.getElementById("log").textContent += "SAID " + m.data + "\n"; };
+</script>
+HTML
+expected=0
+for page in every three years old; do
+	{
+		grep -v '</body>' $page.html
+		printf '<script>'
+		cat self.js
+		printf '</script></body></html>\n'
+	} >$page-self.html
+	for width in 360 1280; do
+		{
+			printf '<iframe name="%s-%s" style="border:0;width:%spx;height:3000px" srcdoc="' $page $width $width
+			sed 's/&/\&amp;/g; s/"/\&quot;/g' $page-self.html
+			echo '"></iframe>'
+		} >>all.html
+		expected=$((expected + 1))
+	done
 done
+echo '</body></html>' >>all.html
+timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+	--disable-component-update --disable-sync --user-data-dir="$dir/profile" --window-size=1400,2000 \
+	--virtual-time-budget=20000 --dump-dom "file://$dir/all.html" >dom 2>err || fail "chromium failed"
+sed -n 's/^\(.*<pre id="log">\)\{0,1\}SAID \(.*\)/\2/p' dom >said
+cat said
+[ "$(wc -l <said)" = $expected ] || fail "$expected pages were expected to say something"
+grep -v ': [1-9][0-9]* plots, 0 bad' said && fail "see above"
+exit 0
