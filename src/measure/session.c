@@ -489,12 +489,13 @@ static void account_take(struct sink *s, const struct io_req *req, bool is_fault
 	struct account *a = (struct account *)s;
 	struct own_io *own = a->own ? &a->own[req->target] : NULL;
 
-	if (own && req->res > 0 && req->op == IO_READ) {
+	/* The kernel counts the bytes of a failed request as those of a good one. */
+	if (own && req->res != 0 && req->op == IO_READ) {
 		own->reads++;
-		own->read_bytes += (uint64_t)req->res;
-	} else if (own && req->res > 0 && req->op == IO_WRITE) {
+		own->read_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
+	} else if (own && req->res != 0 && req->op == IO_WRITE) {
 		own->writes++;
-		own->written_bytes += (uint64_t)req->res;
+		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
 	}
 	if (a->ses->hooks.request)
 		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
