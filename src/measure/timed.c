@@ -191,9 +191,14 @@ static bool is_hit(const struct rotation *rot, double access)
 	return access < rot->hit_most_ns;
 }
 
+struct events {
+	double when[EVENTS_MAX], access[EVENTS_MAX];
+	size_t n;
+};
+
 /* One half once; adds to the events, each the time since its sector's first one. */
 static int one_half(struct timed *t, const struct rotation *rot, uint64_t *sector, uint64_t *first, size_t half,
-                    double *when, size_t *n, struct err *err)
+                    struct events *ev, struct err *err)
 {
 	uint64_t done[FLUSH_MAX];
 	double access[FLUSH_MAX];
@@ -207,10 +212,21 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 			continue;
 		if (!first[i])
 			first[i] = done[i];
-		else if (*n < EVENTS_MAX)
-			when[(*n)++] = (double)(done[i] - first[i]);
+		else if (ev->n < EVENTS_MAX) {
+			ev->access[ev->n] = access[i];
+			ev->when[ev->n++] = (double)(done[i] - first[i]);
+		}
 	}
 	return r;
+}
+
+/*
+ * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and the lattice is another's:
+ * the kernel's timer tick, to which an emulated or a failing device falls into step.
+ */
+static bool waits_for_rotation(struct events *ev, double period_ns)
+{
+	return stats_median(ev->access, ev->n) > 0.25 * period_ns;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -223,10 +239,9 @@ static int compare_times(const void *a, const void *b)
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
 	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37), start, spent = 0;
-	double when[EVENTS_MAX];
+	struct events ev = { .n = 0 };
 	struct rounds q;
 	struct period_fit fit;
-	size_t n = 0;
 	int r;
 
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
@@ -235,19 +250,20 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		r = find_flush(t, sector, ret, err);
 	rounds_init(t, &q, ret->flush_reads);
 	start = clock_now_ns(t->ses->env->clk);
-	for (int k = 0; r == 0 && n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
-	                (n < EVENTS_GOOD || spent < budget_ns);
+	for (int k = 0; r == 0 && ev.n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
+	                (ev.n < EVENTS_GOOD || spent < budget_ns);
 	     k ^= 1) {
 		size_t at = k ? q.half : 0;
 
-		r = one_half(t, ret, q.sector + at, q.first + at, q.half, when, &n, err);
+		r = one_half(t, ret, q.sector + at, q.first + at, q.half, &ev, err);
 		spent = clock_now_ns(t->ses->env->clk) - start;
 	}
-	ret->events = n;
-	if (r < 0 || n < EVENTS_MIN)
+	ret->events = ev.n;
+	if (r < 0 || ev.n < EVENTS_MIN)
 		return r;
-	qsort(when, n, sizeof(when[0]), compare_times);
-	if (fit_period_full(when, n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > n) {
+	qsort(ev.when, ev.n, sizeof(ev.when[0]), compare_times);
+	if (fit_period_full(ev.when, ev.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > ev.n &&
+	    waits_for_rotation(&ev, fit.period)) {
 		ret->is_rotating = true;
 		ret->period_ns = fit.period;
 		ret->se_ns = fit.se;
