@@ -448,7 +448,9 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		result_notice(run->ses->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path,
 		              none, t->analysis->levels.n,
 		              session_is_over(run->ses) || t->is_out_of_time ? "the run ended before"
-		                                                             : "every reading there failed");
+		              : result_fault_count(run->ses->res)
+		                      ? "every reading there failed"
+		                      : "too few bytes for a sample; measure a larger --range");
 }
 
 static void say_drift(const struct zones_run *run, const struct zone_target *t)
