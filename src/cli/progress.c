@@ -26,6 +26,7 @@ struct progress {
 	double done;   /* the furthest so far */
 	size_t drawn;  /* columns that the line takes now */
 	bool is_drawn; /* at least once */
+	bool is_known; /* how far it is: told at least once */
 };
 
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name)
@@ -109,18 +110,25 @@ static void add_bar(char *line, size_t len, size_t room, double done)
 /* "zones: curve  42 % [#######.........] 183.2 MB/s, 1 m 02 s left": what does not fit goes, the bar first. */
 static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 {
-	char line[LINE_BYTES], tail[160] = "", left[40] = "";
+	char line[LINE_BYTES], tail[200] = "", left[40] = "", now[160] = "";
 	size_t width = output_width(p->out) - 1; /* the last column would wrap on some terminals */
 	double left_s = time_left_s(p, now_ns);
-	size_t used;
+	size_t used, room;
 
 	if (!isnan(left_s))
 		left_text(left, sizeof(left), left_s);
-	(void)snprintf(tail, sizeof(tail), "%s%s%s%s", figure || *left ? " " : "", figure ? figure : "",
-	               figure && *left ? ", " : "", left);
-	(void)snprintf(line, sizeof(line), "%s: %s %3.0f %%", p->name, p->phase, floor(100.0 * p->done));
+	(void)snprintf(line, sizeof(line), "%s: %s", p->name, p->phase);
+	used = strlen(line);
+	if (p->is_known)
+		(void)snprintf(line + used, sizeof(line) - used, " %3.0f %%", floor(100.0 * p->done));
+	/* A long figure (names of targets) must not push the time left out. */
+	(void)snprintf(now, sizeof(now), "%s", figure ? figure : "");
+	room = columns(line) + columns(left) + 3;
+	if (*left && room < width && columns(now) > width - room)
+		cut(now, width - room);
+	(void)snprintf(tail, sizeof(tail), "%s%s%s%s", *now || *left ? " " : "", now, *now && *left ? ", " : "", left);
 	used = columns(line) + columns(tail);
-	if (used + BAR_MIN + 3 <= width)
+	if (p->is_known && used + BAR_MIN + 3 <= width)
 		add_bar(line, sizeof(line), width - used, p->done);
 	used = strlen(line);
 	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
@@ -161,7 +169,8 @@ void progress_update(struct progress *p, const char *phase, double done, const c
 	is_news = !p->is_drawn || (phase && strcmp(phase, p->phase) != 0) || (done >= 1.0 && p->done < 1.0);
 	if (phase)
 		(void)snprintf(p->phase, sizeof(p->phase), "%s", phase); /* cut is fine */
-	if (done > p->done)                                              /* false for NaN */
+	p->is_known = p->is_known || done >= 0.0;
+	if (done > p->done) /* false for NaN */
 		p->done = done < 1.0 ? done : 1.0;
 	if (!is_news && now_ns - p->drawn_ns < REDRAW_NS)
 		return;

@@ -409,7 +409,8 @@ static void tick(void *arg, uint64_t now_ns)
 	struct tx_run *r = arg;
 	double s = (double)(now_ns - r->start_ns) * 1e-9, done = -1.0;
 
-	if (r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
+	/* How many tries it takes to find the users nobody knows. */
+	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
 	else if (r->is_open && r->p->count)
 		done = (double)r->all.done / (double)r->p->count;

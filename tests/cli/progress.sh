@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Live progress, seen through a terminal of our own: a current figure, a part that grows, a time left that comes true; nothing of it when nobody
+# looks, no colour when none is wanted.
+. "$(dirname "$0")/lib.sh"
+needs python3 jq
+
+head -c 33554432 /dev/zero >"$dir/file"
+cat >"$dir/look.py" <<'PY'
+import fcntl, os, pty, re, select, struct, sys, termios, time
+
+def on_terminal(words, columns=80, **environment):
+    """All that comes out of a terminal, with the time when it came, and the exit status."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(environment)
+        os.execv(words[0], words)
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
+    seen, start = [], time.monotonic()
+    while True:
+        if not select.select([fd], [], [], 60)[0]:
+            os.kill(pid, 9)
+            sys.exit('FAIL: nothing more came out of ' + ' '.join(words))
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        seen.append((time.monotonic() - start, data))
+    return seen, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+def fail(text, seen=()):
+    sys.exit('FAIL: %s\n%r' % (text, b''.join(d for _, d in seen)[-600:]))
+
+platter, sim, file = sys.argv[1:4]
+run = [platter, 'stream', '--rate=8MB', '--time=3s', '--buffer=16MB', '--cached', '--file-size=8M', os.path.dirname(file)]
+for columns in 80, 40:
+    seen, status = on_terminal(run, columns)
+    if status not in (0, 5):
+        fail('exit status %d' % status, seen)
+    text = b''.join(d for _, d in seen).decode()
+    drawn = re.findall(r'\r([^\r\n]*)\r', text)
+    lines = [line.rstrip() for line in drawn if line.strip()]
+    if len(lines) < 5 or len(lines) > 80:
+        fail('%d lines of progress in 3 s' % len(lines), seen)
+    if any(len(line) >= columns for line in drawn):
+        fail('a line of %d columns in %d' % (max(map(len, drawn)), columns), seen)
+    parts = [int(m.group(1)) for m in (re.search(r' (\d+) %', line) for line in lines) if m]
+    if parts != sorted(parts) or len(set(parts)) < 5:
+        fail('the part done goes like %s' % parts, seen)
+    if columns == 80 and not all(re.search(r'\d (k|M|G)B(/s)?|Mbit', line) for line in lines[2:]):
+        fail('no current figure in %s' % lines, seen)
+    if columns == 80 and sum('left' in line for line in lines) < 3:
+        fail('no time left in %s' % lines, seen)
+    if any('\033' in line for line in drawn):
+        fail('escapes in the progress', seen)
+    # It is wiped before the result comes.
+    if not re.search(r'\r +\r', text):
+        fail('the line stays', seen)
+
+# Colour, and none.
+def escapes(*options, **environment):
+    seen, status = on_terminal([sim, 'zones', '--quick', '--plot', 'sim:tiny', '--progress=none'] + list(options), **environment)
+    if status:
+        fail('exit status %d' % status, seen)
+    return sum(d.count(b'\033') for _, d in seen)
+
+if not escapes(TERM='xterm-256color'):
+    fail('no colour on a terminal')
+for environment in {'NO_COLOR': '1'}, {'TERM': 'dumb'}:
+    if escapes(**environment):
+        fail('colour in spite of %s' % environment)
+if escapes('--color=never', TERM='xterm'):
+    fail('colour in spite of --color=never')
+PY
+python3 "$dir/look.py" "$PLATTER" "${PLATTER_SIM:?}" "$dir/file" || exit 1
+
+# When nobody looks: not a byte on stderr.
+run 0 passes "$dir/file" --passes=3
+err_is_empty
+run 0 passes "$dir/file" --passes=3 --quiet --progress=tty
+out_is_empty
+
+# For front ends: objects, one a line; the time left is honest. In virtual time it is known what it should have been: from a fifth of the
+# run on, the whole run that it promises is between half and twice the real one.
+honest() # words
+{
+	last="platter-sim $*"
+	"$PLATTER_SIM" "$@" --progress=json >"$dir/out" 2>"$dir/err" || [ $? = 5 ] || fail "$last: exit status"
+	jq -se 'length > 2 and all(.measurement and .phase and .done >= 0 and .done <= 1 and has("left_s") and has("figure"))' "$dir/err" \
+		>/dev/null || fail "$last: lines"
+	jq -sr '(map(.elapsed_s) | max) as $end | .[] | select(.left_s != null and .done >= 0.2) |
+		((.elapsed_s + .left_s) / $end) | select(. < 0.5 or . > 2)' "$dir/err" >"$dir/dishonest"
+	[ ! -s "$dir/dishonest" ] || fail "$last: promises $(sort -n "$dir/dishonest" | sed -n '1p;$p' | tr '\n' ' ')of the real time"
+}
+honest zones sim:modern-4tb
+honest zones --full sim:tiny
+honest seek sim:samsung-hd103sj
+honest geometry --quick sim:tiny
+honest geometry sim:quantum-fireball-tm2110a
+honest stream --read --rate=10MB --time=30s sim:tiny
+honest transactions --users=4 --time=60s sim:tiny
+honest transactions --users=8 --find-users --time=20s sim:tiny
+exit 0
