@@ -257,7 +257,8 @@ static int look_at_places(struct geo *g, struct err *err)
 		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
 	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
 		/* All of a quick run, little of a whole one. */
-		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 * (double)i : 0.04 * (double)(i + 1), NULL);
+		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
+		                 NULL);
 		r = look_at(g, &places[i], &skews, err);
 	}
 	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,

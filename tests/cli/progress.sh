@@ -90,8 +90,8 @@ honest() # words
 	"$PLATTER_SIM" "$@" --progress=json >"$dir/out" 2>"$dir/err" || [ $? = 5 ] || fail "$last: exit status"
 	jq -se 'length > 2 and all(.measurement and .phase and .done >= 0 and .done <= 1 and has("left_s") and has("figure"))' "$dir/err" \
 		>/dev/null || fail "$last: lines"
-	jq -sr '(map(.elapsed_s) | max) as $end | .[] | select(.left_s != null and .done >= 0.2) |
-		((.elapsed_s + .left_s) / $end) | select(. < 0.5 or . > 2)' "$dir/err" >"$dir/dishonest"
+	jq -sr '(map(.elapsed_s) | max) as $whole | .[] | select(.left_s != null and .done >= 0.2) |
+		((.elapsed_s + .left_s) / $whole) | select(. < 0.5 or . > 2)' "$dir/err" >"$dir/dishonest" || fail "$last: jq"
 	[ ! -s "$dir/dishonest" ] || fail "$last: promises $(sort -n "$dir/dishonest" | sed -n '1p;$p' | tr '\n' ' ')of the real time"
 }
 honest zones sim:modern-4tb
