@@ -30,6 +30,8 @@ const struct opt common_opts[] = {
 	OPT_STR(P, cpu_latency, "cpu-latency", 0, "TIME", "0",
 	        "wake-up time allowed to idle CPUs while latency is measured, or off"),
 	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),
+	OPT_FLAG(P, common.poll, "poll", 0,
+	         "look for completions instead of waiting for interrupts, if the device can"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",
 	         "consent to overwrite the device with this kernel name or serial"),

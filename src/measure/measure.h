@@ -39,7 +39,7 @@ struct common_params {
 	uint64_t time_ns;   /* budget of the run; 0: the command's own */
 	uint64_t max_errors;
 	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
-	bool realtime, quiet, dry_run;
+	bool realtime, poll, quiet, dry_run;
 	struct consent consent;
 	const char *json, *csv, *log, *html, *requests;
 	int progress; /* enum progress_mode of the cli */

@@ -451,9 +451,30 @@ static int *target_fds(const struct session *ses)
 	return fds;
 }
 
-int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+/* --poll is a wish: few devices have queues for it. */
+static int open_engine(struct session *ses, struct engine_config *cfg, struct engine **ret_eng, struct err *err)
 {
 	const char *name = ses->common->engine ? ses->common->engine : "auto";
+	struct err refused = { 0 };
+
+	if (ses->common->poll) {
+		cfg->poll = true;
+		if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
+		                ses->env->clk, &refused) == 0) {
+			bool is_polled = strcmp((*ret_eng)->ops->name, "uring") == 0;
+
+			result_option(ses->res, "polled", is_polled ? "yes" : "no"); /* the others do not wait */
+			return 0;
+		}
+		cfg->poll = false;
+		result_option(ses->res, "polled", "no");
+		result_notice(ses->res, "poll", "Completions come by interrupt: %s", refused.text);
+	}
+	return engine_open(ret_eng, ses->env->engines, name, cfg, ses->env->clk, err);
+}
+
+int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
 	cleanup_free int *fds = cfg->fds ? NULL : target_fds(ses);
 	struct engine_config full = *cfg;
 	int r;
@@ -462,7 +483,7 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 		full.fds = fds;
 		full.nfds = ses->ndevs;
 	}
-	r = engine_open(ret_eng, ses->env->engines, name, &full, ses->env->clk, err);
+	r = open_engine(ses, &full, ret_eng, err);
 	if (r < 0)
 		return r;
 	free(ses->res->head.engine);

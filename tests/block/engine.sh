@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The engines and the loop on real block devices: a device that is lost under way, one without NOWAIT, one that cannot poll, no locked memory.
-# Usage: engine.sh LOADBENCH
+# Usage: engine.sh LOADBENCH PLATTER
 . "$(dirname "$0")/lib.sh"
-bench=$1
+bench=$1 platter=$2
 need prlimit setpriv
 
 # says "what" NAME VALUE-PATTERN: the last output has the member NAME with a value that matches
@@ -50,6 +50,16 @@ else
 	run -e auto -p -d 8 -n 10 "$loop"
 	says "polling, auto" note '*polled I/O refused*'
 fi
+
+# Asked for by a user: measured all the same, with the same engine, and said.
+"$platter" seek --quick --poll --quiet --json="$work/poll.json" "$loop" 2>"$work/err" && ok || bad "--poll: $(cat "$work/err")"
+python3 - "$work/poll.json" <<'PY' && ok || bad "--poll is not told"
+import json, sys
+d = json.load(open(sys.argv[1]))
+head = d['head']; polled = head['options']['polled']
+assert head['engine'] == 'uring', head['engine']
+assert polled == 'yes' or any(n['code'] == 'poll' and 'polled I/O refused' in n['text'] for n in d['notices']), d['notices']
+PY
 
 # Buffers that cannot be registered are used all the same.
 out=$(prlimit --memlock=65536 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \

@@ -6,7 +6,7 @@ needs meson ninja jq mandoc
 
 tree=$dir/tree
 mkdir "$tree"
-(cd "$TOP" && tar -c meson.build src tests tools man contrib README* LICENSE* 2>/dev/null) | tar -x -C "$tree" ||
+(cd "$TOP" && tar -c meson.build meson_options.txt src tests tools man contrib README* LICENSE* 2>/dev/null) | tar -x -C "$tree" ||
 	fail "the tree cannot be copied"
 cd "$tree" || exit 1
 
