@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the comparisons with fio share. A measurement is one file here with a function comparisons(place), which yields Comparison objects.
+
+A comparison has two functions without arguments that each run one program once and return a number; tools/vs-fio runs them in turn.
+"""
+import json
+import math
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import Callable
+
+T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179}
+
+
+@dataclass
+class Comparison:
+    label: str
+    unit: str
+    scale: float  # of what the functions return, for printing
+    fio: Callable[[], float]
+    platter: Callable[[], float]
+    tolerance: float = 0.03  # of the ratio, which is fine within it whatever the interval
+    at_least: bool = False  # platter may be better (larger) by any amount
+
+
+class Place:
+    """Where the comparisons run: the target, a directory for files of their own, the program, and options of the command line."""
+
+    def __init__(self, target, options):
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.target = target
+        self.program = options.get('platter') or os.path.join(here, '..', '..', 'build', 'src', 'platter')
+        self.pairs = int(options.get('pairs', 5))
+        self.size = int(options.get('size', 64 << 20))
+        self.reads = int(options.get('reads', 200))
+        self.seconds = float(options.get('seconds', 5))
+        self.parent = options.get('dir')
+        self.options = options
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix='platter-versus-', dir=self.parent)
+        self.dir = self.folder.name
+        return self
+
+    def __exit__(self, *_):
+        self.folder.cleanup()
+
+    def target_size(self):
+        with open(self.target, 'rb') as f:
+            return f.seek(0, os.SEEK_END)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def fio(self, *args, readonly=True):
+        """One job as fio's JSON, the first of its jobs."""
+        guard = ['--readonly'] if readonly else []
+        out = subprocess.run(['fio', *guard, '--output-format=json', *args], check=True, capture_output=True, text=True, cwd=self.dir).stdout
+        return json.loads(out[out.index('{'):])['jobs'][0]
+
+    def platter(self, *args):
+        """One run as its document. Disk errors and a verdict of no (4, 5) are results, too."""
+        path = self.path('result.json')
+        done = subprocess.run([self.program, *args, '--quiet', '--json=' + path], capture_output=True, text=True)
+        if done.returncode not in (0, 4, 5):
+            raise RuntimeError('platter %s: %s' % (' '.join(args), done.stderr.strip()))
+        with open(path) as f:
+            return json.load(f)
+
+
+def rows_of(document, table):
+    """The rows of a table as dicts."""
+    t = document['tables'][table]
+    keys = [c['key'] for c in t['columns']]
+    return [dict(zip(keys, r)) for r in t['rows']]
+
+
+def compare(measurement, comparison, pairs):
+    """Forth and back in turn. The ratio is platter over fio: the mean of the pairs, with its 95 % interval by Student's t."""
+    got = {comparison.fio: [], comparison.platter: []}
+    for k in range(pairs):
+        for f in (comparison.fio, comparison.platter) if k % 2 == 0 else (comparison.platter, comparison.fio):
+            got[f].append(f())
+    ratios = [b / a for a, b in zip(got[comparison.fio], got[comparison.platter])]
+    n = len(ratios)
+    mean = sum(ratios) / n
+    half = T_975.get(n - 1, 1.96) * math.sqrt(sum((r - mean) ** 2 for r in ratios) / (n - 1) / n) if n > 1 else math.nan
+    agree = abs(mean - 1) <= comparison.tolerance or mean - half <= 1 <= mean + half or (comparison.at_least and mean > 1)
+    return {'measurement': measurement, 'label': comparison.label, 'unit': comparison.unit, 'pairs': n, 'agree': agree,
+            'fio': sum(got[comparison.fio]) / n * comparison.scale, 'platter': sum(got[comparison.platter]) / n * comparison.scale,
+            'ratio': mean, 'low': None if n < 2 else mean - half, 'high': None if n < 2 else mean + half}
