@@ -27,10 +27,60 @@ struct run {
 	struct err json_err; /* the last checkpoint, if it could not be saved */
 };
 
+/* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the user can do. */
+static const char *next_step(int code)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} steps[] = {
+		{ ENOENT, "check the name" },
+		{ ENODEV, "check the name and the cable" },
+		{ ENXIO, "check the name and the cable" },
+		{ ENOMEDIUM, "put one in" },
+		{ ENOTDIR, "give a folder that is there" },
+		{ EISDIR, "give the name of a file" },
+		{ EEXIST, "give another name, or remove what is there" },
+		{ ENAMETOOLONG, "give a shorter one" },
+		{ ELOOP, "give the thing itself, not a link to it" },
+		{ EACCES, "run it as root, or give a place of your own" },
+		{ EPERM, "run it as root, or give a place of your own" },
+		{ EROFS, "give another place" },
+		{ EBUSY, "end what uses it, or wait for that" },
+		{ ENOMEM, "end other programs, or ask for less" },
+		{ ENOSPC, "make room, or give another place" },
+		{ EDQUOT, "make room, or give another place" },
+		{ EFBIG, "ask for less, or raise the limit of file sizes" },
+		{ EMFILE, "raise the limit of open files (ulimit -n)" },
+		{ ENOTSUP, "give another device or file system" },
+		{ EIO, "see the kernel's log (dmesg)" },
+		{ ENODATA, "see the kernel's log (dmesg)" },
+		{ ETIMEDOUT, "see the kernel's log (dmesg)" },
+		{ EINVAL, "see --help" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		if (steps[i].code == -code)
+			return steps[i].text;
+	return "see platter(8)";
+}
+
+/* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too. */
+static bool says_what_to_do(const char *text)
+{
+	return strpbrk(text, ";?`\n") || strstr(text, "--");
+}
+
 void cli_complain(const struct env *env, const char *name, const struct err *err)
 {
+	size_t len = strlen(err->text);
+
 	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
-	fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
+	if (says_what_to_do(err->text) || len == 0)
+		fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
+	else
+		fprintf(env->err, "platter%s%s: %.*s; %s.\n", name ? " " : "", name ? name : "",
+		        (int)(err->text[len - 1] == '.' ? len - 1 : len), err->text, next_step(err->code));
 }
 
 static bool is_stdout(const char *path)

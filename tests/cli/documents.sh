@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # report and compare: documents in, text, pages and verdicts out; no device is opened.
 . "$(dirname "$0")/lib.sh"
-needs jq
+needs jq python3
 
 document() # file, rate, half-width, time, model
 {
@@ -78,6 +78,13 @@ for old in "$TOP"/tests/data/documents/version-1/*.json; do
 done
 (cd "$TOP/tests/data/documents/version-1" && cksum -- *.json) >"$dir/sums"
 cmp -s "$dir/sums" "$TOP/tests/data/documents/version-1/SUMS" || fail "kept documents were changed, or are not in SUMS (cksum *.json)"
+
+# The README is short, and its picture is there.
+[ "$(wc -l <"$TOP/README")" -lt 150 ] || fail "the README has 150 lines"
+for picture in $(grep -oE 'contrib/[a-z]+\.svg' "$TOP/README"); do
+	grep -q '</svg>' "$TOP/$picture" || fail "$picture is no picture"
+	python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$TOP/$picture" 2>"$dir/err" || fail "$picture: no XML"
+done
 
 # What cannot be read is 1, with its name and the reason.
 echo '{"schema": "something else"}' >"$dir/other.json"

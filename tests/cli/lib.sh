@@ -77,10 +77,11 @@ err_is_empty()
 	[ ! -s "$dir/err" ] || fail "$last: there is something on stderr"
 }
 
-# The complaint is one sentence that says who speaks, and nothing is on stdout.
+# The complaint is one sentence that says who speaks and what to do, and nothing is on stdout.
 one_sentence()
 {
 	out_is_empty
 	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$last: not one line on stderr"
 	grep -qE '^platter( [a-z]+)?: .*[.?]$' "$dir/err" || fail "$last: not a sentence"
+	grep -qE '; .|\?$|`|--' "$dir/err" || fail "$last: it does not say what to do"
 }
