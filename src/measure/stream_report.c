@@ -215,8 +215,7 @@ static void verdict(struct stream_run *s, uint64_t rate, double seconds)
 {
 	const struct ring *r = &s->ring;
 	const char *what = s->p->read ? "underruns" : "overflows";
-	/* Played back to the end of what there is, all was played; recording has to go on until its time is over. */
-	bool is_all = s->completed == r->taken && (s->p->read || s->completed == r->blocks_max);
+	bool is_all = s->completed == r->taken && s->completed == r->blocks_max;
 	bool sustained =
 		r->dropped_bytes == 0 && r->lost_bytes == 0 && stream_is_whole(s) && is_all && !session_is_over(s->ses);
 	char text[32], peak[32], ring[32], needed[32];

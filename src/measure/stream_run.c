@@ -333,31 +333,45 @@ static int open_ring(struct stream_run *s, struct err *err)
 	return 0;
 }
 
+/* The last part of a path, and not too long: the line has 80 columns. */
+static const char *short_name(const char *path, char *buf, size_t len)
+{
+	const char *slash = strrchr(path, '/');
+
+	(void)snprintf(buf, len, "%s", slash && slash[1] ? slash + 1 : path); /* cut is fine */
+	return buf;
+}
+
 /* The live line: rate, how full the ring is, the slowest target, and by the bar's end the time left. */
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stream_run *s = arg;
-	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9);
-	double done = s->end_ns != CLOCK_NEVER ? seconds / ((double)(s->end_ns - s->start_ns) * 1e-9) : -1.0;
-	uint64_t full = occupancy(s, now_ns);
-	char text[32], bar[11] = "..........";
+	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9), done = -1.0;
+	uint64_t full = occupancy(s, now_ns), size = s->places * s->p->block_bytes;
+	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
-	for (size_t i = 0; i < 10 && !s->is_max; i++)
-		if (full * 10 > i * s->places * s->p->block_bytes)
-			bar[i] = '#';
+	if (s->end_ns != CLOCK_NEVER)
+		done = seconds / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	else if (s->blocks_max != UINT64_MAX)
+		done = (double)s->completed / (double)s->blocks_max;
+	if (!s->is_max) {
+		(void)snprintf(ring, sizeof(ring), " ring [..........]");
+		for (size_t i = 0; i < 10; i++)
+			if (full * 10 > i * size)
+				ring[7 + i] = '#';
+	}
 	for (size_t i = 1; i < s->nlanes; i++)
 		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
 			slowest = i;
-	session_progress(s->ses, s->p->read ? "reading" : "writing", done < 1.0 ? done : 1.0, "%s%s%s%s slowest %s",
-	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds),
-	                 s->is_max ? "" : " ring [", s->is_max ? "" : bar, s->is_max ? "" : "]",
-	                 s->lanes[slowest].name);
+	session_progress(s->ses, s->p->read ? "reading" : "writing", fmin(done, 1.0), "%s%s slowest %s",
+	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds), ring,
+	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
 
 int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err)
 {
-	uint64_t block = s->p->block_bytes, now;
+	uint64_t block = s->p->block_bytes, there = 0, now;
 	int r;
 
 	s->is_max = rate == RATE_MAX;
@@ -383,6 +397,10 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
 		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
+	for (size_t i = 0; i < s->ntargets; i++)
+		there += s->rooms[i] / block;
+	if (s->p->read && s->blocks_max > there) /* played to the end */
+		s->blocks_max = there;
 	if (s->blocks_max == 0)
 		return err_set(err, -EINVAL,
 		               "Not even one block of %" PRIu64
