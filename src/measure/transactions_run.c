@@ -4,9 +4,8 @@
  * (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in virtual time is exact, and no scheduler stands between the
  * intended start of a transaction and its first request.
  *
- * CPU bursts are served one at a time, first come first served, as by one processor. In real time the loop's own thread works until its
- * CPU clock has moved by the burst, in slices, between which completions are taken and requests go out; in virtual time the same queue is
- * calculated. The price: users' CPU work never runs on two processors at once.
+ * Processor time is served first come first served by so many processors. In real time a thread for each works until its CPU clock has moved by the
+ * burst (transactions_cpu.c), and the loop takes what is done between completions; in virtual time the same queue is calculated.
  *
  * Response counts from the intended start: the end of the think time, or the arrival that the Poisson process drew. What the loop was late by is
  * part of it, and is told apart (lateness).
@@ -15,11 +14,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/mman.h>
 
 #include "measure/transactions.h"
 
-#define SLICE_NS        100000u
+#define WAIT_NS         (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
 #define OPEN_DRAIN_NS   (60 * NS_PER_S)
 #define STREAM_ARRIVALS 1
 #define STREAM_USERS    1000
@@ -28,11 +27,12 @@ struct tx_job {
 	struct tx_job *next;
 	size_t index;
 	uint32_t class;
-	bool is_thinking, is_piece_done, has_fault;
+	bool is_thinking, is_piece_done, has_fault, has_had_first, is_untouched;
 	struct rng rng;
 	uint64_t wake_ns, think_ns, intended_ns, left_count;
-	uint64_t ios, ios_left;
-	double load, piece_ns, burst_left_ns;
+	uint64_t ios, ios_left, cpu_ns;
+	double load, piece_ns;
+	struct tx_burst burst;
 };
 
 uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
@@ -131,18 +131,27 @@ static void begin(struct tx_run *r, struct tx_job *j, uint64_t intended_ns)
 	j->ios = j->ios_left = (uint64_t)(j->load * (double)c->ios + 0.5);
 	j->piece_ns = j->load * (double)c->cpu_ns / (double)(j->ios ? j->ios : 1);
 	j->is_piece_done = false;
+	j->cpu_ns = 0;
+	j->is_untouched = r->memory[j->class] != NULL;
 }
 
-static void write_row(struct tx_run *r, const struct tx_job *j, uint64_t end_ns)
+const char *tx_class_name(const void *run, uint32_t class)
 {
-	uint64_t from = clock_now_ns(r->ses->env->clk);
+	const struct tx_run *r = run;
 
-	/* errors are looked at when the file is closed */
-	(void)fprintf(r->each, "%zu,%s,%.9f,%.9f,%.9f,%.6f,%llu,%d\n", j->index, r->classes[j->class].name,
-	              (double)(end_ns - r->start_ns) * 1e-9, (double)j->think_ns * 1e-9,
-	              (double)(end_ns - j->intended_ns) * 1e-9, j->load, (unsigned long long)j->ios, j->has_fault);
-	r->each_rows++;
-	r->each_cost_ns += clock_now_ns(r->ses->env->clk) - from;
+	return r->classes[class].name;
+}
+
+static void write_row(const struct tx_run *r, const struct tx_job *j, uint64_t end_ns)
+{
+	tx_each_add(r->each, &(struct tx_row){ .user = j->index,
+	                                       .class = j->class,
+	                                       .end_ns = end_ns - r->start_ns,
+	                                       .think_ns = j->think_ns,
+	                                       .response_ns = end_ns - j->intended_ns,
+	                                       .load = j->load,
+	                                       .requests = j->ios,
+	                                       .has_fault = j->has_fault });
 }
 
 static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t response_ns)
@@ -152,7 +161,27 @@ static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t respons
 	t->ios += j->ios;
 	t->faults += j->has_fault;
 	t->think_s += (double)j->think_ns * 1e-9;
-	t->cpu_s += j->piece_ns * (double)(j->ios ? j->ios : 1) * 1e-9;
+	t->cpu_s += (double)j->cpu_ns * 1e-9;
+}
+
+/*
+ * N = X (R + Z) holds for a system in balance. All users begin with a thought, so that the first transactions are too many thoughts and too few
+ * responses: the law is looked at from when the last user has had its first.
+ */
+static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	if (now_ns > r->full_until_ns)
+		return;
+	r->full.done++;
+	r->full.response_s += (double)(now_ns - j->intended_ns) * 1e-9;
+	r->full.think_s += (double)j->think_ns * 1e-9;
+	if (j->has_had_first)
+		return;
+	j->has_had_first = true;
+	if (++r->firsts < r->njobs)
+		return;
+	r->before_full = r->full;
+	r->full_from_ns = now_ns;
 }
 
 static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
@@ -167,11 +196,7 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
 	/* closed: what ends in the window; open: what arrived in it, however late it ends */
 	if (r->is_open || now_ns <= r->stop_ns) {
-		if (now_ns <= r->full_until_ns) {
-			r->full_done++;
-			r->full_response_s += (double)(now_ns - j->intended_ns) * 1e-9;
-			r->full_think_s += (double)j->think_ns * 1e-9;
-		}
+		add_to_law(r, j, now_ns);
 		add_to(&r->of[j->class], j, now_ns - j->intended_ns);
 		add_to(&r->all, j, now_ns - j->intended_ns);
 		if (r->each)
@@ -192,28 +217,66 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 	think(r, j, now_ns);
 }
 
+/* In virtual time the first processor that is free takes the burst. */
+static void burst_virtually(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	uint64_t *free_ns = &r->cpu_free_ns[0];
+
+	for (unsigned i = 1; i < r->processors; i++)
+		if (r->cpu_free_ns[i] < *free_ns)
+			free_ns = &r->cpu_free_ns[i];
+	if (*free_ns < now_ns)
+		*free_ns = now_ns;
+	*free_ns += (uint64_t)(j->piece_ns + 0.5);
+	r->cpu_busy_s += j->piece_ns * 1e-9;
+	j->cpu_ns += (uint64_t)(j->piece_ns + 0.5);
+	j->wake_ns = *free_ns;
+	heap_push(r, j);
+}
+
+static void burst(struct tx_run *r, struct tx_job *j)
+{
+	uint64_t size = r->classes[j->class].memory_bytes;
+
+	j->burst = (struct tx_burst){ .cpu_ns = (uint64_t)(j->piece_ns + 0.5), .touches_all = j->is_untouched };
+	if (r->memory[j->class]) {
+		j->burst.memory = r->memory[j->class] + (j->index % r->memory_slots[j->class]) * size;
+		j->burst.memory_bytes = size;
+	}
+	j->is_untouched = false;
+	r->bursts++;
+	tx_cpu_submit(r->cpu, &j->burst);
+}
+
 /* What the transaction does next: the processor, a request, or its end. */
 static void go_on(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
-	if (!j->is_piece_done && j->piece_ns > 0.0) {
+	if (!j->is_piece_done && (j->piece_ns >= 0.5 || (j->is_untouched && r->cpu))) {
 		j->is_piece_done = true;
-		j->burst_left_ns = j->piece_ns;
-		if (!r->is_virtual) {
-			append(&r->burst_end, j);
-			return;
-		}
-		if (r->cpu_free_ns < now_ns)
-			r->cpu_free_ns = now_ns;
-		r->cpu_free_ns += (uint64_t)(j->piece_ns + 0.5);
-		r->cpu_busy_s += j->piece_ns * 1e-9;
-		j->wake_ns = r->cpu_free_ns;
-		heap_push(r, j);
+		if (r->is_virtual)
+			burst_virtually(r, j, now_ns);
+		else
+			burst(r, j);
 		return;
 	}
 	if (j->ios_left)
 		append(&r->ready_end, j);
 	else
 		finish(r, j, now_ns);
+}
+
+/* Whose processor time is over. */
+static void take_bursts(struct tx_run *r)
+{
+	struct tx_burst *b;
+
+	while (r->bursts && (b = tx_cpu_take(r->cpu))) {
+		struct tx_job *j = (struct tx_job *)((char *)b - offsetof(struct tx_job, burst));
+
+		r->bursts--;
+		j->cpu_ns += b->used_ns;
+		go_on(r, j, b->end_ns);
+	}
 }
 
 /* ---- arrivals and users ---- */
@@ -309,40 +372,6 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 	}
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* cannot fail for this clock */
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-/* One slice of real work for the first in the queue of the processor. */
-static void work(struct tx_run *r)
-{
-	struct tx_job *j = r->burst;
-	uint64_t from = thread_cpu_ns(), used = 0, limit = SLICE_NS, size = r->classes[j->class].memory_bytes;
-	volatile uint8_t *mem = r->memory + (size ? (j->index % 1024) * size : 0);
-	uint64_t at = j->index;
-
-	if (j->burst_left_ns < (double)limit)
-		limit = (uint64_t)j->burst_left_ns;
-	while (used < limit) {
-		for (unsigned i = 0; i < 512; i++) {
-			at = at * 6364136223846793005u + 1442695040888963407u;
-			if (size)
-				mem[(at >> 20) % size]++;
-		}
-		used = thread_cpu_ns() - from;
-	}
-	r->cpu_busy_s += (double)used * 1e-9;
-	j->burst_left_ns -= (double)used;
-	if (j->burst_left_ns >= 1.0)
-		return;
-	(void)take_first(&r->burst, &r->burst_end);
-	go_on(r, j, clock_now_ns(r->ses->env->clk));
-}
-
 /* ---- the two sides towards the loop ---- */
 
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
@@ -355,33 +384,44 @@ static bool is_over(const struct tx_run *r, uint64_t now_ns)
 	       (r->stop_ns != CLOCK_NEVER && now_ns >= r->stop_ns + OPEN_DRAIN_NS);
 }
 
+/* Nothing is ready: until when. With nothing to reap this waits for the processors itself, for the loop could not be woken by them. */
+static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
+{
+	uint64_t until = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
+
+	if (r->is_open && r->next_arrival_ns < until)
+		until = r->next_arrival_ns;
+	if (!r->is_open && r->stop_ns < until)
+		until = r->stop_ns;
+	if (!r->bursts)
+		return until;
+	if (r->in_flight) {
+		uint64_t look_ns = tx_cpu_expect_ns(r->cpu, now_ns);
+
+		return look_ns < until ? look_ns : until;
+	}
+	if (until > now_ns + spin_ns)
+		tx_cpu_wait(r->cpu, until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS);
+	return now_ns; /* look again */
+}
+
 static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct tx_run *r = (struct tx_run *)f;
-	uint64_t until = CLOCK_NEVER;
 	struct tx_job *j;
 
 	wake(r, now_ns);
-	if (!r->ready && r->burst) {
-		work(r);
-		now_ns = clock_now_ns(r->ses->env->clk);
-	}
+	take_bursts(r);
 	if (is_over(r, now_ns))
 		return FEED_END;
 	if (!r->ready) {
-		if (r->nheap)
-			until = r->heap[0]->wake_ns;
-		if (r->is_open && r->next_arrival_ns < until)
-			until = r->next_arrival_ns;
-		if (!r->is_open && r->stop_ns < until)
-			until = r->stop_ns;
-		*ret_until_ns = r->burst ? now_ns : until;
+		*ret_until_ns = wait_until(r, now_ns);
 		return FEED_WAIT;
 	}
 	j = take_first(&r->ready, &r->ready_end);
 	req->op = r->p->write ? IO_WRITE : IO_READ;
 	req->target = 0;
-	req->offset_bytes = rng_below(&j->rng, r->records) * r->p->record_bytes;
+	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->record_bytes;
 	req->len_bytes = (uint32_t)r->p->record_bytes;
 	req->tag = j->index;
 	r->in_flight++;
@@ -446,14 +486,51 @@ static int reset(struct tx_run *r)
 	for (size_t i = 0; i < r->njobs; i++)
 		free(r->jobs[i]);
 	r->njobs = r->live = r->nheap = 0;
-	r->ready = r->burst = r->idle = NULL;
+	r->ready = r->idle = NULL;
 	r->ready_end = &r->ready;
-	r->burst_end = &r->burst;
 	r->in_flight = 0;
-	r->arrivals = r->unfinished = 0;
+	r->arrivals = r->unfinished = r->bursts = r->firsts = 0;
+	r->full = r->before_full = (struct tx_sums){ 0 };
 	r->cpu_busy_s = r->arrival_at_ns = 0.0;
-	r->cpu_free_ns = 0;
+	memset(r->cpu_free_ns, 0, sizeof(r->cpu_free_ns));
 	return 0;
+}
+
+/* Memory and threads of the users; in virtual time neither costs time. */
+static int hire(struct tx_run *r, uint64_t users, struct err *err)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < r->nclasses && !r->is_virtual; i++) {
+		const struct tx_class *c = &r->classes[i];
+		void *m;
+
+		is_wanted = is_wanted || c->cpu_ns || c->memory_bytes;
+		if (!c->memory_bytes)
+			continue;
+		r->memory_slots[i] = r->is_open ? TX_MEMORY_SLOTS : users ? users : c->users;
+		/* Taken up as it is touched: what does not fit shows as page faults, which is what a user asks for. */
+		m = mmap(NULL, r->memory_slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
+		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (m == MAP_FAILED)
+			return err_set(err, -ENOMEM, "There is no memory for %llu users with %llu bytes each.",
+			               (unsigned long long)r->memory_slots[i], (unsigned long long)c->memory_bytes);
+		r->memory[i] = m;
+	}
+	return is_wanted ? tx_cpu_open(&r->cpu, r->processors, r->ses->env->clk, err) : 0;
+}
+
+static void dismiss(struct tx_run *r)
+{
+	if (r->cpu)
+		r->cpu_busy_s = (double)tx_cpu_used_ns(r->cpu) * 1e-9;
+	tx_cpu_close(r->cpu);
+	r->cpu = NULL;
+	for (size_t i = 0; i < r->nclasses; i++) {
+		if (r->memory[i])
+			(void)munmap(r->memory[i], r->memory_slots[i] * r->classes[i].memory_bytes); /* our own */
+		r->memory[i] = NULL;
+	}
 }
 
 static void set_out(struct tx_run *r, uint64_t users)
@@ -463,8 +540,7 @@ static void set_out(struct tx_run *r, uint64_t users)
 	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
 	r->full_until_ns = r->stop_ns;
-	r->full_done = 0;
-	r->full_response_s = r->full_think_s = 0.0;
+	r->full_from_ns = r->start_ns;
 	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
 	r->next_arrival_ns = CLOCK_NEVER;
 	if (r->is_open) {
@@ -483,11 +559,33 @@ static void set_out(struct tx_run *r, uint64_t users)
 		}
 }
 
+/* The law wants a stretch of balance; when there was hardly any, all of the run has to do. */
+static void settle_law(struct tx_run *r)
+{
+	if (r->full_until_ns - r->full_from_ns > (r->full_until_ns - r->start_ns) / 4) {
+		r->full.done -= r->before_full.done;
+		r->full.response_s -= r->before_full.response_s;
+		r->full.think_s -= r->before_full.think_s;
+	} else {
+		r->full_from_ns = r->start_ns;
+	}
+}
+
+double tx_seconds(const struct tx_run *r)
+{
+	uint64_t end = r->is_open || r->end_ns < r->stop_ns ? r->end_ns : r->stop_ns;
+
+	return fmax((double)(end - r->start_ns) * 1e-9, 1e-9);
+}
+
 int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 {
-	struct load load = {
-		.targets = r->target, .ntargets = 1, .feeder = &r->feeder, .sink = &r->sink, .on_tick = tick, .arg = r
-	};
+	struct load load = { .targets = &r->ses->targets[0],
+		             .ntargets = 1,
+		             .feeder = &r->feeder,
+		             .sink = &r->sink,
+		             .on_tick = tick,
+		             .arg = r };
 	struct load_stats stats;
 	int ret = reset(r);
 
@@ -495,18 +593,25 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 		return err_set(err, ret, "Out of memory.");
 	r->feeder.next = tx_next;
 	r->sink.take = tx_take;
-	set_out(r, users);
-	ret = session_load(r->ses, &load, r->eng, &stats, err);
+	ret = hire(r, users, err);
+	if (ret == 0) {
+		tx_look(r->ses, &r->before);
+		set_out(r, users);
+		ret = session_load(r->ses, &load, r->eng, &stats, err);
+		r->end_ns = clock_now_ns(r->ses->env->clk);
+		tx_look(r->ses, &r->after);
+	}
+	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)
 		ret = err_set(
 			err, -ENOMEM,
 			"More than %u transactions are under way at once; the load is beyond what the device does.",
 			TX_OUTSTANDING_MAX);
-	r->end_ns = clock_now_ns(r->ses->env->clk);
 	if (r->end_ns < r->stop_ns)
 		r->stop_ns = r->end_ns;
 	if (r->end_ns < r->full_until_ns)
 		r->full_until_ns = r->end_ns;
+	settle_law(r);
 	r->unfinished = r->is_open ? r->live : 0;
 	return ret;
 }
@@ -517,7 +622,6 @@ void tx_run_done(struct tx_run *r)
 		free(r->jobs[i]);
 	free(r->jobs);
 	free(r->heap);
-	free(r->memory);
 	for (size_t i = 0; i < r->nclasses; i++)
 		free(r->of[i].response);
 	free(r->all.response);

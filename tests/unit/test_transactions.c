@@ -112,7 +112,7 @@ static void an_open_run_answers_as_mm1_and_md1_do(void **state)
 	(void)state;
 	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_mm1_mean(70, 0.01), 0.03));
 	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_mm1_quantile(70, 0.01, 0.95), 0.03));
-	assert_true(is_near(figure(&run, "rate_per_s"), 70, 0.01));
+	assert_true(is_near(figure(&run, "transactions_per_s"), 70, 0.01));
 	assert_true(figure(&run, "unfinished") == 0.0);
 	end(&run);
 	run = run_on("ssd-sata", "--ios=0 --cpu=10ms --arrivals=70 --time=20000s sda");
@@ -153,7 +153,7 @@ static void response_is_linear_and_throughput_constant_when_the_processor_is_the
 	struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
 
 	(void)state;
-	assert_true(is_near(figure(&four, "rate_per_s"), figure(&one, "rate_per_s"), 0.02));
+	assert_true(is_near(figure(&four, "transactions_per_s"), figure(&one, "transactions_per_s"), 0.02));
 	assert_true(is_near(figure(&four, "response_mean_ns"), 4.0 * figure(&one, "response_mean_ns"), 0.03));
 	assert_true(figure(&four, "transactions") == 400.0);
 	end(&one);
@@ -196,7 +196,7 @@ static void a_thousand_users_are_served_on_time(void **state)
 
 	(void)state;
 	assert_true(figure(&run, "late_p99_ns") < 1e6);
-	assert_true(is_near(figure(&run, "rate_per_s"), 1000, 0.03));
+	assert_true(is_near(figure(&run, "transactions_per_s"), 1000, 0.03));
 	end(&run);
 }
 
@@ -204,7 +204,7 @@ static void the_number_of_users_that_fit_is_found(void **state)
 {
 	struct sim_run run =
 		run_on("ssd-sata", "--find-users --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
-	double found = figure(&run, "users_found"), bad = figure(&run, "users_too_many");
+	double found = figure(&run, "max_users"), bad = figure(&run, "users_too_many");
 
 	(void)state;
 	/* Bottleneck of 10 ms: N = (R + Z) / D = 120 at R = 200 ms, a little less as the queue is random. */
