@@ -259,25 +259,28 @@ static int tx_plan(const struct session *ses, const void *params, struct plan *p
 
 /* ---- how many users ---- */
 
-/* One try. Returns whether the limit was kept; a quantile that the sample cannot carry is a refusal to say (-ENODATA). */
+/* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say (-ENODATA). */
 static int try_users(struct tx_run *r, uint64_t users, const struct limit *limit, struct err *err)
 {
 	int ret = tx_once(r, users, err);
 	uint64_t response;
-	bool fits;
+	bool fits, can_tell;
 
 	if (ret < 0 || session_is_over(r->ses))
 		return ret;
-	if (limit->quantile < 1.0 && limit->quantile > 0.0 && !hist_can_quantile(r->all.response, limit->quantile))
+	if (!r->all.done)
+		return err_set(err, -ENODATA, "No transaction ended; give a longer --time.");
+	can_tell =
+		limit->quantile < 0.0 || limit->quantile >= 1.0 || hist_can_quantile(r->all.response, limit->quantile);
+	/* When there are few, the worst of them says enough if it is within the limit. */
+	response = limit->quantile < 0.0 ? (uint64_t)hist_mean(r->all.response)
+	                                 : hist_quantile(r->all.response, can_tell ? limit->quantile : 1.0);
+	fits = response < limit->limit_ns;
+	if (!can_tell && !fits)
 		return err_set(err, -ENODATA,
 		               "%" PRIu64 " transactions of %" PRIu64
 		               " users cannot tell whether the limit is kept; give a longer --time.",
 		               r->all.done, users);
-	if (!r->all.done)
-		return err_set(err, -ENODATA, "No transaction ended; give a longer --time.");
-	response = limit->quantile < 0.0 ? (uint64_t)hist_mean(r->all.response)
-	                                 : hist_quantile(r->all.response, limit->quantile);
-	fits = response < limit->limit_ns;
 	tx_tell_try(r, users, response, fits);
 	if (fits)
 		tx_tell(r); /* the last that fits is the most that fit: the figures are of it */

@@ -93,6 +93,7 @@ struct tx_run {
 	uint64_t next_arrival_ns, arrivals, unfinished;
 	double arrival_at_ns;
 	struct rng arrival_rng;
+	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct tx_totals of[TX_CLASSES_MAX], all;
 	struct hist *late, *service;
 	struct tx_each *each;

@@ -314,11 +314,13 @@ no_memory:
 	return NULL;
 }
 
+/* While all requests are out the loop sleeps until one is back: that is the device's time, not the generator's. */
 static void note_late(struct tx_run *r, uint64_t intended_ns, uint64_t now_ns)
 {
-	/* when all requests are out the loop sleeps until one is back: that is the device's time, not the generator's */
+	uint64_t from_ns = intended_ns > r->was_full_ns ? intended_ns : r->was_full_ns;
+
 	if (r->in_flight < r->depth)
-		hist_add(r->late, now_ns - intended_ns);
+		hist_add(r->late, now_ns > from_ns ? now_ns - from_ns : 0);
 }
 
 static void arrive(struct tx_run *r, uint64_t now_ns)
@@ -433,7 +435,8 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
 	struct tx_job *j = r->jobs[req->tag];
 
-	r->in_flight--;
+	if (r->in_flight-- == r->depth)
+		r->was_full_ns = req->done_ns;
 	hist_add(r->service, req->done_ns - req->submit_ns);
 	if (is_fault)
 		j->has_fault = true;
@@ -489,6 +492,7 @@ static int reset(struct tx_run *r)
 	r->ready = r->idle = NULL;
 	r->ready_end = &r->ready;
 	r->in_flight = 0;
+	r->was_full_ns = 0;
 	r->arrivals = r->unfinished = r->bursts = r->firsts = 0;
 	r->full = r->before_full = (struct tx_sums){ 0 };
 	r->cpu_busy_s = r->arrival_at_ns = 0.0;

@@ -260,7 +260,7 @@ static void bound_figures(const struct tx_run *r)
 static void law_figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
-	double x = (double)r->all.done / tx_seconds(r), n = (double)r->all.done, full_s;
+	double x = (double)r->all.done / tx_seconds(r), n = (double)r->all.done, full_s, law;
 
 	if (r->cpu_busy_s > 0.0) {
 		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->processors);
@@ -276,9 +276,15 @@ static void law_figures(const struct tx_run *r)
 	}
 	full_s = (double)(r->full_until_ns - r->full_from_ns) * 1e-9;
 	n = (double)r->full.done;
+	law = law_interactive_n(n / full_s, r->full.response_s / n, r->full.think_s / n);
 	result_figure_u64(res, "users", "users", UNIT_COUNT, r->njobs);
-	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE,
-	              law_interactive_n(n / full_s, r->full.response_s / n, r->full.think_s / n), NULL, r->full.done);
+	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL, r->full.done);
+	if (!r->p->find_users && r->all.done && !(fabs(law / (double)r->njobs - 1.0) <= 0.01))
+		result_notice(
+			res, "short-run",
+			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
+			"--count.",
+			law, r->njobs);
 	bound_figures(r);
 }
 
@@ -307,7 +313,7 @@ static void figures(const struct tx_run *r)
 		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN, is_told ? &ci : NULL,
 		              h->count);
 	}
-	if (h->count && !hist_can_quantile(h, 0.99))
+	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
 		result_notice(res, "few-samples",
 		              "%" PRIu64 " transactions cannot tell the 99 %% response (1000 can); run longer for it.",
 		              h->count);
