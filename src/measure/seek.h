@@ -19,14 +19,19 @@ struct seek_run {
 	double fraction; /* of the whole run done, for progress */
 
 	/* Found on the way; NaN: not known. */
-	double overhead_ns; /* command overhead and the transfer of one block: an access without any movement or wait */
+	double overhead_ns; /* of a command, without movement, wait and transfer */
 	struct interval overhead_ci;
 	double rate_start, ratio; /* sequential rate at the start, end-to-start ratio */
-	struct seek_fit fit;      /* seek time against part of the stroke */
+	double track_ratio;       /* track over what passes in a revolution of sequential reading: 1 + skew */
+	double track_ns;          /* to the next cylinder, measured on near tracks; NaN: not found */
+	struct interval track_ci;
+	struct seek_fit fit; /* seek time against part of the stroke */
 	bool has_fit;
 	double third_ns, full_ns;
 	struct interval third_ci, full_ci;
 	double whole_mean_ns; /* measured over the whole device */
+	struct interval whole_ci;
+	uint64_t whole_reads;
 	uint64_t revisited_bytes,
 		in_cache_bytes; /* largest span with blocks read again, and mostly in the drive's cache */
 };
@@ -44,6 +49,29 @@ extern const struct field seek_curve_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
 int seek_overhead(struct seek_run *s, struct err *err);
 int seek_curve(struct seek_run *s, struct err *err);
+
+/* Table "near": seek time over few tracks; and from it that to the next cylinder. After the curve. */
+extern const struct field seek_near_fields[];
+int seek_near(struct seek_run *s, struct err *err);
+
+/* The least access time between two places (seek_aim.c). */
+struct aim_setup {
+	double first[2];    /* bytes: targets lie within a track from each */
+	double track[2];    /* bytes of a track at each, about */
+	size_t spread;      /* accesses aimed evenly over the revolution */
+	size_t aimed;       /* at most so many at the least time after that */
+	double enough;      /* part of a revolution to find it to */
+	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
+};
+struct aim_edge {
+	double edge_ns;          /* overhead + seek; NaN: not found */
+	double gap_ns, upper_ns; /* it lies in [upper - gap, upper] */
+	bool is_sure;            /* both ends of that were seen */
+	double mean_ns;          /* of the accesses spread over the revolution, without transfer */
+	double bytes;            /* mean distance */
+	size_t samples, hits;
+};
+int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_edge *ret, struct err *err);
 
 /* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
 double seek_stroke_of(const struct seek_run *s, double x);

@@ -2,16 +2,11 @@
 /*
  * Seek time against distance.
  *
- * An access takes overhead, seek, a wait for the angle that is uniform over one revolution when the target sector is chosen uniformly over one, and the
- * transfer. So over many accesses of one distance the times are uniform on [overhead + seek, overhead + seek + period): the seek time is the
- * lower edge less the overhead (fit_lower_edge), and, as a check, the mean less half a revolution.
+ * An access takes overhead, seek, a wait for the angle, and the transfer. For pairs of places at one distance the least time is found by aiming
+ * (seek_aim.c); less the overhead (seek_overhead.c) it is the seek time. The mean less half a revolution is the check on it.
  *
  * Distances are parts of the stroke, in cylinders. Under constant linear density the place of a byte on the stroke follows from the sequential rates
  * at the start and the end: tracks become shorter inwards as the rate falls, so stroke(x) = (1 - sqrt(1 - x (1 - r^2))) / (1 - r), r the ratio of the rates.
- *
- * The overhead: after a read at P the sector a part f of a track before P comes by after (1 - f) of a revolution, if both lie on one track. As long as
- * that leaves time for the overhead the access takes just so long; else a whole revolution more. The shortest such access is the overhead.
- * Hops go backwards, where drives do not read ahead.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,10 +17,10 @@
 #include "base/units.h"
 #include "measure/seek.h"
 
-#define SAMPLES_MAX    256
-#define DISTANCES_MAX  40
-#define BACKWARD_BYTES 16e6 /* closer than that the drive's read-ahead could answer forward hops */
-#define RATE_BYTES     (24ull << 20)
+#define DISTANCES_MAX 40
+#define PAIRS_MAX     16
+#define RATE_PLACES   9
+#define NEAR_TRACKS   12 /* table "near": as far as that */
 
 struct curve_row {
 	uint64_t distance_bytes;
@@ -48,25 +43,60 @@ const struct field seek_curve_fields[] = {
 	FIELD_END,
 };
 
+struct near_row {
+	uint64_t tracks, distance_bytes;
+	double seek_ns, low, high;
+	uint64_t samples, hits;
+};
+
+const struct field seek_near_fields[] = {
+	FIELD_U64(struct near_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_U64(struct near_row, distance_bytes, UNIT_BYTES, "distance"),
+	FIELD_F64(struct near_row, seek_ns, UNIT_NS, "seek"),
+	FIELD_F64(struct near_row, low, UNIT_NS, "shortest"),
+	FIELD_F64(struct near_row, high, UNIT_NS, "longest"),
+	FIELD_U64(struct near_row, samples, UNIT_COUNT, "reads"),
+	FIELD_U64(struct near_row, hits, UNIT_COUNT, "cache hits", .detail = true),
+	FIELD_END,
+};
+
+/* What came of one distance. */
+struct distance {
+	double edge[PAIRS_MAX], mean[PAIRS_MAX]; /* of each pair of places, less the overhead */
+	double bytes, gap;
+	size_t n, samples, hits;
+};
+
 /* ---- the shape of the disk ---- */
+
+/* For about so long, or 1 MiB. */
+static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)
+{
+	double bytes = isfinite(guess) ? guess * (s->p->quick ? 0.2 : 0.5) : 0.0;
+	uint64_t want = bytes > 1048576.0 ? (uint64_t)bytes : 1048576u;
+
+	want -= want % (1u << 20);
+	return timed_rate(&s->t, (uint64_t)(x * (double)s->t.target->size_bytes), want, ret_rate, err);
+}
 
 int seek_rates(struct seek_run *s, struct err *err)
 {
-	double x[5], rate[5];
+	double x[RATE_PLACES], rate[RATE_PLACES], guess = NAN;
 	struct density_fit fit;
-	size_t n = 0;
+	size_t n = 0, places = s->p->quick ? 5 : RATE_PLACES;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(x) && !session_is_over(s->ses); i++) {
-		double at = (double)i / (double)(ARRAY_LEN(x) - 1), v;
+	for (size_t i = 0; r == 0 && i < places && !session_is_over(s->ses); i++) {
+		double at = (double)i / (double)(places - 1), v = NAN;
 
-		r = timed_rate(&s->t, (uint64_t)(at * (double)s->t.target->size_bytes), RATE_BYTES, &v, err);
+		r = rate_at(s, at, guess, &v, err);
 		if (r == 0 && isfinite(v)) {
 			x[n] = at;
-			rate[n++] = v;
+			rate[n++] = guess = v;
 		}
 	}
 	s->rate_start = s->ratio = NAN;
+	s->track_ratio = 1.0;
 	if (r == 0 && n >= 3 && fit_density(x, rate, n, &fit)) {
 		s->rate_start = fit.r0;
 		s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
@@ -96,218 +126,107 @@ double seek_time(const struct seek_run *s, double stroke)
 	return stroke > 0.0 ? fmax(seek_fit_at(&s->fit, stroke), 0.0) : 0.0;
 }
 
-/* ---- overhead ---- */
-
-/* One hop backwards by `back` bytes from where the head is; *at moves. */
-static int hop_back(struct seek_run *s, double *at, double back, double *ret_access, double *ret_bytes, struct err *err)
-{
-	uint64_t from = timed_align(&s->t, *at), to = timed_align(&s->t, *at - back);
-	int r = timed_reads(&s->t, &to, 1, ret_access, NULL, err);
-
-	*ret_bytes = (double)from - (double)to;
-	*at = (double)to;
-	return r;
-}
-
-/* To a fresh place near the start of the disk, far enough from its start for many hops backwards. */
-static int fresh_place(struct seek_run *s, double *at, struct err *err)
-{
-	double size = (double)s->t.target->size_bytes, access;
-	uint64_t to = timed_align(&s->t, size * (0.02 + 0.02 * rng_double(&s->t.rng)));
-
-	*at = (double)to;
-	return timed_reads(&s->t, &to, 1, &access, NULL, err);
-}
-
-/* Bytes of a track without skew: hops of a third of a track end (1 - f) of a revolution later when they stay on it, as most do. */
-static int find_track(struct seek_run *s, double *ret_bytes, struct err *err)
-{
-	double guess = seek_track_bytes(s, 0.03), at = 0.0, v[32];
-	size_t n = 0;
-	int r = 0;
-
-	for (int i = 0; r == 0 && i < 32 && !session_is_over(s->ses); i++) {
-		double access = NAN, bytes = 0.0, turn;
-
-		if (i % 16 == 0)
-			r = fresh_place(s, &at, err);
-		if (r == 0)
-			r = hop_back(s, &at, guess * 0.33, &access, &bytes, err);
-		turn = 1.0 - access / s->rot.period_ns;
-		if (r == 0 && isfinite(access) && turn > 0.1 && turn < 0.6)
-			v[n++] = bytes / turn;
-	}
-	*ret_bytes = n >= 8 ? stats_median(v, n) : (double)NAN;
-	return r;
-}
-
-/* The smallest access times so far, ascending. */
-struct smallest {
-	double v[4];
-	size_t n;
-};
-
-static void smallest_add(struct smallest *s, double x)
-{
-	size_t i = s->n < ARRAY_LEN(s->v) ? s->n++ : s->n;
-
-	if (i == ARRAY_LEN(s->v)) {
-		if (x >= s->v[i - 1])
-			return;
-		i--;
-	}
-	for (; i > 0 && s->v[i - 1] > x; i--)
-		s->v[i] = s->v[i - 1];
-	s->v[i] = x;
-}
-
-/*
- * No access is shorter than the overhead, whatever track it is on, and hops that aim at ever shorter times come close to it: the aim x is drawn between
- * a third of and a little above the shortest so far, where about x in a period of the hops stay on their track and arrive just so. The second shortest is
- * taken, so that one odd time decides nothing; the gap below it is what remains unknown.
- */
-int seek_overhead(struct seek_run *s, struct err *err)
-{
-	int tries = s->p->quick ? 150 : 500, r;
-	struct smallest least = { .n = 0 };
-	double track = NAN, period = s->rot.period_ns, at = 0.0;
-
-	smallest_add(&least, period * 0.4);
-	smallest_add(&least, period * 0.4);
-	r = find_track(s, &track, err);
-	for (int i = 0; r == 0 && i < tries && isfinite(track) && !session_is_over(s->ses); i++) {
-		double x = least.v[1] * (0.33 + 0.8 * rng_double(&s->t.rng)), access = NAN, bytes;
-
-		if (i % 64 == 0)
-			r = fresh_place(s, &at, err);
-		if (r == 0)
-			r = hop_back(s, &at, track * (1.0 - x / period), &access, &bytes, err);
-		if (isfinite(access) && !seek_is_hit(s, access))
-			smallest_add(&least, access);
-	}
-	s->overhead_ns = least.v[1];
-	s->overhead_ci =
-		(struct interval){ fmax(least.v[0] - (least.v[least.n - 1] - least.v[0]), 0.0), least.v[least.n - 1] };
-	if (r == 0 && least.v[1] >= period * 0.39) {
-		s->overhead_ns = isfinite(s->rot.hit_ns) ? s->rot.hit_ns : 0.0;
-		s->overhead_ci = (struct interval){ NAN, NAN };
-		result_notice(
-			s->ses->res, "overhead",
-			"The command overhead could not be separated from the seek; %s is taken for it, so all seek times share its error.",
-			isfinite(s->rot.hit_ns) ? "the time of a read from the drive's cache" : "nothing");
-	}
-	return r;
-}
-
 /* ---- the curve ---- */
 
-struct hops {
-	double v[SAMPLES_MAX];
-	double bytes; /* sum of distances */
-	size_t n, hits;
-};
-
-static double jitter(struct seek_run *s, double place, double stroke)
+/* Bytes of a track without its skew. */
+static double track_at(const struct seek_run *s, double place)
 {
-	double tracks = fmin(fmax(floor(stroke * 500.0), 1.0), 8.0);
-
-	return tracks * seek_track_bytes(s, place) * rng_double(&s->t.rng);
+	return seek_track_bytes(s, place) * s->track_ratio;
 }
 
-static int take_hop(struct seek_run *s, double *at, double to, struct hops *h, struct err *err)
-{
-	uint64_t offset = timed_align(&s->t, to);
-	double access;
-	int r = timed_reads(&s->t, &offset, 1, &access, NULL, err);
-
-	if (r == 0 && isfinite(access) && *at >= 0.0) {
-		if (seek_is_hit(s, access)) {
-			h->hits++;
-		} else if (h->n < SAMPLES_MAX) {
-			h->v[h->n++] = access;
-			h->bytes += fabs((double)offset - *at);
-		}
-	}
-	*at = (double)offset;
-	return r;
-}
-
-/* Eight hops to and fro between two places a part `stroke` of the stroke apart; the first read only brings the head there. */
-static int hops_both(struct seek_run *s, double stroke, struct hops *h, struct err *err)
-{
-	double size = (double)s->t.target->size_bytes, base = rng_double(&s->t.rng) * (1.0 - stroke), at = -1.0;
-	double place[2] = { seek_place_of(s, base), seek_place_of(s, base + stroke) };
-	int r = 0, first = (int)rng_below(&s->t.rng, 2);
-
-	for (int i = 0; r == 0 && i < 9 && !session_is_over(s->ses); i++) {
-		double x = place[(i + first) % 2], to = x * size + jitter(s, x, stroke);
-
-		if (to + s->t.block_bytes > size) /* the far end: jitter inwards */
-			to = size - s->t.block_bytes - jitter(s, x, stroke);
-		r = take_hop(s, &at, to, h, err);
-	}
-	return r;
-}
-
-/* Eight hops backwards in a row, each of the same distance. */
-static int hops_back(struct seek_run *s, double stroke, struct hops *h, struct err *err)
-{
-	double size = (double)s->t.target->size_bytes, at = -1.0;
-	double begin = 10.0 * stroke + rng_double(&s->t.rng) * (1.0 - 10.0 * stroke);
-	int r = 0;
-
-	for (int i = 0; r == 0 && i < 9 && !session_is_over(s->ses); i++) {
-		double x = seek_place_of(s, begin - (double)i * stroke), to = x * size + jitter(s, x, 0.0);
-
-		r = take_hop(s, &at, fmin(to, size - s->t.block_bytes), h, err);
-	}
-	return r;
-}
-
-static int one_distance(struct seek_run *s, double stroke, struct curve_row *row, struct err *err)
+/* Two places, the nearer one to the start first; adds what came of them. */
+static int one_pair(struct seek_run *s, double first, double second, bool backward_only, struct distance *d,
+                    struct err *err)
 {
 	double size = (double)s->t.target->size_bytes;
-	size_t want = s->p->quick ? 40 : 192;
-	struct hops h = { .n = 0 };
-	struct edge_fit fit;
-	double sum = 0.0;
-	int r = 0;
+	struct aim_setup setup = { .backward_only = backward_only, .enough = 0.004 };
+	struct aim_edge edge;
+	int r;
 
-	for (size_t tries = 0; r == 0 && h.n < want && tries < 4 * want / 8 && !session_is_over(s->ses); tries++)
-		r = stroke * size < BACKWARD_BYTES && stroke < 0.05 ? hops_back(s, stroke, &h, err)
-		                                                    : hops_both(s, stroke, &h, err);
-	if (r < 0 || h.n < 16 || !fit_lower_edge(h.v, h.n, s->rot.period_ns, 0.0, &fit))
-		return r < 0 ? r : -EAGAIN;
-	for (size_t i = 0; i < h.n; i++)
-		sum += h.v[i];
-	*row = (struct curve_row){
-		.distance_bytes = (uint64_t)(h.bytes / (double)h.n),
-		.seek_ns = fit.edge - s->overhead_ns,
-		.access_mean_ns = sum / (double)h.n,
-		.stroke_ratio = stroke,
-		.low = fit.edge_ci.low - s->overhead_ns,
-		.high = fit.edge_ci.high - s->overhead_ns,
-		.mean_seek_ns = fit.mean_edge - s->overhead_ns,
-		.fit_ns = NAN,
-		.samples = h.n,
-		.hits = h.hits,
-	};
-	if (!fit.agree) {
-		char text[32];
-
-		result_notice(
-			s->ses->res, "estimators-disagree",
-			"At a distance of %s the lower edge and the mean of the access times give different seek times; trust neither to better than their difference.",
-			units_bytes_dec(text, sizeof(text), row->distance_bytes));
+	setup.first[0] = first;
+	setup.first[1] = second;
+	for (int i = 0; i < 2; i++) {
+		setup.track[i] = track_at(s, fmin(setup.first[i] / size, 1.0));
+		setup.first[i] = fmax(fmin(setup.first[i], size - setup.track[i]), 0.0);
 	}
+	setup.spread = s->p->quick ? 4 : 8;
+	setup.aimed = (s->p->quick ? 9 : 12) * (backward_only ? 2 : 1);
+	r = seek_aim(s, &setup, &edge, err);
+	d->hits += edge.hits;
+	d->samples += edge.samples;
+	if (r < 0 || !edge.is_sure || edge.gap_ns > 0.025 * s->rot.period_ns)
+		return r;
+	d->edge[d->n] = edge.edge_ns - s->overhead_ns;
+	d->mean[d->n] = edge.mean_ns - s->rot.period_ns / 2.0 - s->overhead_ns;
+	d->bytes += edge.bytes;
+	d->gap += edge.gap_ns;
+	d->n++;
 	return 0;
 }
 
-/* Distances: from about eight tracks to the full stroke, evenly in the logarithm; a third and the whole stroke exactly. */
+/* Without the pair that is the farthest off on either side, where there are enough: an odd one decides nothing. */
+static double middle(const double *v, size_t n, struct interval *ret_ci)
+{
+	struct location l;
+	struct summary sum;
+
+	*ret_ci = (struct interval){ NAN, NAN };
+	if (!stats_location(v, n, n >= 8 ? 0.25 : n >= 3 ? 0.34 : 0.0, &l) || !summary_of(v, n, &sum))
+		return NAN;
+	if (n >= 2) /* few pairs: the t interval about the middle */
+		*ret_ci = (struct interval){ l.value - (sum.mean_ci.high - sum.mean),
+			                     l.value + (sum.mean_ci.high - sum.mean) };
+	return l.value;
+}
+
+static void fill_row(const struct seek_run *s, const struct distance *d, double stroke, struct curve_row *row)
+{
+	struct interval ci, mean_ci;
+	double resolved = d->gap / (double)d->n / sqrt((double)d->n);
+
+	*row = (struct curve_row){
+		.distance_bytes = (uint64_t)(d->bytes / (double)d->n),
+		.seek_ns = middle(d->edge, d->n, &ci),
+		.stroke_ratio = stroke,
+		.mean_seek_ns = middle(d->mean, d->n, &mean_ci),
+		.fit_ns = NAN,
+		.samples = d->samples,
+		.hits = d->hits,
+	};
+	row->access_mean_ns = row->mean_seek_ns + s->rot.period_ns / 2.0 + s->overhead_ns;
+	row->low = fmin(ci.low, row->seek_ns - resolved);
+	row->high = fmax(ci.high, row->seek_ns + resolved);
+}
+
+/* The first pair of a distance may lie anywhere, the others as far as possible from each other. */
+static int one_distance(struct seek_run *s, double stroke, struct distance *d, struct err *err)
+{
+	double size = (double)s->t.target->size_bytes, at = rng_double(&s->t.rng);
+	size_t pairs = !s->p->quick ? 8 : stroke == 1.0 || stroke == 1.0 / 3.0 ? 4 : 2;
+	int r = 0;
+
+	*d = (struct distance){ .n = 0 };
+	for (size_t i = 0; r == 0 && i < 2 * pairs && !session_is_over(s->ses); i++) {
+		double base = at * (1.0 - stroke);
+
+		double more = stroke == 1.0 ? 3.0 * (double)i * track_at(s, 0.0)
+		                            : 0.0; /* inwards from the ends: fresh tracks */
+
+		r = one_pair(s, seek_place_of(s, base) * size + more, seek_place_of(s, base + stroke) * size - more,
+		             false, d, err);
+		if (d->n >= pairs && (pairs > 2 || d->n > 2 || fabs(d->edge[0] - d->edge[1]) < 0.02 * s->rot.period_ns))
+			break;
+		at += 0.6180339887;
+		at -= floor(at);
+	}
+	return r;
+}
+
+/* Distances: evenly in the logarithm; a third and the whole stroke exactly. Nearer than that cylinders are too few for a place to tell them. */
 static size_t distances(const struct seek_run *s, double *ret)
 {
-	size_t n = s->p->quick ? 10 : 24, k = 0;
-	double low = fmin(8.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes, 0.02);
+	size_t n = s->p->quick ? 7 : 24, k = 0;
+	double low = fmin(fmax(32.0 * track_at(s, 0.0) / (double)s->t.target->size_bytes, 0.003), 0.02);
 
 	for (size_t i = 0; i < n; i++)
 		ret[k++] = low * pow(0.97 / low, (double)i / (double)(n - 1));
@@ -353,28 +272,54 @@ static void fit_rows(struct seek_run *s, struct curve_row *rows, size_t n)
 		rows[i].fit_ns = seek_fit_at(&s->fit, x[i]);
 }
 
+/*
+ * Do the two estimates differ by more than chance? All pairs of all distances together, and each distance by itself with the scatter of all. What makes them
+ * differ is a wait that is not one turn at most: requests that take turns to repeat, a busy host, another user.
+ */
+static void compare_estimates(struct seek_run *s, const struct distance *d, const struct curve_row *rows, size_t n)
+{
+	double diff[DISTANCES_MAX * PAIRS_MAX], floor_ns = fmax(0.01 * s->rot.period_ns, 1e5);
+	size_t m = 0, odd = 0;
+	struct summary sum;
+	char a[32];
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < d[i].n; k++)
+			if (isfinite(d[i].mean[k]))
+				diff[m++] = d[i].mean[k] - d[i].edge[k];
+	if (m < 8 || !summary_of(diff, m, &sum))
+		return;
+	for (size_t i = 0; i < n; i++)
+		odd += fabs(rows[i].mean_seek_ns - rows[i].seek_ns) >
+		       fmax(5.0 * sum.stddev / sqrt((double)d[i].n), 0.08 * s->rot.period_ns);
+	if (!odd && (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 3.3 * sum.stddev / sqrt((double)m)))
+		return;
+	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
+	result_notice(
+		s->ses->res, "estimators-disagree",
+		"The mean of the access times less half a revolution is %s %s than their lower edge, and at %zu of %zu distances far from it: waits are not spread over one revolution. Trust no seek time to better than that, and look what else the drive or the host was busy with.",
+		a, sum.mean > 0.0 ? "longer" : "shorter", odd, n);
+}
+
 int seek_curve(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->ses->res, "curve", "Seek time against distance", seek_curve_fields);
+	cleanup_free struct distance *d = calloc(DISTANCES_MAX, sizeof(*d));
 	struct curve_row rows[DISTANCES_MAX];
 	double stroke[DISTANCES_MAX], share;
 	size_t n = distances(s, stroke), have = 0;
-	int r = 0;
+	int r = d ? 0 : err_set(err, -ENOMEM, "Out of memory.");
 
-	share = 0.35 / (double)n;
+	share = 0.3 / (double)n;
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses) && session_time_left_ns(s->ses); i++) {
-		size_t k = (i * 7) % n; /* near and far in turn: a drift in time does not bend the curve */
+		/* Near and far in turn: a drift in time does not bend the curve. */
+		size_t k = s->p->quick ? (i * 5) % n : (i * 7) % n;
 		char text[32];
 
-		if (n % 7 == 0)
-			k = i;
-		r = one_distance(s, stroke[k], &rows[have], err);
-		if (r == -EAGAIN) {
-			r = 0;
+		r = one_distance(s, stroke[k], &d[have], err);
+		if (r < 0 || d[have].n == 0)
 			continue;
-		}
-		if (r < 0)
-			break;
+		fill_row(s, &d[have], stroke[k], &rows[have]);
 		note_figure(s, &rows[have]);
 		s->fraction += share;
 		session_progress(
@@ -382,11 +327,68 @@ int seek_curve(struct seek_run *s, struct err *err)
 			units_time(text, sizeof(text), rows[have].seek_ns > 0.0 ? (uint64_t)rows[have].seek_ns : 0));
 		have++;
 	}
+	if (r == 0)
+		compare_estimates(s, d, rows, have);
 	qsort(rows, have, sizeof(rows[0]), compare_row);
 	if (have >= 4)
 		fit_rows(s, rows, have);
 	for (size_t i = 0; i < have; i++)
 		result_row(t, &rows[i]);
 	session_checkpoint(s->ses);
+	return r;
+}
+
+/* ---- over few tracks ---- */
+
+/* The next cylinder: the least of the distances at which the arm moves; a time far below the curve's begin is the change to another head. */
+static void note_track(struct seek_run *s, const struct distance *d)
+{
+	double v[PAIRS_MAX], least = s->has_fit ? seek_time(s, 1e-9) - 0.15e6 : 0.0, m;
+	struct summary sum;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->edge[i] >= least)
+			v[n++] = d->edge[i];
+	if (n == 0 || !summary_of(v, n, &sum))
+		return;
+	m = sum.median;
+	if (isfinite(s->track_ns) && m >= s->track_ns)
+		return;
+	s->track_ns = m;
+	s->track_ci = (struct interval){ sum.min - d->gap / (double)d->n / 2.0, sum.max + d->gap / (double)d->n / 2.0 };
+}
+
+int seek_near(struct seek_run *s, struct err *err)
+{
+	static const uint64_t quick[] = { 4, 5, 8 };
+	struct table *t = result_table(s->ses->res, "near", "Seek time over few tracks", seek_near_fields);
+	double size = (double)s->t.target->size_bytes, track, first;
+	size_t n = s->p->quick ? ARRAY_LEN(quick) : NEAR_TRACKS - 1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
+		uint64_t k = s->p->quick ? quick[i] : i + 2;
+		struct distance d = { .n = 0 };
+		struct near_row row = { .tracks = k };
+		struct summary sum;
+
+		for (int j = 0; r == 0 && j < (s->p->quick ? 2 : 6) && !session_is_over(s->ses); j++) {
+			first = (0.01 + 0.1 * rng_double(&s->t.rng)) * size;
+			track = track_at(s, first / size);
+			r = one_pair(s, first, first + (double)k * track, k < 3, &d, err);
+		}
+		if (r < 0 || d.n == 0 || !summary_of(d.edge, d.n, &sum))
+			continue;
+		row.distance_bytes = (uint64_t)(d.bytes / (double)d.n);
+		row.seek_ns = sum.median;
+		row.low = sum.min;
+		row.high = sum.max;
+		row.samples = d.samples;
+		row.hits = d.hits;
+		result_row(t, &row);
+		if (k > 2) /* nearer, the places overlap, and the drive reads on from one into the other */
+			note_track(s, &d);
+	}
 	return r;
 }

@@ -106,7 +106,7 @@ static void fill_span(double *v, size_t n, struct span_row *row)
 struct span {
 	uint64_t first, bytes;
 	const char *anchor;
-	uint64_t key, next, nblocks;
+	uint64_t key, next, nblocks, reads; /* reads: at least */
 };
 
 /* The next CHUNK reads of the span: access times, NaN for failed ones. */
@@ -134,7 +134,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	sp->nblocks = sp->bytes / s->t.block_bytes;
-	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)s->p->reads);
+	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)sp->reads);
 	r = read_chunk(s, sp, warm, err); /* brings the head there and fills the cache with what it will hold */
 	while (r == 0 && n + CHUNK <= SPAN_READS && !session_is_over(s->ses) && session_time_left_ns(s->ses)) {
 		r = read_chunk(s, sp, access, err);
@@ -147,9 +147,9 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 		}
 		tried += CHUNK;
 		spent = clock_now_ns(s->ses->env->clk) - start;
-		if ((n >= s->p->reads && spent >= s->p->span_ns &&
+		if ((n >= sp->reads && spent >= s->p->span_ns &&
 		     (spent >= 2 * s->p->span_ns || stop_check(&stop, v, n))) ||
-		    (tried >= 4 * s->p->reads && spent >= s->p->span_ns && n < s->p->reads))
+		    (tried >= 4 * sp->reads && spent >= s->p->span_ns && n < sp->reads))
 			break;
 	}
 	if (r == 0 && n)
@@ -178,6 +178,9 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		sp.first = (size - sp.bytes) / 2;
 	else if (strcmp(anchor, "end") == 0)
 		sp.first = size - sp.bytes;
+	sp.reads = s->p->reads;
+	if (s->p->quick && strcmp(anchor, "whole") == 0) /* the figure */
+		sp.reads *= 2;
 	sp.first -= sp.first % s->t.block_bytes;
 	row.first_byte = sp.first;
 	r = measure_span(s, &sp, &row, err);
@@ -194,6 +197,8 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		struct interval ci = { row.low, row.high };
 
 		s->whole_mean_ns = row.mean_ns;
+		s->whole_ci = ci;
+		s->whole_reads = row.samples;
 		result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS,
 		              row.mean_ns, &ci, row.samples);
 	}
@@ -220,20 +225,23 @@ static void span_notices(struct seek_run *s)
 int seek_spans(struct seek_run *s, struct err *err)
 {
 	static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
+	static const uint64_t decades[] = { 10, 100, 10000, 1000000 }; /* --quick */
 	static const char *const anchors[] = { "start", "middle", "end" };
+	const uint64_t *span = s->p->quick ? decades : megabytes;
 	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors), nspans = 0;
+	size_t most = s->p->quick ? ARRAY_LEN(decades) : ARRAY_LEN(megabytes);
 	uint64_t size = s->t.target->size_bytes;
 	double share;
 	int r;
 
-	while (nspans < ARRAY_LEN(megabytes) && megabytes[nspans] * 1000000 < size)
+	while (nspans < most && span[nspans] * 1000000 < size)
 		nspans++;
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, err);
 	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
 		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
 		     k++)
-			r = one_span(s, megabytes[i] * 1000000, anchors[k], share, err);
+			r = one_span(s, span[i] * 1000000, anchors[k], share, err);
 	span_notices(s);
 	return r;
 }
@@ -268,7 +276,7 @@ static void queue_take(struct sink *sink, const struct io_req *req, bool is_faul
 static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, double first_iops, struct queue_row *row,
                      struct err *err)
 {
-	uint64_t limit_ns = s->p->quick ? 1500 * NS_PER_MS : s->p->span_ns;
+	uint64_t limit_ns = s->p->quick ? NS_PER_S : s->p->span_ns;
 	struct load load = {
 		.targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth, .max_ns = limit_ns
 	};
@@ -309,9 +317,23 @@ int seek_queue(struct seek_run *s, struct err *err)
 	double first = NAN, best = NAN;
 	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
 
-	for (uint32_t depth = 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses) &&
-	                         session_time_left_ns(s->ses);
-	     depth *= s->p->quick ? 4 : 2) {
+	if (r == 0 && s->p->quick &&
+	    isfinite(s->whole_mean_ns)) { /* one at a time over the whole device: measured already */
+		struct queue_row row = { .depth = 1,
+			                 .iops = 1e9 / s->whole_mean_ns,
+			                 .mean_ns = s->whole_mean_ns,
+			                 .p99_ns = NAN,
+			                 .gain_ratio = 1.0,
+			                 .low = 1e9 / s->whole_ci.high,
+			                 .high = 1e9 / s->whole_ci.low,
+			                 .samples = s->whole_reads };
+
+		first = row.iops;
+		result_row(t, &row);
+	}
+	for (uint32_t depth = isfinite(first) ? 8 : 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
+	                                               !session_is_over(s->ses) && session_time_left_ns(s->ses);
+	     depth *= s->p->quick ? (depth == 1 ? 8 : 4) : 2) {
 		struct queue_row row;
 
 		memset(q, 0, sizeof(*q));

@@ -295,19 +295,21 @@ static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
 
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err)
 {
-	uint64_t lead = 4ull * RATE_BLOCK;
+	uint64_t block = bytes / 8 < RATE_BLOCK ? bytes / 8 - bytes / 8 % 65536 : RATE_BLOCK, lead;
 	struct rate_sink sink = { .sink = { rate_take }, .skip = 3 };
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 2 };
 	struct load_stats stats;
 	struct seq_feeder feeder;
 	int r;
 
+	block = block < 65536 ? 65536 : block > t->eng->cfg.buf_bytes ? t->eng->cfg.buf_bytes : block;
+	lead = 4 * block;
 	if (offset + bytes + lead > t->target->size_bytes)
 		offset = t->target->size_bytes > bytes + lead ? t->target->size_bytes - bytes - lead : 0;
 	offset -= offset % t->block_bytes;
 	seq_feeder_init(&feeder, IO_READ, 0, offset,
 	                offset + bytes + lead < t->target->size_bytes ? offset + bytes + lead : t->target->size_bytes,
-	                t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK);
+	                (uint32_t)block);
 	load.feeder = &feeder.f;
 	r = session_load(t->ses, &load, t->eng, &stats, err);
 	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes

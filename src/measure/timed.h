@@ -47,7 +47,7 @@ struct rotation {
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
-/* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB (depth 2); NaN when it could not be read. */
+/* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it could not be read. */
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
 
 #endif
