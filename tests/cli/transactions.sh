@@ -40,3 +40,9 @@ for words in "--size=1M sda" "--keep sda" "--find-users --arrivals=5 sda" "--cla
 	[ $? = 2 ] || fail "$words: not exit status 2"
 	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$words: not one sentence"
 done
+
+# The tables of 1997 come out in shape.
+needs python3
+"$TOP/tools/paper-tables" transactions --platter="$PLATTER" --sim="$PLATTER_SIM" --simdisk="${SIMDISK:?}" >"$dir/tables" ||
+	fail "paper-tables transactions: exit status $?: $(grep OUTSIDE "$dir/tables")"
+[ "$(grep -c '^Table' "$dir/tables")" = 5 ] || fail "tables are missing: $(cat "$dir/tables")"

@@ -31,6 +31,7 @@ class Context:
         self.only = set(options['only'].split(',')) if options.get('only') else None
         self.platter = options.get('platter') or os.path.join(TOP, 'build', 'src', 'platter')
         self.simdisk = options.get('simdisk') or os.path.join(TOP, 'build', 'tools', 'simdisk', 'platter-simdisk')
+        self.sim = options.get('sim') or os.path.join(os.path.dirname(self.platter), '..', 'tests', 'sim', 'platter-sim')
         self.disks = []
 
     def __enter__(self):
@@ -71,10 +72,14 @@ class Context:
         """Bytes per second of streaming through a range."""
         return self.truth(profile, '--range=%d,%d' % (first, size))[0]['rate_bytes_per_s']
 
-    def run(self, *words):
+    def run_in_virtual_time(self, disks, *words):
+        """The same on disks ("sda=PROFILE sdb=PROFILE") that exist in virtual time only."""
+        return self.run(*words, program=self.sim, env={**os.environ, 'PLATTER_SIM_DISKS': disks})
+
+    def run(self, *words, program=None, env=None):
         """platter with these words; its document. Exit statuses that are answers are fine."""
         path = os.path.join(self.dir, 'result.json')
-        done = subprocess.run([self.platter, *words, '--quiet', '--json=' + path], capture_output=True, text=True, check=False)
+        done = subprocess.run([program or self.platter, *words, '--quiet', '--json=' + path], capture_output=True, text=True, check=False, env=env)
         if done.returncode not in (0, 4, 5):
             raise RuntimeError('platter %s: %s' % (' '.join(words), done.stderr.strip()))
         with open(path) as f:
