@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: head -c 8388608 /dev/urandom >cd.img
+# boot: --machine pc --preload usb_storage
+# boot: --qemu-arg=-cdrom --qemu-arg=@T/cd.img
+# boot: --qemu-arg=-device --qemu-arg=virtio-scsi-pci --qemu-arg=-device --qemu-arg=qemu-xhci
+# boot: --disk nvme,64M --disk nvme,64M,logical_block_size=4096,physical_block_size=4096
+# boot: --disk virtio-blk-pci,64M --disk scsi-hd,64M,logical_block_size=4096,physical_block_size=4096,rotation_rate=7200
+# boot: --disk ide-hd,64M,rotation_rate=5400 --disk usb-storage,64M,removable=on
+# boot: --disk virtio-blk-pci,64M,drive:throttling.bps-total=10000000
+# Emulated disks through their real drivers, and a CD-ROM.
+group=disks
+
+try() # NAME NUMBER LOGICAL TRANSPORT
+{
+	begin "$1: identity, zones, seek, stream"
+	D=$(vmdisk $2) || { bad "no disk $2"; return; }
+	platter 0 info $D
+	target size_bytes 67108864
+	target logical_block_bytes $3
+	target transport $4
+	platter 0 zones --quick --time=1s $D
+	no_fault
+	platter 0 zones --quick --time=1s --engine=libaio --range=0-32M $D
+	no_fault
+	platter 0 seek --quick --time=1s --no-queue --no-curve $D
+	no_fault
+	platter 0 stream --read --time=1s --rate=1MB --buffer=4M --block=128K $D
+	no_fault
+	counted "disks through their drivers" "identity and block size right, measured, no fault"
+}
+try "nvme, 512" 0 512 nvme
+try "nvme, 4Kn" 1 4096 nvme
+try "virtio-blk" 2 512 virtio
+try "virtio-scsi, 4Kn" 3 4096 virtio
+try "ATA" 4 512 ata
+try "USB" 5 512 usb
+
+begin "the rate that a disk says is what the disk gets"
+platter 0 zones --zones=start --time=3s --block=128K $(vmdisk 6)
+no_fault
+at_most start_bytes_per_s 12e6
+counted "throttled disks" "no figure above the throttle"
+
+begin "info tells the rotation rates that disks report"
+platter 0 info $(vmdisk 3)
+target reported_rpm 7200
+platter 0 info $(vmdisk 4)
+target reported_rpm 5400
+counted "disks through their drivers" "identity and block size right, measured, no fault"
+
+begin "writing and reading back, on each kind of disk"
+for n in 0 1 2 3 4 5; do
+	D=$(vmdisk $n)
+	platter 0 stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K --destroy-data=${D##*/} $D
+	no_fault
+	platter "0" zones --rewrite --quick --time=1s --journal=/tmp/journal $D
+	no_fault
+done
+counted "writing through drivers" "read back as written; --rewrite changes nothing"
+
+begin "--rewrite leaves every byte as it was"
+D=$(vmdisk 1)
+head -c 67108864 /dev/urandom | dd of=$D bs=1M oflag=direct iflag=fullblock 2>/dev/null
+before=$(sum_of $D)
+platter 0 zones --rewrite --quick --time=2s --journal=/tmp/journal $D
+[ "$(sum_of $D)" = "$before" ] || bad "--rewrite changed the disk"
+counted "writing through drivers" "read back as written; --rewrite changes nothing"
+
+begin "a CD-ROM is measured in sectors of 2048 bytes"
+D=/dev/sr0
+platter 0 info $D
+target logical_block_bytes 2048
+target size_bytes 8388608
+for engine in uring libaio sync; do
+	platter 0 zones --quick --time=1s --engine=$engine --block=64K $D
+	no_fault
+done
+platter 0 seek --quick --time=1s --no-queue --no-curve $D
+no_fault
+refused $D "read-only" zones --write --destroy-data=sr0 --quick
+counted "CD-ROM" "blocks of 2048 bytes; never written; ejected: device-gone or faults"
+
+begin "a CD-ROM that is ejected under the run"
+qmp_quiet '{"execute":"block_set_io_throttle","arguments":{"device":"ide1-cd0","bps":0,"bps_rd":0,"bps_wr":0,"iops":40,"iops_rd":0,"iops_wr":0}}'
+{ busy $D; hmp eject -f ide1-cd0 >/dev/null; } &
+platter 4 zones --full --block=16K --max-errors=30 $D
+wait
+status with-errors device-gone
+fault "EIO ENOMEDIUM short ENXIO"
+no_rate_above 20e6
+platter "1" zones --quick $D
+[ -s $E ] || bad "an empty drive: no message"
+counted "CD-ROM" "blocks of 2048 bytes; never written; ejected: device-gone or faults"

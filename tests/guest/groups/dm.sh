@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# boot: --no-coldplug --bin dmsetup
+# The device mapper over a ram disk: slow, failing, vanishing and lying devices.
+group=dm
+modprobe brd rd_nr=1 rd_size=65536
+modprobe -a dm_mod dm_delay dm_flakey dm_dust 2>/dev/null
+DISK=/dev/ram0 S=131072
+head -c 67108864 /dev/urandom >$DISK
+D=/dev/mapper/t
+mk() { dmsetup create t --table "$1" 2>/tmp/dm || bad "dmsetup: $(cat /tmp/dm)"; }
+away() { dmsetup resume t 2>/dev/null; dmsetup remove --retry t 2>/tmp/dm || bad "dmsetup: $(cat /tmp/dm)"; }
+swap() # TABLE: in place of the one in use
+{
+	dmsetup suspend --noflush --nolockfs t
+	dmsetup load t --table "$1"
+	dmsetup resume t
+}
+QUICK="--quick --time=2s"
+
+begin "a delay is measured, not below it"
+mk "0 $S delay $DISK 0 20"
+platter 0 seek --quick --time=3s --no-queue --no-curve $D
+no_fault
+no_iops_above 55 # 50 by the delay, which counts in ticks
+counted "slow devices (dm-delay)" "never faster than the delay"
+away
+
+begin "the half that is slower is the slower half"
+mk "0 65536 delay $DISK 0 10
+65536 65536 delay $DISK 65536 40"
+platter 0 zones --zones=start,end --time=6s --block=64K --depth=1 $D
+no_fault
+at_most end_bytes_per_s 1.8e6 # 64 KiB in 40 ms, less a tick
+at_most start_bytes_per_s 11e6
+counted "slow devices (dm-delay)" "never faster than the delay"
+away
+
+begin "a device that only fails gives faults and no figure"
+mk "0 $S error"
+for command in "zones $QUICK" "seek $QUICK" "stream --read --bytes=8M"; do
+	platter "4 5" $command --max-errors=50 $D
+	status with-errors
+	fault EIO
+	no_rate_above 0
+	no_iops_above 0
+done
+counted "failing devices (dm-error)" "EIO listed, no figure"
+platter "4" geometry --quick --max-errors=50 $D
+fault EIO
+counted "failing devices (dm-error)" "EIO listed, no figure"
+away
+
+for engine in uring libaio sync; do
+	begin "eight sectors fail in the middle, engine $engine"
+	mk "0 65536 linear $DISK 0
+65536 8 error
+65544 65528 linear $DISK 65544"
+	platter 4 zones --full --engine=$engine --block=128K $D
+	status with-errors
+	fault EIO $((65536 * 512)) $((65544 * 512))
+	counted "failing sectors (dm-error)" "EIO at these sectors and nowhere else"
+	away
+done
+
+begin "flakey: EIO while it is down, measured while it is up"
+mk "0 $S flakey $DISK 0 1 1"
+platter 4 stream --read --time=5s --rate=2MB --block=64K --buffer=1M $D
+status with-errors
+fault EIO
+jq -e '[.faults[].time_s] | (max - min) > 1.5' $J >/dev/null || bad "the faults are not spread over the times when it was down"
+counted "flakey devices (dm-flakey)" "EIO on the beat, measured in between"
+away
+
+begin "silent corruption is found by --verify"
+mk "0 $S flakey $DISK 0 0 60 1 corrupt_bio_byte 300 r 165 0"
+platter "1 4 5" stream --write --verify --bytes=16M --rate=8MB --buffer=8M --block=64K --destroy-data=$(basename $(readlink -f $D)) $D
+jq -e '(.figures | to_entries | any((.key | test("verif|corrupt|lost|wrong")) and (.value | type) == "number" and .value > 0)) or ([.fault_totals | keys[] | select(. == "EILSEQ")] | length > 0)' $J >/dev/null ||
+	{ bad "the corruption is not told"; show; }
+counted "silent corruption (dm-flakey)" "found by --verify"
+away
+
+begin "dust: EIO until it is rewritten"
+if mk "0 $S dust $DISK 0 512" && dmsetup targets | grep -q dust; then
+	dmsetup message t 0 addbadblock 60000
+	dmsetup message t 0 enable >/dev/null
+	platter 4 zones --full $D
+	fault EIO $((60000 * 512)) $((60001 * 512))
+	dd if=/dev/zero of=$D bs=512 seek=60000 count=1 oflag=direct 2>/dev/null
+	platter 0 zones --full $D
+	no_fault
+	counted "bad until rewritten (dm-dust)" "EIO before, nothing afterwards"
+	away
+else
+	complaints=
+	skip "this kernel has no dm-dust, and it could not be built"
+fi
+
+begin "a table that fails is swapped in under the run"
+mk "0 $S delay $DISK 0 4"
+{ busy $D; swap "0 $S error"; } &
+platter 4 zones --time=12s --max-errors=30 --block=64K --depth=1 $D
+wait
+status with-errors
+fault EIO
+no_rate_above 70e6
+counted "failing devices (dm-error)" "EIO listed, no figure"
+away
+
+begin "the device shrinks under the run"
+mk "0 $S delay $DISK 0 4"
+{ busy $D; swap "0 65536 delay $DISK 0 4"; } &
+platter 4 zones --time=12s --max-errors=30 --block=64K --depth=1 $D
+wait
+fault "EIO short" $((32 << 20)) $((64 << 20))
+no_rate_above 70e6
+counted "live resize" "growing is harmless; a lost end is short or EIO, never a rate"
+away
+
+begin "a suspended device is a stall, and goes on"
+mk "0 $S delay $DISK 0 4"
+{ busy $D; dmsetup suspend --noflush --nolockfs t; sleep 7; dmsetup resume t; } &
+platter 0 zones --time=12s --block=64K --depth=1 $D
+wait
+no_fault
+notice stalled
+no_rate_above 70e6
+counted "suspended device (dm)" "told as stalled; goes on when it comes back"
+away
+
+# Nothing can end a process whose request the kernel holds: what can be done is to save the document first, and to be gone as soon as it is let go.
+for engine in uring libaio; do
+	begin "SIGINT while the device is suspended, engine $engine"
+	mk "0 $S delay $DISK 0 4"
+	want="130 1 137" last="platter zones, SIGINT under a suspended device"
+	rm -f $J $R
+	timeout -k 3 60 /usr/local/bin/platter zones --engine=$engine --time=30s --block=64K --depth=1 --json=$J --requests=$R $D >$O 2>$E &
+	pid=$!
+	busy $D
+	dmsetup suspend --noflush --nolockfs t
+	usleep 500000
+	kill -INT $(pidof platter)
+	tries=0
+	until [ "$(jq -r .status $J 2>/dev/null)" = cancelled ] || [ $tries -ge 130 ]; do
+		tries=$((tries + 1))
+		usleep 100000
+	done
+	status cancelled
+	dmsetup resume t
+	wait $pid
+	rc=$?
+	judge zones
+	counted "signals while the device is suspended (dm)" "the document is saved as cancelled; the process ends when the kernel lets go"
+	away
+done

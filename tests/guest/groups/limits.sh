@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# boot: --disk nvme,256M --bin mkfs.ext4
+# What the kernel allows: cgroup v2 limits, io_uring switched off, no aio contexts left.
+group=limits
+N=$(vmdisk 0) MM=$(cat /sys/block/${N##*/}/dev) CG=/sys/fs/cgroup
+echo "+io +memory" >$CG/cgroup.subtree_control
+mkdir $CG/t
+inside() { echo 0 >$CG/t/cgroup.procs; "$@"; echo 0 >$CG/cgroup.procs; }
+
+for engine in uring libaio sync; do
+	begin "io.max: no rate above it, engine $engine"
+	echo "$MM rbps=8000000" >$CG/t/io.max
+	inside platter 0 zones --engine=$engine --zones=start --time=3s --block=256K $N
+	no_fault
+	at_most start_bytes_per_s 9.5e6
+	echo "$MM rbps=max" >$CG/t/io.max
+	counted "cgroup v2 io.max" "no figure above the limit"
+done
+
+begin "io.max of requests: no access rate above it"
+echo "$MM riops=100" >$CG/t/io.max
+inside platter 0 seek --quick --time=4s --no-curve $N
+no_fault
+# It lets requests through in bursts: only all of them together tell.
+jq -e '.tables.spans | (.columns | map(.key)) as $k | [.rows[] | [$k, .] | transpose | map({key: .[0], value: .[1]}) | from_entries | select(.mean_ns)] |
+	length > 0 and (map(.samples) | add) / (map(.samples * .mean_ns) | add) * 1e9 < 140' $J >/dev/null ||
+	{ bad "more requests a second than the limit gives"; show; }
+echo "$MM riops=max" >$CG/t/io.max
+counted "cgroup v2 io.max" "no figure above the limit"
+
+begin "io_uring switched off: auto takes libaio and says so"
+if echo 2 >/proc/sys/kernel/io_uring_disabled 2>/dev/null; then
+	platter 0 zones --quick --time=1s $N
+	no_fault
+	[ "$(jq -r .head.engine $J)" = libaio ] || bad "the engine is $(jq -r .head.engine $J)"
+	notice engine
+	platter 1 zones --quick --engine=uring $N
+	[ "$(wc -l <$E)" = 1 ] || bad "not one sentence: $(cat $E)"
+	echo 0 >/proc/sys/kernel/io_uring_disabled
+	counted "io_uring not permitted" "libaio instead, told; --engine=uring fails with a sentence"
+else
+	skip "this kernel cannot switch io_uring off"
+fi
+
+begin "neither io_uring nor aio contexts: auto takes sync"
+echo 2 >/proc/sys/kernel/io_uring_disabled 2>/dev/null
+max=$(cat /proc/sys/fs/aio-max-nr)
+echo 1 >/proc/sys/fs/aio-max-nr
+platter 1 zones --quick --engine=libaio $N
+[ "$(wc -l <$E)" = 1 ] || bad "not one sentence: $(cat $E)"
+if [ "$(cat /proc/sys/kernel/io_uring_disabled 2>/dev/null)" = 2 ]; then
+	platter 0 zones --quick --time=1s $N
+	no_fault
+	[ "$(jq -r .head.engine $J)" = sync ] || bad "the engine is $(jq -r .head.engine $J)"
+fi
+echo "$max" >/proc/sys/fs/aio-max-nr
+echo 0 >/proc/sys/kernel/io_uring_disabled 2>/dev/null
+counted "aio contexts exhausted" "sync instead, told; --engine=libaio fails with a sentence"
+
+begin "no memory may be locked"
+(ulimit -l 0; platter 0 zones --quick --time=1s $N; settle) >/tmp/sub
+grep FAIL /tmp/sub && complaints=1
+counted "memory limits" "measured within them"
+
+begin "cache --memory stays within its cgroup"
+modprobe ext4
+mkfs.ext4 -q $N
+mkdir -p /mnt/c
+mount $N /mnt/c
+platter 0 cache --memory=48M --max-size=96M --min-size=16M --min-record=64K --max-record=64K --repeat=3 --cell=100ms --mode=cached /mnt/c
+jq -e '.figures.knee_bytes == null or (.figures.knee_bytes < 64 * 1048576)' $J >/dev/null || { bad "the cache ends beyond the memory"; show; }
+[ -z "$(ls $CG | grep -i platter)" ] || bad "a cgroup was left behind"
+[ -z "$(ls /mnt/c | grep -v lost+found)" ] || bad "a file was left behind"
+umount /mnt/c
+counted "memory limits" "measured within them"
