@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 		.devices = &device_system,
 		.devices_ctx = &devices,
 		.sysroot = "/",
+		.drops_privileges = true,
 		.out = stdout,
 		.err = stderr,
 	};

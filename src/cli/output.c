@@ -187,6 +187,7 @@ static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg),
 		(void)close(fd); /* empty */
 		return err_set(err, -ENOMEM, "Out of memory.");
 	}
+	result_give_to_caller(fd);
 	(void)fchmod(fd, 0666 & ~mask); /* mkostemp gave 0600, which also does */
 	r = write(f, arg);
 	errno = 0;
@@ -238,6 +239,8 @@ int log_open(const char *path, struct err *err)
 		(void)close(fd);                          /* nothing was written */
 		return err_set(err, -EPERM, "--log: %s is no regular file; give another path.", path);
 	}
+	if (st.st_size == 0 && st.st_nlink == 1) /* ours, just made */
+		result_give_to_caller(fd);
 	return fd;
 }
 

@@ -45,6 +45,8 @@ static int open_file(struct requests *r)
 		(void)close(fd);                          /* nothing was written */
 		return EPERM;
 	}
+	if (st.st_nlink == 1) /* else it is somebody's under another name as well */
+		result_give_to_caller(fd);
 	if (ftruncate(fd, 0) == 0)
 		r->f = fdopen(fd, "w");
 	if (!r->f) {

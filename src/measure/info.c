@@ -444,6 +444,7 @@ static int info_plan(const struct session *ses, const void *params, struct plan 
 {
 	(void)ses;
 	(void)err;
+	ret_plan->keeps_privileges = true; /* to look who uses the device */
 	ret_plan->opens_itself = true;
 	ret_plan->is_direct = false;
 	ret_plan->read_bytes = 0;

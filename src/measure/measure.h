@@ -27,7 +27,8 @@ struct env {
 	struct clock *clk;
 	const struct device_ops *devices;
 	void *devices_ctx;
-	const char *sysroot; /* "/" */
+	const char *sysroot;   /* "/" */
+	bool drops_privileges; /* a program of its own, not a test */
 	FILE *out, *err;
 };
 
@@ -57,9 +58,10 @@ struct plan {
 	uint64_t read_bytes, write_bytes; /* at most, 0: none; UINT64_MAX: not bounded by bytes */
 	uint64_t touch_first, touch_end;  /* bytes of each target; end 0: all of it */
 	enum write_kind writes;
-	bool is_direct;    /* targets are opened O_DIRECT */
-	bool is_latency;   /* hold /dev/cpu_dma_latency if allowed */
-	bool opens_itself; /* the session does not open the targets (info; files that the measurement makes) */
+	bool is_direct;        /* targets are opened O_DIRECT */
+	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */
+	bool keeps_privileges; /* what the run does only root may do (info) */
+	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
 

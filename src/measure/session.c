@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/measure.h"
+#include "measure/privilege.h"
 #include "measure/watch.h"
 
 struct session_state {
@@ -349,6 +350,15 @@ static int quiet_host(struct session *ses)
 	return fd;
 }
 
+/* Everything that only root may open is open; is_there() and what measurements open themselves (files) need no more. */
+static void drop_privileges(struct session *ses)
+{
+	struct err why = { 0 };
+
+	if (ses->env->drops_privileges && !ses->plan->keeps_privileges && privileges_drop(&why) < 0)
+		result_notice(ses->res, "privileges", "%s", why.text);
+}
+
 /* A step that failed because a target is not there any more is the disk's trouble, not ours: what was measured is kept, and the sentence. */
 static int blame_lost_target(struct session *ses, int r, const struct err *err)
 {
@@ -391,10 +401,7 @@ static int plan_and_run(struct session *ses, const struct session_config *cfg, b
 		return r;
 	watch_settings(ses);
 	host_fd = quiet_host(ses);
-	/*
-	 * The place to drop privileges: everything that only root may open is open. What later steps still want: is_there() looks
-	 * at sysfs, measurements that open files themselves (plan.opens_itself) come after this.
-	 */
+	drop_privileges(ses);
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	r = cfg->measure->run(ses, cfg->params, err);

@@ -196,6 +196,8 @@ const char *result_cell_text(char *buf, size_t len, enum field_type type, const 
 char *result_to_json(const struct result *res);
 /* To a file: through a temporary beside it and rename; "-" is stdout. 0 or negative errno and a sentence. Never follows a symlink, never over a device node. */
 int result_save(const struct result *res, const char *path, struct err *err);
+/* Under sudo a file that we have just made belongs to whom it is for: SUDO_UID and SUDO_GID. Else nothing. */
+void result_give_to_caller(int fd);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
 int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);

@@ -87,15 +87,20 @@ static uid_t id_from(const char *variable)
 	return (uid_t)id;
 }
 
+void result_give_to_caller(int fd)
+{
+	/* not worth failing for: file systems without owners are fine places, too */
+	(void)!fchown(fd, id_from("SUDO_UID"), id_from("SUDO_GID"));
+}
+
 static int fill(int fd, const char *text)
 {
 	int r = write_all(fd, text, strlen(text));
 
 	if (r)
 		return r;
-	/* neither is worth failing for: file systems without owners and modes are fine places, too */
-	(void)!fchown(fd, id_from("SUDO_UID"), id_from("SUDO_GID"));
-	(void)!fchmod(fd, 0644);
+	result_give_to_caller(fd);
+	(void)!fchmod(fd, 0644);              /* not worth failing for, either */
 	if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that knows none */
 		return -errno;
 	return 0;

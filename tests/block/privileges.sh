@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a run may still do once it has opened its disks, seen in /proc while it runs; that measurements which open files themselves still can; and
+# whose the result is under sudo.
+. "$(dirname "$0")/lib.sh"
+need jq setpriv
+: "${PLATTER:?the program}"
+
+image disk 64M
+loop_new "$image"
+kept=$(((1 << 0) | (1 << 1) | (1 << 3) | (1 << 14))) # CHOWN, DAC_OVERRIDE, FOWNER, IPC_LOCK
+
+# caps PID FIELD: the capabilities as a number
+caps() { echo $((0x$(sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status"))); }
+
+looked_at() # words...: a run that is looked at once it has begun
+{
+	rm -f "$work/r.json"
+	"$PLATTER" "$@" --quiet --json="$work/r.json" 2>"$work/err" &
+	child=$!
+	at_end "kill $child"
+	for _ in $(seq 100); do
+		[ "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "/proc/$child/status" 2>/dev/null)" = 1 ] && break
+		sleep 0.02
+	done
+	for set in CapEff CapPrm CapInh CapAmb CapBnd; do
+		now=$(caps "$child" "$set") || fail "$*: it ended before it was looked at: $(cat "$work/err")"
+		[ $((now & ~kept)) = 0 ] || fail "$*: $set is $(printf %x "$now")"
+		ok
+	done
+	[ "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "/proc/$child/status")" = 1 ] || fail "$*: new privileges are possible"
+	wait "$child"
+	status=$?
+	[ $status = 0 ] || [ $status = 5 ] || fail "$*: exit status $status: $(cat "$work/err")"
+	jq -e '.status == "complete" and ([.notices[] | select(.code == "privileges")] | length) == 0' "$work/r.json" >/dev/null || fail "$*: the document"
+}
+mkdir "$work/files"
+looked_at zones --time=1s --passes=100 "$loop"
+looked_at stream --read --rate=8MB --time=2s "$loop"
+looked_at stream --rate=4MB --time=1s --buffer=16MB --file-size=4M --cached "$work/files"
+looked_at mark --time=200ms --repeat=2 "$work/files"
+looked_at passes --size=16M --passes=200 "$work/files"
+looked_at transactions --users=2 --time=1s "$loop"
+[ "$(find "$work/files" -type f | wc -l)" = 0 ] || fail "files are left behind"
+
+# A folder of somebody else, closed to all others: under sudo the result is theirs, and never through a link.
+mkdir -m 700 "$work/theirs"
+chmod 755 "$work"
+chown 12345:12346 "$work/theirs"
+for option in json csv html requests log; do
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/r.$option" "$loop" --quiet 2>"$work/err" ||
+		fail "--$option into a folder of 12345: $(cat "$work/err")"
+	[ "$(stat -c %u:%g "$work/theirs/r.$option")" = 12345:12346 ] || bad "--$option belongs to $(stat -c %u:%g "$work/theirs/r.$option")"
+	[ "$(stat -c %a "$work/theirs/r.$option")" = 644 ] || bad "--$option has mode $(stat -c %a "$work/theirs/r.$option")"
+	ln -s "$loop" "$work/theirs/link.$option"
+	before=$(sum "$image")
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/link.$option" "$loop" --quiet 2>"$work/err"
+	[ $? = 3 ] || bad "--$option went through a link to the disk: $(cat "$work/err")"
+	"$PLATTER" zones --passes=1 --positions=2 "--$option=$loop" "$loop" --quiet 2>"$work/err"
+	[ $? = 3 ] || bad "--$option onto the disk itself: $(cat "$work/err")"
+	[ "$(sum "$image")" = "$before" ] || fail "--$option: the disk was changed"
+	ok
+done
+
+# An ordinary user, who has nothing to give up, reads a file.
+chmod 755 "$work/files"
+head -c 1048576 /dev/zero >"$work/files/plain"
+chmod 644 "$work/files/plain"
+if setpriv --reuid=12345 --regid=12346 --clear-groups test -x "$PLATTER" 2>/dev/null; then
+	setpriv --reuid=12345 --regid=12346 --clear-groups "$PLATTER" passes --passes=2 "$work/files/plain" >"$work/out" 2>"$work/err" ||
+		fail "as an ordinary user: $(cat "$work/err")"
+	grep -q "could not be given up" "$work/out" && fail "an ordinary user is told of privileges"
+	ok
+fi
+finish
