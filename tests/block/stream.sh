@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # `stream` on real files and block devices: what it makes and removes, whom it asks, what it does when something goes wrong, its clock, its looks.
-# PLATTER_LONG=1: the clock over 60 s instead of 15.
+# PLATTER_LONG=1: the clock over 60 s instead of 10.
 . "$(dirname "$0")/lib.sh"
 need_simdisk
 need jq python3 chrt mkfs.ext4 timeout b2sum
@@ -198,7 +198,7 @@ is '.tables.overflows.rows | length == 1 and .[0][1] > 0.85 and .[0][1] < 1.2'
 # ---- the clock ----
 
 fifo=
-seconds=15 ppm=40
+seconds=10 ppm=60
 [ -n "${PLATTER_LONG:-}" ] && seconds=60 ppm=10
 pace()
 {
@@ -218,7 +218,7 @@ pid, fd = pty.fork()
 if pid == 0:
     os.environ['TERM'] = 'xterm'
     os.environ.pop('COLUMNS', None)
-    os.execv(program, [program, 'stream', '--read', '--rate=40MB', '--buffer=32MB', '--time=4s', device])
+    os.execv(program, [program, 'stream', '--read', '--rate=40MB', '--buffer=24MB', '--time=3s', device])
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
 text = b''
 while True:
