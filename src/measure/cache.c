@@ -405,6 +405,7 @@ static int open_files(struct cache_run *c, struct err *err)
 	c->cached_fd = datafile_open(c->df, false, err);
 	if (c->cached_fd < 0)
 		return c->cached_fd;
+	pagecache_note_witness(c->ses, c->cached_fd);
 	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : datafile_open(c->df, true, err);
 	if (c->direct_fd < 0 && c->p->mode == MODE_DIRECT)
 		return c->direct_fd;

@@ -20,14 +20,17 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/cgroup.h"
+#include "measure/mark.h"
 #include "measure/measure.h"
 #include "measure/pagecache.h"
 
 #define RECORD_BYTES 64u
 #define STREAM_BYTES 8192u
-#define CLOCK_EVERY  64u /* records between looks at the clock: 22 ns against some 10 ns a record */
-#define KS_MAX       100000u
-#define SWEEP_MAX    32
+#define CLOCK_EVERY  64u  /* records between looks at the clock: 22 ns against some 10 ns a record */
+#define SWEEP_MORE   12   /* runs that narrow down where the cache ends */
+#define SWEEP_NARROW 1.08 /* its two sides, one over the other */
+#define CACHED_RATIO 0.99
 #define REPEATS_MAX  100
 #define MIB          1048576.0
 
@@ -35,7 +38,7 @@ enum way { WAY_STREAM, WAY_SYSCALL, WAY_MEDIA, WAYS };
 static const char *const way_names[] = { "stream", "syscall", "media", NULL };
 
 struct mark_params {
-	uint64_t count, repeat, max_size_bytes;
+	uint64_t count, repeat, max_size_bytes, memory_bytes;
 	const char *sweep;
 	bool direct, keep;
 };
@@ -49,54 +52,86 @@ static const struct opt mark_opts[] = {
 	          "let the file grow to this size at most", .min = 65536, .max = 9e18),
 	OPT_STR(struct mark_params, sweep, "sweep", 0, "LIST", NULL,
 	        "mark against file size: seconds of writing (0.5,1,10) or sizes (64M,1G)"),
+	OPT_BYTES(struct mark_params, memory_bytes, "memory", 0, "SIZE", NULL,
+	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
 	OPT_FLAG(struct mark_params, direct, "direct", 0, "only the media way: the disk's own figures"),
 	OPT_FLAG(struct mark_params, keep, "keep", 0, "leave the file where it is"),
 	OPT_END,
 };
 
-struct way_row {
+/* One repetition. */
+struct run_row {
 	const char *way;
 	uint64_t repetition, records, file_bytes;
 	double write_mib_per_s, write_synced_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s,
 		random_per_s;
-	double cached_ratio;
-	uint64_t sync_ns, checksum;
+	double cached_ratio, from_device_ratio, from_disk_ratio, read_from_device_ratio;
+	uint64_t sync_ns, checksum_written, checksum_read;
+};
+
+static const struct field run_fields[] = {
+	FIELD_STR(struct run_row, way, "way"),
+	FIELD_U64(struct run_row, repetition, UNIT_COUNT, "run"),
+	FIELD_U64(struct run_row, file_bytes, UNIT_BYTES, "file"),
+	FIELD_F64(struct run_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct run_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
+	FIELD_F64(struct run_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct run_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct run_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_U64(struct run_row, checksum_read, UNIT_COUNT, "check sum"),
+	FIELD_U64(struct run_row, checksum_written, UNIT_COUNT, "check sum written", .detail = true),
+	FIELD_F64(struct run_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
+	FIELD_F64(struct run_row, cached_ratio, UNIT_RATIO, "in memory", .detail = true),
+	FIELD_F64(struct run_row, from_device_ratio, UNIT_RATIO, "from device", .detail = true),
+	FIELD_F64(struct run_row, from_disk_ratio, UNIT_RATIO, "disk moved", .detail = true),
+	FIELD_F64(struct run_row, read_from_device_ratio, UNIT_RATIO, "reading: from device", .detail = true),
+	FIELD_U64(struct run_row, sync_ns, UNIT_NS, "fsync", .detail = true),
+	FIELD_U64(struct run_row, records, UNIT_COUNT, "records", .detail = true),
+	FIELD_END,
+};
+
+/* The mean of a way's repetitions; the mark is the mean of theirs. */
+struct way_row {
+	const char *way;
+	uint64_t repetitions;
+	double write_mib_per_s, write_synced_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s,
+		random_per_s, cached_ratio, from_device_ratio, from_disk_ratio;
 };
 
 static const struct field way_fields[] = {
 	FIELD_STR(struct way_row, way, "way"),
-	FIELD_U64(struct way_row, repetition, UNIT_COUNT, "repetition"),
-	FIELD_U64(struct way_row, file_bytes, UNIT_BYTES, "file"),
 	FIELD_F64(struct way_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
-	FIELD_F64(struct way_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "write, synced"),
+	FIELD_F64(struct way_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
 	FIELD_F64(struct way_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
 	FIELD_F64(struct way_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
 	FIELD_F64(struct way_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
-	FIELD_F64(struct way_row, random_per_s, UNIT_PER_S, "random reads"),
 	FIELD_F64(struct way_row, cached_ratio, UNIT_RATIO, "in memory"),
-	FIELD_U64(struct way_row, sync_ns, UNIT_NS, "fsync", .detail = true),
-	FIELD_U64(struct way_row, records, UNIT_COUNT, "records", .detail = true),
-	FIELD_U64(struct way_row, checksum, UNIT_COUNT, "check sum", .detail = true),
+	FIELD_F64(struct way_row, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_F64(struct way_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
+	FIELD_F64(struct way_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
+	FIELD_U64(struct way_row, repetitions, UNIT_COUNT, "runs", .detail = true),
 	FIELD_END,
 };
 
 struct sweep_row {
 	uint64_t file_bytes;
-	double write, read, random, diskmark, cached_ratio;
+	double write_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s, cached_ratio, from_device_ratio;
 };
 
 static const struct field sweep_fields[] = {
 	FIELD_U64(struct sweep_row, file_bytes, UNIT_BYTES, "file"),
-	FIELD_F64(struct sweep_row, write, UNIT_MIB_PER_S, "write"),
-	FIELD_F64(struct sweep_row, read, UNIT_MIB_PER_S, "read"),
-	FIELD_F64(struct sweep_row, random, UNIT_MIB_PER_S, "random"),
-	FIELD_F64(struct sweep_row, diskmark, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_F64(struct sweep_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct sweep_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct sweep_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct sweep_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
 	FIELD_F64(struct sweep_row, cached_ratio, UNIT_RATIO, "in memory"),
+	FIELD_F64(struct sweep_row, from_device_ratio, UNIT_RATIO, "from device"),
 	FIELD_END,
 };
 
 static const struct measure_table mark_tables[] = {
 	{ "ways", "Three ways", way_fields },
+	{ "runs", "Each repetition", run_fields },
 	{ "sweep", "Mark against file size", sweep_fields },
 	{ NULL, NULL, NULL },
 };
@@ -121,7 +156,9 @@ struct bench {
 	uint64_t sum_written, sum_read, sum_bad;
 	uint64_t write_ns, sync_ns, read_ns, random_ns;
 	uint64_t random_seed;
-	double cached_ratio;
+	double cached_ratio, read_from_device;
+	struct pagecache_share random_share;
+	bool is_capped; /* the file was as large as it may be before writing was over */
 };
 
 static bool is_over(const struct bench *b)
@@ -158,12 +195,14 @@ static int failed(struct bench *b, const char *op, uint64_t offset, uint64_t len
 }
 
 /* Is writing over after `records`? Looks at the clock once in CLOCK_EVERY records. */
-static bool is_written(const struct bench *b, uint64_t records, uint64_t start_ns)
+static bool is_written(struct bench *b, uint64_t records, uint64_t start_ns)
 {
-	if ((records + 1) * b->record_bytes > b->max_bytes)
+	if (b->count && records >= b->count)
 		return true;
+	if ((records + 1) * b->record_bytes > b->max_bytes)
+		return b->is_capped = true;
 	if (b->count)
-		return records >= b->count;
+		return false;
 	return records % CLOCK_EVERY == 0 && (now_ns(b) - start_ns >= b->time_ns || is_over(b));
 }
 
@@ -209,9 +248,12 @@ static int write_phase(struct bench *b)
 static int read_phase(struct bench *b)
 {
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes;
-	uint64_t left = b->records * b->record_bytes, at = b->first, start = now_ns(b), number = 0;
+	uint64_t left = b->records * b->record_bytes, at = b->first, start, number = 0;
+	struct pagecache_traffic before, after;
 
 	b->sum_read = b->sum_bad = 0;
+	pagecache_traffic(b->ses, 0, &before);
+	start = now_ns(b);
 	while (left && !(number % 65536 == 0 && is_over(b))) {
 		size_t want = left < unit ? (size_t)left : unit;
 		ssize_t n = pread(b->fd, b->buf, want, (off_t)at);
@@ -229,6 +271,9 @@ static int read_phase(struct bench *b)
 		left -= want;
 	}
 	b->read_ns = now_ns(b) - start;
+	pagecache_traffic(b->ses, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	b->read_from_device = pagecache_share(&after, b->records * b->record_bytes, false).device_ratio;
 	return 0;
 }
 
@@ -236,12 +281,13 @@ static int random_phase(struct bench *b)
 {
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes;
 	uint64_t end = b->first + b->records * b->record_bytes, start, sum = 0;
-	struct pagecache_state before = { 0 }, after = { 0 };
+	double cached = pagecache_cached_ratio(b->fd, b->first, end - b->first);
+	struct pagecache_traffic before, after;
 	struct rng rng;
 
 	rng_init(&rng, b->random_seed, 1);
-	(void)pagecache_look(b->fd, 0, end, &before); /* unknown shows in the method */
 	b->random_records = 0;
+	pagecache_traffic(b->ses, 0, &before);
 	start = now_ns(b);
 	while (!(b->random_records % CLOCK_EVERY == 0 && (now_ns(b) - start >= b->time_ns || is_over(b)))) {
 		uint64_t at = b->first + rng_below(&rng, b->records) * b->record_bytes;
@@ -255,10 +301,10 @@ static int random_phase(struct bench *b)
 	}
 	b->random_ns = now_ns(b) - start;
 	b->sum_bad += sum > 9 * b->random_records; /* also keeps the sum from being optimised away */
-	(void)pagecache_look(b->fd, 0, end, &after);
-	b->cached_ratio = before.method == PAGECACHE_NONE
-	                          ? (double)NAN
-	                          : fmin((double)(before.cached_bytes + after.cached_bytes) / 2.0 / (double)end, 1.0);
+	pagecache_traffic(b->ses, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	b->random_share = pagecache_share(&after, b->random_records * unit, false);
+	b->cached_ratio = (cached + pagecache_cached_ratio(b->fd, b->first, end - b->first)) / 2.0;
 	return 0;
 }
 
@@ -267,15 +313,8 @@ static double mib_per_s(uint64_t bytes, uint64_t ns)
 	return ns ? (double)bytes / MIB / ((double)ns * 1e-9) : (double)NAN;
 }
 
-static double mark_of(double w, double r, double x)
-{
-	const double v[] = { w, r, x };
-
-	return stats_harmonic_mean(v, 3);
-}
-
 /* The whole of it on a fresh file. 0, or negative errno with the fault on record. */
-static int bench_run(struct bench *b, struct way_row *ret)
+static int bench_run(struct bench *b, struct run_row *ret)
 {
 	uint64_t bytes;
 	int r = write_phase(b);
@@ -287,7 +326,7 @@ static int bench_run(struct bench *b, struct way_row *ret)
 	if (r < 0 || is_over(b) || b->records == 0)
 		return r < 0 ? r : -EINTR;
 	bytes = b->records * b->record_bytes;
-	*ret = (struct way_row){
+	*ret = (struct run_row){
 		.way = way_names[b->way],
 		.records = b->records,
 		.file_bytes = bytes,
@@ -297,10 +336,14 @@ static int bench_run(struct bench *b, struct way_row *ret)
 		.random_mib_per_s = mib_per_s(b->random_records * b->record_bytes, b->random_ns),
 		.random_per_s = (double)b->random_records / ((double)b->random_ns * 1e-9),
 		.cached_ratio = b->way == WAY_MEDIA ? 0.0 : b->cached_ratio,
+		.from_device_ratio = b->random_share.device_ratio,
+		.from_disk_ratio = b->random_share.disk_ratio,
+		.read_from_device_ratio = b->read_from_device,
 		.sync_ns = b->sync_ns,
-		.checksum = b->sum_read,
+		.checksum_written = b->sum_written,
+		.checksum_read = b->sum_read,
 	};
-	ret->diskmark_mib_per_s = mark_of(ret->write_mib_per_s, ret->read_mib_per_s, ret->random_mib_per_s);
+	ret->diskmark_mib_per_s = mark_mean(ret->write_mib_per_s, ret->read_mib_per_s, ret->random_mib_per_s);
 	if (b->sum_read != b->sum_written || b->sum_bad) {
 		result_notice(b->ses->res, "checksum",
 		              "%s: the check sum was %" PRIu64 " when written and is %" PRIu64 " when read; %" PRIu64
@@ -313,48 +356,43 @@ static int bench_run(struct bench *b, struct way_row *ret)
 
 /* ---- are the random records random? ---- */
 
-static int compare_double(const void *a, const void *b)
+static uint64_t next_draw(void *arg, uint64_t records)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return rng_below(arg, records);
 }
 
-static void judge_draws(const struct bench *b)
+/* The same draws again, from their seed. */
+static void judge_draws(const struct bench *b, struct mark_draws *ret)
 {
-	size_t nks = b->random_records < KS_MAX ? (size_t)b->random_records : KS_MAX;
-	cleanup_free double *place = calloc(nks ? nks : 1, sizeof(double));
-	cleanup_free uint8_t *seen = calloc(1, (size_t)(b->records / 8 + 1));
-	double mean = 0.0, m2 = 0.0, d, p = NAN, cv;
-	uint64_t distinct = 0;
-	struct result *res = b->ses->res;
 	struct rng rng;
 
-	if (!place || !seen || b->random_records < 2)
-		return;
 	rng_init(&rng, b->random_seed, 1);
-	for (uint64_t i = 0; i < b->random_records; i++) { /* the same draws again */
-		uint64_t k = rng_below(&rng, b->records);
-		double x = ((double)k + 0.5) / (double)b->records, delta = x - mean;
+	if (!mark_judge(next_draw, &rng, b->random_records, b->records, ret))
+		return;
+	if (!ret->is_random)
+		result_notice(b->ses->res, "draws",
+		              "The random records were not as uniform draws are (p %.2g, %.4f covered where %.4f is "
+		              "expected); please report this with the seed.",
+		              ret->ks_p, ret->covered, ret->covered_expected);
+}
 
-		mean += delta / (double)(i + 1);
-		m2 += delta * (x - mean);
-		if (i < nks)
-			place[i] = x;
-		distinct += !(seen[k / 8] >> (k % 8) & 1);
-		seen[k / 8] |= (uint8_t)(1u << (k % 8));
-	}
-	qsort(place, nks, sizeof(double), compare_double);
-	d = stats_ks_uniform_sorted(place, nks, &p);
-	cv = sqrt(m2 / (double)(b->random_records - 1)) / mean;
-	result_figure(res, "position_mean_ratio", "mean place of the random records (uniform: 0.5)", UNIT_RATIO, mean,
-	              NULL, b->random_records);
-	result_figure(res, "position_cv_ratio", "their coefficient of variation (uniform: 0.5774)", UNIT_RATIO, cv,
-	              NULL, b->random_records);
-	result_figure(res, "ks_distance_ratio", "largest distance to the uniform law", UNIT_RATIO, d, NULL, nks);
-	result_figure(res, "ks_p_ratio", "chance of a larger one (Kolmogorov-Smirnov)", UNIT_RATIO, p, NULL, nks);
-	result_figure(res, "covered_ratio", "part of all records that was read", UNIT_RATIO,
-	              (double)distinct / (double)b->records, NULL, b->random_records);
+static void draw_figures(struct result *res, const struct mark_draws *d)
+{
+	const struct {
+		const char *name, *label;
+		double value;
+		uint64_t n;
+	} list[] = {
+		{ "position_mean_ratio", "mean place of the random records (uniform: 0.5)", d->mean, d->draws },
+		{ "position_cv_ratio", "their coefficient of variation (uniform: 0.5774)", d->cv, d->draws },
+		{ "ks_distance_ratio", "largest distance to the uniform law", d->ks_distance, d->ks_draws },
+		{ "ks_p_ratio", "chance of a larger one (Kolmogorov-Smirnov)", d->ks_p, d->ks_draws },
+		{ "covered_ratio", "part of all records that was read", d->covered, d->draws },
+		{ "covered_expected_ratio", "the part that uniform draws would read", d->covered_expected, d->draws },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(list); i++)
+		result_figure(res, list[i].name, list[i].label, UNIT_RATIO, list[i].value, NULL, list[i].n);
 }
 
 /* ---- set-up ---- */
@@ -390,11 +428,14 @@ struct mark_run {
 	uint64_t max_bytes, time_ns;
 	struct datafile *df;
 	uint8_t *buf;
+	bool has_witness; /* noted in the head */
+	struct mark_draws draws;
+	uint64_t checksum; /* both of the last repetition of the way that gives the mark */
 };
 
 /* One repetition of one way. stop: seconds or bytes of the sweep, 0: as the options say. -EOPNOTSUPP: no direct I/O here. */
 static int run_way(struct mark_run *m, enum way way, uint64_t repetition, uint64_t time_ns, uint64_t bytes,
-                   struct way_row *ret)
+                   struct run_row *ret)
 {
 	const struct device *d = &m->ses->devs[0];
 	uint32_t sector = d->dio_offset_align_bytes > RECORD_BYTES ? d->dio_offset_align_bytes : 512;
@@ -409,6 +450,9 @@ static int run_way(struct mark_run *m, enum way way, uint64_t repetition, uint64
 		.max_bytes = bytes ? bytes : m->max_bytes,
 		.buf = m->buf,
 		.random_seed = rng_mix(m->ses->seed + repetition),
+		.cached_ratio = NAN,
+		.random_share = { NAN, NAN },
+		.read_from_device = NAN,
 	};
 	int r = datafile_reset(m->df, &err);
 
@@ -417,13 +461,18 @@ static int run_way(struct mark_run *m, enum way way, uint64_t repetition, uint64
 		r = b.fd = datafile_open(m->df, way == WAY_MEDIA, &err);
 	if (r < 0)
 		return r;
+	if (!m->has_witness)
+		pagecache_note_witness(m->ses, b.fd);
+	m->has_witness = true;
 	r = bench_run(&b, ret);
 	(void)close(b.fd); /* all was synced */
+	if (b.is_capped && !bytes)
+		result_notice(m->ses->res, "capped",
+		              "A file became as large as it may be before writing was over; --max-size lets it grow.");
 	ret->repetition = repetition + 1;
 	if (r == 0 && (way == WAY_STREAM || m->p->direct)) {
-		judge_draws(&b);
-		result_figure_u64(m->ses->res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
-		                  b.sum_read);
+		judge_draws(&b, &m->draws);
+		m->checksum = b.sum_read;
 	}
 	return r;
 }
@@ -433,37 +482,59 @@ static struct interval scaled_ci(const struct summary *s)
 	return s->n > 1 ? s->mean_ci : (struct interval){ NAN, NAN };
 }
 
-/* Figures of the way that gives the mark: stream as in the seed, media with --direct. */
-static void figures(struct session *ses, const struct way_row *rows, size_t n)
-{
-	static const struct {
-		const char *name, *label;
-		size_t offset;
-	} list[] = {
-		{ "write_mib_per_s", "writing, with close", offsetof(struct way_row, write_mib_per_s) },
-		{ "write_synced_mib_per_s", "writing, with fsync", offsetof(struct way_row, write_synced_mib_per_s) },
-		{ "read_mib_per_s", "reading", offsetof(struct way_row, read_mib_per_s) },
-		{ "random_mib_per_s", "random reading", offsetof(struct way_row, random_mib_per_s) },
-		{ "diskmark_mib_per_s", "DiskMark, harmonic mean of the three",
-		  offsetof(struct way_row, diskmark_mib_per_s) },
-	};
+static const struct speed {
+	const char *name, *label;
+	size_t of_run, of_way;
+} speeds[] = {
+#define SPEED(m, l)                                                             \
+	{                                                                       \
+#m, l, offsetof(struct run_row, m), offsetof(struct way_row, m) \
+	}
+	SPEED(write_mib_per_s, "writing, with close"),
+	SPEED(write_synced_mib_per_s, "writing, with fsync"),
+	SPEED(read_mib_per_s, "reading"),
+	SPEED(random_mib_per_s, "random reading"),
+	SPEED(diskmark_mib_per_s, "DiskMark, harmonic mean of the three"),
+	SPEED(random_per_s, NULL),
+	SPEED(cached_ratio, NULL),
+	SPEED(from_device_ratio, NULL),
+	SPEED(from_disk_ratio, NULL),
+#undef SPEED
+};
 
-	for (size_t f = 0; f < ARRAY_LEN(list); f++) {
+/*
+ * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media with --direct), and the
+ * marks of the others.
+ */
+static void summarise(struct session *ses, const struct run_row *rows, size_t n, bool is_the_mark)
+{
+	struct way_row way = { .way = rows[0].way, .repetitions = n };
+	char name[64], label[64];
+
+	for (size_t f = 0; f < ARRAY_LEN(speeds); f++) {
 		double v[REPEATS_MAX];
 		struct summary s;
 		struct interval ci;
 
 		for (size_t i = 0; i < n; i++)
-			memcpy(&v[i], (const char *)&rows[i] + list[f].offset, sizeof(double));
-		if (n == 0 || !summary_of(v, n, &s))
-			continue;
+			memcpy(&v[i], (const char *)&rows[i] + speeds[f].of_run, sizeof(double));
+		if (!summary_of(v, n, &s))
+			s = (struct summary){ .mean = NAN };
+		memcpy((char *)&way + speeds[f].of_way, &s.mean, sizeof(double));
 		ci = scaled_ci(&s);
-		result_figure(ses->res, list[f].name, list[f].label, UNIT_MIB_PER_S, s.mean, &ci, n);
+		if (is_the_mark && speeds[f].label)
+			result_figure(ses->res, speeds[f].name, speeds[f].label, UNIT_MIB_PER_S, s.mean, &ci, n);
+		else if (!is_the_mark && strcmp(speeds[f].name, "diskmark_mib_per_s") == 0) {
+			(void)snprintf(name, sizeof(name), "diskmark_%s_mib_per_s", way.way);
+			(void)snprintf(label, sizeof(label), "DiskMark of the way %s", way.way);
+			result_figure(ses->res, name, label, UNIT_MIB_PER_S, s.mean, &ci, n);
+		}
 	}
+	result_row(result_table(ses->res, "ways", "Three ways", way_fields), &way);
 }
 
 /* One plain sentence: what was measured. */
-static void verdict(struct session *ses, const struct way_row *last, bool is_media)
+static void verdict(struct session *ses, const struct run_row *last, bool is_media)
 {
 	char size[32];
 
@@ -487,32 +558,46 @@ static void verdict(struct session *ses, const struct way_row *last, bool is_med
 			100.0 * last->cached_ratio, size);
 }
 
+/* The repetitions of one way. *ret_n: how many were done. */
+static int run_repetitions(struct mark_run *m, enum way way, enum way from, struct run_row *rows, size_t *ret_n)
+{
+	struct table *t = result_table(m->ses->res, "runs", "Each repetition", run_fields);
+	double total = (double)(WAYS - from) * (double)m->p->repeat;
+	int r = 0;
+
+	for (uint64_t k = 0; k < m->p->repeat && r == 0; k++) {
+		struct run_row *row = &rows[*ret_n];
+
+		session_progress(m->ses, way_names[way], ((double)((way - from) * m->p->repeat + k)) / total, NULL);
+		r = run_way(m, way, k, m->time_ns, 0, row);
+		if (r < 0)
+			break;
+		session_log(m->ses, "%s: write %.2f, read %.2f, random %.2f, DiskMark %.2f MiB/s", way_names[way],
+		            row->write_mib_per_s, row->read_mib_per_s, row->random_mib_per_s, row->diskmark_mib_per_s);
+		result_row(t, row);
+		++*ret_n;
+		session_checkpoint(m->ses);
+	}
+	return r;
+}
+
 static int run_ways(struct mark_run *m)
 {
-	struct table *t = result_table(m->ses->res, "ways", "Three ways", way_fields);
 	enum way from = m->p->direct ? WAY_MEDIA : WAY_STREAM;
 	int r = 0;
 
+	(void)result_table(m->ses->res, "ways", "Three ways", way_fields); /* the first to be shown */
 	for (enum way way = from; way < WAYS && r == 0 && !session_is_over(m->ses); way++) {
-		struct way_row rows[REPEATS_MAX];
+		struct run_row rows[REPEATS_MAX];
 		size_t n = 0;
 
-		for (uint64_t k = 0; k < m->p->repeat && r == 0; k++) {
-			session_progress(m->ses, way_names[way],
-			                 ((double)(way - from) * (double)m->p->repeat + (double)k) /
-			                         ((double)(WAYS - from) * (double)m->p->repeat),
-			                 NULL);
-			r = run_way(m, way, k, m->time_ns, 0, &rows[n]);
-			if (r < 0)
-				break;
-			session_log(m->ses, "%s: write %.2f, read %.2f, random %.2f, DiskMark %.2f MiB/s",
-			            way_names[way], rows[n].write_mib_per_s, rows[n].read_mib_per_s,
-			            rows[n].random_mib_per_s, rows[n].diskmark_mib_per_s);
-			result_row(t, &rows[n++]);
-			session_checkpoint(m->ses);
-		}
-		if (way == from && n) {
-			figures(m->ses, rows, n);
+		r = run_repetitions(m, way, from, rows, &n);
+		if (n)
+			summarise(m->ses, rows, n, way == from);
+		if (n && way == from) {
+			draw_figures(m->ses->res, &m->draws);
+			result_figure_u64(m->ses->res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
+			                  m->checksum);
 			verdict(m->ses, &rows[n - 1], way == WAY_MEDIA);
 		}
 		if (r == -EOPNOTSUPP && !m->p->direct) {
@@ -544,49 +629,70 @@ static int sweep_item(const char *text, size_t len, uint64_t *ret_ns, uint64_t *
 	return units_parse_bytes(word, ret_bytes, err);
 }
 
+/* Where the cache ends, as far as it is known. */
+struct sweep {
+	uint64_t largest_cached, smallest_not; /* 0 and UINT64_MAX: none yet */
+};
+
+/* One point of the sweep: for so many seconds of writing, or of that size. */
+static int sweep_point(struct mark_run *m, struct sweep *s, uint64_t ns, uint64_t bytes)
+{
+	enum way way = m->p->direct ? WAY_MEDIA : WAY_STREAM;
+	struct run_row row;
+	struct sweep_row out;
+	int r = run_way(m, way, 0, ns ? ns : m->time_ns, bytes, &row);
+
+	if (r < 0)
+		return r;
+	out = (struct sweep_row){ row.file_bytes,       row.write_mib_per_s,    row.read_mib_per_s,
+		                  row.random_mib_per_s, row.diskmark_mib_per_s, row.cached_ratio,
+		                  row.from_device_ratio };
+	result_row(result_table(m->ses->res, "sweep", "Mark against file size", sweep_fields), &out);
+	session_checkpoint(m->ses);
+	if (row.cached_ratio >= CACHED_RATIO && row.file_bytes > s->largest_cached)
+		s->largest_cached = row.file_bytes;
+	if (row.cached_ratio < CACHED_RATIO && row.file_bytes < s->smallest_not)
+		s->smallest_not = row.file_bytes;
+	return 0;
+}
+
+/* The sizes of the list; then between the largest that was in memory and the smallest that was not, until they are near each other. */
 static int run_sweep(struct mark_run *m, struct err *err)
 {
-	struct table *t = result_table(m->ses->res, "sweep", "Mark against file size", sweep_fields);
-	enum way way = m->p->direct ? WAY_MEDIA : WAY_STREAM;
-	uint64_t largest_cached = 0, smallest_not = UINT64_MAX;
+	struct sweep s = { 0, UINT64_MAX };
 	int r = 0;
 
 	for (const char *at = m->p->sweep; r == 0 && *at && !session_is_over(m->ses);) {
 		size_t len = strcspn(at, ",");
 		uint64_t ns, bytes;
-		struct way_row row;
-		struct sweep_row out;
 
 		r = sweep_item(at, len, &ns, &bytes, err);
-		if (r < 0)
-			return r;
 		session_progress(m->ses, "sweep", (double)(at - m->p->sweep) / (double)strlen(m->p->sweep), NULL);
-		r = run_way(m, way, 0, ns ? ns : m->time_ns, bytes, &row);
-		if (r < 0)
-			break;
-		out = (struct sweep_row){ row.file_bytes,       row.write_mib_per_s,    row.read_mib_per_s,
-			                  row.random_mib_per_s, row.diskmark_mib_per_s, row.cached_ratio };
-		result_row(t, &out);
-		session_checkpoint(m->ses);
-		if (row.cached_ratio >= 0.99 && row.file_bytes > largest_cached)
-			largest_cached = row.file_bytes;
-		if (row.cached_ratio < 0.99 && row.file_bytes < smallest_not)
-			smallest_not = row.file_bytes;
+		if (r == 0)
+			r = sweep_point(m, &s, ns, bytes);
 		at += len + (at[len] == ',');
 	}
-	if (largest_cached)
+	for (unsigned k = 0; r == 0 && k < SWEEP_MORE && !m->p->direct && !session_is_over(m->ses); k++) {
+		double low = (double)s.largest_cached, high = (double)s.smallest_not;
+
+		if (!s.largest_cached || s.smallest_not == UINT64_MAX || high / low <= SWEEP_NARROW)
+			break;
+		session_progress(m->ses, "where the cache ends", (double)k / SWEEP_MORE, NULL);
+		r = sweep_point(m, &s, 0, (uint64_t)sqrt(low * high) / RECORD_BYTES * RECORD_BYTES);
+	}
+	if (s.largest_cached)
 		result_figure_u64(m->ses->res, "largest_cached_bytes", "largest file that was wholly in memory",
-		                  UNIT_BYTES, largest_cached);
-	if (smallest_not != UINT64_MAX && way != WAY_MEDIA)
+		                  UNIT_BYTES, s.largest_cached);
+	if (s.smallest_not != UINT64_MAX && !m->p->direct)
 		result_figure_u64(m->ses->res, "cache_ends_bytes", "smallest file that was not", UNIT_BYTES,
-		                  smallest_not);
+		                  s.smallest_not);
 	return r;
 }
 
 static void plots(struct session *ses, const struct mark_params *p)
 {
 	static char line[] = "line", title[] = "Mark against file size", sweep[] = "sweep", x[] = "file_bytes",
-		    y[] = "write,read,random,diskmark";
+		    y[] = "write_mib_per_s,read_mib_per_s,random_mib_per_s,diskmark_mib_per_s";
 	static char bars[] = "bars", bars_title[] = "DiskMark by way", ways[] = "ways", way[] = "way",
 		    mark[] = "diskmark_mib_per_s";
 
@@ -616,6 +722,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	const struct mark_params *p = params;
 	struct mark_run m = { .ses = ses, .p = p, .time_ns = ses->common->time_ns ? ses->common->time_ns : NS_PER_S };
 	const struct device *d = &ses->devs[0];
+	struct cgroup *cg = NULL;
 	void *buf = NULL;
 	int r = check_sweep(p, err);
 
@@ -629,6 +736,10 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0 && posix_memalign(&buf, 4096, 65536) != 0)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	m.buf = buf;
+	if (r == 0 && p->memory_bytes)
+		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
+	if (cg)
+		result_option(ses->res, "memory-cgroup", cgroup_version(cg) == 1 ? "v1" : "v2");
 	if (r == 0) {
 		memset(buf, 0, 65536);
 		r = datafile_create(&m.df, m.path, m.max_bytes, DATAFILE_REUSE | (p->keep ? DATAFILE_KEEP : 0), err);
@@ -648,6 +759,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 			r = err_set(err, r, "%s could not be measured (%s).", m.path, err_name(r));
 	}
 	datafile_close(m.df);
+	cgroup_leave(cg);
 	free(buf);
 	return r;
 }

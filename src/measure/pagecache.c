@@ -202,3 +202,11 @@ double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_byt
 		return NAN;
 	return fmin((double)st.cached_bytes / (double)length_bytes, 1.0); /* whole pages are counted */
 }
+
+void pagecache_note_witness(struct session *ses, int fd)
+{
+	struct pagecache_state st;
+
+	(void)pagecache_look(fd, 0, 0, &st); /* a failure shows in the method */
+	result_option(ses->res, "cache-witness", pagecache_method_name(st.method));
+}

@@ -35,6 +35,9 @@ const char *pagecache_method_name(enum pagecache_method m);
  */
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
+/* Notes in the head of the document who tells what is in memory of the file. */
+void pagecache_note_witness(struct session *ses, int fd);
+
 /* Counters to be subtracted: what the process asked for and what the storage below moved for it, and for all. */
 struct pagecache_traffic {
 	uint64_t asked_read_bytes, asked_written_bytes;   /* rchar, wchar of /proc/thread-self/io */

@@ -619,6 +619,8 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 		r = work_init(w, err);
 		shared.total += w->size * (p->passes + (p->size_bytes ? 1 : 0));
 	}
+	if (r == 0)
+		pagecache_note_witness(ses, works[0].fd);
 	for (; r == 0 && started < n; started++)
 		if (pthread_create(&works[started].thread, NULL, work_run, &works[started]) != 0)
 			r = err_set(err, -EAGAIN, "No thread could be started for %s.", works[started].path);
