@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DiskMark: the published marks, the judgement of draws, and whole runs on files in /tmp by a clock of the test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <math.h>
+
+#include "base/rng.h"
+#include "filesrun.h"
+#include "measure/mark.h"
+
+extern const struct measure measure_mark;
+
+static void the_published_speeds_give_the_published_marks(void **state)
+{
+	/* Dujmovic, DiskMark, the desktop computer's three runs */
+	static const double published[][4] = { { 21.1767, 84.8112, 5.69863, 12.7935 },
+		                               { 18.992, 88.1581, 8.42493, 16.4211 },
+		                               { 26.1328, 104.531, 10.8981, 21.4913 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(published); i++) /* the speeds were printed with six digits */
+		assert_near(mark_mean(published[i][0], published[i][1], published[i][2]), published[i][3],
+		            1e-5 * published[i][3]);
+	assert_near(mark_mean(7.0, 7.0, 7.0), 7.0, 1e-12);
+	assert_true(mark_mean(1.0, 1e9, 1e9) < 3.0); /* the slowest decides */
+	assert_true(isnan(mark_mean(0.0, 1.0, 1.0)));
+	assert_true(isnan(mark_mean(1.0, NAN, 1.0)));
+}
+
+/* ---- are random records random? ---- */
+
+static uint64_t good(void *arg, uint64_t records)
+{
+	return rng_below(arg, records);
+}
+
+static void uniform_draws_pass_for_many_seeds(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct mark_draws d;
+		struct rng rng;
+
+		rng_init(&rng, seed, 1);
+		assert_true(mark_judge(good, &rng, 30000, seed % 2 ? 10000 : 1000000, &d));
+		assert_true(d.is_random);
+		assert_near(d.mean, 0.5, 0.01);
+		assert_near(d.cv, 1.0 / sqrt(3.0), 0.015);
+		assert_near(d.covered, d.covered_expected, 0.01);
+		assert_true(d.ks_distance < 0.02);
+	}
+}
+
+/* The seed's own draws: (N - 2) * rand() / RAND_MAX with the compiler's RAND_MAX of 32767. */
+static uint64_t of_the_seed(void *arg, uint64_t records)
+{
+	return (uint64_t)((double)(records - 2) * (double)rng_below(arg, 32768) / 32767.0);
+}
+
+static void a_generator_of_32768_values_is_told_by_coverage_alone(void **state)
+{
+	struct mark_draws d;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	assert_true(mark_judge(of_the_seed, &rng, 300000, 1000000, &d));
+	assert_near(d.mean, 0.5, 0.003);           /* 50 % */
+	assert_near(d.cv, 1.0 / sqrt(3.0), 0.003); /* 57.74 %: the seed's two figures see nothing */
+	assert_true(d.ks_p > 1e-4);
+	assert_true(d.covered < 0.033);
+	assert_true(d.covered_expected > 0.25);
+	assert_false(d.is_random);
+}
+
+static uint64_t two_places(void *arg, uint64_t records)
+{
+	double at = rng_below(arg, 2) ? 0.5 + 1.0 / sqrt(12.0) : 0.5 - 1.0 / sqrt(12.0);
+
+	return (uint64_t)(at * (double)records);
+}
+
+static void two_places_have_the_right_mean_and_variation_and_fail(void **state)
+{
+	struct mark_draws d;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	assert_true(mark_judge(two_places, &rng, 100000, 1000000, &d));
+	assert_near(d.mean, 0.5, 0.005);
+	assert_near(d.cv, 1.0 / sqrt(3.0), 0.008);
+	assert_true(d.ks_distance > 0.2);
+	assert_true(d.ks_p < 1e-4);
+	assert_false(d.is_random);
+}
+
+static uint64_t in_order(void *arg, uint64_t records)
+{
+	return (*(uint64_t *)arg)++ % records;
+}
+
+static void records_in_order_are_not_random(void **state)
+{
+	struct mark_draws d;
+	uint64_t at = 0;
+
+	(void)state;
+	assert_true(mark_judge(in_order, &at, 10000, 10000, &d));
+	assert_near(d.covered, 1.0, 1e-12); /* uniform draws would cover 63 % */
+	assert_false(d.is_random);
+	assert_false(mark_judge(in_order, &at, 1, 10000, &d)); /* of one draw nothing can be said */
+}
+
+/* ---- whole runs ---- */
+
+#define RUN(...)                                \
+	{                                       \
+		.m = &measure_mark, __VA_ARGS__ \
+	}
+
+static void start(struct files_run *run, const char *words, const char *path)
+{
+	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, path);
+}
+
+/* Of the kept file: records in order, sum of their balances. */
+static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
+{
+	FILE *f = fopen(path, "re");
+	uint64_t record[8], sum = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, DATAFILE_HEADER_BYTES, SEEK_SET), 0);
+	for (*ret_records = 0; fread(record, sizeof(record), 1, f) == 1; ++*ret_records) {
+		assert_int_equal(record[0], *ret_records);
+		assert_in_range(record[1], 0, 9);
+		sum += record[1];
+	}
+	(void)fclose(f);
+	return sum;
+}
+
+static void the_check_sum_is_that_of_the_records_in_the_file(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	uint64_t records, sum;
+
+	(void)state;
+	/* 12345 records of 64 bytes: the last buffer of the stream is not full */
+	start(&run, "--count=12345 --repeat=1 --time=50ms --keep", files_path("kept"));
+	files_run_well(&run);
+	t = files_table(&run, "runs");
+	assert_true(t->nrows >= 2); /* stream, syscall, and media where the file system can */
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(files_number(t, i, "records"), 12345);
+		assert_true(files_number(t, i, "checksum_read") == files_number(t, i, "checksum_written"));
+		assert_true(files_number(t, i, "checksum_read") == files_figure(&run, "checksum"));
+	}
+	assert_false(run.res->verdict_is_no);
+	files_done(&run);
+
+	run = (struct files_run)RUN(.is_done = false);
+	start(&run, "--count=12345 --repeat=1 --time=50ms --keep --sweep=790.08KB", files_path("kept"));
+	files_run_well(&run); /* the sweep's file is the last: written as a stream */
+	sum = sum_of_file(files_path("kept"), &records);
+	assert_int_equal(records, 12345);
+	assert_int_equal(sum, (uint64_t)files_figure(&run, "checksum"));
+	files_done(&run);
+	assert_int_equal(unlink(files_path("kept")), 0);
+}
+
+static void the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--count=2000 --repeat=3 --time=30ms", files_dir);
+	files_run_well(&run);
+	t = files_table(&run, "runs");
+	for (size_t i = 0; i < t->nrows; i++) {
+		double w = files_number(t, i, "write_mib_per_s"), r = files_number(t, i, "read_mib_per_s"),
+		       x = files_number(t, i, "random_mib_per_s");
+
+		assert_near(files_number(t, i, "diskmark_mib_per_s"), 3.0 / (1.0 / w + 1.0 / r + 1.0 / x), 1e-9);
+		assert_true(files_number(t, i, "write_synced_mib_per_s") < w); /* with fsync it takes longer */
+	}
+	t = files_table(&run, "ways");
+	assert_true(t->nrows >= 2);
+	assert_string_equal(files_string(t, 0, "way"), "stream");
+	assert_string_equal(files_string(t, 1, "way"), "syscall");
+	assert_near(files_number(t, 0, "diskmark_mib_per_s"), files_figure(&run, "diskmark_mib_per_s"), 1e-9);
+	assert_near(files_number(t, 1, "diskmark_mib_per_s"), files_figure(&run, "diskmark_syscall_mib_per_s"), 1e-9);
+	assert_int_equal(files_number(t, 0, "repetitions"), 3);
+	assert_true(files_has_notice(&run, "what", "this is a memory score") ||
+	            files_has_notice(&run, "what", "does not tell"));
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+/* One look at the clock is 1 ms here: writing N records by count looks twice (start and end). */
+static void time_is_counted_as_the_seed_did(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
+	files_run_well(&run);
+	t = files_table(&run, "runs");
+	assert_near(files_number(t, 0, "write_mib_per_s"), 1000.0, 1e-6);              /* 1 MiB in 1 ms */
+	assert_near(files_number(t, 0, "write_synced_mib_per_s"), 1000.0 / 2.0, 1e-6); /* and a look more */
+	assert_near(files_number(t, 0, "read_mib_per_s"), 1000.0, 1e-6);
+	/* random: 64 records between looks until 100 ms: 100 looks, and one more at the end */
+	assert_near(files_number(t, 0, "random_per_s"), 64.0 * 99.0 / 0.101, 64.0 / 0.1);
+	files_done(&run);
+}
+
+static void find_file(char *buf, size_t len)
+{
+	glob_t found;
+
+	assert_int_equal(glob(files_path("*.data"), 0, NULL, &found), 0);
+	(void)snprintf(buf, len, "%s", found.gl_pathv[0]);
+	globfree(&found);
+}
+
+/* As soon as all is written one balance changes, before it is read. */
+static void spoil(struct files_run *run)
+{
+	char path[256];
+	struct stat st;
+	uint8_t byte;
+	int fd;
+
+	if (files_left() == 0)
+		return;
+	find_file(path, sizeof(path));
+	if (stat(path, &st) < 0 || st.st_size != DATAFILE_HEADER_BYTES + 1000 * 64)
+		return;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, DATAFILE_HEADER_BYTES + 500 * 64 + 8), 1);
+	byte = (uint8_t)(byte ^ 1);
+	assert_int_equal(pwrite(fd, &byte, 1, DATAFILE_HEADER_BYTES + 500 * 64 + 8), 1);
+	(void)close(fd);
+	run->is_done = true;
+}
+
+static void a_changed_record_shows_in_the_check_sum(void **state)
+{
+	struct files_run run = RUN(.at_look = spoil);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--count=1000 --repeat=2 --time=10ms", files_dir);
+	files_run_well(&run);
+	assert_true(run.is_done);
+	t = files_table(&run, "runs");
+	assert_true(fabs(files_number(t, 0, "checksum_read") - files_number(t, 0, "checksum_written")) == 1.0);
+	assert_true(files_number(t, 1, "checksum_read") == files_number(t, 1, "checksum_written"));
+	assert_true(files_has_notice(&run, "checksum", "was"));
+	assert_true(run.res->verdict_is_no);
+	files_done(&run);
+}
+
+static void stop_later(struct files_run *run)
+{
+	if (run->looks < 400)
+		return;
+	run->cancel = 2;
+	run->is_done = true;
+}
+
+static void a_signal_keeps_what_was_measured_and_removes_the_file(void **state)
+{
+	struct files_run run = RUN(.at_look = stop_later);
+
+	(void)state;
+	start(&run, "--count=1000 --repeat=100 --time=50ms", files_dir);
+	files_run_well(&run);
+	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	assert_in_range(files_table(&run, "runs")->nrows, 1, 50);
+	assert_in_range(files_table(&run, "ways")->nrows, 1, 1);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+static void a_file_that_may_not_grow_further_says_so(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--repeat=1 --time=10s --max-size=1M", files_dir);
+	run.m = &measure_mark;
+	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --max-size=1M %s", files_dir);
+	files_run_well(&run);
+	assert_true(files_has_notice(&run, "capped", "--max-size"));
+	assert_true(files_number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
+	files_done(&run);
+}
+
+static void files_of_others_are_refused_and_stay(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	FILE *f = fopen(files_path("letter"), "we");
+	char text[16] = "";
+
+	(void)state;
+	assert_non_null(f);
+	assert_true(fputs("precious", f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	start(&run, "--count=1000", files_path("letter"));
+	files_run(&run);
+	assert_int_equal(run.r, -EEXIST);
+	assert_non_null(strstr(run.err.text, "letter"));
+	files_done(&run);
+	f = fopen(files_path("letter"), "re");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	(void)fclose(f);
+	assert_string_equal(text, "precious");
+	assert_int_equal(unlink(files_path("letter")), 0);
+}
+
+static void a_bad_sweep_is_refused_before_anything_is_written(void **state)
+{
+	static const char *const bad[] = { "--sweep=,", "--sweep=1,x", "--sweep=1..2", "--sweep=-1" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct files_run run = RUN(.is_done = false);
+
+		start(&run, bad[i], files_dir);
+		files_run(&run);
+		assert_true(run.r < 0);
+		assert_true(run.err.text[0]);
+		files_done(&run);
+		assert_int_equal(files_left(), 0);
+	}
+}
+
+static void a_sweep_has_a_row_for_each_size(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,256K,128K", files_dir);
+	files_run_well(&run);
+	t = files_table(&run, "sweep");
+	assert_int_equal(t->nrows, 3); /* all in memory: nothing to narrow down */
+	assert_int_equal(files_number(t, 0, "file_bytes"), 65536);
+	assert_int_equal(files_number(t, 1, "file_bytes"), 262144);
+	assert_int_equal(files_number(t, 2, "file_bytes"), 131072);
+	assert_int_equal(files_figure(&run, "largest_cached_bytes"), 262144);
+	assert_null(result_find_figure(run.res, "cache_ends_bytes"));
+	files_done(&run);
+}
+
+#define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_published_speeds_give_the_published_marks),
+		cmocka_unit_test(uniform_draws_pass_for_many_seeds),
+		cmocka_unit_test(a_generator_of_32768_values_is_told_by_coverage_alone),
+		cmocka_unit_test(two_places_have_the_right_mean_and_variation_and_fail),
+		cmocka_unit_test(records_in_order_are_not_random),
+		ON_FILES(the_check_sum_is_that_of_the_records_in_the_file),
+		ON_FILES(the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds),
+		ON_FILES(time_is_counted_as_the_seed_did),
+		ON_FILES(a_changed_record_shows_in_the_check_sum),
+		ON_FILES(a_signal_keeps_what_was_measured_and_removes_the_file),
+		ON_FILES(a_file_that_may_not_grow_further_says_so),
+		ON_FILES(files_of_others_are_refused_and_stay),
+		ON_FILES(a_bad_sweep_is_refused_before_anything_is_written),
+		ON_FILES(a_sweep_has_a_row_for_each_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
