@@ -737,8 +737,8 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
 	if (r == 0)
 		r = datafile_create(&c.df, c.path, largest_size(p), 0, err);
-	else if (r == -ENOSPC)
-		(void)err_prefix(err, "--max-size or --memory makes the files smaller");
+	if (r == -ENOSPC && err)
+		r = err_prefix(err, "--max-size or --memory makes the files smaller");
 	if (r == 0) {
 		r = run_matrix(&c, err);
 		plots(ses);

@@ -444,6 +444,8 @@ static int open_existing(struct work *w, struct err *err)
 	w->is_ours = d->kind == DEVICE_FILE && datafile_is_ours(d->path);
 	w->first = w->is_ours ? DATAFILE_HEADER_BYTES : 0;
 	w->size = d->size_bytes - w->first;
+	if (w->size == 0)
+		return err_set(err, -EINVAL, "%s holds no data; give --size to write them.", d->path);
 	return env->devices->open(env->devices_ctx, d, NULL, w->p->direct ? DEVICE_OPEN_DIRECT : 0, err);
 }
 

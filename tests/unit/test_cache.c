@@ -1,1 +1,312 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* cache on small files: which cells there are, the states they begin with, what is kept of a broken run, iozone's layout. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+
+#include "filesrun.h"
+
+extern const struct measure measure_cache;
+
+#define RUN(...)                                 \
+	{                                        \
+		.m = &measure_cache, __VA_ARGS__ \
+	}
+
+static void start(struct files_run *run, const char *words)
+{
+	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, files_dir);
+}
+
+static bool is_op(const struct table *t, size_t row, const char *op)
+{
+	return strcmp(files_string(t, row, "operation"), op) == 0;
+}
+
+static void every_cell_is_there_once_and_in_order(void **state)
+{
+	static const char *const ops[] = { "write",       "rewrite",          "read",        "reread",
+		                           "random_read", "cold_random_read", "random_write" };
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	size_t row = 0;
+
+	(void)state;
+	start(&run,
+	      "--mode=cached --no-knee --min-size=64K --max-size=128K --min-record=1K --max-record=64K --repeat=4");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	for (uint64_t file = 65536; file <= 131072; file *= 2)
+		for (uint64_t record = 1024; record <= 65536; record *= 2)
+			for (size_t op = 0; op < ARRAY_LEN(ops); op++, row++) {
+				assert_int_equal(files_number(t, row, "file_bytes"), file);
+				assert_int_equal(files_number(t, row, "record_bytes"), record);
+				assert_string_equal(files_string(t, row, "operation"), ops[op]);
+				assert_string_equal(files_string(t, row, "mode"), "cached");
+				assert_int_equal(files_number(t, row, "repetitions"), 4);
+				assert_true(files_number(t, row, "rate_bytes_per_s") > 0.0);
+			}
+	assert_int_equal(t->nrows, row);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+/* A look at the clock is a millisecond; 64 KiB go between two looks. */
+static void the_rate_is_bytes_over_time(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run,
+	      "--mode=cached --no-knee --min-size=64K --max-size=64K --min-record=64K --max-record=64K --cell=1s");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	for (size_t i = 0; i < t->nrows; i++)
+		if (is_op(t, i, "write") || is_op(t, i, "read")) /* 64 KiB: start, one look, end */
+			assert_near(files_number(t, i, "rate_bytes_per_s"), 65536 / 2e-3, 1.0);
+		else if (is_op(t, i, "reread")) /* goes round until 5 ms have passed */
+			assert_near(files_number(t, i, "rate_bytes_per_s"), 5 * 65536 / 6e-3, 1.0);
+	files_done(&run);
+}
+
+static void cells_begin_cold_or_warm_as_they_say(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	unsigned cold = 0, warm = 0;
+
+	(void)state;
+	start(&run, "--mode=cached --no-knee --min-size=128K --max-size=256K --min-record=512 --max-record=16K");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	for (size_t i = 0; i < t->nrows && !files_are_memory(); i++) {
+		double before = files_number(t, i, "cached_before_ratio"), hits = files_number(t, i, "hit_ratio"),
+		       device = files_number(t, i, "from_device_ratio");
+
+		if (is_op(t, i, "read")) {
+			cold++;
+			assert_near(before, 0.0, 0.0);
+			assert_near(hits, 0.0, 1e-9);
+			assert_true(device >= 1.0); /* read-ahead may fetch beyond a repetition's end */
+		} else if (is_op(t, i, "cold_random_read")) {
+			assert_near(before, 0.0, 0.0);
+		} else if (is_op(t, i, "reread") || is_op(t, i, "random_read")) {
+			warm++;
+			assert_near(before, 1.0, 0.0);
+			assert_near(hits, 1.0, 0.0);
+			assert_near(device, 0.0, 0.0);
+		} else if (is_op(t, i, "rewrite") || is_op(t, i, "random_write")) {
+			assert_near(before, 1.0, 0.0); /* else a part of a page would have to be fetched first */
+			assert_true(isnan(hits));
+		}
+	}
+	if (!files_are_memory()) {
+		assert_int_equal(cold, 12);
+		assert_int_equal(warm, 24);
+	}
+	assert_false(result_has_notice(run.res, "not-cold"));
+	files_done(&run);
+}
+
+static void past_the_cache_twins_are_left_out_and_small_records_too(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	double align = 0.0;
+
+	(void)state;
+	start(&run, "--mode=both --no-knee --min-size=64K --max-size=64K --min-record=256 --max-record=8K --cell=1ms");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	for (size_t i = 0; i < t->nrows; i++) {
+		if (strcmp(files_string(t, i, "mode"), "direct") != 0)
+			continue;
+		assert_false(is_op(t, i, "reread"));
+		assert_false(is_op(t, i, "cold_random_read"));
+		if (align == 0.0)
+			align = files_number(t, i, "record_bytes");
+	}
+	assert_true(align == 0.0 || align >= 512.0); /* 0: no direct I/O here, and a notice */
+	assert_true(align > 0.0 || result_has_notice(run.res, "no-direct"));
+	files_done(&run);
+}
+
+static void stop(struct files_run *run)
+{
+	if (run->looks < 500)
+		return;
+	run->cancel = 2;
+	run->is_done = true;
+}
+
+static void a_broken_run_keeps_its_part_of_the_matrix(void **state)
+{
+	struct files_run run = RUN(.at_look = stop);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--mode=cached --min-size=64K --max-size=1M --min-record=1K --max-record=64K");
+	files_run_well(&run);
+	assert_true(run.is_done);
+	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	t = files_table(&run, "matrix");
+	assert_in_range(t->nrows, 3, 200);
+	for (size_t i = 0; i < t->nrows; i++) /* only whole cells */
+		assert_int_equal(files_number(t, i, "repetitions"), 3);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+static void the_time_budget_ends_between_cells_and_says_so(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--mode=cached --no-knee --min-size=64K --max-size=1M --time=300ms");
+	files_run_well(&run);
+	assert_true(result_has_notice(run.res, "time"));
+	assert_in_range(files_table(&run, "matrix")->nrows, 3, 100);
+	files_done(&run);
+}
+
+static void costs_and_gains_are_those_of_the_cells(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	double hit = NAN, miss = NAN, ahead = NAN;
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--mode=cached --no-knee --min-size=64K --max-size=128K --min-record=1K --max-record=16K");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	for (size_t i = 0; i < t->nrows; i++) {
+		double rate = files_number(t, i, "rate_bytes_per_s");
+
+		if (files_number(t, i, "file_bytes") != 131072 || files_number(t, i, "record_bytes") != 4096)
+			continue;
+		hit = is_op(t, i, "random_read") ? rate : hit;
+		miss = is_op(t, i, "cold_random_read") ? rate : miss;
+		ahead = is_op(t, i, "read") ? rate : ahead;
+	}
+	if (sysconf(_SC_PAGESIZE) == 4096 && isfinite(files_figure(&run, "hit_ns"))) {
+		assert_int_equal(files_figure(&run, "finding_record_bytes"), 4096);
+		assert_near(files_figure(&run, "hit_ns"), 4096 / hit * 1e9, 1.0);
+		assert_near(files_figure(&run, "miss_ns"), 4096 / miss * 1e9, 1.0);
+		assert_near(files_figure(&run, "read_ahead_gain_ratio"), ahead / miss, 1e-9);
+	}
+	files_done(&run);
+}
+
+static void a_knee_that_is_not_reached_is_not_made_up(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--mode=cached --min-size=1M --max-size=4M --min-record=64K --max-record=64K");
+	files_run_well(&run);
+	assert_true(isnan(files_figure(&run, "knee_bytes")));
+	assert_true(files_has_notice(&run, "no-knee", "still read from memory"));
+	t = files_table(&run, "knee");
+	assert_int_equal(t->nrows, 3);
+	for (size_t i = 0; i < t->nrows; i++) {
+		assert_near(files_number(t, i, "hit_ratio"), 1.0, 0.0);
+		assert_near(files_number(t, i, "cachestat_ratio"), 1.0, 0.0);
+	}
+	files_done(&run);
+}
+
+/* ---- iozone's table (Doupnik 1993) ---- */
+
+static void the_classic_table_has_the_lines_of_1993(void **state)
+{
+	static const char *const lines[] = {
+		"IOZONE: auto-test mode",
+		"        MB      reclen  bytes/sec written   bytes/sec read",
+		"        1       512     293718              258269",
+		"        1       1024    406424              374491",
+		"        1       2048    532272              453929",
+		"        1       4096    635500              579323",
+		"        1       8192    765383              659481",
+		"        2       512     296207              268865",
+		"        2       1024    406424              366634",
+		"        2       2048    530924              459901",
+		"        2       4096    647269              569878",
+		"        2       8192    765383              659481",
+	};
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	char line[128];
+
+	(void)state;
+	start(&run, "--mode=cached --no-knee --min-size=1M --max-size=2M --max-record=8K --classic --cell=1s");
+	files_run_well(&run);
+	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
+	assert_null(strchr(run.res->text, '\t')); /* a terminal need not know where iozone's tabs were */
+	t = files_table(&run, "matrix");
+	for (size_t i = 0; i + 3 < t->nrows; i += 7) { /* the numbers are those of the matrix: written, read again */
+		(void)snprintf(line, sizeof(line), "        %-8.6g%-8.0f%-20.0f%.0f\n",
+		               files_number(t, i, "file_bytes") / 1048576.0, files_number(t, i, "record_bytes"),
+		               files_number(t, i, "rate_bytes_per_s"), files_number(t, i + 3, "rate_bytes_per_s"));
+		assert_non_null(strstr(run.res->text, line));
+	}
+	files_done(&run);
+}
+
+static void senseless_sizes_are_refused(void **state)
+{
+	static const char *const bad[] = { "--min-size=1M --max-size=512K", "--min-record=8K --max-record=4K",
+		                           "--memory=1K", "--repeat=2" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct files_run run = RUN(.is_done = false);
+
+		start(&run, bad[i]);
+		files_run(&run);
+		assert_true(run.r == -EINVAL || run.r == -ERANGE);
+		assert_true(run.err.text[0]);
+		files_done(&run);
+	}
+}
+
+static void a_file_system_without_room_names_the_options_that_help(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--max-size=1000T");
+	files_run(&run);
+	assert_int_equal(run.r, -ENOSPC);
+	assert_non_null(strstr(run.err.text, "--max-size"));
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+#define IN_MEMORY(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
+#define ON_DISK(f)   cmocka_unit_test_setup_teardown(f, files_disk_make, files_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_MEMORY(every_cell_is_there_once_and_in_order),
+		IN_MEMORY(the_rate_is_bytes_over_time),
+		ON_DISK(cells_begin_cold_or_warm_as_they_say),
+		IN_MEMORY(past_the_cache_twins_are_left_out_and_small_records_too),
+		IN_MEMORY(a_broken_run_keeps_its_part_of_the_matrix),
+		IN_MEMORY(the_time_budget_ends_between_cells_and_says_so),
+		IN_MEMORY(costs_and_gains_are_those_of_the_cells),
+		IN_MEMORY(a_knee_that_is_not_reached_is_not_made_up),
+		IN_MEMORY(the_classic_table_has_the_lines_of_1993),
+		IN_MEMORY(senseless_sizes_are_refused),
+		IN_MEMORY(a_file_system_without_room_names_the_options_that_help),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

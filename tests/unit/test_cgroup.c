@@ -1,1 +1,226 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What would be written to live within a memory cgroup, for trees of both versions, in folders of their own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <ftw.h>
+
+#include "filesrun.h"
+#include "measure/cgroup.h"
+
+static void put(const char *path, const char *text)
+{
+	char full[256];
+	FILE *f;
+
+	(void)snprintf(full, sizeof(full), "%s%s", files_dir, path);
+	for (char *p = full + strlen(files_dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		(void)mkdir(full, 0700); /* is there, or the next line fails */
+	}
+	f = fopen(full, "we");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static int remove_tree(void **state)
+{
+	(void)state;
+	return nftw(files_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void assert_step(const struct cgroup_plan *plan, unsigned i, const char *path, const char *text)
+{
+	char want[256];
+
+	(void)snprintf(want, sizeof(want), "%s%s", files_dir, path);
+	assert_true(i < plan->nsteps);
+	assert_string_equal(plan->steps[i].path, want);
+	assert_string_equal(plan->steps[i].text, text);
+}
+
+static void assert_home(const struct cgroup_plan *plan, const char *path)
+{
+	assert_string_equal(plan->home + strlen(files_dir), path);
+}
+
+static const char *group_file(const char *mount, const char *file)
+{
+	static char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/platter-%d/%s", mount, (int)getpid(), file);
+	return path;
+}
+
+static void version_2_gives_the_controller_down_then_limits_then_enters(void **state)
+{
+	struct cgroup_plan plan;
+	struct err err;
+	char pid[32];
+
+	(void)state;
+	put("/proc/self/mounts", "proc /proc proc rw 0 0\ncgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n");
+	put("/proc/self/cgroup", "0::/user.slice/session-1.scope\n");
+	put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n");
+	put("/sys/fs/cgroup/user.slice/session-1.scope/cgroup.procs", "");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 268435456, &err), 0);
+	assert_int_equal(plan.version, 2);
+	assert_home(&plan, "/sys/fs/cgroup/user.slice/session-1.scope");
+	assert_int_equal(plan.nsteps, 4);
+	assert_int_equal(plan.before, 1); /* the folder gets its files when it is made: after the first step */
+	assert_step(&plan, 0, "/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	assert_true(plan.steps[0].may_fail); /* systemd has done it already */
+	assert_step(&plan, 1, group_file("/sys/fs/cgroup", "memory.swap.max"), "0");
+	assert_true(plan.steps[1].may_fail);
+	assert_step(&plan, 2, group_file("/sys/fs/cgroup", "memory.max"), "268435456");
+	assert_false(plan.steps[2].may_fail);
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	assert_step(&plan, 3, group_file("/sys/fs/cgroup", "cgroup.procs"), pid); /* last: never without a limit */
+	assert_false(plan.steps[3].may_fail);
+}
+
+static void version_1_limits_and_enters(void **state)
+{
+	struct cgroup_plan plan;
+	struct err err;
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup /cg/cpu cgroup rw,cpu,cpuacct 0 0\ncgroup /cg/memory cgroup rw,memory 0 0\n");
+	put("/proc/self/cgroup", "5:cpu,cpuacct:/other\n4:memory:/a/b\n");
+	put("/cg/memory/a/b/cgroup.procs", "");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 1 << 26, &err), 0);
+	assert_int_equal(plan.version, 1);
+	assert_home(&plan, "/cg/memory/a/b");
+	assert_int_equal(plan.nsteps, 2);
+	assert_int_equal(plan.before, 0);
+	assert_step(&plan, 0, group_file("/cg/memory", "memory.limit_in_bytes"), "67108864");
+	assert_step(&plan, 1, group_file("/cg/memory", "cgroup.procs"), plan.steps[1].text);
+}
+
+/* Both are mounted; memory belongs to one of them. */
+static void in_a_hybrid_tree_the_version_that_has_memory_is_taken(void **state)
+{
+	struct cgroup_plan plan;
+	struct err err;
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup2 /cg/unified cgroup2 rw 0 0\ncgroup /cg/memory cgroup rw,memory 0 0\n");
+	put("/proc/self/cgroup", "4:memory:/\n0::/x\n");
+	put("/cg/unified/cgroup.controllers", "hugetlb memory_recursiveprot\n"); /* no word of memory alone */
+	put("/cg/memory/cgroup.procs", "");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 1 << 26, &err), 0);
+	assert_int_equal(plan.version, 1);
+	assert_home(&plan, "/cg/memory");
+	put("/proc/self/mounts", "cgroup /cg/cpu cgroup rw,cpu 0 0\ncgroup2 /cg/unified cgroup2 rw 0 0\n");
+	put("/cg/unified/cgroup.controllers", "memory\n");
+	put("/cg/unified/x/cgroup.procs", "");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 1 << 26, &err), 0);
+	assert_int_equal(plan.version, 2);
+	assert_home(&plan, "/cg/unified/x");
+}
+
+static void in_a_container_the_mount_is_where_the_process_is(void **state)
+{
+	struct cgroup_plan plan;
+	struct err err;
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup /cg/memory cgroup ro,memory 0 0\n");
+	put("/proc/self/cgroup", "4:memory:/docker/0123456789ab\n"); /* as seen from outside */
+	put("/cg/memory/cgroup.procs", "");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 1 << 26, &err), 0);
+	assert_home(&plan, "/cg/memory");
+}
+
+static void without_a_memory_controller_the_sentence_says_so(void **state)
+{
+	struct cgroup_plan plan;
+	struct err err = { 0 };
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\ncgroup /c cgroup rw,cpu 0 0\n");
+	put("/proc/self/cgroup", "0::/\n");
+	put("/cg/cgroup.controllers", "cpu io\n");
+	assert_int_equal(cgroup_plan(&plan, files_dir, 1 << 26, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "--memory"));
+	assert_int_equal(cgroup_memory_limit(files_dir), UINT64_MAX);
+}
+
+static void the_smallest_limit_on_the_way_up_is_in_force(void **state)
+{
+	(void)state;
+	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
+	put("/proc/self/cgroup", "0::/a/b/c\n");
+	put("/cg/cgroup.controllers", "memory\n");
+	put("/cg/a/memory.max", "1000000000\n");
+	put("/cg/a/b/memory.max", "300000000\n");
+	put("/cg/a/b/c/memory.max", "max\n");
+	assert_int_equal(cgroup_memory_limit(files_dir), 300000000);
+	put("/cg/a/memory.max", "200000000\n");
+	assert_int_equal(cgroup_memory_limit(files_dir), 200000000);
+	put("/cg/a/b/c/memory.max", "100000000\n");
+	assert_int_equal(cgroup_memory_limit(files_dir), 100000000);
+}
+
+static void version_1_says_no_limit_by_a_huge_number(void **state)
+{
+	(void)state;
+	put("/proc/self/mounts", "cgroup /cg cgroup rw,memory 0 0\n");
+	put("/proc/self/cgroup", "1:memory:/a\n");
+	put("/cg/memory.limit_in_bytes", "9223372036854771712\n");
+	put("/cg/a/memory.limit_in_bytes", "9223372036854771712\n");
+	assert_int_equal(cgroup_memory_limit(files_dir), UINT64_MAX);
+	put("/cg/a/memory.limit_in_bytes", "50000000\n");
+	assert_int_equal(cgroup_memory_limit(files_dir), 50000000);
+}
+
+/* A plain folder is no cgroup: it has no files when it is made. */
+static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
+{
+	struct cgroup *cg = NULL;
+	struct err err = { 0 };
+	char path[192];
+
+	(void)state;
+	put("/proc/self/mounts", "cgroup2 /cg cgroup2 rw 0 0\n");
+	put("/proc/self/cgroup", "0::/\n");
+	put("/cg/cgroup.controllers", "memory\n");
+	assert_int_equal(cgroup_enter(&cg, files_dir, 1 << 26, &err), -ENOENT);
+	assert_null(cg);
+	assert_non_null(strstr(err.text, "could not be used"));
+	(void)snprintf(path, sizeof(path), "%s%s", files_dir, group_file("/cg", ""));
+	assert_int_equal(access(path, F_OK), -1);
+	cgroup_leave(NULL);
+	assert_int_equal(cgroup_version(NULL), 0);
+}
+
+#define IN_TREE(f) cmocka_unit_test_setup_teardown(f, files_disk_make, remove_tree)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_TREE(version_2_gives_the_controller_down_then_limits_then_enters),
+		IN_TREE(version_1_limits_and_enters),
+		IN_TREE(in_a_hybrid_tree_the_version_that_has_memory_is_taken),
+		IN_TREE(in_a_container_the_mount_is_where_the_process_is),
+		IN_TREE(without_a_memory_controller_the_sentence_says_so),
+		IN_TREE(the_smallest_limit_on_the_way_up_is_in_force),
+		IN_TREE(version_1_says_no_limit_by_a_huge_number),
+		IN_TREE(a_group_that_cannot_be_limited_is_given_up_and_removed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

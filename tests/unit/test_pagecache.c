@@ -1,1 +1,317 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is in memory of a file, against planted patterns, by both methods; and what happens on a kernel that lacks cachestat(2). Files in
+ * /tmp: where that is memory itself, what drops pages cannot be tested and is left out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "filesrun.h"
+#include "measure/pagecache.h"
+
+extern const struct measure measure_passes, measure_cache;
+
+#define PAGES     512u
+#define CACHESTAT 451
+
+/* ---- a kernel without cachestat(2): syscall() comes by here ---- */
+
+static bool is_old_kernel;
+static unsigned cachestat_calls;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+long __wrap_syscall(long number, ...)
+{
+	va_list ap;
+	long a[6];
+
+	va_start(ap, number);
+	for (size_t i = 0; i < ARRAY_LEN(a); i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == CACHESTAT) {
+		cachestat_calls++;
+		if (is_old_kernel) {
+			errno = ENOSYS;
+			return -1;
+		}
+	}
+	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int new_kernel(void **state)
+{
+	is_old_kernel = false;
+	cachestat_calls = 0;
+	return files_disk_make(state);
+}
+
+/* ---- a file ---- */
+
+static uint64_t page(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A file of PAGES pages, all on the disk and none in memory (but in a file system of memory). */
+static int open_cold(void)
+{
+	int fd = open(files_path("f"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	uint8_t *zero = calloc(PAGES, page());
+	uint64_t left = 1;
+
+	assert_true(fd >= 0);
+	assert_non_null(zero);
+	memset(zero, 7, PAGES * page());
+	assert_int_equal(pwrite(fd, zero, PAGES * page(), 0), (ssize_t)(PAGES * page()));
+	free(zero);
+	assert_int_equal(pagecache_make_cold(fd, &left), 0);
+	if (!files_are_memory())
+		assert_int_equal(left, 0);
+	assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0); /* no read-ahead */
+	return fd;
+}
+
+static void close_file(int fd)
+{
+	(void)close(fd);
+	assert_int_equal(unlink(files_path("f")), 0);
+}
+
+static void fetch(int fd, uint64_t first, uint64_t n)
+{
+	uint8_t byte;
+
+	for (uint64_t i = first; i < first + n; i++)
+		assert_int_equal(pread(fd, &byte, 1, (off_t)(i * page())), 1);
+}
+
+static uint64_t pages_by(enum pagecache_method method, int fd, uint64_t first, uint64_t n)
+{
+	struct pagecache_state st;
+
+	assert_int_equal(pagecache_look_by(method, fd, first * page(), n * page(), &st), 0);
+	assert_int_equal(st.method, method);
+	assert_int_equal(st.cached_bytes % page(), 0);
+	return st.cached_bytes / page();
+}
+
+static bool has_cachestat(int fd)
+{
+	struct pagecache_state st;
+
+	return pagecache_look_by(PAGECACHE_CACHESTAT, fd, 0, 0, &st) == 0;
+}
+
+/* ---- patterns ---- */
+
+static void assert_pages(int fd, uint64_t first, uint64_t n, uint64_t want)
+{
+	if (has_cachestat(fd))
+		assert_int_equal(pages_by(PAGECACHE_CACHESTAT, fd, first, n), want);
+	assert_int_equal(pages_by(PAGECACHE_MINCORE, fd, first, n), want);
+}
+
+static void both_methods_count_planted_pages_exactly(void **state)
+{
+	int fd = open_cold();
+
+	(void)state;
+	if (files_are_memory()) {
+		close_file(fd);
+		return;
+	}
+	assert_pages(fd, 0, PAGES, 0);
+	fetch(fd, 100, 1);
+	fetch(fd, 200, 50);
+	fetch(fd, PAGES - 1, 1);
+	assert_pages(fd, 0, PAGES, 52);
+	assert_pages(fd, 0, 100, 0);
+	assert_pages(fd, 100, 1, 1);
+	assert_pages(fd, 210, 20, 20);
+	assert_pages(fd, 240, 100, 10);
+	assert_near(pagecache_cached_ratio(fd, 0, PAGES * page()), 52.0 / PAGES, 1e-12);
+	assert_true(isnan(pagecache_cached_ratio(fd, 0, 0)));
+	close_file(fd);
+}
+
+static void scattered_pages_are_counted_too(void **state)
+{
+	int fd = open_cold();
+	uint64_t n = 0;
+
+	(void)state;
+	for (uint64_t i = 3; i < PAGES && !files_are_memory(); i += 5, n++)
+		fetch(fd, i, 1);
+	if (n)
+		assert_pages(fd, 0, PAGES, n);
+	close_file(fd);
+}
+
+static void the_whole_file_is_meant_by_length_0(void **state)
+{
+	struct pagecache_state a, b;
+	int fd = open_cold();
+
+	(void)state;
+	fetch(fd, 7, 3);
+	assert_int_equal(pagecache_look(fd, 0, 0, &a), 0);
+	assert_int_equal(pagecache_look(fd, 0, PAGES * page(), &b), 0);
+	assert_int_equal(a.cached_bytes, b.cached_bytes);
+	close_file(fd);
+}
+
+static void dirty_pages_are_known_and_written_back_by_making_cold(void **state)
+{
+	struct pagecache_state st;
+	int fd = open_cold();
+	uint64_t left = 1;
+
+	(void)state;
+	if (!files_are_memory() && has_cachestat(fd)) {
+		assert_int_equal(pwrite(fd, "x", 1, (off_t)(9 * page())), 1);
+		assert_int_equal(pagecache_look(fd, 0, 0, &st), 0);
+		assert_int_equal(st.dirty_bytes, page());
+		assert_int_equal(pagecache_make_cold(fd, &left), 0);
+		assert_int_equal(left, 0);
+		assert_int_equal(pagecache_look(fd, 0, 0, &st), 0);
+		assert_int_equal(st.dirty_bytes + st.cached_bytes, 0);
+	}
+	close_file(fd);
+}
+
+/* Pages that somebody has mapped are not dropped: then the state is not what was wanted, and that is said. */
+static void what_stays_in_memory_is_told(void **state)
+{
+	int fd = open_cold();
+	uint64_t left = 0;
+	volatile uint8_t *map = mmap(NULL, PAGES * page(), PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+
+	(void)state;
+	assert_true(map != MAP_FAILED);
+	assert_int_equal(map[5 * page()], 7);
+	assert_int_equal(pagecache_make_cold(fd, &left), 0);
+	assert_true(left > 0);
+	(void)munmap((void *)(uintptr_t)map, PAGES * page());
+	close_file(fd);
+}
+
+/* ---- without cachestat(2) ---- */
+
+static void a_kernel_without_cachestat_is_asked_by_mincore(void **state)
+{
+	int fd = open_cold();
+	struct pagecache_state st;
+
+	(void)state;
+	fetch(fd, 40, 8);
+	is_old_kernel = true;
+	assert_int_equal(pagecache_look_by(PAGECACHE_CACHESTAT, fd, 0, 0, &st), -ENOSYS);
+	assert_int_equal(pagecache_look(fd, 0, 0, &st), 0);
+	assert_int_equal(st.method, PAGECACHE_MINCORE);
+	assert_string_equal(pagecache_method_name(st.method), "mincore");
+	if (!files_are_memory())
+		assert_int_equal(st.cached_bytes, 8 * page());
+	assert_int_equal(pagecache_look_by(PAGECACHE_NONE, fd, 0, 0, &st), -EOPNOTSUPP);
+	assert_int_equal(st.method, PAGECACHE_NONE);
+	close_file(fd);
+}
+
+static const char *witness(const struct result *res)
+{
+	for (size_t i = 0; i < res->head.noptions; i++)
+		if (strcmp(res->head.options[i].name, "cache-witness") == 0)
+			return res->head.options[i].text;
+	return "";
+}
+
+static void whole_runs_fall_back_and_say_so(void **state)
+{
+	struct files_run run = { .m = &measure_passes };
+	const struct table *t;
+
+	(void)state;
+	is_old_kernel = true;
+	(void)snprintf(run.words, sizeof(run.words), "--size=1M --passes=2 --cold %s", files_dir);
+	files_run_well(&run);
+	assert_true(cachestat_calls > 0); /* it was asked first */
+	assert_string_equal(witness(run.res), "mincore");
+	t = files_table(&run, "steps");
+	if (!files_are_memory()) {
+		assert_near(files_number(t, 1, "cached_before_ratio"), 1.0, 1e-9); /* written, not yet dropped */
+		assert_near(files_number(t, 2, "cached_before_ratio"), 0.0, 1e-9);
+		assert_near(files_number(t, 2, "from_device_ratio"), 1.0, 0.02);
+	}
+	files_done(&run);
+}
+
+/* ---- who moved it ---- */
+
+static void the_thread_is_charged_what_it_fetched(void **state)
+{
+	struct pagecache_traffic before, after;
+	struct pagecache_share share;
+	int fd = open_cold();
+
+	(void)state;
+	pagecache_traffic(NULL, 0, &before);
+	fetch(fd, 0, 100);
+	fetch(fd, 0, 100);
+	pagecache_traffic(NULL, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	assert_false(after.has_disk);
+	if (after.has_process && !files_are_memory()) {
+		assert_int_equal(after.device_read_bytes, 100 * page());
+		assert_true(after.asked_read_bytes >= 200); /* and what reading the counters takes */
+		share = pagecache_share(&after, 200 * page(), false);
+		assert_near(share.device_ratio, 0.5, 1e-9);
+	}
+	close_file(fd);
+}
+
+static void what_is_not_known_is_not_a_number(void **state)
+{
+	struct pagecache_traffic t = {
+		.device_read_bytes = 50, .device_written_bytes = 70, .disk_read_bytes = 200, .disk_written_bytes = 10
+	};
+
+	(void)state;
+	assert_true(isnan(pagecache_share(&t, 100, false).device_ratio)); /* has_process is false */
+	assert_true(isnan(pagecache_share(&t, 100, false).disk_ratio));
+	t.has_process = t.has_disk = true;
+	assert_near(pagecache_share(&t, 100, false).device_ratio, 0.5, 1e-12);
+	assert_near(pagecache_share(&t, 100, false).disk_ratio, 2.0, 1e-12); /* others read, too: not cut */
+	assert_true(isnan(pagecache_share(&t, 100, true).device_ratio));     /* written later, by others */
+	assert_near(pagecache_share(&t, 100, true).disk_ratio, 0.1, 1e-12);
+	assert_true(isnan(pagecache_share(&t, 0, true).disk_ratio));
+}
+
+#define ON_DISK(f) cmocka_unit_test_setup_teardown(f, new_kernel, files_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_DISK(both_methods_count_planted_pages_exactly),
+		ON_DISK(scattered_pages_are_counted_too),
+		ON_DISK(the_whole_file_is_meant_by_length_0),
+		ON_DISK(dirty_pages_are_known_and_written_back_by_making_cold),
+		ON_DISK(what_stays_in_memory_is_told),
+		ON_DISK(a_kernel_without_cachestat_is_asked_by_mincore),
+		ON_DISK(whole_runs_fall_back_and_say_so),
+		ON_DISK(the_thread_is_charged_what_it_fetched),
+		cmocka_unit_test(what_is_not_known_is_not_a_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,1 +1,338 @@
-int main(void){return 0;}
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* passes on small files: what is in them, that every wrong word is found with its place, jobs, and the layouts of 1997. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+
+#include "filesrun.h"
+
+extern const struct measure measure_passes, measure_mark;
+
+#define RUN(...)                                  \
+	{                                         \
+		.m = &measure_passes, __VA_ARGS__ \
+	}
+#define BLOCK 65536u
+
+static void start(struct files_run *run, const char *words, const char *path)
+{
+	(void)snprintf(run->words, sizeof(run->words), "%s %s", words, path);
+}
+
+static void make_kept(const char *name, const char *size)
+{
+	struct files_run run = RUN(.is_done = false);
+	char words[128];
+
+	(void)snprintf(words, sizeof(words), "--passes=1 --keep --size=%s", size);
+	start(&run, words, files_path(name));
+	files_run_well(&run);
+	files_done(&run);
+}
+
+static void flip(const char *name, uint64_t at)
+{
+	int fd = open(files_path(name), O_RDWR | O_CLOEXEC);
+	uint8_t byte;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+	byte ^= 0x10;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+	(void)close(fd);
+}
+
+static void the_file_holds_the_words_1_to_16384_again_and_again(void **state)
+{
+	uint32_t *words = calloc(1, 262144);
+	int fd;
+
+	(void)state;
+	assert_non_null(words);
+	make_kept("words", "200002"); /* three blocks and a bit; the last two bytes are no word */
+	fd = open(files_path("words"), O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, words, 262144, DATAFILE_HEADER_BYTES), 200000);
+	for (uint32_t i = 0; i < 50000; i++)
+		assert_int_equal(words[i], i % 16384 + 1);
+	(void)close(fd);
+	free(words);
+	assert_int_equal(unlink(files_path("words")), 0);
+}
+
+static void a_flipped_word_is_found_with_its_place_wherever_it_is(void **state)
+{
+	static const uint64_t places[] = { 0, 1, 4095, BLOCK - 1, BLOCK, 100001, 2 * BLOCK + 3, 199996, 199999 };
+
+	(void)state;
+	make_kept("words", "200000");
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		struct files_run run = RUN(.is_done = false);
+		uint64_t at = DATAFILE_HEADER_BYTES + places[i];
+		char part[64];
+
+		flip("words", at);
+		start(&run, "--passes=2", files_path("words"));
+		files_run_well(&run);
+		(void)snprintf(part, sizeof(part), "the word at byte %" PRIu64 " is ", at / 4 * 4);
+		if (!files_has_notice(&run, "verify", part))
+			fail_msg("nothing was said of byte %" PRIu64, at);
+		assert_int_equal(files_figure(&run, "verify_errors"), 2); /* in either pass */
+		assert_int_equal(files_figure(&run, "wrong_words"), 2);
+		assert_true(run.res->verdict_is_no);
+		files_done(&run);
+		flip("words", at); /* whole again */
+	}
+	assert_int_equal(unlink(files_path("words")), 0);
+}
+
+static void every_wrong_word_of_a_block_counts(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	make_kept("words", "192K");
+	for (uint64_t i = 0; i < 100; i++)
+		flip("words", DATAFILE_HEADER_BYTES + BLOCK + 400 * i);
+	start(&run, "--passes=1", files_path("words"));
+	files_run_well(&run);
+	assert_int_equal(files_figure(&run, "verify_errors"), 1);
+	assert_int_equal(files_figure(&run, "wrong_words"), 100);
+	files_done(&run);
+	assert_int_equal(unlink(files_path("words")), 0);
+}
+
+static void a_good_file_has_no_wrong_words(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--size=300000 --passes=3", files_dir);
+	files_run_well(&run);
+	assert_int_equal(files_figure(&run, "verify_errors"), 0);
+	assert_false(run.res->verdict_is_no);
+	t = files_table(&run, "steps");
+	assert_int_equal(t->nrows, 5);
+	assert_string_equal(files_string(t, 0, "step"), "write");
+	assert_string_equal(files_string(t, 1, "step"), "fsync");
+	assert_string_equal(files_string(t, 4, "step"), "read 3");
+	for (size_t i = 0; i < t->nrows; i++) {
+		assert_int_equal(files_number(t, i, "moved_bytes"), i == 1 ? 0 : 300000);
+		/* a look at the clock is a millisecond: each step has its begin and its end */
+		assert_int_equal(files_number(t, i, "elapsed_ns"), NS_PER_MS);
+	}
+	assert_near(files_figure(&run, "write_bytes_per_s"), 300000 / 1e-3, 1.0);
+	assert_near(files_figure(&run, "write_synced_bytes_per_s"), 300000 / 2e-3, 1.0); /* write and fsync */
+	assert_near(files_figure(&run, "fsync_ns"), 1e6, 0.1);
+	assert_near(files_figure(&run, "read_bytes_per_s"), 300000 / 1e-3, 1.0);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+static void files_of_other_commands_are_read_and_not_judged(void **state)
+{
+	struct files_run mark = { .m = &measure_mark }, run = RUN(.is_done = false);
+
+	(void)state;
+	(void)snprintf(mark.words, sizeof(mark.words), "--repeat=1 --count=100 --time=5ms --sweep=96K --keep %s",
+	               files_path("f"));
+	files_run_well(&mark);
+	files_done(&mark);
+	start(&run, "--passes=2", files_path("f"));
+	files_run_well(&run);
+	assert_true(isnan(files_figure(&run, "verify_errors")));
+	assert_false(run.res->verdict_is_no);
+	assert_int_equal(files_table(&run, "steps")->nrows, 2);
+	files_done(&run);
+	assert_int_equal(unlink(files_path("f")), 0);
+}
+
+static void any_file_is_read_and_stays_as_it_is(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	FILE *f = fopen(files_path("letter"), "we");
+	struct stat st;
+
+	(void)state;
+	assert_non_null(f);
+	for (int i = 0; i < 10000; i++)
+		assert_true(fputs("Dear reader, ", f) >= 0);
+	assert_int_equal(fclose(f), 0);
+	start(&run, "--passes=2", files_path("letter"));
+	files_run_well(&run);
+	assert_int_equal(files_number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);
+	files_done(&run);
+	run = (struct files_run)RUN(.is_done = false);
+	start(&run, "--passes=2 --size=64K", files_path("letter")); /* to be written: refused */
+	files_run(&run);
+	assert_int_equal(run.r, -EEXIST);
+	files_done(&run);
+	assert_int_equal(stat(files_path("letter"), &st), 0);
+	assert_int_equal(st.st_size, 130000);
+	assert_int_equal(unlink(files_path("letter")), 0);
+}
+
+static void shorten(struct files_run *run)
+{
+	if (run->looks < 4) /* the first pass was read */
+		return;
+	assert_int_equal(truncate(files_path("words"), DATAFILE_HEADER_BYTES + 2 * BLOCK), 0);
+	run->is_done = true;
+}
+
+static void a_file_that_becomes_shorter_is_a_fault_and_not_an_error(void **state)
+{
+	struct files_run run = RUN(.at_look = shorten);
+
+	(void)state;
+	make_kept("words", "256K");
+	start(&run, "--passes=4", files_path("words"));
+	files_run_well(&run);
+	assert_true(run.is_done);
+	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+	assert_true(run.res->nfaults >= 1);
+	assert_int_equal(run.res->faults[0].offset_bytes, DATAFILE_HEADER_BYTES + 2 * BLOCK);
+	files_done(&run);
+	assert_int_equal(unlink(files_path("words")), 0);
+}
+
+static void stop(struct files_run *run)
+{
+	if (run->looks < 9)
+		return;
+	run->cancel = 15;
+	run->is_done = true;
+}
+
+static void a_signal_keeps_the_steps_so_far_and_removes_the_file(void **state)
+{
+	struct files_run run = RUN(.at_look = stop);
+
+	(void)state;
+	start(&run, "--size=1M --passes=1000", files_dir);
+	files_run_well(&run);
+	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	assert_in_range(files_table(&run, "steps")->nrows, 3, 10);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+static void several_files_are_several_jobs_with_letters(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	unsigned rows[3] = { 0 };
+	const struct table *t;
+
+	(void)state;
+	/* the same folder three times: the names differ by themselves */
+	(void)snprintf(run.words, sizeof(run.words), "--size=128K --passes=2 --job=X %s %s %s", files_dir, files_dir,
+	               files_dir);
+	files_run_well(&run);
+	t = files_table(&run, "steps");
+	assert_int_equal(t->nrows, 12);
+	for (size_t i = 0; i < t->nrows; i++) {
+		const char *job = files_string(t, i, "job");
+
+		assert_non_null(job);
+		assert_int_equal(job[0], 'X');
+		assert_in_range(job[1], 'A', 'C');
+		rows[job[1] - 'A']++;
+	}
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(rows[i], 4);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+/* ---- the logs of 1997 (Longbottom, DISKMBPS, appendix 1), without what names the program ---- */
+
+static void the_classic_log_has_the_lines_of_1997(void **state)
+{
+	static const char *const lines[] = {
+		"##############################################",
+		"Disk test platter 0.1.0",
+		"Job J143308Z  Wed May 21 14:33:08 1997",
+		"Data File J143308N/tmp 10.0 Mbytes",
+		"Files written 10485760 bytes (data*10)",
+		"    1.62 seconds for writing file at 6.17 MB/s 14:33:10",
+		"    0.40 seconds for read pass 1 at 25.00 MB/s 14:33:10",
+		"    0.13 seconds for read pass 2 at 76.92 MB/s 14:33:10",
+		"    0.13 seconds for read pass 3 at 76.92 MB/s 14:33:11",
+	};
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--size=10M --passes=3 --classic", files_dir);
+	files_run_well(&run);
+	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
+	assert_non_null(strstr(run.res->text, "10.0 Mbytes\nFiles written 10485760 bytes (data*10)\n"));
+	files_done(&run);
+}
+
+static void the_classic_log_of_reading_has_its_own_lines(void **state)
+{
+	static const char *const lines[] = {
+		"##############################################",
+		"Disk test platter 0.1.0",
+		"Reading file D:/funstuff/videos/weezer.avi",
+		"Job J143646Z  Wed May 21 14:36:46 1997",
+		"   26.07 seconds 30.1MB pass 1 at 1.15 MB/s 14:37:13",
+		"   27.54 seconds 30.1MB pass 2 at 1.09 MB/s 14:37:40",
+	};
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	make_kept("video", "3M");
+	start(&run, "--passes=2 --classic", files_path("video"));
+	files_run_well(&run);
+	files_assert_shapes(run.res->text, lines, ARRAY_LEN(lines));
+	assert_non_null(strstr(run.res->text, "seconds 3.0MB pass 2 at "));
+	files_done(&run);
+	assert_int_equal(unlink(files_path("video")), 0);
+}
+
+static void each_job_has_a_classic_log_with_its_own_steps(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const char *second;
+
+	(void)state;
+	(void)snprintf(run.words, sizeof(run.words), "--size=128K --passes=2 --classic %s %s", files_dir, files_dir);
+	files_run_well(&run);
+	second = strstr(run.res->text + 1, "####\n\nDisk test");
+	assert_non_null(second);
+	second = strstr(second + 10, "####\n\nDisk test");
+	assert_non_null(second);
+	assert_non_null(strstr(second, "read pass 2"));
+	assert_null(strstr(strstr(second, "read pass 2") + 1, "read pass 2"));
+	files_done(&run);
+}
+
+#define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_FILES(the_file_holds_the_words_1_to_16384_again_and_again),
+		ON_FILES(a_flipped_word_is_found_with_its_place_wherever_it_is),
+		ON_FILES(every_wrong_word_of_a_block_counts),
+		ON_FILES(a_good_file_has_no_wrong_words),
+		ON_FILES(files_of_other_commands_are_read_and_not_judged),
+		ON_FILES(any_file_is_read_and_stays_as_it_is),
+		ON_FILES(a_file_that_becomes_shorter_is_a_fault_and_not_an_error),
+		ON_FILES(a_signal_keeps_the_steps_so_far_and_removes_the_file),
+		ON_FILES(several_files_are_several_jobs_with_letters),
+		ON_FILES(the_classic_log_has_the_lines_of_1997),
+		ON_FILES(the_classic_log_of_reading_has_its_own_lines),
+		ON_FILES(each_job_has_a_classic_log_with_its_own_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
