@@ -185,7 +185,7 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 	*ret = NULL;
 	if (kind == SAMPLE_PROBE && bytes > (uint64_t)PROBE_BLOCKS * t->layout.block_bytes)
 		bytes = (uint64_t)PROBE_BLOCKS * t->layout.block_bytes;
-	if (!zone_take_window(&t->layout, position, bytes, &how.first_bytes, &how.end_bytes))
+	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
 		return 0;
 	return zone_sample_take(run, t, &how, ret, err);
 }
@@ -212,7 +212,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	int r;
 
 	t->bytes_per_s = zone_guess_rate(t->dev);
-	r = sample_window(run, t, t->layout.npositions / 2, SAMPLE_PROBE, 0, &s, err);
+	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
 	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
 		result_notice(run->ses->res, "spin-up",
 		              "The first read of %s took %s: it was asleep. That is not counted.", t->dev->path,
@@ -221,15 +221,14 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 }
 
 /* Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end. */
-static size_t order_pass(const struct zones_run *run, const struct zone_target *t, uint32_t pass, struct rng *rng,
-                         size_t *order)
+static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->layout.npositions; i++)
 		order[n++] = pass == 1 ? t->layout.npositions - 1 - i : i;
 	for (size_t i = n - 1; pass > 1 && i > 0; i--) {
-		size_t k = rng_below(rng, i + 1), swap = order[i];
+		size_t k = rng_below(&t->rng, i + 1), swap = order[i];
 
 		order[i] = order[k];
 		order[k] = swap;
@@ -249,7 +248,7 @@ static int renew(struct zones_run *run, struct zone_target *t, struct err *err)
 	return 0;
 }
 
-static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct rng *rng, struct err *err)
+static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
 {
 	static const char *const names[] = { "upward", "downward", "shuffled" };
 	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
@@ -258,7 +257,7 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	n = order_pass(run, t, pass, rng, order);
+	n = order_pass(run, t, pass, order);
 	for (size_t i = 0; i < n && !session_is_over(run->ses) && has_time(run, t, false); i++) {
 		int r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
 
@@ -319,14 +318,14 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 	return 0;
 }
 
-static int look_again(struct zones_run *run, struct zone_target *t, struct rng *rng, struct err *err)
+static int look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
 
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
-		size_t n = order_pass(run, t, 2, rng, order), taken = 0;
+		size_t n = order_pass(run, t, 2, order), taken = 0;
 		int r = 0;
 
 		if (n > t->layout.npositions)
@@ -467,29 +466,28 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
 
-static int run_passes(struct zones_run *run, struct zone_target *t, struct rng *rng, struct err *err)
+static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	int r = probe(run, t, err);
 
 	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++)
 		if (has_time(run, t, false))
-			r = run_pass(run, t, pass, rng, err);
+			r = run_pass(run, t, pass, err);
 	return r;
 }
 
 static int measure_target(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	uint64_t left = session_time_left_ns(run->ses);
-	struct rng rng;
 	int r;
 
-	session_rng(run->ses, t->index, &rng);
+	session_rng(run->ses, t->index, &t->rng);
 	t->start_ns = now_of(run);
 	t->limit_ns = left == UINT64_MAX ? left : left / (run->ntargets - (size_t)(t - run->targets));
-	r = run->p->full ? zones_full_run(run, t, err) : run_passes(run, t, &rng, err);
+	r = run->p->full ? zones_full_run(run, t, err) : run_passes(run, t, err);
 	if (r < 0 || !t->analysis)
 		return r;
-	r = look_again(run, t, &rng, err);
+	r = look_again(run, t, err);
 	if (r == 0)
 		r = find_edges(run, t, err);
 	if (r == 0 && !run->p->write)

@@ -11,6 +11,7 @@
 #ifndef PLATTER_MEASURE_ZONES_H
 #define PLATTER_MEASURE_ZONES_H
 
+#include "base/rng.h"
 #include "measure/measure.h"
 
 struct zones_params {
@@ -35,6 +36,7 @@ struct zone_position {
 	enum zone_class class;
 	bool is_extra;   /* the middle, when no position of the curve lies there */
 	bool is_high;    /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
+	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
 	uint32_t used;   /* windows taken */
 	char label[24];  /* --zones: what the user called it; else "" */
 };
@@ -58,8 +60,11 @@ void zone_layout_done(struct zone_layout *l);
 /* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
                            double bytes_per_s);
-/* Takes the next window of the position; false when all were taken. */
-bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, uint64_t *ret_first,
+/*
+ * Takes the next window of the position, and about want_bytes of it from a random place in it; the very first sample at the target's start and at
+ * its end reach the first and the last byte. false when all were taken.
+ */
+bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
                       uint64_t *ret_end);
 /* Passes of the curve at least, samples at a place of class per pass. */
 uint32_t zone_passes(const struct zones_params *p);
@@ -117,6 +122,7 @@ struct zone_target {
 	double bytes_per_s; /* about; of the last sample */
 	struct rewrite_journal *journal; /* --rewrite */
 	struct zone_analysis *analysis; /* of the samples so far; NULL: none yet */
+	struct rng rng;
 	uint64_t start_ns, limit_ns; /* when its turn began, and how long it may take */
 	bool is_out_of_time;
 };
@@ -164,6 +170,7 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_es
 /* A position's level is y = log(ns per byte), so that noise and drift are relative. */
 struct zone_level {
 	size_t n;            /* samples that it rests on; 0: none */
+	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
 	double y, half;      /* 95 %: y - half .. y + half; NaN: not known */
 	double moved_bytes, elapsed_ns;
 	size_t outliers;     /* samples set aside */

@@ -429,6 +429,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		double half, along;
 
 		v->n = (size_t)s.n;
+		v->first_bytes = UINT64_MAX;
 		v->y = v->half = NAN;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			struct zone_sample *z = g->s[i];
@@ -439,6 +440,8 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 			z->y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s) + log1p(lv->excess);
 			v->moved_bytes += z->moved_bytes;
 			v->elapsed_ns += z->elapsed_ns;
+			v->first_bytes = z->from_bytes < v->first_bytes ? z->from_bytes : v->first_bytes;
+			v->end_bytes = z->end_bytes > v->end_bytes ? z->end_bytes : v->end_bytes;
 		}
 		if (!v->n)
 			continue;

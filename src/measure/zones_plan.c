@@ -30,6 +30,8 @@
 #define REV_NS_UNKNOWN     11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS       350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS        800e6
+#define RANDOM_BLOCKS_MIN  12 /* a sample of more blocks is shortened by chance ... */
+#define RANDOM_PART        8  /* ... by up to 1 / this */
 #define EDGE_BYTES         MIB /* writing leaves out the first and the last: partition tables live there */
 
 uint32_t zone_passes(const struct zones_params *p)
@@ -134,7 +136,7 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 	uint64_t region = l->end_bytes - l->first_bytes, room, want;
 	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : BLOCK_BYTES;
 
-	l->slots = 2 * zone_passes(p) + 2;
+	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
 		(*npositions)--;
 	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
@@ -188,6 +190,7 @@ static int spread_positions(struct zone_layout *l, const struct zones_params *p,
 	}
 	if (n % 2)
 		l->middle = n / 2;
+	l->positions[l->middle].is_centred = true;
 	l->start = 0;
 	l->end = l->npositions - 1;
 	l->positions[l->start].class = l->positions[l->middle].class = l->positions[l->end].class = ZONE_LONG;
@@ -235,6 +238,8 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 	for (const char *c = copy; *c; c++)
 		n += *c == ',';
 	l->wanted_positions = n;
+	/* As large as the cells of a curve, so that "start" means the same bytes: on small disks more would be several recording zones. */
+	n = n < p->positions ? p->positions : n;
 	size_cells(l, p, &n);
 	l->positions = calloc(l->wanted_positions, sizeof(*l->positions));
 	if (!l->positions)
@@ -263,6 +268,7 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 			               l->positions[i - 1].label, label);
 		l->start = strcmp(label, "start") == 0 ? i : l->start;
 		l->middle = strcmp(label, "middle") == 0 ? i : l->middle;
+		l->positions[i].is_centred = strcmp(label, "middle") == 0;
 		l->end = strcmp(label, "end") == 0 ? i : l->end;
 	}
 	return 0;
@@ -319,17 +325,38 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	return (uint64_t)(fmin(ceil(bytes / block), (double)(l->window_bytes / l->block_bytes)) * block);
 }
 
-bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, uint64_t *ret_first,
+/* Which window the position's next sample takes. */
+static uint32_t next_slot(const struct zone_layout *l, const struct zone_position *pos)
+{
+	uint32_t k = pos->used, half = (l->slots - 1) / 2;
+
+	if (!pos->is_centred)
+		return pos->is_high ? l->slots - 1 - k : k;
+	if (k / 2 >= l->slots - 1 - half) /* slots odd: one side is used up */
+		return 0;
+	return k % 2 ? half + 1 + k / 2 : half - k / 2;
+}
+
+bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
                       uint64_t *ret_end)
 {
 	struct zone_position *pos = &l->positions[position];
-	uint64_t first;
+	uint64_t first, slack, skip;
 
 	if (pos->used == l->slots)
 		return false;
-	first = pos->cell_bytes + (pos->is_high ? l->slots - 1 - pos->used : pos->used) * l->stride_bytes;
+	first = pos->cell_bytes + next_slot(l, pos) * l->stride_bytes;
+	/* Where a sample begins and ends within a track must be chance, or all would be off to the same side. */
+	if (want_bytes > RANDOM_BLOCKS_MIN * l->block_bytes)
+		want_bytes -= rng_below(rng, want_bytes / RANDOM_PART / l->block_bytes + 1) * l->block_bytes;
+	slack = l->window_bytes - want_bytes;
+	skip = round_down(rng_below(rng, slack + 1), l->align_bytes);
+	if (!pos->used && first == l->first_bytes)
+		skip = 0;
+	if (!pos->used && first + l->window_bytes == l->end_bytes)
+		skip = slack;
 	pos->used++;
-	*ret_first = pos->is_high ? first + l->window_bytes - want_bytes : first;
+	*ret_first = first + skip;
 	*ret_end = *ret_first + want_bytes;
 	return true;
 }

@@ -12,7 +12,7 @@ struct curve_row {
 	uint64_t offset_bytes;
 	double rate_bytes_per_s, low, high;
 	uint64_t moved_bytes, elapsed_ns;
-	uint64_t disk_offset_bytes, samples;
+	uint64_t first_byte, last_byte, disk_offset_bytes, samples;
 	double fit_residual_ratio;
 	const char *state, *target;
 };
@@ -24,6 +24,8 @@ static const struct field curve_fields[] = {
 	FIELD_F64(struct curve_row, high, UNIT_BYTES_PER_S, "high"),
 	FIELD_U64(struct curve_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
 	FIELD_U64(struct curve_row, elapsed_ns, UNIT_NS, "time", .detail = true),
+	FIELD_U64(struct curve_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct curve_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
 	FIELD_U64(struct curve_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
 	FIELD_U64(struct curve_row, samples, UNIT_COUNT, "samples", .detail = true),
 	FIELD_F64(struct curve_row, fit_residual_ratio, UNIT_RATIO, "off the smooth fit", .detail = true),
@@ -100,6 +102,26 @@ static const struct field place_fields[] = {
 	FIELD_END,
 };
 
+struct spot_row {
+	const char *figure;
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, low, high;
+	uint64_t samples;
+	const char *target;
+};
+
+static const struct field spot_fields[] = {
+	FIELD_STR(struct spot_row, figure, "figure"),
+	FIELD_U64(struct spot_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct spot_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct spot_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct spot_row, low, UNIT_BYTES_PER_S, "low"),
+	FIELD_F64(struct spot_row, high, UNIT_BYTES_PER_S, "high"),
+	FIELD_U64(struct spot_row, samples, UNIT_COUNT, "samples"),
+	FIELD_STR(struct spot_row, target, "target"),
+	FIELD_END,
+};
+
 struct sample_row {
 	double at_s;
 	uint64_t offset_bytes, counted_from_bytes, end_bytes;
@@ -131,6 +153,7 @@ const struct measure_table zones_tables[] = {
 	{ "slow_regions", "Slow regions", slow_fields },
 	{ "unreadable", "Unreadable regions", unreadable_fields },
 	{ "places", "Targets and their places on the disk", place_fields },
+	{ "spots", "The bytes that the figures speak of", spot_fields },
 	{ "samples", "Samples", sample_fields },
 	{ NULL },
 };
@@ -195,6 +218,8 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 		row.rate_bytes_per_s = v->n ? zone_rate(v->y) : (double)NAN;
 		row.low = v->n ? ci.low : (double)NAN;
 		row.high = v->n ? ci.high : (double)NAN;
+		row.first_byte = v->n ? v->first_bytes : UINT64_MAX;
+		row.last_byte = v->n ? v->end_bytes - 1 : UINT64_MAX;
 		row.moved_bytes = (uint64_t)v->moved_bytes;
 		row.elapsed_ns = (uint64_t)v->elapsed_ns;
 		row.samples = v->n;
@@ -342,6 +367,25 @@ static void rate_figure(struct result *res, const char *name, const char *label,
 	}
 	ci = zone_rate_ci(v->y, v->half);
 	result_figure(res, name, label, UNIT_BYTES_PER_S, zone_rate(v->y), isnan(v->half) ? NULL : &ci, v->n);
+}
+
+static void spot_row(const struct zones_run *run, struct table *table, const char *name, const struct spot *s)
+{
+	const struct zone_level *v = spot_level(s);
+	struct spot_row row = { .figure = name };
+	struct interval ci;
+
+	if (!v)
+		return;
+	ci = zone_rate_ci(v->y, v->half);
+	row.first_byte = v->first_bytes;
+	row.last_byte = v->end_bytes - 1;
+	row.rate_bytes_per_s = zone_rate(v->y);
+	row.low = ci.low;
+	row.high = ci.high;
+	row.samples = v->n;
+	row.target = target_name(run, s->t);
+	result_row(table, &row);
 }
 
 static bool is_one_disk(const struct zones_run *run)
@@ -537,10 +581,14 @@ static void count_figures(const struct zones_run *run)
 static void fill_figures(struct zones_run *run)
 {
 	struct result *res = run->ses->res;
+	struct table *spots = fresh_table(res, "spots");
 	struct spot start, middle, end;
 
 	if (is_one_disk(run)) {
 		find_spots(run, &start, &middle, &end);
+		spot_row(run, spots, "start", &start);
+		spot_row(run, spots, "middle", &middle);
+		spot_row(run, spots, "end", &end);
 		rate_figure(res, "start_bytes_per_s", "start", &start);
 		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
 		rate_figure(res, "end_bytes_per_s", "end", &end);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How often the 95 % intervals of `zones` contain the truth: many runs with noise on every profile. The truth of a place is that of the
+ * bytes that its row of the curve names.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simrun.h"
+#include "tally.h"
+
+extern const struct measure measure_zones;
+
+static const char *const names[] = {
+	"quantum-fireball-tm2110a", "ibm-deskstar-60gxp",   "maxtor-diamondmax-80", "seagate-medalist-st39140a",
+	"seagate-cheetah-15k7",     "modern-4tb",           "samsung-hd103sj",      "toshiba-x300",
+	"tiny",
+};
+
+static void load(struct profile *p, const char *name)
+{
+	char path[512];
+	struct err err = { 0 };
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+
+struct tallies {
+	struct tally start, middle, end, mean, places;
+};
+
+static void add(struct tally *t, double truth, double estimate, struct interval ci)
+{
+	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
+}
+
+static void add_places(struct tally *t, const struct sim_run *run, const struct geometry *g)
+{
+	const struct table *c = result_find_table(run->res, "curve");
+	int first = table_column(c, "first_byte"), last = table_column(c, "last_byte");
+	int rate = table_column(c, "rate_bytes_per_s"), low = table_column(c, "low"), high = table_column(c, "high");
+
+	for (size_t r = 0; r < c->nrows; r++) {
+		double truth = truth_rate(g, (uint64_t)table_number(c, r, (size_t)first),
+		                          (uint64_t)table_number(c, r, (size_t)last) + 1);
+
+		add(t, truth, table_number(c, r, (size_t)rate),
+		    (struct interval){ table_number(c, r, (size_t)low), table_number(c, r, (size_t)high) });
+	}
+}
+
+static void add_figures(struct tallies *t, const struct sim_run *run, const struct geometry *g)
+{
+	static const char *const figures[] = { "start_bytes_per_s", "middle_bytes_per_s", "end_bytes_per_s" };
+	struct tally *const to[] = { &t->start, &t->middle, &t->end };
+	const struct table *c = result_find_table(run->res, "spots");
+	const struct figure *f;
+
+	for (size_t i = 0; i < 3; i++) {
+		f = result_find_figure(run->res, figures[i]);
+		assert_string_equal(table_string(c, i, 0), i == 0 ? "start" : i == 1 ? "middle" : "end");
+		add(to[i], truth_rate(g, (uint64_t)table_number(c, i, 1), (uint64_t)table_number(c, i, 2) + 1), figure_number(f),
+		    f->ci);
+	}
+	f = result_find_figure(run->res, "mean_bytes_per_s");
+	add(&t->mean, truth_harmonic_mean(g), figure_number(f), f->ci);
+}
+
+static void run_once(struct tallies *t, const char *name, uint64_t seed)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+	struct profile p;
+	struct err err = { 0 };
+	char words[64];
+
+	load(&p, name);
+	p.jitter_us = 60;
+	p.retry_per_gb = 0.3;
+	p.seed = seed;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)snprintf(words, sizeof(words), "--seed=%d %s sda", (int)seed + 1, getenv("W") ? getenv("W") : "");
+	run.words = words;
+	(void)sim_add_disk(run.sim, &p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", name, run.err.text);
+	add_places(&t->places, &run, disk_geometry(sim_model(sim_find(run.sim, "sda"))));
+	add_figures(t, &run, disk_geometry(sim_model(sim_find(run.sim, "sda"))));
+	sim_run_done(&run);
+	sim_free(run.sim);
+	profile_done(&p);
+}
+
+static void the_intervals_hold_the_truth(void **state)
+{
+	struct tallies all[sizeof(names) / sizeof(names[0])] = { 0 };
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct tallies *t = &all[i];
+
+		if (getenv("P") && !strstr(names[i], getenv("P"))) continue;
+		for (uint64_t seed = 1; seed <= (getenv("N") ? (uint64_t)atoi(getenv("N")) : 10); seed++)
+			run_once(t, names[i], seed);
+		printf("%s\n", names[i]);
+		tally_print(&t->start, "start", 0.01, "%");
+		tally_print(&t->middle, "middle", 0.01, "%");
+		tally_print(&t->end, "end", 0.01, "%");
+		tally_print(&t->mean, "mean", 0.01, "%");
+		tally_print(&t->places, "places", 0.01, "%");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_intervals_hold_the_truth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
