@@ -89,6 +89,7 @@ struct zone_sample {
 	uint64_t from_bytes;             /* what was counted: [from, end) */
 	double moved_bytes, elapsed_ns;  /* counted */
 	double ns_per_byte, se_ratio;
+	double half_ns_per_byte[2]; /* of its first and of its second half; NaN: not known */
 	double at_s;       /* middle of the sample, since the start of the run */
 	double flush_ns;   /* writing: the flush after it; NaN: none */
 	uint32_t late;     /* completions that were seen late */
@@ -155,6 +156,7 @@ struct zone_done { /* a completion: when, and how many bytes had completed by th
 struct zone_estimate {
 	double ns_per_byte;
 	double se_ratio;                /* relative standard error as seen from inside the sample */
+	double half_ns_per_byte[2];     /* of the first and the second half, from end to end */
 	size_t first;                   /* the lead-in ends with this completion */
 	double moved_bytes, elapsed_ns; /* counted: after the lead-in */
 	size_t late;                    /* completions that were seen too late, and were put right */
@@ -172,6 +174,7 @@ struct zone_level {
 	size_t n;            /* samples that it rests on; 0: none */
 	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
 	double y, half;      /* 95 %: y - half .. y + half; NaN: not known */
+	double sigma, df;    /* of one sample there */
 	double moved_bytes, elapsed_ns;
 	size_t outliers;     /* samples set aside */
 	bool is_mixed;       /* its samples lie on both sides of an edge between zones */
@@ -187,6 +190,7 @@ struct zone_levels {
 	double mid_s; /* the time that the levels are for */
 	double excess, excess_var; /* relative time lost in the samples set aside, spread over all: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
+	double spread;    /* relative difference of two samples of one position that one pair in ten exceeds */
 	double rob_sigma; /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;

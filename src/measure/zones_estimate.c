@@ -117,6 +117,11 @@ static double slope_se_ratio(const struct zone_done *d, const double *residual, 
 	return sqrt(ss / (double)(n - 2) / sxx * (1.0 + rho) / (1.0 - rho)) / slope;
 }
 
+static double span_ns(const struct zone_done *d, size_t a, size_t b)
+{
+	return (d[b].t_ns - d[a].t_ns) / (d[b].bytes - d[a].bytes);
+}
+
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)
 {
 	cleanup_free double *residual = NULL, *work = NULL;
@@ -138,6 +143,8 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_es
 	}
 	ret->ns_per_byte = slope;
 	ret->se_ratio = slope_se_ratio(d + first, residual, m, slope);
+	ret->half_ns_per_byte[0] = span_ns(d + first, 0, m / 2);
+	ret->half_ns_per_byte[1] = span_ns(d + first, m / 2, m - 1);
 	ret->first = first;
 	ret->moved_bytes = d[n - 1].bytes - d[first].bytes;
 	ret->elapsed_ns = d[n - 1].t_ns - d[first].t_ns;

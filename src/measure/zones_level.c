@@ -28,7 +28,12 @@
 #define REGIME_STEP_MIN  0.05
 #define REGIME_SHARE_MIN 0.6 /* of the scatter within positions that a step must explain */
 #define REGIME_F_MIN     30.0
+#define READ_PART_MAX    0.95
+#define OUTLIERS_MANY    0.03 /* part of all samples; more are none */
 #define PAIRS_MIN        6
+#define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from */
+#define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
+#define NOISE_F          6.4 /* F test: 1 + this / sqrt(df) is about the 99 % point, for many degrees of freedom of the others */
 
 void zone_levels_done(struct zone_levels *lv)
 {
@@ -249,6 +254,21 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
 }
 
+/* How far two samples of one position usually lie apart at most: the upper tenth begins there. */
+static double usual_spread(const struct groups *g, const struct zone_layout *l)
+{
+	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
+	size_t n = 0;
+
+	for (size_t p = 0; d && p < l->npositions; p++)
+		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
+			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1]));
+	if (n < PAIRS_MIN)
+		return 0.0;
+	stats_sort(d, n);
+	return stats_quantile_sorted(d, n, 0.9);
+}
+
 /* Is y explained by an edge between zones: between the levels left and right of the position? */
 static bool is_between(const struct groups *g, size_t npositions, size_t p, double y, double tolerance)
 {
@@ -268,6 +288,19 @@ static bool is_between(const struct groups *g, size_t npositions, size_t p, doub
 		high = fmax(high, m);
 	}
 	return high - low > tolerance / 2 && y > low - tolerance / 2 && y < high + tolerance / 2;
+}
+
+/* What happens everywhere is no accident: places differ, as on a disk whose surfaces have different densities. */
+static void forgive_many(const struct groups *g, const struct zone_layout *l)
+{
+	size_t n = g->first[l->npositions], far = 0;
+
+	for (size_t i = 0; i < n; i++)
+		far += g->s[i]->is_outlier;
+	if ((double)far <= fmax(OUTLIERS_MANY * (double)n, 3.0))
+		return;
+	for (size_t i = 0; i < n; i++)
+		g->s[i]->is_outlier = false;
 }
 
 static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
@@ -295,6 +328,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 			g->s[i]->is_outlier = false;
 		lv->v[p].wants_more = true;
 	}
+	forgive_many(g, l);
 }
 
 /* ---- levels ---- */
@@ -392,7 +426,10 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
 	return stats_t_975(lv->df[class]) * lv->sigma[class] / sqrt(n);
 }
 
-/* Time lost in the samples set aside, as part of all time; fast ones (out of a cache) are no loss and no gain. */
+/*
+ * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the disk is not losing time,
+ * its places differ.
+ */
 static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
 	double lost = 0.0, lost2 = 0.0, all = 0.0;
@@ -406,15 +443,78 @@ static void find_excess(const struct groups *g, const struct zone_layout *l, str
 
 			lv->samples++;
 			lv->outliers += z->is_outlier;
-			if (z->is_outlier && more <= 0.0)
-				continue;
 			all += z->elapsed_ns - more;
 			lost += more;
 			lost2 += more * more;
 		}
 	}
-	lv->excess = all > 0.0 ? lost / all : 0.0;
+	lv->excess = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
 	lv->excess_var = all > 0.0 ? lost2 / all / all : 0.0;
+}
+
+/* Sum of squares and degrees of freedom of one position's samples about their mean. */
+static double own_scatter(const struct groups *g, size_t p, double drift_per_s, double *ret_df)
+{
+	struct sums s = sums_of(g, p);
+	double ss = 0.0;
+
+	for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+		const struct zone_sample *z = g->s[i];
+		double r = raw_y(z) - s.y - drift_per_s * (z->at_s - s.t);
+
+		ss += z->is_outlier ? 0.0 : r * r;
+	}
+	*ret_df = fmax(s.n - 1.0, 0.0);
+	return ss;
+}
+
+/*
+ * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk, and so does what chance
+ * does to the skews in it. So it comes from the position and its neighbours; from the position alone when that scatters more than they do (F
+ * test): an edge between two zones, or two surfaces of different density, lie in it.
+ */
+static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct zone_level *v = &lv->v[p];
+		double ss = 0.0, df = 0.0, own_df, own = own_scatter(g, p, lv->drift_per_s, &own_df);
+		enum zone_class c = l->positions[p].class;
+
+		for (size_t q = 0; q < l->npositions; q++) {
+			double q_df, q_ss;
+
+			if (q == p || l->positions[q].class != c || lv->v[q].is_mixed ||
+			    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
+				continue;
+			q_ss = own_scatter(g, q, lv->drift_per_s, &q_df);
+			ss += q_ss;
+			df += q_df;
+		}
+		v->sigma = lv->sigma[c];
+		v->df = lv->df[c];
+		if (own_df >= 1.0 && (df < NOISE_DF_MIN || own / own_df > (1.0 + NOISE_F / sqrt(own_df)) * ss / df)) {
+			if (own_df < 2.0 && df < NOISE_DF_MIN)
+				continue; /* two samples alone say next to nothing */
+			v->sigma = sqrt(own / own_df);
+			v->df = own_df;
+		} else if (df + own_df >= NOISE_DF_MIN) {
+			v->sigma = sqrt((ss + own) / (df + own_df));
+			v->df = df + own_df;
+		}
+	}
+}
+
+/*
+ * 95 % half of a level of n samples; own_var: what they say of their own errors. Scatter beyond that is of places that differ, and of those only
+ * what was not read is unknown (correction for a finite population, Cochran 1977).
+ */
+static double half_of(const struct zone_level *v, double n, double own_var)
+{
+	double part = v->moved_bytes / (double)(v->end_bytes - v->first_bytes), var = v->sigma * v->sigma;
+
+	if (var > own_var)
+		var = own_var + (var - own_var) * (1.0 - fmin(part, READ_PART_MAX));
+	return stats_t_975(v->df) * sqrt(var / n);
 }
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
@@ -426,7 +526,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
 		struct sums s = sums_of(g, p);
-		double half, along;
+		double half, along, own = 0.0;
 
 		v->n = (size_t)s.n;
 		v->first_bytes = UINT64_MAX;
@@ -438,6 +538,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 			if (z->is_outlier)
 				continue;
 			z->y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s) + log1p(lv->excess);
+			own += z->se_ratio * z->se_ratio;
 			v->moved_bytes += z->moved_bytes;
 			v->elapsed_ns += z->elapsed_ns;
 			v->first_bytes = z->from_bytes < v->first_bytes ? z->from_bytes : v->first_bytes;
@@ -445,7 +546,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		}
 		if (!v->n)
 			continue;
-		half = zone_half(lv, l->positions[p].class, s.n);
+		half = half_of(v, s.n, own / s.n);
 		along = drift_se * (s.t - lv->mid_s);
 		v->y = s.y - lv->drift_per_s * (s.t - lv->mid_s) + log1p(lv->excess);
 		v->half = sqrt(half * half + along * along + 1.96 * 1.96 * lv->excess_var);
@@ -469,6 +570,7 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	find_regime(samples, l, &lv.regime);
 	if (groups_make(samples, l->npositions, &g) < 0)
 		goto out;
+	lv.spread = usual_spread(&g, l);
 	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
 	for (int c = 0; c < ZONE_CLASSES; c++) {
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
@@ -477,6 +579,7 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	mark_outliers(&g, l, sigma, &lv);
 	fit_drift_within(&g, l, &lv);
 	find_sigma(&g, l, &lv);
+	find_noise(&g, l, &lv);
 	find_excess(&g, l, &lv);
 	fill_levels(&g, l, &lv);
 	for (size_t i = 0; i < samples->n; i++) {

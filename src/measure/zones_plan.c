@@ -19,19 +19,19 @@
 #include "base/units.h"
 
 #define MIB                (1ull << 20)
-#define SAMPLE_BYTES       (64 * MIB) /* of a place of the figures; the others: a third in each of three passes */
-#define GAP_BYTES          (8 * MIB)  /* between windows where there is room: more than a drive reads ahead */
-#define WINDOW_MIN_BYTES   MIB
+#define SAMPLE_BYTES       (64 * MIB)       /* of a place of the figures; the others: a third in each of three passes */
+#define GAP_BYTES          (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
+#define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
 #define BLOCK_BYTES        MIB
 #define BLOCK_MIN_BYTES    (64 * 1024u)
-#define WINDOW_BLOCKS      16 /* at least, in a window */
+#define WINDOW_BLOCKS      32 /* at least, in a window */
 #define COUNTED_BLOCKS_MIN 12
 #define REVOLUTIONS        10.0
 #define REV_NS_UNKNOWN     11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS       350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS        800e6
-#define RANDOM_BLOCKS_MIN  12 /* a sample of more blocks is shortened by chance ... */
-#define RANDOM_PART        8  /* ... by up to 1 / this */
+#define RANDOM_BLOCKS_MIN  24  /* a sample of more blocks is shortened by chance ... */
+#define RANDOM_PART        3   /* ... by up to 1 / this */
 #define EDGE_BYTES         MIB /* writing leaves out the first and the last: partition tables live there */
 
 uint32_t zone_passes(const struct zones_params *p)

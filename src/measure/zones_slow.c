@@ -19,6 +19,9 @@
 
 #define SLOW_MIN       0.015 /* relative */
 #define SLOW_SIGMAS    5.0
+#define SLOW_SPREADS   1.7  /* times what samples of one position differ: surfaces of different density */
+#define DENSITY_MAX    0.13 /* surfaces of one disk differ by less */
+#define UNEVEN_TIMES   1.5
 #define SLOW_PART      0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define SLOW_USUAL     2.0 /* times the upper quartile of how much places exceed their expectation on this disk */
 #define END_STEP_MIN   0.10
@@ -90,7 +93,7 @@ static double upper_quartile(const double *x, size_t n)
 	return stats_quantile_sorted(copy, n, 0.75);
 }
 
-static double threshold_of(const struct series *s)
+static double threshold_of(const struct series *s, const struct zone_levels *lv)
 {
 	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
 	double usual = fmax(upper_quartile(s->excess, s->n), 0.0), noise;
@@ -100,6 +103,7 @@ static double threshold_of(const struct series *s)
 	for (size_t i = 0; i < s->n; i++)
 		se[i] = s->se[i];
 	noise = stats_median(se, s->n);
+	usual = fmax(usual, SLOW_SPREADS / SLOW_USUAL * lv->spread);
 	return fmax(fmax(SLOW_MIN, SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise)), SLOW_USUAL * usual);
 }
 
@@ -136,13 +140,13 @@ static void mark_end(struct series *s, double threshold)
 	}
 }
 
-static void mark_slow(struct series *s, double *ret_threshold)
+static void mark_slow(struct series *s, const struct zone_levels *lv, double *ret_threshold)
 {
 	double threshold;
 
 	for (size_t i = 0; i < s->n; i++)
 		s->excess[i] = i + 1 < s->n ? s->y[i] - second_fastest(s->y, i + 1, s->n) : 0.0;
-	threshold = threshold_of(s);
+	threshold = threshold_of(s, lv);
 	*ret_threshold = threshold;
 	if (!isfinite(threshold))
 		return;
@@ -183,10 +187,29 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
 }
 
+static bool is_above(double ns_per_byte, double limit_y)
+{
+	return isnan(ns_per_byte) || log(ns_per_byte) > limit_y;
+}
+
+/*
+ * Is all of the sample slow? One that lies on an edge between two zones is slow in one half only, as is one that meets a single
+ * stretch of spare sectors or a disturbance.
+ */
+static bool is_slow_throughout(const struct zone_slows *slows, const struct zone_slow *slow,
+                               const struct zone_sample *s)
+{
+	double limit_y = slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
+
+	return zone_is_slow(slows, slow, s) && is_above(s->half_ns_per_byte[0], limit_y) &&
+	       is_above(s->half_ns_per_byte[1], limit_y);
+}
+
 /* From the samples at the positions of a run: extent, level, and what second looks said. */
 static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
 {
 	double sum = 0.0, n = 0.0;
+	size_t throughout = 0;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
@@ -201,6 +224,7 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 		slow->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
 		if (!is_slow)
 			continue;
+		throughout += is_slow_throughout(slows, slow, s);
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
 		sum += log(s->ns_per_byte);
@@ -208,7 +232,7 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 	}
 	if (n > 0.0)
 		slow->y = sum / n;
-	slow->is_confirmed = n > 0.0 && slow->again_slow > 0 && slow->again_slow >= slow->again_good;
+	slow->is_confirmed = throughout > 0 && slow->again_slow > 0 && slow->again_slow >= slow->again_good;
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -254,18 +278,52 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 	}
 }
 
+/* Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. */
+static double single_expectation(const struct zone_levels *lv, size_t position)
+{
+	double y = lv->v[position].y;
+
+	for (size_t p = position + 1; p < lv->n; p++)
+		if (lv->v[p].n && !isnan(lv->v[p].y))
+			return fmax(y, lv->v[p].y);
+	return y;
+}
+
+/*
+ * A disk that tries again loses whole revolutions, which shows inside the sample; one that is only a little slower, and as evenly as
+ * its neighbours at the same position, lies on a surface of less density.
+ */
+static bool is_other_kind(const struct zone_samples *samples, const struct zone_sample *s, double excess)
+{
+	double sum = 0.0, n = 0.0;
+
+	if (excess > DENSITY_MAX)
+		return true;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *other = &samples->v[i];
+
+		if (!other->is_good || other->is_outlier || other->position != s->position ||
+		    other->kind == SAMPLE_PROBE)
+			continue;
+		sum += other->se_ratio * other->ns_per_byte * other->elapsed_ns;
+		n += 1.0;
+	}
+	return n < 1.0 || s->se_ratio * s->ns_per_byte * s->elapsed_ns > UNEVEN_TIMES * sum / n;
+}
+
 /* Slow samples among good ones: their very bytes are read again. */
 static void add_singles(const struct zone_samples *samples, const struct zone_levels *lv, struct zone_slows *ret)
 {
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
-		double y;
+		double y, expected_y;
 
 		if (!s->is_outlier || isnan(lv->v[s->position].y))
 			continue;
 		y = log(s->ns_per_byte);
-		if (y < lv->v[s->position].y + ret->threshold)
+		expected_y = single_expectation(lv, s->position);
+		if (y < expected_y + ret->threshold || !is_other_kind(samples, s, y - expected_y))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
@@ -273,16 +331,18 @@ static void add_singles(const struct zone_samples *samples, const struct zone_le
 			                    .first_bytes = s->from_bytes,
 			                    .end_bytes = s->end_bytes,
 			                    .y = y,
-			                    .expected_y = lv->v[s->position].y,
+			                    .expected_y = expected_y,
 			                    .readings = 1 };
+		if (!is_slow_throughout(ret, slow, s))
+			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
 
 			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
 				continue;
 			slow->readings++;
-			slow->again_slow += zone_is_slow(ret, slow, check);
-			slow->again_good += !zone_is_slow(ret, slow, check);
+			slow->again_slow += is_slow_throughout(ret, slow, check);
+			slow->again_good += !is_slow_throughout(ret, slow, check);
 		}
 		slow->is_confirmed = slow->again_slow > slow->again_good;
 		ret->n++;
@@ -303,7 +363,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 	}
 	if (r == 0) {
 		if (s.n >= 3)
-			mark_slow(&s, &ret->threshold);
+			mark_slow(&s, lv, &ret->threshold);
 		else
 			ret->threshold = INFINITY;
 		add_runs(&s, samples, ret);

@@ -54,6 +54,8 @@ static void add_places(struct tally *t, const struct sim_run *run, const struct 
 		double truth = truth_rate(g, (uint64_t)table_number(c, r, (size_t)first),
 		                          (uint64_t)table_number(c, r, (size_t)last) + 1);
 
+		if (getenv("V")) { double e = table_number(c, r, (size_t)rate)/truth-1, h = (table_number(c, r, (size_t)high)-table_number(c, r, (size_t)low))/2/truth;
+			printf("%3zu err %+.4f half %.4f z %+.2f n %g %s first %.0f len %.0f  edge truth %+.4f\n", r, 100*e, 100*h, 2*e/h, table_number(c,r,(size_t)table_column(c,"samples")), table_string(c,r,(size_t)table_column(c,"state"))?:"", table_number(c,r,(size_t)first), table_number(c,r,(size_t)last)-table_number(c,r,(size_t)first), 100*(truth_rate_at(g, (uint64_t)table_number(c, r, (size_t)first))/truth_rate_at(g, (uint64_t)table_number(c, r, (size_t)last))-1)); }
 		add(t, truth, table_number(c, r, (size_t)rate),
 		    (struct interval){ table_number(c, r, (size_t)low), table_number(c, r, (size_t)high) });
 	}
@@ -84,8 +86,8 @@ static void run_once(struct tallies *t, const char *name, uint64_t seed)
 	char words[64];
 
 	load(&p, name);
-	p.jitter_us = 60;
-	p.retry_per_gb = 0.3;
+	p.jitter_us = getenv("J") ? atof(getenv("J")) : 60;
+	p.retry_per_gb = getenv("R") ? atof(getenv("R")) : 0.3;
 	p.seed = seed;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	(void)snprintf(words, sizeof(words), "--seed=%d %s sda", (int)seed + 1, getenv("W") ? getenv("W") : "");
@@ -120,10 +122,53 @@ static void the_intervals_hold_the_truth(void **state)
 	}
 }
 
+static void random_disks(void **state)
+{
+	struct tallies t = { 0 };
+	size_t false_slow = 0;
+	(void)state;
+	for (uint64_t seed = 1; seed <= (getenv("M") ? (uint64_t)atoi(getenv("M")) : 60); seed++) {
+		const struct profile_limits limits = { .max_bytes = getenv("B") ? strtoull(getenv("B"), 0, 10) : 100000000000u, .max_zones = 20, .jitter_us = 50, .retry_per_gb = 0.2, .same_density = getenv("SD"), .no_serpentine = getenv("SD") };
+		struct profile p;
+		struct err err = { 0 };
+		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = getenv("W") ? getenv("W") : "sda" };
+		const struct table *c;
+		const struct geometry *g;
+
+		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		if (sim_run(&run) < 0)
+			fail_msg("%d: %s", (int)seed, run.err.text);
+		g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
+		c = result_find_table(run.res, "slow_regions");
+		if (c->nrows) {
+			false_slow++;
+			printf("seed %d: %d bytes %.1f GB surfaces %d zones %d band %d:", (int)seed, (int)c->nrows, geometry_bytes(g)/1e9, (int)p.surfaces, (int)p.nzones, (int)p.zones[0].band_tracks);
+			for (size_t i = 0; i < c->nrows && i < 3; i++) printf(" %.3f..%.3f GB ratio %.3f (true: %.3f around: %.3f zone %.3f skips %d) n %g", table_number(c,i,0)/1e9, table_number(c,i,1)/1e9, table_number(c,i,4), truth_rate(g,(uint64_t)table_number(c,i,0),(uint64_t)table_number(c,i,1)+1)/table_number(c,i,3), truth_rate(g,(uint64_t)table_number(c,i,0)-100000000,(uint64_t)table_number(c,i,1)+100000001)/table_number(c,i,3), truth_rate_at(g,(uint64_t)table_number(c,i,0))/table_number(c,i,3),(int)p.nskips, table_number(c,i,5));
+			printf("\n");
+		}
+		{ double e = figure_number(result_find_figure(run.res, "mean_bytes_per_s")) / truth_harmonic_mean(g) - 1;
+		if (fabs(e) > 0.01) { printf("seed %d mean %+.2f %% cache %ld segs %d qd %d phys %d interface %.0f rate %.0f\n", (int)seed, 100*e, (long)p.cache_bytes, (int)p.segments, (int)p.queue_depth, (int)p.physical_sector_bytes, p.interface_bytes_per_s/1e6, truth_harmonic_mean(g)/1e6); sim_run_done(&run); continue; } }
+		add_places(&t.places, &run, g);
+		add_figures(&t, &run, g);
+		sim_run_done(&run);
+		sim_free(run.sim);
+		profile_done(&p);
+	}
+	tally_print(&t.start, "start", 0.01, "%");
+	tally_print(&t.middle, "middle", 0.01, "%");
+	tally_print(&t.end, "end", 0.01, "%");
+	tally_print(&t.mean, "mean", 0.01, "%");
+	tally_print(&t.places, "places", 0.01, "%");
+	printf("false slow disks %zu\n", false_slow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_intervals_hold_the_truth),
+		cmocka_unit_test(random_disks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
