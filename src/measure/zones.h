@@ -81,6 +81,8 @@ enum sample_kind {
 	SAMPLE_PROBE, /* the first of all: spins up, tells about how fast it is; not used */
 };
 
+#define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */
+
 struct zone_sample {
 	size_t position; /* ZONE_NONE: none */
 	enum sample_kind kind;
@@ -89,7 +91,7 @@ struct zone_sample {
 	uint64_t from_bytes;             /* what was counted: [from, end) */
 	double moved_bytes, elapsed_ns;  /* counted */
 	double ns_per_byte, se_ratio;
-	double half_ns_per_byte[2]; /* of its first and of its second half; NaN: not known */
+	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
 	double at_s;       /* middle of the sample, since the start of the run */
 	double flush_ns;   /* writing: the flush after it; NaN: none */
 	uint32_t late;     /* completions that were seen late */
@@ -156,7 +158,7 @@ struct zone_done { /* a completion: when, and how many bytes had completed by th
 struct zone_estimate {
 	double ns_per_byte;
 	double se_ratio;                /* relative standard error as seen from inside the sample */
-	double half_ns_per_byte[2];     /* of the first and the second half, from end to end */
+	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end */
 	size_t first;                   /* the lead-in ends with this completion */
 	double moved_bytes, elapsed_ns; /* counted: after the lead-in */
 	size_t late;                    /* completions that were seen too late, and were put right */

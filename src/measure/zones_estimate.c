@@ -143,8 +143,8 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_es
 	}
 	ret->ns_per_byte = slope;
 	ret->se_ratio = slope_se_ratio(d + first, residual, m, slope);
-	ret->half_ns_per_byte[0] = span_ns(d + first, 0, m / 2);
-	ret->half_ns_per_byte[1] = span_ns(d + first, m / 2, m - 1);
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		ret->part_ns_per_byte[i] = span_ns(d + first, i * (m - 1) / ZONE_PARTS, (i + 1) * (m - 1) / ZONE_PARTS);
 	ret->first = first;
 	ret->moved_bytes = d[n - 1].bytes - d[first].bytes;
 	ret->elapsed_ns = d[n - 1].t_ns - d[first].t_ns;

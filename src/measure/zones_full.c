@@ -55,7 +55,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	struct zones_run *run = s->run;
 	struct zone_target *t = s->t;
 	struct zone_samples *all = &t->samples;
-	struct zone_estimate e = { .se_ratio = NAN, .half_ns_per_byte = { NAN, NAN } };
+	struct zone_estimate e = { .se_ratio = NAN, .part_ns_per_byte = { NAN, NAN, NAN, NAN } };
 	struct zone_sample z = { .position = s->bin, .kind = SAMPLE_CURVE, .flush_ns = NAN, .y = NAN };
 	double first_ns = s->bin_start_ns;
 
@@ -85,7 +85,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 		z.elapsed_ns = now_ns - first_ns;
 		z.ns_per_byte = z.elapsed_ns / z.moved_bytes;
 		z.se_ratio = isnan(e.se_ratio) ? 0.0 : e.se_ratio;
-		memcpy(z.half_ns_per_byte, e.half_ns_per_byte, sizeof(z.half_ns_per_byte));
+		memcpy(z.part_ns_per_byte, e.part_ns_per_byte, sizeof(z.part_ns_per_byte));
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	}
 	all->v[all->n++] = z;

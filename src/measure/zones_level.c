@@ -33,7 +33,7 @@
 #define PAIRS_MIN        6
 #define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from */
 #define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
-#define NOISE_F          6.4 /* F test: 1 + this / sqrt(df) is about the 99 % point, for many degrees of freedom of the others */
+#define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
 
 void zone_levels_done(struct zone_levels *lv)
 {

@@ -260,7 +260,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	z->is_good = true;
 	z->ns_per_byte = e.ns_per_byte;
 	z->se_ratio = e.se_ratio;
-	memcpy(z->half_ns_per_byte, e.half_ns_per_byte, sizeof(z->half_ns_per_byte));
+	memcpy(z->part_ns_per_byte, e.part_ns_per_byte, sizeof(z->part_ns_per_byte));
 	z->moved_bytes = e.moved_bytes;
 	z->elapsed_ns = e.elapsed_ns;
 	z->late = (uint32_t)e.late;
@@ -417,7 +417,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	int r;
 
 	z.flush_ns = NAN;
-	z.half_ns_per_byte[0] = z.half_ns_per_byte[1] = NAN;
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		z.part_ns_per_byte[i] = NAN;
 	z.y = NAN;
 	if (all->n == all->room) {
 		size_t room = all->room ? 2 * all->room : 256;

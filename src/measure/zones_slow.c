@@ -12,22 +12,26 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/desc.h"
 #include "measure/zones.h"
 
-#define SLOW_MIN       0.015 /* relative */
-#define SLOW_SIGMAS    5.0
-#define SLOW_SPREADS   1.7  /* times what samples of one position differ: surfaces of different density */
-#define DENSITY_MAX    0.13 /* surfaces of one disk differ by less */
-#define UNEVEN_TIMES   1.5
-#define SLOW_PART      0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
-#define SLOW_USUAL     2.0 /* times the upper quartile of how much places exceed their expectation on this disk */
-#define END_STEP_MIN   0.10
-#define END_STEP_USUAL 3.0 /* times the largest step before */
-#define END_PLACES     3   /* a longer end may as well be the last recording zone */
-#define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+#define SLOW_MIN           0.015 /* relative */
+#define SLOW_SIGMAS        5.0
+#define SLOW_SPREADS       1.7  /* times what samples of one position differ: surfaces of different density */
+#define DENSITY_MAX        0.17 /* surfaces of one disk differ by less */
+#define REV_NS_USUAL       8.4e6
+#define SINGLE_REVOLUTIONS 10.0 /* a shorter sample is slow by any stretch of spare sectors in it */
+#define PASSES_PART        0.8  /* of all readings that must be slow when none was made to confirm */
+#define UNEVEN_TIMES       2.5
+#define SLOW_PART          0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define END_STEP_MIN       0.10
+#define END_STEP_USUAL     3.0 /* times the largest step before */
+#define END_PLACES         3   /* a longer end may as well be the last recording zone */
+#define WIDE_PART          0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 struct series { /* positions that have a level, in order */
 	size_t *position;
@@ -81,30 +85,17 @@ static double second_fastest(const double *y, size_t first, size_t n)
 	return isfinite(b) ? b : a;
 }
 
-static double upper_quartile(const double *x, size_t n)
-{
-	cleanup_free double *copy = calloc(n + 1, sizeof(*copy));
-
-	if (!copy || !n)
-		return 0.0;
-	for (size_t i = 0; i < n; i++)
-		copy[i] = x[i];
-	stats_sort(copy, n);
-	return stats_quantile_sorted(copy, n, 0.75);
-}
-
 static double threshold_of(const struct series *s, const struct zone_levels *lv)
 {
 	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
-	double usual = fmax(upper_quartile(s->excess, s->n), 0.0), noise;
+	double noise;
 
 	if (!se)
 		return INFINITY;
 	for (size_t i = 0; i < s->n; i++)
 		se[i] = s->se[i];
 	noise = stats_median(se, s->n);
-	usual = fmax(usual, SLOW_SPREADS / SLOW_USUAL * lv->spread);
-	return fmax(fmax(SLOW_MIN, SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise)), SLOW_USUAL * usual);
+	return fmax(fmax(SLOW_MIN, SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise)), SLOW_SPREADS * lv->spread);
 }
 
 /* Does the run of slow places that begins at a begin with a step? */
@@ -187,29 +178,59 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
 }
 
-static bool is_above(double ns_per_byte, double limit_y)
-{
-	return isnan(ns_per_byte) || log(ns_per_byte) > limit_y;
-}
-
 /*
- * Is all of the sample slow? One that lies on an edge between two zones is slow in one half only, as is one that meets a single
- * stretch of spare sectors or a disturbance.
+ * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a single
+ * stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
  */
 static bool is_slow_throughout(const struct zone_slows *slows, const struct zone_slow *slow,
                                const struct zone_sample *s)
 {
 	double limit_y = slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
+	size_t good = 0;
 
-	return zone_is_slow(slows, slow, s) && is_above(s->half_ns_per_byte[0], limit_y) &&
-	       is_above(s->half_ns_per_byte[1], limit_y);
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
+	return zone_is_slow(slows, slow, s) && good <= 1;
+}
+
+/* Deviation of its completions from a straight line, up to a factor that all samples have in common. */
+static double unevenness(const struct zone_sample *s)
+{
+	return s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
+}
+
+/* Of the samples that are not in [first, last]; 0: none. */
+static double usual_unevenness(const struct zone_samples *samples, size_t first, size_t last)
+{
+	cleanup_free double *x = calloc(samples->n + 1, sizeof(*x));
+	size_t n = 0;
+
+	for (size_t i = 0; x && i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->is_good && !s->is_outlier && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
+		    (s->position < first || s->position > last))
+			x[n++] = unevenness(s);
+	}
+	return n ? stats_median(x, n) : 0.0;
+}
+
+/*
+ * A disk that tries again loses whole revolutions, which shows inside its samples; a place that is only a little slower, and as even
+ * as others, lies on a surface of less density.
+ */
+static bool is_other_kind(const struct zone_slow *slow, double uneven, double usual)
+{
+	return slow->y - slow->expected_y > DENSITY_MAX || uneven > UNEVEN_TIMES * usual;
 }
 
 /* From the samples at the positions of a run: extent, level, and what second looks said. */
 static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
 {
-	double sum = 0.0, n = 0.0;
-	size_t throughout = 0;
+	double sum = 0.0, n = 0.0, uneven[64];
+	bool is_again;
+	size_t throughout = 0, nuneven = 0, slow_passes = 0;
+	uint32_t last_pass = UINT32_MAX;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
@@ -225,6 +246,10 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 		if (!is_slow)
 			continue;
 		throughout += is_slow_throughout(slows, slow, s);
+		slow_passes += s->pass != last_pass; /* samples are in order of time */
+		last_pass = s->pass;
+		if (slow->readings < ARRAY_LEN(uneven))
+			uneven[nuneven++] = unevenness(s);
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
 		sum += log(s->ns_per_byte);
@@ -232,7 +257,13 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 	}
 	if (n > 0.0)
 		slow->y = sum / n;
-	slow->is_confirmed = throughout > 0 && slow->again_slow > 0 && slow->again_slow >= slow->again_good;
+	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
+	is_again = slow->again_slow > 0
+	                   ? slow->again_slow >= slow->again_good
+	                   : !slow->again_good && slow_passes > 1 && n >= PASSES_PART * (double)slow->readings;
+	slow->is_confirmed =
+		throughout > 0 && is_again &&
+		is_other_kind(slow, stats_median(uneven, nuneven), usual_unevenness(samples, slow->first, slow->last));
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -272,6 +303,11 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 		if (isnan(slow->expected_y))
 			continue;
 		fill_region(samples, ret, slow);
+		if (getenv("DBG"))
+			fprintf(stderr,
+			        "run %zu..%zu y %.3f exp %.3f thr %.3f readings %zu again slow %zu good %zu conf %d\n",
+			        slow->first, slow->last, slow->y, slow->expected_y, ret->threshold, slow->readings,
+			        slow->again_slow, slow->again_good, slow->is_confirmed);
 		stretch_region(samples, ret, slow);
 		if (slow->first_bytes < slow->end_bytes)
 			ret->n++;
@@ -289,41 +325,22 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
-/*
- * A disk that tries again loses whole revolutions, which shows inside the sample; one that is only a little slower, and as evenly as
- * its neighbours at the same position, lies on a surface of less density.
- */
-static bool is_other_kind(const struct zone_samples *samples, const struct zone_sample *s, double excess)
-{
-	double sum = 0.0, n = 0.0;
-
-	if (excess > DENSITY_MAX)
-		return true;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *other = &samples->v[i];
-
-		if (!other->is_good || other->is_outlier || other->position != s->position ||
-		    other->kind == SAMPLE_PROBE)
-			continue;
-		sum += other->se_ratio * other->ns_per_byte * other->elapsed_ns;
-		n += 1.0;
-	}
-	return n < 1.0 || s->se_ratio * s->ns_per_byte * s->elapsed_ns > UNEVEN_TIMES * sum / n;
-}
-
 /* Slow samples among good ones: their very bytes are read again. */
-static void add_singles(const struct zone_samples *samples, const struct zone_levels *lv, struct zone_slows *ret)
+static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        struct zone_slows *ret)
 {
+	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : REV_NS_USUAL;
+
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
 		double y, expected_y;
 
-		if (!s->is_outlier || isnan(lv->v[s->position].y))
+		if (!s->is_outlier || isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVOLUTIONS * rev_ns)
 			continue;
 		y = log(s->ns_per_byte);
 		expected_y = single_expectation(lv, s->position);
-		if (y < expected_y + ret->threshold || !is_other_kind(samples, s, y - expected_y))
+		if (y < expected_y + ret->threshold)
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
@@ -333,7 +350,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_le
 			                    .y = y,
 			                    .expected_y = expected_y,
 			                    .readings = 1 };
-		if (!is_slow_throughout(ret, slow, s))
+		if (!is_slow_throughout(ret, slow, s) ||
+		    !is_other_kind(slow, unevenness(s), usual_unevenness(samples, s->position + 1, s->position)))
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
@@ -355,7 +373,6 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 	struct series s = { 0 };
 	int r = series_make(lv, &s);
 
-	(void)l; /* positions are in the order of their places already */
 	*ret = (struct zone_slows){ 0 };
 	if (r == 0) {
 		ret->v = calloc(samples->n + lv->n + 1, sizeof(*ret->v));
@@ -367,7 +384,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		else
 			ret->threshold = INFINITY;
 		add_runs(&s, samples, ret);
-		add_singles(samples, lv, ret);
+		add_singles(samples, l, lv, ret);
 	}
 	series_done(&s);
 	return r;

@@ -125,10 +125,10 @@ static void the_intervals_hold_the_truth(void **state)
 static void random_disks(void **state)
 {
 	struct tallies t = { 0 };
-	size_t false_slow = 0;
+	size_t false_slow = 0, regions = 0, found = 0;
 	(void)state;
-	for (uint64_t seed = 1; seed <= (getenv("M") ? (uint64_t)atoi(getenv("M")) : 60); seed++) {
-		const struct profile_limits limits = { .max_bytes = getenv("B") ? strtoull(getenv("B"), 0, 10) : 100000000000u, .max_zones = 20, .jitter_us = 50, .retry_per_gb = 0.2, .same_density = getenv("SD"), .no_serpentine = getenv("SD") };
+	for (uint64_t seed = getenv("F") ? (uint64_t)atoi(getenv("F")) : 1; seed <= (getenv("M") ? (uint64_t)atoi(getenv("M")) : 60); seed++) {
+		const struct profile_limits limits = { .max_bytes = getenv("B") ? strtoull(getenv("B"), 0, 10) : 100000000000u, .max_zones = 20, .slow_regions = getenv("S") ? (uint32_t)(seed % 4 + 1) : 0, .jitter_us = 50, .retry_per_gb = 0.2, .same_density = getenv("SD"), .no_serpentine = getenv("SD") };
 		struct profile p;
 		struct err err = { 0 };
 		struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = getenv("W") ? getenv("W") : "sda" };
@@ -142,6 +142,29 @@ static void random_disks(void **state)
 			fail_msg("%d: %s", (int)seed, run.err.text);
 		g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 		c = result_find_table(run.res, "slow_regions");
+		if (getenv("S")) {
+			struct truth_region tr[16];
+			size_t n = truth_regions(g, tr, 16);
+			const struct table *sm = result_find_table(run.res, "samples");
+			int fb = table_column(sm, "counted_from_bytes"), eb = table_column(sm, "end_bytes");
+			for (size_t i = 0; i < n; i++) {
+				size_t in = 0, hit = 0;
+				for (size_t k = 0; k < sm->nrows; k++)
+					in += table_number(sm, k, (size_t)fb) >= (double)tr[i].first_byte && table_number(sm, k, (size_t)eb) <= (double)tr[i].end_byte;
+				for (size_t k = 0; k < c->nrows; k++)
+					hit += table_number(c, k, 0) < (double)tr[i].end_byte && table_number(c, k, 1) >= (double)tr[i].first_byte;
+				if (!in) continue;
+				regions++;
+				if (hit) { found++; continue; }
+				printf("seed %d missed %.3f..%.3f GB of %.3f: ratio %.3f samples in %zu\n", (int)seed, (double)tr[i].first_byte/1e9, (double)tr[i].end_byte/1e9, (double)geometry_bytes(g)/1e9, tr[i].rate_bytes_per_s/truth_rate_at(g, tr[i].first_byte), in);
+			}
+			for (size_t k = 0; k < c->nrows; k++) {
+				size_t hit = 0;
+				for (size_t i = 0; i < n; i++)
+					hit += table_number(c, k, 0) < (double)tr[i].end_byte && table_number(c, k, 1) >= (double)tr[i].first_byte;
+				if (!hit) { false_slow++; printf("seed %d FALSE %.3f..%.3f\n", (int)seed, table_number(c,k,0)/1e9, table_number(c,k,1)/1e9); }
+			}
+		} else
 		if (c->nrows) {
 			false_slow++;
 			printf("seed %d: %d bytes %.1f GB surfaces %d zones %d band %d:", (int)seed, (int)c->nrows, geometry_bytes(g)/1e9, (int)p.surfaces, (int)p.nzones, (int)p.zones[0].band_tracks);
@@ -161,7 +184,7 @@ static void random_disks(void **state)
 	tally_print(&t.end, "end", 0.01, "%");
 	tally_print(&t.mean, "mean", 0.01, "%");
 	tally_print(&t.places, "places", 0.01, "%");
-	printf("false slow disks %zu\n", false_slow);
+	printf("false slow disks %zu, regions %zu found %zu\n", false_slow, regions, found);
 }
 
 int main(void)
