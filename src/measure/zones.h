@@ -192,7 +192,7 @@ struct zone_levels {
 	double mid_s; /* the time that the levels are for */
 	double excess, excess_var; /* relative time lost in the samples set aside, spread over all: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
-	double spread;    /* relative difference of two samples of one position that one pair in ten exceeds */
+	double spread;    /* relative difference of two samples of one position: the median */
 	double rob_sigma; /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;

@@ -254,7 +254,7 @@ static double robust_sigma(const struct groups *g, const struct zone_layout *l, 
 	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
 }
 
-/* How far two samples of one position usually lie apart at most: the upper tenth begins there. */
+/* How far two samples of one position usually lie apart: the median. */
 static double usual_spread(const struct groups *g, const struct zone_layout *l)
 {
 	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
@@ -266,7 +266,7 @@ static double usual_spread(const struct groups *g, const struct zone_layout *l)
 	if (n < PAIRS_MIN)
 		return 0.0;
 	stats_sort(d, n);
-	return stats_quantile_sorted(d, n, 0.9);
+	return stats_quantile_sorted(d, n, 0.5);
 }
 
 /* Is y explained by an edge between zones: between the levels left and right of the position? */

@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -21,12 +20,13 @@
 
 #define SLOW_MIN           0.015 /* relative */
 #define SLOW_SIGMAS        5.0
-#define SLOW_SPREADS       1.7  /* times what samples of one position differ: surfaces of different density */
+#define SLOW_SPREADS       3.5  /* times what samples of one position differ: surfaces of different density */
 #define DENSITY_MAX        0.17 /* surfaces of one disk differ by less */
 #define REV_NS_USUAL       8.4e6
 #define SINGLE_REVOLUTIONS 10.0 /* a shorter sample is slow by any stretch of spare sectors in it */
-#define PASSES_PART        0.8  /* of all readings that must be slow when none was made to confirm */
-#define UNEVEN_TIMES       2.5
+#define PASSES_PART        0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_BYTES       4e6  /* likewise */
+#define UNEVEN_TIMES       1.7
 #define SLOW_PART          0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define END_STEP_MIN       0.10
 #define END_STEP_USUAL     3.0 /* times the largest step before */
@@ -224,46 +224,72 @@ static bool is_other_kind(const struct zone_slow *slow, double uneven, double us
 	return slow->y - slow->expected_y > DENSITY_MAX || uneven > UNEVEN_TIMES * usual;
 }
 
-/* From the samples at the positions of a run: extent, level, and what second looks said. */
+struct readings { /* of a run of slow positions */
+	size_t slow, all, throughout, passes, again_slow, again_good, nuneven;
+	uint32_t last_pass;
+	double sum, uneven[64];
+};
+
+static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
+{
+	return s->is_good && !s->is_burst && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
+	       s->position >= slow->first && s->position <= slow->last;
+}
+
+static void count_reading(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s,
+                          struct readings *r)
+{
+	bool is_slow = zone_is_slow(slows, slow, s);
+
+	r->all++;
+	r->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
+	r->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
+	if (!is_slow)
+		return;
+	r->slow++;
+	r->sum += log(s->ns_per_byte);
+	r->throughout += is_slow_throughout(slows, slow, s);
+	r->passes += s->pass != r->last_pass; /* samples are in order of time */
+	r->last_pass = s->pass;
+	if (r->nuneven < ARRAY_LEN(r->uneven))
+		r->uneven[r->nuneven++] = unevenness(s);
+}
+
+/*
+ * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the extent only: a region may begin
+ * or end within a position.
+ */
 static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
 {
-	double sum = 0.0, n = 0.0, uneven[64];
+	struct readings r = { .last_pass = UINT32_MAX };
 	bool is_again;
-	size_t throughout = 0, nuneven = 0, slow_passes = 0;
-	uint32_t last_pass = UINT32_MAX;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
-		bool is_slow;
 
-		if (!s->is_good || s->is_burst || s->position == ZONE_NONE || s->position < slow->first ||
-		    s->position > slow->last || s->kind == SAMPLE_PROBE)
+		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s))
 			continue;
-		is_slow = zone_is_slow(slows, slow, s);
-		slow->readings++;
-		slow->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
-		slow->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
-		if (!is_slow)
-			continue;
-		throughout += is_slow_throughout(slows, slow, s);
-		slow_passes += s->pass != last_pass; /* samples are in order of time */
-		last_pass = s->pass;
-		if (slow->readings < ARRAY_LEN(uneven))
-			uneven[nuneven++] = unevenness(s);
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
-		sum += log(s->ns_per_byte);
-		n += 1.0;
 	}
-	if (n > 0.0)
-		slow->y = sum / n;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes)
+			count_reading(slows, slow, s, &r);
+	}
+	if (!r.slow)
+		return;
+	slow->readings = r.all;
+	slow->again_slow = r.again_slow;
+	slow->again_good = r.again_good;
+	slow->y = r.sum / (double)r.slow;
 	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
-	is_again = slow->again_slow > 0
-	                   ? slow->again_slow >= slow->again_good
-	                   : !slow->again_good && slow_passes > 1 && n >= PASSES_PART * (double)slow->readings;
-	slow->is_confirmed =
-		throughout > 0 && is_again &&
-		is_other_kind(slow, stats_median(uneven, nuneven), usual_unevenness(samples, slow->first, slow->last));
+	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
+	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
+	slow->is_confirmed = r.throughout > 0 && is_again &&
+	                     is_other_kind(slow, stats_median(r.uneven, r.nuneven),
+	                                   usual_unevenness(samples, slow->first, slow->last));
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -303,11 +329,6 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 		if (isnan(slow->expected_y))
 			continue;
 		fill_region(samples, ret, slow);
-		if (getenv("DBG"))
-			fprintf(stderr,
-			        "run %zu..%zu y %.3f exp %.3f thr %.3f readings %zu again slow %zu good %zu conf %d\n",
-			        slow->first, slow->last, slow->y, slow->expected_y, ret->threshold, slow->readings,
-			        slow->again_slow, slow->again_good, slow->is_confirmed);
 		stretch_region(samples, ret, slow);
 		if (slow->first_bytes < slow->end_bytes)
 			ret->n++;
@@ -336,7 +357,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		struct zone_slow *slow = &ret->v[ret->n];
 		double y, expected_y;
 
-		if (!s->is_outlier || isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVOLUTIONS * rev_ns)
+		if (!s->is_outlier || isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVOLUTIONS * rev_ns ||
+		    s->moved_bytes < SINGLE_BYTES)
 			continue;
 		y = log(s->ns_per_byte);
 		expected_y = single_expectation(lv, s->position);
