@@ -457,7 +457,7 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 	const struct zone_levels *lv = &t->analysis->levels;
 	double first_s = t->samples.n ? t->samples.v[0].at_s : 0.0;
 	double last_s = t->samples.n ? t->samples.v[t->samples.n - 1].at_s : 0.0;
-	double total = -lv->drift_per_s * (last_s - first_s);
+	double total = -lv->drift_fit_per_s * (last_s - first_s);
 
 	if (!isnan(lv->drift_ci.low) && lv->drift_ci.low * lv->drift_ci.high > 0.0 && fabs(total) > 0.01)
 		result_notice(

@@ -187,7 +187,8 @@ struct zone_levels {
 	struct zone_level *v; /* one per position */
 	size_t n;
 	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
-	double drift_per_s;                           /* relative change of the time per byte */
+	double drift_per_s;     /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
+	double drift_fit_per_s; /* the same as it was fitted */
 	struct interval drift_ci;
 	double mid_s; /* the time that the levels are for */
 	double excess, excess_var; /* relative time lost in the samples set aside, spread over all: lost revolutions and stalls cost time, too */

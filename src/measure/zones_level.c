@@ -28,6 +28,10 @@
 #define REGIME_STEP_MIN  0.05
 #define REGIME_SHARE_MIN 0.6 /* of the scatter within positions that a step must explain */
 #define REGIME_F_MIN     30.0
+#define REV_NS_USUAL     8.4e6
+#define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
+#define UNEVEN_TIMES     1.7
+#define DRIFT_SIGMAS     3.5
 #define READ_PART_MAX    0.95
 #define OUTLIERS_MANY    0.03 /* part of all samples; more are none */
 #define PAIRS_MIN        6
@@ -303,6 +307,30 @@ static void forgive_many(const struct groups *g, const struct zone_layout *l)
 		g->s[i]->is_outlier = false;
 }
 
+/* Deviation of a sample's completions from a straight line, up to a factor that all samples have in common. */
+static double unevenness(const struct zone_sample *s)
+{
+	return s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
+}
+
+/*
+ * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows inside the sample, as unevenness;
+ * one that is only a little off, and as even as the others, lies on a surface of another density and belongs to the place.
+ */
+static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance)
+{
+	double x[64];
+	size_t n = 0;
+
+	if (fabs(off) <= tolerance)
+		return false;
+	if (fabs(off) > DENSITY_MAX)
+		return true;
+	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
+		x[n++] = unevenness(g->s[i]);
+	return unevenness(s) > UNEVEN_TIMES * stats_median(x, n);
+}
+
 static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
                           struct zone_levels *lv)
 {
@@ -314,11 +342,11 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 		if (n < 2)
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			g->s[i]->is_outlier = fabs(raw_y(g->s[i]) - m) > (n == 2 ? tolerance / 2 : tolerance);
-			if (g->s[i]->is_outlier && is_between(g, l->npositions, p, raw_y(g->s[i]), tolerance)) {
-				g->s[i]->is_outlier = false;
-				lv->v[p].is_mixed = true;
-			}
+			double off = raw_y(g->s[i]) - m, most = n == 2 ? tolerance / 2 : tolerance;
+			bool is_edge = fabs(off) > most && is_between(g, l->npositions, p, raw_y(g->s[i]), tolerance);
+
+			lv->v[p].is_mixed |= is_edge;
+			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most);
 			far += g->s[i]->is_outlier;
 		}
 		if (far * 3 <= n)
@@ -379,14 +407,17 @@ static void fit_drift_within(const struct groups *g, const struct zone_layout *l
 		}
 	}
 	lv->mid_s = n > 0.0 ? t / n : 0.0;
-	lv->drift_per_s = 0.0;
+	lv->drift_per_s = lv->drift_fit_per_s = 0.0;
 	lv->drift_ci = (struct interval){ NAN, NAN };
 	if (df < 4.0 || !(sxx > 0.0))
 		return;
 	se = sqrt(fmax(ss - sxy * sxy / sxx, 0.0) / df / sxx);
-	lv->drift_per_s = sxy / sxx;
-	lv->drift_ci.low = lv->drift_per_s - stats_t_975(df) * se;
-	lv->drift_ci.high = lv->drift_per_s + stats_t_975(df) * se;
+	lv->drift_fit_per_s = sxy / sxx;
+	lv->drift_ci.low = lv->drift_fit_per_s - stats_t_975(df) * se;
+	lv->drift_ci.high = lv->drift_fit_per_s + stats_t_975(df) * se;
+	/* Taken out only where it is beyond doubt: places that differ at random look like a little drift. */
+	if (fabs(lv->drift_fit_per_s) > DRIFT_SIGMAS * se)
+		lv->drift_per_s = lv->drift_fit_per_s;
 }
 
 /* Scatter of the classes; where too few samples were repeated, what the samples say of themselves. */
@@ -432,7 +463,7 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
  */
 static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double lost = 0.0, lost2 = 0.0, all = 0.0;
+	double lost = 0.0, lost2 = 0.0, all = 0.0, rev_ns;
 
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
@@ -449,7 +480,9 @@ static void find_excess(const struct groups *g, const struct zone_layout *l, str
 		}
 	}
 	lv->excess = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	lv->excess_var = all > 0.0 ? lost2 / all / all : 0.0;
+	/* As if there had been half an event more: that none was seen does not mean that there are none. */
+	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : REV_NS_USUAL;
+	lv->excess_var = all > 0.0 ? (lost2 + 0.5 * rev_ns * rev_ns) / all / all : 0.0;
 }
 
 /* Sum of squares and degrees of freedom of one position's samples about their mean. */
@@ -521,7 +554,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 {
 	double drift_se = (lv->drift_ci.high - lv->drift_ci.low) / 2;
 
-	if (isnan(drift_se))
+	if (isnan(drift_se) || lv->drift_per_s == 0.0)
 		drift_se = 0.0;
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];

@@ -547,7 +547,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 		ci = (struct interval){ -a->levels.drift_ci.high * (last_s - first_s),
 			                -a->levels.drift_ci.low * (last_s - first_s) };
 		result_figure(res, "drift_ratio", "drift of the rate during the run", UNIT_RATIO,
-		              -a->levels.drift_per_s * (last_s - first_s), &ci, a->levels.samples);
+		              -a->levels.drift_fit_per_s * (last_s - first_s), &ci, a->levels.samples);
 	}
 	result_figure(res, "noise_ratio", "scatter of one sample", UNIT_RATIO, a->levels.sigma[ZONE_SHORT], NULL,
 	              a->levels.samples);

@@ -25,6 +25,7 @@
 #define REV_NS_USUAL       8.4e6
 #define SINGLE_REVOLUTIONS 10.0 /* a shorter sample is slow by any stretch of spare sectors in it */
 #define PASSES_PART        0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_MIN         0.03 /* relative; a single sample says less than all those of a place */
 #define SINGLE_BYTES       4e6  /* likewise */
 #define UNEVEN_TIMES       1.7
 #define SLOW_PART          0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
@@ -362,7 +363,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			continue;
 		y = log(s->ns_per_byte);
 		expected_y = single_expectation(lv, s->position);
-		if (y < expected_y + ret->threshold)
+		if (y < expected_y + fmax(ret->threshold, SINGLE_MIN))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
