@@ -20,7 +20,7 @@ extern const struct measure measure_zones;
 
 #define JITTER_US    60
 #define RETRY_PER_GB 0.3
-#define SLOW_RATIO   0.78
+#define SLOW_RATIO   0.83
 
 static size_t runs(size_t n)
 {
@@ -218,7 +218,8 @@ static void slow_regions_that_are_slower_than_a_thin_surface_are_found(void **st
 			nregions = truth_regions(geometry_of(&run), regions, 8);
 			for (size_t i = 0; i < nregions; i++) {
 				const struct truth_region *r = &regions[i];
-				double healthy = truth_rate_at(geometry_of(&run), r->first_byte);
+				double healthy =
+					truth_rate_at(geometry_of(&run), r->end_byte - 1); /* the slowest in it */
 
 				if (r->rate_bytes_per_s > SLOW_RATIO * healthy ||
 				    !is_sampled(&run, r->first_byte, r->end_byte))
