@@ -121,6 +121,43 @@ static void an_open_run_answers_as_mm1_and_md1_do(void **state)
 	end(&run);
 }
 
+/* Mean response of M/M/c (Erlang C). */
+static double mmc_mean(unsigned c, double rate, double service)
+{
+	double a = rate * service, term = 1.0, sum = 0.0, wait;
+
+	for (unsigned k = 0; k < c; k++) {
+		sum += term;
+		term *= a / (k + 1);
+	}
+	term *= c / (c - a);
+	wait = term / (sum + term);
+	return service + wait * service / (c - a);
+}
+
+static void several_processors_answer_as_mmc_does(void **state)
+{
+	struct sim_run run = run_on(
+		"ssd-sata", "--ios=0 --cpu=10ms --processors=3 --randomise=work --arrivals=250 --time=8000s sda");
+
+	(void)state;
+	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
+	assert_true(is_near(figure(&run, "cpu_ratio"), 2.5, 0.01));
+	assert_true(is_near(figure(&run, "cpu_ratio"), figure(&run, "law_cpu_ratio"), 0.02));
+	end(&run);
+}
+
+static void half_a_million_arrive_each_second(void **state)
+{
+	struct sim_run run = run_on("ssd-sata", "--ios=0 --cpu=1us --processors=4 --arrivals=500000 --time=4s sda");
+
+	(void)state;
+	/* The spread of two million exponential gaps is 0.07 %. */
+	assert_true(is_near(figure(&run, "transactions_per_s"), 500000, 0.002));
+	assert_true(figure(&run, "unfinished") == 0.0);
+	end(&run);
+}
+
 /* One request at a time to a disk whose service does not vary: M/D/1 with the service that was measured. */
 static void a_disk_of_constant_service_answers_as_md1_does(void **state)
 {
@@ -144,6 +181,32 @@ static void closed_runs_obey_the_operational_laws(void **state)
 	assert_true(is_near(figure(&run, "cpu_ratio"), figure(&run, "law_cpu_ratio"), 0.02));
 	assert_true(figure(&run, "device_busy_ratio") > 0.1 && figure(&run, "device_busy_ratio") <= 1.0);
 	end(&run);
+}
+
+/* U = X D for the disk, with the service that its profile says; the kernel's counters and ours agree. */
+static void the_disk_is_as_busy_as_the_law_says(void **state)
+{
+	static const struct {
+		const char *words;
+		double users;
+	} loads[] = { { "--users=1 --ios=4 --think=50ms --time=2000s sda", 1 },
+		      { "--users=5 --ios=2 --think=200ms --think-law=uniform --time=2000s sda", 5 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		struct sim_run run = run_on("quantum-fireball-tm2110a", loads[i].words);
+		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
+		double requests = table_number(result_find_table(run.res, "classes"), 0, 12), by_truth;
+		struct truth_random truth;
+
+		assert_true(requests == 4.0 || requests == 2.0);
+		truth_random(g, 0, sim_device(sim_find(run.sim, "sda"))->size_bytes, 4096, &truth);
+		by_truth = figure(&run, "transactions_per_s") * requests * truth.service_ns * 1e-9;
+		assert_true(is_near(figure(&run, "device_busy_ratio"), by_truth, 0.02));
+		assert_true(is_near(figure(&run, "device_busy_ratio"), figure(&run, "law_device_ratio"), 0.02));
+		assert_true(is_near(figure(&run, "law_users"), loads[i].users, 0.01));
+		end(&run);
+	}
 }
 
 /* The seed's table 9.2: constant throughput and linear response when the processor is the limit. */
@@ -210,6 +273,10 @@ static void the_number_of_users_that_fit_is_found(void **state)
 	/* Bottleneck of 10 ms: N = (R + Z) / D = 120 at R = 200 ms, a little less as the queue is random. */
 	assert_true(found > 105 && found <= 121);
 	assert_true(bad > found && bad <= found + 1 + found / 50);
+	/* the device beside each try, and the figures are of the most that fit */
+	assert_true(table_column(result_find_table(run.res, "tries"), "device_busy_ratio") >= 0);
+	assert_true(figure(&run, "users") == found && figure(&run, "response_mean_ns") < 200e6);
+	assert_true(figure(&run, "device_busy_ratio") > 0.0);
 	end(&run);
 }
 
@@ -235,6 +302,7 @@ static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **s
 	assert_int_equal(sim_run(&run), 0);
 	assert_true(is_near(figure(&run, "response_p99_ns"), 1.9e9, 0.05));
 	assert_true(figure(&run, "response_max_ns") > 1.95e9);
+	assert_true(figure(&run, "late_max_ns") < 1e6); /* it was not platter */
 	sim_run_done(&run);
 	sim_free(sim);
 	profile_done(&p);
@@ -273,8 +341,11 @@ int main(void)
 		cmocka_unit_test(think_times_have_the_asked_mean_and_shape),
 		cmocka_unit_test(arrivals_are_poisson_at_every_rate),
 		cmocka_unit_test(an_open_run_answers_as_mm1_and_md1_do),
+		cmocka_unit_test(several_processors_answer_as_mmc_does),
+		cmocka_unit_test(half_a_million_arrive_each_second),
 		cmocka_unit_test(a_disk_of_constant_service_answers_as_md1_does),
 		cmocka_unit_test(closed_runs_obey_the_operational_laws),
+		cmocka_unit_test(the_disk_is_as_busy_as_the_law_says),
 		cmocka_unit_test(response_is_linear_and_throughput_constant_when_the_processor_is_the_limit),
 		cmocka_unit_test(percentiles_are_refused_when_the_sample_cannot_carry_them),
 		cmocka_unit_test(classes_are_told_apart),

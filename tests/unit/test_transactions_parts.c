@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The two things of `transactions` that have threads: real work by the processor's clock, and a row for each of a million transactions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "measure/transactions_cpu.h"
+#include "measure/transactions_each.h"
+
+#define BURSTS 40
+#define ROWS   1000000
+
+static struct tx_cpu *cpu_new(unsigned processors)
+{
+	struct err err = { 0 };
+	struct tx_cpu *c;
+
+	if (tx_cpu_open(&c, processors, clock_monotonic(), &err) < 0)
+		fail_msg("%s", err.text);
+	return c;
+}
+
+static struct tx_burst *wait_for_one(struct tx_cpu *c)
+{
+	struct tx_burst *b = tx_cpu_take(c);
+
+	while (!b) {
+		tx_cpu_wait(c, clock_now_ns(clock_monotonic()) + NS_PER_S);
+		b = tx_cpu_take(c);
+	}
+	return b;
+}
+
+/* The thread's own clock does not run while others have the processor: exact on a busy machine, too. */
+static void a_burst_takes_the_processor_time_that_was_asked(void **state)
+{
+	struct tx_burst bursts[BURSTS] = { 0 };
+	struct tx_cpu *c = cpu_new(2);
+	uint64_t sum = 0;
+
+	(void)state;
+	for (size_t i = 0; i < BURSTS; i++) {
+		bursts[i].cpu_ns = (i % 4) * NS_PER_MS;
+		tx_cpu_submit(c, &bursts[i]);
+	}
+	for (size_t i = 0; i < BURSTS; i++) {
+		struct tx_burst *b = wait_for_one(c);
+
+		assert_true(b >= bursts && b < bursts + BURSTS);
+		assert_true(b->used_ns >= b->cpu_ns && b->used_ns < b->cpu_ns + NS_PER_MS / 2);
+		assert_true(b->end_ns > 0);
+		sum += b->used_ns;
+	}
+	assert_null(tx_cpu_take(c));
+	assert_true(tx_cpu_used_ns(c) == sum);
+	tx_cpu_close(c);
+}
+
+static void memory_is_touched_without_processor_time(void **state)
+{
+	uint8_t *memory = calloc(16, 4096);
+	struct tx_burst b = { .memory = memory, .memory_bytes = 16 * 4096, .touches_all = true };
+	struct tx_cpu *c = cpu_new(1);
+
+	(void)state;
+	assert_non_null(memory);
+	memset(memory, 0xff, 16 * 4096);
+	tx_cpu_submit(c, &b);
+	assert_ptr_equal(wait_for_one(c), &b);
+	for (size_t page = 0; page < 16; page++)
+		assert_int_not_equal(memory[page * 4096], 0xff);
+	tx_cpu_close(c);
+	free(memory);
+}
+
+static void what_is_under_way_is_given_up_at_the_end(void **state)
+{
+	struct tx_burst bursts[8] = { 0 };
+	struct tx_cpu *c = cpu_new(2);
+
+	(void)state;
+	for (size_t i = 0; i < 8; i++) {
+		bursts[i].cpu_ns = 3600 * NS_PER_S;
+		tx_cpu_submit(c, &bursts[i]);
+	}
+	tx_cpu_close(c); /* returns */
+}
+
+static const char *name_of(const void *arg, uint32_t class)
+{
+	return ((const char *const *)arg)[class];
+}
+
+static void every_one_of_a_million_rows_is_written(void **state)
+{
+	static const char *const names[] = { "light", "heavy" };
+	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256], want[256];
+	struct tx_each_cost cost = { 0 };
+	struct err err = { 0 };
+	struct tx_each *e;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/each.csv", dir);
+	assert_int_equal(tx_each_open(&e, path, name_of, names, &err), 0);
+	for (uint64_t i = 0; i < ROWS; i++)
+		tx_each_add(e, &(struct tx_row){ .user = i % 30,
+		                                 .class = i % 2,
+		                                 .end_ns = i * 1000001,
+		                                 .think_ns = 5 * NS_PER_S + i,
+		                                 .response_ns = i,
+		                                 .load = 0.5,
+		                                 .requests = i % 7,
+		                                 .has_fault = i % 5 == 0 });
+	assert_int_equal(tx_each_close(e, &cost), 0);
+	assert_int_equal(cost.rows, ROWS);
+	assert_int_equal(cost.waits, 0);
+	assert_true(cost.cpu_ns > 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line, "user,class,end_s,think_s,response_s,load,requests,has_fault\n");
+	for (uint64_t i = 0; i < ROWS; i++) {
+		uint64_t end = i * 1000001, think = 5 * NS_PER_S + i;
+
+		assert_non_null(fgets(line, sizeof(line), f));
+		if (i % 1009 != 0 && i + 1 != ROWS)
+			continue;
+		(void)snprintf(want, sizeof(want), "%u,%s,%u.%09u,%u.%09u,0.%09u,0.500000,%u,%d\n", (unsigned)(i % 30),
+		               names[i % 2], (unsigned)(end / NS_PER_S), (unsigned)(end % NS_PER_S),
+		               (unsigned)(think / NS_PER_S), (unsigned)(think % NS_PER_S), (unsigned)i,
+		               (unsigned)(i % 7), i % 5 == 0);
+		assert_string_equal(line, want);
+	}
+	assert_null(fgets(line, sizeof(line), f));
+	assert_int_equal(fclose(f), 0);
+	assert_true(tx_each_open(&e, path, name_of, names, &err) < 0); /* never written over */
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+static void a_file_that_cannot_be_made_is_told(void **state)
+{
+	static const char *const names[] = { "users" };
+	struct tx_each_cost cost = { 0 };
+	struct err err = { 0 };
+	struct tx_each *e;
+
+	(void)state;
+	assert_true(tx_each_open(&e, "/nowhere/each.csv", name_of, names, &err) < 0);
+	assert_non_null(strstr(err.text, "/nowhere/each.csv"));
+	assert_int_equal(tx_each_close(NULL, &cost), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_burst_takes_the_processor_time_that_was_asked),
+		cmocka_unit_test(memory_is_touched_without_processor_time),
+		cmocka_unit_test(what_is_under_way_is_given_up_at_the_end),
+		cmocka_unit_test(every_one_of_a_million_rows_is_written),
+		cmocka_unit_test(a_file_that_cannot_be_made_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
