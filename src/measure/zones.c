@@ -26,7 +26,7 @@
 #define PROBE_BLOCKS    8
 #define FAULT_TRIES     2 /* more windows after a fault, in the same visit */
 #define OWN_LIMIT_NS    (110 * NS_PER_S)
-#define QUICK_LIMIT_NS  (30 * NS_PER_S)
+#define QUICK_LIMIT_NS  (26 * NS_PER_S)
 #define PLACES_LIMIT_NS (12 * NS_PER_S)
 #define EDGE_STEPS      6
 #define EDGE_REGIONS    8

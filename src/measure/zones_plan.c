@@ -23,6 +23,7 @@
 #define GAP_BYTES          (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
 #define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
 #define BLOCK_BYTES        MIB
+#define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks */
 #define BLOCK_MIN_BYTES    (64 * 1024u)
 #define WINDOW_BLOCKS      32 /* at least, in a window */
 #define COUNTED_BLOCKS_MIN 12
@@ -30,6 +31,7 @@
 #define REV_NS_UNKNOWN     11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS       350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS        800e6
+#define QUICK_LONG_NS      200e6
 #define RANDOM_BLOCKS_MIN  24  /* a sample of more blocks is shortened by chance ... */
 #define RANDOM_PART        3   /* ... by up to 1 / this */
 #define EDGE_BYTES         MIB /* writing leaves out the first and the last: partition tables live there */
@@ -134,7 +136,7 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 static void size_cells(struct zone_layout *l, const struct zones_params *p, size_t *npositions)
 {
 	uint64_t region = l->end_bytes - l->first_bytes, room, want;
-	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : BLOCK_BYTES;
+	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
 
 	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
@@ -317,7 +319,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
 	most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
 	if (p->quick)
-		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? SHORT_MAX_NS : 10 * REV_NS_UNKNOWN);
+		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);
 	if (class == ZONE_SHORT && !p->sample_bytes)
 		want /= 3;
 	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);

@@ -282,6 +282,11 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 		if (z->is_good)
 			return;
 	}
+	if (!(db > 0.0) || !(dt > 0.0)) {
+		/* So fast that the difference drowns: all bytes over all the time, flushes included; a lower bound. */
+		db = s->piece_bytes[0] + s->piece_bytes[1];
+		dt = s->piece_ns[0] + s->piece_ns[1];
+	}
 	if (!(db > 0.0) || !(dt > 0.0))
 		return;
 	z->is_good = true;

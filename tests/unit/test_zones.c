@@ -124,6 +124,28 @@ static void a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_
 	profile_done(&p);
 }
 
+static void a_quick_run_takes_about_half_a_minute(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "maxtor-diamondmax-80", "modern-4tb" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+
+		load(&p, names[i]);
+		run = zones_on("--quick sda", &p);
+		print_message("%-28s %.1f s, start %+.2f %%, end %+.2f %%\n", names[i],
+		              (double)sim_elapsed_ns(run.sim) * 1e-9, 100 * spot_error(&run, 0),
+		              100 * spot_error(&run, 2));
+		assert_true(sim_elapsed_ns(run.sim) < 32 * NS_PER_S);
+		assert_true(fabs(spot_error(&run, 0)) < 0.01);
+		assert_true(fabs(spot_error(&run, 2)) < 0.01);
+		end(&run);
+		profile_done(&p);
+	}
+}
+
 static void at_most_one_of_sixty_clean_random_disks_has_a_slow_region(void **state)
 {
 	const struct profile_limits limits = { .max_bytes = 30000000000u,
@@ -225,6 +247,7 @@ int main(void)
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
 		cmocka_unit_test(
 			a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_less_than_fifteen_seconds),
+		cmocka_unit_test(a_quick_run_takes_about_half_a_minute),
 		cmocka_unit_test(at_most_one_of_sixty_clean_random_disks_has_a_slow_region),
 		cmocka_unit_test(
 			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
