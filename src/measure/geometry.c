@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,8 @@ static void null_figures(struct session *ses)
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, NAN, NULL, 0);
 	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, NAN, NULL, 0);
 	result_figure(res, "tracks", "tracks", UNIT_COUNT, NAN, NULL, 0);
+	result_figure(res, "cylinder_skew_ratio", "skew to the next cylinder", UNIT_RATIO, NAN, NULL, 0);
+	result_figure(res, "head_skew_ratio", "skew to the next surface", UNIT_RATIO, NAN, NULL, 0);
 	result_figure_text(res, "layout", "layout", NULL);
 	result_figure_text(res, "confidence", "how sure", NULL);
 }
@@ -324,41 +327,110 @@ static void run_rows(const struct geo_walk *w)
 	}
 }
 
+/* Zones of the layout; or as the walk found them, when no layout explains them better. */
+static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+{
+	bool has_fit = layout->fit && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0;
+	struct geo_zone *zone;
+	size_t n;
+
+	if (layout->fit && layout->is_told) {
+		geo_fit_rows(w, layout, end);
+		return;
+	}
+	n = geo_zones(w, &zone);
+	if (w->unclear && has_fit)
+		geo_fit_rows(w, layout, end);
+	else
+		geo_zone_rows(w, zone, n, end);
+	if (w->unclear)
+		result_notice(
+			w->g->ses->res, "unclear-zones",
+			"In %zu places sizes of tracks change in no order that came again; what is listed as a zone there may belong to a neighbour.",
+			w->unclear);
+	free(zone);
+}
+
+/* Of one kind: the median over the zones; all of them are within the interval, and what noise may add. */
+static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, const char *key, const char *label)
+{
+	double v[ARRAY_LEN(fit->zone)], low = INFINITY, high = -INFINITY, median;
+	struct interval ci;
+	size_t n = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		const double *skew = (const double *)(const void *)((const char *)&fit->zone[i] + member);
+
+		if (isfinite(*skew))
+			v[n++] = geo_frac(*skew);
+	}
+	if (n == 0)
+		return;
+	median = stats_median(v, n);
+	for (size_t i = 0; i < n; i++) { /* the middle half: in single zones something may be missing */
+		double off = geo_frac(v[i] - median + 0.5) - 0.5;
+
+		if (fabs(off) < 0.02) {
+			low = fmin(low, median + off);
+			high = fmax(high, median + off);
+		}
+	}
+	ci = (struct interval){ low - g->tol, high + g->tol };
+	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
+}
+
+static void skew_figures(struct geo *g, const struct geo_layout *layout)
+{
+	const struct geo_shape *shape = &layout->shape;
+
+	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew), "cylinder_skew_ratio",
+	            "skew to the next cylinder");
+	if (shape->heads > 1)
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), "head_skew_ratio",
+		            "skew to the next surface");
+	if (shape->heads > 1 && shape->band > 1)
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, band_skew), "band_skew_ratio",
+		            "skew to the next band");
+}
+
 static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 {
 	struct geo *g = w->g;
 	struct result *res = g->ses->res;
-	struct geo_zone *zone;
-	size_t n = geo_zones(w, &zone);
-	int r = 0;
+	struct geo_order order = { .seg = NULL };
+	struct geo_layout layout;
+	uint64_t end = all ? g->sectors : w->at;
+	int r = geo_order_fill(&order, w, err);
 
-	geo_zone_rows(w, zone, n, all ? g->sectors : w->at);
-	if (all) {
-		result_figure(res, "tracks", "tracks", UNIT_COUNT, (double)(count_tracks(w) - w->left_out), NULL, 0);
-		result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, (double)w->left_out, NULL, 0);
-	} else {
+	if (g->p->tracks)
+		run_rows(w);
+	session_checkpoint(g->ses);
+	if (r == 0 && order.tracks)
+		r = geo_layout(g, &order, &layout, err);
+	if (r == 0 && order.tracks) {
+		zone_rows(w, &layout, end);
+		if (all)
+			result_figure(res, "tracks", "tracks", UNIT_COUNT, (double)count_tracks(w), NULL, 0);
+		if (layout.is_told)
+			skew_figures(g, &layout);
+		if (layout.is_told)
+			result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT,
+			              (double)layout.fit->left_out, NULL, 0);
+		free(layout.fit);
+	}
+	if (!all)
 		result_notice(res, "not-to-the-end",
 		              "Only %.1f %% of the disk were looked at, because %s; the number of tracks is not told.",
 		              100.0 * (double)w->at / (double)g->sectors,
 		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
-	}
-	if (w->unclear)
-		result_notice(
-			res, "unclear-zones",
-			"In %zu places sizes of tracks change in no order that came again; they are listed as zones of their own, but may belong to a neighbour.",
-			w->unclear);
-	if (g->p->tracks)
-		run_rows(w);
-	session_checkpoint(g->ses);
-	if (!geo_is_over(g))
-		r = geo_layout(w, zone, n, err);
-	free(zone);
+	free(order.seg);
 	return r;
 }
 
 static int walk(struct geo *g, struct err *err)
 {
 	struct geo_walk *w = calloc(1, sizeof(*w));
+	uint64_t start, seen;
 	int r;
 
 	if (!w)
@@ -369,7 +441,11 @@ static int walk(struct geo *g, struct err *err)
 		free(w);
 		return 0;
 	}
+	start = clock_now_ns(g->ses->env->clk);
+	seen = g->tracks_seen;
 	r = geo_walk(w, err);
+	g->walk_ns = clock_now_ns(g->ses->env->clk) - start;
+	g->walk_seen = g->tracks_seen - seen;
 	if (r == 0)
 		r = walk_figures(w, !w->is_stuck && !geo_is_over(g), err);
 	free(w->items);
@@ -402,6 +478,18 @@ static int run_phases(struct geo *g, struct err *err)
 	return r;
 }
 
+static void cost_figures(struct geo *g)
+{
+	struct result *res = g->ses->res;
+
+	result_figure(res, "reads", "reads of single sectors", UNIT_COUNT, (double)g->reads, NULL, 0);
+	if (!g->walk_seen)
+		return;
+	result_figure(res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT, (double)g->walk_seen, NULL, 0);
+	result_figure(res, "revolutions_per_track", "revolutions for each", UNIT_NONE,
+	              (double)g->walk_ns / g->rot.period_ns / (double)g->walk_seen, NULL, 0);
+}
+
 static int geometry_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct device *d = &ses->devs[0];
@@ -419,15 +507,8 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	r = session_engine(ses, &cfg, &g.t.eng, err);
 	if (r == 0)
 		r = run_phases(&g, err);
-	if (r == 0 && g.tracks_seen) {
-		result_figure(ses->res, "reads", "reads of single sectors", UNIT_COUNT, (double)g.reads, NULL, 0);
-		result_figure(ses->res, "ends_looked_at", "ends of tracks looked at", UNIT_COUNT, (double)g.tracks_seen,
-		              NULL, 0);
-		result_figure(ses->res, "revolutions_per_track", "revolutions per end of track", UNIT_NONE,
-		              (double)(clock_now_ns(ses->env->clk) - ses->start_ns) / g.rot.period_ns /
-		                      (double)g.tracks_seen,
-		              NULL, 0);
-	}
+	if (r == 0 && g.tracks_seen)
+		cost_figures(&g);
 	engine_close(g.t.eng);
 	return r;
 }

@@ -9,6 +9,8 @@ struct geometry_params {
 	bool quick, tracks;
 };
 
+#define GEO_KNOWN 4096
+
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
 struct geo {
 	struct session *ses;
@@ -20,7 +22,13 @@ struct geo {
 	uint64_t reference; /* time of angle 0 */
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
+	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
 	struct table *angles;
+	/* Angles that are known for certain, by sector: reading one again would need a way round the drive's cache. */
+	struct {
+		uint64_t sector;
+		double angle;
+	} known[GEO_KNOWN];
 };
 
 /* A place where the angle jumps: the end of a track, or missing sectors. */
@@ -62,7 +70,8 @@ struct geo_track {
 	uint64_t first, sectors; /* with data */
 	uint64_t per_track;      /* with the missing ones */
 	uint64_t missing;
-	double skew; /* in front of it, revolutions; NaN: not known */
+	double skew;  /* in front of it, revolutions; NaN: not known */
+	bool is_sure; /* per_track is; else it is what was found */
 };
 /* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
@@ -82,6 +91,7 @@ struct geo_run {
 struct geo_item {
 	uint64_t first, end; /* sectors */
 	uint64_t tracks, times, missing;
+	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
 	uint32_t nruns;
 	struct geo_run run[GEO_RUNS];
 };
@@ -93,7 +103,6 @@ struct geo_walk {
 	double per_track; /* about */
 	double next_size; /* the same for the track at `at`, once that is known */
 	bool is_stuck;
-	uint64_t left_out; /* tracks without data */
 	struct geo_run runs[3 * GEO_RUNS];
 	size_t nruns;
 	struct geo_item *items;
@@ -103,6 +112,70 @@ struct geo_walk {
 
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk(struct geo_walk *w, struct err *err);
+
+/* ---- geometry_order.c ---- */
+
+#define GEO_HEADS 32
+
+/* Equal tracks in a row, each followed by the same jump. */
+struct geo_seg {
+	uint64_t first, size, track, tracks; /* track: number of the first one */
+	double jump;
+	bool is_odd; /* one with missing sectors, or of which only a part is there */
+};
+
+struct geo_order {
+	struct geo_seg *seg;
+	size_t n, room, hint;
+	uint64_t tracks;
+	double tol;
+};
+
+/* All tracks in order; o is zero before, and seg is the caller's to free. */
+int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* The equal tracks that this one is among. */
+const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track);
+
+static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(o, track);
+
+	return seg->first + (track - seg->track) * seg->size;
+}
+
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+
+/* What is tried. */
+struct geo_shape {
+	uint32_t heads;
+	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
+	bool is_alternate, is_serpentine;
+};
+
+struct geo_fit_zone {
+	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
+	uint64_t size[GEO_HEADS];
+	double head_skew, cylinder_skew, band_skew; /* NaN: none */
+};
+
+struct geo_fit {
+	struct geo_fit_zone zone[256];
+	size_t n;
+	double cost;
+	uint64_t left_out;
+};
+
+/* Where tracks [first, first + n) lie if the shape is true. */
+struct geo_labels {
+	uint64_t first, n;
+	uint64_t *cylinder;
+	uint32_t *head;
+};
+
+/* The first so many tracks as zones of that shape; ends early, with a cost above it, when limit is passed. labels may be NULL. */
+void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                   struct geo_labels *labels, struct geo_fit *fit);
 
 /* ---- geometry_zones.c ---- */
 
@@ -123,18 +196,47 @@ struct geo_zone_row {
 extern const struct field geo_zone_fields[];
 /* Heap array; how many. */
 size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
+struct geo_layout;
+/* The same from a layout. */
+void geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
 /* end: the sector behind the last zone. */
 void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
 
-/* ---- geometry_layout.c ---- */
+/* ---- geometry_access.c ---- */
 
 struct geo_profile_row {
 	uint64_t distance_tracks;
 	double access_ns, resolution_ns;
+	uint64_t first_byte;
 };
 
 extern const struct field geo_profile_fields[];
-/* Figures surfaces, layout, confidence, or a notice. */
-int geo_layout(const struct geo_walk *w, const struct geo_zone *zone, size_t n, struct err *err);
+
+struct geo_spot { /* a track */
+	uint64_t first, sectors;
+	double angle;
+};
+
+struct geo_pair {
+	struct geo_spot from, to; /* first and sectors are given */
+	uint64_t distance;        /* tracks, for the table */
+	double access, error;     /* revolutions; NaN: could not be found */
+	double low, high;         /* while it is searched for */
+	int misses, stuck;
+};
+
+/* The shortest access of each pair. */
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err);
+
+/* ---- geometry_layout.c ---- */
+
+struct geo_layout {
+	struct geo_shape shape;
+	struct geo_fit *fit; /* the zones of the best shape; NULL: none that explains the tracks */
+	bool is_told;        /* the figures are */
+};
+
+/* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
+int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
 
 #endif

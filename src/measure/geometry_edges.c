@@ -462,9 +462,11 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 			last->missing += gone;
 			continue;
 		}
-		ret[m++] = (struct geo_track){
-			.first = edge[i].first, .sectors = len, .per_track = whole ? whole : len, .skew = edge[i].jump
-		};
+		ret[m++] = (struct geo_track){ .first = edge[i].first,
+			                       .sectors = len,
+			                       .per_track = whole ? whole : len,
+			                       .skew = edge[i].jump,
+			                       .is_sure = whole != 0 };
 	}
 	return m;
 }

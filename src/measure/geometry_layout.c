@@ -1,490 +1,548 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Surfaces and the order in which they are used. The angles tell how tracks repeat (a cycle); which of a cycle's tracks lie over each other is told by the
- * time that the head needs from one to the other: the shortest access between two tracks. As all angles are known, an access of any length can be
- * aimed at: one that the head can make takes just that long, one that it cannot a revolution more. So the shortest is found by halving.
- * Always from the later track to the earlier, where reading ahead does not help.
+ * Surfaces and the order in which they are used. Many layouts are held against the sequence of tracks (geometry_order.c); those that explain it at about
+ * the least cost are held against the shortest accesses between some tracks: a layout says which tracks lie over each other (all are equally near),
+ * and how many cylinders are between others; equal distances take equal times, larger ones no less, and the curve bends the way that arms move: each cylinder
+ * more costs less than the one before, but not all at once much less. What remains in the end is told only if it is one layout.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "measure/geometry.h"
 
-#define CYCLE_MAX 8192
-#define HALVINGS  11
-#define HEADS_MAX 32
-#define SOME      10
+#define HEADS_TRIED 16
+#define LENGTHS     8 /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX   128
+#define SHAPES_MAX  96
+#define RANK_TRACKS 40000 /* enough for ranking */
+#define FEW_TRACKS  1500  /* for a first look */
+#define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
+#define STRETCH     12000 /* tracks that accesses are tried in */
+#define PAIRS       72
+#define NEAR        9     /* cylinders: so far the curve's bend is looked at */
+#define SLACK       0.001 /* of a revolution */
 
-const struct field geo_profile_fields[] = {
-	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
-	FIELD_F64(struct geo_profile_row, access_ns, UNIT_NS, "shortest access"),
-	FIELD_F64(struct geo_profile_row, resolution_ns, UNIT_NS, "to within"),
-	FIELD_END,
+struct candidate {
+	struct geo_shape shape;
+	double cost;
+	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
+	bool is_rejected;
 };
 
-/* A stretch of cycles, turned so that the first track is the first of a cylinder or band. */
-struct cycles {
+struct search {
 	struct geo *g;
-	uint64_t first, sectors; /* of a cycle */
-	double turn;
-	uint64_t times, tracks;
-	uint64_t offset[CYCLE_MAX], per_track[CYCLE_MAX];
-	double angle[CYCLE_MAX], jump[CYCLE_MAX];
-	struct table *profile;
+	struct geo_order *o;
+	struct candidate c[SHAPES_MAX];
+	size_t n;
+	struct geo_fit *fit, *best_fit;
+	uint64_t first, tracks; /* of the stretch */
+	struct geo_pair pair[PAIRS];
+	uint64_t a[PAIRS], b[PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	size_t npairs;
 };
 
-struct spot {
-	uint64_t sector, per_track;
-	double angle; /* of the sector's end, against the first track of cycle 0's unit */
-};
+/* ---- what can be true by the sequence ---- */
 
-/* Track i of a cycle that begins with unit u; i may be beyond the cycle's end. */
-static struct spot spot_at(const struct cycles *c, uint64_t u, uint64_t i)
+static int compare_down(const void *x, const void *y)
 {
-	uint64_t over = i / c->tracks, t = i % c->tracks;
+	const uint64_t *a = x, *b = y;
 
-	return (struct spot){ .sector = c->first + (u + over) * c->sectors + c->offset[t],
-		              .per_track = c->per_track[t],
-		              .angle = (double)over * c->turn + c->angle[t] };
+	return (*a < *b) - (*a > *b);
 }
 
-/* One access from track i to track 0 that is to take y revolutions (its broken part counts); *ret_y: what was aimed at exactly. */
-static int one_access(struct cycles *c, uint64_t i, uint64_t base, double y, double *ret_y, double *ret_turns,
-                      struct err *err)
+/* Lengths of bands that runs of equal tracks suggest. */
+static size_t guess_bands(struct geo_order *o, uint64_t *ret)
 {
-	struct geo *g = c->g;
-	uint64_t span = (base + i) / c->tracks + 2;
-	uint64_t u = c->times > span ? rng_below(&g->t.rng, c->times - span) : 0, x, k;
-	struct spot from = spot_at(c, u, base + i), to = spot_at(c, u, base);
-	uint64_t offsets[2];
-	double access[2], gap;
-	int r;
+	uint64_t length[2 * 512], best[LENGTHS];
+	size_t n = geo_order_lengths(o, length, ARRAY_LEN(length) / 2), nbest = 0, m = 0;
 
-	k = rng_below(&g->t.rng, from.per_track);
-	from.angle += (double)k / (double)from.per_track;
-	gap = geo_frac(to.angle - from.angle);
-	x = (uint64_t)llround(geo_frac(y - gap) * (double)to.per_track) % to.per_track;
-	offsets[0] = (from.sector + k) * g->t.block_bytes;
-	offsets[1] = (to.sector + x) * g->t.block_bytes;
-	r = timed_reads(&g->t, offsets, 2, access, NULL, err);
-	g->reads += 2;
-	gap = geo_frac(gap + (double)x / (double)to.per_track - y + 0.5) - 0.5; /* off by so much */
-	*ret_y = y + gap;
-	*ret_turns = access[1] < g->rot.hit_ns + g->rot.hit_width_ns ? (double)NAN : access[1] / g->rot.period_ns;
-	return r;
-}
+	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
+		length[n++] = length[i] + 1;
+	qsort(length, n, sizeof(length[0]), compare_down);
+	while (nbest < LENGTHS && n) {
+		size_t most = 0, at = 0;
 
-/* Shortest access from track base + i to track base, revolutions; NaN: no result. */
-static int shortest(struct cycles *c, uint64_t base, uint64_t i, double *ret, struct err *err)
-{
-	double low = 0.0, high = INFINITY;
-	int r = 0;
+		for (size_t i = 0; i < n;) {
+			size_t k = i;
 
-	for (int k = 0; k < 2 * HALVINGS && r == 0 && !geo_is_over(c->g); k++) {
-		double y = isfinite(high) ? (low + high) / 2.0 : 0.7, aimed, turns;
-
-		if (isfinite(high) && high - low < 1.0 / 2048.0)
-			break;
-		r = one_access(c, i, base, y, &aimed, &turns, err);
-		if (r < 0 || !isfinite(turns))
-			continue;
-		if (!isfinite(high)) {
-			high = turns;
-			low = fmax(0.0, turns - 1.0);
-		} else if (fabs(turns - aimed) < 0.25) {
-			if (aimed >= high - 1e-9)
-				break; /* no sector in between */
-			high = aimed;
-		} else {
-			if (aimed <= low + 1e-9)
-				break;
-			low = aimed;
+			while (k < n && length[k] == length[i])
+				k++;
+			if (k - i > most) {
+				most = k - i;
+				at = i;
+			}
+			i = k;
 		}
+		best[nbest++] = length[at];
+		memmove(length + at, length + at + most, (n - at - most) * sizeof(length[0]));
+		n -= most;
 	}
-	*ret = isfinite(high) ? high : (double)NAN;
-	if (r == 0 && isfinite(high)) {
-		const struct geo_profile_row row = { i, high * c->g->rot.period_ns,
-			                             (high - low) * c->g->rot.period_ns };
+	for (size_t i = 0; i < nbest; i++)
+		for (uint64_t k = 1; k <= HEADS_TRIED && m < BANDS_MAX; k++) {
+			bool is_known = best[i] % k != 0 || best[i] / k < 2;
 
-		if (!c->profile)
-			c->profile = result_table(c->g->ses->res, "profile", "Shortest access to an earlier track",
-			                          geo_profile_fields);
-		result_row(c->profile, &row);
-	}
-	return r;
+			for (size_t j = 0; j < m && !is_known; j++)
+				is_known = ret[j] == best[i] / k;
+			if (!is_known)
+				ret[m++] = best[i] / k;
+		}
+	return m;
 }
 
-/* ---- from the walk ---- */
-
-/* What a run's tracks advance by on the mean: its turn is known as well as its jump, but is the sum of all. */
-static double even_jump(const struct geo_run *run)
+static double limit(const struct search *s)
 {
-	double n = (double)run->tracks;
+	double best = INFINITY;
 
-	return (run->turn + round(n * run->jump - run->turn)) / n;
+	for (size_t i = 0; i < s->n; i++)
+		best = fmin(best, s->c[i].cost);
+	return best * 1.1 + MARGIN;
 }
 
-static void fill(struct cycles *c, const struct geo_item *item, uint64_t skip)
+static void forget_dear_ones(struct search *s)
 {
-	uint64_t n = 0, at = 0;
-	double angle = 0.0;
+	double most = limit(s);
+	size_t m = 0;
 
-	for (uint32_t i = 0; i < item->nruns; i++)
-		n += item->run[i].tracks;
-	c->tracks = n;
-	for (uint64_t t = 0; t < n; t++) {
-		uint64_t k = (t + skip) % n;
-		uint32_t i = 0;
-
-		while (k >= item->run[i].tracks)
-			k -= item->run[i++].tracks;
-		c->offset[t] = at;
-		c->angle[t] = angle;
-		c->per_track[t] = item->run[i].per_track;
-		c->jump[t] = item->run[i].jump;
-		at += item->run[i].per_track;
-		angle += even_jump(&item->run[i]);
-	}
-	c->sectors = at;
-	c->turn = angle;
-	c->first = item->first;
-	for (uint64_t k = 0; k < skip; k++) {
-		uint64_t t = k;
-		uint32_t i = 0;
-
-		while (t >= item->run[i].tracks)
-			t -= item->run[i++].tracks;
-		c->first += item->run[i].per_track;
-	}
-	c->times = item->times - (skip ? 1 : 0);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->c[i].cost <= most)
+			s->c[m++] = s->c[i];
+	s->n = m;
 }
 
-static uint64_t tracks_before(const struct geo_walk *w, const struct geo_zone *z)
+/* Is no zone longer than a band? */
+static bool is_one_band(const struct geo_fit *fit, uint64_t band)
 {
-	uint64_t n = 0;
-
-	for (size_t i = z->first_item; i < z->best; i++)
-		n += w->items[i].tracks;
-	return n;
-}
-
-/* The longest stretch of cycles, from where its zone's first track says that a cycle begins. */
-static bool choose(const struct geo_walk *w, const struct geo_zone *zone, size_t n, struct cycles *c)
-{
-	const struct geo_zone *best = NULL;
-	uint64_t before, in_cycle = 0;
-	const struct geo_item *item;
-
-	for (size_t i = 0; i < n; i++)
-		if (!zone[i].is_plain && w->items[zone[i].best].times >= 3 &&
-		    (!best || w->items[zone[i].best].tracks > w->items[best->best].tracks))
-			best = &zone[i];
-	if (!best)
-		return false;
-	item = &w->items[best->best];
-	before = tracks_before(w, best);
-	for (uint32_t i = 0; i < item->nruns; i++)
-		in_cycle += item->run[i].tracks;
-	if (in_cycle > CYCLE_MAX)
-		return false;
-	fill(c, item, (in_cycle - before % in_cycle) % in_cycle);
+	for (size_t i = 0; i < fit->n; i++)
+		if (fit->zone[i].cylinders > band)
+			return false;
 	return true;
 }
 
-/* The plain zone with the longest run; NULL when its sizes are not alone there. */
-static const struct geo_zone *plainest(const struct geo_walk *w, const struct geo_zone *zone, size_t n)
+static void add_candidate(struct search *s, const struct candidate *c)
 {
-	const struct geo_zone *best = NULL;
-
-	for (size_t i = 0; i < n && !w->unclear; i++)
-		if (zone[i].is_plain && (!best || w->items[zone[i].best].tracks > w->items[best->best].tracks))
-			best = &zone[i];
-	return best;
+	if (s->n == SHAPES_MAX)
+		forget_dear_ones(s);
+	if (s->n < SHAPES_MAX)
+		s->c[s->n++] = *c;
 }
 
-/* ---- what the cycle looks like ---- */
-
-/* Are all blocks of n tracks even in themselves, but for the last one's jump? */
-static bool has_blocks(const struct cycles *c, uint64_t n)
+/* The cost of a shape over so many tracks. */
+static void rank(struct search *s, struct candidate *c, uint64_t tracks)
 {
-	for (uint64_t t = 0; t < c->tracks; t++) {
-		uint64_t block = t / n * n;
-
-		if (c->per_track[t] != c->per_track[block])
-			return false;
-		if (t % n != n - 1 && geo_apart(c->jump[t], c->jump[block]) > 3.0 * c->g->tol)
-			return false;
-	}
-	return true;
+	geo_order_fit(s->o, &c->shape, tracks, limit(s), NULL, s->fit);
+	c->cost = s->fit->cost;
+	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
-/*
- * Are the sizes of blocks the same backwards from block `at` on, and do they differ? From the first block on that is what heads that alternate look like;
- * from another one it says that the first block may not be where a cylinder or band begins.
- */
-static bool is_mirrored_at(const struct cycles *c, uint64_t n, uint64_t at)
+static int compare_cost(const void *x, const void *y)
 {
-	uint64_t blocks = c->tracks / n;
-	bool differ = false;
+	const struct candidate *a = x, *b = y;
 
-	if (blocks % 2)
-		return false;
-	for (uint64_t i = 0; i < blocks / 2; i++) {
-		uint64_t one = c->per_track[(at + i) % blocks * n];
-
-		if (one != c->per_track[(at + blocks - 1 - i) % blocks * n])
-			return false;
-		differ = differ || one != c->per_track[at * n];
-	}
-	return differ;
+	return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
-static bool is_mirrored(const struct cycles *c, uint64_t n)
+static void list_shapes(struct search *s, struct candidate *all, size_t *n)
 {
-	return is_mirrored_at(c, n, 0);
+	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
+	size_t nbands = guess_bands(s->o, band + 2) + 2;
+
+	for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
+		for (size_t i = 0; i < nbands; i++)
+			for (int way = 0; way < (heads > 1 ? 2 : 1); way++)
+				if (heads > 1 || band[i])
+					all[(*n)++] = (struct candidate){
+						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
+					};
 }
 
-/* Mirrored elsewhere: half as many surfaces would do as well. */
-static bool is_doubtful(const struct cycles *c, uint64_t n)
+/* Heads that alternate where that makes no difference. */
+static bool is_idle(const struct search *s, const struct candidate *c)
 {
-	for (uint64_t at = 1; at < c->tracks / n; at++)
-		if (is_mirrored_at(c, n, at) && !is_mirrored(c, n))
+	for (size_t i = 0; c->shape.is_alternate && i < s->n; i++)
+		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
+		    s->c[i].cost <= c->cost)
 			return true;
 	return false;
 }
 
-static double resolution(const struct cycles *c)
+/* All shapes over the first tracks, and those that do well there, the best first, over more. */
+static int find_candidates(struct search *s)
 {
-	return 1.5 / (double)c->per_track[0] + 1.0 / 1024.0;
-}
+	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
+	uint64_t tracks = s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS;
+	size_t n = 0, m = 0;
 
-/*
- * Bands of n tracks: is the first track of the second surface over the first one of the first (forward), or is the last one (serpentine)? And the first of
- * the third surface is over it in any case.
- */
-static int test_bands(struct cycles *c, uint64_t n, const char **ret, double *ret_switch, struct err *err)
-{
-	double across, forward, back, third = 0.0, e = resolution(c);
-	int r = shortest(c, 0, n - 1, &across, err);
-
-	*ret = NULL;
-	if (r == 0)
-		r = shortest(c, 0, n, &forward, err);
-	if (r == 0)
-		r = shortest(c, 0, 2 * n - 1, &back, err);
-	if (r == 0 && c->tracks >= 3 * n)
-		r = shortest(c, 0, 2 * n, &third, err);
-	if (r < 0 || !isfinite(across) || !isfinite(forward) || !isfinite(back) || !(third < across - e))
-		return r;
-	*ret_switch = fmin(forward, back);
-	if (forward < across - e && forward < back - e)
-		*ret = "forward";
-	else if (back < across - e && back < forward - e)
-		*ret = "serpentine";
+	if (!all)
+		return -ENOMEM;
+	list_shapes(s, all, &n);
+	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
+		s->n = m = 0;
+		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
+			rank(s, &all[i], some);
+			if (!(all[i].cost <= limit(s)) ||
+			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
+				continue;
+			all[m++] = all[i];
+			add_candidate(s, &all[i]);
+		}
+		n = m;
+		qsort(all, n, sizeof(*all), compare_cost);
+		if (some == tracks)
+			break;
+	}
+	forget_dear_ones(s);
+	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
+	/* Ways of the arm make no difference to the sequence. */
+	for (size_t i = s->n; i-- > 0;)
+		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1 && s->n < SHAPES_MAX) {
+			s->c[s->n] = s->c[i];
+			s->c[s->n++].shape.is_serpentine = true;
+		}
 	return 0;
 }
 
-/* Cylinder of track i of a cycle of bands of n tracks. */
-static uint64_t cylinder(uint64_t i, uint64_t n, bool serpentine)
+/* ---- accesses ---- */
+
+static bool add_pair(struct search *s, uint64_t from, uint64_t distance)
 {
-	return serpentine && i / n % 2 ? n - 1 - i % n : i % n;
+	if (s->npairs == PAIRS || distance == 0 || from + distance >= s->tracks)
+		return false;
+	for (size_t i = 0; i < s->npairs; i++)
+		if (s->b[i] == from && s->a[i] == from + distance)
+			return false;
+	s->b[s->npairs] = from;
+	s->a[s->npairs++] = from + distance;
+	return true;
 }
 
-/* Some tracks at random: is each as far as the track of the first surface that would lie below it? */
-static int test_some(struct cycles *c, uint64_t n, bool serpentine, double head_switch, bool *ret, struct err *err)
+/* Distances at which this layout has something to say. */
+static size_t telling(const struct search *s, const struct geo_shape *shape, uint64_t *ret)
 {
-	double e = resolution(c), here, there;
-	int r = 0;
+	uint64_t h = shape->heads, n = shape->band ? shape->band : (s->tracks + h / 2) / h;
+	const uint64_t first[] = { 1,     2,     3,         h - 1,     h,     h + 1, 2 * h - 1,
+		                   2 * h, 3 * h, 3 * h - 1, 4 * h - 1, 4 * h, 5 * h, 6 * h },
+		       bands[] = { 1,     2,         n - 1, n,         n + 1, 2 * n - 1, 2 * n, 2 * n - 2,
+		                   3 * n, 4 * n - 1, 4,     n * h - 1, n * h, 2 * n + 1, 3,     n / 2 };
+	size_t m = n == 1 ? ARRAY_LEN(first) : ARRAY_LEN(bands);
 
-	*ret = true;
-	for (int k = 0; k < SOME && r == 0 && *ret && !geo_is_over(c->g); k++) {
-		uint64_t i = n + rng_below(&c->g->t.rng, c->tracks - n), d = cylinder(i, n, serpentine);
+	memcpy(ret, n == 1 ? first : bands, m * sizeof(*ret));
+	return m;
+}
 
-		if (d == 0)
-			continue;
-		r = shortest(c, 0, i, &here, err);
-		if (r == 0)
-			r = shortest(c, 0, d, &there, err);
-		/* A change of heads takes its time as well, and hides shorter moves. */
-		*ret = fabs(here - fmax(there, head_switch)) <= 2.0 * e;
+static void choose_pairs(struct search *s)
+{
+	uint64_t d[16];
+	struct rng *rng = &s->g->t.rng;
+
+	/* In turn from each candidate, so that each has a say. */
+	for (size_t k = 0; k < ARRAY_LEN(d) && s->npairs < PAIRS * 2 / 3; k++)
+		for (size_t i = 0; i < s->n && s->npairs < PAIRS * 2 / 3; i++)
+			if (k < telling(s, &s->c[i].shape, d))
+				(void)add_pair(s, 0, d[k]);
+	for (size_t i = 0; s->tracks > 8 && s->npairs < PAIRS && i < 4ul * PAIRS; i++) {
+		const struct candidate *c = &s->c[rng_below(rng, s->n)];
+		size_t m = telling(s, &c->shape, d);
+		uint64_t distance = d[rng_below(rng, m)];
+
+		if (distance + 1 < s->tracks)
+			(void)add_pair(s, rng_below(rng, s->tracks - distance - 1), distance);
 	}
-	return r;
 }
 
-/* Shortest accesses from..to - 1 tracks on, from a first track of a cylinder. */
-static int spread(struct cycles *c, uint64_t from, uint64_t to, double *ret_low, double *ret_high, struct err *err)
+static struct geo_spot spot(struct search *s, uint64_t track)
 {
-	int r = 0;
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
 
-	*ret_low = INFINITY;
-	*ret_high = -INFINITY;
-	for (uint64_t i = from; i < to && r == 0 && !geo_is_over(c->g); i++) {
-		double v;
+	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
+}
 
-		r = shortest(c, 0, i, &v, err);
-		*ret_low = fmin(*ret_low, v);
-		*ret_high = fmax(*ret_high, v);
+static int measure(struct search *s, struct err *err)
+{
+	for (size_t i = 0; i < s->npairs; i++) {
+		s->pair[i].from = spot(s, s->a[i]);
+		s->pair[i].to = spot(s, s->b[i]);
+		s->pair[i].distance = s->a[i] - s->b[i];
 	}
-	return r;
+	return geo_shortest(s->g, s->pair, s->npairs, err);
 }
 
-/*
- * Head first: the tracks of a cylinder are equally near to its first one, those of the next cylinder equally far, and the difference is clear. (With one
- * surface the times grow with the root of the distance at most, which does not look so.) clear: how many times the spread the difference has to be.
- */
-static int test_heads(struct cycles *c, uint64_t heads, double clear, bool *ret, struct err *err)
-{
-	double low, high, next_low, next_high, wide;
-	int r = spread(c, 1, heads, &low, &high, err);
+/* ---- does a layout agree with them? ---- */
 
-	*ret = false;
-	if (r == 0 && high - low <= resolution(c))
-		r = spread(c, heads, 2 * heads, &next_low, &next_high, err);
-	else
-		return r;
-	wide = fmax(fmax(high - low, next_high - next_low), 1.0 / (double)c->per_track[0]);
-	*ret = next_low - high > clear * wide;
-	return r;
+struct class
+{
+	uint64_t cylinders;
+	bool is_other_head;
+	double access, error;
+	size_t n;
+};
+
+struct seen {
+	uint64_t cylinders;
+	bool is_other_head;
+	double access, error;
+};
+
+static int compare_seen(const void *x, const void *y)
+{
+	const struct seen *a = x, *b = y;
+
+	if (a->is_other_head != b->is_other_head)
+		return a->is_other_head - b->is_other_head;
+	if (a->cylinders != b->cylinders)
+		return (a->cylinders > b->cylinders) - (a->cylinders < b->cylinders);
+	return (a->access > b->access) - (a->access < b->access);
 }
 
-static void tell(struct geo *g, uint64_t surfaces, const char *layout, const char *why)
+/* Sorted accesses to classes, each with its median; how many accesses are off their class. */
+static size_t classify(const struct seen *seen, size_t n, struct class *ret, size_t *ret_n)
 {
-	result_figure(g->ses->res, "surfaces", "surfaces", UNIT_COUNT, (double)surfaces, NULL, 0);
-	result_figure_text(g->ses->res, "layout", "layout", layout);
-	result_figure_text(g->ses->res, "confidence", "how sure", why);
-}
+	size_t off = 0, m = 0;
 
-static int tell_bands(struct cycles *c, bool *ret_told, struct err *err)
-{
-	int r = 0;
+	for (size_t i = 0; i < n;) {
+		size_t k = i, mid;
 
-	for (uint64_t n = 2; n <= c->tracks / 2 && r == 0 && !geo_is_over(c->g); n++) {
-		const char *way = NULL;
-		bool mirrored, fits = true;
-		double head_switch = 0.0;
-		uint64_t surfaces;
-		char text[128];
-
-		if (c->tracks % n || !has_blocks(c, n) || is_doubtful(c, n))
-			continue;
-		r = test_bands(c, n, &way, &head_switch, err);
-		mirrored = is_mirrored(c, n);
-		surfaces = c->tracks / n / (mirrored ? 2 : 1);
-		if (r == 0 && way && surfaces <= HEADS_MAX && !mirrored)
-			r = test_some(c, n, way[0] == 's', head_switch, &fits, err);
-		if (r < 0 || !way || surfaces > HEADS_MAX || !fits || geo_is_over(c->g))
-			continue;
-		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", n, way,
-		               mirrored ? ", heads alternate" : "");
-		tell(c->g, surfaces, text, "sure: sizes and skews repeat so, and the access times agree");
-		*ret_told = true;
-		return 0;
+		while (k < n && seen[k].cylinders == seen[i].cylinders &&
+		       seen[k].is_other_head == seen[i].is_other_head)
+			k++;
+		mid = (i + k - 1) / 2;
+		for (size_t j = i; j < k; j++)
+			off += fabs(seen[j].access - seen[mid].access) > seen[j].error + seen[mid].error + SLACK;
+		ret[m++] = (struct class){ seen[i].cylinders, seen[i].is_other_head, seen[mid].access, seen[mid].error,
+			                   k - i };
+		i = k;
 	}
-	return r;
+	*ret_n = m;
+	return off;
 }
 
-static int tell_heads(struct cycles *c, bool *ret_told, struct err *err)
+static const struct class *find_class(const struct class *c, size_t n, uint64_t cylinders, bool is_other_head)
 {
-	bool mirrored = is_mirrored(c, 1), heads = false;
-	uint64_t surfaces = c->tracks / (mirrored ? 2 : 1);
-	int r = 0;
-
-	if (surfaces >= 2 && surfaces <= HEADS_MAX && !is_doubtful(c, 1))
-		r = test_heads(c, surfaces, 2.0, &heads, err);
-	if (r == 0 && heads && !geo_is_over(c->g)) {
-		tell(c->g, surfaces, mirrored ? "head-first, heads alternate" : "head-first",
-		     "sure: sizes and skews repeat so, and the access times agree");
-		*ret_told = true;
-	}
-	return r;
+	for (size_t i = 0; i < n; i++)
+		if (c[i].cylinders == cylinders && c[i].is_other_head == is_other_head)
+			return &c[i];
+	return NULL;
 }
 
-/* n equal tracks as a cycle of their own, beginning where the zone does. */
-static void equal_cycle(struct cycles *c, const struct geo_item *item, uint64_t before, uint64_t n)
+/* Larger distances take no less; and a change of heads hides moves that are shorter, and no others. */
+static size_t disorder(const struct class *c, size_t n)
 {
-	uint64_t skip = (n - before % n) % n;
-
-	c->tracks = n;
-	for (uint64_t t = 0; t < n; t++) {
-		c->per_track[t] = item->run[0].per_track;
-		c->offset[t] = t * item->run[0].per_track;
-		c->angle[t] = (double)t * item->run[0].jump;
-		c->jump[t] = item->run[0].jump;
-	}
-	c->sectors = n * item->run[0].per_track;
-	c->turn = (double)n * item->run[0].jump;
-	c->first = item->first + skip * item->run[0].per_track;
-	c->times = (item->tracks - skip) / n;
-}
-
-/* All tracks look alike: head-first with so many heads shows in the access times, if at all. */
-static int tell_equal(struct cycles *c, const struct geo_item *item, uint64_t before, bool *ret_told, struct err *err)
-{
-	int r = 0;
-
-	for (uint64_t heads = 2; heads <= 12 && item->tracks > 6 * heads && r == 0 && !*ret_told; heads++) {
-		bool ok = false;
-
-		equal_cycle(c, item, before, heads);
-		r = test_heads(c, heads, 3.0, &ok, err);
-		for (int k = 0; k < 2 && r == 0 && ok; k++) /* another number of heads would pass by luck only */
-			r = test_heads(c, heads, 3.0, &ok, err);
-		if (r < 0 || !ok || geo_is_over(c->g))
-			continue;
-		tell(c->g, heads, "head-first", "fairly sure: only the access times show it, all tracks look alike");
-		*ret_told = true;
-	}
-	return r;
-}
-
-/* The share of the disk that is in zones with cycles of so many tracks. */
-static double share_alike(const struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t in_cycle)
-{
-	double all = 1.0, alike = 0.0;
+	const struct class *change = find_class(c, n, 0, true);
+	size_t bad = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct geo_item *best = &w->items[zone[i].best];
-		double tracks = 0.0;
+		const struct class *pure = c[i].is_other_head ? find_class(c, n, c[i].cylinders, false) : NULL;
 
-		for (size_t k = zone[i].first_item; k < zone[i].end_item; k++)
-			tracks += (double)w->items[k].tracks;
-		all += tracks;
-		if (best->nruns > 1 && best->tracks == in_cycle * best->times)
-			alike += tracks;
+		for (size_t k = 0; k < i; k++)
+			if (c[k].is_other_head == c[i].is_other_head &&
+			    c[i].access < c[k].access - c[i].error - c[k].error - SLACK) {
+				bad++;
+				break;
+			}
+		if (pure && c[i].cylinders &&
+		    (c[i].access < pure->access - c[i].error - pure->error - SLACK ||
+		     (change && c[i].access > fmax(pure->access, change->access) + c[i].error + pure->error + SLACK)))
+			bad++;
 	}
-	return alike / all;
+	return bad;
 }
 
-int geo_layout(const struct geo_walk *w, const struct geo_zone *zone, size_t n, struct err *err)
+/* The time for so many cylinders; is_hidden: no more than a change of heads takes. */
+static const struct class *move_of(const struct class *c, size_t n, uint64_t cylinders, bool *ret_hidden)
 {
-	struct cycles *c = calloc(1, sizeof(*c));
-	double alike;
-	bool told = false;
+	const struct class *one = find_class(c, n, cylinders, false), *change = find_class(c, n, 0, true);
+
+	if (!one)
+		one = find_class(c, n, cylinders, true);
+	*ret_hidden = one && one->is_other_head && change && one->access <= change->access + one->error + change->error;
+	return one;
+}
+
+/* Does the curve bend as it should over the first cylinders? */
+static bool is_bent_right(const struct class *c, size_t n)
+{
+	for (uint64_t d = 1; d + 2 <= NEAR; d++) {
+		bool hidden, ignore;
+		const struct class *a = move_of(c, n, d, &hidden), *b = move_of(c, n, d + 1, &ignore),
+				   *e = move_of(c, n, d + 2, &ignore);
+		double one, two, slack;
+
+		if (!a || !b || !e)
+			continue;
+		one = b->access - a->access;
+		two = e->access - b->access;
+		slack = a->error + 2.0 * b->error + e->error + SLACK;
+		if (two < 0.4 * one - slack || (!hidden && two > one + slack))
+			return false;
+	}
+	return true;
+}
+
+/* Is a change of heads clearly shorter than a move within a band, or to the next cylinder? */
+static bool is_clear(const struct class *c, size_t n, uint64_t band)
+{
+	const struct class *change = find_class(c, n, 0, true);
+
+	for (size_t i = 0; change && i < n; i++)
+		if (c[i].cylinders >= 1 && c[i].cylinders < (band == 1 ? 2 : band) &&
+		    c[i].access > change->access + c[i].error + change->error + SLACK)
+			return true;
+	return false;
+}
+
+static bool agrees(struct search *s, const struct candidate *c)
+{
+	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
+	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
+	struct seen seen[PAIRS];
+	struct class class[PAIRS];
+	size_t n = 0, nclasses, off, bad;
+
+	if (!cylinder || !head)
+		return false;
+	geo_order_fit(s->o, &c->shape, s->first + s->tracks, INFINITY, &labels, s->fit);
+	for (size_t i = 0; i < s->npairs; i++) {
+		uint64_t from = cylinder[s->a[i]], to = cylinder[s->b[i]];
+
+		if (!isfinite(s->pair[i].access))
+			continue;
+		seen[n++] = (struct seen){ .cylinders = from > to ? from - to : to - from,
+			                   .is_other_head = head[s->a[i]] != head[s->b[i]],
+			                   .access = s->pair[i].access,
+			                   .error = s->pair[i].error };
+	}
+	qsort(seen, n, sizeof(seen[0]), compare_seen);
+	off = classify(seen, n, class, &nclasses);
+	bad = disorder(class, nclasses);
+	return n >= 6 && off * 25 <= n && bad * 30 <= n && is_bent_right(class, nclasses) &&
+	       (c->shape.heads == 1 || is_clear(class, nclasses, c->shape.band ? c->shape.band : UINT64_MAX));
+}
+
+/* ---- what is told ---- */
+
+static void name_layout(const struct geo_shape *shape, char *text, size_t max)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+
+	if (shape->heads == 1)
+		(void)snprintf(text, max, "one surface");
+	else if (shape->band == 1)
+		(void)snprintf(text, max, "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
+}
+
+static void tell(struct search *s, const struct candidate *c, size_t tried)
+{
+	struct result *res = s->g->ses->res;
+	char text[128];
+
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, NULL, s->npairs);
+	name_layout(&c->shape, text, sizeof(text));
+	result_figure_text(res, "layout", "layout", text);
+	if (tried > 1)
+		(void)snprintf(
+			text, sizeof(text),
+			"sure: of %zu layouts that explain sizes and skews only this one agrees with the access times",
+			tried);
+	else
+		(void)snprintf(text, sizeof(text),
+		               "sure: no other layout explains sizes and skews, and the access times agree");
+	result_figure_text(res, "confidence", "how sure", text);
+}
+
+/* The same for all that is told: with one surface bands are nothing. */
+static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	                                                  a->is_alternate == b->is_alternate));
+}
+
+/* Returns whether it was told; *ret: the candidate that is taken for the zones. */
+static bool decide(struct search *s, size_t *ret)
+{
+	size_t left = SIZE_MAX;
+	bool several = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		s->c[i].is_rejected = !agrees(s, &s->c[i]);
+		if (s->c[i].is_rejected)
+			continue;
+		if (left == SIZE_MAX)
+			left = i;
+		else if (!is_same_layout(&s->c[left].shape, &s->c[i].shape))
+			several = true;
+	}
+	*ret = left == SIZE_MAX ? 0 : left;
+	if (left != SIZE_MAX && !several) {
+		tell(s, &s->c[left], s->n);
+		return true;
+	}
+	result_notice(s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
+	              several ? "several layouts explain sizes, skews and access times"
+	                      : "sizes and skews repeat, but the access times fit no layout that is known here");
+	return false;
+}
+
+/* Where accesses are tried: the zone with the most tracks. */
+static void choose_stretch(struct search *s, const struct geo_fit *fit)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (fit->zone[i].tracks > s->tracks) {
+			s->first = fit->zone[i].track;
+			s->tracks = fit->zone[i].tracks;
+		}
+	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
+}
+
+static int search(struct search *s, struct geo_layout *ret, struct err *err)
+{
+	size_t best = 0;
 	int r = 0;
 
-	if (!c)
+	r = find_candidates(s);
+	if (r < 0)
+		return err_set(err, r, "Out of memory.");
+	if (s->n == 0)
+		return 0;
+	geo_order_fit(s->o, &s->c[0].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	choose_stretch(s, s->fit);
+	choose_pairs(s);
+	r = measure(s, err);
+	if (r < 0 || geo_is_over(s->g))
+		return r;
+	ret->is_told = decide(s, &best);
+	ret->shape = s->c[best].shape;
+	ret->fit = calloc(1, sizeof(*ret->fit));
+	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	c->g = w->g;
-	if (choose(w, zone, n, c)) {
-		alike = share_alike(w, zone, n, c->tracks);
-		r = tell_bands(c, &told, err);
-		if (r == 0 && !told && !w->unclear && alike > 0.8)
-			r = tell_heads(c, &told, err);
-	} else {
-		const struct geo_zone *z = plainest(w, zone, n);
+	geo_order_fit(s->o, &ret->shape, UINT64_MAX, INFINITY, NULL, ret->fit);
+	return 0;
+}
 
-		if (z)
-			r = tell_equal(c, &w->items[z->best], tracks_before(w, z), &told, err);
+int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	int r;
+
+	*ret = (struct geo_layout){ .fit = NULL };
+	if (!s || !fit) {
+		free(s);
+		return err_set(err, -ENOMEM, "Out of memory.");
 	}
-	if (r == 0 && !told)
-		result_notice(w->g->ses->res, "layout-unknown",
-		              "The number of surfaces and the layout could not be told: %s.",
-		              c->tracks
-		                      ? "sizes and skews repeat, but the access times fit no layout that is known here"
-		                      : "sizes and skews of tracks do not repeat in a way that shows them");
-	free(c);
+	s->g = g;
+	s->o = o;
+	s->fit = fit;
+	r = search(s, ret, err);
+	free(s);
 	return r;
 }

@@ -60,6 +60,28 @@ static void keep(struct geo *g, uint64_t sector, double angle)
 		result_row(g->angles, &row);
 }
 
+static size_t slot_of(uint64_t sector)
+{
+	return (size_t)(sector * 0x9e3779b97f4a7c15ull >> 52) % GEO_KNOWN;
+}
+
+static void learn(struct geo *g, uint64_t sector, double angle)
+{
+	size_t i = slot_of(sector);
+
+	g->known[i].sector = sector;
+	g->known[i].angle = angle;
+}
+
+/* NaN: not known. */
+static double known(const struct geo *g, uint64_t sector)
+{
+	size_t i = slot_of(sector);
+
+	return g->reference && g->known[i].sector == sector && g->known[i].angle > 0.0 ? g->known[i].angle
+	                                                                               : (double)NAN;
+}
+
 /* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
 static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                      size_t *ret_hits, struct err *err)
@@ -96,6 +118,8 @@ static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double
 			g->reference = done[lead + i];
 		angles[i] = geo_frac(((double)done[lead + i] - (double)g->reference) / g->rot.period_ns);
 		keep(g, sectors[i], angles[i]);
+		if (!doubt[i])
+			learn(g, sectors[i], angles[i]);
 	}
 	return r;
 }
@@ -133,6 +157,33 @@ static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, doubl
 	return r;
 }
 
+/* All once, but for those that are known. */
+static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool *doubt, size_t n, size_t *ret_hits,
+                    struct err *err)
+{
+	uint64_t sector[GEO_BATCH];
+	double angle[GEO_BATCH];
+	bool short_one[GEO_BATCH];
+	size_t which[GEO_BATCH], m = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		angles[i] = known(g, sectors[i]);
+		doubt[i] = false;
+		if (isfinite(angles[i]))
+			continue;
+		which[m] = i;
+		sector[m++] = sectors[i];
+	}
+	*ret_hits = 0;
+	r = m ? read_some(g, 0, sector, angle, short_one, m, ret_hits, err) : 0;
+	for (size_t i = 0; i < m && r == 0; i++) {
+		angles[which[i]] = angle[i];
+		doubt[which[i]] = short_one[i];
+	}
+	return r;
+}
+
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err)
 {
@@ -146,7 +197,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 		hits = 1;
 	}
 	if (!again)
-		r = read_some(g, 0, sectors, ret_angles, ret_doubt, n, &hits, err);
+		r = read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
 	for (int k = 0; r == 0 && hits && k < TRIES && !geo_is_over(g); k++) {
 		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
 		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;

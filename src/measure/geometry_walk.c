@@ -179,11 +179,16 @@ static void remember(struct geo_walk *w, const struct geo_run *run)
 }
 
 /* Tracks [first, at) as an item of their own, and into memory. */
-static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, uint64_t missing, struct err *err)
+static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing,
+                     struct err *err)
 {
-	struct geo_item item = {
-		.first = first, .end = w->at, .tracks = run->tracks, .missing = missing, .nruns = 1, .times = 1
-	};
+	struct geo_item item = { .first = first,
+		                 .end = w->at,
+		                 .tracks = run->tracks,
+		                 .missing = missing,
+		                 .is_unsure = is_unsure,
+		                 .nruns = 1,
+		                 .times = 1 };
 
 	item.run[0] = *run;
 	remember(w, run);
@@ -216,7 +221,8 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 }
 
 /* A run from its first track on, which is passed already. */
-static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, struct err *err)
+static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, bool is_sure,
+                       struct err *err)
 {
 	struct leap l = { .sectors = size,
 		          .tracks = 1,
@@ -230,7 +236,7 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 
 	run.tracks += n;
 	run.turn = geo_frac(w->angle - angle);
-	return r < 0 ? r : found_run(w, first, &run, 0, err);
+	return r < 0 ? r : found_run(w, first, &run, !is_sure && n == 0, 0, err);
 }
 
 /* What came after the last time that the last run was seen. */
@@ -267,7 +273,7 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 		if (run.tracks > 1) {
 			r = try_leap(w, &l, 1, ret_ok, err);
 			if (r < 0 || *ret_ok)
-				return r < 0 ? r : found_run(w, first, &run, 0, err);
+				return r < 0 ? r : found_run(w, first, &run, false, 0, err);
 		}
 	}
 	for (size_t i = 0; i < ARRAY_LEN(sizes) && r == 0 && !*ret_ok; i++) {
@@ -275,7 +281,7 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 			continue;
 		r = try_track(w, sizes[i], &jump, ret_ok, err);
 		if (r == 0 && *ret_ok)
-			return rest_of_run(w, first, angle, sizes[i], jump, err);
+			return rest_of_run(w, first, angle, sizes[i], jump, true, err);
 	}
 	return r;
 }
@@ -285,7 +291,6 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, double jump, struct err *err)
 {
 	struct geo_run run = { .per_track = track->per_track, .jump = jump, .tracks = 1 };
-	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
 	bool whole = track->sectors == track->per_track;
 	double after = 1.0 / (double)track->per_track, angle, again, before = w->angle;
 	int r;
@@ -296,19 +301,13 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 	if (r < 0)
 		return r;
 	jump = again;
-	if (last && last->per_track == run.per_track && geo_apart(jump, 2.0 * last->jump) < near(w->g)) {
-		run.jump = last->jump; /* a track in between is left out */
-		run.tracks = 2;
-		w->left_out++;
-	}
 	run.turn = geo_frac(angle - before);
-	if (!whole && run.tracks == 1)
+	if (!whole)
 		run.jump = run.turn; /* whatever is missing: a whole turn further on the angle is the same */
-	if (whole && run.tracks == 1)
-		return rest_of_run(w, track->first, before, track->per_track, jump, err);
-	return found_run(w, track->first, &run,
-	                 run.tracks * run.per_track > track->sectors ? run.tracks * run.per_track - track->sectors : 0,
-	                 err);
+	if (whole)
+		return rest_of_run(w, track->first, before, track->per_track, jump, track->is_sure, err);
+	return found_run(w, track->first, &run, !track->is_sure,
+	                 track->per_track > track->sectors ? track->per_track - track->sectors : 0, err);
 }
 
 static double edge_jump(const struct geo_track *track, const struct geo_track *next)
@@ -326,6 +325,7 @@ static void take_for_stump(const struct geo_walk *w, struct geo_track *track)
 		return;
 	track->per_track = e->per_track;
 	track->missing = e->per_track - track->sectors;
+	track->is_sure = false;
 }
 
 static int survey_here(struct geo_walk *w, struct err *err)

@@ -199,3 +199,43 @@ void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, ui
 		}
 	}
 }
+
+static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t end)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < w->nitems; i++)
+		if (w->items[i].first >= first && w->items[i].first < end)
+			n += w->items[i].missing;
+	return n;
+}
+
+void geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+{
+	struct geo *g = w->g;
+	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
+
+	for (size_t i = 0; i < layout->fit->n; i++) {
+		const struct geo_fit_zone *z = &layout->fit->zone[i];
+		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
+		uint64_t missing = missing_in(w, z->first, last);
+		bool differ = false;
+
+		for (uint32_t k = 1; k < layout->shape.heads; k++)
+			differ = differ || z->size[k] != z->size[0];
+		for (uint32_t k = 0; k < (differ ? layout->shape.heads : 1); k++) {
+			const struct geo_zone_row row = {
+				.first_byte = z->first * g->t.block_bytes,
+				.last_byte = last * g->t.block_bytes - 1,
+				.sectors_per_track = z->size[k] ? z->size[k] : UINT64_MAX,
+				.skew_ratio = geo_frac(isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew),
+				.surface = differ ? k : UINT64_MAX,
+				.tracks = differ ? z->cylinders : z->tracks,
+				.missing =
+					k ? UINT64_MAX : missing, /* of the zone: on which surface is not looked at */
+			};
+
+			result_row(t, &row);
+		}
+	}
+}

@@ -246,7 +246,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 {
 	const struct profile *p = geometry_profile(g);
 	const struct figure *layout = result_find_figure(run->res, "layout");
-	const char *want = p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
+	const char *want = p->surfaces == 1 ? "one surfa" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
 	double surfaces = figure(run, "surfaces");
 
 	w->disks++;
@@ -260,7 +260,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 	}
 	w->surfaces_told++;
 	w->surfaces_wrong += surfaces != p->surfaces;
-	w->layouts_wrong += strncmp(layout->value.str, want, 10) != 0;
+	w->layouts_wrong += strncmp(layout->value.str, want, strlen(want)) != 0;
 }
 
 static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)

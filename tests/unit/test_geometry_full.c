@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The whole run of geometry on many random disks in virtual time: 1 to 10 surfaces, head-first, bands, serpentine, equal and different
+ * densities, 1 to 20 zones, missing sectors and tracks, zones that end in part of a track. Asserted as rates over disks; PLATTER_LONG=1: over many more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "simrun.h"
+
+extern const struct measure measure_geometry;
+
+struct rates {
+	size_t disks, edges, edges_found, edges_told, zones_exact;
+	size_t told, wrong; /* surfaces and layout */
+	size_t tracks, tracks_right, disks_right;
+	size_t skews, skews_wrong;
+	double worst_ppm, revolutions, visited, longest_s;
+};
+
+static double figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}
+
+static double cell(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
+
+	assert_true(col >= 0);
+	return table_number(t, row, (size_t)col);
+}
+
+/* First bytes of zones whose tracks differ from those of the zone before; the first zone has none. */
+static size_t true_edges(const struct geometry *g, double *ret)
+{
+	struct truth_zone zone[PROFILE_ZONES_MAX];
+	size_t n = truth_zones(g, zone, PROFILE_ZONES_MAX), m = 0;
+
+	for (size_t i = 1; i < n; i++)
+		if (memcmp(zone[i].spt, zone[i - 1].spt, sizeof(zone[i].spt)) != 0)
+			ret[m++] = (double)zone[i].first_byte;
+	return m;
+}
+
+static void check_edges(const struct geometry *g, const struct sim_run *run, struct rates *r)
+{
+	const struct table *t = result_find_table(run->res, "zones");
+	double edge[PROFILE_ZONES_MAX], last = 0.0;
+	size_t n = true_edges(g, edge), found = 0, told = 0;
+
+	assert_non_null(t);
+	for (size_t i = 0; i < t->nrows; i++) {
+		double first = cell(t, i, "first_byte");
+
+		if (first == last)
+			continue;
+		last = first;
+		told++;
+		for (size_t k = 0; k < n; k++)
+			found += edge[k] == first;
+	}
+	r->edges += n;
+	r->edges_found += found;
+	r->edges_told += told;
+	r->zones_exact += found == n && told == n;
+}
+
+/* Bands longer than any zone are not visible as such. */
+static bool is_one_band(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nzones; i++)
+		if (p->zones[i].cylinders > p->zones[i].band_tracks)
+			return false;
+	return true;
+}
+
+static bool is_right_layout(const struct profile *p, const char *text)
+{
+	const struct profile_zone *z = &p->zones[0];
+	char want[128];
+
+	if (p->surfaces == 1)
+		return strcmp(text, "one surface") == 0;
+	if (z->band_tracks == 1)
+		return strncmp(text, "head-first", 10) == 0;
+	if (is_one_band(p))
+		(void)snprintf(want, sizeof(want), "seek-first, a zone is one band, %s",
+		               z->tracks_alternate ? "serpentine" : "forward");
+	else
+		(void)snprintf(want, sizeof(want), "seek-first in bands of %" PRIu32 " tracks, %s", z->band_tracks,
+		               z->tracks_alternate ? "serpentine" : "forward");
+	return strncmp(text, want, strlen(want)) == 0;
+}
+
+static void check_skew(const struct sim_run *run, const char *name, double truth, struct rates *r)
+{
+	double v = figure(run, name);
+
+	if (isnan(v))
+		return;
+	r->skews++;
+	r->skews_wrong += !(fabs(remainder(v - truth, 1.0)) <= 0.01);
+}
+
+/* What is told has to be right; what is not told has to be said, and why. */
+static void check_layout(const struct geometry *g, const struct sim_run *run, struct rates *r)
+{
+	const struct profile *p = geometry_profile(g);
+	const struct figure *layout = result_find_figure(run->res, "layout"),
+			    *sure = result_find_figure(run->res, "confidence");
+	double surfaces = figure(run, "surfaces");
+
+	assert_int_equal(isnan(surfaces), layout->value.is_null);
+	assert_int_equal(isnan(surfaces), sure->value.is_null);
+	if (isnan(surfaces)) {
+		assert_true(result_has_notice(run->res, "layout-unknown"));
+		return;
+	}
+	r->told++;
+	if (surfaces != p->surfaces || !is_right_layout(p, layout->value.str)) {
+		print_message("%s: %" PRIu32 " surfaces, bands of %" PRIu32 ", told %.0f, %s\n", p->name, p->surfaces,
+		              p->zones[0].band_tracks, surfaces, layout->value.str);
+		r->wrong++;
+	}
+	check_skew(run, "cylinder_skew_ratio", p->zones[0].cyl_skew, r);
+	if (p->surfaces > 1)
+		check_skew(run, "head_skew_ratio", p->zones[0].head_skew, r);
+}
+
+/* Tracks of a row of runs that begin where a track begins and have its size. */
+static void check_run(const struct geometry *g, const struct table *t, size_t row, struct rates *r)
+{
+	uint32_t bytes = geometry_profile(g)->physical_sector_bytes;
+	uint64_t first = (uint64_t)cell(t, row, "first_byte") / bytes,
+		 size = (uint64_t)cell(t, row, "sectors_per_track");
+	uint64_t tracks = (uint64_t)cell(t, row, "tracks"), times = (uint64_t)cell(t, row, "times");
+	uint64_t every = times > 1 ? (uint64_t)cell(t, row, "every_bytes") / bytes : 0;
+
+	for (uint64_t i = 0; i < times * tracks; i++) {
+		uint64_t at = first + i / tracks * every + i % tracks * size;
+		struct place place, before = { .track = UINT64_MAX };
+
+		r->tracks++;
+		if (at >= geometry_sectors(g))
+			continue;
+		geometry_place(g, at, &place);
+		if (at)
+			geometry_place(g, at - 1, &before);
+		r->tracks_right += place.spt == size && before.track != place.track;
+	}
+}
+
+static void check_runs(const struct geometry *g, const struct sim_run *run, struct rates *r)
+{
+	const struct table *t = result_find_table(run->res, "runs");
+	size_t was = r->tracks, right = r->tracks_right;
+
+	assert_non_null(t);
+	for (size_t i = 0; i < t->nrows; i++)
+		check_run(g, t, i, r);
+	r->disks_right += r->tracks > was && (r->tracks_right - right) * 100 >= (r->tracks - was) * 99;
+}
+
+static void one(uint64_t seed, const struct profile_limits *limits, struct rates *r)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks sda" };
+	const struct geometry *g;
+
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	sim_set_contents(sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	r->disks++;
+	check_edges(g, &run, r);
+	check_layout(g, &run, r);
+	check_runs(g, &run, r);
+	r->worst_ppm = fmax(r->worst_ppm, fabs(figure(&run, "rotation_rpm") / p.rpm - 1.0) * 1e6);
+	r->visited += figure(&run, "tracks_visited");
+	r->revolutions += figure(&run, "tracks_visited") * figure(&run, "revolutions_per_track");
+	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(sim) * 1e-9);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+static void say(const char *what, const struct rates *r)
+{
+	print_message(
+		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu told, all exact on %zu disks; layout told of %zu, wrong %zu; "
+		"skews %zu, wrong %zu; rpm within %.2g ppm; %.1f revolutions per visited track, at most %.0f s\n",
+		what, r->disks, r->tracks_right, r->tracks, r->edges_found, r->edges, r->edges_told, r->zones_exact,
+		r->told, r->wrong, r->skews, r->skews_wrong, r->worst_ppm, r->revolutions / r->visited, r->longest_s);
+}
+
+static uint64_t how_many(uint64_t n)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	n /= 4;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+	n /= 4;
+#endif
+#endif
+	return getenv("PLATTER_LONG") ? n * 16 : n;
+}
+
+static void any_disk_is_found_out(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= how_many(64); seed++)
+		one(seed, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
+	say("any disks", &r);
+	assert_true(r.tracks_right * 100 >= r.tracks * 99);
+	assert_true(r.disks_right * 100 >= r.disks * 98);
+	assert_true(r.edges_found * 100 >= r.edges * 92);
+	assert_true(r.zones_exact * 100 >= r.disks * 75);
+	assert_true(r.told * 100 >= r.disks * 85);
+	assert_true(r.wrong * 100 <= r.told);
+	assert_true(r.skews_wrong * 100 <= r.skews);
+	assert_true(r.worst_ppm <= 10.0);
+	assert_true(r.revolutions <= 10.0 * r.visited);
+}
+
+static void disks_without_defects_are_exact(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 5001; seed <= 5000 + how_many(40); seed++)
+		one(seed, &(struct profile_limits){ .max_bytes = 500000000, .no_defects = true }, &r);
+	say("without defects", &r);
+	assert_true(r.tracks_right * 1000 >= r.tracks * 999);
+	assert_true(r.edges_found * 100 >= r.edges * 97);
+	assert_true(r.told * 100 >= r.disks * 85);
+	assert_true(r.wrong * 100 <= r.told);
+	assert_true(r.skews_wrong * 100 <= r.skews);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_disk_is_found_out),
+		cmocka_unit_test(disks_without_defects_are_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
