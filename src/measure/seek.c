@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/units.h"
 
 static const struct opt seek_opts[] = {
 	OPT_FLAG(struct seek_params, quick, "quick", 0,
@@ -77,16 +78,33 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 		               d->size_bytes, block);
 	plan->is_direct = true;
 	plan->is_latency = true;
-	plan_phase(plan, "rotation", p->quick ? 5 * NS_PER_S : 8 * NS_PER_S);
-	plan_phase(plan, "spans", p->quick ? 14 * NS_PER_S : 30 * p->span_ns);
+	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 8 * NS_PER_S);
+	plan_phase(plan, "spans",
+	           p->quick ? 11 * NS_PER_S : seek_span_count(d->size_bytes, false) * p->span_ns * 5 / 4);
 	if (!p->no_curve)
-		plan_phase(plan, "curve", p->quick ? 14 * NS_PER_S : 60 * NS_PER_S);
+		plan_phase(plan, "curve", p->quick ? 12 * NS_PER_S : 120 * NS_PER_S);
 	if (!p->no_queue)
-		plan_phase(plan, "queue", p->quick ? 5 * NS_PER_S : 6 * p->span_ns);
+		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 6 * p->span_ns);
 	return 0;
 }
 
 /* ---- figures ---- */
+
+static void not_rotating(struct seek_run *s)
+{
+	char text[32];
+
+	if (s->rot.anywhere_ns > 0.0)
+		result_notice(
+			s->ses->res, "not-rotating",
+			"A read anywhere takes %s, as long as one that was just done: this is no rotating disk, so there is no seek curve.",
+			units_time(text, sizeof(text), (uint64_t)s->rot.anywhere_ns));
+	else
+		result_notice(
+			s->ses->res, "not-rotating",
+			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, so there is no seek curve.",
+			s->rot.events);
+}
 
 static void rotation_figures(struct seek_run *s)
 {
@@ -99,10 +117,7 @@ static void rotation_figures(struct seek_run *s)
 		result_figure(res, "track_to_track_ns", "seek, track to track", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "average_seek_ns", "seek, average", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
-		result_notice(
-			res, "not-rotating",
-			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, so there is no seek curve.",
-			s->rot.events);
+		not_rotating(s);
 		if (s->ses->devs[0].rotational == 1)
 			result_notice(res, "says-rotating",
 			              "The kernel calls %s rotational, but it does not behave so.",

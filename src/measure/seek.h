@@ -11,6 +11,13 @@ struct seek_params {
 	const char *iolog;
 };
 
+/* How many reads were answered until when. */
+struct seek_regime {
+	struct bucket_point point[1024];
+	size_t n, stride, seen;
+	uint64_t reads;
+};
+
 struct seek_run {
 	struct session *ses;
 	const struct seek_params *p;
@@ -32,6 +39,7 @@ struct seek_run {
 	double whole_mean_ns; /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
+	struct seek_regime regime; /* of the spans of a device without rotation */
 	uint64_t revisited_bytes,
 		in_cache_bytes; /* largest span with blocks read again, and mostly in the drive's cache */
 };
@@ -39,6 +47,7 @@ struct seek_run {
 /* Table "spans": service time of random reads against the span. */
 extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
+size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
 
 /* Table "queue": what depth brings. */
 extern const struct field seek_queue_fields[];

@@ -278,7 +278,7 @@ static void fit_rows(struct seek_run *s, struct curve_row *rows, size_t n)
  */
 static void compare_estimates(struct seek_run *s, const struct distance *d, const struct curve_row *rows, size_t n)
 {
-	double diff[DISTANCES_MAX * PAIRS_MAX], floor_ns = fmax(0.01 * s->rot.period_ns, 1e5);
+	double diff[DISTANCES_MAX * PAIRS_MAX], floor_ns = fmax(0.025 * s->rot.period_ns, 1e5);
 	size_t m = 0, odd = 0;
 	struct summary sum;
 	char a[32];

@@ -133,8 +133,9 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 		r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &elsewhere[i], &done, err);
 	done_elsewhere = stats_median(elsewhere, ARRAY_LEN(elsewhere));
 	if (r == 0 && done_elsewhere < 3.0 * ret->hit_ns + ret->hit_width_ns) {
-		ret->hit_ns = ret->hit_width_ns =
-			NAN; /* any read is as fast: not a cache, but a device without mechanics */
+		/* any read is as fast: not a cache, but a device without mechanics */
+		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+		ret->anywhere_ns = done_elsewhere;
 		return 0;
 	}
 	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
@@ -248,6 +249,8 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 	r = probe_hits(t, sector, ret, err);
 	if (r == 0)
 		r = find_flush(t, sector, ret, err);
+	if (r < 0 || ret->anywhere_ns > 0.0)
+		return r;
 	rounds_init(t, &q, ret->flush_reads);
 	start = clock_now_ns(t->ses->env->clk);
 	for (int k = 0; r == 0 && ev.n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&

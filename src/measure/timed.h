@@ -37,6 +37,7 @@ struct rotation {
 	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
 	double hit_width_ns;  /* its spread */
 	double hit_most_ns;   /* no hit takes longer: generous, for events that must not be hits */
+	double anywhere_ns;   /* 0, or the time of a read anywhere on a device without mechanics */
 	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
 	size_t events;
 };

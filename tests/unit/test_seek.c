@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `seek` on simulated disks, against the exact expectation of their profiles. */
+/* The seek curve and the figures of `seek` on simulated disks, against the curves of their profiles. PLATTER_LONG=1: six seeds instead of one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,20 +7,67 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "simrun.h"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SLOW 1
+#endif
+#endif
+#ifndef IS_SLOW
+#define IS_SLOW 0
+#endif
+
 extern const struct measure measure_seek;
+
+static const char *const rotating[] = {
+	"quantum-fireball-tm2110a",
+	"ibm-deskstar-60gxp",
+	"maxtor-diamondmax-80",
+	"modern-4tb",
+	"samsung-hd103sj",
+	"toshiba-x300",
+	"seagate-cheetah-15k7",
+	"seagate-medalist-st39140a",
+	"tiny",
+	"failing",
+};
+#define ROTATING (sizeof(rotating) / sizeof(rotating[0]))
+
+static struct sim_run run_on(struct sim *sim, const char *words)
+{
+	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
+
+	sim_set_contents(sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
 
 static struct sim_run seek_on(const char *words, const char *profile)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
+	struct sim *sim = sim_new();
 
-	(void)sim_add_profile(run.sim, profile, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", profile, run.err.text);
-	return run;
+	(void)sim_add_profile(sim, profile, "sda");
+	return run_on(sim, words);
+}
+
+/* The same on a changed copy. */
+static struct sim_run seek_changed(const char *words, const char *profile, void (*change)(struct profile *p))
+{
+	struct sim *sim = sim_new(), *original = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
+	change(&p);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_free(original);
+	return run_on(sim, words);
 }
 
 static void end(struct sim_run *run)
@@ -39,81 +86,241 @@ static double number(const struct table *t, size_t row, const char *key)
 	return table_number(t, row, (size_t)table_column(t, key));
 }
 
-static const struct geometry *geometry_of(struct sim_run *run)
+static const struct geometry *geometry_of(const struct sim_run *run)
 {
 	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
 }
 
-static void every_span_is_within_three_hundredths_of_the_exact_expectation(void **state)
+/* Cylinders that hold the device's blocks: a profile may have more. */
+static double cylinders_of(const struct geometry *g)
 {
-	static const char *const names[] = { "quantum-fireball-tm2110a", "seagate-medalist-st39140a" };
+	struct place last;
+
+	geometry_place(g, geometry_sectors(g) - 1, &last);
+	return last.cylinder + 1;
+}
+
+/* Worst distance of the curve from the profile's, ns. */
+static double worst_of_curve(const struct sim_run *run, size_t least_rows)
+{
+	const struct table *t = result_find_table(run->res, "curve");
+	const struct geometry *g = geometry_of(run);
+	double worst = 0.0;
+
+	assert_non_null(t);
+	assert_true(t->nrows >= least_rows);
+	for (size_t row = 0; row < t->nrows; row++) {
+		double off = number(t, row, "seek_ns") -
+		             truth_seek_ns(g, number(t, row, "stroke_ratio") * (cylinders_of(g) - 1.0));
+
+		worst = fabs(off) > fabs(worst) ? off : worst;
+	}
+	return worst;
+}
+
+static void assert_figure(const struct sim_run *run, const char *name, double truth, double ratio)
+{
+	double got = figure(run, name);
+
+	if (!(fabs(got - truth) <= fmax(ratio * truth, 0.1e6)))
+		fail_msg("%s: %.3f ms, truth %.3f", name, got * 1e-6, truth * 1e-6);
+}
+
+static void assert_figures(const struct sim_run *run, const char *disk, double ratio)
+{
+	const struct geometry *g = geometry_of(run);
+
+	assert_figure(run, "track_to_track_ns", truth_seek_track_ns(g), ratio);
+	assert_figure(run, "third_stroke_ns", truth_seek_third_ns(g), ratio);
+	assert_figure(run, "average_seek_ns", truth_seek_average_ns(g), ratio);
+	assert_figure(run, "full_stroke_ns", truth_seek_full_ns(g), ratio);
+	assert_true(fabs(figure(run, "overhead_ns") - geometry_profile(g)->overhead_ms * 1e6) < 0.05e6);
+	assert_true(fabs(figure(run, "rotation_rpm") * truth_period_ns(g) / 60e9 - 1.0) < 10e-6);
+	print_message("%-28s t2t %+.3f third %+.3f average %+.3f full %+.3f ms", disk,
+	              (figure(run, "track_to_track_ns") - truth_seek_track_ns(g)) * 1e-6,
+	              (figure(run, "third_stroke_ns") - truth_seek_third_ns(g)) * 1e-6,
+	              (figure(run, "average_seek_ns") - truth_seek_average_ns(g)) * 1e-6,
+	              (figure(run, "full_stroke_ns") - truth_seek_full_ns(g)) * 1e-6);
+}
+
+static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
+{
+	unsigned seeds = getenv("PLATTER_LONG") ? 6 : 1;
+
+	(void)state;
+	for (size_t i = 0; i < (IS_SLOW ? 4 : ROTATING); i++)
+		for (unsigned seed = 1; seed <= seeds; seed++) {
+			char words[100];
+			struct sim_run run;
+			double worst;
+
+			(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda",
+			               seed);
+			run = seek_on(words, rotating[i]);
+			worst = worst_of_curve(&run, 24);
+			assert_figures(&run, rotating[i], 0.02);
+			print_message(", worst %+.3f ms\n", worst * 1e-6);
+			assert_true(fabs(worst) < 0.15e6);
+			assert_false(result_has_notice(run.res, "estimators-disagree"));
+			assert_false(result_has_notice(run.res, "overhead"));
+			end(&run);
+		}
+}
+
+/* The mean less half a revolution is the wider one: of all distances together, within a hundredth of a revolution. */
+static void both_estimates_are_given_and_agree(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		struct sim_run run = seek_on("--reads=40 --span-time=1ms --no-queue sda", rotating[i]);
+		const struct table *t = result_find_table(run.res, "curve");
+		double sum = 0.0, period = truth_period_ns(geometry_of(&run));
+
+		for (size_t row = 0; row < t->nrows; row++) {
+			double off = number(t, row, "mean_seek_ns") - number(t, row, "seek_ns");
+
+			assert_true(fabs(off) < 0.12 * period);
+			sum += off;
+		}
+		assert_true(fabs(sum / (double)t->nrows) < 0.015 * period);
+		end(&run);
+	}
+}
+
+/* Over few tracks nothing is shorter than the shorter of a change of heads and the next cylinder. */
+static void over_few_tracks_the_head_switch_is_the_floor(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < (IS_SLOW ? 2 : ROTATING); i++) {
+		struct sim_run run = seek_on("--reads=40 --span-time=1ms --no-queue sda", rotating[i]);
+		const struct table *t = result_find_table(run.res, "near");
+		const struct geometry *g = geometry_of(&run);
+		double floor_ns = fmin(geometry_profile(g)->head_switch_ms * 1e6, truth_seek_track_ns(g)),
+		       most_ns = fmax(geometry_profile(g)->head_switch_ms * 1e6, geometry_seek_ns(g, 20));
+
+		assert_true(t->nrows >= 8);
+		for (size_t row = 0; row < t->nrows; row++) {
+			assert_true(number(t, row, "seek_ns") > floor_ns - 0.1e6);
+			assert_true(number(t, row, "seek_ns") < most_ns + 0.15e6);
+		}
+		end(&run);
+	}
+}
+
+static void noise(struct profile *p)
+{
+	p->jitter_us = 30.0;
+	p->outlier_p = 0.01;
+	p->outlier_ms = 5.0;
+	p->retry_per_gb = 10.0;
+}
+
+static void noise_and_outliers_do_not_bend_the_curve(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "modern-4tb" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct sim_run run = seek_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], noise);
+		double worst = worst_of_curve(&run, 24);
+
+		print_message("%-28s with noise: worst %+.3f ms\n", names[i], worst * 1e-6);
+		assert_true(fabs(worst) < 0.15e6);
+		for (size_t k = 0; k < run.res->nnotices; k++)
+			print_message("%s\n", run.res->notices[k].text);
+		assert_false(result_has_notice(run.res, "estimators-disagree"));
+		end(&run);
+	}
+}
+
+static void slow_answers(struct profile *p)
+{
+	p->outlier_p = 0.2;
+	p->outlier_ms = 8.0;
+}
+
+/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. */
+static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "modern-4tb" };
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_on("--precision=0.5% --span-time=30s --no-curve --no-queue sda", names[i]);
-		const struct table *t = result_find_table(run.res, "spans");
-		double worst = 0.0;
+		struct sim_run run = seek_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], slow_answers);
 
-		for (size_t row = 0; row < t->nrows; row++) {
-			double first = number(t, row, "first_byte"), bytes = number(t, row, "span_bytes"),
-			       mean = number(t, row, "mean_ns"), off;
-			struct truth_random truth;
-
-			/* Small spans are partly in the drive's cache: what was read from the media is then no fair sample. */
-			if (bytes < 4e6 || number(t, row, "hits") > 0.02 * number(t, row, "samples"))
-				continue;
-			truth_random(geometry_of(&run), (uint64_t)first, (uint64_t)(first + bytes), 4096, &truth);
-			off = mean / truth.service_ns - 1.0;
-			worst = fabs(off) > fabs(worst) ? off : worst;
-			assert_true(fabs(off) < 0.03);
-		}
-		print_message("%-28s worst span %+.2f %%\n", names[i], 100.0 * worst);
+		assert_true(result_has_notice(run.res, "estimators-disagree"));
 		end(&run);
 	}
 }
 
-static void the_seek_curve_follows_the_profile_s(void **state)
+static void a_quick_run_takes_half_a_minute_and_is_as_true(void **state)
 {
-	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "modern-4tb",
-		                             "seagate-cheetah-15k7", "seagate-medalist-st39140a" };
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run run = seek_on("--reads=40 --span-time=1ms --no-queue sda", names[i]);
-		const struct table *t = result_find_table(run.res, "curve");
-		const struct geometry *g = geometry_of(&run);
-		double ss = 0.0, rms, full = figure(&run, "full_stroke_ns") - truth_seek_full_ns(g);
+	for (size_t i = 0; i < (IS_SLOW ? 3 : ROTATING); i++) {
+		struct sim_run run = seek_on("--quick sda", rotating[i]);
 
-		assert_non_null(t);
-		assert_true(t->nrows >= 20);
-		for (size_t row = 0; row < t->nrows; row++) {
-			double off = number(t, row, "seek_ns") -
-			             truth_seek_ns(g, number(t, row, "stroke_ratio") * geometry_cylinders(g));
-
-			ss += off * off;
-		}
-		rms = sqrt(ss / (double)t->nrows);
-		print_message("%-28s rms %.3f ms, full stroke %+.3f ms\n", names[i], rms * 1e-6, full * 1e-6);
-		assert_true(rms < 0.35e6);
-		assert_true(fabs(full) < fmax(0.025 * truth_seek_full_ns(g), 0.15e6));
-		assert_true(fabs(figure(&run, "average_seek_ns") / truth_seek_average_ns(g) - 1.0) < 0.03);
+		assert_figures(&run, rotating[i], 0.02);
+		print_message(", %.1f s\n", (double)sim_elapsed_ns(run.sim) * 1e-9);
+		assert_true(sim_elapsed_ns(run.sim) <= 30 * NS_PER_S);
 		end(&run);
 	}
 }
 
-static void the_rotation_is_found_within_ten_millionths(void **state)
+static void a_full_run_takes_a_few_minutes(void **state)
 {
-	static const char *const names[] = { "quantum-fireball-tm2110a", "maxtor-diamondmax-80", "samsung-hd103sj",
-		                             "toshiba-x300", "seagate-cheetah-15k7" };
+	struct sim_run run = seek_on("sda", "quantum-fireball-tm2110a");
+	double took = (double)sim_elapsed_ns(run.sim) * 1e-9;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run run = seek_on("--quick --reads=40 --span-time=1ms --no-curve --no-queue sda", names[i]);
+	print_message("full run: %.0f s\n", took);
+	assert_true(took < 360.0);
+	end(&run);
+}
 
-		assert_true(fabs(figure(&run, "rotation_rpm") * truth_period_ns(geometry_of(&run)) / 60e9 - 1.0) <
-		            10e-6);
+/* ---- kinds of devices ---- */
+
+static void sectors_512(struct profile *p)
+{
+	p->logical_sector_bytes = p->physical_sector_bytes = 512;
+	p->capacity_lba = 0;
+}
+
+static void sectors_4kn(struct profile *p)
+{
+	p->logical_sector_bytes = p->physical_sector_bytes = 4096;
+	p->capacity_lba = 0;
+}
+
+static void blocks_of_a_physical_sector_work_from_512_bytes_to_4kn(void **state)
+{
+	struct sim_run run =
+		seek_changed("--quick --no-queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
+
+	(void)state;
+	assert_figures(&run, "512 bytes", 0.02);
+	print_message("\n");
+	end(&run);
+	run = seek_changed("--quick --no-queue sda", "modern-4tb", sectors_4kn);
+	assert_figures(&run, "4Kn", 0.02);
+	print_message("\n");
+	end(&run);
+}
+
+static void all_engines_give_the_same_curve(void **state)
+{
+	static const char *const words[] = { "--quick --engine=sim sda", "--quick --engine=sim-sync sda" };
+	double full[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_run run = seek_on(words[i], "tiny");
+
+		assert_figures(&run, words[i], 0.02);
+		print_message("\n");
+		full[i] = figure(&run, "full_stroke_ns");
 		end(&run);
 	}
+	assert_true(fabs(full[0] - full[1]) < 0.1e6);
 }
 
 static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void **state)
@@ -125,31 +332,25 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	assert_true(result_has_notice(run.res, "not-rotating"));
 	assert_true(result_find_table(run.res, "spans")->nrows > 3);
 	assert_true(result_find_table(run.res, "queue")->nrows == 3);
+	assert_null(result_find_table(run.res, "curve"));
+	assert_null(result_find_table(run.res, "near"));
 	assert_true(figure(&run, "queue_gain_ratio") > 1.5);
-	end(&run);
-}
-
-static void a_shortest_positioning_queue_brings_more_the_deeper_it_is(void **state)
-{
-	struct sim_run run = seek_on("--reads=40 --span-time=4s --no-curve sda", "modern-4tb");
-	const struct table *t = result_find_table(run.res, "queue");
-
-	(void)state;
-	assert_int_equal(t->nrows, 6);
-	for (size_t i = 1; i < t->nrows; i++)
-		assert_true(number(t, i, "iops") > 0.97 * number(t, i - 1, "iops"));
-	assert_true(number(t, 5, "gain_ratio") > 1.5);
 	end(&run);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_span_is_within_three_hundredths_of_the_exact_expectation),
-		cmocka_unit_test(the_seek_curve_follows_the_profile_s),
-		cmocka_unit_test(the_rotation_is_found_within_ten_millionths),
+		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),
+		cmocka_unit_test(both_estimates_are_given_and_agree),
+		cmocka_unit_test(over_few_tracks_the_head_switch_is_the_floor),
+		cmocka_unit_test(noise_and_outliers_do_not_bend_the_curve),
+		cmocka_unit_test(late_answers_set_the_estimates_apart_and_that_is_told),
+		cmocka_unit_test(a_quick_run_takes_half_a_minute_and_is_as_true),
+		cmocka_unit_test(a_full_run_takes_a_few_minutes),
+		cmocka_unit_test(blocks_of_a_physical_sector_work_from_512_bytes_to_4kn),
+		cmocka_unit_test(all_engines_give_the_same_curve),
 		cmocka_unit_test(a_device_without_rotation_is_told_so_and_has_spans_and_a_queue),
-		cmocka_unit_test(a_shortest_positioning_queue_brings_more_the_deeper_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
