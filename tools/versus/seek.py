@@ -1,17 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Mean of random 4 KiB reads over the whole target, one at a time; the same number of reads."""
-from versus import Comparison, rows_of
+"""The same reads at the same offsets in the same order: platter writes them down (--emit-iolog), fio replays them (--read_iolog). Mean of all but the first."""
+import os
+
+from versus import Comparison
 
 ORDER = 2
 
 
+class Replay:
+    """Rounds of one run of either program; the reads of a round are platter's, whoever is asked first."""
+
+    def __init__(self, place):
+        self.place, self.round, self.times = place, 0, None
+        self.iolog, self.requests = place.path('reads.iolog'), place.path('reads.csv')
+        self.is_half = False
+
+    def record(self):
+        for old in (self.iolog, self.requests):
+            if os.path.exists(old):
+                os.unlink(old)
+        self.round += 1
+        self.place.platter('seek', '--no-curve', '--no-queue', '--quick', '--reads=%d' % self.place.reads, '--seed=%d' % self.round,
+                           '--emit-iolog=' + self.iolog, '--requests=' + self.requests, self.place.target)
+        with open(self.requests) as f:
+            columns = f.readline().strip().split(',')
+            begin, end = columns.index('submit_ns'), columns.index('done_ns')
+            cells = [line.strip().split(',') for line in f]
+        self.times = [int(c[end]) - int(c[begin]) for c in cells]
+
+    def end_of_turn(self, mean):
+        """A round ends with the second of the two; the next one has reads of its own."""
+        if self.is_half:
+            self.times = None
+        self.is_half = not self.is_half
+        return mean
+
+    def platter(self):
+        if self.times is None:
+            self.record()
+        return self.end_of_turn(sum(self.times[1:]) / (len(self.times) - 1))
+
+    def fio(self):
+        if self.times is None:
+            self.record()
+        self.place.fio('--name=s', '--direct=1', '--ioengine=psync', '--read_iolog=' + self.iolog, '--replay_no_stall=1',
+                       '--replay_redirect=' + self.place.target, '--write_lat_log=' + self.place.path('fio'), '--log_avg_msec=0')
+        log = self.place.path('fio_lat.1.log')
+        with open(log) as f:
+            times = [int(line.split(',')[1]) for line in f]
+        os.unlink(log)
+        if len(times) != len(self.times):
+            raise RuntimeError('fio replayed %d of %d reads' % (len(times), len(self.times)))
+        return self.end_of_turn(sum(times[1:]) / (len(times) - 1))
+
+
 def comparisons(place):
-    def fio():
-        return place.fio('--name=s', '--filename=' + place.target, '--rw=randread', '--bs=4k', '--direct=1', '--ioengine=psync', '--norandommap',
-                         '--randrepeat=0', '--io_size=1t', '--number_ios=%d' % place.reads)['read']['lat_ns']['mean']
-
-    def platter():
-        document = place.platter('seek', '--no-curve', '--no-queue', '--reads=%d' % place.reads, '--span-time=1ms', '--precision=0.3', '--quick', place.target)
-        return [r for r in rows_of(document, 'spans') if r['anchor'] == 'whole'][0]['mean_ns']
-
-    yield Comparison('random access', 'ms', 1e-6, fio, platter)
+    replay = Replay(place)
+    yield Comparison('random access, replayed', 'ms', 1e-6, replay.fio, replay.platter, tolerance=0.02)
