@@ -70,7 +70,7 @@ static const struct opt cache_opts[] = {
 struct cell_row {
 	uint64_t file_bytes, record_bytes;
 	const char *mode, *operation;
-	double rate_bytes_per_s, hit_ratio, low_bytes_per_s, high_bytes_per_s;
+	double rate_bytes_per_s, hit_ratio, low_bytes_per_s, high_bytes_per_s, best_bytes_per_s;
 	double from_device_ratio, from_disk_ratio, cached_before_ratio, cached_after_ratio;
 	uint64_t repetitions;
 };
@@ -85,6 +85,7 @@ static const struct field cell_fields[] = {
 	FIELD_F64(struct cell_row, hit_ratio, UNIT_RATIO, "hits"),
 	FIELD_F64(struct cell_row, low_bytes_per_s, UNIT_BYTES_PER_S, "low", .detail = true),
 	FIELD_F64(struct cell_row, high_bytes_per_s, UNIT_BYTES_PER_S, "high", .detail = true),
+	FIELD_F64(struct cell_row, best_bytes_per_s, UNIT_BYTES_PER_S, "best", .detail = true),
 	FIELD_F64(struct cell_row, from_device_ratio, UNIT_RATIO, "from device", .detail = true),
 	FIELD_F64(struct cell_row, from_disk_ratio, UNIT_RATIO, "disk moved", .detail = true),
 	FIELD_F64(struct cell_row, cached_before_ratio, UNIT_RATIO, "cached before", .detail = true),
@@ -343,6 +344,7 @@ static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is
 	if (!summary_of(rate, c->p->repeat, &s))
 		return -ENOMEM;
 	ret->rate_bytes_per_s = s.median;
+	ret->best_bytes_per_s = s.max;
 	ret->low_bytes_per_s = s.mean_ci.low;
 	ret->high_bytes_per_s = s.mean_ci.high;
 	return 0;

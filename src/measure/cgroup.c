@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -157,6 +159,26 @@ static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
 	return r;
 }
 
+/* Groups of runs that were killed: their process is no more, so nobody is in them. */
+static void remove_stale(const char *group)
+{
+	const char *slash = strrchr(group, '/');
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - group), group);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *dash = strrchr(found.gl_pathv[i], '-');
+		long pid = strtol(dash + 1, NULL, 10);
+
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			(void)rmdir(found.gl_pathv[i]); /* refused when somebody is in it after all */
+	}
+	globfree(&found);
+}
+
 int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
 	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
@@ -164,6 +186,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 
 	if (r < 0)
 		return r;
+	remove_stale(cg->plan.group);
 	(void)do_steps(&cg->plan, 0, cg->plan.before);
 	if (mkdir(cg->plan.group, 0755) < 0)
 		return err_set(err, -errno, "The cgroup %.500s could not be made (%s); run as root.", cg->plan.group,

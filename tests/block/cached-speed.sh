@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Cells of small records against a bare loop of the same system calls, and verification against memory. The best of many slices of 3 ms is
+# compared, in turns, so that what others do on this machine does not count as long as some slices are left alone.
+. "$(dirname "$0")/lib.sh"
+need python3
+: "${PLATTER:?the program to test}" "${BARELOOP:?tests/bench/bareloop}"
+
+dir=$(mktemp -d /dev/shm/platter-test.XXXXXX 2>/dev/null) || dir=$work
+at_end "rm -rf $dir"
+head -c $((4096 + 1048576)) /dev/zero >"$dir/bare"
+rounds=3 && [ -n "${PLATTER_LONG:-}" ] && rounds=30
+
+# cells: RECORD OPERATION RATE from platter, and from the bare loop, in turns
+cells()
+{
+	rm -f "$work/rates"
+	for round in $(seq $rounds); do
+		for record in 64 512; do
+			"$PLATTER" cache "$dir" --mode=cached --no-knee --min-size=1M --max-size=1M --min-record=$record --max-record=$record \
+				--cell=3ms --repeat=10 --json="$work/r.json" --quiet >/dev/null || return 1
+			python3 - "$work/r.json" >>"$work/rates" <<'PY'
+import json, sys
+t = json.load(open(sys.argv[1]))['tables']['matrix']
+keys = [c['key'] for c in t['columns']]
+for r in t['rows']:
+    r = dict(zip(keys, r))
+    if r['operation'] in ('reread', 'random_read'):
+        print('platter', r['record_bytes'], r['operation'], r['best_bytes_per_s'])
+PY
+			echo "bare $record reread $("$BARELOOP" read $record "$dir/bare" 0.04)" >>"$work/rates"
+			echo "bare $record random_read $("$BARELOOP" random $record "$dir/bare" 0.04)" >>"$work/rates"
+		done
+	done
+	python3 - "$work/rates" <<'PY'
+import sys
+best = {}
+for line in open(sys.argv[1]):
+    who, record, op, rate = line.split()
+    best[who, record, op] = max(best.get((who, record, op), 0), float(rate))
+bad = 0
+for (who, record, op), rate in sorted(best.items(), key=lambda x: (x[0][2], int(x[0][1]))):
+    if who == 'platter':
+        ratio = rate / best['bare', record, op]
+        print('%4s B %-12s %7.1f MB/s, bare loop %7.1f, ratio %.3f' % (record, op, rate / 1e6, best['bare', record, op] / 1e6, ratio))
+        bad += ratio < 0.95
+sys.exit(bad > 0)
+PY
+}
+undisturbed cells
+
+# Reading with comparing runs at the speed of a loop that only reads and compares.
+verifying()
+{
+	rm -f "$work/rates"
+	"$PLATTER" passes "$dir/words" --size=16M --passes=1 --keep --quiet >/dev/null || return 1
+	for round in $(seq $rounds); do
+		"$PLATTER" passes "$dir/words" --passes=40 --json="$work/r.json" --quiet >/dev/null || return 1
+		python3 - "$work/r.json" >>"$work/rates" <<'PY'
+import json, sys
+t = json.load(open(sys.argv[1]))['tables']['steps']
+i = [c['key'] for c in t['columns']].index('rate_bytes_per_s')
+print('platter', max(r[i] for r in t['rows']))
+PY
+		echo "bare $("$BARELOOP" verify 65536 "$dir/words" 0.05)" >>"$work/rates"
+		echo "reading $("$BARELOOP" read 65536 "$dir/words" 0.05)" >>"$work/rates"
+	done
+	rm -f "$dir/words"
+	python3 - "$work/rates" <<'PY'
+import sys
+best = {}
+for line in open(sys.argv[1]):
+    who, rate = line.split()
+    best[who] = max(best.get(who, 0), float(rate))
+print('reading and comparing: platter %.0f MB/s, bare loop %.0f; only reading %.0f' % tuple(best[k] / 1e6 for k in ('platter', 'bare', 'reading')))
+sys.exit(best['platter'] < 0.93 * best['bare'])
+PY
+}
+undisturbed verifying
+conclude
+finish

@@ -1,0 +1,224 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# passes, cache and mark on a file system of their own: where the cache ends, what came from the device, signals, full and read-only disks.
+# PLATTER_LONG=1: the memory is 256M instead of 64M.
+. "$(dirname "$0")/lib.sh"
+need mkfs.ext4 python3 fincore fallocate
+: "${PLATTER:?the program to test}"
+
+memory=64 && [ -n "${PLATTER_LONG:-}" ] && memory=256
+limit=$((memory * 1048576))
+
+# The image lies in memory and is wholly allocated beforehand: what is charged to a cgroup is the page cache above it alone.
+ram=$(mktemp -d /dev/shm/platter-test.XXXXXX 2>/dev/null) || ram=$work
+at_end "rm -rf $ram"
+fallocate -l $((memory * 4 + 64))M "$ram/disk" || skip "no room for a disk of $((memory * 4 + 64)) MiB in $ram"
+loop_new "$ram/disk"
+mkfs.ext4 -q -E nodiscard "$loop" 2>/dev/null && mounted "$loop"
+disk=$loop dir=$mnt
+stat_of() { awk "{ print \$$1 }" "/sys/block/${disk#/dev/}/stat"; } # 3: sectors read, 5: writes, 7: sectors written
+
+# run STATUS WORD...: platter must end with that status; the document is in $work/r.json.
+run()
+{
+	wanted=$1
+	shift
+	rm -f "$work/r.json"
+	timeout 150 "$PLATTER" "$@" --json="$work/r.json" >"$work/out" 2>"$work/err"
+	got=$?
+	[ $got = "$wanted" ] || { cat "$work/out" "$work/err"; fail "platter $*: exit status $got, not $wanted"; }
+}
+# check WHAT: Python on the document as d, with rows(TABLE) and the words of the shell after it as a.
+check()
+{
+	what=$1
+	shift
+	python3 - "$work/r.json" "$@" >"$work/check" 2>&1 <<PY || { cat "$work/check"; tail -30 "$work/out"; fail "$what"; }
+import json, sys
+d = json.load(open(sys.argv[1]))
+a = [float(x) for x in sys.argv[2:]]
+f = d['figures']
+def rows(name):
+    t = d['tables'][name]
+    return [dict(zip([c['key'] for c in t['columns']], r)) for r in t['rows']]
+$(cat)
+PY
+	cat "$work/check"
+	ok
+}
+empty()
+{
+	left=$(ls "$dir" | grep -v '^lost+found$')
+	[ -z "$left" ] || fail "$1: left behind: $left"
+	for group in /sys/fs/cgroup/platter-* /sys/fs/cgroup/*/platter-*; do # those of programs that still run are not ours
+		[ ! -d "$group" ] || kill -0 "${group##*-}" 2>/dev/null || fail "$1: the cgroup $group is left"
+	done
+	ok
+}
+
+# ---- what came from the device: three witnesses, and the disk's counters as this test reads them ----
+before=$(stat_of 3)
+run 0 passes "$dir" --size=32M --passes=3 --cold
+after=$(stat_of 3)
+check "cold passes come from the device" $(((after - before) * 512)) <<'PY'
+r = [x for x in rows('steps') if x['step'].startswith('read')]
+size = 32 << 20
+assert len(r) == 3
+for x in r:
+    assert x['cached_before_ratio'] == 0, x
+    assert abs(x['from_device_ratio'] - 1) <= 0.02 and abs(x['from_disk_ratio'] - 1) <= 0.02, x
+assert abs(a[0] / (3 * size) - 1) <= 0.02, a
+PY
+before=$(stat_of 3)
+run 0 passes "$dir" --size=32M --passes=3
+after=$(stat_of 3)
+check "warm passes come from memory" $(((after - before) * 512)) <<'PY'
+for x in rows('steps'):
+    if x['step'].startswith('read'):
+        assert x['cached_before_ratio'] == 1 and x['from_device_ratio'] == 0, x
+assert a[0] <= 0.02 * (32 << 20), a
+w = [x for x in rows('steps') if x['step'] in ('write', 'fsync')]
+assert [x['step'] for x in w] == ['write', 'fsync'] and abs(sum(x['from_disk_ratio'] for x in w) - 1) <= 0.05, w
+PY
+# Half of a file in memory: the share that is fetched is what cachestat says is missing.
+run 0 passes "$dir/half" --size=32M --passes=1 --keep
+sync "$dir/half"
+dd if="$dir/half" iflag=nocache count=0 2>/dev/null
+dd if="$dir/half" of=/dev/null bs=1M skip=8 count=16 2>/dev/null
+run 0 passes "$dir/half" --passes=1
+check "a file half in memory comes half from the device" <<'PY'
+x = rows('steps')[0]
+print('in memory %.4f, fetched %.4f' % (x['cached_before_ratio'], x['from_device_ratio']))
+assert abs(x['cached_before_ratio'] + x['from_device_ratio'] - 1) <= 0.02, x
+assert 0.4 < x['cached_before_ratio'] < 0.65, x
+PY
+rm "$dir/half"
+empty "passes"
+
+# ---- several at once: letters, one log ----
+"$PLATTER" passes "$dir" "$dir" --size=8M --passes=2 --job=X --log="$work/log" --quiet >/dev/null &
+other=$!
+run 0 passes "$dir" --size=8M --passes=2 --job=Y --log="$work/log"
+wait $other || fail "the other run"
+for tag in XA XB Y; do
+	[ "$(grep -cE "^[0-9-]{10}T[0-9:.]+Z platter\[[0-9]+\] passes: $tag .* (write|fsync|read [12]): [0-9.]+ s" "$work/log")" = 4 ] ||
+		{ cat "$work/log"; fail "the lines of job $tag in the log"; }
+	ok
+done
+
+# ---- where the cache ends, and the hits ----
+truth=$limit
+if [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then # what a group of that size holds of a file read through, by other programs
+	group=/sys/fs/cgroup/memory/truth-$$
+	mkdir "$group" && at_end "rmdir $group" && echo $limit >"$group/memory.limit_in_bytes"
+	fallocate -l $((2 * memory))M "$dir/big" && dd if=/dev/zero of="$dir/big" bs=1M count=$((2 * memory)) oflag=direct conv=notrunc 2>/dev/null
+	sh -c "echo \$\$ >$group/cgroup.procs; exec dd if=$dir/big of=/dev/null bs=1M" 2>/dev/null
+	truth=$(fincore -b -n -o RES "$dir/big")
+	rm "$dir/big"
+	echo "a group of $limit bytes holds $truth"
+fi
+if grep -qE '^[^ ]+ [^ ]+ cgroup2? ' /proc/self/mounts; then
+	run 0 cache "$dir" --memory=${memory}M --mode=cached --min-size=$((memory / 2))M --max-size=$((memory * 2))M \
+		--min-record=16K --max-record=16K --cell=20ms
+	check "the knee is within 10 % of the truth" "$truth" $limit <<'PY'
+print('knee %.4f of what it holds, %.4f of the limit' % (f['knee_bytes'] / a[0], f['knee_bytes'] / a[1]))
+assert abs(f['knee_bytes'] / a[0] - 1) <= 0.1 and abs(f['knee_bytes'] / a[1] - 1) <= 0.1
+PY
+	check "hits are within 2 % of cachestat's count" <<'PY'
+worst = 0
+for x in rows('knee'):
+    worst = max(worst, abs(x['hit_ratio'] - x['cachestat_ratio']))
+for x in rows('matrix'):
+    if x['operation'] == 'random_read':
+        e = abs(x['hit_ratio'] - (x['cached_before_ratio'] + x['cached_after_ratio']) / 2)
+        # beyond the cache so few are drawn in a cell that chance is allowed for: 4 deviations of 3 repetitions
+        n = 3 * max(x['rate_bytes_per_s'] * 0.02 / x['record_bytes'], 1)
+        assert e <= 0.02 + 4 * (0.25 / n) ** 0.5 * (x['hit_ratio'] < 0.999), x
+        worst = max(worst, e if n > 4000 else 0)
+    if x['operation'] in ('read', 'cold_random_read'):
+        assert x['cached_before_ratio'] == 0, x
+print('largest difference %.4f' % worst)
+assert worst <= 0.03
+PY
+	empty "cache"
+	run 0 mark "$dir" --memory=${memory}M --repeat=1 --count=20000 --time=50ms --sweep=$((memory / 4))M,$((memory * 2))M
+	check "the sweep finds where the cache ends" "$truth" <<'PY'
+print('between %.4f and %.4f of what it holds' % (f['largest_cached_bytes'] / a[0], f['cache_ends_bytes'] / a[0]))
+assert f['largest_cached_bytes'] <= 1.1 * a[0] and f['cache_ends_bytes'] >= 0.9 * a[0]
+assert f['cache_ends_bytes'] <= 1.1 * f['largest_cached_bytes']
+assert any(n['code'] == 'what' and 'this is a memory score' in n['text'] for n in d['notices'])
+PY
+	empty "mark"
+fi
+
+# ---- --sync ----
+written() # word: writes to the disk while 64 records of 4 KiB are written three times
+{
+	before=$(stat_of 5)
+	run 0 cache "$dir" --mode=cached --no-knee --min-size=256K --max-size=256K --min-record=4K --max-record=4K --sync="$1" --cell=10s
+	echo $(($(stat_of 5) - before)) >"$work/writes.$1"
+}
+for word in none end each; do written $word; done
+echo "writes: none $(cat "$work/writes.none"), end $(cat "$work/writes.end"), each $(cat "$work/writes.each")"
+[ "$(cat "$work/writes.each")" -ge $((3 * 3 * 64)) ] || fail "--sync=each does not force each record"
+[ "$(cat "$work/writes.end")" -lt $((3 * 3 * 64)) ] || fail "--sync=end forces each record"
+ok
+
+# ---- signals: the part of the matrix, a valid document, no file, no group ----
+for pair in INT:130 TERM:143; do
+	rm -f "$work/r.json"
+	timeout --preserve-status -s "${pair%:*}" -k 20 1.5 "$PLATTER" cache "$dir" --memory=${memory}M --cell=30ms --max-size=$((memory * 2))M \
+		--json="$work/r.json" >"$work/out" 2>&1
+	got=$?
+	[ $got = "${pair#*:}" ] || fail "SIG${pair%:*}: exit status $got"
+	check "a part of the matrix" <<'PY'
+assert d['status'] == 'cancelled'
+r = rows('matrix')
+assert len(r) >= 1 and all(x['repetitions'] == 3 and x['rate_bytes_per_s'] > 0 for x in r)
+PY
+	empty "SIG${pair%:*}"
+	timeout --preserve-status -s "${pair%:*}" -k 20 1 "$PLATTER" mark "$dir" --time=200ms --repeat=100 --json="$work/r.json" >"$work/out" 2>&1
+	got=$?
+	[ $got = "${pair#*:}" ] || fail "mark, SIG${pair%:*}: exit status $got"
+	check "the repetitions so far" <<'PY'
+assert d['status'] == 'cancelled'
+PY
+	empty "mark, SIG${pair%:*}"
+done
+
+# ---- small, full and read-only places ----
+image small 24M
+loop_new "$image"
+mkfs.ext4 -q "$loop" 2>/dev/null && mounted "$loop"
+echo precious >"$mnt/letter"
+for words in "passes $mnt --size=100M" "cache $mnt --max-size=64M" "passes $mnt/letter --size=1M" "mark $mnt/letter --count=1000"; do
+	# shellcheck disable=SC2086 # words
+	timeout 60 "$PLATTER" $words >"$work/out" 2>"$work/err" && fail "platter $words: was not refused"
+	[ -s "$work/err" ] || fail "platter $words: nothing was said"
+	[ "$(cat "$mnt/letter")" = precious ] && [ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "platter $words: see $(ls "$mnt")"
+	ok
+done
+# Each of two files has room when it is begun, both have not: the disk is full in the middle.
+timeout 60 "$PLATTER" passes "$mnt" "$mnt" --size=13M --passes=1 --json="$work/r.json" >"$work/out" 2>"$work/err"
+got=$?
+check "a full disk is a fault, with its place" <<'PY'
+assert d['status'] in ('with-errors', 'failed', 'complete with errors', 'errors') or d['faults'], d['status']
+PY
+[ $got != 0 ] && [ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "a full disk: exit status $got, left: $(ls "$mnt")"
+ok
+
+# A disc of 2048-byte sectors that nothing can be written on; and a file on a file system mounted read-only.
+image disc 6M
+head -c 6291456 /dev/urandom >"$image"
+loop_new "$image" -r -b 2048
+unchanged "$loop" run 0 passes "$loop" --passes=2
+check "a disc is read whole" <<'PY'
+r = rows('steps')
+assert [x['moved_bytes'] for x in r] == [6291456] * 2 and f['verify_errors'] is None
+PY
+unchanged "$loop" run 0 passes "$loop" --passes=1 --direct
+mount -o remount,ro "$mnt" && run 0 passes "$mnt/letter" --passes=2 --cold
+check "a file on a read-only file system" <<'PY'
+assert [x['moved_bytes'] for x in rows('steps')] == [9, 9]
+PY
+finish
