@@ -47,7 +47,7 @@ for (who, record, op), rate in sorted(best.items(), key=lambda x: (x[0][2], int(
 sys.exit(bad > 0)
 PY
 }
-undisturbed cells
+undisturbed cells && ok
 
 # Reading with comparing runs at the speed of a loop that only reads and compares.
 verifying()
@@ -76,6 +76,6 @@ print('reading and comparing: platter %.0f MB/s, bare loop %.0f; only reading %.
 sys.exit(best['platter'] < 0.93 * best['bare'])
 PY
 }
-undisturbed verifying
+undisturbed verifying && ok
 conclude
 finish
