@@ -177,6 +177,8 @@ static void find_regime(struct zone_samples *samples, const struct zone_layout *
 	qsort(s, n, sizeof(*s), by_time);
 	c = (const struct zone_sample *const *)s;
 	all = scatter(c, n, l->npositions, &drift, &df);
+	if (df < 0.5 * ((double)n - df))
+		return; /* --full: hardly any place was visited twice, and those for being slow */
 	gain = best_split(c, n, l->npositions, &split, &step);
 	if (fabs(step) < REGIME_STEP_MIN || df < 4.0 || gain < REGIME_SHARE_MIN * all ||
 	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0))

@@ -24,6 +24,7 @@
 #define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
 #define BLOCK_BYTES        MIB
 #define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks */
+#define FULL_BYTES_MIN     (64 * MIB)
 #define BLOCK_MIN_BYTES    (64 * 1024u)
 #define WINDOW_BLOCKS      32 /* at least, in a window */
 #define COUNTED_BLOCKS_MIN 12
@@ -137,15 +138,16 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 {
 	uint64_t region = l->end_bytes - l->first_bytes, room, want;
 	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
+	bool is_fixed = p->block_bytes || (p->full && region >= FULL_BYTES_MIN); /* --full has no windows to fit into */
 
 	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
 		(*npositions)--;
 	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
-	if (!p->block_bytes)
+	if (!is_fixed)
 		while (block > BLOCK_MIN_BYTES && block > room / WINDOW_BLOCKS)
 			block /= 2;
-	if (!p->block_bytes && block > room / WINDOW_BLOCKS)
+	if (!is_fixed && block > room / WINDOW_BLOCKS)
 		block = (uint32_t)round_down(room / WINDOW_BLOCKS, l->align_bytes);
 	if (block < l->align_bytes)
 		block = l->align_bytes;
