@@ -398,6 +398,9 @@ static int reap(struct run *run, uint64_t until_ns)
 		return n;
 	if (run->stats.ops == 0)
 		find_start(run);
+	/* An engine that waits within submit() (sync) leaves no moment to tell it meanwhile. */
+	if (!run->is_stall_told && run->load->on_stall && run->done[0]->done_ns >= run->moved_ns + STALL_NS)
+		run->load->on_stall(run->load->arg, run->done[0]->done_ns, run->done[0]);
 	run->moved_ns = run->done[n - 1]->done_ns;
 	run->stats.last_done_ns = run->moved_ns;
 	run->is_stall_told = false;

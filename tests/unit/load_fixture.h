@@ -44,6 +44,7 @@ struct script {
 	int32_t (*result)(const struct io_req *req, uint64_t n);   /* NULL: all bytes */
 	uint64_t (*service)(const struct io_req *req, uint64_t n); /* NULL: SERVICE_NS */
 	int submit_error, reap_error;
+	bool waits_in_submit; /* as the sync engine does */
 	uint64_t nsubmitted, nreads, nwrites;
 	struct io_req *busy[MOST];
 	uint32_t nbusy;
@@ -72,6 +73,8 @@ static int fake_submit(struct engine *eng, struct io_req *const *reqs, uint32_t 
 		req->submit_ns = virtual_ns;
 		req->res = script.result ? script.result(req, n) : (int32_t)req->len_bytes;
 		req->done_ns = virtual_ns + (script.service ? script.service(req, n) : SERVICE_NS);
+		if (script.waits_in_submit)
+			virtual_ns = req->done_ns;
 		script.nreads += req->op == IO_READ;
 		script.nwrites += req->op == IO_WRITE;
 		assert_true(script.nbusy < MOST);

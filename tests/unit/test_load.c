@@ -347,6 +347,17 @@ static void a_stall_is_told_once_and_then_the_run_goes_on(void **state)
 	assert_int_equal(fx.stats.ops, 64);
 }
 
+static void a_stall_within_submit_is_told_afterwards(void **state)
+{
+	(void)state;
+	script.service = service_third_hangs;
+	script.waits_in_submit = true;
+	fx.load.depth = 1;
+	go(LOAD_DONE);
+	assert_int_equal(fx.nstalls, 1);
+	assert_int_equal(fx.stalled_offset, 3 * BLOCK);
+}
+
 static void ticks_come_ten_times_a_second(void **state)
 {
 	(void)state;
@@ -615,6 +626,7 @@ int main(void)
 		TEST(a_cancel_before_the_start_issues_nothing),
 		TEST(a_drain_after_cancel_gives_up_after_10_s_and_leaks),
 		TEST(a_stall_is_told_once_and_then_the_run_goes_on),
+		TEST(a_stall_within_submit_is_told_afterwards),
 		TEST(ticks_come_ten_times_a_second),
 		TEST(a_write_without_permit_is_refused_and_nothing_is_written),
 		TEST(a_write_with_permit_is_done),
