@@ -116,8 +116,9 @@ judge() # command...
 		   "status \(.status) with exit status \($rc)" else empty end),
 		  (if (.status | IN("with-errors", "device-gone")) and $rc != 4 and $rc != 5 then
 		   "status \(.status) with exit status \($rc)" else empty end)
-		] | join(", ")), ([.targets[].size_bytes] | max // 0), ([.fault_totals[]] | add // 0)' $J 2>&1)
-	{ read -r valid; read -r size; read -r told; } <<END
+		] | join(", ")), ([.targets[].size_bytes] | max // 0), ([.fault_totals[]] | add // 0),
+		([.tables.curve // empty | (.columns | map(.key) | index("moved_bytes")) as $i | select($i) | .rows[][$i] | numbers] | add // 0)' $J 2>&1)
+	{ read -r valid; read -r size; read -r told; read -r moved; } <<END
 $valid
 END
 	[ -z "$valid" ] || { bad "$last: the document is not valid: $valid"; show; }
@@ -125,7 +126,8 @@ END
 	honest
 }
 
-# Each request that moved less than it should is a fault of the document, unless it only met the end of the device; empty ones are not counted as done.
+# Each request that moved less than it should is a fault of the document, unless it only met the end of the device; and no curve stands on more bytes than
+# were moved.
 honest()
 {
 	[ -s $R ] || return 0
@@ -133,6 +135,8 @@ honest()
 		$col["op"] == "flush" { if ($col["errno"] != "") n++; next }
 		$col["result_bytes"] < $col["length_bytes"] + 0 && ($col["errno"] != "" || $col["offset_bytes"] + $col["result_bytes"] < size) { n++ }
 		END { print n + 0 }')
+	good=$(tr -d '\r' <$R | awk -F, 'NR > 1 { n += $5 } END { printf "%.0f", n }')
+	[ "$moved" -le "$good" ] || { bad "$last: the curve stands on $moved bytes, but $good were moved"; show; }
 	[ "$short" = "$told" ] || { bad "$last: $short requests failed or were short, the document tells of $told"; show; }
 }
 
@@ -184,6 +188,14 @@ no_iops_above()
 	[ -z "$wrong" ] || { bad "$wrong, above $1, which the device cannot give"; show; }
 }
 
+# requests_at_most LIMIT: requests a second, all in all
+requests_at_most()
+{
+	tr -d '\r' <$R | awk -F, -v most="$1" 'NR == 2 { from = $8 } NR > 1 { n++; to = $9 }
+		END { rate = n / (to - from) * 1e9; printf "%.0f", rate; exit !(n >= 20 && rate <= most) }' >/tmp/rate ||
+		{ bad "$(cat /tmp/rate) requests a second, of which $1 are possible, or too few at all"; show; }
+}
+
 # target KEY VALUE: what the document says of the (first) device
 target()
 {
@@ -225,10 +237,14 @@ appears()
 	done
 }
 
+# Of a device however its node is called; without udev there are no links to the kernel's names.
+sys_of() { readlink -f "/sys/dev/block/$((0x$(stat -c %t "$1"))):$((0x$(stat -c %T "$1")))"; }
+name_of() { basename "$(sys_of "$1")"; }
+
 # busy DEVICE: returns when a run on it, started in a moment, is under way
 busy()
 {
-	stat=/sys/class/block/$(basename "$(readlink -f "$1")")/stat
+	stat=$(sys_of "$1")/stat
 	read -r begun _ <$stat
 	tries=0 reads=$begun
 	until [ "$reads" -ge $((begun + 30)) ] || [ $tries -ge 400 ]; do

@@ -24,7 +24,7 @@ try() # NAME NUMBER LOGICAL TRANSPORT
 	no_fault
 	platter 0 seek --quick --time=1s --no-queue --no-curve $D
 	no_fault
-	platter 0 stream --read --time=1s --rate=1MB --buffer=4M --block=128K $D
+	platter "0 5" stream --read --time=1s --rate=1MB --buffer=4M --block=128K $D
 	no_fault
 	counted "disks through their drivers" "identity and block size right, measured, no fault"
 }
@@ -51,7 +51,7 @@ counted "disks through their drivers" "identity and block size right, measured, 
 begin "writing and reading back, on each kind of disk"
 for n in 0 1 2 3 4 5; do
 	D=$(vmdisk $n)
-	platter 0 stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K --destroy-data=${D##*/} $D
+	platter "0 5" stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K --destroy-data=${D##*/} $D
 	no_fault
 	platter "0" zones --rewrite --quick --time=1s --journal=/tmp/journal $D
 	no_fault

@@ -30,7 +30,7 @@ on() # NAME DIRECTORY FSTYPE [--cached]: reads a file, makes its own, leaves not
 	fi
 	platter 0 passes --size=8M --passes=1 $2/p
 	no_fault
-	platter 0 stream ${4-} --write --verify --file-size=8M --bytes=8M --rate=8MB --buffer=4M --block=64K $2
+	platter "0 5" stream ${4-} --write --verify --file-size=8M --bytes=8M --rate=8MB --buffer=4M --block=64K $2
 	no_fault
 	platter 3 zones --write --quick $2/f
 	ls $2 >/tmp/after
@@ -60,7 +60,7 @@ serve()
 }
 if serve >/tmp/nfs 2>&1; then
 	rm -f /mnt/nfs/f
-	on NFS /mnt/nfs nfs
+	on NFS /mnt/nfs nfs4
 	begin "an NFS server that stops answers EIO, late"
 	rm -f $R
 	{ until [ -e $R ]; do usleep 100000; done; sleep 1; echo 0 >/proc/fs/nfsd/threads; } &
