@@ -54,6 +54,24 @@ void identity_ata(struct device *dev, const uint8_t *id, size_t len)
 	take_rate(dev, (uint32_t)id[434] | (uint32_t)id[435] << 8);
 }
 
+/* HDIO_GET_IDENTITY gives the strings readable (libata's ata_get_identity()), the rest as the disk said it. */
+void identity_hdio(struct device *dev, const uint8_t *data)
+{
+	static const struct {
+		size_t first, words;
+	} strings[] = { { 10, 10 }, { 23, 4 }, { 27, 20 } };
+	uint8_t id[512];
+
+	memcpy(id, data, sizeof(id));
+	for (size_t k = 0; k < ARRAY_LEN(strings); k++) {
+		for (size_t i = 2 * strings[k].first; i < 2 * (strings[k].first + strings[k].words); i += 2) {
+			id[i] = data[i + 1];
+			id[i + 1] = data[i];
+		}
+	}
+	identity_ata(dev, id, sizeof(id));
+}
+
 /* Length of the payload as the page says it, cut to what is there; 0 when it is another page. */
 static size_t vpd_len(const uint8_t *page, size_t len, uint8_t code)
 {
@@ -233,5 +251,5 @@ void identity_ask(struct device *dev, int fd)
 	}
 	if (strcmp(dev->transport, "ata") == 0 && (dev->reported_rpm == 0 || !dev->serial[0]) &&
 	    ioctl(fd, HDIO_GET_IDENTITY, id) == 0)
-		identity_ata(dev, id, sizeof(id));
+		identity_hdio(dev, id);
 }

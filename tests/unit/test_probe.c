@@ -456,6 +456,24 @@ static void random_pages_never_hurt(void **state)
 	}
 }
 
+static void strings_that_the_kernel_has_put_right_stay_right(void **state)
+{
+	struct device dev = { 0 };
+	uint8_t id[512] = { 0 };
+
+	(void)state;
+	memcpy(id + 20, "S/N 7               ", 20);
+	memcpy(id + 46, "1.2     ", 8);
+	memcpy(id + 54, "DISK K                                  ", 40);
+	id[434] = 0x20; /* 1520h = 5408, low byte first as in the rest */
+	id[435] = 0x15;
+	identity_hdio(&dev, id);
+	assert_string_equal(dev.serial, "S/N 7");
+	assert_string_equal(dev.firmware, "1.2");
+	assert_string_equal(dev.model, "DISK K");
+	assert_int_equal(dev.reported_rpm, 5408);
+}
+
 static void identify_data_with_a_wrong_check_sum_are_not_believed(void **state)
 {
 	struct device dev = { 0 };
@@ -564,6 +582,7 @@ int main(void)
 		cmocka_unit_test(a_missing_attribute_leaves_its_field_unknown),
 		cmocka_unit_test(random_pages_never_hurt),
 		cmocka_unit_test(identify_data_with_a_wrong_check_sum_are_not_believed),
+		cmocka_unit_test(strings_that_the_kernel_has_put_right_stay_right),
 		cmocka_unit_test(every_field_of_a_row_has_a_key_of_its_own),
 		cmocka_unit_test(a_folder_and_a_file_know_their_file_system),
 		cmocka_unit_test(what_is_no_target_is_said_in_a_sentence),
