@@ -71,7 +71,7 @@ finish()
 
 counted() # name, what is seen
 {
-	[ -n "$case" ] && [ -z "$complaints" ] && printf '%s\t%s\n' "$1" "$2" >>/tmp/counts
+	[ -n "$case" ] && [ -z "$complaints" ] && printf '%s\t%s\n' "$(echo "$1" | tr ' ' -)" "$2" >>/tmp/counts
 }
 
 # One of several words.

@@ -18,7 +18,7 @@ try() # NAME NUMBER LOGICAL TRANSPORT
 	target size_bytes 67108864
 	target logical_block_bytes $3
 	target transport $4
-	target serial GUEST$2
+	[ $4 = usb ] || target serial GUEST$2 # USB bridges are not asked
 	platter 0 zones --quick --time=1s $D
 	no_fault
 	platter 0 zones --quick --time=1s --engine=libaio --range=0-32M $D
