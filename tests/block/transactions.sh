@@ -172,8 +172,9 @@ laws()
 	"$SIMDISK" truth --json tiny >"$work/truth.json"
 	tx --realtime --users=1 --ios=4 --think=20ms --think-law=uniform --time=6s "$dev" || return
 	simdisk_status disk >"$work/status.json"
+	# 520 requests that spread by 2.9 ms: their mean is known within 6 % (three deviations), and 2 % are the machine's.
 	service=$(jq '.random[-1].service_ns' "$work/truth.json")
-	is 'near($f.io_service_mean_ns; ($service | tonumber); 0.03) and near($f.device_busy_ratio; $f.transactions_per_s * 4 * $f.io_service_mean_ns * 1e-9; 0.02)' service "$service" &&
+	is 'near($f.io_service_mean_ns; ($service | tonumber); 0.08) and near($f.device_busy_ratio; $f.transactions_per_s * 4 * $f.io_service_mean_ns * 1e-9; 0.02)' service "$service" &&
 		is 'near($f.device_busy_ratio; $f.law_device_ratio; 0.02) and near($f.device_per_s; 4 * $f.transactions_per_s; 0.02)' || return
 	seconds=8s by=0.05
 	[ -z "${PLATTER_LONG:-}" ] || seconds=120s by=0.01
