@@ -398,14 +398,18 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 	struct geo *g = w->g;
 	struct result *res = g->ses->res;
 	struct geo_order order = { .seg = NULL };
-	struct geo_layout layout;
+	struct geo_layout layout = { .fit = NULL };
 	uint64_t end = all ? g->sectors : w->at;
 	int r = geo_order_fill(&order, w, err);
 
 	if (g->p->tracks)
 		run_rows(w);
 	session_checkpoint(g->ses);
-	if (r == 0 && order.tracks)
+	if (r == 0 && order.tracks && w->at < g->sectors / 2 && w->is_stuck)
+		result_notice(
+			res, "layout-unknown",
+			"The number of surfaces and the layout could not be told: too little was seen of the disk.");
+	else if (r == 0 && order.tracks)
 		r = geo_layout(g, &order, &layout, err);
 	if (r == 0 && order.tracks) {
 		zone_rows(w, &layout, end);

@@ -290,6 +290,17 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *re
 
 #define FINER 8 /* the steps of a grid against those of the next finer one */
 
+/* A late answer looks like an edge, until it turns out that there is no jump. */
+static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (!(geo_apart(edge[i].jump, 0.0) < 3.0 * g->tol && fabs(edge[i].before / edge[i].after - 1.0) < 0.02))
+			edge[m++] = edge[i];
+	*n = m;
+}
+
 /* Grid of this step; ret_blind: what lies in front of the first even stretch, where a finer grid may find something. */
 static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t step, double per_track,
                        struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
@@ -310,7 +321,9 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	return resolve(g, gap, find_gaps(g, grid, gap), ret, max, ret_n, err);
+	r = resolve(g, gap, find_gaps(g, grid, gap), ret, max, ret_n, err);
+	drop_empty(g, ret, ret_n);
+	return r;
 }
 
 /* Edges n of add into ret in place of those in [from, to); false: no room. */

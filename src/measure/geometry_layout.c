@@ -23,6 +23,7 @@
 #define FEW_TRACKS  1500  /* for a first look */
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
 #define STRETCH     12000 /* tracks that accesses are tried in */
+#define MESSY       0.08  /* of cost for each track: more, and nothing is told */
 #define PAIRS       72
 #define NEAR        9     /* cylinders: so far the curve's bend is looked at */
 #define SLACK       0.001 /* of a revolution */
@@ -470,7 +471,7 @@ static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
 static bool decide(struct search *s, size_t *ret)
 {
 	size_t left = SIZE_MAX;
-	bool several = false;
+	bool several = false, messy;
 
 	for (size_t i = 0; i < s->n; i++) {
 		s->c[i].is_rejected = !agrees(s, &s->c[i]);
@@ -482,7 +483,8 @@ static bool decide(struct search *s, size_t *ret)
 			several = true;
 	}
 	*ret = left == SIZE_MAX ? 0 : left;
-	if (left != SIZE_MAX && !several) {
+	messy = s->c[0].cost > 20.0 + MESSY * (double)(s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
+	if (left != SIZE_MAX && !several && !messy) {
 		tell(s, &s->c[left], s->n);
 		return true;
 	}

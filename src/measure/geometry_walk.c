@@ -19,6 +19,7 @@
 #include "measure/geometry.h"
 
 #define UNIT_RUNS    72 /* runs of a cycle at most */
+#define STUCK_TRIES  20
 #define EDGES        24
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 
@@ -448,7 +449,7 @@ int geo_walk(struct geo_walk *w, struct err *err)
 {
 	struct geo *g = w->g;
 	double jump;
-	int r = 0;
+	int r = 0, again = 0;
 
 	if (w->at == 0) {
 		const uint64_t sector = 0;
@@ -461,6 +462,10 @@ int geo_walk(struct geo_walk *w, struct err *err)
 		char text[32];
 
 		r = one_step(w, err);
+		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
+			memset(g->known, 0, sizeof(g->known));
+			w->is_stuck = false;
+		}
 		session_progress(g->ses, "tracks", 0.2 + 0.7 * (double)w->at / (double)g->sectors, "%s",
 		                 units_bytes_dec(text, sizeof(text), w->at * g->t.block_bytes));
 	}

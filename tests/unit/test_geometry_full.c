@@ -172,7 +172,8 @@ static void check_runs(const struct geometry *g, const struct sim_run *run, stru
 	r->disks_right += r->tracks > was && (r->tracks_right - right) * 100 >= (r->tracks - was) * 99;
 }
 
-static void one(uint64_t seed, const struct profile_limits *limits, struct rates *r)
+/* outlier_p: so many answers come later, by 5 ms on the mean. */
+static void one_with(uint64_t seed, const struct profile_limits *limits, double outlier_p, struct rates *r)
 {
 	struct sim *sim = sim_new();
 	struct profile p;
@@ -181,11 +182,14 @@ static void one(uint64_t seed, const struct profile_limits *limits, struct rates
 	const struct geometry *g;
 
 	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	p.outlier_p = outlier_p;
+	p.outlier_ms = 5.0;
 	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
 	sim_set_contents(sim, false);
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
-	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(run.res->status == STATUS_COMPLETE ||
+	            (limits->bad_regions && run.res->status == STATUS_WITH_ERRORS));
 	r->disks++;
 	check_edges(g, &run, r);
 	check_layout(g, &run, r);
@@ -197,6 +201,11 @@ static void one(uint64_t seed, const struct profile_limits *limits, struct rates
 	sim_run_done(&run);
 	profile_done(&p);
 	sim_free(sim);
+}
+
+static void one(uint64_t seed, const struct profile_limits *limits, struct rates *r)
+{
+	one_with(seed, limits, 0.0, r);
 }
 
 static void say(const char *what, const struct rates *r)
@@ -254,11 +263,55 @@ static void disks_without_defects_are_exact(void **state)
 	assert_true(r.skews_wrong * 100 <= r.skews);
 }
 
+static void noise_and_outliers_make_no_false_answers(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
+	for (uint64_t seed = 7001; seed <= 7000 + how_many(24); seed++)
+		one_with(seed, &(struct profile_limits){ .max_bytes = 300000000, .jitter_us = 10.0 }, 0.003, &r);
+	say("noise and defects", &r);
+	assert_true(r.tracks_right * 100 >= r.tracks * 95);
+	assert_true(r.wrong * 100 <= r.told);
+	assert_true(r.worst_ppm <= 10.0);
+}
+
+static void noise_alone_is_borne(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 7501; seed <= 7500 + how_many(24); seed++)
+		one_with(seed,
+		         &(struct profile_limits){ .max_bytes = 300000000, .jitter_us = 10.0, .no_defects = true },
+		         0.001, &r);
+	say("noise", &r);
+	assert_true(r.tracks_right * 100 >= r.tracks * 97);
+	assert_true(r.wrong * 100 <= r.told);
+	assert_true(r.worst_ppm <= 10.0);
+}
+
+static void unreadable_sectors_are_survived(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 8001; seed <= 8000 + how_many(24); seed++)
+		one(seed, &(struct profile_limits){ .max_bytes = 300000000, .no_defects = true, .bad_regions = 3 }, &r);
+	say("unreadable sectors", &r);
+	assert_true(r.tracks_right * 100 >= r.tracks * 97);
+	assert_true(r.wrong * 100 <= r.told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_disk_is_found_out),
 		cmocka_unit_test(disks_without_defects_are_exact),
+		cmocka_unit_test(noise_and_outliers_make_no_false_answers),
+		cmocka_unit_test(noise_alone_is_borne),
+		cmocka_unit_test(unreadable_sectors_are_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
