@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# seek on real block devices in real time: the curve against the truth, an interrupt, a device that does not rotate, and fio on the same reads.
+. "$(dirname "$0")/lib.sh"
+need_simdisk
+need fio python3 chrt
+: "${PLATTER:?the program to test}" "${TOP:?the source tree}"
+
+cat >"$work/judge.py" <<'PY'
+import json, sys
+
+document, truth = (json.load(open(path)) for path in sys.argv[1:3])
+figures, bad = document['figures'], 0
+for name, key, bound in (('third_stroke_ns', 'seek_third_ns', 0.3e6), ('average_seek_ns', 'seek_average_ns', 0.3e6),
+                         ('full_stroke_ns', 'seek_full_ns', 0.3e6), ('track_to_track_ns', 'seek_track_ns', 0.3e6)):
+    off = figures[name] - truth[key]
+    bad += abs(off) > max(bound, 0.02 * truth[key])
+    print('%-20s %8.3f ms, truth %8.3f, off %+.3f' % (name, figures[name] / 1e6, truth[key] / 1e6, off / 1e6))
+# Spans: within 1.5 %, or what chance explains of so few reads (three standard errors).
+expected = {round(r['span_bytes']): r['service_ns'] for r in truth['random']}
+table = document['tables']['spans']
+keys = [c['key'] for c in table['columns']]
+compared = 0
+for row in (dict(zip(keys, r)) for r in table['rows']):
+    if row['span_bytes'] not in expected or row['mean_ns'] is None or row['anchor'] not in ('start', 'whole'):
+        continue
+    off, error = row['mean_ns'] / expected[row['span_bytes']] - 1, row['stddev_ns'] / row['samples'] ** 0.5 / row['mean_ns']
+    bad += abs(off) > max(0.015, 3 * error)
+    compared += 1
+    print('%-8s %14d bytes %8.3f ms, off %+.2f %%, standard error %.2f %%' % (row['anchor'], row['span_bytes'], row['mean_ns'] / 1e6, 100 * off, 100 * error))
+bad += compared < 2
+for name in ('curve', 'spans', 'near', 'queue'):
+    bad += not document['tables'][name]['rows']
+sys.exit(bad != 0)
+PY
+
+curve() # profile
+{
+	"$SIMDISK" truth --json "$1" >"$work/truth.json" || return
+	# shellcheck disable=SC2016 # the inner shell's
+	simdisk_run "$1" -- sh -c '
+		out=$1 simdisk=$2 status=$3 platter=$4
+		chrt -f 5 "$platter" seek --quick --quiet --json="$out" "$SIMDISK_1" || exit
+		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
+		sh "$work/seek.json" "$SIMDISK" "$work/status.json" "$PLATTER" || return
+	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json"
+}
+
+# ---- what does not depend on a quiet machine ----
+
+simdisk disk tiny
+chrt -f 5 "$PLATTER" seek --quiet --json="$work/part.json" "$dev" >"$work/out" 2>"$work/err" &
+pid=$!
+sleep 13 # the rotation takes about seven
+kill -INT $pid
+wait $pid
+status=$?
+[ "$status" = 130 ] && ok || bad "SIGINT: status $status instead of 130"
+"$PLATTER" report "$work/part.json" >"$work/out" 2>&1 && ok || bad "the interrupted document is not readable"
+python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(d["status"] != "cancelled" or not d["figures"]["rotation_rpm"])' "$work/part.json" && ok || bad "the interrupted document lacks what was measured"
+
+"$PLATTER" seek --quick --no-curve --no-queue --quiet --reads=40 --emit-iolog="$work/reads.iolog" "$dev" >"$work/out" 2>"$work/err" && ok ||
+	bad "--emit-iolog: $(cat "$work/err")"
+[ "$(sed -n 1p "$work/reads.iolog")" = "fio version 2 iolog" ] && grep -q "^$dev read [0-9]* 4096$" "$work/reads.iolog" && ok ||
+	bad "no iolog of $dev"
+"$PLATTER" seek --quick --quiet --emit-iolog="$work/reads.iolog" "$dev" >"$work/out" 2>&1 && bad "--emit-iolog overwrote a file" || ok
+
+truncate -s 64M "$work/image"
+loop_new "$work/image"
+"$PLATTER" seek --quick --quiet --json="$work/loop.json" "$loop" >"$work/out" 2>"$work/err" && ok || bad "on a loop device: $(cat "$work/err")"
+python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+codes = [n["code"] for n in d["notices"]]
+tables = d["tables"]
+sys.exit("not-rotating" not in codes or "curve" in tables or "near" in tables or not tables["spans"]["rows"] or not tables["queue"]["rows"])' \
+	"$work/loop.json" && ok || bad "a loop device: not told that it does not rotate, or other tables than spans and queue"
+[ "$failures" = 0 ] || finish
+
+# ---- times ----
+
+replay()
+{
+	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=2 --reads=50 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
+	simdisk_status disk >"$work/status.json"
+	python3 -c '
+import json, sys
+r = json.load(open(sys.argv[1]))[0]
+print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f" % r)
+sys.exit(abs(r["ratio"] - 1) > 0.02)' "$work/replay.json"
+}
+
+undisturbed curve seagate-medalist-st39140a
+undisturbed replay
+conclude
+echo "$checks passed"
