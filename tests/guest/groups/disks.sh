@@ -21,8 +21,6 @@ try() # NAME NUMBER LOGICAL TRANSPORT
 	[ $4 = usb ] || target serial GUEST$2 # USB bridges are not asked
 	platter 0 zones --quick --time=1s $D
 	no_fault
-	platter 0 zones --quick --time=1s --engine=libaio --range=0-32M $D
-	no_fault
 	platter 0 seek --quick --time=1s --no-queue --no-curve $D
 	no_fault
 	platter "0 5" stream --read --time=1s --rate=1MB --buffer=4M --block=128K $D
@@ -53,8 +51,6 @@ begin "writing and reading back, on each kind of disk"
 for n in 0 1 2 3 4 5; do
 	D=$(vmdisk $n)
 	platter "0 5" stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K --destroy-data=${D##*/} $D
-	no_fault
-	platter "0" zones --rewrite --quick --time=1s --journal=/tmp/journal $D
 	no_fault
 done
 counted "writing through drivers" "read back as written; --rewrite changes nothing"
