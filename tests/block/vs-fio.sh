@@ -7,7 +7,7 @@ need fio python3
 : "${PLATTER:?the program to test}" "${TOP:?the source tree}"
 
 simdisk disk tiny
-"$TOP/tools/vs-fio" all --pairs=2 --size=33554432 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/out" || [ $? = 5 ] ||
+"$TOP/tools/vs-fio" all --pairs=2 --size=33554432 --reads=100 --seconds=3 --json --platter="$PLATTER" "$dev" >"$work/out" || [ $? = 5 ] ||
 	fail "vs-fio did not run"
 python3 - "$work/out" <<'PY' || fail "platter and fio differ by more than a quarter"
 import json, sys
