@@ -143,7 +143,7 @@ static void spans_take_the_expected_time(void **state)
 
 		run_words(&run, sim,
 		          is_long() ? "--precision=0.3% --span-time=100s --no-curve --no-queue sda"
-		                    : "--precision=0.4% --span-time=45s --no-curve --no-queue sda");
+		                    : "--precision=0.4% --span-time=60s --no-curve --no-queue sda");
 		compared = compare_spans(&run, g, disks[i], 0.015, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 12);
@@ -173,26 +173,30 @@ static void without_a_cache_no_span_is_left_out(void **state)
 	}
 }
 
-/* Longbottom 1997, 1 to 200 MB: what the profile was made from. */
+/* Longbottom 1997, 1 to 200 MB: what the profile was made from, its expectation within 5 % (40 MB: 4.7 %), and the measured one beside that. */
 static void the_fireball_gives_the_published_table_within_five_hundredths(void **state)
 {
 	static const double published_ms[] = { 11.0, 11.4, 12.4, 13.1, 14.3, 15.6, 16.5 };
 	struct sim *sim = sim_new();
 	struct profile p = profile_of("quantum-fireball-tm2110a");
+	const struct geometry *g;
 	const struct table *t;
 	struct sim_run run;
 	size_t found = 0;
 
 	(void)state;
-	(void)disk_of(sim, &p);
-	run_words(&run, sim, "--precision=0.5% --span-time=40s --no-curve --no-queue sda");
+	g = disk_of(sim, &p);
+	run_words(&run, sim, "--precision=0.4% --span-time=60s --no-curve --no-queue sda");
 	t = result_find_table(run.res, "spans");
 	for (size_t i = 0; i < t->nrows && found < 7; i++) {
 		static const double mb[] = { 1, 2, 5, 10, 40, 100, 200 };
+		struct truth_random truth;
 
 		if (cell(t, i, "first_byte") > 0.0 || cell(t, i, "span_bytes") != mb[found] * 1e6)
 			continue;
-		assert_true(fabs(cell(t, i, "mean_ns") * 1e-6 / published_ms[found] - 1.0) < 0.05);
+		truth_random(g, 0, (uint64_t)(mb[found] * 1e6), 4096, &truth);
+		assert_true(fabs(truth.service_ns * 1e-6 / published_ms[found] - 1.0) < 0.05);
+		assert_true(fabs(cell(t, i, "mean_ns") / truth.service_ns - 1.0) < 0.015);
 		found++;
 	}
 	assert_int_equal(found, 7);
