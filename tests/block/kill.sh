@@ -27,9 +27,14 @@ one()
 	at_random
 	rm -rf "$work/out"
 	mkdir "$work/out"
-	timeout --preserve-status -s "$signal" -k 20 "$after" "$PLATTER" "$@" "$target" --quiet --json="$work/out/r.json" \
+	timeout --preserve-status -s "$signal" -k 20 "$after" sh -c 'echo $$ >"$0"; exec "$@"' "$work/pid" "$PLATTER" "$@" "$target" --quiet --json="$work/out/r.json" \
 		>"$work/text" 2>"$work/err"
 	status=$?
+	# A killed one may still be on its way out, with the device in its hands.
+	for _ in $(seq 100); do
+		[ -d "/proc/$(cat "$work/pid")" ] || break
+		sleep 0.05
+	done
 	last="SIG$signal after $after s of $*"
 	if [ $status = 0 ] || [ $status = 5 ]; then
 		ended=$((ended + 1)) # it was faster
@@ -44,8 +49,9 @@ one()
 		[ "$(find "$work/out" -type f ! -name r.json | wc -l)" = 0 ] || fail "$last: half a document is left"
 		[ "$(find "$work/files" -type f ! -name old | wc -l)" = 0 ] || fail "$last: left behind: $(ls -A "$work/files")"
 	fi
-	for group in /sys/fs/cgroup/platter-* /sys/fs/cgroup/memory/platter-*; do
-		[ -d "$group" ] && [ ! -d "/proc/${group##*-}" ] || continue
+	# Only ours: other runs on this machine have theirs.
+	for group in "/sys/fs/cgroup/platter-$(cat "$work/pid")" "/sys/fs/cgroup/memory/platter-$(cat "$work/pid")"; do
+		[ -d "$group" ] || continue
 		[ "$signal" = KILL ] || fail "$last: $group is left"
 		rmdir "$group" || fail "$last: $group stays"
 	done

@@ -34,4 +34,4 @@ while read -r command option type; do
 done <"$dir/options"
 [ "$tried" -gt 20 ] || fail "only $tried values were tried"
 [ ! -s "$dir/file" ] || fail "the file was written"
-echo "$tried values refused"
+echo "fault-count: values $tried one sentence and exit status 2 each"

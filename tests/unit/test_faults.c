@@ -36,6 +36,9 @@ static const struct {
 	{ "seek", "--quick --reads=40 --span-time=10ms sda" },
 	{ "geometry", "--quick sda" },
 	{ "stream", "--read --bytes=64M --buffer=8M sda" },
+	{ "transactions", "--users=2 --count=3 --ios=4 sda" },
+	{ "transactions", "--users=2 --count=3 --ios=4 --write --destroy-data=TINY0001 sda" },
+	{ "transactions", "--arrivals=20 --count=8 --ios=2 sda" },
 	{ "stream", "--write --destroy-data=TINY0001 --bytes=64M --buffer=8M sda" },
 };
 
@@ -190,8 +193,10 @@ static void loop(const struct measure *m, const char *words)
 	for (int how = 0; b.requests && how < HOWS; how++)
 		for (uint64_t nth = 1; one_run(&b, (enum how)how, nth); nth += nth < 16 ? 1 : nth / part + 1)
 			;
-	print_message("faults: %s %s: %" PRIu64 " requests, %u runs, %u with errors, %u gone, %u failed, %u harmless\n",
-	              m->name, words, b.requests, b.runs, b.with_errors, b.gone, b.failed, b.harmless);
+	print_message("%s %s: %" PRIu64 " requests, %u with errors, %u gone, %u failed, %u harmless\n", m->name, words,
+	              b.requests, b.with_errors, b.gone, b.failed, b.harmless);
+	print_message("fault-count: faults-%s %u a valid document each time, which tells; no rate above the interface\n", m->name,
+	              b.runs);
 }
 
 /* Whether it measures devices; and files of the kernel are not simulated. */

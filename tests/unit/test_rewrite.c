@@ -249,9 +249,9 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 		else
 			next_start_heals(at);
 	}
-	print_message("rewrite: %" PRIu64 " requests, %" PRIu64 " power losses, %" PRIu64
-	              " of them in the middle of a block\n",
-	              requests, runs, healed);
+	print_message("fault-count: power %" PRIu64 " every byte as before, or put back from the journal (%" PRIu64
+	              " within a block)\n",
+	              runs, healed);
 	assert_true(healed >= 10);
 }
 
