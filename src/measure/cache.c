@@ -189,7 +189,11 @@ static int make_cold(struct cache_run *c)
 	uint64_t left = 0;
 	int r = pagecache_make_cold(c->cached_fd, &left);
 
-	if (r == 0 && left && left != UINT64_MAX)
+	if (r < 0) { /* the kernel tells of a lost write once only, to whoever asks first */
+		errno = -r;
+		return failed(c, "flush", 0, 0, -1);
+	}
+	if (left && left != UINT64_MAX)
 		result_notice(c->ses->res, "not-cold",
 		              "A part of the file stayed in the page cache before reading it cold.");
 	return r;

@@ -346,6 +346,22 @@ static void write_step(struct work *w)
 	w->synced_rate = (double)moved / ((double)(row.elapsed_ns + sync.elapsed_ns) * 1e-9);
 }
 
+static void make_cold(struct work *w)
+{
+	uint64_t left = 0;
+	int r = pagecache_make_cold(w->fd, &left);
+
+	if (r < 0) /* the kernel tells of a lost write once only, to whoever asks first */
+		note_fault(w, "flush", 0, 0, r);
+	if (r == 0 && left == 0)
+		return;
+	(void)pthread_mutex_lock(&w->shared->lock);
+	result_notice(w->ses->res, "not-cold",
+	              "%s: a part stays in the page cache before each pass; the rates are partly the cache's.",
+	              w->path);
+	(void)pthread_mutex_unlock(&w->shared->lock);
+}
+
 static void *work_run(void *arg)
 {
 	struct work *w = arg;
@@ -354,21 +370,15 @@ static void *work_run(void *arg)
 		write_step(w);
 	for (uint64_t pass = 1; pass <= w->p->passes && !is_over(w) && !has_too_many_faults(w); pass++) {
 		struct stopwatch s;
-		uint64_t left = 0, moved;
+		uint64_t moved;
 		char step[32];
 		bool whole;
 		struct step_row row;
 
 		if (w->p->size_bytes && isnan(w->write_rate))
 			break; /* there is no file to read */
-		if (w->p->cold && pagecache_make_cold(w->fd, &left) == 0 && left) {
-			(void)pthread_mutex_lock(&w->shared->lock);
-			result_notice(
-				w->ses->res, "not-cold",
-				"%s: a part stays in the page cache before each pass; the rates are partly the cache's.",
-				w->path);
-			(void)pthread_mutex_unlock(&w->shared->lock);
-		}
+		if (w->p->cold)
+			make_cold(w);
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
 		watch_begin(w, &s);
 		moved = read_file(w, &whole);

@@ -216,9 +216,15 @@ void stream_make_cold(struct stream_run *s)
 
 	if (s->ses->env->clk->spin_ns == 0)
 		return; /* simulated disks have none */
-	for (size_t i = 0; i < s->ntargets; i++)
-		if (pagecache_make_cold(s->targets[i].fd, &left) == 0 && left != UINT64_MAX)
+	for (size_t i = 0; i < s->ntargets; i++) {
+		int r = pagecache_make_cold(s->targets[i].fd, &left);
+
+		if (r < 0) /* the kernel tells of a lost write once only, to whoever asks first */
+			result_fault(s->ses->res, s->targets[i].name, "flush", 0, 0, r,
+			             (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) * 1e-9);
+		else if (left != UINT64_MAX)
 			sum += left;
+	}
 	if (sum)
 		result_notice(s->ses->res, "warm", "%" PRIu64 " bytes stayed in the page cache: others use them.", sum);
 }

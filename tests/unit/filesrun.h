@@ -36,6 +36,8 @@ struct files_run {
 	const struct measure *m;
 	char words[512]; /* what follows the command's name */
 	void (*at_look)(struct files_run *run);
+	const struct engine_ops *const *engines; /* NULL: none */
+	uint64_t spin_ns;                        /* of the clock; 0: as of simulated disks */
 	/* What came of it. */
 	struct result *res;
 	struct err err;
@@ -130,7 +132,7 @@ static inline void files_run(struct files_run *run)
 {
 	static const struct engine_ops *const none[] = { NULL };
 	struct device_context ctx = { .sysroot = "/" };
-	struct env env = { .engines = none,
+	struct env env = { .engines = run->engines ? run->engines : none,
 		           .clk = &run->clk,
 		           .devices = &device_system,
 		           .devices_ctx = &ctx,
@@ -146,7 +148,7 @@ static inline void files_run(struct files_run *run)
 	int argc = 0, first = 0;
 
 	assert_non_null(params);
-	run->clk = (struct clock){ "virtual", files_now, files_sleep, 0 };
+	run->clk = (struct clock){ "virtual", files_now, files_sleep, run->spin_ns };
 	argv[argc++] = name;
 	for (char *word = strtok_r(run->words, " ", &save); word && argc < WORDS_MAX; word = strtok_r(NULL, " ", &save))
 		argv[argc++] = word;
