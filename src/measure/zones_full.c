@@ -28,6 +28,8 @@ struct sweeper {
 	double moved;        /* completed bytes */
 	uint64_t start_ns, checkpoint_ns;
 	bool has_fault; /* in this bin */
+	uint32_t in_flight;
+	bool is_draining; /* after a fault, until nothing is in flight */
 	int error;
 };
 
@@ -36,9 +38,17 @@ static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *
 	struct sweeper *s = (struct sweeper *)((char *)f - offsetof(struct sweeper, feeder));
 	uint64_t left = s->end - s->at;
 
-	(void)ret_until_ns; /* never waits */
 	if (!s->start_ns)
 		s->start_ns = now_ns;
+	/* A fault upsets the order in which a queue is served, which may then never come right by itself: begin anew. */
+	if (s->is_draining && s->in_flight) {
+		*ret_until_ns = CLOCK_NEVER;
+		return FEED_WAIT;
+	}
+	if (s->is_draining) {
+		s->is_draining = false;
+		s->has_fault = true; /* of this bin as well: it has a lead-in now */
+	}
 	if (!left || s->error || session_time_left_ns(s->run->ses) == 0)
 		return FEED_END;
 	req->op = IO_READ;
@@ -46,6 +56,7 @@ static enum feed sweeper_next(struct feeder *f, uint64_t now_ns, struct io_req *
 	req->offset_bytes = s->at;
 	req->len_bytes = left < s->t->layout.block_bytes ? (uint32_t)left : s->t->layout.block_bytes;
 	s->at += req->len_bytes;
+	s->in_flight++;
 	return FEED_IO;
 }
 
@@ -91,7 +102,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	all->v[all->n++] = z;
 	s->bin++;
 	s->bin_start_ns = now_ns;
-	s->has_fault = false;
+	s->has_fault = s->is_draining;
 	run->ndone = 0;
 	return 0;
 }
@@ -116,8 +127,9 @@ static void sweeper_take(struct sink *sink, const struct io_req *req, bool is_fa
 	struct zones_run *run = s->run;
 	double now_ns = (double)(req->done_ns - s->start_ns), edge;
 
+	s->in_flight--;
 	if (is_fault) {
-		s->has_fault = true;
+		s->has_fault = s->is_draining = true;
 		s->error = zone_fault_note(s->t, req->offset_bytes, req->len_bytes, req->res);
 	}
 	/* Failed ones count as passed: the bins must stay where they are. */
