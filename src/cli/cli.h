@@ -131,7 +131,7 @@ struct text_style output_style(FILE *out, const struct view_params *view);
 
 /* One line with time stamp and process id in a single write(2), so that several processes can share a log. */
 int log_open(const char *path, struct err *err);
-void log_line(int fd, const char *name, const char *text); /* fd -1: does nothing */
+int log_line(int fd, const char *name, const char *text); /* fd -1: does nothing */
 
 /* ---- requests.c: --requests, one CSV row per request ---- */
 

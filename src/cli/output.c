@@ -176,6 +176,11 @@ int output_flush(FILE *out, struct err *err)
 	return 0;
 }
 
+static const char *next_place(int code)
+{
+	return code == -ENOSPC || code == -EDQUOT ? "make room there or give another path" : "give another path";
+}
+
 static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
 {
 	mode_t mask = umask(0);
@@ -189,15 +194,17 @@ static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg),
 	}
 	result_give_to_caller(fd);
 	(void)fchmod(fd, 0666 & ~mask); /* mkostemp gave 0600, which also does */
-	r = write(f, arg);
 	errno = 0;
-	if (fflush(f) != 0 || ferror(f))
-		r = r < 0 ? r : errno ? -errno : -EIO;
+	r = write(f, arg);
+	if (r == -EIO && errno) /* the stream failed on the way; the first failure says why */
+		r = -errno;
+	if ((fflush(f) != 0 || ferror(f)) && r >= 0)
+		r = errno ? -errno : -EIO;
 	if (fclose(f) != 0 && r == 0)
 		r = -errno;
 	if (r < 0)
-		return err_set(err, r, "Writing %s failed (%s); the old file, if any, is untouched.", path,
-		               err_name(r));
+		return err_set(err, r, "Writing %s failed (%s); %s. The old file, if any, is untouched.", path,
+		               err_name(r), next_place(r));
 	return 0;
 }
 
@@ -216,7 +223,7 @@ int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), v
 	}
 	fd = mkostemp(temp, O_CLOEXEC); /* O_EXCL: follows no symlink */
 	if (fd < 0)
-		return err_set(err, -errno, "%s cannot be made (%s); give another path.", path, err_name(errno));
+		return err_set(err, -errno, "%s cannot be made (%s); %s.", path, err_name(errno), next_place(-errno));
 	r = write_new(path, fd, write, arg, err);
 	if (r == 0 && rename(temp, path) < 0)
 		r = err_set(err, -errno, "%s cannot be put in place (%s); give another path.", path, err_name(errno));
@@ -244,13 +251,14 @@ int log_open(const char *path, struct err *err)
 	return fd;
 }
 
-void log_line(int fd, const char *name, const char *text)
+int log_line(int fd, const char *name, const char *text)
 {
 	char stamp[32], line[1024];
+	ssize_t done;
 	size_t len;
 
 	if (fd < 0)
-		return;
+		return 0;
 	(void)snprintf(line, sizeof(line) - 1, "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
 	               (long)getpid(), name, text);
 	len = strlen(line);
@@ -258,8 +266,8 @@ void log_line(int fd, const char *name, const char *text)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = ' '; /* one line is one event, whatever a model name holds */
 	line[len++] = '\n';
-	if (write(fd, line, len) < 0)
-		return; /* a full disk must not end a measurement; the document tells all the log does */
+	done = write(fd, line, len);
+	return done < 0 ? -errno : (size_t)done < len ? -ENOSPC : 0;
 }
 
 /* ---- the terminal ---- */

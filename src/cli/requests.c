@@ -114,8 +114,10 @@ int requests_close(struct requests *r, struct err *err)
 	if (r->f && fclose(r->f) != 0 && !error)
 		error = errno ? errno : EIO;
 	if (error)
-		(void)err_set(err, -error, "--requests: writing %s failed (%s); it holds the first requests only.",
-		              r->path, err_name(error));
+		(void)err_set(
+			err, -error,
+			"--requests: writing %s failed (%s), so it holds the first requests only; make room or give another path.",
+			r->path, err_name(error));
 	free(r);
 	return -error;
 }

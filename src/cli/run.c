@@ -21,7 +21,7 @@ struct run {
 	struct option_value *options; /* in force, for the document */
 	size_t noptions;
 	struct progress *progress;
-	int log_fd;
+	int log_fd, log_error; /* of the first line that was not written: a full disk must not end a measurement */
 	struct requests *requests;
 	struct err save_err; /* the first file that could not be saved */
 	struct err json_err; /* the last checkpoint, if it could not be saved */
@@ -124,12 +124,18 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 	progress_update(run->progress, phase, done, figure);
 }
 
+static void log_it(struct run *run, const char *text)
+{
+	int r = log_line(run->log_fd, run->m->name, text);
+
+	if (r < 0 && !run->log_error)
+		run->log_error = r;
+}
+
 static void on_log(void *arg, struct session *ses, const char *line)
 {
-	const struct run *run = arg;
-
 	(void)ses;
-	log_line(run->log_fd, run->m->name, line);
+	log_it(arg, line);
 }
 
 static void on_request(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
@@ -246,9 +252,10 @@ static int write_html(FILE *f, void *arg)
 
 static void note_failure(struct run *run, int r, const struct err *err)
 {
-	if (r == 0 || run->save_err.code)
+	if (r == 0)
 		return;
-	run->save_err = *err;
+	if (!run->save_err.code)
+		run->save_err = *err;
 	if (err->code != -EPIPE)
 		cli_complain(run->env, run->m->name, err);
 }
@@ -259,6 +266,7 @@ static void save_and_show(struct run *run, struct result *res)
 	const struct common_params *c = &run->p.common;
 	struct text_style style = output_style(run->env->out, &run->view);
 	bool is_stdout_taken = is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html);
+	bool is_stdout_bad = false; /* and told already */
 	struct html_job job = { .res = res };
 	struct err err = { 0 };
 	int r;
@@ -273,14 +281,21 @@ static void save_and_show(struct run *run, struct result *res)
 
 		fprintf(run->env->out, "%s", text ? text : "null\n");
 	}
-	if (c->csv)
-		note_failure(run, output_save(c->csv, run->env->out, write_csv, res, &err), &err);
-	if (c->html)
-		note_failure(run, output_save(c->html, run->env->out, write_html, &job, &err), &err);
+	if (c->csv) {
+		r = output_save(c->csv, run->env->out, write_csv, res, &err);
+		note_failure(run, r, &err);
+		is_stdout_bad |= r < 0 && is_stdout(c->csv);
+	}
+	if (c->html) {
+		r = output_save(c->html, run->env->out, write_html, &job, &err);
+		note_failure(run, r, &err);
+		is_stdout_bad |= r < 0 && is_stdout(c->html);
+	}
 	r = is_stdout_taken || c->quiet ? 0 : report_text(run->env->out, res, &style);
 	if (r < 0)
 		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);
-	note_failure(run, output_flush(run->env->out, &err), &err);
+	else if (output_flush(run->env->out, &err) < 0 && !is_stdout_bad)
+		note_failure(run, err.code, &err);
 }
 
 static int exit_of_status(const struct result *res, const struct run *run)
@@ -327,7 +342,21 @@ static void close_requests(struct run *run, struct result *res)
 			run->m->name);
 }
 
-static void log_start(const struct run *run)
+/* Before the end, for the exit status. */
+static void close_log(struct run *run)
+{
+	struct err err = { 0 };
+
+	if (run->log_error)
+		note_failure(run,
+		             err_set(&err, run->log_error,
+		                     "--log: writing %s failed (%s), so lines are missing there; make room or give "
+		                     "another path.",
+		                     run->p.common.log, err_name(run->log_error)),
+		             &err);
+}
+
+static void log_start(struct run *run)
 {
 	char text[512] = "start";
 
@@ -336,7 +365,7 @@ static void log_start(const struct run *run)
 
 		(void)snprintf(text + used, sizeof(text) - used, " %s", run->operands[i]); /* cut is fine */
 	}
-	log_line(run->log_fd, run->m->name, text);
+	log_it(run, text);
 }
 
 static int execute(struct run *run, int argc, const char *const *argv)
@@ -373,15 +402,17 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
 	if (r < 0) {
 		cli_complain(run->env, run->m->name, &err);
-		log_line(run->log_fd, run->m->name, err.text);
+		log_it(run, err.text);
 	}
 	if (has_something)
 		save_and_show(run, res);
+	close_log(run);
 	if (r == 0 && res)
 		status = exit_of_status(res, run);
 	else
 		status = has_something ? EXIT_FAILED : exit_of_error(r, is_refused);
-	log_line(run->log_fd, run->m->name, r == 0 && res ? status_name(res->status) : "failed");
+	if (!run->log_error)
+		log_it(run, r == 0 && res ? status_name(res->status) : "failed");
 	result_free(res);
 	return status;
 }
