@@ -26,8 +26,8 @@ static const struct opt stream_opts[] = {
 	          .max = 1073741824),
 	OPT_BYTES(struct stream_params, bytes, "bytes", 0, "SIZE", NULL,
 	          "stream this much instead of for --time (default of that: 60s)", .min = 512, .max = 9e18),
-	OPT_U64(struct stream_params, depth, "depth", 0, "N", "4", "requests in flight to each target", .min = 1,
-	        .max = 256),
+	OPT_U64(struct stream_params, depth, "depth", 0, "N", NULL,
+	        "requests in flight to each target (default 16; 4 when a disk turns)", .min = 1, .max = 256),
 	OPT_BYTES(struct stream_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on each device",
 	          .max = 9e18),
 	OPT_CHOICE(struct stream_params, layout, "layout", 0, layouts, "balance",
@@ -160,7 +160,6 @@ static int verify(struct stream_run *s, struct err *err)
 static int plain(struct stream_run *s, struct err *err)
 {
 	uint64_t disk_read = 0, disk_written = 0;
-	struct host_usage before;
 	bool has = false;
 	int r;
 
@@ -168,11 +167,10 @@ static int plain(struct stream_run *s, struct err *err)
 		stream_make_cold(s);
 		has = stream_disk_bytes(s, &disk_read, &disk_written);
 	}
-	host_usage(&before);
 	r = stream_once(s, s->p->rate, stream_time_ns(s->ses, s->p), s->p->bytes, err);
 	if (r < 0)
 		return r;
-	stream_figures(s, s->p->rate, &before);
+	stream_figures(s, s->p->rate);
 	if (s->p->cached)
 		stream_settle_cache(s, has, disk_read, disk_written);
 	session_checkpoint(s->ses);

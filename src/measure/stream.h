@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of `stream`: stream.c options and plan; stream_files.c targets, rolling files, the page cache; stream_run.c one run of the ring over the
- * targets; stream_search.c --tradeoff and --find-max; stream_project.c --project; stream_report.c tables, figures, verdict.
+ * targets; stream_pace.c how well its clock was kept; stream_search.c --tradeoff and --find-max; stream_project.c --project; stream_report.c tables, figures, verdict.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
@@ -57,12 +57,24 @@ struct placement {
 	uint32_t target;
 };
 
+/* When blocks were due and went out, evenly thinned; see stream_pace.c. */
+#define PACE_POINTS 4096
+struct pace_point {
+	uint64_t due_ns, issue_ns;
+};
+struct pace {
+	struct pace_point points[PACE_POINTS];
+	size_t n;
+	uint64_t stride, seen;
+};
+
 struct stream_run {
 	struct feeder feeder; /* first: next() gets a pointer to it */
 	struct sink sink;
 	struct session *ses;
 	const struct stream_params *p;
 	struct engine *eng;
+	uint64_t depth;         /* in force, for each lane */
 	struct target *targets; /* of the load: one per device or file */
 	size_t ntargets;
 	struct lane *lanes;
@@ -74,8 +86,9 @@ struct stream_run {
 	bool is_max; /* no producer's clock: as fast as the disks take it */
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
-	uint64_t first_issue_ns, last_issue_ns;
-	struct datafile **files; /* made here, one per target of the load, or NULL */
+	struct pace pace;
+	struct host_usage before, after; /* around the streaming alone */
+	struct datafile **files;         /* made here, one per target of the load, or NULL */
 	uint32_t *free_slots;
 	size_t nfree;
 	uint8_t *source; /* of the memcpy producer */
@@ -122,6 +135,13 @@ uint64_t stream_done_bytes(const struct stream_run *s);
 /* Reads everything back and checks it; blocks that are not as written are counted and told. */
 int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err);
 
+/* ---- stream_pace.c ---- */
+
+void pace_start(struct pace *p);
+void pace_add(struct pace *p, uint64_t due_ns, uint64_t issue_ns);
+/* Achieved over requested rate; NaN with fewer than two blocks. Sorts the points. */
+double pace_ratio(struct pace *p);
+
 /* ---- stream_report.c ---- */
 
 extern const struct measure_table stream_tables[];
@@ -137,8 +157,8 @@ struct try_row {
 	uint64_t overflows;
 };
 
-/* Figures, tables and verdict of the run that was last; before: of the CPU. */
-void stream_figures(struct stream_run *s, uint64_t rate, const struct host_usage *before);
+/* Figures, tables and verdict of the run that was last. */
+void stream_figures(struct stream_run *s, uint64_t rate);
 bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
 void stream_plots(struct session *ses);
 

@@ -268,28 +268,26 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN, NULL, 0);
 }
 
-void stream_figures(struct stream_run *s, uint64_t rate, const struct host_usage *before)
+void stream_figures(struct stream_run *s, uint64_t rate)
 {
 	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)stream_done_bytes(s) / seconds;
-	struct host_usage now;
+	const struct host_usage *before = &s->before, *after = &s->after;
 
-	host_usage(&now);
-	if (!s->is_max && s->ring.dropped_bytes == 0 && s->issued > 2 &&
-	    s->last_issue_ns > s->first_issue_ns) /* from first to last block: no ragged ends */
-		achieved = (double)((s->issued - 1) * s->p->block_bytes) /
-		           ((double)(s->last_issue_ns - s->first_issue_ns) * 1e-9);
+	if (!s->is_max && s->ring.dropped_bytes == 0 && s->issued > 2)
+		achieved = (double)rate * pace_ratio(&s->pace);
 	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
 	if (!s->is_max) {
 		ring_figures(s, rate);
 		event_table(s);
 		verdict(s, rate, seconds);
 	}
-	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(now.user_ns - before->user_ns) * 1e-9,
+	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
 	              NULL, 0);
 	result_figure(s->ses->res, "cpu_system_s", "CPU, system", UNIT_S,
-	              (double)(now.system_ns - before->system_ns) * 1e-9, NULL, 0);
+	              (double)(after->system_ns - before->system_ns) * 1e-9, NULL, 0);
 	result_figure_u64(s->ses->res, "page_faults", "page faults", UNIT_COUNT,
-	                  now.minor_faults + now.major_faults - before->minor_faults - before->major_faults);
+	                  after->minor_faults + after->major_faults - before->minor_faults - before->major_faults);
+	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
 	window_figures(s);
 	target_table(s);
 	timeline_table(s);

@@ -16,7 +16,9 @@
 #include "base/units.h"
 #include "measure/stream.h"
 
-#define DEAD_STREAK 16 /* failures in a row after which a target is left out */
+#define DEPTH_TURNING 4
+#define DEPTH_OTHER   16
+#define DEAD_STREAK   16 /* failures in a row after which a target is left out */
 
 /* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
 #define STALL_NS          (500 * NS_PER_MS)
@@ -64,7 +66,7 @@ static void roll_timeline(struct stream_run *s, uint64_t now_ns)
 
 static bool lane_takes(const struct stream_run *s, const struct lane *l)
 {
-	return !l->is_full && !l->is_dead && l->outstanding < s->p->depth;
+	return !l->is_full && !l->is_dead && l->outstanding < s->depth;
 }
 
 /* The lane of the next block; -1: none can take one now. */
@@ -251,10 +253,8 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	if (!s->is_max)
 		ring_complete(&s->ring, req->done_ns, !is_fault);
 	s->completed++;
-	if (req->submit_ns < s->first_issue_ns)
-		s->first_issue_ns = req->submit_ns;
-	if (req->submit_ns > s->last_issue_ns)
-		s->last_issue_ns = req->submit_ns;
+	if (!s->is_max)
+		pace_add(&s->pace, req->due_ns, req->submit_ns);
 	s->free_slots[s->nfree++] = req->slot;
 	l->outstanding--;
 	note_stall(s, l, req, full);
@@ -297,9 +297,26 @@ static int reset_lanes(struct stream_run *s, struct err *err)
 	return 0;
 }
 
+/* The kernel takes every disk for one that turns unless told; of these it cannot know. */
+static bool turns(const struct device *d)
+{
+	return d->rotational == 1 && strcmp(d->transport, "loop") != 0 && strcmp(d->transport, "virtio") != 0;
+}
+
+/* A disk that turns gains nothing from more in flight, but answers later; others are kept busy by it, at less CPU time for each. */
+static uint64_t depth_in_force(const struct stream_run *s)
+{
+	if (s->p->depth)
+		return s->p->depth;
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (turns(&s->ses->devs[i]))
+			return DEPTH_TURNING;
+	return DEPTH_OTHER;
+}
+
 static int open_ring(struct stream_run *s, struct err *err)
 {
-	uint32_t depth = (uint32_t)(s->p->depth * s->nlanes < s->places ? s->p->depth * s->nlanes : s->places);
+	uint32_t depth = (uint32_t)(s->depth * s->nlanes < s->places ? s->depth * s->nlanes : s->places);
 	struct engine_config cfg = { .depth = depth,
 		                     .slots = (uint32_t)s->places,
 		                     .buf_bytes = (uint32_t)s->p->block_bytes };
@@ -376,6 +393,11 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 
 	s->is_max = rate == RATE_MAX;
 	s->places = s->p->buffer_bytes / block;
+	s->depth = depth_in_force(s);
+	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->p->producer == PRODUCER_NONE &&
+	    s->places > s->depth * s->nlanes)
+		s->places =
+			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
 	s->blocks_max = bytes ? (bytes + block - 1) / block : UINT64_MAX;
 	r = open_ring(s, err);
 	if (r == 0)
@@ -420,9 +442,10 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 			             .arg = s };
 		struct load_stats stats;
 
-		s->first_issue_ns = UINT64_MAX;
-		s->last_issue_ns = 0;
+		pace_start(&s->pace);
+		host_usage(&s->before);
 		r = session_load(s->ses, &load, s->eng, &stats, err);
+		host_usage(&s->after);
 	}
 	now = clock_now_ns(s->ses->env->clk);
 	if (!s->is_max)

@@ -27,11 +27,9 @@ static double tradeoff_table(struct stream_run *s)
 
 int stream_tradeoff(struct stream_run *s, struct err *err)
 {
-	struct host_usage before;
 	double rate;
 	int r;
 
-	host_usage(&before);
 	r = stream_once(s, RATE_MAX, stream_time_ns(s->ses, s->p), s->p->bytes, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -47,7 +45,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	r = stream_once(s, (uint64_t)(0.95 * rate), stream_time_ns(s->ses, s->p), s->p->bytes,
 	                err); /* the proof: a real run at 95 % of it */
 	if (r == 0)
-		stream_figures(s, (uint64_t)(0.95 * rate), &before);
+		stream_figures(s, (uint64_t)(0.95 * rate));
 	return r;
 }
 
@@ -76,11 +74,9 @@ static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *
 int stream_find_max(struct stream_run *s, struct err *err)
 {
 	uint64_t time_ns = stream_time_ns(s->ses, s->p), low = 0, high;
-	struct host_usage before;
 	double mean, guess;
 	int r;
 
-	host_usage(&before);
 	r = stream_once(s, RATE_MAX, time_ns, s->p->bytes, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -109,7 +105,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 		stream_once_done(s);
 		r = stream_once(s, low, time_ns, s->p->bytes, err);
 		if (r == 0)
-			stream_figures(s, low, &before);
+			stream_figures(s, low);
 	}
 	return r;
 }

@@ -211,11 +211,11 @@ undisturbed stall 5 20MB 19000000 1 17000000 24000000
 # ---- the clock ----
 
 fifo=
-seconds=10 ppm=60
-[ -n "${PLATTER_LONG:-}" ] && seconds=60 ppm=10
+seconds=10 ppm=10
+[ -n "${PLATTER_LONG:-}" ] && seconds=60
 pace()
 {
-	timed_stream 0 --realtime --write "--destroy-data=$name" --rate=4MB --block=40960 --buffer=16MiB --bytes=$((4000000 * seconds / 40960 * 40960)) "$gate" || return
+	timed_stream 0 --write "--destroy-data=$name" --rate=4MB --block=40960 --buffer=16MiB --bytes=$((4000000 * seconds / 40960 * 40960)) "$gate" || return
 	jq -r --argjson ppm $ppm '(.figures.rate_bytes_per_s / 4e6 - 1) * 1e6 | "\(. * 100 | round / 100) ppm off", (. < $ppm and . > -$ppm)' "$doc" >"$work/pace"
 	cat "$work/pace"
 	grep -q true "$work/pace"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "measure/ring.h"
+#include "measure/stream.h"
 #include "simrun.h"
 #include "stats/stats.h"
 
@@ -339,9 +340,40 @@ static void what_was_written_is_proven_block_by_block(void **state)
 	end(&run);
 }
 
+/* ---- the clock ---- */
+
+/* 6000 blocks in a minute by a clock that is 25 ppm off; one in five is late by up to 40 ms, the last ones and a stall of 2 s among them. */
+static void late_blocks_do_not_change_the_rate_of_the_clock(void **state_)
+{
+	static struct pace pace;
+	uint64_t seed = 1;
+
+	(void)state_;
+	for (int with_noise = 0; with_noise < 2; with_noise++) {
+		pace_start(&pace);
+		for (uint64_t k = 0; k < 6000; k++) {
+			uint64_t due = 1000000000000u + k * 10000000u, issue = due + k * 250u, stall = 30000;
+
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			if (with_noise && (seed >> 40) % 5 == 0)
+				issue += (seed >> 33) % 40000000u;
+			if (with_noise && k >= 3000 && k < 3200)
+				issue += (3200 - k) * 10000000u;
+			if (with_noise && k > 5990)
+				issue += stall * 1000u;
+			pace_add(&pace, due, issue);
+		}
+		assert_true(fabs((1.0 - pace_ratio(&pace)) * 1e6 - 25.0) < (with_noise ? 0.5 : 0.01));
+	}
+	pace_start(&pace);
+	pace_add(&pace, 5, 6);
+	assert_true(isnan(pace_ratio(&pace)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(late_blocks_do_not_change_the_rate_of_the_clock),
 		cmocka_unit_test(the_account_equals_an_independent_one_to_the_byte_on_a_thousand_random_runs),
 		cmocka_unit_test(a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds),
 		cmocka_unit_test(the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_beyond),
