@@ -28,10 +28,14 @@
 #define SINGLE_MIN         0.03 /* relative; a single sample says less than all those of a place */
 #define SINGLE_BYTES       4e6  /* likewise */
 #define UNEVEN_TIMES       1.7
+#define MANY_READINGS      8 /* slow ones, in MANY_PASSES at least: no zone's edge and no spare track is met so often */
+#define MANY_PASSES        3
+#define MANY_PART          0.8 /* of all readings there */
 #define SLOW_PART          0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define END_STEP_MIN       0.10
 #define END_STEP_USUAL     3.0 /* times the largest step before */
 #define END_PLACES         3   /* a longer end may as well be the last recording zone */
+#define STEPS_MIN          8
 #define WIDE_PART          0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 struct series { /* positions that have a level, in order */
@@ -108,10 +112,17 @@ static bool begins_with_step(const struct series *s, size_t a, size_t b, double 
 	if (!a || !steps)
 		return true;
 	if ((double)(b - a + 1) > WIDE_PART * (double)s->n && s->n > 3) {
+		size_t n = 0;
+
+		/* Within slow places levels go up and down by themselves. */
 		for (size_t i = 1; i < s->n; i++)
-			steps[i - 1] = fabs(s->y[i] - s->y[i - 1]);
-		stats_sort(steps, s->n - 1);
-		least = fmax(least, 2.0 * stats_quantile_sorted(steps, s->n - 1, 0.8));
+			if (!s->is_slow[i] && !s->is_slow[i - 1])
+				steps[n++] = fabs(s->y[i] - s->y[i - 1]);
+		if (n < STEPS_MIN)
+			for (n = 0; n + 1 < s->n; n++)
+				steps[n] = fabs(s->y[n + 1] - s->y[n]);
+		stats_sort(steps, n);
+		least = fmax(least, 2.0 * stats_quantile_sorted(steps, n, 0.8));
 	}
 	return s->y[a] - s->y[a - 1] > 0.7 * least;
 }
@@ -231,6 +242,16 @@ struct readings { /* of a run of slow positions */
 	double sum, uneven[64];
 };
 
+/*
+ * Where retries are sparse and samples short, a quarter of a sample may have none, and no sample is slow throughout. Then nearly all of many
+ * readings, each of other bytes, say the same.
+ */
+static bool is_slow_often(const struct readings *r, double uneven, double usual)
+{
+	return r->slow >= MANY_READINGS && r->passes >= MANY_PASSES && (double)r->slow >= MANY_PART * (double)r->all &&
+	       uneven > UNEVEN_TIMES * usual;
+}
+
 static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
 {
 	return s->is_good && !s->is_burst && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
@@ -263,6 +284,7 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
 {
 	struct readings r = { .last_pass = UINT32_MAX };
+	double uneven, usual;
 	bool is_again;
 
 	for (size_t i = 0; i < samples->n; i++) {
@@ -288,9 +310,10 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
-	slow->is_confirmed = r.throughout > 0 && is_again &&
-	                     is_other_kind(slow, stats_median(r.uneven, r.nuneven),
-	                                   usual_unevenness(samples, slow->first, slow->last));
+	uneven = stats_median(r.uneven, r.nuneven);
+	usual = usual_unevenness(samples, slow->first, slow->last);
+	slow->is_confirmed = (r.throughout > 0 || is_slow_often(&r, uneven, usual)) && is_again &&
+	                     is_other_kind(slow, uneven, usual);
 }
 
 /* Samples that narrowed down where a region begins and ends. */

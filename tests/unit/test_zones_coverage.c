@@ -239,12 +239,73 @@ static void slow_regions_that_are_slower_than_a_thin_surface_are_found(void **st
 	assert_int_equal(found, n);
 }
 
+/* Is what was called slow at least partly a slow region? */
+static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n)
+{
+	const struct table *t = result_find_table(run->res, "slow_regions");
+	size_t bad = 0;
+
+	for (size_t r = 0; r < t->nrows; r++) {
+		bool is_true = false;
+
+		for (size_t i = 0; i < n; i++)
+			is_true |= number(t, r, "first_byte") < (double)regions[i].end_byte &&
+			           number(t, r, "last_byte") >= (double)regions[i].first_byte;
+		bad += !is_true;
+	}
+	return bad;
+}
+
+/* Disks of 0.3 to 2.7 GB, up to half of them slow: samples are short there, and retries few in each. Measured: 84 of 100 on 294 disks. */
+static void four_in_five_slow_regions_of_small_disks_are_found_and_no_false_one(void **state)
+{
+	size_t n = 0, found = 0, false_ones = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= runs(100); seed++) {
+		const struct profile_limits limits = { .max_bytes = 1000000000u * (1 + seed % 3),
+			                               .jitter_us = JITTER_US,
+			                               .retry_per_gb = RETRY_PER_GB,
+			                               .slow_regions = (uint32_t)(seed % 4),
+			                               .same_density = true };
+		struct truth_region regions[8];
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		size_t nregions;
+
+		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
+		if (p.cache_bytes || p.queue_depth > 1) {
+			run = zones_on(&p, seed);
+			nregions = truth_regions(geometry_of(&run), regions, 8);
+			false_ones += count_false(&run, regions, nregions);
+			for (size_t i = 0; i < nregions; i++) {
+				const struct truth_region *r = &regions[i];
+
+				if (r->rate_bytes_per_s >
+				            SLOW_RATIO * truth_rate_at(geometry_of(&run), r->end_byte - 1) ||
+				    !is_sampled(&run, r->first_byte, r->end_byte))
+					continue;
+				n++;
+				found += is_found(&run, r->first_byte, r->end_byte);
+			}
+			end(&run);
+		}
+		profile_done(&p);
+	}
+	print_message("small disks: %zu of %zu slow regions found, %zu false\n", found, n, false_ones);
+	assert_true(2 * n > runs(100));
+	assert_true(5 * found >= 4 * n || n < 50);
+	assert_int_equal(false_ones, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_intervals_hold_the_truth_on_the_profiles),
 		cmocka_unit_test(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region),
 		cmocka_unit_test(slow_regions_that_are_slower_than_a_thin_surface_are_found),
+		cmocka_unit_test(four_in_five_slow_regions_of_small_disks_are_found_and_no_false_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
