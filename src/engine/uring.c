@@ -341,6 +341,21 @@ static void uring_done(struct engine *eng, struct uring_state *st)
 	eng->priv = NULL;
 }
 
+/* Why not, where it is known. By the time an engine is opened, a run of root's has given up CAP_SYS_ADMIN. */
+static const char *why_refused(int r)
+{
+	FILE *f = r == -EPERM ? fopen("/proc/sys/kernel/io_uring_disabled", "re") : NULL;
+	int how = f ? fgetc(f) : EOF;
+
+	if (f)
+		(void)fclose(f); /* was only read */
+	return how == '1'
+	               ? ", kernel.io_uring_disabled is 1: for privileged programs only, and privileges are given up before the run"
+	       : how == '2'  ? ", kernel.io_uring_disabled is 2: switched off for everybody"
+	       : r == -EPERM ? ", perhaps by a container's filter of system calls"
+	                     : "";
+}
+
 static int uring_open(struct engine *eng, struct err *err)
 {
 	struct uring_state *st = calloc(1, sizeof(*st));
@@ -353,8 +368,7 @@ static int uring_open(struct engine *eng, struct err *err)
 	if (r < 0) {
 		free(st->at_once);
 		free(st);
-		return err_set(err, r, "io_uring refused (%s%s)", err_name(r),
-		               r == -EPERM ? ", see /proc/sys/kernel/io_uring_disabled" : "");
+		return err_set(err, r, "io_uring refused (%s%s)", err_name(r), why_refused(r));
 	}
 	for (unsigned i = 0; i < st->ring.sq.ring_entries; i++)
 		st->ring.sq.array[i] = i; /* entries are used in ring order only */

@@ -85,9 +85,9 @@ static void log_ticks(struct axis *a)
 	static const double within[] = { 1.0, 2.0, 5.0 };
 	double decades = log10(a->high / a->low);
 	size_t per = decades <= 3.0 ? 3 : 1;
-	double every = decades > 12.0 ? 3.0 : decades > 7.0 ? 2.0 : 1.0;
+	int every = decades > 12.0 ? 3 : decades > 7.0 ? 2 : 1;
 
-	for (double d = floor(log10(a->low)); d <= ceil(log10(a->high)); d += every)
+	for (int d = (int)floor(log10(a->low)); d <= (int)ceil(log10(a->high)); d += every)
 		for (size_t k = 0; k < per && a->nticks < AXIS_TICKS; k++) {
 			double v = within[k] * pow(10.0, d);
 

@@ -39,6 +39,18 @@ else
 	skip "this kernel cannot switch io_uring off"
 fi
 
+begin "io_uring for privileged programs only: auto takes libaio and says that privileges were given up"
+if echo 1 >/proc/sys/kernel/io_uring_disabled 2>/dev/null; then
+	platter 0 zones --quick --time=1s $N
+	no_fault
+	[ "$(jq -r .head.engine $J)" = libaio ] || bad "the engine is $(jq -r .head.engine $J)"
+	jq -r '.notices[] | select(.code == "engine") | .text' $J | grep -q 'given up' || bad "the reason is not told"
+	echo 0 >/proc/sys/kernel/io_uring_disabled
+	counted "io_uring not permitted" "libaio instead, told; --engine=uring fails with a sentence"
+else
+	skip "this kernel cannot switch io_uring off"
+fi
+
 begin "neither io_uring nor aio contexts: auto takes sync"
 echo 2 >/proc/sys/kernel/io_uring_disabled 2>/dev/null
 max=$(cat /proc/sys/fs/aio-max-nr)
