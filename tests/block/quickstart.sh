@@ -5,8 +5,7 @@
 need_simdisk
 need python3 meson ninja
 : "${TOP:?the source tree}"
-[ -f "$TOP/build/build.ninja" ] || skip "there is no $TOP/build: tools/quickstart has not been run here"
-ninja -C "$TOP/build" src/platter tools/simdisk/platter-simdisk >/dev/null || fail "the build in $TOP/build" # the first run's part
+export PLATTER_BUILD=${BUILD:?the build directory} # as if by a first run
 
 left() # loop devices, mounts and processes of simulated disks that are not ours to explain
 {
