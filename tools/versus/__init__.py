@@ -6,6 +6,7 @@ A comparison has two functions without arguments that each run one program once 
 import json
 import math
 import os
+import statistics
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ class Comparison:
     platter: Callable[[], float]
     tolerance: float = 0.03  # of the ratio, which is fine within it whatever the interval
     at_least: bool = False  # platter may be better (larger) by any amount
+    by_median: bool = False  # the ratio is the median of the pairs, which one disturbed run does not move
 
 
 class Place:
@@ -93,7 +95,7 @@ def compare(measurement, comparison, pairs):
             got[f].append(f())
     ratios = [b / a for a, b in zip(got[comparison.fio], got[comparison.platter])]
     n = len(ratios)
-    mean = sum(ratios) / n
+    mean = statistics.median(ratios) if comparison.by_median else sum(ratios) / n
     half = T_975.get(n - 1, 1.96) * math.sqrt(sum((r - mean) ** 2 for r in ratios) / (n - 1) / n) if n > 1 else math.nan
     agree = abs(mean - 1) <= comparison.tolerance or mean - half <= 1 <= mean + half or (comparison.at_least and mean > 1)
     return {'measurement': measurement, 'label': comparison.label, 'unit': comparison.unit, 'pairs': n, 'agree': agree,
