@@ -184,6 +184,50 @@ static struct result *timeline(void)
 	return res;
 }
 
+/* A matrix of file by record size, two series, with a cell that was not measured; and one too wide to be a matrix for people. */
+struct matrix_row {
+	uint64_t file_bytes, record_bytes;
+	const char *mode, *operation;
+	double rate_bytes_per_s;
+};
+
+static const struct field matrix_fields[] = {
+	FIELD_U64(struct matrix_row, file_bytes, UNIT_BYTES, "file"),
+	FIELD_U64(struct matrix_row, record_bytes, UNIT_BYTES, "record"),
+	FIELD_STR(struct matrix_row, mode, "mode"),
+	FIELD_STR(struct matrix_row, operation, "operation"),
+	FIELD_F64(struct matrix_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_END,
+};
+
+static void matrix_cell(struct table *t, size_t file, size_t k, size_t op)
+{
+	result_row(t, &(struct matrix_row){ .file_bytes = 1048576ull << file,
+	                                    .record_bytes = 512ull * (k + 1),
+	                                    .mode = "cached",
+	                                    .operation = op ? "reread" : "write",
+	                                    .rate_bytes_per_s = 1e8 * (double)(1 + file + 3 * k + 20 * op) });
+}
+
+static struct result *matrix(size_t records)
+{
+	struct result *res = start("cache");
+	struct table *t = result_table(res, "matrix", "File size by record size", matrix_fields);
+
+	for (size_t file = 0; file < 3; file++)
+		for (size_t op = 0; op < 2; op++)
+			for (size_t k = 0; k < records; k++)
+				if (file || k + 1 < records || !op) /* one cell is not there */
+					matrix_cell(t, file, k, op);
+	result_plot(res, &(struct plot_decl){ .kind = C("heatmap"),
+	                                 .title = C("Rate by file and record size"),
+	                                 .table = C("matrix"),
+	                                 .x = C("file_bytes"),
+	                                 .y = C("record_bytes,rate_bytes_per_s"),
+	                                 .series = C("operation,mode") });
+	return res;
+}
+
 /* ---- golden files ---- */
 
 static char *rendered(const struct result *res, const struct text_style *style)
@@ -254,6 +298,19 @@ static void a_long_table_is_thinned_and_says_so(void **state)
 	(void)state;
 	expect_golden("timeline.txt", rendered(res, &plain));
 	result_free(res);
+}
+
+static void cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows(void **state)
+{
+	struct result *res = matrix(4), *wide = matrix(33);
+
+	(void)state;
+	expect_golden("matrix.txt", rendered(res, &plain));
+	expect_golden("matrix-narrow.txt", rendered(res, &narrow));
+	expect_golden("matrix.csv", rendered(res, NULL));
+	expect_golden("matrix-wide.txt", rendered(wide, &plain));
+	result_free(res);
+	result_free(wide);
 }
 
 /* ---- properties ---- */
@@ -514,6 +571,7 @@ int main(void)
 		cmocka_unit_test(a_zone_curve_reads_well),
 		cmocka_unit_test(a_wide_table_fits_the_terminal),
 		cmocka_unit_test(a_long_table_is_thinned_and_says_so),
+		cmocka_unit_test(cells_of_a_matrix_are_shown_as_one_and_a_wide_one_as_rows),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal_or_ends_in_spaces),
 		cmocka_unit_test(a_narrow_terminal_loses_no_column),
 		cmocka_unit_test(no_text_of_a_document_commands_the_terminal),
