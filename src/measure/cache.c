@@ -173,6 +173,8 @@ static int pass(struct cache_run *c, int fd, bool writes)
 		off_t place = (off_t)(DATAFILE_HEADER_BYTES + at);
 		ssize_t n = writes ? pwrite(fd, c->buf, want, place) : pread(fd, c->buf, want, place);
 
+		if (writes && n >= 0 && n < (ssize_t)want)
+			n = pagecache_write_rest(fd, c->buf, (size_t)n, want, (uint64_t)place);
 		if (n != (ssize_t)want)
 			return failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
 	}
@@ -196,7 +198,7 @@ static int make_cold(struct cache_run *c)
 	if (left && left != UINT64_MAX)
 		result_notice(c->ses->res, "not-cold",
 		              "A part of the file stayed in the page cache before reading it cold.");
-	return r;
+	return 0;
 }
 
 /*
@@ -247,6 +249,8 @@ static int batch(struct cache_run *c, struct loop *l, uint64_t count)
 		ssize_t n =
 			l->writes ? pwrite(l->fd, c->buf, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
 
+		if (n != (ssize_t)record && l->writes && n >= 0)
+			n = pagecache_write_rest(l->fd, c->buf, (size_t)n, record, at);
 		if (n != (ssize_t)record)
 			return failed(c, l->writes ? "write" : "read", at, record, n);
 		if (l->syncs && fdatasync(l->fd) < 0)

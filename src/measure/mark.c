@@ -206,6 +206,15 @@ static bool is_written(struct bench *b, uint64_t records, uint64_t start_ns)
 	return records % CLOCK_EVERY == 0 && (now_ns(b) - start_ns >= b->time_ns || is_over(b));
 }
 
+static inline int put(struct bench *b, uint64_t at, size_t len)
+{
+	ssize_t n = pwrite(b->fd, b->buf, len, (off_t)at);
+
+	if (n >= 0 && n < (ssize_t)len)
+		n = pagecache_write_rest(b->fd, b->buf, (size_t)n, len, at);
+	return n == (ssize_t)len ? 0 : failed(b, "write", at, len, n);
+}
+
 /* Writes the file from its start. Time includes what a program would wait for: the last buffer and close(), not fsync. */
 static int write_phase(struct bench *b)
 {
@@ -223,21 +232,12 @@ static int write_phase(struct bench *b)
 		fill += b->record_bytes;
 		if (fill < unit)
 			continue;
-		{
-			ssize_t n = pwrite(b->fd, b->buf, unit, (off_t)at);
-
-			if (n != (ssize_t)unit)
-				r = failed(b, "write", at, unit, n);
-		}
+		r = put(b, at, unit);
 		at += unit;
 		fill = 0;
 	}
-	if (r == 0 && fill) {
-		ssize_t n = pwrite(b->fd, b->buf, fill, (off_t)at);
-
-		if (n != (ssize_t)fill)
-			r = failed(b, "write", at, fill, n);
-	}
+	if (r == 0 && fill)
+		r = put(b, at, fill);
 	b->write_ns = now_ns(b) - start;
 	if (r == 0 && fsync(b->fd) < 0)
 		r = failed(b, "flush", 0, 0, -1);

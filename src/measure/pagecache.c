@@ -121,6 +121,13 @@ const char *pagecache_method_name(enum pagecache_method m)
 	return names[m];
 }
 
+ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes)
+{
+	ssize_t n = pwrite(fd, (const uint8_t *)buf + done, want - done, (off_t)(offset_bytes + done));
+
+	return n < 0 ? n : (ssize_t)done + n;
+}
+
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)
 {
 	struct pagecache_state st = { 0 };

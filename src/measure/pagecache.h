@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -33,6 +34,12 @@ const char *pagecache_method_name(enum pagecache_method m);
  * Writes back and drops what is cached of the file; pages being written or mapped by others stay. *ret_left: bytes still cached (0: verified cold;
  * UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
  */
+/*
+ * A write of want bytes came back short after done: writes the rest, whose error tells why (a full disk takes the first part). want when that
+ * went well, -1 with errno, or where it ended short again.
+ */
+ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes);
+
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes);
 
 /* Notes in the head of the document who tells what is in memory of the file. */

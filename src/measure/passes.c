@@ -233,6 +233,8 @@ static bool write_file(struct work *w, uint64_t *ret_moved)
 		size_t want = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
 		ssize_t n = pwrite(w->fd, w->shared->words, want, (off_t)(w->first + at));
 
+		if (n >= 0 && n < (ssize_t)want)
+			n = pagecache_write_rest(w->fd, w->shared->words, (size_t)n, want, w->first + at);
 		if (n < (ssize_t)want) {
 			note_fault(w, "write", w->first + at, want, n < 0 ? -errno : n);
 			return false; /* a file that could not be written in full cannot be read in full */
@@ -525,7 +527,7 @@ static void read_figure(struct session *ses, struct work *works, size_t n)
 
 static void figures(struct session *ses, const struct passes_params *p, struct work *works, size_t n)
 {
-	double written = 0.0, synced = 0.0, fsync_ns = 0.0;
+	double written = 0.0, synced = 0.0, fsync_ns = NAN;
 	uint64_t wrong = 0, words = 0;
 	bool is_known = false;
 
