@@ -125,7 +125,7 @@ ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, 
 {
 	ssize_t n = pwrite(fd, (const uint8_t *)buf + done, want - done, (off_t)(offset_bytes + done));
 
-	return n < 0 ? n : (ssize_t)done + n;
+	return n < 0 ? n : (ssize_t)done;
 }
 
 int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)

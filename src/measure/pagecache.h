@@ -35,8 +35,8 @@ const char *pagecache_method_name(enum pagecache_method m);
  * UINT64_MAX: the kernel does not tell). Negative errno when writing back failed.
  */
 /*
- * A write of want bytes came back short after done: writes the rest, whose error tells why (a full disk takes the first part). want when that
- * went well, -1 with errno, or where it ended short again.
+ * A write of want bytes came back short after done: why? Writes the rest, and -1 with errno when that fails (a full disk takes the first part).
+ * Otherwise done: a short write is a fault even if the rest can be written.
  */
 ssize_t pagecache_write_rest(int fd, const void *buf, size_t done, size_t want, uint64_t offset_bytes);
 
