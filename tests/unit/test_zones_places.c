@@ -139,7 +139,8 @@ static void reading_all_lists_every_unreadable_sector_and_the_curve_around_is_in
 
 /* ---- recording zones ---- */
 
-#define STEP_MIN 0.005 /* a smaller step in the rate is not asked for */
+#define STEP_MIN   0.005 /* a smaller step in the rate is not asked for */
+#define SHARES_MIN 500   /* edges; under sanitizers there are too few disks for a share */
 
 struct edges {
 	size_t n, found, said, false_ones;
@@ -246,8 +247,10 @@ static void nineteen_in_twenty_recording_zones_of_random_disks_are_found_within_
 	}
 	print_edges(&edges, "random disks");
 	assert_true(edges.n > runs(100));
-	assert_true(20 * edges.found >= 19 * edges.n || edges.n < 200);
-	assert_true(20 * edges.false_ones <= edges.said || edges.n < 200);
+	if (edges.n < SHARES_MIN)
+		return;
+	assert_true(20 * edges.found >= 19 * edges.n);
+	assert_true(20 * edges.false_ones <= edges.said);
 }
 
 int main(void)
