@@ -124,6 +124,13 @@ static void rotation_figures(struct geo *g)
 	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
 	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
 
+	if (g->rot.is_unclear) {
+		result_notice(
+			res, "rotation-unclear",
+			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: this machine was too busy to tell, or reads were too few. Try again when it is idle.",
+			g->rot.events);
+		return;
+	}
 	if (!g->rot.is_rotating) {
 		result_notice(
 			res, "not-rotating",

@@ -9,12 +9,15 @@
 
 #include "base/cleanup.h"
 
-#define PERIOD_LOW_NS  2.8e6  /* 21 400 rpm */
-#define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm */
-#define FLUSH_MAX      256    /* more segments than any drive has */
+#define PERIOD_LOW_NS  2.8e6                 /* 21 400 rpm */
+#define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm */
+#define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
+#define FLUSH_MAX      256                   /* more segments than any drive has */
 #define EVENTS_MAX     400
 #define EVENTS_MIN     24
 #define EVENTS_GOOD    60
+#define RETRIES        4
+#define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 #define RATE_BLOCK     (1u << 20)
 
 struct timed_sink {
@@ -94,14 +97,34 @@ static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *r
 	return r;
 }
 
+static int compare_times(const void *a, const void *b)
+{
+	const double *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
+}
+
+/*
+ * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier. Sorts v; the lower quartile.
+ */
+static double quick_ones(double *v, size_t n, double *ret_mad)
+{
+	struct summary s;
+
+	qsort(v, n, sizeof(v[0]), compare_times);
+	/* The deviation of the lower two thirds is 0.6 of that of all. */
+	*ret_mad = summary_of(v, (2 * n + 2) / 3, &s) ? s.mad / 0.6 : (double)NAN;
+	return v[n / 4];
+}
+
 /* What a read costs that the drive's cache answers: the same sector at once again. */
 static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
 {
 	double v[9];
 	size_t n = 0;
 	uint64_t done;
+	double access = NAN, hit, mad;
 	struct summary s;
-	double access = NAN;
 	int r = revisit(t, sector, 1, &access, &done, err);
 
 	while (r == 0 && n < ARRAY_LEN(v) && isfinite(access) && !session_is_over(t->ses)) {
@@ -110,10 +133,17 @@ static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, st
 			v[n++] = access;
 	}
 	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
-	if (r == 0 && n >= 5 && summary_of(v, n, &s) && s.median < PERIOD_LOW_NS * 0.97) {
-		ret->hit_ns = s.median;
-		ret->hit_width_ns = fmax(3.0 * 1.4826 * s.mad, 30e3);
-		ret->hit_most_ns = s.median + fmax(fmax(6.0 * 1.4826 * s.mad, 0.25 * s.median), 100e3);
+	if (r < 0 || n < 5)
+		return r;
+	hit = quick_ones(v, n, &mad);
+	if (summary_of(v, n, &s) && s.median < 1.5 * hit) { /* a quiet host */
+		hit = s.median;
+		mad = s.mad;
+	}
+	if (hit < PERIOD_LOW_NS * 0.97) {
+		ret->hit_ns = hit;
+		ret->hit_width_ns = fmax(3.0 * 1.4826 * mad, 30e3);
+		ret->hit_most_ns = hit + fmax(fmax(6.0 * 1.4826 * mad, 0.25 * hit), 100e3);
 	}
 	return r;
 }
@@ -122,21 +152,25 @@ static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, st
 static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
 {
 	uint64_t done;
+	double elsewhere[16], quick, ignore;
+	size_t n = 0;
 	int r = 0;
-
-	double elsewhere[16], done_elsewhere;
 
 	ret->flush_reads = 0;
 	if (!isfinite(ret->hit_ns))
 		return 0; /* nothing to flush */
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(elsewhere); i++)
-		r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &elsewhere[i], &done, err);
-	done_elsewhere = stats_median(elsewhere, ARRAY_LEN(elsewhere));
-	if (r == 0 && done_elsewhere < 3.0 * ret->hit_ns + ret->hit_width_ns) {
-		/* Any read is as fast: not a cache. Nothing that turns answers in a third of the shortest revolution at a median. */
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(elsewhere); i++) {
+		r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &elsewhere[n], &done, err);
+		n += r == 0 && isfinite(elsewhere[n]);
+	}
+	if (r < 0 || n < ARRAY_LEN(elsewhere) / 2)
+		return r;
+	quick = quick_ones(elsewhere, n, &ignore);
+	if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) {
+		/* Any read is as fast: not a cache. */
 		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
-		if (done_elsewhere < PERIOD_LOW_NS / 3.0)
-			ret->anywhere_ns = done_elsewhere;
+		if (quick < QUICK_NS)
+			ret->anywhere_ns = quick;
 		return 0;
 	}
 	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
@@ -196,6 +230,8 @@ static bool is_hit(const struct rotation *rot, double access)
 struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];
 	size_t n;
+	double all[EVENTS_MAX]; /* times of the first reads, hits as well */
+	size_t nall;
 };
 
 /* One half once; adds to the events, each the time since its sector's first one. */
@@ -210,6 +246,8 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 	memset(done, 0, sizeof(done));
 	r = timed_reads(t, sector, half, access, done, err);
 	for (size_t i = 0; i < half && r == 0; i++) {
+		if (isfinite(access[i]) && ev->nall < EVENTS_MAX)
+			ev->all[ev->nall++] = access[i];
 		if (!isfinite(access[i]) || is_hit(rot, access[i]))
 			continue;
 		if (!first[i])
@@ -231,19 +269,61 @@ static bool waits_for_rotation(struct events *ev, double period_ns)
 	return stats_median(ev->access, ev->n) > 0.25 * period_ns;
 }
 
-static int compare_times(const void *a, const void *b)
+/* From the events so far; with fewer than three in five on the lattice it is doubtful. */
+static bool fit_rotation(const struct events *ev, struct rotation *ret)
 {
-	const double *p = a, *q = b;
+	struct period_fit fit;
+	struct events sorted = *ev;
 
-	return (*p > *q) - (*p < *q);
+	ret->events = ev->n;
+	if (ev->n < EVENTS_MIN)
+		return false;
+	qsort(sorted.when, sorted.n, sizeof(sorted.when[0]), compare_times);
+	if (!fit_period_full(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) ||
+	    fit.inliers * 5 < ev->n * 3 || fit.noise > NOISE_MOST * fit.period ||
+	    !waits_for_rotation(&sorted, fit.period))
+		return false;
+	ret->is_rotating = true;
+	ret->is_unclear = false; /* of an earlier attempt */
+	ret->period_ns = fit.period;
+	ret->se_ns = fit.se;
+	ret->noise_ns = fit.noise;
+	return true;
+}
+
+/* Reads are as slow as those of a rotating disk, or there are none: that no period stood out may be the host's doing. */
+static bool is_slow(struct events *ev)
+{
+	double ignore;
+
+	return ev->nall < EVENTS_MIN || quick_ones(ev->all, ev->nall, &ignore) >= QUICK_NS;
+}
+
+/* Events until there are so many, or for so long. */
+static int collect(struct timed *t, const struct rotation *rot, struct events *ev, size_t want, uint64_t budget_ns,
+                   struct err *err)
+{
+	uint64_t start = clock_now_ns(t->ses->env->clk), spent = 0;
+	size_t had = ev->n;
+	struct rounds q;
+	int r = 0;
+
+	rounds_init(t, &q, rot->flush_reads);
+	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
+	                (ev->n - had < want || spent < budget_ns);
+	     k ^= 1) {
+		size_t at = k ? q.half : 0;
+
+		r = one_half(t, rot, q.sector + at, q.first + at, q.half, ev, err);
+		spent = clock_now_ns(t->ses->env->clk) - start;
+	}
+	return r;
 }
 
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
-	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37), start, spent = 0;
+	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37);
 	struct events ev = { .n = 0 };
-	struct rounds q;
-	struct period_fit fit;
 	int r;
 
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
@@ -252,26 +332,14 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		r = find_flush(t, sector, ret, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
 		return r;
-	rounds_init(t, &q, ret->flush_reads);
-	start = clock_now_ns(t->ses->env->clk);
-	for (int k = 0; r == 0 && ev.n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
-	                (ev.n < EVENTS_GOOD || spent < budget_ns);
-	     k ^= 1) {
-		size_t at = k ? q.half : 0;
-
-		r = one_half(t, ret, q.sector + at, q.first + at, q.half, &ev, err);
-		spent = clock_now_ns(t->ses->env->clk) - start;
-	}
-	ret->events = ev.n;
-	if (r < 0 || ev.n < EVENTS_MIN)
-		return r;
-	qsort(ev.when, ev.n, sizeof(ev.when[0]), compare_times);
-	if (fit_period_full(ev.when, ev.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) && fit.inliers * 2 > ev.n &&
-	    waits_for_rotation(&ev, fit.period)) {
-		ret->is_rotating = true;
-		ret->period_ns = fit.period;
-		ret->se_ns = fit.se;
-		ret->noise_ns = fit.noise;
+	for (int k = 0; r == 0 && k < RETRIES && !session_is_over(t->ses); k++) {
+		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
+		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
+		if (r < 0 || fit_rotation(&ev, ret))
+			return r;
+		ret->is_unclear = is_slow(&ev);
+		if (!ret->is_unclear)
+			break;
 	}
 	return r;
 }

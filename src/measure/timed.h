@@ -32,6 +32,7 @@ uint64_t timed_align(const struct timed *t, double offset);
 
 struct rotation {
 	bool is_rotating; /* a period stands out */
+	bool is_unclear; /* none does, but reads are as slow as a disk's: answers may have been late, or the run ended; not to be called "not rotating" */
 	double period_ns, se_ns;
 	double noise_ns;      /* deviation of a completion from the lattice */
 	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -374,6 +375,55 @@ static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 	sim_free(sim);
 }
 
+/* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the reason. */
+static int rotation_when_late(double late_p, double late_ms, unsigned seed)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+	char words[64];
+	double rpm;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.outlier_p = late_p;
+	p.outlier_ms = late_ms;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);
+	run_words(&run, sim, words);
+	rpm = figure(&run, "rotation_rpm");
+	assert_false(result_has_notice(run.res, "not-rotating"));
+	assert_true(isfinite(rpm) != result_has_notice(run.res, "rotation-unclear"));
+	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
+		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
+		         p.rpm);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+	return isfinite(rpm);
+}
+
+static void an_overloaded_host_is_not_taken_for_a_device_without_rotation(void **state)
+{
+	static const struct {
+		double p, ms;
+		int told; /* of 8, at least */
+	} late[] = { { 0.1, 5, 8 }, { 0.2, 20, 8 }, { 0.35, 20, 0 }, { 0.6, 5, 0 }, { 1.0, 30, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		int told = 0;
+
+		for (unsigned seed = 1; seed <= 8; seed++)
+			told += rotation_when_late(late[i].p, late[i].ms, seed);
+		print_message("%.0f %% of the answers late by %.0f ms: told %d of 8 times\n", late[i].p * 100,
+		              late[i].ms, told);
+		assert_true(told >= late[i].told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +434,7 @@ int main(void)
 		cmocka_unit_test(zones_of_simple_disks_are_exact),
 		cmocka_unit_test(what_is_told_of_any_disk_is_true),
 		cmocka_unit_test(zones_and_layout_of_known_drives),
+		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

@@ -22,6 +22,7 @@ extern const struct measure measure_geometry;
 
 struct rates {
 	size_t disks, edges, edges_found, edges_told, zones_exact;
+	size_t silent;      /* disks with edges that are none, and no notice that says so */
 	size_t told, wrong; /* surfaces and layout */
 	size_t tracks, tracks_right, disks_right;
 	size_t skews, skews_wrong;
@@ -74,6 +75,7 @@ static void check_edges(const struct geometry *g, const struct sim_run *run, str
 	r->edges_found += found;
 	r->edges_told += told;
 	r->zones_exact += found == n && told == n;
+	r->silent += told > found && !result_has_notice(run->res, "unclear-zones");
 }
 
 /* Bands longer than any zone are not visible as such. */
@@ -211,10 +213,11 @@ static void one(uint64_t seed, const struct profile_limits *limits, struct rates
 static void say(const char *what, const struct rates *r)
 {
 	print_message(
-		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu told, all exact on %zu disks; layout told of %zu, wrong %zu; "
+		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu told, all exact on %zu disks, false without a notice on %zu; layout told of %zu, wrong %zu; "
 		"skews %zu, wrong %zu; rpm within %.2g ppm; %.1f revolutions per visited track, at most %.0f s\n",
 		what, r->disks, r->tracks_right, r->tracks, r->edges_found, r->edges, r->edges_told, r->zones_exact,
-		r->told, r->wrong, r->skews, r->skews_wrong, r->worst_ppm, r->revolutions / r->visited, r->longest_s);
+		r->silent, r->told, r->wrong, r->skews, r->skews_wrong, r->worst_ppm, r->revolutions / r->visited,
+		r->longest_s);
 }
 
 static uint64_t how_many(uint64_t n)
