@@ -244,6 +244,13 @@ static void any_disk_is_found_out(void **state)
 	assert_true(r.disks_right * 100 >= r.disks * 98);
 	assert_true(r.edges_found * 100 >= r.edges * 92);
 	assert_true(r.zones_exact * 100 >= r.disks * 75);
+	if (r.disks == 64) { /* near to what was measured; fewer disks scatter more */
+		assert_true(r.edges_found * 100 >= r.edges * 98);
+		assert_true(r.edges_found * 100 >= r.edges_told * 95);
+		assert_true(r.zones_exact * 100 >= r.disks * 88);
+		assert_true(r.told * 100 >= r.disks * 92);
+		assert_true(r.silent * 100 <= r.disks * 10);
+	}
 	assert_true(r.told * 100 >= r.disks * 85);
 	assert_true(r.wrong * 100 <= r.told);
 	assert_true(r.skews_wrong * 100 <= r.skews);
