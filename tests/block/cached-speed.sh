@@ -47,7 +47,7 @@ for (who, record, op), rate in sorted(best.items(), key=lambda x: (x[0][2], int(
         ratio, typical = rate / best[bare], statistics.median(medians[who, record, op]) / statistics.median(medians[bare])
         print('%4s B %-12s %7.1f MB/s, bare loop %7.1f, ratio of the best %.3f, of the medians %.3f' % (record, op, rate / 1e6, best[bare] / 1e6,
                                                                                                       ratio, typical))
-        bad += ratio < 0.95 or (sys.argv[2] and typical < 0.95)
+        bad += ratio < 0.95 or (sys.argv[2] != "" and typical < 0.95)
 sys.exit(bad > 0)
 PY
 }
