@@ -30,6 +30,8 @@ show()
 		cut -c1-900 | sed 's/^/  document: /'
 }
 
+uptime_s() { cut -d. -f1 /proc/uptime; }
+
 settle()
 {
 	[ -n "$case" ] || return 0
@@ -37,7 +39,7 @@ settle()
 		failed=$((failed + 1))
 	else
 		passed=$((passed + 1))
-		echo "passed: $case"
+		echo "passed: $case ($(($(uptime_s) - since)) s)"
 	fi
 	case= complaints=
 }
@@ -45,7 +47,7 @@ settle()
 begin()
 {
 	settle
-	case="$group: $1"
+	case="$group: $1" since=$(uptime_s)
 	last='nothing was run'
 }
 
@@ -69,9 +71,9 @@ finish()
 	exit
 }
 
-counted() # name, what is seen
+counted() # name (driver), what is seen: the driver is not part of the name
 {
-	[ -n "$case" ] && [ -z "$complaints" ] && printf '%s\t%s\n' "$(echo "$1" | tr ' ' -)" "$2" >>/tmp/counts
+	[ -n "$case" ] && [ -z "$complaints" ] && printf 'guest-%s\t%s\n' "$(echo "$1" | sed 's/ (.*//; s/[:,].*//; s/ /-/g' | tr A-Z a-z)" "$2" >>/tmp/counts
 }
 
 # One of several words.

@@ -63,6 +63,22 @@ for engine in uring libaio sync; do
 	away
 done
 
+begin "passes and transactions over sectors that fail"
+mk "0 65536 linear $DISK 0
+65536 8 error
+65544 65528 linear $DISK 65544"
+platter 4 passes --direct --passes=1 $D
+status with-errors
+fault EIO $((65536 * 512)) $((65544 * 512))
+away
+mk "0 65536 linear $DISK 0
+65536 65536 error"
+platter 4 transactions --users=4 --time=2s $D
+status with-errors
+fault EIO $((65536 * 512)) $((131072 * 512))
+counted "failing sectors (dm-error)" "EIO at these sectors and nowhere else"
+away
+
 begin "flakey: EIO while it is down, measured while it is up"
 mk "0 $S flakey $DISK 0 1 1"
 platter "4 5" stream --read --time=5s --rate=2MB --block=64K --buffer=1M --max-errors=100000 $D

@@ -77,9 +77,10 @@ mkfs.ext4 -q $N
 mkdir -p /mnt/c
 mount $N /mnt/c
 LIMIT=120
-platter 0 cache --no-knee --memory=32M --max-size=64M --min-size=16M --min-record=64K --max-record=64K --repeat=3 --cell=100ms --mode=cached /mnt/c
+platter 0 cache --no-knee --memory=32M --max-size=64M --min-size=32M --min-record=64K --max-record=64K --repeat=3 --cell=100ms --mode=cached /mnt/c
 jq -e '.figures.knee_bytes == null or (.figures.knee_bytes < 48 * 1048576)' $J >/dev/null || { bad "the cache ends beyond the memory"; show; }
 [ -z "$(ls $CG | grep -i platter)" ] || bad "a cgroup was left behind"
 [ -z "$(ls /mnt/c | grep -v lost+found)" ] || bad "a file was left behind"
 umount /mnt/c
+LIMIT=60
 counted "memory limits" "measured within them"

@@ -45,7 +45,7 @@ for command in seek stream; do
 done
 
 begin "a zoned device is read; a written region refuses"
-nullb z zoned=1 zone_size=4
+nullb z size=16 zoned=1 zone_size=4
 platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D

@@ -61,7 +61,7 @@ platter "4 5" stream --read --time=6s --rate=2MB --buffer=4M --block=64K $D $D2
 wait
 notice "$D"
 no_rate_above 60e6
-counted "hot removal: one of two disks" "told; the other goes on"
+counted "hot removal: one of two disks" "device-gone; what was measured before is kept"
 
 begin "a disk shrinks to half under the run"
 D=$(vmdisk 10)

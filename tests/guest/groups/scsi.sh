@@ -115,6 +115,13 @@ if [ -n "$have_injection" ]; then
 	platter 4 zones $QUICK $D
 	status with-errors
 	fault "EBADE EIO"
+	sd
+	for e in /sys/kernel/debug/scsi_debug/*/error; do
+		echo "2 -5 0x2a 0x0 0x0 0x18 0x0 0x0 0x0" >"$e"
+	done
+	platter 4 zones --write $QUICK --destroy-data=${D##*/} $D
+	status with-errors
+	fault "EBADE EIO"
 	counted "reservation conflicts (scsi_debug)" "EBADE, listed"
 else
 	skip "this kernel's scsi_debug injects no errors"
@@ -133,14 +140,14 @@ notice stalled
 counted "lost commands, SCSI time-out (scsi_debug)" "the wait is in the requests and told as stalled"
 
 begin "a write-protected disk is not written"
-sd wp=1
+sd wp=1 dev_size_mb=16
 refused $D "read-only" zones --write --destroy-data=${D##*/} --quick
 platter 0 zones $QUICK $D
 no_fault
 counted "write protection (scsi_debug)" "refused, not a byte changed; reading works"
 
 begin "a host-managed zoned disk is read, and never written"
-sd zbc=host-managed zone_size_mb=4 zone_nr_conv=2
+sd zbc=host-managed zone_size_mb=4 zone_nr_conv=2 dev_size_mb=16
 platter 0 info $D
 target zoned host-managed
 platter 0 zones $QUICK $D
