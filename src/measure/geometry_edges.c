@@ -397,7 +397,7 @@ static uint64_t whole_track(const struct geo *g, double spacing_ratio)
 	double n = 1.0 / spacing_ratio;
 
 	/* The spacing rests on half a track at least: its error is below 4 tol of it. */
-	return isfinite(n) && n * 4.0 * g->tol < 0.2 && fabs(n - round(n)) < 0.2 ? (uint64_t)round(n) : 0;
+	return isfinite(n) && n >= 1.0 && n * 4.0 * g->tol < 0.2 && fabs(n - round(n)) < 0.2 ? (uint64_t)round(n) : 0;
 }
 
 /* The same for a piece of len sectors, whose spacing is only as good as it is long. */
@@ -405,8 +405,9 @@ static uint64_t whole_piece(const struct geo *g, double spacing_ratio, uint64_t 
 {
 	double n = 1.0 / spacing_ratio;
 
-	return isfinite(n) && n * n * 2.0 * g->tol < 0.2 * (double)len && fabs(n - round(n)) < 0.2 ? (uint64_t)round(n)
-	                                                                                           : 0;
+	return isfinite(n) && n >= 1.0 && n * n * 2.0 * g->tol < 0.2 * (double)len && fabs(n - round(n)) < 0.2
+	               ? (uint64_t)round(n)
+	               : 0;
 }
 
 /* Missing sectors at an edge inside a track of n sectors: a whole number of them fits the jump. */

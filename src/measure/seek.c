@@ -94,6 +94,13 @@ static void not_rotating(struct seek_run *s)
 {
 	char text[32];
 
+	if (s->rot.is_unclear) {
+		result_notice(
+			s->ses->res, "rotation-unclear",
+			"No rotation was found in the times of %zu reads, which are as slow as a disk's: answers may have been late. Try again on a machine that is less busy.",
+			s->rot.events);
+		return;
+	}
 	if (s->rot.anywhere_ns > 0.0)
 		result_notice(
 			s->ses->res, "not-rotating",

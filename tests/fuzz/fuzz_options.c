@@ -12,6 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	char *argv[WORDS + 2], *text, *save = NULL;
+	char name[] = "platter";
 	int argc = 1, first;
 	size_t n = 0;
 	void *params;
@@ -24,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	n = data[0] % n;
 	params = calloc(1, measures[n]->params_size + 1);
 	text = strndup((const char *)data + 1, len - 1);
-	argv[0] = "platter";
+	argv[0] = name;
 	for (char *w = strtok_r(text, "\n", &save); w && argc < WORDS; w = strtok_r(NULL, "\n", &save))
 		argv[argc++] = w;
 	argv[argc] = NULL;
