@@ -90,10 +90,13 @@ static void add_curve(struct near *to, const struct sim_run *run)
 	const struct table *t = result_find_table(run->res, "curve");
 
 	for (size_t r = 0; r < t->nrows; r++) {
-		double truth = truth_rate(geometry_of(run), (uint64_t)number(t, r, "first_byte"),
-		                          (uint64_t)number(t, r, "last_byte") + 1);
-		double off = fabs(number(t, r, "rate_bytes_per_s") / truth - 1.0);
+		double truth, off;
 
+		if (isnan(number(t, r, "first_byte")))
+			continue; /* nothing could be read there */
+		truth = truth_rate(geometry_of(run), (uint64_t)number(t, r, "first_byte"),
+		                   (uint64_t)number(t, r, "last_byte") + 1);
+		off = fabs(number(t, r, "rate_bytes_per_s") / truth - 1.0);
 		to->n++;
 		to->off += off > 0.003;
 		to->worst = fmax(to->worst, off);
