@@ -64,6 +64,22 @@ static uint64_t timeval_ns(const struct timeval *tv)
 	return (uint64_t)tv->tv_sec * NS_PER_S + (uint64_t)tv->tv_usec * NS_PER_US;
 }
 
+int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg)
+{
+	const struct sched_param param = { 0 };
+	pthread_attr_t attr;
+	int r = pthread_attr_init(&attr);
+
+	if (r)
+		return -r;
+	(void)pthread_attr_setschedpolicy(&attr, SCHED_OTHER); /* known values: these cannot fail */
+	(void)pthread_attr_setschedparam(&attr, &param);
+	(void)pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
+	r = pthread_create(ret, &attr, run, arg);
+	(void)pthread_attr_destroy(&attr);
+	return -r;
+}
+
 void host_usage(struct host_usage *ret)
 {
 	struct rusage u = { 0 };

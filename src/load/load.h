@@ -7,6 +7,7 @@
 #ifndef PLATTER_LOAD_LOAD_H
 #define PLATTER_LOAD_LOAD_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,6 +194,9 @@ int host_cpu_latency_hold(uint32_t us, struct err *err);
 void host_timer_slack(void);
 /* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could not. */
 int host_realtime(struct err *err);
+
+/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller. 0, or negative errno; join it. */
+int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg);
 
 struct host_usage { /* of the whole process since its start: all threads, so punted requests are counted */
 	uint64_t user_ns, system_ns;

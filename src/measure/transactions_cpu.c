@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "load/load.h"
+
 #define SLICE_NS   (100 * NS_PER_US) /* between two looks whether to give up */
 #define PAGE_BYTES 4096
 /* The loop wakes and polls this long before a deadline (base/clock.c): looking twice as rarely leaves it asleep half of the time at least. */
@@ -123,23 +125,6 @@ static void *worker_run(void *arg)
 	return NULL;
 }
 
-/* Users are ordinary programs, whatever --realtime made of the loop's own thread. */
-static int worker_start(struct worker *w)
-{
-	const struct sched_param param = { 0 };
-	pthread_attr_t attr;
-	int r = pthread_attr_init(&attr);
-
-	if (r)
-		return -r;
-	(void)pthread_attr_setschedpolicy(&attr, SCHED_OTHER); /* known values: these cannot fail */
-	(void)pthread_attr_setschedparam(&attr, &param);
-	(void)pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	r = pthread_create(&w->thread, &attr, worker_run, w);
-	(void)pthread_attr_destroy(&attr);
-	return -r;
-}
-
 int tx_cpu_open(struct tx_cpu **ret, unsigned processors, struct clock *clk, struct err *err)
 {
 	struct tx_cpu *c = calloc(1, sizeof(*c) + processors * sizeof(c->workers[0]));
@@ -161,7 +146,8 @@ int tx_cpu_open(struct tx_cpu **ret, unsigned processors, struct clock *clk, str
 
 		w->cpu = c;
 		atomic_store(&w->expect_ns, CLOCK_NEVER);
-		if (worker_start(w) < 0) {
+		/* Users are ordinary programs. */
+		if (host_thread(&w->thread, worker_run, w) < 0) {
 			tx_cpu_close(c);
 			return err_set(err, -EAGAIN, "No thread could be started for processor %u of %u.", i + 1,
 			               processors);

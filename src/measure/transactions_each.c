@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "load/load.h"
 
 #define BLOCK_ROWS 4096
 #define BLOCKS_MAX 512 /* 2 million rows, 115 MB: a million never waits, whatever the disk of the file does */
@@ -179,23 +180,6 @@ void tx_each_add(struct tx_each *e, const struct tx_row *row)
 	(void)pthread_mutex_unlock(&e->lock);
 }
 
-/* The writer gives way to the transactions: it is batch work, whatever --realtime made of the loop's own thread. */
-static int writer_start(struct tx_each *e)
-{
-	const struct sched_param param = { 0 };
-	pthread_attr_t attr;
-	int r = pthread_attr_init(&attr);
-
-	if (r)
-		return -r;
-	(void)pthread_attr_setschedpolicy(&attr, SCHED_OTHER); /* known values: these cannot fail */
-	(void)pthread_attr_setschedparam(&attr, &param);
-	(void)pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
-	r = pthread_create(&e->thread, &attr, writer_run, e);
-	(void)pthread_attr_destroy(&attr);
-	return -r;
-}
-
 int tx_each_open(struct tx_each **ret, const char *path, const char *(*class_name)(const void *arg, uint32_t class),
                  const void *arg, struct err *err)
 {
@@ -220,7 +204,8 @@ int tx_each_open(struct tx_each **ret, const char *path, const char *(*class_nam
 	memcpy(e->text, head, sizeof(head) - 1);
 	flush(e, sizeof(head) - 1);
 	e->filling = calloc(1, sizeof(*e->filling));
-	r = e->filling ? writer_start(e) : -ENOMEM;
+	/* It gives way to the transactions: it is batch work. */
+	r = e->filling ? host_thread(&e->thread, writer_run, e) : -ENOMEM;
 	if (r < 0) {
 		(void)close(e->fd); /* nothing but the head is lost */
 		free(e->filling);
