@@ -67,3 +67,14 @@ void sim_run_done(struct sim_run *run)
 	result_free(run->res);
 	run->res = NULL;
 }
+
+void sim_run_end(struct sim_run *run)
+{
+	sim_run_done(run);
+	sim_free(run->sim);
+}
+
+double sim_figure(const struct sim_run *run, const char *name)
+{
+	return figure_number(result_find_figure(run->res, name));
+}

@@ -20,5 +20,9 @@ struct sim_run {
 /* 0, or a negative errno and err: of the options, or of the session. Without --seed the seed is 1. Call sim_run_done() in any case. */
 int sim_run(struct sim_run *run);
 void sim_run_done(struct sim_run *run);
+/* The same, and the disks go, too: for runs that have them to themselves. */
+void sim_run_end(struct sim_run *run);
+/* A figure of the result as a number; NaN: there is none. */
+double sim_figure(const struct sim_run *run, const char *name);
 
 #endif

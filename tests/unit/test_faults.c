@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "roundtrip.h"
 #include "simrun.h"
 
 enum how { HOW_EIO, HOW_MEDIUM, HOW_TIMEOUT, HOW_SHORT, HOW_ZERO, HOW_GONE, HOW_GONE_ZERO, HOWS };
@@ -94,17 +95,7 @@ static struct sim *new_sim(enum how how, uint64_t nth, struct sim_disk **ret)
 /* What must be true of any document: it can be saved and read again, and no rate is more than the interface carries. */
 static void check_document(const struct sim_run *run, const char *where)
 {
-	cleanup_free char *text = result_to_json(run->res), *again = NULL;
-	struct result *read = NULL;
-	struct err err;
-
-	assert_non_null(text);
-	if (result_from_json(&read, text, strlen(text), &err) < 0)
-		fail_msg("%s: %s", where, err.text);
-	again = result_to_json(read);
-	if (strcmp(text, again) != 0)
-		fail_msg("%s: the document changes when it is read and written", where);
-	result_free(read);
+	check_round_trip(run->res, where);
 	for (size_t i = 0; i < run->res->nfigures; i++) {
 		const struct figure *f = &run->res->figures[i];
 
@@ -195,8 +186,9 @@ static void loop(const struct measure *m, const char *words)
 			;
 	print_message("%s %s: %" PRIu64 " requests, %u with errors, %u gone, %u failed, %u harmless\n", m->name, words,
 	              b.requests, b.with_errors, b.gone, b.failed, b.harmless);
-	print_message("fault-count: faults-%s %u a valid document each time, which tells; no rate above the interface\n", m->name,
-	              b.runs);
+	print_message(
+		"fault-count: faults-%s %u a valid document each time, which tells; no rate above the interface\n",
+		m->name, b.runs);
 }
 
 /* Whether it measures devices; and files of the kernel are not simulated. */

@@ -17,6 +17,7 @@
 
 #include "engine/engine.h"
 #include "filesrun.h"
+#include "roundtrip.h"
 
 extern const struct measure measure_passes, measure_cache, measure_mark, measure_stream;
 
@@ -150,21 +151,6 @@ struct tally {
 	uint64_t most; /* calls of the good run */
 };
 
-static void check_document(const struct files_run *run, const char *where)
-{
-	cleanup_free char *text = result_to_json(run->res), *again = NULL;
-	struct result *read = NULL;
-	struct err err;
-
-	assert_non_null(text);
-	if (result_from_json(&read, text, strlen(text), &err) < 0)
-		fail_msg("%s: %s", where, err.text);
-	again = result_to_json(read);
-	if (!again || strcmp(text, again) != 0)
-		fail_msg("%s: the document changes when it is read and written", where);
-	result_free(read);
-}
-
 /* It went wrong: the document, or when nothing could be measured the sentence, has to say so. */
 static void check_told(const struct files_run *run, struct tally *t, const char *where)
 {
@@ -207,7 +193,7 @@ static bool one_run(const struct measure *m, const char *words, enum call call, 
 	files_run(&run);
 	plan.is_on = false;
 	if (run.res)
-		check_document(&run, where);
+		check_round_trip(run.res, where);
 	if (plan.failed)
 		check_told(&run, t, where);
 	else if (run.r < 0 || run.res->status != STATUS_COMPLETE)

@@ -22,11 +22,6 @@ struct tally {
 	double worst_ppm, longest_s, worst_skew;
 };
 
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static double cell(const struct table *t, size_t row, const char *key)
 {
 	int col = table_column(t, key);
@@ -66,7 +61,7 @@ static void check_track(const struct geometry *g, const struct table *t, size_t 
 static void check_tracks(const struct geometry *g, const struct sim_run *run, struct tally *tally)
 {
 	const struct table *t = result_find_table(run->res, "tracks");
-	double ppm = fabs(figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) * 1e6;
+	double ppm = fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) * 1e6;
 
 	assert_non_null(t);
 	if (!(ppm <= tally->worst_ppm))
@@ -83,11 +78,11 @@ static void check_quick(const struct geometry *g, const struct sim_run *run)
 	struct place first;
 
 	geometry_place(g, 0, &first);
-	assert_true(figure(run, "start_sectors_per_track") > 0);
-	assert_true(figure(run, "middle_sectors_per_track") > 0);
-	assert_true(figure(run, "end_sectors_per_track") > 0);
+	assert_true(sim_figure(run, "start_sectors_per_track") > 0);
+	assert_true(sim_figure(run, "middle_sectors_per_track") > 0);
+	assert_true(sim_figure(run, "end_sectors_per_track") > 0);
 	if (geometry_profile(g)->surfaces == 1)
-		assert_true(figure(run, "start_sectors_per_track") == first.spt);
+		assert_true(sim_figure(run, "start_sectors_per_track") == first.spt);
 }
 
 static void run_words(struct sim_run *run, struct sim *sim, const char *words)
@@ -167,7 +162,7 @@ static void at_speed(double rpm, double *ret_ppm, double *ret_s)
 	assert_int_equal(profile_finish(&p, &err), 0);
 	sim_add_disk(sim, &p, "sda");
 	run_words(&run, sim, "--quick --time=10s sda"); /* it takes no longer */
-	*ret_ppm = (figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
+	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
 	*ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
 	sim_run_done(&run);
 	profile_done(&p);
@@ -208,7 +203,7 @@ static void known_drives(void **state)
 		run_words(&run, sim, "--quick sda");
 		check_tracks(g, &run, &t);
 		geometry_place(g, 0, &first);
-		assert_true(figure(&run, "start_sectors_per_track") == first.spt);
+		assert_true(sim_figure(&run, "start_sectors_per_track") == first.spt);
 		sim_run_done(&run);
 		sim_free(sim);
 	}
@@ -249,7 +244,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 	const struct profile *p = geometry_profile(g);
 	const struct figure *layout = result_find_figure(run->res, "layout");
 	const char *want = p->surfaces == 1 ? "one surfa" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
-	double surfaces = figure(run, "surfaces");
+	double surfaces = sim_figure(run, "surfaces");
 
 	w->disks++;
 	w->reads += sim_requests(run->sim);
@@ -352,7 +347,7 @@ static void zones_and_layout_of_known_drives(void **state)
 		say_whole(drives[i].name, &w);
 		assert_int_equal(w.zones_found, w.zones_true);
 		assert_int_equal(w.zones, w.zones_true);
-		assert_true(figure(&run, "surfaces") == drives[i].surfaces);
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
 		assert_string_equal(result_find_figure(run.res, "layout")->value.str, drives[i].layout);
 		sim_run_done(&run);
 		sim_free(sim);
@@ -369,8 +364,8 @@ static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 	run_words(&run, sim, "sda");
 	assert_int_equal(run.res->status, STATUS_COMPLETE);
 	assert_true(result_has_notice(run.res, "not-rotating"));
-	assert_true(isnan(figure(&run, "rotation_rpm")));
-	assert_true(isnan(figure(&run, "surfaces")));
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+	assert_true(isnan(sim_figure(&run, "surfaces")));
 	assert_non_null(result_find_figure(run.res, "layout"));
 	sim_run_done(&run);
 	sim_free(sim);
@@ -394,7 +389,7 @@ static int rotation_when_late(double late_p, double late_ms, unsigned seed)
 	sim_add_disk(sim, &p, "sda");
 	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);
 	run_words(&run, sim, words);
-	rpm = figure(&run, "rotation_rpm");
+	rpm = sim_figure(&run, "rotation_rpm");
 	assert_false(result_has_notice(run.res, "not-rotating"));
 	assert_true(isfinite(rpm) != result_has_notice(run.res, "rotation-unclear"));
 	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))

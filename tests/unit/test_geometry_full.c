@@ -29,11 +29,6 @@ struct rates {
 	double worst_ppm, revolutions, visited, longest_s;
 };
 
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static double cell(const struct table *t, size_t row, const char *key)
 {
 	int col = table_column(t, key);
@@ -107,7 +102,7 @@ static bool is_right_layout(const struct profile *p, const char *text)
 
 static void check_skew(const struct sim_run *run, const char *name, double truth, struct rates *r)
 {
-	double v = figure(run, name);
+	double v = sim_figure(run, name);
 
 	if (isnan(v))
 		return;
@@ -121,7 +116,7 @@ static void check_layout(const struct geometry *g, const struct sim_run *run, st
 	const struct profile *p = geometry_profile(g);
 	const struct figure *layout = result_find_figure(run->res, "layout"),
 			    *sure = result_find_figure(run->res, "confidence");
-	double surfaces = figure(run, "surfaces");
+	double surfaces = sim_figure(run, "surfaces");
 
 	assert_int_equal(isnan(surfaces), layout->value.is_null);
 	assert_int_equal(isnan(surfaces), sure->value.is_null);
@@ -196,9 +191,9 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	check_edges(g, &run, r);
 	check_layout(g, &run, r);
 	check_runs(g, &run, r);
-	r->worst_ppm = fmax(r->worst_ppm, fabs(figure(&run, "rotation_rpm") / p.rpm - 1.0) * 1e6);
-	r->visited += figure(&run, "tracks_visited");
-	r->revolutions += figure(&run, "tracks_visited") * figure(&run, "revolutions_per_track");
+	r->worst_ppm = fmax(r->worst_ppm, fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) * 1e6);
+	r->visited += sim_figure(&run, "tracks_visited");
+	r->revolutions += sim_figure(&run, "tracks_visited") * sim_figure(&run, "revolutions_per_track");
 	r->longest_s = fmax(r->longest_s, (double)sim_elapsed_ns(sim) * 1e-9);
 	sim_run_done(&run);
 	profile_done(&p);

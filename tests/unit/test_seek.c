@@ -70,17 +70,6 @@ static struct sim_run seek_changed(const char *words, const char *profile, void 
 	return run_on(sim, words);
 }
 
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
-}
-
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static double number(const struct table *t, size_t row, const char *key)
 {
 	return table_number(t, row, (size_t)table_column(t, key));
@@ -120,7 +109,7 @@ static double worst_of_curve(const struct sim_run *run, size_t least_rows)
 
 static void assert_figure(const struct sim_run *run, const char *name, double truth, double ratio)
 {
-	double got = figure(run, name);
+	double got = sim_figure(run, name);
 
 	if (!(fabs(got - truth) <= fmax(ratio * truth, 0.1e6)))
 		fail_msg("%s: %.3f ms, truth %.3f", name, got * 1e-6, truth * 1e-6);
@@ -134,13 +123,13 @@ static void assert_figures(const struct sim_run *run, const char *disk, double r
 	assert_figure(run, "third_stroke_ns", truth_seek_third_ns(g), ratio);
 	assert_figure(run, "average_seek_ns", truth_seek_average_ns(g), ratio);
 	assert_figure(run, "full_stroke_ns", truth_seek_full_ns(g), ratio);
-	assert_true(fabs(figure(run, "overhead_ns") - geometry_profile(g)->overhead_ms * 1e6) < 0.05e6);
-	assert_true(fabs(figure(run, "rotation_rpm") * truth_period_ns(g) / 60e9 - 1.0) < 10e-6);
+	assert_true(fabs(sim_figure(run, "overhead_ns") - geometry_profile(g)->overhead_ms * 1e6) < 0.05e6);
+	assert_true(fabs(sim_figure(run, "rotation_rpm") * truth_period_ns(g) / 60e9 - 1.0) < 10e-6);
 	print_message("%-28s t2t %+.3f third %+.3f average %+.3f full %+.3f ms", disk,
-	              (figure(run, "track_to_track_ns") - truth_seek_track_ns(g)) * 1e-6,
-	              (figure(run, "third_stroke_ns") - truth_seek_third_ns(g)) * 1e-6,
-	              (figure(run, "average_seek_ns") - truth_seek_average_ns(g)) * 1e-6,
-	              (figure(run, "full_stroke_ns") - truth_seek_full_ns(g)) * 1e-6);
+	              (sim_figure(run, "track_to_track_ns") - truth_seek_track_ns(g)) * 1e-6,
+	              (sim_figure(run, "third_stroke_ns") - truth_seek_third_ns(g)) * 1e-6,
+	              (sim_figure(run, "average_seek_ns") - truth_seek_average_ns(g)) * 1e-6,
+	              (sim_figure(run, "full_stroke_ns") - truth_seek_full_ns(g)) * 1e-6);
 }
 
 static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
@@ -163,7 +152,7 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 			assert_true(fabs(worst) < 0.15e6);
 			assert_false(result_has_notice(run.res, "estimators-disagree"));
 			assert_false(result_has_notice(run.res, "overhead"));
-			end(&run);
+			sim_run_end(&run);
 		}
 }
 
@@ -183,7 +172,7 @@ static void both_estimates_are_given_and_agree(void **state)
 			sum += off;
 		}
 		assert_true(fabs(sum / (double)t->nrows) < 0.015 * period);
-		end(&run);
+		sim_run_end(&run);
 	}
 }
 
@@ -203,7 +192,7 @@ static void over_few_tracks_the_head_switch_is_the_floor(void **state)
 			assert_true(number(t, row, "seek_ns") > floor_ns - 0.1e6);
 			assert_true(number(t, row, "seek_ns") < most_ns + 0.15e6);
 		}
-		end(&run);
+		sim_run_end(&run);
 	}
 }
 
@@ -229,7 +218,7 @@ static void noise_and_outliers_do_not_bend_the_curve(void **state)
 		for (size_t k = 0; k < run.res->nnotices; k++)
 			print_message("%s\n", run.res->notices[k].text);
 		assert_false(result_has_notice(run.res, "estimators-disagree"));
-		end(&run);
+		sim_run_end(&run);
 	}
 }
 
@@ -249,7 +238,7 @@ static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 		struct sim_run run = seek_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], slow_answers);
 
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
-		end(&run);
+		sim_run_end(&run);
 	}
 }
 
@@ -262,7 +251,7 @@ static void a_quick_run_takes_half_a_minute_and_is_as_true(void **state)
 		assert_figures(&run, rotating[i], 0.02);
 		print_message(", %.1f s\n", (double)sim_elapsed_ns(run.sim) * 1e-9);
 		assert_true(sim_elapsed_ns(run.sim) <= 30 * NS_PER_S);
-		end(&run);
+		sim_run_end(&run);
 	}
 }
 
@@ -274,7 +263,7 @@ static void a_full_run_takes_a_few_minutes(void **state)
 	(void)state;
 	print_message("full run: %.0f s\n", took);
 	assert_true(took < 360.0);
-	end(&run);
+	sim_run_end(&run);
 }
 
 /* ---- kinds of devices ---- */
@@ -299,11 +288,11 @@ static void blocks_of_a_physical_sector_work_from_512_bytes_to_4kn(void **state)
 	(void)state;
 	assert_figures(&run, "512 bytes", 0.02);
 	print_message("\n");
-	end(&run);
+	sim_run_end(&run);
 	run = seek_changed("--quick --no-queue sda", "modern-4tb", sectors_4kn);
 	assert_figures(&run, "4Kn", 0.02);
 	print_message("\n");
-	end(&run);
+	sim_run_end(&run);
 }
 
 static void all_engines_give_the_same_curve(void **state)
@@ -317,8 +306,8 @@ static void all_engines_give_the_same_curve(void **state)
 
 		assert_figures(&run, words[i], 0.02);
 		print_message("\n");
-		full[i] = figure(&run, "full_stroke_ns");
-		end(&run);
+		full[i] = sim_figure(&run, "full_stroke_ns");
+		sim_run_end(&run);
 	}
 	assert_true(fabs(full[0] - full[1]) < 0.1e6);
 }
@@ -328,14 +317,14 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	struct sim_run run = seek_on("--quick sda", "ssd-sata");
 
 	(void)state;
-	assert_true(isnan(figure(&run, "rotation_rpm")));
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "not-rotating"));
 	assert_true(result_find_table(run.res, "spans")->nrows > 3);
 	assert_true(result_find_table(run.res, "queue")->nrows == 3);
 	assert_null(result_find_table(run.res, "curve"));
 	assert_null(result_find_table(run.res, "near"));
-	assert_true(figure(&run, "queue_gain_ratio") > 1.5);
-	end(&run);
+	assert_true(sim_figure(&run, "queue_gain_ratio") > 1.5);
+	sim_run_end(&run);
 }
 
 int main(void)

@@ -182,11 +182,6 @@ static void a_week_at_32_gigabytes_a_second_neither_wraps_nor_rounds(void **stat
 
 /* ---- on simulated disks ---- */
 
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static struct sim_run stream_on(const char *words, const char *const *profiles, size_t n)
 {
 	static const char *const names[] = { "sda", "sdb", "sdc", "sdd" };
@@ -200,12 +195,6 @@ static struct sim_run stream_on(const char *words, const char *const *profiles, 
 	return run;
 }
 
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
-}
-
 static const char *const ibm[] = { "ibm-deskstar-60gxp", "ibm-deskstar-60gxp" };
 static const char *const both[] = { "ibm-deskstar-60gxp", "maxtor-diamondmax-80" };
 
@@ -215,18 +204,18 @@ static void the_paper_s_rate_is_sustained_where_the_disk_is_fast_enough_and_not_
 		stream_on("--read --rate=32000000 --block=40960 --buffer=163840000 --time=60s sda", ibm, 1);
 
 	(void)state;
-	assert_true(figure(&run, "sustained") == 1.0);
-	assert_true(figure(&run, "dropped_bytes") == 0.0);
-	assert_true(fabs(figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
-	assert_true(figure(&run, "peak_bytes") < 20e6);
-	end(&run);
+	assert_true(sim_figure(&run, "sustained") == 1.0);
+	assert_true(sim_figure(&run, "dropped_bytes") == 0.0);
+	assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") / 32e6 - 1.0) < 10e-6);
+	assert_true(sim_figure(&run, "peak_bytes") < 20e6);
+	sim_run_end(&run);
 	run = stream_on("--read --rate=36000000 --buffer=40MiB --time=60s sda", ibm, 1);
-	assert_true(figure(&run, "sustained") == 0.0);
+	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
-	assert_true(figure(&run, "dropped_bytes") > 0.0);
+	assert_true(sim_figure(&run, "dropped_bytes") > 0.0);
 	/* 36.0 - 33.54 MB/s fill 40 MiB in 17.0 s. */
-	assert_true(figure(&run, "first_overflow_s") > 16.0 && figure(&run, "first_overflow_s") < 18.0);
-	end(&run);
+	assert_true(sim_figure(&run, "first_overflow_s") > 16.0 && sim_figure(&run, "first_overflow_s") < 18.0);
+	sim_run_end(&run);
 }
 
 static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
@@ -247,8 +236,9 @@ static void a_stall_shows_in_full_in_response_occupancy_and_gap(void **state)
 	sim_set_contents(sim, false);
 	assert_int_equal(sim_run(&run), 0);
 	t = result_find_table(run.res, "targets");
-	assert_true(figure(&run, "sustained") == 1.0);
-	assert_true(figure(&run, "peak_bytes") > 2.0 * 20e6 * 0.95 && figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
+	assert_true(sim_figure(&run, "sustained") == 1.0);
+	assert_true(sim_figure(&run, "peak_bytes") > 2.0 * 20e6 * 0.95 &&
+	            sim_figure(&run, "peak_bytes") < 2.0 * 20e6 * 1.2);
 	assert_true(table_number(t, 0, (size_t)table_column(t, "max_gap_ns")) > 1.95e9);
 	assert_true(table_number(t, 0, (size_t)table_column(t, "response_max_ns")) > 1.95e9);
 	sim_run_done(&run);
@@ -263,10 +253,10 @@ static void a_slow_disk_binds_a_fast_one_in_turn_but_not_in_balance(void **state
 	double slow = 29.2e6, sum = 33.54e6 + 29.2e6;
 
 	(void)state;
-	assert_true(fabs(figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
-	assert_true(figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
-	end(&turn);
-	end(&balance);
+	assert_true(fabs(sim_figure(&turn, "rate_bytes_per_s") / (2.0 * slow) - 1.0) < 0.05);
+	assert_true(sim_figure(&balance, "rate_bytes_per_s") > 0.97 * sum);
+	sim_run_end(&turn);
+	sim_run_end(&balance);
 }
 
 static void the_tradeoff_predicts_what_the_search_finds(void **state)
@@ -275,11 +265,11 @@ static void the_tradeoff_predicts_what_the_search_finds(void **state)
 	struct sim_run found = stream_on("--read --find-max --buffer=20MiB --time=60s sda", ibm, 1);
 
 	(void)state;
-	assert_true(fabs(figure(&predicted, "max_rate_bytes_per_s") / figure(&found, "max_rate_bytes_per_s") - 1.0) <
-	            0.03);
-	assert_true(figure(&predicted, "sustained") == 1.0);
-	end(&predicted);
-	end(&found);
+	assert_true(fabs(sim_figure(&predicted, "max_rate_bytes_per_s") / sim_figure(&found, "max_rate_bytes_per_s") -
+	                 1.0) < 0.03);
+	assert_true(sim_figure(&predicted, "sustained") == 1.0);
+	sim_run_end(&predicted);
+	sim_run_end(&found);
 }
 
 static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
@@ -299,7 +289,7 @@ static void a_disk_that_vanishes_is_reported_and_the_other_goes_on(void **state)
 	sim_set_contents(sim, false);
 	assert_int_equal(sim_run(&run), 0);
 	t = result_find_table(run.res, "targets");
-	assert_true(figure(&run, "sustained") == 0.0);
+	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_string_equal(table_string(t, 0, (size_t)table_column(t, "state")), "lost");
 	assert_true(table_number(t, 1, 1) > 10e6 * 20 * 0.7); /* the rest of the time all went to sdb */
 	assert_true(result_fault_count(run.res) > 0);
@@ -316,12 +306,12 @@ static void recording_on_a_device_wants_consent(void **state)
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
 	assert_true(run.is_refused);
-	end(&run);
+	sim_run_end(&run);
 	run = (struct sim_run){ .sim = sim_new(), .m = &measure_stream, .words = "--time=1s sda" };
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_true(sim_run(&run) < 0);
 	assert_non_null(strstr(run.err.text, "--read"));
-	end(&run);
+	sim_run_end(&run);
 }
 
 static void what_was_written_is_proven_block_by_block(void **state)
@@ -335,9 +325,9 @@ static void what_was_written_is_proven_block_by_block(void **state)
 	(void)state;
 	(void)sim_add_profile(run.sim, "tiny", "sda");
 	assert_int_equal(sim_run(&run), 0);
-	assert_true(figure(&run, "verified_blocks") == 320.0);
-	assert_true(figure(&run, "verify_errors") == 0.0);
-	end(&run);
+	assert_true(sim_figure(&run, "verified_blocks") == 320.0);
+	assert_true(sim_figure(&run, "verify_errors") == 0.0);
+	sim_run_end(&run);
 }
 
 /* ---- the clock ---- */

@@ -19,11 +19,6 @@
 
 extern const struct measure measure_stream, measure_zones;
 
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static double cell(const struct sim_run *run, const char *table, size_t row, const char *key)
 {
 	const struct table *t = result_find_table(run->res, table);
@@ -141,8 +136,8 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 
 	stream(&run);
 	assert_true(h.times >= 1);
-	assert_true(figure(&run, "verified_blocks") == 320.0);
-	assert_true(figure(&run, "verify_errors") == errors);
+	assert_true(sim_figure(&run, "verified_blocks") == 320.0);
+	assert_true(sim_figure(&run, "verify_errors") == errors);
 	assert_int_equal(notices(run.res, "verify", NULL), (unsigned)errors);
 	assert_int_equal(run.res->verdict_is_no, errors > 0.0);
 	(void)snprintf(where, sizeof(where), "sda at %" PRIu64 ":", at);
@@ -185,8 +180,8 @@ static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
 	assert_true(fabs(cell(&run, "stalls", 0, "length_s") - 2.0) < 0.1);
 	assert_true(cell(&run, "stalls", 0, "occupancy_bytes") > 19e6); /* the ring was full by then */
 	/* A second's data fit; the other second's are lost. */
-	assert_true(figure(&run, "overflows") == 1.0);
-	assert_true(fabs(figure(&run, "dropped_bytes") - 20e6) < 3e6);
+	assert_true(sim_figure(&run, "overflows") == 1.0);
+	assert_true(fabs(sim_figure(&run, "dropped_bytes") - 20e6) < 3e6);
 	assert_true(fabs(cell(&run, "overflows", 0, "start_s") - 9.0) < 0.15);
 	assert_true(fabs(cell(&run, "overflows", 0, "length_s") - 1.0) < 0.15);
 	assert_true(cell(&run, "targets", 0, "max_gap_ns") > 1.95e9);
@@ -221,7 +216,7 @@ static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **s
 		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 		assert_int_equal(result_fault_count(run.res), 3);
 		assert_true(run.res->verdict_is_no);
-		assert_true(figure(&run, "dropped_bytes") == 0.0);
+		assert_true(sim_figure(&run, "dropped_bytes") == 0.0);
 		assert_true(cell(&run, "targets", 0, "faults") == 3.0);
 		assert_string_equal(state(&run, 0), "errors");
 		assert_string_equal(state(&run, 1), "good");
@@ -247,13 +242,13 @@ static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
 	stream(&run);
 	assert_string_equal(state(&run, 0), "full");
 	assert_string_equal(state(&run, 1), "good");
-	assert_true(figure(&run, "sustained") == 1.0);
+	assert_true(sim_figure(&run, "sustained") == 1.0);
 	assert_true(cell(&run, "targets", 0, "bytes") == 52428800.0);
 	sim_run_done(&run);
 	/* And when all are full, it held until then, which is not what was asked for. */
 	run.words = "--write --destroy-data=sda1 --rate=20MB --time=20s sda1";
 	stream(&run);
-	assert_true(figure(&run, "sustained") == 0.0);
+	assert_true(sim_figure(&run, "sustained") == 0.0);
 	assert_true(run.res->verdict_is_no);
 	assert_int_equal(notices(run.res, "verdict", " s, not longer: then the targets were full"), 1);
 	sim_run_done(&run);
@@ -276,11 +271,11 @@ static void the_window_in_which_all_were_active_has_no_ragged_ends(void **state_
 	(void)sim_add_partition(sim, b, "sdb1", 0, 629145600);
 	sim_set_contents(sim, false);
 	stream(&run);
-	assert_true(fabs(figure(&run, "deskewed_bytes_per_s") / (ra + rb) - 1.0) < 0.02);
-	assert_true(fabs(figure(&run, "first_done_s") / (209715200.0 / ra) - 1.0) < 0.02);
-	assert_true(fabs(figure(&run, "last_done_s") / (629145600.0 / rb) - 1.0) < 0.02);
+	assert_true(fabs(sim_figure(&run, "deskewed_bytes_per_s") / (ra + rb) - 1.0) < 0.02);
+	assert_true(fabs(sim_figure(&run, "first_done_s") / (209715200.0 / ra) - 1.0) < 0.02);
+	assert_true(fabs(sim_figure(&run, "last_done_s") / (629145600.0 / rb) - 1.0) < 0.02);
 	/* While the one over all is spoiled by the time when only one was left. */
-	assert_true(figure(&run, "rate_bytes_per_s") < 0.75 * (ra + rb));
+	assert_true(sim_figure(&run, "rate_bytes_per_s") < 0.75 * (ra + rb));
 	sim_run_done(&run);
 	sim_free(sim);
 }
@@ -349,7 +344,7 @@ static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
 	(void)snprintf(words, sizeof(words), "--read --rate=25MB --time=1s --project=%s sda", one);
 	stream(&run);
 	truth = follow_truth(g, 1, 25e6, true);
-	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	assert_true(fabs(sim_figure(&run, "projected_s") / truth - 1.0) < 0.03);
 	assert_int_equal(notices(run.res, "project", "sda"), 1);
 	sim_run_done(&run);
 	/* Two in turn: the first to be slower than half. */
@@ -357,7 +352,7 @@ static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
 	               "--read --rate=45MB --time=1s --layout=roundrobin --project=%s --project=%s sda sdb", one, two);
 	stream(&run);
 	truth = follow_truth(g, 2, 45e6, true);
-	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	assert_true(fabs(sim_figure(&run, "projected_s") / truth - 1.0) < 0.03);
 	sim_run_done(&run);
 	/* The same in balance last longer: the Maxtor, twice the size, makes up for the IBM. */
 	(void)snprintf(words, sizeof(words), "--read --rate=45MB --time=1s --project=%s --project=%s sda sdb", one,
@@ -365,17 +360,17 @@ static void a_projection_says_when_the_disks_will_be_too_slow(void **state_)
 	stream(&run);
 	assert_true(follow_truth(g, 2, 45e6, false) > 1.05 * truth);
 	truth = follow_truth(g, 2, 45e6, false);
-	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.03);
+	assert_true(fabs(sim_figure(&run, "projected_s") / truth - 1.0) < 0.03);
 	sim_run_done(&run);
 	/* Measured on the spot, and a rate that holds to the end. */
 	(void)snprintf(words, sizeof(words), "--read --rate=25MB --time=1s --project=measure sda");
 	stream(&run);
 	truth = follow_truth(g, 1, 25e6, true);
-	assert_true(fabs(figure(&run, "projected_s") / truth - 1.0) < 0.05);
+	assert_true(fabs(sim_figure(&run, "projected_s") / truth - 1.0) < 0.05);
 	sim_run_done(&run);
 	(void)snprintf(words, sizeof(words), "--read --rate=10MB --time=1s --project=%s sda", one);
 	stream(&run);
-	assert_true(isnan(figure(&run, "projected_s")));
+	assert_true(isnan(sim_figure(&run, "projected_s")));
 	assert_int_equal(notices(run.res, "project", "to their end"), 1);
 	sim_run_done(&run);
 	(void)unlink(one);
@@ -410,8 +405,8 @@ static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
 		sim_set_contents(sim, false);
 		stream(&run);
-		assert_true(figure(&run, "sustained") == 1.0);
-		assert_true(fabs(figure(&run, "rate_bytes_per_s") - 20e3) < 0.2);
+		assert_true(sim_figure(&run, "sustained") == 1.0);
+		assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") - 20e3) < 0.2);
 		assert_true(result_find_table(run.res, "timeline")->nrows <= 1800);
 		assert_true(result_find_table(run.res, "timeline")->nrows >= 800);
 		if (is_week)

@@ -18,11 +18,6 @@ extern const struct measure measure_transactions;
 
 #define DRAWS 100000
 
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static struct sim_run run_on(const char *profile, const char *words)
 {
 	struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
@@ -32,12 +27,6 @@ static struct sim_run run_on(const char *profile, const char *words)
 	if (sim_run(&run) < 0)
 		fail_msg("%s", run.err.text);
 	return run;
-}
-
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
 }
 
 static bool is_near(double got, double want, double share)
@@ -110,15 +99,15 @@ static void an_open_run_answers_as_mm1_and_md1_do(void **state)
 	struct sim_run run = run_on("ssd-sata", "--ios=0 --cpu=10ms --randomise=work --arrivals=70 --time=20000s sda");
 
 	(void)state;
-	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_mm1_mean(70, 0.01), 0.03));
-	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_mm1_quantile(70, 0.01, 0.95), 0.03));
-	assert_true(is_near(figure(&run, "transactions_per_s"), 70, 0.01));
-	assert_true(figure(&run, "unfinished") == 0.0);
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_mm1_mean(70, 0.01), 0.03));
+	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_mm1_quantile(70, 0.01, 0.95), 0.03));
+	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 70, 0.01));
+	assert_true(sim_figure(&run, "unfinished") == 0.0);
+	sim_run_end(&run);
 	run = run_on("ssd-sata", "--ios=0 --cpu=10ms --arrivals=70 --time=20000s sda");
-	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(70, 0.01), 0.03));
-	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(70, 0.01, 0.95), 0.03));
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(70, 0.01), 0.03));
+	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(70, 0.01, 0.95), 0.03));
+	sim_run_end(&run);
 }
 
 /* Mean response of M/M/c (Erlang C). */
@@ -141,10 +130,10 @@ static void several_processors_answer_as_mmc_does(void **state)
 		"ssd-sata", "--ios=0 --cpu=10ms --processors=3 --randomise=work --arrivals=250 --time=8000s sda");
 
 	(void)state;
-	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
-	assert_true(is_near(figure(&run, "cpu_ratio"), 2.5, 0.01));
-	assert_true(is_near(figure(&run, "cpu_ratio"), figure(&run, "law_cpu_ratio"), 0.02));
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, mmc_mean(3, 250, 0.01), 0.03));
+	assert_true(is_near(sim_figure(&run, "cpu_ratio"), 2.5, 0.01));
+	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
+	sim_run_end(&run);
 }
 
 static void half_a_million_arrive_each_second(void **state)
@@ -153,22 +142,22 @@ static void half_a_million_arrive_each_second(void **state)
 
 	(void)state;
 	/* The spread of two million exponential gaps is 0.07 %. */
-	assert_true(is_near(figure(&run, "transactions_per_s"), 500000, 0.002));
-	assert_true(figure(&run, "unfinished") == 0.0);
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 500000, 0.002));
+	assert_true(sim_figure(&run, "unfinished") == 0.0);
+	sim_run_end(&run);
 }
 
 /* One request at a time to a disk whose service does not vary: M/D/1 with the service that was measured. */
 static void a_disk_of_constant_service_answers_as_md1_does(void **state)
 {
 	struct sim_run run = run_on("ssd-sata", "--ios=1 --depth=1 --arrivals=8000 --time=60s sda");
-	double service = figure(&run, "io_service_mean_ns") * 1e-9;
+	double service = sim_figure(&run, "io_service_mean_ns") * 1e-9;
 
 	(void)state;
 	assert_true(service > 50e-6 && service * 8000 < 0.9);
-	assert_true(is_near(figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(8000, service), 0.03));
-	assert_true(is_near(figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(8000, service, 0.95), 0.03));
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "response_mean_ns") * 1e-9, law_md1_mean(8000, service), 0.03));
+	assert_true(is_near(sim_figure(&run, "response_p95_ns") * 1e-9, law_md1_quantile(8000, service, 0.95), 0.03));
+	sim_run_end(&run);
 }
 
 static void closed_runs_obey_the_operational_laws(void **state)
@@ -177,10 +166,10 @@ static void closed_runs_obey_the_operational_laws(void **state)
 		run_on("tiny", "--users=30 --think=500ms --ios=2 --cpu=5ms --randomise=work --time=1000s sda");
 
 	(void)state;
-	assert_true(is_near(figure(&run, "law_users"), 30, 0.01));
-	assert_true(is_near(figure(&run, "cpu_ratio"), figure(&run, "law_cpu_ratio"), 0.02));
-	assert_true(figure(&run, "device_busy_ratio") > 0.1 && figure(&run, "device_busy_ratio") <= 1.0);
-	end(&run);
+	assert_true(is_near(sim_figure(&run, "law_users"), 30, 0.01));
+	assert_true(is_near(sim_figure(&run, "cpu_ratio"), sim_figure(&run, "law_cpu_ratio"), 0.02));
+	assert_true(sim_figure(&run, "device_busy_ratio") > 0.1 && sim_figure(&run, "device_busy_ratio") <= 1.0);
+	sim_run_end(&run);
 }
 
 /* U = X D for the disk, with the service that its profile says; the kernel's counters and ours agree. */
@@ -201,11 +190,11 @@ static void the_disk_is_as_busy_as_the_law_says(void **state)
 
 		assert_true(requests == 4.0 || requests == 2.0);
 		truth_random(g, 0, sim_device(sim_find(run.sim, "sda"))->size_bytes, 4096, &truth);
-		by_truth = figure(&run, "transactions_per_s") * requests * truth.service_ns * 1e-9;
-		assert_true(is_near(figure(&run, "device_busy_ratio"), by_truth, 0.02));
-		assert_true(is_near(figure(&run, "device_busy_ratio"), figure(&run, "law_device_ratio"), 0.02));
-		assert_true(is_near(figure(&run, "law_users"), loads[i].users, 0.01));
-		end(&run);
+		by_truth = sim_figure(&run, "transactions_per_s") * requests * truth.service_ns * 1e-9;
+		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), by_truth, 0.02));
+		assert_true(is_near(sim_figure(&run, "device_busy_ratio"), sim_figure(&run, "law_device_ratio"), 0.02));
+		assert_true(is_near(sim_figure(&run, "law_users"), loads[i].users, 0.01));
+		sim_run_end(&run);
 	}
 }
 
@@ -216,11 +205,11 @@ static void response_is_linear_and_throughput_constant_when_the_processor_is_the
 	struct sim_run four = run_on("ssd-sata", "--users=4 --ios=1 --cpu=100ms --count=100 sda");
 
 	(void)state;
-	assert_true(is_near(figure(&four, "transactions_per_s"), figure(&one, "transactions_per_s"), 0.02));
-	assert_true(is_near(figure(&four, "response_mean_ns"), 4.0 * figure(&one, "response_mean_ns"), 0.03));
-	assert_true(figure(&four, "transactions") == 400.0);
-	end(&one);
-	end(&four);
+	assert_true(is_near(sim_figure(&four, "transactions_per_s"), sim_figure(&one, "transactions_per_s"), 0.02));
+	assert_true(is_near(sim_figure(&four, "response_mean_ns"), 4.0 * sim_figure(&one, "response_mean_ns"), 0.03));
+	assert_true(sim_figure(&four, "transactions") == 400.0);
+	sim_run_end(&one);
+	sim_run_end(&four);
 }
 
 static void percentiles_are_refused_when_the_sample_cannot_carry_them(void **state)
@@ -228,13 +217,13 @@ static void percentiles_are_refused_when_the_sample_cannot_carry_them(void **sta
 	struct sim_run run = run_on("ssd-sata", "--users=1 --ios=1 --count=999 sda");
 
 	(void)state;
-	assert_true(isnan(figure(&run, "response_p99_ns")));
-	assert_true(figure(&run, "response_p95_ns") > 0);
+	assert_true(isnan(sim_figure(&run, "response_p99_ns")));
+	assert_true(sim_figure(&run, "response_p95_ns") > 0);
 	assert_true(result_has_notice(run.res, "few-samples"));
-	end(&run);
+	sim_run_end(&run);
 	run = run_on("ssd-sata", "--users=1 --ios=1 --count=1000 sda");
-	assert_true(figure(&run, "response_p99_ns") > 0);
-	end(&run);
+	assert_true(sim_figure(&run, "response_p99_ns") > 0);
+	sim_run_end(&run);
 }
 
 static void classes_are_told_apart(void **state)
@@ -250,7 +239,7 @@ static void classes_are_told_apart(void **state)
 	            table_number(t, 2, n) == 3200.0);
 	assert_true(is_near(table_number(t, 0, each), 0.02, 1e-6));
 	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
-	end(&run);
+	sim_run_end(&run);
 }
 
 static void a_thousand_users_are_served_on_time(void **state)
@@ -258,16 +247,16 @@ static void a_thousand_users_are_served_on_time(void **state)
 	struct sim_run run = run_on("ssd-sata", "--users=1000 --think=1s --ios=2 --time=60s sda");
 
 	(void)state;
-	assert_true(figure(&run, "late_p99_ns") < 1e6);
-	assert_true(is_near(figure(&run, "transactions_per_s"), 1000, 0.03));
-	end(&run);
+	assert_true(sim_figure(&run, "late_p99_ns") < 1e6);
+	assert_true(is_near(sim_figure(&run, "transactions_per_s"), 1000, 0.03));
+	sim_run_end(&run);
 }
 
 static void the_number_of_users_that_fit_is_found(void **state)
 {
 	struct sim_run run =
 		run_on("ssd-sata", "--find-users --limit=mean<200ms --ios=1 --cpu=10ms --think=1s --time=600s sda");
-	double found = figure(&run, "max_users"), bad = figure(&run, "users_too_many");
+	double found = sim_figure(&run, "max_users"), bad = sim_figure(&run, "users_too_many");
 
 	(void)state;
 	/* Bottleneck of 10 ms: N = (R + Z) / D = 120 at R = 200 ms, a little less as the queue is random. */
@@ -275,9 +264,9 @@ static void the_number_of_users_that_fit_is_found(void **state)
 	assert_true(bad > found && bad <= found + 1 + found / 50);
 	/* the device beside each try, and the figures are of the most that fit */
 	assert_true(table_column(result_find_table(run.res, "tries"), "device_busy_ratio") >= 0);
-	assert_true(figure(&run, "users") == found && figure(&run, "response_mean_ns") < 200e6);
-	assert_true(figure(&run, "device_busy_ratio") > 0.0);
-	end(&run);
+	assert_true(sim_figure(&run, "users") == found && sim_figure(&run, "response_mean_ns") < 200e6);
+	assert_true(sim_figure(&run, "device_busy_ratio") > 0.0);
+	sim_run_end(&run);
 }
 
 /*
@@ -300,9 +289,9 @@ static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **s
 	(void)sim_add_disk(sim, &p, "sda");
 	sim_set_contents(sim, false);
 	assert_int_equal(sim_run(&run), 0);
-	assert_true(is_near(figure(&run, "response_p99_ns"), 1.9e9, 0.05));
-	assert_true(figure(&run, "response_max_ns") > 1.95e9);
-	assert_true(figure(&run, "late_max_ns") < 1e6); /* it was not platter */
+	assert_true(is_near(sim_figure(&run, "response_p99_ns"), 1.9e9, 0.05));
+	assert_true(sim_figure(&run, "response_max_ns") > 1.95e9);
+	assert_true(sim_figure(&run, "late_max_ns") < 1e6); /* it was not platter */
 	sim_run_done(&run);
 	sim_free(sim);
 	profile_done(&p);
@@ -329,9 +318,9 @@ static void an_interrupt_keeps_what_was_measured(void **state)
 	sim_at(run.sim, 20 * NS_PER_S, interrupt, NULL);
 	assert_int_equal(sim_run(&run), 0);
 	assert_int_equal(run.res->status, STATUS_CANCELLED);
-	assert_true(figure(&run, "transactions") > 5000);
-	assert_true(is_near(figure(&run, "law_users"), 4, 0.01));
-	end(&run);
+	assert_true(sim_figure(&run, "transactions") > 5000);
+	assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
+	sim_run_end(&run);
 	cancel = 0;
 }
 

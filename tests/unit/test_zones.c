@@ -37,17 +37,6 @@ static void load(struct profile *p, const char *name)
 		fail_msg("%s", err.text);
 }
 
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
-}
-
-static double figure(const struct sim_run *run, const char *name)
-{
-	return figure_number(result_find_figure(run->res, name));
-}
-
 static size_t rows(const struct sim_run *run, const char *table)
 {
 	const struct table *t = result_find_table(run->res, table);
@@ -94,7 +83,7 @@ static void start_middle_and_end_are_within_three_thousandths_of_the_truth_on_ev
 
 		load(&p, profiles[i]);
 		run = zones_on("sda", &p);
-		mean = figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(geometry_of(&run)) - 1.0;
+		mean = sim_figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(geometry_of(&run)) - 1.0;
 		print_message("%-28s start %+.3f %%, middle %+.3f %%, end %+.3f %%, mean %+.3f %%, %.0f s\n",
 		              profiles[i], 100 * spot_error(&run, 0), 100 * spot_error(&run, 1),
 		              100 * spot_error(&run, 2), 100 * mean, (double)sim_elapsed_ns(run.sim) * 1e-9);
@@ -103,7 +92,7 @@ static void start_middle_and_end_are_within_three_thousandths_of_the_truth_on_ev
 		assert_true(fabs(mean) < 0.01);
 		if (strcmp(profiles[i], "failing") != 0)
 			assert_int_equal(rows(&run, "slow_regions"), 0);
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
 }
@@ -118,10 +107,10 @@ static void a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_
 	run = zones_on("sda", &p);
 	assert_true(sim_elapsed_ns(run.sim) < 120 * NS_PER_S);
 	assert_int_equal(rows(&run, "curve"), 64);
-	end(&run);
+	sim_run_end(&run);
 	run = zones_on("--zones=start,middle,end sda", &p);
 	assert_true(sim_elapsed_ns(run.sim) < 15 * NS_PER_S);
-	end(&run);
+	sim_run_end(&run);
 	profile_done(&p);
 }
 
@@ -142,7 +131,7 @@ static void a_quick_run_takes_about_half_a_minute(void **state)
 		assert_true(sim_elapsed_ns(run.sim) < 32 * NS_PER_S);
 		assert_true(fabs(spot_error(&run, 0)) < 0.01);
 		assert_true(fabs(spot_error(&run, 2)) < 0.01);
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
 }
@@ -167,7 +156,7 @@ static void at_most_one_of_sixty_clean_random_disks_has_a_slow_region(void **sta
 		if (rows(&run, "slow_regions"))
 			print_message("seed %d: %zu slow regions\n", (int)seed, rows(&run, "slow_regions"));
 		found += rows(&run, "slow_regions") > 0;
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
 	assert_true(found <= 1); /* none is the aim; a borderline step differs between compilers */
@@ -187,8 +176,8 @@ static void unreadable_places_of_the_failing_drive_are_listed_with_their_errno_a
 	assert_true(rows(&run, "unreadable") > 0);
 	assert_true(run.res->nfaults > 0);
 	assert_string_equal(run.res->faults[0].errno_name, "EIO");
-	assert_true(fabs(figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0) < 0.01);
-	end(&run);
+	assert_true(fabs(sim_figure(&run, "start_bytes_per_s") / truth_rate_at(g, 0) - 1.0) < 0.01);
+	sim_run_end(&run);
 	profile_done(&p);
 }
 
@@ -221,7 +210,7 @@ static void an_interrupt_at_any_moment_leaves_a_document(void **state)
 		result_free(again);
 		free(text);
 		assert_int_equal(sim_opens(sim_find(run.sim, "sda")), 0);
-		end(&run);
+		sim_run_end(&run);
 	}
 	profile_done(&p);
 }
@@ -239,7 +228,7 @@ static void writing_wants_consent_and_putting_back_changes_nothing(void **state)
 	assert_true(run.is_refused);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), before);
 	assert_int_equal(sim_write_opens(sd), 0);
-	end(&run);
+	sim_run_end(&run);
 }
 
 /* Three passes over 16 places: 200 MB/s until the credit is spent in the second, 50 MB/s from then on. */

@@ -101,12 +101,6 @@ static const struct geometry *geometry_of(const struct sim_run *run)
 	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
 }
 
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
-}
-
 static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 {
 	static const char *const names[] = {
@@ -132,7 +126,7 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 		assert_int_equal(profile_finish(&p, &err), 0);
 		run = zones_on(&p, k + 1);
 		add_run(&all, &run, geometry_of(&run));
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
 	print_tallies(&all, "profiles, with noise");
@@ -174,7 +168,7 @@ static void the_intervals_hold_the_truth_on_random_disks_and_hardly_one_of_them_
 				              number(result_find_table(run.res, "slow_regions"), 0, "first_byte"));
 				nfalse++;
 			}
-			end(&run);
+			sim_run_end(&run);
 		}
 		profile_done(&p);
 	}
@@ -235,7 +229,7 @@ static void slow_regions_that_are_slower_than_a_thin_surface_are_found(void **st
 					print_message("disk %d: slow region %.1f .. %.1f GB not found\n", (int)seed,
 					              (double)r->first_byte * 1e-9, (double)r->end_byte * 1e-9);
 			}
-			end(&run);
+			sim_run_end(&run);
 		}
 		profile_done(&p);
 	}
@@ -294,7 +288,7 @@ static void four_in_five_slow_regions_of_small_disks_are_found_and_no_false_one(
 				n++;
 				found += is_found(&run, r->first_byte, r->end_byte);
 			}
-			end(&run);
+			sim_run_end(&run);
 		}
 		profile_done(&p);
 	}

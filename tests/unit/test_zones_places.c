@@ -31,12 +31,6 @@ static struct sim_run zones_on(const struct profile *p, const char *words)
 	return run;
 }
 
-static void end(struct sim_run *run)
-{
-	sim_run_done(run);
-	sim_free(run->sim);
-}
-
 static const struct geometry *geometry_of(const struct sim_run *run)
 {
 	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
@@ -128,7 +122,7 @@ static void reading_all_lists_every_unreadable_sector_and_the_curve_around_is_in
 			assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 			bad += check_unreadable(&run, p.name);
 			add_curve(&curve, &run);
-			end(&run);
+			sim_run_end(&run);
 		}
 		profile_done(&p);
 	}
@@ -225,7 +219,7 @@ static void every_recording_zone_of_drives_with_equal_surfaces_is_found_within_o
 		assert_true(edges.n > 0);
 		assert_int_equal(edges.found, edges.n);
 		assert_int_equal(edges.false_ones, 0);
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
 }
@@ -244,7 +238,7 @@ static void nineteen_in_twenty_recording_zones_of_random_disks_are_found_within_
 		if (random_disk(&p, seed, &limits)) {
 			run = zones_on(&p, "sda");
 			add_edges(&edges, &run);
-			end(&run);
+			sim_run_end(&run);
 		}
 		profile_done(&p);
 	}
