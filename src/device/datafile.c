@@ -127,7 +127,7 @@ static int write_header(int fd, uint64_t data_bytes)
 	             MAGIC "Made by platter " PLATTER_VERSION
 	                   " to measure a file system. It holds nothing of value: delete it\n"
 	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64 "\n",
-	             clock_wall_text(now, sizeof(now)), DATAFILE_HEADER_BYTES, data_bytes);
+	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes);
 	block[n] = '\n';
 	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
 	block[DATAFILE_HEADER_BYTES - 1] = '\n';
@@ -279,7 +279,7 @@ static int settle(struct datafile *df, bool is_new, const char *path, uint64_t d
 	if (r < 0)
 		return err_set(err, r, "Cannot write the header of %s: %s.", path, strerror(-r));
 	if ((df->flags & DATAFILE_ALLOCATE) != 0) {
-		r = -posix_fallocate(df->fd, DATAFILE_HEADER_BYTES, (off_t)data_bytes);
+		r = -posix_fallocate(df->fd, DATAFILE_DATA_OFFSET, (off_t)data_bytes);
 		if (r < 0)
 			return err_set(err, r, "Cannot reserve room for %s: %s.", path, strerror(-r));
 	}
@@ -294,7 +294,7 @@ int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes
 	struct stat st;
 	int r;
 
-	if (strlen(path) >= sizeof(folder) || data_bytes > INT64_MAX - DATAFILE_HEADER_BYTES)
+	if (strlen(path) >= sizeof(folder) || data_bytes > INT64_MAX - DATAFILE_DATA_OFFSET)
 		return err_set(err, -EINVAL, "Cannot make %.200s: the name is too long or the size too large.", path);
 	if (is_anonymous)
 		text_copy(folder, sizeof(folder), path);
@@ -385,7 +385,7 @@ uint64_t datafile_data_bytes(const struct datafile *df)
 {
 	struct stat st;
 
-	return fstat(df->fd, &st) == 0 && st.st_size > DATAFILE_HEADER_BYTES
-	               ? (uint64_t)st.st_size - DATAFILE_HEADER_BYTES
+	return fstat(df->fd, &st) == 0 && st.st_size > DATAFILE_DATA_OFFSET
+	               ? (uint64_t)st.st_size - DATAFILE_DATA_OFFSET
 	               : 0;
 }

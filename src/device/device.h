@@ -196,12 +196,15 @@ void consent_serial(const struct device *dev, char *buf, size_t len);
 /* ---- files that platter makes itself (datafile.c) ---- */
 
 /*
- * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data come behind it, so that they may be written
- * without end and the file stays recognisable. What exists already is never overwritten unless it has the header and DATAFILE_REUSE is
+ * Every such file begins with a header of DATAFILE_HEADER_BYTES, by which it is known again; data begin at DATAFILE_DATA_OFFSET, so that they
+ * may be written without end and the file stays recognisable. What lies between is a hole. The offset is a multiple of any record and of the
+ * page cache's largest folio: right behind a header of 4 KiB, records of 16 KiB straddle folios and take a third longer to write (Linux 6.18,
+ * ext4). What exists already is never overwritten unless it has the header and DATAFILE_REUSE is
  * given. Symbolic links are not followed. A file is removed by datafile_close() unless DATAFILE_KEEP; a program that has to die
  * on the spot calls datafile_remove_all().
  */
 #define DATAFILE_HEADER_BYTES 4096
+#define DATAFILE_DATA_OFFSET  (2 << 20)
 
 enum datafile_flags {
 	DATAFILE_ANONYMOUS = 1, /* never has a name (O_TMPFILE): gone whatever happens; path is its folder */
@@ -212,7 +215,7 @@ enum datafile_flags {
 
 struct datafile;
 
-/* data_bytes: what will be written behind the header; -ENOSPC unless it fits and the reserve stays free. -EEXIST: not ours. */
+/* data_bytes: what will be written from DATAFILE_DATA_OFFSET on; -ENOSPC unless it fits and the reserve stays free. -EEXIST: not ours. */
 int datafile_create(struct datafile **ret, const char *path, uint64_t data_bytes, unsigned flags, struct err *err);
 /* Closes; removes the file unless it is to be kept. NULL is fine. */
 void datafile_close(struct datafile *df);

@@ -42,7 +42,7 @@ enum write_kind permit_kind(const struct write_permit *p)
 
 uint64_t permit_first_byte(const struct write_permit *p)
 {
-	return p->is_file ? DATAFILE_HEADER_BYTES : 0;
+	return p->is_file ? DATAFILE_DATA_OFFSET : 0;
 }
 
 bool permit_covers(const struct write_permit *p, int fd)

@@ -170,7 +170,7 @@ static int pass(struct cache_run *c, int fd, bool writes)
 {
 	for (uint64_t at = 0; at < c->file_bytes && !is_over(c); at += PRIME_BYTES) {
 		size_t want = c->file_bytes - at < PRIME_BYTES ? (size_t)(c->file_bytes - at) : PRIME_BYTES;
-		off_t place = (off_t)(DATAFILE_HEADER_BYTES + at);
+		off_t place = (off_t)(DATAFILE_DATA_OFFSET + at);
 		ssize_t n = writes ? pwrite(fd, c->buf, want, place) : pread(fd, c->buf, want, place);
 
 		if (writes && n >= 0 && n < (ssize_t)want)
@@ -183,7 +183,7 @@ static int pass(struct cache_run *c, int fd, bool writes)
 
 static double cached_ratio(const struct cache_run *c)
 {
-	return pagecache_cached_ratio(c->cached_fd, DATAFILE_HEADER_BYTES, c->file_bytes);
+	return pagecache_cached_ratio(c->cached_fd, DATAFILE_DATA_OFFSET, c->file_bytes);
 }
 
 static int make_cold(struct cache_run *c)
@@ -245,7 +245,7 @@ static int batch(struct cache_run *c, struct loop *l, uint64_t count)
 	uint64_t record = l->record;
 
 	for (uint64_t k = 0; k < count; k++, l->done++) {
-		uint64_t at = DATAFILE_HEADER_BYTES + next_place(l) * record;
+		uint64_t at = DATAFILE_DATA_OFFSET + next_place(l) * record;
 		ssize_t n =
 			l->writes ? pwrite(l->fd, c->buf, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
 
@@ -450,11 +450,11 @@ static int counted_reading(struct cache_run *c, double *ret_ratio)
 		struct pagecache_state st;
 		ssize_t n;
 
-		is_known = pagecache_look(c->cached_fd, DATAFILE_HEADER_BYTES + at, KNEE_RECORD, &st) == 0;
+		is_known = pagecache_look(c->cached_fd, DATAFILE_DATA_OFFSET + at, KNEE_RECORD, &st) == 0;
 		cached += st.cached_bytes;
-		n = pread(c->cached_fd, c->buf, KNEE_RECORD, (off_t)(DATAFILE_HEADER_BYTES + at));
+		n = pread(c->cached_fd, c->buf, KNEE_RECORD, (off_t)(DATAFILE_DATA_OFFSET + at));
 		if (n != KNEE_RECORD)
-			r = failed(c, "read", DATAFILE_HEADER_BYTES + at, KNEE_RECORD, n);
+			r = failed(c, "read", DATAFILE_DATA_OFFSET + at, KNEE_RECORD, n);
 		else if (is_over(c))
 			r = -EINTR;
 	}

@@ -440,7 +440,7 @@ static int open_new(struct work *w, struct err *err)
 	                    w->p->keep ? DATAFILE_KEEP | DATAFILE_REUSE : DATAFILE_REUSE, err);
 	if (r < 0)
 		return r;
-	w->first = DATAFILE_HEADER_BYTES;
+	w->first = DATAFILE_DATA_OFFSET;
 	w->size = w->p->size_bytes - w->p->size_bytes % 4;
 	if (w->p->direct)
 		w->size -= w->size % BLOCK_BYTES;
@@ -454,8 +454,8 @@ static int open_existing(struct work *w, struct err *err)
 	const struct env *env = w->ses->env;
 
 	w->is_ours = d->kind == DEVICE_FILE && datafile_is_ours(d->path);
-	w->first = w->is_ours ? DATAFILE_HEADER_BYTES : 0;
-	w->size = d->size_bytes - w->first;
+	w->first = w->is_ours ? DATAFILE_DATA_OFFSET : 0;
+	w->size = d->size_bytes > w->first ? d->size_bytes - w->first : 0;
 	if (w->size == 0)
 		return err_set(err, -EINVAL, "%s holds no data; give --size to write them.", d->path);
 	return env->devices->open(env->devices_ctx, d, NULL, w->p->direct ? DEVICE_OPEN_DIRECT : 0, err);

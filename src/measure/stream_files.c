@@ -50,7 +50,7 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	s->targets[s->ntargets] = (struct target){
 		.name = d->path,
 		.fd = fd,
-		.size_bytes = DATAFILE_HEADER_BYTES + bytes,
+		.size_bytes = DATAFILE_DATA_OFFSET + bytes,
 		.align_bytes = s->p->cached                ? 1
 		               : d->dio_offset_align_bytes ? d->dio_offset_align_bytes
 		                                           : 512,
@@ -142,7 +142,7 @@ static int open_directories(struct stream_run *s, struct err *err)
 	for (size_t i = 0; i < n; i++)
 		s->targets[i].fd = -1;
 	for (size_t i = 0; i < s->nlanes; i++) {
-		s->lanes[i].start = DATAFILE_HEADER_BYTES;
+		s->lanes[i].start = DATAFILE_DATA_OFFSET;
 		s->lanes[i].list = calloc(FILES_PER_LANE, sizeof(uint32_t));
 		if (!s->lanes[i].list)
 			return err_set(err, -ENOMEM, "Out of memory.");

@@ -111,8 +111,8 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 	const struct engine_config cfg = { .depth = WRITE_DEPTH, .buf_bytes = block };
 	uint64_t size = p->size_bytes / p->record_bytes * p->record_bytes, start = 0, written = 0, synced = 0;
 	struct maker m = { .f.next = maker_next,
-		           .at = DATAFILE_HEADER_BYTES,
-		           .end = DATAFILE_HEADER_BYTES + size,
+		           .at = DATAFILE_DATA_OFFSET,
+		           .end = DATAFILE_DATA_OFFSET + size,
 		           .seed = ses->seed,
 		           .record_bytes = (uint32_t)p->record_bytes,
 		           .block_bytes = block };
@@ -199,7 +199,7 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 		uint64_t start = clock_now_ns(ses->env->clk);
 		struct reader rd = { .f.next = reader_next,
 			             .s.take = reader_take,
-			             .first = DATAFILE_HEADER_BYTES,
+			             .first = DATAFILE_DATA_OFFSET,
 			             .records = p->size_bytes / p->record_bytes,
 			             .record_bytes = (uint32_t)p->record_bytes,
 			             .until_ns = start + p->read_time_ns };
@@ -229,7 +229,7 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_params *p, struct err *err)
 {
 	struct device *d = &ses->devs[0];
-	uint64_t existing = d->size_bytes > DATAFILE_HEADER_BYTES ? d->size_bytes - DATAFILE_HEADER_BYTES : 0;
+	uint64_t existing = d->size_bytes > DATAFILE_DATA_OFFSET ? d->size_bytes - DATAFILE_DATA_OFFSET : 0;
 	uint64_t data = p->size_bytes ? p->size_bytes / p->record_bytes * p->record_bytes : existing;
 	bool keeps = p->keep || !p->size_bytes; /* what was there stays */
 	struct tx_file *f = calloc(1, sizeof(*f));
@@ -253,13 +253,13 @@ int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_para
 	ses->targets[0] = (struct target){
 		.name = d->path,
 		.fd = r,
-		.size_bytes = DATAFILE_HEADER_BYTES + data,
+		.size_bytes = DATAFILE_DATA_OFFSET + data,
 		.align_bytes = p->cached                   ? 1
 		               : d->dio_offset_align_bytes ? d->dio_offset_align_bytes
 		                                           : 512,
 		.permit = datafile_permit(f->df),
-		.touch_first = DATAFILE_HEADER_BYTES,
-		.touch_end = DATAFILE_HEADER_BYTES + data,
+		.touch_first = DATAFILE_DATA_OFFSET,
+		.touch_end = DATAFILE_DATA_OFFSET + data,
 	};
 	*ret = f;
 	r = p->size_bytes ? write_all(ses, p, err) : 0;

@@ -118,6 +118,8 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 		if (r < 0)
 			return r;
 	}
+	if (dev->kind == DEVICE_FILE && first < DATAFILE_DATA_OFFSET && datafile_is_ours(dev->path))
+		first = DATAFILE_DATA_OFFSET; /* a header and a hole */
 	if ((p->write || p->rewrite) && !p->include_edges && dev->kind != DEVICE_FILE) {
 		first = first < EDGE_BYTES ? EDGE_BYTES : first;
 		end = dev->size_bytes - end < EDGE_BYTES && dev->size_bytes > EDGE_BYTES ? dev->size_bytes - EDGE_BYTES

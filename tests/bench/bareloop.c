@@ -5,7 +5,7 @@
  *   bareloop read|random|write RECORD FILE [SECONDS]   one system call a record, nothing else
  *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
  *
- * Goes round the file (behind its first 4 KiB) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
+ * Goes round the file (behind its first 2 MiB) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
  * slice of 3 ms, which on a machine that others use, too, is the one in which nobody came in between; and the median of the slices.
  */
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEADER 4096
+#define HEADER (2 << 20)
 #define STEP   65536u
 #define SLICE  3e-3
 #define SLICES 4096
@@ -54,14 +54,15 @@ int main(int argc, char **argv)
 	size_t nrates = 0;
 	bool writes = argc > 1 && strcmp(argv[1], "write") == 0, at_random = argc > 1 && strcmp(argv[1], "random") == 0,
 	     verifies = argc > 1 && strcmp(argv[1], "verify") == 0;
-	uint8_t *buf = aligned_alloc(4096, 16 << 20);
+	uint8_t *buf = record ? aligned_alloc(4096, (record + 4095) & ~4095ull)
+	                      : NULL; /* small: a large one would get huge pages */
 	uint32_t *words = aligned_alloc(4096, STEP);
 	struct stat st;
 	int fd = argc > 3 ? open(argv[3], writes ? O_RDWR : O_RDONLY) : -1;
 
 	if (fd < 0 || record == 0 || record > 16 << 20 || !buf || !words || fstat(fd, &st) < 0)
 		return 2;
-	memset(buf, 0x5a, 16 << 20);
+	memset(buf, 0x5a, record);
 	for (uint32_t i = 0; i < STEP / 4; i++)
 		words[i] = i + 1;
 	n = ((uint64_t)st.st_size - HEADER) / record;

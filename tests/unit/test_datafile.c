@@ -95,7 +95,7 @@ static void a_kept_file_stays_and_is_known_again(void **state)
 	assert_int_equal(datafile_data_bytes(df), 8192);
 	fd = datafile_open(df, false, &err);
 	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, "data", 4, DATAFILE_HEADER_BYTES), 4);
+	assert_int_equal(pwrite(fd, "data", 4, DATAFILE_DATA_OFFSET), 4);
 	(void)close(fd);
 	datafile_close(df);
 	assert_true(datafile_is_ours(in_dir("kept")));
@@ -211,7 +211,7 @@ static void the_permit_is_for_that_file_only(void **state)
 
 	(void)state;
 	assert_int_equal(permit_kind(datafile_permit(df)), WRITE_DESTROY);
-	assert_int_equal(permit_first_byte(datafile_permit(df)), DATAFILE_HEADER_BYTES);
+	assert_int_equal(permit_first_byte(datafile_permit(df)), DATAFILE_DATA_OFFSET);
 	assert_false(permit_covers(datafile_permit(df), fd));
 	assert_false(permit_covers(datafile_permit(df), null));
 	assert_false(permit_covers(datafile_permit(df), -1));

@@ -138,7 +138,7 @@ static uint64_t sum_of_file(const char *path, uint64_t *ret_records)
 	uint64_t record[8], sum = 0;
 
 	assert_non_null(f);
-	assert_int_equal(fseek(f, DATAFILE_HEADER_BYTES, SEEK_SET), 0);
+	assert_int_equal(fseek(f, DATAFILE_DATA_OFFSET, SEEK_SET), 0);
 	for (*ret_records = 0; fread(record, sizeof(record), 1, f) == 1; ++*ret_records) {
 		assert_int_equal(record[0], *ret_records);
 		assert_in_range(record[1], 0, 9);
@@ -245,13 +245,13 @@ static void spoil(struct files_run *run)
 	if (files_left() == 0)
 		return;
 	find_file(path, sizeof(path));
-	if (stat(path, &st) < 0 || st.st_size != DATAFILE_HEADER_BYTES + 1000 * 64)
+	if (stat(path, &st) < 0 || st.st_size != DATAFILE_DATA_OFFSET + 1000 * 64)
 		return;
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, &byte, 1, DATAFILE_HEADER_BYTES + 500 * 64 + 8), 1);
+	assert_int_equal(pread(fd, &byte, 1, DATAFILE_DATA_OFFSET + 500 * 64 + 8), 1);
 	byte = (uint8_t)(byte ^ 1);
-	assert_int_equal(pwrite(fd, &byte, 1, DATAFILE_HEADER_BYTES + 500 * 64 + 8), 1);
+	assert_int_equal(pwrite(fd, &byte, 1, DATAFILE_DATA_OFFSET + 500 * 64 + 8), 1);
 	(void)close(fd);
 	run->is_done = true;
 }

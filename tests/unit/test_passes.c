@@ -58,7 +58,7 @@ static void the_file_holds_the_words_1_to_16384_again_and_again(void **state)
 	make_kept("words", "200002"); /* three blocks and a bit; the last two bytes are no word */
 	fd = open(files_path("words"), O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_int_equal(pread(fd, words, 262144, DATAFILE_HEADER_BYTES), 200000);
+	assert_int_equal(pread(fd, words, 262144, DATAFILE_DATA_OFFSET), 200000);
 	for (uint32_t i = 0; i < 50000; i++)
 		assert_int_equal(words[i], i % 16384 + 1);
 	(void)close(fd);
@@ -74,7 +74,7 @@ static void a_flipped_word_is_found_with_its_place_wherever_it_is(void **state)
 	make_kept("words", "200000");
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		struct files_run run = RUN(.is_done = false);
-		uint64_t at = DATAFILE_HEADER_BYTES + places[i];
+		uint64_t at = DATAFILE_DATA_OFFSET + places[i];
 		char part[64];
 
 		flip("words", at);
@@ -99,7 +99,7 @@ static void every_wrong_word_of_a_block_counts(void **state)
 	(void)state;
 	make_kept("words", "192K");
 	for (uint64_t i = 0; i < 100; i++)
-		flip("words", DATAFILE_HEADER_BYTES + BLOCK + 400 * i);
+		flip("words", DATAFILE_DATA_OFFSET + BLOCK + 400 * i);
 	start(&run, "--passes=1", files_path("words"));
 	files_run_well(&run);
 	assert_int_equal(files_figure(&run, "verify_errors"), 1);
@@ -183,7 +183,7 @@ static void shorten(struct files_run *run)
 {
 	if (run->looks < 4) /* the first pass was read */
 		return;
-	assert_int_equal(truncate(files_path("words"), DATAFILE_HEADER_BYTES + 2 * BLOCK), 0);
+	assert_int_equal(truncate(files_path("words"), DATAFILE_DATA_OFFSET + 2 * BLOCK), 0);
 	run->is_done = true;
 }
 
@@ -198,7 +198,7 @@ static void a_file_that_becomes_shorter_is_a_fault_and_not_an_error(void **state
 	assert_true(run.is_done);
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	assert_true(run.res->nfaults >= 1);
-	assert_int_equal(run.res->faults[0].offset_bytes, DATAFILE_HEADER_BYTES + 2 * BLOCK);
+	assert_int_equal(run.res->faults[0].offset_bytes, DATAFILE_DATA_OFFSET + 2 * BLOCK);
 	files_done(&run);
 	assert_int_equal(unlink(files_path("words")), 0);
 }

@@ -25,6 +25,7 @@ class Comparison:
     tolerance: float = 0.03  # of the ratio, which is fine within it whatever the interval
     at_least: bool = False  # platter may be better (larger) by any amount
     by_median: bool = False  # the ratio is the median of the pairs, which one disturbed run does not move
+    times: int = 1  # as many pairs for each that was asked: of short runs, where the machine's own noise is large
 
 
 class Place:
@@ -90,7 +91,7 @@ def rows_of(document, table):
 def compare(measurement, comparison, pairs):
     """Forth and back in turn. The ratio is platter over fio: the mean of the pairs, with its 95 % interval by Student's t."""
     got = {comparison.fio: [], comparison.platter: []}
-    for k in range(pairs):
+    for k in range(pairs * comparison.times):
         for f in (comparison.fio, comparison.platter) if k % 2 == 0 else (comparison.platter, comparison.fio):
             got[f].append(f())
     ratios = [b / a for a, b in zip(got[comparison.fio], got[comparison.platter])]

@@ -20,15 +20,17 @@ def comparisons(place):
         f.write(os.urandom(size))
         os.fsync(f.fileno())
 
-    def fio_writes():
-        new = place.path('fio-writes')
-        job = place.fio('--name=w', '--filename=' + new, '--size=%d' % size, '--rw=write', '--end_fsync=1', '--fallocate=none', '--create_on_open=1',
-                        *BLOCK, readonly=False)
-        os.unlink(new)
-        return job['write']['bw_bytes']
+    def fio_writes(is_synced):
+        def rate():
+            new = place.path('fio-writes')
+            job = place.fio('--name=w', '--filename=' + new, '--size=%d' % size, '--rw=write', '--end_fsync=%d' % is_synced, '--fallocate=none',
+                            '--create_on_open=1', *BLOCK, readonly=False)
+            os.unlink(new)
+            return job['write']['bw_bytes']
+        return rate
 
-    def platter_writes():
-        return place.platter('passes', place.dir, '--size=%d' % size, '--passes=1')['figures']['write_synced_bytes_per_s']
+    def platter_writes(figure):
+        return lambda: place.platter('passes', place.dir, '--size=%d' % size, '--passes=1')['figures'][figure]
 
     def drop():
         with open(path, 'rb') as f:
@@ -49,6 +51,7 @@ def comparisons(place):
             return rates[len(rates) // 2]
         return rate
 
-    yield Comparison('writing with fsync', 'MB/s', 1e-6, fio_writes, platter_writes, tolerance=0.05)
-    yield Comparison('reading, nothing in memory', 'MB/s', 1e-6, fio_reads(False), platter_reads('--passes=1', '--cold'), tolerance=0.05, at_least=True)
-    yield Comparison('reading from memory', 'MB/s', 1e-6, fio_reads(True), platter_reads('--passes=40'), tolerance=0.05, at_least=True)
+    yield Comparison('writing', 'MB/s', 1e-6, fio_writes(False), platter_writes('write_bytes_per_s'), tolerance=0.05, at_least=True, by_median=True, times=2)
+    yield Comparison('writing with fsync', 'MB/s', 1e-6, fio_writes(True), platter_writes('write_synced_bytes_per_s'), tolerance=0.05, by_median=True, times=2)
+    yield Comparison('reading, nothing in memory', 'MB/s', 1e-6, fio_reads(False), platter_reads('--passes=1', '--cold'), tolerance=0.05, at_least=True, by_median=True, times=2)
+    yield Comparison('reading from memory', 'MB/s', 1e-6, fio_reads(True), platter_reads('--passes=40'), tolerance=0.05, at_least=True, by_median=True, times=2)
