@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Recording and playing back at full speed on 1 to 4 loop devices over real files in the directory TARGET: bytes per second, and data per second of CPU time.
 
-The other side is the best of fio (io_uring, 1 MiB at depths 1, 4 and 16, one job per device) and dd (one for each device, direct), as a first round finds
-it: an own contest for each row. platter runs with its defaults. CPU time is that of the transfer, as each program counts it for itself: platter's
+The other side is the best of fio (io_uring, 1 MiB at depths 1, 4 and 16, one job per device, the deeper ones also with registered buffers and
+files) and dd (one for each device, direct), as a first round finds it: an own contest for each row. platter runs with its defaults. CPU time is that of the transfer, as each program counts it for itself: platter's
 cpu_user_s and cpu_system_s, fio's usr_cpu and sys_cpu of its job_runtime. What the kernel does in threads of its own for a loop device is in neither. The
 rival in CPU time is the leanest fio. Ratios are medians of the pairs, and more than fio's is fine.
 --devices=1,2,4 says how many at once (default 1,2,3,4), --size how much on each (default 1 GiB).
@@ -49,10 +49,10 @@ class Loops:
         return self.devices[:n]
 
 
-def fio(devices, size, depth, is_write):
+def fio(devices, size, depth, is_write, more=()):
     """Bytes per second, and bytes per second of CPU time."""
     words = ['fio', '--output-format=json', '--direct=1', '--ioengine=io_uring', '--iodepth=%d' % depth, '--bs=1m', '--group_reporting',
-             '--rw=' + ('write' if is_write else 'read'), '--size=%d' % size]
+             '--rw=' + ('write' if is_write else 'read'), '--size=%d' % size, *more]
     for k, device in enumerate(devices):
         words += ['--name=d%d' % k, '--filename=' + device]
     out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -82,6 +82,7 @@ class Contest:
 
     def __init__(self, place, devices, size, is_write):
         self.runs = {'fio %d' % d: lambda d=d: fio(devices, size, d, is_write) for d in (1, 4, 16)}
+        self.runs.update({'fio %d fixed' % d: lambda d=d: fio(devices, size, d, is_write, ('--fixedbufs', '--registerfiles')) for d in (4, 16)})
         self.runs['dd'] = lambda: dd(devices, size, is_write)
         first = {name: [run(), run()] for name, run in self.runs.items()}
         self.own = lambda: platter(place, devices, size, is_write)
