@@ -96,13 +96,14 @@ static const struct field cell_fields[] = {
 
 struct knee_row {
 	uint64_t file_bytes;
-	double rate_bytes_per_s, hit_ratio, cachestat_ratio, from_disk_ratio;
+	double rate_bytes_per_s, hit_ratio, counted_hit_ratio, cachestat_ratio, from_disk_ratio;
 };
 
 static const struct field knee_fields[] = {
 	FIELD_U64(struct knee_row, file_bytes, UNIT_BYTES, "file"),
 	FIELD_F64(struct knee_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "second reading"),
 	FIELD_F64(struct knee_row, hit_ratio, UNIT_RATIO, "hits"),
+	FIELD_F64(struct knee_row, counted_hit_ratio, UNIT_RATIO, "third reading, hits"),
 	FIELD_F64(struct knee_row, cachestat_ratio, UNIT_RATIO, "by cachestat"),
 	FIELD_F64(struct knee_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
 	FIELD_END,
@@ -437,15 +438,19 @@ static void close_files(struct cache_run *c)
 /* ---- the knee ---- */
 
 /*
- * Reads the file from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was told not to
- * read ahead. Not timed: the asking would show.
+ * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was
+ * told not to read ahead. Not timed: the asking would show. A reading of its own, since what stays differs from one to the next when the cache is
+ * too small: so the same reading is also judged by what came from the device, as the timed one is.
  */
-static int counted_reading(struct cache_run *c, double *ret_ratio)
+static int counted_reading(struct cache_run *c, struct knee_row *row)
 {
+	struct loop l = { .record = KNEE_RECORD, .done = c->file_bytes / KNEE_RECORD };
+	struct pagecache_traffic before, after;
 	uint64_t cached = 0;
 	bool is_known = posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_RANDOM) == 0;
 	int r = 0;
 
+	pagecache_traffic(c->ses, 0, &before);
 	for (uint64_t at = 0; r == 0 && is_known && at < c->file_bytes; at += KNEE_RECORD) {
 		struct pagecache_state st;
 		ssize_t n;
@@ -459,7 +464,10 @@ static int counted_reading(struct cache_run *c, double *ret_ratio)
 			r = -EINTR;
 	}
 	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
-	*ret_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
+	pagecache_traffic(c->ses, 0, &after);
+	pagecache_traffic_since(&before, &after);
+	row->counted_hit_ratio = is_known ? hits_of(c, &l, &after) : (double)NAN;
+	row->cachestat_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
 	return r;
 }
 
@@ -493,7 +501,7 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 		.hit_ratio = hits_of(c, &l, &after),
 		.from_disk_ratio = pagecache_share(&after, c->file_bytes, false).disk_ratio,
 	};
-	r = counted_reading(c, &ret->cachestat_ratio);
+	r = counted_reading(c, ret);
 	if (isnan(ret->hit_ratio))
 		ret->hit_ratio = ret->cachestat_ratio;
 	return r;

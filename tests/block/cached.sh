@@ -127,7 +127,7 @@ PY
 	check "hits are within 2 % of cachestat's count" <<'PY'
 worst = 0
 for x in rows('knee'):
-    worst = max(worst, abs(x['hit_ratio'] - x['cachestat_ratio']))
+    worst = max(worst, abs(x['counted_hit_ratio'] - x['cachestat_ratio']))
 for x in rows('matrix'):
     if x['operation'] == 'random_read':
         e = abs(x['hit_ratio'] - (x['cached_before_ratio'] + x['cached_after_ratio']) / 2)
@@ -138,7 +138,7 @@ for x in rows('matrix'):
     if x['operation'] in ('read', 'cold_random_read'):
         assert x['cached_before_ratio'] == 0, x
 print('largest difference %.4f' % worst)
-assert worst <= 0.03
+assert worst <= 0.02
 PY
 	empty "cache"
 	run 0 mark "$dir" --memory=${memory}M --repeat=1 --count=20000 --time=50ms --sweep=$((memory / 4))M,$((memory * 2))M
@@ -211,7 +211,7 @@ run 4 passes "$mnt" "$mnt" --size=13M --passes=1
 check "a full disk is a fault of its name, with its place; the steps so far stay" <<'PY'
 assert d['status'] == 'with-errors' and d['fault_totals'] == {'ENOSPC': len(d['faults'])} and 1 <= len(d['faults']) <= 2, d['faults']
 for x in d['faults']:
-    assert x['op'] == 'write' and 4096 <= x['offset_bytes'] < 13 << 20, x
+    assert x['op'] == 'write' and 2 << 20 <= x['offset_bytes'] < 15 << 20, x
 r = [x for x in rows('steps') if x['step'] == 'write']
 assert len(r) == 2 and all(x['moved_bytes'] > 1 << 20 for x in r) and min(x['moved_bytes'] for x in r) < 13 << 20, r
 assert f['write_bytes_per_s'] is None

@@ -175,11 +175,13 @@ pressure_us()
 
 # undisturbed FUNCTION [ARGUMENT...]: a test of times. It returns 0 when all is well; anything else counts only if the machine was not
 # seen to be disturbed meanwhile: processor time was stolen, programs waited for processors for more than 2 % of the time, or a
-# simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). Then it is tried
-# again, up to 3 times in all; when it never was quiet, this part is inconclusive: status 1, and `conclude` tells at the end of the test.
+# simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). It is tried
+# again, up to 3 times in all, and fails when it did so twice on an undisturbed machine: a neighbour on the same host may take of caches and memory
+# what no counter here tells, but not often. Else this part is inconclusive: status 1, and `conclude` tells at the end of the test.
 inconclusive=
 undisturbed()
 {
+	quiet=0
 	for try in 1 2 3; do
 		rm -f "$work/status.json"
 		begin_us=$(($(date +%s%N) / 1000)) stolen=$(stolen_ns) pressure=$(pressure_us)
@@ -189,7 +191,8 @@ undisturbed()
 		pressure=$((($(pressure_us) - pressure) * 1000 / ($(date +%s%N) / 1000 - begin_us)))
 		late=$(sed -n 's/.*"over_1ms": \([0-9]*\).*/\1/p' "$work/status.json" 2>/dev/null)
 		if [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]; then
-			fail "$*: see above; the machine was not disturbed"
+			quiet=$((quiet + 1))
+			[ $quiet -lt 2 ] || fail "$*: see above; the machine was not disturbed"
 		fi
 		printf 'try %s of %s: %s ms stolen, %s per mille waiting for processors, %s answers later than 1 ms\n' \
 			"$try" "$*" "$stolen" "$pressure" "${late:-0}"
