@@ -459,8 +459,7 @@ static int walk(struct geo *g, struct err *err)
 	g->walk_seen = g->tracks_seen - seen;
 	if (r == 0)
 		r = walk_figures(w, !w->is_stuck && !geo_is_over(g), err);
-	free(w->items);
-	free(w);
+	geo_walk_free(w);
 	return r;
 }
 

@@ -93,7 +93,7 @@ struct geo_item {
 	uint64_t tracks, times, missing;
 	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
 	uint32_t nruns;
-	struct geo_run run[GEO_RUNS];
+	struct geo_run *run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
 };
 
 struct geo_walk {
@@ -112,6 +112,7 @@ struct geo_walk {
 
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk(struct geo_walk *w, struct err *err);
+void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- geometry_order.c ---- */
 

@@ -145,6 +145,8 @@ static int gallop(struct geo_walk *w, struct leap *l, uint64_t *ret_n, struct er
 
 static int add_item(struct geo_walk *w, const struct geo_item *item, struct err *err)
 {
+	struct geo_run *run;
+
 	if (w->nitems == w->room) {
 		size_t room = w->room ? 2 * w->room : 64;
 		struct geo_item *more = realloc(w->items, room * sizeof(*more));
@@ -154,8 +156,22 @@ static int add_item(struct geo_walk *w, const struct geo_item *item, struct err 
 		w->items = more;
 		w->room = room;
 	}
-	w->items[w->nitems++] = *item;
+	run = calloc(item->nruns, sizeof(*run));
+	if (!run)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	memcpy(run, item->run, item->nruns * sizeof(*run));
+	w->items[w->nitems] = *item;
+	w->items[w->nitems++].run = run;
 	return 0;
+}
+
+void geo_walk_free(struct geo_walk *w)
+{
+	for (size_t i = 0; w && i < w->nitems; i++)
+		free(w->items[i].run);
+	if (w)
+		free(w->items);
+	free(w);
 }
 
 static bool same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
@@ -183,15 +199,16 @@ static void remember(struct geo_walk *w, const struct geo_run *run)
 static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing,
                      struct err *err)
 {
+	struct geo_run one = *run;
 	struct geo_item item = { .first = first,
 		                 .end = w->at,
 		                 .tracks = run->tracks,
 		                 .missing = missing,
 		                 .is_unsure = is_unsure,
 		                 .nruns = 1,
+		                 .run = &one,
 		                 .times = 1 };
 
-	item.run[0] = *run;
 	remember(w, run);
 	return add_item(w, &item, err);
 }
@@ -391,11 +408,12 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err)
 {
 	struct leap l = { .error = 2.0 * w->g->tol * (double)c };
-	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c };
+	struct geo_run cycle[GEO_RUNS]; /* w->runs moves on */
+	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c, .run = cycle };
 	uint64_t n;
 	int r;
 
-	memcpy(item.run, w->runs + w->nruns - c, c * sizeof(item.run[0]));
+	memcpy(cycle, w->runs + w->nruns - c, c * sizeof(cycle[0]));
 	for (size_t i = 0; i < c; i++) {
 		l.sectors += item.run[i].tracks * item.run[i].per_track;
 		l.tracks += item.run[i].tracks;

@@ -200,15 +200,35 @@ static void note_point(struct stream_run *s, uint64_t done_ns)
 	s->points[s->npoints++] = (struct bucket_point){ done_ns, stream_done_bytes(s) };
 }
 
+/* The last one is kept: nobody could take its part, it may recover, and --max-errors ends the run. */
+static bool is_last(const struct stream_run *s, const struct lane *l)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (&s->lanes[i] != l && !s->lanes[i].is_full && !s->lanes[i].is_dead)
+			return false;
+	return true;
+}
+
+static void lane_fault(struct stream_run *s, struct lane *l, int res)
+{
+	l->faults++;
+	l->streak++;
+	if (res == -ENOSPC) {
+		l->is_full = true;
+	} else if (res == -ENODEV || res == -ENXIO) {
+		l->is_dead = true;
+	} else if (l->streak >= DEAD_STREAK && !l->is_dead && !is_last(s, l)) {
+		l->is_dead = true;
+		result_notice(s->ses->res, "left-out",
+		              "%s was left out after %d errors in a row; the others took its part.", l->name,
+		              DEAD_STREAK);
+	}
+}
+
 static void lane_account(struct stream_run *s, struct lane *l, const struct io_req *req, bool ok)
 {
 	if (!ok) {
-		l->faults++;
-		l->streak++;
-		if (req->res == -ENOSPC)
-			l->is_full = true;
-		else if (l->streak >= DEAD_STREAK || req->res == -ENODEV || req->res == -ENXIO)
-			l->is_dead = true;
+		lane_fault(s, l, req->res);
 		return;
 	}
 	l->streak = 0;

@@ -534,10 +534,25 @@ uint64_t result_fault_count(const struct result *res)
 	return n;
 }
 
+/* Is it there already? *ret_same: how many notices have that code, when it is not. */
+static bool is_told(const struct result *res, const char *code, const char *text, size_t *ret_same)
+{
+	*ret_same = 0;
+	for (size_t i = 0; i < res->nnotices; i++) {
+		if (strcmp(res->notices[i].code, code) != 0)
+			continue;
+		(*ret_same)++;
+		if (!strcmp(res->notices[i].text, text))
+			return true;
+	}
+	return false;
+}
+
 void result_notice(struct result *res, const char *code, const char *fmt, ...)
 {
 	cleanup_free char *raw = NULL;
 	cleanup_free char *text = NULL;
+	size_t same;
 	va_list ap;
 	int n;
 
@@ -547,9 +562,12 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	if (n < 0)
 		raw = NULL; /* glibc leaves it undefined */
 	text = result_strdup(build_must(raw));
-	for (size_t i = 0; i < res->nnotices; i++)
-		if (!strcmp(res->notices[i].code, code) && !strcmp(res->notices[i].text, text))
-			return;
+	if (is_told(res, code, text, &same) || same > RESULT_NOTICES_MAX)
+		return;
+	if (same == RESULT_NOTICES_MAX) { /* a disk that stalls for a week must not fill the memory */
+		free(text);
+		text = result_strdup("There was more of this than is listed.");
+	}
 	res->notices = build_grow(res->notices, res->nnotices, sizeof(*res->notices));
 	res->notices[res->nnotices++] = (struct notice){ .code = result_strdup(code), .text = text };
 	text = NULL;

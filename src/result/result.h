@@ -129,8 +129,9 @@ struct result {
 	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
 };
 
-#define RESULT_FAULTS_MAX 1000
-#define RESULT_ROWS_MAX   20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
+#define RESULT_FAULTS_MAX  1000
+#define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
+#define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
 
 /*
  * Out of memory ends the program in these (abort with a message), as there is nothing sensible to measure then. Text that is not UTF-8
@@ -169,7 +170,7 @@ double figure_number(const struct figure *f); /* NaN when NULL, null or text */
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
                   int64_t result, double time_s);
 uint64_t result_fault_count(const struct result *res);
-/* The same code may be given several times; equal code and text once. */
+/* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
 void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */

@@ -195,6 +195,21 @@ static void the_same_notice_is_kept_once_another_text_of_its_code_too(void **sta
 	assert_false(result_has_notice(res, "stall"));
 }
 
+static void a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more(void **state)
+{
+	struct result *res = *state;
+
+	result_notice(res, "first", "One of another kind.");
+	for (int i = 0; i < 100000; i++)
+		result_notice(res, "stalled", "Nothing for %d s.", i);
+	result_notice(res, "last", "One of another kind.");
+	assert_int_equal(res->nnotices, RESULT_NOTICES_MAX + 3);
+	assert_string_equal(res->notices[RESULT_NOTICES_MAX].text, "Nothing for 99 s.");
+	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 1].code, "stalled");
+	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 1].text, "There was more of this than is listed.");
+	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 2].code, "last");
+}
+
 static void text_that_is_not_utf8_is_made_so(void **state)
 {
 	static const struct {
@@ -330,7 +345,7 @@ static void numbers_of_files_are_the_shortest_that_read_back(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64,
-		                              &(struct cell){ .f64 = cases[i].value }),
+		                                     &(struct cell){ .f64 = cases[i].value }),
 		                    cases[i].text);
 	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_F64, &(struct cell){ .is_null = true }), "");
 	assert_string_equal(result_cell_text(buf, sizeof(buf), FIELD_TYPE_I64, &(struct cell){ .i64 = INT64_MIN }),
@@ -350,6 +365,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_figures_faults_and_options_find_room, make, drop),
 		cmocka_unit_test_setup_teardown(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop),
 		cmocka_unit_test_setup_teardown(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop),
+		cmocka_unit_test_setup_teardown(a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more,
+		                                make, drop),
 		cmocka_unit_test(text_that_is_not_utf8_is_made_so),
 		cmocka_unit_test_setup_teardown(hostile_names_are_made_utf8_wherever_they_enter, make, drop),
 		cmocka_unit_test_setup_teardown(a_string_can_be_set_to_itself, make, drop),

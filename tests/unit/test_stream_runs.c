@@ -226,6 +226,49 @@ static void what_cannot_be_read_or_written_is_told_and_the_rest_goes_on(void **s
 	}
 }
 
+/* 40 MB cannot be read, in the 4th to 7th second of 12: far more than 16 blocks in a row. */
+static void the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is(void **state_)
+{
+	static const char *const words[] = { "--read --rate=10MB --time=12s sda",
+		                             "--read --rate=10MB --time=12s sda sdb",
+		                             "--read --rate=10MB --time=12s --max-errors=20 sda" };
+
+	(void)state_;
+	for (int way = 0; way < 3; way++) {
+		struct sim *sim = sim_new();
+		struct sim_run run = { .sim = sim, .words = words[way] };
+		struct profile p;
+
+		load(&p, "ibm-deskstar-60gxp");
+		assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ 30000000 / 512, 40000000 / 512, BAD_READ,
+		                                                            0.0, -EIO }),
+		                 0);
+		add(sim, &p, "sda");
+		(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sdb");
+		sim_set_contents(sim, false);
+		stream(&run);
+		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+		assert_int_equal(run.res->verdict_is_no, way < 2); /* ended early: no verdict */
+		if (way == 0) {                                    /* goes on behind them, to the end of its time */
+			assert_string_equal(state(&run, 0), "errors");
+			assert_in_range(result_fault_count(run.res), 38, 40);
+			assert_true(cell(&run, "targets", 0, "bytes") > 75e6);
+			assert_true(run.res->head.elapsed_s > 11.8);
+			assert_int_equal(notices(run.res, "left-out", NULL), 0);
+		} else if (way == 1) {
+			assert_string_equal(state(&run, 0), "lost");
+			assert_string_equal(state(&run, 1), "good");
+			assert_int_equal(notices(run.res, "left-out", "sda was left out after 16 errors in a row"), 1);
+			assert_true(run.res->head.elapsed_s > 11.8);
+		} else {
+			assert_int_equal(notices(run.res, "too-many-errors", NULL), 1);
+			assert_true(run.res->head.elapsed_s < 9.0);
+		}
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+}
+
 static void a_target_that_is_full_leaves_its_part_to_the_others(void **state_)
 {
 	struct sim *sim = sim_new();
@@ -424,6 +467,7 @@ int main(void)
 		cmocka_unit_test(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where),
 		cmocka_unit_test(a_stall_is_on_the_list_and_what_it_cost),
 		cmocka_unit_test(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on),
+		cmocka_unit_test(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is),
 		cmocka_unit_test(a_target_that_is_full_leaves_its_part_to_the_others),
 		cmocka_unit_test(the_window_in_which_all_were_active_has_no_ragged_ends),
 		cmocka_unit_test(a_projection_says_when_the_disks_will_be_too_slow),

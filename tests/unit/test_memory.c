@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory does not grow with the length of a run: each measurement briefly and for a very long time, each in a process of its own, whose
+ * peaks are compared. Disks are simulated, and times virtual; the measurements of files have tiny files and many repetitions.
+ * (`stream` for a week: test_stream_runs.c.)
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "filesrun.h"
+#include "simrun.h"
+
+extern const struct measure measure_zones, measure_seek, measure_transactions, measure_geometry, measure_passes,
+	measure_cache, measure_mark;
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifndef HAS_ASAN
+#define HAS_ASAN 0
+#endif
+
+struct how {
+	const struct measure *m;
+	const char *words;
+	double delay_s;     /* that each request waits for its answer: a dying disk */
+	uint32_t cylinders; /* of each zone of the disk; 0: as tiny has */
+	uint32_t missing;   /* sectors strewn over the disk that carry no data */
+	double least_s;     /* virtual time that it has to take */
+};
+
+static void prepare(struct sim *sim, const struct how *how)
+{
+	struct profile p;
+	struct err err = { 0 };
+
+	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
+		fail_msg("%s", err.text);
+	for (size_t i = 0; how->cylinders && i < p.nzones; i++)
+		p.zones[i].cylinders = how->cylinders;
+	p.capacity_lba = 0;
+	for (uint32_t i = 0; i < how->missing; i++) {
+		struct profile_skip skip = { .cylinder = i * (uint32_t)p.nzones * p.zones[0].cylinders / how->missing,
+			                     .surface = i % 4,
+			                     .first = i % 97,
+			                     .count = 1 };
+
+		assert_int_equal(profile_add_skip(&p, &skip), 0);
+	}
+	if (how->delay_s > 0.0)
+		assert_int_equal(profile_add_fail(&p, &(struct profile_fail){ .op = DISK_ANY,
+		                                                              .nth = 1,
+		                                                              .every = 1,
+		                                                              .short_bytes = UINT64_MAX,
+		                                                              .delay_s = how->delay_s }),
+		                 0);
+	if (profile_finish(&p, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(sim, false);
+}
+
+/* Exit status 0: it ran as it should. */
+static int run_sim(const struct how *how)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
+	char *text;
+	bool is_good;
+
+	prepare(sim, how);
+	is_good = sim_run(&run) == 0 && run.res->status == STATUS_COMPLETE && run.res->head.elapsed_s >= how->least_s;
+	if (!is_good)
+		(void)fprintf(stderr, "%s %s: status %s after %.0f s, not %.0f: %s\n", how->m->name, how->words,
+		              run.res ? status_name(run.res->status) : "none", run.res ? run.res->head.elapsed_s : 0.0,
+		              how->least_s, run.err.text);
+	text = run.res ? result_to_json(run.res) : NULL; /* it has to be saved as well */
+	free(text);
+	sim_run_done(&run);
+	sim_free(sim);
+	return is_good ? 0 : 1;
+}
+
+/* Peak of a process that does just that, in KiB. */
+static long peak_kib(int (*fn)(const struct how *how), const struct how *how)
+{
+	struct rusage u;
+	int status = -1;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(fn(how));
+	assert_int_equal(wait4(pid, &status, 0, &u), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("%s %s: it did not run as it should", how->m->name, how->words);
+	return u.ru_maxrss;
+}
+
+/* more_kib: what the long run may need beyond the brief one. Sanitizers keep what was freed, so there it only has to run. */
+static void compare(int (*fn)(const struct how *how), const struct how *brief, const struct how *lengthy, long more_kib)
+{
+	long a = peak_kib(fn, brief), b = peak_kib(fn, lengthy);
+
+	print_message("%s: %ld KiB, long %ld KiB\n", brief->m->name, a, b);
+	if (!HAS_ASAN && b - a > more_kib)
+		fail_msg("%s %s: %ld KiB, but %ld KiB with %s", brief->m->name, lengthy->words, b, a, brief->words);
+}
+
+#define WEEK_S (7.0 * 86400)
+
+static void a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes(void **state)
+{
+	(void)state;
+	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--full --block=256K --time=2m sda" },
+	        &(struct how){ .m = &measure_zones,
+	                       .words = "--full --block=256K --depth=1 --time=200h sda",
+	                       .delay_s = 500.0,
+	                       .least_s = WEEK_S },
+	        1024);
+}
+
+/* All the windows that its places have. */
+static void zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one(void **state)
+{
+	(void)state;
+	compare(run_sim, &(struct how){ .m = &measure_zones, .words = "--quick sda", .cylinders = 2000 },
+	        &(struct how){ .m = &measure_zones,
+	                       .words = "--passes=100 --precision=0.01% --time=168h sda",
+	                       .cylinders = 2000 },
+	        2048);
+}
+
+static void a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes(void **state)
+{
+	(void)state;
+	compare(run_sim, &(struct how){ .m = &measure_seek, .words = "--quick sda" },
+	        &(struct how){ .m = &measure_seek,
+	                       .words = "--span-time=2h --reads=1000 --time=200h sda",
+	                       .delay_s = 60.0,
+	                       .least_s = WEEK_S },
+	        1024);
+}
+
+static void a_week_of_transactions_needs_no_more_memory_than_an_hour(void **state)
+{
+	(void)state;
+	compare(run_sim,
+	        &(struct how){ .m = &measure_transactions, .words = "--users=8 --ios=3 --think=2m --time=1h sda" },
+	        &(struct how){ .m = &measure_transactions,
+	                       .words = "--users=8 --ios=3 --think=2m --time=168h sda",
+	                       .least_s = WEEK_S },
+	        512);
+	compare(run_sim, &(struct how){ .m = &measure_transactions, .words = "--arrivals=0.1 --ios=3 --time=1h sda" },
+	        &(struct how){ .m = &measure_transactions,
+	                       .words = "--arrivals=0.1 --ios=3 --time=168h sda",
+	                       .least_s = WEEK_S * 0.99 },
+	        512);
+}
+
+static int run_overloaded(const struct how *how)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .m = how->m, .words = how->words };
+	bool is_refused;
+
+	prepare(sim, how);
+	is_refused = sim_run(&run) == -ENOMEM && strstr(run.err.text, "transactions are under way at once") != NULL &&
+	             run.res && run.res->status == STATUS_FAILED;
+	if (!is_refused)
+		(void)fprintf(stderr, "%s: %s\n", how->words, run.err.text);
+	sim_run_done(&run);
+	sim_free(sim);
+	return is_refused ? 0 : 1;
+}
+
+/* A million transactions at once; 100000 more come each second than the disk can do. */
+static void an_overload_ends_with_a_sentence_before_the_memory_does(void **state)
+{
+	const struct how how = { .m = &measure_transactions, .words = "--arrivals=100000 --ios=1 --time=10h sda" };
+
+	(void)state;
+	if (!HAS_ASAN) /* slow there */
+		assert_in_range(peak_kib(run_overloaded, &how), 1, 320 << 10);
+}
+
+/* Its length is the disk's: ten times the tracks; and a disk in which runs of equal tracks are short. */
+static void geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one(void **state)
+{
+	(void)state;
+	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
+	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 1024);
+	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
+	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 }, 2048);
+}
+
+/* ---- files ---- */
+
+static int run_files(const struct how *how)
+{
+	struct files_run run = { .m = how->m };
+	bool is_good;
+
+	(void)snprintf(run.words, sizeof(run.words), "%s %s", how->words,
+	               how->m == &measure_cache ? files_dir : files_path("f"));
+	files_run(&run);
+	is_good = run.r == 0 && run.res->status == STATUS_COMPLETE && run.res->head.elapsed_s >= how->least_s;
+	if (!is_good)
+		(void)fprintf(stderr, "%s %s: %.0f s, %s\n", how->m->name, how->words,
+		              run.res ? run.res->head.elapsed_s : 0.0, run.err.text);
+	files_done(&run);
+	return is_good ? 0 : 1;
+}
+
+static void passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory(void **state)
+{
+	(void)state;
+	/* A row for each pass, and no more than 10000 passes. */
+	compare(run_files, &(struct how){ .m = &measure_passes, .words = "--size=64K --passes=4" },
+	        &(struct how){ .m = &measure_passes, .words = "--size=64K --passes=2000" }, 2048);
+	compare(run_files,
+	        &(struct how){
+			.m = &measure_cache,
+			.words =
+				"--min-size=64K --max-size=64K --min-record=4K --max-record=4K --no-knee --mode=cached --cell=1ms --repeat=3" },
+	        &(struct how){
+			.m = &measure_cache,
+			.words =
+				"--min-size=64K --max-size=64K --min-record=4K --max-record=4K --no-knee --mode=cached --cell=20ms --repeat=50" },
+	        512);
+	compare(run_files, &(struct how){ .m = &measure_mark, .words = "--max-size=1M --time=1ms --repeat=1" },
+	        &(struct how){ .m = &measure_mark, .words = "--max-size=1M --time=20ms --repeat=50" }, 1024);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_week_of_zones_on_a_dying_disk_needs_no_more_memory_than_minutes),
+		cmocka_unit_test(zones_with_all_its_passes_needs_no_more_memory_than_a_quick_one),
+		cmocka_unit_test(a_week_of_seek_on_a_dying_disk_needs_no_more_memory_than_minutes),
+		cmocka_unit_test(a_week_of_transactions_needs_no_more_memory_than_an_hour),
+		cmocka_unit_test(an_overload_ends_with_a_sentence_before_the_memory_does),
+		cmocka_unit_test(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one),
+		cmocka_unit_test_setup_teardown(passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory,
+		                                files_dir_make, files_dir_remove),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
