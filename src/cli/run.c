@@ -181,7 +181,7 @@ static void free_parsed(struct run *run)
 static void note_options(struct run *run, const struct opt *opts, const void *params)
 {
 	for (const struct opt *o = opts; o && o->type != OPT_TYPE_END; o++) {
-		struct option_value *more = reallocarray(run->options, run->noptions + 1, sizeof(*more));
+		struct option_value *more = realloc(run->options, (run->noptions + 1) * sizeof(*more));
 
 		if (!more)
 			return;

@@ -622,7 +622,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	size_t n = 0, started = 0;
 	int r = posix_memalign(&words, 4096, BLOCK_BYTES) ? err_set(err, -ENOMEM, "Out of memory.") : 0;
 
-	for (uint32_t i = 0; r == 0 && i < BLOCK_WORDS; i++)
+	for (uint32_t i = 0; words && i < BLOCK_WORDS; i++)
 		((uint32_t *)words)[i] = i + 1;
 	shared.words = words;
 	shared.started = time(NULL);

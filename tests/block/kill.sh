@@ -1,22 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Signals at random moments of commands on a real block device: a valid document after SIGINT and SIGTERM, nothing left behind, the device
-# unchanged. KILL_MOMENTS says how many of each command and signal (default 1; 200 takes hours).
+# unchanged. KILL_MOMENTS says how many of each command and signal (default 1; of 200: an hour), KILL_LANES how many at a time, each with devices of its
+# own; KILL_SPAN_S: moments are up to that far from the start (default 1).
 . "$(dirname "$0")/lib.sh"
 need jq timeout b2sum
 : "${PLATTER:?the program}"
+
+# Several lanes: this very script, several times.
+if [ "${KILL_LANES:-1}" -gt 1 ]; then
+	lanes=$KILL_LANES pids=
+	for lane in $(seq "$lanes"); do
+		KILL_LANES=1 KILL_SEED=$((lane * 7919)) KILL_MOMENTS=$(((KILL_MOMENTS + lanes - 1) / lanes)) sh "$0" >"$work/lane.$lane" 2>&1 &
+		pids="$pids $!"
+	done
+	at_end "kill $pids"
+	for pid in $pids; do
+		wait "$pid" || failures=$((failures + 1))
+	done
+	sed '/^fault-count: /d' "$work"/lane.*
+	awk '/^fault-count: kill / { moments += $3; ended += $(NF - 4); rest = $0 } END { sub(/^fault-count: kill [0-9]+ /, "", rest)
+		sub(/; [0-9]+ ended/, "; " ended " ended", rest); print "fault-count: kill " moments " " rest }' "$work"/lane.*
+	finish
+fi
 
 image disk 64M
 dd if=/dev/urandom of="$image" bs=1M count=64 conv=notrunc status=none || exit 1
 loop_new "$image"
 disk_loop=$loop
 mkdir "$work/out"
-number=1 # of a fixed sequence, so that a failure comes again
+number=${KILL_SEED:-1} # of a fixed sequence, so that a failure comes again
 
-at_random() # sets $after: 0.02 .. 1.02 s
+at_random() # sets $after: 0.02 s and up to KILL_SPAN_S more
 {
 	number=$(((number * 1103515245 + 12345) % 2147483648))
-	after=$(awk -v n="$number" 'BEGIN { printf "%.3f", 0.02 + n / 2147483648 }')
+	after=$(awk -v n="$number" -v span="${KILL_SPAN_S:-1}" 'BEGIN { printf "%.3f", 0.02 + span * n / 2147483648 }')
 }
 
 # one SIGNAL STATUS NAME TARGET words...: the command on the target is sent the signal at a random moment

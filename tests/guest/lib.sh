@@ -112,7 +112,7 @@ judge() # command...
 		  (if .head.measurement != $command then "measurement" else empty end),
 		  (if (.faults | length) > 0 and .status == "complete" then "complete in spite of faults" else empty end),
 		  (if ([.fault_totals[]] | add // 0) < (.faults | length) then "fault totals" else empty end),
-		  (if .faults | any(.length_bytes <= 0 or .offset_bytes < 0 or (.errno == null and .result == null)) then "a fault without its facts"
+		  (if .faults | any((.length_bytes <= 0 and .op != "flush") or .offset_bytes < 0 or (.errno == null and .result == null)) then "a fault without its facts"
 		   else empty end),
 		  (if (.status == "complete") != ($rc == 0 or $rc == 5 or $rc == 3 or $rc == 2) and .status != "failed" then
 		   "status \(.status) with exit status \($rc)" else empty end),
@@ -158,6 +158,12 @@ fault()
 			"\([$f[] | select(.b <= $first - $slack or .a >= $to + $slack)][0]) is elsewhere"
 		elif $f | all(.b <= $first or .a >= $to) then "none touches the bad place" else empty end' $J 2>&1)
 	[ -z "$wrong" ] || { bad "faults of $1 in [${2:-0}, ${3:-}): $wrong"; show; }
+}
+
+# fault_of OP ERRNO: one that is no matter of places
+fault_of()
+{
+	jq -e --arg op "$1" --arg e "$2" '.faults | any(.op == $op and .errno == $e)' $J >/dev/null || { bad "no $2 of a $1"; show; }
 }
 
 no_fault()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# boot: --no-coldplug --bin dmsetup
+# boot: --no-coldplug --bin dmsetup --bin mkfs.ext4
 # The device mapper over a ram disk: slow, failing, vanishing and lying devices.
 group=dm
 modprobe brd rd_nr=1 rd_size=65536
@@ -84,7 +84,9 @@ mk "0 $S flakey $DISK 0 1 1"
 platter "4 5" stream --read --time=5s --rate=2MB --block=64K --buffer=1M --max-errors=100000 $D
 status with-errors
 fault EIO
-[ "$(tr -d '\r' <$R | awk -F, 'NR > 1 && $6 == "" { good++ } END { print good + 0 }')" -gt 0 ] || { bad "nothing was read while it was up"; show; }
+[ "$(tr -d '\r' <$R | awk -F, 'NR > 1 && $6 != "" { was_down = 1 } NR > 1 && $6 == "" && was_down { good++ } END { print good + 0 }')" -gt 0 ] ||
+	{ bad "nothing was read after it was down"; show; }
+jq -e '.head.elapsed_s > 4.5' $J >/dev/null || { bad "ended after $(jq .head.elapsed_s $J) s of 5"; show; }
 counted "flakey devices (dm-flakey)" "EIO while it is down, read while it is up"
 away
 
@@ -121,6 +123,53 @@ status with-errors
 fault EIO
 counted "failing devices (dm-error)" "EIO listed, no figure"
 away
+
+modprobe ext4
+mkdir -p /mnt/f
+# on_file TABLE WHEN COMMAND...: a file system on a slow device, which gets this table while the run is at it, as soon as WHEN returns
+on_file()
+{
+	table=$1 when=$2
+	shift 2
+	mk "0 $S delay $DISK 0 4"
+	mkfs.ext4 -q -O ^has_journal $D 2>/dev/null
+	mount -o errors=continue $D /mnt/f
+	{ $when; swap "$table"; } &
+	platter 4 "$@" /mnt/f/f
+	wait
+	status with-errors
+	umount /mnt/f
+	away
+}
+begun() # its file is there, and more than a header
+{
+	tries=0
+	until [ "$(stat -c %b /mnt/f/f 2>/dev/null || echo 0)" -gt 64 ] || [ $tries -ge 400 ]; do
+		usleep 50000
+		tries=$((tries + 1))
+	done
+}
+LOST="EIO listed, with what failed: read, write or flush"
+
+begin "passes: the disk below the file system fails while the file is read"
+on_file "0 $S error" "busy $D" passes --direct --size=4M --passes=1000
+fault_of read EIO
+counted "failing below a file system (dm)" "$LOST"
+
+begin "passes: the disk takes no writes any more"
+on_file "0 $S flakey $DISK 0 0 60 1 error_writes" begun passes --direct --size=32M --passes=1000
+fault_of write EIO
+counted "failing below a file system (dm)" "$LOST"
+
+begin "mark: the disk below the file system fails while the file is read"
+on_file "0 $S error" "busy $D" mark --direct --time=1s --repeat=100
+fault_of read EIO
+counted "failing below a file system (dm)" "$LOST"
+
+begin "mark: what is in the page cache is lost, and only fsync() tells"
+on_file "0 $S flakey $DISK 0 0 60 1 error_writes" begun mark --time=4s
+fault_of flush EIO
+counted "failing below a file system (dm)" "$LOST"
 
 begin "the device shrinks under the run"
 mk "0 $S delay $DISK 0 4"

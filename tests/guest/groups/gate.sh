@@ -116,10 +116,15 @@ else
 fi
 
 begin "below a mapping, and below a loop device"
-dmsetup create t --table "0 16384 linear /dev/ram3 0"
 dd if=/dev/zero of=/dev/ram3 bs=4096 count=2 2>/dev/null
-refused /dev/ram3 "t" $WRITE $(destroy /dev/ram3)
-dmsetup remove --retry t
+dmsetup create held --table "0 16384 linear /dev/ram3 0"
+refused /dev/ram3 "held" $WRITE $(destroy /dev/ram3)
+refused /dev/ram3 "held" zones --rewrite --quick --journal=/tmp
+dmsetup remove --retry held
+dmsetup create held --table "0 8192 linear ${G}2 0"
+refused ${G}2 "held" $WRITE $(destroy ${G}2) --overwrite-signature=ext4
+refused $G "held" zones --rewrite --quick --journal=/tmp
+dmsetup remove --retry held
 losetup /dev/loop0 /dev/ram3
 refused /dev/ram3 loop0 $WRITE $(destroy /dev/ram3)
 losetup -d /dev/loop0

@@ -77,3 +77,19 @@ status device-gone
 no_rate_above 40e6
 counted "hot removal: null_blk (power off)" "device-gone; what was measured before is kept"
 gone p
+
+begin "the wall clock is set a day forward and two back under the runs"
+nullb w
+for command in "zones --zones=start --time=3s --block=64K" "stream --read --time=3s --rate=2MB --buffer=2M --block=64K"; do
+	now=$(date +%s)
+	{ busy $D; date -s @$((now + 86400)); sleep 1; date -s @$((now - 86400)); } >/dev/null &
+	platter 0 $command $D
+	wait
+	date -s @$now >/dev/null
+	no_fault
+	jq -e '.head.elapsed_s > 0.5 and .head.elapsed_s < 30' $J >/dev/null || { bad "it took $(jq .head.elapsed_s $J) s by itself"; show; }
+	no_rate_above 300e6 # 4 times 64 KiB in 1 ms
+	jq -e '.notices | any(.code == "stalled") | not' $J >/dev/null || { bad "a stall that was none"; show; }
+done
+counted "clock steps" "no duration and no rate knows of it"
+gone w

@@ -73,52 +73,38 @@ notice too-many-errors
 fault ENODATA 0 $((64 << 20))
 counted "medium errors (scsi_debug)" "ENODATA at the bad sectors and nowhere else"
 
-# The next N commands of this kind end with this sense (6.7 and later). Times: negative; key, code, qualifier.
-inject() # times opcode key asc ascq
+# The next 5 commands of this kind end so (Linux 6.7 and later).
+inject() # opcode, status, sense key, code, qualifier
 {
 	for e in /sys/kernel/debug/scsi_debug/*/error; do
-		[ -e "$e" ] && echo "2 $1 $2 0x0 0x0 0x2 $3 $4 $5" >"$e" && return 0
+		echo "2 -5 $1 0x0 0x0 $2 $3 $4 $5" >"$e"
 	done
-	return 1
 }
-have_injection=
-[ -e /sys/kernel/debug/scsi_debug ] && sd && [ -e /sys/kernel/debug/scsi_debug/*/error ] && have_injection=yes
+has_injection=
+sd && [ -e /sys/kernel/debug/scsi_debug/*/error ] && has_injection=yes
 
-begin "a hardware error is told as what the driver makes of it"
-if [ -n "$have_injection" ]; then
-	sd && inject -5 0x28 0x4 0x44 0x0
-	platter 4 zones $QUICK $D
-	status with-errors
-	fault "EREMOTEIO EIO"
-	counted "hardware errors (scsi_debug)" "EREMOTEIO, listed; the figures are of the good requests"
-else
-	skip "this kernel's scsi_debug injects no errors"
-fi
-
-begin "not ready: EIO, not a dead disk"
-if [ -n "$have_injection" ]; then
-	sd && inject -5 0x28 0x2 0x4 0x3
-	platter 4 zones $QUICK $D
-	status with-errors
-	fault "EIO ENOMEDIUM"
-	counted "hardware errors (scsi_debug)" "EREMOTEIO, listed; the figures are of the good requests"
-else
-	skip "this kernel's scsi_debug injects no errors"
-fi
-
-begin "a reservation conflict is told as EBADE"
-if [ -n "$have_injection" ]; then
+injected() # SENTENCE "ERRNO..." NAME SEEN STATUS KEY CODE QUALIFIER: reading, and no more than that goes wrong
+{
+	begin "$1"
+	[ -n "$has_injection" ] || { skip "this kernel's scsi_debug injects no errors"; return; }
 	sd
-	for e in /sys/kernel/debug/scsi_debug/*/error; do
-		echo "2 -5 0x28 0x0 0x0 0x18 0x0 0x0 0x0" >"$e"
-	done
+	inject 0x28 "$5" "$6" "$7" "$8"
 	platter 4 zones $QUICK $D
 	status with-errors
-	fault "EBADE EIO"
+	fault "$2"
+	counted "$3" "$4"
+}
+injected "a hardware error is told as what the driver makes of it" "EREMOTEIO EIO" \
+	"hardware errors (scsi_debug)" "EREMOTEIO, listed; the figures are of the good requests" 0x2 0x4 0x44 0x0
+injected "not ready: EIO, not a dead disk" "EIO ENOMEDIUM" \
+	"not ready (scsi_debug)" "EIO, listed; not taken for a lost disk" 0x2 0x2 0x4 0x3
+injected "a reservation conflict is told as EBADE" "EBADE EIO" \
+	"reservation conflicts (scsi_debug)" "EBADE, listed" 0x18 0x0 0x0 0x0
+
+begin "a reservation conflict in writing, too"
+if [ -n "$has_injection" ]; then
 	sd
-	for e in /sys/kernel/debug/scsi_debug/*/error; do
-		echo "2 -5 0x2a 0x0 0x0 0x18 0x0 0x0 0x0" >"$e"
-	done
+	inject 0x2a 0x18 0x0 0x0 0x0
 	platter 4 zones --write $QUICK --destroy-data=${D##*/} $D
 	status with-errors
 	fault "EBADE EIO"
