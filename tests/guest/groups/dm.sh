@@ -86,15 +86,14 @@ status with-errors
 fault EIO
 [ "$(tr -d '\r' <$R | awk -F, 'NR > 1 && $6 != "" { was_down = 1 } NR > 1 && $6 == "" && was_down { good++ } END { print good + 0 }')" -gt 0 ] ||
 	{ bad "nothing was read after it was down"; show; }
-jq -e '.head.elapsed_s > 4.5' $J >/dev/null || { bad "ended after $(jq .head.elapsed_s $J) s of 5"; show; }
+is "$(fact elapsed)" ">" 4.5 || { bad "ended after $(fact elapsed) s of 5"; show; }
 counted "flakey devices (dm-flakey)" "EIO while it is down, read while it is up"
 away
 
 begin "silent corruption is found by --verify"
 mk "0 $S flakey $DISK 0 0 60 5 corrupt_bio_byte 300 r 165 0"
 platter "1 4 5" stream --write --verify --bytes=16M --rate=8MB --buffer=8M --block=64K --destroy-data=$(name_of $D) $D
-jq -e '(.figures | to_entries | any((.key | test("verif|corrupt|lost|wrong")) and (.value | type) == "number" and .value > 0)) or ([.fault_totals | keys[] | select(. == "EILSEQ")] | length > 0)' $J >/dev/null ||
-	{ bad "the corruption is not told"; show; }
+is "$(fact figure verify_errors)" ">" 0 || { bad "the corruption is not told"; show; }
 counted "silent corruption (dm-flakey)" "found by --verify"
 away
 
@@ -203,15 +202,16 @@ for engine in uring libaio; do
 	usleep 500000
 	kill -INT $(pidof platter)
 	tries=0
-	until [ "$(jq -r .status $J 2>/dev/null)" = cancelled ] || [ $tries -ge 130 ]; do
+	until grep -q '"status": "cancelled"' $J 2>/dev/null || [ $tries -ge 130 ]; do
 		tries=$((tries + 1))
 		usleep 100000
 	done
-	status cancelled
+	[ $tries -lt 130 ] || { bad "no document that says cancelled"; show; }
 	dmsetup resume t
 	wait $pid
 	rc=$?
 	judge zones
+	status cancelled
 	counted "signals while the device is suspended (dm)" "the document is saved as cancelled; the process ends when the kernel lets go"
 	away
 done

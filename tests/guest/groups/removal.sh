@@ -22,7 +22,7 @@ pulled() # KIND NUMBER ENGINE
 	status device-gone
 	fault "short EIO ENODEV ENXIO"
 	no_rate_above 60e6
-	[ "$(jq '[.fault_totals[]] | add' $J)" -le 64 ] || bad "it went on asking a disk that is gone"
+	[ "$(fact told)" -le 64 ] || bad "it went on asking a disk that is gone"
 	counted "hot removal: $1" "device-gone; what was measured before is kept"
 }
 seek_pulled() # KIND NUMBER

@@ -53,8 +53,8 @@ begin "seek meets a medium error and goes on"
 sd opts=2 medium_error_start=4660 medium_error_count=4096
 platter 4 seek $QUICK --no-queue $D
 # A failing device falls into step with the kernel's timer tick: that is no rotation.
-jq -e '.figures.rotation_rpm == null' $J >/dev/null || { bad "a rotation that is none"; show; }
-jq -e '.notices | any(.code == "other-io") | not' $J >/dev/null || { bad "its own failed requests are called those of others"; show; }
+among "$(fact figure rotation_rpm)" "null" || { bad "a rotation that is none: $(fact figure rotation_rpm)"; show; }
+no_notice other-io # its own failed requests are not those of others
 status with-errors
 fault ENODATA $((4660 * 512)) $((8756 * 512))
 counted "medium errors (scsi_debug)" "ENODATA at the bad sectors and nowhere else"
