@@ -17,7 +17,7 @@ import statistics
 from versus import Comparison, rows_of
 
 ORDER = 6
-IN_ALL = False  # needs quiet processors
+IN_FILES = True
 SIZE = 32 << 20
 HEADER = 2 << 20  # where data begin in platter's own files
 PASSES = 5  # of a cold file: each begins with nothing in memory

@@ -10,7 +10,7 @@ import os
 from versus import Comparison, rows_of
 
 ORDER = 7
-IN_ALL = False  # it writes and needs quiet processors
+IN_FILES = True
 BLOCK = ['--bs=64k', '--ioengine=psync', '--direct=0', '--invalidate=0', '--fadvise_hint=0', '--iomem_align=4096', '--gtod_reduce=1']
 
 
