@@ -67,7 +67,7 @@ static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 	if (s->n > before)
 		return 0;
 	return err_set(err, why.code ? why.code : -ENOENT, "%s: no document of platter in this folder%s%s", path,
-	               why.code ? "; the last one tried: " : ".", why.text);
+	               why.code ? "; the last one tried: " : "; save results there with --json.", why.text);
 }
 
 static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
@@ -129,6 +129,33 @@ static int check_output(const char *path, const char *const *operands, size_t n,
 	return r;
 }
 
+/* Documents in the order given; the plots of several of one measurement over each other, after the last of them. */
+static int show_texts(FILE *out, const struct shelf *shelf, const struct text_style *style)
+{
+	const struct result **group = calloc(shelf->n + 1, sizeof(*group));
+	int r = group ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < shelf->n; i++) {
+		struct text_style one = *style;
+		bool is_last = true;
+		size_t n = 0;
+
+		for (size_t k = 0; k < shelf->n; k++)
+			if (strcmp(shelf->v[k]->head.measurement, shelf->v[i]->head.measurement) == 0) {
+				group[n++] = shelf->v[k];
+				is_last = k <= i;
+			}
+		one.plots = style->plots && n == 1;
+		if (i)
+			(void)fputc('\n', out);
+		r = report_text(out, shelf->v[i], &one);
+		if (r == 0 && style->plots && n > 1 && is_last)
+			r = report_plots_text(out, group, n, style);
+	}
+	free(group);
+	return r;
+}
+
 static int run_report(const struct env *env, const struct view_params *view, const void *params,
                       const char *const *operands, size_t n, struct err *err)
 {
@@ -146,11 +173,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = output_save(p->output, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)
 		r = output_save(p->csv, env->out, write_all_csv, &job, err);
-	for (size_t i = 0; r == 0 && !p->output && !p->csv && i < shelf.n; i++) {
-		if (i)
-			(void)fputc('\n', env->out);
-		r = report_text(env->out, shelf.v[i], &style);
-	}
+	if (r == 0 && !p->output && !p->csv)
+		r = show_texts(env->out, &shelf, &style);
 	shelf_done(&shelf);
 	return r < 0 ? r : EXIT_DONE;
 }

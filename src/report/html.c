@@ -13,12 +13,13 @@
 #include "report/svg.h"
 
 #define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
+#define PAPER_ROWS_MAX 40  /* of a table that is printed */
 #define DOCUMENTS_MAX  64
 
 static const char style[] =
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#5d666f;--rule:#dde1e5;--soft:#f4f6f8;--warn:#8a4b00;"
 	"--c0:#0b62a8;--c1:#c4510c;--c2:#1a7f5a;--c3:#8b3f8f;--c4:#a17700;--c5:#3d6fd1;--c6:#b3264a;--c7:#4c6b1f}\n"
-	"@media(prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e4e8ec;--dim:#98a3ad;--rule:#323a42;--soft:#1d2329;--warn:#f0b46a;"
+	"@media screen and (prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e4e8ec;--dim:#98a3ad;--rule:#323a42;--soft:#1d2329;--warn:#f0b46a;"
 	"--c0:#62b0f0;--c1:#f5935a;--c2:#4fc79a;--c3:#d28fd6;--c4:#e0b840;--c5:#8fb0ff;--c6:#f27d97;--c7:#a9c76a}}\n"
 	"*{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);"
 	"font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;overflow-wrap:anywhere}\n"
@@ -42,7 +43,10 @@ static const char style[] =
 	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
 	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
 	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}}\n"
-	"@media print{body{max-width:none;font-size:11pt}figure{break-inside:avoid}}\n";
+	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
+	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
+	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
+	"th,td{padding-right:.5rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
 static void hues(FILE *out)
 {
@@ -70,7 +74,7 @@ static void put_cell(FILE *out, enum field_type type, enum unit unit, const stru
 static void targets(FILE *out, const struct result *res)
 {
 	for (size_t i = 0; i < res->ntargets; i++) {
-		(void)fputs("<details><summary>", out);
+		(void)fputs("<details class=\"paper\"><summary>", out);
 		markup_text(out, res->ntargets > 1 ? "A device" : "The device");
 		(void)fputs("</summary><div class=\"scroll\"><table class=\"identity\">", out);
 		for (size_t k = 0; k < res->targets[i].n; k++) {
@@ -103,12 +107,42 @@ static void interval_text(FILE *out, const struct figure *f)
 	(void)fputs("</span>", out);
 }
 
+static void figure_row(FILE *out, const struct result *const *res, size_t n, const struct figure *first)
+{
+	(void)fputs("<tr><th>", out);
+	markup_text(out, first->label && first->label[0] ? first->label : first->name);
+	(void)fputs("</th>", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct figure *f = result_find_figure(res[i], first->name);
+
+		(void)fputs("<td>", out);
+		if (f) {
+			put_cell(out, f->type, f->unit, &f->value);
+			interval_text(out, f);
+		}
+		(void)fputs("</td>", out);
+	}
+	(void)fputs("</tr>\n", out);
+}
+
+/* Has one of the documents before this one told it? */
+static bool is_told(const struct result *const *res, size_t which, const char *name)
+{
+	for (size_t i = 0; i < which; i++)
+		if (result_find_figure(res[i], name))
+			return true;
+	return false;
+}
+
 /* Figures as rows, documents as columns. */
 static void figures(FILE *out, const struct result *const *res, size_t n)
 {
 	char label[160];
+	size_t total = 0;
 
-	if (res[0]->nfigures == 0)
+	for (size_t i = 0; i < n; i++)
+		total += res[i]->nfigures;
+	if (total == 0)
 		return;
 	(void)fputs("<h3>Figures</h3><div class=\"scroll\"><table class=\"figures\">", out);
 	if (n > 1) {
@@ -120,44 +154,35 @@ static void figures(FILE *out, const struct result *const *res, size_t n)
 		}
 		(void)fputs("</tr></thead>", out);
 	}
-	for (size_t k = 0; k < res[0]->nfigures; k++) {
-		const struct figure *first = &res[0]->figures[k];
-
-		(void)fputs("<tr><th>", out);
-		markup_text(out, first->label && first->label[0] ? first->label : first->name);
-		(void)fputs("</th>", out);
-		for (size_t i = 0; i < n; i++) {
-			const struct figure *f = result_find_figure(res[i], first->name);
-
-			(void)fputs("<td>", out);
-			if (f) {
-				put_cell(out, f->type, f->unit, &f->value);
-				interval_text(out, f);
-			}
-			(void)fputs("</td>", out);
-		}
-		(void)fputs("</tr>\n", out);
-	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < res[i]->nfigures; k++)
+			if (!is_told(res, i, res[i]->figures[k].name))
+				figure_row(out, res, n, &res[i]->figures[k]);
 	(void)fputs("</table></div><p class=\"dim\">In grey: 95 % confidence intervals.</p>\n", out);
 }
 
+static void one_plot(FILE *out, const struct result *const *res, size_t n, const struct plot *plot)
+{
+	struct plot_data *d = plot_data_new(res, n, plot);
+
+	if (!d)
+		return;
+	(void)fprintf(out, "<figure%s><figcaption>", d->kind == PLOT_HEATMAP ? " class=\"wide\"" : "");
+	markup_text(out, d->title);
+	(void)fputs("</figcaption>\n", out);
+	svg_plot(out, d);
+	(void)fputs("</figure>\n", out);
+	plot_data_free(d);
+}
+
+/* Those of all documents: an old one may lack what later ones have. */
 static void plots(FILE *out, const struct result *const *res, size_t n)
 {
-	if (res[0]->nplots == 0)
-		return;
 	(void)fputs("<div class=\"plots\">\n", out);
-	for (size_t i = 0; i < res[0]->nplots; i++) {
-		struct plot_data *d = plot_data_new(res, n, &res[0]->plots[i]);
-
-		if (!d)
-			continue;
-		(void)fprintf(out, "<figure%s><figcaption>", d->kind == PLOT_HEATMAP ? " class=\"wide\"" : "");
-		markup_text(out, d->title);
-		(void)fputs("</figcaption>\n", out);
-		svg_plot(out, d);
-		(void)fputs("</figure>\n", out);
-		plot_data_free(d);
-	}
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++)
+			if (!plot_is_repeated(res, which, i))
+				one_plot(out, res, n, &res[which]->plots[i]);
 	(void)fputs("</div>\n", out);
 }
 
@@ -177,7 +202,7 @@ static void table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
-	(void)fputs("<details><summary>", out);
+	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
 	markup_text(out, t->title && t->title[0] ? t->title : t->name);
 	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table>", t->nrows,
 	              every > 1 ? ", thinned here; the JSON document has all" : "");
@@ -262,7 +287,7 @@ static void settings(FILE *out, const struct result *res)
 		shell_word(out, res->head.argv[i]);
 	}
 	(void)fprintf(out, " --seed=%llu", (unsigned long long)res->head.seed);
-	(void)fputs("</pre><details><summary>Settings and host</summary><table>", out);
+	(void)fputs("</pre><details class=\"paper\"><summary>Settings and host</summary><table>", out);
 	for (size_t i = 0; i < res->head.noptions; i++) {
 		(void)fputs("<tr><th>--", out);
 		markup_text(out, res->head.options[i].name);
@@ -319,7 +344,8 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
 	bool done[DOCUMENTS_MAX] = { false };
 
 	if (n == 0 || n > DOCUMENTS_MAX)
-		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu.", DOCUMENTS_MAX, n);
+		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu; make several pages.",
+		               DOCUMENTS_MAX, n);
 	(void)fputs(
 		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
 		"<title>platter: ",

@@ -195,12 +195,18 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 	}
 }
 
+/* Dots cannot tell several series apart without colour; marks can. */
+static bool has_braille(const struct plot_data *d, const struct text_style *style)
+{
+	return style->unicode && (style->colour || d->nseries == 1);
+}
+
 static void legend(FILE *out, const struct plot_data *d, const struct text_style *style)
 {
 	for (size_t i = 0; d->nseries > 1 && i < d->nseries; i++) {
 		char mark[2] = { marks[i % 8], '\0' };
 
-		ink(out, style, i + 1, style->unicode ? "\xe2\x96\xa0" : mark);
+		ink(out, style, i + 1, has_braille(d, style) ? "\xe2\x96\xa0" : mark);
 		(void)fprintf(out, " %s\n", d->series[i].name);
 	}
 }
@@ -233,11 +239,11 @@ static void draw_series(struct canvas *c, const struct plot_data *d, size_t i)
 			canvas_line(c, before, here, i);
 		}
 		if (d->kind == PLOT_HISTOGRAM || d->kind == PLOT_BANDS) {
-			double end = isfinite(s->v[k].x_end) ? s->v[k].x_end : k + 1 < s->n ? s->v[k + 1].x : d->x.high;
-			double there[2] = { axis_place(&d->x, end), here[1] }, foot[2] = { here[0], 0.0 };
+			double there[2] = { axis_place(&d->x, plot_bar_end(d, s, k)), here[1] };
+			double foot[2] = { here[0], d->nseries > 1 && k > 0 ? axis_place(&d->y, s->v[k - 1].y) : 0.0 };
 
 			canvas_line(c, here, there, i);
-			if (d->kind == PLOT_HISTOGRAM)
+			if (d->kind == PLOT_HISTOGRAM) /* of several: outlines */
 				canvas_line(c, foot, here, i);
 		}
 	}
@@ -297,10 +303,10 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 	(void)fputc('\n', out);
 }
 
-int report_plot_text(FILE *out, const struct result *res, const struct plot *plot, const struct text_style *style)
+int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
+                     const struct text_style *style)
 {
-	const struct result *one[] = { res };
-	struct plot_data *d = plot_data_new(one, 1, plot);
+	struct plot_data *d = plot_data_new(res, n, plot);
 	size_t width = style->width ? style->width : 80;
 	struct canvas c;
 
@@ -324,7 +330,7 @@ int report_plot_text(FILE *out, const struct result *res, const struct plot *plo
 	} else {
 		bool is_polar = d->kind == PLOT_POLAR;
 
-		if (!canvas_init(&c, is_polar ? 48 : width - GUTTER - 2, is_polar ? 24 : ROWS, style->unicode)) {
+		if (!canvas_init(&c, is_polar ? 48 : width - GUTTER - 2, is_polar ? 24 : ROWS, has_braille(d, style))) {
 			plot_data_free(d);
 			return -ENOMEM;
 		}
@@ -338,4 +344,15 @@ int report_plot_text(FILE *out, const struct result *res, const struct plot *plo
 	}
 	plot_data_free(d);
 	return ferror(out) ? -EIO : 0;
+}
+
+int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)
+{
+	int r = 0;
+
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots && r == 0; i++)
+			if (!plot_is_repeated(res, which, i))
+				r = report_plot_text(out, res, n, &res[which]->plots[i], style);
+	return r;
 }

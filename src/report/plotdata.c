@@ -66,14 +66,14 @@ static double number(const struct table *t, size_t row, int col)
 	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
 }
 
-/* Text of a cell that splits rows into series. */
+/* Text of a cell that splits rows into series; "" for a text that is not there: the rows are no part of others. */
 static void split_text(const struct table *t, size_t row, int col, char *buf, size_t len)
 {
 	const char *text = table_string(t, row, (size_t)col);
 	double v = table_number(t, row, (size_t)col);
 
-	if (text)
-		(void)snprintf(buf, len, "%s", text);
+	if (text || t->columns[col].type == FIELD_TYPE_STR)
+		(void)snprintf(buf, len, "%s", text ? text : "");
 	else if (t->columns[col].unit == UNIT_BYTES && v >= 1024 && fmod(v, 1024) == 0)
 		(void)snprintf(buf, len, "%s %.6g KiB", t->columns[col].label, v / 1024);
 	else
@@ -127,10 +127,10 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 		(void)snprintf(full, sizeof(full), "%.150s", name);
 		for (size_t i = 0; i < SPLITS_MAX && c->split[i] >= 0; i++) {
 			size_t used = strlen(full);
+			char part[96];
 
-			if (used)
-				used += (size_t)snprintf(full + used, sizeof(full) - used, ", ");
-			split_text(t, row, c->split[i], full + used, sizeof(full) - used);
+			split_text(t, row, c->split[i], part, sizeof(part));
+			(void)snprintf(full + used, sizeof(full) - used, "%s%s", used && part[0] ? ", " : "", part);
 		}
 		add_point(series_of(d, full, document), &p);
 	}
@@ -248,18 +248,63 @@ static void widen(struct range *r, double v)
 	r->high = fmax(r->high, v);
 }
 
+static void make_x_axis(struct plot_data *d, bool x_log)
+{
+	struct range x = { INFINITY, -INFINITY };
+	struct axis old = d->x;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			if (!x_log || d->series[i].v[k].x > 0.0)
+				widen(&x, d->series[i].v[k].x);
+			widen(&x, d->series[i].v[k].x_end);
+		}
+	axis_init(&d->x, old.label, old.unit, x_log, x.low, x.high, old.unit == UNIT_BYTES || old.unit == UNIT_S);
+	if (!x_log && d->kind != PLOT_BARS) /* no empty strip at the right end of a disk */
+		d->x.high = x.high > d->x.low ? x.high : d->x.high;
+	if (d->kind == PLOT_HEATMAP) /* cells name their own values, each with its unit */
+		(void)snprintf(d->x.label, sizeof(d->x.label), "%s", old.label);
+}
+
+double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i)
+{
+	return isfinite(s->v[i].x_end) ? s->v[i].x_end : i + 1 < s->n ? s->v[i + 1].x : d->x.high;
+}
+
+static double bar_width(const struct plot_data *d, const struct series *s, size_t i)
+{
+	return axis_place(&d->x, plot_bar_end(d, s, i)) - axis_place(&d->x, s->v[i].x);
+}
+
+/* Histograms with bars of different widths are told as if all had the widest of them, or the finer one would look the lower. */
+static void even_bars(struct plot_data *d)
+{
+	double widest = 0.0, least = INFINITY;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++) {
+			widest = fmax(widest, bar_width(d, &d->series[i], k));
+			least = fmin(least, bar_width(d, &d->series[i], k));
+		}
+	if (!(least > 0.0) || widest < 1.01 * least)
+		return;
+	for (size_t i = 0; i < d->nseries; i++)
+		for (size_t k = 0; k < d->series[i].n; k++)
+			d->series[i].v[k].y *= widest / bar_width(d, &d->series[i], k);
+}
+
 static void make_axes(struct plot_data *d, bool x_log, bool y_log)
 {
-	struct range x = { INFINITY, -INFINITY }, y = x, z = x;
+	struct range y = { INFINITY, -INFINITY }, z = y;
 	struct axis old;
 
+	make_x_axis(d, x_log);
+	if (d->kind == PLOT_HISTOGRAM && d->nseries > 1)
+		even_bars(d);
 	for (size_t i = 0; i < d->nseries; i++)
 		for (size_t k = 0; k < d->series[i].n; k++) {
 			const struct point *p = &d->series[i].v[k];
 
-			if (!x_log || p->x > 0.0)
-				widen(&x, p->x);
-			widen(&x, p->x_end);
 			if (!y_log || p->y > 0.0)
 				widen(&y, p->y);
 			widen(&y, p->high);
@@ -267,12 +312,6 @@ static void make_axes(struct plot_data *d, bool x_log, bool y_log)
 				widen(&y, p->low);
 			widen(&z, p->z);
 		}
-	old = d->x;
-	axis_init(&d->x, old.label, old.unit, x_log, x.low, x.high, old.unit == UNIT_BYTES || old.unit == UNIT_S);
-	if (!x_log && d->kind != PLOT_BARS) /* no empty strip at the right end of a disk */
-		d->x.high = x.high > d->x.low ? x.high : d->x.high;
-	if (d->kind == PLOT_HEATMAP) /* cells name their own values, each with its unit */
-		(void)snprintf(d->x.label, sizeof(d->x.label), "%s", old.label);
 	old = d->y;
 	axis_init(&d->y, old.label, old.unit, y_log, y.low, y.high, old.unit != UNIT_NONE && old.unit != UNIT_RPM);
 	if (d->kind == PLOT_HEATMAP)
@@ -304,6 +343,18 @@ static bool wants_log(const struct plot_data *d, bool is_x)
 		for (size_t k = 0; k < d->series[i].n; k++, n++)
 			below += (is_x ? d->series[i].v[k].x : d->series[i].v[k].y) < high / 10.0;
 	return 2 * below > n; /* evenly spaced values have a tenth of them there */
+}
+
+/* The bars of a histogram are of one width on one of the two kinds of axis. */
+static bool has_growing_bars(const struct plot_data *d)
+{
+	for (size_t i = 0; i < d->nseries; i++) {
+		const struct point *first = &d->series[i].v[0], *last = &d->series[i].v[d->series[i].n - 1];
+
+		if (last->x_end - last->x > 2.0 * (first->x_end - first->x)) /* false for NaN */
+			return true;
+	}
+	return false;
 }
 
 static int compare_x(const void *a, const void *b)
@@ -341,11 +392,32 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 		plot_data_free(d);
 		return NULL;
 	}
-	x_log = d->kind != PLOT_POLAR && d->kind != PLOT_BARS && d->kind != PLOT_BANDS && d->x.unit != UNIT_S &&
-	        wants_log(d, true);
+	x_log = d->kind == PLOT_HISTOGRAM ? has_growing_bars(d)
+	                                  : d->kind != PLOT_POLAR && d->kind != PLOT_BARS && d->kind != PLOT_BANDS &&
+	                                            d->x.unit != UNIT_S && wants_log(d, true);
 	y_log = d->kind == PLOT_HEATMAP && wants_log(d, false);
 	make_axes(d, x_log, y_log);
 	return d;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
+}
+
+bool plot_is_repeated(const struct result *const *res, size_t which, size_t i)
+{
+	const struct plot *p = &res[which]->plots[i];
+
+	for (size_t doc = 0; doc <= which; doc++)
+		for (size_t k = 0; k < (doc == which ? i : res[doc]->nplots); k++) {
+			const struct plot *q = &res[doc]->plots[k];
+
+			if (is_same_text(p->kind, q->kind) && is_same_text(p->table, q->table) &&
+			    is_same_text(p->x, q->x) && is_same_text(p->y, q->y) && is_same_text(p->series, q->series))
+				return true;
+		}
+	return false;
 }
 
 void plot_data_free(struct plot_data *d)

@@ -66,6 +66,10 @@ struct plot_data {
  */
 struct plot_data *plot_data_new(const struct result *const *res, size_t n, const struct plot *plot);
 void plot_data_free(struct plot_data *d);
+/* Has an earlier document, or this one before, a plot of the same columns? Then plot_data_new() of that has shown this one, too. */
+bool plot_is_repeated(const struct result *const *res, size_t which, size_t i);
+/* Where the bar at point i ends. */
+double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i);
 
 /* At most about max points of a series, keeping the extremes of what is left out (so that a dip of one point stays visible). */
 void plot_thin(struct series *s, size_t max);

@@ -23,8 +23,10 @@ int report_csv(FILE *out, const struct result *res);
 
 /* html.c: one self-contained page; results of one kind are overlaid. */
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err);
-/* plot.c: one plot of the document with characters. */
-int report_plot_text(FILE *out, const struct result *res, const struct plot *plot, const struct text_style *style);
+/* plot.c: a plot with characters, of n documents laid over each other; and all plots of documents of one measurement. */
+int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
+                     const struct text_style *style);
+int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
 
 /*
  * compare.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its verdict_is_no says that something differs

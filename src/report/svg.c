@@ -220,13 +220,28 @@ static void draw_bars(FILE *out, const struct plot_data *d, const struct series 
 	}
 }
 
+/* Of several histograms each is an outline over a pale area, so that none hides another. */
+static void draw_outline(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
+{
+	for (int is_line = 0; is_line < 2; is_line++) {
+		(void)fprintf(out, "<path class=\"%s%zu\" d=\"M%.1f %.1f", is_line ? "line s" : "band f", hue,
+		              px(d, s->v[0].x), HEIGHT - BOTTOM);
+		for (size_t i = 0; i < s->n; i++)
+			(void)fprintf(out, "V%.1fH%.1f", py(d, s->v[i].y), px(d, plot_bar_end(d, s, i)));
+		(void)fprintf(out, "V%.1f\"/>\n", HEIGHT - BOTTOM);
+	}
+}
+
 /* Bars between x and x_end (or the next x): histograms and recording zones. */
 static void draw_spans(FILE *out, const struct plot_data *d, const struct series *s, size_t hue)
 {
+	if (d->kind == PLOT_HISTOGRAM && d->nseries > 1) {
+		draw_outline(out, d, s, hue);
+		return;
+	}
 	for (size_t i = 0; i < s->n; i++) {
-		const struct point *p = &s->v[i];
-		double end = isfinite(p->x_end) ? p->x_end : i + 1 < s->n ? s->v[i + 1].x : d->x.high;
-		double left = px(d, p->x), width = fmax(px(d, end) - left, 0.6), top = py(d, p->y);
+		double left = px(d, s->v[i].x), width = fmax(px(d, plot_bar_end(d, s, i)) - left, 0.6),
+		       top = py(d, s->v[i].y);
 
 		if (d->kind == PLOT_HISTOGRAM)
 			(void)fprintf(out,

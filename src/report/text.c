@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
+#include "report/plotdata.h"
 
 #define FAULTS_SHOWN 5
 
@@ -507,10 +508,10 @@ static int print_plots(struct printer *p, const struct result *res, const char *
 	for (size_t i = 0; i < res->nplots && p->style->plots && r == 0; i++) {
 		const struct plot *plot = &res->plots[i];
 
-		if (!plot->table || strcmp(plot->table, table) != 0)
+		if (!plot->table || strcmp(plot->table, table) != 0 || plot_is_repeated(&res, 0, i))
 			continue;
 		text_end(p);
-		r = report_plot_text(p->out, res, plot, p->style);
+		r = report_plot_text(p->out, &res, 1, plot, p->style);
 	}
 	return r;
 }
@@ -526,13 +527,24 @@ static int print_table(struct printer *p, const struct result *res, const struct
 	return r < 0 || is_done ? r : text_table(p, t);
 }
 
+/* Nothing but details: for files and pictures. */
+static bool is_for_files(const struct table *t)
+{
+	for (size_t i = 0; i < t->ncolumns; i++)
+		if (!t->columns[i].detail)
+			return false;
+	return t->ncolumns > 0;
+}
+
 static int print_tables(struct printer *p, const struct result *res)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < res->ntables && r == 0; i++) {
-		text_end(p);
-		r = print_table(p, res, res->tables[i]);
+		if (!is_for_files(res->tables[i])) {
+			text_end(p);
+			r = print_table(p, res, res->tables[i]);
+		}
 		if (r == 0)
 			r = print_plots(p, res, res->tables[i]->name);
 	}

@@ -71,6 +71,7 @@ static void every_plot_kind_is_drawn_as_before(void **state)
 {
 	struct result *res = sample_all_plots();
 	const struct result *one[] = { res };
+	unsigned kinds = 0;
 
 	(void)state;
 	for (size_t i = 0; i < res->nplots; i++) {
@@ -80,6 +81,7 @@ static void every_plot_kind_is_drawn_as_before(void **state)
 		char name[64];
 
 		assert_non_null(d);
+		kinds |= 1u << d->kind;
 		svg_plot(f, d);
 		assert_int_equal(fclose(f), 0);
 		assert_non_null(strstr(text.v, "</svg>"));
@@ -88,12 +90,14 @@ static void every_plot_kind_is_drawn_as_before(void **state)
 		plot_data_free(d);
 		free(text.v);
 	}
+	assert_int_equal(kinds, (2u << PLOT_BANDS) - 1); /* all that there are */
 	result_free(res);
 }
 
 static void plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii(void **state)
 {
 	struct result *res = sample_all_plots();
+	const struct result *one[] = { res };
 
 	(void)state;
 	for (int unicode = 0; unicode < 2; unicode++) {
@@ -102,7 +106,7 @@ static void plots_in_the_terminal_are_drawn_as_before_in_unicode_and_ascii(void 
 		FILE *f = open_memstream(&text.v, &text.len);
 
 		for (size_t i = 0; i < res->nplots; i++)
-			assert_int_equal(report_plot_text(f, res, &res->plots[i], &style), 0);
+			assert_int_equal(report_plot_text(f, one, 1, &res->plots[i], &style), 0);
 		assert_int_equal(fclose(f), 0);
 		for (const unsigned char *p = (const unsigned char *)text.v; !unicode && *p; p++)
 			assert_true(*p < 0x80);
@@ -125,6 +129,7 @@ static size_t columns_of(const char *line, size_t len)
 static void terminal_plots_fit_every_width(void **state)
 {
 	struct result *res = sample_all_plots();
+	const struct result *one[] = { res };
 
 	(void)state;
 	for (unsigned width = 40; width <= 200; width += 16) {
@@ -134,7 +139,7 @@ static void terminal_plots_fit_every_width(void **state)
 
 		for (size_t i = 0; i < res->nplots; i++)
 			if (strcmp(res->plots[i].kind, "polar") != 0 && strcmp(res->plots[i].kind, "heatmap") != 0)
-				assert_int_equal(report_plot_text(f, res, &res->plots[i], &style), 0);
+				assert_int_equal(report_plot_text(f, one, 1, &res->plots[i], &style), 0);
 		assert_int_equal(fclose(f), 0);
 		for (const char *line = text.v; *line;) {
 			size_t len = strcspn(line, "\n");
@@ -207,6 +212,115 @@ static void documents_of_one_kind_are_overlaid_and_told_apart(void **state)
 	result_free(a);
 	result_free(b);
 	result_free(c);
+}
+
+struct sample_bar {
+	uint64_t from_ns, to_ns;
+	double share_percent;
+	const char *of;
+};
+
+static const struct field sample_bar_fields[] = {
+	FIELD_U64(struct sample_bar, from_ns, UNIT_NS, "time"),
+	FIELD_U64(struct sample_bar, to_ns, UNIT_NS, "within"),
+	FIELD_F64(struct sample_bar, share_percent, UNIT_PERCENT, "share"),
+	FIELD_STR(struct sample_bar, of, "of"),
+	FIELD_END,
+};
+
+/* A triangle between 2 and 18 ms in bars of so many ms. */
+static struct result *sample_bars(const char *model, uint64_t width_ms, const char *of)
+{
+	struct result *res = sample_zones(model, model, "2026-01-01T00:00:00.000000Z", 0, 1.0);
+	struct table *t = result_table(res, "distribution", "Distribution", sample_bar_fields);
+
+	for (uint64_t at = 2; at < 18; at += width_ms) {
+		struct sample_bar row = { at * 1000000, (at + width_ms) * 1000000, 0.0, of };
+
+		for (uint64_t ms = at; ms < at + width_ms; ms++)
+			row.share_percent += 100.0 / 72.0 * (double)(ms < 10 ? ms - 1 : 18 - ms);
+		result_row(t, &row);
+	}
+	result_figure_u64(res, "p50_ns", "median", UNIT_NS, 10000000);
+	result_plot(res, &(struct plot_decl){ .kind = "histogram",
+	                                      .title = "How long reads took",
+	                                      .table = "distribution",
+	                                      .x = "from_ns,to_ns",
+	                                      .y = "share_percent",
+	                                      .series = "of",
+	                                      .marks = "figures:p50_ns" });
+	return res;
+}
+
+static void histograms_over_each_other_are_drawn_as_before(void **state)
+{
+	struct result *a = sample_bars("Disk A", 1, NULL), *b = sample_bars("Disk B", 2, NULL);
+	const struct result *both[] = { a, b };
+	struct text_style style = { .width = 72, .unicode = true };
+	struct text text = { 0 };
+	FILE *f = open_memstream(&text.v, &text.len);
+	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
+
+	(void)state;
+	assert_non_null(d);
+	svg_plot(f, d);
+	assert_int_equal(fclose(f), 0);
+	assert_golden("plot-histogram-two.svg", text.v);
+	free(text.v);
+	plot_data_free(d);
+	f = open_memstream(&text.v, &text.len);
+	assert_int_equal(report_plot_text(f, both, 2, &a->plots[1], &style), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_golden("plot-histogram-two.txt", text.v);
+	free(text.v);
+	result_free(a);
+	result_free(b);
+}
+
+static void histograms_of_one_law_are_equally_high_whatever_their_bars_are(void **state)
+{
+	struct result *a = sample_bars("Disk A", 1, NULL), *b = sample_bars("Disk B", 4, NULL);
+	const struct result *both[] = { a, b };
+	struct plot_data *d = plot_data_new(both, 2, &a->plots[1]);
+	double area[2] = { 0.0, 0.0 };
+
+	(void)state;
+	assert_non_null(d);
+	assert_false(d->x.is_log);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < d->series[i].n; k++)
+			area[i] += d->series[i].v[k].y * (d->series[i].v[k].x_end - d->series[i].v[k].x);
+	assert_true(fabs(area[0] / area[1] - 1.0) < 1e-9);
+	plot_data_free(d);
+	result_free(a);
+	result_free(b);
+}
+
+static size_t count_of(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (const char *p = strstr(text, word); p; p = strstr(p + 1, word))
+		n++;
+	return n;
+}
+
+/* Three years: the oldest document knows no distribution and has a figure less. */
+static void what_only_a_later_document_has_is_on_the_page_too(void **state)
+{
+	struct result *old = sample_zones("Disk A", "A1", "2024-01-01T00:00:00.000000Z", 8, 1.0);
+	struct result *new = sample_bars("Disk A", 1, NULL);
+	const struct result *both[] = { old, new };
+	char *page;
+
+	(void)state;
+	page = page_of(both, 2);
+	assert_non_null(strstr(page, "How long reads took"));
+	assert_non_null(strstr(page, ">median<"));
+	assert_int_equal(count_of(page, "Rate by position</figcaption>"), 1);
+	free(page);
+	result_free(old);
+	result_free(new);
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -433,6 +547,9 @@ int main(void)
 		cmocka_unit_test(hostile_text_cannot_become_markup),
 		cmocka_unit_test(a_page_asks_nothing_from_the_network_and_runs_no_script),
 		cmocka_unit_test(documents_of_one_kind_are_overlaid_and_told_apart),
+		cmocka_unit_test(histograms_over_each_other_are_drawn_as_before),
+		cmocka_unit_test(histograms_of_one_law_are_equally_high_whatever_their_bars_are),
+		cmocka_unit_test(what_only_a_later_document_has_is_on_the_page_too),
 		cmocka_unit_test(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second),
 		cmocka_unit_test(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip),
 		cmocka_unit_test(an_empty_table_or_a_missing_column_draws_nothing),
