@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Pages in a real browser, at the width of a phone and of a desk, all parts unfolded: results of every command, three disks laid over each other,
-# one disk over three years, and documents of the past. Nothing runs over the edge, nothing lies on anything else, no label is cut off.
+# Pages in a real browser, at the width of a phone and of a desk, light and dark, all parts unfolded, and on paper: results of every command, three
+# disks laid over each other, one disk over three years, and documents of the past. Nothing runs over the edge, nothing lies on anything else, no
+# label is cut off, all text stands out from its ground.
 . "$(dirname "$0")/lib.sh"
 command -v chromium >/dev/null || skip "chromium is not installed"
-needs jq
+needs jq python3 pdftotext pdftoppm
 
 cd "$dir" || exit 1
 mkdir files three years
@@ -85,6 +86,27 @@ onload = function () {
 			});
 		});
 	});
+	/* Contrast as WCAG 2 has it: (lighter + 0.05) / (darker + 0.05), 4.5 for small type. */
+	function light(c) {
+		return c.map(function (v) { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); })
+			.reduce(function (sum, v, i) { return sum + v * [0.2126, 0.7152, 0.0722][i]; }, 0);
+	}
+	function rgb(text) { return (text.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number); }
+	document.querySelectorAll("body *").forEach(function (e) {
+		var ground = e, ink = rgb(getComputedStyle(e)[e.closest("svg") ? "fill" : "color"]), under, a, b;
+		if (![].some.call(e.childNodes, function (n) { return n.nodeType == 3 && n.data.trim(); }) || e.matches("title, script"))
+			return;
+		do {
+			under = rgb(getComputedStyle(ground).backgroundColor);
+			ground = ground.parentElement;
+		} while (ground && under.length == 4 && under[3] == 0);
+		a = light(ink.slice(0, 3));
+		b = light(under.slice(0, 3));
+		if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5)
+			bad.push("pale: " + e.textContent.slice(0, 40));
+	});
+	if (matchMedia("(prefers-color-scheme: dark)").matches != (name.indexOf("dark") > 0))
+		bad.push("not in the colours asked for");
 	parent.postMessage(name + ": " + document.querySelectorAll("svg").length + " plots, " + bad.length + " bad. " + bad.slice(0, 5).join("; "), "*");
 };
 JS
@@ -101,9 +123,10 @@ for page in every three years old; do
 		cat self.js
 		printf '</script></body></html>\n'
 	} >$page-self.html
-	for width in 360 1280; do
+	for look in 360-light 1280-light 1280-dark; do
 		{
-			printf '<iframe name="%s-%s" style="border:0;width:%spx;height:3000px" srcdoc="' $page $width $width
+			printf '<iframe name="%s-%s" style="border:0;width:%spx;height:3000px;color-scheme:%s" srcdoc="' \
+				$page $look ${look%-*} ${look#*-}
 			sed 's/&/\&amp;/g; s/"/\&quot;/g' $page-self.html
 			echo '"></iframe>'
 		} >>all.html
@@ -111,11 +134,44 @@ for page in every three years old; do
 	done
 done
 echo '</body></html>' >>all.html
-timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-	--disable-component-update --disable-sync --user-data-dir="$dir/profile" --window-size=1400,2000 \
-	--virtual-time-budget=20000 --dump-dom "file://$dir/all.html" >dom 2>err || fail "chromium failed"
+browser() # words: in a profile of its own
+{
+	timeout 100 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync --user-data-dir="$dir/profile" "$@" 2>err || fail "chromium failed"
+}
+browser --window-size=1400,2000 --virtual-time-budget=20000 --dump-dom "file://$dir/all.html" >dom
 sed -n 's/^\(.*<pre id="log">\)\{0,1\}SAID \(.*\)/\2/p' dom >said
 cat said
 [ "$(wc -l <said)" = $expected ] || fail "$expected pages were expected to say something"
 grep -v ': [1-9][0-9]* plots, 0 bad' said && fail "see above"
+
+# On paper, whatever the reader's choice of colours is: dark ink on white, all words within the sheet; who the disk is, the settings and the
+# command that repeats the run are there, though folded on the screen.
+browser --blink-settings=preferredColorScheme=0 --no-pdf-header-footer --print-to-pdf="$dir/every.pdf" "file://$dir/every.html" >/dev/null
+pdftotext -layout every.pdf paper.txt
+for words in "To repeat this run" "--precision" "Figures" "--seed=" "$(jq -r '.targets[0].model' zones.json)" "How long"; do
+	grep -qF -e "$words" paper.txt || fail "\"$words\" is not on paper"
+done
+[ "$(grep -c "To repeat this run" paper.txt)" = "$(ls ./*.json | wc -l)" ] || fail "not every run can be repeated from paper"
+pdftotext -bbox every.pdf paper.html
+pdftoppm -r 30 -gray every.pdf sheet
+python3 - <<'PY' || exit 1
+import glob, re, sys
+width = height = pages = 0
+for line in open('paper.html'):
+    page = re.search(r'<page width="([\d.]+)" height="([\d.]+)"', line)
+    word = re.search(r'xMin="(-?[\d.]+)" yMin="(-?[\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">(.*)<', line)
+    if page:
+        width, height = map(float, page.groups())
+        pages += 1
+    if word and (float(word[1]) < 10 or float(word[3]) > width - 10 or float(word[4]) > height):
+        sys.exit('FAIL: "%s" runs over the edge of the paper' % word[5])
+for name in glob.glob('sheet*.pgm'):
+    data = open(name, 'rb').read().split(b'\n', 3)[3]
+    if sum(data) < 200 * len(data):
+        sys.exit('FAIL: %s is dark' % name)
+print('%d sheets of paper' % pages)
+if not 5 <= pages <= 60:
+    sys.exit('FAIL: that many?')
+PY
 exit 0
