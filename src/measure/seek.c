@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/distribution.h"
 
 static const struct opt seek_opts[] = {
 	OPT_FLAG(struct seek_params, quick, "quick", 0,
@@ -47,6 +48,7 @@ static const struct measure_table seek_tables[] = {
 	{ "near", "Seek time over few tracks", seek_near_fields },
 	{ "parts", "Parts of a random access", part_fields },
 	{ "queue", "What a queue brings", seek_queue_fields },
+	DISTRIBUTION_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -242,6 +244,8 @@ static void plots(struct session *ses)
 	                                           .high = high,
 	                                           .series = anchor });
 	result_plot(ses->res, &(struct plot_decl){ .kind = scatter,
+	distribution_plots(ses->res, "random reads over the whole device",
+	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
 	                                           .title = curve_title,
 	                                           .table = curve,
 	                                           .x = stroke,

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/distribution.h"
 #include "measure/seek.h"
 
 #define CHUNK       25
@@ -201,7 +202,35 @@ static void no_service_time(struct span_row *row)
 	row->low = row->high = NAN;
 }
 
-static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct err *err)
+/* The distribution of what has come over the whole device, and the figures of it. */
+static void tell_whole(struct seek_run *s, const struct span_row *row, const struct hist *h)
+{
+	static const struct {
+		double q;
+		const char *name, *label;
+	} qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
+		   { 0.95, "random_access_p95_ns", "random access, 95 %" },
+		   { 0.99, "random_access_p99_ns", "random access, 99 %" } };
+
+	s->whole_mean_ns = row->mean_ns;
+	s->whole_ci = (struct interval){ row->low, row->high };
+	s->whole_reads = row->samples;
+	result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
+	              &s->whole_ci, row->samples);
+	for (size_t i = 0; i < ARRAY_LEN(qs); i++) {
+		struct interval ci = hist_quantile_ci(h, qs[i].q);
+		bool is_told = hist_can_quantile(h, qs[i].q);
+
+		result_figure(s->ses->res, qs[i].name, qs[i].label, UNIT_NS,
+		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN, is_told ? &ci : NULL,
+		              h->count);
+	}
+	distribution_clear(s->ses->res);
+	distribution_add(s->ses->res, NULL, h);
+}
+
+/* h: gets the service times. */
+static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
 {
 	cleanup_free double *v = calloc(SPAN_READS, sizeof(double));
 	uint64_t start = clock_now_ns(s->ses->env->clk);
@@ -228,6 +257,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 		if (is_enough(s, sp, &stop, v, n, tried, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
+	for (size_t i = 0; i < n; i++)
+		hist_add(h, (uint64_t)v[i]);
 	if (r == 0 && n)
 		fill_span(v, n, row);
 	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
@@ -246,9 +277,12 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	uint64_t size = s->t.target->size_bytes;
 	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
 	struct span_row row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN };
+	cleanup_free struct hist *h = hist_new();
 	char text[32], mean[32];
 	int r;
 
+	if (!h)
+		return err_set(err, -ENOMEM, "Out of memory.");
 	if (strcmp(anchor, "middle") == 0)
 		sp.first = (size - sp.bytes) / 2;
 	else if (strcmp(anchor, "end") == 0)
@@ -258,7 +292,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		sp.reads *= 2;
 	sp.first -= sp.first % s->t.block_bytes;
 	row.first_byte = sp.first;
-	r = measure_span(s, &sp, &row, err);
+	r = measure_span(s, &sp, &row, h, err);
 	if (r < 0 || row.samples + row.hits == 0)
 		return r;
 	result_row(t, &row);
@@ -268,15 +302,8 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
 	            units_time(mean, sizeof(mean), (uint64_t)row.mean_ns));
 	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
-	if (strcmp(anchor, "whole") == 0) {
-		struct interval ci = { row.low, row.high };
-
-		s->whole_mean_ns = row.mean_ns;
-		s->whole_ci = ci;
-		s->whole_reads = row.samples;
-		result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS,
-		              row.mean_ns, &ci, row.samples);
-	}
+	if (strcmp(anchor, "whole") == 0)
+		tell_whole(s, &row, h);
 	session_checkpoint(s->ses);
 	return 0;
 }

@@ -3,8 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/distribution.h"
 #include "measure/stream.h"
+
+#define LANES_SHOWN 8 /* distributions side by side; of more there is one together */
 
 /* ---- tables ---- */
 
@@ -82,6 +86,7 @@ const struct measure_table stream_tables[] = {
 	{ "stalls", "Stalls", stall_fields },
 	{ "tradeoff", "Ring against rate", stream_tradeoff_fields },
 	{ "tries", "Search for the highest rate", stream_try_fields },
+	DISTRIBUTION_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -120,6 +125,34 @@ static void target_table(struct stream_run *s)
 
 		result_row(t, &row);
 	}
+}
+
+/* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order statistics. */
+static void response_figures(struct stream_run *s)
+{
+	static const struct {
+		double q;
+		const char *name, *label;
+	} qs[] = { { 0.5, "response_p50_ns", "a block, from due to done, median" },
+		   { 0.95, "response_p95_ns", "95 %" },
+		   { 0.99, "response_p99_ns", "99 %" },
+		   { 1.0, "response_max_ns", "worst" } };
+	cleanup_free struct hist *all = hist_new();
+
+	if (!all)
+		return; /* figures that nobody has to have */
+	distribution_clear(s->ses->res);
+	for (size_t i = 0; i < s->nlanes; i++) {
+		hist_merge(all, s->lanes[i].response);
+		if (s->nlanes > 1 && s->nlanes <= LANES_SHOWN)
+			distribution_add(s->ses->res, s->lanes[i].name, s->lanes[i].response);
+	}
+	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
+		distribution_add(s->ses->res, NULL, all);
+	for (size_t i = 0; i < ARRAY_LEN(qs); i++)
+		result_figure(s->ses->res, qs[i].name, qs[i].label, UNIT_NS,
+		              hist_can_quantile(all, qs[i].q) ? (double)hist_quantile(all, qs[i].q) : (double)NAN, NULL,
+		              all->count);
 }
 
 static void timeline_table(struct stream_run *s)
@@ -289,6 +322,7 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	                  after->minor_faults + after->major_faults - before->minor_faults - before->major_faults);
 	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
 	window_figures(s);
+	response_figures(s);
 	target_table(s);
 	timeline_table(s);
 	stall_table(s);
@@ -309,6 +343,7 @@ void stream_plots(struct session *ses)
 	                                           .x = "time_s",
 	                                           .y = "occupancy_bytes",
 	                                           .marks = "overflows:start_s" });
+	distribution_plots(ses->res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
 	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
 	                                           .title = "Largest rate of a ring",
 	                                           .table = "tradeoff",

@@ -405,6 +405,7 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 	if (tx_file_is_wanted(ses, params))
 		ret = tx_file_open(&r.file, ses, params, err);
 	if (ret == 0 && !tx_file_is_all(ses, params) && !session_is_over(ses))
+	tx_plots(r->ses);
 		ret = run_users(&r, err);
 	tx_run_done(&r);
 	tx_file_close(r.file, ses);

@@ -135,6 +135,7 @@ void tx_look(const struct session *ses, struct tx_stand *s);
 void tx_tell(const struct tx_run *r);
 /* A step of --find-users. */
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
+void tx_plots(struct session *ses);
 extern const struct measure_table tx_tables[];
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "measure/distribution.h"
 #include "measure/transactions.h"
 
 struct class_row {
@@ -75,6 +76,7 @@ const struct measure_table tx_tables[] = {
 	{ "classes", "Classes", class_fields },
 	{ "responses", "Response times", quantile_fields },
 	{ "tries", "Search for the number of users", try_fields },
+	DISTRIBUTION_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -128,11 +130,18 @@ static void response_table(const struct tx_run *r)
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 		if (hist_can_quantile(r->all.response, shares[i]))
 			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(r->all.response, shares[i]) });
-	result_plot(r->ses->res, &(struct plot_decl){ .kind = "line",
-	                                              .title = "Share of transactions by response time",
-	                                              .table = "responses",
-	                                              .x = "response_ns",
-	                                              .y = "share_ratio" });
+}
+
+static void distribution(const struct tx_run *r)
+{
+	distribution_clear(r->ses->res);
+	for (size_t i = 0; i < r->nclasses; i++)
+		distribution_add(r->ses->res, r->nclasses > 1 ? r->classes[i].name : NULL, r->of[i].response);
+}
+
+void tx_plots(struct session *ses)
+{
+	distribution_plots(ses->res, "transactions", "figures:response_p50_ns,figures:response_p99_ns");
 }
 
 /* ---- the kernel's counters ---- */
@@ -333,6 +342,7 @@ void tx_tell(const struct tx_run *r)
 {
 	class_table(r);
 	response_table(r);
+	distribution(r);
 	figures(r);
 	device_figures(r);
 	host_figures(r);

@@ -128,3 +128,73 @@ bool hist_can_quantile(const struct hist *h, double q)
 		return false;
 	return beyond == 0 || (double)h->count * beyond >= 10 * (1 - 1e-9); /* 1 - 0.9999 is a little below 1e-4 */
 }
+
+/* ---- bars of a picture ---- */
+
+/* First value of bucket i and how many values it holds. */
+static uint64_t bucket_first(size_t i, uint64_t *ret_width)
+{
+	uint32_t shift;
+
+	*ret_width = 1;
+	if (i < (1u << (HIST_BITS + 1)))
+		return i;
+	shift = (uint32_t)(i >> HIST_BITS) - 1;
+	*ret_width = 1ull << shift;
+	return (uint64_t)(i - ((size_t)shift << HIST_BITS)) << shift;
+}
+
+/* About how many lie below v: whole buckets, and of v's own the part that lies below it. */
+static uint64_t count_below(const struct hist *h, uint64_t v)
+{
+	size_t last = hist_index(v);
+	uint64_t n = 0, width, first = bucket_first(last, &width);
+
+	if (v > h->max)
+		return h->count;
+	for (size_t i = 0; i < last; i++)
+		n += h->bucket[i];
+	return n + (uint64_t)((double)h->bucket[last] * (double)(v - first) / (double)width + 0.5);
+}
+
+/* The next of 1, 2, 5, 10, 20 ... */
+static uint64_t round_up(double v)
+{
+	double power = pow(10.0, floor(log10(fmax(v, 1.0)))), m = fmax(v, 1.0) / power;
+
+	return (uint64_t)(power * (m <= 1.0 ? 1.0 : m <= 2.0 ? 2.0 : m <= 5.0 ? 5.0 : 10.0));
+}
+
+/* Edge i of the bars: i steps of one width, or 10^(i / per_decade). */
+static uint64_t edge(uint64_t step, double per_decade, uint64_t i)
+{
+	return step ? i * step : (uint64_t)(pow(10.0, (double)i / per_decade) + 0.5);
+}
+
+/* As many as Rice's rule wants, 2 n^(1/3), and not below 8; round edges. */
+size_t hist_bars(const struct hist *h, struct hist_bar *ret)
+{
+	static const double per_decade[] = { 40, 20, 10, 5, 2 }; /* 2: 38 bars from 1 ns to the end of time */
+	double want = fmin(fmax(2.0 * cbrt((double)h->count), 8.0), HIST_BARS_MAX - 2.0), decades, per = 0;
+	uint64_t least = h->min ? h->min : 1, step = 0, first, below = 0;
+	size_t n = 0;
+
+	if (h->count == 0)
+		return 0;
+	if (h->max <= 8 * hist_quantile(h, 0.5))
+		step = h->max > h->min ? round_up((double)(h->max - h->min) / want) : round_up((double)h->max / 100.0);
+	decades = log10((double)h->max / (double)least);
+	for (size_t k = 0; k < sizeof(per_decade) / sizeof(per_decade[0]) && (k == 0 || decades * per > want); k++)
+		per = per_decade[k];
+	first = step ? h->min / step : (uint64_t)(log10((double)least) * per);
+	for (uint64_t i = first; n < HIST_BARS_MAX && below < h->count; i++) {
+		struct hist_bar bar = { edge(step, per, i), edge(step, per, i + 1), 0 };
+
+		if (bar.to <= bar.from)
+			continue; /* below 20 ns edges of one ratio fall together */
+		bar.count = count_below(h, bar.to) - below;
+		below += bar.count;
+		ret[n++] = bar;
+	}
+	return n;
+}

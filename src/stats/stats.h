@@ -42,6 +42,17 @@ double hist_stddev(const struct hist *h);                         /* sample devi
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
 
+/* Bars of a picture: values in [from, to). */
+struct hist_bar {
+	uint64_t from, to, count;
+};
+#define HIST_BARS_MAX 64
+/*
+ * The whole distribution as at most HIST_BARS_MAX bars with round edges: of one width, or of one ratio where the largest value is beyond 8 times the
+ * median. Returns how many; their counts add up to h->count.
+ */
+size_t hist_bars(const struct hist *h, struct hist_bar *ret);
+
 static inline uint32_t hist_index(uint64_t v)
 {
 	uint32_t shift;

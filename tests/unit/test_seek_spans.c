@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bars_check.h"
 #include "simrun.h"
 
 #if defined(__has_feature)
@@ -147,6 +148,34 @@ static void spans_take_the_expected_time(void **state)
 		compared = compare_spans(&run, g, disks[i], 0.015, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 12);
+		done(&run);
+	}
+}
+
+/* Of the whole device: each read that tells the media's time is in a bar, and the figures are where the bars say. */
+static void the_distribution_is_of_all_reads_over_the_whole_device(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < (IS_SLOW ? 2 : DISKS); i++) {
+		struct sim *sim = sim_new();
+		struct profile p = profile_of(disks[i]);
+		const struct table *t;
+		struct sim_run run;
+		size_t bars;
+
+		(void)disk_of(sim, &p);
+		run_words(&run, sim, "--reads=1000 --span-time=1s --no-curve --no-queue sda");
+		t = result_find_table(run.res, "spans");
+		bars = assert_bars(run.res, NULL, cell(t, 0, "samples"), cell(t, 0, "p50_ns"));
+		print_message("%-28s %zu bars of %.0f reads\n", disks[i], bars, cell(t, 0, "samples"));
+		for (size_t k = 0; k < 3; k++) {
+			static const char *const names[] = { "random_access_p50_ns", "random_access_p95_ns",
+				                             "random_access_p99_ns" };
+			static const char *const keys[] = { "p50_ns", "p95_ns", "p99_ns" };
+			double got = figure_number(result_find_figure(run.res, names[k])), want = cell(t, 0, keys[k]);
+
+			assert_true(fabs(got / want - 1.0) < 0.01);
+		}
 		done(&run);
 	}
 }
@@ -346,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_take_the_expected_time),
+		cmocka_unit_test(the_distribution_is_of_all_reads_over_the_whole_device),
 		cmocka_unit_test(without_a_cache_no_span_is_left_out),
 		cmocka_unit_test(the_fireball_gives_the_published_table_within_five_hundredths),
 		cmocka_unit_test(cached_reads_are_counted_as_the_drive_did),

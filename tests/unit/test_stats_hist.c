@@ -216,6 +216,79 @@ static void quantile_intervals_hold_the_truth_in_95_percent(void **state)
 	}
 }
 
+static uint64_t draw(struct rng *rng, int law)
+{
+	switch (law) {
+	case 0: /* a disk: seek and half a revolution */
+		return (uint64_t)(3e6 + 20e6 * rng_double(rng));
+	case 1: /* a long tail */
+		return (uint64_t)(1e5 * exp(2.0 * rng_normal(rng)));
+	case 2: /* memory, and now and then a disk */
+		return rng_below(rng, 100) ? 300 + rng_below(rng, 50) : 8000000 + rng_below(rng, 1000000);
+	case 3:
+		return 4711;
+	case 4:
+		return rng_below(rng, 3);
+	default:
+		return rng_u64(rng) >> rng_below(rng, 64);
+	}
+}
+
+static size_t count_between(const uint64_t *x, size_t n, double from, double to)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		count += (double)x[i] >= from && (double)x[i] < to;
+	return count;
+}
+
+static void bars_hold_every_value_once_and_are_of_one_width_or_one_ratio(void **state)
+{
+	enum { N = 3000 };
+	cleanup_free uint64_t *x = malloc(N * sizeof(*x));
+	cleanup_free struct hist *h = hist_new();
+	struct hist_bar bar[HIST_BARS_MAX];
+	struct rng rng;
+
+	(void)state;
+	assert_non_null(x);
+	assert_non_null(h);
+	assert_int_equal(hist_bars(h, bar), 0);
+	rng_init(&rng, 4, 1);
+	for (int round = 0; round < 60; round++) {
+		size_t want = 1 + rng_below(&rng, N), n, sum = 0;
+
+		hist_clear(h);
+		for (size_t i = 0; i < want; i++)
+			hist_add(h, x[i] = draw(&rng, round % 6));
+		n = hist_bars(h, bar);
+		assert_in_range(n, 1, HIST_BARS_MAX);
+		assert_true(bar[0].from <= (h->min ? h->min : 1) && (double)bar[n - 1].to > 0.999 * (double)h->max);
+		for (size_t i = 0; i < n; i++) {
+			double from = (double)bar[i].from, to = (double)bar[i].to, near = 1.0 / 128;
+
+			sum += bar[i].count;
+			assert_true(bar[i].to > bar[i].from);
+			/* To within what lies beside the edges. */
+			if (i)
+				assert_true(bar[i].from == bar[i - 1].to);
+			if (i && i + 1 < n) {
+				assert_true(bar[i].count + 1 >=
+				            count_between(x, want, from * (1 + near), to * (1 - near)));
+				assert_true(bar[i].count <=
+				            count_between(x, want, from * (1 - near), to * (1 + near)) + 1);
+			}
+			if (i && bar[0].from >= 1000 && h->max > 8 * hist_quantile(h, 0.5))
+				assert_true(fabs(log(to / from) / log((double)bar[0].to / (double)bar[0].from) - 1.0) <
+				            0.02);
+			else if (i && h->max <= 8 * hist_quantile(h, 0.5))
+				assert_int_equal(bar[i].to - bar[i].from, bar[0].to - bar[0].from);
+		}
+		assert_int_equal(sum, want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +301,7 @@ int main(void)
 		cmocka_unit_test(a_quantile_is_carried_by_ten_values_beyond_it),
 		cmocka_unit_test(values_above_a_limit_are_counted),
 		cmocka_unit_test(quantile_intervals_hold_the_truth_in_95_percent),
+		cmocka_unit_test(bars_hold_every_value_once_and_are_of_one_width_or_one_ratio),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

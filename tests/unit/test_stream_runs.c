@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "bars_check.h"
 #include "simrun.h"
 
 extern const struct measure measure_stream, measure_zones;
@@ -432,6 +433,37 @@ static long memory_kib(void)
 	return u.ru_maxrss;
 }
 
+static void each_target_has_its_distribution(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim,
+		               .words = "--read --rate=20MB --block=64KiB --buffer=4MB --time=20s sda sdb" };
+	double p50 = 0.0, blocks = 0.0;
+
+	(void)state_;
+	(void)sim_add_profile(sim, "ibm-deskstar-60gxp", "sda");
+	(void)sim_add_profile(sim, "samsung-hd103sj", "sdb");
+	sim_set_contents(sim, false);
+	stream(&run);
+	for (size_t i = 0; i < 2; i++) {
+		const struct table *t = result_find_table(run.res, "targets");
+		double n = cell(&run, "targets", i, "bytes") / 65536.0;
+
+		(void)assert_bars(run.res, table_string(t, i, 0), n, NAN);
+		blocks += n;
+		p50 = fmax(p50, cell(&run, "targets", i, "p50_ns"));
+	}
+	assert_true(blocks > 6000.0);
+	assert_true(sim_figure(&run, "response_p50_ns") > 0.0);
+	assert_true(sim_figure(&run, "response_p50_ns") <= sim_figure(&run, "response_p95_ns"));
+	assert_true(sim_figure(&run, "response_p95_ns") <= sim_figure(&run, "response_p99_ns"));
+	assert_true(sim_figure(&run, "response_p99_ns") <= sim_figure(&run, "response_max_ns"));
+	assert_true(sim_figure(&run, "response_max_ns") ==
+	            fmax(cell(&run, "targets", 0, "response_max_ns"), cell(&run, "targets", 1, "response_max_ns")));
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
 static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 {
 	long hour, week;
@@ -452,6 +484,8 @@ static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 		assert_true(fabs(sim_figure(&run, "rate_bytes_per_s") - 20e3) < 0.2);
 		assert_true(result_find_table(run.res, "timeline")->nrows <= 1800);
 		assert_true(result_find_table(run.res, "timeline")->nrows >= 800);
+		(void)assert_bars(run.res, NULL, cell(&run, "targets", 0, "bytes") / 65536.0,
+		                  sim_figure(&run, "response_p50_ns"));
 		if (is_week)
 			assert_true(cell(&run, "targets", 0, "bytes") > 20e3 * 7 * 86400 * 0.9999);
 		sim_run_done(&run);
@@ -471,6 +505,7 @@ int main(void)
 		cmocka_unit_test(a_target_that_is_full_leaves_its_part_to_the_others),
 		cmocka_unit_test(the_window_in_which_all_were_active_has_no_ragged_ends),
 		cmocka_unit_test(a_projection_says_when_the_disks_will_be_too_slow),
+		cmocka_unit_test(each_target_has_its_distribution),
 		cmocka_unit_test(a_week_needs_no_more_memory_than_an_hour),
 	};
 

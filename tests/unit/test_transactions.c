@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bars_check.h"
 #include "measure/transactions.h"
 #include "simrun.h"
 
@@ -237,6 +238,8 @@ static void classes_are_told_apart(void **state)
 	assert_int_equal(t->nrows, 3);
 	assert_true(table_number(t, 0, n) == 3000.0 && table_number(t, 1, n) == 200.0 &&
 	            table_number(t, 2, n) == 3200.0);
+	(void)assert_bars(run.res, "light", 3000.0, table_number(t, 0, (size_t)table_column(t, "p50_ns")));
+	(void)assert_bars(run.res, "heavy", 200.0, table_number(t, 1, (size_t)table_column(t, "p50_ns")));
 	assert_true(is_near(table_number(t, 0, each), 0.02, 1e-6));
 	assert_true(is_near(table_number(t, 1, each), 0.06, 1e-6));
 	sim_run_end(&run);
@@ -264,6 +267,8 @@ static void the_number_of_users_that_fit_is_found(void **state)
 	assert_true(bad > found && bad <= found + 1 + found / 50);
 	/* the device beside each try, and the figures are of the most that fit */
 	assert_true(table_column(result_find_table(run.res, "tries"), "device_busy_ratio") >= 0);
+	(void)assert_bars(run.res, NULL, sim_figure(&run, "transactions"), sim_figure(&run, "response_p50_ns"));
+	assert_int_equal(run.res->nplots, 2); /* once, not for each try */
 	assert_true(sim_figure(&run, "users") == found && sim_figure(&run, "response_mean_ns") < 200e6);
 	assert_true(sim_figure(&run, "device_busy_ratio") > 0.0);
 	sim_run_end(&run);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How long requests took, as a table that does not grow with their number, and the two pictures of it. */
+#ifndef PLATTER_MEASURE_DISTRIBUTION_H
+#define PLATTER_MEASURE_DISTRIBUTION_H
+
+#include "result/result.h"
+
+extern const struct field distribution_fields[];
+/* For a measurement's list of tables. */
+#define DISTRIBUTION_TABLE                                                   \
+	{                                                                    \
+		"distribution", "Distribution of times", distribution_fields \
+	}
+
+void distribution_clear(struct result *res);
+/* The bars of h (hist_bars); of: whose, or NULL when there is one only. */
+void distribution_add(struct result *res, const char *of, const struct hist *h);
+/*
+ * "How long THINGS took", and the share of them that was done within a time. marks: figures to mark in both,
+ * "figures:NAME,figures:NAME".
+ */
+void distribution_plots(struct result *res, const char *things, const char *marks);
+
+#endif
