@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How far the run is, on stderr: one line on a terminal, drawn over and over, or one JSON object per line for front ends.
- * The time left is what the past says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something.
+ * The time left is what the past says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something. A
+ * start of which nobody knew how long it would take (done < 0) is no part of that past.
  */
 #include <jansson.h>
 #include <math.h>
@@ -23,10 +24,11 @@ struct progress {
 	enum progress_mode mode;
 	char name[32], phase[64];
 	uint64_t start_ns, drawn_ns;
-	double done;   /* the furthest so far */
-	size_t drawn;  /* columns that the line takes now */
-	bool is_drawn; /* at least once */
-	bool is_known; /* how far it is: told at least once */
+	uint64_t known_ns;          /* from when on it is known how far it is */
+	double known_done, done;    /* how far it was then; the furthest so far */
+	size_t drawn;               /* columns that the line takes now */
+	bool is_drawn;              /* at least once */
+	bool is_known, was_unknown; /* how far it is: told at least once; not told at least once before */
 };
 
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name)
@@ -40,7 +42,7 @@ struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode m
 	p->out = out;
 	p->clk = clk;
 	p->mode = mode;
-	p->start_ns = clock_now_ns(clk);
+	p->start_ns = p->known_ns = clock_now_ns(clk);
 	(void)snprintf(p->name, sizeof(p->name), "%s", name);
 	return p;
 }
@@ -48,11 +50,11 @@ struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode m
 /* Seconds left, NaN: nobody can know yet. */
 static double time_left_s(const struct progress *p, uint64_t now_ns)
 {
-	double elapsed_s = (double)(now_ns - p->start_ns) * 1e-9;
+	double elapsed_s = (double)(now_ns - p->known_ns) * 1e-9, done = p->done - p->known_done;
 
-	if (p->done < ETA_MIN || elapsed_s <= 0.0)
+	if (done < ETA_MIN || elapsed_s <= 0.0)
 		return (double)NAN;
-	return elapsed_s * (1.0 - p->done) / p->done;
+	return elapsed_s * (1.0 - p->done) / done;
 }
 
 static void left_text(char *buf, size_t len, double left_s)
@@ -169,6 +171,11 @@ void progress_update(struct progress *p, const char *phase, double done, const c
 	is_news = !p->is_drawn || (phase && strcmp(phase, p->phase) != 0) || (done >= 1.0 && p->done < 1.0);
 	if (phase)
 		(void)snprintf(p->phase, sizeof(p->phase), "%s", phase); /* cut is fine */
+	if (done >= 0.0 && !p->is_known && p->was_unknown) {
+		p->known_ns = now_ns;
+		p->known_done = fmin(done, 1.0);
+	}
+	p->was_unknown = p->was_unknown || done < 0.0;
 	p->is_known = p->is_known || done >= 0.0;
 	if (done > p->done) /* false for NaN */
 		p->done = done < 1.0 ? done : 1.0;

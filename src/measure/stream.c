@@ -173,6 +173,8 @@ static int plain(struct stream_run *s, struct err *err)
 	stream_figures(s, s->p->rate);
 	if (s->p->cached)
 		stream_settle_cache(s, has, disk_read, disk_written);
+	s->parts_left =
+		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
 	session_checkpoint(s->ses);
 	return s->p->verify && !session_is_over(s->ses) ? verify(s, err) : 0;
 }

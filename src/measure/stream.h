@@ -86,6 +86,8 @@ struct stream_run {
 	bool is_max; /* no producer's clock: as fast as the disks take it */
 	struct ring ring;
 	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
+	uint64_t room_blocks;          /* that the targets can take or give in a run */
+	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
 	struct pace pace;
 	struct host_usage before, after; /* around the streaming alone */
 	struct datafile **files;         /* made here, one per target of the load, or NULL */

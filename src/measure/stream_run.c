@@ -379,19 +379,31 @@ static const char *short_name(const char *path, char *buf, size_t len)
 	return buf;
 }
 
+/*
+ * What part of the whole measurement is done: of this run by its time or its blocks, whichever says more, for it ends with either; and how many runs like
+ * it there are. Negative: nobody knows.
+ */
+static double part_done(const struct stream_run *s, uint64_t now_ns)
+{
+	uint64_t blocks = s->blocks_max < s->room_blocks ? s->blocks_max : s->room_blocks;
+	double done = -1.0;
+
+	if (s->end_ns != CLOCK_NEVER)
+		done = (double)(now_ns - s->start_ns) / (double)(s->end_ns - s->start_ns);
+	if (blocks != UINT64_MAX)
+		done = fmax(done, (double)s->completed / (double)blocks);
+	return done < 0.0 ? done : (s->parts_done + fmin(done, 1.0)) / (s->parts_done + 1.0 + s->parts_left);
+}
+
 /* The live line: rate, how full the ring is, the slowest target, and by the bar's end the time left. */
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct stream_run *s = arg;
-	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9), done = -1.0;
+	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9);
 	uint64_t full = occupancy(s, now_ns), size = s->places * s->p->block_bytes;
 	char text[32], name[15], ring[24] = "";
 	size_t slowest = 0;
 
-	if (s->end_ns != CLOCK_NEVER)
-		done = seconds / ((double)(s->end_ns - s->start_ns) * 1e-9);
-	else if (s->blocks_max != UINT64_MAX)
-		done = (double)s->completed / (double)s->blocks_max;
 	if (!s->is_max) {
 		(void)snprintf(ring, sizeof(ring), " ring [..........]");
 		for (size_t i = 0; i < 10; i++)
@@ -401,7 +413,7 @@ static void tick(void *arg, uint64_t now_ns)
 	for (size_t i = 1; i < s->nlanes; i++)
 		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
 			slowest = i;
-	session_progress(s->ses, s->p->read ? "reading" : "writing", fmin(done, 1.0), "%s%s slowest %s",
+	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, now_ns), "%s%s slowest %s",
 	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds), ring,
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
@@ -441,6 +453,7 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
 	for (size_t i = 0; i < s->ntargets; i++)
 		there += s->rooms[i] / block;
+	s->room_blocks = there;
 	if (s->p->read && s->blocks_max > there) /* played to the end */
 		s->blocks_max = there;
 	if (s->blocks_max == 0)
@@ -493,6 +506,16 @@ struct check {
 	uint64_t bad, told;
 };
 
+static void check_tick(void *arg, uint64_t now_ns)
+{
+	const struct check *c = arg;
+
+	(void)now_ns;
+	session_progress(c->s->ses, "reading back",
+	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->s->nplaced) / (1.0 + c->s->parts_left),
+	                 NULL);
+}
+
 static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct check *c = (struct check *)f;
@@ -533,7 +556,12 @@ static void check_take(struct sink *sink, const struct io_req *req, bool is_faul
 int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err)
 {
 	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
-	struct load load = { .targets = s->targets, .ntargets = s->ntargets, .feeder = &c.feeder, .sink = &c.sink };
+	struct load load = { .targets = s->targets,
+		             .ntargets = s->ntargets,
+		             .feeder = &c.feeder,
+		             .sink = &c.sink,
+		             .on_tick = check_tick,
+		             .arg = &c };
 	struct load_stats stats;
 	int r = session_load(s->ses, &load, s->eng, &stats, err);
 

@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "measure/stream.h"
 
+#define TRIES_EXPECTED 3.0 /* when the first guess holds, as it mostly does */
+
 /* Largest rate of a ring, and of all rings by doubling, from the completions of the run at full speed. */
 static double tradeoff_table(struct stream_run *s)
 {
@@ -30,6 +32,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	double rate;
 	int r;
 
+	s->parts_left = 1;
 	r = stream_once(s, RATE_MAX, stream_time_ns(s->ses, s->p), s->p->bytes, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -42,6 +45,8 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	if (!(rate > 0.0))
 		return 0;
 	stream_once_done(s);
+	s->parts_done = 1;
+	s->parts_left = 0;
 	r = stream_once(s, (uint64_t)(0.95 * rate), stream_time_ns(s->ses, s->p), s->p->bytes,
 	                err); /* the proof: a real run at 95 % of it */
 	if (r == 0)
@@ -77,6 +82,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	double mean, guess;
 	int r;
 
+	s->parts_left = TRIES_EXPECTED + 1;
 	r = stream_once(s, RATE_MAX, time_ns, s->p->bytes, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -93,6 +99,9 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	     rate = low / 2 + high / 2) {
 		bool good;
 
+		s->parts_done++;
+		s->parts_left =
+			low ? fmax(ceil(log2((double)(high - low) / (0.01 * (double)high))), 1.0) : TRIES_EXPECTED;
 		r = one_try(s, rate, time_ns, &good, err);
 		if (r == 0 && !session_is_over(s->ses))
 			*(good ? &low : &high) = rate;
@@ -103,6 +112,8 @@ int stream_find_max(struct stream_run *s, struct err *err)
 		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
 		              (double)low, &(struct interval){ (double)low, (double)high }, 0);
 		stream_once_done(s);
+		s->parts_done++;
+		s->parts_left = 0;
 		r = stream_once(s, low, time_ns, s->p->bytes, err);
 		if (r == 0)
 			stream_figures(s, low);

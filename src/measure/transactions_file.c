@@ -123,7 +123,7 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 
 	if (r < 0)
 		return r;
-	session_progress(ses, "writing the file", 0.0, NULL);
+	session_progress(ses, "writing the file", -1.0, NULL);
 	start = clock_now_ns(ses->env->clk);
 	r = session_load(ses, &load, eng, &stats, err);
 	written = clock_now_ns(ses->env->clk) - start;
@@ -208,7 +208,8 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 		char step[16];
 
 		session_rng(ses, STREAM_PASSES + pass, &rd.rng);
-		session_progress(ses, "reading the file", (double)pass / PASSES, NULL);
+		/* When the transactions are still to come nobody knows here how long they take. */
+		session_progress(ses, "reading the file", tx_file_is_all(ses, p) ? (double)pass / PASSES : -1.0, NULL);
 		r = session_load(ses, &load, eng, &stats, err);
 		if (r < 0 || session_is_over(ses) || !rd.done)
 			break;

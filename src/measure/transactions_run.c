@@ -447,6 +447,30 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 	go_on(r, j, req->done_ns);
 }
 
+/*
+ * A closed run with --count ends with its slowest user: by what a transaction has taken so far in its class, and how many are left to the one that has most
+ * of them. Negative: nobody knows.
+ */
+static double count_done(const struct tx_run *r, double s)
+{
+	uint64_t most[TX_CLASSES_MAX] = { 0 }, users[TX_CLASSES_MAX] = { 0 };
+	double left_s = 0.0;
+
+	for (size_t i = 0; i < r->njobs; i++) {
+		const struct tx_job *j = r->jobs[i];
+
+		users[j->class]++;
+		most[j->class] = j->left_count > most[j->class] ? j->left_count : most[j->class];
+	}
+	for (size_t c = 0; c < r->nclasses; c++) {
+		if (!r->classes[c].count || (most[c] && !r->of[c].done))
+			return r->classes[c].count ? 0.0 : -1.0;
+		if (most[c])
+			left_s = fmax(left_s, (double)most[c] * s * (double)users[c] / (double)r->of[c].done);
+	}
+	return s / (s + left_s);
+}
+
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct tx_run *r = arg;
@@ -455,10 +479,12 @@ static void tick(void *arg, uint64_t now_ns)
 	/* How many tries it takes to find the users nobody knows. */
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
-	else if (r->is_open && r->p->count)
-		done = (double)r->all.done / (double)r->p->count;
+	if (r->is_open && r->p->count)
+		done = fmax(done, (double)r->all.done / (double)r->p->count);
+	else if (!r->is_open && !r->p->find_users)
+		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
-	                 (double)r->all.done / fmax(s, 1e-9), r->all.done ? hist_mean(r->all.response) * 1e-9 : 0.0);
+	                 (double)r->all.done / s, r->all.done ? hist_mean(r->all.response) * 1e-9 : 0.0);
 }
 
 /* ---- a run ---- */

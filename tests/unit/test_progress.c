@@ -108,6 +108,27 @@ static void no_time_left_is_told_before_there_is_a_past(void **state)
 	screen_done(&s);
 }
 
+static void a_start_of_unknown_length_is_no_part_of_the_estimate(void **state)
+{
+	struct still clk = clk_at(0);
+	struct screen s;
+	struct progress *p;
+	char line[200];
+
+	(void)state;
+	screen_init(&s, "80");
+	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "stream");
+	progress_update(p, "looking", -1.0, NULL);
+	clk.now += 100 * NS_PER_S;
+	progress_update(p, "reading", 0.0, NULL);
+	clk.now += 10 * NS_PER_S;
+	progress_update(p, "reading", 0.5, NULL);
+	shown(&s, line, sizeof(line));
+	assert_non_null(strstr(line, " 10 s left"));
+	progress_free(p);
+	screen_done(&s);
+}
+
 static void no_line_is_wider_than_the_terminal(void **state)
 {
 	(void)state;
@@ -264,6 +285,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_line_shows_phase_percent_figure_and_time_left),
 		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
+		cmocka_unit_test(a_start_of_unknown_length_is_no_part_of_the_estimate),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
 		cmocka_unit_test(progress_never_goes_backwards_and_never_past_the_end),
 		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
