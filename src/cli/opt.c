@@ -99,7 +99,7 @@ static int parse_choice(const struct opt *o, const char *text, int *ret, struct 
 	near = opt_nearest(text, o->choices, n);
 	if (near)
 		return err_set(err, -EINVAL, "'%.60s' is not one of %s; did you mean %s?", text, list, near);
-	return err_set(err, -EINVAL, "'%.60s' is not one of %s.", text, list);
+	return err_set(err, -EINVAL, "'%.60s' is not known; give one of %s.", text, list);
 }
 
 static char *bound_text(const struct opt *o, double bound, char *buf, size_t len)

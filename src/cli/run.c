@@ -56,6 +56,7 @@ static const char *next_step(int code)
 		{ EIO, "see the kernel's log (dmesg)" },
 		{ ENODATA, "see the kernel's log (dmesg)" },
 		{ ETIMEDOUT, "see the kernel's log (dmesg)" },
+		{ EAGAIN, "end other programs, or raise the limit of processes (ulimit -u)" },
 		{ EINVAL, "see --help" },
 	};
 
@@ -68,7 +69,7 @@ static const char *next_step(int code)
 /* "What is wrong; what to do." A question ("did you mean") and several lines (the findings of a refusal) say it, too. */
 static bool says_what_to_do(const char *text)
 {
-	return strpbrk(text, ";?`\n") || strstr(text, "--");
+	return strpbrk(text, ";?`\n") != NULL;
 }
 
 void cli_complain(const struct env *env, const char *name, const struct err *err)

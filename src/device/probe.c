@@ -373,7 +373,8 @@ int probe_path(const char *root, const char *path, struct device *ret, struct er
 			"%s is a character device; give the block device of the disk, such as /dev/sda (lsblk lists them).",
 			path);
 	if (!S_ISBLK(st.st_mode))
-		return err_set(err, -EINVAL, "%s is neither a block device nor a file nor a directory.", path);
+		return err_set(err, -EINVAL,
+		               "%s is neither a block device nor a file nor a directory; lsblk lists the disks.", path);
 	r = sys_block_by_rdev(root, st.st_rdev, &b);
 	if (r < 0)
 		return err_set(err, r, "Nothing in /sys/dev/block is known of %s (%u:%u): %s; is sysfs mounted?", path,

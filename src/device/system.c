@@ -105,7 +105,9 @@ static int system_claim(void *ctx, const struct device *dev, struct err *err)
 	(void)ctx;
 	fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_file ? O_NONBLOCK : O_EXCL));
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && dev->is_read_only)
-		return err_set(err, -EROFS, "%s is read-only.", dev->path); /* what some drivers say for it */
+		return err_set(err, -EROFS,
+		               "%s is read-only; look for a write-protect switch, or see blockdev --setrw.",
+		               dev->path); /* what some drivers say for it */
 	if (fd < 0)
 		return open_failed(dev, errno, 0, err);
 	if (!is_same(dev, fd)) {

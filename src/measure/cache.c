@@ -663,10 +663,14 @@ static int cache_plan(const struct session *ses, const void *params, struct plan
 		               "%s is no directory: cache makes its own file; give the directory to make it in.",
 		               ses->devs[0].path);
 	if (largest_size(p) < p->min_size_bytes)
-		return err_set(err, -EINVAL, "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64 ").",
+		return err_set(err, -EINVAL,
+		               "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64
+		               "); raise one or lower the other.",
 		               largest_size(p), p->min_size_bytes);
 	if (p->max_record_bytes < p->min_record_bytes)
-		return err_set(err, -EINVAL, "--max-record (%" PRIu64 ") is below --min-record (%" PRIu64 ").",
+		return err_set(err, -EINVAL,
+		               "--max-record (%" PRIu64 ") is below --min-record (%" PRIu64
+		               "); raise one or lower the other.",
 		               p->max_record_bytes, p->min_record_bytes);
 	plan->opens_itself = true;
 	plan->write_bytes = UINT64_MAX;

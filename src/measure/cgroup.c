@@ -131,8 +131,9 @@ int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes
 
 	memset(ret, 0, sizeof(*ret));
 	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, ret->home, sizeof(ret->home)) < 0)
-		return err_set(err, -ENOENT,
-		               "No memory cgroup is mounted here, so --memory cannot limit the page cache.");
+		return err_set(
+			err, -ENOENT,
+			"No memory cgroup is mounted here, so --memory cannot limit the page cache; leave it out, or mount one.");
 	(void)snprintf(limit, sizeof(limit), "%" PRIu64, memory_bytes);
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	ret->version = h.version;

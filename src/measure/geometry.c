@@ -87,11 +87,13 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
 
 	if (d->kind == DEVICE_DIRECTORY || d->kind == DEVICE_FILE)
-		return err_set(err, -EINVAL,
-		               "%s is no disk or partition; a file says nothing about where its bytes lie.", d->path);
+		return err_set(
+			err, -EINVAL,
+			"%s is no disk or partition, and a file says nothing about where its bytes lie; give the disk.",
+			d->path);
 	if (d->size_bytes < (uint64_t)sector * 1000)
-		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks.", d->path,
-		               d->size_bytes);
+		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks; give a whole disk.",
+		               d->path, d->size_bytes);
 	plan->is_direct = true;
 	plan->is_latency = true;
 	plan_phase(plan, "rotation", 8 * NS_PER_S);

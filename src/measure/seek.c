@@ -72,12 +72,13 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 		return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or a file.", d->path);
 	if (align && block % align)
 		return err_set(err, -EINVAL,
-		               "--block=%" PRIu32 " is no multiple of the %" PRIu32 " bytes that %s wants.", block,
-		               align, d->path);
+		               "--block=%" PRIu32 " is no multiple of what %s wants; give one of %" PRIu32 " bytes.",
+		               block, d->path, align);
 	if (d->size_bytes < (uint64_t)block * 1000)
 		return err_set(err, -EINVAL,
-		               "%s has %" PRIu64 " bytes, too few for spans of random reads of %" PRIu32 ".", d->path,
-		               d->size_bytes, block);
+		               "%s has %" PRIu64 " bytes, too few for spans of random reads of %" PRIu32
+		               "; give a smaller --block or a larger target.",
+		               d->path, d->size_bytes, block);
 	plan->is_direct = true;
 	plan->is_latency = true;
 	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 8 * NS_PER_S);
@@ -243,9 +244,9 @@ static void plots(struct session *ses)
 	                                           .low = low,
 	                                           .high = high,
 	                                           .series = anchor });
-	result_plot(ses->res, &(struct plot_decl){ .kind = scatter,
 	distribution_plots(ses->res, "random reads over the whole device",
 	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
+	result_plot(ses->res, &(struct plot_decl){ .kind = scatter,
 	                                           .title = curve_title,
 	                                           .table = curve,
 	                                           .x = stroke,

@@ -81,10 +81,12 @@ static int check_targets(const struct session *ses, const struct stream_params *
 			               d->path, d->name);
 		if (!p->cached && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 			return err_set(err, -EINVAL,
-			               "--block=%" PRIu64 " is no multiple of the %" PRIu32 "-byte blocks of %s.",
-			               p->block_bytes, d->logical_block_bytes, d->path);
+			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
+			               " bytes.",
+			               p->block_bytes, d->path, d->logical_block_bytes);
 		if (d->kind != DEVICE_DIRECTORY && p->start_bytes + p->block_bytes > d->size_bytes)
-			return err_set(err, -EINVAL, "--start=%" PRIu64 " lies beyond the %" PRIu64 " bytes of %s.",
+			return err_set(err, -EINVAL,
+			               "--start=%" PRIu64 " lies beyond the %" PRIu64 " bytes of %s; give less.",
 			               p->start_bytes, d->size_bytes, d->path);
 	}
 	return 0;
@@ -106,15 +108,19 @@ static int stream_plan(const struct session *ses, const void *params, struct pla
 	if (r < 0)
 		return r;
 	if (p->read && p->write)
-		return err_set(err, -EINVAL, "--read and --write exclude each other.");
+		return err_set(err, -EINVAL, "--read and --write exclude each other; give the one that you mean.");
 	if (p->verify && p->read)
-		return err_set(err, -EINVAL, "--verify reads back what this run wrote; it does not go with --read.");
+		return err_set(
+			err, -EINVAL,
+			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
 	if ((p->tradeoff || p->find_max) && p->verify)
 		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find-max; run it apart.");
 	if (p->project.n && p->rate == RATE_MAX)
-		return err_set(err, -EINVAL, "--project wants a --rate: it tells for how long the disks will hold it.");
+		return err_set(err, -EINVAL, "--project tells for how long the disks will hold a rate; give --rate.");
 	if (p->buffer_bytes / p->block_bytes < 2)
-		return err_set(err, -EINVAL, "--buffer=%" PRIu64 " holds fewer than two blocks of %" PRIu64 " bytes.",
+		return err_set(err, -EINVAL,
+		               "--buffer=%" PRIu64 " holds fewer than two blocks of %" PRIu64
+		               " bytes; give more, or a smaller --block.",
 		               p->buffer_bytes, p->block_bytes);
 	if (p->buffer_bytes / p->block_bytes > 1u << 20)
 		return err_set(err, -EINVAL,
@@ -167,14 +173,14 @@ static int plain(struct stream_run *s, struct err *err)
 		stream_make_cold(s);
 		has = stream_disk_bytes(s, &disk_read, &disk_written);
 	}
+	s->parts_left =
+		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
 	r = stream_once(s, s->p->rate, stream_time_ns(s->ses, s->p), s->p->bytes, err);
 	if (r < 0)
 		return r;
 	stream_figures(s, s->p->rate);
 	if (s->p->cached)
 		stream_settle_cache(s, has, disk_read, disk_written);
-	s->parts_left =
-		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
 	session_checkpoint(s->ses);
 	return s->p->verify && !session_is_over(s->ses) ? verify(s, err) : 0;
 }

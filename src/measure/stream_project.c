@@ -239,8 +239,9 @@ int stream_project(struct stream_run *s, struct err *err)
 	int r = 0;
 
 	if (s->files)
-		return err_set(err, -EINVAL,
-		               "--project is for devices; where a file will lie on its disk is not known.");
+		return err_set(
+			err, -EINVAL,
+			"--project is for devices, since nobody knows where a file will lie on its disk; give the disk.");
 	if (from->n != 1 && from->n != s->nlanes)
 		return err_set(err, -EINVAL,
 		               "--project was given %zu times for %zu targets; give it once for each, or once for all.",

@@ -76,17 +76,19 @@ static int class_word(struct tx_class *c, const char *key, const char *value, st
 	if (strcmp(key, "name") == 0) {
 		for (const char *at = value; *at; at++)
 			if (iscntrl((unsigned char)*at) || *at == '"')
-				return err_set(err, -EINVAL,
-				               "A name of --class has no quotes and no control characters.");
+				return err_set(
+					err, -EINVAL,
+					"A name of --class has no quotes and no control characters; write it with letters.");
 		(void)snprintf(c->name, sizeof(c->name), "%s", value);
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (strcmp(key, words[i].key) == 0)
 			return words[i].parse(value, (uint64_t *)((char *)c + words[i].offset), err);
-	return err_set(err, -EINVAL,
-	               "--class knows name, users, count, ios, think, cpu and memory, each with =VALUE; not \"%s\".",
-	               key);
+	return err_set(
+		err, -EINVAL,
+		"--class does not know \"%s\"; give name, users, count, ios, think, cpu and memory, each with =VALUE.",
+		key);
 }
 
 static int parse_class(struct tx_class *c, const char *text, struct err *err)
@@ -94,7 +96,7 @@ static int parse_class(struct tx_class *c, const char *text, struct err *err)
 	char copy[256], *save = NULL;
 
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
-		return err_set(err, -EINVAL, "--class=%.40s... is too long.", text);
+		return err_set(err, -EINVAL, "--class=%.40s... is too long; shorten its name.", text);
 	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(word, '=');
 		int r;
@@ -106,8 +108,10 @@ static int parse_class(struct tx_class *c, const char *text, struct err *err)
 			return r;
 	}
 	if (c->users == 0 || c->users > 100000 || c->ios > 1000000 || c->memory_bytes > 1000000000)
-		return err_set(err, -EINVAL,
-		               "--class=%s: 1 to 100000 users, at most 1000000 requests and 1 GB of memory.", text);
+		return err_set(
+			err, -EINVAL,
+			"--class=%s is out of range; give 1 to 100000 users, at most 1000000 requests and 1 GB of memory.",
+			text);
 	return 0;
 }
 
@@ -118,7 +122,8 @@ static int parse_classes(const struct tx_params *p, struct tx_class *ret, size_t
 	size_t n = p->classes.n ? p->classes.n : 1;
 
 	if (n > TX_CLASSES_MAX)
-		return err_set(err, -EINVAL, "At most %d times --class.", TX_CLASSES_MAX);
+		return err_set(err, -EINVAL, "--class can be given %d times; make fewer classes with more users each.",
+		               TX_CLASSES_MAX);
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
@@ -132,8 +137,9 @@ static int parse_classes(const struct tx_params *p, struct tx_class *ret, size_t
 	}
 	for (size_t i = 0; i < n; i++)
 		if (ret[i].ios == 0 && ret[i].cpu_ns == 0 && ret[i].think_ns == 0)
-			return err_set(err, -EINVAL,
-			               "Transactions without requests, processor time and think time do nothing.");
+			return err_set(
+				err, -EINVAL,
+				"Transactions without requests, processor time and think time do nothing; give --ios, --cpu or --think.");
 	*ret_n = n;
 	return 0;
 }
@@ -155,7 +161,8 @@ static int parse_limit(const char *text, struct limit *ret, struct err *err)
 			ret->quantile = words[i].quantile;
 			return units_parse_time(text + strlen(words[i].word), &ret->limit_ns, err);
 		}
-	return err_set(err, -EINVAL, "--limit=%s is none of mean<TIME, p50<TIME, p95<TIME, p99<TIME, max<TIME.", text);
+	return err_set(err, -EINVAL,
+	               "--limit=%s is no limit; write mean<TIME, p50<TIME, p95<TIME, p99<TIME or max<TIME.", text);
 }
 
 /* More than there is would have the kernel end programs, perhaps not this one. */
@@ -172,7 +179,8 @@ static int check_memory(const struct tx_params *p, const struct tx_class *c, siz
 	if (want > have)
 		return err_set(err, -EINVAL,
 		               "The users' memory is %" PRIu64
-		               " bytes together; memory and swap of this machine are %" PRIu64 ".",
+		               " bytes together, more than memory and swap of this machine, %" PRIu64
+		               "; give fewer users or less --memory.",
 		               want, have);
 	return 0;
 }
@@ -184,12 +192,15 @@ static int check_record(const struct tx_params *p, const struct device *d, struc
 	if (size == 0)
 		return err_set(err, -EINVAL, "%s is empty or not there; --size makes it.", d->path);
 	if (span > size || span < p->record_bytes)
-		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes; that does not go with --span and --record.",
+		return err_set(err, -EINVAL,
+		               "%s has %" PRIu64
+		               " bytes; give a --span of no more, and a --record of no more than that.",
 		               d->path, size);
 	if (!p->cached && d->logical_block_bytes && p->record_bytes % d->logical_block_bytes)
 		return err_set(err, -EINVAL,
-		               "--record=%" PRIu64 " is no multiple of the %" PRIu32 "-byte blocks of %s.",
-		               p->record_bytes, d->logical_block_bytes, d->path);
+		               "--record=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
+		               " bytes.",
+		               p->record_bytes, d->path, d->logical_block_bytes);
 	return 0;
 }
 
@@ -200,7 +211,7 @@ static int check_target(const struct tx_params *p, const struct device *d, struc
 	if (p->size_bytes && d->kind != DEVICE_FILE)
 		return err_set(err, -EINVAL, "%s is a block device; --size makes files only.", d->path);
 	if (p->keep && !p->size_bytes)
-		return err_set(err, -EINVAL, "--keep is for the file that --size makes.");
+		return err_set(err, -EINVAL, "--keep is for the file that --size makes; give --size, too.");
 	if (p->write && !p->size_bytes && d->kind == DEVICE_FILE && !datafile_is_ours(d->path))
 		return err_set(
 			err, -EINVAL,
@@ -240,7 +251,9 @@ static int tx_plan(const struct session *ses, const void *params, struct plan *p
 	if (r < 0)
 		return r;
 	if (p->find_users && (p->arrivals_per_s > 0.0 || n > 1))
-		return err_set(err, -EINVAL, "--find-users is for closed runs of one class.");
+		return err_set(
+			err, -EINVAL,
+			"--find-users is for closed runs of one class; leave --arrivals out, and all but one --class.");
 	plan->is_direct = !p->cached;
 	plan->is_latency = true;
 	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
@@ -370,8 +383,8 @@ static int prepare(struct tx_run *r, struct err *err)
 	r->depth = r->eng->cfg.depth;
 	choose_place(r);
 	if (r->records == 0)
-		return err_set(err, -EINVAL, "%s holds no record of %" PRIu64 " bytes.", ses->devs[0].path,
-		               r->p->record_bytes);
+		return err_set(err, -EINVAL, "%s holds no record of %" PRIu64 " bytes; give a smaller --record.",
+		               ses->devs[0].path, r->p->record_bytes);
 	r->is_open = r->p->arrivals_per_s > 0.0;
 	r->processors = r->p->processors ? (unsigned)r->p->processors : r->is_virtual ? 1 : tx_cpu_count();
 	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
@@ -392,6 +405,7 @@ static int run_users(struct tx_run *r, struct err *err)
 	}
 	if (ret == 0 && !r->p->find_users)
 		tx_tell(r);
+	tx_plots(r->ses);
 	each_close(r);
 	return ret;
 }
@@ -405,7 +419,6 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 	if (tx_file_is_wanted(ses, params))
 		ret = tx_file_open(&r.file, ses, params, err);
 	if (ret == 0 && !tx_file_is_all(ses, params) && !session_is_over(ses))
-	tx_plots(r->ses);
 		ret = run_users(&r, err);
 	tx_run_done(&r);
 	tx_file_close(r.file, ses);

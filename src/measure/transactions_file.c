@@ -129,7 +129,9 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 	written = clock_now_ns(ses->env->clk) - start;
 	if (r == 0 && !session_is_over(ses)) {
 		if (stats.faults || stats.bytes != size)
-			r = err_set(err, -EIO, "%s could not be written in full (%" PRIu64 " of %" PRIu64 " bytes).",
+			r = err_set(err, -EIO,
+			            "%s could not be written in full (%" PRIu64 " of %" PRIu64
+			            " bytes); see the errors of the disk.",
 			            ses->devs[0].path, stats.bytes, size);
 		m.f.next = flush_next;
 		if (r == 0)

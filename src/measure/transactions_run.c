@@ -474,7 +474,7 @@ static double count_done(const struct tx_run *r, double s)
 static void tick(void *arg, uint64_t now_ns)
 {
 	struct tx_run *r = arg;
-	double s = (double)(now_ns - r->start_ns) * 1e-9, done = -1.0;
+	double s = fmax((double)(now_ns - r->start_ns) * 1e-9, 1e-9), done = -1.0;
 
 	/* How many tries it takes to find the users nobody knows. */
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
@@ -635,7 +635,7 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	if (ret == 0 && r->is_out_of_memory)
 		ret = err_set(
 			err, -ENOMEM,
-			"More than %u transactions are under way at once; the load is beyond what the device does.",
+			"More than %u transactions are under way at once, beyond what the device does; give fewer --arrivals.",
 			TX_OUTSTANDING_MAX);
 	if (r->end_ns < r->stop_ns)
 		r->stop_ns = r->end_ns;

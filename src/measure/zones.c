@@ -64,18 +64,18 @@ static const struct opt zones_opts[] = {
 static int check_params(const struct session *ses, const struct zones_params *p, struct err *err)
 {
 	if (p->write && p->rewrite)
-		return err_set(err, -EINVAL, "--write and --rewrite exclude each other.");
+		return err_set(err, -EINVAL, "--write and --rewrite exclude each other; give the one that you mean.");
 	if (p->full && (p->write || p->rewrite || p->places))
-		return err_set(err, -EINVAL,
-		               "--full reads everything; it goes with neither --write, --rewrite nor --zones.");
+		return err_set(
+			err, -EINVAL,
+			"--full reads everything and goes with neither --write, --rewrite nor --zones; leave those out.");
 	if (p->places && p->quick)
 		return err_set(err, -EINVAL, "--zones is short already; leave --quick out.");
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
 		if (dev->kind == DEVICE_DIRECTORY)
-			return err_set(err, -EINVAL,
-			               "%s is a directory; zones measures disks, partitions and existing files.",
+			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
 			               dev->path);
 		if ((p->write || p->rewrite) && dev->zoned[0] && strcmp(dev->zoned, "none") != 0 && !p->allow_zoned)
 			return err_set(

@@ -75,7 +75,7 @@ static int parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, str
 		if (r < 0)
 			return r;
 		if (ratio < 0.0 || ratio > 1.0)
-			return err_set(err, -EINVAL, "%s lies outside the target: 0%% to 100%%.", text);
+			return err_set(err, -EINVAL, "%s lies outside the target; give 0%% to 100%%.", text);
 		*ret = (uint64_t)(ratio * (double)size_bytes);
 		return 0;
 	}
@@ -83,8 +83,8 @@ static int parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, str
 	if (r < 0)
 		return r;
 	if (*ret > size_bytes)
-		return err_set(err, -EINVAL, "%s lies behind the end of the target (%" PRIu64 " bytes).", text,
-		               size_bytes);
+		return err_set(err, -EINVAL, "%s lies behind the end of the target (%" PRIu64 " bytes); give less.",
+		               text, size_bytes);
 	return 0;
 }
 
@@ -103,7 +103,8 @@ static int parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_firs
 	if (r == 0 && dash[1])
 		r = parse_place(dash + 1, size_bytes, ret_end, err);
 	if (r == 0 && *ret_first >= *ret_end)
-		return err_set(err, -EINVAL, "--range=%s is empty: %" PRIu64 " is not below %" PRIu64 ".", text,
+		return err_set(err, -EINVAL,
+		               "--range=%s is empty: %" PRIu64 " is not below %" PRIu64 "; write FROM-TO.", text,
 		               *ret_first, *ret_end);
 	return r;
 }
@@ -128,7 +129,9 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 	l->first_bytes = round_down(first + l->align_bytes - 1, l->align_bytes);
 	l->end_bytes = round_down(end, l->align_bytes);
 	if (l->end_bytes < l->first_bytes + 4 * MIB)
-		return err_set(err, -EINVAL, "%s: zones needs at least 4 MiB to measure in, not %" PRIu64 " bytes.",
+		return err_set(err, -EINVAL,
+		               "%s: zones needs at least 4 MiB to measure in, not %" PRIu64
+		               " bytes; give a larger --range or target.",
 		               dev->path, l->end_bytes > l->first_bytes ? l->end_bytes - l->first_bytes : 0);
 	return 0;
 }
@@ -262,16 +265,18 @@ static int list_positions(struct zone_layout *l, const struct zones_params *p, s
 		(void)snprintf(pos->label, sizeof(pos->label), "%s", word);
 	}
 	if (!at)
-		return err_set(err, -EINVAL, "--zones needs at least one place, such as start,middle,end.");
+		return err_set(err, -EINVAL,
+		               "--zones needs at least one place; write start,middle,end or some of them.");
 	l->npositions = l->wanted_positions = at;
 	qsort(l->positions, at, sizeof(*l->positions), by_place);
 	for (size_t i = 0; i < at; i++) {
 		const char *label = l->positions[i].label;
 
 		if (i && l->positions[i].cell_bytes < l->positions[i - 1].cell_bytes + l->cell_bytes)
-			return err_set(err, -EINVAL,
-			               "--zones: %s and %s lie too close together on a target of this size.",
-			               l->positions[i - 1].label, label);
+			return err_set(
+				err, -EINVAL,
+				"--zones: %s and %s lie too close together on a target of this size; leave one out.",
+				l->positions[i - 1].label, label);
 		l->start = strcmp(label, "start") == 0 ? i : l->start;
 		l->middle = strcmp(label, "middle") == 0 ? i : l->middle;
 		l->positions[i].is_centred = strcmp(label, "middle") == 0;
@@ -295,8 +300,9 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->alignment_offset_bytes == 0)
 		l->align_bytes = dev->physical_block_bytes;
 	if (p->block_bytes % l->align_bytes)
-		return err_set(err, -EINVAL, "--block=%" PRIu64 " is no multiple of %" PRIu32 " bytes, as %s wants it.",
-		               p->block_bytes, l->align_bytes, dev->path);
+		return err_set(err, -EINVAL,
+		               "--block=%" PRIu64 " is no multiple of what %s wants; give one of %" PRIu32 " bytes.",
+		               p->block_bytes, dev->path, l->align_bytes);
 	l->rev_ns = dev->rotational == 0 && !(p->rpm > 0.0) ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
 	r = find_extent(l, dev, p, err);
 	if (r == 0)

@@ -353,8 +353,10 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	}
 	if (pairs == 0) {
 		result_free(res);
-		return err_set(err, -ENOENT,
-		               "No document of A has its like in B (the same measurement of the same disk).");
+		return err_set(
+			err, -ENOENT,
+			"No document of A has its like in B: the same measurement of the same disk; give two single "
+			"documents of one measurement to compare different disks.");
 	}
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, pairs);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, differ);
@@ -477,7 +479,8 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 		result_free(out);
 		return err_set(
 			err, -ENOENT,
-			"A trend needs at least three documents of the same measurement of the same disk; none were found.");
+			"A trend needs at least three documents of the same measurement of the same disk, which are not there; measure "
+			"again later, or give two documents to compare them.");
 	}
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, worse);
 	result_figure_text(out, "verdict", "verdict", worse ? "degrading" : "steady");

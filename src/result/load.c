@@ -48,7 +48,8 @@ static int refuse(const struct reader *rd, const char *fmt, ...)
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	make_printable(what);
-	return err_set(rd->err, -EINVAL, "this is not a platter result that can be read: %s.", what);
+	return err_set(rd->err, -EINVAL,
+	               "this is not a platter result that can be read: %s; give the file that --json wrote.", what);
 }
 
 static const char *kind_of(const json_t *value)

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What a user gets wrong, and the way out that the sentence names: not only that --help exists.
+. "$(dirname "$0")/lib.sh"
+
+cd "$dir" || exit 1
+head -c 8388608 /dev/zero >file
+head -c 100 /dev/zero >little
+: >nothing
+mkdir folder other
+echo '{"schema": "platter-result", "version": 1,' >cut.json
+"$PLATTER" passes file --passes=1 --json=a.json >out 2>err || fail "passes: $(cat err)"
+"$PLATTER" mark --time=5ms --repeat=1 --json=b.json other >out 2>err || fail "mark: $(cat err)"
+
+said() # STATUS, what the sentence must name, words...
+{
+	status=$1 way=$2
+	shift 2
+	run "$status" "$@"
+	one_sentence
+	err_has "$way"
+	grep -q 'see --help\.$' "$dir/err" && fail "$last: \"see --help\" is no way out"
+}
+said 2 "platter --help" frobnicate
+said 2 "did you mean zones?" zone /dev/sda
+said 2 "did you mean --plot?" zones --plto /dev/sda
+said 2 "platter zones TARGET" zones
+said 2 "give the one that you mean" zones --write --rewrite file
+said 2 "leave those out" zones --full --zones=start file
+said 2 "leave --quick out" zones --quick --zones=start file
+said 2 "give a disk" zones folder
+said 2 "write FROM-TO" zones --range=4M-2M file
+said 2 "write FROM-TO" zones --range=2M file
+said 2 "give 0% to 100%" zones --range=50%-120% file
+said 2 "give less" zones --range=1T- file
+said 2 "write start,middle,end" zones --zones=, file
+said 2 "larger --range or target" zones little
+said 2 "give one of" zones --block=1000 file
+said 2 "a smaller --block or a larger target" seek little
+said 2 "give a disk" seek folder
+said 2 "give the disk" geometry file
+said 2 "give the one that you mean" stream --read --write file
+said 2 "leave one of them out" stream --read --verify file
+said 2 "run it apart" stream --verify --find-max folder
+said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
+said 2 "give less" stream --read --rate=1MB --start=1G file
+said 2 "give its directory" stream file
+said 2 "give --rate" stream --read --rate=max --project=a.json file
+said 2 "give the directory" cache file
+said 2 "raise one or lower the other" cache --min-size=2M --max-size=1M folder
+said 2 "raise one or lower the other" cache --min-record=64K --max-record=1K folder
+said 2 "give --size" passes nothing
+said 2 "give --size" passes folder
+said 2 "give a file in it" transactions folder
+said 2 "--size makes it" transactions nothing
+said 2 "give --size, too" transactions --keep file
+said 2 "give --ios, --cpu or --think" transactions --ios=0 file
+said 2 "a --record of no more" transactions --record=16M file
+said 2 "leave --arrivals out" transactions --find-users --arrivals=5 file
+said 2 "write mean<TIME" transactions --limit=soon file
+said 2 "give name, users" transactions --class=speed=5 file
+said 2 "out of range; give" transactions --class=users=0 file
+said 1 "check the name" zones /dev/no-such-disk
+said 1 "the file that --json wrote" report cut.json
+said 1 "save results there with --json" report folder
+said 1 "check the name" report no-such.json
+said 1 "two single documents" compare a.json b.json
+said 1 "measure again later" compare a.json
+said 2 "try \`platter compare" compare
+said 1 "make it first" passes file --json=no-folder/x.json
+said 2 "auto, always, never" passes file --color=sometimes
+said 2 "write it like" passes file --size=many
+exit 0
