@@ -18,6 +18,7 @@
 #define PLACE_TRACKS 5 /* looked at in each place */
 #define EDGES_MAX    64
 #define RATE_BYTES   (16ull << 20)
+#define SURVEYS      3 /* of a place, until all edges are there when looked at again */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -168,6 +169,11 @@ static void track_rows(struct geo *g, const struct geo_track *track, size_t n, c
 			.place = place,
 		};
 
+		if (track[i].is_doubtful) { /* its ends were not there again: not told */
+			row.sectors = row.sectors_per_track = row.missing = UINT64_MAX;
+			row.skew_ratio = NAN;
+		}
+
 		result_row(t, &row);
 	}
 	g->tracks_seen += n;
@@ -191,17 +197,22 @@ struct skews {
 	size_t n;
 };
 
-/* Of the tracks there the size that most of them have; how many that are. */
-static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes)
+/* Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. */
+static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes, struct interval *ret_all)
 {
 	uint64_t best = 0;
 
 	*ret_votes = 0;
+	*ret_all = (struct interval){ INFINITY, -INFINITY };
 	for (size_t i = 0; i < n; i++) {
 		size_t votes = 0;
 
+		if (track[i].is_doubtful)
+			continue;
 		for (size_t k = 0; k < n; k++)
-			votes += track[k].per_track == track[i].per_track;
+			votes += !track[k].is_doubtful && track[k].per_track == track[i].per_track;
+		ret_all->low = fmin(ret_all->low, (double)track[i].per_track);
+		ret_all->high = fmax(ret_all->high, (double)track[i].per_track);
 		if (votes > *ret_votes) {
 			*ret_votes = votes;
 			best = track[i].per_track;
@@ -210,13 +221,14 @@ static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_
 	return best;
 }
 
-static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *n, struct err *err)
+static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, struct err *err)
 {
 	double rate, per_track = NAN;
 	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
+	size_t wrong = 1, n, head;
 	int r = timed_rate(&g->t, (uint64_t)(at * (double)g->t.target->size_bytes), RATE_BYTES, &rate, err);
 
-	*n = 0;
+	*ret_n = 0;
 	if (r == 0 && isfinite(rate) && !geo_is_over(g))
 		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
 	if (r < 0 || !isfinite(per_track) || geo_is_over(g))
@@ -224,12 +236,18 @@ static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t 
 	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
 	span = span < g->sectors ? span : g->sectors;
 	from = from + span > g->sectors ? g->sectors - span : from;
-	if (from == 0 && g->ses->devs[0].kind == DEVICE_DISK) /* the first sector begins a track */
-		edge[(*n)++] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
-	r = geo_survey(g, from, span, per_track, edge + *n, EDGES_MAX - 1, &span, err);
-	*n += (size_t)span;
-	if (r == 0 && *n > 1 && edge[0].first == 0)
-		edge[0].after = edge[1].before;
+	head = from == 0 && g->ses->devs[0].kind == DEVICE_DISK; /* the first sector begins a track */
+	for (int k = 0; k < SURVEYS && wrong && r == 0; k++) {
+		if (k)
+			geo_forget(g);
+		edge[0] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
+		r = geo_survey(g, from, span, per_track, edge + head, EDGES_MAX - 1, &n, err);
+		*ret_n = n + head;
+		if (r == 0 && n && head)
+			edge[0].after = edge[1].before;
+		if (r == 0)
+			r = geo_confirm(g, edge, *ret_n, &wrong, err);
+	}
 	return r;
 }
 
@@ -239,21 +257,22 @@ static int look_at(struct geo *g, const struct place *p, struct skews *skews, st
 	struct geo_track track[EDGES_MAX];
 	size_t n, votes;
 	int r = survey_place(g, p->at, edge, &n, err);
+	struct interval all;
 	uint64_t size;
 
 	if (r < 0)
 		return r;
 	n = geo_tracks(g, edge, n, track);
-	size = usual_size(track, n, &votes);
+	size = usual_size(track, n, &votes, &all);
 	if (size)
-		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, NULL, votes);
+		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, &all, votes);
 	else
 		result_notice(
 			g->ses->res, "no-tracks",
 			"At the %s no ends of tracks stood out of the noise, so sectors per track are not known there.",
 			p->name);
 	for (size_t i = 0; i < n; i++)
-		if (isfinite(track[i].skew))
+		if (isfinite(track[i].skew) && !track[i].is_doubtful)
 			skews->v[skews->n++] = track[i].skew;
 	track_rows(g, track, n, p->name);
 	session_checkpoint(g->ses);
@@ -336,27 +355,27 @@ static void run_rows(const struct geo_walk *w)
 	}
 }
 
-/* Zones of the layout; or as the walk found them, when no layout explains them better. */
+/*
+ * Zones of the layout; without one, of the cheapest that explains the sizes, if it does; else as the walk found them, which is enough where
+ * each zone has one size.
+ */
 static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
-	bool has_fit = layout->fit && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0;
 	struct geo_zone *zone;
-	size_t n;
+	size_t n = geo_zones(w, &zone), unclear = 0;
+	bool is_plain = true;
 
-	if (layout->fit && layout->is_told) {
-		geo_fit_rows(w, layout, end);
-		return;
-	}
-	n = geo_zones(w, &zone);
-	if (w->unclear && has_fit)
-		geo_fit_rows(w, layout, end);
+	for (size_t i = 0; i < n; i++)
+		is_plain = is_plain && zone[i].nsizes == 1 && !zone[i].is_unclear;
+	if (layout->fit && (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
+		unclear = geo_fit_rows(w, layout, end);
 	else
-		geo_zone_rows(w, zone, n, end);
-	if (w->unclear)
+		unclear = geo_zone_rows(w, zone, n, end);
+	if (unclear)
 		result_notice(
 			w->g->ses->res, "unclear-zones",
-			"In %zu places sizes of tracks change in no order that came again; what is listed as a zone there may belong to a neighbour.",
-			w->unclear);
+			"%zu zones are unclear: they rest on very few tracks, or sizes change there in no order that came again. Where they begin and end is not certain, and they may belong to a neighbour.",
+			unclear);
 	free(zone);
 }
 

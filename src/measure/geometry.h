@@ -36,6 +36,7 @@ struct geo_edge {
 	uint64_t first;       /* sector after the jump */
 	double jump;          /* in [0, 1): beyond the spacing of the sectors behind it; NaN: not known */
 	double before, after; /* spacing of sectors on both sides, revolutions; NaN: not known */
+	bool is_unsure;       /* it was not there again when it was looked at once more */
 };
 
 /* ---- geometry_probe.c ---- */
@@ -52,6 +53,13 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 #define GEO_BATCH 128
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
+/*
+ * Angles that were read twice: of each sector the earlier of two readings that agree, as answers come late, never early. NaN: none did, or the sector
+ * could not be read. At most GEO_BATCH.
+ */
+int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/* All that is known: one of the angles may be of a late answer. */
+void geo_forget(struct geo *g);
 /* The difference of two angles in [0, 1). */
 double geo_frac(double x);
 /* As far from each other as that, the short way: [0, 0.5]. */
@@ -65,13 +73,17 @@ int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_trac
 int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
                size_t *ret_n, struct err *err);
 
+/* Looks at both sides of each edge once more; how many are no edges. Those are unsure from then on. */
+int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
+
 /* A track as it was found. */
 struct geo_track {
 	uint64_t first, sectors; /* with data */
 	uint64_t per_track;      /* with the missing ones */
 	uint64_t missing;
-	double skew;  /* in front of it, revolutions; NaN: not known */
-	bool is_sure; /* per_track is; else it is what was found */
+	double skew;      /* in front of it, revolutions; NaN: not known */
+	bool is_sure;     /* per_track is; else it is what was found */
+	bool is_doubtful; /* one of its ends may be elsewhere */
 };
 /* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
@@ -107,7 +119,9 @@ struct geo_walk {
 	size_t nruns;
 	struct geo_item *items;
 	size_t nitems, room;
-	size_t unclear; /* stretches that are in no zone for certain */
+	size_t confirmed; /* items whose ends were seen twice */
+	uint64_t again_at;
+	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };
 
 /* From w->at to the end of the disk, or of the time. */
@@ -122,7 +136,8 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 struct geo_seg {
 	uint64_t first, size, track, tracks; /* track: number of the first one */
 	double jump;
-	bool is_odd; /* one with missing sectors, or of which only a part is there */
+	bool has_gap; /* one with missing sectors */
+	bool is_odd;  /* one of which only a part may be there: its size says little */
 };
 
 struct geo_order {
@@ -184,24 +199,27 @@ struct geo_zone {
 	size_t first_item, end_item;
 	size_t best; /* the item with the longest stretch without trouble */
 	uint64_t size[GEO_RUNS];
-	size_t nsizes; /* of its tracks, in the order of the surfaces; 1: all are equal */
-	bool is_plain; /* one run, no cycle */
+	size_t nsizes;   /* of its tracks, in the order of the surfaces; 1: all are equal */
+	bool is_unclear; /* it may belong to a neighbour */
 };
+
+#define GEO_FEW 3 /* fewer tracks of a surface than that may be an accident */
 
 struct geo_zone_row {
 	uint64_t first_byte, last_byte, sectors_per_track;
 	double skew_ratio;
 	uint64_t surface, tracks, missing;
+	const char *certainty;
 };
 
 extern const struct field geo_zone_fields[];
 /* Heap array; how many. */
 size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
 struct geo_layout;
-/* The same from a layout. */
-void geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
-/* end: the sector behind the last zone. */
-void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
+/* Rows from a layout; how many zones are unclear. */
+size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
+/* The same from what the walk found. end: the sector behind the last zone. */
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
 
 /* ---- geometry_access.c ---- */
 

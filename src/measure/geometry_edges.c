@@ -389,6 +389,45 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 	return r;
 }
 
+/* ---- a second look ---- */
+
+/* Angles of the sector behind the edge and of the one before it, each read twice. */
+static void judge(const struct geo *g, struct geo_edge *e, double behind, double before)
+{
+	double jump = geo_frac(behind - before - e->after);
+
+	if (isnan(jump) || geo_apart(jump, e->jump) < 3.0 * g->tol)
+		return;
+	if (geo_apart(jump, 0.0) < 3.0 * g->tol && fabs(e->before / e->after - 1.0) < 0.02)
+		e->is_unsure = true;
+	else
+		e->jump = jump;
+}
+
+int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err)
+{
+	uint64_t sector[GEO_BATCH];
+	double angle[GEO_BATCH];
+	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is no edge that was found */
+	int r = 0;
+
+	*ret_wrong = 0;
+	for (size_t at = from; at < n && r == 0; at += GEO_BATCH / 2) {
+		size_t m = n - at < GEO_BATCH / 2 ? n - at : GEO_BATCH / 2;
+
+		for (size_t i = 0; i < m; i++) {
+			sector[2 * i] = edge[at + i].first;
+			sector[2 * i + 1] = edge[at + i].first - 1;
+		}
+		r = geo_probe_sure(g, sector, angle, 2 * m, err);
+		for (size_t i = 0; i < m && r == 0; i++)
+			judge(g, &edge[at + i], angle[2 * i], angle[2 * i + 1]);
+	}
+	for (size_t i = from; i < n; i++)
+		*ret_wrong += edge[i].is_unsure;
+	return r;
+}
+
 /* ---- tracks ---- */
 
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
@@ -474,13 +513,15 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 		if (gone && last->sectors + last->missing + gone + len <= whole) {
 			last->sectors += len;
 			last->missing += gone;
+			last->is_doubtful = last->is_doubtful || edge[i + 1].is_unsure;
 			continue;
 		}
 		ret[m++] = (struct geo_track){ .first = edge[i].first,
 			                       .sectors = len,
 			                       .per_track = whole ? whole : len,
 			                       .skew = edge[i].jump,
-			                       .is_sure = whole != 0 };
+			                       .is_sure = whole != 0,
+			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure };
 	}
 	return m;
 }

@@ -27,12 +27,15 @@
 #define PAIRS       72
 #define NEAR        9     /* cylinders: so far the curve's bend is looked at */
 #define SLACK       0.001 /* of a revolution */
+#define LOOKS       3     /* so often accesses are measured, while several layouts are possible */
 
 struct candidate {
 	struct geo_shape shape;
 	double cost;
 	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
-	bool is_rejected;
+	bool is_possible; /* accesses do not speak against it */
+	bool is_shown;    /* and they speak for it */
+	size_t agreeing;  /* accesses that fit */
 };
 
 struct search {
@@ -45,6 +48,9 @@ struct search {
 	struct geo_pair pair[PAIRS];
 	uint64_t a[PAIRS], b[PAIRS]; /* tracks of the pairs, from first on; a is the later one */
 	size_t npairs;
+	size_t all;        /* candidates that there were */
+	double least_cost; /* of them */
+	size_t next;       /* accesses that agree with the best one that is out */
 };
 
 /* ---- what can be true by the sequence ---- */
@@ -235,13 +241,14 @@ static size_t telling(const struct search *s, const struct geo_shape *shape, uin
 	return m;
 }
 
-static void choose_pairs(struct search *s)
+static void choose_pairs(struct search *s, bool from_anywhere)
 {
 	uint64_t d[16];
 	struct rng *rng = &s->g->t.rng;
 
+	s->npairs = 0;
 	/* In turn from each candidate, so that each has a say. */
-	for (size_t k = 0; k < ARRAY_LEN(d) && s->npairs < PAIRS * 2 / 3; k++)
+	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < PAIRS * 2 / 3; k++)
 		for (size_t i = 0; i < s->n && s->npairs < PAIRS * 2 / 3; i++)
 			if (k < telling(s, &s->c[i].shape, d))
 				(void)add_pair(s, 0, d[k]);
@@ -363,6 +370,33 @@ static const struct class *move_of(const struct class *c, size_t n, uint64_t cyl
 	return one;
 }
 
+/*
+ * Over all distances the curve of an arm is hollow downwards: nowhere does it lie clearly below a straight line between two of its points. Under a layout that takes
+ * tracks over each other for tracks side by side it is flat at first and rises then.
+ */
+static bool is_below(const struct class *c, size_t n, size_t j)
+{
+	for (size_t i = 0; i < j; i++)
+		for (size_t k = j + 1; k < n && !c[k].is_other_head && c[i].cylinders; k++) {
+			double part =
+				(double)(c[j].cylinders - c[i].cylinders) / (double)(c[k].cylinders - c[i].cylinders);
+			double line = (c[i].access - c[i].error) * (1.0 - part) + (c[k].access - c[k].error) * part;
+
+			if (c[j].access + c[j].error + SLACK < line)
+				return true;
+		}
+	return false;
+}
+
+static bool is_hollow(const struct class *c, size_t n)
+{
+	size_t below = 0;
+
+	for (size_t j = 1; j + 1 < n && !c[j].is_other_head; j++)
+		below += is_below(c, n, j);
+	return below < 3;
+}
+
 /* Does the curve bend as it should over the first cylinders? */
 static bool is_bent_right(const struct class *c, size_t n)
 {
@@ -383,6 +417,23 @@ static bool is_bent_right(const struct class *c, size_t n)
 	return true;
 }
 
+/*
+ * One surface: each track further on is a cylinder further on, and the arm takes clearly longer for a few than for one. With many surfaces the first tracks
+ * are over each other; with few, that layout has been held against the accesses itself.
+ */
+static bool is_rising(const struct class *c, size_t n)
+{
+	const struct class *one = find_class(c, n, 1, false);
+
+	for (uint64_t d = 2; one && d <= 4; d++) {
+		const struct class *more = find_class(c, n, d, false);
+
+		if (more && more->access - one->access > one->error + more->error + SLACK / 2.0)
+			return true;
+	}
+	return false;
+}
+
 /* Is a change of heads clearly shorter than a move within a band, or to the next cylinder? */
 static bool is_clear(const struct class *c, size_t n, uint64_t band)
 {
@@ -395,7 +446,7 @@ static bool is_clear(const struct class *c, size_t n, uint64_t band)
 	return false;
 }
 
-static bool agrees(struct search *s, const struct candidate *c)
+static void judge(struct search *s, struct candidate *c)
 {
 	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
 	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
@@ -404,8 +455,9 @@ static bool agrees(struct search *s, const struct candidate *c)
 	struct class class[PAIRS];
 	size_t n = 0, nclasses, off, bad;
 
+	c->is_possible = false;
 	if (!cylinder || !head)
-		return false;
+		return;
 	geo_order_fit(s->o, &c->shape, s->first + s->tracks, INFINITY, &labels, s->fit);
 	for (size_t i = 0; i < s->npairs; i++) {
 		uint64_t from = cylinder[s->a[i]], to = cylinder[s->b[i]];
@@ -420,8 +472,12 @@ static bool agrees(struct search *s, const struct candidate *c)
 	qsort(seen, n, sizeof(seen[0]), compare_seen);
 	off = classify(seen, n, class, &nclasses);
 	bad = disorder(class, nclasses);
-	return n >= 6 && off * 25 <= n && bad * 30 <= n && is_bent_right(class, nclasses) &&
-	       (c->shape.heads == 1 || is_clear(class, nclasses, c->shape.band ? c->shape.band : UINT64_MAX));
+	c->agreeing = n - (off + bad < n ? off + bad : n);
+	c->is_possible = n >= 6 && off * 25 <= n && bad * 30 <= n && is_bent_right(class, nclasses) &&
+	                 is_hollow(class, nclasses);
+	c->is_shown = c->is_shown ||
+	              (c->shape.heads == 1 ? is_rising(class, nclasses)
+	                                   : is_clear(class, nclasses, c->shape.band ? c->shape.band : UINT64_MAX));
 }
 
 /* ---- what is told ---- */
@@ -441,25 +497,6 @@ static void name_layout(const struct geo_shape *shape, char *text, size_t max)
 		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
 }
 
-static void tell(struct search *s, const struct candidate *c, size_t tried)
-{
-	struct result *res = s->g->ses->res;
-	char text[128];
-
-	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, NULL, s->npairs);
-	name_layout(&c->shape, text, sizeof(text));
-	result_figure_text(res, "layout", "layout", text);
-	if (tried > 1)
-		(void)snprintf(
-			text, sizeof(text),
-			"sure: of %zu layouts that explain sizes and skews only this one agrees with the access times",
-			tried);
-	else
-		(void)snprintf(text, sizeof(text),
-		               "sure: no other layout explains sizes and skews, and the access times agree");
-	result_figure_text(res, "confidence", "how sure", text);
-}
-
 /* The same for all that is told: with one surface bands are nothing. */
 static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
 {
@@ -467,30 +504,71 @@ static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
 	                                                  a->is_alternate == b->is_alternate));
 }
 
-/* Returns whether it was told; *ret: the candidate that is taken for the zones. */
-static bool decide(struct search *s, size_t *ret)
+static void tell(struct search *s)
 {
-	size_t left = SIZE_MAX;
-	bool several = false, messy;
+	struct result *res = s->g->ses->res;
+	const struct candidate *c = &s->c[0];
+	struct interval ci = { c->shape.heads, c->shape.heads };
+	size_t n = 0, others = s->all - s->n;
+	char text[160];
+
+	for (size_t i = 0; i < s->npairs; i++)
+		n += isfinite(s->pair[i].access);
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, n);
+	name_layout(&c->shape, text, sizeof(text));
+	result_figure_text(res, "layout", "layout", text);
+	if (others)
+		(void)snprintf(
+			text, sizeof(text),
+			"sure: %zu of %zu access times agree; of %zu other layouts that explain sizes and skews none can be true, the best of them agrees with %zu",
+			c->agreeing, n, others, s->next);
+	else
+		(void)snprintf(text, sizeof(text),
+		               "sure: %zu of %zu access times agree; no other layout explains sizes and skews",
+		               c->agreeing, n);
+	result_figure_text(res, "confidence", "how sure", text);
+}
+
+/* What the accesses speak against is out. Are several layouts left? */
+static bool judge_all(struct search *s)
+{
+	size_t m = 0;
+	bool several = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		s->c[i].is_rejected = !agrees(s, &s->c[i]);
-		if (s->c[i].is_rejected)
+		struct candidate *c = &s->c[i];
+
+		judge(s, c);
+		if (!c->is_possible) {
+			s->next = c->agreeing > s->next ? c->agreeing : s->next;
 			continue;
-		if (left == SIZE_MAX)
-			left = i;
-		else if (!is_same_layout(&s->c[left].shape, &s->c[i].shape))
-			several = true;
+		}
+		s->c[m++] = *c;
+		several = several || !is_same_layout(&s->c[0].shape, &c->shape);
 	}
-	*ret = left == SIZE_MAX ? 0 : left;
-	messy = s->c[0].cost > 20.0 + MESSY * (double)(s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
-	if (left != SIZE_MAX && !several && !messy) {
-		tell(s, &s->c[left], s->n);
+	s->n = m;
+	return several;
+}
+
+static bool decide(struct search *s)
+{
+	bool several = false, is_shown = false, messy;
+
+	for (size_t i = 0; i < s->n; i++) {
+		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
+		is_shown = is_shown || s->c[i].is_shown;
+	}
+	messy = s->least_cost > 20.0 + MESSY * (double)(s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
+	if (is_shown && !several && !messy) {
+		tell(s);
 		return true;
 	}
-	result_notice(s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
-	              several ? "several layouts explain sizes, skews and access times"
-	                      : "sizes and skews repeat, but the access times fit no layout that is known here");
+	result_notice(
+		s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
+		several ? "several layouts explain sizes, skews and access times"
+		: !s->n ? "sizes and skews repeat, but the access times fit no layout that is known here"
+		: messy ? "too much in sizes and skews is in no order"
+			: "access times differ too little to tell tracks over each other from tracks side by side");
 	return false;
 }
 
@@ -507,7 +585,7 @@ static void choose_stretch(struct search *s, const struct geo_fit *fit)
 
 static int search(struct search *s, struct geo_layout *ret, struct err *err)
 {
-	size_t best = 0;
+	struct geo_shape cheapest;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -517,12 +595,19 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		return 0;
 	geo_order_fit(s->o, &s->c[0].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	choose_stretch(s, s->fit);
-	choose_pairs(s);
-	r = measure(s, err);
-	if (r < 0 || geo_is_over(s->g))
-		return r;
-	ret->is_told = decide(s, &best);
-	ret->shape = s->c[best].shape;
+	cheapest = s->c[0].shape;
+	s->all = s->n;
+	s->least_cost = s->c[0].cost;
+	for (int round = 0; round < LOOKS; round++) {
+		choose_pairs(s, round > 0);
+		r = measure(s, err);
+		if (r < 0 || geo_is_over(s->g))
+			return r;
+		if (!judge_all(s))
+			break;
+	}
+	ret->is_told = decide(s);
+	ret->shape = s->n ? s->c[0].shape : cheapest;
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");

@@ -26,7 +26,9 @@
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
 #define DENSITY_STEP 0.02 /* surfaces differ in density by about as much in the next zone */
-#define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
+#define NEAR_ITEMS   200
+#define OFTEN        4  /* tracks of one size nearby: no accident */
+#define ENDS         12 /* ends of equal tracks that are looked at for the length of a partial band */
 
 /* ---- the sequence ---- */
 
@@ -39,7 +41,8 @@ static int push(struct geo_order *o, const struct geo_seg *seg)
 {
 	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
 
-	if (last && !last->is_odd && !seg->is_odd && last->size == seg->size && same(o, last->jump, seg->jump)) {
+	if (last && !last->is_odd && !last->has_gap && !seg->is_odd && !seg->has_gap && last->size == seg->size &&
+	    same(o, last->jump, seg->jump)) {
 		last->tracks += seg->tracks;
 		o->tracks += seg->tracks;
 		return 0;
@@ -59,12 +62,27 @@ static int push(struct geo_order *o, const struct geo_seg *seg)
 	return 0;
 }
 
+/* How many tracks of that size there are near an item. */
+static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
+{
+	size_t from = at > NEAR_ITEMS ? at - NEAR_ITEMS : 0;
+	uint64_t n = 0;
+
+	for (size_t i = from; i < w->nitems && i < at + NEAR_ITEMS && n < OFTEN; i++)
+		for (uint32_t k = 0; k < w->items[i].nruns; k++)
+			n += w->items[i].run[k].per_track == size ? w->items[i].run[k].tracks * w->items[i].times : 0;
+	return n;
+}
+
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
 {
 	o->tol = w->g->tol;
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;
+		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again is one of a surface. */
+		bool is_odd = item->is_unsure && (item->missing || item->end - item->first > item->run[0].per_track ||
+		                                  near_of_size(w, i, item->run[0].per_track) < OFTEN);
 
 		for (uint64_t k = 0; k < item->times * item->nruns; k++) {
 			const struct geo_run *run = &item->run[k % item->nruns];
@@ -72,7 +90,8 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .size = run->per_track,
 				               .tracks = run->tracks,
 				               .jump = run->jump,
-				               .is_odd = item->missing > 0 || item->is_unsure };
+				               .has_gap = item->missing > 0,
+				               .is_odd = is_odd };
 
 			if (push(o, &seg) < 0)
 				return err_set(err, -ENOMEM, "Out of memory.");

@@ -16,6 +16,7 @@
 #define FLUSH_MAX  1024
 #define TRIES      5
 #define ANGLES_MAX 6000
+#define READINGS   5 /* of one sector, until two agree */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -215,5 +216,53 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 	for (size_t at = 0; r == 0 && at < n && !geo_is_over(g); at += GEO_BATCH)
 		r = geo_probe_doubt(g, sectors + at, ret_angles + at, doubt, n - at < GEO_BATCH ? n - at : GEO_BATCH,
 		                    false, err);
+	return r;
+}
+
+void geo_forget(struct geo *g)
+{
+	memset(g->known, 0, sizeof(g->known));
+}
+
+/* The earlier of two readings that agree; NaN: none do. */
+static double agreed(const struct geo *g, const double *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (geo_apart(a[i], a[k]) < g->tol)
+				return geo_frac(a[i] - a[k]) < 0.5 ? a[k] : a[i];
+	return NAN;
+}
+
+int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)
+{
+	double seen[GEO_BATCH][READINGS], got[GEO_BATCH];
+	bool is_open[GEO_BATCH], again[GEO_BATCH];
+	size_t left = 0;
+	int r = geo_probe_doubt(g, sectors, got, again, n, false, err);
+
+	for (size_t i = 0; i < n; i++) {
+		seen[i][0] = got[i];
+		ret_angles[i] = NAN;
+		is_open[i] = isfinite(got[i]);
+		left += is_open[i];
+	}
+	for (size_t k = 1; r == 0 && left && k < READINGS && !geo_is_over(g); k++) {
+		for (size_t i = 0; i < n; i++)
+			got[i] = 0.0;
+		memcpy(again, is_open, sizeof(again));
+		r = geo_probe_doubt(g, sectors, got, again, n, true, err);
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			if (!is_open[i])
+				continue;
+			seen[i][k] = got[i];
+			ret_angles[i] = agreed(g, seen[i], k + 1);
+			if (isnan(ret_angles[i]))
+				continue;
+			learn(g, sectors[i], ret_angles[i]);
+			is_open[i] = false;
+			left--;
+		}
+	}
 	return r;
 }

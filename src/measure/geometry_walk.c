@@ -36,6 +36,11 @@ struct leap {
 
 #define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
+#define CONFIRM \
+	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
+#define AGAIN     3 /* times that an item is walked again whose end was none the second time */
+#define AGAIN_ALL 200
+
 /*
  * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
  * angle of first sectors advances from track to track, and can be measured before the next track's size is known.
@@ -45,7 +50,31 @@ static double near(const struct geo *g)
 	return 3.0 * g->tol;
 }
 
-/* Angles of the sectors on both sides of an edge; what does not fit `jump` and came in a short time is read again. */
+/*
+ * Were both answers in time? Other sectors of the two tracks tell, which the drive has not in its cache. If not, the two are read until two readings
+ * agree.
+ */
+static int check_late(struct geo *g, const uint64_t *sector, double *angle, double after, struct err *err)
+{
+	uint64_t apart = after > 0.0 ? (uint64_t)(0.2 / after) : 0;
+	const uint64_t other[2] = { sector[0] + apart, sector[1] - apart };
+	double got[2], turn = (double)apart * after;
+	bool doubt[2];
+	int r;
+
+	if (apart && sector[1] >= apart && other[0] < g->sectors) {
+		r = geo_probe_doubt(g, other, got, doubt, 2, false, err);
+		if (r < 0 || (geo_apart(got[0] - angle[0], turn) < near(g) + 0.01 &&
+		              geo_apart(angle[1] - got[1], turn) < near(g) + 0.01))
+			return r;
+	}
+	return geo_probe_sure(g, sector, angle, 2, err);
+}
+
+/*
+ * Angles of the sectors on both sides of an edge; what does not fit `jump` (NaN: not known) and came in a short time is read again, and what fits
+ * neither that nor the inside of a track is checked: an answer may have been late.
+ */
 static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, double *ret_angle, double *ret_jump,
                        struct err *err)
 {
@@ -57,6 +86,10 @@ static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, 
 	*ret_jump = geo_frac(angle[0] - angle[1] - after);
 	if (r == 0 && (doubt[0] || doubt[1]) && !(geo_apart(*ret_jump, jump) < near(g))) {
 		r = geo_probe_doubt(g, sector, angle, doubt, 2, true, err);
+		*ret_jump = geo_frac(angle[0] - angle[1] - after);
+	}
+	if (r == 0 && geo_apart(*ret_jump, jump) >= near(g) && geo_apart(*ret_jump, 0.0) >= near(g) + 0.7 * after) {
+		r = check_late(g, sector, angle, after, err);
 		*ret_jump = geo_frac(angle[0] - angle[1] - after);
 	}
 	*ret_angle = angle[0];
@@ -225,7 +258,7 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	*ret_ok = false;
 	if (edge >= w->g->sectors || size < 2)
 		return 0;
-	r = edge_angles(w->g, edge, 1.0 / (double)size, geo_frac(0.0), &angle, &jump, err);
+	r = edge_angles(w->g, edge, 1.0 / (double)size, NAN, &angle, &jump, err);
 	w->g->tracks_seen++;
 	/* A turn of evenly spaced sectors and then something else. */
 	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
@@ -446,6 +479,67 @@ static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
 	return r;
 }
 
+/* ---- a second look ---- */
+
+/* From item n on all is forgotten. */
+static void go_back(struct geo_walk *w, size_t n)
+{
+	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0;
+
+	w->at = w->items[n].first;
+	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
+	w->nitems = n;
+	w->nruns = 0;
+	for (size_t i = first; i < n; i++)
+		for (uint64_t k = 0; k < w->items[i].times && k < 3; k++)
+			for (uint32_t j = 0; j < w->items[i].nruns; j++)
+				remember(w, &w->items[i].run[j]);
+	geo_forget(w->g);
+}
+
+/* May the walk go on from the begin of that item again? Else it stays, and is told as unsure. */
+static bool may_go_back(struct geo_walk *w, size_t n)
+{
+	uint64_t first = w->items[n].first;
+
+	w->again = first == w->again_at ? w->again + 1 : 1;
+	w->again_at = first;
+	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
+}
+
+/* Are the ends of the items that were added last where they were found? What follows one that is not is walked again. */
+static int confirm(struct geo_walk *w, struct err *err)
+{
+	uint64_t sector[2 * CONFIRM], was = w->at;
+	double angle[2 * CONFIRM];
+	size_t first = w->confirmed, n = w->nitems - first < CONFIRM ? w->nitems - first : CONFIRM;
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		sector[2 * i] = w->items[first + i].end;
+		sector[2 * i + 1] = w->items[first + i].end - 1;
+	}
+	r = geo_probe_sure(w->g, sector, angle, 2 * n, err);
+	if (r < 0 || geo_is_over(w->g))
+		return r;
+	for (size_t i = 0; i < n; i++, w->confirmed++) {
+		struct geo_item *item = &w->items[first + i];
+		double jump =
+			geo_frac(angle[2 * i] - angle[2 * i + 1] - 1.0 / (double)item->run[item->nruns - 1].per_track);
+
+		if (!(geo_apart(jump, 0.0) < near(w->g))) /* not known: unreadable */
+			continue;
+		if (may_go_back(w, first + i)) {
+			go_back(w, first + i);
+			break;
+		}
+		item->is_unsure = true;
+	}
+	if (w->at != was)
+		r = geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
+	return r;
+}
+
 /* ---- the walk ---- */
 
 static int one_step(struct geo_walk *w, struct err *err)
@@ -474,14 +568,17 @@ int geo_walk(struct geo_walk *w, struct err *err)
 
 		r = geo_probe(g, &sector, &w->angle, 1, err);
 	} else {
-		r = edge_angles(g, w->at, 0.0, 0.0, &w->angle, &jump, err);
+		r = edge_angles(g, w->at, 0.0, NAN, &w->angle, &jump, err);
 	}
-	while (r == 0 && !geo_is_over(g) && !w->is_stuck && (double)(g->sectors - w->at) > 1.3 * w->per_track) {
+	while (r == 0 && !geo_is_over(g) && !w->is_stuck) {
+		bool is_end = (double)(g->sectors - w->at) <= 1.3 * w->per_track;
 		char text[32];
 
-		r = one_step(w, err);
+		if (is_end && w->confirmed == w->nitems)
+			break;
+		r = is_end || w->nitems >= w->confirmed + CONFIRM ? confirm(w, err) : one_step(w, err);
 		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
-			memset(g->known, 0, sizeof(g->known));
+			geo_forget(g);
 			w->is_stuck = false;
 		}
 		session_progress(g->ses, "tracks", 0.2 + 0.7 * (double)w->at / (double)g->sectors, "%s",

@@ -17,6 +17,7 @@ const struct field geo_zone_fields[] = {
 	FIELD_F64(struct geo_zone_row, skew_ratio, UNIT_RATIO, "skew"),
 	FIELD_U64(struct geo_zone_row, surface, UNIT_COUNT, "surface"),
 	FIELD_U64(struct geo_zone_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_STR(struct geo_zone_row, certainty, "certainty"),
 	FIELD_U64(struct geo_zone_row, missing, UNIT_COUNT, "missing", .detail = true),
 	FIELD_END,
 };
@@ -93,26 +94,23 @@ static size_t cycle_zones(const struct geo_walk *w, struct geo_zone *zone, size_
 /* Fills the gap [from, to) of items; returns how many zones that makes. */
 static size_t plain_zones(struct geo_walk *w, size_t from, size_t to, struct geo_zone *zone, size_t max)
 {
-	size_t n = 0, singles = 0;
+	size_t n = 0;
 
 	for (size_t i = from; i < to && n < max; i++) {
 		uint64_t size = w->items[i].run[0].per_track;
 		struct geo_zone *z = &zone[n++];
 		uint64_t tracks = 0;
 
-		*z = (struct geo_zone){ .first_item = i, .best = i, .nsizes = 1, .size = { size }, .is_plain = true };
+		*z = (struct geo_zone){ .first_item = i, .best = i, .nsizes = 1, .size = { size } };
 		for (; i < to && w->items[i].run[0].per_track == size; i++) {
 			tracks += w->items[i].tracks;
 			if (w->items[i].tracks > w->items[z->best].tracks)
 				z->best = i;
 		}
 		z->end_item = i--;
-		singles += tracks < 3;
 		/* Zones hold less and less inwards; what holds more is another surface of a zone that ended too soon to show its cycle. */
-		singles += n > 1 && size > zone[n - 2].size[0];
+		z->is_unclear = tracks < GEO_FEW || (n > 1 && size > zone[n - 2].size[0]);
 	}
-	if (singles)
-		w->unclear += singles;
 	return n;
 }
 
@@ -176,13 +174,34 @@ static uint64_t tracks_of(const struct geo_walk *w, const struct geo_zone *z, ui
 	return n;
 }
 
-void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end)
+/* Does a track begin here that holds more sectors than fit? Then it is two, and the zone may begin with the second. */
+static bool is_too_long(const struct geo_walk *w, uint64_t first)
+{
+	for (size_t i = 0; i < w->nitems; i++) {
+		const struct geo_item *item = &w->items[i];
+
+		if (item->first == first)
+			return item->tracks == 1 && item->end - first > item->run[0].per_track;
+	}
+	return false;
+}
+
+static const char *certainty(bool is_unclear)
+{
+	return is_unclear ? "unclear" : "sure";
+}
+
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end)
 {
 	struct geo *g = w->g;
 	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
+	size_t unclear = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_zone *z = &zone[i];
+		/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
+		bool is_unclear =
+			z->is_unclear || (z->nsizes > 1 && n > 1) || is_too_long(w, w->items[z->first_item].first);
 		uint64_t last = i + 1 < n ? w->items[z->end_item - 1].end : end;
 
 		for (size_t k = 0; k < z->nsizes; k++) {
@@ -192,12 +211,15 @@ void geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, ui
 				.sectors_per_track = z->size[k],
 				.skew_ratio = skew_of(w, z, z->size[k]),
 				.surface = z->nsizes > 1 ? k : UINT64_MAX,
+				.certainty = certainty(is_unclear),
 			};
 
 			row.tracks = tracks_of(w, z, z->size[k], &row.missing);
 			result_row(t, &row);
 		}
+		unclear += is_unclear;
 	}
+	return unclear;
 }
 
 static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t end)
@@ -210,16 +232,18 @@ static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t en
 	return n;
 }
 
-void geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
 	struct geo *g = w->g;
 	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
+	size_t unclear = 0;
 
 	for (size_t i = 0; i < layout->fit->n; i++) {
 		const struct geo_fit_zone *z = &layout->fit->zone[i];
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
-		bool differ = false;
+		bool differ = false,
+		     is_unclear = z->cylinders < GEO_FEW || !layout->is_told || is_too_long(w, z->first);
 
 		for (uint32_t k = 1; k < layout->shape.heads; k++)
 			differ = differ || z->size[k] != z->size[0];
@@ -233,9 +257,12 @@ void geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t 
 				.tracks = differ ? z->cylinders : z->tracks,
 				.missing =
 					k ? UINT64_MAX : missing, /* of the zone: on which surface is not looked at */
+				.certainty = certainty(is_unclear),
 			};
 
 			result_row(t, &row);
 		}
+		unclear += is_unclear;
 	}
+	return unclear;
 }
