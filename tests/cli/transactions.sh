@@ -45,4 +45,4 @@ done
 needs python3
 "$TOP/tools/paper-tables" transactions --platter="$PLATTER" --sim="$PLATTER_SIM" --simdisk="${SIMDISK:?}" >"$dir/tables" ||
 	fail "paper-tables transactions: exit status $?: $(grep OUTSIDE "$dir/tables")"
-[ "$(grep -c '^Table' "$dir/tables")" = 5 ] || fail "tables are missing: $(cat "$dir/tables")"
+[ "$(grep -c '^Table' "$dir/tables")" = 6 ] || fail "tables are missing: $(cat "$dir/tables")"
