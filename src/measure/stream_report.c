@@ -134,9 +134,9 @@ static void response_figures(struct stream_run *s)
 		double q;
 		const char *name, *label;
 	} qs[] = { { 0.5, "response_p50_ns", "a block, from due to done, median" },
-		   { 0.95, "response_p95_ns", "95 %" },
-		   { 0.99, "response_p99_ns", "99 %" },
-		   { 1.0, "response_max_ns", "worst" } };
+		   { 0.95, "response_p95_ns", "a block, 95 %" },
+		   { 0.99, "response_p99_ns", "a block, 99 %" },
+		   { 1.0, "response_max_ns", "a block, worst" } };
 	cleanup_free struct hist *all = hist_new();
 
 	if (!all)

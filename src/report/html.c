@@ -46,7 +46,7 @@ static const char style[] =
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
-	"th,td{padding-right:.5rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
+	"th,td{padding-right:.5rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
 static void hues(FILE *out)
 {
@@ -76,7 +76,7 @@ static void targets(FILE *out, const struct result *res)
 	for (size_t i = 0; i < res->ntargets; i++) {
 		(void)fputs("<details class=\"paper\"><summary>", out);
 		markup_text(out, res->ntargets > 1 ? "A device" : "The device");
-		(void)fputs("</summary><div class=\"scroll\"><table class=\"identity\">", out);
+		(void)fputs("</summary><div class=\"scroll\"><table class=\"facts\">", out);
 		for (size_t k = 0; k < res->targets[i].n; k++) {
 			const struct column *c = &res->targets[i].columns[k];
 			const struct cell *v = &res->targets[i].cells[k];
@@ -287,12 +287,14 @@ static void settings(FILE *out, const struct result *res)
 		shell_word(out, res->head.argv[i]);
 	}
 	(void)fprintf(out, " --seed=%llu", (unsigned long long)res->head.seed);
-	(void)fputs("</pre><details class=\"paper\"><summary>Settings and host</summary><table>", out);
+	(void)fputs("</pre><details class=\"paper\"><summary>Settings and host</summary><table class=\"facts\">", out);
 	for (size_t i = 0; i < res->head.noptions; i++) {
+		if (!res->head.options[i].text || !res->head.options[i].text[0])
+			continue; /* was not given, and has no default */
 		(void)fputs("<tr><th>--", out);
 		markup_text(out, res->head.options[i].name);
 		(void)fputs("</th><td>", out);
-		markup_text(out, res->head.options[i].text ? res->head.options[i].text : "");
+		markup_text(out, res->head.options[i].text);
 		(void)fputs("</td></tr>", out);
 	}
 	(void)fputs("</table><p class=\"dim\">", out);

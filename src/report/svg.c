@@ -459,9 +459,12 @@ void svg_plot(FILE *out, struct plot_data *d)
 	} else {
 		x_axis(out, d);
 		y_axis(out, d);
-		draw_marks(out, d);
+		if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
+			draw_marks(out, d);
 		for (size_t i = 0; i < d->nseries; i++)
 			draw_series(out, d, i);
+		if (d->kind == PLOT_HISTOGRAM)
+			draw_marks(out, d);
 	}
 	(void)fputs("</svg>\n", out);
 }

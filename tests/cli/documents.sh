@@ -58,6 +58,8 @@ for year in 2020 2021 2022 2023 2024 2025; do
 	document "$dir/worse/$year.json" "$((200 - 5 * (year - 2020)))e6" 0.2e6 $year-01-01T00:00:00.000000Z
 done
 run 5 compare "$dir/worse"
+run 5 compare "$dir/worse" --threshold=2%
+run 0 compare "$dir/worse" --threshold=50%
 grep -qi "not finished" "$dir/out" && fail "$last: a comparison is complete"
 
 # Documents of version 1 are readable for ever: a folder of them is kept, and grows when the format does. Its files are never changed.

@@ -19,6 +19,9 @@ for c in $commands; do
 	grep -qE "^  $c +[A-Za-z]" "$dir/out" || fail "platter --help lacks $c"
 done
 awk 'length($0) > 80 { exit 1 }' "$dir/out" || fail "platter --help is wider than 80 columns"
+for task in "Look at a device" "Measure what the disk does" "Measure what a program gets" "Look at results"; do
+	grep -qx "$task:" "$dir/out" || fail "platter --help has no group \"$task\""
+done
 cp "$dir/out" "$dir/help"
 run 0 help
 cmp -s "$dir/out" "$dir/help" || fail "platter help is not platter --help"
