@@ -37,6 +37,20 @@ static bool is_one_of(const char *word, const char *list)
 	return at && (at == list || at[-1] == ' ') && (at[strlen(word)] == ' ' || at[strlen(word)] == '\0');
 }
 
+/* Loop devices without a file and drives without a medium are there, with 0 sectors. */
+static bool is_empty(const char *dir, const char *name)
+{
+	cleanup_free char *path = NULL;
+	cleanup_fclose FILE *f = NULL;
+
+	if (asprintf(&path, "%s/%s/size", dir, name) < 0) {
+		path = NULL;
+		return false;
+	}
+	f = fopen(path, "re");
+	return f && fgetc(f) == '0';
+}
+
 /* By the name of an argument or operand: "FILE", "DIRECTORY", "DEVICE...", "RESULT...". */
 static void offer_by_kind(const struct completion *c, const struct env *env, const char *kind)
 {
@@ -56,7 +70,7 @@ static void offer_by_kind(const struct completion *c, const struct env *env, con
 	               env->sysroot && strcmp(env->sysroot, "/") != 0 ? env->sysroot : "");
 	d = opendir(dir);
 	while (d && (entry = readdir(d)))
-		if (entry->d_name[0] != '.')
+		if (entry->d_name[0] != '.' && !is_empty(dir, entry->d_name))
 			offer(c, "block device", "/dev/%s", entry->d_name);
 	if (d)
 		(void)closedir(d); /* was only read */

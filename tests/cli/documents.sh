@@ -33,6 +33,10 @@ grep -q '<svg' "$dir/page.html" || fail "$last: no picture"
 grep -qE '<script|https?://[^"]*\.(js|css)' "$dir/page.html" && fail "$last: the page does not stand alone"
 run 0 report "$dir/c.json" -o -
 out_has "<svg"
+run 0 report --plot "$dir/shelf" "$dir/c.json"
+[ "$(grep -cx "Rate" "$dir/out")" = 1 ] || fail "$last: the plots are not laid over each other"
+out_has "* Disk 1 S1, 2024-01-01"
+out_has "+ Disk 1 S1, 2026-01-01"
 run 0 report "$dir/c.json" --csv=-
 out_has "start_bytes_per_s"
 document "$dir/evil.json" 1e8 1e6 2026-01-01T00:00:00.000000Z '<img src=x onerror=alert(1)>&"</title>'
