@@ -240,7 +240,7 @@ struct geo_pair {
 	struct geo_spot from, to; /* first and sectors are given */
 	uint64_t distance;        /* tracks, for the table */
 	double access, error;     /* revolutions; NaN: could not be found */
-	double low, high;         /* while it is searched for */
+	double low, high, miss;   /* while it is searched for */
 	int misses, stuck;
 };
 

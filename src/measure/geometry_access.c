@@ -15,6 +15,7 @@
 #define FINE       (1.0 / 2048.0) /* of a revolution: fine enough */
 #define START_FROM 0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
 #define AIMS       16
+#define AIM_MET    0.05 /* of a revolution: so far off is no answer that came in time */
 
 const struct field geo_profile_fields[] = {
 	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
@@ -56,15 +57,22 @@ static bool is_done(const struct geo_pair *p)
 	return isfinite(p->high) && p->high - p->low < least;
 }
 
-/* What an access of so many revolutions says, when y was aimed at. A miss counts when it was seen twice: something may have come in between. */
+/*
+ * What an access of so many revolutions says, when y was aimed at: it ends when the sector has passed, then or a revolution later; whatever ends at another time
+ * came from the cache, or late. A miss counts when it was seen twice: something may have come in between.
+ */
 static void learn(struct geo_pair *p, double y, double turns)
 {
+	if (geo_apart(turns, y) > AIM_MET) {
+		p->stuck++;
+		return;
+	}
 	if (!isfinite(p->high)) {
 		p->high = turns;
 		p->low = fmax(0.0, turns - 1.0);
 		return;
 	}
-	if (turns < p->high && fabs(turns - y) < 0.25) {
+	if (turns < p->high && fabs(turns - y) <= AIM_MET) {
 		p->stuck = turns > p->high - 1e-4 ? p->stuck + 1 : 0;
 		p->high = turns;
 		p->low = fmin(p->low, p->high);
@@ -72,11 +80,14 @@ static void learn(struct geo_pair *p, double y, double turns)
 		return;
 	}
 	p->stuck++;
-	if (fabs(turns - y - 1.0) >= 0.25 || ++p->misses < 2)
+	if (fabs(turns - y - 1.0) > AIM_MET)
+		return;
+	p->miss = p->misses ? fmin(p->miss, turns - 1.0) : turns - 1.0;
+	if (++p->misses < 2)
 		return;
 	p->misses = 0;
-	p->stuck = turns - 1.0 > p->low + 1e-4 ? 0 : p->stuck;
-	p->low = fmin(p->high, fmax(p->low, turns - 1.0));
+	p->stuck = p->miss > p->low + 1e-4 ? 0 : p->stuck;
+	p->low = fmin(p->high, fmax(p->low, p->miss));
 }
 
 static bool is_hit(const struct geo *g, double access_ns)

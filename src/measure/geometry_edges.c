@@ -290,13 +290,13 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *re
 
 #define FINER 8 /* the steps of a grid against those of the next finer one */
 
-/* A late answer looks like an edge, until it turns out that there is no jump. */
+/* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing, it takes time.) */
 static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
 {
 	size_t m = 0;
 
 	for (size_t i = 0; i < *n; i++)
-		if (!(geo_apart(edge[i].jump, 0.0) < 3.0 * g->tol && fabs(edge[i].before / edge[i].after - 1.0) < 0.02))
+		if (!(geo_apart(edge[i].jump, 0.0) < 3.0 * g->tol))
 			edge[m++] = edge[i];
 	*n = m;
 }
@@ -398,7 +398,7 @@ static void judge(const struct geo *g, struct geo_edge *e, double behind, double
 
 	if (isnan(jump) || geo_apart(jump, e->jump) < 3.0 * g->tol)
 		return;
-	if (geo_apart(jump, 0.0) < 3.0 * g->tol && fabs(e->before / e->after - 1.0) < 0.02)
+	if (geo_apart(jump, 0.0) < 3.0 * g->tol)
 		e->is_unsure = true;
 	else
 		e->jump = jump;

@@ -580,6 +580,8 @@ int geo_walk(struct geo_walk *w, struct err *err)
 		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
 			geo_forget(g);
 			w->is_stuck = false;
+			if (r == 0 && w->confirmed < w->nitems)
+				r = confirm(w, err);
 		}
 		session_progress(g->ses, "tracks", 0.2 + 0.7 * (double)w->at / (double)g->sectors, "%s",
 		                 units_bytes_dec(text, sizeof(text), w->at * g->t.block_bytes));
