@@ -40,8 +40,8 @@ struct seek_run {
 	struct interval whole_ci;
 	uint64_t whole_reads;
 	struct seek_regime regime; /* of the spans of a device without rotation */
-	uint64_t revisited_bytes,
-		in_cache_bytes; /* largest span with blocks read again, and mostly in the drive's cache */
+	/* Largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
+	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
 };
 
 /* Table "spans": service time of random reads against the span. */

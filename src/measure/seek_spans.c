@@ -18,11 +18,9 @@
 #define CHUNK       25
 #define SPAN_READS  20000 /* at most, of one span */
 #define QUEUE_READS 4000
-/*
- * What the drive had read ahead is what has just passed the head, so the reads that are left out would have waited longest: at one in eight the mean of
- * the others is 1.5 % short (on simulated disks, against the exact expectation). From one in fourteen on no mean is given.
- */
-#define CACHED_SHARE 14
+#define CACHED_MOST \
+	0.5 /* share of the reads that the cache answered: with more the others are too few to stand for all */
+#define CACHED_TOLD 0.02 /* from that share on a notice says so */
 
 struct span_row {
 	uint64_t span_bytes;
@@ -167,9 +165,10 @@ static int forget(struct seek_run *s, struct err *err)
 }
 
 /* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
-static int read_chunk(struct seek_run *s, struct span *sp, double *access, size_t *ret_n, struct err *err)
+static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
+                      struct err *err)
 {
-	uint64_t offsets[CHUNK], left = sp->nblocks - sp->next % sp->nblocks;
+	uint64_t left = sp->nblocks - sp->next % sp->nblocks;
 	bool is_first = left == sp->nblocks;
 	size_t n = left < CHUNK ? (size_t)left : CHUNK;
 	int r = is_first && sp->next ? forget(s, err) : 0;
@@ -185,6 +184,70 @@ static int read_chunk(struct seek_run *s, struct span *sp, double *access, size_
 		access[0] = NAN;
 	*ret_n = n;
 	return r;
+}
+
+/*
+ * Reads that the cache answered. Those of places read a while ago are a fair sample that is missing, as the angle there has nothing to do with where the head is.
+ * Those just behind the read before are not: they have passed the head while the drive read ahead, and the media would have had them a revolution later, the
+ * longest wait of all. How far the drive reads ahead shows in the nearest place there that the media answered: what lies nearer counts as a revolution.
+ */
+struct taken {
+	double v[SPAN_READS]; /* answered by the media */
+	size_t n;
+	struct {
+		size_t at; /* before which of them */
+		uint64_t ahead;
+	} hit[SPAN_READS];
+	size_t nhits, tried;
+	double clear_ns; /* how long that one took */
+	uint64_t head,
+		clear; /* end of the last read that the media answered; the nearest place behind one that it answered */
+};
+
+static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset, double access)
+{
+	uint64_t ahead = t->head && offset >= t->head ? offset - t->head : UINT64_MAX;
+
+	t->tried++;
+	if (!isfinite(access))
+		return;
+	if (seek_is_hit(s, access)) {
+		if (t->nhits < SPAN_READS) {
+			t->hit[t->nhits].at = t->n;
+			t->hit[t->nhits++].ahead = ahead;
+		}
+		return;
+	}
+	t->v[t->n++] = access;
+	if (ahead < t->clear) {
+		t->clear = ahead;
+		t->clear_ns = access;
+	}
+	t->head = offset + s->t.block_bytes;
+}
+
+/* The service times with those of the passed places in between, as many of them as there are of the others: of these some are missing, too. */
+static size_t fill_in(const struct seek_run *s, const struct taken *t, double *ret)
+{
+	size_t n = 0, passed = 0, k = 0;
+	/* They lie evenly up to the nearest one that the media answered, which took as long as the head takes to get there. */
+	double part, sum = 0.0, beyond = t->clear_ns < 0.25 * s->rot.period_ns ? t->clear_ns / 2.0 : 0.0;
+
+	for (size_t i = 0; i < t->nhits; i++)
+		passed += t->hit[i].ahead < t->clear;
+	part = (double)t->n / (double)(t->n + t->nhits - passed);
+	for (size_t i = 0; i <= t->n; i++) {
+		for (; k < t->nhits && t->hit[k].at == i; k++) {
+			sum += t->hit[k].ahead < t->clear ? part : 0.0;
+			if (sum < 1.0 || !s->rot.is_rotating || n == SPAN_READS)
+				continue;
+			sum -= 1.0;
+			ret[n++] = s->rot.period_ns + beyond;
+		}
+		if (i < t->n && n < SPAN_READS)
+			ret[n++] = t->v[i];
+	}
+	return n;
 }
 
 /* Enough reads and time for the precision; or no hope of it, as the drive's cache has them. */
@@ -232,38 +295,38 @@ static void tell_whole(struct seek_run *s, const struct span_row *row, const str
 /* h: gets the service times. */
 static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
 {
+	cleanup_free struct taken *t = calloc(1, sizeof(*t));
 	cleanup_free double *v = calloc(SPAN_READS, sizeof(double));
-	uint64_t start = clock_now_ns(s->ses->env->clk);
+	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK];
 	double access[CHUNK];
 	struct stop stop;
-	size_t n = 0, tried = 0, got;
+	size_t got;
 	int r = 0;
 
-	if (!v)
+	if (!t || !v)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	t->clear = UINT64_MAX;
 	sp->nblocks = sp->bytes / s->t.block_bytes;
 	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)sp->reads);
-	while (r == 0 && n + CHUNK <= SPAN_READS && !session_is_over(s->ses) && session_time_left_ns(s->ses)) {
-		r = read_chunk(s, sp, access, &got, err);
-		for (size_t i = 0; r == 0 && i < got; i++) {
-			bool is_hit = isfinite(access[i]) && seek_is_hit(s, access[i]);
-
-			row->hits += is_hit;
-			if (isfinite(access[i]) && !is_hit)
-				v[n++] = access[i];
-		}
-		tried += got;
+	while (r == 0 && t->n + CHUNK <= SPAN_READS && !session_is_over(s->ses) && session_time_left_ns(s->ses)) {
+		r = read_chunk(s, sp, offsets, access, &got, err);
+		for (size_t i = 0; r == 0 && i < got; i++)
+			take_read(s, t, offsets[i], access[i]);
 		regime_note(s, got);
-		if (is_enough(s, sp, &stop, v, n, tried, clock_now_ns(s->ses->env->clk) - start))
+		if (is_enough(s, sp, &stop, t->v, t->n, t->tried, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
-	for (size_t i = 0; i < n; i++)
-		hist_add(h, (uint64_t)v[i]);
-	if (r == 0 && n)
-		fill_span(v, n, row);
+	for (size_t i = 0; i < t->n; i++)
+		hist_add(h, (uint64_t)t->v[i]);
+	if (r == 0 && t->n)
+		fill_span(v, fill_in(s, t, v), row);
+	row->samples = t->n;
+	row->hits = t->nhits;
 	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
 		s->revisited_bytes = sp->bytes;
-	if (row->hits * CACHED_SHARE > tried) {
+	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > s->cached_bytes)
+		s->cached_bytes = sp->bytes;
+	if ((double)t->nhits > CACHED_MOST * (double)t->tried) {
 		no_service_time(row);
 		if (sp->bytes > s->in_cache_bytes)
 			s->in_cache_bytes = sp->bytes;
@@ -320,8 +383,13 @@ static void span_notices(struct seek_run *s)
 	if (s->in_cache_bytes)
 		result_notice(
 			s->ses->res, "span-in-cache",
-			"In spans up to %s more than one read in %d was answered by the drive's cache, and those would have waited longest: the others do not tell the media's time, so none is given.",
-			units_bytes_dec(text, sizeof(text), s->in_cache_bytes), CACHED_SHARE);
+			"In spans up to %s more than half of the reads were answered by the drive's cache: the others are too few to tell the media's time, so none is given.",
+			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
+	if (s->cached_bytes > s->in_cache_bytes)
+		result_notice(
+			s->ses->res, "span-cached",
+			"In spans up to %s the drive's cache answered reads, which are counted and kept out of the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
+			units_bytes_dec(text, sizeof(text), s->cached_bytes));
 }
 
 static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
