@@ -755,7 +755,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
 	if (cg)
 		result_option(ses->res, "memory-cgroup", cgroup_version(cg) == 1 ? "v1" : "v2");
-	if (r == 0)
+	if (r == 0 && buf)
 		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
 	if (r == 0)
 		r = datafile_create(&c.df, c.path, largest_size(p), 0, err);

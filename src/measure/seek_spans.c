@@ -518,7 +518,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 		first = row.iops;
 		result_row(t, &row);
 	}
-	for (uint32_t depth = isfinite(first) ? 8 : 1; r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
+	for (uint32_t depth = isfinite(first) ? 8 : 1; q && r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
 	                                               !session_is_over(s->ses) && session_time_left_ns(s->ses);
 	     depth *= s->p->quick ? (depth == 1 ? 8 : 4) : 2) {
 		struct queue_row row;

@@ -44,6 +44,8 @@ static double rate_at(const struct curve *c, double x)
 {
 	size_t i = 0;
 
+	if (!c->rate)
+		return NAN;
 	while (i + 1 < c->n && c->at[i + 1] < x)
 		i++;
 	if (i + 1 >= c->n || x <= c->at[i])

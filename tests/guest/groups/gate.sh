@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# host: truncate -s 33M gpt.img && printf 'label: gpt\nstart=2048,size=20480,name=one\nstart=22528,size=40960,name="two words"\n' | sfdisk -q gpt.img
-# host: truncate -s 33M dos.img && printf 'label: dos\nstart=63,size=20000,type=83\nstart=20480,size=20480,type=5\nstart=22528,size=4096,type=83\n' | sfdisk -q dos.img
+# host: truncate -s 18M gpt.img && printf 'label: gpt\nstart=2048,size=16384,name=one\nstart=18432,size=16384,name="two words"\n' | sfdisk -q gpt.img
+# host: truncate -s 11M dos.img && printf 'label: dos\nstart=63,size=10000,type=83\nstart=10240,size=10240,type=5\nstart=12288,size=4096,type=83\n' | sfdisk -q dos.img
 # boot: --bin dmsetup --bin mdadm --bin lvm --bin mkfs.ext4
-# boot: --disk virtio-blk-pci,16M --disk virtio-blk-pci,16M
+# boot: --disk virtio-blk-pci,8M --disk virtio-blk-pci,8M
 # boot: --qemu-arg=-drive --qemu-arg=file=@T/gpt.img,format=raw,if=none,id=g --qemu-arg=-device --qemu-arg=virtio-blk-pci,drive=g,serial=GUEST7
 # boot: --qemu-arg=-drive --qemu-arg=file=@T/dos.img,format=raw,if=none,id=m --qemu-arg=-device --qemu-arg=virtio-blk-pci,drive=m,serial=GUEST8
 # Partitions, arrays, volumes, swaps and mounts as the kernel has them, and the gate before every write.
 group=gate
 modprobe -a brd loop dm_mod raid0 raid1 ext4
 modprobe -r brd
-modprobe brd rd_nr=4 rd_size=16384
+modprobe brd rd_nr=4 rd_size=8192
 mkdir -p /mnt/a /etc/lvm /run/lvm /run/lock/lvm
 WRITE="zones --write --quick"
 destroy() { echo "--destroy-data=${1##*/}"; }
@@ -19,7 +19,7 @@ G=$(vmdisk 7)
 platter 0 info ${G}1
 target kind partition
 target partition_offset_bytes $((2048 * 512))
-target size_bytes $((20480 * 512))
+target size_bytes $((16384 * 512))
 target disk ${G##*/}
 platter 0 zones --full --block=64K ${G}1
 no_fault
@@ -30,11 +30,11 @@ counted "partitions" "right place and size, no read past the end"
 begin "DOS partitions: a logical one, and one off the 4096-byte grid"
 M=$(vmdisk 8)
 platter 0 info ${M}5
-target partition_offset_bytes $((22528 * 512))
+target partition_offset_bytes $((12288 * 512))
 target size_bytes $((4096 * 512))
 platter 0 zones --full --block=64K ${M}1
 target partition_offset_bytes $((63 * 512))
-target size_bytes $((20000 * 512))
+target size_bytes $((10000 * 512))
 no_fault
 counted "partitions" "right place and size, no read past the end"
 
@@ -89,7 +89,7 @@ begin "RAID 1 loses a member under the run"
 yes | mdadm --create /dev/md1 --level=1 --metadata=1.2 --raid-devices=2 /dev/ram0 /dev/ram1 >/tmp/md 2>&1 || bad "mdadm: $(cat /tmp/md)"
 D=/dev/md1
 { busy $D; mdadm /dev/md1 --fail /dev/ram0 >/dev/null 2>&1; } &
-platter "0 5" stream --read --time=3s --rate=4MB --buffer=4M --block=64K /dev/md1
+platter "0 5" stream --read --time=3s --rate=2MB --buffer=2M --block=64K /dev/md1
 wait
 no_fault
 mdadm --stop /dev/md1 >/dev/null 2>&1
@@ -103,7 +103,7 @@ activation { udev_sync = 0 udev_rules = 0 }
 global { use_lvmpolld = 0 }
 backup { backup = 0 archive = 0 }
 END
-if lvm pvcreate -qq -y /dev/ram2 >/tmp/lvm 2>&1 && lvm vgcreate -qq vg /dev/ram2 >>/tmp/lvm 2>&1 && lvm lvcreate -qq -y -Wn -Zn -n v -L 8M vg >>/tmp/lvm 2>&1; then
+if lvm pvcreate -qq -y /dev/ram2 >/tmp/lvm 2>&1 && lvm vgcreate -qq vg /dev/ram2 >>/tmp/lvm 2>&1 && lvm lvcreate -qq -y -Wn -Zn -n v -L 4M vg >>/tmp/lvm 2>&1; then
 	refused /dev/ram2 vg-v $WRITE $(destroy /dev/ram2) --overwrite-signature=LVM2_member
 	refused /dev/ram2 vg-v zones --rewrite --quick --journal=/tmp
 	platter 0 zones --quick --time=1s /dev/mapper/vg-v
@@ -117,7 +117,7 @@ fi
 
 begin "below a mapping, and below a loop device"
 dd if=/dev/zero of=/dev/ram3 bs=4096 count=2 2>/dev/null
-dmsetup create held --table "0 16384 linear /dev/ram3 0"
+dmsetup create held --table "0 8192 linear /dev/ram3 0"
 refused /dev/ram3 "held" $WRITE $(destroy /dev/ram3)
 refused /dev/ram3 "held" zones --rewrite --quick --journal=/tmp
 dmsetup remove --retry held
