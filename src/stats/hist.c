@@ -168,12 +168,14 @@ static uint64_t round_up(double v)
 /* Edge i of the bars: i steps of one width, or 10^(i / per_decade). */
 static uint64_t edge(uint64_t step, double per_decade, uint64_t i)
 {
-	return step ? i * step : (uint64_t)(pow(10.0, (double)i / per_decade) + 0.5);
+	return step ? i * step : (uint64_t)(fmin(pow(10.0, (double)i / per_decade), 0x1.fffffp63) + 0.5);
 }
 
 /* As many as Rice's rule wants, 2 n^(1/3), and not below 8; round edges. */
 size_t hist_bars(const struct hist *h, struct hist_bar *ret)
 {
+	if (n)
+		ret[n - 1].count += h->count - below; /* at the end of time */
 	static const double per_decade[] = { 40, 20, 10, 5, 2 }; /* 2: 38 bars from 1 ns to the end of time */
 	double want = fmin(fmax(2.0 * cbrt((double)h->count), 8.0), HIST_BARS_MAX - 2.0), decades, per = 0;
 	uint64_t least = h->min ? h->min : 1, step = 0, first, below = 0;
@@ -181,13 +183,13 @@ size_t hist_bars(const struct hist *h, struct hist_bar *ret)
 
 	if (h->count == 0)
 		return 0;
-	if (h->max <= 8 * hist_quantile(h, 0.5))
+	if (h->max / 8 <= hist_quantile(h, 0.5))
 		step = h->max > h->min ? round_up((double)(h->max - h->min) / want) : round_up((double)h->max / 100.0);
 	decades = log10((double)h->max / (double)least);
 	for (size_t k = 0; k < sizeof(per_decade) / sizeof(per_decade[0]) && (k == 0 || decades * per > want); k++)
 		per = per_decade[k];
 	first = step ? h->min / step : (uint64_t)(log10((double)least) * per);
-	for (uint64_t i = first; n < HIST_BARS_MAX && below < h->count; i++) {
+	for (uint64_t i = first; n < HIST_BARS_MAX && i < first + 4 * HIST_BARS_MAX && below < h->count; i++) {
 		struct hist_bar bar = { edge(step, per, i), edge(step, per, i + 1), 0 };
 
 		if (bar.to <= bar.from)
