@@ -43,11 +43,6 @@ static unsigned __int128 due(const struct ring *r, uint64_t now_ns)
 	return r->blocks_max != UINT64_MAX && bytes > end ? end : bytes;
 }
 
-uint64_t ring_due_bytes(const struct ring *r, uint64_t now_ns)
-{
-	return (uint64_t)due(r, now_ns);
-}
-
 static unsigned __int128 occupied(const struct ring *r, uint64_t now_ns)
 {
 	unsigned __int128 bytes = (unsigned __int128)(r->taken - r->done) * r->block_bytes;
@@ -174,11 +169,6 @@ void ring_complete(struct ring *r, uint64_t done_ns, bool ok)
 uint64_t ring_occupied_bytes(const struct ring *r, uint64_t now_ns)
 {
 	return (uint64_t)occupied(r, now_ns);
-}
-
-uint64_t ring_endless_bytes(const struct ring *r, uint64_t now_ns)
-{
-	return (uint64_t)endless(r, now_ns);
 }
 
 bool ring_is_over(const struct ring *r)

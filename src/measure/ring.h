@@ -48,8 +48,7 @@ bool ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, 
                uint64_t blocks_max);
 void ring_done(struct ring *r);
 
-uint64_t ring_begin_ns(const struct ring *r, uint64_t block);   /* absolute */
-uint64_t ring_due_bytes(const struct ring *r, uint64_t now_ns); /* floor(R (now - t0)), not beyond the last block */
+uint64_t ring_begin_ns(const struct ring *r, uint64_t block); /* absolute */
 
 /* Brings the account up to now: blocks that have begun are taken or dropped. */
 void ring_advance(struct ring *r, uint64_t now_ns);
@@ -63,7 +62,6 @@ void ring_issue(struct ring *r);
 void ring_complete(struct ring *r, uint64_t done_ns, bool ok);
 /* Full places' bytes at now (the block that is arriving counts with what has come). */
 uint64_t ring_occupied_bytes(const struct ring *r, uint64_t now_ns);
-uint64_t ring_endless_bytes(const struct ring *r, uint64_t now_ns);
 /* Everything that will ever be taken has been handed out. */
 bool ring_is_over(const struct ring *r);
 /* Ends the account at now: peaks and an open event are closed. */

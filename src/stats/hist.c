@@ -29,7 +29,6 @@ void hist_merge(struct hist *into, const struct hist *from)
 {
 	into->count += from->count;
 	into->sum += from->sum;
-	into->sum_sq += from->sum_sq;
 	if (from->min < into->min)
 		into->min = from->min;
 	if (from->max > into->max)
@@ -94,30 +93,9 @@ struct interval hist_quantile_ci(const struct hist *h, double q)
 	return ci;
 }
 
-uint64_t hist_count_above(const struct hist *h, uint64_t v)
-{
-	uint64_t n = 0;
-
-	if (v >= h->max)
-		return 0;
-	for (size_t i = (size_t)hist_index(v) + 1; i < HIST_BUCKETS; i++)
-		n += h->bucket[i];
-	return n;
-}
-
 double hist_mean(const struct hist *h)
 {
 	return h->count ? h->sum / (double)h->count : (double)NAN;
-}
-
-double hist_stddev(const struct hist *h)
-{
-	double n = (double)h->count, var;
-
-	if (h->count < 2)
-		return NAN;
-	var = (h->sum_sq - h->sum / n * h->sum) / (n - 1);
-	return var > 0 ? sqrt(var) : 0; /* rounding may leave a little less than nothing */
 }
 
 bool hist_can_quantile(const struct hist *h, double q)
@@ -174,8 +152,6 @@ static uint64_t edge(uint64_t step, double per_decade, uint64_t i)
 /* As many as Rice's rule wants, 2 n^(1/3), and not below 8; round edges. */
 size_t hist_bars(const struct hist *h, struct hist_bar *ret)
 {
-	if (n)
-		ret[n - 1].count += h->count - below; /* at the end of time */
 	static const double per_decade[] = { 40, 20, 10, 5, 2 }; /* 2: 38 bars from 1 ns to the end of time */
 	double want = fmin(fmax(2.0 * cbrt((double)h->count), 8.0), HIST_BARS_MAX - 2.0), decades, per = 0;
 	uint64_t least = h->min ? h->min : 1, step = 0, first, below = 0;
@@ -198,5 +174,7 @@ size_t hist_bars(const struct hist *h, struct hist_bar *ret)
 		below += bar.count;
 		ret[n++] = bar;
 	}
+	if (n)
+		ret[n - 1].count += h->count - below; /* at the end of time */
 	return n;
 }

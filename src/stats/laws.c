@@ -10,53 +10,9 @@
 
 #include "base/cleanup.h"
 
-static const double z_975 = 1.959963984540054;
-
 double law_rule_of_three(double t)
 {
 	return t > 0 ? 2.995732273553991 / t : (double)NAN; /* -log 5 % */
-}
-
-/* x with P(a, x) = p, by halving: called rarely. */
-static double gamma_quantile(double p, double a)
-{
-	double low = 0, high = a + 10 * sqrt(a) + 20;
-
-	for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
-		double mid = (low + high) / 2;
-
-		if (stats_gamma_cdf(mid, a) < p)
-			low = mid;
-		else
-			high = mid;
-	}
-	return (low + high) / 2;
-}
-
-struct interval law_poisson_ci(uint64_t k, double t)
-{
-	struct interval ci = { NAN, NAN };
-
-	if (!(t > 0))
-		return ci;
-	ci.low = k ? gamma_quantile(0.025, (double)k) / t : 0;
-	ci.high = k ? gamma_quantile(0.975, (double)k + 1) / t : law_rule_of_three(t);
-	return ci;
-}
-
-struct interval law_wilson(uint64_t k, uint64_t n)
-{
-	struct interval ci = { NAN, NAN };
-	double x = (double)n, p, z2 = z_975 * z_975, middle, half;
-
-	if (n == 0 || k > n)
-		return ci;
-	p = (double)k / x;
-	middle = (p + z2 / (2 * x)) / (1 + z2 / x);
-	half = z_975 * sqrt(p * (1 - p) / x + z2 / (4 * x * x)) / (1 + z2 / x);
-	ci.low = k == 0 ? 0 : middle - half;
-	ci.high = k == n ? 1 : middle + half;
-	return ci;
 }
 
 double law_little(double throughput, double response)
@@ -72,16 +28,6 @@ double law_interactive_n(double throughput, double response, double z)
 double law_utilisation(double throughput, double service)
 {
 	return throughput * service;
-}
-
-double law_max_throughput(double n, double d, double d_max, double z)
-{
-	return fmin(n / (d + z), 1 / d_max);
-}
-
-double law_min_response(double n, double d, double d_max, double z)
-{
-	return fmax(d, n * d_max - z);
 }
 
 double law_knee_users(double d, double d_max, double z)
@@ -187,40 +133,4 @@ double law_md1_quantile(double rate, double service, double q)
 			high = mid;
 	}
 	return service * (1 + (low + high) / 2);
-}
-
-/*
- * The interval of a difference from those of its parts (MOVER: Zou and Donner 2008): of each part the side that faces
- * the other counts, so skewed intervals stay right.
- */
-static struct interval mover(double a, struct interval a_ci, double b, struct interval b_ci)
-{
-	struct interval ci;
-
-	ci.low = b - a - hypot(b - b_ci.low, a_ci.high - a);
-	ci.high = b - a + hypot(b_ci.high - b, a - a_ci.low);
-	return ci;
-}
-
-void stats_compare(double a, struct interval a_ci, double b, struct interval b_ci, struct figure_diff *ret)
-{
-	struct figure_diff d = { .diff = b - a, .ratio = NAN, .ratio_ci = { NAN, NAN }, .p = NAN };
-
-	d.diff_ci = mover(a, a_ci, b, b_ci);
-	if (a > 0 && b > 0)
-		d.ratio = b / a;
-	if (a_ci.low > 0 && b_ci.low > 0) {
-		struct interval la = { log(a_ci.low), log(a_ci.high) }, lb = { log(b_ci.low), log(b_ci.high) };
-		struct interval l = mover(log(a), la, log(b), lb);
-
-		d.ratio_ci.low = exp(l.low);
-		d.ratio_ci.high = exp(l.high);
-	}
-	if (isfinite(d.diff_ci.low) && isfinite(d.diff_ci.high)) {
-		double half = d.diff > 0 ? d.diff - d.diff_ci.low : d.diff_ci.high - d.diff;
-
-		d.differs = d.diff_ci.low > 0 || d.diff_ci.high < 0;
-		d.p = d.diff == 0 ? 1 : 2 * stats_normal_cdf(-z_975 * fabs(d.diff) / half);
-	}
-	*ret = d;
 }

@@ -23,7 +23,7 @@
 
 struct hist {
 	uint64_t count, min, max;
-	double sum, sum_sq; /* exact moments beside the buckets */
+	double sum; /* exact, beside the buckets */
 	uint64_t bucket[HIST_BUCKETS];
 };
 
@@ -36,9 +36,7 @@ void hist_clear(struct hist *h);
 void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
 struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
-uint64_t hist_count_above(const struct hist *h, uint64_t v);      /* values in buckets above v's */
 double hist_mean(const struct hist *h);                           /* NaN when empty */
-double hist_stddev(const struct hist *h);                         /* sample deviation; NaN below two */
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
 
@@ -65,11 +63,8 @@ static inline uint32_t hist_index(uint64_t v)
 
 static inline void hist_add(struct hist *h, uint64_t v)
 {
-	double d = (double)v;
-
 	h->count++;
-	h->sum += d;
-	h->sum_sq += d * d;
+	h->sum += (double)v;
 	if (v < h->min)
 		h->min = v;
 	if (v > h->max)
@@ -98,8 +93,6 @@ double stats_median(double *x, size_t n);                          /* reorders x
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
-/* Marks |x - median| > 5 * 1.4826 * MAD; returns how many. With MAD = 0 marks what differs from the median. */
-size_t stats_outliers(const double *x, size_t n, bool *ret_is_outlier);
 
 /* ---- dist.c ---- */
 
@@ -122,14 +115,10 @@ double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
-/* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
-struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
-/* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */
+/*
+ * The 1-based ranks of the ends of a 95 % interval of quantile q by order statistics (binomial), never less than 95 %; false when n is too small.
+ */
 bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
-/* 95 % percentile bootstrap (2000 draws) of fn over x. */
-struct interval stats_bootstrap_ci(const double *x, size_t n, double (*fn)(const double *x, size_t n, void *arg),
-                                   void *arg, struct rng *rng);
-
 /*
  * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 bears 10 % outliers;
  * below 0.5).
@@ -157,16 +146,6 @@ struct stop {
 void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* min_n 0: 40 */
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);
-
-/* Does a series rise or fall? The relative change of its straight line from first to last value, with its interval. */
-struct trend {
-	double total;
-	struct interval ci; /* bears autocorrelation; no 0 in it: the series is not steady */
-};
-bool stats_trend(const double *x, size_t n, struct trend *ret); /* at least 6 values with a mean other than 0 */
-
-/* First index that a stationary mean should use: MSER-5 (White 1997). At most n / 2; n / 2 means "not settled". */
-size_t stats_warmup(const double *x, size_t n);
 
 /* ---- fit.c ---- */
 
@@ -272,65 +251,16 @@ struct edge_sample {
 /* ret: count fits; returns how many could be made. */
 size_t fit_lower_edges(const struct edge_sample *set, size_t count, double width, struct edge_fit *ret);
 
-/* ---- drift.c: time and place apart ---- */
-
-/* One visit of a place: value = level[place] * exp(slope * (time - mid)). Positive values. */
-struct visit {
-	size_t place; /* 0 .. places - 1 */
-	double time, value;
-};
-struct drift_fit {
-	double slope; /* relative, per unit of time */
-	struct interval slope_ci;
-	double total; /* relative change over the time of all visits */
-	struct interval total_ci;
-	double mid;   /* the time that levels are for */
-	double noise; /* relative deviation of one visit */
-	size_t n, outliers;
-};
-/* ret_level: places values, NaN where never visited; may be NULL. Needs places that were visited at different times. */
-bool fit_drift(const struct visit *v, size_t n, size_t places, double *ret_level, struct drift_fit *ret);
-
-/*
- * Median polish (Tukey 1977) of rows x cols values, row-major, NaN where there is none: y = all + row[i] + col[j] +
- * rest. y becomes the rest. false when there is no value or no memory.
- */
-bool fit_median_polish(double *y, size_t rows, size_t cols, double *ret_all, double *ret_row, double *ret_col);
-
-/* ---- knee.c: where a cache ends ---- */
-
-/*
- * Rate against size on two plateaus. sharp: all of a size beyond the capacity misses (a sequence read again through
- * LRU); else hits go on as capacity / size (random reads). The better of the two is taken.
- */
-struct knee_fit {
-	double hit_rate, miss_rate; /* the plateaus */
-	double capacity;            /* in the unit of size */
-	struct interval capacity_ci;
-	double rms_ratio; /* of relative residuals */
-	bool is_sharp;
-};
-/*
- * Sizes in any order, some may come several times. false when there are no two plateaus: no drop by a fifth at least.
- */
-bool fit_knee(const double *size, const double *rate, size_t n, struct knee_fit *ret);
-
 /* ---- laws.c ---- */
 
 /* 95 % upper bound of the rate of events of which none came in time T: 3 / T (2.9957). */
 double law_rule_of_three(double t);
-/* Rate of events of which k came in time T (Garwood 1936); k = 0: from 0 to the rule of three. */
-struct interval law_poisson_ci(uint64_t k, double t);
-/* Share k / n (Wilson 1927). */
-struct interval law_wilson(uint64_t k, uint64_t n);
 
 double law_little(double throughput, double response);                  /* mean number inside: N = X R */
 double law_interactive_n(double throughput, double response, double z); /* N = X (R + Z) */
 double law_utilisation(double throughput, double service);              /* U = X S */
-/* Closed system: total demand d, largest demand d_max, think time z; what n users get at best. */
-double law_max_throughput(double n, double d, double d_max, double z); /* min(N / (D + Z), 1 / D_max) */
-double law_min_response(double n, double d, double d_max, double z);   /* max(D, N D_max - Z) */
-double law_knee_users(double d, double d_max, double z);               /* N* = (D + Z) / D_max */
+/* Closed system: total demand d, largest demand d_max, think time z. */
+double law_knee_users(double d, double d_max, double z); /* N* = (D + Z) / D_max */
 
 /*
  * Queues with one server and Poisson arrivals; service: mean; NaN unless rate * service < 1. Response = wait +
@@ -342,17 +272,6 @@ double law_md1_mean(double rate, double service);
 double law_md1_quantile(double rate, double service, double q);
 /* Pollaczek and Khinchine; cv2: variance / mean^2 of the service time. */
 double law_mg1_mean(double rate, double service, double cv2);
-
-/* Is b different from a? From values with 95 % intervals alone. */
-struct figure_diff {
-	double diff; /* b - a */
-	struct interval diff_ci;
-	double ratio; /* b / a; NaN unless both are positive */
-	struct interval ratio_ci;
-	double p;     /* two-sided; NaN when an interval is not known */
-	bool differs; /* 0 is not in diff_ci */
-};
-void stats_compare(double a, struct interval a_ci, double b, struct interval b_ci, struct figure_diff *ret);
 
 /* ---- bucket.c: rate and ring ---- */
 

@@ -150,21 +150,3 @@ bool summary_of(const double *x, size_t n, struct summary *ret)
 	*ret = s;
 	return true;
 }
-
-/* Hampel's identifier (Davies and Gather 1993). What is not finite is an outlier. */
-size_t stats_outliers(const double *x, size_t n, bool *ret_is_outlier)
-{
-	struct summary s;
-	size_t found = 0;
-
-	if (!summary_of(x, n, &s)) {
-		for (size_t i = 0; i < n; i++)
-			ret_is_outlier[i] = true;
-		return n;
-	}
-	for (size_t i = 0; i < n; i++) {
-		ret_is_outlier[i] = !(fabs(x[i] - s.median) <= 5 * MAD_TO_SIGMA * s.mad);
-		found += ret_is_outlier[i];
-	}
-	return found;
-}

@@ -91,7 +91,7 @@ static void quantiles_are_the_samples_nearest_ranks(void **state)
 	assert_int_equal(hist_quantile(h, 7), x[N - 1]);
 }
 
-static void moments_are_exact_and_do_not_come_from_buckets(void **state)
+static void the_mean_is_exact_and_does_not_come_from_buckets(void **state)
 {
 	cleanup_free struct hist *h = hist_new();
 
@@ -100,13 +100,10 @@ static void moments_are_exact_and_do_not_come_from_buckets(void **state)
 	for (uint64_t v = 1000001; v <= 1000009; v += 2)
 		hist_add(h, v);
 	assert_true(fabs(hist_mean(h) - 1000005) < 1e-9);
-	assert_true(fabs(hist_stddev(h) - sqrt(10)) < 1e-3);
-	for (int i = 0; i < 1000; i++)
-		hist_add(h, 123456789);
 	hist_clear(h);
 	for (int i = 0; i < 1000; i++)
 		hist_add(h, 123456789);
-	assert_true(hist_stddev(h) < 1e-2);
+	assert_true(hist_mean(h) == 123456789);
 }
 
 static void merging_is_adding_all_values_to_one(void **state)
@@ -142,12 +139,9 @@ static void an_empty_histogram_says_nothing(void **state)
 	assert_non_null(h);
 	assert_int_equal(hist_quantile(h, 0.5), 0);
 	assert_true(isnan(hist_mean(h)));
-	assert_true(isnan(hist_stddev(h)));
 	assert_true(isnan(hist_quantile_ci(h, 0.5).low));
 	assert_false(hist_can_quantile(h, 0.5));
-	assert_int_equal(hist_count_above(h, 0), 0);
 	hist_add(h, 7);
-	assert_true(isnan(hist_stddev(h)));
 	assert_int_equal(hist_quantile(h, 0.5), 7);
 	assert_true(isnan(hist_quantile_ci(h, 0.5).low));
 }
@@ -173,20 +167,6 @@ static void a_quantile_is_carried_by_ten_values_beyond_it(void **state)
 	assert_true(hist_can_quantile(h, 1));
 	assert_false(hist_can_quantile(h, (double)NAN));
 	assert_false(hist_can_quantile(h, 1.5));
-}
-
-static void values_above_a_limit_are_counted(void **state)
-{
-	cleanup_free struct hist *h = hist_new();
-
-	(void)state;
-	assert_non_null(h);
-	for (uint64_t v = 0; v < 200; v++)
-		hist_add(h, v);
-	assert_int_equal(hist_count_above(h, 0), 199);
-	assert_int_equal(hist_count_above(h, 149), 50);
-	assert_int_equal(hist_count_above(h, 199), 0);
-	assert_int_equal(hist_count_above(h, UINT64_MAX), 0);
 }
 
 static void quantile_intervals_hold_the_truth_in_95_percent(void **state)
@@ -295,11 +275,10 @@ int main(void)
 		cmocka_unit_test(every_value_lands_in_a_bucket_whose_middle_is_within_the_stated_error),
 		cmocka_unit_test(bucket_indices_never_fall_and_never_leave_the_array),
 		cmocka_unit_test(quantiles_are_the_samples_nearest_ranks),
-		cmocka_unit_test(moments_are_exact_and_do_not_come_from_buckets),
+		cmocka_unit_test(the_mean_is_exact_and_does_not_come_from_buckets),
 		cmocka_unit_test(merging_is_adding_all_values_to_one),
 		cmocka_unit_test(an_empty_histogram_says_nothing),
 		cmocka_unit_test(a_quantile_is_carried_by_ten_values_beyond_it),
-		cmocka_unit_test(values_above_a_limit_are_counted),
 		cmocka_unit_test(quantile_intervals_hold_the_truth_in_95_percent),
 		cmocka_unit_test(bars_hold_every_value_once_and_are_of_one_width_or_one_ratio),
 	};

@@ -185,20 +185,6 @@ static void the_harmonic_mean_gives_the_published_diskmarks(void **state)
 	assert_true(isnan(stats_harmonic_mean(zero, 0)));
 }
 
-static void outliers_are_marked_by_the_median_deviation(void **state)
-{
-	const double x[] = { 10, 11, 12, 13, 14, 100, -50, (double)NAN }, same[] = { 5, 5, 5, 5, 6 };
-	bool out[8];
-
-	(void)state;
-	assert_int_equal(stats_outliers(x, 8, out), 3);
-	assert_true(out[5] && out[6] && out[7] && !out[0] && !out[4]);
-	assert_int_equal(stats_outliers(same, 5, out), 1);
-	assert_true(out[4]);
-	assert_int_equal(stats_outliers(x, 0, out), 0);
-	assert_int_equal(stats_outliers(x + 7, 1, out), 1);
-}
-
 static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void **state)
 {
 	double x[100], p, last = 1;
@@ -231,42 +217,6 @@ static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void 
 		last = p;
 	}
 	assert_true(isnan(stats_ks_uniform_sorted(x, 0, &p)) && isnan(p));
-}
-
-static void order_statistic_intervals_of_quantiles_cover(void **state)
-{
-	static const struct {
-		size_t n;
-		double q;
-	} cases[] = { { 9, 0.5 }, { 20, 0.5 }, { 101, 0.5 }, { 100, 0.95 }, { 1000, 0.99 }, { 400, 0.1 } };
-	static double x[1000];
-
-	(void)state;
-	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
-		double truth = -log1p(-cases[c].q);
-		struct tally t = { 0 };
-		char name[80];
-
-		for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
-			struct rng rng;
-
-			rng_init(&rng, seed, 31 + c);
-			for (size_t i = 0; i < cases[c].n; i++)
-				x[i] = rng_exp(&rng, 1);
-			stats_sort(x, cases[c].n);
-			tally_add(&t, stats_quantile_sorted(x, cases[c].n, cases[c].q),
-			          stats_quantile_ci_sorted(x, cases[c].n, cases[c].q), truth);
-		}
-		(void)snprintf(name, sizeof(name), "stats_quantile_ci n %zu q %g", cases[c].n, cases[c].q);
-		tally_print(&t, name, 1, "");
-		assert_true(tally_covers(&t));
-	}
-	assert_true(isnan(stats_quantile_ci_sorted(x, 5, 0.5).low)); /* 2 * 2^-5 > 5 % */
-	assert_false(isnan(stats_quantile_ci_sorted(x, 6, 0.5).low));
-	assert_true(isnan(stats_quantile_ci_sorted(x, 300, 0.99).low)); /* 0.99^300 > 2.5 % */
-	assert_true(isnan(stats_quantile_ci_sorted(x, 0, 0.5).low));
-	assert_true(isnan(stats_quantile_ci_sorted(x, 10, 1).low));
-	assert_true(isnan(stats_quantile_ci_sorted(x, 10, (double)NAN).low));
 }
 
 /* A series about `level` with deviation `spread`: normal, exponential or autocorrelated. */
@@ -393,89 +343,6 @@ static void a_trimmed_location_bears_spikes_that_ruin_the_mean(void **state)
 	assert_true(tally_covers(&t));
 }
 
-static double mean_of(const double *x, size_t n, void *arg)
-{
-	double sum = 0;
-
-	(void)arg;
-	for (size_t i = 0; i < n; i++)
-		sum += x[i];
-	return sum / (double)n;
-}
-
-static void the_bootstrap_covers_a_mean(void **state)
-{
-	struct tally t = { 0 };
-	double x[60];
-
-	(void)state;
-	for (uint64_t seed = 0; seed < TALLY_SEEDS(200); seed++) {
-		struct rng rng;
-
-		make_series(NOISE_NORMAL, 100, 10, seed, x, ARRAY_LEN(x));
-		rng_init(&rng, seed, 51);
-		tally_add(&t, mean_of(x, ARRAY_LEN(x), NULL), stats_bootstrap_ci(x, ARRAY_LEN(x), mean_of, NULL, &rng),
-		          100);
-	}
-	tally_print(&t, "stats_bootstrap_ci mean of 60 normal", 1, "");
-	assert_true(tally_covers(&t));
-}
-
-static void a_warm_up_is_cut_off_and_only_that(void **state)
-{
-	double x[400];
-	double cut_of_flat = 0;
-
-	(void)state;
-	for (uint64_t seed = 0; seed < 100; seed++) {
-		size_t cut;
-
-		make_series(NOISE_NORMAL, 100, 2, seed, x, ARRAY_LEN(x));
-		cut_of_flat += (double)stats_warmup(x, ARRAY_LEN(x)) / 100;
-		for (size_t i = 0; i < 60; i++)
-			x[i] += 50 * exp(-(double)i / 15);
-		cut = stats_warmup(x, ARRAY_LEN(x));
-		assert_in_range(cut, 20, 199);
-	}
-	assert_true(cut_of_flat < 80);
-	for (size_t i = 0; i < ARRAY_LEN(x); i++)
-		x[i] = (double)i;
-	assert_int_equal(stats_warmup(x, ARRAY_LEN(x)), ARRAY_LEN(x) / 2);
-	assert_int_equal(stats_warmup(x, 3), 0);
-	assert_int_equal(stats_warmup(NULL, 0), 0);
-}
-
-static void a_trend_is_seen_and_steady_series_have_none(void **state)
-{
-	static double x[400];
-
-	(void)state;
-	for (enum noise noise = NOISE_NORMAL; noise <= NOISE_CORRELATED; noise++) {
-		struct tally flat = { 0 }, rising = { 0 };
-		struct trend t;
-		char name[80];
-		int seen = 0;
-
-		for (uint64_t seed = 0; seed < SEEDS; seed++) {
-			make_series(noise, 100, 5, seed, x, ARRAY_LEN(x));
-			assert_true(stats_trend(x, ARRAY_LEN(x), &t));
-			tally_add(&flat, t.total, t.ci, 0);
-			for (size_t i = 0; i < ARRAY_LEN(x); i++)
-				x[i] += 10 * ((double)i / ARRAY_LEN(x) - 0.5);
-			assert_true(stats_trend(x, ARRAY_LEN(x), &t));
-			tally_add(&rising, t.total, t.ci, 0.1);
-			seen += t.ci.low > 0;
-		}
-		(void)snprintf(name, sizeof(name), "stats_trend n 400 spread 5 %% %s", noise_names[noise]);
-		tally_print(&flat, name, 1, "");
-		assert_true(tally_covers(&flat));
-		assert_true(fabs(tally_bias(&rising)) < 0.005 &&
-		            seen > (noise == NOISE_CORRELATED ? 0.7 : 0.97) * SEEDS);
-	}
-	assert_false(stats_trend(x, 5, &(struct trend){ 0 }));
-	assert_false(stats_trend(NULL, 0, &(struct trend){ 0 }));
-}
-
 static void gaps_of_poisson_arrivals_are_told_from_even_ones(void **state)
 {
 	double x[2000], p;
@@ -513,8 +380,6 @@ static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
 	assert_true(isnan(stats_batch_means_ci(NULL, 0).low));
 	assert_true(isnan(stats_batch_means_ci(same, 1).low));
 	assert_true(stats_batch_means_ci(same, 50).low == 5 && stats_batch_means_ci(same, 50).high == 5);
-	assert_true(isnan(stats_bootstrap_ci(bad, 3, mean_of, NULL, &rng).low));
-	assert_true(isnan(stats_bootstrap_ci(NULL, 0, mean_of, NULL, &rng).low));
 	assert_false(stats_location(bad, 3, 0, &loc));
 	assert_false(stats_location(same, 50, 0.5, &loc));
 	assert_false(stats_location(same, 50, (double)NAN, &loc));
@@ -540,15 +405,10 @@ int main(void)
 		cmocka_unit_test(the_median_by_selection_is_the_median_by_sorting),
 		cmocka_unit_test(quantiles_interpolate),
 		cmocka_unit_test(the_harmonic_mean_gives_the_published_diskmarks),
-		cmocka_unit_test(outliers_are_marked_by_the_median_deviation),
 		cmocka_unit_test(kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent),
-		cmocka_unit_test(order_statistic_intervals_of_quantiles_cover),
 		cmocka_unit_test(batch_means_cover_with_and_without_autocorrelation),
 		cmocka_unit_test(stopping_at_a_precision_leaves_intervals_honest),
 		cmocka_unit_test(a_trimmed_location_bears_spikes_that_ruin_the_mean),
-		cmocka_unit_test(the_bootstrap_covers_a_mean),
-		cmocka_unit_test(a_warm_up_is_cut_off_and_only_that),
-		cmocka_unit_test(a_trend_is_seen_and_steady_series_have_none),
 		cmocka_unit_test(gaps_of_poisson_arrivals_are_told_from_even_ones),
 		cmocka_unit_test(hostile_series_give_no_interval_instead_of_a_wrong_one),
 	};
