@@ -128,6 +128,37 @@ bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret
 }
 
 /*
+ * How far between rank r and r + 1 the limit of exactly 2.5 % lies (Nyblom 1992; for the median this is
+ * Hettmansperger and Sheather 1986).
+ */
+static double between_ranks(uint64_t n, double q, uint64_t r)
+{
+	double below = stats_binomial_cdf(r - 1, n, q), above = stats_binomial_cdf(r, n, q), a = 0.025;
+
+	if (r >= n || !(above > a) || !(a > below))
+		return 0;
+	return 1 / (1 + (double)r * (1 - q) * (above - a) / ((double)(n - r) * q * (a - below)));
+}
+
+struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q)
+{
+	struct interval ci = unknown;
+	uint64_t low, high, from_top;
+	double part;
+
+	while (n && !isfinite(x[n - 1])) /* NaNs are sorted last */
+		n--;
+	if (!stats_quantile_ranks(n, q, &low, &high))
+		return unknown;
+	part = between_ranks(n, q, low);
+	ci.low = part > 0 ? x[low - 1] + part * (x[low] - x[low - 1]) : x[low - 1];
+	from_top = n + 1 - high;
+	part = between_ranks(n, 1 - q, from_top);
+	ci.high = part > 0 ? x[high - 1] - part * (x[high - 1] - x[high - 2]) : x[high - 1];
+	return ci;
+}
+
+/*
  * Trimmed mean; its error is that of the winsorised series (Tukey and McLaughlin 1963) divided by 1 - 2 trim, and
  * that series goes through batch means in its order of time, so that autocorrelation counts.
  */

@@ -115,9 +115,9 @@ double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
-/*
- * The 1-based ranks of the ends of a 95 % interval of quantile q by order statistics (binomial), never less than 95 %; false when n is too small.
- */
+/* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
+struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
+/* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */
 bool stats_quantile_ranks(uint64_t n, double q, uint64_t *ret_low, uint64_t *ret_high);
 /*
  * Where a series lies: the mean with the share `trim` cut off at either end (0: the mean; 0.1 bears 10 % outliers;

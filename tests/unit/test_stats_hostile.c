@@ -83,6 +83,7 @@ static void samples_may_hold_anything(void **state)
 		if (stats_location(x, n, 0.25, &loc))
 			assert_true(is_sane(loc.ci) && loc.n == finite);
 		stats_sort(x, n);
+		assert_true(is_sane(stats_quantile_ci_sorted(x, n, 0.5)));
 		(void)stats_ks_uniform_sorted(x, finite, NULL);
 		(void)stats_ks_exponential(y, n, 1, NULL);
 	}

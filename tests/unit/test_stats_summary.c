@@ -219,6 +219,42 @@ static void kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent(void 
 	assert_true(isnan(stats_ks_uniform_sorted(x, 0, &p)) && isnan(p));
 }
 
+static void order_statistic_intervals_of_quantiles_cover(void **state)
+{
+	static const struct {
+		size_t n;
+		double q;
+	} cases[] = { { 9, 0.5 }, { 20, 0.5 }, { 101, 0.5 }, { 100, 0.95 }, { 1000, 0.99 }, { 400, 0.1 } };
+	static double x[1000];
+
+	(void)state;
+	for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+		double truth = -log1p(-cases[c].q);
+		struct tally t = { 0 };
+		char name[80];
+
+		for (uint64_t seed = 0; seed < 2 * SEEDS; seed++) {
+			struct rng rng;
+
+			rng_init(&rng, seed, 31 + c);
+			for (size_t i = 0; i < cases[c].n; i++)
+				x[i] = rng_exp(&rng, 1);
+			stats_sort(x, cases[c].n);
+			tally_add(&t, stats_quantile_sorted(x, cases[c].n, cases[c].q),
+			          stats_quantile_ci_sorted(x, cases[c].n, cases[c].q), truth);
+		}
+		(void)snprintf(name, sizeof(name), "stats_quantile_ci n %zu q %g", cases[c].n, cases[c].q);
+		tally_print(&t, name, 1, "");
+		assert_true(tally_covers(&t));
+	}
+	assert_true(isnan(stats_quantile_ci_sorted(x, 5, 0.5).low)); /* 2 * 2^-5 > 5 % */
+	assert_false(isnan(stats_quantile_ci_sorted(x, 6, 0.5).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 300, 0.99).low)); /* 0.99^300 > 2.5 % */
+	assert_true(isnan(stats_quantile_ci_sorted(x, 0, 0.5).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 10, 1).low));
+	assert_true(isnan(stats_quantile_ci_sorted(x, 10, (double)NAN).low));
+}
+
 /* A series about `level` with deviation `spread`: normal, exponential or autocorrelated. */
 enum noise { NOISE_NORMAL, NOISE_SKEWED, NOISE_CORRELATED, NOISE_SPIKES };
 static const char *const noise_names[] = { "normal", "skewed (exponential)", "autocorrelated (0.7)",
@@ -406,6 +442,7 @@ int main(void)
 		cmocka_unit_test(quantiles_interpolate),
 		cmocka_unit_test(the_harmonic_mean_gives_the_published_diskmarks),
 		cmocka_unit_test(kolmogorov_smirnov_agrees_with_tables_and_rejects_five_percent),
+		cmocka_unit_test(order_statistic_intervals_of_quantiles_cover),
 		cmocka_unit_test(batch_means_cover_with_and_without_autocorrelation),
 		cmocka_unit_test(stopping_at_a_precision_leaves_intervals_honest),
 		cmocka_unit_test(a_trimmed_location_bears_spikes_that_ruin_the_mean),
