@@ -282,6 +282,7 @@ static int look_at(struct geo *g, const struct place *p, struct skews *skews, st
 static int look_at_places(struct geo *g, struct err *err)
 {
 	struct skews skews = { .n = 0 };
+	struct interval ci;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
@@ -292,8 +293,12 @@ static int look_at_places(struct geo *g, struct err *err)
 		                 NULL);
 		r = look_at(g, &places[i], &skews, err);
 	}
+	stats_sort(skews.v, skews.n);
+	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
+	if (!isfinite(ci.low) && skews.n) /* too few for order statistics */
+		ci = (struct interval){ skews.v[0], skews.v[skews.n - 1] };
 	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,
-	              stats_median(skews.v, skews.n), NULL, skews.n);
+	              stats_median(skews.v, skews.n), &ci, skews.n);
 	return r;
 }
 
@@ -317,14 +322,20 @@ static void plots(struct session *ses)
 				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
 }
 
-static uint64_t count_tracks(const struct geo_walk *w)
+static void count_tracks(const struct geo_walk *w)
 {
-	uint64_t n = 0, rest = w->g->sectors - w->at;
+	uint64_t n = 0, rest = w->g->sectors - w->at, unsure = 0;
+	struct interval ci;
 
-	for (size_t i = 0; i < w->nitems; i++)
+	for (size_t i = 0; i < w->nitems; i++) {
 		n += w->items[i].tracks;
+		unsure += w->items[i].is_unsure && w->items[i].tracks == 1 &&
+		          w->items[i].end - w->items[i].first < w->items[i].run[0].per_track / 2;
+	}
 	/* The walk ends in front of the last track or two. */
-	return n + (rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2);
+	n += rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2;
+	ci = (struct interval){ (double)(n - unsure) - ((double)rest > w->per_track), (double)n };
+	result_figure(w->g->ses->res, "tracks", "tracks", UNIT_COUNT, (double)n, &ci, 0);
 }
 
 static void run_rows(const struct geo_walk *w)
@@ -442,7 +453,7 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 	if (r == 0 && order.tracks) {
 		zone_rows(w, &layout, end);
 		if (all)
-			result_figure(res, "tracks", "tracks", UNIT_COUNT, (double)count_tracks(w), NULL, 0);
+			count_tracks(w);
 		if (layout.is_told)
 			skew_figures(g, &layout);
 		if (layout.is_told)

@@ -497,11 +497,17 @@ static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, d
 	return 0;
 }
 
+static double relative_half(const struct queue_row *row)
+{
+	return (row->high - row->low) / 2.0 / row->iops;
+}
+
 int seek_queue(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->ses->res, "queue", "What a queue brings", seek_queue_fields);
 	cleanup_free struct queue_sink *q = calloc(1, sizeof(*q));
-	double first = NAN, best = NAN;
+	double first = NAN, best = NAN, first_part = NAN;
+	struct interval best_ci = { NAN, NAN };
 	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
 
 	if (r == 0 && s->p->quick &&
@@ -516,6 +522,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 			                 .samples = s->whole_reads };
 
 		first = row.iops;
+		first_part = relative_half(&row);
 		result_row(t, &row);
 	}
 	for (uint32_t depth = isfinite(first) ? 8 : 1; q && r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
@@ -533,14 +540,19 @@ int seek_queue(struct seek_run *s, struct err *err)
 		}
 		if (r < 0 || session_is_over(s->ses))
 			break;
-		if (depth == 1)
+		if (depth == 1) {
 			first = row.iops;
+			first_part = relative_half(&row);
+		}
 		best = row.gain_ratio;
+		best_ci.low = best * (1.0 - hypot(first_part, relative_half(&row)));
+		best_ci.high = best * (1.0 + hypot(first_part, relative_half(&row)));
 		result_row(t, &row);
 		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
 		session_checkpoint(s->ses);
 	}
 	if (isfinite(best))
-		result_figure(s->ses->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, NULL, 0);
+		result_figure(s->ses->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, &best_ci,
+		              0);
 	return r;
 }

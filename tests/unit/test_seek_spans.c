@@ -308,6 +308,8 @@ static void a_queue_brings_what_the_model_says(void **state)
 		run_words(&run, sim, "--reads=40 --span-time=40s --no-curve sda");
 		t = result_find_table(run.res, "queue");
 		assert_int_equal(t->nrows, 6);
+		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.low < cell(t, 5, "gain_ratio"));
+		assert_true(result_find_figure(run.res, "queue_gain_ratio")->ci.high > cell(t, 5, "gain_ratio"));
 		for (size_t k = 0; k < t->nrows; k++) {
 			uint32_t depth = (uint32_t)cell(t, k, "depth");
 			double truth = direct_iops(&copy, depth, 8000), got = cell(t, k, "iops");
