@@ -219,7 +219,7 @@ struct geo_layout;
 /* Rows from a layout; how many zones are unclear. */
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
 /* The same from what the walk found. end: the sector behind the last zone. */
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end);
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end, bool is_messy);
 
 /* ---- geometry_access.c ---- */
 
@@ -253,6 +253,7 @@ struct geo_layout {
 	struct geo_shape shape;
 	struct geo_fit *fit; /* the zones of the best shape; NULL: none that explains the tracks */
 	bool is_told;        /* the figures are */
+	bool is_messy;       /* it leaves too much unexplained */
 };
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */

@@ -24,10 +24,14 @@
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
 #define STRETCH     12000 /* tracks that accesses are tried in */
 #define MESSY       0.08  /* of cost for each track: more, and nothing is told */
-#define PAIRS       72
-#define NEAR        9     /* cylinders: so far the curve's bend is looked at */
-#define SLACK       0.001 /* of a revolution */
-#define LOOKS       3     /* so often accesses are measured, while several layouts are possible */
+#define ODD_MOST \
+	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
+#define ODD_BAND \
+	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define PAIRS 72
+#define NEAR  9     /* cylinders: so far the curve's bend is looked at */
+#define SLACK 0.001 /* of a revolution */
+#define LOOKS 3     /* so often accesses are measured, while several layouts are possible */
 
 struct candidate {
 	struct geo_shape shape;
@@ -48,9 +52,8 @@ struct search {
 	struct geo_pair pair[PAIRS];
 	uint64_t a[PAIRS], b[PAIRS]; /* tracks of the pairs, from first on; a is the later one */
 	size_t npairs;
-	size_t all;        /* candidates that there were */
-	double least_cost; /* of them */
-	size_t next;       /* accesses that agree with the best one that is out */
+	size_t all;  /* candidates that there were */
+	size_t next; /* accesses that agree with the best one that is out */
 };
 
 /* ---- what can be true by the sequence ---- */
@@ -550,15 +553,29 @@ static bool judge_all(struct search *s)
 	return several;
 }
 
-static bool decide(struct search *s)
+/* Right layouts explain nearly all but zones and tracks without data, and zones hold less and less inwards. */
+static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, uint64_t tracks)
 {
-	bool several = false, is_shown = false, messy;
+	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out;
+	size_t up = 0;
+
+	for (size_t i = 1; i < fit->n; i++)
+		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
+	if (fit->cost > ODD_MOST + MESSY * (double)tracks)
+		return true;
+	if (shape->heads > 1 && shape->band == 0)
+		return odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n;
+	return odd > ODD_MOST + (double)fit->n || up * 4 > fit->n;
+}
+
+static bool decide(struct search *s, bool messy)
+{
+	bool several = false, is_shown = false;
 
 	for (size_t i = 0; i < s->n; i++) {
 		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
 		is_shown = is_shown || s->c[i].is_shown;
 	}
-	messy = s->least_cost > 20.0 + MESSY * (double)(s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
 	if (is_shown && !several && !messy) {
 		tell(s);
 		return true;
@@ -597,7 +614,6 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
-	s->least_cost = s->c[0].cost;
 	for (int round = 0; round < LOOKS; round++) {
 		choose_pairs(s, round > 0);
 		r = measure(s, err);
@@ -606,12 +622,14 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		if (!judge_all(s))
 			break;
 	}
-	ret->is_told = decide(s);
 	ret->shape = s->n ? s->c[0].shape : cheapest;
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	geo_order_fit(s->o, &ret->shape, UINT64_MAX, INFINITY, NULL, ret->fit);
+	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
+	ret->is_told = decide(s, ret->is_messy);
 	return 0;
 }
 

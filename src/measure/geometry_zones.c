@@ -191,7 +191,7 @@ static const char *certainty(bool is_unclear)
 	return is_unclear ? "unclear" : "sure";
 }
 
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end)
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end, bool is_messy)
 {
 	struct geo *g = w->g;
 	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
@@ -200,8 +200,8 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_zone *z = &zone[i];
 		/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
-		bool is_unclear =
-			z->is_unclear || (z->nsizes > 1 && n > 1) || is_too_long(w, w->items[z->first_item].first);
+		bool is_unclear = is_messy || z->is_unclear || (z->nsizes > 1 && n > 1) ||
+		                  is_too_long(w, w->items[z->first_item].first);
 		uint64_t last = i + 1 < n ? w->items[z->end_item - 1].end : end;
 
 		for (size_t k = 0; k < z->nsizes; k++) {
