@@ -114,7 +114,8 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 		(void)truth_zones(g, &zone, 1);
 		truth_random(g, (uint64_t)first, (uint64_t)(first + bytes), 4096, &truth);
 		off = mean / truth.service_ns - 1.0;
-		if (bytes < 8.0 * zone.bytes_per_track)
+		if (disk_profile(sim_model(sim_find(run->sim, "sda")))->kind == DISK_ROTATING &&
+		    bytes < 8.0 * zone.bytes_per_track)
 			continue;
 		compared++;
 		*ret_worst = fabs(off) > fabs(*ret_worst) ? off : *ret_worst;
