@@ -74,7 +74,7 @@ static void help_line(FILE *out, const char *name, const char *help)
 	opt_help_text(out, help, 18, 18);
 }
 
-void cli_help(FILE *out)
+static void help_all(FILE *out)
 {
 	const char *group = NULL;
 
@@ -169,7 +169,7 @@ static int run_help(const struct env *env, int argc, char **argv, struct err *er
 	else if (argc > 2 && strcmp(argv[2], "help") != 0 && argv[2][0] != '-')
 		return unknown_command(argv[2], err);
 	else
-		cli_help(env->out);
+		help_all(env->out);
 	return EXIT_DONE;
 }
 

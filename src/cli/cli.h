@@ -84,7 +84,6 @@ extern const struct command report_command, compare_command; /* report_cmd.c */
 /* NULL: there is none. */
 const struct measure *cli_find_measure(const char *name);
 const struct command *cli_find_command(const char *name);
-void cli_help(FILE *out);
 void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
 void cli_help_command(FILE *out, const struct command *c);
 

@@ -92,7 +92,11 @@ static void add_note(struct engine *eng, const char *text)
 	(void)snprintf(eng->note + at, sizeof(eng->note) - at, "%s%s", at ? "; " : "", text); /* a cut note will do */
 }
 
-bool engine_punts(int fd)
+/*
+ * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting (no NOWAIT: zram,
+ * FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
+ */
+static bool punts(int fd)
 {
 	struct stat st;
 	off_t beyond = (off_t)1 << 62;
@@ -161,7 +165,7 @@ static int open_one(struct engine *eng, const struct engine_ops *ops, const stru
 static bool any_punts(const struct engine_config *cfg)
 {
 	for (size_t i = 0; cfg->fds && i < cfg->nfds; i++)
-		if (engine_punts(cfg->fds[i]))
+		if (punts(cfg->fds[i]))
 			return true;
 	return false;
 }

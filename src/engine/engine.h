@@ -96,11 +96,6 @@ void engine_close(struct engine *eng);
 int engine_submit(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs);
 int engine_reap(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns);
 
-/*
- * Would io_uring hand each request for this file to a kernel thread, because the device cannot be asked without waiting (no NOWAIT: zram,
- * FUSE, some dm)? Does no I/O: reads beyond the end. "auto" passes over io_uring then.
- */
-bool engine_punts(int fd);
 /* io_uring worker threads that the process has now: more than before a run means that requests were punted. */
 unsigned engine_worker_threads(void);
 

@@ -50,6 +50,19 @@ void distribution_add(struct result *res, const char *of, const struct hist *h)
 	}
 }
 
+void distribution_figures(struct result *res, const struct distribution_quantile *qs, size_t n, const struct hist *h,
+                          bool is_independent)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct interval ci = hist_quantile_ci(h, qs[i].q);
+		bool is_told = hist_can_quantile(h, qs[i].q);
+
+		result_figure(res, qs[i].name, qs[i].label, UNIT_NS,
+		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN,
+		              is_told && is_independent ? &ci : NULL, h->count);
+	}
+}
+
 void distribution_plots(struct result *res, const char *things, const char *marks)
 {
 	char took[96], within[96];

@@ -26,7 +26,8 @@ void ring_done(struct ring *r)
 		free(r->arrival);
 }
 
-uint64_t ring_begin_ns(const struct ring *r, uint64_t block)
+/* Absolute. */
+static uint64_t block_begin_ns(const struct ring *r, uint64_t block)
 {
 	unsigned __int128 bytes = (unsigned __int128)block * r->block_bytes;
 
@@ -52,7 +53,7 @@ static unsigned __int128 occupied(const struct ring *r, uint64_t now_ns)
 		return 0;
 	/* The latest taken block counts with the bytes that have come. */
 	last = r->arrival[(r->taken - 1) % r->places];
-	if (last + 1 == r->begun && now_ns < ring_begin_ns(r, last + 1)) {
+	if (last + 1 == r->begun && now_ns < block_begin_ns(r, last + 1)) {
 		unsigned __int128 here = due(r, now_ns) - (unsigned __int128)last * r->block_bytes;
 
 		bytes -= r->block_bytes - (here < r->block_bytes ? here : r->block_bytes);
@@ -104,7 +105,7 @@ static void end_drop(struct ring *r, uint64_t now_ns)
 static void begin_blocks(struct ring *r, uint64_t end_ns, bool inclusive)
 {
 	while (r->begun < r->blocks_max) {
-		uint64_t begin = ring_begin_ns(r, r->begun);
+		uint64_t begin = block_begin_ns(r, r->begun);
 
 		if (begin > end_ns || (begin == end_ns && !inclusive))
 			return;
@@ -137,10 +138,10 @@ bool ring_next(struct ring *r, uint64_t now_ns, uint64_t *ret_number, uint64_t *
 	*ret_when_ns = UINT64_MAX;
 	if (r->issued == r->taken) {
 		if (r->begun < r->blocks_max) /* what begins next, if there is room, exists one block later */
-			*ret_when_ns = ring_begin_ns(r, r->begun);
+			*ret_when_ns = block_begin_ns(r, r->begun);
 		return false;
 	}
-	exist = ring_begin_ns(r, r->arrival[r->issued % r->places] + 1);
+	exist = block_begin_ns(r, r->arrival[r->issued % r->places] + 1);
 	if (exist > now_ns) {
 		*ret_when_ns = exist;
 		return false;
@@ -178,7 +179,7 @@ bool ring_is_over(const struct ring *r)
 
 void ring_finish(struct ring *r, uint64_t now_ns)
 {
-	uint64_t end = r->blocks_max == UINT64_MAX ? now_ns : ring_begin_ns(r, r->blocks_max);
+	uint64_t end = r->blocks_max == UINT64_MAX ? now_ns : block_begin_ns(r, r->blocks_max);
 
 	ring_advance(r, now_ns);
 	note_peaks(r, now_ns);

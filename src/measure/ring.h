@@ -48,8 +48,6 @@ bool ring_init(struct ring *r, uint64_t rate_bytes_per_s, uint64_t block_bytes, 
                uint64_t blocks_max);
 void ring_done(struct ring *r);
 
-uint64_t ring_begin_ns(const struct ring *r, uint64_t block); /* absolute */
-
 /* Brings the account up to now: blocks that have begun are taken or dropped. */
 void ring_advance(struct ring *r, uint64_t now_ns);
 /*

@@ -268,26 +268,16 @@ static void no_service_time(struct span_row *row)
 /* The distribution of what has come over the whole device, and the figures of it. */
 static void tell_whole(struct seek_run *s, const struct span_row *row, const struct hist *h)
 {
-	static const struct {
-		double q;
-		const char *name, *label;
-	} qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
-		   { 0.95, "random_access_p95_ns", "random access, 95 %" },
-		   { 0.99, "random_access_p99_ns", "random access, 99 %" } };
+	static const struct distribution_quantile qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
+		                                           { 0.95, "random_access_p95_ns", "random access, 95 %" },
+		                                           { 0.99, "random_access_p99_ns", "random access, 99 %" } };
 
 	s->whole_mean_ns = row->mean_ns;
 	s->whole_ci = (struct interval){ row->low, row->high };
 	s->whole_reads = row->samples;
 	result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
 	              &s->whole_ci, row->samples);
-	for (size_t i = 0; i < ARRAY_LEN(qs); i++) {
-		struct interval ci = hist_quantile_ci(h, qs[i].q);
-		bool is_told = hist_can_quantile(h, qs[i].q);
-
-		result_figure(s->ses->res, qs[i].name, qs[i].label, UNIT_NS,
-		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN, is_told ? &ci : NULL,
-		              h->count);
-	}
+	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), h, true);
 	distribution_clear(s->ses->res);
 	distribution_add(s->ses->res, NULL, h);
 }

@@ -130,13 +130,11 @@ static void target_table(struct stream_run *s)
 /* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order statistics. */
 static void response_figures(struct stream_run *s)
 {
-	static const struct {
-		double q;
-		const char *name, *label;
-	} qs[] = { { 0.5, "response_p50_ns", "a block, from due to done, median" },
-		   { 0.95, "response_p95_ns", "a block, 95 %" },
-		   { 0.99, "response_p99_ns", "a block, 99 %" },
-		   { 1.0, "response_max_ns", "a block, worst" } };
+	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
+		                                             "a block, from due to done, median" },
+		                                           { 0.95, "response_p95_ns", "a block, 95 %" },
+		                                           { 0.99, "response_p99_ns", "a block, 99 %" },
+		                                           { 1.0, "response_max_ns", "a block, worst" } };
 	cleanup_free struct hist *all = hist_new();
 
 	if (!all)
@@ -149,10 +147,7 @@ static void response_figures(struct stream_run *s)
 	}
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
-	for (size_t i = 0; i < ARRAY_LEN(qs); i++)
-		result_figure(s->ses->res, qs[i].name, qs[i].label, UNIT_NS,
-		              hist_can_quantile(all, qs[i].q) ? (double)hist_quantile(all, qs[i].q) : (double)NAN, NULL,
-		              all->count);
+	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), all, false);
 }
 
 static void timeline_table(struct stream_run *s)

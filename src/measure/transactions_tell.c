@@ -303,25 +303,15 @@ static void figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 	const struct hist *h = r->all.response;
-	static const struct {
-		double q;
-		const char *name, *label;
-	} qs[] = { { 0.5, "response_p50_ns", "response, median" },
-		   { 0.95, "response_p95_ns", "response, 95 %" },
-		   { 0.99, "response_p99_ns", "response, 99 %" } };
+	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
+		                                           { 0.95, "response_p95_ns", "response, 95 %" },
+		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
 
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, r->all.done);
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, (double)r->all.done / tx_seconds(r), NULL,
 	              r->all.done);
 	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), NULL, h->count);
-	for (size_t i = 0; i < sizeof(qs) / sizeof(qs[0]); i++) {
-		struct interval ci = hist_quantile_ci(h, qs[i].q);
-		bool is_told = hist_can_quantile(h, qs[i].q);
-
-		result_figure(res, qs[i].name, qs[i].label, UNIT_NS,
-		              is_told ? (double)hist_quantile(h, qs[i].q) : (double)NAN, is_told ? &ci : NULL,
-		              h->count);
-	}
+	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
 	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
 		result_notice(res, "few-samples",
 		              "%" PRIu64 " transactions cannot tell the 99 %% response (1000 can); run longer for it.",

@@ -95,7 +95,8 @@ unsigned text_width(const char *text)
 	return n;
 }
 
-void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
+/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
+static void fill(struct printer *p, const char *text, unsigned at, unsigned indent)
 {
 	unsigned column = at;
 	bool is_first = true;
@@ -431,7 +432,7 @@ static void print_line(struct printer *p, const struct figure_line *l, const str
 	put_padded(p, l->label, w->label, false);
 	text_spaces(p, 2);
 	if (l->text) {
-		text_fill(p, l->text, w->label + 4, w->label + 4);
+		fill(p, l->text, w->label + 4, w->label + 4);
 		return;
 	}
 	put_padded(p, l->number, w->number - l->behind, true);
@@ -572,7 +573,7 @@ static int print_fault(struct printer *p, const struct result_fault *f)
 	if (!line)
 		return -ENOMEM;
 	text_spaces(p, 2);
-	text_fill(p, line, 2, 4);
+	fill(p, line, 2, 4);
 	return 0;
 }
 
@@ -615,7 +616,7 @@ static int print_notices(struct printer *p, const struct result *res)
 		text_put(p, "note:");
 		text_plain(p);
 		text_spaces(p, 1);
-		text_fill(p, text, 6, 6);
+		fill(p, text, 6, 6);
 	}
 	return 0;
 }

@@ -25,8 +25,6 @@ void text_end(struct printer *p); /* of a line: none ends in spaces */
 char *text_printable(struct printer *p, const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
-/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
-void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
 
 /* 0 or -ENOMEM. */
 int text_table(struct printer *p, const struct table *t);
