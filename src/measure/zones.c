@@ -30,6 +30,7 @@
 #define PLACES_LIMIT_NS (12 * NS_PER_S)
 #define EDGE_STEPS      6
 #define EDGE_REGIONS    8
+#define BAND_STEPS      2
 #define PASS_PART       0.85 /* of the progress */
 
 #define P struct zones_params
@@ -217,10 +218,15 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 		result_notice(run->ses->res, "spin-up",
 		              "The first read of %s took %s: it was asleep. That is not counted.", t->dev->path,
 		              units_time(took, sizeof(took), now_of(run) - before_ns));
+	if (r == 0 && s && s->is_good && !run->p->write && !run->p->rewrite)
+		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r;
 }
 
-/* Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end. */
+/*
+ * Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end, the middle first: right after a
+ * sample at the same place the drive would have read ahead into the next one.
+ */
 static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
 {
 	size_t n = 0;
@@ -233,9 +239,12 @@ static size_t order_pass(const struct zones_run *run, struct zone_target *t, uin
 		order[i] = order[k];
 		order[k] = swap;
 	}
-	for (size_t i = 0; i < t->layout.npositions; i++)
-		if (zone_visits(run->p, t->layout.positions[i].class) > 1)
-			order[n++] = i;
+	for (size_t i = 0; i < t->layout.npositions; i++) {
+		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
+
+		if (zone_visits(run->p, t->layout.positions[k].class) > 1)
+			order[n++] = k;
+	}
 	return n;
 }
 
@@ -277,8 +286,10 @@ static bool is_suspect(const struct zone_target *t, size_t position)
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
 
-		if (s->sample == ZONE_NONE && !s->is_confirmed && s->again_good < 2 &&
-		    (position == s->first || position == s->last || position == (s->first + s->last) / 2))
+		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
+			continue;
+		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
+		                                          position == (s->first + s->last) / 2)))
 			return true;
 	}
 	return false;
@@ -410,7 +421,7 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 		uint64_t before, behind;
 		int r;
 
-		if (!slow->is_confirmed || slow->sample != ZONE_NONE || !has_time(run, t, true))
+		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !has_time(run, t, true))
 			continue;
 		show(run, t, "edges", PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
 		is_any = true;
@@ -422,6 +433,39 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 			return r;
 	}
 	return is_any ? renew(run, t, err) : 0;
+}
+
+/* ---- edges of recording zones ---- */
+
+/* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean with them. */
+static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
+
+	for (int round = 0; round < BAND_STEPS; round++) {
+		const struct zone_bands *bands = &t->analysis->bands;
+		size_t taken = 0;
+		int r = 0;
+
+		for (size_t k = 1; r == 0 && k < bands->n && !bands->has_sawtooth; k++) {
+			struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_EDGE };
+
+			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) || !has_time(run, t, true))
+				continue;
+			how.first_bytes = bands->v[k].first_bytes - bytes / 2;
+			how.first_bytes -= how.first_bytes % t->layout.align_bytes;
+			how.end_bytes = how.first_bytes + bytes;
+			r = zone_sample_take(run, t, &how, NULL, err);
+			taken++;
+			show(run, t, "edges of zones", PASS_PART + 0.1);
+		}
+		if (r < 0 || !taken)
+			return r;
+		r = renew(run, t, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* ---- what a target's run says in words ---- */
@@ -466,6 +510,17 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
 
+static void say_surfaces(const struct zones_run *run, const struct zone_target *t)
+{
+	if (!t->analysis->bands.has_sawtooth)
+		return;
+	result_notice(
+		run->ses->res, "surfaces",
+		"%s gets faster and slower again from place to place: its surfaces differ in density, and a band may be of a zone or of "
+		"surfaces. Edges of zones are not resolved where the rates on both sides differ by less than %.2g %%.",
+		t->dev->path, 100.0 * t->analysis->bands.least_step);
+}
+
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	int r = probe(run, t, err);
@@ -488,6 +543,8 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	if (r < 0 || !t->analysis)
 		return r;
 	r = look_again(run, t, err);
+	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite)
+		r = narrow_bands(run, t, err);
 	if (r == 0)
 		r = find_edges(run, t, err);
 	if (r == 0 && !run->p->write)
@@ -496,6 +553,8 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 		return r;
 	say_precision(run, t);
 	say_drift(run, t);
+	if (!run->p->places)
+		say_surfaces(run, t);
 	return 0;
 }
 

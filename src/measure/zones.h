@@ -29,7 +29,8 @@ enum zone_class {
 	ZONE_CLASSES,
 };
 
-#define ZONE_NONE SIZE_MAX /* no position */
+#define ZONE_NONE   SIZE_MAX /* no position */
+#define ZONE_REV_NS 8.4e6    /* of a revolution, where it is not known */
 
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
@@ -44,6 +45,7 @@ struct zone_position {
 struct zone_layout {
 	uint64_t first_bytes, end_bytes; /* what is measured of the target */
 	uint32_t align_bytes, block_bytes, depth;
+	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
 	uint32_t slots;
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
 	uint64_t cell_bytes;
@@ -57,6 +59,8 @@ struct zone_layout {
 /* 0, or -EINVAL and a sentence. zone_layout_done() afterwards. */
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
 void zone_layout_done(struct zone_layout *l);
+/* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions. */
+void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
 /* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
                            double bytes_per_s);
@@ -95,6 +99,7 @@ struct zone_sample {
 	double at_s;       /* middle of the sample, since the start of the run */
 	double flush_ns;   /* writing: the flush after it; NaN: none */
 	uint32_t late;     /* completions that were seen late */
+	uint32_t waits, wait_revs; /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;      /* there is an estimate: no fault, enough completions */
 	bool has_fault;
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
@@ -168,6 +173,8 @@ struct zone_estimate {
 
 /* false when there are too few completions. d is changed (late completions are moved to where they belong). */
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret);
+/* Waits of a revolution and more between completions, and the revolutions lost in them. */
+void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
 
 /* ---- zones_level.c ---- */
 
@@ -180,6 +187,7 @@ struct zone_level {
 	double moved_bytes, elapsed_ns;
 	size_t outliers;     /* samples set aside */
 	bool is_mixed;       /* its samples lie on both sides of an edge between zones */
+	bool is_uneven;      /* they differ by more than the noise of their neighbours: by what lies there */
 	bool wants_more;     /* two samples that disagree: a third has to decide */
 };
 
@@ -191,7 +199,8 @@ struct zone_levels {
 	double drift_fit_per_s; /* the same as it was fitted */
 	struct interval drift_ci;
 	double mid_s; /* the time that the levels are for */
-	double excess, excess_var; /* relative time lost in the samples set aside, spread over all: lost revolutions and stalls cost time, too */
+	double lost_ratio;         /* time lost in the samples set aside, as part of all */
+	double excess, excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
 	double spread;    /* relative difference of two samples of one position: the median */
 	double rob_sigma; /* robust deviation of one short sample */
@@ -223,6 +232,8 @@ struct zone_band { /* a recording zone as far as the samples tell */
 struct zone_bands {
 	struct zone_band *v;
 	size_t n;
+	double least_step; /* relative: a larger change of the rate between two places is always seen */
+	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
 };
 
 struct zone_slows;
@@ -243,6 +254,7 @@ struct zone_slow {
 	size_t sample;         /* of a single sample: which */
 	size_t readings, again_slow, again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
 	bool is_confirmed;
+	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
 };
 
 struct zone_slows {
@@ -254,6 +266,8 @@ struct zone_slows {
 /* Looks for slow regions, confirmed or not. 0 or -ENOMEM. free(ret->v). */
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     struct zone_slows *ret);
+/* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 

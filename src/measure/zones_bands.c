@@ -17,8 +17,13 @@
 #include "base/cleanup.h"
 #include "measure/zones.h"
 
-#define SIGMA_MIN 3e-4 /* skew leaves regular errors of this size, even without noise */
-#define STEP_MIN  2e-3 /* relative; smaller steps are no zones */
+#define SIGMA_MIN    3e-4 /* skew leaves regular errors of this size, even without noise */
+#define STEP_MIN     2e-3 /* relative; smaller steps are no zones */
+#define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed */
+#define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
+#define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps */
+#define UP_STEP      0.006 /* relative */
+#define UP_PART      0.25
 
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
@@ -95,14 +100,25 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 	return nsegments;
 }
 
-int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_slows *slows, struct zone_bands *ret)
+/* Constant linear density: places behind are never faster, unless they lie on another surface. */
+static bool goes_up(const struct zone_bands *bands)
+{
+	size_t up = 0;
+
+	for (size_t k = 1; k < bands->n; k++)
+		up += bands->v[k].y < bands->v[k - 1].y - UP_STEP;
+	return up >= UP_MIN && (double)up >= UP_PART * (double)bands->n;
+}
+
+static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
+                     const struct zone_levels *lv, const struct zone_slows *slows, struct zone_bands *ret)
 {
 	size_t n, nsegments;
 	cleanup_free struct at *v = in_order(samples, l, lv, slows, &n);
 	cleanup_free double *y = calloc(n + 1, sizeof(*y));
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
-	double sigma = fmax(isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT], SIGMA_MIN);
+
+	sigma = fmax(sigma, SIGMA_MIN);
 
 	*ret = (struct zone_bands){ 0 };
 	if (!v || !y || !start)
@@ -134,7 +150,29 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 		band->edge_half_bytes = (uint64_t)(0.5 * fabs(v[a].from - v[a - 1].end));
 		ret->v[k - 1].end_bytes = band->first_bytes;
 	}
+	ret->has_sawtooth = goes_up(ret);
+	ret->least_step =
+		fmax(STEP_MIN, SEEN_SIGMAS * sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	return 0;
+}
+
+int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    const struct zone_slows *slows, struct zone_bands *ret)
+{
+	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
+	int r;
+
+	/*
+	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that are looked for: there the
+	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
+	 */
+	if (ROBUST_TIMES * lv->rob_sigma < usual) {
+		r = find_with(lv->rob_sigma, samples, l, lv, slows, ret);
+		if (r < 0 || ret->has_sawtooth)
+			return r;
+		free(ret->v);
+	}
+	return find_with(usual, samples, l, lv, slows, ret);
 }
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */

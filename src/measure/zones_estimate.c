@@ -21,10 +21,11 @@
 #include "base/cleanup.h"
 #include "measure/zones.h"
 
-#define LATE_LOOK    8   /* completions ahead that may prove one late */
-#define LATE_MAD     6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
-#define QUICK_RATIO  0.7 /* a group of completions in less than this part of the usual time came out of a cache */
-#define LEAD_IN_PART 3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+#define LATE_LOOK     8   /* completions ahead that may prove one late */
+#define LATE_MAD      6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
+#define WAIT_REVS_MIN 0.9
+#define QUICK_RATIO   0.7 /* a group of completions in less than this part of the usual time came out of a cache */
+#define LEAD_IN_PART  3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -120,6 +121,32 @@ static double slope_se_ratio(const struct zone_done *d, const double *residual, 
 static double span_ns(const struct zone_done *d, size_t a, size_t b)
 {
 	return (d[b].t_ns - d[a].t_ns) / (d[b].bytes - d[a].bytes);
+}
+
+/*
+ * Waits of most of a revolution and more between two completions, beyond the sample's own pace (its quicker quarter): the drive tried
+ * again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such waits.
+ */
+void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
+{
+	cleanup_free double *pace = calloc(n + 1, sizeof(*pace));
+	double usual;
+
+	*ret_waits = *ret_revs = 0;
+	if (!pace || n < 2 || !(rev_ns > 0.0))
+		return;
+	for (size_t i = 1; i < n; i++)
+		pace[i - 1] = (d[i].t_ns - d[i - 1].t_ns) / (d[i].bytes - d[i - 1].bytes);
+	stats_sort(pace, n - 1);
+	usual = stats_quantile_sorted(pace, n - 1, 0.25);
+	for (size_t i = 1; i < n; i++) {
+		double more = (d[i].t_ns - d[i - 1].t_ns - usual * (d[i].bytes - d[i - 1].bytes)) / rev_ns;
+
+		if (more < WAIT_REVS_MIN)
+			continue;
+		(*ret_waits)++;
+		*ret_revs += (uint32_t)fmax(round(more), 1.0);
+	}
 }
 
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)

@@ -28,7 +28,6 @@
 #define REGIME_STEP_MIN  0.05
 #define REGIME_SHARE_MIN 0.6 /* of the scatter within positions that a step must explain */
 #define REGIME_F_MIN     30.0
-#define REV_NS_USUAL     8.4e6
 #define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
 #define UNEVEN_TIMES     1.7
 #define DRIFT_SIGMAS     3.5
@@ -37,6 +36,8 @@
 #define PAIRS_MIN        6
 #define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from */
 #define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
+#define UNEVEN_DF_MIN    4.0
+#define UNEVEN_RATIO     0.7
 #define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
 
 void zone_levels_done(struct zone_levels *lv)
@@ -481,9 +482,10 @@ static void find_excess(const struct groups *g, const struct zone_layout *l, str
 			lost2 += more * more;
 		}
 	}
-	lv->excess = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	/* As if there had been half an event more: that none was seen does not mean that there are none. */
-	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : REV_NS_USUAL;
+	lv->lost_ratio = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
+	/* As if half a revolution more had been lost (Jeffreys 1946): that none was seen does not mean that there are none. */
+	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
+	lv->excess = all > 0.0 ? fmax(lost + 0.5 * rev_ns, 0.0) / all : 0.0;
 	lv->excess_var = all > 0.0 ? (lost2 + 0.5 * rev_ns * rev_ns) / all / all : 0.0;
 }
 
@@ -503,10 +505,37 @@ static double own_scatter(const struct groups *g, size_t p, double drift_per_s, 
 	return ss;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
+}
+
+/*
+ * Mean square of the differences of neighbours in place over twice the variance (von Neumann 1941): 1 for noise, less where the samples
+ * follow a pattern in space. Sorts the group by place.
+ */
+static double neumann_ratio(const struct groups *g, size_t p)
+{
+	struct zone_sample **s = g->s + g->first[p], *before = NULL;
+	double df, diff = 0.0, var = own_scatter(g, p, 0.0, &df);
+
+	qsort(s, g->first[p + 1] - g->first[p], sizeof(struct zone_sample *), by_place);
+	for (size_t i = 0; i < g->first[p + 1] - g->first[p]; i++) {
+		if (s[i]->is_outlier)
+			continue;
+		diff += before ? (raw_y(s[i]) - raw_y(before)) * (raw_y(s[i]) - raw_y(before)) : 0.0;
+		before = s[i];
+	}
+	return diff / (2.0 * var);
+}
+
 /*
  * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk, and so does what chance
  * does to the skews in it. So it comes from the position and its neighbours; from the position alone when that scatters more than they do (F
- * test): an edge between two zones, or two surfaces of different density, lie in it.
+ * test): an edge between two zones, or two surfaces of different density, lie in it. Where that scatter is a pattern in space the position is uneven,
+ * and its noise is as large as the test allows.
  */
 static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
@@ -530,8 +559,10 @@ static void find_noise(const struct groups *g, const struct zone_layout *l, stru
 		if (own_df >= 1.0 && (df < NOISE_DF_MIN || own / own_df > (1.0 + NOISE_F / sqrt(own_df)) * ss / df)) {
 			if (own_df < 2.0 && df < NOISE_DF_MIN)
 				continue; /* two samples alone say next to nothing */
-			v->sigma = sqrt(own / own_df);
-			v->df = own_df;
+			v->is_uneven =
+				df >= NOISE_DF_MIN && own_df >= UNEVEN_DF_MIN && neumann_ratio(g, p) < UNEVEN_RATIO;
+			v->sigma = sqrt(v->is_uneven ? (1.0 + NOISE_F / sqrt(own_df)) * ss / df : own / own_df);
+			v->df = v->is_uneven ? df : own_df;
 		} else if (df + own_df >= NOISE_DF_MIN) {
 			v->sigma = sqrt((ss + own) / (df + own_df));
 			v->df = df + own_df;
@@ -550,6 +581,36 @@ static double half_of(const struct zone_level *v, double n, double own_var)
 	if (var > own_var)
 		var = own_var + (var - own_var) * (1.0 - fmin(part, READ_PART_MAX));
 	return stats_t_975(v->df) * sqrt(var / n);
+}
+
+/*
+ * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes and half of the gaps beside
+ * it. A step between two samples lies anywhere in their gap: uniform, variance (step x gap)^2 / 12. The group is sorted by place.
+ */
+static void fill_uneven(const struct groups *g, size_t p, double log_excess, struct zone_level *v)
+{
+	struct zone_sample **s = g->s + g->first[p], *before = NULL;
+	size_t n = g->first[p + 1] - g->first[p];
+	double all = (double)(v->end_bytes - v->first_bytes), at = (double)v->first_bytes, mean = 0.0, var = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x, noise, gap, step, weight;
+
+		if (s[i]->is_outlier)
+			continue;
+		x = exp(s[i]->y - log_excess);
+		noise = x * v->sigma;
+		gap = before ? fmax((double)s[i]->from_bytes - (double)before->end_bytes, 0.0) / all : 0.0;
+		step = before ? x - exp(before->y - log_excess) : 0.0;
+		weight = ((double)s[i]->end_bytes - at) / all - gap / 2;
+		mean += weight * x + (before ? gap / 2 * exp(before->y - log_excess) : 0.0);
+		var += weight * weight * noise * noise +
+		       fmax(step * step - 2.0 * noise * noise, 0.0) * gap * gap / 12.0;
+		at = (double)s[i]->end_bytes;
+		before = s[i];
+	}
+	v->y = log(mean) + log_excess;
+	v->half = stats_t_975(v->df) * sqrt(var) / mean;
 }
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
@@ -581,9 +642,12 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		}
 		if (!v->n)
 			continue;
-		half = half_of(v, s.n, own / s.n);
-		along = drift_se * (s.t - lv->mid_s);
 		v->y = s.y - lv->drift_per_s * (s.t - lv->mid_s) + log1p(lv->excess);
+		v->half = half_of(v, s.n, own / s.n);
+		if (v->is_uneven)
+			fill_uneven(g, p, log1p(lv->excess), v);
+		half = v->half;
+		along = drift_se * (s.t - lv->mid_s);
 		v->half = sqrt(half * half + along * along + 1.96 * 1.96 * lv->excess_var);
 	}
 }

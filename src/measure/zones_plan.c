@@ -157,7 +157,7 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 	if (block < l->align_bytes)
 		block = l->align_bytes;
 	want = (p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
-	l->block_bytes = block;
+	l->block_bytes = l->request_bytes = block;
 	l->window_bytes = round_down(want < room ? want : room, block);
 	if (l->window_bytes < block)
 		l->window_bytes = block;
@@ -335,6 +335,17 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);
 	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->depth + 1) * block;
 	return (uint64_t)(fmin(ceil(bytes / block), (double)(l->window_bytes / l->block_bytes)) * block);
+}
+
+void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
+{
+	double rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
+
+	if (p->block_bytes || !(rev_ns > 0.0))
+		return;
+	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
+	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns / 2)
+		l->request_bytes /= 2;
 }
 
 /* Which window the position's next sample takes. */

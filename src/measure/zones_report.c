@@ -551,9 +551,12 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	}
 	result_figure(res, "noise_ratio", "scatter of one sample", UNIT_RATIO, a->levels.sigma[ZONE_SHORT], NULL,
 	              a->levels.samples);
-	result_figure(res, "lost_time_ratio", "time lost in disturbed samples", UNIT_RATIO, a->levels.excess, NULL,
+	result_figure(res, "lost_time_ratio", "time lost in disturbed samples", UNIT_RATIO, a->levels.lost_ratio, NULL,
 	              a->levels.samples);
 	result_figure_u64(res, "disturbed_samples", "disturbed samples", UNIT_COUNT, a->levels.outliers);
+	if (!run->p->places)
+		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
+		              NULL, 0);
 	regime_figures(run, t);
 }
 

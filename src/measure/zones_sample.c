@@ -231,7 +231,7 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.sink = { op == IO_WRITE ? take_write : take_read },
 		.run = run,
 		.target = (uint32_t)t->index,
-		.block_bytes = t->layout.block_bytes,
+		.block_bytes = t->layout.request_bytes,
 		.op = op,
 		.first = how->first_bytes,
 		.end = how->end_bytes,
@@ -252,11 +252,19 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 
 static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
 {
+	const struct zone_layout *l = &run->targets[s->target].layout;
+	size_t part = l->block_bytes / l->request_bytes, n = run->ndone / part;
+	cleanup_free struct zone_done *blocks = calloc(n + 1, sizeof(*blocks));
 	struct zone_estimate e;
 
 	z->has_fault = s->has_fault;
-	if (s->has_fault || !zone_estimate(run->done, run->ndone, (uint32_t)run->p->depth, &e))
+	for (size_t i = 0; blocks && i < n; i++)
+		blocks[i] = run->done[(i + 1) * part - 1];
+	if (s->has_fault || !blocks || !zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
 		return;
+	/* Of the single requests, where a revolution stands out. */
+	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
+	                    isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, &z->waits, &z->wait_revs);
 	z->is_good = true;
 	z->ns_per_byte = e.ns_per_byte;
 	z->se_ratio = e.se_ratio;
@@ -264,7 +272,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	z->moved_bytes = e.moved_bytes;
 	z->elapsed_ns = e.elapsed_ns;
 	z->late = (uint32_t)e.late;
-	z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + run->done[run->ndone - 1].bytes);
+	z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + blocks[n - 1].bytes);
 	z->from_bytes = z->end_bytes - (uint64_t)e.moved_bytes;
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Slow regions: places that take longer than their neighbourhood lets expect.
+ * Slow regions: places that take longer than their neighbourhood lets expect. Most lose whole revolutions, which zones_waits.c finds; here come those
+ * that are slow by their level alone, and single samples.
  *
  * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
- * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the second fastest of all places behind. What counts as slow is
- * judged by the noise of the levels and by how much places differ in that way anyway: a disk whose surfaces have
- * different densities goes up and down everywhere. A slow region must also begin with a step: a disk with two arm
- * assemblies runs through its zones twice, and its first half is not slow. At the very end nothing lies behind; there a step is
- * called slow when it is far larger than all steps before it and only the last few places lie behind.
- * Single samples that are slow among good ones at their position are suspects, too, until their bytes were read again.
+ * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the second fastest of all places behind. It must be slower
+ * by more than surfaces of one disk differ in density, and begin with a step: a disk with two arm assemblies runs through its zones twice, and
+ * its first half is not slow. At the very end nothing lies behind; there a step is slow when it is out of all proportion to the ones before. Single slow
+ * samples among good ones at their position are suspects, too, until their bytes were read again.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,25 +17,19 @@
 #include "base/desc.h"
 #include "measure/zones.h"
 
-#define SLOW_MIN           0.015 /* relative */
-#define SLOW_SIGMAS        5.0
-#define SLOW_SPREADS       3.5  /* times what samples of one position differ: surfaces of different density */
-#define DENSITY_MAX        0.17 /* surfaces of one disk differ by less */
-#define REV_NS_USUAL       8.4e6
-#define SINGLE_REVOLUTIONS 10.0 /* a shorter sample is slow by any stretch of spare sectors in it */
-#define PASSES_PART        0.6  /* of all readings that must be slow; some lie beyond the region's end */
-#define SINGLE_MIN         0.03 /* relative; a single sample says less than all those of a place */
-#define SINGLE_BYTES       4e6  /* likewise */
-#define UNEVEN_TIMES       1.7
-#define MANY_READINGS      8 /* slow ones, in MANY_PASSES at least: no zone's edge and no spare track is met so often */
-#define MANY_PASSES        3
-#define MANY_PART          0.8 /* of all readings there */
-#define SLOW_PART          0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
-#define END_STEP_MIN       0.10
-#define END_STEP_USUAL     3.0 /* times the largest step before */
-#define END_PLACES         3   /* a longer end may as well be the last recording zone */
-#define STEPS_MIN          8
-#define WIDE_PART          0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+#define SLOW_SIGMAS    5.0
+#define SLOW_ENOUGH    0.5  /* is slow, whatever the noise */
+#define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
+#define SINGLE_WAITS   5    /* of a single sample: fewer are spare tracks in it */
+#define PASSES_PART    0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_MIN     0.05 /* relative; a single sample says less than all those of a place */
+#define SINGLE_BYTES   4e6  /* likewise */
+#define SLOW_PART      0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define END_STEP_MIN   0.10
+#define END_STEP_USUAL 3.0 /* times the largest step before */
+#define END_PLACES     3   /* a longer end may as well be the last recording zone */
+#define STEPS_MIN      8
+#define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 struct series { /* positions that have a level, in order */
 	size_t *position;
@@ -90,7 +83,7 @@ static double second_fastest(const double *y, size_t first, size_t n)
 	return isfinite(b) ? b : a;
 }
 
-static double threshold_of(const struct series *s, const struct zone_levels *lv)
+static double threshold_of(const struct series *s)
 {
 	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
 	double noise;
@@ -100,7 +93,7 @@ static double threshold_of(const struct series *s, const struct zone_levels *lv)
 	for (size_t i = 0; i < s->n; i++)
 		se[i] = s->se[i];
 	noise = stats_median(se, s->n);
-	return fmax(fmax(SLOW_MIN, SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise)), SLOW_SPREADS * lv->spread);
+	return fmax(DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
 }
 
 /* Does the run of slow places that begins at a begin with a step? */
@@ -143,13 +136,13 @@ static void mark_end(struct series *s, double threshold)
 	}
 }
 
-static void mark_slow(struct series *s, const struct zone_levels *lv, double *ret_threshold)
+static void mark_slow(struct series *s, double *ret_threshold)
 {
 	double threshold;
 
 	for (size_t i = 0; i < s->n; i++)
 		s->excess[i] = i + 1 < s->n ? s->y[i] - second_fastest(s->y, i + 1, s->n) : 0.0;
-	threshold = threshold_of(s, lv);
+	threshold = threshold_of(s);
 	*ret_threshold = threshold;
 	if (!isfinite(threshold))
 		return;
@@ -194,63 +187,21 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
  * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a single
  * stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
  */
-static bool is_slow_throughout(const struct zone_slows *slows, const struct zone_slow *slow,
-                               const struct zone_sample *s)
+static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
 {
-	double limit_y = slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
+	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
 	size_t good = 0;
 
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
-	return zone_is_slow(slows, slow, s) && good <= 1;
-}
-
-/* Deviation of its completions from a straight line, up to a factor that all samples have in common. */
-static double unevenness(const struct zone_sample *s)
-{
-	return s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
-}
-
-/* Of the samples that are not in [first, last]; 0: none. */
-static double usual_unevenness(const struct zone_samples *samples, size_t first, size_t last)
-{
-	cleanup_free double *x = calloc(samples->n + 1, sizeof(*x));
-	size_t n = 0;
-
-	for (size_t i = 0; x && i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (s->is_good && !s->is_outlier && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
-		    (s->position < first || s->position > last))
-			x[n++] = unevenness(s);
-	}
-	return n ? stats_median(x, n) : 0.0;
-}
-
-/*
- * A disk that tries again loses whole revolutions, which shows inside its samples; a place that is only a little slower, and as even
- * as others, lies on a surface of less density.
- */
-static bool is_other_kind(const struct zone_slow *slow, double uneven, double usual)
-{
-	return slow->y - slow->expected_y > DENSITY_MAX || uneven > UNEVEN_TIMES * usual;
+	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
 }
 
 struct readings { /* of a run of slow positions */
-	size_t slow, all, throughout, passes, again_slow, again_good, nuneven;
+	size_t slow, all, throughout, passes, again_slow, again_good;
 	uint32_t last_pass;
-	double sum, uneven[64];
+	double sum;
 };
-
-/*
- * Where retries are sparse and samples short, a quarter of a sample may have none, and no sample is slow throughout. Then nearly all of many
- * readings, each of other bytes, say the same.
- */
-static bool is_slow_often(const struct readings *r, double uneven, double usual)
-{
-	return r->slow >= MANY_READINGS && r->passes >= MANY_PASSES && (double)r->slow >= MANY_PART * (double)r->all &&
-	       uneven > UNEVEN_TIMES * usual;
-}
 
 static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
 {
@@ -270,11 +221,9 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 		return;
 	r->slow++;
 	r->sum += log(s->ns_per_byte);
-	r->throughout += is_slow_throughout(slows, slow, s);
+	r->throughout += is_slow_throughout(slow, s);
 	r->passes += s->pass != r->last_pass; /* samples are in order of time */
 	r->last_pass = s->pass;
-	if (r->nuneven < ARRAY_LEN(r->uneven))
-		r->uneven[r->nuneven++] = unevenness(s);
 }
 
 /*
@@ -284,7 +233,6 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
 {
 	struct readings r = { .last_pass = UINT32_MAX };
-	double uneven, usual;
 	bool is_again;
 
 	for (size_t i = 0; i < samples->n; i++) {
@@ -310,10 +258,7 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
-	uneven = stats_median(r.uneven, r.nuneven);
-	usual = usual_unevenness(samples, slow->first, slow->last);
-	slow->is_confirmed = (r.throughout > 0 || is_slow_often(&r, uneven, usual)) && is_again &&
-	                     is_other_kind(slow, uneven, usual);
+	slow->is_confirmed = r.throughout > 0 && is_again;
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -328,6 +273,28 @@ static void stretch_region(const struct zone_samples *samples, const struct zone
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
 	}
+}
+
+/* Is the run of slow places a region that its waits have told of already? Then that gets what is more. */
+static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
+{
+	for (size_t i = 0; i < slows->n; i++) {
+		struct zone_slow *w = &slows->v[i];
+
+		if (!w->by_waits || run->first_bytes >= w->end_bytes || run->end_bytes <= w->first_bytes)
+			continue;
+		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
+		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
+		w->first = run->first < w->first ? run->first : w->first;
+		w->last = run->last > w->last ? run->last : w->last;
+		if (run->y - run->expected_y > w->y - w->expected_y) {
+			w->y = run->y;
+			w->expected_y = run->expected_y;
+		}
+		w->is_confirmed |= run->is_confirmed;
+		return true;
+	}
+	return false;
 }
 
 static void add_runs(const struct series *s, const struct zone_samples *samples, struct zone_slows *ret)
@@ -354,7 +321,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			continue;
 		fill_region(samples, ret, slow);
 		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes)
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, slow))
 			ret->n++;
 	}
 }
@@ -370,34 +337,43 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
-/* Slow samples among good ones: their very bytes are read again. */
-static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        struct zone_slows *ret)
+static bool is_in(const struct zone_slows *slows, const struct zone_sample *s)
 {
-	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : REV_NS_USUAL;
+	for (size_t i = 0; i < slows->n; i++)
+		if (slows->v[i].is_confirmed && s->from_bytes < slows->v[i].end_bytes &&
+		    s->end_bytes > slows->v[i].first_bytes)
+			return true;
+	return false;
+}
 
+/* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
+static bool is_slow_single(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
+{
+	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
+		return false;
+	return is_slow_throughout(slow, s) &&
+	       (s->waits >= SINGLE_WAITS || slow->y - slow->expected_y > slows->threshold);
+}
+
+/* Slow samples among good ones: their very bytes are read again. */
+static void add_singles(const struct zone_samples *samples, const struct zone_levels *lv, struct zone_slows *ret)
+{
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
-		double y, expected_y;
 
-		if (!s->is_outlier || isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVOLUTIONS * rev_ns ||
-		    s->moved_bytes < SINGLE_BYTES)
-			continue;
-		y = log(s->ns_per_byte);
-		expected_y = single_expectation(lv, s->position);
-		if (y < expected_y + fmax(ret->threshold, SINGLE_MIN))
+		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
+		    s->moved_bytes < SINGLE_BYTES || isnan(lv->v[s->position].y))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
 			                    .sample = i,
 			                    .first_bytes = s->from_bytes,
 			                    .end_bytes = s->end_bytes,
-			                    .y = y,
-			                    .expected_y = expected_y,
+			                    .y = log(s->ns_per_byte),
+			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
-		if (!is_slow_throughout(ret, slow, s) ||
-		    !is_other_kind(slow, unevenness(s), usual_unevenness(samples, s->position + 1, s->position)))
+		if (!is_slow_single(ret, slow, s) || is_in(ret, s))
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
@@ -405,8 +381,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
 				continue;
 			slow->readings++;
-			slow->again_slow += is_slow_throughout(ret, slow, check);
-			slow->again_good += !is_slow_throughout(ret, slow, check);
+			slow->again_slow += is_slow_single(ret, slow, check);
+			slow->again_good += !is_slow_single(ret, slow, check);
 		}
 		slow->is_confirmed = slow->again_slow > slow->again_good;
 		ret->n++;
@@ -421,16 +397,17 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 
 	*ret = (struct zone_slows){ 0 };
 	if (r == 0) {
-		ret->v = calloc(samples->n + lv->n + 1, sizeof(*ret->v));
+		ret->v = calloc(2 * samples->n + lv->n + 1, sizeof(*ret->v));
 		r = ret->v ? 0 : -ENOMEM;
 	}
 	if (r == 0) {
 		if (s.n >= 3)
-			mark_slow(&s, lv, &ret->threshold);
+			mark_slow(&s, &ret->threshold);
 		else
 			ret->threshold = INFINITY;
+		r = zone_waits_find(samples, l, ret);
 		add_runs(&s, samples, ret);
-		add_singles(samples, l, lv, ret);
+		add_singles(samples, lv, ret);
 	}
 	series_done(&s);
 	return r;

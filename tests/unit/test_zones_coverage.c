@@ -20,7 +20,7 @@ extern const struct measure measure_zones;
 
 #define JITTER_US    60
 #define RETRY_PER_GB 0.3
-#define SLOW_RATIO   0.83
+#define LOST_MIN     0.08 /* of its time that a region must lose to be asked for */
 
 static size_t runs(size_t n)
 {
@@ -130,6 +130,10 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 		profile_done(&p);
 	}
 	print_tallies(&all, "profiles, with noise");
+	assert_true(tally_covers(&all.start));
+	/* Measured: 99 %; wider than need be where the middle lies over two surfaces. */
+	assert_true(tally_is_covered(&all.middle));
+	assert_true(tally_covers(&all.end));
 	assert_true(tally_covers(&all.figures));
 	assert_true(tally_covers(&all.mean));
 	assert_true(tally_covers(&all.places));
@@ -149,8 +153,7 @@ static bool random_disk(struct profile *p, uint64_t seed, uint32_t slow_regions,
 	return p->cache_bytes || p->queue_depth > 1;
 }
 
-/* None of the 246 with one compiler, one of the 50 of a sanitized run with the other: disk 23, on the edge of being called. */
-static void the_intervals_hold_the_truth_on_random_disks_and_hardly_one_of_them_has_a_slow_region(void **state)
+static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region(void **state)
 {
 	struct tallies all = { 0 };
 	size_t nfalse = 0;
@@ -173,7 +176,10 @@ static void the_intervals_hold_the_truth_on_random_disks_and_hardly_one_of_them_
 		profile_done(&p);
 	}
 	print_tallies(&all, "random disks, with noise");
-	assert_true(nfalse <= 1);
+	assert_int_equal(nfalse, 0);
+	assert_true(tally_covers(&all.start));
+	assert_true(tally_covers(&all.middle));
+	assert_true(tally_covers(&all.end));
 	assert_true(tally_covers(&all.figures));
 	assert_true(tally_covers(&all.mean));
 	assert_true(tally_covers(&all.places));
@@ -200,43 +206,26 @@ static bool is_found(const struct sim_run *run, uint64_t first, uint64_t end)
 	return false;
 }
 
-/* Regions that take less than a sixth more may as well be a surface of less density; those are not asked for. */
-static void slow_regions_that_are_slower_than_a_thin_surface_are_found(void **state)
+/* Part of its time that the disk loses in the region: by the truth of the same disk without it. */
+static double lost_in(const struct profile *p, const struct truth_region *r)
 {
-	size_t n = 0, found = 0;
+	struct profile healthy;
+	struct geometry *g;
+	double lost;
 
-	(void)state;
-	for (uint64_t seed = 1; seed <= runs(60); seed++) {
-		struct truth_region regions[8];
-		struct profile p;
-		struct sim_run run;
-		size_t nregions;
-
-		if (random_disk(&p, seed, (uint32_t)(seed % 4 + 1), true)) {
-			run = zones_on(&p, seed);
-			nregions = truth_regions(geometry_of(&run), regions, 8);
-			for (size_t i = 0; i < nregions; i++) {
-				const struct truth_region *r = &regions[i];
-				double healthy =
-					truth_rate_at(geometry_of(&run), r->end_byte - 1); /* the slowest in it */
-
-				if (r->rate_bytes_per_s > SLOW_RATIO * healthy ||
-				    !is_sampled(&run, r->first_byte, r->end_byte))
-					continue;
-				n++;
-				found += is_found(&run, r->first_byte, r->end_byte);
-				if (!is_found(&run, r->first_byte, r->end_byte))
-					print_message("disk %d: slow region %.1f .. %.1f GB not found\n", (int)seed,
-					              (double)r->first_byte * 1e-9, (double)r->end_byte * 1e-9);
-			}
-			sim_run_end(&run);
-		}
-		profile_done(&p);
-	}
-	print_message("%zu of %zu slow regions found\n", found, n);
-	assert_true(n > runs(60));
-	assert_int_equal(found, n);
+	assert_int_equal(profile_copy(&healthy, p), 0);
+	healthy.nslows = 0;
+	g = geometry_new(&healthy);
+	assert_non_null(g);
+	lost = 1.0 - r->rate_bytes_per_s / truth_rate(g, r->first_byte, r->end_byte);
+	geometry_free(g);
+	profile_done(&healthy);
+	return lost;
 }
+
+struct counts {
+	size_t n, found, false_ones;
+};
 
 /* Is what was called slow at least partly a slow region? */
 static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n)
@@ -255,56 +244,79 @@ static size_t count_false(const struct sim_run *run, const struct truth_region *
 	return bad;
 }
 
-/* Disks of 0.3 to 2.7 GB, up to half of them slow: samples are short there, and retries few in each. Measured: 84 of 100 on 294 disks. */
-static void four_in_five_slow_regions_of_small_disks_are_found_and_no_false_one(void **state)
+/* Regions that lose at least LOST_MIN and hold a whole sample; what was called slow and is no region. */
+static void count_regions(const struct profile *p, uint64_t seed, struct counts *to)
 {
-	size_t n = 0, found = 0, false_ones = 0;
+	struct truth_region regions[8];
+	struct sim_run run = zones_on(p, seed);
+	size_t n = truth_regions(geometry_of(&run), regions, 8);
+
+	to->false_ones += count_false(&run, regions, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct truth_region *r = &regions[i];
+
+		if (lost_in(p, r) < LOST_MIN || !is_sampled(&run, r->first_byte, r->end_byte))
+			continue;
+		to->n++;
+		to->found += is_found(&run, r->first_byte, r->end_byte);
+		if (!is_found(&run, r->first_byte, r->end_byte))
+			print_message("disk %d: slow region %.3f .. %.3f GB not found\n", (int)seed,
+			              (double)r->first_byte * 1e-9, (double)r->end_byte * 1e-9);
+	}
+	sim_run_end(&run);
+}
+
+static void every_slow_region_that_loses_a_twelfth_of_its_time_is_found(void **state)
+{
+	struct counts c = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= runs(100); seed++) {
+	for (uint64_t seed = 1; seed <= runs(50); seed++) {
+		struct profile p;
+
+		if (random_disk(&p, seed, (uint32_t)(seed % 4 + 1), true))
+			count_regions(&p, seed, &c);
+		profile_done(&p);
+	}
+	print_message("%zu of %zu slow regions found, %zu false\n", c.found, c.n, c.false_ones);
+	assert_true(c.n > runs(50));
+	assert_true(100 * c.found >= 99 * c.n);
+	assert_int_equal(c.false_ones, 0);
+}
+
+/* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. Measured: 262 of 267 on 200 disks. */
+static void nineteen_in_twenty_slow_regions_of_small_disks_are_found_and_no_false_one(void **state)
+{
+	struct counts c = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= runs(70); seed++) {
 		const struct profile_limits limits = { .max_bytes = 1000000000u * (1 + seed % 3),
 			                               .jitter_us = JITTER_US,
 			                               .retry_per_gb = RETRY_PER_GB,
 			                               .slow_regions = (uint32_t)(seed % 4),
 			                               .same_density = true };
-		struct truth_region regions[8];
 		struct err err = { 0 };
 		struct profile p;
-		struct sim_run run;
-		size_t nregions;
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		if (p.cache_bytes || p.queue_depth > 1) {
-			run = zones_on(&p, seed);
-			nregions = truth_regions(geometry_of(&run), regions, 8);
-			false_ones += count_false(&run, regions, nregions);
-			for (size_t i = 0; i < nregions; i++) {
-				const struct truth_region *r = &regions[i];
-
-				if (r->rate_bytes_per_s >
-				            SLOW_RATIO * truth_rate_at(geometry_of(&run), r->end_byte - 1) ||
-				    !is_sampled(&run, r->first_byte, r->end_byte))
-					continue;
-				n++;
-				found += is_found(&run, r->first_byte, r->end_byte);
-			}
-			sim_run_end(&run);
-		}
+		if (p.cache_bytes || p.queue_depth > 1)
+			count_regions(&p, seed, &c);
 		profile_done(&p);
 	}
-	print_message("small disks: %zu of %zu slow regions found, %zu false\n", found, n, false_ones);
-	assert_true(2 * n > runs(100));
-	assert_true(5 * found >= 4 * n || n < 50);
-	assert_int_equal(false_ones, 0);
+	print_message("small disks: %zu of %zu slow regions found, %zu false\n", c.found, c.n, c.false_ones);
+	assert_true(2 * c.n > runs(70));
+	assert_true(20 * c.found >= 19 * c.n || c.n < 50);
+	assert_int_equal(c.false_ones, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_intervals_hold_the_truth_on_the_profiles),
-		cmocka_unit_test(the_intervals_hold_the_truth_on_random_disks_and_hardly_one_of_them_has_a_slow_region),
-		cmocka_unit_test(slow_regions_that_are_slower_than_a_thin_surface_are_found),
-		cmocka_unit_test(four_in_five_slow_regions_of_small_disks_are_found_and_no_false_one),
+		cmocka_unit_test(the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region),
+		cmocka_unit_test(every_slow_region_that_loses_a_twelfth_of_its_time_is_found),
+		cmocka_unit_test(nineteen_in_twenty_slow_regions_of_small_disks_are_found_and_no_false_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
