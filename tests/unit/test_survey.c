@@ -146,6 +146,42 @@ static void a_real_array_member_and_mapping_are_seen(void **state)
 	FINDINGS("emulated", "/dev/sdb2", { FINDING_HOLDER, "sdb2", "dm-0 (vg-home)", NULL });
 }
 
+/* Consent, signature and all: what lies under a mapping or an array is not written, neither destroyed nor put back. */
+static void what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented(void **state)
+{
+	static const struct {
+		const char *dump, *path, *name, *says, *advice;
+	} held[] = {
+		{ "emulated", "/dev/sdb2", "sdb2", "sdb2 is part of dm-0 (vg-home)", "dmsetup remove" },
+		{ "stack", "/dev/sda2", "sda2", "sda2 is part of dm-0 (crypt-two)", "cryptsetup close" },
+		{ "stack", "/dev/sda", "sda", "sda2 is part of dm-0 (crypt-two)", "vgchange -an" },
+		{ "stack", "/dev/sdb", "sdb", "sdb is part of md0", "mdadm --stop" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(held); i++) {
+		const char *destroy[] = { held[i].name, NULL };
+		const struct consent consent = { .destroy = { .v = destroy, .n = 1 } };
+		struct device_context ctx;
+		struct survey found = { 0 };
+		struct device dev;
+		struct err err = { 0 };
+		struct dump d;
+
+		dump_open(&d, held[i].dump);
+		ctx.sysroot = d.root;
+		assert_int_equal(device_system.probe(&ctx, held[i].path, &dev, &err), 0);
+		assert_int_equal(device_system.survey(&ctx, &dev, &found, &err), 0);
+		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
+			assert_int_equal(permit_would(&dev, &found, (enum write_kind)kind, &consent, &err), -EBUSY);
+			if (!strstr(err.text, held[i].says) || !strstr(err.text, held[i].advice))
+				fail_msg("%s: %s", held[i].path, err.text);
+		}
+		survey_done(&found);
+		dump_close(&d);
+	}
+}
+
 static void without_the_table_of_mounts_nothing_is_decided(void **state)
 {
 	struct device_context ctx;
@@ -248,6 +284,7 @@ int main(void)
 		cmocka_unit_test(the_root_file_system_is_found_by_number_whatever_its_source_is_called),
 		cmocka_unit_test(zones_and_write_protection_are_findings),
 		cmocka_unit_test(a_real_array_member_and_mapping_are_seen),
+		cmocka_unit_test(what_a_mapping_or_an_array_holds_is_refused_whatever_is_consented),
 		cmocka_unit_test(without_the_table_of_mounts_nothing_is_decided),
 		cmocka_unit_test(strange_tables_are_survived),
 		cmocka_unit_test(every_kind_has_a_name_and_a_sentence),

@@ -283,6 +283,84 @@ static void storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit(
 	zone_levels_done(&levels);
 }
 
+static bool has_notice(const struct sim_run *run, const char *code)
+{
+	for (size_t i = 0; i < run->res->nnotices; i++)
+		if (strcmp(run->res->notices[i].code, code) == 0)
+			return true;
+	return false;
+}
+
+/* Rented storage: 550 MB/s for the first 2 GB, 60 MB/s from then on; the run meets both. */
+static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit(void **state)
+{
+	struct profile p;
+	struct err err = { 0 };
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "ssd-sata");
+	p.limit_bytes_per_s = 60e6;
+	p.credit_bytes = 2000000000;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	run = zones_on("sda", &p);
+	print_message("at first %.1f MB/s, later %.1f MB/s, %.2f GB until then\n",
+	              figure(&run, "burst_bytes_per_s") * 1e-6, figure(&run, "sustained_bytes_per_s") * 1e-6,
+	              figure(&run, "burst_bytes") * 1e-9);
+	assert_true(has_notice(&run, "token-bucket"));
+	assert_true(fabs(figure(&run, "burst_bytes_per_s") / 550e6 - 1.0) < 0.02);
+	assert_true(fabs(figure(&run, "sustained_bytes_per_s") / 60e6 - 1.0) < 0.02);
+	/* The credit fills up again while it is spent. */
+	assert_true(fabs(figure(&run, "burst_bytes") / (2e9 / (1.0 - 60.0 / 550.0)) - 1.0) < 0.1);
+	for (size_t k = 0; k < 3; k++)
+		assert_true(fabs(spot_error(&run, k)) < 0.02);
+	end(&run);
+	profile_done(&p);
+}
+
+/* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is a lower bound. */
+static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(void **state)
+{
+	size_t good = 0, samples = 0;
+	double fastest = 0.0, slowest = INFINITY;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct profile p;
+		struct err err = { 0 };
+		struct sim_run run;
+		const struct table *t;
+
+		load(&p, "ssd-sata");
+		p.capacity_lba = 16384;
+		p.seed = seed;
+		p.jitter_us = 3000; /* more than the pieces take */
+		assert_int_equal(profile_finish(&p, &err), 0);
+		run = zones_on("--write --destroy-data=sda sda", &p);
+		t = result_find_table(run.res, "samples");
+		for (size_t r = 0; r < t->nrows; r++) {
+			double rate = table_number(t, r, (size_t)table_column(t, "rate_bytes_per_s"));
+
+			samples++;
+			if (isnan(rate))
+				continue;
+			good++;
+			fastest = fmax(fastest, rate);
+			slowest = fmin(slowest, rate);
+		}
+		if (isnan(figure(&run, "start_bytes_per_s")))
+			assert_true(has_notice(&run, "no-figure"));
+		else
+			assert_true(figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
+		assert_int_equal(sim_write_opens(sim_find(run.sim, "sda")), 0);
+		end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of %zu samples have a rate, %.1f to %.1f MB/s\n", good, samples, slowest * 1e-6, fastest * 1e-6);
+	assert_true(samples > 0);
+	assert_true(slowest > 0.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +371,8 @@ int main(void)
 		cmocka_unit_test(at_most_one_of_sixty_clean_random_disks_has_a_slow_region),
 		cmocka_unit_test(
 			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
+		cmocka_unit_test(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit),
+		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
 		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),
 		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),
 		cmocka_unit_test(writing_wants_consent_and_putting_back_changes_nothing),

@@ -154,10 +154,24 @@ static void finish(struct disk *d, struct node *n, double end, int32_t res, enum
 	heap_up(d, d->nheap++);
 }
 
+/* When bytes may pass the limit, from t on: a token bucket. */
+static double pay(struct disk *d, double t, uint64_t bytes)
+{
+	double rate = d->p.limit_bytes_per_s / 1e9, wait;
+
+	if (!(rate > 0.0))
+		return t;
+	d->credit = fmin((double)d->p.credit_bytes, d->credit + (t - d->credit_at) * rate) - (double)bytes;
+	wait = d->credit < 0.0 ? -d->credit / rate : 0.0;
+	d->credit = fmax(d->credit, 0.0);
+	d->credit_at = t + wait;
+	return t + wait;
+}
+
 /* Takes the interface for bytes from t on; returns when they are over. */
 static double bus(struct disk *d, double t, uint64_t bytes)
 {
-	d->bus_free = fmax(d->bus_free, t) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
+	d->bus_free = pay(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
 	return d->bus_free;
 }
 

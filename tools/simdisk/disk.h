@@ -91,6 +91,7 @@ struct disk {
 	struct stream stream;
 	uint64_t write_end; /* media sector after the last one written; UINT64_MAX: the last was not a write */
 	double bus_free;
+	double credit, credit_at; /* bytes of the token bucket, and when */
 	double now; /* of the last decision */
 
 	/* read cache */

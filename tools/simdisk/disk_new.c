@@ -79,6 +79,7 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
 	d->gone = p->gone_at_s * 1e9;
 	d->write_end = UINT64_MAX;
+	d->credit = (double)p->credit_bytes;
 	rng_init(&d->rng, p->seed, 1);
 	if (p->retry_per_gb > 0) {
 		d->retry_sectors = 1e9 / p->retry_per_gb / p->physical_sector_bytes;

@@ -41,7 +41,7 @@
  * Queue. queue_depth 1: one request at a time, in order of arrival, nothing overlaps. Deeper: the oldest queue_depth requests
  *   are known to the disk; overhead overlaps with the mechanics; fifo takes the oldest, satf the one with the shortest time
  *   to its first sector, but one that the disk has known for longer than max_age first, and an idle disk begins with the first that comes.
- * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together.
+ * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together; behind a token bucket when there is a limit.
  * Trouble. Unreadable sectors (EIO after some revolutions of retries), slow sectors (good data, some revolutions later), lost revolutions
  *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
  * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant latency and rate; interface,
@@ -141,6 +141,8 @@ struct profile {
 	double settle_ms, head_switch_ms, write_settle_ms;
 	double overhead_ms, hit_overhead_ms;
 	double interface_bytes_per_s;
+	double limit_bytes_per_s; /* a limit in front of the disk, as clouds have; 0: none */
+	uint64_t credit_bytes;    /* that may pass the limit at once; it fills up again at the limit's rate */
 
 	uint64_t cache_bytes; /* of all read segments; 0: none */
 	uint32_t segments;

@@ -190,6 +190,8 @@ static const struct bound {
 	BOUND("overhead_ms", overhead_ms, BOUND_DOUBLE, 0, 1e5),
 	BOUND("hit_overhead_ms", hit_overhead_ms, BOUND_DOUBLE, 0, 1e5),
 	BOUND("the interface's rate", interface_bytes_per_s, BOUND_DOUBLE, 1e3, 1e12),
+	BOUND("the limit", limit_bytes_per_s, BOUND_DOUBLE, 0, 1e12),
+	BOUND("the credit", credit_bytes, BOUND_U64, 0, 0x1p50),
 	BOUND("the cache", cache_bytes, BOUND_U64, 0, 0x1p40),
 	BOUND("segments", segments, BOUND_U32, 1, 4096),
 	BOUND("the write cache", write_cache_bytes, BOUND_U64, 0, 0x1p40),

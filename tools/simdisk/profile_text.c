@@ -130,6 +130,8 @@ static const struct key keys[] = {
 	KEY(KEY_DOUBLE, "overhead_ms", overhead_ms),
 	KEY(KEY_DOUBLE, "hit_overhead_ms", hit_overhead_ms),
 	KEY(KEY_MBS, "interface_mbs", interface_bytes_per_s),
+	KEY(KEY_MBS, "limit_mbs", limit_bytes_per_s),
+	KEY(KEY_KB, "credit_kb", credit_bytes),
 	KEY(KEY_KB, "cache_kb", cache_bytes),
 	KEY(KEY_U32, "segments", segments),
 	KEY(KEY_BOOL, "read_ahead", read_ahead),

@@ -9,6 +9,13 @@
 
 #include "geometry.h"
 
+/* What lasts in front of the media: the interface, or a limit when its credit is spent. */
+static double door_rate(const struct profile *p)
+{
+	return p->limit_bytes_per_s > 0.0 ? fmin(p->limit_bytes_per_s, p->interface_bytes_per_s)
+	                                  : p->interface_bytes_per_s;
+}
+
 /* ---- streaming ---- */
 
 /* Revolutions from the end of a track's sector to the begin of the next wanted one on another track. */
@@ -149,9 +156,8 @@ double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t e
 
 	if (g->p->kind == DISK_SSD) /* all channels at once */
 		return (double)(end_byte - first_byte) * 1e9 /
-		       fmin(g->p->interface_bytes_per_s,
-		            g->p->channels / (g->p->read_latency_us * 1e-6 / g->p->stripe_bytes +
-		                              1 / g->p->channel_bytes_per_s));
+		       fmin(door_rate(g->p), g->p->channels / (g->p->read_latency_us * 1e-6 / g->p->stripe_bytes +
+		                                               1 / g->p->channel_bytes_per_s));
 	to_sectors(g, first_byte, end_byte, &first, &end);
 	if (first >= end)
 		return 0;
@@ -164,7 +170,7 @@ double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 {
 	double ns = truth_stream_ns(g, first_byte, end_byte);
 
-	return ns > 0 ? fmin((double)(end_byte - first_byte) * 1e9 / ns, g->p->interface_bytes_per_s) : (double)NAN;
+	return ns > 0 ? fmin((double)(end_byte - first_byte) * 1e9 / ns, door_rate(g->p)) : (double)NAN;
 }
 
 /* ---- zones ---- */
@@ -186,7 +192,7 @@ static void zone_fill(const struct geometry *g, const struct geo_zone *z, uint64
 		ret->spt[z->surface[h]] = z->spt[h];
 	ret->bytes_per_track = (double)z->before[z->heads] / z->heads * (double)sector;
 	ret->media_bytes_per_s = ret->bytes_per_track * 1e9 / g->period_ns;
-	ret->sustained_bytes_per_s = fmin((double)((end - first) * sector) * 1e9 / ns, g->p->interface_bytes_per_s);
+	ret->sustained_bytes_per_s = fmin((double)((end - first) * sector) * 1e9 / ns, door_rate(g->p));
 }
 
 size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
@@ -230,7 +236,7 @@ double truth_harmonic_mean(const struct geometry *g)
 		return truth_rate(g, 0, geometry_bytes(g));
 	for (i = 0; i < n; i++) /* zone by zone: the interface may be slower than the outer ones */
 		ns += fmax(truth_stream_ns(g, z[i].first_byte, z[i].end_byte),
-		           (double)(z[i].end_byte - z[i].first_byte) * 1e9 / g->p->interface_bytes_per_s);
+		           (double)(z[i].end_byte - z[i].first_byte) * 1e9 / door_rate(g->p));
 	return (double)geometry_bytes(g) * 1e9 / ns;
 }
 
