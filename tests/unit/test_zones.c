@@ -305,16 +305,16 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_on("sda", &p);
 	print_message("at first %.1f MB/s, later %.1f MB/s, %.2f GB until then\n",
-	              figure(&run, "burst_bytes_per_s") * 1e-6, figure(&run, "sustained_bytes_per_s") * 1e-6,
-	              figure(&run, "burst_bytes") * 1e-9);
+	              sim_figure(&run, "burst_bytes_per_s") * 1e-6, sim_figure(&run, "sustained_bytes_per_s") * 1e-6,
+	              sim_figure(&run, "burst_bytes") * 1e-9);
 	assert_true(has_notice(&run, "token-bucket"));
-	assert_true(fabs(figure(&run, "burst_bytes_per_s") / 550e6 - 1.0) < 0.02);
-	assert_true(fabs(figure(&run, "sustained_bytes_per_s") / 60e6 - 1.0) < 0.02);
+	assert_true(fabs(sim_figure(&run, "burst_bytes_per_s") / 550e6 - 1.0) < 0.02);
+	assert_true(fabs(sim_figure(&run, "sustained_bytes_per_s") / 60e6 - 1.0) < 0.02);
 	/* The credit fills up again while it is spent. */
-	assert_true(fabs(figure(&run, "burst_bytes") / (2e9 / (1.0 - 60.0 / 550.0)) - 1.0) < 0.1);
+	assert_true(fabs(sim_figure(&run, "burst_bytes") / (2e9 / (1.0 - 60.0 / 550.0)) - 1.0) < 0.1);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(fabs(spot_error(&run, k)) < 0.02);
-	end(&run);
+	sim_run_end(&run);
 	profile_done(&p);
 }
 
@@ -348,15 +348,16 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 			fastest = fmax(fastest, rate);
 			slowest = fmin(slowest, rate);
 		}
-		if (isnan(figure(&run, "start_bytes_per_s")))
+		if (isnan(sim_figure(&run, "start_bytes_per_s")))
 			assert_true(has_notice(&run, "no-figure"));
 		else
-			assert_true(figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
+			assert_true(sim_figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
 		assert_int_equal(sim_write_opens(sim_find(run.sim, "sda")), 0);
-		end(&run);
+		sim_run_end(&run);
 		profile_done(&p);
 	}
-	print_message("%zu of %zu samples have a rate, %.1f to %.1f MB/s\n", good, samples, slowest * 1e-6, fastest * 1e-6);
+	print_message("%zu of %zu samples have a rate, %.1f to %.1f MB/s\n", good, samples, slowest * 1e-6,
+	              fastest * 1e-6);
 	assert_true(samples > 0);
 	assert_true(slowest > 0.0);
 }
