@@ -46,7 +46,7 @@ static const char style[] =
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
-	"th,td{padding-right:.5rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
+	"table{max-width:100%}th,td{padding-right:.5rem}.scroll th,.scroll td,td.n,th.n{white-space:normal;overflow-wrap:anywhere}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
 static void hues(FILE *out)
 {

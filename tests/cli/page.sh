@@ -165,9 +165,9 @@ for line in open('paper.html'):
     if page:
         width, height = map(float, page.groups())
         pages += 1
-    	if word:
-		heights.append(float(word[4]) - float(word[2]))
-	if word and (float(word[1]) < 10 or float(word[3]) > width - 10 or float(word[4]) > height):
+    if word:
+        heights.append(float(word[4]) - float(word[2]))
+    if word and (float(word[1]) < 10 or float(word[3]) > width - 10 or float(word[4]) > height):
         sys.exit('FAIL: "%s" runs over the edge of the paper' % word[5])
 for name in glob.glob('sheet*.pgm'):
     data = open(name, 'rb').read().split(b'\n', 3)[3]
@@ -175,7 +175,7 @@ for name in glob.glob('sheet*.pgm'):
         sys.exit('FAIL: %s is dark' % name)
 # A browser shrinks what is too wide for the paper: type of 8.5 points and more is 9.3 high and more.
 if sorted(heights)[len(heights) // 2] < 9:
-	sys.exit('FAIL: the page was shrunk to fit the paper')
+    sys.exit('FAIL: the page was shrunk to fit the paper')
 print('%d sheets of paper' % pages)
 if not 5 <= pages <= 60:
     sys.exit('FAIL: that many?')
