@@ -104,6 +104,7 @@ struct geo_item {
 	uint64_t first, end; /* sectors */
 	uint64_t tracks, times, missing;
 	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
+	bool is_unseen; /* its end could not be read again */
 	uint32_t nruns;
 	struct geo_run *run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
 };

@@ -234,7 +234,7 @@ static void add_edge(struct geo_edge *ret, size_t max, size_t *n, uint64_t first
                      double after)
 {
 	if (*n < max)
-		ret[(*n)++] = (struct geo_edge){ first, jump, before, after };
+		ret[(*n)++] = (struct geo_edge){ .first = first, .jump = jump, .before = before, .after = after };
 }
 
 /* Something lies between the two sides: from p->out to gap->in. */

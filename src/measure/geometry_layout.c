@@ -516,7 +516,7 @@ static void tell(struct search *s)
 	char text[160];
 
 	for (size_t i = 0; i < s->npairs; i++)
-		n += isfinite(s->pair[i].access);
+		n += isfinite(s->pair[i].access) ? 1 : 0;
 	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, n);
 	name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);

@@ -488,6 +488,8 @@ static void go_back(struct geo_walk *w, size_t n)
 
 	w->at = w->items[n].first;
 	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
+	for (size_t i = n; i < w->nitems; i++)
+		free(w->items[i].run);
 	w->nitems = n;
 	w->nruns = 0;
 	for (size_t i = first; i < n; i++)
@@ -527,7 +529,8 @@ static int confirm(struct geo_walk *w, struct err *err)
 		double jump =
 			geo_frac(angle[2 * i] - angle[2 * i + 1] - 1.0 / (double)item->run[item->nruns - 1].per_track);
 
-		if (!(geo_apart(jump, 0.0) < near(w->g))) /* not known: unreadable */
+		item->is_unseen = isnan(jump); /* unreadable */
+		if (!(geo_apart(jump, 0.0) < near(w->g)))
 			continue;
 		if (may_go_back(w, first + i)) {
 			go_back(w, first + i);

@@ -174,12 +174,17 @@ static uint64_t tracks_of(const struct geo_walk *w, const struct geo_zone *z, ui
 	return n;
 }
 
-/* Does a track begin here that holds more sectors than fit? Then it is two, and the zone may begin with the second. */
-static bool is_too_long(const struct geo_walk *w, uint64_t first)
+/*
+ * Is the begin of a zone doubtful? A track there that holds more sectors than fit is two, and the zone may begin with the second; and where sectors
+ * cannot be read the end of the track before was seen but once.
+ */
+static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 {
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 
+		if (item->end == first && item->is_unseen)
+			return true;
 		if (item->first == first)
 			return item->tracks == 1 && item->end - first > item->run[0].per_track;
 	}
@@ -201,7 +206,7 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 		const struct geo_zone *z = &zone[i];
 		/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
 		bool is_unclear = is_messy || z->is_unclear || (z->nsizes > 1 && n > 1) ||
-		                  is_too_long(w, w->items[z->first_item].first);
+		                  is_doubtful(w, w->items[z->first_item].first);
 		uint64_t last = i + 1 < n ? w->items[z->end_item - 1].end : end;
 
 		for (size_t k = 0; k < z->nsizes; k++) {
@@ -243,7 +248,7 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
 		bool differ = false,
-		     is_unclear = z->cylinders < GEO_FEW || !layout->is_told || is_too_long(w, z->first);
+		     is_unclear = z->cylinders < GEO_FEW || !layout->is_told || is_doubtful(w, z->first);
 
 		for (uint32_t k = 1; k < layout->shape.heads; k++)
 			differ = differ || z->size[k] != z->size[0];

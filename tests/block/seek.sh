@@ -84,17 +84,26 @@ sys.exit("not-rotating" not in codes or "curve" in tables or "near" in tables or
 
 replay()
 {
-	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=2 --reads=50 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
+	chrt -f 5 "$TOP/tools/vs-fio" seek --pairs=3 --reads=100 --json --platter="$PLATTER" "$dev" >"$work/replay.json" || [ $? = 5 ] || return
 	simdisk_status disk >"$work/status.json"
 	python3 -c '
 import json, sys
 r = json.load(open(sys.argv[1]))[0]
-print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f" % r)
-# vs-fio judges by 2 %; two runs on tiny came out 2.4 % below, so this only holds 3 %.
-sys.exit(abs(r["ratio"] - 1) > 0.03)' "$work/replay.json"
+print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f, 95 %% interval %(low).4f .. %(high).4f" % r)
+# A read that just misses its sector takes a revolution more, in the one program or the other: so means scatter by a hundredth or two.
+sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"] < 0.98 else 3)' "$work/replay.json"
+	status=$?
+	[ $status = 3 ] || return $status
+	echo "too much scatter to tell within 2 %"
+	untold=1
 }
 
 undisturbed curve seagate-medalist-st39140a
-undisturbed replay
+for _ in 1 2; do
+	untold=
+	undisturbed replay
+	[ -n "$untold" ] || break
+done
+[ -z "$untold" ] || inconclusive="$inconclusive${inconclusive:+, }replay"
 conclude
 echo "$checks passed"
