@@ -356,7 +356,7 @@ static int open_ring(struct stream_run *s, struct err *err)
 		s->source = malloc(s->p->block_bytes);
 	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t i = 0; i < s->places && (s->ses->env->clk->spin_ns || s->p->verify);
+	for (uint64_t i = 0; i < s->places && !session_is_over(s->ses) && (s->ses->env->clk->spin_ns || s->p->verify);
 	     i++) { /* virtual disks need no data */
 		payload_fill(engine_buf(s->eng, (uint32_t)i),
 		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
