@@ -212,8 +212,8 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 			var += fmax(step * step - noise, 0.0) * gap * gap / 12.0;
 		}
 	}
-	half = 1.96 * sqrt(var + mean * mean * lv->excess_var);
+	half = 1.96 * sqrt(var / mean / mean + lv->excess_var); /* in the logarithm, as all else: a time is never negative */
 	*ret_ns_per_byte = mean;
-	*ret_ci = (struct interval){ mean - half, mean + half };
+	*ret_ci = (struct interval){ mean * exp(-half), mean * exp(half) };
 	return true;
 }
