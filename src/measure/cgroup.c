@@ -167,6 +167,8 @@ static void remove_stale(const char *group)
 	char pattern[PATH_MAX];
 	glob_t found;
 
+	if (!slash)
+		return;
 	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - group), group);
 	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
 		return;

@@ -137,8 +137,8 @@ static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, doubl
                       size_t *ret_hits, struct err *err)
 {
 	uint64_t again[GEO_BATCH];
-	double got[GEO_BATCH];
-	bool short_one[GEO_BATCH];
+	double got[GEO_BATCH] = { 0 };
+	bool short_one[GEO_BATCH] = { false };
 	size_t m = 0;
 	int r;
 
@@ -163,8 +163,8 @@ static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool
                     struct err *err)
 {
 	uint64_t sector[GEO_BATCH];
-	double angle[GEO_BATCH];
-	bool short_one[GEO_BATCH];
+	double angle[GEO_BATCH] = { 0 };
+	bool short_one[GEO_BATCH] = { false };
 	size_t which[GEO_BATCH], m = 0;
 	int r;
 
