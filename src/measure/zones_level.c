@@ -622,7 +622,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
 		struct sums s = sums_of(g, p);
-		double half, along, own = 0.0;
+		double along, own = 0.0;
 
 		v->n = (size_t)s.n;
 		v->first_bytes = UINT64_MAX;
@@ -646,9 +646,8 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		v->half = half_of(v, s.n, own / s.n);
 		if (v->is_uneven)
 			fill_uneven(g, p, log1p(lv->excess), v);
-		half = v->half;
 		along = drift_se * (s.t - lv->mid_s);
-		v->half = sqrt(half * half + along * along + 1.96 * 1.96 * lv->excess_var);
+		v->half = sqrt(v->half * v->half + along * along + 1.96 * 1.96 * lv->excess_var);
 	}
 }
 
