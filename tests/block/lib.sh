@@ -202,6 +202,17 @@ undisturbed()
 	return 1
 }
 
+# told FUNCTION NAME: `undisturbed FUNCTION`, and once more when it sets $untold: all was well, but too little was told. Then NAME is inconclusive.
+told()
+{
+	for _ in 1 2; do
+		untold=
+		undisturbed "$1"
+		[ -n "$untold" ] || return 0
+	done
+	inconclusive="$inconclusive${inconclusive:+, }$2"
+}
+
 # The end of a test that calls `undisturbed`: exit 77 when a part had no quiet machine.
 conclude()
 {

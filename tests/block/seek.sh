@@ -99,11 +99,6 @@ sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"]
 }
 
 undisturbed curve seagate-medalist-st39140a
-for _ in 1 2; do
-	untold=
-	undisturbed replay
-	[ -n "$untold" ] || break
-done
-[ -z "$untold" ] || inconclusive="$inconclusive${inconclusive:+, }replay"
+told replay replay
 conclude
 echo "$checks passed"
