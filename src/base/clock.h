@@ -22,12 +22,21 @@ struct clock {
 	uint64_t (*now_ns)(struct clock *clk);
 	/* Returns at or after until_ns, or early when a signal came. */
 	void (*sleep_until_ns)(struct clock *clk, uint64_t until_ns);
-	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead; 0: virtual. */
+	/* How long before a deadline a waiter should stop sleeping and poll now_ns instead, as clock_woke() has it; 0: virtual. */
 	uint64_t spin_ns;
 };
 
+#define CLOCK_SPIN_MIN_NS (20 * NS_PER_US)
+#define CLOCK_SPIN_MAX_NS (300 * NS_PER_US)
+
 /* The real clock. */
 struct clock *clock_monotonic(void);
+
+/*
+ * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 64 are late by, within the two bounds. A machine
+ * that is fast to wake polls less, a slow one is still in time, and a stall of any length counts once. Of one thread only; nothing on a virtual clock.
+ */
+void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns);
 
 static inline uint64_t clock_now_ns(struct clock *clk)
 {

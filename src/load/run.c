@@ -4,8 +4,8 @@
  * and the check of the write permit are here and nowhere else.
  *
  * Waiting is hybrid: asleep in the engine (or the clock) until clk->spin_ns before a deadline, then polling, since a sleeper wakes
- * late by about as much. A virtual clock has spin_ns 0, so nothing ever polls it. No wait is longer than 100 ms, so that a cancel
- * and the progress line need no signal to arrive at the right moment.
+ * late by about as much (clock_woke() keeps count). A virtual clock has spin_ns 0, so nothing ever polls it. No wait is longer than
+ * 100 ms, so that a cancel and the progress line need no signal to arrive at the right moment.
  *
  * Requests live here, buffers in the engine. When a drain gives up after 10 s, both are leaked on purpose: the kernel may still write.
  */
@@ -496,6 +496,8 @@ static bool wait(struct run *run, uint64_t now_ns)
 	if (due_ns != CLOCK_NEVER)
 		until_ns = due_ns > now_ns + clk->spin_ns ? earlier(until_ns, due_ns - clk->spin_ns) : 0;
 	n = reap(run, until_ns);
+	if (n == 0 && until_ns + clk->spin_ns == due_ns)
+		clock_woke(clk, until_ns, clock_now_ns(clk));
 	if (n < 0) {
 		(void)err_set(run->err, n, "The %s engine failed while waiting (%s).", run->eng->ops->name,
 		              err_name(n));
