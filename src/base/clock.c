@@ -13,15 +13,15 @@ static uint64_t monotonic_now_ns(struct clock *clk)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Stochastic approximation of a quantile (Robbins, Monro 1951), in steps that are parts of the margin itself: up by 1/8, down by 1/8 in 63. */
+/* Stochastic approximation of a quantile (Robbins, Monro 1951), in steps that are parts of the margin itself: up by 1/16, down by 1/16 in 15. */
 void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns)
 {
 	if (clk->spin_ns == 0 || now_ns < wake_ns)
 		return;
 	if (now_ns - wake_ns > clk->spin_ns)
-		clk->spin_ns += clk->spin_ns / 8;
+		clk->spin_ns += clk->spin_ns / 16;
 	else
-		clk->spin_ns -= clk->spin_ns / 504;
+		clk->spin_ns -= clk->spin_ns / 240;
 	if (clk->spin_ns < CLOCK_SPIN_MIN_NS)
 		clk->spin_ns = CLOCK_SPIN_MIN_NS;
 	if (clk->spin_ns > CLOCK_SPIN_MAX_NS)

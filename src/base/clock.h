@@ -33,7 +33,7 @@ struct clock {
 struct clock *clock_monotonic(void);
 
 /*
- * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 64 are late by, within the two bounds. A machine
+ * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 16 are late by, within the two bounds. A machine
  * that is fast to wake polls less, a slow one is still in time, and a stall of any length counts once. Of one thread only; nothing on a virtual clock.
  */
 void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns);
