@@ -132,6 +132,7 @@ static const struct {
 
 struct cache_run {
 	struct session *ses;
+	struct cgroup *cg; /* NULL without --memory */
 	const struct cache_params *p;
 	char path[512];
 	struct datafile *df;
@@ -141,6 +142,7 @@ struct cache_run {
 	uint64_t file_bytes, page_bytes, draws;
 	size_t cells_done, cells;
 	double hit_rate, miss_rate; /* best second reading from memory, first reading */
+	uint64_t room_bytes; /* what the cgroup left to file pages, at the last reading for the knee; 0: not known */
 };
 
 struct outcome {
@@ -501,6 +503,7 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 		.hit_ratio = hits_of(c, &l, &after),
 		.from_disk_ratio = pagecache_share(&after, c->file_bytes, false).disk_ratio,
 	};
+	c->room_bytes = cgroup_room(c->cg);
 	r = counted_reading(c, ret);
 	if (isnan(ret->hit_ratio))
 		ret->hit_ratio = ret->cachestat_ratio;
@@ -547,6 +550,9 @@ static int find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 			good ? "All files up to the largest size still read from memory; --max-size or --memory shows where the cache ends."
 			     : "Not even the smallest file reads from memory.");
 	}
+	if (c->room_bytes)
+		result_figure_u64(c->ses->res, "room_bytes", "what the cgroup leaves to files", UNIT_BYTES,
+		                  c->room_bytes);
 	return r;
 }
 
@@ -742,7 +748,6 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
-	struct cgroup *cg = NULL;
 	void *buf = NULL;
 	int r = datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0
 	                ? err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path)
@@ -752,9 +757,9 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	c.buf = buf;
 	if (r == 0 && p->memory_bytes)
-		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
-	if (cg)
-		result_option(ses->res, "memory-cgroup", cgroup_version(cg) == 1 ? "v1" : "v2");
+		r = cgroup_enter(&c.cg, ses->env->sysroot, p->memory_bytes, err);
+	if (c.cg)
+		result_option(ses->res, "memory-cgroup", cgroup_version(c.cg) == 1 ? "v1" : "v2");
 	if (r == 0 && buf)
 		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
 	if (r == 0)
@@ -771,7 +776,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	}
 	close_files(&c);
 	datafile_close(c.df);
-	cgroup_leave(cg);
+	cgroup_leave(c.cg);
 	free(buf);
 	return r;
 }

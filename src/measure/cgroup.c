@@ -223,18 +223,46 @@ int cgroup_version(const struct cgroup *cg)
 	return cg ? cg->plan.version : 0;
 }
 
+/* The number alone on the first line of a file of the group, or behind a word at the start of a line. UINT64_MAX: there is none. */
+static uint64_t number_of(const char *folder, const char *file, const char *word)
+{
+	char path[PATH_MAX + 32], line[128];
+	cleanup_fclose FILE *f = NULL;
+	size_t len = strlen(word);
+	uint64_t value;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, word, len) == 0 && sscanf(line + len, "%" SCNu64, &value) == 1)
+			return value;
+	return UINT64_MAX;
+}
+
 /* UINT64_MAX: none, "max", or version 1's way of saying so. */
 static uint64_t limit_of(const char *folder, int version)
 {
-	char path[PATH_MAX + 32], line[64];
-	cleanup_fclose FILE *f = NULL;
-	uint64_t limit;
+	uint64_t limit = number_of(folder, version == 1 ? "memory.limit_in_bytes" : "memory.max", "");
 
-	(void)snprintf(path, sizeof(path), "%s/%s", folder, version == 1 ? "memory.limit_in_bytes" : "memory.max");
-	f = fopen(path, "re");
-	if (!f || !fgets(line, sizeof(line), f) || sscanf(line, "%" SCNu64, &limit) != 1 || limit > (1ull << 60))
-		return UINT64_MAX;
-	return limit;
+	return limit > (1ull << 60) ? UINT64_MAX : limit;
+}
+
+uint64_t cgroup_file_room(const struct cgroup_plan *plan)
+{
+	uint64_t limit = limit_of(plan->group, plan->version);
+	uint64_t used = number_of(plan->group, plan->version == 1 ? "memory.usage_in_bytes" : "memory.current", "");
+	uint64_t file = number_of(plan->group, "memory.stat", plan->version == 1 ? "cache " : "file ");
+	uint64_t other;
+
+	if (limit == UINT64_MAX || used == UINT64_MAX || file == UINT64_MAX)
+		return 0;
+	other = used > file ? used - file : 0; /* the two are not read at one moment */
+	return limit > other ? limit - other : 0;
+}
+
+uint64_t cgroup_room(const struct cgroup *cg)
+{
+	return cg ? cgroup_file_room(&cg->plan) : 0;
 }
 
 uint64_t cgroup_memory_limit(const char *root)

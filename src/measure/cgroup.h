@@ -35,6 +35,12 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 /* Back to where the process was; the group is removed, which drops what it had in the page cache. NULL is fine. */
 void cgroup_leave(struct cgroup *cg);
 int cgroup_version(const struct cgroup *cg);
+/*
+ * How much of the limit is left to file pages at this moment: all but what the process and the kernel need besides (its buffers, inodes, the trees that
+ * find the pages), which is charged to the group as well. 0: not known.
+ */
+uint64_t cgroup_room(const struct cgroup *cg);
+uint64_t cgroup_file_room(const struct cgroup_plan *plan); /* the same, of any group */
 /* The smallest limit of memory that is in force for this process, its groups and all above; UINT64_MAX: none found. */
 uint64_t cgroup_memory_limit(const char *root);
 

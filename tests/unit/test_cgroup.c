@@ -187,6 +187,29 @@ static void version_1_says_no_limit_by_a_huge_number(void **state)
 	assert_int_equal(cgroup_memory_limit(files_dir), 50000000);
 }
 
+/* Numbers as a kernel showed them, of a group of 32 MiB in which a file of 64 MiB was read. */
+static void what_is_no_file_is_taken_off_the_limit(void **state)
+{
+	struct cgroup_plan plan = { .version = 2 };
+
+	(void)state;
+	(void)snprintf(plan.group, sizeof(plan.group), "%s/cg/g", files_dir);
+	assert_int_equal(cgroup_file_room(&plan), 0); /* no files: not known */
+	put("/cg/g/memory.max", "33554432\n");
+	put("/cg/g/memory.current", "33288192\n");
+	assert_int_equal(cgroup_file_room(&plan), 0);
+	put("/cg/g/memory.stat", "anon 1200128\nfile 30146560\nkernel 1769472\nfile_mapped 4096\n");
+	assert_int_equal(cgroup_file_room(&plan), 33554432 - (33288192 - 30146560));
+	put("/cg/g/memory.max", "max\n");
+	assert_int_equal(cgroup_file_room(&plan), 0);
+	plan.version = 1;
+	put("/cg/g/memory.limit_in_bytes", "33554432\n");
+	put("/cg/g/memory.usage_in_bytes", "30146560\n");
+	put("/cg/g/memory.stat", "cache 30150656\nrss 0\nmapped_file 0\ntotal_cache 1\n");
+	assert_int_equal(cgroup_file_room(&plan), 33554432); /* never more than the limit */
+	assert_int_equal(cgroup_room(NULL), 0);
+}
+
 /* A plain folder is no cgroup: it has no files when it is made. */
 static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
 {
@@ -219,6 +242,7 @@ int main(void)
 		IN_TREE(without_a_memory_controller_the_sentence_says_so),
 		IN_TREE(the_smallest_limit_on_the_way_up_is_in_force),
 		IN_TREE(version_1_says_no_limit_by_a_huge_number),
+		IN_TREE(what_is_no_file_is_taken_off_the_limit),
 		IN_TREE(a_group_that_cannot_be_limited_is_given_up_and_removed),
 	};
 
