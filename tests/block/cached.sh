@@ -107,10 +107,15 @@ for tag in XA XB Y; do
 done
 
 # ---- where the cache ends, and the hits ----
-truth=$limit
-if [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then # what a group of that size holds of a file read through, by other programs
-	group=/sys/fs/cgroup/memory/truth-$$
-	mkdir "$group" && at_end "rmdir $group" && echo $limit >"$group/memory.limit_in_bytes"
+truth=$limit group=
+if [ -w /sys/fs/cgroup/memory/cgroup.procs ]; then
+	group=/sys/fs/cgroup/memory/truth-$$ limit_file=memory.limit_in_bytes
+elif grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null && echo +memory 2>/dev/null >/sys/fs/cgroup/cgroup.subtree_control; then
+	group=/sys/fs/cgroup/truth-$$ limit_file=memory.max
+fi
+if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then # what a group of that size holds of a file read through, by other programs
+	at_end "rmdir $group"
+	echo $limit >"$group/$limit_file" || fail "no limit for $group"
 	fallocate -l $((2 * memory))M "$dir/big" && dd if=/dev/zero of="$dir/big" bs=1M count=$((2 * memory)) oflag=direct conv=notrunc 2>/dev/null
 	sh -c "echo \$\$ >$group/cgroup.procs; exec dd if=$dir/big of=/dev/null bs=1M" 2>/dev/null
 	truth=$(fincore -b -n -o RES "$dir/big")
@@ -120,9 +125,11 @@ fi
 if grep -qE '^[^ ]+ [^ ]+ cgroup2? ' /proc/self/mounts; then
 	run 0 cache "$dir" --memory=${memory}M --mode=cached --min-size=$((memory / 2))M --max-size=$((memory * 2))M \
 		--min-record=16K --max-record=16K --cell=20ms
+	# What the group leaves to files, not its limit: the program and the kernel need some megabytes in it. The end lies in an interval of 5 %.
 	check "the knee is within 10 % of the truth" "$truth" $limit <<'PY'
-print('knee %.4f of what it holds, %.4f of the limit' % (f['knee_bytes'] / a[0], f['knee_bytes'] / a[1]))
-assert abs(f['knee_bytes'] / a[0] - 1) <= 0.1 and abs(f['knee_bytes'] / a[1] - 1) <= 0.1
+knee = sum(d['intervals']['knee_bytes']) / 2
+print('knee %.4f of what it holds, %.4f of the limit; room %.4f' % (knee / a[0], knee / a[1], f['room_bytes'] / a[0]))
+assert abs(knee / a[0] - 1) <= 0.1 and abs(f['room_bytes'] / a[0] - 1) <= 0.05
 PY
 	check "hits are within 2 % of cachestat's count" <<'PY'
 worst = 0
@@ -167,7 +174,7 @@ ok
 # ---- signals: the part of the matrix, a valid document, no file, no group ----
 for pair in INT:130 TERM:143; do
 	rm -f "$work/r.json"
-	timeout --preserve-status -s "${pair%:*}" -k 20 1.5 "$PLATTER" cache "$dir" --memory=${memory}M --cell=30ms --max-size=$((memory * 2))M \
+	timeout --preserve-status -s "${pair%:*}" -k 20 2.5 "$PLATTER" cache "$dir" --memory=${memory}M --cell=30ms --max-size=$((memory * 2))M \
 		--json="$work/r.json" >"$work/out" 2>&1
 	got=$?
 	[ $got = "${pair#*:}" ] || fail "SIG${pair%:*}: exit status $got"
