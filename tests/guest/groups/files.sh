@@ -30,6 +30,7 @@ on() # NAME DIRECTORY FSTYPE [--cached]: reads a file, makes its own, leaves not
 	fi
 	platter 0 passes --size=8M --passes=1 $2/p
 	no_fault
+	final
 	platter "0 5" stream ${4-} --write --verify --file-size=8M --bytes=8M --rate=8MB --buffer=4M --block=64K $2
 	no_fault
 	platter 3 zones --write --quick $2/f

@@ -9,7 +9,7 @@ sd() # options: loads scsi_debug; the disk in $D, 64 MiB
 	modprobe -r scsi_debug 2>/dev/null
 	modprobe scsi_debug dev_size_mb=64 delay=0 "$@" || return 1
 	tries=0
-	while [ $tries -lt 100 ]; do
+	while [ $tries -lt 1000 ]; do
 		for b in $S/adapter*/host*/target*/*/block/*; do
 			[ -b "/dev/${b##*/}" ] && D=/dev/${b##*/} Q=/sys/block/${b##*/} && return 0
 		done
