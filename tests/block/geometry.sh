@@ -114,12 +114,16 @@ undisturbed interrupted
 # A file on a file system does not turn, and that is no failure.
 image still 64M
 loop_new "$image"
-"$PLATTER" geometry --quiet --json="$work/still.json" "$loop" >"$work/out" 2>"$work/err" ||
-	fail "status $? on a device without rotation: $(cat "$work/err")"
-python3 - "$work/still.json" <<'PY' || fail "a device without rotation was not told as such"
-import json, sys
-result = json.load(open(sys.argv[1]))
-assert 'not-rotating' in [notice['code'] for notice in result['notices']], result['notices']
-assert result['figures']['rotation_rpm'] is None and result['figures']['surfaces'] is None
-PY
+still()
+{
+	"$PLATTER" geometry --quiet --json="$work/still.json" "$loop" >"$work/out" 2>"$work/err" ||
+		fail "status $? on a device without rotation: $(cat "$work/err")"
+	python3 - "$work/still.json" <<-'PY'
+		import json, sys
+		result = json.load(open(sys.argv[1]))
+		assert 'not-rotating' in [notice['code'] for notice in result['notices']], result['notices']
+		assert result['figures']['rotation_rpm'] is None and result['figures']['surfaces'] is None
+	PY
+}
+undisturbed still
 conclude

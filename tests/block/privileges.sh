@@ -11,24 +11,22 @@ loop_new "$image"
 kept=$(((1 << 0) | (1 << 1) | (1 << 3) | (1 << 14))) # CHOWN, DAC_OVERRIDE, FOWNER, IPC_LOCK
 
 # caps PID FIELD: the capabilities as a number
-caps() { echo $((0x$(sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status"))); }
-
 looked_at() # words...: a run that is looked at once it has begun
 {
 	rm -f "$work/r.json"
 	"$PLATTER" "$@" --quiet --json="$work/r.json" 2>"$work/err" &
 	child=$!
 	at_end "kill $child"
-	for _ in $(seq 100); do
-		[ "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "/proc/$child/status" 2>/dev/null)" = 1 ] && break
+	while cat "/proc/$child/status" >"$work/status" 2>/dev/null; do # all of it is of one moment
+		grep -q '^NoNewPrivs:[[:space:]]*1$' "$work/status" && break
 		sleep 0.02
 	done
+	grep -q '^NoNewPrivs:[[:space:]]*1$' "$work/status" || fail "$*: new privileges are possible, or it ended before it was looked at: $(cat "$work/err")"
 	for set in CapEff CapPrm CapInh CapAmb CapBnd; do
-		now=$(caps "$child" "$set") || fail "$*: it ended before it was looked at: $(cat "$work/err")"
+		now=$((0x$(sed -n "s/^$set:[[:space:]]*//p" "$work/status")))
 		[ $((now & ~kept)) = 0 ] || fail "$*: $set is $(printf %x "$now")"
 		ok
 	done
-	[ "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "/proc/$child/status")" = 1 ] || fail "$*: new privileges are possible"
 	wait "$child"
 	status=$?
 	[ $status = 0 ] || [ $status = 5 ] || fail "$*: exit status $status: $(cat "$work/err")"

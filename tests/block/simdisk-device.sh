@@ -88,16 +88,21 @@ echo "a disk that is gone: errors, and no size"
 simdisk a --gone-at=1s tiny
 fio --name=x --filename="$dev" --rw=randread --bs=4k --direct=1 --ioengine=psync --time_based --runtime=10 >"$work/out" 2>&1 &&
 	fail "no error from a disk that is gone"
-for _ in $(seq 20); do
-	size=$(blockdev --getsize64 "$dev")
-	[ "$size" = 0 ] && break
-	sleep 0.1
-done
+gone()
+{
+	for _ in $(seq 100); do
+		size=$(blockdev --getsize64 "$dev")
+		[ "$size" != 0 ] || return 0
+		sleep 0.1
+	done
+}
+gone
 is "the size of a disk that is gone" "$size" 0
 simdisk_stop a || fail "stop of a disk that is gone"
 simdisk a --gone-at=500ms tiny # with nobody looking
-sleep 1
-is "the size of a disk that went unseen" "$(blockdev --getsize64 "$dev")" 0
+sleep 0.7
+gone
+is "the size of a disk that went unseen" "$size" 0
 simdisk_stop a
 
 echo "run: devices in the environment and in the arguments"

@@ -49,7 +49,7 @@ jq -e '.status == "complete" and (.tables.places.rows | length) == 3 and .figure
 for n in 1 2 3; do delpart "$dev" $n; done
 
 # a signal at several moments
-for s in 0.05 0.3 0.9 2.1; do
+for s in 0.05 0.3 0.9 3; do
 	rm -f "$work/cut.json"
 	"$PLATTER" zones --json="$work/cut.json" --quiet "$dev" >"$work/said" 2>&1 & pid=$!
 	sleep $s
@@ -61,7 +61,7 @@ for s in 0.05 0.3 0.9 2.1; do
 		bad "interrupted after $s s: status $status: $(cat "$work/said")"
 	elif [ -e "$work/cut.json" ] && ! jq -e '.status == "cancelled"' "$work/cut.json" >/dev/null; then
 		bad "interrupted after $s s: no valid document"
-	elif [ $s = 2.1 ] && ! jq -e '.tables.samples.rows | length > 1' "$work/cut.json" >/dev/null; then
+	elif [ $s = 3 ] && ! jq -e '.tables.samples.rows | length > 1' "$work/cut.json" >/dev/null; then
 		bad "interrupted after $s s: nothing of what was measured is there"
 	elif pgrep -P $pid >/dev/null; then
 		bad "interrupted after $s s: a child is left"
