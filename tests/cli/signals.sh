@@ -22,7 +22,7 @@ nothing_left()
 	[ "$(find "$dir" -maxdepth 1 -name 'r.json?*')" = "" ] || fail "$last: half a document is left"
 }
 for pair in INT:130 TERM:143 HUP:129; do
-	endless "${pair%:*}" 0.5
+	endless "${pair%:*}" 1
 	[ $got = "${pair#*:}" ] || fail "$last: exit status $got"
 	err_is_empty
 	[ -s "$dir/out" ] || fail "$last: no text"
@@ -52,7 +52,11 @@ start() # words: a run in the background, its number in "$child"
 	rm -f "$dir/r.json"
 	"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json="$dir/r.json" "$@" 2>"$dir/err" &
 	child=$!
-	sleep 0.4
+	for _ in $(seq 500); do # its file is begun: it is set up
+		[ -z "$(find "$dir/work" -type f -size +0)" ] || return 0
+		sleep 0.02
+	done
+	fail "platter passes $*: it did not begin"
 }
 start --quiet
 kill -STOP "$child" # so that both are there when it goes on
@@ -74,7 +78,11 @@ exec 3<>"$dir/full"
 dd if=/dev/zero bs=65536 count=1 >&3 2>/dev/null
 start >&3
 kill -INT "$child"
-sleep 0.5
+for _ in $(seq 500); do
+	jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null 2>&1 && break
+	sleep 0.02
+done
+sleep 0.2
 last="a second SIGINT"
 jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document before it"
 kill -0 "$child" 2>/dev/null || fail "$last: the program did not wait for the pipe"
@@ -85,7 +93,7 @@ exec 3>&-
 nothing_left
 
 # With JSON on stdout the document is the last and only thing there.
-timeout --preserve-status -s INT -k 20 0.3 "$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json=- >"$dir/out" 2>"$dir/err"
+timeout --preserve-status -s INT -k 20 1 "$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json=- >"$dir/out" 2>"$dir/err"
 got=$?
 last="SIGINT, --json=-"
 [ $got = 130 ] || fail "$last: exit status $got"
