@@ -149,15 +149,15 @@ static int stream_plan(const struct session *ses, const void *params, struct pla
 static int verify(struct stream_run *s, struct err *err)
 {
 	struct result *res = s->ses->res;
-	uint64_t bad;
+	uint64_t blocks, bad;
 	int r;
 
 	if (s->p->cached) /* what the disk has, not what memory has */
 		stream_make_cold(s);
-	r = stream_verify(s, &bad, err);
+	r = stream_verify(s, &blocks, &bad, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
-	result_figure_u64(res, "verified_blocks", "blocks read back and checked", UNIT_COUNT, s->nplaced);
+	result_figure_u64(res, "verified_blocks", "blocks read back and checked", UNIT_COUNT, blocks);
 	result_figure_u64(res, "verify_errors", "of them not as written", UNIT_COUNT, bad);
 	res->verdict_is_no |= bad > 0;
 	return 0;

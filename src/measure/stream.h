@@ -19,10 +19,11 @@ struct stream_params {
 enum stream_layout { LAYOUT_BALANCE, LAYOUT_ROUNDROBIN };
 enum stream_producer { PRODUCER_NONE, PRODUCER_MEMCPY };
 
-#define STREAM_LANES_MAX 64
-#define STREAM_FILES_MAX 4096
-#define TIMELINE_MAX     1800
-#define STALLS_MAX       1000
+#define STREAM_LANES_MAX  64
+#define STREAM_FILES_MAX  4096
+#define TIMELINE_MAX      1800
+#define STALLS_MAX        1000
+#define STREAM_POINTS_MAX ((size_t)1 << 22) /* 64 MiB when there are so many completions */
 
 /* One target of the user: a device, a file, or a directory with several files. */
 struct lane {
@@ -32,6 +33,7 @@ struct lane {
 	uint64_t start, offset;     /* first byte of the data in each, where the next block goes */
 	uint32_t outstanding;
 	bool is_full, is_dead, has_begun;
+	uint64_t issued;                        /* blocks handed out */
 	uint64_t blocks, bytes, faults, streak; /* streak: failures in a row */
 	uint64_t first_offset, last_offset;     /* bytes touched, of a device */
 	uint64_t first_submit_ns, last_done_ns, max_gap_ns;
@@ -49,12 +51,6 @@ struct stall_row {
 	const char *target;
 	double start_s, length_s;
 	uint64_t occupancy_bytes; /* of the ring when it went on */
-};
-
-/* Where each block went, for --verify: by lane and order. */
-struct placement {
-	uint64_t sequence, offset;
-	uint32_t target;
 };
 
 /* When blocks were due and went out, evenly thinned; see stream_pace.c. */
@@ -103,11 +99,7 @@ struct stream_run {
 	struct stall_row stalls[STALLS_MAX];
 	uint64_t nstalls; /* all that were; the first STALLS_MAX are kept */
 
-	struct bucket_point *points; /* completions, for --tradeoff */
-	size_t npoints, points_room;
-	struct placement *placed;
-	size_t nplaced, placed_room;
-	bool is_out_of_memory;
+	struct bucket_log log; /* completions, for --tradeoff and --find-max */
 };
 
 /* ---- stream.c ---- */
@@ -134,8 +126,8 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err);
 void stream_once_done(struct stream_run *s);
 uint64_t stream_done_bytes(const struct stream_run *s);
-/* Reads everything back and checks it; blocks that are not as written are counted and told. */
-int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err);
+/* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
+int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
 
 /* ---- stream_pace.c ---- */
 

@@ -205,8 +205,7 @@ void stream_close(struct stream_run *s)
 	free(s->rooms);
 	free(s->free_slots);
 	free(s->source);
-	free(s->points);
-	free(s->placed);
+	bucket_log_done(&s->log);
 	stream_once_done(s);
 }
 

@@ -101,7 +101,8 @@ static bool all_closed(const struct stream_run *s)
 	return true;
 }
 
-static void advance_lane(struct stream_run *s, struct lane *l)
+/* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back is told by where the lane stands. */
+static void advance_lane(const struct stream_run *s, struct lane *l)
 {
 	l->offset += s->p->block_bytes;
 	if (l->offset + s->p->block_bytes <= l->start + s->rooms[l->list[l->at_target]])
@@ -111,22 +112,11 @@ static void advance_lane(struct stream_run *s, struct lane *l)
 		l->is_full = true;
 }
 
-static void note_placement(struct stream_run *s, const struct io_req *req)
+/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
+static struct payload_id placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
 {
-	if (!s->p->verify || s->p->read)
-		return;
-	if (s->nplaced == s->placed_room) {
-		size_t room = s->placed_room ? 2 * s->placed_room : 4096;
-		struct placement *v = realloc(s->placed, room * sizeof(*v));
-
-		if (!v) {
-			s->is_out_of_memory = true;
-			return;
-		}
-		s->placed = v;
-		s->placed_room = room;
-	}
-	s->placed[s->nplaced++] = (struct placement){ req->tag, req->offset_bytes, req->target };
+	return (struct payload_id){ s->seed, (req->offset_bytes - l->start) / s->p->block_bytes, req->offset_bytes,
+		                    req->target, (uint32_t)s->p->block_bytes };
 }
 
 static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
@@ -136,8 +126,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	struct lane *l;
 	long k;
 
-	if (s->is_out_of_memory || all_closed(s) ||
-	    (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->end_ns : ring_is_over(&s->ring)))
+	if (all_closed(s) || (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->end_ns : ring_is_over(&s->ring)))
 		return FEED_END;
 	*ret_until_ns = CLOCK_NEVER;
 	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
@@ -161,10 +150,10 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	if (s->source)
 		memcpy(req->buf, s->source,
 		       s->p->block_bytes); /* what a receiver's DMA or copy would load memory with */
-	if (s->p->verify && !s->p->read) {
-		payload_stamp(req->buf,
-		              &(struct payload_id){ s->seed, number, l->offset, req->target, req->len_bytes });
-		note_placement(s, req);
+	if (s->p->verify) {
+		const struct payload_id id = placed_id(s, l, req);
+
+		payload_stamp(req->buf, &id);
 	}
 	if (!l->has_begun) {
 		l->first_offset = l->offset;
@@ -173,6 +162,7 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 	}
 	l->last_offset = l->offset + s->p->block_bytes;
 	l->outstanding++;
+	l->issued++;
 	advance_lane(s, l);
 	s->issued++;
 	if (!s->is_max)
@@ -181,24 +171,6 @@ static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *r
 }
 
 /* ---- completions ---- */
-
-static void note_point(struct stream_run *s, uint64_t done_ns)
-{
-	if (!s->p->tradeoff && !s->p->find_max)
-		return;
-	if (s->npoints == s->points_room) {
-		size_t room = s->points_room ? 2 * s->points_room : 4096;
-		struct bucket_point *v = realloc(s->points, room * sizeof(*v));
-
-		if (!v) {
-			s->is_out_of_memory = true;
-			return;
-		}
-		s->points = v;
-		s->points_room = room;
-	}
-	s->points[s->npoints++] = (struct bucket_point){ done_ns, stream_done_bytes(s) };
-}
 
 /* The last one is kept: nobody could take its part, it may recover, and --max-errors ends the run. */
 static bool is_last(const struct stream_run *s, const struct lane *l)
@@ -281,7 +253,8 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	lane_account(s, l, req, !is_fault);
 	if (!is_fault)
 		s->step_bytes += (uint64_t)req->res;
-	note_point(s, req->done_ns);
+	if (s->p->tradeoff || s->p->find_max)
+		bucket_log_add(&s->log, req->done_ns, stream_done_bytes(s));
 }
 
 uint64_t stream_done_bytes(const struct stream_run *s)
@@ -442,7 +415,7 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 	s->feeder.next = stream_next;
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
-	s->npoints = s->nplaced = s->ntimeline = 0;
+	s->ntimeline = 0;
 	s->step_bytes = s->step_peak = s->done_bytes = s->nstalls = 0;
 	now = clock_now_ns(s->ses->env->clk);
 	s->start_ns = now;
@@ -463,8 +436,11 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 		               block);
 	if (!s->is_max && !ring_init(&s->ring, rate, block, s->places, now, s->blocks_max))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	if (s->p->tradeoff || s->p->find_max)
-		note_point(s, now);
+	if (s->p->tradeoff || s->p->find_max) {
+		if (!bucket_log_start(&s->log, STREAM_POINTS_MAX))
+			return err_set(err, -ENOMEM, "Out of memory.");
+		bucket_log_add(&s->log, now, 0);
+	}
 	{
 		struct load load = { .targets = s->targets,
 			             .ntargets = s->ntargets,
@@ -485,8 +461,6 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 		ring_finish(&s->ring, now);
 	roll_timeline(s, now);
 	s->end_ns = now;
-	if (s->is_out_of_memory && r == 0)
-		r = err_set(err, -ENOMEM, "Out of memory for the account of %" PRIu64 " blocks.", s->completed);
 	return r;
 }
 
@@ -498,12 +472,17 @@ void stream_once_done(struct stream_run *s)
 
 /* ---- verify ---- */
 
+/* What of a lane was handed out to be written, and how far it has been read back. */
+struct check_lane {
+	uint64_t blocks, read;
+};
+
 struct check {
 	struct feeder feeder; /* first */
 	struct sink sink;
 	struct stream_run *s;
-	size_t at;
-	uint64_t bad, told;
+	struct check_lane lanes[STREAM_LANES_MAX];
+	uint64_t at, blocks, bad, told;
 };
 
 static void check_tick(void *arg, uint64_t now_ns)
@@ -512,33 +491,54 @@ static void check_tick(void *arg, uint64_t now_ns)
 
 	(void)now_ns;
 	session_progress(c->s->ses, "reading back",
-	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->s->nplaced) / (1.0 + c->s->parts_left),
-	                 NULL);
+	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->blocks) / (1.0 + c->s->parts_left), NULL);
+}
+
+/* The lane that is furthest behind: all end together, and blocks come in much the order in which they were written. */
+static size_t pick_check(const struct check *c)
+{
+	double least = 1.0;
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->s->nlanes; i++) {
+		const struct check_lane *l = &c->lanes[i];
+		double part = l->blocks ? (double)l->read / (double)l->blocks : 1.0;
+
+		if (part < least) {
+			least = part;
+			best = i;
+		}
+	}
+	return best;
 }
 
 static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct check *c = (struct check *)f;
-	const struct placement *p;
+	struct stream_run *s = c->s;
+	struct lane *l;
+	size_t k;
 
 	(void)now_ns;
 	(void)ret_until_ns;
-	if (c->at == c->s->nplaced)
+	if (c->at == c->blocks)
 		return FEED_END;
-	p = &c->s->placed[c->at];
+	k = pick_check(c);
+	l = &s->lanes[k];
 	req->op = IO_READ;
-	req->target = p->target;
-	req->offset_bytes = p->offset;
-	req->len_bytes = (uint32_t)c->s->p->block_bytes;
+	req->target = l->list[l->at_target];
+	req->offset_bytes = l->offset;
+	req->len_bytes = (uint32_t)s->p->block_bytes;
 	req->tag = c->at++;
+	c->lanes[k].read++;
+	advance_lane(s, l);
 	return FEED_IO;
 }
 
 static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
-	const struct placement *p = &c->s->placed[req->tag];
-	struct payload_id expect = { c->s->seed, p->sequence, p->offset, p->target, req->len_bytes }, found;
+	struct payload_id expect = placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req), found;
 	struct err why = { 0 };
 
 	if (is_fault) {
@@ -553,7 +553,7 @@ static void check_take(struct sink *sink, const struct io_req *req, bool is_faul
 		              req->offset_bytes, why.text);
 }
 
-int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err)
+int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err)
 {
 	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
 	struct load load = { .targets = s->targets,
@@ -563,8 +563,18 @@ int stream_verify(struct stream_run *s, uint64_t *ret_bad, struct err *err)
 		             .on_tick = check_tick,
 		             .arg = &c };
 	struct load_stats stats;
-	int r = session_load(s->ses, &load, s->eng, &stats, err);
+	int r;
 
+	for (size_t i = 0; i < s->nlanes; i++) { /* from the start once more, as many blocks as went out */
+		struct lane *l = &s->lanes[i];
+
+		c.lanes[i].blocks = l->issued;
+		c.blocks += l->issued;
+		l->at_target = 0;
+		l->offset = l->start;
+	}
+	r = session_load(s->ses, &load, s->eng, &stats, err);
+	*ret_blocks = c.blocks;
 	*ret_bad = c.bad;
 	return r;
 }

@@ -11,6 +11,17 @@
 
 #define TRIES_EXPECTED 3.0 /* when the first guess holds, as it mostly does */
 
+/* A run of very many blocks: what is said of it is on the safe side, and how far. */
+static void tell_thinned(struct stream_run *s)
+{
+	if (s->log.stride > 1)
+		result_notice(s->ses->res, "thinned",
+		              "There were more than %zu blocks, so each %" PRIu64
+		              "th was kept; the rates are those that a ring smaller by %" PRIu64
+		              " blocks would have borne.",
+		              STREAM_POINTS_MAX, s->log.stride, s->log.stride - 1);
+}
+
 /* Largest rate of a ring, and of all rings by doubling, from the completions of the run at full speed. */
 static double tradeoff_table(struct stream_run *s)
 {
@@ -18,13 +29,15 @@ static double tradeoff_table(struct stream_run *s)
 	double mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	uint64_t ring = s->places * s->p->block_bytes;
 
-	for (uint64_t bytes = 2 * s->p->block_bytes; bytes <= 8 * ring && bytes < stream_done_bytes(s); bytes *= 2) {
+	tell_thinned(s);
+	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes;
+	     bytes <= 8 * ring && bytes < stream_done_bytes(s); bytes *= 2) {
 		/* Beyond the disks' own mean the ring only lives on the run's being short. */
-		struct tradeoff_row row = { bytes, fmin((double)bucket_max_rate(s->points, s->npoints, bytes), mean) };
+		struct tradeoff_row row = { bytes, fmin((double)bucket_log_max_rate(&s->log, bytes), mean) };
 
 		result_row(t, &row);
 	}
-	return fmin((double)bucket_max_rate(s->points, s->npoints, ring), mean);
+	return fmin((double)bucket_log_max_rate(&s->log, ring), mean);
 }
 
 int stream_tradeoff(struct stream_run *s, struct err *err)
@@ -38,7 +51,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 		return r;
 	rate = tradeoff_table(s);
 	result_figure(s->ses->res, "max_rate_bytes_per_s", "largest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
-	              s->npoints);
+	              s->log.seen);
 	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
 	              (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
 	session_checkpoint(s->ses);
@@ -86,8 +99,9 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	r = stream_once(s, RATE_MAX, time_ns, s->p->bytes, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
+	tell_thinned(s);
 	mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
-	guess = fmin((double)bucket_max_rate(s->points, s->npoints, s->places * s->p->block_bytes), mean);
+	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
 	high = (uint64_t)(mean * 1.02);
 	if (time_ns != CLOCK_NEVER &&
 	    (double)s->places * (double)s->p->block_bytes > 0.02 * mean * (double)time_ns * 1e-9)

@@ -14,7 +14,9 @@
  */
 #include "stats/stats.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 typedef unsigned __int128 u128;
 typedef __int128 i128;
@@ -77,6 +79,54 @@ uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_b
 		r.ns = ns;
 	}
 	return floor_rate(r);
+}
+
+bool bucket_log_start(struct bucket_log *l, size_t max)
+{
+	struct bucket_point *p = l->p;
+
+	assert(max >= 2 && max % 2 == 0);
+	if (!p)
+		p = malloc((max + 1) * sizeof(*p)); /* pages that are not touched are not there */
+	if (!p)
+		return false;
+	*l = (struct bucket_log){ .p = p, .max = max, .stride = 1 };
+	return true;
+}
+
+void bucket_log_done(struct bucket_log *l)
+{
+	free(l->p);
+	*l = (struct bucket_log){ 0 };
+}
+
+void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes)
+{
+	uint64_t step = l->seen ? bytes - l->last_bytes : 0;
+
+	if (step > l->step_max_bytes)
+		l->step_max_bytes = step;
+	l->last_bytes = bytes;
+	if (l->n == l->max && l->seen % l->stride == 0) {
+		for (size_t i = 0; i < l->max / 2; i++)
+			l->p[i] = l->p[2 * i];
+		l->n = l->max / 2;
+		l->stride *= 2; /* max is even: this one is in step */
+	}
+	l->p[l->n] = (struct bucket_point){ t_ns, bytes };
+	l->n += l->seen++ % l->stride == 0;
+}
+
+/*
+ * With kept points only, a span of time may begin up to stride - 1 steps too late, which hides so many bytes of what gathered; that it ends too late, or counts
+ * what was moved too low, only gathers more.
+ */
+uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
+{
+	bool has_last = l->seen && (l->seen - 1) % l->stride != 0;
+	uint64_t hidden = (l->stride - 1) * l->step_max_bytes;
+
+	return bucket_max_rate(l->p, l->n + has_last, ring_bytes > hidden ? ring_bytes - hidden : 0);
 }
 
 uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s)

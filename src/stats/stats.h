@@ -285,6 +285,19 @@ struct bucket_point {
  * that is large for the length of the run gives more than the disks' own rate: compare with bucket_mean_rate().
  */
 uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_bytes);
+/*
+ * Completions of a run of any length in bounded memory: when there are more than max (even), each stride-th is kept, and the last. What a ring then would
+ * have borne is a lower bound: that of a ring smaller by stride - 1 of the largest steps.
+ */
+struct bucket_log {
+	struct bucket_point *p; /* max + 1, the last one behind those that are kept */
+	size_t n, max;
+	uint64_t stride, seen, last_bytes, step_max_bytes;
+};
+bool bucket_log_start(struct bucket_log *l, size_t max); /* zeroed, or used before with the same max; false: out of memory */
+void bucket_log_done(struct bucket_log *l);
+void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);
+uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes);
 /* The ring that the rate would have needed, exact, rounded up; UINT64_MAX: more than that. */
 uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s);
 uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n);

@@ -204,6 +204,51 @@ static void a_million_completions_take_a_handful_of_passes(void **state)
 	assert_true(bucket_mean_rate(p, N) > 30000000 && bucket_mean_rate(p, N) < 100000000);
 }
 
+/* Exact while all are kept; then never more than is true, and not less than a ring that is smaller by what is hidden would have borne. */
+static void a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne(void **state)
+{
+	enum { N = 20000, MAX = 256 };
+	cleanup_free struct bucket_point *p = malloc(N * sizeof(*p));
+
+	(void)state;
+	assert_non_null(p);
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct bucket_log log = { 0 };
+		unsigned useful = 0;
+
+		make_completions(seed, p, N);
+		assert_true(bucket_log_start(&log, MAX));
+		for (size_t i = 0; i < N; i++) {
+			bucket_log_add(&log, p[i].t_ns, p[i].bytes);
+			if (i + 1 == MAX)
+				for (uint64_t ring = 1 << 20; ring < 1ull << 31; ring *= 2)
+					assert_int_equal(bucket_log_max_rate(&log, ring),
+					                 bucket_max_rate(p, i + 1, ring));
+			assert_true(log.n <= MAX);
+			if (i % 997 == 0) { /* whatever the end is */
+				const uint64_t ring = 256 << 20, hidden = (log.stride - 1) << 20;
+
+				assert_true(bucket_log_max_rate(&log, ring) <= bucket_max_rate(p, i + 1, ring));
+				assert_true(hidden * 2 >= ring || i < 2 ||
+				            bucket_log_max_rate(&log, ring) >=
+				                    bucket_max_rate(p, i + 1, ring - 2 * hidden));
+			}
+		}
+		assert_int_equal(log.seen, N);
+		assert_int_equal(log.stride, 128); /* 20000 / 128 <= 256 < 20000 / 64 */
+		for (uint64_t ring = 1 << 20; ring < 1ull << 32; ring *= 2) {
+			uint64_t rate = bucket_log_max_rate(&log, ring);
+
+			assert_true(rate <= bucket_max_rate(p, N, ring));
+			useful += rate > bucket_mean_rate(p, N) / 2;
+		}
+		assert_true(useful > 0);
+		assert_true(bucket_log_start(&log, MAX)); /* anew, in the same memory */
+		assert_int_equal(log.seen, 0);
+		bucket_log_done(&log);
+	}
+}
+
 static void a_ring_without_completions_or_time_is_unbounded(void **state)
 {
 	struct bucket_point p[3] = { { 100, 0 }, { 100, 10 }, { 100, 20 } };
@@ -295,6 +340,7 @@ int main(void)
 		cmocka_unit_test(the_largest_rate_for_a_ring_is_that_of_all_pairs),
 		cmocka_unit_test(rate_and_ring_are_inverse_to_each_other),
 		cmocka_unit_test(a_million_completions_take_a_handful_of_passes),
+		cmocka_unit_test(a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne),
 		cmocka_unit_test(a_token_bucket_shows_both_rates_and_its_credit),
 		cmocka_unit_test(a_steady_run_has_one_regime),
 		cmocka_unit_test(a_ring_without_completions_or_time_is_unbounded),

@@ -495,6 +495,56 @@ static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 	assert_true(week - hour < 2048);
 }
 
+static void stream_two(struct sim_run *run, bool has_contents)
+{
+	run->sim = sim_new();
+	(void)sim_add_profile(run->sim, "ibm-deskstar-60gxp", "sda");
+	(void)sim_add_profile(run->sim, "maxtor-diamondmax-80", "sdb");
+	sim_set_contents(run->sim, has_contents);
+	stream(run);
+}
+
+/* In balance the faster disk takes more; and in the second one each has less room than would be its part. */
+static void what_several_disks_were_given_is_all_read_back(void **state_)
+{
+	struct sim_run run = {
+		.words =
+			"--write --destroy-data=sda --destroy-data=sdb --verify --block=64KiB --buffer=1MiB --bytes=40MiB sda sdb"
+	};
+
+	(void)state_;
+	stream_two(&run, true);
+	assert_true(sim_figure(&run, "verified_blocks") == 640.0);
+	assert_true(sim_figure(&run, "verify_errors") == 0.0);
+	assert_true(cell(&run, "targets", 0, "bytes") + cell(&run, "targets", 1, "bytes") == 640.0 * 65536);
+	assert_true(cell(&run, "targets", 0, "bytes") != cell(&run, "targets", 1, "bytes"));
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	sim_run_end(&run);
+}
+
+/* 400 000 blocks: 9 MB, were each remembered. These disks forget what was written, so that their memory is not what is seen: each block is told as lost. */
+static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(void **state_)
+{
+	long brief, lengthy;
+
+	(void)state_;
+	for (int is_long = 0; is_long < 2; is_long++) {
+		struct sim_run run = {
+			.words =
+				is_long ? "--write --destroy-data=sda --destroy-data=sdb --verify --block=4KiB --buffer=64KiB --rate=10KB --time=45h sda sdb"
+					: "--write --destroy-data=sda --destroy-data=sdb --verify --block=4KiB --buffer=64KiB --rate=10KB --time=1h sda sdb"
+		};
+
+		stream_two(&run, false);
+		assert_true(sim_figure(&run, "verified_blocks") > (is_long ? 3.95e5 : 8.7e3));
+		assert_true(sim_figure(&run, "verify_errors") == sim_figure(&run, "verified_blocks"));
+		assert_int_equal(notices(run.res, "verify", NULL), 20);
+		sim_run_end(&run);
+		*(is_long ? &lengthy : &brief) = memory_kib();
+	}
+	assert_true(lengthy - brief < 2048);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +557,8 @@ int main(void)
 		cmocka_unit_test(a_projection_says_when_the_disks_will_be_too_slow),
 		cmocka_unit_test(each_target_has_its_distribution),
 		cmocka_unit_test(a_week_needs_no_more_memory_than_an_hour),
+		cmocka_unit_test(what_several_disks_were_given_is_all_read_back),
+		cmocka_unit_test(a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
