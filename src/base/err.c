@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int err_set(struct err *err, int code, const char *fmt, ...)
+int(err_set)(struct err *err, int code, const char *fmt, ...) /* in brackets: it may be a macro, see err.h */
 {
 	va_list ap;
 

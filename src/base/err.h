@@ -16,6 +16,9 @@ struct err {
 
 /* Sets code and sentence; returns code (negative), so that `return err_set(...)` reads well. */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* which looks at one file at a time, and follows ways on which a failure is none */
+#define err_set(err, code, ...) ((void)(err_set)((err), (code), __VA_ARGS__), (code))
+#endif
 
 /* Puts "fmt: " in front of the sentence that is there; returns err->code. */
 int err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -9,6 +9,7 @@
  * fit costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up) 2, a zone 2. A wrong
  * layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains is left to access times (geometry_layout.c).
  */
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static int push(struct geo_order *o, const struct geo_seg *seg)
 		o->seg = more;
 		o->room = room;
 	}
+	assert(o->seg);
 	o->seg[o->n] = *seg;
 	o->seg[o->n++].track = o->tracks;
 	o->tracks += seg->tracks;

@@ -361,19 +361,20 @@ static void note_track(struct seek_run *s, const struct distance *d)
 
 int seek_near(struct seek_run *s, struct err *err)
 {
-	static const uint64_t quick[] = { 4, 5, 8 };
+	static const uint64_t few[] = { 4, 5, 8 };
+	const bool quick = s->p->quick;
 	struct table *t = result_table(s->ses->res, "near", "Seek time over few tracks", seek_near_fields);
 	double size = (double)s->t.target->size_bytes, track, first;
-	size_t n = s->p->quick ? ARRAY_LEN(quick) : NEAR_TRACKS - 1;
+	size_t n = quick ? ARRAY_LEN(few) : NEAR_TRACKS - 1;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
-		uint64_t k = s->p->quick ? quick[i] : i + 2;
+		uint64_t k = quick ? few[i] : i + 2;
 		struct distance d = { .n = 0 };
 		struct near_row row = { .tracks = k };
 		struct summary sum;
 
-		for (int j = 0; r == 0 && j < (s->p->quick ? 2 : 6) && !session_is_over(s->ses); j++) {
+		for (int j = 0; r == 0 && j < (quick ? 2 : 6) && !session_is_over(s->ses); j++) {
 			first = (0.01 + 0.1 * rng_double(&s->t.rng)) * size;
 			track = track_at(s, first / size);
 			r = one_pair(s, first, first + (double)k * track, k < 3, &d, err);
