@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Signals at random moments of commands on a real block device: a valid document after SIGINT and SIGTERM, nothing left behind, the device
 # unchanged. KILL_MOMENTS says how many of each command and signal (default 1; of 200: an hour), KILL_LANES how many at a time, each with devices of its
-# own; KILL_SPAN_S: moments are up to that far from the start (default 1).
+# own; KILL_SPAN_S: moments are up to that far from the start (default 1; more of them near it, where things are made); KILL_TIME_S: ends after so long,
+# having done equally many of each.
 . "$(dirname "$0")/lib.sh"
 need jq timeout b2sum
 : "${PLATTER:?the program}"
@@ -34,7 +35,7 @@ number=${KILL_SEED:-1} # of a fixed sequence, so that a failure comes again
 at_random() # sets $after: 0.02 s and up to KILL_SPAN_S more
 {
 	number=$(((number * 1103515245 + 12345) % 2147483648))
-	after=$(awk -v n="$number" -v span="${KILL_SPAN_S:-1}" 'BEGIN { printf "%.3f", 0.02 + span * n / 2147483648 }')
+	after=$(awk -v n="$number" -v span="${KILL_SPAN_S:-1}" 'BEGIN { n /= 2147483648; printf "%.3f", 0.02 + span * n * n }')
 }
 
 # one SIGNAL STATUS NAME TARGET words...: the command on the target is sent the signal at a random moment
@@ -91,6 +92,7 @@ image=$work/disk
 loop=$disk_loop
 before=$(sum "$image") ended=0 moments=0
 for i in $(seq "${KILL_MOMENTS:-1}"); do
+	[ -z "${KILL_TIME_S:-}" ] || [ "$(ps -o etimes= -p $$)" -lt "$KILL_TIME_S" ] || break
 	for pair in INT:130 TERM:143 KILL:137; do
 		signal=${pair%:*} want=${pair#*:}
 		# Killed ones hand their journal on to the next; others have to remove theirs.
