@@ -91,6 +91,7 @@ static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *r
 		offsets[i] = timed_random(t, 0, t->target->size_bytes);
 	offsets[between] = sector;
 	memset(done, 0, sizeof(done));
+	access[between] = NAN;
 	r = timed_reads(t, offsets, between + 1, access, done, err);
 	*ret_access = access[between];
 	*ret_done = done[between];

@@ -376,8 +376,9 @@ static int prepare(struct tx_run *r, struct err *err)
 	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->record_bytes };
 	int ret = parse_classes(r->p, r->classes, &r->nclasses, err);
 
-	if (ret == 0)
-		ret = session_engine(r->ses, &cfg, &r->eng, err);
+	if (ret < 0)
+		return ret;
+	ret = session_engine(r->ses, &cfg, &r->eng, err);
 	if (ret < 0)
 		return ret;
 	r->depth = r->eng->cfg.depth;

@@ -325,6 +325,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
 	       bytes;
 	double rev_ns = isnan(l->rev_ns) ? REV_NS_UNKNOWN : l->rev_ns;
+	uint64_t window_blocks = l->window_bytes / l->block_bytes;
 
 	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
 	most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
@@ -334,7 +335,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 		want /= 3;
 	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);
 	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->depth + 1) * block;
-	return (uint64_t)(fmin(ceil(bytes / block), (double)(l->window_bytes / l->block_bytes)) * block);
+	return (uint64_t)(fmin(ceil(bytes / block), (double)window_blocks) * block);
 }
 
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
