@@ -366,6 +366,47 @@ static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step
 	return 0;
 }
 
+#define STUMP 12 /* sectors that are looked at */
+
+/*
+ * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid is fine enough for it, but
+ * where the sectors of that stretch begin tells.
+ */
+static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo_edge *ret, size_t max, size_t *ret_n,
+                        struct err *err)
+{
+	uint64_t sector[STUMP], k = blind;
+	double angle[STUMP], after;
+	struct geo_edge e = { .first = from };
+	int r;
+
+	if (blind + 3 > STUMP || from + STUMP > g->sectors)
+		return 0;
+	for (size_t i = 0; i < STUMP; i++)
+		sector[i] = from + STUMP - 1 - i;
+	r = geo_probe(g, sector, angle, STUMP, err);
+	if (r < 0)
+		return r;
+#define ANGLE(i) angle[STUMP - 1 - (i)]
+	after = geo_frac(ANGLE(blind + 2) - ANGLE(blind)) / 2.0;
+	while (k > 0 && geo_apart(ANGLE(k - 1), ANGLE(blind) - (double)(blind - k + 1) * after) < 3.0 * g->tol)
+		k--;
+#undef ANGLE
+	if (k == 0)
+		return 0;
+	sector[0] = from + k; /* an answer may have been late */
+	sector[1] = from + k - 1;
+	r = geo_probe_sure(g, sector, angle, 2, err);
+	e.jump = r == 0 ? geo_frac(angle[0] - angle[1] - after) : (double)NAN;
+	if (!isfinite(e.jump) || geo_apart(e.jump, 0.0) < 3.0 * g->tol)
+		return r;
+	e.first = from + k;
+	e.before = NAN; /* it may be of another zone */
+	e.after = after;
+	(void)put_edges(ret, max, ret_n, from + 1, from + k + 1, &e, 1);
+	return 0;
+}
+
 int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
                size_t *ret_n, struct err *err)
 {
@@ -377,6 +418,8 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 		finer = finer / FINER ? finer / FINER : 1;
 		r = survey_finer(g, from, from + blind + 1, finer, per_track, ret, max, ret_n, &blind, err);
 	}
+	if (r == 0 && blind && finer == 1 && !geo_is_over(g))
+		r = survey_stump(g, from, blind, ret, max, ret_n, err);
 	for (size_t i = 0; r == 0 && i + 1 < *ret_n && step > 1 && !geo_is_over(g); i++) {
 		uint64_t low = ret[i].first, high = ret[i + 1].first;
 

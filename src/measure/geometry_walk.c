@@ -228,6 +228,36 @@ static void remember(struct geo_walk *w, const struct geo_run *run)
 	w->runs[w->nruns++] = *run;
 }
 
+/*
+ * Two pieces that make one track: with sectors missing in between that could not be counted. Together they have no more sectors than it, and behind
+ * them the angle is where it is behind any other track of that size.
+ */
+static bool join_pieces(struct geo_walk *w, const struct geo_run *run, uint64_t missing)
+{
+	struct geo_item *last = w->nitems ? &w->items[w->nitems - 1] : NULL;
+	struct geo_run *piece = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+	double turn;
+
+	if (!last || !piece || !missing || !last->missing || last->tracks != 1 || run->tracks != 1 ||
+	    piece->tracks != 1 || !same_run(w->g, piece, last->run) || piece->per_track != run->per_track ||
+	    w->at - last->first > run->per_track)
+		return false;
+	turn = geo_frac(piece->turn + run->turn);
+	for (size_t i = 0; i + 1 < w->nruns; i++) {
+		if (w->runs[i].per_track != run->per_track || geo_apart(w->runs[i].jump, turn) >= near(w->g))
+			continue;
+		piece->jump = piece->turn = turn;
+		*last->run = *piece;
+		last->end = w->at;
+		last->missing = run->per_track - (w->at - last->first);
+		last->is_unsure = false;
+		if (w->confirmed == w->nitems) /* its end is another one now */
+			w->confirmed--;
+		return true;
+	}
+	return false;
+}
+
 /* Tracks [first, at) as an item of their own, and into memory. */
 static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *run, bool is_unsure, uint64_t missing,
                      struct err *err)
@@ -242,6 +272,8 @@ static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *r
 		                 .run = &one,
 		                 .times = 1 };
 
+	if (join_pieces(w, run, missing))
+		return 0;
 	remember(w, run);
 	return add_item(w, &item, err);
 }
