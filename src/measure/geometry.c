@@ -381,7 +381,7 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 	if (layout->fit && (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
 		unclear = geo_fit_rows(w, layout, end);
 	else
-		unclear = geo_zone_rows(w, zone, n, end, layout->is_messy);
+		unclear = geo_zone_rows(w, zone, n, end, layout);
 	if (unclear)
 		result_notice(
 			w->g->ses->res, "unclear-zones",

@@ -106,7 +106,8 @@ struct geo_item {
 	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
 	bool is_unseen; /* its end could not be read again */
 	uint32_t nruns;
-	struct geo_run *run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
+	struct geo_run
+		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
 };
 
 struct geo_walk {
@@ -131,7 +132,8 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- geometry_order.c ---- */
 
-#define GEO_HEADS 32
+#define GEO_HEADS     32
+#define GEO_ZONES_MAX 256
 
 /* Equal tracks in a row, each followed by the same jump. */
 struct geo_seg {
@@ -146,6 +148,7 @@ struct geo_order {
 	size_t n, room, hint;
 	uint64_t tracks;
 	double tol;
+	uint64_t avoid; /* no zone begins at this track; 0: any may */
 };
 
 /* All tracks in order; o is zero before, and seg is the caller's to free. */
@@ -174,10 +177,11 @@ struct geo_fit_zone {
 	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
 	uint64_t size[GEO_HEADS];
 	double head_skew, cylinder_skew, band_skew; /* NaN: none */
+	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
 };
 
 struct geo_fit {
-	struct geo_fit_zone zone[256];
+	struct geo_fit_zone zone[GEO_ZONES_MAX];
 	size_t n;
 	double cost;
 	uint64_t left_out;
@@ -204,7 +208,8 @@ struct geo_zone {
 	bool is_unclear; /* it may belong to a neighbour */
 };
 
-#define GEO_FEW 3 /* fewer tracks of a surface than that may be an accident */
+#define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
+#define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
 
 struct geo_zone_row {
 	uint64_t first_byte, last_byte, sectors_per_track;
@@ -220,7 +225,8 @@ struct geo_layout;
 /* Rows from a layout; how many zones are unclear. */
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
 /* The same from what the walk found. end: the sector behind the last zone. */
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end, bool is_messy);
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
+                     const struct geo_layout *layout);
 
 /* ---- geometry_access.c ---- */
 
@@ -248,6 +254,26 @@ struct geo_pair {
 /* The shortest access of each pair. */
 int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err);
 
+/* ---- geometry_judge.c ---- */
+
+#define GEO_PAIRS 72
+
+/* A shortest access, and what a layout says of it. */
+struct geo_access {
+	uint64_t cylinders;
+	bool is_other_head;
+	double access, error; /* revolutions */
+};
+
+struct geo_verdict {
+	bool is_possible; /* they do not speak against the layout */
+	bool is_shown;    /* and they speak for it */
+	size_t agreeing, judged;
+};
+
+/* n: GEO_PAIRS at most; they are sorted. */
+struct geo_verdict geo_judge(const struct geo_shape *shape, struct geo_access *seen, size_t n);
+
 /* ---- geometry_layout.c ---- */
 
 struct geo_layout {
@@ -255,6 +281,9 @@ struct geo_layout {
 	struct geo_fit *fit; /* the zones of the best shape; NULL: none that explains the tracks */
 	bool is_told;        /* the figures are */
 	bool is_messy;       /* it leaves too much unexplained */
+	/* Where a zone begins under each layout that explains the sizes and skews: first sectors, in order. */
+	uint64_t edge[GEO_ZONES_MAX];
+	size_t nedges;
 };
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */

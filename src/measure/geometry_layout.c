@@ -27,11 +27,8 @@
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
-	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
-#define PAIRS 72
-#define NEAR  9     /* cylinders: so far the curve's bend is looked at */
-#define SLACK 0.001 /* of a revolution */
-#define LOOKS 3     /* so often accesses are measured, while several layouts are possible */
+	15.0    /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define LOOKS 5 /* so often accesses are measured, while several layouts are possible */
 
 struct candidate {
 	struct geo_shape shape;
@@ -40,6 +37,7 @@ struct candidate {
 	bool is_possible; /* accesses do not speak against it */
 	bool is_shown;    /* and they speak for it */
 	size_t agreeing;  /* accesses that fit */
+	size_t judged;    /* of so many */
 };
 
 struct search {
@@ -49,10 +47,11 @@ struct search {
 	size_t n;
 	struct geo_fit *fit, *best_fit;
 	uint64_t first, tracks; /* of the stretch */
-	struct geo_pair pair[PAIRS];
-	uint64_t a[PAIRS], b[PAIRS]; /* tracks of the pairs, from first on; a is the later one */
-	size_t npairs;
-	size_t all;  /* candidates that there were */
+	struct geo_pair pair[GEO_PAIRS];
+	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	size_t npairs, most_pairs;
+	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
+	size_t all;
 	size_t next; /* accesses that agree with the best one that is out */
 };
 
@@ -218,9 +217,18 @@ static int find_candidates(struct search *s)
 
 /* ---- accesses ---- */
 
+/* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
+static bool is_broken(struct search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return seg->is_odd || seg->has_gap;
+}
+
 static bool add_pair(struct search *s, uint64_t from, uint64_t distance)
 {
-	if (s->npairs == PAIRS || distance == 0 || from + distance >= s->tracks)
+	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || is_broken(s, from) ||
+	    is_broken(s, from + distance))
 		return false;
 	for (size_t i = 0; i < s->npairs; i++)
 		if (s->b[i] == from && s->a[i] == from + distance)
@@ -251,11 +259,11 @@ static void choose_pairs(struct search *s, bool from_anywhere)
 
 	s->npairs = 0;
 	/* In turn from each candidate, so that each has a say. */
-	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < PAIRS * 2 / 3; k++)
-		for (size_t i = 0; i < s->n && s->npairs < PAIRS * 2 / 3; i++)
+	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 2 / 3; k++)
+		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 2 / 3; i++)
 			if (k < telling(s, &s->c[i].shape, d))
 				(void)add_pair(s, 0, d[k]);
-	for (size_t i = 0; s->tracks > 8 && s->npairs < PAIRS && i < 4ul * PAIRS; i++) {
+	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
 		const struct candidate *c = &s->c[rng_below(rng, s->n)];
 		size_t m = telling(s, &c->shape, d);
 		uint64_t distance = d[rng_below(rng, m)];
@@ -284,179 +292,14 @@ static int measure(struct search *s, struct err *err)
 
 /* ---- does a layout agree with them? ---- */
 
-struct class
-{
-	uint64_t cylinders;
-	bool is_other_head;
-	double access, error;
-	size_t n;
-};
-
-struct seen {
-	uint64_t cylinders;
-	bool is_other_head;
-	double access, error;
-};
-
-static int compare_seen(const void *x, const void *y)
-{
-	const struct seen *a = x, *b = y;
-
-	if (a->is_other_head != b->is_other_head)
-		return a->is_other_head - b->is_other_head;
-	if (a->cylinders != b->cylinders)
-		return (a->cylinders > b->cylinders) - (a->cylinders < b->cylinders);
-	return (a->access > b->access) - (a->access < b->access);
-}
-
-/* Sorted accesses to classes, each with its median; how many accesses are off their class. */
-static size_t classify(const struct seen *seen, size_t n, struct class *ret, size_t *ret_n)
-{
-	size_t off = 0, m = 0;
-
-	for (size_t i = 0; i < n;) {
-		size_t k = i, mid;
-
-		while (k < n && seen[k].cylinders == seen[i].cylinders &&
-		       seen[k].is_other_head == seen[i].is_other_head)
-			k++;
-		mid = (i + k - 1) / 2;
-		for (size_t j = i; j < k; j++)
-			off += fabs(seen[j].access - seen[mid].access) > seen[j].error + seen[mid].error + SLACK;
-		ret[m++] = (struct class){ seen[i].cylinders, seen[i].is_other_head, seen[mid].access, seen[mid].error,
-			                   k - i };
-		i = k;
-	}
-	*ret_n = m;
-	return off;
-}
-
-static const struct class *find_class(const struct class *c, size_t n, uint64_t cylinders, bool is_other_head)
-{
-	for (size_t i = 0; i < n; i++)
-		if (c[i].cylinders == cylinders && c[i].is_other_head == is_other_head)
-			return &c[i];
-	return NULL;
-}
-
-/* Larger distances take no less; and a change of heads hides moves that are shorter, and no others. */
-static size_t disorder(const struct class *c, size_t n)
-{
-	const struct class *change = find_class(c, n, 0, true);
-	size_t bad = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct class *pure = c[i].is_other_head ? find_class(c, n, c[i].cylinders, false) : NULL;
-
-		for (size_t k = 0; k < i; k++)
-			if (c[k].is_other_head == c[i].is_other_head &&
-			    c[i].access < c[k].access - c[i].error - c[k].error - SLACK) {
-				bad++;
-				break;
-			}
-		if (pure && c[i].cylinders &&
-		    (c[i].access < pure->access - c[i].error - pure->error - SLACK ||
-		     (change && c[i].access > fmax(pure->access, change->access) + c[i].error + pure->error + SLACK)))
-			bad++;
-	}
-	return bad;
-}
-
-/* The time for so many cylinders; is_hidden: no more than a change of heads takes. */
-static const struct class *move_of(const struct class *c, size_t n, uint64_t cylinders, bool *ret_hidden)
-{
-	const struct class *one = find_class(c, n, cylinders, false), *change = find_class(c, n, 0, true);
-
-	if (!one)
-		one = find_class(c, n, cylinders, true);
-	*ret_hidden = one && one->is_other_head && change && one->access <= change->access + one->error + change->error;
-	return one;
-}
-
-/*
- * Over all distances the curve of an arm is hollow downwards: nowhere does it lie clearly below a straight line between two of its points. Under a layout that takes
- * tracks over each other for tracks side by side it is flat at first and rises then.
- */
-static bool is_below(const struct class *c, size_t n, size_t j)
-{
-	for (size_t i = 0; i < j; i++)
-		for (size_t k = j + 1; k < n && !c[k].is_other_head && c[i].cylinders; k++) {
-			double part =
-				(double)(c[j].cylinders - c[i].cylinders) / (double)(c[k].cylinders - c[i].cylinders);
-			double line = (c[i].access - c[i].error) * (1.0 - part) + (c[k].access - c[k].error) * part;
-
-			if (c[j].access + c[j].error + SLACK < line)
-				return true;
-		}
-	return false;
-}
-
-static bool is_hollow(const struct class *c, size_t n)
-{
-	size_t below = 0;
-
-	for (size_t j = 1; j + 1 < n && !c[j].is_other_head; j++)
-		below += is_below(c, n, j);
-	return below < 3;
-}
-
-/* Does the curve bend as it should over the first cylinders? */
-static bool is_bent_right(const struct class *c, size_t n)
-{
-	for (uint64_t d = 1; d + 2 <= NEAR; d++) {
-		bool hidden, ignore;
-		const struct class *a = move_of(c, n, d, &hidden), *b = move_of(c, n, d + 1, &ignore),
-				   *e = move_of(c, n, d + 2, &ignore);
-		double one, two, slack;
-
-		if (!a || !b || !e)
-			continue;
-		one = b->access - a->access;
-		two = e->access - b->access;
-		slack = a->error + 2.0 * b->error + e->error + SLACK;
-		if (two < 0.4 * one - slack || (!hidden && two > one + slack))
-			return false;
-	}
-	return true;
-}
-
-/*
- * One surface: each track further on is a cylinder further on, and the arm takes clearly longer for a few than for one. With many surfaces the first tracks
- * are over each other; with few, that layout has been held against the accesses itself.
- */
-static bool is_rising(const struct class *c, size_t n)
-{
-	const struct class *one = find_class(c, n, 1, false);
-
-	for (uint64_t d = 2; one && d <= 4; d++) {
-		const struct class *more = find_class(c, n, d, false);
-
-		if (more && more->access - one->access > one->error + more->error + SLACK / 2.0)
-			return true;
-	}
-	return false;
-}
-
-/* Is a change of heads clearly shorter than a move within a band, or to the next cylinder? */
-static bool is_clear(const struct class *c, size_t n, uint64_t band)
-{
-	const struct class *change = find_class(c, n, 0, true);
-
-	for (size_t i = 0; change && i < n; i++)
-		if (c[i].cylinders >= 1 && c[i].cylinders < (band == 1 ? 2 : band) &&
-		    c[i].access > change->access + c[i].error + change->error + SLACK)
-			return true;
-	return false;
-}
-
 static void judge(struct search *s, struct candidate *c)
 {
 	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
 	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
 	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
-	struct seen seen[PAIRS];
-	struct class class[PAIRS];
-	size_t n = 0, nclasses, off, bad;
+	struct geo_access seen[GEO_PAIRS];
+	struct geo_verdict v;
+	size_t n = 0;
 
 	c->is_possible = false;
 	if (!cylinder || !head)
@@ -467,20 +310,16 @@ static void judge(struct search *s, struct candidate *c)
 
 		if (!isfinite(s->pair[i].access))
 			continue;
-		seen[n++] = (struct seen){ .cylinders = from > to ? from - to : to - from,
-			                   .is_other_head = head[s->a[i]] != head[s->b[i]],
-			                   .access = s->pair[i].access,
-			                   .error = s->pair[i].error };
+		seen[n++] = (struct geo_access){ .cylinders = from > to ? from - to : to - from,
+			                         .is_other_head = head[s->a[i]] != head[s->b[i]],
+			                         .access = s->pair[i].access,
+			                         .error = s->pair[i].error };
 	}
-	qsort(seen, n, sizeof(seen[0]), compare_seen);
-	off = classify(seen, n, class, &nclasses);
-	bad = disorder(class, nclasses);
-	c->agreeing = n - (off + bad < n ? off + bad : n);
-	c->is_possible = n >= 6 && off * 25 <= n && bad * 30 <= n && is_bent_right(class, nclasses) &&
-	                 is_hollow(class, nclasses);
-	c->is_shown = c->is_shown ||
-	              (c->shape.heads == 1 ? is_rising(class, nclasses)
-	                                   : is_clear(class, nclasses, c->shape.band ? c->shape.band : UINT64_MAX));
+	v = geo_judge(&c->shape, seen, n);
+	c->judged = v.judged;
+	c->agreeing = v.agreeing;
+	c->is_possible = v.is_possible;
+	c->is_shown = c->is_shown || v.is_shown;
 }
 
 /* ---- what is told ---- */
@@ -512,23 +351,21 @@ static void tell(struct search *s)
 	struct result *res = s->g->ses->res;
 	const struct candidate *c = &s->c[0];
 	struct interval ci = { c->shape.heads, c->shape.heads };
-	size_t n = 0, others = s->all - s->n;
+	size_t others = s->all - s->n;
 	char text[160];
 
-	for (size_t i = 0; i < s->npairs; i++)
-		n += isfinite(s->pair[i].access) ? 1 : 0;
-	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, n);
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
 	name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);
 	if (others)
 		(void)snprintf(
 			text, sizeof(text),
 			"sure: %zu of %zu access times agree; of %zu other layouts that explain sizes and skews none can be true, the best of them agrees with %zu",
-			c->agreeing, n, others, s->next);
+			c->agreeing, c->judged, others, s->next);
 	else
 		(void)snprintf(text, sizeof(text),
 		               "sure: %zu of %zu access times agree; no other layout explains sizes and skews",
-		               c->agreeing, n);
+		               c->agreeing, c->judged);
 	result_figure_text(res, "confidence", "how sure", text);
 }
 
@@ -553,6 +390,21 @@ static bool judge_all(struct search *s)
 	return several;
 }
 
+/* Do sizes go on behind a band that is as long as any? Then zones are more than one band. */
+static bool goes_on_behind_band(const struct geo_fit *fit)
+{
+	uint64_t most = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		if (fit->zone[i].cylinders <= most)
+			continue;
+		most = fit->zone[i].cylinders;
+		at = i;
+	}
+	return at + 1 < fit->n && memcmp(fit->zone[at].size, fit->zone[at + 1].size, sizeof(fit->zone[at].size)) == 0;
+}
+
 /* Right layouts explain nearly all but zones and tracks without data, and zones hold less and less inwards. */
 static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, uint64_t tracks)
 {
@@ -564,11 +416,11 @@ static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, u
 	if (fit->cost > ODD_MOST + MESSY * (double)tracks)
 		return true;
 	if (shape->heads > 1 && shape->band == 0)
-		return odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n;
+		return goes_on_behind_band(fit) || odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n;
 	return odd > ODD_MOST + (double)fit->n || up * 4 > fit->n;
 }
 
-static bool decide(struct search *s, bool messy)
+static bool decide(struct search *s, bool messy, bool is_same_elsewhere)
 {
 	bool several = false, is_shown = false;
 
@@ -576,7 +428,7 @@ static bool decide(struct search *s, bool messy)
 		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
 		is_shown = is_shown || s->c[i].is_shown;
 	}
-	if (is_shown && !several && !messy) {
+	if (is_shown && !several && !messy && is_same_elsewhere) {
 		tell(s);
 		return true;
 	}
@@ -585,6 +437,8 @@ static bool decide(struct search *s, bool messy)
 		several ? "several layouts explain sizes, skews and access times"
 		: !s->n ? "sizes and skews repeat, but the access times fit no layout that is known here"
 		: messy ? "too much in sizes and skews is in no order"
+		: !is_same_elsewhere
+			? "the layout that fits the access times in one zone does not fit them in another"
 			: "access times differ too little to tell tracks over each other from tracks side by side");
 	return false;
 }
@@ -600,9 +454,132 @@ static void choose_stretch(struct search *s, const struct geo_fit *fit)
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 }
 
+/* How much dearer the sequence is read when no zone begins where one does. */
+static void find_margins(struct search *s, struct geo_layout *layout)
+{
+	for (size_t i = 1; i < layout->fit->n; i++) {
+		struct geo_fit_zone *z = &layout->fit->zone[i];
+
+		s->o->avoid = z->track;
+		geo_order_fit(s->o, &layout->shape, UINT64_MAX, layout->fit->cost + GEO_SURE, NULL, s->fit);
+		z->margin = s->fit->cost - layout->fit->cost;
+	}
+	s->o->avoid = 0;
+}
+
+/* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
+static void find_common_edges(struct search *s, struct geo_layout *layout)
+{
+	for (size_t i = 0; s->n && i < layout->fit->n; i++)
+		if (i == 0 || layout->fit->zone[i].margin >= GEO_SURE)
+			layout->edge[layout->nedges++] = layout->fit->zone[i].first;
+	for (size_t i = 0; i < s->all && !geo_is_over(s->g); i++) {
+		size_t m = 0;
+
+		if (s->before[i].shape.is_serpentine) /* that makes no difference to the sequence */
+			continue;
+		geo_order_fit(s->o, &s->before[i].shape, UINT64_MAX, INFINITY, NULL, s->fit);
+		for (size_t k = 0, at = 0; k < layout->nedges; k++) {
+			while (at < s->fit->n && s->fit->zone[at].first < layout->edge[k])
+				at++;
+			if (at < s->fit->n && s->fit->zone[at].first == layout->edge[k])
+				layout->edge[m++] = layout->edge[k];
+		}
+		layout->nedges = m;
+	}
+}
+
+static bool is_clear_zone(const struct geo_fit *fit, size_t i)
+{
+	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
+}
+
+/* The longest other zone that begins and ends for certain; false: there is none. */
+static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
+{
+	uint64_t from = s->first, to = s->first + s->tracks, most = 2ull * s->c[0].shape.heads;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		const struct geo_fit_zone *z = &fit->zone[i];
+
+		if (z->tracks <= most || !is_clear_zone(fit, i) || (z->track < to && z->track + z->tracks > from))
+			continue;
+		most = s->tracks = z->tracks;
+		s->first = z->track;
+	}
+	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
+	return s->first != from;
+}
+
+/*
+ * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
+ * it, and as far within zones.
+ */
+static void choose_edge_pairs(struct search *s, const struct geo_fit *fit)
+{
+	static const uint64_t distance[] = { 1, 2, 5, 12 };
+	size_t step = fit->n / 6 + 1;
+
+	s->npairs = 0;
+	s->first = 0;
+	s->tracks = s->o->tracks;
+	for (size_t i = 1; i < fit->n; i += step)
+		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
+			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
+
+			if (at >= half && half < zone)
+				(void)add_pair(s, at - half, distance[k]);
+			if (i % 2 && distance[k] < zone / 2)
+				(void)add_pair(s, at + zone / 2 - half, distance[k]);
+		}
+}
+
+/*
+ * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there.
+ * *ret_ok stays when there is no other.
+ */
+static int check_elsewhere(struct search *s, const struct geo_fit *fit, bool *ret_ok, struct err *err)
+{
+	struct candidate c = s->c[0];
+	size_t all = s->n;
+	int r;
+
+	if (c.shape.heads == 1 ? fit->n < 2 : !choose_other_stretch(s, fit))
+		return 0;
+	s->n = 1; /* pairs that tell about this one */
+	s->most_pairs = GEO_PAIRS / 2;
+	if (c.shape.heads == 1)
+		choose_edge_pairs(s, fit);
+	else
+		choose_pairs(s, false);
+	s->n = all;
+	r = measure(s, err);
+	if (r < 0 || geo_is_over(s->g))
+		return r;
+	judge(s, &c);
+	*ret_ok = c.is_possible;
+	s->c[0].agreeing += c.agreeing;
+	s->c[0].judged += c.judged;
+	return 0;
+}
+
+/* Another layout is possible: a zone as that one reads them, where it has more to say. Turn by turn. */
+static void choose_rival_stretch(struct search *s, int round)
+{
+	size_t rival = 0;
+
+	for (size_t i = 1; i < s->n && (!rival || round % 2 == 0); i++)
+		if (!is_same_layout(&s->c[0].shape, &s->c[i].shape))
+			rival = i;
+	geo_order_fit(s->o, &s->c[rival].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	s->tracks = 0;
+	choose_stretch(s, s->fit);
+}
+
 static int search(struct search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest;
+	bool is_same_elsewhere = true;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -614,8 +591,11 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
+	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
 	for (int round = 0; round < LOOKS; round++) {
-		choose_pairs(s, round > 0);
+		if (round)
+			choose_rival_stretch(s, round);
+		choose_pairs(s, round > 1);
 		r = measure(s, err);
 		if (r < 0 || geo_is_over(s->g))
 			return r;
@@ -629,7 +609,14 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &ret->shape, UINT64_MAX, INFINITY, NULL, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
-	ret->is_told = decide(s, ret->is_messy);
+	find_margins(s, ret);
+	if (s->n && !ret->is_messy)
+		r = check_elsewhere(s, ret->fit, &is_same_elsewhere, err);
+	if (r < 0 || geo_is_over(s->g))
+		return r;
+	ret->is_told = decide(s, ret->is_messy, is_same_elsewhere);
+	if (!ret->is_told)
+		find_common_edges(s, ret);
 	return 0;
 }
 
@@ -646,6 +633,7 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 	}
 	s->g = g;
 	s->o = o;
+	s->most_pairs = GEO_PAIRS;
 	s->fit = fit;
 	r = search(s, ret, err);
 	free(s);

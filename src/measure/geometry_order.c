@@ -20,13 +20,14 @@
 
 #define COST_ZONE    2.0
 #define COST_LEFT    2.0
-#define COST_ODD     2.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
+#define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
+#define COST_FIRST   2.0  /* one in the first zone that is unlike others */
 #define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
 #define COST_STUMP   0.5  /* one inside or at its end */
 #define COST_SAME    8.0  /* a zone just like the one before */
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
-#define DENSITY_STEP 0.02 /* surfaces differ in density by about as much in the next zone */
+#define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 #define NEAR_ITEMS   200
 #define OFTEN        4  /* tracks of one size nearby: no accident */
 #define ENDS         12 /* ends of equal tracks that are looked at for the length of a partial band */
@@ -147,6 +148,8 @@ struct state {
 	double cost;
 	uint64_t left_out;
 	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
+	double often[CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
+	int64_t votes[CHANGES];
 };
 
 struct parser {
@@ -178,12 +181,25 @@ static enum change change_before(const struct parser *p, const struct band *b, u
 	return j ? TO_CYLINDER : k == 0 || k == p->shape->heads ? first_change(p) : TO_HEAD;
 }
 
+static void vote(const struct parser *p, struct state *st, enum change c, double jump, uint64_t n)
+{
+	int64_t votes = (int64_t)n;
+
+	if (isfinite(st->often[c]) && same(p->o, st->often[c], jump)) {
+		st->votes[c] += votes;
+	} else if ((st->votes[c] -= votes) < 0) {
+		st->votes[c] = -st->votes[c];
+		st->often[c] = jump;
+	}
+}
+
 /* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
 static bool is_left_out(const struct parser *p, const struct band *b, struct state *st, uint64_t k, uint64_t j,
                         double *jump)
 {
 	enum change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
 
+	vote(p, st, c, *jump, 1);
 	if (isnan(st->jump[c])) {
 		st->jump[c] = *jump;
 		return false;
@@ -281,6 +297,7 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 				continue;
 			}
 			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
+				vote(p, st, TO_CYLINDER, st->jump[TO_CYLINDER], n - 1);
 				at += n - 1;
 				j += n - 1;
 				slot += n - 1;
@@ -332,10 +349,10 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 	return n;
 }
 
-/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. How many. */
-static size_t partial_lengths(const struct parser *p, uint64_t t, uint64_t *ret, size_t max)
+/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How many. */
+static size_t partial_lengths(const struct parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
-	uint64_t heads = p->shape->heads;
+	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
 	size_t n = 0, i;
 
 	(void)geo_order_at(p->o, t);
@@ -343,11 +360,12 @@ static size_t partial_lengths(const struct parser *p, uint64_t t, uint64_t *ret,
 	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
 		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
 
+		left_out += isfinite(step) && p->o->seg[i].tracks == 1 && same(p->o, p->o->seg[i].jump, 2.0 * step);
 		if (!is_real_end(p->o, i))
 			continue;
 		seen++;
 		for (uint64_t k = 1; k <= heads; k++)
-			for (uint64_t more = 0; more < 2; more++) { /* 1: a track is left out */
+			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
 				uint64_t m = (end + more) / k;
 				bool is_known = (end + more) % k || m == 0 || (p->shape->band && m >= p->shape->band);
 
@@ -367,7 +385,7 @@ static double odd_sizes(const struct parser *p, const uint64_t *before, const ui
 	bool differ = false;
 
 	for (uint64_t k = 1; k < p->shape->heads && !before[0]; k++)
-		cost += after[k] != after[k - 1] && after[k] != after[0] ? COST_ODD : 0.0;
+		cost += after[k] != after[k - 1] && after[k] != after[0] ? COST_FIRST : 0.0;
 	if (!before[0])
 		return cost;
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
@@ -376,7 +394,7 @@ static double odd_sizes(const struct parser *p, const uint64_t *before, const ui
 		if (!before[k] || !after[k] || !after[0])
 			continue;
 		differ = differ || before[k] != after[k];
-		if (fabs(is / was - 1.0) > DENSITY_STEP + 1.5 / (double)after[k] || after[k] > before[k])
+		if (fabs(is / was - 1.0) > fmax(DENSITY_STEP, 1.5 / (double)after[k]) || after[k] > before[k])
 			cost += COST_ODD;
 	}
 	return differ ? cost : COST_SAME;
@@ -446,7 +464,8 @@ static void add_way(struct reading *q, const struct way *w)
 }
 
 /* A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. */
-static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to)
+static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
+               double *ret_cost)
 {
 	struct way w = *from;
 	struct band b = { .cylinders = cylinders,
@@ -457,7 +476,7 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	struct geo_fit_zone *z = &node.zone;
 
 	memcpy(b.size, w.size, sizeof(b.size));
-	if (!match(&q->p, &b, &w.st, &w.t))
+	if ((w.is_new && w.t && w.t == q->p.o->avoid) || !match(&q->p, &b, &w.st, &w.t))
 		return false;
 	if (w.is_new) {
 		w.st.cost += COST_ZONE + odd_sizes(&q->p, w.before, b.size);
@@ -471,9 +490,10 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	z->cylinders += cylinders;
 	z->bands += cylinders == q->p.shape->band;
 	z->tracks = w.t - z->track;
-	z->head_skew = w.st.jump[TO_HEAD];
-	z->cylinder_skew = w.st.jump[TO_CYLINDER];
-	z->band_skew = w.st.jump[TO_BAND];
+	z->head_skew = w.st.often[TO_HEAD];
+	z->cylinder_skew = w.st.often[TO_CYLINDER];
+	z->band_skew = w.st.often[TO_BAND];
+	*ret_cost = w.st.cost;
 	w.cylinder += cylinders;
 	w.in_zone++;
 	w.is_new = cylinders != q->p.shape->band || (skip < skip_to && skip_to + 1 == q->p.shape->heads);
@@ -481,10 +501,11 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	if (w.is_new) {
 		memcpy(w.before, w.size, sizeof(w.before));
 		memset(w.size, 0, sizeof(w.size));
+		memset(w.st.votes, 0, sizeof(w.st.votes));
 		w.in_zone = 0;
 	}
 	/* Ways share the zones that they have in common: one that goes on is written to only when nobody else can have it. */
-	if (from->is_new || w.is_new || skip < SIZE_MAX || q->n > 0) {
+	if (from->is_new || w.is_new || skip < SIZE_MAX || q->n > 0 || w.st.cost > from->st.cost) {
 		w.node = add_node(q, &node);
 	} else {
 		q->node[from->node] = node;
@@ -500,6 +521,7 @@ static void end_zone(struct reading *q, const struct way *from)
 
 	memcpy(w.before, w.size, sizeof(w.before));
 	memset(w.size, 0, sizeof(w.size));
+	memset(w.st.votes, 0, sizeof(w.st.votes));
 	w.is_new = true;
 	w.in_zone = 0;
 	add_way(q, &w);
@@ -509,20 +531,23 @@ static void end_zone(struct reading *q, const struct way *from)
 static void go_on(struct reading *q, const struct way *w)
 {
 	uint64_t length[256], band = q->p.shape->band;
-	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX);
+	double cost = INFINITY, ignore;
+	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 
+	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
 	if (is_whole && (band == 1 || !w->is_new))
 		return;
+	/* Nothing fits, or at a price: there may be something cheaper. */
 	if (band == 1) {
 		for (size_t skip = 0; skip < q->p.shape->heads && !w->is_new; skip++)
-			(void)go(q, w, 1, skip, skip);
+			(void)go(q, w, 1, skip, skip, &ignore);
 		for (size_t skip = 1; skip + 1 < q->p.shape->heads && !w->is_new; skip++)
-			(void)go(q, w, 1, skip, q->p.shape->heads - 1);
+			(void)go(q, w, 1, skip, q->p.shape->heads - 1, &ignore);
 	} else {
-		size_t n = partial_lengths(&q->p, w->t, length, ARRAY_LEN(length));
+		size_t n = partial_lengths(&q->p, w->t, w->st.jump[TO_CYLINDER], length, ARRAY_LEN(length));
 
 		for (size_t i = 0; i < n; i++)
-			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX);
+			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
 	}
 	if (!w->is_new && !is_whole)
 		end_zone(q, w);
@@ -597,8 +622,10 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 	q->p.labels = NULL;
 }
 
-static const struct way start = { .st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN },
-	                          .is_new = true };
+static const struct way start = {
+	.st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN, .often = { NAN, NAN, NAN } },
+	.is_new = true
+};
 
 void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
                    struct geo_labels *labels, struct geo_fit *fit)

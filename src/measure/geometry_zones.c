@@ -175,18 +175,17 @@ static uint64_t tracks_of(const struct geo_walk *w, const struct geo_zone *z, ui
 }
 
 /*
- * Is the begin of a zone doubtful? A track there that holds more sectors than fit is two, and the zone may begin with the second; and where sectors
+ * Is the begin of a zone doubtful? A track beside it that holds more sectors than fit is two, and the zone may begin with the second; and where sectors
  * cannot be read the end of the track before was seen but once.
  */
 static bool is_doubtful(const struct geo_walk *w, uint64_t first)
 {
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
+		bool is_two = item->tracks == 1 && item->end - item->first > item->run[0].per_track;
 
-		if (item->end == first && item->is_unseen)
+		if ((item->end == first && (item->is_unseen || is_two)) || (item->first == first && is_two))
 			return true;
-		if (item->first == first)
-			return item->tracks == 1 && item->end - first > item->run[0].per_track;
 	}
 	return false;
 }
@@ -196,7 +195,28 @@ static const char *certainty(bool is_unclear)
 	return is_unclear ? "unclear" : "sure";
 }
 
-size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end, bool is_messy)
+/* Does a zone begin there under each layout that can be true? Else it may be another surface. */
+static bool is_common(const struct geo_layout *layout, uint64_t first)
+{
+	for (size_t i = 0; i < layout->nedges; i++)
+		if (layout->edge[i] == first)
+			return true;
+	return false;
+}
+
+/* Its begin, or all of it. Then its neighbours are not certain either. */
+static bool is_zone_doubtful(const struct geo_walk *w, const struct geo_zone *zone, size_t n, size_t i,
+                             const struct geo_layout *layout)
+{
+	uint64_t first = w->items[zone[i].first_item].first;
+
+	/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
+	return layout->is_messy || zone[i].is_unclear || (zone[i].nsizes > 1 && n > 1) || is_doubtful(w, first) ||
+	       (n > 1 && !is_common(layout, first));
+}
+
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
+                     const struct geo_layout *layout)
 {
 	struct geo *g = w->g;
 	struct table *t = result_table(g->ses->res, "zones", "Recording zones", geo_zone_fields);
@@ -204,14 +224,14 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_zone *z = &zone[i];
-		/* Where sizes take turns, a zone may end anywhere in the turn, for all that the sizes say. */
-		bool is_unclear = is_messy || z->is_unclear || (z->nsizes > 1 && n > 1) ||
-		                  is_doubtful(w, w->items[z->first_item].first);
-		uint64_t last = i + 1 < n ? w->items[z->end_item - 1].end : end;
+		uint64_t first = w->items[z->first_item].first, last = i + 1 < n ? w->items[z->end_item - 1].end : end;
+		bool is_unclear = is_zone_doubtful(w, zone, n, i, layout) ||
+		                  (i && is_zone_doubtful(w, zone, n, i - 1, layout)) ||
+		                  (i + 1 < n && is_zone_doubtful(w, zone, n, i + 1, layout));
 
 		for (size_t k = 0; k < z->nsizes; k++) {
 			struct geo_zone_row row = {
-				.first_byte = w->items[z->first_item].first * g->t.block_bytes,
+				.first_byte = first * g->t.block_bytes,
 				.last_byte = last * g->t.block_bytes - 1,
 				.sectors_per_track = z->size[k],
 				.skew_ratio = skew_of(w, z, z->size[k]),
@@ -237,6 +257,13 @@ static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t en
 	return n;
 }
 
+static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit *fit, size_t i)
+{
+	const struct geo_fit_zone *z = &fit->zone[i];
+
+	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
+}
+
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
 	struct geo *g = w->g;
@@ -248,7 +275,9 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
 		bool differ = false,
-		     is_unclear = z->cylinders < GEO_FEW || !layout->is_told || is_doubtful(w, z->first);
+		     is_unclear = !layout->is_told || is_fit_zone_doubtful(w, layout->fit, i) ||
+		                  (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
+		                  (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 
 		for (uint32_t k = 1; k < layout->shape.heads; k++)
 			differ = differ || z->size[k] != z->size[0];
