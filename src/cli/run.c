@@ -343,6 +343,14 @@ static void close_requests(struct run *run, struct result *res)
 			run->m->name);
 }
 
+static void note_idle_options(const struct run *run, struct result *res)
+{
+	if (res && run->p.common.precision > 0.0 && run->m->precision <= 0.0)
+		result_notice(res, "no-precision",
+		              "There is nothing for --precision: %s measures as much as its other options say.",
+		              run->m->name);
+}
+
 /* Before the end, for the exit status. */
 static void close_log(struct run *run)
 {
@@ -399,6 +407,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	r = session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
 	close_requests(run, r == 0 ? res : NULL);
+	note_idle_options(run, res);
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
 	if (r < 0) {

@@ -326,39 +326,103 @@ static int repetition(struct cache_run *c, enum operation op, uint64_t record, b
 	return 0;
 }
 
-/* A cell: repetitions; the median of the rates, t interval of their mean, means of the rest. */
-static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct cell_row *ret)
-{
-	double rate[REPEATS_MAX], n = (double)c->p->repeat;
-	struct summary s;
+/* What the repetitions of a cell gave. */
+struct cell_rates {
+	double rate[REPEATS_MAX];
+	size_t n;
+	struct outcome sum; /* but for its rate */
+};
 
-	*ret = (struct cell_row){ .file_bytes = c->file_bytes,
-		                  .record_bytes = record,
-		                  .mode = mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
-		                  .operation = ops[op].name,
-		                  .repetitions = c->p->repeat };
-	for (uint64_t k = 0; k < c->p->repeat; k++) {
+/*
+ * 95 % interval of the median: order statistics as soon as they carry it, from 6 repetitions on. For fewer it is Student's t of the mean, which
+ * then has the median within it whatever the values are: the two are never further apart than the standard deviation.
+ */
+static struct interval cell_interval(double *rate, size_t n, const struct summary *s)
+{
+	struct interval ci;
+
+	stats_sort(rate, n);
+	ci = stats_quantile_ci_sorted(rate, n, 0.5);
+	return isfinite(ci.low) && isfinite(ci.high) ? ci : s->mean_ci;
+}
+
+/*
+ * Goes on beyond --repeat? Readings from memory are short, and what a cold reading set in motion in the kernel still goes on beside the first ones:
+ * until the interval is within --precision, for as long as one repetition of --cell might take. It is looked at when the number has doubled only:
+ * stopping where chance had the values close together would make the interval too narrow.
+ */
+static bool wants_more(const struct cache_run *c, enum operation op, bool is_direct, uint64_t start_ns,
+                       const struct cell_row *row)
+{
+	double half = 0.5 * (row->high_bytes_per_s - row->low_bytes_per_s);
+
+	return ops[op].is_warm && !is_direct && row->repetitions < REPEATS_MAX &&
+	       now_ns(c) - start_ns < c->p->cell_ns && half > session_precision(c->ses) * row->rate_bytes_per_s;
+}
+
+/* Repetitions until there are `until` of them: their rates, and the sums of the rest. */
+static int repeat(struct cache_run *c, const struct cell_row *row, enum operation op, bool is_direct,
+                  struct cell_rates *x, size_t until)
+{
+	while (x->n < until) {
 		struct outcome o;
-		int r = repetition(c, op, record, is_direct, &o);
+		int r = repetition(c, op, row->record_bytes, is_direct, &o);
 
 		if (r < 0)
 			return r;
 		if (c->ses->cancel && *c->ses->cancel)
 			return -EINTR;
-		rate[k] = o.rate;
-		ret->hit_ratio += o.hit_ratio / n;
-		ret->from_device_ratio += o.share.device_ratio / n;
-		ret->from_disk_ratio += o.share.disk_ratio / n;
-		ret->cached_before_ratio += o.cached_before / n;
-		ret->cached_after_ratio += o.cached_after / n;
+		x->rate[x->n++] = o.rate;
+		x->sum.hit_ratio += o.hit_ratio;
+		x->sum.share.device_ratio += o.share.device_ratio;
+		x->sum.share.disk_ratio += o.share.disk_ratio;
+		x->sum.cached_before += o.cached_before;
+		x->sum.cached_after += o.cached_after;
 	}
-	if (!summary_of(rate, c->p->repeat, &s))
+	return 0;
+}
+
+static int judge(struct cell_rates *x, struct cell_row *ret)
+{
+	double n = (double)x->n;
+	struct interval ci;
+	struct summary s;
+
+	if (!summary_of(x->rate, x->n, &s))
 		return -ENOMEM;
+	ci = cell_interval(x->rate, x->n, &s);
+	ret->repetitions = x->n;
 	ret->rate_bytes_per_s = s.median;
 	ret->best_bytes_per_s = s.max;
-	ret->low_bytes_per_s = s.mean_ci.low;
-	ret->high_bytes_per_s = s.mean_ci.high;
+	ret->low_bytes_per_s = ci.low;
+	ret->high_bytes_per_s = ci.high;
+	ret->hit_ratio = x->sum.hit_ratio / n;
+	ret->from_device_ratio = x->sum.share.device_ratio / n;
+	ret->from_disk_ratio = x->sum.share.disk_ratio / n;
+	ret->cached_before_ratio = x->sum.cached_before / n;
+	ret->cached_after_ratio = x->sum.cached_after / n;
 	return 0;
+}
+
+/* A cell: the median of the repetitions' rates, its interval, means of the rest. */
+static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct cell_row *ret)
+{
+	uint64_t start_ns = now_ns(c);
+	struct cell_rates x = { 0 };
+	size_t until = c->p->repeat;
+
+	*ret = (struct cell_row){ .file_bytes = c->file_bytes,
+		                  .record_bytes = record,
+		                  .mode = mode_names[is_direct ? MODE_DIRECT : MODE_CACHED],
+		                  .operation = ops[op].name };
+	for (;; until = 2 * until < REPEATS_MAX ? 2 * until : REPEATS_MAX) {
+		int r = repeat(c, ret, op, is_direct, &x, until);
+
+		if (r == 0)
+			r = judge(&x, ret);
+		if (r < 0 || !wants_more(c, op, is_direct, start_ns, ret))
+			return r;
+	}
 }
 
 static void note_extremes(struct cache_run *c, const struct cell_row *row, enum operation op, bool is_direct)

@@ -564,7 +564,6 @@ const struct measure measure_geometry = {
 	.max_targets = 1,
 	.opts = geometry_opts,
 	.params_size = sizeof(struct geometry_params),
-	.precision = 0.02,
 	.plan = geometry_plan,
 	.run = geometry_run,
 	.tables = geometry_tables,

@@ -784,7 +784,6 @@ const struct measure measure_mark = {
 	.may_create = true,
 	.opts = mark_opts,
 	.params_size = sizeof(struct mark_params),
-	.precision = 0.01,
 	.plan = mark_plan,
 	.run = mark_run,
 	.tables = mark_tables,

@@ -107,7 +107,7 @@ struct measure {
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
 	const struct opt *opts;
 	size_t params_size;
-	double precision; /* default of --precision */
+	double precision; /* default of --precision; 0: its own options say how much is measured */
 	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
 	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */

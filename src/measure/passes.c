@@ -662,7 +662,6 @@ const struct measure measure_passes = {
 	.may_create = true,
 	.opts = passes_opts,
 	.params_size = sizeof(struct passes_params),
-	.precision = 0.01,
 	.plan = passes_plan,
 	.run = passes_run,
 	.tables = passes_tables,

@@ -215,7 +215,6 @@ const struct measure measure_stream = {
 	.max_targets = STREAM_LANES_MAX,
 	.opts = stream_opts,
 	.params_size = sizeof(struct stream_params),
-	.precision = 0.01,
 	.plan = stream_plan,
 	.run = stream_measure,
 	.tables = stream_tables,

@@ -436,7 +436,6 @@ const struct measure measure_transactions = {
 	.may_create = true,
 	.opts = tx_opts,
 	.params_size = sizeof(struct tx_params),
-	.precision = 0.01,
 	.plan = tx_plan,
 	.run = tx_run,
 	.tables = tx_tables,

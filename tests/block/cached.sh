@@ -181,7 +181,7 @@ for pair in INT:130 TERM:143; do
 	check "a part of the matrix" <<'PY'
 assert d['status'] == 'cancelled'
 r = rows('matrix')
-assert len(r) >= 1 and all(x['repetitions'] == 3 and x['rate_bytes_per_s'] > 0 for x in r)
+assert len(r) >= 1 and all(x['repetitions'] >= 3 and x['rate_bytes_per_s'] > 0 for x in r)
 PY
 	empty "SIG${pair%:*}"
 	timeout --preserve-status -s "${pair%:*}" -k 20 1 "$PLATTER" mark "$dir" --time=200ms --repeat=100 --json="$work/r.json" >"$work/out" 2>&1
