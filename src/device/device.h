@@ -169,8 +169,6 @@ struct consent {
 struct write_permit;
 dev_t permit_rdev(const struct write_permit *p);
 enum write_kind permit_kind(const struct write_permit *p);
-/* The first byte that may be written: behind platter's header in files, 0 on devices. */
-uint64_t permit_first_byte(const struct write_permit *p);
 /* Is the open descriptor the device or file that the permit is for? */
 bool permit_covers(const struct write_permit *p, int fd);
 

@@ -40,11 +40,6 @@ enum write_kind permit_kind(const struct write_permit *p)
 	return p->kind;
 }
 
-uint64_t permit_first_byte(const struct write_permit *p)
-{
-	return p->is_file ? DATAFILE_DATA_OFFSET : 0;
-}
-
 bool permit_covers(const struct write_permit *p, int fd)
 {
 	struct stat st;

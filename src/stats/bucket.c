@@ -129,30 +129,6 @@ uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
 	return bucket_max_rate(l->p, l->n + has_last, ring_bytes > hidden ? ring_bytes - hidden : 0);
 }
 
-uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s)
-{
-	struct fraction r = { rate_bytes_per_s, 1000000000u };
-	uint64_t moved, ns;
-	i128 over;
-	u128 ring;
-
-	if (n < 2 || !worst_pair(p, n, r, &moved, &ns, &over) || over <= 0)
-		return 0;
-	ring = ((u128)over + 999999999u) / 1000000000u;
-	return ring < UINT64_MAX ? (uint64_t)ring : UINT64_MAX;
-}
-
-uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n)
-{
-	struct fraction r;
-
-	if (n < 2 || p[n - 1].t_ns <= p[0].t_ns)
-		return 0;
-	r.bytes = p[n - 1].bytes - p[0].bytes;
-	r.ns = p[n - 1].t_ns - p[0].t_ns;
-	return floor_rate(r);
-}
-
 #define REGIME_BINS ((size_t)96)
 #define REGIME_MIN  4 /* bins of a regime */
 #define REGIME_DROP 0.9

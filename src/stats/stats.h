@@ -219,38 +219,6 @@ struct seek_fit {
 bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret);
 double seek_fit_at(const struct seek_fit *f, double distance);
 
-/* ---- edge.c: seek time from access times ---- */
-
-/*
- * access = seek + U + noise, U uniform on [0, width), width known (the rotation period), noise normal, some outliers.
- * Both ends of the uniform and all that lies between bear on the seek time; see edge.c.
- */
-struct edge_fit {
-	size_t n, outliers;
-	double edge; /* the seek time */
-	struct interval edge_ci;
-	double sigma;     /* noise of an edge */
-	double mean_edge; /* the other estimate: mean without outliers - width / 2 */
-	struct interval mean_ci;
-	bool agree; /* the two differ by no more than chance explains */
-};
-/*
- * sigma: the noise if it is known (from a fit over many distances); <= 0: not known, which makes the interval up to
- * twice as wide as need be while sigma is below width / n. At least 5 values. The error is about width / (1.4 n).
- */
-bool fit_lower_edge(const double *access, size_t n, double width, double sigma, struct edge_fit *ret);
-
-/*
- * Many distances with one common noise, which they find out together: the way to use it. Sets with too few values get
- * n = 0.
- */
-struct edge_sample {
-	const double *access;
-	size_t n;
-};
-/* ret: count fits; returns how many could be made. */
-size_t fit_lower_edges(const struct edge_sample *set, size_t count, double width, struct edge_fit *ret);
-
 /* ---- laws.c ---- */
 
 /* 95 % upper bound of the rate of events of which none came in time T: 3 / T (2.9957). */
@@ -282,7 +250,7 @@ struct bucket_point {
 /*
  * The largest rate that a ring would have borne without overflow had the completions come as they did: the largest R
  * with R (t - s) - (W(t) - W(s)) <= ring for all s < t. Exact, rounded down; UINT64_MAX when no time passed. A ring
- * that is large for the length of the run gives more than the disks' own rate: compare with bucket_mean_rate().
+ * that is large for the length of the run gives more than the disks' own rate: compare with the mean.
  */
 uint64_t bucket_max_rate(const struct bucket_point *p, size_t n, uint64_t ring_bytes);
 /*
@@ -294,13 +262,11 @@ struct bucket_log {
 	size_t n, max;
 	uint64_t stride, seen, last_bytes, step_max_bytes;
 };
-bool bucket_log_start(struct bucket_log *l, size_t max); /* zeroed, or used before with the same max; false: out of memory */
+bool bucket_log_start(struct bucket_log *l,
+                      size_t max); /* zeroed, or used before with the same max; false: out of memory */
 void bucket_log_done(struct bucket_log *l);
 void bucket_log_add(struct bucket_log *l, uint64_t t_ns, uint64_t bytes);
 uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes);
-/* The ring that the rate would have needed, exact, rounded up; UINT64_MAX: more than that. */
-uint64_t bucket_ring_needed(const struct bucket_point *p, size_t n, uint64_t rate_bytes_per_s);
-uint64_t bucket_mean_rate(const struct bucket_point *p, size_t n);
 
 /* Storage behind a token bucket or a write cache: fast until the credit is used up, then slower. */
 struct regime_fit {
