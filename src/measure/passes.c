@@ -16,16 +16,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/measure.h"
 #include "measure/pagecache.h"
+#include "measure/passes.h"
 
-#define BLOCK_BYTES 65536u
-#define BLOCK_WORDS (BLOCK_BYTES / 4)
-#define FILES_MAX   64
+#define BLOCK_BYTES        65536u
+#define BLOCK_WORDS        (BLOCK_BYTES / 4)
+#define FILES_MAX          64
+#define MEMORY_BYTES_PER_S 3e9 /* a guess of reading from memory, for the time left until there is a measurement */
 
 struct passes_params {
 	uint64_t size_bytes, passes;
@@ -95,16 +98,17 @@ struct work {
 	double write_rate, synced_rate, fsync_ns;
 	double *reads;
 	size_t nreads;
+	uint64_t npasses; /* begun */
 	uint64_t verify_errors, wrong_words;
 	int r;
 	struct err err;
 };
 
 struct shared {
-	pthread_mutex_t lock; /* of the document and the session */
-	const uint8_t *words; /* one block of 1 .. 16384 */
-	uint64_t done, total; /* bytes, for progress */
-	time_t started;       /* of the wall clock, for the classic log */
+	pthread_mutex_t lock;    /* of the document and the session */
+	const uint8_t *words;    /* one block of 1 .. 16384 */
+	struct passes_pace pace; /* the bytes that were done: atomic, the rest: under the lock */
+	time_t started;          /* of the wall clock, for the classic log */
 };
 
 struct stopwatch {
@@ -195,15 +199,38 @@ static struct step_row watch_finish(struct work *w, const struct stopwatch *s, c
 	return row;
 }
 
-static void tell_progress(struct work *w, const char *step, uint64_t bytes)
+double passes_pace_done(const struct passes_pace *p, uint64_t now_ns)
 {
-	double done;
+	uint64_t first_end_ns = p->rest_ns ? p->rest_ns : now_ns;
+	double elapsed_s = (double)(now_ns - p->start_ns) * 1e-9, left_s;
+	double first_rate = (double)p->first_done_bytes / ((double)(first_end_ns - p->start_ns) * 1e-9);
+	double rest_rate = p->rest_guess_bytes_per_s > 0.0 ? p->rest_guess_bytes_per_s : first_rate;
 
+	if (p->rest_ns && now_ns - p->rest_ns > NS_PER_S / 4) /* before that a stutter is all */
+		rest_rate = (double)p->rest_done_bytes / ((double)(now_ns - p->rest_ns) * 1e-9);
+	left_s = 0.0;
+	if (p->first_done_bytes < p->first_bytes)
+		left_s += (double)(p->first_bytes - p->first_done_bytes) / first_rate;
+	if (p->rest_done_bytes < p->rest_bytes)
+		left_s += (double)(p->rest_bytes - p->rest_done_bytes) / rest_rate;
+	return elapsed_s > 0.0 && isfinite(left_s) ? elapsed_s / (elapsed_s + left_s) : 0.0;
+}
+
+static void tell_progress(struct work *w, const char *step, bool is_first, uint64_t bytes)
+{
+	struct passes_pace *pace = &w->shared->pace, now;
+	uint64_t now_ns;
+
+	(void)__atomic_add_fetch(is_first ? &pace->first_done_bytes : &pace->rest_done_bytes, bytes, __ATOMIC_RELAXED);
 	if (pthread_mutex_trylock(&w->shared->lock) != 0)
 		return; /* somebody else is telling */
-	w->shared->done += bytes;
-	done = (double)w->shared->done / (double)(w->shared->total ? w->shared->total : 1);
-	session_progress(w->ses, step, done < 1.0 ? done : 1.0, "%s", w->path);
+	now_ns = clock_now_ns(w->ses->env->clk);
+	if (!is_first && !pace->rest_ns)
+		pace->rest_ns = now_ns;
+	now = *pace;
+	now.first_done_bytes = __atomic_load_n(&pace->first_done_bytes, __ATOMIC_RELAXED);
+	now.rest_done_bytes = __atomic_load_n(&pace->rest_done_bytes, __ATOMIC_RELAXED);
+	session_progress(w->ses, step, passes_pace_done(&now, now_ns), "%s", w->path);
 	(void)pthread_mutex_unlock(&w->shared->lock);
 }
 
@@ -240,8 +267,8 @@ static bool write_file(struct work *w, uint64_t *ret_moved)
 			return false; /* a file that could not be written in full cannot be read in full */
 		}
 		*ret_moved += want;
-		if (at % (64 * BLOCK_BYTES) == 0)
-			tell_progress(w, "writing", 64 * BLOCK_BYTES);
+		if ((at + BLOCK_BYTES) % (64 * BLOCK_BYTES) == 0)
+			tell_progress(w, "writing", true, 64 * BLOCK_BYTES);
 	}
 	return !is_over(w);
 }
@@ -319,7 +346,7 @@ static uint64_t read_file(struct work *w, bool *ret_is_whole)
 			moved += left < (uint64_t)n ? left : (uint64_t)n;
 		at += BLOCK_BYTES;
 		if (at % (64 * BLOCK_BYTES) == 0)
-			tell_progress(w, "reading", 64 * BLOCK_BYTES);
+			tell_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * BLOCK_BYTES);
 	}
 	*ret_is_whole = *ret_is_whole && !is_over(w);
 	return moved;
@@ -382,6 +409,7 @@ static void *work_run(void *arg)
 		if (w->p->cold)
 			make_cold(w);
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
+		w->npasses = pass;
 		watch_begin(w, &s);
 		moved = read_file(w, &whole);
 		row = watch_finish(w, &s, step, moved, false);
@@ -618,6 +646,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	const struct passes_params *p = params;
 	struct shared shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct work works[FILES_MAX] = { 0 };
+	struct sysinfo memory;
 	void *words = NULL;
 	size_t n = 0, started = 0;
 	int r = posix_memalign(&words, 4096, BLOCK_BYTES) ? err_set(err, -ENOMEM, "Out of memory.") : 0;
@@ -631,8 +660,13 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 
 		*w = (struct work){ .ses = ses, .p = p, .index = n++, .shared = &shared, .fd = -1 };
 		r = work_init(w, err);
-		shared.total += w->size * (p->passes + (p->size_bytes ? 1 : 0));
+		shared.pace.first_bytes += w->size;
+		shared.pace.rest_bytes += w->size * (p->size_bytes ? p->passes : p->passes - 1);
 	}
+	if (!p->direct && !p->cold && sysinfo(&memory) == 0 &&
+	    shared.pace.first_bytes < (uint64_t)memory.totalram * memory.mem_unit / 2)
+		shared.pace.rest_guess_bytes_per_s = MEMORY_BYTES_PER_S;
+	shared.pace.start_ns = clock_now_ns(ses->env->clk);
 	if (r == 0)
 		pagecache_note_witness(ses, works[0].fd);
 	for (; r == 0 && started < n; started++)

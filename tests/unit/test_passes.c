@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "filesrun.h"
+#include "measure/passes.h"
 
 extern const struct measure measure_passes, measure_mark;
 
@@ -317,9 +319,35 @@ static void each_job_has_a_classic_log_with_its_own_steps(void **state)
 
 #define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
 
+static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(void **state)
+{
+	/* 1 GB is written at 100 MB/s and read nine times at 5 GB/s: 10 s and 1.8 s. */
+	struct passes_pace p = { .start_ns = 7 * NS_PER_S,
+		                 .first_bytes = 1000000000,
+		                 .rest_bytes = 9000000000,
+		                 .rest_guess_bytes_per_s = 3e9 };
+
+	(void)state;
+	assert_true(passes_pace_done(&p, p.start_ns) == 0.0);
+	assert_true(passes_pace_done(&p, p.start_ns + NS_PER_S) == 0.0); /* nothing is known yet */
+	p.first_done_bytes = 500000000;
+	assert_true(fabs(passes_pace_done(&p, p.start_ns + 5 * NS_PER_S) - 5.0 / 13.0) < 1e-9);
+
+	p.first_done_bytes = p.first_bytes;
+	p.rest_ns = p.start_ns + 10 * NS_PER_S;
+	p.rest_done_bytes = 4500000000;
+	assert_true(fabs(passes_pace_done(&p, p.rest_ns + 9 * NS_PER_S / 10) - 10.9 / 11.8) < 1e-9);
+	p.rest_done_bytes = p.rest_bytes + 65536; /* rounded up to what is told at once */
+	assert_true(passes_pace_done(&p, p.rest_ns + 2 * NS_PER_S) == 1.0);
+	/* Cold or direct: reading takes as long as writing did, until it is known. */
+	p = (struct passes_pace){ .first_bytes = 100, .rest_bytes = 300, .first_done_bytes = 50 };
+	assert_true(fabs(passes_pace_done(&p, NS_PER_S) - 1.0 / 8.0) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_part_done_is_one_of_time_though_reading_is_faster_than_writing),
 		ON_FILES(the_file_holds_the_words_1_to_16384_again_and_again),
 		ON_FILES(a_flipped_word_is_found_with_its_place_wherever_it_is),
 		ON_FILES(every_wrong_word_of_a_block_counts),
