@@ -9,20 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "seeds.h"
 #include "stats/stats.h"
-
-/* Sanitizers are slow and look for other things: a fifth of the seeds will do there. */
-#if defined(__SANITIZE_ADDRESS__)
-#define TALLY_SHARE 5
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TALLY_SHARE 5
-#endif
-#endif
-#ifndef TALLY_SHARE
-#define TALLY_SHARE 1
-#endif
-#define TALLY_SEEDS(n) ((n) / TALLY_SHARE)
 
 struct tally {
 	size_t n, failed, covered, width_n;

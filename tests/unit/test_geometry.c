@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "seeds.h"
 #include "simrun.h"
 
 extern const struct measure measure_geometry;
@@ -122,10 +123,10 @@ static void quick_is_exact_on_random_disks(void **state)
 	struct tally t = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 1000; seed < 1060; seed++)
+	for (uint64_t seed = 1000; seed < 1000 + TALLY_SEEDS(60); seed++)
 		one_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, "--quick sda", &t);
 	say("random disks", &t);
-	assert_true(t.tracks >= 60 * 13);
+	assert_true(t.tracks >= TALLY_SEEDS(60) * 13);
 	assert_true(t.wrong_size * 100 <= t.tracks);
 	assert_true(t.wrong_ends * 100 <= t.tracks);
 	assert_true(t.worst_ppm <= 10.0);
@@ -137,12 +138,12 @@ static void quick_bears_noise(void **state)
 	struct tally t = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 1; seed < 41; seed++)
+	for (uint64_t seed = 1; seed <= TALLY_SEEDS(40); seed++)
 		one_random(seed,
 		           &(struct profile_limits){ .max_bytes = 2000000000, .no_defects = true, .jitter_us = 15 },
 		           "--quick sda", &t);
 	say("jitter of 15 us", &t);
-	assert_true(t.tracks >= 40 * 13);
+	assert_true(t.tracks >= TALLY_SEEDS(40) * 13);
 	assert_true(t.wrong_size * 100 <= t.tracks);
 	assert_true(t.worst_ppm <= 10.0);
 	assert_true(t.longest_s <= 60.0);
@@ -292,7 +293,7 @@ static void zones_of_simple_disks_are_exact(void **state)
 	struct whole w = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 300; seed < 340; seed++)
+	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(40); seed++)
 		whole_random(seed,
 		             &(struct profile_limits){ .max_bytes = 1000000000,
 		                                       .no_defects = true,
@@ -311,7 +312,7 @@ static void what_is_told_of_any_disk_is_true(void **state)
 	struct whole w = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 500; seed < 560; seed++)
+	for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(60); seed++)
 		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
 	say_whole("any disks", &w);
 	assert_int_equal(w.surfaces_wrong, 0);

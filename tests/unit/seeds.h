@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef PLATTER_TEST_SEEDS_H
+#define PLATTER_TEST_SEEDS_H
+
+/* Sanitizers are slow and look for other things: a fifth of the seeds will do there. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TALLY_SHARE 5
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TALLY_SHARE 5
+#endif
+#endif
+#ifndef TALLY_SHARE
+#define TALLY_SHARE 1
+#endif
+#define TALLY_SEEDS(n) ((n) / TALLY_SHARE)
+
+#endif
