@@ -46,7 +46,9 @@ static const char style[] =
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
-	"table{max-width:100%}th,td{padding-right:.5rem}.scroll th,.scroll td,td.n,th.n{white-space:normal;overflow-wrap:anywhere}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
+	"table{max-width:100%}th,td{padding-right:.5rem}.scroll th,.scroll td,td.n,th.n{white-space:normal;overflow-wrap:anywhere}"
+	".scroll .w1{font-size:7.4pt}.scroll .w2{font-size:6.4pt}.scroll .w3{font-size:5.6pt}.scroll [class^=w] td.n{white-space:nowrap}.scroll [class^=w] th{overflow-wrap:normal}"
+	".scroll .w1 th,.scroll .w1 td{padding-right:.4rem}.scroll .w2 th,.scroll .w2 td,.scroll .w3 th,.scroll .w3 td{padding-right:.3rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
 static void hues(FILE *out)
 {
@@ -198,14 +200,23 @@ static void table_head(FILE *out, const struct table *t)
 	(void)fputs("</tr></thead>\n", out);
 }
 
+/* The more columns, the smaller the type on paper, so that no number is broken. */
+static const char *small_on_paper(size_t columns)
+{
+	if (columns <= 8)
+		return "";
+	return columns <= 12 ? " class=\"w1\"" : columns <= 16 ? " class=\"w2\"" : " class=\"w3\"";
+}
+
 static void table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
 	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
 	markup_text(out, t->title && t->title[0] ? t->title : t->name);
-	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table>", t->nrows,
-	              every > 1 ? ", thinned here; the JSON document has all" : "");
+	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table%s>",
+	              t->nrows, every > 1 ? ", thinned here; the JSON document has all" : "",
+	              small_on_paper(t->ncolumns));
 	table_head(out, t);
 	for (size_t r = 0; r < t->nrows; r += every) {
 		(void)fputs("<tr>", out);

@@ -23,36 +23,38 @@ static uint64_t still_now(struct clock *clk)
 	return ((struct still *)clk)->now;
 }
 
-static struct still clk_at(uint64_t now)
-{
-	return (struct still){ .clk = { .name = "still", .now_ns = still_now }, .now = now };
-}
-
-struct screen { /* what was written, and what a terminal of so many columns would show of its one line */
+/* One progress and what it wrote: what a terminal of so many columns would show of its one line. */
+struct screen {
+	struct still clk;
+	struct progress *p;
 	FILE *f;
 	char *text;
 	size_t len;
+	char line[400];
 };
 
-static void screen_init(struct screen *s, const char *columns)
+static void screen_init(struct screen *s, const char *columns, enum progress_mode mode, const char *name)
 {
+	*s = (struct screen){ .clk = { .clk = { .name = "still", .now_ns = still_now }, .now = 5 * NS_PER_S } };
 	assert_int_equal(setenv("COLUMNS", columns, 1), 0);
 	s->f = open_memstream(&s->text, &s->len);
 	assert_non_null(s->f);
+	s->p = progress_new(s->f, &s->clk.clk, mode, name);
 }
 
 static void screen_done(struct screen *s)
 {
+	progress_free(s->p);
 	fclose(s->f);
 	free(s->text);
 }
 
 /* The line as a dumb terminal leaves it. */
-static void shown(struct screen *s, char *line, size_t room)
+static const char *shown(struct screen *s)
 {
 	size_t at = 0;
 
-	memset(line, ' ', room);
+	memset(s->line, ' ', sizeof(s->line));
 	fflush(s->f);
 	for (size_t i = 0; i < s->len; i++) {
 		if (s->text[i] == '\r') {
@@ -61,71 +63,53 @@ static void shown(struct screen *s, char *line, size_t room)
 		}
 		if (((unsigned char)s->text[i] & 0xc0) == 0x80)
 			continue; /* a cell shows the first byte of its character */
-		assert_true(at < room);
-		line[at++] = s->text[i];
+		assert_true(at < sizeof(s->line));
+		s->line[at++] = s->text[i];
 	}
-	for (at = room - 1; at > 0 && line[at - 1] == ' '; at--)
+	for (at = sizeof(s->line) - 1; at > 0 && s->line[at - 1] == ' '; at--)
 		;
-	line[at] = '\0';
+	s->line[at] = '\0';
+	return s->line;
 }
 
 static void the_line_shows_phase_percent_figure_and_time_left(void **state)
 {
-	struct still clk = clk_at(5 * NS_PER_S);
 	struct screen s;
-	struct progress *p;
-	char line[200];
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "zones");
-	clk.now += 10 * NS_PER_S;
-	progress_update(p, "curve", 0.25, "183.2 MB/s");
-	shown(&s, line, sizeof(line));
-	assert_string_equal(line, "zones: curve  25 % [######..................] 183.2 MB/s, 30 s left");
-	progress_clear(p);
-	shown(&s, line, sizeof(line));
-	assert_string_equal(line, "");
-	progress_free(p);
+	screen_init(&s, "80", PROGRESS_TTY, "zones");
+	s.clk.now += 10 * NS_PER_S;
+	progress_update(s.p, "curve", 0.25, "183.2 MB/s");
+	assert_string_equal(shown(&s), "zones: curve  25 % [######..................] 183.2 MB/s, 30 s left");
+	progress_clear(s.p);
+	assert_string_equal(shown(&s), "");
 	screen_done(&s);
 }
 
 static void no_time_left_is_told_before_there_is_a_past(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
-	char line[200];
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "seek");
-	clk.now = NS_PER_S;
-	progress_update(p, "spans", 0.01, NULL);
-	shown(&s, line, sizeof(line));
-	assert_null(strstr(line, "left"));
-	progress_free(p);
+	screen_init(&s, "80", PROGRESS_TTY, "seek");
+	s.clk.now += NS_PER_S;
+	progress_update(s.p, "spans", 0.01, NULL);
+	assert_null(strstr(shown(&s), "left"));
 	screen_done(&s);
 }
 
 static void a_start_of_unknown_length_is_no_part_of_the_estimate(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
-	char line[200];
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "stream");
-	progress_update(p, "looking", -1.0, NULL);
-	clk.now += 100 * NS_PER_S;
-	progress_update(p, "reading", 0.0, NULL);
-	clk.now += 10 * NS_PER_S;
-	progress_update(p, "reading", 0.5, NULL);
-	shown(&s, line, sizeof(line));
-	assert_non_null(strstr(line, " 10 s left"));
-	progress_free(p);
+	screen_init(&s, "80", PROGRESS_TTY, "stream");
+	progress_update(s.p, "looking", -1.0, NULL);
+	s.clk.now += 100 * NS_PER_S;
+	progress_update(s.p, "reading", 0.0, NULL);
+	s.clk.now += 10 * NS_PER_S;
+	progress_update(s.p, "reading", 0.5, NULL);
+	assert_non_null(strstr(shown(&s), " 10 s left"));
 	screen_done(&s);
 }
 
@@ -133,17 +117,14 @@ static void no_line_is_wider_than_the_terminal(void **state)
 {
 	(void)state;
 	for (int columns = 20; columns <= 120; columns++) {
-		struct still clk = clk_at(0);
-		char text[16], line[400];
 		struct screen s;
-		struct progress *p;
+		char text[16];
 
 		snprintf(text, sizeof(text), "%d", columns);
-		screen_init(&s, text);
-		p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "transactions");
+		screen_init(&s, text, PROGRESS_TTY, "transactions");
 		for (int i = 1; i <= 10; i++) {
-			clk.now += 3600 * NS_PER_S;
-			progress_update(p, i % 2 ? "a phase with a long name" : "short", 0.1 * i,
+			s.clk.now += 3600 * NS_PER_S;
+			progress_update(s.p, i % 2 ? "a phase with a long name" : "short", 0.1 * i,
 			                i % 3 ? "183.2 MB/s \xc2\xb1 1.5 % \xe2\x96\x81\xe2\x96\x83" : "x");
 			fflush(s.f);
 			for (char *r = s.text; r && *r;) { /* each piece between carriage returns */
@@ -154,75 +135,70 @@ static void no_line_is_wider_than_the_terminal(void **state)
 				assert_true(width < (size_t)columns);
 				r += n + (r[n] == '\r');
 			}
-			shown(&s, line, sizeof(line));
 		}
-		progress_free(p);
-		shown(&s, line, sizeof(line));
-		assert_string_equal(line, "");
+		progress_clear(s.p);
+		assert_string_equal(shown(&s), "");
 		screen_done(&s);
 	}
 }
 
-static void progress_never_goes_backwards_and_never_past_the_end(void **state)
+static void the_line_is_gone_with_its_progress(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
-	char line[200];
 
 	(void)state;
-	screen_init(&s, "60");
-	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "m");
-	progress_update(p, "a", 0.5, NULL);
-	clk.now += NS_PER_S;
-	progress_update(p, "b", 0.4, NULL);
-	shown(&s, line, sizeof(line));
-	assert_non_null(strstr(line, "m: b  50 %"));
-	progress_update(p, "c", -1.0, "stalled");
-	shown(&s, line, sizeof(line));
-	assert_non_null(strstr(line, "m: c  50 %"));
-	progress_update(p, "d", 7.0, NULL);
-	shown(&s, line, sizeof(line));
-	assert_non_null(strstr(line, "m: d 100 %"));
-	progress_free(p);
+	screen_init(&s, "80", PROGRESS_TTY, "m");
+	progress_update(s.p, "a", 0.5, NULL);
+	progress_free(s.p);
+	s.p = NULL;
+	assert_string_equal(shown(&s), "");
+	screen_done(&s);
+}
+
+static void progress_never_goes_backwards_and_never_past_the_end(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_init(&s, "60", PROGRESS_TTY, "m");
+	progress_update(s.p, "a", 0.5, NULL);
+	s.clk.now += NS_PER_S;
+	progress_update(s.p, "b", 0.4, NULL);
+	assert_non_null(strstr(shown(&s), "m: b  50 %"));
+	progress_update(s.p, "c", -1.0, "stalled");
+	assert_non_null(strstr(shown(&s), "m: c  50 %"));
+	progress_update(s.p, "d", 7.0, NULL);
+	assert_non_null(strstr(shown(&s), "m: d 100 %"));
 	screen_done(&s);
 }
 
 static void the_line_is_drawn_at_most_ten_times_a_second(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
 	size_t draws = 0;
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_JSON, "m");
-	for (int i = 0; i < 1000; i++, clk.now += NS_PER_MS)
-		progress_update(p, "a", i / 1000.0, NULL);
+	screen_init(&s, "80", PROGRESS_JSON, "m");
+	for (int i = 0; i < 1000; i++, s.clk.now += NS_PER_MS)
+		progress_update(s.p, "a", i / 1000.0, NULL);
 	fflush(s.f);
 	for (size_t i = 0; i < s.len; i++)
 		draws += s.text[i] == '\n';
 	assert_in_range(draws, 9, 11);
-	progress_free(p);
 	screen_done(&s);
 }
 
 static void json_lines_are_objects_that_can_be_read(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
 	json_t *o;
 	char *second;
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_JSON, "zones");
-	progress_update(p, "a \"phase\"\n", 0.0, NULL);
-	clk.now += 2 * NS_PER_S;
-	progress_update(p, "b", 0.5, "1 MB/s");
-	progress_free(p);
+	screen_init(&s, "80", PROGRESS_JSON, "zones");
+	progress_update(s.p, "a \"phase\"\n", 0.0, NULL);
+	s.clk.now += 2 * NS_PER_S;
+	progress_update(s.p, "b", 0.5, "1 MB/s");
 	fflush(s.f);
 	second = strchr(s.text, '\n');
 	assert_non_null(second);
@@ -242,17 +218,13 @@ static void json_lines_are_objects_that_can_be_read(void **state)
 
 static void nothing_is_printed_when_nobody_looks(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
 
 	(void)state;
 	for (int mode = 0; mode < 2; mode++) {
-		screen_init(&s, "80");
-		p = progress_new(s.f, &clk.clk, mode ? PROGRESS_NONE : PROGRESS_AUTO, "m"); /* memory is no terminal */
-		progress_update(p, "a", 0.5, "x");
-		progress_clear(p);
-		progress_free(p);
+		screen_init(&s, "80", mode ? PROGRESS_NONE : PROGRESS_AUTO, "m"); /* memory is no terminal */
+		progress_update(s.p, "a", 0.5, "x");
+		progress_clear(s.p);
 		fflush(s.f);
 		assert_int_equal(s.len, 0);
 		screen_done(&s);
@@ -264,19 +236,15 @@ static void nothing_is_printed_when_nobody_looks(void **state)
 
 static void a_phase_name_cannot_steer_the_terminal(void **state)
 {
-	struct still clk = clk_at(0);
 	struct screen s;
-	struct progress *p;
 
 	(void)state;
-	screen_init(&s, "80");
-	p = progress_new(s.f, &clk.clk, PROGRESS_TTY, "m");
-	progress_update(p, "a\033[2Jb\n", 0.5, "\a");
+	screen_init(&s, "80", PROGRESS_TTY, "m");
+	progress_update(s.p, "a\033[2Jb\n", 0.5, "\a");
 	fflush(s.f);
 	assert_null(strchr(s.text, '\033'));
 	assert_null(strchr(s.text, '\a'));
 	assert_null(strchr(s.text, '\n'));
-	progress_free(p);
 	screen_done(&s);
 }
 
@@ -287,6 +255,7 @@ int main(void)
 		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
 		cmocka_unit_test(a_start_of_unknown_length_is_no_part_of_the_estimate),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
+		cmocka_unit_test(the_line_is_gone_with_its_progress),
 		cmocka_unit_test(progress_never_goes_backwards_and_never_past_the_end),
 		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
 		cmocka_unit_test(json_lines_are_objects_that_can_be_read),
