@@ -57,6 +57,13 @@ for option in json csv html requests log; do
 	"$PLATTER" zones --passes=1 --positions=2 "--$option=$loop" "$loop" --quiet 2>"$work/err"
 	[ $? = 3 ] || bad "--$option onto the disk itself: $(cat "$work/err")"
 	[ "$(sum "$image")" = "$before" ] || fail "--$option: the disk was changed"
+	# A file of root's, behind a link that the user of the folder made.
+	echo precious >"$work/roots.$option"
+	ln -s "$work/roots.$option" "$work/theirs/to-root.$option"
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" zones --passes=1 --positions=2 "--$option=$work/theirs/to-root.$option" "$loop" --quiet 2>"$work/err"
+	[ $? = 3 ] || bad "--$option went through a link to a file of root's: $(cat "$work/err")"
+	[ "$(cat "$work/roots.$option"):$(stat -c %u "$work/roots.$option")" = precious:0 ] || bad "--$option: a file of root's behind a link was changed"
+	[ -L "$work/theirs/to-root.$option" ] || bad "--$option: the link is not there any more"
 	ok
 done
 

@@ -23,6 +23,9 @@ try() # NAME NUMBER LOGICAL TRANSPORT [SIZE]
 	no_fault
 	platter 0 seek --quick --time=1s --no-queue --no-curve $D
 	no_fault
+	# None of them turns, whatever the kernel and the disk say.
+	among "$(fact figure rotation_rpm)" "null" || { bad "a rotation that is none: $(fact figure rotation_rpm)"; show; }
+	[ "$(cat /sys/block/${D##*/}/queue/rotational)" = 0 ] || notice says-rotating
 	counted "disks through their drivers" "identity and block size right, measured, no fault"
 }
 try "nvme, 512" 0 512 nvme
