@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fault loop: every measurement of a device, with request N going wrong in every way that a disk knows, for N = 1, 2, 3, ... until
- * the run has fewer requests than that. After the first 16, N grows by half each time; with PLATTER_LONG=1 it takes every N. New entries of measures[] come in by themselves; `small` may give them smaller parameters.
+ * the run has fewer requests than that. In runs of more than 64 requests N grows by half each time after the first 16; with PLATTER_LONG=1 it takes every
+ * one. New entries of measures[] come in by themselves; `small` may give them smaller parameters.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,10 +176,11 @@ static bool one_run(struct baseline *b, enum how how, uint64_t nth)
 
 static void loop(const struct measure *m, const char *words)
 {
-	bool takes_all = getenv("PLATTER_LONG") != NULL;
 	struct baseline b = { .m = m, .words = words };
+	bool takes_all;
 
 	(void)one_run(&b, HOW_EIO, 0);
+	takes_all = getenv("PLATTER_LONG") || b.requests <= 64;
 	for (int how = 0; b.requests && how < HOWS; how++)
 		for (uint64_t nth = 1; one_run(&b, (enum how)how, nth); nth += takes_all || nth < 16 ? 1 : nth / 2 + 1)
 			;
