@@ -76,7 +76,7 @@ begin "cache --memory: the cache ends where its cgroup does"
 # file that another program reads; of 64 MiB the few that programs and the kernel need besides are a small part.
 modprobe -a ext4 brd
 modprobe -r brd
-modprobe brd rd_nr=1 rd_size=163840
+modprobe brd rd_nr=1 rd_size=204800
 mkfs.ext4 -q /dev/ram0
 mkdir -p /mnt/c $CG/truth
 mount /dev/ram0 /mnt/c
