@@ -432,6 +432,15 @@ static void skew_figures(struct geo *g, const struct geo_layout *layout)
 		            "skew to the next band");
 }
 
+/* Each change of size or skew that nothing explains may be one more that is left out, or be none. */
+static void left_out_figure(struct result *res, const struct geo_fit *fit)
+{
+	double n = (double)fit->left_out, odd = fmax(0.0, ceil(fit->cost - 2.0 * (double)fit->n - 2.0 * n));
+	struct interval ci = { fmax(0.0, n - odd), n + odd };
+
+	result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, n, &ci, 0);
+}
+
 static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 {
 	struct geo *g = w->g;
@@ -457,8 +466,7 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 		if (layout.is_told)
 			skew_figures(g, &layout);
 		if (layout.is_told)
-			result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT,
-			              (double)layout.fit->left_out, NULL, 0);
+			left_out_figure(res, layout.fit);
 		free(layout.fit);
 	}
 	if (!all)

@@ -261,6 +261,9 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 {
 	const struct geo_fit_zone *z = &fit->zone[i];
 
+	/* With the sizes of the one before there is no other sign of it than that the order is broken. */
+	if (i && memcmp(z->size, fit->zone[i - 1].size, sizeof(z->size)) == 0)
+		return true;
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 

@@ -143,21 +143,7 @@ static void rotation_figures(struct seek_run *s)
 		              s->ses->devs[0].name);
 }
 
-/* Mean of the fitted curve over uniform pairs of cylinders: distance d has the density 2 (1 - d). */
-static double mean_over_pairs(const struct seek_run *s)
-{
-	double sum = 0.0;
-	int steps = 2000;
-
-	for (int i = 0; i < steps; i++) {
-		double d = ((double)i + 0.5) / steps;
-
-		sum += 2.0 * (1.0 - d) * seek_time(s, d) / steps;
-	}
-	return sum;
-}
-
-/* The same over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
+/* Mean of the fitted curve over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
 static double mean_over_bytes(const struct seek_run *s)
 {
 	double sum = 0.0;
@@ -188,22 +174,22 @@ static void track_figure(struct seek_run *s)
 static void seek_figures(struct seek_run *s)
 {
 	struct result *res = s->ses->res;
-	struct interval ci;
+	const struct seek_fit_ci *ci = &s->fit_ci;
 
 	if (!s->has_fit)
 		return;
 	track_figure(s);
-	ci = (struct interval){ mean_over_pairs(s) - s->fit.rms, mean_over_pairs(s) + s->fit.rms };
-	result_figure(res, "average_seek_ns", "seek, mean over uniform pairs", UNIT_NS, mean_over_pairs(s), &ci, 0);
+	result_figure(res, "average_seek_ns", "seek, mean over uniform pairs", UNIT_NS, seek_mean_over_pairs(&s->fit),
+	              &ci->average, 0);
 	result_figure(res, "third_stroke_ns", "seek, a third of the stroke", UNIT_NS, s->third_ns, &s->third_ci, 0);
 	result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, s->full_ns, &s->full_ci, 0);
 	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, s->overhead_ns, &s->overhead_ci, 0);
-	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a, NULL, 0);
-	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, NULL, 0);
+	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a, &ci->a, 0);
+	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
 	if (isfinite(s->fit.knee)) {
-		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c, NULL, 0);
-		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, NULL, 0);
-		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, NULL, 0);
+		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c, &ci->c, 0);
+		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, &ci->e, 0);
+		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, &ci->knee, 0);
 	}
 }
 

@@ -34,6 +34,9 @@ struct seek_run {
 	struct interval track_ci;
 	struct seek_fit fit; /* seek time against part of the stroke */
 	bool has_fit;
+	struct seek_fit_ci {
+		struct interval a, b, c, e, knee, average;
+	} fit_ci;
 	double third_ns, full_ns;
 	struct interval third_ci, full_ci;
 	double whole_mean_ns; /* measured over the whole device */
@@ -87,6 +90,8 @@ double seek_stroke_of(const struct seek_run *s, double x);
 double seek_place_of(const struct seek_run *s, double stroke);
 /* Bytes that pass in one revolution at a place (0..1): a track without its skew. */
 double seek_track_bytes(const struct seek_run *s, double x);
+/* Mean of a curve over uniform pairs of cylinders: distance d has the density 2 (1 - d). */
+double seek_mean_over_pairs(const struct seek_fit *fit);
 /* Fitted seek time at a part of the stroke; 0 for 0. */
 double seek_time(const struct seek_run *s, double stroke);
 /* Is that the time of a read that the drive's cache answered? */

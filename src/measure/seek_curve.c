@@ -20,6 +20,7 @@
 #define DISTANCES_MAX 40
 #define PAIRS_MAX     16
 #define RATE_PLACES   9
+#define REFITS        40 /* for the intervals of the fit */
 #define NEAR_TRACKS   12 /* table "near": as far as that */
 
 struct curve_row {
@@ -235,9 +236,19 @@ static size_t distances(const struct seek_run *s, double *ret)
 	return k;
 }
 
+/* All seek times share what the overhead, which is taken off them, is wrong. */
+static struct interval with_overhead(const struct seek_run *s, double value, double low, double high)
+{
+	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0;
+
+	if (!isfinite(off))
+		return (struct interval){ low, high };
+	return (struct interval){ value - hypot(value - low, off), value + hypot(high - value, off) };
+}
+
 static void note_figure(struct seek_run *s, const struct curve_row *row)
 {
-	struct interval ci = { row->low, row->high };
+	struct interval ci = with_overhead(s, row->seek_ns, row->low, row->high);
 
 	if (row->stroke_ratio == 1.0) {
 		s->full_ns = row->seek_ns;
@@ -255,6 +266,74 @@ static int compare_row(const void *a, const void *b)
 	return (p->stroke_ratio > q->stroke_ratio) - (p->stroke_ratio < q->stroke_ratio);
 }
 
+double seek_mean_over_pairs(const struct seek_fit *fit)
+{
+	double sum = 0.0;
+	int steps = 2000;
+
+	for (int i = 0; i < steps; i++) {
+		double d = ((double)i + 0.5) / steps;
+
+		sum += 2.0 * (1.0 - d) * fmax(seek_fit_at(fit, d), 0.0) / steps;
+	}
+	return sum;
+}
+
+/* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
+static struct interval scatter(double value, const double *v, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (v[i] - value) * (v[i] - value);
+	sum = n ? 1.96 * sqrt(sum / (double)n) : (double)NAN;
+	return (struct interval){ value - sum, value + sum };
+}
+
+/*
+ * How sure the fit is: fitted again to points that are as far off it as their intervals allow, all of them together shifted by what the overhead may be
+ * wrong (a parametric bootstrap: Efron 1979). Only fits of the same shape are compared.
+ */
+static void fit_intervals(struct seek_run *s, const struct curve_row *rows, const double *x, const double *w, size_t n)
+{
+	double y[DISTANCES_MAX], v[6][REFITS], shift = (s->overhead_ci.high - s->overhead_ci.low) / 2.0 / 1.96;
+	double mean = seek_mean_over_pairs(&s->fit);
+	struct seek_fit_ci *ci = &s->fit_ci;
+	struct rng rng = s->t.rng; /* a copy: what is read afterwards does not depend on this */
+	size_t m = 0;
+
+	for (size_t k = 0; k < REFITS; k++) {
+		double off = isfinite(shift) ? shift * rng_normal(&rng) : 0.0;
+		struct seek_fit f;
+
+		for (size_t i = 0; i < n; i++) {
+			double half = (rows[i].high - rows[i].low) / 2.0;
+
+			y[i] = seek_fit_at(&s->fit, x[i]) + off +
+			       fmax(isfinite(half) ? half / 1.96 : 0.0, s->fit.rms) * rng_normal(&rng);
+		}
+		if (!fit_seek(x, y, w, n, &f) || isfinite(f.knee) != isfinite(s->fit.knee))
+			continue;
+		v[0][m] = f.a;
+		v[1][m] = f.b;
+		v[2][m] = f.c;
+		v[3][m] = f.e;
+		v[4][m] = f.knee;
+		v[5][m++] = seek_mean_over_pairs(&f);
+	}
+	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m),    scatter(s->fit.b, v[1], m),
+		                    scatter(s->fit.c, v[2], m),    scatter(s->fit.e, v[3], m),
+		                    scatter(s->fit.knee, v[4], m), scatter(mean, v[5], m) };
+	for (size_t i = 0; i < n; i++) { /* where between two distances the knee lies shows little */
+		if (x[i] < s->fit.knee && (i + 1 == n || x[i + 1] >= s->fit.knee))
+			ci->knee.low = fmin(ci->knee.low, x[i]);
+		if (x[i] >= s->fit.knee && (i == 0 || x[i - 1] < s->fit.knee))
+			ci->knee.high = fmax(ci->knee.high, x[i]);
+	}
+	ci->average.low = fmin(ci->average.low, mean - s->fit.rms);
+	ci->average.high = fmax(ci->average.high, mean + s->fit.rms);
+}
+
 static void fit_rows(struct seek_run *s, struct curve_row *rows, size_t n)
 {
 	double x[DISTANCES_MAX], y[DISTANCES_MAX], w[DISTANCES_MAX];
@@ -270,6 +349,8 @@ static void fit_rows(struct seek_run *s, struct curve_row *rows, size_t n)
 	s->has_fit = fit_seek(x, y, w, n, &s->fit);
 	for (size_t i = 0; i < n && s->has_fit; i++)
 		rows[i].fit_ns = seek_fit_at(&s->fit, x[i]);
+	if (s->has_fit)
+		fit_intervals(s, rows, x, w, n);
 }
 
 /*
@@ -356,7 +437,7 @@ static void note_track(struct seek_run *s, const struct distance *d)
 	if (isfinite(s->track_ns) && m >= s->track_ns)
 		return;
 	s->track_ns = m;
-	s->track_ci = (struct interval){ sum.min - d->gap / (double)d->n / 2.0, sum.max + d->gap / (double)d->n / 2.0 };
+	s->track_ci = with_overhead(s, m, sum.min - d->gap / (double)d->n, sum.max + d->gap / (double)d->n);
 }
 
 int seek_near(struct seek_run *s, struct err *err)

@@ -132,9 +132,49 @@ static void assert_figures(const struct sim_run *run, const char *disk, double r
 	              (sim_figure(run, "full_stroke_ns") - truth_seek_full_ns(g)) * 1e-6);
 }
 
+/* Figures with an interval, and those of them that hold the truth. */
+struct cover {
+	size_t n, held;
+};
+
+static void check_interval(const struct sim_run *run, const char *name, double truth, struct cover *cover)
+{
+	const struct figure *f = result_find_figure(run->res, name);
+
+	if (!f || !isfinite(figure_number(f)))
+		return;
+	assert_true(f->ci.low <= figure_number(f) && figure_number(f) <= f->ci.high);
+	cover->n++;
+	cover->held += f->ci.low <= truth && truth <= f->ci.high;
+	if (getenv("PLATTER_LONG") && !(f->ci.low <= truth && truth <= f->ci.high))
+		print_message("  %s: %g, %g to %g, truth %g\n", name, figure_number(f), f->ci.low, f->ci.high, truth);
+}
+
+/* The profile's curve is the one that is fitted, but for the unit: parts of the stroke that holds data for cylinders. */
+static void check_intervals(const struct sim_run *run, struct cover *cover)
+{
+	const struct geometry *g = geometry_of(run);
+	const struct profile *p = geometry_profile(g);
+	double n = cylinders_of(g), stroke = n - 1.0, average = 0.0;
+
+	for (double d = 1; d < n; d++)
+		average += 2.0 * (n - d) / (n * n) * truth_seek_ns(g, d);
+	check_interval(run, "fit_a_ns", (p->settle_ms + p->seek_a_ms) * 1e6, cover);
+	check_interval(run, "fit_b_ns", p->seek_b_ms * sqrt(stroke) * 1e6, cover);
+	check_interval(run, "fit_c_ns", (p->settle_ms + p->seek_c_ms) * 1e6, cover);
+	check_interval(run, "fit_e_ns", p->seek_e_ms * stroke * 1e6, cover);
+	check_interval(run, "fit_knee_ratio", p->seek_knee / stroke, cover);
+	check_interval(run, "overhead_ns", p->overhead_ms * 1e6, cover);
+	check_interval(run, "track_to_track_ns", truth_seek_track_ns(g), cover);
+	check_interval(run, "third_stroke_ns", truth_seek_ns(g, stroke / 3.0), cover);
+	check_interval(run, "average_seek_ns", average, cover);
+	check_interval(run, "full_stroke_ns", truth_seek_ns(g, stroke), cover);
+}
+
 static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 {
 	unsigned seeds = getenv("PLATTER_LONG") ? 6 : 1;
+	struct cover cover = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < (IS_SLOW ? 4 : ROTATING); i++)
@@ -149,11 +189,14 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 			worst = worst_of_curve(&run, 24);
 			assert_figures(&run, rotating[i], 0.02);
 			print_message(", worst %+.3f ms\n", worst * 1e-6);
+			check_intervals(&run, &cover);
 			assert_true(fabs(worst) < 0.15e6);
 			assert_false(result_has_notice(run.res, "estimators-disagree"));
 			assert_false(result_has_notice(run.res, "overhead"));
 			sim_run_end(&run);
 		}
+	print_message("%zu of %zu intervals hold the profile's figure\n", cover.held, cover.n);
+	assert_true(cover.held * 100 >= cover.n * 92);
 }
 
 /* The mean less half a revolution is the wider one: of all distances together, within a hundredth of a revolution. */

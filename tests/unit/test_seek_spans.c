@@ -91,12 +91,15 @@ static void done(struct sim_run *run)
 	sim_free(sim);
 }
 
-/* How many spans were compared, of at least eight tracks, for which the expectation is exact; the worst of them in *ret_worst. */
+/*
+ * How many spans of at least eight tracks were compared, the worst of them in *ret_worst; those of fewer tracks, where the drive's cache has up to half of
+ * the blocks, have a bound of their own.
+ */
 static size_t compare_spans(const struct sim_run *run, const struct geometry *g, const char *disk, double bound,
-                            double *ret_worst)
+                            double few_bound, double *ret_worst)
 {
 	const struct table *t = result_find_table(run->res, "spans");
-	size_t compared = 0;
+	size_t compared = 0, few = 0;
 
 	assert_non_null(t);
 	*ret_worst = 0.0;
@@ -114,14 +117,23 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 		(void)truth_zones(g, &zone, 1);
 		truth_random(g, (uint64_t)first, (uint64_t)(first + bytes), 4096, &truth);
 		off = mean / truth.service_ns - 1.0;
-		if (disk_profile(sim_model(sim_find(run->sim, "sda")))->kind == DISK_ROTATING &&
-		    bytes < 8.0 * zone.bytes_per_track)
-			continue;
+		if (disk_profile(sim_model(sim_find(run->sim, "sda")))->kind == DISK_ROTATING) {
+			double tracks = bytes / zone.bytes_per_track;
+
+			if (tracks < 1.0) /* no access leaves the track: no expectation over tracks */
+				continue;
+			if (tracks < 8.0 && fabs(off) > few_bound)
+				fail_msg("%s, span of %.1f tracks at %.0f: %+.2f %%", disk, tracks, first, 100.0 * off);
+			few += tracks < 8.0;
+			if (tracks < 8.0)
+				continue;
+		}
 		compared++;
 		*ret_worst = fabs(off) > fabs(*ret_worst) ? off : *ret_worst;
 		if (fabs(off) > bound)
 			fail_msg("%s, span %.0f at %.0f: %+.2f %%", disk, bytes, first, 100.0 * off);
 	}
+	print_message("%-28s %zu spans of fewer than eight tracks as well\n", disk, few);
 	return compared;
 }
 
@@ -141,7 +153,7 @@ static void spans_take_the_expected_time(void **state)
 		run_words(&run, sim,
 		          is_long() ? "--precision=0.3% --span-time=100s --no-curve --no-queue sda"
 		                    : "--precision=0.4% --span-time=60s --no-curve --no-queue sda");
-		compared = compare_spans(&run, g, disks[i], 0.015, &worst);
+		compared = compare_spans(&run, g, disks[i], 0.015, 0.04, &worst);
 		print_message("%-28s %zu spans, worst %+.2f %%\n", disks[i], compared, 100.0 * worst);
 		assert_true(compared >= 12);
 		done(&run);
@@ -176,7 +188,7 @@ static void the_distribution_is_of_all_reads_over_the_whole_device(void **state)
 	}
 }
 
-/* Without the drive's cache nothing is left out. The expectation is exact for spans of many tracks: at least eight. */
+/* Without the drive's cache nothing is left out, and spans of one track and more are as true as others. */
 static void without_a_cache_no_span_is_left_out(void **state)
 {
 	(void)state;
@@ -191,7 +203,7 @@ static void without_a_cache_no_span_is_left_out(void **state)
 
 		g = disk_of(sim, &p);
 		run_words(&run, sim, "--precision=0.4% --span-time=30s --no-curve --no-queue sda");
-		assert_true(compare_spans(&run, g, disks[i], 0.015, &worst) >= 18);
+		assert_true(compare_spans(&run, g, disks[i], 0.015, 0.015, &worst) >= 18);
 		assert_false(result_has_notice(run.res, "span-in-cache"));
 		print_message("%-28s worst %+.2f %%\n", disks[i], 100.0 * worst);
 		done(&run);
