@@ -10,6 +10,8 @@
 
 #include "measure/geometry.h"
 
+#define SIZES_DIFFER 0.005 /* of a revolution: so far skews differ because tracks hold more or less */
+
 const struct field geo_zone_fields[] = {
 	FIELD_U64(struct geo_zone_row, first_byte, UNIT_BYTES, "first byte"),
 	FIELD_U64(struct geo_zone_row, last_byte, UNIT_BYTES, "last byte"),
@@ -257,12 +259,38 @@ static uint64_t missing_in(const struct geo_walk *w, uint64_t first, uint64_t en
 	return n;
 }
 
+/* Is that one of the skews of these two zones, or two with a track in between that has no data? Sizes may differ from track to track, and with them jumps. */
+static bool is_usual_skew(const struct geo_fit_zone *z, double jump)
+{
+	const double usual[] = { 0.0,          z[-1].cylinder_skew, z[-1].head_skew, z[-1].band_skew, z->cylinder_skew,
+		                 z->head_skew, z->band_skew };
+
+	for (size_t i = 1; i < sizeof(usual) / sizeof(usual[0]); i++)
+		for (size_t k = 0; k <= i; k++)
+			if (geo_apart(usual[i] + usual[k], jump) < SIZES_DIFFER)
+				return true;
+	return false;
+}
+
+/* Is the skew before or behind the first track of a zone one that nothing explains? Then its size may have been mistaken. */
+static bool is_odd_edge(const struct geo_walk *w, const struct geo_fit_zone *z)
+{
+	for (size_t i = 0; i < w->nitems; i++) {
+		const struct geo_item *item = &w->items[i];
+
+		if (item->end == z->first)
+			return !is_usual_skew(z, last_run(item)->jump) ||
+			       (i + 1 < w->nitems && !is_usual_skew(z, item[1].run[0].jump));
+	}
+	return false;
+}
+
 static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit *fit, size_t i)
 {
 	const struct geo_fit_zone *z = &fit->zone[i];
 
 	/* With the sizes of the one before there is no other sign of it than that the order is broken. */
-	if (i && memcmp(z->size, fit->zone[i - 1].size, sizeof(z->size)) == 0)
+	if (i && (memcmp(z->size, fit->zone[i - 1].size, sizeof(z->size)) == 0 || is_odd_edge(w, z)))
 		return true;
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
