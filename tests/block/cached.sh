@@ -51,7 +51,11 @@ empty()
 	left=$(ls "$dir" | grep -v '^lost+found$')
 	[ -z "$left" ] || fail "$1: left behind: $left"
 	for group in /sys/fs/cgroup/platter-* /sys/fs/cgroup/*/platter-*; do # those of programs that still run are not ours
-		[ ! -d "$group" ] || kill -0 "${group##*-}" 2>/dev/null || fail "$1: the cgroup $group is left"
+		for _ in $(seq 100); do # kill.sh, beside this, removes those of its killed ones in a moment
+			[ -d "$group" ] && ! kill -0 "${group##*-}" 2>/dev/null || continue 2
+			sleep 0.1
+		done
+		fail "$1: the cgroup $group is left"
 	done
 	ok
 }
