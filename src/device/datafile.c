@@ -155,6 +155,11 @@ bool datafile_is_ours(const char *path)
 	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && datafile_has_header(fd);
 }
 
+uint64_t datafile_first_byte(const struct device *dev)
+{
+	return dev->kind == DEVICE_FILE && datafile_is_ours(dev->path) ? DATAFILE_DATA_OFFSET : 0;
+}
+
 /* ---- room ---- */
 
 static void folder_of(const char *path, char *buf, size_t len)

@@ -227,6 +227,8 @@ uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, n
 
 /* Is that a file with our header (and no symbolic link)? */
 bool datafile_is_ours(const char *path);
+/* Where the data of a target begin: DATAFILE_DATA_OFFSET in a file of ours, 0 in all others and in block devices. */
+uint64_t datafile_first_byte(const struct device *dev);
 /* "DIR/platter-TAG-PID-N.data": names that do not collide with those of other copies of the program. -ENAMETOOLONG. */
 int datafile_name(char *buf, size_t len, const char *dir, const char *tag, unsigned n);
 /* What has to stay free: 5 % of the file system or 1 GiB, whichever is smaller. -ENOSPC with the numbers when bytes do not fit. */

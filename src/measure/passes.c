@@ -481,8 +481,8 @@ static int open_existing(struct work *w, struct err *err)
 	const struct device *d = &w->ses->devs[w->index];
 	const struct env *env = w->ses->env;
 
-	w->is_ours = d->kind == DEVICE_FILE && datafile_is_ours(d->path);
-	w->first = w->is_ours ? DATAFILE_DATA_OFFSET : 0;
+	w->first = datafile_first_byte(d);
+	w->is_ours = w->first > 0;
 	w->size = d->size_bytes > w->first ? d->size_bytes - w->first : 0;
 	if (w->size == 0)
 		return err_set(err, -EINVAL, "%s holds no data; give --size to write them.", d->path);

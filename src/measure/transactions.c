@@ -258,8 +258,8 @@ static int tx_plan(const struct session *ses, const void *params, struct plan *p
 	plan->is_latency = true;
 	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
 	plan->touch_end = d->size_bytes;
-	if (p->span_bytes && p->span_bytes + DATAFILE_DATA_OFFSET < d->size_bytes)
-		plan->touch_end = p->span_bytes + (d->kind == DEVICE_FILE ? DATAFILE_DATA_OFFSET : 0);
+	if (p->span_bytes && datafile_first_byte(d) + p->span_bytes < d->size_bytes)
+		plan->touch_end = datafile_first_byte(d) + p->span_bytes;
 	plan->read_bytes = p->write ? 0 : UINT64_MAX;
 	plan->write_bytes = p->write ? UINT64_MAX : 0;
 	if (tx_file_is_wanted(ses, p))
@@ -361,10 +361,9 @@ static void choose_seed(struct session *ses, const struct tx_params *p)
 static void choose_place(struct tx_run *r)
 {
 	const struct device *d = &r->ses->devs[0];
-	bool has_header = r->file || (d->kind == DEVICE_FILE && datafile_is_ours(d->path));
 	uint64_t end = r->file ? r->ses->targets[0].size_bytes : d->size_bytes;
 
-	r->first_byte = has_header ? DATAFILE_DATA_OFFSET : 0;
+	r->first_byte = r->file ? DATAFILE_DATA_OFFSET : datafile_first_byte(d);
 	if (r->p->span_bytes && r->first_byte + r->p->span_bytes < end)
 		end = r->first_byte + r->p->span_bytes;
 	r->records = end > r->first_byte ? (end - r->first_byte) / r->p->record_bytes : 0;

@@ -111,7 +111,7 @@ static int parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_firs
 
 static int find_extent(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
 {
-	uint64_t first = 0, end = dev->size_bytes;
+	uint64_t first = 0, end = dev->size_bytes, data = datafile_first_byte(dev);
 	int r;
 
 	if (p->range) {
@@ -119,8 +119,8 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 		if (r < 0)
 			return r;
 	}
-	if (dev->kind == DEVICE_FILE && first < DATAFILE_DATA_OFFSET && datafile_is_ours(dev->path))
-		first = DATAFILE_DATA_OFFSET; /* a header and a hole */
+	if (first < data)
+		first = data; /* a header and a hole */
 	if ((p->write || p->rewrite) && !p->include_edges && dev->kind != DEVICE_FILE) {
 		first = first < EDGE_BYTES ? EDGE_BYTES : first;
 		end = dev->size_bytes - end < EDGE_BYTES && dev->size_bytes > EDGE_BYTES ? dev->size_bytes - EDGE_BYTES

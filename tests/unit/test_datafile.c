@@ -85,6 +85,14 @@ static void a_file_is_gone_when_it_is_closed(void **state)
 	datafile_close(NULL);
 }
 
+static uint64_t first_byte_of(const char *path, enum device_kind kind)
+{
+	struct device dev = { .kind = kind };
+
+	(void)snprintf(dev.path, sizeof(dev.path), "%s", path);
+	return datafile_first_byte(&dev);
+}
+
 static void a_kept_file_stays_and_is_known_again(void **state)
 {
 	struct datafile *df = make(in_dir("kept"), 8192, DATAFILE_KEEP | DATAFILE_ALLOCATE);
@@ -99,6 +107,7 @@ static void a_kept_file_stays_and_is_known_again(void **state)
 	(void)close(fd);
 	datafile_close(df);
 	assert_true(datafile_is_ours(in_dir("kept")));
+	assert_int_equal(first_byte_of(in_dir("kept"), DEVICE_FILE), DATAFILE_DATA_OFFSET);
 	/* without DATAFILE_REUSE even our own is left alone */
 	assert_int_equal(datafile_create(&df, in_dir("kept"), 0, 0, &err), -EEXIST);
 	df = make(in_dir("kept"), 8192, DATAFILE_REUSE);
@@ -119,6 +128,8 @@ static void files_of_others_are_never_touched(void **state)
 	(void)state;
 	put(path, "precious");
 	assert_false(datafile_is_ours(path));
+	assert_int_equal(first_byte_of(path, DEVICE_FILE), 0);
+	assert_int_equal(first_byte_of("/dev/null", DEVICE_DISK), 0);
 	assert_int_equal(datafile_create(&df, path, 4096, 0, &err), -EEXIST);
 	assert_int_equal(datafile_create(&df, path, 4096, DATAFILE_REUSE, &err), -EEXIST);
 	assert_non_null(strstr(err.text, "not made by platter"));
