@@ -307,7 +307,7 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       is_suspect(t, position);
 }
 
-/* The bytes of slow samples among good ones, once more. */
+/* The bytes of slow samples among good ones, once more: as much a part of the measurement as the passes, for else they would go untold. */
 static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
@@ -316,7 +316,7 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 		int r;
 
 		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
-		    !has_time(run, t, true))
+		    !has_time(run, t, false))
 			continue;
 		how.check_of = s->sample;
 		how.first_bytes = t->samples.v[s->sample].first_bytes;

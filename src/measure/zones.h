@@ -187,7 +187,7 @@ struct zone_level {
 	double moved_bytes, elapsed_ns;
 	size_t outliers;     /* samples set aside */
 	bool is_mixed;       /* its samples lie on both sides of an edge between zones */
-	bool is_uneven;      /* they differ by more than the noise of their neighbours: by what lies there */
+	bool is_uneven;      /* they differ by more than the noise of the other places, and by a pattern in space */
 	bool wants_more;     /* two samples that disagree: a third has to decide */
 };
 
@@ -260,7 +260,8 @@ struct zone_slow {
 struct zone_slows {
 	struct zone_slow *v;
 	size_t n;
-	double threshold; /* relative: what is called slow */
+	double threshold; /* of levels, in the logarithm: what is called slow */
+	double least_loss; /* part of its time that a region of a single sample must lose to be found */
 };
 
 /* Looks for slow regions, confirmed or not. 0 or -ENOMEM. free(ret->v). */

@@ -38,6 +38,8 @@
 #define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
 #define UNEVEN_DF_MIN    4.0
 #define UNEVEN_RATIO     0.7
+#define UNSEEN_REVS      (1.0 / 3.0)
+#define SAID_DF          1.0 /* that the errors samples say of themselves are worth */
 #define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
 
 void zone_levels_done(struct zone_levels *lv)
@@ -483,26 +485,51 @@ static void find_excess(const struct groups *g, const struct zone_layout *l, str
 		}
 	}
 	lv->lost_ratio = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	/* As if half a revolution more had been lost (Jeffreys 1946): that none was seen does not mean that there are none. */
+	/* As if a third of a revolution more had been lost (Kerman 2011): that none was seen does not mean that there are none. */
 	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
-	lv->excess = all > 0.0 ? fmax(lost + 0.5 * rev_ns, 0.0) / all : 0.0;
-	lv->excess_var = all > 0.0 ? (lost2 + 0.5 * rev_ns * rev_ns) / all / all : 0.0;
+	lv->excess = all > 0.0 ? fmax(lost + UNSEEN_REVS * rev_ns, 0.0) / all : 0.0;
+	lv->excess_var = all > 0.0 ? (lost2 + UNSEEN_REVS * rev_ns * rev_ns) / all / all : 0.0;
 }
 
-/* Sum of squares and degrees of freedom of one position's samples about their mean. */
-static double own_scatter(const struct groups *g, size_t p, double drift_per_s, double *ret_df)
+struct scatter { /* of samples about the mean of their position */
+	double ss, df;
+	double said; /* variance that the samples say of themselves, times df */
+};
+
+static struct scatter scatter_at(const struct groups *g, size_t p, double drift_per_s)
 {
 	struct sums s = sums_of(g, p);
-	double ss = 0.0;
+	struct scatter sc = { .df = fmax(s.n - 1.0, 0.0) };
 
 	for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 		const struct zone_sample *z = g->s[i];
 		double r = raw_y(z) - s.y - drift_per_s * (z->at_s - s.t);
 
-		ss += z->is_outlier ? 0.0 : r * r;
+		if (z->is_outlier)
+			continue;
+		sc.ss += r * r;
+		sc.said += z->se_ratio * z->se_ratio * sc.df / s.n;
 	}
-	*ret_df = fmax(s.n - 1.0, 0.0);
-	return ss;
+	return sc;
+}
+
+static void scatter_add(struct scatter *to, const struct scatter *more)
+{
+	to->ss += more->ss;
+	to->df += more->df;
+	to->said += more->said;
+}
+
+/*
+ * Variance of a sample that says `said` of itself, by the scatter of others. Noise is larger where a sample has fewer tracks, and what samples say
+ * goes with it; what they scatter beyond that is of places that differ, everywhere alike. Less scatter than said is partly chance: what was
+ * said counts as SAID_DF degrees of freedom there.
+ */
+static double variance_by(const struct scatter *sc, double said)
+{
+	if (sc->ss > sc->said)
+		return said + (sc->ss - sc->said) / sc->df;
+	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + SAID_DF) / (sc->df + SAID_DF) : 0.0;
 }
 
 static int by_place(const void *a, const void *b)
@@ -519,7 +546,8 @@ static int by_place(const void *a, const void *b)
 static double neumann_ratio(const struct groups *g, size_t p)
 {
 	struct zone_sample **s = g->s + g->first[p], *before = NULL;
-	double df, diff = 0.0, var = own_scatter(g, p, 0.0, &df);
+	struct scatter own = scatter_at(g, p, 0.0);
+	double diff = 0.0;
 
 	qsort(s, g->first[p + 1] - g->first[p], sizeof(struct zone_sample *), by_place);
 	for (size_t i = 0; i < g->first[p + 1] - g->first[p]; i++) {
@@ -528,44 +556,60 @@ static double neumann_ratio(const struct groups *g, size_t p)
 		diff += before ? (raw_y(s[i]) - raw_y(before)) * (raw_y(s[i]) - raw_y(before)) : 0.0;
 		before = s[i];
 	}
-	return diff / (2.0 * var);
+	return diff / (2.0 * own.ss);
+}
+
+/* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this one. */
+static struct scatter scatter_beside(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
+                                     size_t p)
+{
+	enum zone_class c = l->positions[p].class;
+	struct scatter all = { 0 };
+
+	for (size_t q = 0; q < l->npositions; q++) {
+		struct scatter other;
+
+		if (q == p || l->positions[q].class != c || lv->v[q].is_mixed ||
+		    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
+			continue;
+		other = scatter_at(g, q, lv->drift_per_s);
+		scatter_add(&all, &other);
+	}
+	return all;
+}
+
+/* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different density, lie in it. */
+static bool is_odd(const struct scatter *own, const struct scatter *others)
+{
+	return own->df >= 1.0 && others->df >= NOISE_DF_MIN &&
+	       own->ss / own->df > (1.0 + NOISE_F / sqrt(own->df)) * variance_by(others, own->said / own->df);
 }
 
 /*
  * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk, and so does what chance
- * does to the skews in it. So it comes from the position and its neighbours; from the position alone when that scatters more than they do (F
- * test): an edge between two zones, or two surfaces of different density, lie in it. Where that scatter is a pattern in space the position is uneven,
- * and its noise is as large as the test allows.
+ * does to the skews in it. So it comes from the position and its neighbours; from an odd position alone.
  */
 static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
-		double ss = 0.0, df = 0.0, own_df, own = own_scatter(g, p, lv->drift_per_s, &own_df);
-		enum zone_class c = l->positions[p].class;
+		struct scatter own = scatter_at(g, p, lv->drift_per_s), all = scatter_beside(g, l, lv, p);
+		double said = own.df > 0.0 ? own.said / own.df : 0.0;
 
-		for (size_t q = 0; q < l->npositions; q++) {
-			double q_df, q_ss;
-
-			if (q == p || l->positions[q].class != c || lv->v[q].is_mixed ||
-			    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
-				continue;
-			q_ss = own_scatter(g, q, lv->drift_per_s, &q_df);
-			ss += q_ss;
-			df += q_df;
-		}
-		v->sigma = lv->sigma[c];
-		v->df = lv->df[c];
-		if (own_df >= 1.0 && (df < NOISE_DF_MIN || own / own_df > (1.0 + NOISE_F / sqrt(own_df)) * ss / df)) {
-			if (own_df < 2.0 && df < NOISE_DF_MIN)
-				continue; /* two samples alone say next to nothing */
-			v->is_uneven =
-				df >= NOISE_DF_MIN && own_df >= UNEVEN_DF_MIN && neumann_ratio(g, p) < UNEVEN_RATIO;
-			v->sigma = sqrt(v->is_uneven ? (1.0 + NOISE_F / sqrt(own_df)) * ss / df : own / own_df);
-			v->df = v->is_uneven ? df : own_df;
-		} else if (df + own_df >= NOISE_DF_MIN) {
-			v->sigma = sqrt((ss + own) / (df + own_df));
-			v->df = df + own_df;
+		v->sigma = lv->sigma[l->positions[p].class];
+		v->df = lv->df[l->positions[p].class];
+		if (is_odd(&own, &all)) {
+			v->is_uneven = own.df >= UNEVEN_DF_MIN && (v->is_mixed || neumann_ratio(g, p) < UNEVEN_RATIO);
+			v->sigma =
+				sqrt(v->is_uneven && v->is_mixed ? variance_by(&all, said) : variance_by(&own, said));
+			v->df = v->is_uneven && v->is_mixed ? all.df : own.df;
+		} else if (own.df >= 1.0 && all.df + own.df >= NOISE_DF_MIN) {
+			scatter_add(&all, &own);
+			v->sigma = sqrt(variance_by(&all, said));
+			v->df = all.df;
+		} else if (own.df >= 2.0) { /* two samples alone say next to nothing */
+			v->sigma = sqrt(variance_by(&own, said));
+			v->df = own.df;
 		}
 	}
 }
@@ -585,7 +629,7 @@ static double half_of(const struct zone_level *v, double n, double own_var)
 
 /*
  * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes and half of the gaps beside
- * it. A step between two samples lies anywhere in their gap: uniform, variance (step x gap)^2 / 12. The group is sorted by place.
+ * it. A step between two samples lies anywhere in their gap: uniform, variance (step x gap)^2 / 12; that holds for an edge between zones, while surfaces may come and go within a gap. Sorts the group by place.
  */
 static void fill_uneven(const struct groups *g, size_t p, double log_excess, struct zone_level *v)
 {
@@ -593,6 +637,7 @@ static void fill_uneven(const struct groups *g, size_t p, double log_excess, str
 	size_t n = g->first[p + 1] - g->first[p];
 	double all = (double)(v->end_bytes - v->first_bytes), at = (double)v->first_bytes, mean = 0.0, var = 0.0;
 
+	qsort(s, n, sizeof(struct zone_sample *), by_place);
 	for (size_t i = 0; i < n; i++) {
 		double x, noise, gap, step, weight;
 
@@ -610,7 +655,8 @@ static void fill_uneven(const struct groups *g, size_t p, double log_excess, str
 		before = s[i];
 	}
 	v->y = log(mean) + log_excess;
-	v->half = stats_t_975(v->df) * sqrt(var) / mean;
+	if (v->is_mixed)
+		v->half = stats_t_975(v->df) * sqrt(var) / mean;
 }
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)

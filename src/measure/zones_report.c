@@ -554,6 +554,9 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	result_figure(res, "lost_time_ratio", "time lost in disturbed samples", UNIT_RATIO, a->levels.lost_ratio, NULL,
 	              a->levels.samples);
 	result_figure_u64(res, "disturbed_samples", "disturbed samples", UNIT_COUNT, a->levels.outliers);
+	if (isfinite(a->slows.least_loss))
+		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
+		              a->slows.least_loss, NULL, 0);
 	if (!run->p->places)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);

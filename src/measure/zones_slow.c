@@ -4,7 +4,7 @@
  * that are slow by their level alone, and single samples.
  *
  * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
- * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the second fastest of all places behind. It must be slower
+ * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the fastest of all places behind. It must be slower
  * by more than surfaces of one disk differ in density, and begin with a step: a disk with two arm assemblies runs through its zones twice, and
  * its first half is not slow. At the very end nothing lies behind; there a step is slow when it is out of all proportion to the ones before. Single slow
  * samples among good ones at their position are suspects, too, until their bytes were read again.
@@ -22,14 +22,19 @@
 #define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
 #define SINGLE_WAITS   5    /* of a single sample: fewer are spare tracks in it */
 #define PASSES_PART    0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_REVS    6.0  /* that a sample must have to be told alone */
 #define SINGLE_MIN     0.05 /* relative; a single sample says less than all those of a place */
-#define SINGLE_BYTES   4e6  /* likewise */
 #define SLOW_PART      0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define END_STEP_MIN   0.10
 #define END_STEP_USUAL 3.0 /* times the largest step before */
 #define END_PLACES     3   /* a longer end may as well be the last recording zone */
-#define STEPS_MIN      8
+#define STEPS_MIN      3
 #define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+
+static double rev_ns(const struct zone_layout *l)
+{
+	return isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
+}
 
 struct series { /* positions that have a level, in order */
 	size_t *position;
@@ -67,20 +72,15 @@ static int series_make(const struct zone_levels *lv, struct series *s)
 	return 0;
 }
 
-/* The second smallest of y[first..n), or the only one. */
-static double second_fastest(const double *y, size_t first, size_t n)
+/* The smallest of y[first..n) that is known well enough. */
+static double fastest(const struct series *s, size_t first, double se_max)
 {
-	double a = INFINITY, b = INFINITY;
+	double best = INFINITY;
 
-	for (size_t i = first; i < n; i++) {
-		if (y[i] < a) {
-			b = a;
-			a = y[i];
-		} else if (y[i] < b) {
-			b = y[i];
-		}
-	}
-	return isfinite(b) ? b : a;
+	for (size_t i = first; i < s->n; i++)
+		if (s->se[i] <= se_max)
+			best = fmin(best, s->y[i]);
+	return best;
 }
 
 static double threshold_of(const struct series *s)
@@ -111,11 +111,8 @@ static bool begins_with_step(const struct series *s, size_t a, size_t b, double 
 		for (size_t i = 1; i < s->n; i++)
 			if (!s->is_slow[i] && !s->is_slow[i - 1])
 				steps[n++] = fabs(s->y[i] - s->y[i - 1]);
-		if (n < STEPS_MIN)
-			for (n = 0; n + 1 < s->n; n++)
-				steps[n] = fabs(s->y[n + 1] - s->y[n]);
 		stats_sort(steps, n);
-		least = fmax(least, 2.0 * stats_quantile_sorted(steps, n, 0.8));
+		least = n < STEPS_MIN ? least : fmax(least, 2.0 * stats_quantile_sorted(steps, n, 0.8));
 	}
 	return s->y[a] - s->y[a - 1] > 0.7 * least;
 }
@@ -140,12 +137,12 @@ static void mark_slow(struct series *s, double *ret_threshold)
 {
 	double threshold;
 
-	for (size_t i = 0; i < s->n; i++)
-		s->excess[i] = i + 1 < s->n ? s->y[i] - second_fastest(s->y, i + 1, s->n) : 0.0;
 	threshold = threshold_of(s);
 	*ret_threshold = threshold;
 	if (!isfinite(threshold))
 		return;
+	for (size_t i = 0; i < s->n; i++)
+		s->excess[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS); /* -infinity: nothing behind */
 	for (size_t i = 0; i < s->n; i++)
 		s->is_slow[i] = s->excess[i] > threshold;
 	for (size_t a = 0; a < s->n; a++) {
@@ -356,14 +353,15 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_slo
 }
 
 /* Slow samples among good ones: their very bytes are read again. */
-static void add_singles(const struct zone_samples *samples, const struct zone_levels *lv, struct zone_slows *ret)
+static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        struct zone_slows *ret)
 {
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
 
 		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
-		    s->moved_bytes < SINGLE_BYTES || isnan(lv->v[s->position].y))
+		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * rev_ns(l))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
@@ -389,6 +387,23 @@ static void add_singles(const struct zone_samples *samples, const struct zone_le
 	}
 }
 
+/*
+ * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of this run; retries come in
+ * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short.
+ */
+static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
+{
+	cleanup_free double *revs = calloc(samples->n + 1, sizeof(*revs));
+	size_t n = 0;
+	double usual;
+
+	for (size_t i = 0; revs && i < samples->n; i++)
+		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
+			revs[n++] = rev_ns(l) / samples->v[i].elapsed_ns;
+	usual = n ? stats_median(revs, n) : (double)NAN;
+	return usual > 1.0 / SINGLE_REVS ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
+}
+
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     struct zone_slows *ret)
 {
@@ -407,8 +422,9 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 			ret->threshold = INFINITY;
 		r = zone_waits_find(samples, l, ret);
 		add_runs(&s, samples, ret);
-		add_singles(samples, lv, ret);
+		add_singles(samples, l, lv, ret);
 	}
+	ret->least_loss = r == 0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
 	series_done(&s);
 	return r;
 }

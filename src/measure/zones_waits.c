@@ -27,7 +27,9 @@
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it */
 #define LEAST_SHARE   0.07 /* of its time that a region loses */
-#define OTHERS_PART   0.1  /* of the waits that must lie in passes other than the busiest: or it was a disturbance */
+#define LOST_MAX      0.95
+#define DENSER        1.3 /* times the waits of a stretch: what a region in it must have */
+#define OTHERS_PART   0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance */
 #define QUIET_PART    0.15
 #define STRETCH_REVS  20.0
 #define STRETCHES_MAX 20
@@ -37,6 +39,7 @@ struct series { /* samples in order of place */
 	const struct zone_sample **s;
 	size_t n;
 	double rev_ns, usual; /* waits per revolution of a healthy place */
+	double threshold;     /* of levels: what is slow without any wait */
 };
 
 static int by_place(const void *a, const void *b)
@@ -136,27 +139,36 @@ static double level_from(const struct series *v, size_t from, int way)
 	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
 }
 
+struct steps { /* of the level at a stretch's borders: upwards before it, downwards behind it; NaN: not known */
+	double before, behind;
+};
+
+static struct steps steps_at(const struct series *v, size_t first, size_t last)
+{
+	return (struct steps){ level_from(v, first, 1) - level_from(v, first - 1, -1),
+		               level_from(v, last, -1) - level_from(v, last + 1, 1) };
+}
+
 /*
  * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but all over a zone, which is
  * slower than what is before it and faster than what comes behind. The mean of the two steps is free of the slope of the disk. At its end the
  * step must be about as large as the waits explain: there it may be one between zones.
  */
-static bool stands_out(const struct series *v, size_t first, size_t last, double excess)
+static bool stands_out(const struct steps *s, double excess)
 {
-	double before = level_from(v, first, 1) - level_from(v, first - 1, -1);
-	double behind = level_from(v, last, -1) - level_from(v, last + 1, 1);
 	double least = fmin(STEP_PART * excess, STEP_ENOUGH);
 
-	if (!isnan(before) && !isnan(behind))
-		return before + behind > 2.0 * least && fmin(before, behind) > SIDE_PART * least;
-	if (!isnan(behind))
-		return behind > least;
-	return before > STEP_PART * excess && before < STEP_TIMES * excess;
+	if (!isnan(s->before) && !isnan(s->behind))
+		return s->before + s->behind > 2.0 * least && fmin(s->before, s->behind) > SIDE_PART * least;
+	if (!isnan(s->behind))
+		return s->behind > least;
+	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
 }
 
 static bool fill_region(const struct series *v, size_t first, size_t last, double sum, struct zone_slow *ret)
 {
-	double bytes = 0.0, ns = 0.0, lost = 0.0;
+	double bytes = 0.0, ns = 0.0, lost = 0.0, step;
+	struct steps steps = steps_at(v, first, last);
 
 	*ret = (struct zone_slow){ .first = ZONE_NONE, .sample = ZONE_NONE, .by_waits = true };
 	ret->first_bytes = v->s[first]->from_bytes;
@@ -173,17 +185,21 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		ret->first = ret->first == ZONE_NONE ? s->position : ret->first;
 		ret->last = s->position;
 	}
+	/* Part of what is lost shows in no wait: a revolution counts only when nearly all of it is between two requests. */
+	step = fmin(steps.before, steps.behind);
+	lost = fmax(fmin(lost, LOST_MAX * ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * ns);
 	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns)
 		return false;
 	ret->y = log(ns / bytes);
-	ret->expected_y = log((ns - fmin(lost, 0.95 * ns)) / bytes);
-	ret->is_confirmed = sum >= SCORE_SURE && is_lasting(v, first, last);
-	return stands_out(v, first, last, ret->y - ret->expected_y);
+	ret->expected_y = log((ns - lost) / bytes);
+	ret->is_confirmed = (sum >= SCORE_SURE || step > v->threshold) && is_lasting(v, first, last);
+	return stands_out(&steps, ret->y - ret->expected_y);
 }
 
-static void find_in(const struct series *v, size_t first, size_t end, struct zone_slows *slows)
+/* Stretches of [first, end) with more than `least` waits per revolution, in their order. */
+static void find_in(const struct series *v, size_t first, size_t end, double least, struct zone_slows *slows)
 {
-	double slow = v->usual + WAITS_SLOW, sum;
+	double slow = least, sum;
 	size_t a = 0, b = 0;
 
 	if (end <= first)
@@ -200,10 +216,12 @@ static void find_in(const struct series *v, size_t first, size_t end, struct zon
 		slow = half;
 		sum = fmax(sum, best_stretch(v, slow, a, b + 1, &a, &b));
 	}
-	find_in(v, first, a, slows);
+	find_in(v, first, a, least, slows);
 	if (fill_region(v, a, b, sum, &slows->v[slows->n]))
 		slows->n++;
-	find_in(v, b + 1, end, slows);
+	else if (b > a)
+		find_in(v, a, b + 1, DENSER * fmax(slow, rate_of(v, a, b)), slows); /* the region may be a part of it */
+	find_in(v, b + 1, end, least, slows);
 }
 
 int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
@@ -221,6 +239,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);
-	find_in(&v, 0, v.n, slows);
+	v.threshold = slows->threshold;
+	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
 	return 0;
 }

@@ -362,6 +362,44 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 	assert_true(slowest > 0.0);
 }
 
+/* How many samples of a run are said to be too short. */
+static size_t too_short(const char *words)
+{
+	struct profile p;
+	struct sim_run run;
+	const struct table *t;
+	size_t n = 0;
+
+	load(&p, "ssd-sata");
+	run = zones_on(words, &p);
+	t = result_find_table(run.res, "samples");
+	assert_true(t->nrows > 0);
+	for (size_t r = 0; r < t->nrows; r++) {
+		const char *state = table_string(t, r, (size_t)table_column(t, "state"));
+
+		n += state && strcmp(state, "too short") == 0;
+	}
+	if (n == t->nrows) {
+		assert_true(isnan(sim_figure(&run, "start_bytes_per_s")));
+		assert_true(has_notice(&run, "no-figure"));
+	} else {
+		assert_int_equal(n, 0);
+		assert_true(sim_figure(&run, "start_bytes_per_s") > 0.0);
+		assert_true(sim_figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
+	}
+	sim_run_end(&run);
+	profile_done(&p);
+	return n;
+}
+
+/* Four blocks to a sample: reading needs more completions than that; writing takes its time from flush to flush. */
+static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing(void **state)
+{
+	(void)state;
+	assert_true(too_short("--block=16M --range=0-256M --positions=2 sda") > 0);
+	assert_int_equal(too_short("--write --destroy-data=sda --block=16M --range=0-256M --positions=2 sda"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +412,7 @@ int main(void)
 			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
 		cmocka_unit_test(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit),
 		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
+		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
 		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),
 		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),
 		cmocka_unit_test(writing_wants_consent_and_putting_back_changes_nothing),

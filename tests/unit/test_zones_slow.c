@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `zones` calls slow, against disks whose slow regions are known: every one that loses at least what the run itself says that it can tell
+ * (slow_least_loss_ratio) is found, and none is found where there is none. PLATTER_LONG=1 takes five times as many disks.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simrun.h"
+#include "tally.h"
+
+extern const struct measure measure_zones;
+
+#define JITTER_US    60
+#define RETRY_PER_GB 0.3
+#define LOST_OFTEN   0.08 /* of its time; where a region has many samples, so much is nearly always found */
+
+static size_t runs(size_t n)
+{
+	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
+}
+
+static double number(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
+
+	if (col < 0)
+		fail_msg("no column %s in %s", key, t->name);
+	return table_number(t, row, (size_t)col);
+}
+
+static struct sim_run zones_on(const struct profile *p, uint64_t seed)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+	char words[64];
+
+	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	run.words = words;
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", p->name, run.err.text);
+	run.words = NULL;
+	return run;
+}
+
+static const struct geometry *geometry_of(const struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+/* Does some sample lie wholly within [first, end)? */
+static bool is_sampled(const struct sim_run *run, uint64_t first, uint64_t end)
+{
+	const struct table *t = result_find_table(run->res, "samples");
+
+	for (size_t r = 0; r < t->nrows; r++)
+		if (number(t, r, "counted_from_bytes") >= (double)first && number(t, r, "end_bytes") <= (double)end)
+			return true;
+	return false;
+}
+
+static bool is_found(const struct sim_run *run, uint64_t first, uint64_t end)
+{
+	const struct table *t = result_find_table(run->res, "slow_regions");
+
+	for (size_t r = 0; r < t->nrows; r++)
+		if (number(t, r, "first_byte") < (double)end && number(t, r, "last_byte") >= (double)first)
+			return true;
+	return false;
+}
+
+/* Part of its time that the disk loses in the region: by the truth of the same disk without it. */
+static double lost_in(const struct profile *p, const struct truth_region *r)
+{
+	struct profile healthy;
+	struct geometry *g;
+	double lost;
+
+	assert_int_equal(profile_copy(&healthy, p), 0);
+	healthy.nslows = 0;
+	g = geometry_new(&healthy);
+	assert_non_null(g);
+	lost = 1.0 - r->rate_bytes_per_s / truth_rate(g, r->first_byte, r->end_byte);
+	geometry_free(g);
+	profile_done(&healthy);
+	return lost;
+}
+
+struct counts {
+	size_t disks, false_ones;
+	size_t n, found;             /* regions of at least a sample that lose at least what the run can tell */
+	size_t lesser, lesser_found; /* that lose less, but LOST_OFTEN */
+	double least, most;          /* what the runs can tell */
+};
+
+/* Is what was called slow at least partly a slow region? */
+static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n)
+{
+	const struct table *t = result_find_table(run->res, "slow_regions");
+	size_t bad = 0;
+
+	for (size_t r = 0; r < t->nrows; r++) {
+		bool is_true = false;
+
+		for (size_t i = 0; i < n; i++)
+			is_true |= number(t, r, "first_byte") < (double)regions[i].end_byte &&
+			           number(t, r, "last_byte") >= (double)regions[i].first_byte;
+		bad += !is_true;
+	}
+	return bad;
+}
+
+static void count_regions(const struct profile *p, uint64_t seed, struct counts *to)
+{
+	struct truth_region regions[8];
+	struct sim_run run = zones_on(p, seed);
+	size_t n = truth_regions(geometry_of(&run), regions, 8);
+	double least = sim_figure(&run, "slow_least_loss_ratio");
+
+	to->disks++;
+	to->false_ones += count_false(&run, regions, n);
+	to->least = to->disks == 1 ? least : fmin(to->least, least);
+	to->most = fmax(to->most, least);
+	for (size_t i = 0; i < n; i++) {
+		const struct truth_region *r = &regions[i];
+		double lost = lost_in(p, r);
+		bool found = is_found(&run, r->first_byte, r->end_byte);
+
+		if (!is_sampled(&run, r->first_byte, r->end_byte))
+			continue;
+		to->n += lost >= least;
+		to->found += lost >= least && found;
+		to->lesser += lost < least && lost >= LOST_OFTEN;
+		to->lesser_found += lost < least && lost >= LOST_OFTEN && found;
+		if (lost >= LOST_OFTEN && !found)
+			print_message("disk %d: slow region %.3f .. %.3f GB loses %.1f %%, not found (least %.1f %%)\n",
+			              (int)seed, (double)r->first_byte * 1e-9, (double)r->end_byte * 1e-9, 100 * lost,
+			              100 * least);
+	}
+	sim_run_end(&run);
+}
+
+static void check_counts(const struct counts *c, const char *what)
+{
+	print_message(
+		"%s: %zu disks, %zu of %zu slow regions of at least %.0f .. %.0f %% found, %zu of %zu lesser ones, "
+		"%zu false\n",
+		what, c->disks, c->found, c->n, 100 * c->least, 100 * c->most, c->lesser_found, c->lesser,
+		c->false_ones);
+	assert_true(c->n > 0);
+	assert_int_equal(c->found, c->n);
+	assert_int_equal(c->false_ones, 0);
+	assert_true(20 * c->lesser_found + 20 >= 19 * c->lesser);
+}
+
+static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks(void **state)
+{
+	struct counts c = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= runs(60); seed++) {
+		const struct profile_limits limits = { .max_bytes = 100000000000u,
+			                               .jitter_us = JITTER_US,
+			                               .retry_per_gb = RETRY_PER_GB,
+			                               .slow_regions = (uint32_t)(seed % 4 + 1),
+			                               .same_density = true };
+		struct err err = { 0 };
+		struct profile p;
+
+		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
+		if (p.cache_bytes || p.queue_depth > 1) /* else it cannot stream */
+			count_regions(&p, seed, &c);
+		profile_done(&p);
+	}
+	check_counts(&c, "disks of up to 100 GB");
+}
+
+/* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */
+static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks(void **state)
+{
+	struct counts c = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= runs(80); seed++) {
+		const struct profile_limits limits = { .max_bytes = 1000000000u * (1 + seed % 3),
+			                               .jitter_us = JITTER_US,
+			                               .retry_per_gb = RETRY_PER_GB,
+			                               .slow_regions = (uint32_t)(seed % 4),
+			                               .same_density = true };
+		struct err err = { 0 };
+		struct profile p;
+
+		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
+		if (p.cache_bytes || p.queue_depth > 1)
+			count_regions(&p, seed, &c);
+		profile_done(&p);
+	}
+	check_counts(&c, "disks of up to 2.7 GB");
+}
+
+/* Makes the bytes that one sample of this run counts lose a part of their time: a revolution again and again. */
+static void slow_sample(struct profile *p, const struct sim_run *run, size_t row, double lost)
+{
+	const struct table *t = result_find_table(run->res, "samples");
+	double from = number(t, row, "counted_from_bytes"), end = number(t, row, "end_bytes");
+	double per_rev = number(t, row, "rate_bytes_per_s") * 60.0 / p->rpm;
+	struct profile_slow s = { .lba = (uint64_t)from / p->logical_sector_bytes,
+		                  .count = (uint64_t)(end - from) / p->logical_sector_bytes,
+		                  .every = (uint32_t)(per_rev * (1.0 - lost) / lost / p->physical_sector_bytes),
+		                  .revolutions = 1 };
+	struct err err = { 0 };
+
+	assert_int_equal(profile_add_slow(p, &s), 0);
+	assert_int_equal(profile_finish(p, &err), 0);
+}
+
+static void a_region_of_exactly_one_sample_is_told(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "maxtor-diamondmax-80",
+		                             "seagate-cheetah-15k7", "modern-4tb" };
+	size_t n = 0, found = 0, false_ones = 0;
+
+	(void)state;
+	for (size_t k = 0; k < runs(20); k++) {
+		struct truth_region region;
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		char path[512];
+
+		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", names[k % 5]);
+		assert_int_equal(profile_load(&p, path, &err), 0);
+		p.jitter_us = JITTER_US;
+		p.seed = k + 1;
+		run = zones_on(&p, k + 1);
+		slow_sample(&p, &run, 5 + 11 * k % 170, sim_figure(&run, "slow_least_loss_ratio") + 0.1);
+		sim_run_end(&run);
+		run = zones_on(&p, k + 1);
+		assert_int_equal(truth_regions(geometry_of(&run), &region, 1), 1);
+		n++;
+		found += is_found(&run, region.first_byte, region.end_byte);
+		if (!is_found(&run, region.first_byte, region.end_byte))
+			print_message("%s, seed %zu: not found\n", p.name, k + 1);
+		false_ones += count_false(&run, &region, 1);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of %zu regions of one sample told, %zu false\n", found, n, false_ones);
+	assert_int_equal(found, n);
+	assert_int_equal(false_ones, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks),
+		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
+		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
