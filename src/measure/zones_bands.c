@@ -214,6 +214,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 	}
 	half = 1.96 * sqrt(var / mean / mean + lv->excess_var); /* in the logarithm, as all else: a time is never negative */
 	*ret_ns_per_byte = mean;
-	*ret_ci = (struct interval){ mean * exp(-half), mean * exp(half) };
+	ret_ci->low = mean * exp(-half);
+	ret_ci->high = mean * exp(half);
 	return true;
 }
