@@ -102,7 +102,7 @@ struct counts {
 };
 
 /* Is what was called slow at least partly a slow region? */
-static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n)
+static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n, uint64_t seed)
 {
 	const struct table *t = result_find_table(run->res, "slow_regions");
 	size_t bad = 0;
@@ -114,6 +114,9 @@ static size_t count_false(const struct sim_run *run, const struct truth_region *
 			is_true |= number(t, r, "first_byte") < (double)regions[i].end_byte &&
 			           number(t, r, "last_byte") >= (double)regions[i].first_byte;
 		bad += !is_true;
+		if (!is_true)
+			print_message("seed %d: no slow region at %.3f .. %.3f GB\n", (int)seed,
+			              number(t, r, "first_byte") * 1e-9, number(t, r, "last_byte") * 1e-9);
 	}
 	return bad;
 }
@@ -126,7 +129,7 @@ static void count_regions(const struct profile *p, uint64_t seed, struct counts 
 	double least = sim_figure(&run, "slow_least_loss_ratio");
 
 	to->disks++;
-	to->false_ones += count_false(&run, regions, n);
+	to->false_ones += count_false(&run, regions, n, seed);
 	to->least = to->disks == 1 ? least : fmin(to->least, least);
 	to->most = fmax(to->most, least);
 	for (size_t i = 0; i < n; i++) {
@@ -249,7 +252,7 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 		found += is_found(&run, region.first_byte, region.end_byte);
 		if (!is_found(&run, region.first_byte, region.end_byte))
 			print_message("%s, seed %zu: not found\n", p.name, k + 1);
-		false_ones += count_false(&run, &region, 1);
+		false_ones += count_false(&run, &region, 1, k + 1);
 		sim_run_end(&run);
 		profile_done(&p);
 	}
