@@ -307,12 +307,16 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       is_suspect(t, position);
 }
 
-/* The bytes of slow samples among good ones, once more: as much a part of the measurement as the passes, for else they would go untold. */
+/*
+ * The bytes of slow samples among good ones, once more: as much a part of the measurement as the passes, for else they would go untold. The requests
+ * begin half a block later: skews that barely suffice cost a revolution wherever a request ends at the end of a track, each time again.
+ */
 static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
 		struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK };
+		uint64_t shift;
 		int r;
 
 		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
@@ -321,6 +325,8 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 		how.check_of = s->sample;
 		how.first_bytes = t->samples.v[s->sample].first_bytes;
 		how.end_bytes = t->samples.v[s->sample].end_bytes;
+		shift = t->layout.block_bytes / 2;
+		how.first_bytes += shift - shift % t->layout.align_bytes;
 		r = zone_sample_take(run, t, &how, NULL, err);
 		if (r < 0)
 			return r;

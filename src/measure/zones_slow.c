@@ -352,7 +352,7 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_slo
 	       (s->waits >= SINGLE_WAITS || slow->y - slow->expected_y > slows->threshold);
 }
 
-/* Slow samples among good ones: their very bytes are read again. */
+/* Slow samples among good ones: their bytes are read again. */
 static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         struct zone_slows *ret)
 {

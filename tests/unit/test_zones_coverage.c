@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "simrun.h"
+#include "slow_truth.h"
 #include "tally.h"
 
 extern const struct measure measure_zones;
@@ -44,15 +45,6 @@ static void print_tallies(const struct tallies *t, const char *what)
 static void add(struct tally *t, double truth, double estimate, struct interval ci)
 {
 	tally_add(t, estimate / truth - 1.0, (struct interval){ ci.low / truth - 1.0, ci.high / truth - 1.0 }, 0.0);
-}
-
-static double number(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("no column %s in %s", key, t->name);
-	return table_number(t, row, (size_t)col);
 }
 
 /* Rows of curve and spots alike: the bytes, and what was measured of them. */
@@ -160,6 +152,20 @@ static bool random_disk(struct profile *p, uint64_t seed, uint32_t slow_regions,
 	return p->cache_bytes || p->queue_depth > 1;
 }
 
+static size_t count_false(const struct sim_run *run, uint64_t seed)
+{
+	const struct table *t = result_find_table(run->res, "slow_regions");
+	size_t bad = 0;
+
+	for (size_t r = 0; r < t->nrows; r++) {
+		if (is_slow_in_truth(geometry_of(run), t, r))
+			continue;
+		print_message("disk %d: there is no slow region at %.0f\n", (int)seed, number(t, r, "first_byte"));
+		bad++;
+	}
+	return bad;
+}
+
 static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_slow_region(void **state)
 {
 	struct tallies all = { 0 };
@@ -173,11 +179,7 @@ static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_
 		if (random_disk(&p, seed, 0, false)) {
 			run = zones_on(&p, seed);
 			add_run(&all, &run, geometry_of(&run));
-			if (result_find_table(run.res, "slow_regions")->nrows) {
-				print_message("disk %d: there is no slow region at %.0f\n", (int)seed,
-				              number(result_find_table(run.res, "slow_regions"), 0, "first_byte"));
-				nfalse++;
-			}
+			nfalse += count_false(&run, seed);
 			sim_run_end(&run);
 		}
 		profile_done(&p);

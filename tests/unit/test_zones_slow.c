@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "simrun.h"
+#include "slow_truth.h"
 #include "tally.h"
 
 extern const struct measure measure_zones;
@@ -25,15 +26,6 @@ extern const struct measure measure_zones;
 static size_t runs(size_t n)
 {
 	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
-}
-
-static double number(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("no column %s in %s", key, t->name);
-	return table_number(t, row, (size_t)col);
 }
 
 static struct sim_run zones_on(const struct profile *p, uint64_t seed)
@@ -101,7 +93,7 @@ struct counts {
 	double least, most;          /* what the runs can tell */
 };
 
-/* Is what was called slow at least partly a slow region? */
+/* What was called slow is at least partly a slow region, or slower in truth. */
 static size_t count_false(const struct sim_run *run, const struct truth_region *regions, size_t n, uint64_t seed)
 {
 	const struct table *t = result_find_table(run->res, "slow_regions");
@@ -113,6 +105,7 @@ static size_t count_false(const struct sim_run *run, const struct truth_region *
 		for (size_t i = 0; i < n; i++)
 			is_true |= number(t, r, "first_byte") < (double)regions[i].end_byte &&
 			           number(t, r, "last_byte") >= (double)regions[i].first_byte;
+		is_true = is_true || is_slow_in_truth(geometry_of(run), t, r);
 		bad += !is_true;
 		if (!is_true)
 			print_message("seed %d: no slow region at %.3f .. %.3f GB\n", (int)seed,
