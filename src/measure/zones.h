@@ -35,8 +35,8 @@ enum zone_class {
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
 	enum zone_class class;
-	bool is_extra;   /* the middle, when no position of the curve lies there */
-	bool is_high;    /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
+	bool is_extra; /* the middle, when no position of the curve lies there */
+	bool is_high; /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
 	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
 	uint32_t used;   /* windows taken */
 	char label[24];  /* --zones: what the user called it; else "" */
@@ -96,17 +96,17 @@ struct zone_sample {
 	double moved_bytes, elapsed_ns;  /* counted */
 	double ns_per_byte, se_ratio;
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
-	double at_s;       /* middle of the sample, since the start of the run */
-	double flush_ns;   /* writing: the flush after it; NaN: none */
-	uint32_t late;     /* completions that were seen late */
-	uint32_t waits, wait_revs; /* of a revolution or more inside the sample; revolutions lost in them */
-	bool is_good;      /* there is an estimate: no fault, enough completions */
+	double at_s;                         /* middle of the sample, since the start of the run */
+	double flush_ns;                     /* writing: the flush after it; NaN: none */
+	uint32_t late;                       /* completions that were seen late */
+	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
+	bool is_good;                        /* there is an estimate: no fault, enough completions */
 	bool has_fault;
-	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
+	size_t check_of; /* SAMPLE_CHECK: the sample that is read again */
 	/* said by the analysis */
-	bool is_burst;     /* before the storage changed its regime */
-	bool is_outlier;   /* differs from the others of its position by far more than the noise */
-	double y;          /* log(ns_per_byte) without drift; NaN: not used */
+	bool is_burst;   /* before the storage changed its regime */
+	bool is_outlier; /* differs from the others of its position by far more than the noise */
+	double y;        /* log(ns_per_byte) without drift; NaN: not used */
 };
 
 struct zone_samples {
@@ -127,9 +127,9 @@ struct zone_target {
 		bool is_located;
 	} * unreadable;
 	size_t nunreadable;
-	double bytes_per_s; /* about; of the last sample */
+	double bytes_per_s;              /* about; of the last sample */
 	struct rewrite_journal *journal; /* --rewrite */
-	struct zone_analysis *analysis; /* of the samples so far; NULL: none yet */
+	struct zone_analysis *analysis;  /* of the samples so far; NULL: none yet */
 	struct rng rng;
 	uint64_t start_ns, limit_ns; /* when its turn began, and how long it may take */
 	bool is_out_of_time;
@@ -162,11 +162,11 @@ struct zone_done { /* a completion: when, and how many bytes had completed by th
 
 struct zone_estimate {
 	double ns_per_byte;
-	double se_ratio;                /* relative standard error as seen from inside the sample */
+	double se_ratio;                     /* relative standard error as seen from inside the sample */
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end */
-	size_t first;                   /* the lead-in ends with this completion */
-	double moved_bytes, elapsed_ns; /* counted: after the lead-in */
-	size_t late;                    /* completions that were seen too late, and were put right */
+	size_t first;                        /* the lead-in ends with this completion */
+	double moved_bytes, elapsed_ns;      /* counted: after the lead-in */
+	size_t late;                         /* completions that were seen too late, and were put right */
 };
 
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
@@ -180,35 +180,36 @@ void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uin
 
 /* A position's level is y = log(ns per byte), so that noise and drift are relative. */
 struct zone_level {
-	size_t n;            /* samples that it rests on; 0: none */
+	size_t n;                        /* samples that it rests on; 0: none */
 	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
-	double y, half;      /* 95 %: y - half .. y + half; NaN: not known */
-	double sigma, df;    /* of one sample there */
+	double y, half;                  /* 95 %: y - half .. y + half; NaN: not known */
+	double sigma, df;                /* of one sample there */
 	double moved_bytes, elapsed_ns;
-	size_t outliers;     /* samples set aside */
-	bool is_mixed;       /* its samples lie on both sides of an edge between zones */
-	bool is_uneven;      /* they differ by more than the noise of the other places, and by a pattern in space */
-	bool wants_more;     /* two samples that disagree: a third has to decide */
+	size_t outliers; /* samples set aside */
+	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
+	bool is_uneven;  /* they differ by more than the noise of the other places, and by a pattern in space */
+	bool wants_more; /* two samples that disagree: a third has to decide */
 };
 
 struct zone_levels {
 	struct zone_level *v; /* one per position */
 	size_t n;
 	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
-	double drift_per_s;     /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
+	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
 	double drift_fit_per_s; /* the same as it was fitted */
 	struct interval drift_ci;
-	double mid_s; /* the time that the levels are for */
-	double lost_ratio;         /* time lost in the samples set aside, as part of all */
-	double excess, excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
+	double mid_s;      /* the time that the levels are for */
+	double lost_ratio; /* time lost in the samples set aside, as part of all */
+	double excess,
+		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
 	double spread;    /* relative difference of two samples of one position: the median */
 	double rob_sigma; /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;
-		double at_s, step;             /* log of the time per byte: after less before */
+		double at_s, step; /* log of the time per byte: after less before */
 		double before_bytes_per_s, after_bytes_per_s;
-		double before_bytes;           /* moved until then */
+		double before_bytes; /* moved until then */
 		struct interval before_ci, after_ci;
 		size_t before_n, after_n;
 	} regime;
@@ -249,10 +250,11 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 
 struct zone_slow {
 	uint64_t first_bytes, end_bytes;
-	double y, expected_y;  /* level there, and what the neighbourhood lets expect */
-	size_t first, last;    /* positions; ZONE_NONE: between positions (a single sample) */
-	size_t sample;         /* of a single sample: which */
-	size_t readings, again_slow, again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
+	double y, expected_y; /* level there, and what the neighbourhood lets expect */
+	size_t first, last;   /* positions; ZONE_NONE: between positions (a single sample) */
+	size_t sample;        /* of a single sample: which */
+	size_t readings, again_slow,
+		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
 	bool is_confirmed;
 	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
 };
@@ -260,7 +262,7 @@ struct zone_slow {
 struct zone_slows {
 	struct zone_slow *v;
 	size_t n;
-	double threshold; /* of levels, in the logarithm: what is called slow */
+	double threshold;  /* of levels, in the logarithm: what is called slow */
 	double least_loss; /* part of its time that a region of a single sample must lose to be found */
 };
 

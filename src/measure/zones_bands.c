@@ -212,7 +212,8 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 			var += fmax(step * step - noise, 0.0) * gap * gap / 12.0;
 		}
 	}
-	half = 1.96 * sqrt(var / mean / mean + lv->excess_var); /* in the logarithm, as all else: a time is never negative */
+	/* In the logarithm, as all else: a time is never negative. */
+	half = 1.96 * sqrt(var / mean / mean + lv->excess_var);
 	*ret_ns_per_byte = mean;
 	ret_ci->low = mean * exp(-half);
 	ret_ci->high = mean * exp(half);

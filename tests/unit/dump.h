@@ -94,7 +94,8 @@ static inline void dump_open(struct dump *d, const char *name)
 	size_t len = 0;
 	FILE *f;
 
-	(void)snprintf(d->root, sizeof(d->root), "%s/platter-dump.XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	(void)snprintf(d->root, sizeof(d->root), "%s/platter-dump.XXXXXX",
+	               access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	assert_non_null(mkdtemp(d->root));
 	if (!name)
 		return;

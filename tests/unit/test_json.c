@@ -68,9 +68,9 @@ static struct result *full(void)
 	result_fault(res, "/dev/sdx", "read", 123456789, 65536, 512, 13);
 	result_notice(res, "other-io", "Something else read %d MB; stop it and repeat.", 12);
 	result_plot(res, &(struct plot_decl){ .kind = (char *)(uintptr_t) "line",
-	                                 .table = (char *)(uintptr_t) "curve",
-	                                 .x = (char *)(uintptr_t) "offset_bytes",
-	                                 .y = (char *)(uintptr_t) "rate_bytes_per_s" });
+	                                      .table = (char *)(uintptr_t) "curve",
+	                                      .x = (char *)(uintptr_t) "offset_bytes",
+	                                      .y = (char *)(uintptr_t) "rate_bytes_per_s" });
 	return res;
 }
 

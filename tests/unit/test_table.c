@@ -112,10 +112,10 @@ static struct result *zones(void)
 		"the measurement down.",
 		"12.5 MB");
 	result_plot(res, &(struct plot_decl){ .kind = C("line"),
-	                                 .title = C("Transfer rate"),
-	                                 .table = C("curve"),
-	                                 .x = C("offset_bytes"),
-	                                 .y = C("rate_bytes_per_s") });
+	                                      .title = C("Transfer rate"),
+	                                      .table = C("curve"),
+	                                      .x = C("offset_bytes"),
+	                                      .y = C("rate_bytes_per_s") });
 	return res;
 }
 
@@ -220,11 +220,11 @@ static struct result *matrix(size_t records)
 				if (file || k + 1 < records || !op) /* one cell is not there */
 					matrix_cell(t, file, k, op);
 	result_plot(res, &(struct plot_decl){ .kind = C("heatmap"),
-	                                 .title = C("Rate by file and record size"),
-	                                 .table = C("matrix"),
-	                                 .x = C("file_bytes"),
-	                                 .y = C("record_bytes,rate_bytes_per_s"),
-	                                 .series = C("operation,mode") });
+	                                      .title = C("Rate by file and record size"),
+	                                      .table = C("matrix"),
+	                                      .x = C("file_bytes"),
+	                                      .y = C("record_bytes,rate_bytes_per_s"),
+	                                      .series = C("operation,mode") });
 	return res;
 }
 

@@ -92,7 +92,7 @@ struct disk {
 	uint64_t write_end; /* media sector after the last one written; UINT64_MAX: the last was not a write */
 	double bus_free;
 	double credit, credit_at; /* bytes of the token bucket, and when */
-	double now; /* of the last decision */
+	double now;               /* of the last decision */
 
 	/* read cache */
 	struct segment *segments;
