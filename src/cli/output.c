@@ -98,6 +98,9 @@ static int check_one(const char *option, const char *path, const char *const *ta
 			r = check_targets(option, path, &st, targets, n, err);
 		if (r < 0)
 			return r;
+	} else if (errno != ENOENT && errno != ENOTDIR) { /* these: check_folder() says it better */
+		return err_set(err, -errno, "--%s: %.200s cannot be used (%s); give another path.", option, path,
+		               err_name(errno));
 	}
 	return check_folder(option, path, err);
 }
@@ -210,6 +213,7 @@ static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg),
 
 int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
 {
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	cleanup_free char *temp = NULL;
 	int fd, r;
 
@@ -217,7 +221,8 @@ int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), v
 		r = write(out, arg);
 		return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
 	}
-	if (asprintf(&temp, "%s.XXXXXX", path) < 0) {
+	/* The name may be as long as names can be. */
+	if (asprintf(&temp, "%.*s%.200s.XXXXXX", (int)(name - path), path, name) < 0) {
 		temp = NULL;
 		return err_set(err, -ENOMEM, "Out of memory.");
 	}

@@ -280,7 +280,14 @@ static void save_and_show(struct run *run, struct result *res)
 	} else if (c->json) {
 		cleanup_free char *text = result_to_json(res);
 
-		fprintf(run->env->out, "%s", text ? text : "null\n");
+		errno = 0;
+		r = text ? 0 : -ENOMEM;
+		if (text && (fputs(text, run->env->out) < 0 || fflush(run->env->out) != 0))
+			r = errno ? -errno : -EIO;
+		if (r < 0)
+			note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)),
+			             &err);
+		is_stdout_bad |= r < 0;
 	}
 	if (c->csv) {
 		r = output_save(c->csv, run->env->out, write_csv, res, &err);

@@ -136,6 +136,27 @@ static int look_for_chunk(struct rewrite_journal *j, const struct device *dev, s
 	return 0;
 }
 
+/* A name that leads to a device, a pipe or a file of somebody else is nothing to write to. */
+static int open_file(struct rewrite_journal *j, const char *dir, struct err *err)
+{
+	struct stat st;
+
+	j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (j->dir_fd >= 0)
+		j->fd = openat(j->dir_fd, j->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		               0600);
+	if (j->fd < 0)
+		return err_set(err, -errno, "Cannot open the journal %s: %s; choose another directory with --journal.",
+		               j->path, strerror(errno));
+	if (fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		return 0;
+	(void)close(j->fd); /* not ours to remove */
+	j->fd = -1;
+	return err_set(err, -EEXIST,
+	               "The journal %s is no regular file of its own; choose another directory with --journal.",
+	               j->path);
+}
+
 int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err)
 {
 	struct rewrite_journal *j = calloc(1, sizeof(*j));
@@ -147,16 +168,10 @@ int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct dev
 	make_name(j, dir, dev);
 	set_identity(&j->h, dev);
 	r = make_dir(dir, err);
+	if (r == 0)
+		r = open_file(j, dir, err);
 	if (r < 0)
 		goto out;
-	j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (j->dir_fd >= 0)
-		j->fd = openat(j->dir_fd, j->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (j->fd < 0) {
-		r = err_set(err, -errno, "Cannot open the journal %s: %s; choose another directory with --journal.",
-		            j->path, strerror(errno));
-		goto out;
-	}
 	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0) {
 		r = err_set(err, -EBUSY, "Another run has the journal %s.", j->path);
 		(void)close(j->fd); /* not ours to remove */

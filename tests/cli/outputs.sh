@@ -81,6 +81,41 @@ case $status in
 esac
 err_is_empty
 
+"$PLATTER" "$MEASURE" "$file" --json=- >/dev/full 2>"$dir/err"
+[ $? = 1 ] && grep -q ENOSPC "$dir/err" || fail "--json=- >/dev/full: $(cat "$dir/err")"
+one_sentence
+
+# A name that is too long is told before anything is measured; the longest that can be is fine.
+long=$(head -c 255 /dev/zero | tr '\0' n)
+for option in json csv html requests log; do
+	run 1 "$MEASURE" "$file" "--$option=$dir/${long}n"
+	one_sentence
+	err_has ENAMETOOLONG
+	run 0 "$MEASURE" "$file" -q "--$option=$dir/$long"
+	[ "$option" = requests ] || [ -s "$dir/$long" ] || fail "$last: no file"
+	rm -f "$dir/$long"
+done
+
+# Started with its streams closed it takes no other file for them: no disk, no log, no document gets the text.
+closed() # STATUS REDIRECTION...
+{
+	status=$1
+	shift
+	rm -f "$dir/log" "$dir/c.json"
+	last="$MEASURE $*"
+	eval '"$PLATTER" "$MEASURE" "$file" --no-such-option' "$*" # has a complaint to write
+	eval '"$PLATTER" "$MEASURE" "$file" --log="$dir/log" --json="$dir/c.json"' "$*"
+	is=$?
+	[ $is = "$status" ] || fail "$last: exit status $is, not $status"
+	jq -e '.status == "complete"' "$dir/c.json" >/dev/null || fail "$last: c.json"
+	bad=$(grep -vE '^20[0-9-]{8}T[0-9:]{8}\.[0-9]{6}Z platter\[[0-9]+\] [a-z]+: .' "$dir/log" | head -n 1)
+	[ -z "$bad" ] || fail "$last: the log has a line that is none: $bad"
+	unchanged
+}
+closed 1 '>&- 2>&- <&-'
+closed 1 '>&- 2>"$dir/err"'
+closed 0 '<&- >"$dir/out" 2>&-'
+
 # The log: whole lines, appended, also by several processes at once.
 log=$dir/log
 echo "somebody else's line" >"$log"

@@ -12,9 +12,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -300,6 +302,51 @@ static void a_journal_is_not_put_on_another_disk(void **state)
 	world_done(&w);
 }
 
+/* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing is measured. */
+static void a_journal_is_never_written_through_what_has_its_name(void **state)
+{
+	char path[300], other[300] = "";
+	struct dirent *e;
+	uint64_t nth = 1;
+	DIR *d;
+
+	(void)state;
+	while (lose_power(nth) == UINT64_MAX)
+		nth++;
+	d = opendir(journal_dir);
+	assert_non_null(d);
+	while ((e = readdir(d)) && e->d_name[0] == '.')
+		;
+	assert_non_null(e);
+	(void)snprintf(path, sizeof(path), "%s/%.200s", journal_dir, e->d_name);
+	(void)closedir(d);
+	(void)snprintf(other, sizeof(other), "%s/theirs", journal_dir);
+	for (int kind = 0; kind < 3; kind++) {
+		struct disk_counters c;
+		struct profile p;
+		struct world w;
+		struct stat st;
+
+		(void)journals(true);
+		assert_int_equal(close(open(other, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)), 0);
+		assert_int_equal(kind == 0   ? mkfifo(path, 0600)
+		                 : kind == 1 ? symlink(other, path)
+		                             : link(other, path),
+		                 0);
+		profile_small(&p);
+		world_new(&w, &p, REWRITE);
+		assert_true(sim_run(&w.run) < 0);
+		assert_true(strstr(w.run.err.text, path) && strstr(w.run.err.text, "--journal"));
+		disk_counters(sim_model(w.sd), &c);
+		assert_int_equal(c.writes, 0);
+		assert_int_equal(stat(other, &st), 0);
+		assert_int_equal(st.st_size, 0);
+		assert_int_equal(journals(false), 2); /* theirs, both: not removed */
+		world_done(&w);
+	}
+	(void)journals(true);
+}
+
 static int make_dir(void **state)
 {
 	(void)state;
@@ -319,6 +366,7 @@ int main(void)
 		cmocka_unit_test(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back),
 		cmocka_unit_test(no_fault_of_any_kind_changes_a_byte),
 		cmocka_unit_test(a_journal_is_not_put_on_another_disk),
+		cmocka_unit_test(a_journal_is_never_written_through_what_has_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
