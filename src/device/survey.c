@@ -161,12 +161,14 @@ static int look_at_process(struct look *l, const char *pid)
 static int find_writers(struct look *l)
 {
 	struct sys_list pids;
-	char own[16];
+	char own[16] = "";
 	int r = 0;
 
 	if (!sysroot_is_real(l->root))
 		return 0;
-	(void)snprintf(own, sizeof(own), "%d", (int)getpid());
+	/* As this /proc counts, which may be that of another name space than ours. */
+	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
+		(void)snprintf(own, sizeof(own), "%d", (int)getpid());
 	sys_list("", &pids, "/proc");
 	for (size_t i = 0; i < pids.n && r == 0; i++)
 		if (isdigit((unsigned char)pids.v[i][0]) && strcmp(pids.v[i], own) != 0)

@@ -2,9 +2,11 @@
 #include "measure/watch.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -88,12 +90,28 @@ static int64_t device_errors(const struct session *ses, const struct device *dev
 	return read_number(ses, path);
 }
 
+/*
+ * Who is stopped (Ctrl-Z, SIGSTOP) is sent SIGCONT to go on. Blocked it does so all the same, breaks into no system call, and stays pending: that is all
+ * there is to know afterwards. It is never let through again: nothing else here wants it.
+ */
+static bool is_continued(void)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCONT);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* cannot fail: the numbers are right */
+	return sigtimedwait(&set, NULL, &at_once) == SIGCONT;
+}
+
 struct watch *watch_start(const struct session *ses)
 {
 	struct watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return NULL;
+	(void)is_continued(); /* of the time before */
 	w->disks = calloc(ses->ndevs ? ses->ndevs : 1, sizeof(*w->disks));
 	if (!w->disks) {
 		free(w);
@@ -162,6 +180,11 @@ static void check_host(const struct watch *w, const struct session *ses)
 	uint64_t all;
 	double steal;
 
+	/* Those who end a program send it along, in case that it was stopped. */
+	if (is_continued() && !(ses->cancel && *ses->cancel))
+		result_notice(
+			ses->res, "stopped",
+			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: the wait stands in the times as if it were the disk's; repeat.");
 	if (!w->host.is_known || !now.is_known)
 		return;
 	all = now.all_ticks - w->host.all_ticks;

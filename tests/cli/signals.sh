@@ -72,6 +72,26 @@ esac
 jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the document"
 nothing_left
 
+# Stopped and continued (Ctrl-Z, fg): it goes on, and says that its times are not all the disk's. Cancelled by one who sends SIGCONT along: not.
+"$PLATTER" passes "$dir/work/file" --size=16M --passes=100 --json="$dir/r.json" --quiet 2>"$dir/err" &
+child=$!
+until [ -n "$(find "$dir/work" -type f -size +0)" ]; do kill -0 "$child" || fail "passes: it did not begin"; done
+kill -STOP "$child"
+sleep 0.2
+kill -CONT "$child"
+ended
+last="SIGSTOP and SIGCONT"
+[ $got = 0 ] || fail "$last: exit status $got"
+jq -e '.status == "complete" and ([.notices[] | select(.code == "stopped")] | length) == 1' "$dir/r.json" >/dev/null || fail "$last: the document"
+nothing_left
+start --quiet
+kill -INT "$child"
+kill -CONT "$child"
+ended
+last="SIGINT and SIGCONT"
+jq -e '.status == "cancelled" and ([.notices[] | select(.code == "stopped")] | length) == 0' "$dir/r.json" >/dev/null || fail "$last: the document"
+nothing_left
+
 # The second signal ends a program that hangs, here on a pipe that nobody empties.
 mkfifo "$dir/full"
 exec 3<>"$dir/full"
