@@ -72,12 +72,29 @@ static bool says_what_to_do(const char *text)
 	return strpbrk(text, ";?`\n") != NULL;
 }
 
-void cli_complain(const struct env *env, const char *name, const struct err *err)
+/* A name of a file or an option may hold what a terminal obeys: not here. Lines stay, findings have several. */
+static void make_printable(char *text)
 {
-	size_t len = strlen(err->text);
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		bool is_c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* in UTF-8 */
 
+		if (is_c1)
+			c[1] = '?';
+		if (is_c1 || (*c < ' ' && *c != '\n') || *c == 0x7f)
+			*c = '?';
+	}
+}
+
+void cli_complain(const struct env *env, const char *name, const struct err *as_told)
+{
+	struct err printable = *as_told;
+	const struct err *err = &printable;
+	size_t len;
+
+	make_printable(printable.text);
+	len = strlen(err->text);
 	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
-	if (says_what_to_do(err->text) || len == 0)
+	if (says_what_to_do(as_told->text) || len == 0)
 		fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
 	else
 		fprintf(env->err, "platter%s%s: %.*s; %s.\n", name ? " " : "", name ? name : "",

@@ -70,4 +70,14 @@ said 2 "try \`platter compare" compare
 said 1 "make it first" passes file --json=no-folder/x.json
 said 2 "auto, always, never" passes file --color=sometimes
 said 2 "write it like" passes file --size=many
+
+# What a terminal would obey is not sent there, wherever it comes from.
+evil=$(printf 'a\033[31m\001\177\302\233m')
+for words in "$evil" "zones --$evil x" "zones $evil" "report $evil" "passes file --json=no/$evil" "zones --block=$evil x"; do
+	# shellcheck disable=SC2086 # words
+	"$PLATTER" $words >out 2>"$dir/err" && fail "$words: exit status 0"
+	one_sentence
+	LC_ALL=C tr -d '\n -~\200-\377' <"$dir/err" | grep -q . && fail "control characters in a message"
+	LC_ALL=C grep -q "$(printf '\302\233')" "$dir/err" && fail "control characters in a message"
+done
 exit 0
