@@ -73,32 +73,34 @@ static bool says_what_to_do(const char *text)
 }
 
 /* A name of a file or an option may hold what a terminal obeys: not here. Lines stay, findings have several. */
-static void make_printable(char *text)
+static void make_printable(struct err *err)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		bool is_c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* in UTF-8 */
+	struct err raw = *err;
+	char *rest = raw.text, *line, *at = err->text;
 
-		if (is_c1)
-			c[1] = '?';
-		if (is_c1 || (*c < ' ' && *c != '\n') || *c == 0x7f)
-			*c = '?';
+	while ((line = strsep(&rest, "\n"))) {
+		(void)report_printable(at, (size_t)(err->text + sizeof(err->text) - at), line, 0, true);
+		at += strlen(at);
+		if (rest && at + 1 < err->text + sizeof(err->text))
+			*at++ = '\n';
 	}
+	*at = '\0';
 }
 
 void cli_complain(const struct env *env, const char *name, const struct err *as_told)
 {
-	struct err printable = *as_told;
-	const struct err *err = &printable;
+	bool is_whole = says_what_to_do(as_told->text) || !as_told->text[0];
+	struct err err = *as_told;
 	size_t len;
 
-	make_printable(printable.text);
-	len = strlen(err->text);
+	make_printable(&err);
+	len = strlen(err.text);
 	(void)fflush(env->out); /* in order, when both go to one place; checked at the end */
-	if (says_what_to_do(as_told->text) || len == 0)
-		fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err->text);
+	if (is_whole)
+		fprintf(env->err, "platter%s%s: %s\n", name ? " " : "", name ? name : "", err.text);
 	else
 		fprintf(env->err, "platter%s%s: %.*s; %s.\n", name ? " " : "", name ? name : "",
-		        (int)(err->text[len - 1] == '.' ? len - 1 : len), err->text, next_step(err->code));
+		        (int)(err.text[len - 1] == '.' ? len - 1 : len), err.text, next_step(err.code));
 }
 
 static bool is_stdout(const char *path)
