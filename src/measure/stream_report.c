@@ -300,9 +300,12 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 {
 	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)stream_done_bytes(s) / seconds;
 	const struct host_usage *before = &s->before, *after = &s->after;
+	const struct ring *r = &s->ring;
 
-	if (!s->is_max && s->ring.dropped_bytes == 0 && s->issued > 2)
-		achieved = (double)rate * pace_ratio(&s->pace);
+	/* What failed was asked for in time, but nobody has got it. */
+	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes + r->lost_bytes)
+		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
+		           (double)(r->done_bytes + r->lost_bytes);
 	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
 	if (!s->is_max) {
 		ring_figures(s, rate);

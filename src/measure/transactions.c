@@ -282,7 +282,8 @@ static int try_users(struct tx_run *r, uint64_t users, const struct limit *limit
 	if (ret < 0 || session_is_over(r->ses))
 		return ret;
 	if (!r->all.done)
-		return err_set(err, -ENODATA, "No transaction ended; give a longer --time.");
+		return err_set(err, -ENODATA, "No transaction ended%s; give a longer --time.",
+		               r->all.faults ? " without a disk error" : "");
 	can_tell =
 		limit->quantile < 0.0 || limit->quantile >= 1.0 || hist_can_quantile(r->all.response, limit->quantile);
 	/* When there are few, the worst of them says enough if it is within the limit. */

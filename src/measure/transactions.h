@@ -37,9 +37,14 @@ struct tx_class {
 };
 
 struct tx_totals { /* of transactions that ended within the window */
+	/* Without an error: only these are throughput and response. A disk that fails at once must not look fast. */
 	struct hist *response;
-	uint64_t done, ios, faults;
+	uint64_t done, ios, faults; /* faults: transactions with an error */
 	double think_s, cpu_s;
+	struct { /* with and without: what the laws are about */
+		uint64_t done, ios;
+		double response_s, think_s, cpu_s;
+	} any;
 };
 
 struct tx_sums { /* for N = X (R + Z) */

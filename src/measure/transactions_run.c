@@ -156,10 +156,17 @@ static void write_row(const struct tx_run *r, const struct tx_job *j, uint64_t e
 
 static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t response_ns)
 {
+	t->any.done++;
+	t->any.ios += j->ios;
+	t->any.response_s += (double)response_ns * 1e-9;
+	t->any.think_s += (double)j->think_ns * 1e-9;
+	t->any.cpu_s += (double)j->cpu_ns * 1e-9;
+	t->faults += j->has_fault;
+	if (j->has_fault)
+		return;
 	hist_add(t->response, response_ns);
 	t->done++;
 	t->ios += j->ios;
-	t->faults += j->has_fault;
 	t->think_s += (double)j->think_ns * 1e-9;
 	t->cpu_s += (double)j->cpu_ns * 1e-9;
 }
@@ -463,10 +470,10 @@ static double count_done(const struct tx_run *r, double s)
 		most[j->class] = j->left_count > most[j->class] ? j->left_count : most[j->class];
 	}
 	for (size_t c = 0; c < r->nclasses; c++) {
-		if (!r->classes[c].count || (most[c] && !r->of[c].done))
+		if (!r->classes[c].count || (most[c] && !r->of[c].any.done))
 			return r->classes[c].count ? 0.0 : -1.0;
 		if (most[c])
-			left_s = fmax(left_s, (double)most[c] * s * (double)users[c] / (double)r->of[c].done);
+			left_s = fmax(left_s, (double)most[c] * s * (double)users[c] / (double)r->of[c].any.done);
 	}
 	return s / (s + left_s);
 }
@@ -480,7 +487,7 @@ static void tick(void *arg, uint64_t now_ns)
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
 	if (r->is_open && r->p->count)
-		done = fmax(done, (double)r->all.done / (double)r->p->count);
+		done = fmax(done, (double)r->all.any.done / (double)r->p->count);
 	else if (!r->is_open && !r->p->find_users)
 		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",

@@ -230,9 +230,9 @@ static void device_figures(const struct tx_run *r)
 	              (uint64_t)d.transfers);
 	result_figure(res, "device_busy_ratio", "its utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
 	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a difference. */
-	if (!r->p->cached && r->all.done)
+	if (!r->p->cached && r->all.any.done)
 		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
-		              law_utilisation((double)r->all.ios / tx_seconds(r), d.service_s), NULL, 0);
+		              law_utilisation((double)r->all.any.ios / tx_seconds(r), d.service_s), NULL, 0);
 }
 
 static void host_figures(const struct tx_run *r)
@@ -255,32 +255,32 @@ static void host_figures(const struct tx_run *r)
 static void bound_figures(const struct tx_run *r)
 {
 	struct device_part dev = device_part(r);
-	double n = (double)r->all.done, d_cpu = r->all.cpu_s / n;
+	double n = (double)r->all.any.done, d_cpu = r->all.any.cpu_s / n;
 	double d_disk = dev.is_known ? dev.busy_ratio * tx_seconds(r) / n : 0.0;
 	double d_max = fmax(d_cpu / r->processors, d_disk);
 
-	if (r->all.done == 0 || !(d_max > 0.0))
+	if (r->all.any.done == 0 || !(d_max > 0.0))
 		return;
 	result_figure(r->ses->res, "law_max_per_s", "no more than, by 1 / D_max", UNIT_PER_S, 1.0 / d_max, NULL, 0);
 	result_figure(r->ses->res, "law_knee_users", "users where queues begin, by (D + Z) / D_max", UNIT_NONE,
-	              law_knee_users(d_cpu + d_disk, d_max, r->all.think_s / n), NULL, 0);
+	              law_knee_users(d_cpu + d_disk, d_max, r->all.any.think_s / n), NULL, 0);
 }
 
 static void law_figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
-	double x = (double)r->all.done / tx_seconds(r), n = (double)r->all.done, full_s, law;
+	double n = (double)r->all.any.done, x = n / tx_seconds(r), full_s, law;
 
 	if (r->cpu_busy_s > 0.0) {
 		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->processors);
 		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
 		              r->cpu_busy_s / tx_seconds(r), NULL, 0);
-		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, law_utilisation(x, r->all.cpu_s / n),
+		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, law_utilisation(x, r->all.any.cpu_s / n),
 		              NULL, 0);
 	}
 	if (r->is_open) {
 		result_figure(res, "law_inside", "under way on average, by N = X R", UNIT_NONE,
-		              law_little(x, hist_mean(r->all.response) * 1e-9), NULL, 0);
+		              law_little(x, r->all.any.response_s / n), NULL, 0);
 		return;
 	}
 	full_s = (double)(r->full_until_ns - r->full_from_ns) * 1e-9;
@@ -288,7 +288,7 @@ static void law_figures(const struct tx_run *r)
 	law = law_interactive_n(n / full_s, r->full.response_s / n, r->full.think_s / n);
 	result_figure_u64(res, "users", "users", UNIT_COUNT, r->njobs);
 	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL, r->full.done);
-	if (!r->p->find_users && r->all.done && !(fabs(law / (double)r->njobs - 1.0) <= 0.01))
+	if (!r->p->find_users && r->all.any.done && !(fabs(law / (double)r->njobs - 1.0) <= 0.01))
 		result_notice(
 			res, "short-run",
 			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
@@ -308,6 +308,9 @@ static void figures(const struct tx_run *r)
 		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
 
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, r->all.done);
+	if (r->all.faults)
+		result_figure_u64(res, "transactions_failed", "with errors, counted nowhere else", UNIT_COUNT,
+		                  r->all.faults);
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, (double)r->all.done / tx_seconds(r), NULL,
 	              r->all.done);
 	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), NULL, h->count);

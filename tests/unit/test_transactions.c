@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +303,54 @@ static void a_stall_shows_in_the_response_of_all_that_arrived_meanwhile(void **s
 	profile_done(&p);
 }
 
+/* A disk that refuses at once would otherwise be a fast one. The laws are of all that went through it. */
+static void what_failed_is_neither_throughput_nor_response(void **state)
+{
+	(void)state;
+	for (int way = 0; way < 3; way++) {
+		struct sim_run run = { .sim = sim_new(),
+			               .m = &measure_transactions,
+			               .words = way == 2 ? "--arrivals=40 --ios=1 --time=60s --max-errors=1000000 sda"
+			                                 : "--users=4 --ios=1 --time=60s --max-errors=1000000 sda" };
+		struct profile p;
+		struct err err;
+		double good, failed;
+
+		assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err), 0);
+		assert_int_equal(
+			profile_add_bad(&p,
+		                        &(struct profile_bad){ .lba = way == 0 ? 0 : p.capacity_lba / 2,
+		                                               .count = way == 0 ? p.capacity_lba
+		                                                                 : p.capacity_lba - p.capacity_lba / 2,
+		                                               .kind = BAD_READ,
+		                                               .err = -EIO }),
+			0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		profile_done(&p);
+		sim_set_contents(run.sim, false);
+		assert_int_equal(sim_run(&run), 0);
+		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+		good = sim_figure(&run, "transactions");
+		failed = sim_figure(&run, "transactions_failed");
+		assert_true(fabs(failed - (double)result_fault_count(run.res)) <= 4.0); /* of users at the end */
+		assert_true(failed > 500);
+		assert_true(is_near(sim_figure(&run, "transactions_per_s") + 1.0, good / 60.0 + 1.0, 0.01));
+		if (way == 0) {
+			assert_true(good == 0.0);
+			assert_true(isnan(sim_figure(&run, "response_mean_ns")) &&
+			            isnan(sim_figure(&run, "response_max_ns")));
+		} else {
+			assert_true(is_near(good / (good + failed), 0.5, 0.1));
+		}
+		if (way < 2)
+			assert_true(is_near(sim_figure(&run, "law_users"), 4, 0.01));
+		else
+			assert_true(is_near(sim_figure(&run, "law_inside"), sim_figure(&run, "device_queue"), 0.03));
+		assert_true(is_near(sim_figure(&run, "law_device_ratio"), sim_figure(&run, "device_busy_ratio"), 0.03));
+		sim_run_end(&run);
+	}
+}
+
 static atomic_int cancel;
 
 static void interrupt(void *arg)
@@ -346,6 +395,7 @@ int main(void)
 		cmocka_unit_test(a_thousand_users_are_served_on_time),
 		cmocka_unit_test(the_number_of_users_that_fit_is_found),
 		cmocka_unit_test(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile),
+		cmocka_unit_test(what_failed_is_neither_throughput_nor_response),
 		cmocka_unit_test(an_interrupt_keeps_what_was_measured),
 	};
 
