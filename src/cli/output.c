@@ -16,15 +16,6 @@
 
 /* ---- before the run ---- */
 
-/* A mistyped /dev/sdx must not become a file there. */
-static bool is_device_folder(const char *dir)
-{
-	cleanup_free char *real = realpath(dir, NULL);
-
-	return real && !strncmp(real, "/dev", 4) && (real[4] == '\0' || real[4] == '/') &&
-	       strncmp(real, "/dev/shm", 8) != 0;
-}
-
 static int check_dir(const char *option, const char *dir, struct err *err)
 {
 	struct stat st;
@@ -32,7 +23,7 @@ static int check_dir(const char *option, const char *dir, struct err *err)
 	if (stat(dir, &st) < 0)
 		return err_set(err, -errno, "--%s: the folder %s cannot be used (%s); make it first.", option, dir,
 		               err_name(errno));
-	if (is_device_folder(dir))
+	if (result_is_device_folder(dir))
 		return err_set(err, -EPERM, "--%s: %s is where device nodes live; give a file elsewhere.", option, dir);
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, -ENOTDIR, "--%s: %s is no folder; give a path in one.", option, dir);

@@ -256,12 +256,12 @@ static int open_iolog(struct seek_run *s, struct err *err)
 
 	if (!s->p->iolog)
 		return 0;
-	fd = open(s->p->iolog, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	fd = result_new_file(s->p->iolog);
 	s->t.iolog = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!s->t.iolog)
-		return err_set(err, -errno,
+		return err_set(err, fd < 0 ? fd : -ENOMEM,
 		               "--emit-iolog: %s could not be made (%s); an existing file is not overwritten.",
-		               s->p->iolog, err_name(errno));
+		               s->p->iolog, err_name(fd < 0 ? fd : ENOMEM));
 	(void)fprintf(s->t.iolog, "fio version 2 iolog\n%s add\n%s open\n", s->t.target->name,
 	              s->t.target->name); /* errors show at close */
 	return 0;

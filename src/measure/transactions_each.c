@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "load/load.h"
+#include "result/result.h"
 
 #define BLOCK_ROWS 4096
 #define BLOCKS_MAX 512 /* 2 million rows, 115 MB: a million never waits, whatever the disk of the file does */
@@ -195,9 +196,10 @@ int tx_each_open(struct tx_each **ret, const char *path, const char *(*class_nam
 	(void)pthread_mutex_init(&e->lock, NULL);
 	(void)pthread_cond_init(&e->work, NULL);
 	(void)pthread_cond_init(&e->room, NULL);
-	e->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	e->fd = result_new_file(path);
 	if (e->fd < 0) {
-		r = err_set(err, -errno, "%s cannot be made anew for --each (%s).", path, err_name(errno));
+		r = err_set(err, e->fd, "%s cannot be made anew for --each (%s); give another path.", path,
+		            err_name(e->fd));
 		free(e);
 		return r;
 	}

@@ -93,6 +93,31 @@ void result_give_to_caller(int fd)
 	(void)!fchown(fd, id_from("SUDO_UID"), id_from("SUDO_GID"));
 }
 
+bool result_is_device_folder(const char *dir)
+{
+	cleanup_free char *real = realpath(dir, NULL);
+
+	return real && !strncmp(real, "/dev", 4) && (real[4] == '\0' || real[4] == '/') &&
+	       strncmp(real, "/dev/shm", 8) != 0;
+}
+
+int result_new_file(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	int fd;
+
+	if (!dir)
+		return -ENOMEM;
+	if (result_is_device_folder(dir))
+		return -EPERM;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	result_give_to_caller(fd);
+	return fd;
+}
+
 static int fill(int fd, const char *text)
 {
 	int r = write_all(fd, text, strlen(text));

@@ -67,6 +67,23 @@ for option in json csv html requests log; do
 	ok
 done
 
+# The same of what measurements write themselves: always a new file, and none among device nodes.
+own() # words: with what they would make, $made
+{
+	rm -f "$made"
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" "$@=$made" "$loop" --quiet 2>"$work/err" || fail "$* into a folder of 12345: $(cat "$work/err")"
+	[ "$(stat -c %u:%g "$made")" = 12345:12346 ] || bad "$* belongs to $(stat -c %u:%g "$made")"
+	for place in "$made" "$work/theirs/to-root.json" /dev/platter-no-such; do
+		"$PLATTER" "$@=$place" "$loop" --quiet 2>"$work/err"
+		[ $? = 1 ] || bad "$* onto $place: $(cat "$work/err")"
+	done
+	[ ! -e /dev/platter-no-such ] || bad "$*: a file was made in /dev"
+	[ "$(cat "$work/roots.json")" = precious ] || bad "$*: a file of root's behind a link was changed"
+	ok
+}
+made=$work/theirs/each.csv own transactions --users=1 --count=2 --think=0 --each
+made=$work/theirs/iolog own seek --reads=40 --span-time=1ms --no-queue --no-curve --emit-iolog
+
 # An ordinary user, who has nothing to give up, reads a file.
 chmod 755 "$work/files"
 head -c 1048576 /dev/zero >"$work/files/plain"
