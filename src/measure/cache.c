@@ -7,9 +7,7 @@
  * "random_read" after one sequential pass over the whole file, so that a file larger than the cache finds what such a pass leaves behind. A
  * repetition covers the file, or as much of it as --cell allows; warm reading goes round for 5 ms at least. The hit ratio is counted, not inferred
  * from the speed: what the kernel fetched from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with
- * replacement, the mean of what is in memory before and after; for the knee, another reading that asks about each record before it is read. The knee is
- * the largest file whose second reading comes from memory (hit ratio at least 0.98), bracketed by doubling and then halved in the logarithm until
- * the bracket is within 5 %.
+ * replacement, the mean of what is in memory before and after; where the cache ends is cache_knee.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,16 +19,11 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/cgroup.h"
-#include "measure/measure.h"
-#include "measure/pagecache.h"
+#include "measure/cache.h"
 
-#define PRIME_BYTES (1u << 20) /* block of the passes that make a state */
 #define REPEATS_MAX 50
-#define HIT_RATIO   0.98
 #define CLOCK_BYTES 65536u /* bytes between looks at the clock */
 #define WARM_NS     (5 * NS_PER_MS)
-#define KNEE_RECORD 65536u
 
 enum mode { MODE_BOTH, MODE_CACHED, MODE_DIRECT };
 static const char *const mode_names[] = { "both", "cached", "direct", NULL };
@@ -40,6 +33,7 @@ static const char *const sync_names[] = { "none", "end", "each", NULL };
 struct cache_params {
 	uint64_t min_size_bytes, max_size_bytes, min_record_bytes, max_record_bytes, repeat, cell_ns, memory_bytes;
 	int mode, sync;
+	const char *operations;
 	bool classic, no_knee;
 };
 
@@ -47,7 +41,8 @@ static const struct opt cache_opts[] = {
 	OPT_BYTES(struct cache_params, min_size_bytes, "min-size", 0, "SIZE", "1M", "smallest file", .min = 65536,
 	          .max = 9e18),
 	OPT_BYTES(struct cache_params, max_size_bytes, "max-size", 0, "SIZE", NULL,
-	          "largest file; default twice the memory", .min = 65536, .max = 9e18),
+	          "largest file, default twice the memory; of a file that exists so much is read", .min = 65536,
+	          .max = 9e18),
 	OPT_BYTES(struct cache_params, min_record_bytes, "min-record", 0, "SIZE", "512", "smallest record", .min = 1,
 	          .max = 16777216),
 	OPT_BYTES(struct cache_params, max_record_bytes, "max-record", 0, "SIZE", "64K", "largest record", .min = 1,
@@ -61,6 +56,8 @@ static const struct opt cache_opts[] = {
 	OPT_CHOICE(struct cache_params, mode, "mode", 0, mode_names, "both", "through the page cache, direct, or both"),
 	OPT_CHOICE(struct cache_params, sync, "sync", 0, sync_names, "none",
 	           "fsync after writing: never, at the end, after each record"),
+	OPT_STR(struct cache_params, operations, "operations", 0, "LIST", NULL,
+	        "only these of write,rewrite,read,reread,random_read,cold_random_read,random_write"),
 	OPT_FLAG(struct cache_params, no_knee, "no-knee", 0,
 	         "do not look for the end of the cache between the sizes of the matrix"),
 	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
@@ -94,24 +91,9 @@ static const struct field cell_fields[] = {
 	FIELD_END,
 };
 
-struct knee_row {
-	uint64_t file_bytes;
-	double rate_bytes_per_s, hit_ratio, counted_hit_ratio, cachestat_ratio, from_disk_ratio;
-};
-
-static const struct field knee_fields[] = {
-	FIELD_U64(struct knee_row, file_bytes, UNIT_BYTES, "file"),
-	FIELD_F64(struct knee_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "second reading"),
-	FIELD_F64(struct knee_row, hit_ratio, UNIT_RATIO, "hits"),
-	FIELD_F64(struct knee_row, counted_hit_ratio, UNIT_RATIO, "third reading, hits"),
-	FIELD_F64(struct knee_row, cachestat_ratio, UNIT_RATIO, "by cachestat"),
-	FIELD_F64(struct knee_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
-	FIELD_END,
-};
-
 static const struct measure_table cache_tables[] = {
 	{ "matrix", "File size by record size", cell_fields },
-	{ "knee", "Where the cache ends", knee_fields },
+	{ "knee", "Where the cache ends", cache_knee_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -130,37 +112,19 @@ static const struct {
 	[OP_RANDOM_WRITE] = { "random_write", .writes = true, .is_random = true },
 };
 
-struct cache_run {
-	struct session *ses;
-	struct cgroup *cg; /* NULL without --memory */
-	const struct cache_params *p;
-	char path[512];
-	struct datafile *df;
-	int cached_fd, direct_fd; /* direct: -1 where the file system refuses */
-	uint32_t direct_align;
-	uint8_t *buf; /* max(record, PRIME_BYTES) */
-	uint64_t file_bytes, page_bytes, draws;
-	size_t cells_done, cells;
-	double hit_rate, miss_rate; /* best second reading from memory, first reading */
-	uint64_t room_bytes; /* what the cgroup left to file pages, at the last reading for the knee; 0: not known */
-};
+#define ALL_OPERATIONS ((1u << OPS) - 1)
 
 struct outcome {
 	double rate, hit_ratio, cached_before, cached_after;
 	struct pagecache_share share;
 };
 
-static bool is_over(const struct cache_run *c)
-{
-	return session_is_over(c->ses);
-}
-
 static uint64_t now_ns(const struct cache_run *c)
 {
 	return clock_now_ns(c->ses->env->clk);
 }
 
-static int failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n)
+int cache_failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n)
 {
 	int64_t res = n < 0 ? -errno : n;
 
@@ -168,25 +132,24 @@ static int failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t
 	return res < 0 ? (int)res : -EIO;
 }
 
-/* A pass over the whole file in large blocks. */
-static int pass(struct cache_run *c, int fd, bool writes)
+int cache_pass(struct cache_run *c, int fd, bool writes)
 {
-	for (uint64_t at = 0; at < c->file_bytes && !is_over(c); at += PRIME_BYTES) {
-		size_t want = c->file_bytes - at < PRIME_BYTES ? (size_t)(c->file_bytes - at) : PRIME_BYTES;
-		off_t place = (off_t)(DATAFILE_DATA_OFFSET + at);
+	for (uint64_t at = 0; at < c->file_bytes && !cache_is_over(c); at += CACHE_PRIME_BYTES) {
+		size_t want = c->file_bytes - at < CACHE_PRIME_BYTES ? (size_t)(c->file_bytes - at) : CACHE_PRIME_BYTES;
+		off_t place = (off_t)(c->first + at);
 		ssize_t n = writes ? pwrite(fd, c->buf, want, place) : pread(fd, c->buf, want, place);
 
 		if (writes && n >= 0 && n < (ssize_t)want)
 			n = pagecache_write_rest(fd, c->buf, (size_t)n, want, (uint64_t)place);
 		if (n != (ssize_t)want)
-			return failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
+			return cache_failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
 	}
 	return 0;
 }
 
 static double cached_ratio(const struct cache_run *c)
 {
-	return pagecache_cached_ratio(c->cached_fd, DATAFILE_DATA_OFFSET, c->file_bytes);
+	return pagecache_cached_ratio(c->cached_fd, c->first, c->file_bytes);
 }
 
 static int make_cold(struct cache_run *c)
@@ -196,7 +159,7 @@ static int make_cold(struct cache_run *c)
 
 	if (r < 0) { /* the kernel tells of a lost write once only, to whoever asks first */
 		errno = -r;
-		return failed(c, "flush", 0, 0, -1);
+		return cache_failed(c, "flush", 0, 0, -1);
 	}
 	if (left && left != UINT64_MAX)
 		result_notice(c->ses->res, "not-cold",
@@ -218,24 +181,20 @@ static int prepare(struct cache_run *c, enum operation op, bool is_direct)
 	if (ops[op].is_cold || is_direct)
 		return make_cold(c);
 	if (ops[op].writes && fdatasync(c->cached_fd) < 0)
-		return failed(c, "flush", 0, 0, -1);
+		return cache_failed(c, "flush", 0, 0, -1);
 	if (cached_ratio(c) >= 1.0)
-		return ops[op].writes ? 0 : pass(c, c->cached_fd, false);
+		return ops[op].writes ? 0 : cache_pass(c, c->cached_fd, false);
 	if (!ops[op].writes)
 		r = make_cold(c);
-	return r < 0 ? r : pass(c, c->cached_fd, false);
+	return r < 0 ? r : cache_pass(c, c->cached_fd, false);
 }
 
-/* What the timed loop needs, and nothing that it could do without. */
-struct loop {
-	int fd;
-	bool writes, is_random, repeats, syncs;
-	uint64_t record, n, done; /* n: records of the file */
-	uint64_t key;             /* of the order, each record once; 0: drawn with replacement, by rng */
-	struct rng rng;
-};
+int cache_make_warm(struct cache_run *c)
+{
+	return prepare(c, OP_REREAD, false);
+}
 
-static uint64_t next_place(struct loop *l)
+static uint64_t next_place(struct cache_loop *l)
 {
 	if (!l->is_random)
 		return l->done < l->n ? l->done : l->done % l->n;
@@ -243,27 +202,26 @@ static uint64_t next_place(struct loop *l)
 }
 
 /* Records one after the other: the system call and the next place. -EIO or another errno when one failed; that is on record then. */
-static int batch(struct cache_run *c, struct loop *l, uint64_t count)
+static int batch(struct cache_run *c, struct cache_loop *l, uint64_t count)
 {
 	uint64_t record = l->record;
 
 	for (uint64_t k = 0; k < count; k++, l->done++) {
-		uint64_t at = DATAFILE_DATA_OFFSET + next_place(l) * record;
+		uint64_t at = c->first + next_place(l) * record;
 		ssize_t n =
 			l->writes ? pwrite(l->fd, c->buf, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
 
 		if (n != (ssize_t)record && l->writes && n >= 0)
 			n = pagecache_write_rest(l->fd, c->buf, (size_t)n, record, at);
 		if (n != (ssize_t)record)
-			return failed(c, l->writes ? "write" : "read", at, record, n);
+			return cache_failed(c, l->writes ? "write" : "read", at, record, n);
 		if (l->syncs && fdatasync(l->fd) < 0)
-			return failed(c, "flush", at, 0, -1);
+			return cache_failed(c, "flush", at, 0, -1);
 	}
 	return 0;
 }
 
-/* Until the file was covered (warm: 5 ms at least), or the cell's time is over, or a signal came. *ret_ns: how long. */
-static int run_loop(struct cache_run *c, struct loop *l, uint64_t limit_ns, bool syncs_at_end, uint64_t *ret_ns)
+int cache_run_loop(struct cache_run *c, struct cache_loop *l, uint64_t limit_ns, bool syncs_at_end, uint64_t *ret_ns)
 {
 	uint64_t every = l->record >= CLOCK_BYTES ? 1 : CLOCK_BYTES / l->record, start = now_ns(c), spent = 0;
 	int r = 0;
@@ -274,7 +232,7 @@ static int run_loop(struct cache_run *c, struct loop *l, uint64_t limit_ns, bool
 		spent = now_ns(c) - start;
 	}
 	if (r == 0 && syncs_at_end && fdatasync(l->fd) < 0)
-		r = failed(c, "flush", 0, 0, -1);
+		r = cache_failed(c, "flush", 0, 0, -1);
 	*ret_ns = now_ns(c) - start;
 	return r;
 }
@@ -283,7 +241,7 @@ static int run_loop(struct cache_run *c, struct loop *l, uint64_t limit_ns, bool
  * The part of the records that came from memory. Fetching is by pages: in order each page is fetched once for all of its records; at random a
  * record smaller than a page fetches the page.
  */
-static double hits_of(const struct cache_run *c, const struct loop *l, const struct pagecache_traffic *t)
+double cache_hits(const struct cache_run *c, const struct cache_loop *l, const struct pagecache_traffic *t)
 {
 	double unit = l->is_random && l->record < c->page_bytes ? (double)c->page_bytes : (double)l->record;
 
@@ -294,13 +252,13 @@ static double hits_of(const struct cache_run *c, const struct loop *l, const str
 
 static int repetition(struct cache_run *c, enum operation op, uint64_t record, bool is_direct, struct outcome *ret)
 {
-	struct loop l = { .fd = is_direct ? c->direct_fd : c->cached_fd,
-		          .writes = ops[op].writes,
-		          .is_random = ops[op].is_random,
-		          .repeats = ops[op].is_warm && !is_direct,
-		          .syncs = c->p->sync == SYNC_EACH && ops[op].writes,
-		          .record = record,
-		          .n = c->file_bytes / record };
+	struct cache_loop l = { .fd = is_direct ? c->direct_fd : c->cached_fd,
+		                .writes = ops[op].writes,
+		                .is_random = ops[op].is_random,
+		                .repeats = ops[op].is_warm && !is_direct,
+		                .syncs = c->p->sync == SYNC_EACH && ops[op].writes,
+		                .record = record,
+		                .n = c->file_bytes / record };
 	struct pagecache_traffic before, after;
 	uint64_t spent;
 	int r = prepare(c, op, is_direct);
@@ -312,17 +270,17 @@ static int repetition(struct cache_run *c, enum operation op, uint64_t record, b
 		l.key = rng_u64(&l.rng) | 1; /* each record once: a second visit would find it warm */
 	ret->cached_before = op == OP_WRITE ? 0.0 : cached_ratio(c);
 	pagecache_traffic(c->ses, 0, &before);
-	r = run_loop(c, &l, c->p->cell_ns, c->p->sync == SYNC_END && l.writes, &spent);
+	r = cache_run_loop(c, &l, c->p->cell_ns, c->p->sync == SYNC_END && l.writes, &spent);
 	if (r < 0)
 		return r;
 	pagecache_traffic(c->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
 	ret->rate = (double)(l.done * record) / ((double)spent * 1e-9);
 	ret->share = pagecache_share(&after, l.done * record, l.writes);
-	ret->hit_ratio = is_direct ? (l.writes ? (double)NAN : 0.0) : hits_of(c, &l, &after);
+	ret->hit_ratio = is_direct ? (l.writes ? (double)NAN : 0.0) : cache_hits(c, &l, &after);
 	ret->cached_after = cached_ratio(c);
 	if (op == OP_WRITE && l.done < l.n) /* the rest, untimed: the next operations want the whole file */
-		return pass(c, c->cached_fd, true);
+		return cache_pass(c, c->cached_fd, true);
 	return 0;
 }
 
@@ -429,7 +387,7 @@ static void note_extremes(struct cache_run *c, const struct cell_row *row, enum 
 {
 	if (is_direct)
 		return;
-	if (op == OP_REREAD && row->hit_ratio >= HIT_RATIO && row->rate_bytes_per_s > c->hit_rate)
+	if (op == OP_REREAD && row->hit_ratio >= CACHE_HIT_RATIO && row->rate_bytes_per_s > c->hit_rate)
 		c->hit_rate = row->rate_bytes_per_s;
 	if (op == OP_READ && row->rate_bytes_per_s > c->miss_rate)
 		c->miss_rate = row->rate_bytes_per_s;
@@ -453,18 +411,34 @@ static int run_cell(struct cache_run *c, struct table *t, enum operation op, uin
 	return 0;
 }
 
+/* What reading alone is to find in a file of ours: when no operation writes it, it is written here. */
+static int fill(struct cache_run *c)
+{
+	int r;
+
+	if (!c->df || (c->operations & 1u << OP_WRITE) || c->filled_bytes == c->file_bytes)
+		return 0;
+	r = datafile_reset(c->df, NULL);
+	if (r == 0)
+		r = cache_pass(c, c->cached_fd, true);
+	c->filled_bytes = c->file_bytes;
+	return r < 0 ? r
+	             : make_cold(
+			       c); /* what is in memory later came from the disk, as when all operations are measured */
+}
+
 /* All cells of one file size and record size. */
 static int run_record(struct cache_run *c, struct table *t, uint64_t record)
 {
-	int r = 0;
+	int r = fill(c);
 
 	for (int direct = 0; r == 0 && direct < 2; direct++) {
 		if ((direct && c->p->mode == MODE_CACHED) || (!direct && c->p->mode == MODE_DIRECT))
 			continue;
 		if (direct && (c->direct_fd < 0 || record % c->direct_align))
 			continue; /* the disk knows no smaller records */
-		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !is_over(c); op++) {
-			if (direct && ops[op].has_twin)
+		for (enum operation op = OP_WRITE; r == 0 && op < OPS && !cache_is_over(c); op++) {
+			if ((direct && ops[op].has_twin) || !(c->operations & 1u << op))
 				continue;
 			if (session_time_left_ns(c->ses) == 0) {
 				result_notice(c->ses->res, "time", "--time ended before all cells were measured.");
@@ -477,13 +451,22 @@ static int run_record(struct cache_run *c, struct table *t, uint64_t record)
 	return r;
 }
 
+static int open_file(struct cache_run *c, bool is_direct, struct err *err)
+{
+	const struct env *env = c->ses->env;
+
+	return c->df ? datafile_open(c->df, is_direct, err)
+	             : env->devices->open(env->devices_ctx, &c->ses->devs[0], NULL, is_direct ? DEVICE_OPEN_DIRECT : 0,
+	                                  err);
+}
+
 static int open_files(struct cache_run *c, struct err *err)
 {
-	c->cached_fd = datafile_open(c->df, false, err);
+	c->cached_fd = open_file(c, false, err);
 	if (c->cached_fd < 0)
 		return c->cached_fd;
 	pagecache_note_witness(c->ses, c->cached_fd);
-	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : datafile_open(c->df, true, err);
+	c->direct_fd = c->p->mode == MODE_CACHED ? -1 : open_file(c, true, err);
 	if (c->direct_fd < 0 && c->p->mode == MODE_DIRECT)
 		return c->direct_fd;
 	if (c->direct_fd < 0 && c->p->mode == MODE_BOTH)
@@ -494,130 +477,14 @@ static int open_files(struct cache_run *c, struct err *err)
 
 static void close_files(struct cache_run *c)
 {
-	if (c->cached_fd >= 0)
-		(void)close(c->cached_fd); /* the file is thrown away */
-	if (c->direct_fd >= 0)
-		(void)close(c->direct_fd);
+	int fds[] = { c->cached_fd, c->direct_fd };
+
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (fds[i] >= 0 && c->df)
+			(void)close(fds[i]); /* the file is thrown away */
+		else if (fds[i] >= 0)
+			c->ses->env->devices->close(c->ses->env->devices_ctx, fds[i]);
 	c->cached_fd = c->direct_fd = -1;
-}
-
-/* ---- the knee ---- */
-
-/*
- * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was
- * told not to read ahead. Not timed: the asking would show. A reading of its own, since what stays differs from one to the next when the cache is
- * too small: so the same reading is also judged by what came from the device, as the timed one is.
- */
-static int counted_reading(struct cache_run *c, struct knee_row *row)
-{
-	struct loop l = { .record = KNEE_RECORD, .done = c->file_bytes / KNEE_RECORD };
-	struct pagecache_traffic before, after;
-	uint64_t cached = 0;
-	bool is_known = posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_RANDOM) == 0;
-	int r = 0;
-
-	pagecache_traffic(c->ses, 0, &before);
-	for (uint64_t at = 0; r == 0 && is_known && at < c->file_bytes; at += KNEE_RECORD) {
-		struct pagecache_state st;
-		ssize_t n;
-
-		is_known = pagecache_look(c->cached_fd, DATAFILE_DATA_OFFSET + at, KNEE_RECORD, &st) == 0;
-		cached += st.cached_bytes;
-		n = pread(c->cached_fd, c->buf, KNEE_RECORD, (off_t)(DATAFILE_DATA_OFFSET + at));
-		if (n != KNEE_RECORD)
-			r = failed(c, "read", DATAFILE_DATA_OFFSET + at, KNEE_RECORD, n);
-		else if (is_over(c))
-			r = -EINTR;
-	}
-	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
-	pagecache_traffic(c->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	row->counted_hit_ratio = is_known ? hits_of(c, &l, &after) : (double)NAN;
-	row->cachestat_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
-	return r;
-}
-
-static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_row *ret)
-{
-	struct loop l = { .fd = c->cached_fd, .record = KNEE_RECORD };
-	struct pagecache_traffic before, after;
-	uint64_t spent;
-	int r;
-
-	c->file_bytes = file_bytes - file_bytes % PRIME_BYTES;
-	l.n = c->file_bytes / KNEE_RECORD;
-	r = datafile_reset(c->df, NULL);
-	if (r == 0)
-		r = pass(c, c->cached_fd, true);
-	if (r == 0 && fdatasync(c->cached_fd) < 0)
-		r = failed(c, "flush", 0, 0, -1);
-	if (r == 0)
-		r = prepare(c, OP_REREAD, false); /* one reading after the write, then the one that counts */
-	if (r < 0 || is_over(c))
-		return r < 0 ? r : -EINTR;
-	pagecache_traffic(c->ses, 0, &before);
-	r = run_loop(c, &l, UINT64_MAX, false, &spent);
-	if (r < 0 || is_over(c))
-		return r < 0 ? r : -EINTR;
-	pagecache_traffic(c->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	*ret = (struct knee_row){
-		.file_bytes = c->file_bytes,
-		.rate_bytes_per_s = (double)c->file_bytes / ((double)spent * 1e-9),
-		.hit_ratio = hits_of(c, &l, &after),
-		.from_disk_ratio = pagecache_share(&after, c->file_bytes, false).disk_ratio,
-	};
-	c->room_bytes = cgroup_room(c->cg);
-	r = counted_reading(c, ret);
-	if (isnan(ret->hit_ratio))
-		ret->hit_ratio = ret->cachestat_ratio;
-	return r;
-}
-
-/* Largest size with hits and smallest without, by doubling, then halved in the logarithm. */
-static int find_knee(struct cache_run *c, uint64_t low, uint64_t high)
-{
-	struct table *t = result_table(c->ses->res, "knee", "Where the cache ends", knee_fields);
-	uint64_t good = 0, bad = 0;
-	int r = 0;
-
-	for (uint64_t size = low; r == 0 && size <= high && !bad && !is_over(c); size *= 2) {
-		struct knee_row row;
-
-		session_progress(c->ses, "knee", 1.0, NULL);
-		r = second_reading(c, size, &row);
-		if (r < 0 || is_over(c))
-			return r;
-		result_row(t, &row);
-		*(row.hit_ratio >= HIT_RATIO ? &good : &bad) = row.file_bytes;
-	}
-	while (r == 0 && good && bad && (double)bad / (double)good > 1.05 && bad - good > PRIME_BYTES && !is_over(c)) {
-		struct knee_row row;
-		uint64_t middle = (uint64_t)sqrt((double)good * (double)bad);
-
-		r = second_reading(c, middle - middle % PRIME_BYTES > good ? middle : good + PRIME_BYTES, &row);
-		if (r < 0 || is_over(c))
-			return r;
-		result_row(t, &row);
-		*(row.hit_ratio >= HIT_RATIO ? &good : &bad) = row.file_bytes;
-	}
-	if (good && bad) {
-		struct interval ci = { (double)good, (double)bad };
-
-		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES,
-		              (double)good, &ci, t->nrows);
-	} else {
-		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, NAN, NULL,
-		              0);
-		result_notice(
-			c->ses->res, "no-knee",
-			good ? "All files up to the largest size still read from memory; --max-size or --memory shows where the cache ends."
-			     : "Not even the smallest file reads from memory.");
-	}
-	if (c->room_bytes)
-		result_figure_u64(c->ses->res, "room_bytes", "what the cgroup leaves to files", UNIT_BYTES,
-		                  c->room_bytes);
-	return r;
 }
 
 /* ---- what the cells say ---- */
@@ -653,7 +520,7 @@ static void findings(const struct cache_run *c, const struct table *t)
 
 		if (strcmp(table_string(t, i, 3), ops[OP_REREAD].name) != 0 ||
 		    strcmp(table_string(t, i, 2), "cached") != 0 || rec < c->page_bytes ||
-		    !(table_number(t, i, 5) >= HIT_RATIO))
+		    !(table_number(t, i, 5) >= CACHE_HIT_RATIO))
 			continue;
 		if (f > file || (f == file && rec < record))
 			record = rec;
@@ -674,6 +541,11 @@ static void findings(const struct cache_run *c, const struct table *t)
 	          back / cell_number(t, file, record, "direct", OP_REWRITE, key));
 }
 
+static void classic_rate(char *buf, size_t len, double rate)
+{
+	(void)snprintf(buf, len, isfinite(rate) ? "%.0f" : "-", rate); /* -: not measured */
+}
+
 /* iozone's own table, of the modes in use: written, and read again. */
 static void classic(const struct cache_run *c, const struct table *t)
 {
@@ -684,13 +556,16 @@ static void classic(const struct cache_run *c, const struct table *t)
 	result_text(c->ses->res, "IOZONE: auto-test mode\n\n"
 	                         "        MB      reclen  bytes/sec written   bytes/sec read\n");
 	for (size_t i = 0; i < t->nrows; i++) {
+		char written[32], again[32];
+
 		if (table_number(t, i, 0) == file && table_number(t, i, 1) == record)
 			continue;
 		file = table_number(t, i, 0);
 		record = table_number(t, i, 1);
-		result_text(c->ses->res, "        %-8.6g%-8.0f%-20.0f%.0f\n", file / 1048576.0, record,
-		            cell_number(t, (uint64_t)file, (uint64_t)record, mode, OP_WRITE, key),
-		            cell_number(t, (uint64_t)file, (uint64_t)record, mode, read, key));
+		classic_rate(written, sizeof(written),
+		             cell_number(t, (uint64_t)file, (uint64_t)record, mode, OP_WRITE, key));
+		classic_rate(again, sizeof(again), cell_number(t, (uint64_t)file, (uint64_t)record, mode, read, key));
+		result_text(c->ses->res, "        %-8.6g%-8.0f%-20s%s\n", file / 1048576.0, record, written, again);
 	}
 }
 
@@ -722,17 +597,73 @@ static size_t count_doublings(uint64_t low, uint64_t high)
 	return n;
 }
 
+/* A bit for each operation of --operations. is_read_only: those that write are not to be named. */
+static int wanted_operations(const struct cache_params *p, bool is_read_only, unsigned *ret, struct err *err)
+{
+	unsigned all = ALL_OPERATIONS, got = 0;
+
+	for (enum operation op = OP_WRITE; op < OPS; op++)
+		all &= is_read_only && ops[op].writes ? ~(1u << op) : ALL_OPERATIONS;
+	for (const char *at = p->operations; at && *at;) {
+		size_t len = strcspn(at, ",");
+		enum operation op = OP_WRITE;
+
+		while (op < OPS && (strlen(ops[op].name) != len || strncmp(ops[op].name, at, len) != 0))
+			op++;
+		if (op == OPS)
+			return err_set(
+				err, -EINVAL,
+				"--operations knows no \"%.*s\"; it takes a list of write, rewrite, read, reread, "
+				"random_read, cold_random_read, random_write.",
+				(int)(len < 40 ? len : 40), at);
+		if (!(all & 1u << op))
+			return err_set(err, -EINVAL,
+			               "A file that exists is only read: --operations=%s wants a directory.",
+			               ops[op].name);
+		got |= 1u << op;
+		at += len + (at[len] == ',');
+	}
+	*ret = got ? got : all;
+	return 0;
+}
+
+/* So much of a file that exists is read. */
+static uint64_t existing_size(const struct cache_params *p, const struct device *d)
+{
+	uint64_t first = datafile_first_byte(d), size = d->size_bytes > first ? d->size_bytes - first : 0;
+
+	return p->max_size_bytes && p->max_size_bytes < size ? p->max_size_bytes : size;
+}
+
+static int check_target(const struct cache_params *p, const struct device *d, struct err *err)
+{
+	unsigned ignored;
+	int r = wanted_operations(p, d->kind == DEVICE_FILE, &ignored, err);
+
+	if (r < 0)
+		return r;
+	if (d->kind == DEVICE_FILE && existing_size(p, d) < p->min_record_bytes)
+		return err_set(err, -EINVAL, "%s holds less than a record; --min-record makes records smaller.",
+		               d->path);
+	if (d->kind != DEVICE_DIRECTORY && d->kind != DEVICE_FILE)
+		return err_set(err, -EINVAL,
+		               "%s is no directory: cache makes its own file; give the directory to make it in, or a "
+		               "file to read.",
+		               d->path);
+	return 0;
+}
+
 static int cache_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct cache_params *p = params;
-	size_t cells = count_doublings(p->min_size_bytes, largest_size(p)) *
+	bool is_existing = ses->devs[0].kind == DEVICE_FILE;
+	size_t cells = (is_existing ? 1 : count_doublings(p->min_size_bytes, largest_size(p))) *
 	               count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * 2;
+	int r = check_target(p, &ses->devs[0], err);
 
-	if (ses->devs[0].kind != DEVICE_DIRECTORY)
-		return err_set(err, -EINVAL,
-		               "%s is no directory: cache makes its own file; give the directory to make it in.",
-		               ses->devs[0].path);
-	if (largest_size(p) < p->min_size_bytes)
+	if (r < 0)
+		return r;
+	if (!is_existing && largest_size(p) < p->min_size_bytes)
 		return err_set(err, -EINVAL,
 		               "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64
 		               "); raise one or lower the other.",
@@ -743,9 +674,9 @@ static int cache_plan(const struct session *ses, const void *params, struct plan
 		               "); raise one or lower the other.",
 		               p->max_record_bytes, p->min_record_bytes);
 	plan->opens_itself = true;
-	plan->write_bytes = UINT64_MAX;
+	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
 	plan_phase(plan, "matrix", cells * p->repeat * p->cell_ns);
-	if (!p->no_knee)
+	if (!p->no_knee && !is_existing)
 		plan_phase(plan, "knee", 20 * NS_PER_S);
 	return 0;
 }
@@ -754,15 +685,16 @@ static int run_matrix(struct cache_run *c, struct err *err)
 {
 	const struct cache_params *p = c->p;
 	struct table *t = result_table(c->ses->res, "matrix", "File size by record size", cell_fields);
-	uint64_t largest = largest_size(p);
+	uint64_t smallest = c->df ? p->min_size_bytes : existing_size(p, &c->ses->devs[0]),
+		 largest = c->df ? largest_size(p) : smallest;
 	int r = open_files(c, err);
 
-	c->cells = count_doublings(p->min_size_bytes, largest) *
-	           count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * (p->mode == MODE_BOTH ? 2 : 1);
-	for (uint64_t size = p->min_size_bytes;
-	     r == 0 && size <= largest && !is_over(c) && session_time_left_ns(c->ses); size *= 2) {
+	c->cells = count_doublings(smallest, largest) * count_doublings(p->min_record_bytes, p->max_record_bytes) *
+	           (size_t)__builtin_popcount(c->operations) * (p->mode == MODE_BOTH ? 2 : 1);
+	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c) && session_time_left_ns(c->ses);
+	     size *= 2) {
 		for (uint64_t record = p->min_record_bytes;
-		     r == 0 && record <= p->max_record_bytes && record <= size && !is_over(c); record *= 2) {
+		     r == 0 && record <= p->max_record_bytes && record <= size && !cache_is_over(c); record *= 2) {
 			c->file_bytes = size - size % record;
 			r = run_record(c, t, record);
 		}
@@ -773,8 +705,9 @@ static int run_matrix(struct cache_run *c, struct err *err)
 	if (c->miss_rate > 0.0)
 		result_figure(c->ses->res, "miss_bytes_per_s", "best first reading, nothing in memory",
 		              UNIT_BYTES_PER_S, c->miss_rate, NULL, 0);
-	if (r == 0 && !p->no_knee && p->mode != MODE_DIRECT && !is_over(c))
-		r = find_knee(c, p->min_size_bytes < PRIME_BYTES ? PRIME_BYTES : p->min_size_bytes, largest);
+	if (r == 0 && c->df && !p->no_knee && p->mode != MODE_DIRECT && !cache_is_over(c))
+		r = cache_find_knee(c, p->min_size_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->min_size_bytes,
+		                    largest);
 	findings(c, t);
 	if (p->classic)
 		classic(c, t);
@@ -808,15 +741,17 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	const struct device *d = &ses->devs[0];
 	struct cache_run c = { .ses = ses,
 		               .p = p,
+		               .first = d->kind == DEVICE_FILE ? datafile_first_byte(d) : DATAFILE_DATA_OFFSET,
 		               .cached_fd = -1,
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
 	void *buf = NULL;
-	int r = datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0
-	                ? err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path)
-	                : 0;
+	int r = wanted_operations(p, d->kind == DEVICE_FILE, &c.operations, err);
 
+	(void)snprintf(c.path, sizeof(c.path), "%s", d->path);
+	if (d->kind == DEVICE_DIRECTORY && datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0)
+		r = err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path);
 	if (r == 0 && posix_memalign(&buf, 4096, 16777216) != 0)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	c.buf = buf;
@@ -825,8 +760,8 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	if (c.cg)
 		result_option(ses->res, "memory-cgroup", cgroup_version(c.cg) == 1 ? "v1" : "v2");
 	if (r == 0 && buf)
-		memset(buf, 0x5a, p->max_record_bytes > PRIME_BYTES ? p->max_record_bytes : PRIME_BYTES);
-	if (r == 0)
+		memset(buf, 0x5a, p->max_record_bytes > CACHE_PRIME_BYTES ? p->max_record_bytes : CACHE_PRIME_BYTES);
+	if (r == 0 && d->kind == DEVICE_DIRECTORY)
 		r = datafile_create(&c.df, c.path, largest_size(p), 0, err);
 	if (r == -ENOSPC && err)
 		r = err_prefix(err, "--max-size or --memory makes the files smaller");
@@ -849,7 +784,7 @@ const struct measure measure_cache = {
 	.name = "cache",
 	.help = "file size by record size, cached against direct; where the cache ends",
 	.group = GROUP_PROGRAM,
-	.targets = "DIRECTORY",
+	.targets = "DIRECTORY|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
 	.opts = cache_opts,

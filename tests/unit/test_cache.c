@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 
 #include "filesrun.h"
+#include "measure/pagecache.h"
 
 extern const struct measure measure_cache;
 
@@ -335,6 +337,120 @@ static void a_file_system_without_room_names_the_options_that_help(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
+/* ---- a file that is there ---- */
+
+static void fill_file(const char *name, size_t bytes)
+{
+	FILE *f = fopen(files_path(name), "we");
+
+	assert_non_null(f);
+	for (size_t i = 0; i < bytes; i++)
+		assert_true(fputc((int)(i * 7 % 251), f) != EOF);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void a_file_that_exists_is_read_whole_and_stays_as_it_is(void **state)
+{
+	static const char *const ops[] = { "read", "reread", "random_read", "cold_random_read" };
+	struct files_run run = RUN(.is_done = false);
+	struct stat before, after;
+	const struct table *t;
+
+	(void)state;
+	fill_file("theirs", 70000);
+	assert_int_equal(stat(files_path("theirs"), &before), 0);
+	(void)snprintf(run.words, sizeof(run.words), "--mode=cached --min-record=4K --max-record=8K %s",
+	               files_path("theirs"));
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	assert_int_equal(t->nrows, 8);
+	for (size_t i = 0; i < t->nrows; i++) {
+		assert_string_equal(files_string(t, i, "operation"), ops[i % 4]);
+		assert_int_equal(files_number(t, i, "file_bytes"), i < 4 ? 69632 : 65536); /* whole records */
+		if (is_op(t, i, "read") || is_op(t, i, "cold_random_read"))
+			assert_near(files_number(t, i, "cached_before_ratio"), 0.0, 0.0);
+		else
+			assert_near(files_number(t, i, "hit_ratio"), 1.0, 0.0);
+	}
+	assert_null(result_find_table(run.res, "knee"));
+	files_done(&run);
+	assert_int_equal(stat(files_path("theirs"), &after), 0);
+	assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+	assert_int_equal(after.st_size, 70000);
+	assert_int_equal(unlink(files_path("theirs")), 0);
+}
+
+/* Two programs that read the same pages can be compared: who only reads again drops nothing. */
+static void reading_again_alone_leaves_the_pages_where_they_are(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+	int fd;
+
+	(void)state;
+	fill_file("theirs", 1 << 20);
+	(void)snprintf(run.words, sizeof(run.words),
+	               "--mode=cached --operations=reread --max-size=256K --min-record=64K --max-record=64K %s",
+	               files_path("theirs"));
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	assert_int_equal(t->nrows, 1);
+	assert_int_equal(files_number(t, 0, "file_bytes"), 256 << 10); /* --max-size: so much of it */
+	assert_near(files_number(t, 0, "cached_before_ratio"), 1.0, 0.0);
+	assert_near(files_number(t, 0, "from_device_ratio"), 0.0, 0.0);
+	files_done(&run);
+	fd = open(files_path("theirs"), O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_near(pagecache_cached_ratio(fd, 0, 1 << 20), 1.0, 0.0); /* what was not read, too */
+	(void)close(fd);
+	assert_int_equal(unlink(files_path("theirs")), 0);
+}
+
+/* The state that a cell begins with does not depend on which others are measured. */
+static void operations_are_measured_as_if_all_were(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--mode=cached --no-knee --operations=random_write,read --min-size=128K --max-size=256K "
+	            "--min-record=8K --max-record=16K --classic");
+	files_run_well(&run);
+	t = files_table(&run, "matrix");
+	assert_int_equal(t->nrows, 8);
+	for (size_t i = 0; i < t->nrows; i++) {
+		assert_string_equal(files_string(t, i, "operation"), i % 2 ? "random_write" : "read");
+		assert_near(files_number(t, i, "cached_before_ratio"), i % 2 ? 1.0 : 0.0, 0.0);
+		if (i % 2 == 0)
+			assert_near(files_number(t, i, "hit_ratio"), 0.0, 1e-9);
+	}
+	assert_non_null(strstr(run.res->text, "        0.125   8192    -                   -\n"));
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+static void what_cannot_be_measured_of_a_file_is_refused_in_a_sentence(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "--operations=read,rewrite", "only read" },
+		{ "--operations=read,foo", "\"foo\"" },
+		{ "--min-record=128K --max-record=128K", "--min-record" },
+	};
+
+	(void)state;
+	fill_file("theirs", 70000);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct files_run run = RUN(.is_done = false);
+
+		(void)snprintf(run.words, sizeof(run.words), "%s %s", bad[i][0], files_path("theirs"));
+		files_run(&run);
+		assert_int_equal(run.r, -EINVAL);
+		assert_non_null(strstr(run.err.text, bad[i][1]));
+		files_done(&run);
+	}
+	assert_int_equal(unlink(files_path("theirs")), 0);
+}
+
 #define IN_MEMORY(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
 #define ON_DISK(f)   cmocka_unit_test_setup_teardown(f, files_disk_make, files_dir_remove)
 
@@ -353,6 +469,10 @@ int main(void)
 		IN_MEMORY(the_classic_table_has_the_lines_of_1993),
 		IN_MEMORY(senseless_sizes_are_refused),
 		IN_MEMORY(a_file_system_without_room_names_the_options_that_help),
+		ON_DISK(a_file_that_exists_is_read_whole_and_stays_as_it_is),
+		ON_DISK(reading_again_alone_leaves_the_pages_where_they_are),
+		ON_DISK(operations_are_measured_as_if_all_were),
+		IN_MEMORY(what_cannot_be_measured_of_a_file_is_refused_in_a_sentence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Callable
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 11: 2.201, 12: 2.179}
 
 
@@ -32,9 +33,8 @@ class Place:
     """Where the comparisons run: the target, a directory for files of their own, the program, and options of the command line."""
 
     def __init__(self, target, options):
-        here = os.path.dirname(os.path.abspath(__file__))
         self.target = target
-        self.program = options.get('platter') or os.path.join(here, '..', '..', 'build', 'src', 'platter')
+        self.program = options.get('platter') or os.path.join(HERE, '..', '..', 'build', 'src', 'platter')
         self.pairs = int(options.get('pairs', 5))
         self.size = int(options.get('size', 64 << 20))
         self.reads = int(options.get('reads', 200))
@@ -66,10 +66,13 @@ class Place:
         return os.path.join(self.dir, name)
 
     def fio(self, *args, readonly=True):
-        """One job as fio's JSON, the first of its jobs."""
+        """One job as fio's JSON."""
+        return self.fio_jobs(*args, readonly=readonly)[0]
+
+    def fio_jobs(self, *args, readonly=True):
         guard = ['--readonly'] if readonly else []
         out = subprocess.run(['fio', *guard, '--output-format=json', *args], check=True, capture_output=True, text=True, cwd=self.dir).stdout
-        return json.loads(out[out.index('{'):])['jobs'][0]
+        return json.loads(out[out.index('{'):])['jobs']
 
     def platter(self, *args):
         """One run as its document. Disk errors and a verdict of no (4, 5) are results, too."""
@@ -88,17 +91,29 @@ def rows_of(document, table):
     return [dict(zip(keys, r)) for r in t['rows']]
 
 
+def interval(ratios, by_median):
+    """Their mean or median with its 95 % interval: by Student's t; of a median of 6 or more, by order statistics."""
+    n = len(ratios)
+    mean = statistics.median(ratios) if by_median else sum(ratios) / n
+    if by_median and n >= 6:
+        below, k = 0.0, 0  # the largest k with P(fewer than k of n lie below the median) <= 0.025
+        while below + math.comb(n, k) * 0.5 ** n <= 0.025:
+            below += math.comb(n, k) * 0.5 ** n
+            k += 1
+        return mean, sorted(ratios)[k - 1], sorted(ratios)[n - k]
+    half = T_975.get(n - 1, 1.96) * math.sqrt(sum((r - mean) ** 2 for r in ratios) / (n - 1) / n) if n > 1 else math.nan
+    return mean, mean - half, mean + half
+
+
 def compare(measurement, comparison, pairs):
-    """Forth and back in turn. The ratio is platter over fio: the mean of the pairs, with its 95 % interval by Student's t."""
+    """Forth and back in turn. The ratio is platter over fio, of the pairs."""
     got = {comparison.fio: [], comparison.platter: []}
     for k in range(pairs * comparison.times):
         for f in (comparison.fio, comparison.platter) if k % 2 == 0 else (comparison.platter, comparison.fio):
             got[f].append(f())
-    ratios = [b / a for a, b in zip(got[comparison.fio], got[comparison.platter])]
-    n = len(ratios)
-    mean = statistics.median(ratios) if comparison.by_median else sum(ratios) / n
-    half = T_975.get(n - 1, 1.96) * math.sqrt(sum((r - mean) ** 2 for r in ratios) / (n - 1) / n) if n > 1 else math.nan
-    agree = abs(mean - 1) <= comparison.tolerance or mean - half <= 1 <= mean + half or (comparison.at_least and mean > 1)
+    mean, low, high = interval([b / a for a, b in zip(got[comparison.fio], got[comparison.platter])], comparison.by_median)
+    n = pairs * comparison.times
+    agree = abs(mean - 1) <= comparison.tolerance or low <= 1 <= high or (comparison.at_least and mean > 1)
     return {'measurement': measurement, 'label': comparison.label, 'unit': comparison.unit, 'pairs': n, 'agree': agree,
             'fio': sum(got[comparison.fio]) / n * comparison.scale, 'platter': sum(got[comparison.platter]) / n * comparison.scale,
-            'ratio': mean, 'low': None if n < 2 else mean - half, 'high': None if n < 2 else mean + half}
+            'ratio': mean, 'low': None if n < 2 else low, 'high': None if n < 2 else high}
