@@ -83,7 +83,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	plan->is_latency = true;
 	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 8 * NS_PER_S);
 	plan_phase(plan, "spans",
-	           p->quick ? 11 * NS_PER_S : seek_span_count(d->size_bytes, false) * p->span_ns * 5 / 4);
+	           p->quick ? 11 * NS_PER_S : seek_span_count(d->size_bytes, false) * p->span_ns * 3 / 2);
 	if (!p->no_curve)
 		plan_phase(plan, "curve", p->quick ? 12 * NS_PER_S : 120 * NS_PER_S);
 	if (!p->no_queue)
@@ -157,14 +157,15 @@ static double mean_over_bytes(const struct seek_run *s)
 }
 
 /*
- * As measured over few tracks; where changes of the head take longer and hide it, from the curve: a cylinder holds one to ten tracks, and three is
- * off by less than the curve rises over that.
+ * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known well enough to tell: a cylinder
+ * holds one to ten tracks, and three is off by less than the curve rises over that.
  */
 static void track_figure(struct seek_run *s)
 {
 	double fitted = seek_time(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes);
+	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
 
-	if (!isfinite(s->track_ns) || s->track_ns > fitted + 0.1e6) {
+	if (!isfinite(s->track_ns) || s->track_ns > fitted + slack) {
 		s->track_ns = fitted;
 		s->track_ci = (struct interval){ fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
 	}
@@ -290,8 +291,8 @@ static int run_phases(struct seek_run *s, struct err *err)
 	s->fraction = 0.08;
 	r = seek_spans(s, err);
 	if (r == 0 && s->rot.is_rotating && !s->p->no_curve && !session_is_over(s->ses)) {
-		r = seek_rates(s, err);
-		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
+		r = s->has_rates ? 0 : seek_rates(s, err);
+		if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_overhead(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_curve(s, err);

@@ -28,9 +28,10 @@ struct seek_run {
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */
 	struct interval overhead_ci;
-	double rate_start, ratio; /* sequential rate at the start, end-to-start ratio */
-	double track_ratio;       /* track over what passes in a revolution of sequential reading: 1 + skew */
-	double track_ns;          /* to the next cylinder, measured on near tracks; NaN: not found */
+	bool has_rates, has_overhead; /* were looked for */
+	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
+	double track_ratio;           /* track over what passes in a revolution of sequential reading: 1 + skew */
+	double track_ns;              /* to the next cylinder, measured on near tracks; NaN: not found */
 	struct interval track_ci;
 	struct seek_fit fit; /* seek time against part of the stroke */
 	bool has_fit;
@@ -51,6 +52,37 @@ struct seek_run {
 extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
+
+#define SPAN_READS 20000            /* of one span that the media answered, at most */
+#define SEEK_TRIED (2 * SPAN_READS) /* and with those that the drive's cache did */
+
+/* One of them. before: end of the read before, which is where the head is if the media answered that; 0: not known. */
+struct seek_read {
+	uint64_t before, offset;
+	double ns;
+	bool is_hit, is_behind_hit;
+	bool is_passed; /* it lay behind the head by less than a command takes: ns is what the media would have taken */
+};
+struct seek_where {
+	uint64_t first, end; /* bytes: the span */
+	size_t nreads;
+	uint64_t budget_ns; /* for reading again */
+};
+
+/* Service times as the media have them, also of reads that the drive's cache answered (seek_cached.c). */
+struct seek_uncached {
+	double *v; /* of all reads, in order */
+	size_t n;
+	double *measured; /* those that the media answered */
+	size_t nmeasured;
+	double extra_se; /* of the mean, beside what the scatter of v tells */
+	double unknown;  /* part of the reads that could not be read from the media */
+};
+/* May correct the reads. Call seek_uncached_done() in any case. */
+int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek_where *where,
+                  struct seek_uncached *ret, struct err *err);
+void seek_uncached_done(struct seek_uncached *u);
+bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all reads */
 
 /* Table "queue": what depth brings. */
 extern const struct field seek_queue_fields[];

@@ -96,6 +96,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 			rate[n++] = guess = v;
 		}
 	}
+	s->has_rates = true;
 	s->rate_start = s->ratio = NAN;
 	s->track_ratio = 1.0;
 	if (r == 0 && n >= 3 && fit_density(x, rate, n, &fit)) {

@@ -204,6 +204,7 @@ int seek_overhead(struct seek_run *s, struct err *err)
 		if (r == 0 && isfinite(overhead[n]))
 			n++;
 	}
+	s->has_overhead = true;
 	if (nratio)
 		s->track_ratio = stats_median(ratio, nratio);
 	if (r == 0)

@@ -16,10 +16,7 @@
 #include "measure/seek.h"
 
 #define CHUNK       25
-#define SPAN_READS  20000 /* at most, of one span */
 #define QUEUE_READS 4000
-#define CACHED_MOST \
-	0.5 /* share of the reads that the cache answered: with more the others are too few to stand for all */
 #define CACHED_TOLD 0.02 /* from that share on a notice says so */
 
 struct span_row {
@@ -86,18 +83,19 @@ static double quantile(const double *sorted, size_t n, double q)
 	return (double)n * (1.0 - q) >= 10.0 - 1e-9 ? stats_quantile_sorted(sorted, n, q) : (double)NAN;
 }
 
-static void fill_span(double *v, size_t n, struct span_row *row)
+/* extra_se: of the mean, beside what the times tell. */
+static void fill_span(double *v, size_t n, double extra_se, struct span_row *row)
 {
 	struct interval ci = stats_batch_means_ci(v, n);
 	struct summary sum;
 
 	if (!summary_of(v, n, &sum))
 		return;
-	row->samples = n;
+	ci = isfinite(ci.low) && isfinite(ci.high) ? ci : sum.mean_ci;
 	row->mean_ns = sum.mean;
 	row->stddev_ns = sum.stddev;
-	row->low = isfinite(ci.low) ? ci.low : sum.mean_ci.low;
-	row->high = isfinite(ci.high) ? ci.high : sum.mean_ci.high;
+	row->low = sum.mean - hypot(sum.mean - ci.low, 1.96 * extra_se);
+	row->high = sum.mean + hypot(ci.high - sum.mean, 1.96 * extra_se);
 	row->iops = 1e9 / sum.mean;
 	qsort(v, n, sizeof(*v), compare_double);
 	row->p50_ns = stats_quantile_sorted(v, n, 0.5);
@@ -186,77 +184,41 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 	return r;
 }
 
-/*
- * Reads that the cache answered. Those of places read a while ago are a fair sample that is missing, as the angle there has nothing to do with where the head is.
- * Those just behind the read before are not: they have passed the head while the drive read ahead, and the media would have had them a revolution later, the
- * longest wait of all. How far the drive reads ahead shows in the nearest place there that the media answered: what lies nearer counts as a revolution.
- */
+/* The reads of a span so far; v: the times of those that the media answered behind others that they did, for when to stop. */
 struct taken {
-	double v[SPAN_READS]; /* answered by the media */
-	size_t n;
-	struct {
-		size_t at; /* before which of them */
-		uint64_t ahead;
-	} hit[SPAN_READS];
-	size_t nhits, tried;
-	double clear_ns; /* how long that one took */
-	uint64_t head,
-		clear; /* end of the last read that the media answered; the nearest place behind one that it answered */
+	struct seek_read read[SEEK_TRIED];
+	double v[SPAN_READS];
+	size_t tried, n, nhits;
+	uint64_t before;
+	bool was_hit;
 };
 
 static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset, double access)
 {
-	uint64_t ahead = t->head && offset >= t->head ? offset - t->head : UINT64_MAX;
+	struct seek_read *r = &t->read[t->tried];
 
-	t->tried++;
-	if (!isfinite(access))
-		return;
-	if (seek_is_hit(s, access)) {
-		if (t->nhits < SPAN_READS) {
-			t->hit[t->nhits].at = t->n;
-			t->hit[t->nhits++].ahead = ahead;
-		}
-		return;
+	if (isfinite(access)) {
+		*r = (struct seek_read){ .before = t->before,
+			                 .offset = offset,
+			                 .ns = access,
+			                 .is_hit = seek_is_hit(s, access),
+			                 .is_behind_hit = t->was_hit };
+		t->tried++;
+		t->nhits += r->is_hit;
+		if (!r->is_hit && !r->is_behind_hit)
+			t->v[t->n++] = access;
 	}
-	t->v[t->n++] = access;
-	if (ahead < t->clear) {
-		t->clear = ahead;
-		t->clear_ns = access;
-	}
-	t->head = offset + s->t.block_bytes;
+	t->was_hit = isfinite(access) && r->is_hit;
+	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
 }
 
-/* The service times with those of the passed places in between, as many of them as there are of the others: of these some are missing, too. */
-static size_t fill_in(const struct seek_run *s, const struct taken *t, double *ret)
-{
-	size_t n = 0, passed = 0, k = 0;
-	/* They lie evenly up to the nearest one that the media answered, which took as long as the head takes to get there. */
-	double part, sum = 0.0, beyond = t->clear_ns < 0.25 * s->rot.period_ns ? t->clear_ns / 2.0 : 0.0;
-
-	for (size_t i = 0; i < t->nhits; i++)
-		passed += t->hit[i].ahead < t->clear;
-	part = (double)t->n / (double)(t->n + t->nhits - passed);
-	for (size_t i = 0; i <= t->n; i++) {
-		for (; k < t->nhits && t->hit[k].at == i; k++) {
-			sum += t->hit[k].ahead < t->clear ? part : 0.0;
-			if (sum < 1.0 || !s->rot.is_rotating || n == SPAN_READS)
-				continue;
-			sum -= 1.0;
-			ret[n++] = s->rot.period_ns + beyond;
-		}
-		if (i < t->n && n < SPAN_READS)
-			ret[n++] = t->v[i];
-	}
-	return n;
-}
-
-/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them. */
+/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
 static bool is_enough(const struct seek_run *s, const struct span *sp, struct stop *stop, const double *v, size_t n,
                       size_t tried, uint64_t spent_ns)
 {
 	if (n >= sp->reads && spent_ns >= s->p->span_ns)
 		return spent_ns >= s->p->span_ns * 3 / 2 || stop_check(stop, v, n);
-	return tried >= 4 * sp->reads && n < sp->reads && (spent_ns >= s->p->span_ns || n * 2 < tried);
+	return tried >= 4 * sp->reads && n * 2 < tried && spent_ns >= s->p->span_ns;
 }
 
 static void no_service_time(struct span_row *row)
@@ -282,23 +244,18 @@ static void tell_whole(struct seek_run *s, const struct span_row *row, const str
 	distribution_add(s->ses->res, NULL, h);
 }
 
-/* h: gets the service times. */
-static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
+/* Reads in the span until they are enough. */
+static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct err *err)
 {
-	cleanup_free struct taken *t = calloc(1, sizeof(*t));
-	cleanup_free double *v = calloc(SPAN_READS, sizeof(double));
 	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK];
 	double access[CHUNK];
 	struct stop stop;
 	size_t got;
 	int r = 0;
 
-	if (!t || !v)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	t->clear = UINT64_MAX;
-	sp->nblocks = sp->bytes / s->t.block_bytes;
 	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)sp->reads);
-	while (r == 0 && t->n + CHUNK <= SPAN_READS && !session_is_over(s->ses) && session_time_left_ns(s->ses)) {
+	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !session_is_over(s->ses) &&
+	       session_time_left_ns(s->ses)) {
 		r = read_chunk(s, sp, offsets, access, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
@@ -306,21 +263,46 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 		if (is_enough(s, sp, &stop, t->v, t->n, t->tried, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
-	for (size_t i = 0; i < t->n; i++)
-		hist_add(h, (uint64_t)t->v[i]);
-	if (r == 0 && t->n)
-		fill_span(v, fill_in(s, t, v), row);
-	row->samples = t->n;
-	row->hits = t->nhits;
+	return r;
+}
+
+static void note_largest(struct seek_run *s, const struct span *sp, const struct taken *t, bool is_told)
+{
 	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
 		s->revisited_bytes = sp->bytes;
 	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > s->cached_bytes)
 		s->cached_bytes = sp->bytes;
-	if ((double)t->nhits > CACHED_MOST * (double)t->tried) {
-		no_service_time(row);
-		if (sp->bytes > s->in_cache_bytes)
-			s->in_cache_bytes = sp->bytes;
+	if (!is_told && t->nhits && sp->bytes > s->in_cache_bytes)
+		s->in_cache_bytes = sp->bytes;
+}
+
+/* h: gets the service times. */
+static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
+{
+	cleanup_free struct taken *t = calloc(1, sizeof(*t));
+	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = s->p->span_ns };
+	struct seek_uncached media;
+	int r;
+
+	if (!t)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	sp->nblocks = sp->bytes / s->t.block_bytes;
+	r = read_span(s, sp, t, err);
+	if (r < 0)
+		return r;
+	where.nreads = t->tried;
+	r = seek_uncached(s, t->read, &where, &media, err);
+	if (r == 0) {
+		for (size_t i = 0; i < media.nmeasured; i++)
+			hist_add(h, (uint64_t)media.measured[i]);
+		fill_span(media.v, media.n, media.extra_se, row);
+		row->samples = media.nmeasured;
+		row->hits = t->nhits;
+		if (!seek_is_uncached(&media))
+			no_service_time(row);
+		note_largest(s, sp, t, seek_is_uncached(&media));
 	}
+	seek_uncached_done(&media);
 	return r;
 }
 
@@ -373,12 +355,12 @@ static void span_notices(struct seek_run *s)
 	if (s->in_cache_bytes)
 		result_notice(
 			s->ses->res, "span-in-cache",
-			"In spans up to %s more than half of the reads were answered by the drive's cache: the others are too few to tell the media's time, so none is given.",
+			"In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
 			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
 	if (s->cached_bytes > s->in_cache_bytes)
 		result_notice(
 			s->ses->res, "span-cached",
-			"In spans up to %s the drive's cache answered reads, which are counted and kept out of the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
+			"In spans up to %s the drive's cache answered reads. They are counted, and were read again after reads elsewhere for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
 			units_bytes_dec(text, sizeof(text), s->cached_bytes));
 }
 

@@ -378,7 +378,7 @@ double truth_seek_full_ns(const struct geometry *g);
 
 /*
  * Expectation of the service time of reads of len bytes (depth 1, each submitted when the one before is done) at random multiples of
- * len from first_byte on, inside [first, end). Exact for spans of many tracks without cache hits: the angle of a random sector is uniform then.
+ * len from first_byte on, inside [first, end), never the same twice in a row. Without cache hits.
  */
 struct truth_random {
 	double overhead_ns, move_ns, latency_ns, transfer_ns, service_ns;

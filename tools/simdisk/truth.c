@@ -9,6 +9,9 @@
 
 #include "geometry.h"
 
+#define PAIRS_BLOCKS 2500 /* spans of so many blocks may be no more than a few tracks */
+#define PAIRS_FIRST  128  /* places to come from, evenly spread */
+
 /* What lasts in front of the media: the interface, or a limit when its credit is spent. */
 static double door_rate(const struct profile *p)
 {
@@ -413,6 +416,56 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 	return sum;
 }
 
+/* ---- spans of a few tracks ---- */
+
+/*
+ * Wait for the block after overhead and move. A drive that reads ahead goes on with that for what lies a track ahead at most, instead of moving there by
+ * itself: mostly that is as soon, but where a track's skew exceeds overhead and head switch it may be a revolution later.
+ */
+static double pair_wait(const struct geometry *g, const struct place *end, uint64_t after, const struct place *to,
+                        uint64_t first)
+{
+	double overhead = g->p->overhead_ms * 1e6 / g->period_ns, move = 0, angle = end->angle + 1.0 / end->spt, stream;
+
+	if (!is_same_track(end, to))
+		move = geometry_move_ns(g, end->cylinder, end->surface, to->cylinder, to->surface) / g->period_ns;
+	if (g->p->cache_bytes && g->p->read_ahead && first >= after &&
+	    (double)(first - after) <= end->spt * (1.0 + overhead)) {
+		stream = stream_revolutions(g, after, first + 1) - 1.0 / to->spt;
+		if (stream >= overhead)
+			return stream - overhead - move;
+	}
+	return geo_wait(geo_frac(angle + overhead + move), to->angle, ANGLE_SLACK_NS / g->period_ns);
+}
+
+/*
+ * Mean wait. Over many tracks it is half a revolution, as any angle is as likely as any other. In a span of few, of which one is there in part only, some
+ * angles hold more blocks, and where the next block comes by depends on where the last one was: the mean over the pairs of blocks. What has passed the head
+ * by the end of the overhead comes by a revolution later, though a cache may have it.
+ */
+static double mean_latency(const struct geometry *g, uint64_t first, uint64_t n, uint32_t len)
+{
+	uint64_t size = g->p->physical_sector_bytes, step = (n + PAIRS_FIRST - 1) / PAIRS_FIRST, k, i, pairs = 0;
+	struct place *begin, end;
+	double sum = 0;
+
+	if (n > PAIRS_BLOCKS || n < 2 || !(begin = calloc(n, sizeof(*begin))))
+		return g->period_ns / 2;
+	for (i = 0; i < n; i++)
+		geometry_place(g, (first + i * len) / size, &begin[i]);
+	for (k = step / 2; k < n; k += step) {
+		uint64_t after = (first + (k + 1) * len - 1) / size + 1;
+
+		geometry_place(g, after - 1, &end);
+		for (i = 0; i < n; i++)
+			if (i != k)
+				sum += pair_wait(g, &end, after, &begin[i], (first + i * len) / size);
+		pairs += n - 1;
+	}
+	free(begin);
+	return sum / (double)pairs * g->period_ns;
+}
+
 static void random_ssd(const struct geometry *g, uint32_t len, struct truth_random *ret)
 {
 	const struct profile *p = g->p;
@@ -445,7 +498,7 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	fill_weights(g, first_byte, n, len_bytes, &w);
 	ret->overhead_ns = g->p->overhead_ms * 1e6;
 	ret->move_ns = mean_seek(g, &w) + mean_switch(g, &w);
-	ret->latency_ns = g->period_ns / 2;
+	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes);
 	ret->transfer_ns = fmax(w.transfer * g->period_ns, len_bytes * 1e9 / g->p->interface_bytes_per_s);
 	ret->transfer_ns +=
 		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
