@@ -2,10 +2,10 @@
 /*
  * The least that can be done to read or write a file record by record: what `platter cache` and `platter passes` are held against.
  *
- *   bareloop read|random|write RECORD FILE [SECONDS]   one system call a record, nothing else
+ *   bareloop read|random|write RECORD FILE [SECONDS [FIRST]]   one system call a record, nothing else
  *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
  *
- * Goes round the file (behind its first 2 MiB) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
+ * Goes round the file (behind its first 2 MiB, or FIRST bytes) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
  * slice of 3 ms, which on a machine that others use, too, is the one in which nobody came in between; and the median of the slices.
  */
 #include <fcntl.h>
@@ -49,6 +49,7 @@ static uint64_t next_random(uint64_t *state) /* xorshift64* (Marsaglia 2003, Vig
 int main(int argc, char **argv)
 {
 	uint64_t record = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, n, at = 0, done = 0, state = 88172645463325252ull;
+	uint64_t first = argc > 5 ? strtoull(argv[5], NULL, 10) : HEADER;
 	double limit = argc > 4 ? strtod(argv[4], NULL) : 0.1, start, slice, now;
 	static double rates[SLICES];
 	size_t nrates = 0;
@@ -65,11 +66,11 @@ int main(int argc, char **argv)
 	memset(buf, 0x5a, record);
 	for (uint32_t i = 0; i < STEP / 4; i++)
 		words[i] = i + 1;
-	n = ((uint64_t)st.st_size - HEADER) / record;
+	n = ((uint64_t)st.st_size - first) / record;
 	start = slice = now_s();
 	do {
 		for (uint64_t k = 0; k < (record < STEP ? STEP / record : 1); k++, done++) {
-			off_t place = (off_t)(HEADER + at * record);
+			off_t place = (off_t)(first + at * record);
 
 			if ((writes ? pwrite(fd, buf, record, place) : pread(fd, buf, record, place)) !=
 			    (ssize_t)record)
