@@ -22,6 +22,7 @@ from versus import HERE, Comparison, rows_of
 ORDER = 6
 IN_FILES = True
 SIZE = 16 << 20  # half of what many processors' caches hold: at their size, a few pages more are much slower
+COLD_SIZE = 256 << 20  # long enough that the start of a process, which fio needs for each pass, is small beside it
 PASSES = 5  # of a cold file: each begins with nothing in memory
 WARM = '150ms'
 BARELOOP = os.path.join(HERE, '..', '..', 'build', 'tests', 'bench', 'bareloop')
@@ -30,8 +31,8 @@ BARELOOP = os.path.join(HERE, '..', '..', 'build', 'tests', 'bench', 'bareloop')
 class Cell:
     def __init__(self, place, record, operation):
         self.place, self.record, self.operation = place, record, operation
-        self.path = place.path('cell')
         self.is_cold = operation == 'read'
+        self.path, self.size = place.path('cold' if self.is_cold else 'warm'), COLD_SIZE if self.is_cold else SIZE
         self.rw = 'randread' if operation == 'random_read' else 'read'
         self.clock_ns = None  # what fio's latency has of its own
 
@@ -43,11 +44,11 @@ class Cell:
                 pass
 
     def job(self, engine, *more):
-        return ['--filename=' + self.path, '--size=%d' % SIZE, '--rw=' + self.rw, '--bs=%d' % self.record, '--ioengine=' + engine, '--direct=0',
+        return ['--filename=' + self.path, '--size=%d' % self.size, '--rw=' + self.rw, '--bs=%d' % self.record, '--ioengine=' + engine, '--direct=0',
                 '--fadvise_hint=0', '--iomem_align=4096', '--norandommap', '--randrepeat=0', '--invalidate=%d' % self.is_cold, *more]
 
     def warm_ns(self, engine):
-        log = self.place.path('warm')
+        log = self.place.path('log')
         self.place.fio('--name=c', *self.job(engine, '--time_based', '--runtime=' + WARM, '--write_lat_log=' + log, '--log_avg_msec=5'))
         with open(log + '_clat.1.log') as f:
             return statistics.median(int(line.split(',')[1]) for line in f)
@@ -79,10 +80,11 @@ class Cell:
 
 
 def comparisons(place):
-    with open(place.path('cell'), 'wb') as f:
-        for _ in range(SIZE >> 20):
-            f.write(os.urandom(1 << 20))
-        os.fsync(f.fileno())
+    for name, size in (('warm', SIZE), ('cold', COLD_SIZE)):
+        with open(place.path(name), 'wb') as f:
+            for _ in range(size >> 20):
+                f.write(os.urandom(1 << 20))
+            os.fsync(f.fileno())
     for operation in ('reread', 'random_read', 'read'):
         for record in (4096, 65536, 1 << 20):
             cell = Cell(place, record, operation)
