@@ -57,7 +57,7 @@ static const struct opt cache_opts[] = {
 	OPT_CHOICE(struct cache_params, sync, "sync", 0, sync_names, "none",
 	           "fsync after writing: never, at the end, after each record"),
 	OPT_STR(struct cache_params, operations, "operations", 0, "LIST", NULL,
-	        "only these of write,rewrite,read,reread,random_read,cold_random_read,random_write"),
+	        "only these, with commas: write rewrite read reread random_read cold_random_read random_write"),
 	OPT_FLAG(struct cache_params, no_knee, "no-knee", 0,
 	         "do not look for the end of the cache between the sizes of the matrix"),
 	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
