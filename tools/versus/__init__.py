@@ -3,6 +3,7 @@
 
 A comparison has two functions without arguments that each run one program once and return a number; tools/vs-fio runs them in turn.
 """
+import contextlib
 import json
 import math
 import os
@@ -64,6 +65,28 @@ class Place:
 
     def path(self, name):
         return os.path.join(self.dir, name)
+
+    @contextlib.contextmanager
+    def huge_pages(self, size):
+        """fio's arguments for buffers of so many bytes in huge pages, which the kernel keeps ready meanwhile; none where it cannot."""
+        path = '/proc/sys/vm/nr_hugepages'
+        try:
+            with open('/proc/meminfo') as f:
+                each = next(int(line.split()[1]) << 10 for line in f if line.startswith('Hugepagesize'))
+            with open(path) as f:
+                before = int(f.read())
+            with open(path, 'w') as f:
+                f.write(str(before + math.ceil(size / each)))
+        except (OSError, StopIteration):
+            yield []
+            return
+        try:
+            with open(path) as f:
+                is_enough = int(f.read()) >= before + math.ceil(size / each)
+            yield ['--iomem=shmhuge'] if is_enough else []
+        finally:
+            with open(path, 'w') as f:
+                f.write(str(before))
 
     def fio(self, *args, readonly=True):
         """One job as fio's JSON."""
