@@ -24,7 +24,7 @@ compared = 0
 for row in (dict(zip(keys, r)) for r in table['rows']):
     if row['span_bytes'] not in expected or row['mean_ns'] is None or row['anchor'] not in ('start', 'whole'):
         continue
-    off, error = row['mean_ns'] / expected[row['span_bytes']] - 1, row['stddev_ns'] / row['samples'] ** 0.5 / row['mean_ns']
+    off, error = row['mean_ns'] / expected[row['span_bytes']] - 1, (row['high'] - row['low']) / 2 / 1.96 / row['mean_ns']
     bad += abs(off) > max(0.015, 3 * error)
     compared += 1
     print('%-8s %14d bytes %8.3f ms, off %+.2f %%, standard error %.2f %%' % (row['anchor'], row['span_bytes'], row['mean_ns'] / 1e6, 100 * off, 100 * error))
