@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sys/resource.h>
 
 #include "filesrun.h"
 #include "measure/passes.h"
@@ -136,6 +137,41 @@ static void a_good_file_has_no_wrong_words(void **state)
 	assert_near(files_figure(&run, "read_bytes_per_s"), 300000 / 1e-3, 1.0);
 	files_done(&run);
 	assert_int_equal(files_left(), 0);
+}
+
+static double cpu_seconds(void)
+{
+	struct rusage u;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &u), 0);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+/* Both are told of the same CPU time, and the steps have what the program used, but for its start and end. */
+static void the_cpu_time_is_that_of_the_steps(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	double sum = 0.0, before = cpu_seconds();
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--size=4M --passes=20", files_dir);
+	files_run_well(&run);
+	before = cpu_seconds() - before;
+	t = files_table(&run, "steps");
+	for (size_t i = 0; i < t->nrows; i++) {
+		double used = files_number(t, i, "cpu_percent") / 100.0 * files_number(t, i, "elapsed_ns") * 1e-9,
+		       mb = files_number(t, i, "moved_bytes") * 1e-6;
+
+		assert_true(used >= 0.0);
+		if (mb > 0.0)
+			assert_near(files_number(t, i, "cpu_s_per_mb") * mb, used, 1e-9);
+		sum += used;
+	}
+	assert_true(sum > 0.0 && sum <= before + 0.02); /* the kernel's accounts differ by some ticks */
+	assert_true(sum >= 0.2 * before - 0.02);
+	files_done(&run);
 }
 
 static void files_of_other_commands_are_read_and_not_judged(void **state)
@@ -352,6 +388,7 @@ int main(void)
 		ON_FILES(a_flipped_word_is_found_with_its_place_wherever_it_is),
 		ON_FILES(every_wrong_word_of_a_block_counts),
 		ON_FILES(a_good_file_has_no_wrong_words),
+		ON_FILES(the_cpu_time_is_that_of_the_steps),
 		ON_FILES(files_of_other_commands_are_read_and_not_judged),
 		ON_FILES(any_file_is_read_and_stays_as_it_is),
 		ON_FILES(a_file_that_becomes_shorter_is_a_fault_and_not_an_error),

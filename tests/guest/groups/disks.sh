@@ -78,6 +78,9 @@ done
 platter 0 seek --quick --time=1s --no-queue --no-curve $D
 no_fault
 refused $D "read-only" zones --write --destroy-data=sr0 --quick
+platter 0 passes --passes=2 $D
+no_fault
+[ "$(grep -o 8388608 $J | wc -l)" -ge 3 ] || bad "passes did not read the whole disc twice" # its size, and two steps
 counted "CD-ROM" "blocks of 2048 bytes; never written; ejected: device-gone or faults"
 
 begin "a CD-ROM that is ejected under the run"
