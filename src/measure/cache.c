@@ -9,6 +9,7 @@
  * from the speed: what the kernel fetched from the device for this thread. cachestat(2) is the second witness: for random reading, drawn with
  * replacement, the mean of what is in memory before and after; where the cache ends is cache_knee.c.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -689,6 +690,7 @@ static int run_matrix(struct cache_run *c, struct err *err)
 		 largest = c->df ? largest_size(p) : smallest;
 	int r = open_files(c, err);
 
+	assert(p->min_record_bytes > 0); /* the option allows no less than 1 */
 	c->cells = count_doublings(smallest, largest) * count_doublings(p->min_record_bytes, p->max_record_bytes) *
 	           (size_t)__builtin_popcount(c->operations) * (p->mode == MODE_BOTH ? 2 : 1);
 	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c) && session_time_left_ns(c->ses);

@@ -71,10 +71,10 @@ done
 own() # words: with what they would make, $made
 {
 	rm -f "$made"
-	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" "$@=$made" "$loop" --quiet 2>"$work/err" || fail "$* into a folder of 12345: $(cat "$work/err")"
+	SUDO_UID=12345 SUDO_GID=12346 "$PLATTER" "$@" "$made" "$loop" --quiet 2>"$work/err" || fail "$* into a folder of 12345: $(cat "$work/err")"
 	[ "$(stat -c %u:%g "$made")" = 12345:12346 ] || bad "$* belongs to $(stat -c %u:%g "$made")"
 	for place in "$made" "$work/theirs/to-root.json" /dev/platter-no-such; do
-		"$PLATTER" "$@=$place" "$loop" --quiet 2>"$work/err"
+		"$PLATTER" "$@" "$place" "$loop" --quiet 2>"$work/err"
 		[ $? = 1 ] || bad "$* onto $place: $(cat "$work/err")"
 	done
 	[ ! -e /dev/platter-no-such ] || bad "$*: a file was made in /dev"
