@@ -618,9 +618,10 @@ static int wanted_operations(const struct cache_params *p, bool is_read_only, un
 				"random_read, cold_random_read, random_write.",
 				(int)(len < 40 ? len : 40), at);
 		if (!(all & 1u << op))
-			return err_set(err, -EINVAL,
-			               "A file that exists is only read: --operations=%s wants a directory.",
-			               ops[op].name);
+			return err_set(
+				err, -EINVAL,
+				"A file that exists is only read: --operations=%s wants a directory; give its directory.",
+				ops[op].name);
 		got |= 1u << op;
 		at += len + (at[len] == ',');
 	}

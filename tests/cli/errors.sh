@@ -46,7 +46,8 @@ said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "give less" stream --read --rate=1MB --start=1G file
 said 2 "give its directory" stream file
 said 2 "give --rate" stream --read --rate=max --project=a.json file
-said 2 "give the directory" cache file
+said 2 "--min-record makes records smaller" cache little
+said 2 "give its directory" cache --operations=write file
 said 2 "raise one or lower the other" cache --min-size=2M --max-size=1M folder
 said 2 "raise one or lower the other" cache --min-record=64K --max-record=1K folder
 said 2 "give --size" passes nothing
