@@ -25,22 +25,27 @@ cleanup()
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM HUP
 
+# One test at a time takes a loop device: for a moment losetup has open for writing what another has just got.
+LOOP_LOCK=/dev/loop-control
 # loop_new FILE [losetup options]: the device in $loop. Other programs take loop devices too, hence the retries.
 loop_new()
 {
 	file=$1
 	shift
 	for try in 1 2 3 4 5; do
-		loop=$(losetup --find --show "$@" "$file" 2>/dev/null) && { at_end "loop_end $loop"; return 0; }
+		loop=$(flock "$LOOP_LOCK" losetup --find --show "$@" "$file" 2>/dev/null) && { at_end "loop_end $loop '$(loop_of "$loop")'"; return 0; }
 		sleep 0.2
 	done
 	echo "cannot set up a loop device over $file" >&2
 	exit 1
 }
 
-# Detaches for certain: a device that a browser of disks has open for a moment goes away when that closes it.
-loop_end()
+# Detaches for certain: a device that a browser of disks has open for a moment goes away when that closes it. Not one that is somebody else's by now:
+# IDENTITY, by loop_of, is another then.
+loop_of() { losetup -n -O BACK-MAJ:MIN,BACK-INO "$1" 2>/dev/null; }
+loop_end() # DEVICE [IDENTITY]
 {
+	[ -z "${2-}" ] || [ "$(loop_of "$1")" = "$2" ] || return 0
 	for part in "$1"p*; do
 		[ -b "$part" ] && delpart "$1" "${part##*p}"
 	done

@@ -262,10 +262,17 @@ case "$status $said" in
 esac
 umount "$work/race"
 cmp -s "$image" "$work/race.before" && ok || bad "mounted after the look: refused, but the bytes have changed"
-fresh swapped; old=$image
-image other 16M
-# the number goes to another disk between look and permit
-said=$("$tool" -c "$n" -r "losetup -d $loop && losetup $loop $image" "$loop" 2>&1); status=$?
+# The number goes to another disk between look and permit; unless it went to somebody else, who took it in that moment.
+for try in 1 2 3 4 5; do
+	fresh "swapped$try"; old=$image
+	image other 16M
+	said=$(flock "$LOOP_LOCK" "$tool" -c "$n" -r "losetup -d $loop && losetup $loop $image" "$loop" 2>&1); status=$?
+	case $said in
+	*"resource busy"*) ;;
+	*) break ;;
+	esac
+done
+at_end "loop_end $loop '$(loop_of "$loop")'"
 case "$status $said" in
 "1 "*"is not the device any more"*) ok ;;
 *) bad "exchanged after the look: status $status: $said" ;;

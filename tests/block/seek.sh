@@ -29,6 +29,18 @@ for row in (dict(zip(keys, r)) for r in table['rows']):
     compared += 1
     print('%-8s %14d bytes %8.3f ms, off %+.2f %%, standard error %.2f %%' % (row['anchor'], row['span_bytes'], row['mean_ns'] / 1e6, 100 * off, 100 * error))
 bad += compared < 2
+# The seek time at each distance, against the curve that the profile gives by cylinders: within 0.3 ms.
+profile = {words[0]: [float(w) for w in words[1:]] for words in map(str.split, open(sys.argv[3])) if words and words[0] in ('seek', 'settle_ms')}
+a, b, knee, c, e = profile['seek']
+table = document['tables']['curve']
+keys = [k['key'] for k in table['columns']]
+worst = 0
+for row in (dict(zip(keys, r)) for r in table['rows']):
+    cylinders = row['stroke_ratio'] * (truth['cylinders'] - 1)
+    off = row['seek_ns'] - 1e6 * (profile['settle_ms'][0] + (a + b * cylinders ** 0.5 if cylinders < knee else c + e * cylinders))
+    worst = off if abs(off) > abs(worst) else worst
+    bad += abs(off) > 0.3e6
+print('curve: %d distances, off by %+.3f ms at most' % (len(table['rows']), worst / 1e6))
 for name in ('curve', 'spans', 'near', 'queue'):
     bad += not document['tables'][name]['rows']
 sys.exit(bad != 0)
@@ -43,7 +55,7 @@ curve() # profile
 		chrt -f 5 "$platter" seek --quick --quiet --json="$out" "$SIMDISK_1" || exit
 		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
 		sh "$work/seek.json" "$SIMDISK" "$work/status.json" "$PLATTER" || return
-	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json"
+	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json" "$PLATTER_SIMDISK_PROFILES/$1.disk"
 }
 
 simdisk disk tiny
