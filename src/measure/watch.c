@@ -56,27 +56,43 @@ static uint64_t throttle_count(const struct session *ses)
 	return sum;
 }
 
-static struct host_state host_look(const struct session *ses)
+/* Of all processors since boot. false: not known. */
+static bool read_ticks(const struct session *ses, uint64_t *ret_steal, uint64_t *ret_all)
 {
-	struct host_state st = { 0 };
 	cleanup_fclose FILE *f = NULL;
 	char path[256];
 	uint64_t t[8] = { 0 };
 
 	if (ses->env->clk->spin_ns == 0)
-		return st; /* virtual time knows no host */
+		return false; /* virtual time knows no host */
 	(void)snprintf(path, sizeof(path), "%s/proc/stat", ses->env->sysroot ? ses->env->sysroot : "");
 	f = fopen(path, "re");
 	if (!f ||
 	    fscanf(f,
 	           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 	           &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
-		return st;
-	st.is_known = true;
-	st.steal_ticks = t[7];
+		return false;
+	*ret_steal = t[7];
+	*ret_all = 0;
 	for (size_t i = 0; i < ARRAY_LEN(t); i++)
-		st.all_ticks += t[i];
-	st.throttles = throttle_count(ses);
+		*ret_all += t[i];
+	return true;
+}
+
+uint64_t watch_stolen_ticks(const struct session *ses)
+{
+	uint64_t steal, all;
+
+	return read_ticks(ses, &steal, &all) ? steal : 0;
+}
+
+static struct host_state host_look(const struct session *ses)
+{
+	struct host_state st = { 0 };
+
+	st.is_known = read_ticks(ses, &st.steal_ticks, &st.all_ticks);
+	if (st.is_known)
+		st.throttles = throttle_count(ses);
 	return st;
 }
 

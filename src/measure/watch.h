@@ -18,6 +18,8 @@ struct watch;
 struct watch *watch_start(const struct session *ses);
 /* Compares with the start and writes notices; frees. own: one per device of the session. */
 void watch_end(struct watch *w, const struct session *ses, const struct own_io *own);
+/* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
+uint64_t watch_stolen_ticks(const struct session *ses);
 /* Settings of the devices that change the answer. */
 void watch_settings(const struct session *ses);
 

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/rewrite.h"
+#include "measure/watch.h"
 
 #define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do */
 #define SAMPLE_LONG_NS  3e9  /* but never before this */
@@ -426,7 +427,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 {
 	struct zone_samples *all = &t->samples;
 	struct zone_sample z = *how;
-	uint64_t before_ns = clock_now_ns(run->ses->env->clk);
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = watch_stolen_ticks(run->ses);
 	int r;
 
 	z.flush_ns = NAN;
@@ -450,6 +451,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	z.at_s = ((double)before_ns * 0.5 + (double)clock_now_ns(run->ses->env->clk) * 0.5 -
 	          (double)run->ses->start_ns) *
 	         1e-9;
+	z.is_disturbed = watch_stolen_ticks(run->ses) > stolen;
 	if (z.is_good)
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	all->v[all->n++] = z;

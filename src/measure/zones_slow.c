@@ -211,6 +211,8 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 {
 	bool is_slow = zone_is_slow(slows, slow, s);
 
+	if (is_slow && s->is_disturbed)
+		return;
 	r->all++;
 	r->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
 	r->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
@@ -376,7 +378,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
 
-			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
+			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good ||
+			    (check->is_disturbed && is_slow_single(ret, slow, check)))
 				continue;
 			slow->readings++;
 			slow->again_slow += is_slow_single(ret, slow, check);

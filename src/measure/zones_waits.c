@@ -234,8 +234,8 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	if (!(v.rev_ns > 0.0))
 		return 0;
 	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && !samples->v[i].is_burst && samples->v[i].kind != SAMPLE_PROBE &&
-		    samples->v[i].kind != SAMPLE_CHECK)
+		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
+		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK)
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -167,6 +168,8 @@ int blockdev_attach(struct blockdev *ret, int file_fd, const struct blockdev_par
 		return err_set(err, -errno,
 		               "Cannot open /dev/loop-control: %s. The loop driver and the rights of root are needed.",
 		               strerror(errno));
+	(void)flock(control,
+	            LOCK_EX); /* a courtesy: who only tries a device that is free has it open for writing meanwhile */
 	for (unsigned i = 0; i < ATTACH_TRIES; i++) {
 		int n = ioctl(control, LOOP_CTL_GET_FREE);
 
