@@ -13,19 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simrun.h"
-#include "slow_truth.h"
 #include "tally.h"
-
-extern const struct measure measure_zones;
-
-#define JITTER_US    60
-#define RETRY_PER_GB 0.3
-
-static size_t runs(size_t n)
-{
-	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
-}
+#include "zonesrun.h"
 
 struct tallies {
 	struct tally start, middle, end, figures, mean, places; /* figures: start, middle and end */
@@ -72,26 +61,6 @@ static void add_run(struct tallies *t, const struct sim_run *run, const struct g
 	add(&t->mean, truth_harmonic_mean(g), figure_number(mean), mean->ci);
 }
 
-static struct sim_run zones_on(const struct profile *p, uint64_t seed)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
-	char words[64];
-
-	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
-	run.words = words;
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	run.words = NULL;
-	return run;
-}
-
-static const struct geometry *geometry_of(const struct sim_run *run)
-{
-	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
-
 /* 93 to 98 %, but for one standard error of a share of so many. */
 static bool is_covered_but_for_chance(const struct tally *t)
 {
@@ -123,7 +92,7 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 		p.retry_per_gb = RETRY_PER_GB;
 		p.seed = k + 1;
 		assert_int_equal(profile_finish(&p, &err), 0);
-		run = zones_on(&p, k + 1);
+		run = zones_seeded(&p, k + 1);
 		add_run(&all, &run, geometry_of(&run));
 		sim_run_end(&run);
 		profile_done(&p);
@@ -177,7 +146,7 @@ static void the_intervals_hold_the_truth_on_random_disks_and_none_of_them_has_a_
 		struct sim_run run;
 
 		if (random_disk(&p, seed, 0, false)) {
-			run = zones_on(&p, seed);
+			run = zones_seeded(&p, seed);
 			add_run(&all, &run, geometry_of(&run));
 			nfalse += count_false(&run, seed);
 			sim_run_end(&run);

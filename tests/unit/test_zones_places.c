@@ -10,40 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simrun.h"
 #include "tally.h"
-
-extern const struct measure measure_zones;
-
-static size_t runs(size_t n)
-{
-	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
-}
-
-static struct sim_run zones_on(const struct profile *p, const char *words)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	return run;
-}
-
-static const struct geometry *geometry_of(const struct sim_run *run)
-{
-	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
-
-static double number(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("no column %s in %s", key, t->name);
-	return table_number(t, row, (size_t)col);
-}
+#include "zonesrun.h"
 
 /* ---- unreadable sectors ---- */
 

@@ -13,40 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simrun.h"
-#include "slow_truth.h"
 #include "tally.h"
+#include "zonesrun.h"
 
-extern const struct measure measure_zones;
-
-#define JITTER_US    60
-#define RETRY_PER_GB 0.3
-#define LOST_OFTEN   0.08 /* of its time; where a region has many samples, so much is nearly always found */
-
-static size_t runs(size_t n)
-{
-	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
-}
-
-static struct sim_run zones_on(const struct profile *p, uint64_t seed)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
-	char words[64];
-
-	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
-	run.words = words;
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	run.words = NULL;
-	return run;
-}
-
-static const struct geometry *geometry_of(const struct sim_run *run)
-{
-	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
+#define LOST_OFTEN 0.08 /* of its time; where a region has many samples, so much is nearly always found */
 
 /* Does some sample lie wholly within [first, end)? */
 static bool is_sampled(const struct sim_run *run, uint64_t first, uint64_t end)
@@ -117,7 +87,7 @@ static size_t count_false(const struct sim_run *run, const struct truth_region *
 static void count_regions(const struct profile *p, uint64_t seed, struct counts *to)
 {
 	struct truth_region regions[8];
-	struct sim_run run = zones_on(p, seed);
+	struct sim_run run = zones_seeded(p, seed);
 	size_t n = truth_regions(geometry_of(&run), regions, 8);
 	double least = sim_figure(&run, "slow_least_loss_ratio");
 
@@ -236,10 +206,10 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 		assert_int_equal(profile_load(&p, path, &err), 0);
 		p.jitter_us = JITTER_US;
 		p.seed = k + 1;
-		run = zones_on(&p, k + 1);
+		run = zones_seeded(&p, k + 1);
 		slow_sample(&p, &run, 5 + 11 * k % 170, sim_figure(&run, "slow_least_loss_ratio") + 0.1);
 		sim_run_end(&run);
-		run = zones_on(&p, k + 1);
+		run = zones_seeded(&p, k + 1);
 		assert_int_equal(truth_regions(geometry_of(&run), &region, 1), 1);
 		n++;
 		found += is_found(&run, region.first_byte, region.end_byte);

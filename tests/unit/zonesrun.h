@@ -1,14 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Is what a run calls a slow region one? For tests that have included cmocka.h. */
-#ifndef PLATTER_TEST_SLOW_TRUTH_H
-#define PLATTER_TEST_SLOW_TRUTH_H
+/* Runs of `zones` on simulated disks, and what they say against the truth. For tests that have included cmocka.h. */
+#ifndef PLATTER_TEST_ZONESRUN_H
+#define PLATTER_TEST_ZONESRUN_H
+
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "model.h"
+#include "seeds.h"
 #include "simrun.h"
 
+extern const struct measure measure_zones;
+
+/* Noise of the disks. */
+#define JITTER_US    60
+#define RETRY_PER_GB 0.3
+
 #define SLOW_TRUTH_PART 0.5 /* of the loss that was told, by which the disk must be slower in truth */
+
+/* How many disks, of so many in the ordinary run. */
+static inline size_t runs(size_t n)
+{
+	return getenv("PLATTER_LONG") ? 5 * n : TALLY_SEEDS(n);
+}
+
+/* End it with sim_run_end(). */
+static inline struct sim_run zones_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", p->name, run.err.text);
+	return run;
+}
+
+static inline struct sim_run zones_seeded(const struct profile *p, uint64_t seed)
+{
+	struct sim_run run;
+	char words[64];
+
+	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	run = zones_on(p, words);
+	run.words = NULL;
+	return run;
+}
+
+static inline const struct geometry *geometry_of(const struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
 
 static inline double number(const struct table *t, size_t row, const char *key)
 {
