@@ -35,12 +35,9 @@ static int check_dir(const char *option, const char *dir, struct err *err)
 
 static int check_folder(const char *option, const char *path, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
-	char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	int r = dir ? check_dir(option, dir, err) : err_set(err, -ENOMEM, "Out of memory.");
+	cleanup_free char *dir = result_folder_of(path);
 
-	free(dir);
-	return r;
+	return dir ? check_dir(option, dir, err) : err_set(err, -ENOMEM, "Out of memory.");
 }
 
 static int check_existing(const char *option, const char *path, const struct stat *st, struct err *err)

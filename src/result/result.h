@@ -199,6 +199,8 @@ char *result_to_json(const struct result *res);
 int result_save(const struct result *res, const char *path, struct err *err);
 /* Under sudo a file that we have just made belongs to whom it is for: SUDO_UID and SUDO_GID. Else nothing. */
 void result_give_to_caller(int fd);
+/* The folder that a path lies in (heap, free it); NULL only when out of memory. */
+char *result_folder_of(const char *path);
 /* Whether that is where device nodes live: a mistyped /dev/sdx must not become a file there. */
 bool result_is_device_folder(const char *dir);
 /* Makes a new file for what is not the document: over and through nothing that is there, the caller's under sudo. The descriptor, or negative errno. */

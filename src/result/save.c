@@ -93,6 +93,13 @@ void result_give_to_caller(int fd)
 	(void)!fchown(fd, id_from("SUDO_UID"), id_from("SUDO_GID"));
 }
 
+char *result_folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
 bool result_is_device_folder(const char *dir)
 {
 	cleanup_free char *real = realpath(dir, NULL);
@@ -103,8 +110,7 @@ bool result_is_device_folder(const char *dir)
 
 int result_new_file(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	cleanup_free char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	cleanup_free char *dir = result_folder_of(path);
 	int fd;
 
 	if (!dir)
@@ -175,13 +181,12 @@ static int replace(int dir, const char *name, const char *text, const char *path
 int result_save(const struct result *res, const char *path, struct err *err)
 {
 	cleanup_free char *text = result_to_json(res);
-	cleanup_free char *folder = NULL;
+	cleanup_free char *folder = result_folder_of(path);
 	cleanup_close int dir = -1;
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	int r;
 
-	folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (!text || !folder)
 		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", path);
 	if (!strcmp(path, "-"))
