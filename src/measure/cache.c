@@ -423,9 +423,8 @@ static int fill(struct cache_run *c)
 	if (r == 0)
 		r = cache_pass(c, c->cached_fd, true);
 	c->filled_bytes = c->file_bytes;
-	return r < 0 ? r
-	             : make_cold(
-			       c); /* what is in memory later came from the disk, as when all operations are measured */
+	/* What is in memory later came from the disk, as when all operations are measured. */
+	return r < 0 ? r : make_cold(c);
 }
 
 /* All cells of one file size and record size. */

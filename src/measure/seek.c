@@ -280,6 +280,15 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
+int seek_media(struct seek_run *s, struct err *err)
+{
+	int r = s->has_rates ? 0 : seek_rates(s, err);
+
+	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
+		r = seek_overhead(s, err);
+	return r;
+}
+
 static int run_phases(struct seek_run *s, struct err *err)
 {
 	int r = rotation_find(&s->t, s->p->quick ? 2 * NS_PER_S : 6 * NS_PER_S, &s->rot, err);
@@ -291,9 +300,7 @@ static int run_phases(struct seek_run *s, struct err *err)
 	s->fraction = 0.08;
 	r = seek_spans(s, err);
 	if (r == 0 && s->rot.is_rotating && !s->p->no_curve && !session_is_over(s->ses)) {
-		r = s->has_rates ? 0 : seek_rates(s, err);
-		if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-			r = seek_overhead(s, err);
+		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_curve(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))

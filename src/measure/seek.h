@@ -92,6 +92,7 @@ int seek_queue(struct seek_run *s, struct err *err);
 extern const struct field seek_curve_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
 int seek_overhead(struct seek_run *s, struct err *err);
+int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
 int seek_curve(struct seek_run *s, struct err *err);
 
 /* Table "near": seek time over few tracks; and from it that to the next cylinder. After the curve. */

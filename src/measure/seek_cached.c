@@ -47,21 +47,14 @@ static bool is_quick_ahead(const struct seek_run *s, const struct seek_read *r, 
 	       (is_wanted_again(r) || r->ns < s->rot.period_ns / 2.0);
 }
 
-/* Rates and overhead, once, where some read needs them. Not where only random reads are wanted, and few. */
+/* Rates and overhead, where some read needs them. Not where only random reads are wanted, and few. */
 static int learn_media(struct seek_run *s, const struct seek_read *reads, size_t n, struct err *err)
 {
-	int r;
-
 	if (s->p->no_curve && s->p->quick)
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		if (!is_quick_ahead(s, &reads[i], TRACK_MOST))
-			continue;
-		r = s->has_rates ? 0 : seek_rates(s, err);
-		if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-			r = seek_overhead(s, err);
-		return r;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (is_quick_ahead(s, &reads[i], TRACK_MOST))
+			return seek_media(s, err);
 	return 0;
 }
 

@@ -377,13 +377,16 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
+			bool is_again;
 
-			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good ||
-			    (check->is_disturbed && is_slow_single(ret, slow, check)))
+			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
+				continue;
+			is_again = is_slow_single(ret, slow, check);
+			if (is_again && check->is_disturbed)
 				continue;
 			slow->readings++;
-			slow->again_slow += is_slow_single(ret, slow, check);
-			slow->again_good += !is_slow_single(ret, slow, check);
+			slow->again_slow += is_again;
+			slow->again_good += !is_again;
 		}
 		slow->is_confirmed = slow->again_slow > slow->again_good;
 		ret->n++;
