@@ -9,6 +9,7 @@ process and its children (rusage.c), less what the same command needs for one re
 Exit status: 0 done, 77 cannot run here. It judges nothing: the goals stand beside the figures in README.md.
 """
 import argparse
+import bisect
 import json
 import math
 import os
@@ -19,9 +20,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 SKIP = 77
+DMA_LATENCY = "/dev/cpu_dma_latency"
+CAN_WAKE = os.access(DMA_LATENCY, os.W_OK)
 
 
 class Run:
@@ -59,6 +63,17 @@ class Loop:
         subprocess.run(["losetup", "-d", self.dev], check=False)
 
 
+class Awake:
+    """Keeps the CPUs out of idle states that take time to leave, as platter does where it measures times of requests."""
+
+    def __enter__(self):
+        self.file = open(DMA_LATENCY, "wb", buffering=0)
+        self.file.write((0).to_bytes(4, "little"))
+
+    def __exit__(self, *_):
+        self.file.close()
+
+
 def sparse_file(path, size):
     with open(path, "wb") as f:
         f.truncate(size)
@@ -85,7 +100,7 @@ class Bench:
 
     def fio(self, dev, options, seconds):
         run = Run(["fio", "--name=x", f"--filename={dev}", "--readonly", "--direct=1", "--output-format=json",
-                   *([f"--runtime={seconds}", "--time_based"] if seconds else ["--number_ios=1"]), *options])
+                   *([f"--runtime={seconds * 1000:.0f}ms", "--time_based"] if seconds else ["--number_ios=1"]), *options])
         job = json.loads(run.out[run.out.index("{"):])["jobs"][0]["read"]
         return run, {"ops": job["total_ios"], "iops": job["iops"], "bytes_per_s": job["bw_bytes"],
                      "bytes": job["io_bytes"]}
@@ -112,6 +127,14 @@ class Bench:
         # How much of it is the kernel's is sampled by the tick; the sum is exact.
         r["user_share"] = run.user / run.cpu if run.cpu else 0
         return r
+
+
+def awake(fn):
+    """fn with the CPUs kept awake."""
+    def run():
+        with Awake():
+            return fn()
+    return run
 
 
 def rounds_of(entries, rounds):
@@ -178,17 +201,20 @@ def per_io(b, dev, what, is_short=False):
     }
     entries = {n: lambda o=o: b.cost("fio", dev, o, s) for n, o in fio.items()}
     entries.update({n: lambda o=o: b.cost("platter", dev, o, s) for n, o in own.items()})
-    if is_short:  # close together in time: for machines with other work on them
-        keep = ("fio io_uring, plain", "fio io_uring, the same + batches of 32", "platter uring")
-        entries = {n: entries[n] for n in keep}
-    res = rounds_of(entries, b.args.rounds)
     plain, best = "fio io_uring, plain", "fio io_uring, the same + batches of 32"
+    few = {n: entries[n] for n in (plain, best, "platter uring")}
+    if is_short:  # close together in time: for machines with other work on them
+        entries = few
+    if CAN_WAKE:
+        entries = entries | {f"{n}, CPUs awake": awake(fn) for n, fn in few.items()}
+    res = rounds_of(entries, b.args.rounds)
+    base = {n: (f"{plain}, CPUs awake", f"{best}, CPUs awake") if n.endswith("awake") else (plain, best) for n in entries}
     table(f"4 KiB random reads, 128 in flight (sync: 1), {what}",
           ["", "kIOPS", "CPU us/IO", "user share", "IOPS / fio plain", "CPU / fio plain", "IOPS / fio best",
            "CPU / fio best"],
           [[n, f"{med(res, n, 'iops') / 1e3:.0f}", f"{med(res, n, 'cpu_us_per_io'):.2f}",
-            f"{med(res, n, 'user_share'):.2f}", ratio(res, n, plain, "iops"), ratio(res, n, plain, "cpu_us_per_io"),
-            ratio(res, n, best, "iops"), ratio(res, n, best, "cpu_us_per_io")] for n in entries])
+            f"{med(res, n, 'user_share'):.2f}",
+            *(ratio(res, n, to, key) for to in base[n] for key in ("iops", "cpu_us_per_io"))] for n in entries])
 
 
 # ---- start-up ----
@@ -237,6 +263,8 @@ def sequential(b, dev, what):
         ring = ["--rw=read", "--bs=1m", "--ioengine=io_uring", f"--iodepth={d}"]
         entries[f"fio io_uring, {d}"] = lambda o=ring: b.cost("fio", dev, o, s)
         entries[f"platter, {d}"] = lambda d=d: b.cost("platter", dev, ["-s", "-b", "1048576", "-d", str(d)], s)
+        if d == 4 and CAN_WAKE:
+            entries.update({f"{n}, CPUs awake": awake(entries[n]) for n in ("fio io_uring, 4", "platter, 4")})
     count = min(size >> 20, 2048)
     entries["dd, direct"] = lambda: other_seq(
         ["dd", f"if={dev}", "of=/dev/null", "bs=1M", f"count={count}", "iflag=direct"], count << 20)
@@ -249,8 +277,7 @@ def sequential(b, dev, what):
     res = rounds_of(entries, b.args.rounds)
     rows = []
     for n in entries:
-        depth = n.split(", ")[1] if n.startswith("platter") else None
-        base = f"fio io_uring, {depth}" if depth else None
+        base = n.replace("platter", "fio io_uring") if n.startswith("platter") else None
         rows.append([n, f"{med(res, n, 'bytes_per_s') / 1e6:.0f}", f"{med(res, n, 'cpu_us_per_mib'):.0f}",
                      ratio(res, n, base, "bytes_per_s") if base else "",
                      ratio(res, n, base, "cpu_us_per_mib") if base else ""])
@@ -297,55 +324,90 @@ class Trace:
         subprocess.run(["umount", self.dir], check=False)
 
 
-def jitter(times, interval):
+class Steal:
+    """What the host takes from this virtual machine, looked at ten times a second while something runs."""
+
+    def __enter__(self):
+        self.at, self.ticks, self.done = [], [], threading.Event()
+        self.look()
+        self.thread = threading.Thread(target=self.watch)
+        self.thread.start()
+        return self
+
+    def look(self):
+        with open("/proc/stat") as f:
+            self.ticks.append(int(f.readline().split()[8]))
+        self.at.append(time.monotonic())
+
+    def watch(self):
+        while not self.done.wait(0.1):
+            self.look()
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+        self.look()
+
+    def is_calm(self, t):
+        """Was nothing taken between the looks around t, and the looks around those?"""
+        i = bisect.bisect(self.at, t)
+        return self.ticks[max(i - 2, 0)] == self.ticks[min(i + 1, len(self.ticks) - 1)]
+
+
+def jitter(times, interval, steal):
     """Rate error from the median slope over half the run; deviations from the ideal grid, anchored at its earliest request."""
     n = len(times)
     if n < 100:
         raise RuntimeError(f"only {n} requests were traced")
     half = n // 2
     slope = statistics.median((times[i + half] - times[i]) / half for i in range(n - half))
-    dev = [t - i * interval for i, t in enumerate(times)]
-    dev = sorted(d - min(dev) for d in dev)
-    return {"ppm": (interval / slope - 1) * 1e6, "p50_us": dev[n // 2] * 1e6, "p99_us": dev[n * 99 // 100] * 1e6,
-            "max_us": dev[-1] * 1e6}
-
-
-def steal():
-    """Seconds that the host has kept from this virtual machine."""
-    with open("/proc/stat") as f:
-        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    late = [t - i * interval for i, t in enumerate(times)]
+    first = min(late)
+    late = [(d - first) * 1e6 for d in late]
+    return {"ppm": (interval / slope - 1) * 1e6, "late": late,
+            "calm": [d for d, t in zip(late, times) if steal.is_calm(t)]}
 
 
 def paced(b, dev, who, options, interval):
     b.start_cpu(who, dev, options)  # its requests would be traced, too
-    stolen = steal()
-    with Trace(b, dev) as trace:
+    with Trace(b, dev) as trace, Steal() as steal:
         r = b.cost(who, dev, options, b.args.pace_seconds)
         times = trace.times()
     if len(times) > 1.5 * r["ops"]:  # each request was split in two: the first halves count
         times = times[::2]
-    return r | jitter(times, interval) | {"steal_s": steal() - stolen}
+    return r | jitter(times, interval, steal)
+
+
+def spread(late):
+    """The quantiles of the requests of all rounds, as cells."""
+    late = sorted(late)
+    return [f"{late[len(late) // 2]:.1f}", f"{late[len(late) * 99 // 100]:.0f}"] if len(late) >= 200 else ["-", "-"]
 
 
 def pacing(b, dev, rate, block):
     interval = block / rate
     fio = ["--rw=read", f"--bs={block}", f"--rate={rate}"]
     own = ["-s", "-b", str(block), "-r", str(rate), "-d", "16"]
-    entries = {
+    runs = {
         "fio psync": ("fio", [*fio, "--ioengine=psync"]),
         "fio io_uring, 16": ("fio", [*fio, "--ioengine=io_uring", "--iodepth=16"]),
         "platter": ("platter", own),
         "platter --realtime": ("platter", [*own, "-R"]),
     }
-    res = rounds_of({n: lambda w=w, o=o: paced(b, dev, w, o, interval) for n, (w, o) in entries.items()},
-                    b.args.rounds)
-    calm = {n: min(res[n], key=lambda r: r["steal_s"]) for n in entries}
+    entries = {n: lambda w=w, o=o: paced(b, dev, w, o, interval) for n, (w, o) in runs.items()}
+    if CAN_WAKE:
+        entries.update({f"{n}, CPUs awake": awake(fn) for n, fn in list(entries.items()) if n != "fio psync"})
+    res = rounds_of(entries, b.args.rounds)
+    rows = []
+    for n in entries:
+        late, calm = ([d for r in res[n] for d in r[key]] for key in ("late", "calm"))
+        rows.append([n, f"{med(res, n, 'ppm'):+.1f}", *spread(late), f"{max(late):.0f}", *spread(calm),
+                     f"{len(calm) / len(late):.2f}",
+                     f"{med(res, n, 'late_p50_ns') / 1e3:.1f}" if n.startswith("platter") else "",
+                     f"{med(res, n, 'cpu_us_per_io'):.0f}"])
     table(f"Pacing: {rate / 1e6:.0f} MB/s in blocks of {block} ({rate / block:.1f}/s), as the block layer saw it",
-          ["", "rate error ppm", "late p50 us", "p99 us", "max us", "p99 us of the round with the least steal", "CPU us/IO"],
-          [[n, f"{med(res, n, 'ppm'):+.1f}", f"{med(res, n, 'p50_us'):.1f}", f"{med(res, n, 'p99_us'):.0f}",
-            f"{med(res, n, 'max_us'):.0f}",
-            f"{calm[n]['p99_us']:.0f} ({calm[n]['steal_s'] * 1000:.0f} ms)",
-            f"{med(res, n, 'cpu_us_per_io'):.0f}"] for n in entries])
+          ["", "rate error ppm", "late p50 us", "p99 us", "max us", "p50 us where nothing was stolen", "p99 us there",
+           "share there", "p50 us by its own clock", "CPU us/IO"], rows)
 
 
 # ---- many disks ----
