@@ -3,6 +3,7 @@
  * The least that can be done to read or write a file record by record: what `platter cache` and `platter passes` are held against.
  *
  *   bareloop read|random|write RECORD FILE [SECONDS [FIRST]]   one system call a record, nothing else
+ *   bareloop seek RECORD FILE [SECONDS [FIRST]]                random, by lseek(2) and read(2), as iozone does it
  *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
  *
  * Goes round the file (behind its first 2 MiB, or FIRST bytes) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
@@ -46,6 +47,13 @@ static uint64_t next_random(uint64_t *state) /* xorshift64* (Marsaglia 2003, Vig
 	return *state * 2685821657736338717ull;
 }
 
+static inline ssize_t transfer(int fd, void *buf, size_t len, off_t place, bool writes, bool seeks)
+{
+	if (seeks)
+		return lseek(fd, place, SEEK_SET) == place ? read(fd, buf, len) : -1;
+	return writes ? pwrite(fd, buf, len, place) : pread(fd, buf, len, place);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t record = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, n, at = 0, done = 0, state = 88172645463325252ull;
@@ -53,8 +61,9 @@ int main(int argc, char **argv)
 	double limit = argc > 4 ? strtod(argv[4], NULL) : 0.1, start, slice, now;
 	static double rates[SLICES];
 	size_t nrates = 0;
-	bool writes = argc > 1 && strcmp(argv[1], "write") == 0, at_random = argc > 1 && strcmp(argv[1], "random") == 0,
-	     verifies = argc > 1 && strcmp(argv[1], "verify") == 0;
+	const char *how = argc > 1 ? argv[1] : "";
+	bool writes = strcmp(how, "write") == 0, seeks = strcmp(how, "seek") == 0, verifies = strcmp(how, "verify") == 0,
+	     at_random = seeks || strcmp(how, "random") == 0;
 	uint8_t *buf = record ? aligned_alloc(4096, (record + 4095) & ~4095ull)
 	                      : NULL; /* small: a large one would get huge pages */
 	uint32_t *words = aligned_alloc(4096, STEP);
@@ -72,8 +81,7 @@ int main(int argc, char **argv)
 		for (uint64_t k = 0; k < (record < STEP ? STEP / record : 1); k++, done++) {
 			off_t place = (off_t)(first + at * record);
 
-			if ((writes ? pwrite(fd, buf, record, place) : pread(fd, buf, record, place)) !=
-			    (ssize_t)record)
+			if (transfer(fd, buf, record, place, writes, seeks) != (ssize_t)record)
 				return 1;
 			if (verifies && memcmp(buf, words, record) != 0)
 				return 1;
