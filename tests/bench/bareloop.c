@@ -62,8 +62,8 @@ int main(int argc, char **argv)
 	static double rates[SLICES];
 	size_t nrates = 0;
 	const char *how = argc > 1 ? argv[1] : "";
-	bool writes = strcmp(how, "write") == 0, seeks = strcmp(how, "seek") == 0, verifies = strcmp(how, "verify") == 0,
-	     at_random = seeks || strcmp(how, "random") == 0;
+	bool writes = strcmp(how, "write") == 0, seeks = strcmp(how, "seek") == 0,
+	     verifies = strcmp(how, "verify") == 0, at_random = seeks || strcmp(how, "random") == 0;
 	uint8_t *buf = record ? aligned_alloc(4096, (record + 4095) & ~4095ull)
 	                      : NULL; /* small: a large one would get huge pages */
 	uint32_t *words = aligned_alloc(4096, STEP);
