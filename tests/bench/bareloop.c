@@ -6,8 +6,10 @@
  *   bareloop seek RECORD FILE [SECONDS [FIRST]]                random, by lseek(2) and read(2), as iozone does it
  *   bareloop verify 65536 FILE [SECONDS]               reads blocks and compares each with the first one's words
  *
+ *   bareloop cold RECORD FILE [PASSES]                         whole passes, each begun with nothing of the file in memory
+ *
  * Goes round the file (behind its first 2 MiB, or FIRST bytes) until the time is over; looks at the clock once in 64 KiB. Told are, in bytes per second, the best
- * slice of 3 ms, which on a machine that others use, too, is the one in which nobody came in between; and the median of the slices.
+ * slice of 3 ms, which on a machine that others use, too, is the one in which nobody came in between; and the median of the slices (of passes).
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -54,6 +56,32 @@ static inline ssize_t transfer(int fd, void *buf, size_t len, off_t place, bool 
 	return writes ? pwrite(fd, buf, len, place) : pread(fd, buf, len, place);
 }
 
+static int tell(double *rates, size_t n)
+{
+	if (n == 0)
+		return 3; /* less time than a slice */
+	qsort(rates, n, sizeof(rates[0]), by_value);
+	printf("%.0f %.0f\n", rates[n - 1], rates[n / 2]);
+	return 0;
+}
+
+static int cold(int fd, uint8_t *buf, size_t record, uint64_t size, size_t passes)
+{
+	static double rates[SLICES];
+
+	for (size_t i = 0; i < passes && i < SLICES; i++) {
+		double start;
+
+		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED); /* the caller looks whether it is cold */
+		start = now_s();
+		for (uint64_t at = 0; at + record <= size; at += record)
+			if (pread(fd, buf, record, (off_t)at) != (ssize_t)record)
+				return 1;
+		rates[i] = (double)(size / record * record) / (now_s() - start);
+	}
+	return tell(rates, passes < SLICES ? passes : SLICES);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t record = argc > 2 ? strtoull(argv[2], NULL, 10) : 0, n, at = 0, done = 0, state = 88172645463325252ull;
@@ -75,6 +103,8 @@ int main(int argc, char **argv)
 	memset(buf, 0x5a, record);
 	for (uint32_t i = 0; i < STEP / 4; i++)
 		words[i] = i + 1;
+	if (strcmp(how, "cold") == 0)
+		return cold(fd, buf, record, (uint64_t)st.st_size, (size_t)limit);
 	n = ((uint64_t)st.st_size - first) / record;
 	start = slice = now_s();
 	do {
@@ -96,9 +126,5 @@ int main(int argc, char **argv)
 			done = 0;
 		}
 	} while (now - start < limit && nrates < SLICES);
-	if (nrates == 0)
-		return 3; /* less time than a slice */
-	qsort(rates, nrates, sizeof(rates[0]), by_value);
-	printf("%.0f %.0f\n", rates[nrates - 1], rates[nrates / 2]);
-	return 0;
+	return tell(rates, nrates);
 }

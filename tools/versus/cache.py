@@ -8,8 +8,8 @@ the other: what was read a moment ago is still in the processor's caches.
 The statistic is fio's completion latencies, the time in the system call and one reading of the clock, less the same on the null engine; of
 platter, the time of the pass over the number of records, with all that it does in between.
 A bare loop of the same calls (tests/bench/bareloop) stands beside it: what fio does between two calls makes the calls themselves slower (its code and
-the kernel's push each other out of the processor's caches), by 0.2 to 0.3 us whatever the record's length. Of 64 KiB that is less
-than a twentieth; of 4 KiB it is a fifth, so there platter may be faster than fio, and has to agree with the bare loop. Rows of fio's own rate (with its
+the kernel's push each other out of the processor's caches), by 0.2 to 0.3 us whatever the record's length. Of 64 KiB that is about
+a twentieth; of 4 KiB it is a fifth, so there platter may be faster than fio, and has to agree with the bare loop. Rows of fio's own rate (with its
 own work between two calls in it) tell what fio says by itself.
 """
 import os
@@ -69,8 +69,8 @@ class Cell:
         return self.place.fio('--name=c', *self.job('psync', '--gtod_reduce=1', '--time_based', '--runtime=' + WARM))['read']['bw_bytes']
 
     def bareloop(self):
-        how = 'random' if self.operation == 'random_read' else 'read'
-        done = subprocess.run([BARELOOP, how, str(self.record), self.path, re.sub('ms', 'e-3', WARM), '0'], check=True, capture_output=True, text=True)
+        how = ['cold', str(PASSES)] if self.is_cold else ['random' if self.operation == 'random_read' else 'read', re.sub('ms', 'e-3', WARM), '0']
+        done = subprocess.run([BARELOOP, how[0], str(self.record), self.path, *how[1:]], check=True, capture_output=True, text=True)
         return float(done.stdout.split()[1])
 
     def platter(self):
@@ -91,7 +91,7 @@ def comparisons(place):
             cell.make()
             how = {'unit': 'MB/s', 'scale': 1e-6, 'platter': cell.platter, 'tolerance': 0.05, 'by_median': True, 'times': 2 if cell.is_cold else 6}
             yield Comparison('%s, %d bytes' % (operation, record), fio=cell.fio, at_least=record < 65536, **how)
-            if not cell.is_cold and os.path.exists(BARELOOP):
+            if os.path.exists(BARELOOP):
                 yield Comparison('%s, %d, bare loop' % (operation, record), fio=cell.bareloop, **how)
             if operation == 'reread':
                 yield Comparison("reread, %d, fio's own rate" % record, fio=cell.fio_rate, at_least=True, **{**how, 'times': 3})
