@@ -403,11 +403,12 @@ def pacing(b, dev, rate, block):
         late, calm = ([d for r in res[n] for d in r[key]] for key in ("late", "calm"))
         rows.append([n, f"{med(res, n, 'ppm'):+.1f}", *spread(late), f"{max(late):.0f}", *spread(calm),
                      f"{len(calm) / len(late):.2f}",
-                     f"{med(res, n, 'late_p50_ns') / 1e3:.1f}" if n.startswith("platter") else "",
+                     " / ".join(f"{med(res, n, f'late_{q}_ns') / 1e3:.1f}" for q in ("p50", "p99", "max"))
+                     if n.startswith("platter") else "",
                      f"{med(res, n, 'cpu_us_per_io'):.0f}"])
     table(f"Pacing: {rate / 1e6:.0f} MB/s in blocks of {block} ({rate / block:.1f}/s), as the block layer saw it",
           ["", "rate error ppm", "late p50 us", "p99 us", "max us", "p50 us where nothing was stolen", "p99 us there",
-           "share there", "p50 us by its own clock", "CPU us/IO"], rows)
+           "share there", "p50 / p99 / max us by its own clock", "CPU us/IO"], rows)
 
 
 # ---- many disks ----
