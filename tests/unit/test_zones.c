@@ -12,20 +12,7 @@
 #include <string.h>
 
 #include "measure/zones.h"
-#include "simrun.h"
-
-extern const struct measure measure_zones;
-
-static struct sim_run zones_on(const char *words, const struct profile *p)
-{
-	struct sim_run run = { .sim = sim_new(), .m = &measure_zones, .words = words };
-
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", p->name, run.err.text);
-	return run;
-}
+#include "zonesrun.h"
 
 static void load(struct profile *p, const char *name)
 {
@@ -44,21 +31,14 @@ static size_t rows(const struct sim_run *run, const char *table)
 	return t ? t->nrows : 0;
 }
 
-static const struct geometry *geometry_of(struct sim_run *run)
-{
-	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
-
 /* How far a row of "spots" is off the truth of the bytes that it names. */
 static double spot_error(const struct sim_run *run, size_t row)
 {
 	const struct table *t = result_find_table(run->res, "spots");
-	uint64_t first = (uint64_t)table_number(t, row, (size_t)table_column(t, "first_byte"));
-	uint64_t last = (uint64_t)table_number(t, row, (size_t)table_column(t, "last_byte"));
+	uint64_t first = (uint64_t)number(t, row, "first_byte");
+	uint64_t last = (uint64_t)number(t, row, "last_byte");
 
-	return table_number(t, row, (size_t)table_column(t, "rate_bytes_per_s")) /
-	               truth_rate(disk_geometry(sim_model(sim_find(run->sim, "sda"))), first, last + 1) -
-	       1.0;
+	return number(t, row, "rate_bytes_per_s") / truth_rate(geometry_of(run), first, last + 1) - 1.0;
 }
 
 static const char *const profiles[] = { "quantum-fireball-tm2110a",
@@ -82,7 +62,7 @@ static void start_middle_and_end_are_within_three_thousandths_of_the_truth_on_ev
 		double mean;
 
 		load(&p, profiles[i]);
-		run = zones_on("sda", &p);
+		run = zones_on(&p, "sda");
 		mean = sim_figure(&run, "mean_bytes_per_s") / truth_harmonic_mean(geometry_of(&run)) - 1.0;
 		print_message("%-28s start %+.3f %%, middle %+.3f %%, end %+.3f %%, mean %+.3f %%, %.0f s\n",
 		              profiles[i], 100 * spot_error(&run, 0), 100 * spot_error(&run, 1),
@@ -104,11 +84,11 @@ static void a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_
 
 	(void)state;
 	load(&p, "modern-4tb");
-	run = zones_on("sda", &p);
+	run = zones_on(&p, "sda");
 	assert_true(sim_elapsed_ns(run.sim) < 120 * NS_PER_S);
 	assert_int_equal(rows(&run, "curve"), 64);
 	sim_run_end(&run);
-	run = zones_on("--zones=start,middle,end sda", &p);
+	run = zones_on(&p, "--zones=start,middle,end sda");
 	assert_true(sim_elapsed_ns(run.sim) < 15 * NS_PER_S);
 	sim_run_end(&run);
 	profile_done(&p);
@@ -124,7 +104,7 @@ static void a_quick_run_takes_about_half_a_minute(void **state)
 		struct sim_run run;
 
 		load(&p, names[i]);
-		run = zones_on("--quick sda", &p);
+		run = zones_on(&p, "--quick sda");
 		print_message("%-28s %.1f s, start %+.2f %%, end %+.2f %%\n", names[i],
 		              (double)sim_elapsed_ns(run.sim) * 1e-9, 100 * spot_error(&run, 0),
 		              100 * spot_error(&run, 2));
@@ -152,7 +132,7 @@ static void at_most_one_of_sixty_clean_random_disks_has_a_slow_region(void **sta
 		struct sim_run run;
 
 		assert_int_equal(profile_random(&p, seed, &limits, &err), 0);
-		run = zones_on("sda", &p);
+		run = zones_on(&p, "sda");
 		if (rows(&run, "slow_regions"))
 			print_message("seed %d: %zu slow regions\n", (int)seed, rows(&run, "slow_regions"));
 		found += rows(&run, "slow_regions") > 0;
@@ -170,7 +150,7 @@ static void unreadable_places_of_the_failing_drive_are_listed_with_their_errno_a
 
 	(void)state;
 	load(&p, "failing");
-	run = zones_on("--full sda", &p);
+	run = zones_on(&p, "--full sda");
 	g = geometry_of(&run);
 	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
 	assert_true(rows(&run, "unreadable") > 0);
@@ -303,7 +283,7 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	p.limit_bytes_per_s = 60e6;
 	p.credit_bytes = 2000000000;
 	assert_int_equal(profile_finish(&p, &err), 0);
-	run = zones_on("sda", &p);
+	run = zones_on(&p, "sda");
 	print_message("at first %.1f MB/s, later %.1f MB/s, %.2f GB until then\n",
 	              sim_figure(&run, "burst_bytes_per_s") * 1e-6, sim_figure(&run, "sustained_bytes_per_s") * 1e-6,
 	              sim_figure(&run, "burst_bytes") * 1e-9);
@@ -336,10 +316,10 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 		p.seed = seed;
 		p.jitter_us = 3000; /* more than the pieces take */
 		assert_int_equal(profile_finish(&p, &err), 0);
-		run = zones_on("--write --destroy-data=sda sda", &p);
+		run = zones_on(&p, "--write --destroy-data=sda sda");
 		t = result_find_table(run.res, "samples");
 		for (size_t r = 0; r < t->nrows; r++) {
-			double rate = table_number(t, r, (size_t)table_column(t, "rate_bytes_per_s"));
+			double rate = number(t, r, "rate_bytes_per_s");
 
 			samples++;
 			if (isnan(rate))
@@ -371,7 +351,7 @@ static size_t too_short(const char *words)
 	size_t n = 0;
 
 	load(&p, "ssd-sata");
-	run = zones_on(words, &p);
+	run = zones_on(&p, words);
 	t = result_find_table(run.res, "samples");
 	assert_true(t->nrows > 0);
 	for (size_t r = 0; r < t->nrows; r++) {
