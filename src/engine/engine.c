@@ -210,8 +210,15 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 	for (; *list; list++) {
 		size_t at = strlen(names);
 
-		if (strcmp((*list)->name, name) == 0)
-			return open_one(eng, *list, cfg, err);
+		if (strcmp((*list)->name, name) == 0) {
+			int r = open_one(eng, *list, cfg, err);
+
+			if (r == 0 && *list == &engine_uring && !cfg->poll && any_punts(cfg))
+				add_note(
+					eng,
+					"io_uring hands every request for this device to a kernel thread: auto would take another engine");
+			return r;
+		}
 		(void)snprintf(names + at, sizeof(names) - at, ", %s", (*list)->name); /* a cut list will do */
 	}
 	return err_set(err, -EINVAL, "There is no engine \"%s\"; there are: %s.", name, names);

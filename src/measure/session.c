@@ -17,11 +17,14 @@
 #include "measure/privilege.h"
 #include "measure/watch.h"
 
+#define PUNT_LOOK_NS (20 * NS_PER_MS) /* of loads between two looks for io_uring's threads, which take 50 us */
+
 struct session_state {
-	bool is_gone, has_too_many_faults;
+	bool is_gone, has_too_many_faults, is_punting_told;
 	uint64_t faults;
-	struct own_io *own; /* one per device */
-	struct there {      /* argument of target.is_there */
+	uint64_t unlooked_ns; /* of loads since the last look for io_uring's threads */
+	struct own_io *own;   /* one per device */
+	struct there {        /* argument of target.is_there */
 		struct session *ses;
 		size_t index;
 	} * there;
@@ -574,6 +577,31 @@ static void forward_tick(void *arg, uint64_t now_ns)
 		ctx->tick(ctx->tick_arg, now_ns);
 }
 
+/*
+ * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are larger than it takes at once)?
+ * Flushes always go there, so only runs that read are looked at.
+ */
+static void look_for_punting(struct session *ses, const struct engine *eng, const struct load_stats *stats)
+{
+	unsigned threads;
+
+	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->env->clk->spin_ns == 0 ||
+	    strcmp(eng->ops->name, "uring") != 0)
+		return;
+	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
+	if (ses->state->unlooked_ns < PUNT_LOOK_NS)
+		return;
+	ses->state->unlooked_ns = 0;
+	threads = engine_worker_threads();
+	if (threads == 0)
+		return;
+	ses->state->is_punting_told = true;
+	result_notice(
+		ses->res, "punted",
+		"io_uring handed requests to threads of the kernel (%u of them), as the device does not take them at once: they cost more CPU time and may be slower; try a smaller --block, or --engine=libaio.",
+		threads);
+}
+
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
 {
 	struct load_context ctx = {
@@ -597,6 +625,7 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	r = load_run(&l, eng, ret, err);
 	if (r < 0)
 		return r;
+	look_for_punting(ses, eng, ret);
 	if (ret->end == LOAD_GONE) {
 		ses->state->is_gone = true;
 		result_notice(ses->res, "device-gone",

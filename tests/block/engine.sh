@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The engines and the loop on real block devices: a device that is lost under way, one without NOWAIT, one that cannot poll, no locked memory.
+# The engines and the loop on real block devices: a device that is lost under way, one without NOWAIT, one that cannot poll, no locked memory;
+# and what the engines call.
 # Usage: engine.sh LOADBENCH PLATTER
 . "$(dirname "$0")/lib.sh"
 bench=$1 platter=$2
@@ -42,6 +43,30 @@ for engine in uring libaio sync auto; do
 	[ $engine = auto ] || says "$engine" engine $engine
 done
 
+# A batch costs one system call, and nothing else is called per request: a run that is longer by 40000 requests makes only those more.
+if command -v strace >/dev/null; then
+	more() # ENGINE ALLOWED...
+	{
+		engine=$1
+		shift
+		for n in 4000 44000; do
+			strace -f -c -S name -U name,calls -o "$work/calls.$n" "$bench" -e "$engine" -d 64 -n $n "$loop" >/dev/null 2>"$work/err" || { bad "strace: $(cat "$work/err")"; return; }
+		done
+		python3 - "$work/calls.4000" "$work/calls.44000" "$@" <<-'PY' && ok || bad "$engine: system calls beside its own"
+			import re, sys
+			few, many = ({name: int(n) for name, n in re.findall(r'^(\w+) +(\d+)', open(path).read(), re.M) if name != 'total'} for path in sys.argv[1:3])
+			more = {name: many[name] - few.get(name, 0) for name in many if many[name] != few.get(name, 0)}
+			print('%s: %s' % (sys.argv[3], more))
+			sys.exit(0 if set(more) <= set(sys.argv[3:]) and 0 < sum(more.values()) <= 40400 else 1)
+		PY
+	}
+	more uring io_uring_enter
+	more libaio io_submit io_getevents
+	more sync preadv2
+else
+	echo "no strace here: system calls are not counted"
+fi
+
 # Polling on a device without queues for it: refused in words, and auto takes another.
 if run -e uring -p -n 10 "$loop"; then
 	says "polling" faults 0 # this kernel and device can
@@ -75,10 +100,25 @@ if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	run -e uring -d 8 -n 5000 "/dev/zram$zram"
 	says "zram, uring" ops 5000
 	says "zram, uring" workers '[1-9]*'
+	says "zram, uring" note 'io_uring hands every request*'
 	run -e auto -d 8 -n 5000 "/dev/zram$zram"
 	says "zram, auto" engine libaio
 	says "zram, auto" note 'io_uring passed over*'
 	says "zram, auto" workers 0
+	# 64 MiB of data that take a while.
+	dd if=/dev/urandom of="/dev/zram$zram" bs=1M count=64 oflag=direct 2>/dev/null
+	# Who names io_uring gets it, and is told what became of the requests; who does not, is not.
+	for engine in uring auto; do
+		"$platter" stream --read --rate=max --engine=$engine --block=64K --quiet --json="$work/punted.json" "/dev/zram$zram" 2>"$work/err" ||
+			bad "zram, $engine: $(cat "$work/err")"
+		python3 - "$work/punted.json" $engine <<-'PY' && ok || bad "zram, $engine: what is said of the kernel's threads"
+			import json, sys
+			d = json.load(open(sys.argv[1])); said = {n['code']: n['text'] for n in d['notices']}
+			print(sys.argv[2], d['head']['engine'], said)
+			assert ('punted' in said) == (sys.argv[2] == 'uring') and 'kernel thread' in said['engine'], said
+			assert (d['head']['engine'] == 'uring') == (sys.argv[2] == 'uring')
+		PY
+	done
 	run -e auto -d 1 -n 5000 "/dev/zram$zram"
 	says "zram, auto, depth 1" engine sync
 else
