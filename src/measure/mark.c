@@ -17,6 +17,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -115,15 +116,15 @@ static const struct field way_fields[] = {
 
 struct sweep_row {
 	uint64_t file_bytes;
-	double write_mib_per_s, read_mib_per_s, random_mib_per_s, diskmark_mib_per_s, cached_ratio, from_device_ratio;
+	double write, read, random, diskmark, cached_ratio, from_device_ratio;
 };
 
 static const struct field sweep_fields[] = {
 	FIELD_U64(struct sweep_row, file_bytes, UNIT_BYTES, "file"),
-	FIELD_F64(struct sweep_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
-	FIELD_F64(struct sweep_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
-	FIELD_F64(struct sweep_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
-	FIELD_F64(struct sweep_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_F64(struct sweep_row, write, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct sweep_row, read, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct sweep_row, random, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct sweep_row, diskmark, UNIT_MIB_PER_S, "DiskMark"),
 	FIELD_F64(struct sweep_row, cached_ratio, UNIT_RATIO, "in memory"),
 	FIELD_F64(struct sweep_row, from_device_ratio, UNIT_RATIO, "from device"),
 	FIELD_END,
@@ -228,6 +229,14 @@ static inline int put(struct bench *b, uint64_t at, size_t len)
 	return n == (ssize_t)len ? 0 : failed(b, "write", at, len, n);
 }
 
+/* What close() waits for, which over a network is the server: file systems do it whenever any descriptor of the file is closed. */
+static int close_like(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? copy : close(copy);
+}
+
 /* Writes the file from its start. Time includes what a program would wait for: the last buffer and close(), not fsync. */
 static int write_phase(struct bench *b)
 {
@@ -248,6 +257,8 @@ static int write_phase(struct bench *b)
 		fill = 0;
 	}
 	r = r == 0 && fill ? put(b, at, fill) : r;
+	if (r == 0 && close_like(b->fd) < 0)
+		r = failed(b, "flush", 0, 0, -1);
 	b->write_ns = now_ns(b) - start;
 	if (r == 0 && fsync(b->fd) < 0)
 		r = failed(b, "flush", 0, 0, -1);
@@ -297,6 +308,12 @@ static int read_phase(struct bench *b)
 	return 0;
 }
 
+/* What a random read needs of the disk, in the mean: through the page cache whole pages, beginning at any of a page's records. */
+static uint64_t bytes_touched(const struct bench *b, size_t unit)
+{
+	return b->way == WAY_MEDIA ? unit : unit + (uint64_t)sysconf(_SC_PAGESIZE) - b->record_bytes;
+}
+
 static int random_phase(struct bench *b)
 {
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes;
@@ -323,7 +340,7 @@ static int random_phase(struct bench *b)
 	b->sum_bad += sum > 9 * b->random_records; /* also keeps the sum from being optimised away */
 	pagecache_traffic(b->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
-	b->random_share = pagecache_share(&after, b->random_records * unit, false);
+	b->random_share = pagecache_share(&after, b->random_records * bytes_touched(b, unit), false);
 	b->cached_ratio = (cached + pagecache_cached_ratio(b->fd, b->first, end - b->first)) / 2.0;
 	return 0;
 }
@@ -394,25 +411,6 @@ static void judge_draws(const struct bench *b, struct mark_draws *ret)
 		              "The random records were not as uniform draws are (p %.2g, %.4f covered where %.4f is "
 		              "expected); please report this with the seed.",
 		              ret->ks_p, ret->covered, ret->covered_expected);
-}
-
-static void draw_figures(struct result *res, const struct mark_draws *d)
-{
-	const struct {
-		const char *name, *label;
-		double value;
-		uint64_t n;
-	} list[] = {
-		{ "position_mean_ratio", "mean place of the random records (uniform: 0.5)", d->mean, d->draws },
-		{ "position_cv_ratio", "their coefficient of variation (uniform: 0.5774)", d->cv, d->draws },
-		{ "ks_distance_ratio", "largest distance to the uniform law", d->ks_distance, d->ks_draws },
-		{ "ks_p_ratio", "chance of a larger one (Kolmogorov-Smirnov)", d->ks_p, d->ks_draws },
-		{ "covered_ratio", "part of all records that was read", d->covered, d->draws },
-		{ "covered_expected_ratio", "the part that uniform draws would read", d->covered_expected, d->draws },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(list); i++)
-		result_figure(res, list[i].name, list[i].label, UNIT_RATIO, list[i].value, NULL, list[i].n);
 }
 
 /* ---- set-up ---- */
@@ -487,8 +485,9 @@ static int run_way(struct mark_run *m, enum way way, uint64_t repetition, uint64
 	r = bench_run(&b, ret);
 	(void)close(b.fd); /* all was synced */
 	if (b.is_capped && !bytes)
-		result_notice(m->ses->res, "capped",
-		              "A file became as large as it may be before writing was over; --max-size lets it grow.");
+		result_notice(m->ses->res, "capped", "A file became as large as it may be before writing was over; %s.",
+		              m->max_bytes < m->p->max_size_bytes ? "there is no room for a larger one"
+		                                                  : "--max-size lets it grow");
 	ret->repetition = repetition + 1;
 	if (r == 0 && (way == WAY_STREAM || m->p->direct)) {
 		judge_draws(&b, &m->draws);
@@ -553,31 +552,6 @@ static void summarise(struct session *ses, const struct run_row *rows, size_t n,
 	result_row(result_table(ses->res, "ways", "Three ways", way_fields), &way);
 }
 
-/* One plain sentence: what was measured. */
-static void verdict(struct session *ses, const struct run_row *last, bool is_media)
-{
-	char size[32];
-
-	(void)units_bytes_dec(size, sizeof(size), last->file_bytes);
-	if (is_media)
-		result_notice(ses->res, "what",
-		              "Every record of the file of %s came from the disk: this is the disk's own score.", size);
-	else if (!isfinite(last->cached_ratio))
-		result_notice(
-			ses->res, "what",
-			"The kernel does not tell how much of the file of %s was in memory: the score may be the disk's or the memory's.",
-			size);
-	else if (last->cached_ratio > 0.5)
-		result_notice(ses->res, "what",
-		              "%.0f %% of the random reads in the file of %s came from memory: this is a memory score.",
-		              100.0 * last->cached_ratio, size);
-	else
-		result_notice(
-			ses->res, "what",
-			"%.0f %% of the random reads in the file of %s came from memory: the disk decides this score.",
-			100.0 * last->cached_ratio, size);
-}
-
 /* The repetitions of one way. *ret_n: how many were done. */
 static int run_repetitions(struct mark_run *m, enum way way, enum way from, struct run_row *rows, size_t *ret_n)
 {
@@ -615,10 +589,10 @@ static int run_ways(struct mark_run *m)
 		if (n)
 			summarise(m->ses, rows, n, way == from);
 		if (n && way == from) {
-			draw_figures(m->ses->res, &m->draws);
+			mark_tell_draws(m->ses->res, &m->draws);
 			result_figure_u64(m->ses->res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
 			                  m->checksum);
-			verdict(m->ses, &rows[n - 1], way == WAY_MEDIA);
+			mark_tell_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio, way == WAY_MEDIA);
 		}
 		if (r == -EOPNOTSUPP && !m->p->direct) {
 			result_notice(m->ses->res, "no-direct",
@@ -709,32 +683,22 @@ static int run_sweep(struct mark_run *m, struct err *err)
 	return r;
 }
 
-static void plots(struct session *ses, const struct mark_params *p)
+/* The list is well-formed, and there is room for the largest of its sizes. */
+static int check_sweep(const struct mark_run *m, struct err *err)
 {
-	static char line[] = "line", title[] = "Mark against file size", sweep[] = "sweep", x[] = "file_bytes",
-		    y[] = "write_mib_per_s,read_mib_per_s,random_mib_per_s,diskmark_mib_per_s";
-	static char bars[] = "bars", bars_title[] = "DiskMark by way", ways[] = "ways", way[] = "way",
-		    mark[] = "diskmark_mib_per_s";
-
-	result_plot(ses->res,
-	            &(struct plot_decl){ .kind = bars, .title = bars_title, .table = ways, .x = way, .y = mark });
-	if (p->sweep)
-		result_plot(ses->res,
-		            &(struct plot_decl){ .kind = line, .title = title, .table = sweep, .x = x, .y = y });
-}
-
-static int check_sweep(const struct mark_params *p, struct err *err)
-{
-	uint64_t ns, bytes;
+	uint64_t ns, bytes, largest = 0;
 	int r = 0;
 
-	for (const char *at = p->sweep; r == 0 && at && *at;) {
+	for (const char *at = m->p->sweep; r == 0 && at && *at;) {
 		size_t len = strcspn(at, ",");
 
 		r = sweep_item(at, len, &ns, &bytes, err);
+		largest = r == 0 && bytes > largest ? bytes : largest;
 		at += len + (at[len] == ',');
 	}
-	return r;
+	if (r == 0 && largest)
+		r = datafile_check_space(m->path, largest, err);
+	return r == -ENOSPC && err ? err_prefix(err, "--sweep asks for too large a file") : r;
 }
 
 static int mark_run(struct session *ses, const void *params, struct err *err)
@@ -744,12 +708,14 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	const struct device *d = &ses->devs[0];
 	struct cgroup *cg = NULL;
 	void *buf = NULL;
-	int r = check_sweep(p, err);
+	int r = 0;
 
 	if (r == 0 && d->kind == DEVICE_DIRECTORY && datafile_name(m.path, sizeof(m.path), d->path, "mark", 0) < 0)
 		r = err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path);
 	if (d->kind != DEVICE_DIRECTORY)
 		(void)snprintf(m.path, sizeof(m.path), "%s", d->path);
+	if (r == 0)
+		r = check_sweep(&m, err);
 	m.max_bytes = room_for(m.path, p->max_size_bytes);
 	if (r == 0 && m.max_bytes == 0)
 		r = datafile_check_space(m.path, p->max_size_bytes, err);
@@ -768,7 +734,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 		r = run_ways(&m);
 		if (r == 0 && p->sweep)
 			r = run_sweep(&m, err);
-		plots(ses, p);
+		mark_tell_plots(ses->res, p->sweep != NULL);
 		if (r == -EINTR || result_fault_count(ses->res))
 			r = 0; /* interrupted, or the disk answered badly: the document says so */
 		else if (r == -EOPNOTSUPP)

@@ -21,4 +21,10 @@ struct mark_draws {
 bool mark_judge(uint64_t (*next)(void *arg, uint64_t records), void *arg, uint64_t draws, uint64_t records,
                 struct mark_draws *ret);
 
+struct result;
+/* Figures of the draws; one plain sentence on what was measured; plots. cached_ratio: part of the file in memory; NaN: not known. */
+void mark_tell_draws(struct result *res, const struct mark_draws *d);
+void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio, bool is_media);
+void mark_tell_plots(struct result *res, bool has_sweep);
+
 #endif

@@ -367,6 +367,92 @@ static void a_sweep_has_a_row_for_each_size(void **state)
 	files_done(&run);
 }
 
+static void a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K", files_dir);
+	files_run_well(&run);
+	t = files_table(&run, "sweep");
+	assert_near(files_number(t, 0, "diskmark"),
+	            mark_mean(files_number(t, 0, "write"), files_number(t, 0, "read"), files_number(t, 0, "random")),
+	            1e-9);
+	files_done(&run);
+}
+
+static void a_sweep_without_room_is_refused_before_anything_is_written(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K,4000T,1", files_dir);
+	files_run(&run);
+	assert_int_equal(run.r, -ENOSPC);
+	assert_non_null(strstr(run.err.text, "--sweep"));
+	assert_null(result_find_table(run.res, "runs"));
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
+/* ---- close() ---- */
+
+static struct files_run *closing; /* whose clock goes on by a second for each close() of a data file that was written */
+static int close_errno;           /* what that close() returns; 0: it goes well */
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+
+int __wrap_close(int fd)
+{
+	struct stat st;
+	bool is_data = closing && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > DATAFILE_DATA_OFFSET;
+	int r = __real_close(fd);
+
+	if (!is_data)
+		return r;
+	closing->now_ns += NS_PER_S;
+	if (!close_errno)
+		return r;
+	errno = close_errno;
+	return -1;
+}
+
+static void writing_lasts_until_close_has_returned(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
+	closing = &run;
+	files_run(&run);
+	closing = NULL;
+	assert_int_equal(run.r, 0);
+	assert_near(files_number(files_table(&run, "runs"), 0, "write_mib_per_s"), 1.0 / 1.001, 1e-6);
+	files_done(&run);
+}
+
+/* As network file systems do, which have asked the server by then. */
+static void what_close_says_is_an_error_of_the_disk(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+
+	(void)state;
+	start(&run, "--count=1000 --repeat=1 --time=10ms", files_dir);
+	closing = &run;
+	close_errno = EDQUOT;
+	files_run(&run);
+	closing = NULL;
+	close_errno = 0;
+	assert_int_equal(run.r, 0);
+	assert_int_equal(run.res->nfaults, 1);
+	assert_string_equal(run.res->faults[0].op, "flush");
+	assert_int_equal(run.res->faults[0].result, -EDQUOT);
+	files_done(&run);
+	assert_int_equal(files_left(), 0);
+}
+
 #define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
 
 int main(void)
@@ -386,6 +472,10 @@ int main(void)
 		ON_FILES(files_of_others_are_refused_and_stay),
 		ON_FILES(a_bad_sweep_is_refused_before_anything_is_written),
 		ON_FILES(a_sweep_has_a_row_for_each_size),
+		ON_FILES(a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds),
+		ON_FILES(a_sweep_without_room_is_refused_before_anything_is_written),
+		ON_FILES(writing_lasts_until_close_has_returned),
+		ON_FILES(what_close_says_is_an_error_of_the_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
