@@ -60,7 +60,6 @@ struct step_row {
 };
 
 static const struct field step_fields[] = {
-	FIELD_STR(struct step_row, job, "job"), /* of several; else null, and then not shown */
 	FIELD_STR(struct step_row, step, "step"),
 	FIELD_STR(struct step_row, end_time, "ended"),
 	FIELD_U64(struct step_row, elapsed_ns, UNIT_NS, "time"),
@@ -70,6 +69,7 @@ static const struct field step_fields[] = {
 	FIELD_F64(struct step_row, from_device_ratio, UNIT_RATIO, "from device"),
 	FIELD_F64(struct step_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
 	FIELD_F64(struct step_row, cached_before_ratio, UNIT_RATIO, "in memory"),
+	FIELD_STR(struct step_row, job, "job"), /* of several; else null, and then not shown */
 	FIELD_STR(struct step_row, file, "file", .detail = true),
 	FIELD_F64(struct step_row, start_s, UNIT_S, "began", .detail = true),
 	FIELD_U64(struct step_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
@@ -121,6 +121,17 @@ struct stopwatch {
 static bool is_over(const struct work *w)
 {
 	return w->ses->cancel && *w->ses->cancel;
+}
+
+/* --time is over. Reading ends then; a file that is being written is finished, since it is to be read. */
+static bool is_late(struct work *w)
+{
+	if (session_time_left_ns(w->ses) > 0)
+		return false;
+	(void)pthread_mutex_lock(&w->shared->lock);
+	result_notice(w->ses->res, "time", "--time ended before all passes were done.");
+	(void)pthread_mutex_unlock(&w->shared->lock);
+	return true;
 }
 
 static double cpu_seconds(const struct timespec *from)
@@ -323,7 +334,7 @@ static void check_words(struct work *w, uint64_t at, size_t len)
 		note_difference(w, w->first + at, len);
 }
 
-/* One pass over the file. Bytes moved; *ret_is_whole: all were good. */
+/* One pass over the file. Bytes moved; *ret_is_whole: all were good, the rate counts. */
 static uint64_t read_file(struct work *w, bool *ret_is_whole)
 {
 	uint64_t moved = 0;
@@ -345,8 +356,13 @@ static uint64_t read_file(struct work *w, bool *ret_is_whole)
 		if (n > 0)
 			moved += left < (uint64_t)n ? left : (uint64_t)n;
 		at += BLOCK_BYTES;
-		if (at % (64 * BLOCK_BYTES) == 0)
-			tell_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * BLOCK_BYTES);
+		if (at % (64 * BLOCK_BYTES) != 0)
+			continue;
+		tell_progress(w, "reading", !w->p->size_bytes && w->npasses == 1, 64 * BLOCK_BYTES);
+		if (at < w->size && is_late(w)) { /* what was read till then is a rate, too, when there is no other */
+			*ret_is_whole = *ret_is_whole && w->nreads == 0;
+			break;
+		}
 	}
 	*ret_is_whole = *ret_is_whole && !is_over(w);
 	return moved;
@@ -406,6 +422,8 @@ static void *work_run(void *arg)
 
 		if (w->p->size_bytes && isnan(w->write_rate))
 			break; /* there is no file to read */
+		if (pass > 1 && is_late(w))
+			break;
 		if (w->p->cold)
 			make_cold(w);
 		(void)snprintf(step, sizeof(step), "read %" PRIu64, pass);
@@ -453,6 +471,21 @@ static int passes_plan(const struct session *ses, const void *params, struct pla
 	return 0;
 }
 
+/* Room for this file and for those before it on the same file system, which are still to be written. */
+static int check_room(const struct work *w, struct err *err)
+{
+	const struct work *first = w - w->index;
+	uint64_t need = 0;
+	struct stat own, st;
+
+	if (fstat(w->fd, &own) < 0)
+		return err_set(err, -errno, "Cannot look at %s: %s.", w->path, strerror(errno));
+	for (const struct work *k = first; k <= w; k++)
+		if (fstat(k->fd, &st) == 0 && st.st_dev == own.st_dev)
+			need += DATAFILE_HEADER_BYTES + k->size;
+	return datafile_check_space(w->path, need, err);
+}
+
 static int open_new(struct work *w, struct err *err)
 {
 	const struct device *d = &w->ses->devs[w->index];
@@ -473,7 +506,16 @@ static int open_new(struct work *w, struct err *err)
 	if (w->p->direct)
 		w->size -= w->size % BLOCK_BYTES;
 	w->is_ours = true;
-	return datafile_open(w->df, w->p->direct, err);
+	r = datafile_reset(w->df, err); /* one of ours that was there: writing is to find it empty */
+	if (r < 0)
+		return r;
+	w->fd = datafile_open(w->df, w->p->direct, err);
+	if (w->fd == -EOPNOTSUPP)
+		return err_set(err, w->fd,
+		               "The file system of %s takes no direct I/O; without --direct it is measured through the "
+		               "page cache.",
+		               w->path);
+	return w->fd < 0 ? w->fd : check_room(w, err);
 }
 
 static int open_existing(struct work *w, struct err *err)
@@ -515,7 +557,9 @@ static int work_init(struct work *w, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	w->buf = buf;
 	memset(w->buf, 0, BLOCK_BYTES);
-	w->fd = w->p->size_bytes ? open_new(w, err) : open_existing(w, err);
+	if (w->p->size_bytes)
+		return open_new(w, err);
+	w->fd = open_existing(w, err);
 	return w->fd < 0 ? w->fd : 0;
 }
 
@@ -614,7 +658,7 @@ static void classic(struct session *ses, const struct passes_params *p, const st
 		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
 		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
 
-		if (strcmp(table_string(t, i, (size_t)table_column(t, "file")), w->path) != 0)
+		if (w->job[0] && strcmp(table_string(t, i, (size_t)table_column(t, "job")), w->job) != 0)
 			continue;
 		if (strcmp(step, "write") == 0)
 			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %s\n", seconds, rate, end);

@@ -157,6 +157,8 @@ PY
 print('between %.4f and %.4f of what it holds' % (f['largest_cached_bytes'] / a[0], f['cache_ends_bytes'] / a[0]))
 assert f['largest_cached_bytes'] <= 1.1 * a[0] and f['cache_ends_bytes'] >= 0.9 * a[0]
 assert f['cache_ends_bytes'] <= 1.1 * f['largest_cached_bytes']
+for x in rows('sweep'): # the parts that came from memory and from the device are parts of the same
+    assert abs(x['cached_ratio'] + x['from_device_ratio'] - 1) <= 0.25, x
 assert any(n['code'] == 'what' and 'this is a memory score' in n['text'] for n in d['notices'])
 PY
 	empty "mark"
@@ -217,18 +219,32 @@ refused_with 1 "--max-size or --memory makes the files smaller: 67.1 MB is neede
 refused_with 1 "exists and was not made by platter, so it is not overwritten" passes "$mnt/letter" --size=1M
 refused_with 1 "exists and was not made by platter, so it is not overwritten" mark "$mnt/letter" --count=1000
 
-# Each of two files has room when it is begun, both have not: the disk is full in the middle. What was written till then is told.
-run 4 passes "$mnt" "$mnt" --size=13M --passes=1
-check "a full disk is a fault of its name, with its place; the steps so far stay" <<'PY'
-assert d['status'] == 'with-errors' and d['fault_totals'] == {'ENOSPC': len(d['faults'])} and 1 <= len(d['faults']) <= 2, d['faults']
+# Each of two files would have room, both have not. A size of --sweep, too, has to have room; what may grow stops where the reserve begins.
+refused_with 1 "27.3 MB is needed at $mnt" passes "$mnt" "$mnt" --size=13M
+refused_with 1 "--sweep asks for too large a file: 67.1 MB is needed at $mnt" mark "$mnt" --sweep=1M,64M
+room=$(stat -f -c '%a * %S - %b * %S / 20' "$mnt")
+run 0 mark "$mnt" --count=1000000 --time=20ms --repeat=1
+check "a file grows no further than there is room" $(($room)) <<'PY'
+assert any(n['code'] == 'capped' and 'there is no room' in n['text'] for n in d['notices']), d['notices']
+assert all(x['file_bytes'] <= a[0] for x in rows('runs'))
+PY
+
+# Files may be no larger than 8 MiB: what is written in the middle fails. What was written till then is told.
+trap '' XFSZ
+ulimit -S -f 16384
+run 4 passes "$mnt" "$mnt" --size=9M --passes=1
+ulimit -S -f unlimited
+trap - XFSZ
+check "a write that fails is a fault of its name, with its place; the steps so far stay" <<'PY'
+assert d['status'] == 'with-errors' and d['fault_totals'] == {'EFBIG': 2} and len(d['faults']) == 2, d['faults']
 for x in d['faults']:
-    assert x['op'] == 'write' and 2 << 20 <= x['offset_bytes'] < 15 << 20, x
+    assert x['op'] == 'write' and x['offset_bytes'] == 8 << 20, x
 r = [x for x in rows('steps') if x['step'] == 'write']
-assert len(r) == 2 and all(x['moved_bytes'] > 1 << 20 for x in r) and min(x['moved_bytes'] for x in r) < 13 << 20, r
+assert len(r) == 2 and all(1 << 20 < x['moved_bytes'] < 9 << 20 for x in r), r
 assert f['write_bytes_per_s'] is None
 PY
-grep -qE '^Disk errors: [12] \([12] ENOSPC\)' "$work/out" || { cat "$work/out"; fail "what is said of a full disk"; }
-[ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "a full disk: left: $(ls "$mnt")"
+grep -qE '^Disk errors: 2 \(2 EFBIG\)' "$work/out" || { cat "$work/out"; fail "what is said of writes that fail"; }
+[ "$(ls "$mnt" | grep -cv 'lost+found')" = 1 ] || fail "writes that fail: left: $(ls "$mnt")"
 ok
 
 # A disc of 2048-byte sectors that nothing can be written on; and a file on a file system mounted read-only.

@@ -295,6 +295,46 @@ static void the_ending_of_every_key_is_its_unit(void **state)
 				check_key(t->name, f);
 }
 
+/* Tables that scripts outside rely on, whether they go by name or by place. */
+static void tables_begin_with_the_columns_of_the_contract(void **state)
+{
+	static const struct {
+		const char *measure, *table, *keys;
+	} all[] = {
+		{ "zones", "curve", "offset_bytes rate_bytes_per_s low high moved_bytes elapsed_ns" },
+		{ "zones", "bands", "first_byte last_byte rate_bytes_per_s" },
+		{ "zones", "slow_regions", "first_byte last_byte rate_bytes_per_s expected_bytes_per_s" },
+		{ "seek", "spans", "span_bytes anchor samples mean_ns stddev_ns p50_ns p95_ns p99_ns max_ns iops" },
+		{ "seek", "curve", "distance_bytes seek_ns access_mean_ns" },
+		{ "seek", "queue", "depth iops mean_ns p99_ns" },
+		{ "geometry", "zones", "first_byte last_byte sectors_per_track skew_ratio surface" },
+		{ "stream", "targets", "target bytes rate_bytes_per_s p50_ns p99_ns p999_ns max_ns max_gap_ns" },
+		{ "stream", "timeline", "time_s rate_bytes_per_s occupancy_bytes" },
+		{ "passes", "steps",
+		  "step end_time elapsed_ns rate_bytes_per_s cpu_percent cpu_s_per_mb from_device_ratio" },
+		{ "cache", "matrix", "file_bytes record_bytes mode operation rate_bytes_per_s hit_ratio" },
+		{ "mark", "sweep", "file_bytes write read random diskmark" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		const struct measure *const *m = measures;
+		const struct measure_table *t;
+		char keys[256] = "";
+
+		while (strcmp((*m)->name, all[i].measure) != 0)
+			m++;
+		for (t = (*m)->tables; strcmp(t->name, all[i].table) != 0;)
+			t++;
+		for (const struct field *f = t->fields; f->type != FIELD_TYPE_END && strlen(keys) < strlen(all[i].keys);
+		     f++)
+			(void)snprintf(keys + strlen(keys), sizeof(keys) - strlen(keys), "%s%s", keys[0] ? " " : "",
+			               f->key);
+		if (strcmp(keys, all[i].keys) != 0)
+			fail_msg("%s %s begins with %s, not %s", all[i].measure, all[i].table, keys, all[i].keys);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +342,7 @@ int main(void)
 		                                read_page, drop_page),
 		cmocka_unit_test_setup_teardown(every_status_and_column_type_is_described, read_page, drop_page),
 		cmocka_unit_test(the_ending_of_every_key_is_its_unit),
+		cmocka_unit_test(tables_begin_with_the_columns_of_the_contract),
 	};
 
 	return cmocka_run_group_tests_name("document", tests, NULL, NULL);

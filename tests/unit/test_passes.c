@@ -353,6 +353,72 @@ static void each_job_has_a_classic_log_with_its_own_steps(void **state)
 	files_done(&run);
 }
 
+static void a_file_read_by_two_jobs_has_two_classic_logs(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const char *at;
+	unsigned passes = 0;
+
+	(void)state;
+	make_kept("video", "1M");
+	(void)snprintf(run.words, sizeof(run.words), "--passes=1 --classic %s %s/video", files_path("video"),
+	               files_dir);
+	files_run_well(&run);
+	for (at = run.res->text; (at = strstr(at, " pass 1 at ")); at++)
+		passes++;
+	assert_int_equal(passes, 2);
+	files_done(&run);
+	assert_int_equal(unlink(files_path("video")), 0);
+}
+
+/* ---- what was there, and when to end ---- */
+
+static void a_file_of_ours_is_written_anew(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	make_kept("again", "3M");
+	make_kept("again", "1M");
+	assert_int_equal(stat(files_path("again"), &st), 0);
+	assert_int_equal(st.st_size, DATAFILE_DATA_OFFSET + (1 << 20));
+	assert_int_equal(unlink(files_path("again")), 0);
+}
+
+static void the_time_budget_ends_reading_and_says_so(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	start(&run, "--size=1M --passes=10000 --time=200ms", files_dir); /* a look at the clock is 1 ms */
+	files_run_well(&run);
+	t = files_table(&run, "steps");
+	assert_in_range(t->nrows, 10, 200);
+	assert_true(files_has_notice(&run, "time", "--time ended"));
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	files_done(&run);
+}
+
+static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
+{
+	struct files_run run = RUN(.is_done = false);
+	const struct table *t;
+
+	(void)state;
+	make_kept("large", "64M");
+	run = (struct files_run)RUN(.is_done = false);
+	start(&run, "--passes=3 --time=12ms", files_path("large"));
+	files_run_well(&run);
+	t = files_table(&run, "steps");
+	assert_int_equal(t->nrows, 1);
+	assert_in_range(files_number(t, 0, "moved_bytes"), 4 << 20, 60 << 20);
+	assert_near(files_figure(&run, "read_bytes_per_s"), files_number(t, 0, "rate_bytes_per_s"), 1.0);
+	assert_true(files_has_notice(&run, "time", "--time ended"));
+	files_done(&run);
+	assert_int_equal(unlink(files_path("large")), 0);
+}
+
 #define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
 
 static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(void **state)
@@ -397,6 +463,10 @@ int main(void)
 		ON_FILES(the_classic_log_has_the_lines_of_1997),
 		ON_FILES(the_classic_log_of_reading_has_its_own_lines),
 		ON_FILES(each_job_has_a_classic_log_with_its_own_steps),
+		ON_FILES(a_file_read_by_two_jobs_has_two_classic_logs),
+		ON_FILES(a_file_of_ours_is_written_anew),
+		ON_FILES(the_time_budget_ends_reading_and_says_so),
+		ON_FILES(a_first_pass_that_the_time_budget_ends_has_a_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
