@@ -130,7 +130,7 @@ struct geo_walk {
 int geo_walk(struct geo_walk *w, struct err *err);
 void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
-/* ---- geometry_order.c ---- */
+/* ---- geometry_sequence.c ---- */
 
 #define GEO_HEADS     32
 #define GEO_ZONES_MAX 256
@@ -148,7 +148,6 @@ struct geo_order {
 	size_t n, room, hint;
 	uint64_t tracks;
 	double tol;
-	uint64_t avoid; /* no zone begins at this track; 0: any may */
 };
 
 /* All tracks in order; o is zero before, and seg is the caller's to free. */
@@ -162,6 +161,14 @@ static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
 
 	return seg->first + (track - seg->track) * seg->size;
 }
+
+/* Are these two skews the same? */
+static inline bool geo_order_same(const struct geo_order *o, double a, double b)
+{
+	return geo_apart(a, b) < 3.0 * o->tol;
+}
+
+/* ---- geometry_order.c ---- */
 
 /* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
 size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
@@ -197,6 +204,8 @@ struct geo_labels {
 /* The first so many tracks as zones of that shape; ends early, with a cost above it, when limit is passed. labels may be NULL. */
 void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
                    struct geo_labels *labels, struct geo_fit *fit);
+/* All tracks, and the margins of the zones. */
+void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit);
 
 /* ---- geometry_zones.c ---- */
 

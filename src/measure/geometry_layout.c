@@ -454,19 +454,6 @@ static void choose_stretch(struct search *s, const struct geo_fit *fit)
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 }
 
-/* How much dearer the sequence is read when no zone begins where one does. */
-static void find_margins(struct search *s, struct geo_layout *layout)
-{
-	for (size_t i = 1; i < layout->fit->n; i++) {
-		struct geo_fit_zone *z = &layout->fit->zone[i];
-
-		s->o->avoid = z->track;
-		geo_order_fit(s->o, &layout->shape, UINT64_MAX, layout->fit->cost + GEO_SURE, NULL, s->fit);
-		z->margin = s->fit->cost - layout->fit->cost;
-	}
-	s->o->avoid = 0;
-}
-
 /* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
 static void find_common_edges(struct search *s, struct geo_layout *layout)
 {
@@ -606,10 +593,9 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	geo_order_fit(s->o, &ret->shape, UINT64_MAX, INFINITY, NULL, ret->fit);
+	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
-	find_margins(s, ret);
 	if (s->n && !ret->is_messy)
 		r = check_elsewhere(s, ret->fit, &is_same_elsewhere, err);
 	if (r < 0 || geo_is_over(s->g))

@@ -9,8 +9,6 @@
  * fit costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up) 2, a zone 2. A wrong
  * layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains is left to access times (geometry_layout.c).
  */
-#include <assert.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,102 +26,7 @@
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
-#define NEAR_ITEMS   200
-#define OFTEN        4  /* tracks of one size nearby: no accident */
-#define ENDS         12 /* ends of equal tracks that are looked at for the length of a partial band */
-
-/* ---- the sequence ---- */
-
-static bool same(const struct geo_order *o, double a, double b)
-{
-	return geo_apart(a, b) < 3.0 * o->tol;
-}
-
-static int push(struct geo_order *o, const struct geo_seg *seg)
-{
-	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
-
-	if (last && !last->is_odd && !last->has_gap && !seg->is_odd && !seg->has_gap && last->size == seg->size &&
-	    same(o, last->jump, seg->jump)) {
-		last->tracks += seg->tracks;
-		o->tracks += seg->tracks;
-		return 0;
-	}
-	if (o->n == o->room) {
-		size_t room = o->room ? 2 * o->room : 256;
-		struct geo_seg *more = realloc(o->seg, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		o->seg = more;
-		o->room = room;
-	}
-	assert(o->seg);
-	o->seg[o->n] = *seg;
-	o->seg[o->n++].track = o->tracks;
-	o->tracks += seg->tracks;
-	return 0;
-}
-
-/* How many tracks of that size there are near an item. */
-static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
-{
-	size_t from = at > NEAR_ITEMS ? at - NEAR_ITEMS : 0;
-	uint64_t n = 0;
-
-	for (size_t i = from; i < w->nitems && i < at + NEAR_ITEMS && n < OFTEN; i++)
-		for (uint32_t k = 0; k < w->items[i].nruns; k++)
-			n += w->items[i].run[k].per_track == size ? w->items[i].run[k].tracks * w->items[i].times : 0;
-	return n;
-}
-
-int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
-{
-	o->tol = w->g->tol;
-	for (size_t i = 0; i < w->nitems; i++) {
-		const struct geo_item *item = &w->items[i];
-		uint64_t at = item->first;
-		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again is one of a surface. */
-		bool is_odd = item->is_unsure && (item->missing || item->end - item->first > item->run[0].per_track ||
-		                                  near_of_size(w, i, item->run[0].per_track) < OFTEN);
-
-		for (uint64_t k = 0; k < item->times * item->nruns; k++) {
-			const struct geo_run *run = &item->run[k % item->nruns];
-			struct geo_seg seg = { .first = at,
-				               .size = run->per_track,
-				               .tracks = run->tracks,
-				               .jump = run->jump,
-				               .has_gap = item->missing > 0,
-				               .is_odd = is_odd };
-
-			if (push(o, &seg) < 0)
-				return err_set(err, -ENOMEM, "Out of memory.");
-			at += run->tracks * run->per_track;
-		}
-	}
-	return 0;
-}
-
-const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
-{
-	size_t low = 0, high = o->n;
-
-	for (size_t i = o->hint; i < o->n && i < o->hint + 3; i++) /* nearly always one of these */
-		if (o->seg[i].track <= track && track < o->seg[i].track + o->seg[i].tracks) {
-			o->hint = i;
-			return &o->seg[i];
-		}
-	while (high - low > 1) {
-		size_t mid = (low + high) / 2;
-
-		if (o->seg[mid].track <= track)
-			low = mid;
-		else
-			high = mid;
-	}
-	o->hint = low;
-	return &o->seg[low];
-}
+#define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
 static double skew_before(struct geo_order *o, uint64_t track)
@@ -185,7 +88,7 @@ static void vote(const struct parser *p, struct state *st, enum change c, double
 {
 	int64_t votes = (int64_t)n;
 
-	if (isfinite(st->often[c]) && same(p->o, st->often[c], jump)) {
+	if (isfinite(st->often[c]) && geo_order_same(p->o, st->often[c], jump)) {
 		st->votes[c] += votes;
 	} else if ((st->votes[c] -= votes) < 0) {
 		st->votes[c] = -st->votes[c];
@@ -204,18 +107,18 @@ static bool is_left_out(const struct parser *p, const struct band *b, struct sta
 		st->jump[c] = *jump;
 		return false;
 	}
-	if (same(p->o, *jump, st->jump[c])) {
+	if (geo_order_same(p->o, *jump, st->jump[c])) {
 		st->other[c] = NAN;
 		return false;
 	}
-	if (isfinite(st->jump[next]) && same(p->o, *jump, st->jump[c] + st->jump[next])) {
+	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
 		*jump -= st->jump[c];
 		st->cost += COST_LEFT;
 		st->left_out++;
 		return true;
 	}
 	st->cost += 1.0;
-	if (same(p->o, *jump, st->other[c]))
+	if (geo_order_same(p->o, *jump, st->other[c]))
 		st->jump[c] = *jump;
 	st->other[c] = *jump;
 	return false;
@@ -254,7 +157,7 @@ static uint64_t alike(const struct parser *p, const struct band *b, struct state
 	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
 
 	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels || b->skip < SIZE_MAX ||
-	    !same(p->o, seg->jump, st->jump[TO_CYLINDER]))
+	    !geo_order_same(p->o, seg->jump, st->jump[TO_CYLINDER]))
 		return 0;
 	return n < left ? n : left;
 }
@@ -331,7 +234,7 @@ static bool is_real_end(struct geo_order *o, size_t i)
 		return true;
 	while (k + 1 < o->n && o->seg[k].is_odd)
 		k++;
-	return !seg->is_odd && (o->seg[k].size != seg->size || !same(o, o->seg[k].jump, seg->jump));
+	return !seg->is_odd && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
 }
 
 size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
@@ -360,7 +263,8 @@ static size_t partial_lengths(const struct parser *p, uint64_t t, double step, u
 	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
 		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
 
-		left_out += isfinite(step) && p->o->seg[i].tracks == 1 && same(p->o, p->o->seg[i].jump, 2.0 * step);
+		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
+		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
 		if (!is_real_end(p->o, i))
 			continue;
 		seen++;
@@ -404,10 +308,10 @@ static double odd_sizes(const struct parser *p, const uint64_t *before, const ui
 struct way {
 	uint64_t t, cylinder;
 	struct state st;
-	uint64_t size[GEO_HEADS], before[GEO_HEADS]; /* of the zone; of the zone before */
-	bool is_new;                                 /* a zone begins here */
-	uint64_t in_zone;                            /* bands */
-	size_t node;                                 /* its last zone */
+	bool is_new;              /* a zone begins here, behind `zone` */
+	uint64_t in_zone;         /* bands */
+	struct geo_fit_zone zone; /* that it is in, as far as it has come; no tracks: none yet */
+	size_t node;              /* the zone before; 0: none */
 };
 
 struct node {
@@ -415,30 +319,71 @@ struct node {
 	struct geo_fit_zone zone;
 };
 
+/* Somebody has come so far for that. */
+struct mark {
+	uint64_t t;
+	double cost;
+};
+
+struct trail {
+	struct mark *mark;
+	size_t n, room;
+};
+
 struct reading {
 	struct parser p;
+	double limit;   /* ways that cost more are given up */
+	uint64_t avoid; /* no zone begins at this track; 0: any may */
 	struct way way[WAYS];
 	size_t n;
 	struct node *node;
 	size_t nnodes, room;
+	struct trail *trail;       /* is written; NULL: none */
+	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
+	size_t rival_at;
 	bool is_out_of_memory;
 };
 
-static size_t add_node(struct reading *q, const struct node *node)
+/* Room for one more; NULL: out of memory. */
+static void *more_room(void *array, size_t n, size_t *room, size_t size)
 {
-	if (q->nnodes == q->room) {
-		size_t room = q->room ? 2 * q->room : 64;
-		struct node *more = realloc(q->node, room * sizeof(*more));
+	size_t more = *room ? 2 * *room : 64;
+	void *grown;
 
-		if (!more) {
-			q->is_out_of_memory = true;
-			return 0;
-		}
-		q->node = more;
-		q->room = room;
+	if (n < *room)
+		return array;
+	grown = realloc(array, more * size);
+	*room = grown ? more : *room;
+	return grown;
+}
+
+/* The way's zone is over, and all ways that go on from it have it in common. */
+static void keep_zone(struct reading *q, struct way *w)
+{
+	struct node *more = more_room(q->node, q->nnodes, &q->room, sizeof(*more));
+
+	if (!more) {
+		q->is_out_of_memory = true;
+		return;
 	}
-	q->node[q->nnodes] = *node;
-	return q->nnodes++;
+	q->node = more;
+	q->node[q->nnodes] = (struct node){ .parent = w->node, .zone = w->zone };
+	w->node = q->nnodes++;
+}
+
+static void leave_mark(struct reading *q, const struct way *w)
+{
+	struct trail *t = q->trail;
+	struct mark *more = t ? more_room(t->mark, t->n, &t->room, sizeof(*more)) : NULL;
+
+	if (!t)
+		return;
+	if (!more) {
+		q->is_out_of_memory = true;
+		return;
+	}
+	t->mark = more;
+	t->mark[t->n++] = (struct mark){ w->t, w->st.cost };
 }
 
 /* Keeps a way unless another one is as far for less. */
@@ -463,6 +408,13 @@ static void add_way(struct reading *q, const struct way *w)
 		q->way[worst] = *w;
 }
 
+static void begin_zone(struct way *w)
+{
+	memset(w->st.votes, 0, sizeof(w->st.votes));
+	w->is_new = true;
+	w->in_zone = 0;
+}
+
 /* A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. */
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
@@ -472,19 +424,17 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 		          .skip = skip,
 		          .skip_to = skip_to,
 		          .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
-	struct node node = { .parent = from->node };
-	struct geo_fit_zone *z = &node.zone;
+	struct geo_fit_zone *z = &w.zone;
 
-	memcpy(b.size, w.size, sizeof(b.size));
-	if ((w.is_new && w.t && w.t == q->p.o->avoid) || !match(&q->p, &b, &w.st, &w.t))
+	if (!w.is_new)
+		memcpy(b.size, z->size, sizeof(b.size));
+	if ((w.is_new && w.t && w.t == q->avoid) || !match(&q->p, &b, &w.st, &w.t))
 		return false;
 	if (w.is_new) {
-		w.st.cost += COST_ZONE + odd_sizes(&q->p, w.before, b.size);
-		z->track = from->t;
-		z->first = geo_order_first(q->p.o, from->t);
-		z->cylinder = from->cylinder;
-	} else {
-		node = q->node[from->node];
+		w.st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b.size);
+		*z = (struct geo_fit_zone){ .track = from->t,
+			                    .first = geo_order_first(q->p.o, from->t),
+			                    .cylinder = from->cylinder };
 	}
 	memcpy(z->size, b.size, sizeof(z->size));
 	z->cylinders += cylinders;
@@ -496,21 +446,9 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	*ret_cost = w.st.cost;
 	w.cylinder += cylinders;
 	w.in_zone++;
-	w.is_new = cylinders != q->p.shape->band || (skip < skip_to && skip_to + 1 == q->p.shape->heads);
-	memcpy(w.size, b.size, sizeof(w.size));
-	if (w.is_new) {
-		memcpy(w.before, w.size, sizeof(w.before));
-		memset(w.size, 0, sizeof(w.size));
-		memset(w.st.votes, 0, sizeof(w.st.votes));
-		w.in_zone = 0;
-	}
-	/* Ways share the zones that they have in common: one that goes on is written to only when nobody else can have it. */
-	if (from->is_new || w.is_new || skip < SIZE_MAX || q->n > 0 || w.st.cost > from->st.cost) {
-		w.node = add_node(q, &node);
-	} else {
-		q->node[from->node] = node;
-		w.node = from->node;
-	}
+	w.is_new = false;
+	if (cylinders != q->p.shape->band || (skip < skip_to && skip_to + 1 == q->p.shape->heads))
+		begin_zone(&w);
 	add_way(q, &w);
 	return true;
 }
@@ -519,11 +457,7 @@ static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
 
-	memcpy(w.before, w.size, sizeof(w.before));
-	memset(w.size, 0, sizeof(w.size));
-	memset(w.st.votes, 0, sizeof(w.st.votes));
-	w.is_new = true;
-	w.in_zone = 0;
+	begin_zone(&w);
 	add_way(q, &w);
 }
 
@@ -554,42 +488,88 @@ static void go_on(struct reading *q, const struct way *w)
 }
 
 /* The way that has come least far. */
-static struct way take_way(struct reading *q)
+static size_t least_far(const struct reading *q)
 {
 	size_t least = 0;
-	struct way w;
 
 	for (size_t i = 1; i < q->n; i++)
 		if (q->way[i].t < q->way[least].t)
 			least = i;
-	w = q->way[least];
-	q->way[least] = q->way[--q->n];
+	return least;
+}
+
+static struct way take_way(struct reading *q, size_t i)
+{
+	struct way w = q->way[i];
+
+	q->way[i] = q->way[--q->n];
 	return w;
 }
 
-static bool is_hopeless(const struct reading *q, const struct way *w)
+static bool is_hopeless(struct reading *q, const struct way *w)
 {
+	const struct trail *rival = q->rival;
+
+	if (w->st.cost > q->limit)
+		return true;
+	while (rival && rival->mark[q->rival_at].t < w->t)
+		q->rival_at++;
+	if (rival && w->st.cost > rival->mark[q->rival_at].cost + AHEAD + GEO_SURE)
+		return true;
 	for (size_t i = 0; i < q->n; i++)
 		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
 			return true;
 	return false;
 }
 
+/* Until all ways have come as far as that. */
+static void read_to(struct reading *q, uint64_t track)
+{
+	while (q->n && !q->is_out_of_memory) {
+		size_t least = least_far(q);
+		struct way w;
+
+		if (q->way[least].t >= track)
+			return;
+		w = take_way(q, least);
+		if (is_hopeless(q, &w))
+			continue;
+		leave_mark(q, &w);
+		if (w.is_new && w.zone.tracks)
+			keep_zone(q, &w);
+		go_on(q, &w);
+	}
+}
+
+/* The cheapest of the ways, which have all come far enough; false: there is none. */
+static bool best_way(struct reading *q, struct way *ret)
+{
+	while (q->n && !q->is_out_of_memory) {
+		*ret = take_way(q, least_far(q));
+		if (is_hopeless(q, ret))
+			continue;
+		for (size_t i = 0; i < q->n; i++)
+			if (q->way[i].st.cost < ret->st.cost)
+				*ret = q->way[i];
+		return true;
+	}
+	return false;
+}
+
 /* The zones of the way, from its last one back. */
 static void write_fit(const struct reading *q, const struct way *w, struct geo_fit *fit)
 {
-	size_t n = 0, at = w->node;
+	size_t n = 1;
 
-	for (size_t i = at; i; i = q->node[i].parent)
+	for (size_t i = w->node; i; i = q->node[i].parent)
 		n++;
-	if (n > ARRAY_LEN(fit->zone)) {
-		fit->cost = INFINITY;
+	if (n > ARRAY_LEN(fit->zone))
 		return;
-	}
 	fit->n = n;
 	fit->cost = w->st.cost;
 	fit->left_out = w->st.left_out;
-	for (size_t i = at; i; i = q->node[i].parent)
+	fit->zone[--n] = w->zone;
+	for (size_t i = w->node; i; i = q->node[i].parent)
 		fit->zone[--n] = q->node[i].zone;
 }
 
@@ -627,34 +607,104 @@ static const struct way start = {
 	.is_new = true
 };
 
-void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
-                   struct geo_labels *labels, struct geo_fit *fit)
+static struct reading *reading_new(struct geo_order *o, const struct geo_shape *shape, double limit)
 {
 	struct reading *q = calloc(1, sizeof(*q));
-	struct way w = start;
+
+	if (!q)
+		return NULL;
+	q->p = (struct parser){ .o = o, .shape = shape };
+	q->limit = limit;
+	q->nnodes = 1; /* 0: none */
+	add_way(q, &start);
+	return q;
+}
+
+static void reading_free(struct reading *q)
+{
+	if (q)
+		free(q->node);
+	free(q);
+}
+
+/* trail: NULL, or where to leave it. */
+static void fit_zones(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                      struct geo_labels *labels, struct trail *trail, struct geo_fit *fit)
+{
+	struct reading *q = reading_new(o, shape, limit);
+	struct way w;
 
 	fit->n = 0;
 	fit->cost = INFINITY;
 	if (!q)
 		return;
-	q->p = (struct parser){ .o = o, .shape = shape };
-	(void)add_node(q, &(struct node){ .parent = 0 }); /* 0: none */
-	add_way(q, &w);
-	while (q->n && !q->is_out_of_memory) {
-		w = take_way(q);
-		if (w.st.cost > limit || is_hopeless(q, &w))
-			continue;
-		if (w.t >= o->tracks || w.t >= tracks) { /* it has come least far, and so all have */
-			for (size_t i = 0; i < q->n; i++)
-				if (q->way[i].st.cost < w.st.cost)
-					w = q->way[i];
-			write_fit(q, &w, fit);
-			if (labels && isfinite(fit->cost))
-				write_labels(q, &w, labels, fit);
-			break;
-		}
-		go_on(q, &w);
+	q->trail = trail;
+	read_to(q, tracks < o->tracks ? tracks : o->tracks);
+	if (best_way(q, &w))
+		write_fit(q, &w, fit);
+	if (labels && isfinite(fit->cost))
+		write_labels(q, &w, labels, fit);
+	reading_free(q);
+}
+
+void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                   struct geo_labels *labels, struct geo_fit *fit)
+{
+	fit_zones(o, shape, tracks, limit, labels, NULL, fit);
+}
+
+/* ---- how certain zones are ---- */
+
+/* What it costs to go on as q does, but without a zone that begins there. */
+static double cost_without(const struct reading *q, uint64_t avoid)
+{
+	struct reading *other = malloc(sizeof(*other));
+	struct way w;
+	double cost = INFINITY;
+
+	if (!other)
+		return INFINITY;
+	*other = *q;
+	other->avoid = avoid;
+	other->node = NULL; /* the zones themselves are of no interest */
+	other->nnodes = other->room = 0;
+	read_to(other, q->p.o->tracks);
+	if (best_way(other, &w))
+		cost = w.st.cost;
+	reading_free(other);
+	return cost;
+}
+
+/*
+ * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind it, ways that stay behind those that may begin
+ * one there, by more than ways ever make good and what makes an edge certain, need not be read to the end.
+ */
+static void find_margins(struct geo_order *o, const struct geo_shape *shape, struct trail *trail, struct geo_fit *fit)
+{
+	struct reading *q = reading_new(o, shape, fit->cost + GEO_SURE);
+
+	for (size_t i = trail->n - 1; i-- > 0;) /* so far for that, or farther */
+		trail->mark[i].cost = fmin(trail->mark[i].cost, trail->mark[i + 1].cost);
+	if (q)
+		q->rival = trail;
+	for (size_t i = 1; q && i < fit->n; i++) {
+		read_to(q, fit->zone[i].track);
+		fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
 	}
-	free(q->node);
-	free(q);
+	reading_free(q);
+}
+
+void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit)
+{
+	struct trail trail = { .mark = NULL };
+	struct mark *end;
+
+	fit_zones(o, shape, UINT64_MAX, INFINITY, NULL, &trail, fit);
+	end = more_room(trail.mark, trail.n, &trail.room, sizeof(*end));
+	if (end && isfinite(fit->cost)) {
+		trail.mark = end;
+		trail.mark[trail.n++] = (struct mark){ UINT64_MAX, fit->cost };
+		find_margins(o, shape, &trail, fit);
+	}
+	free(trail.mark);
 }

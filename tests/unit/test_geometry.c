@@ -332,13 +332,11 @@ static void zones_and_layout_of_known_drives(void **state)
 		{ "quantum-fireball-tm2110a", 4, "head-first" },
 		{ "samsung-hd103sj", 4, "seek-first in bands of 400 tracks, serpentine" },
 		{ "seagate-cheetah-15k7", 6, "seek-first in bands of 100 tracks, serpentine" },
-		{ "modern-4tb", 8,
-		  "seek-first in bands of 240 tracks, serpentine" }, /* with PLATTER_LONG: 40 s to judge its layout */
+		{ "modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine" },
 	};
-	size_t n = sizeof(drives) / sizeof(drives[0]) - (getenv("PLATTER_LONG") ? 0 : 1);
 
 	(void)state;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
 		struct sim *sim = sim_new();
 		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
 		struct whole w = { 0 };
