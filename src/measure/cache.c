@@ -676,6 +676,7 @@ static int cache_plan(const struct session *ses, const void *params, struct plan
 		               "); raise one or lower the other.",
 		               p->max_record_bytes, p->min_record_bytes);
 	plan->opens_itself = true;
+	plan->read_bytes = UINT64_MAX;
 	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
 	plan_phase(plan, "matrix", cells * p->repeat * p->cell_ns);
 	if (!p->no_knee && !is_existing)

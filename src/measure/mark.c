@@ -426,7 +426,7 @@ static int mark_plan(const struct session *ses, const void *params, struct plan 
 		               "%s is a block device; mark works in a file: give a file or directory on it.", d->path);
 	plan->opens_itself = true;
 	plan->is_direct = p->direct;
-	plan->write_bytes = UINT64_MAX;
+	plan->read_bytes = plan->write_bytes = UINT64_MAX;
 	plan_phase(plan, p->direct ? "media" : "three ways", (p->direct ? 1 : 3) * p->repeat * 3 * t);
 	return 0;
 }

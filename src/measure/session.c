@@ -248,8 +248,8 @@ static void print_plan(struct session *ses)
 {
 	const struct plan *plan = ses->plan;
 	struct table *t = result_table(ses->res, "plan", "Plan (nothing was done)", plan_fields);
+	uint64_t end = plan->touch_end ? plan->touch_end : ses->ndevs ? ses->devs[0].size_bytes : 0, total_ns = 0;
 	struct plan_row row;
-	uint64_t total_ns = 0;
 
 	for (size_t i = 0; i < plan->nphases; i++) {
 		row = (struct plan_row){ plan->phases[i].name, plan->phases[i].expect_ns };
@@ -261,15 +261,15 @@ static void print_plan(struct session *ses)
 		result_figure_u64(ses->res, "read_bytes", "reads at most", UNIT_BYTES, plan->read_bytes);
 	if (plan->write_bytes != UINT64_MAX)
 		result_figure_u64(ses->res, "write_bytes", "writes at most", UNIT_BYTES, plan->write_bytes);
-	result_figure_u64(ses->res, "touch_first_bytes", "first byte touched", UNIT_BYTES, plan->touch_first);
-	result_figure_u64(ses->res, "touch_end_bytes", "end of the bytes touched", UNIT_BYTES,
-	                  plan->touch_end ? plan->touch_end
-	                  : ses->ndevs    ? ses->devs[0].size_bytes
-	                                  : 0);
+	if (end) {
+		result_figure_u64(ses->res, "touch_first_bytes", "first byte touched", UNIT_BYTES, plan->touch_first);
+		result_figure_u64(ses->res, "touch_end_bytes", "end of the bytes touched", UNIT_BYTES, end);
+	}
 	result_figure_text(ses->res, "writes", "writing",
-	                   plan->writes == WRITE_NONE   ? "nothing"
-	                   : plan->writes == WRITE_SAME ? "the same bytes back"
-	                                                : "destroys data");
+	                   plan->writes == WRITE_SAME   ? "the same bytes back"
+	                   : plan->writes != WRITE_NONE ? "destroys data"
+	                   : plan->write_bytes          ? "files of its own"
+	                                                : "nothing");
 	for (size_t i = 0; plan->writes != WRITE_NONE && !plan->opens_itself && i < ses->ndevs; i++) {
 		struct survey found = { 0 };
 		struct err why = { 0 };
