@@ -111,19 +111,56 @@ static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t f
 	return r;
 }
 
+static bool same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
+{
+	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < near(g);
+}
+
+/*
+ * Ends inside of a new cycle, those to be looked at first: of the rarest kinds of runs all, if there are not too many, as a cycle in another order has them
+ * elsewhere, although its sum is the same; of the others some all over the cycle. How many.
+ */
+static uint32_t choose_ends(const struct geo *g, const struct geo_item *cycle, uint32_t *ret)
+{
+	uint32_t inner = cycle->nruns - 1, most = inner < INSIDE_FIRST ? inner : INSIDE_FIRST, n = 0;
+	uint32_t often[GEO_RUNS] = { 0 };
+
+	for (uint32_t i = 0; i < inner; i++)
+		for (uint32_t k = 0; k < inner; k++)
+			often[i] += same_run(g, &cycle->run[i], &cycle->run[k]);
+	for (uint32_t times = 1; n < most && times <= inner; times++) {
+		uint32_t all = 0, seen = 0, some;
+
+		for (uint32_t i = 0; i < inner; i++)
+			all += often[i] == times;
+		some = all < most - n ? all : most - n;
+		for (uint32_t i = 0; i < inner; i++) {
+			if (often[i] != times)
+				continue;
+			if (seen * some / all != (seen + 1) * some / all)
+				ret[n++] = i;
+			seen++;
+		}
+	}
+	return n;
+}
+
 /* Inside of k cycles from w->at on: many places of the one that is new, one place at random of those that are known. */
 static int check_inside(struct geo_walk *w, const struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
-	uint32_t inner = l->inside->nruns - 1, n = l->is_known ? 1 : inner < INSIDE_FIRST ? inner : INSIDE_FIRST;
+	uint32_t end[INSIDE_FIRST], n = 1;
+	uint64_t which = 0;
 	int r = 0;
 
-	*ret_ok = true;
-	for (uint32_t i = 0; i < n && r == 0 && *ret_ok; i++) {
-		uint32_t run = l->is_known ? (uint32_t)rng_below(&w->g->t.rng, inner) : i * inner / n;
-		uint64_t which = l->is_known ? rng_below(&w->g->t.rng, k) : 0;
-
-		r = check_end(w, l->inside, w->at + which * l->sectors, run, ret_ok, err);
+	if (l->is_known) {
+		end[0] = (uint32_t)rng_below(&w->g->t.rng, l->inside->nruns - 1);
+		which = rng_below(&w->g->t.rng, k);
+	} else {
+		n = choose_ends(w->g, l->inside, end);
 	}
+	*ret_ok = true;
+	for (uint32_t i = 0; i < n && r == 0 && *ret_ok; i++)
+		r = check_end(w, l->inside, w->at + which * l->sectors, end[i], ret_ok, err);
 	return r;
 }
 
@@ -205,11 +242,6 @@ void geo_walk_free(struct geo_walk *w)
 	if (w)
 		free(w->items);
 	free(w);
-}
-
-static bool same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
-{
-	return a->per_track == b->per_track && geo_apart(a->jump, b->jump) < near(g);
 }
 
 static void remember(struct geo_walk *w, const struct geo_run *run)
