@@ -276,6 +276,7 @@ static int repetition(struct cache_run *c, enum operation op, uint64_t record, b
 		return r;
 	pagecache_traffic(c->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
+	pagecache_doubt(&after, ret->cached_before);
 	ret->rate = (double)(l.done * record) / ((double)spent * 1e-9);
 	ret->share = pagecache_share(&after, l.done * record, l.writes);
 	ret->hit_ratio = is_direct ? (l.writes ? (double)NAN : 0.0) : cache_hits(c, &l, &after);
@@ -384,10 +385,8 @@ static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is
 	}
 }
 
-static void note_extremes(struct cache_run *c, const struct cell_row *row, enum operation op, bool is_direct)
+static void note_extremes(struct cache_run *c, const struct cell_row *row, enum operation op)
 {
-	if (is_direct)
-		return;
 	if (op == OP_REREAD && row->hit_ratio >= CACHE_HIT_RATIO && row->rate_bytes_per_s > c->hit_rate)
 		c->hit_rate = row->rate_bytes_per_s;
 	if (op == OP_READ && row->rate_bytes_per_s > c->miss_rate)
@@ -404,7 +403,8 @@ static int run_cell(struct cache_run *c, struct table *t, enum operation op, uin
 	if (r < 0)
 		return r;
 	result_row(t, &row);
-	note_extremes(c, &row, op, is_direct);
+	if (!is_direct)
+		note_extremes(c, &row, op);
 	session_log(c->ses, "%s file, %s records, %s %s: %s, hits %.3f", units_bytes(size, sizeof(size), c->file_bytes),
 	            units_bytes(text, sizeof(text), record), row.mode, row.operation,
 	            units_rate(rate, sizeof(rate), row.rate_bytes_per_s), row.hit_ratio);

@@ -57,6 +57,7 @@ static int counted_reading(struct cache_run *c, struct knee_row *row)
 	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
 	pagecache_traffic(c->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
+	pagecache_doubt(&after, (double)cached / (double)c->file_bytes);
 	row->counted_hit_ratio = is_known ? cache_hits(c, &l, &after) : (double)NAN;
 	row->cachestat_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
 	return r;
@@ -66,6 +67,7 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 {
 	struct cache_loop l = { .fd = c->cached_fd, .record = KNEE_RECORD };
 	struct pagecache_traffic before, after;
+	double cached_before;
 	uint64_t spent;
 	int r;
 
@@ -80,12 +82,14 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 		r = cache_make_warm(c); /* one reading after the write, then the one that counts */
 	if (r < 0 || cache_is_over(c))
 		return r < 0 ? r : -EINTR;
+	cached_before = pagecache_cached_ratio(c->cached_fd, c->first, c->file_bytes);
 	pagecache_traffic(c->ses, 0, &before);
 	r = cache_run_loop(c, &l, UINT64_MAX, false, &spent);
 	if (r < 0 || cache_is_over(c))
 		return r < 0 ? r : -EINTR;
 	pagecache_traffic(c->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
+	pagecache_doubt(&after, cached_before);
 	*ret = (struct knee_row){
 		.file_bytes = c->file_bytes,
 		.rate_bytes_per_s = (double)c->file_bytes / ((double)spent * 1e-9),

@@ -286,8 +286,10 @@ static int read_phase(struct bench *b)
 	size_t unit = b->way == WAY_STREAM ? STREAM_BYTES : b->record_bytes;
 	uint64_t left = b->records * b->record_bytes, at = b->first, start, number = 0;
 	struct pagecache_traffic before, after;
+	double cached;
 
 	b->sum_read = b->sum_bad = 0;
+	cached = pagecache_cached_ratio(b->fd, b->first, left);
 	pagecache_traffic(b->ses, 0, &before);
 	start = now_ns(b);
 	while (left && !(number % 65536 == 0 && is_over(b))) {
@@ -304,6 +306,7 @@ static int read_phase(struct bench *b)
 	b->read_ns = now_ns(b) - start;
 	pagecache_traffic(b->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
+	pagecache_doubt(&after, cached);
 	b->read_from_device = pagecache_share(&after, b->records * b->record_bytes, false).device_ratio;
 	return 0;
 }
@@ -340,6 +343,7 @@ static int random_phase(struct bench *b)
 	b->sum_bad += sum > 9 * b->random_records; /* also keeps the sum from being optimised away */
 	pagecache_traffic(b->ses, 0, &after);
 	pagecache_traffic_since(&before, &after);
+	pagecache_doubt(&after, cached);
 	b->random_share = pagecache_share(&after, b->random_records * bytes_touched(b, unit), false);
 	b->cached_ratio = (cached + pagecache_cached_ratio(b->fd, b->first, end - b->first)) / 2.0;
 	return 0;

@@ -191,6 +191,12 @@ void pagecache_traffic_since(const struct pagecache_traffic *before, struct page
 	now->has_process = now->has_process && before->has_process;
 }
 
+void pagecache_doubt(struct pagecache_traffic *t, double cached_before)
+{
+	if (!t->has_disk && t->device_read_bytes == 0 && cached_before < 1.0) /* false for NaN */
+		t->has_process = false;
+}
+
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write)
 {
 	struct pagecache_share share = { NAN, NAN };

@@ -66,6 +66,11 @@ void pagecache_traffic_since(const struct pagecache_traffic *before, struct page
 struct pagecache_share {
 	double device_ratio, disk_ratio;
 };
+/*
+ * A reading of what was not wholly in memory, for which the kernel has counted nothing: it counts what comes from disks, not what comes from
+ * a server or a program (FUSE, 9p). has_process is false then, unless a disk stands by as the other witness. cached_before: NaN, if unknown.
+ */
+void pagecache_doubt(struct pagecache_traffic *t, double cached_before);
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write);
 /* Part of a range that is in memory, 0..1; NaN when the kernel does not tell. */
 double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes);

@@ -184,6 +184,7 @@ static struct step_row watch_finish(struct work *w, const struct stopwatch *s, c
 
 	pagecache_traffic(w->ses, w->index, &now);
 	pagecache_traffic_since(&s->traffic, &now);
+	pagecache_doubt(&now, s->cached_ratio);
 	share = pagecache_share(&now, moved ? moved : w->size, is_write);
 	local_time(end, sizeof(end));
 	row = (struct step_row){

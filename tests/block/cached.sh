@@ -84,6 +84,14 @@ assert a[0] <= 0.02 * (32 << 20), a
 w = [x for x in rows('steps') if x['step'] in ('write', 'fsync')]
 assert [x['step'] for x in w] == ['write', 'fsync'] and abs(sum(x['from_disk_ratio'] for x in w) - 1) <= 0.05, w
 PY
+# What is neither in memory nor on a disk: nobody counts where it comes from, so nothing is said of it.
+if [ -r /sys/kernel/notes ]; then
+	run 0 passes /sys/kernel/notes --passes=1
+	check "a file without a disk" <<'PY'
+x = rows('steps')[0]
+assert x['cached_before_ratio'] == 0 and x['from_device_ratio'] is None and x['from_disk_ratio'] is None, x
+PY
+fi
 # Half of a file in memory: the share that is fetched is what cachestat says is missing.
 run 0 passes "$dir/half" --size=32M --passes=1 --keep
 sync "$dir/half"

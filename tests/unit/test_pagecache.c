@@ -300,6 +300,35 @@ static void what_is_not_known_is_not_a_number(void **state)
 
 #define ON_DISK(f) cmocka_unit_test_setup_teardown(f, new_kernel, files_dir_remove)
 
+static void an_account_of_nothing_is_believed_only_where_it_can_be(void **state)
+{
+	static const struct {
+		uint64_t fetched;
+		bool has_disk;
+		double cached_before;
+		bool is_believed;
+	} cases[] = {
+		{ 0, false, 1.0, true },    /* all was in memory */
+		{ 0, false, 0.0, false },   /* cold, from a server */
+		{ 0, false, 0.999, false }, /* some pages were missing */
+		{ 4096, false, 0.0, true }, /* the kernel does count */
+		{ 0, true, 0.0, true },     /* another job has fetched it from the disk */
+		{ 0, false, NAN, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct pagecache_traffic t = { .has_process = true,
+			                       .has_disk = cases[i].has_disk,
+			                       .device_read_bytes = cases[i].fetched };
+
+		pagecache_doubt(&t, cases[i].cached_before);
+		if (t.has_process != cases[i].is_believed)
+			fail_msg("case %zu", i);
+		assert_int_equal(isnan(pagecache_share(&t, 8192, false).device_ratio), !cases[i].is_believed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +341,7 @@ int main(void)
 		ON_DISK(whole_runs_fall_back_and_say_so),
 		ON_DISK(the_thread_is_charged_what_it_fetched),
 		cmocka_unit_test(what_is_not_known_is_not_a_number),
+		cmocka_unit_test(an_account_of_nothing_is_believed_only_where_it_can_be),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
