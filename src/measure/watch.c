@@ -18,6 +18,7 @@ struct host_state {
 
 struct watch {
 	struct host_state host;
+	int64_t own_read_bytes; /* of this process, where it opens its files itself; -1: not known */
 	struct disk_state {
 		bool is_known, is_first_of_disk;
 		struct device_io io;
@@ -121,6 +122,22 @@ static bool is_continued(void)
 	return sigtimedwait(&set, NULL, &at_once) == SIGCONT;
 }
 
+/* What was fetched from disks for this process, all threads, also those that have ended: metadata and read-ahead, too. -1: not known. */
+static int64_t own_reads(const struct session *ses)
+{
+	cleanup_fclose FILE *f = NULL;
+	char line[128];
+	int64_t bytes;
+
+	if (ses->env->clk->spin_ns == 0 || !ses->plan->opens_itself)
+		return -1;
+	f = fopen("/proc/self/io", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "read_bytes: %" SCNd64, &bytes) == 1)
+			return bytes;
+	return -1;
+}
+
 struct watch *watch_start(const struct session *ses)
 {
 	struct watch *w = calloc(1, sizeof(*w));
@@ -144,6 +161,7 @@ struct watch *watch_start(const struct session *ses)
 		              ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &d->io) == 0;
 		d->ioerr = device_errors(ses, &ses->devs[i]);
 	}
+	w->own_read_bytes = own_reads(ses);
 	w->host = host_look(ses);
 	return w;
 }
@@ -190,6 +208,32 @@ static void check_other_io(struct watch *w, const struct session *ses, const str
 		dev->disk, units_bytes_dec(a, sizeof(a), other_read), units_bytes_dec(b, sizeof(b), other_written));
 }
 
+/*
+ * Files that the measurement makes itself are written back by the kernel, whenever it likes, with a journal: whose writes these are cannot be told. But
+ * reads can: all disks together, less what was fetched for this process. A hundredth is what the file system itself looks up.
+ */
+static void check_other_reads(const struct watch *w, const struct session *ses)
+{
+	int64_t own = own_reads(ses);
+	uint64_t sum = 0, other;
+	struct device_io now;
+	char text[32];
+
+	if (own < 0 || w->own_read_bytes < 0 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
+		return;
+	own -= w->own_read_bytes;
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (w->disks[i].is_known && w->disks[i].is_first_of_disk &&
+		    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) == 0)
+			sum += less(now.read_bytes, w->disks[i].io.read_bytes);
+	other = less(sum, (uint64_t)own);
+	if (other > (uint64_t)own / 100 + (1u << 20))
+		result_notice(
+			ses->res, "other-io",
+			"Other programs used %s during the run: %s read beside the measurement's own; stop them and repeat.",
+			ses->ndevs > 1 ? "the disks" : ses->devs[0].disk, units_bytes_dec(text, sizeof(text), other));
+}
+
 static void check_host(const struct watch *w, const struct session *ses)
 {
 	struct host_state now = host_look(ses);
@@ -224,7 +268,6 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 		const struct disk_state *d = &w->disks[i];
 		int64_t ioerr = device_errors(ses, &ses->devs[i]);
 
-		/* Whoever opens files itself, through the page cache, cannot tell own I/O of the disk from others'. */
 		if (d->is_known && d->is_first_of_disk && !ses->plan->opens_itself)
 			check_other_io(w, ses, own, i);
 		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
@@ -232,6 +275,7 @@ void watch_end(struct watch *w, const struct session *ses, const struct own_io *
 			              "The error counter of %s rose by %" PRId64 " during the run (%s).",
 			              ses->devs[i].disk, ioerr - d->ioerr, "see the kernel log");
 	}
+	check_other_reads(w, ses);
 	check_host(w, ses);
 	free(w->disks);
 	free(w);

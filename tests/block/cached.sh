@@ -67,6 +67,7 @@ after=$(stat_of 3)
 check "cold passes come from the device" $(((after - before) * 512)) <<'PY'
 r = [x for x in rows('steps') if x['step'].startswith('read')]
 size = 32 << 20
+assert not [n for n in d['notices'] if n['code'] == 'other-io'], d['notices']
 assert len(r) == 3
 for x in r:
     assert x['cached_before_ratio'] == 0, x
@@ -83,6 +84,21 @@ for x in rows('steps'):
 assert a[0] <= 0.02 * (32 << 20), a
 w = [x for x in rows('steps') if x['step'] in ('write', 'fsync')]
 assert [x['step'] for x in w] == ['write', 'fsync'] and abs(sum(x['from_disk_ratio'] for x in w) - 1) <= 0.05, w
+PY
+# Others' reads on the same disk are told with their size; without them nothing is, as the cold passes above have shown.
+dd if=/dev/urandom of="$dir/other" bs=1M count=24 conv=fsync 2>/dev/null
+(while [ ! -e "$work/stop" ]; do dd if="$dir/other" of=/dev/null bs=1M iflag=direct 2>/dev/null || exit; done) &
+before=$(stat_of 3)
+run 0 passes "$dir" --size=16M --passes=1000 --time=500ms --cold
+after=$(stat_of 3)
+touch "$work/stop"
+wait $!
+rm "$dir/other"
+check "others' reads are told" $(((after - before) * 512)) <<'PY'
+said = [n['text'] for n in d['notices'] if n['code'] == 'other-io']
+own = sum(x['moved_bytes'] for x in rows('steps') if x['step'].startswith('read'))
+if a[0] > 1.2 * own: # the other came to its turn
+    assert len(said) == 1 and 'MB read beside' in said[0], (said, own, a)
 PY
 # What is neither in memory nor on a disk: nobody counts where it comes from, so nothing is said of it.
 if [ -r /sys/kernel/notes ]; then
