@@ -132,6 +132,8 @@ uint64_t bucket_log_max_rate(const struct bucket_log *l, uint64_t ring_bytes)
 #define REGIME_BINS ((size_t)96)
 #define REGIME_MIN  4 /* bins of a regime */
 #define REGIME_DROP 0.9
+#define REGIME_NS   500e6 /* of a run, and ... */
+#define BURST_S     0.1   /* ... of what is fast: below it is the processor's doing, or another program's */
 
 /* Rates of equal spans of time, bytes counted when they completed. */
 static void bin_rates(const struct bucket_point *p, size_t n, double span_ns, double *rate)
@@ -181,7 +183,7 @@ bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
 	struct regime_fit f = { .credit_bytes = 0 };
 	struct location burst, base;
 
-	if (n < 4 * REGIME_BINS || p[n - 1].t_ns <= p[0].t_ns)
+	if (n < 4 * REGIME_BINS || p[n - 1].t_ns <= p[0].t_ns || (double)(p[n - 1].t_ns - p[0].t_ns) < REGIME_NS)
 		return false;
 	span_ns = (double)(p[n - 1].t_ns - p[0].t_ns) / REGIME_BINS;
 	bin_rates(p, n, span_ns, rate);
@@ -198,6 +200,8 @@ bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret)
 	f.base_bytes_per_s = base.value;
 	f.base_ci = base.ci;
 	f.change_s = (double)split * span_ns * 1e-9;
+	if (f.change_s < BURST_S)
+		return false;
 	for (size_t k = 0; k <= split; k++)
 		f.credit_bytes += (rate[k] - base.value) * span_ns * 1e-9;
 	*ret = f;

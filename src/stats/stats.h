@@ -275,7 +275,7 @@ struct regime_fit {
 	double change_s;     /* when, since the first point */
 	double credit_bytes; /* what was moved beyond the base rate until then */
 };
-/* false: one rate describes the run (or it rises, or is too short to tell). */
+/* false: one rate describes the run (or it rises, or is too short to tell: less than half a second, or a tenth until the change). */
 bool fit_regime(const struct bucket_point *p, size_t n, struct regime_fit *ret);
 
 #endif

@@ -323,6 +323,20 @@ static void a_steady_run_has_one_regime(void **state)
 	assert_false(fit_regime(p, ARRAY_LEN(p), &f));
 }
 
+/* Seen on a zram disk: 460000 reads a second for 9 ms, then 230000. No storage's credit is that small. */
+static void what_changes_within_milliseconds_is_no_regime(void **state)
+{
+	struct bucket_point p[4000];
+	struct regime_fit f;
+
+	(void)state;
+	(void)make_bucket(1, 0.2, p, ARRAY_LEN(p));
+	assert_true(fit_regime(p, ARRAY_LEN(p), &f)); /* half a minute */
+	for (size_t i = 0; i < ARRAY_LEN(p); i++)
+		p[i].t_ns /= 1000;
+	assert_false(fit_regime(p, ARRAY_LEN(p), &f));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +350,7 @@ int main(void)
 		cmocka_unit_test(a_log_of_any_length_gives_a_rate_that_the_ring_would_have_borne),
 		cmocka_unit_test(a_token_bucket_shows_both_rates_and_its_credit),
 		cmocka_unit_test(a_steady_run_has_one_regime),
+		cmocka_unit_test(what_changes_within_milliseconds_is_no_regime),
 		cmocka_unit_test(a_ring_without_completions_or_time_is_unbounded),
 	};
 
