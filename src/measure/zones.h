@@ -95,6 +95,7 @@ struct zone_sample {
 	uint64_t from_bytes;             /* what was counted: [from, end) */
 	double moved_bytes, elapsed_ns;  /* counted */
 	double ns_per_byte, se_ratio;
+	double whole_bytes, whole_ns; /* reading: all of it, from first to last, lead-in and waits too; 0: not known */
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
 	double at_s;                         /* middle of the sample, since the start of the run */
 	double flush_ns;                     /* writing: the flush after it; NaN: none */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/zones.h"
 
@@ -503,19 +504,86 @@ static void mean_figures(const struct zones_run *run)
 	result_figure(res, verb, label, UNIT_S, ns * disk / bytes * 1e-9, &ci, n);
 }
 
-static void regime_figures(const struct zones_run *run, const struct zone_target *t)
+/*
+ * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie within a burst or meet a pause, and their
+ * rates say little. What betrays it: the samples, whole, take far longer than at their median rate, for pauses that are met at most places. (A failing
+ * disk has such pauses in some places only.) What lasts is all bytes over all the time.
+ */
+#define PAUSE_NS      50e6
+#define BURST_TIMES   2.0
+#define PAUSED_PLACES 0.4
+
+static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
+{
+	const struct zone_samples *samples = &t->samples;
+	cleanup_free double *rate = calloc(samples->n + 1, sizeof(*rate));
+	cleanup_free bool *is_paused = calloc(t->layout.npositions + 1, sizeof(*is_paused));
+	double bytes = 0.0, ns = 0.0, median;
+	size_t n = 0, paused = 0;
+
+	for (size_t i = 0; rate && i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || !(s->whole_ns > 0.0))
+			continue;
+		rate[n++] = 1e9 / s->ns_per_byte;
+		bytes += s->whole_bytes;
+		ns += s->whole_ns;
+	}
+	if (!is_paused || n < 8)
+		return false;
+	median = stats_median(rate, n);
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->is_good && s->position < t->layout.npositions &&
+		    s->whole_ns - s->whole_bytes / median * 1e9 > PAUSE_NS && !is_paused[s->position]) {
+			is_paused[s->position] = true;
+			paused++;
+		}
+	}
+	*ret_burst = median;
+	*ret_lasting = bytes / ns * 1e9;
+	*ret_n = n;
+	return (double)paused >= PAUSED_PLACES * (double)t->layout.npositions && median > BURST_TIMES * *ret_lasting;
+}
+
+static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
+{
+	struct result *res = run->ses->res;
+	double burst, lasting;
+	char a[32], b[32];
+	size_t n;
+
+	if (!is_in_bursts(t, &burst, &lasting, &n))
+		return false;
+	result_figure(res, "burst_bytes_per_s", "in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
+	result_figure(res, "sustained_bytes_per_s", "all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
+	if (!is_final) /* its numbers change */
+		return true;
+	result_notice(
+		res, "bursts",
+		"%s gave data in bursts, of %s in the median, with pauses between, and %s all in all: storage behind a limit (a cgroup's, "
+		"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and say nothing of places.",
+		t->dev->path, units_rate(a, sizeof(a), burst), units_rate(b, sizeof(b), lasting));
+	return true;
+}
+
+static void regime_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	const struct zone_regime *g = &t->analysis->levels.regime;
 	struct result *res = run->ses->res;
 	char a[32], b[32], c[32];
 
-	if (!g->is_found)
+	if (burst_figures(run, t, is_final) || !g->is_found)
 		return;
 	result_figure(res, "burst_bytes_per_s", g->step > 0.0 ? "at first (credit)" : "at first", UNIT_BYTES_PER_S,
 	              g->before_bytes_per_s, &g->before_ci, g->before_n);
 	result_figure(res, "sustained_bytes_per_s", "later", UNIT_BYTES_PER_S, g->after_bytes_per_s, &g->after_ci,
 	              g->after_n);
 	result_figure(res, "burst_bytes", "moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
+	if (!is_final)
+		return;
 	result_notice(
 		res, g->step > 0.0 ? "token-bucket" : "speed-up",
 		g->step > 0.0
@@ -529,7 +597,7 @@ static void regime_figures(const struct zones_run *run, const struct zone_target
 }
 
 /* What is only said of a single target. */
-static void single_figures(const struct zones_run *run, const struct zone_target *t)
+static void single_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	const struct zone_analysis *a = t->analysis;
 	struct result *res = run->ses->res;
@@ -562,7 +630,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	if (!run->p->places)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);
-	regime_figures(run, t);
+	regime_figures(run, t, is_final);
 }
 
 static void count_figures(const struct zones_run *run)
@@ -586,7 +654,7 @@ static void count_figures(const struct zones_run *run)
 	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
 }
 
-static void fill_figures(struct zones_run *run)
+static void fill_figures(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->ses->res;
 	struct table *spots = fresh_table(res, "spots");
@@ -609,7 +677,7 @@ static void fill_figures(struct zones_run *run)
 	}
 	lowest_figure(run);
 	if (run->ntargets == 1 && run->targets[0].analysis)
-		single_figures(run, &run->targets[0]);
+		single_figures(run, &run->targets[0], is_final);
 	count_figures(run);
 }
 
@@ -619,7 +687,6 @@ void zones_report(struct zones_run *run, bool is_final)
 	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
 	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
 
-	(void)is_final;
 	if (!run->p->places)
 		bands = fresh_table(res, "bands");
 	if (run->ntargets > 1)
@@ -638,5 +705,5 @@ void zones_report(struct zones_run *run, bool is_final)
 		if (places)
 			fill_places(t, places);
 	}
-	fill_figures(run);
+	fill_figures(run, is_final);
 }

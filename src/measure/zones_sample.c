@@ -317,6 +317,10 @@ static int take_reading(struct zones_run *run, struct zone_target *t, struct zon
 
 	if (r == 0)
 		estimate(run, &s, z);
+	if (r == 0 && z->is_good) {
+		z->whole_bytes = run->done[run->ndone - 1].bytes;
+		z->whole_ns = run->done[run->ndone - 1].t_ns;
+	}
 	return r;
 }
 

@@ -92,6 +92,26 @@ out=$(prlimit --memlock=65536 setpriv --bounding-set -ipc_lock --inh-caps -ipc_l
 says "no locked memory" ops 64
 says "no locked memory" note '*buffers not registered*'
 
+# Behind a cgroup's limit, which lets data through ten times a second: both rates, and no figure of a burst passed off as the disk's.
+throttle=/sys/fs/cgroup/blkio
+if [ -w $throttle/blkio.throttle.read_bps_device ]; then
+	image limited 1G
+	loop_new "$image"
+	group=$throttle/platter-test-$$
+	mkdir "$group" && at_end "rmdir $group"
+	echo "$(stat -c %Hr:%Lr "$loop") 100000000" >"$group/blkio.throttle.read_bps_device"
+	sh -c "echo \$\$ >$group/cgroup.procs; exec $platter zones --time=6s --quiet --json=$work/limited.json $loop" 2>"$work/err" || bad "limited: $(cat "$work/err")"
+	python3 - "$work/limited.json" <<-'PY' && ok || bad "limited to 100 MB/s"
+		import json, sys
+		d = json.load(open(sys.argv[1])); f = d['figures']
+		print({k: v for k, v in f.items() if 'bytes_per_s' in k and v}, [n['text'] for n in d['notices'] if n['code'] == 'bursts'])
+		assert 60e6 < f['sustained_bytes_per_s'] < 115e6 and f['burst_bytes_per_s'] > 2 * f['sustained_bytes_per_s']
+		assert sum(n['code'] == 'bursts' for n in d['notices']) == 1
+	PY
+else
+	echo "no blkio of cgroup v1 here: a limit is not tried"
+fi
+
 # A device without NOWAIT: io_uring would hand every request to a kernel thread.
 if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	at_end "echo $zram >/sys/class/zram-control/hot_remove"
