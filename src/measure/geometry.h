@@ -144,6 +144,7 @@ struct geo_seg {
 };
 
 struct geo_order {
+	const struct geo *g; /* when its run is over, nothing is tried any more */
 	struct geo_seg *seg;
 	size_t n, room, hint;
 	uint64_t tracks;
@@ -201,7 +202,9 @@ struct geo_labels {
 	uint32_t *head;
 };
 
-/* The first so many tracks as zones of that shape; ends early, with a cost above it, when limit is passed. labels may be NULL. */
+/*
+ * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over. labels may be NULL.
+ */
 void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
                    struct geo_labels *labels, struct geo_fit *fit);
 /* All tracks, and the margins of the zones. */

@@ -176,8 +176,10 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err
 		pair[i].misses = 0;
 		pair[i].stuck = isnan(pair[i].high) ? 1000 : 0;
 	}
-	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++)
+	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++) {
+		session_progress(g->ses, "access times", 0.95, "%zu of %zu", n - open, n);
 		r = one_round(g, pair, n, &open, err);
+	}
 	for (size_t i = 0; i < n; i++) {
 		pair[i].access = (pair[i].low + pair[i].high) / 2.0;
 		pair[i].error = (pair[i].high - pair[i].low) / 2.0 + g->tol;

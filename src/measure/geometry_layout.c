@@ -53,6 +53,7 @@ struct search {
 	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
 	size_t all;
 	size_t next; /* accesses that agree with the best one that is out */
+	bool is_decided;
 };
 
 /* ---- what can be true by the sequence ---- */
@@ -192,6 +193,7 @@ static int find_candidates(struct search *s)
 	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
 		s->n = m = 0;
 		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
+			session_progress(s->g->ses, "layouts", 0.9 + 0.04 * (double)i / (double)n, "%zu of %zu", i, n);
 			rank(s, &all[i], some);
 			if (!(all[i].cost <= limit(s)) ||
 			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
@@ -463,6 +465,7 @@ static void find_common_edges(struct search *s, struct geo_layout *layout)
 	for (size_t i = 0; i < s->all && !geo_is_over(s->g); i++) {
 		size_t m = 0;
 
+		session_progress(s->g->ses, "zones", 0.98 + 0.02 * (double)i / (double)s->all, NULL);
 		if (s->before[i].shape.is_serpentine) /* that makes no difference to the sequence */
 			continue;
 		geo_order_fit(s->o, &s->before[i].shape, UINT64_MAX, INFINITY, NULL, s->fit);
@@ -474,6 +477,8 @@ static void find_common_edges(struct search *s, struct geo_layout *layout)
 		}
 		layout->nedges = m;
 	}
+	if (geo_is_over(s->g)) /* not all layouts were asked */
+		layout->nedges = 0;
 }
 
 static bool is_clear_zone(const struct geo_fit *fit, size_t i)
@@ -566,33 +571,35 @@ static void choose_rival_stretch(struct search *s, int round)
 static int search(struct search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest;
-	bool is_same_elsewhere = true;
+	bool is_same_elsewhere = true, several = true;
 	int r = 0;
 
 	r = find_candidates(s);
 	if (r < 0)
 		return err_set(err, r, "Out of memory.");
-	if (s->n == 0)
+	if (s->n == 0 || geo_is_over(s->g))
 		return 0;
 	geo_order_fit(s->o, &s->c[0].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
-	for (int round = 0; round < LOOKS; round++) {
+	for (int round = 0; round < LOOKS && several; round++) {
 		if (round)
 			choose_rival_stretch(s, round);
 		choose_pairs(s, round > 1);
 		r = measure(s, err);
 		if (r < 0 || geo_is_over(s->g))
 			return r;
-		if (!judge_all(s))
-			break;
+		several = judge_all(s);
+		if (geo_is_over(s->g))
+			return 0;
 	}
 	ret->shape = s->n ? s->c[0].shape : cheapest;
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	session_progress(s->g->ses, "zones", 0.97, NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
@@ -600,6 +607,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		r = check_elsewhere(s, ret->fit, &is_same_elsewhere, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
+	s->is_decided = true;
 	ret->is_told = decide(s, ret->is_messy, is_same_elsewhere);
 	if (!ret->is_told)
 		find_common_edges(s, ret);
@@ -622,6 +630,11 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 	s->most_pairs = GEO_PAIRS;
 	s->fit = fit;
 	r = search(s, ret, err);
+	if (r == 0 && !s->is_decided)
+		result_notice(g->ses->res, "layout-unknown",
+		              "The number of surfaces and the layout could not be told: %s.",
+		              geo_is_over(g) ? "the run ended before"
+		                             : "no layout that is known here explains sizes and skews");
 	free(s);
 	return r;
 }

@@ -522,7 +522,7 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 	return false;
 }
 
-/* Until all ways have come as far as that. */
+/* Until all ways have come as far as that; none is left when the run is over. */
 static void read_to(struct reading *q, uint64_t track)
 {
 	while (q->n && !q->is_out_of_memory) {
@@ -531,6 +531,10 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
+		if (geo_is_over(q->p.o->g)) {
+			q->n = 0;
+			return;
+		}
 		w = take_way(q, least);
 		if (is_hopeless(q, &w))
 			continue;

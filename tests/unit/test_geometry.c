@@ -355,6 +355,94 @@ static void zones_and_layout_of_known_drives(void **state)
 	}
 }
 
+#define STOPS 24
+
+/* Somebody who presses ^C so many reports after the walk. */
+struct interrupt {
+	struct sim *sim;
+	atomic_int signal;
+	unsigned after, judging, since; /* reports while the layout is judged, and since the signal */
+	uint64_t reads;                 /* at the signal */
+	double done;                    /* the part that was last reported */
+	char phases[200];               /* names in order */
+};
+
+static void stop_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
+{
+	struct interrupt *s = arg;
+	size_t n = strlen(s->phases), m = strlen(phase);
+
+	(void)ses;
+	(void)figure;
+	assert_true(done <= 1.0);
+	s->done = done;
+	if (done < 0.9 || strcmp(phase, "tracks") == 0)
+		return;
+	if ((n < m || strcmp(s->phases + n - m, phase) != 0) && n + m + 2 < sizeof(s->phases))
+		(void)snprintf(s->phases + n, sizeof(s->phases) - n, ",%s", phase);
+	s->since += s->signal != 0;
+	if (++s->judging != s->after)
+		return;
+	s->signal = 2;
+	s->reads = sim_requests(s->sim);
+}
+
+static void stopped_run(struct interrupt *s, struct sim_run *run)
+{
+	s->sim = sim_new();
+	sim_add_profile(s->sim, "quantum-fireball-tm2110a", "sda");
+	sim_set_contents(s->sim, false);
+	*run = (struct sim_run){ .sim = s->sim,
+		                 .m = &measure_geometry,
+		                 .words = "sda",
+		                 .cancel = &s->signal,
+		                 .hooks = { .progress = stop_progress, .arg = s } };
+	if (sim_run(run) < 0)
+		fail_msg("%s", run->err.text);
+}
+
+static void judging_says_what_it_does(void **state)
+{
+	struct interrupt s = { .after = UINT32_MAX };
+	struct sim_run run;
+
+	(void)state;
+	stopped_run(&s, &run);
+	print_message("%u reports: %s\n", s.judging, s.phases + 1);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_string_equal(s.phases, ",layouts,access times,zones,access times");
+	assert_true(s.judging > 100);
+	sim_run_end(&run);
+}
+
+static void judging_ends_at_once_when_interrupted(void **state)
+{
+	struct interrupt whole = { .after = UINT32_MAX };
+	struct sim_run run;
+
+	(void)state;
+	stopped_run(&whole, &run);
+	sim_run_end(&run);
+	for (unsigned i = 0; i < STOPS; i++) { /* from the first report to the last */
+		struct interrupt s = { .after = 1 + i * (whole.judging - 1) / (STOPS - 1) };
+		const struct table *zones;
+
+		stopped_run(&s, &run);
+		zones = result_find_table(run.res, "zones");
+		print_message("after %u reports: %s; %u more, %" PRIu64 " more reads\n", s.after, s.phases + 1, s.since,
+		              sim_requests(s.sim) - s.reads);
+		assert_int_equal(s.signal, 2);
+		assert_int_equal(run.res->status, STATUS_CANCELLED);
+		assert_true(s.since <= 1);
+		assert_true(sim_requests(s.sim) - s.reads <= 4);
+		assert_true(isnan(sim_figure(&run, "surfaces")));
+		assert_true(result_has_notice(run.res, "layout-unknown"));
+		assert_true(isfinite(sim_figure(&run, "tracks"))); /* what the walk has found is there */
+		assert_true(zones && zones->nrows > 0);
+		sim_run_end(&run);
+	}
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -432,6 +520,8 @@ int main(void)
 		cmocka_unit_test(what_is_told_of_any_disk_is_true),
 		cmocka_unit_test(zones_and_layout_of_known_drives),
 		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
+		cmocka_unit_test(judging_says_what_it_does),
+		cmocka_unit_test(judging_ends_at_once_when_interrupted),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 
