@@ -250,6 +250,14 @@ struct geo_profile_row {
 
 extern const struct field geo_profile_fields[];
 
+/*
+ * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that speak for or against them; accesses in a second place.
+ * The larger the disk the more the walk takes.
+ */
+#define GEO_WALK_AT   0.15
+#define GEO_LAYOUT_AT 0.65
+#define GEO_CHECK_AT  0.88
+
 struct geo_spot { /* a track */
 	uint64_t first, sectors;
 	double angle;
@@ -263,8 +271,8 @@ struct geo_pair {
 	int misses, stuck;
 };
 
-/* The shortest access of each pair. */
-int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err);
+/* The shortest access of each pair. from, to: the part of the whole run that this is. */
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, struct err *err);
 
 /* ---- geometry_judge.c ---- */
 

@@ -11,11 +11,12 @@
 #include "base/cleanup.h"
 #include "measure/geometry.h"
 
-#define ROUNDS     48
-#define FINE       (1.0 / 2048.0) /* of a revolution: fine enough */
-#define START_FROM 0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
-#define AIMS       16
-#define AIM_MET    0.05 /* of a revolution: so far off is no answer that came in time */
+#define ROUNDS       48
+#define USUAL_ROUNDS 22.0           /* of them, until all is found */
+#define FINE         (1.0 / 2048.0) /* of a revolution: fine enough */
+#define START_FROM   0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
+#define AIMS         16
+#define AIM_MET      0.05 /* of a revolution: so far off is no answer that came in time */
 
 const struct field geo_profile_fields[] = {
 	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
@@ -164,7 +165,7 @@ static void keep(struct geo *g, const struct geo_pair *pair, size_t n)
 	}
 }
 
-int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err)
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, struct err *err)
 {
 	size_t open = n;
 	int r = find_angles(g, pair, n, err);
@@ -177,7 +178,8 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, struct err *err
 		pair[i].stuck = isnan(pair[i].high) ? 1000 : 0;
 	}
 	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++) {
-		session_progress(g->ses, "access times", 0.95, "%zu of %zu", n - open, n);
+		session_progress(g->ses, "access times", from + (to - from) * fmin(1.0, k / USUAL_ROUNDS), "%zu of %zu",
+		                 n - open, n);
 		r = one_round(g, pair, n, &open, err);
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -193,7 +193,7 @@ static int find_candidates(struct search *s)
 	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
 		s->n = m = 0;
 		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
-			session_progress(s->g->ses, "layouts", 0.9 + 0.04 * (double)i / (double)n, "%zu of %zu", i, n);
+			session_progress(s->g->ses, "layouts", GEO_LAYOUT_AT, "%zu of %zu", i, n);
 			rank(s, &all[i], some);
 			if (!(all[i].cost <= limit(s)) ||
 			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
@@ -282,14 +282,14 @@ static struct geo_spot spot(struct search *s, uint64_t track)
 	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
 }
 
-static int measure(struct search *s, struct err *err)
+static int measure(struct search *s, double from, double to, struct err *err)
 {
 	for (size_t i = 0; i < s->npairs; i++) {
 		s->pair[i].from = spot(s, s->a[i]);
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
 	}
-	return geo_shortest(s->g, s->pair, s->npairs, err);
+	return geo_shortest(s->g, s->pair, s->npairs, from, to, err);
 }
 
 /* ---- does a layout agree with them? ---- */
@@ -465,7 +465,7 @@ static void find_common_edges(struct search *s, struct geo_layout *layout)
 	for (size_t i = 0; i < s->all && !geo_is_over(s->g); i++) {
 		size_t m = 0;
 
-		session_progress(s->g->ses, "zones", 0.98 + 0.02 * (double)i / (double)s->all, NULL);
+		session_progress(s->g->ses, "zones", 1.0, NULL);
 		if (s->before[i].shape.is_serpentine) /* that makes no difference to the sequence */
 			continue;
 		geo_order_fit(s->o, &s->before[i].shape, UINT64_MAX, INFINITY, NULL, s->fit);
@@ -545,7 +545,7 @@ static int check_elsewhere(struct search *s, const struct geo_fit *fit, bool *re
 	else
 		choose_pairs(s, false);
 	s->n = all;
-	r = measure(s, err);
+	r = measure(s, GEO_CHECK_AT, 1.0, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	judge(s, &c);
@@ -588,7 +588,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		if (round)
 			choose_rival_stretch(s, round);
 		choose_pairs(s, round > 1);
-		r = measure(s, err);
+		r = measure(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
 		if (r < 0 || geo_is_over(s->g))
 			return r;
 		several = judge_all(s);
@@ -599,7 +599,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	session_progress(s->g->ses, "zones", 0.97, NULL);
+	session_progress(s->g->ses, "zones", GEO_CHECK_AT, NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);

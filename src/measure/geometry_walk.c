@@ -650,7 +650,8 @@ int geo_walk(struct geo_walk *w, struct err *err)
 			if (r == 0 && w->confirmed < w->nitems)
 				r = confirm(w, err);
 		}
-		session_progress(g->ses, "tracks", 0.2 + 0.7 * (double)w->at / (double)g->sectors, "%s",
+		session_progress(g->ses, "tracks",
+		                 GEO_WALK_AT + (GEO_LAYOUT_AT - GEO_WALK_AT) * (double)w->at / (double)g->sectors, "%s",
 		                 units_bytes_dec(text, sizeof(text), w->at * g->t.block_bytes));
 	}
 	return r;

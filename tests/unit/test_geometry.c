@@ -376,7 +376,7 @@ static void stop_progress(void *arg, struct session *ses, const char *phase, dou
 	(void)figure;
 	assert_true(done <= 1.0);
 	s->done = done;
-	if (done < 0.9 || strcmp(phase, "tracks") == 0)
+	if (done < 0.6 || strcmp(phase, "tracks") == 0)
 		return;
 	if ((n < m || strcmp(s->phases + n - m, phase) != 0) && n + m + 2 < sizeof(s->phases))
 		(void)snprintf(s->phases + n, sizeof(s->phases) - n, ",%s", phase);
