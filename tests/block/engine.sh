@@ -100,14 +100,17 @@ if [ -w $throttle/blkio.throttle.read_bps_device ]; then
 	group=$throttle/platter-test-$$
 	mkdir "$group" && at_end "rmdir $group"
 	echo "$(stat -c %Hr:%Lr "$loop") 100000000" >"$group/blkio.throttle.read_bps_device"
-	sh -c "echo \$\$ >$group/cgroup.procs; exec $platter zones --time=6s --quiet --json=$work/limited.json $loop" 2>"$work/err" || bad "limited: $(cat "$work/err")"
-	python3 - "$work/limited.json" <<-'PY' && ok || bad "limited to 100 MB/s"
-		import json, sys
-		d = json.load(open(sys.argv[1])); f = d['figures']
-		print({k: v for k, v in f.items() if 'bytes_per_s' in k and v}, [n['text'] for n in d['notices'] if n['code'] == 'bursts'])
-		assert 60e6 < f['sustained_bytes_per_s'] < 115e6 and f['burst_bytes_per_s'] > 2 * f['sustained_bytes_per_s']
-		assert sum(n['code'] == 'bursts' for n in d['notices']) == 1
-	PY
+	for try in 1 2 3; do # a busy machine has no bursts
+		sh -c "echo \$\$ >$group/cgroup.procs; exec $platter zones --time=6s --quiet --json=$work/limited.json $loop" 2>"$work/err" || bad "limited: $(cat "$work/err")"
+		python3 - "$work/limited.json" <<-'PY' && break
+			import json, sys
+			d = json.load(open(sys.argv[1])); f = d['figures']
+			print({k: v for k, v in f.items() if 'bytes_per_s' in k and v}, [n['text'] for n in d['notices'] if n['code'] == 'bursts'])
+			assert 60e6 < f['sustained_bytes_per_s'] < 115e6 and f['burst_bytes_per_s'] > 2 * f['sustained_bytes_per_s']
+			assert sum(n['code'] == 'bursts' for n in d['notices']) == 1
+		PY
+		false
+	done && ok || bad "limited to 100 MB/s"
 else
 	echo "no blkio of cgroup v1 here: a limit is not tried"
 fi
@@ -115,7 +118,7 @@ fi
 # A device without NOWAIT: io_uring would hand every request to a kernel thread.
 if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	at_end "echo $zram >/sys/class/zram-control/hot_remove"
-	echo 64M >"/sys/block/zram$zram/disksize"
+	echo 256M >"/sys/block/zram$zram/disksize"
 	for try in 1 2 3 4 5 6 7 8 9 10; do [ -b "/dev/zram$zram" ] || sleep 0.1; done
 	run -e uring -d 8 -n 5000 "/dev/zram$zram"
 	says "zram, uring" ops 5000
@@ -125,8 +128,8 @@ if zram=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
 	says "zram, auto" engine libaio
 	says "zram, auto" note 'io_uring passed over*'
 	says "zram, auto" workers 0
-	# 64 MiB of data that take a while.
-	dd if=/dev/urandom of="/dev/zram$zram" bs=1M count=64 oflag=direct 2>/dev/null
+	# Data that take a while: the threads are looked for every 20 ms.
+	dd if=/dev/urandom of="/dev/zram$zram" bs=1M count=256 oflag=direct 2>/dev/null
 	# Who names io_uring gets it, and is told what became of the requests; who does not, is not.
 	for engine in uring auto; do
 		"$platter" stream --read --rate=max --engine=$engine --block=64K --quiet --json="$work/punted.json" "/dev/zram$zram" 2>"$work/err" ||
