@@ -53,7 +53,7 @@ static int open_failed(const struct device *dev, int code, unsigned flags, struc
 	case EINVAL:
 		if ((flags & DEVICE_OPEN_DIRECT) != 0)
 			return err_set(err, -EOPNOTSUPP,
-			               "%s takes no direct I/O%s%s%s; take a file on a disk, or stream --cached.",
+			               "%s takes no direct I/O%s%s%s; take a file on a disk, or measure through the page cache where the command can.",
 			               dev->path, dev->fs_type[0] ? " (it lies on " : "", dev->fs_type,
 			               dev->fs_type[0] ? ")" : "");
 		break;

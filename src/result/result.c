@@ -455,12 +455,20 @@ void build_figure(struct result *res, const char *name, const char *label, struc
 
 static const struct interval no_interval = { (double)NAN, (double)NAN };
 
+/* An interval that says something: of a rate, one that leaves the impossible in does not. */
+static bool is_interval(const struct interval *ci, enum unit unit)
+{
+	bool is_rate = unit == UNIT_BYTES_PER_S || unit == UNIT_MIB_PER_S || unit == UNIT_PER_S || unit == UNIT_RPM;
+
+	return ci && isfinite(ci->low) && isfinite(ci->high) && !(is_rate && ci->low < 0.0);
+}
+
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples)
 {
 	struct figure f = { .type = FIELD_TYPE_F64, .unit = unit, .value = cell_of_f64(value), .samples = samples };
 
-	f.ci = ci && isfinite(ci->low) && isfinite(ci->high) ? *ci : no_interval;
+	f.ci = is_interval(ci, unit) ? *ci : no_interval;
 	build_figure(res, name, label, f);
 }
 

@@ -159,7 +159,7 @@ int table_column(const struct table *t, const char *key);
 double table_number(const struct table *t, size_t row, size_t col);
 const char *table_string(const struct table *t, size_t row, size_t col); /* NULL when null or no text */
 
-/* Setting a figure again replaces it. label may be NULL. ci NULL: no interval. NaN value: null. */
+/* Setting a figure again replaces it. label may be NULL. ci NULL, or below zero for a rate: no interval. NaN value: null. */
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples);
 void result_figure_u64(struct result *res, const char *name, const char *label, enum unit unit, uint64_t value);

@@ -111,6 +111,20 @@ static void rows_beyond_the_limit_are_dropped_with_one_notice(void **state)
 	assert_non_null(strstr(res->notices[0].text, "'long'"));
 }
 
+static void an_interval_of_a_rate_that_reaches_below_zero_is_none(void **state)
+{
+	struct result *res = *state;
+	struct interval ci = { -1.0, 4.0 };
+
+	result_figure(res, "a_bytes_per_s", NULL, UNIT_BYTES_PER_S, 1.5, &ci, 2);
+	result_figure(res, "a_gap_ns", NULL, UNIT_NS, 1.5, &ci,
+	              2); /* what is a difference may lie on either side of 0 */
+	assert_true(figure_number(result_find_figure(res, "a_bytes_per_s")) == 1.5);
+	assert_true(isnan(result_find_figure(res, "a_bytes_per_s")->ci.low));
+	assert_true(isnan(result_find_figure(res, "a_bytes_per_s")->ci.high));
+	assert_true(result_find_figure(res, "a_gap_ns")->ci.low == -1.0);
+}
+
 static void a_figure_that_is_set_again_is_replaced_in_its_place(void **state)
 {
 	struct result *res = *state;
@@ -361,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_are_copied_and_null_is_kept_apart_from_numbers, make, drop),
 		cmocka_unit_test_setup_teardown(a_cleared_table_takes_new_rows, make, drop),
 		cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_dropped_with_one_notice, make, drop),
+		cmocka_unit_test_setup_teardown(an_interval_of_a_rate_that_reaches_below_zero_is_none, make, drop),
 		cmocka_unit_test_setup_teardown(a_figure_that_is_set_again_is_replaced_in_its_place, make, drop),
 		cmocka_unit_test_setup_teardown(many_figures_faults_and_options_find_room, make, drop),
 		cmocka_unit_test_setup_teardown(faults_are_listed_up_to_a_limit_and_counted_beyond_it, make, drop),
