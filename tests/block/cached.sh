@@ -14,7 +14,7 @@ ram=$(mktemp -d /dev/shm/platter-test.XXXXXX 2>/dev/null) || ram=$work
 at_end "rm -rf $ram"
 fallocate -l $((memory * 4 + 64))M "$ram/disk" || skip "no room for a disk of $((memory * 4 + 64)) MiB in $ram"
 loop_new "$ram/disk"
-mkfs.ext4 -q -E nodiscard "$loop" 2>/dev/null && mounted "$loop"
+mkfs.ext4 -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$loop" 2>/dev/null && mounted "$loop"
 disk=$loop dir=$mnt
 stat_of() { awk "{ print \$$1 }" "/sys/block/${disk#/dev/}/stat"; } # 3: sectors read, 5: writes, 7: sectors written
 
@@ -83,7 +83,7 @@ for x in rows('steps'):
         assert x['cached_before_ratio'] == 1 and x['from_device_ratio'] == 0, x
 assert a[0] <= 0.02 * (32 << 20), a
 w = [x for x in rows('steps') if x['step'] in ('write', 'fsync')]
-assert [x['step'] for x in w] == ['write', 'fsync'] and abs(sum(x['from_disk_ratio'] for x in w) - 1) <= 0.05, w
+assert [x['step'] for x in w] == ['write', 'fsync'] and -0.02 <= sum(x['from_disk_ratio'] for x in w) - 1 <= 0.1, w # the journal, too
 PY
 # Others' reads on the same disk are told with their size; without them nothing is, as the cold passes above have shown.
 dd if=/dev/urandom of="$dir/other" bs=1M count=24 conv=fsync 2>/dev/null
@@ -226,7 +226,7 @@ done
 # ---- small, full and read-only places ----
 image small 24M
 loop_new "$image"
-mkfs.ext4 -q "$loop" 2>/dev/null && mounted "$loop"
+mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$loop" 2>/dev/null && mounted "$loop"
 echo precious >"$mnt/letter"
 refused_with() # STATUS, a part of what is said, WORD...: nothing may change
 {
