@@ -274,9 +274,7 @@ static int repetition(struct cache_run *c, enum operation op, uint64_t record, b
 	r = cache_run_loop(c, &l, c->p->cell_ns, c->p->sync == SYNC_END && l.writes, &spent);
 	if (r < 0)
 		return r;
-	pagecache_traffic(c->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	pagecache_doubt(&after, ret->cached_before);
+	pagecache_traffic_since(c->ses, 0, &before, ret->cached_before, &after);
 	ret->rate = (double)(l.done * record) / ((double)spent * 1e-9);
 	ret->share = pagecache_share(&after, l.done * record, l.writes);
 	ret->hit_ratio = is_direct ? (l.writes ? (double)NAN : 0.0) : cache_hits(c, &l, &after);

@@ -55,9 +55,7 @@ static int counted_reading(struct cache_run *c, struct knee_row *row)
 			r = -EINTR;
 	}
 	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
-	pagecache_traffic(c->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	pagecache_doubt(&after, (double)cached / (double)c->file_bytes);
+	pagecache_traffic_since(c->ses, 0, &before, (double)cached / (double)c->file_bytes, &after);
 	row->counted_hit_ratio = is_known ? cache_hits(c, &l, &after) : (double)NAN;
 	row->cachestat_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;
 	return r;
@@ -87,9 +85,7 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 	r = cache_run_loop(c, &l, UINT64_MAX, false, &spent);
 	if (r < 0 || cache_is_over(c))
 		return r < 0 ? r : -EINTR;
-	pagecache_traffic(c->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	pagecache_doubt(&after, cached_before);
+	pagecache_traffic_since(c->ses, 0, &before, cached_before, &after);
 	*ret = (struct knee_row){
 		.file_bytes = c->file_bytes,
 		.rate_bytes_per_s = (double)c->file_bytes / ((double)spent * 1e-9),

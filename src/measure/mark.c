@@ -304,9 +304,7 @@ static int read_phase(struct bench *b)
 		left -= want;
 	}
 	b->read_ns = now_ns(b) - start;
-	pagecache_traffic(b->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	pagecache_doubt(&after, cached);
+	pagecache_traffic_since(b->ses, 0, &before, cached, &after);
 	b->read_from_device = pagecache_share(&after, b->records * b->record_bytes, false).device_ratio;
 	return 0;
 }
@@ -341,9 +339,7 @@ static int random_phase(struct bench *b)
 	}
 	b->random_ns = now_ns(b) - start;
 	b->sum_bad += sum > 9 * b->random_records; /* also keeps the sum from being optimised away */
-	pagecache_traffic(b->ses, 0, &after);
-	pagecache_traffic_since(&before, &after);
-	pagecache_doubt(&after, cached);
+	pagecache_traffic_since(b->ses, 0, &before, cached, &after);
 	b->random_share = pagecache_share(&after, b->random_records * bytes_touched(b, unit), false);
 	b->cached_ratio = (cached + pagecache_cached_ratio(b->fd, b->first, end - b->first)) / 2.0;
 	return 0;

@@ -149,9 +149,10 @@ int pagecache_make_cold(int fd, uint64_t *ret_left_bytes)
 	return 0;
 }
 
-static void read_process_io(struct pagecache_traffic *t)
+/* path: the account of a thread or of the process. */
+static void read_io(const char *path, struct pagecache_traffic *t)
 {
-	cleanup_fclose FILE *f = fopen("/proc/thread-self/io", "re");
+	cleanup_fclose FILE *f = fopen(path, "re");
 	char line[128];
 
 	while (f && fgets(line, sizeof(line), f)) {
@@ -170,7 +171,7 @@ void pagecache_traffic(const struct session *ses, size_t index, struct pagecache
 	struct device_io io = { 0 };
 
 	*ret = (struct pagecache_traffic){ 0 };
-	read_process_io(ret);
+	read_io("/proc/thread-self/io", ret);
 	if (ses && index < ses->ndevs && ses->env->devices->io &&
 	    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[index], &io) == 0) {
 		ret->has_disk = true;
@@ -179,22 +180,34 @@ void pagecache_traffic(const struct session *ses, size_t index, struct pagecache
 	}
 }
 
-void pagecache_traffic_since(const struct pagecache_traffic *before, struct pagecache_traffic *now)
-{
-	now->asked_read_bytes -= before->asked_read_bytes;
-	now->asked_written_bytes -= before->asked_written_bytes;
-	now->device_read_bytes -= before->device_read_bytes;
-	now->device_written_bytes -= before->device_written_bytes;
-	now->disk_read_bytes -= before->disk_read_bytes;
-	now->disk_written_bytes -= before->disk_written_bytes;
-	now->has_disk = now->has_disk && before->has_disk;
-	now->has_process = now->has_process && before->has_process;
-}
-
 void pagecache_doubt(struct pagecache_traffic *t, double cached_before)
 {
 	if (!t->has_disk && t->device_read_bytes == 0 && cached_before < 1.0) /* false for NaN */
 		t->has_process = false;
+}
+
+void pagecache_traffic_since(const struct session *ses, size_t index, const struct pagecache_traffic *before,
+                             double cached_before, struct pagecache_traffic *ret)
+{
+	pagecache_traffic(ses, index, ret);
+	ret->asked_read_bytes -= before->asked_read_bytes;
+	ret->asked_written_bytes -= before->asked_written_bytes;
+	ret->device_read_bytes -= before->device_read_bytes;
+	ret->device_written_bytes -= before->device_written_bytes;
+	ret->disk_read_bytes -= before->disk_read_bytes;
+	ret->disk_written_bytes -= before->disk_written_bytes;
+	ret->has_disk = ret->has_disk && before->has_disk;
+	ret->has_process = ret->has_process && before->has_process;
+	pagecache_doubt(ret, cached_before);
+}
+
+bool pagecache_process_reads(uint64_t *ret_bytes)
+{
+	struct pagecache_traffic t = { 0 };
+
+	read_io("/proc/self/io", &t);
+	*ret_bytes = t.device_read_bytes;
+	return t.has_process;
 }
 
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write)

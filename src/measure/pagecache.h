@@ -55,8 +55,16 @@ struct pagecache_traffic {
 
 /* index: which device of the session the file lies on. */
 void pagecache_traffic(const struct session *ses, size_t index, struct pagecache_traffic *ret);
-/* now - before, for each counter. */
-void pagecache_traffic_since(const struct pagecache_traffic *before, struct pagecache_traffic *now);
+/*
+ * A reading of what was not wholly in memory, for which the kernel has counted nothing: it counts what comes from disks, not what comes from
+ * a server or a program (FUSE, 9p). has_process is false then, unless a disk stands by as the other witness. cached_before: NaN, if unknown.
+ */
+void pagecache_doubt(struct pagecache_traffic *t, double cached_before);
+/* What there is now less what there was before, for each counter, and doubted like that. */
+void pagecache_traffic_since(const struct session *ses, size_t index, const struct pagecache_traffic *before,
+                             double cached_before, struct pagecache_traffic *ret);
+/* What was fetched from disks for this process, all threads, also those that have ended: metadata and read-ahead, too. false: not known. */
+bool pagecache_process_reads(uint64_t *ret_bytes);
 
 /*
  * The three witnesses of where data came from, as parts of what a program moved, shown together: the kernel's account of this thread, the
@@ -66,11 +74,6 @@ void pagecache_traffic_since(const struct pagecache_traffic *before, struct page
 struct pagecache_share {
 	double device_ratio, disk_ratio;
 };
-/*
- * A reading of what was not wholly in memory, for which the kernel has counted nothing: it counts what comes from disks, not what comes from
- * a server or a program (FUSE, 9p). has_process is false then, unless a disk stands by as the other witness. cached_before: NaN, if unknown.
- */
-void pagecache_doubt(struct pagecache_traffic *t, double cached_before);
 struct pagecache_share pagecache_share(const struct pagecache_traffic *t, uint64_t moved_bytes, bool is_write);
 /* Part of a range that is in memory, 0..1; NaN when the kernel does not tell. */
 double pagecache_cached_ratio(int fd, uint64_t offset_bytes, uint64_t length_bytes);

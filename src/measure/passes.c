@@ -182,9 +182,7 @@ static struct step_row watch_finish(struct work *w, const struct stopwatch *s, c
 	struct step_row row;
 	char end[16];
 
-	pagecache_traffic(w->ses, w->index, &now);
-	pagecache_traffic_since(&s->traffic, &now);
-	pagecache_doubt(&now, s->cached_ratio);
+	pagecache_traffic_since(w->ses, w->index, &s->traffic, s->cached_ratio, &now);
 	share = pagecache_share(&now, moved ? moved : w->size, is_write);
 	local_time(end, sizeof(end));
 	row = (struct step_row){

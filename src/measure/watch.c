@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/pagecache.h"
 
 struct host_state {
 	bool is_known;
@@ -122,20 +123,14 @@ static bool is_continued(void)
 	return sigtimedwait(&set, NULL, &at_once) == SIGCONT;
 }
 
-/* What was fetched from disks for this process, all threads, also those that have ended: metadata and read-ahead, too. -1: not known. */
+/* -1: not known, or of no interest. */
 static int64_t own_reads(const struct session *ses)
 {
-	cleanup_fclose FILE *f = NULL;
-	char line[128];
-	int64_t bytes;
+	uint64_t bytes;
 
-	if (ses->env->clk->spin_ns == 0 || !ses->plan->opens_itself)
+	if (ses->env->clk->spin_ns == 0 || !ses->plan->opens_itself || !pagecache_process_reads(&bytes))
 		return -1;
-	f = fopen("/proc/self/io", "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "read_bytes: %" SCNd64, &bytes) == 1)
-			return bytes;
-	return -1;
+	return (int64_t)bytes;
 }
 
 struct watch *watch_start(const struct session *ses)
