@@ -170,10 +170,15 @@ static bool any_punts(const struct engine_config *cfg)
 	return false;
 }
 
+static bool is_punting(const struct engine_ops *ops, const struct engine_config *cfg)
+{
+	return !cfg->poll && ops == &engine_uring && any_punts(cfg);
+}
+
 /* Why an engine is passed over although it may work; NULL: no reason. */
 static const char *pass_over(const struct engine_ops *ops, const struct engine_config *cfg)
 {
-	if (!cfg->poll && ops == &engine_uring && any_punts(cfg))
+	if (is_punting(ops, cfg))
 		return "io_uring passed over: this device makes it hand every request to a kernel thread";
 	if (ops == &engine_libaio && cfg->depth <= 1)
 		return ""; /* nothing gained at depth 1: the synchronous engine costs least */
@@ -213,7 +218,7 @@ static int open_named(struct engine *eng, const struct engine_ops *const *list, 
 		if (strcmp((*list)->name, name) == 0) {
 			int r = open_one(eng, *list, cfg, err);
 
-			if (r == 0 && *list == &engine_uring && !cfg->poll && any_punts(cfg))
+			if (r == 0 && is_punting(*list, cfg))
 				add_note(
 					eng,
 					"io_uring hands every request for this device to a kernel thread: auto would take another engine");
