@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+BARELOOP = os.path.join(HERE, '..', '..', 'build', 'tests', 'bench', 'bareloop')
 T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179]
 
 
@@ -110,6 +111,12 @@ class Place:
             raise RuntimeError('platter %s: %s' % (' '.join(args), done.stderr.strip()))
         with open(path) as f:
             return json.load(f)
+
+
+def bareloop(how, record, path, *more):
+    """Bytes per second of a loop of nothing but the system calls (tests/bench/bareloop)."""
+    done = subprocess.run([BARELOOP, how, str(record), path, *more], check=True, capture_output=True, text=True)
+    return float(done.stdout.split()[1])
 
 
 def rows_of(document, table):

@@ -15,9 +15,8 @@ own work between two calls in it) tell what fio says by itself.
 import os
 import re
 import statistics
-import subprocess
 
-from versus import HERE, Comparison, rows_of
+from versus import BARELOOP, Comparison, bareloop, rows_of
 
 ORDER = 6
 IN_FILES = True
@@ -25,7 +24,6 @@ SIZE = 16 << 20  # half of what many processors' caches hold: at their size, a f
 COLD_SIZE = 256 << 20  # long enough that the start of a process, which fio needs for each pass, is small beside it
 PASSES = 5  # of a cold file: each begins with nothing in memory
 WARM = '150ms'
-BARELOOP = os.path.join(HERE, '..', '..', 'build', 'tests', 'bench', 'bareloop')
 
 
 class Cell:
@@ -70,8 +68,7 @@ class Cell:
 
     def bareloop(self):
         how = ['cold', str(PASSES)] if self.is_cold else ['random' if self.operation == 'random_read' else 'read', re.sub('ms', 'e-3', WARM), '0']
-        done = subprocess.run([BARELOOP, how[0], str(self.record), self.path, *how[1:]], check=True, capture_output=True, text=True)
-        return float(done.stdout.split()[1])
+        return bareloop(how[0], self.record, self.path, *how[1:])
 
     def platter(self):
         document = self.place.platter('cache', self.path, '--mode=cached', '--operations=' + self.operation, '--min-record=%d' % self.record,
