@@ -21,6 +21,7 @@
 #include "cli/cli.h"
 #include "measure/measure.h"
 #include "report/report.h"
+#include "rows.h"
 
 #define WORDS_MAX 64
 
@@ -192,15 +193,6 @@ static inline const struct table *files_table(const struct files_run *run, const
 	if (!t)
 		fail_msg("there is no table %s", name);
 	return t;
-}
-
-static inline double files_number(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("there is no column %s", key);
-	return table_number(t, row, (size_t)col);
 }
 
 static inline const char *files_string(const struct table *t, size_t row, const char *key)

@@ -46,12 +46,12 @@ static void every_cell_is_there_once_and_in_order(void **state)
 	for (uint64_t file = 65536; file <= 131072; file *= 2)
 		for (uint64_t record = 1024; record <= 65536; record *= 2)
 			for (size_t op = 0; op < ARRAY_LEN(ops); op++, row++) {
-				assert_int_equal(files_number(t, row, "file_bytes"), file);
-				assert_int_equal(files_number(t, row, "record_bytes"), record);
+				assert_int_equal(number(t, row, "file_bytes"), file);
+				assert_int_equal(number(t, row, "record_bytes"), record);
 				assert_string_equal(files_string(t, row, "operation"), ops[op]);
 				assert_string_equal(files_string(t, row, "mode"), "cached");
-				assert_int_equal(files_number(t, row, "repetitions"), 4);
-				assert_true(files_number(t, row, "rate_bytes_per_s") > 0.0);
+				assert_int_equal(number(t, row, "repetitions"), 4);
+				assert_true(number(t, row, "rate_bytes_per_s") > 0.0);
 			}
 	assert_int_equal(t->nrows, row);
 	files_done(&run);
@@ -71,9 +71,9 @@ static void the_rate_is_bytes_over_time(void **state)
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++)
 		if (is_op(t, i, "write") || is_op(t, i, "read")) /* 64 KiB: start, one look, end */
-			assert_near(files_number(t, i, "rate_bytes_per_s"), 65536 / 2e-3, 1.0);
+			assert_near(number(t, i, "rate_bytes_per_s"), 65536 / 2e-3, 1.0);
 		else if (is_op(t, i, "reread")) /* goes round until 5 ms have passed */
-			assert_near(files_number(t, i, "rate_bytes_per_s"), 5 * 65536 / 6e-3, 1.0);
+			assert_near(number(t, i, "rate_bytes_per_s"), 5 * 65536 / 6e-3, 1.0);
 	files_done(&run);
 }
 
@@ -88,8 +88,8 @@ static void cells_begin_cold_or_warm_as_they_say(void **state)
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows && !files_are_memory(); i++) {
-		double before = files_number(t, i, "cached_before_ratio"), hits = files_number(t, i, "hit_ratio"),
-		       device = files_number(t, i, "from_device_ratio");
+		double before = number(t, i, "cached_before_ratio"), hits = number(t, i, "hit_ratio"),
+		       device = number(t, i, "from_device_ratio");
 
 		if (is_op(t, i, "read")) {
 			cold++;
@@ -132,7 +132,7 @@ static void past_the_cache_twins_are_left_out_and_small_records_too(void **state
 		assert_false(is_op(t, i, "reread"));
 		assert_false(is_op(t, i, "cold_random_read"));
 		if (align == 0.0)
-			align = files_number(t, i, "record_bytes");
+			align = number(t, i, "record_bytes");
 	}
 	assert_true(align == 0.0 || align >= 512.0); /* 0: no direct I/O here, and a notice */
 	assert_true(align > 0.0 || result_has_notice(run.res, "no-direct"));
@@ -171,9 +171,8 @@ static void readings_from_memory_go_on_until_they_are_precise(void **state)
 		files_run_well(&run);
 		t = files_table(&run, "matrix");
 		for (size_t i = 0; i < t->nrows; i++) {
-			double n = files_number(t, i, "repetitions"), low = files_number(t, i, "low_bytes_per_s"),
-			       high = files_number(t, i, "high_bytes_per_s"),
-			       rate = files_number(t, i, "rate_bytes_per_s");
+			double n = number(t, i, "repetitions"), low = number(t, i, "low_bytes_per_s"),
+			       high = number(t, i, "high_bytes_per_s"), rate = number(t, i, "rate_bytes_per_s");
 			bool is_warm = is_op(t, i, "reread") || is_op(t, i, "random_read");
 
 			assert_true(low <= rate && rate <= high);
@@ -206,7 +205,7 @@ static void a_broken_run_keeps_its_part_of_the_matrix(void **state)
 	t = files_table(&run, "matrix");
 	assert_in_range(t->nrows, 3, 200);
 	for (size_t i = 0; i < t->nrows; i++) /* only whole cells */
-		assert_true(files_number(t, i, "repetitions") >= 3);
+		assert_true(number(t, i, "repetitions") >= 3);
 	files_done(&run);
 	assert_int_equal(files_left(), 0);
 }
@@ -234,9 +233,9 @@ static void costs_and_gains_are_those_of_the_cells(void **state)
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i < t->nrows; i++) {
-		double rate = files_number(t, i, "rate_bytes_per_s");
+		double rate = number(t, i, "rate_bytes_per_s");
 
-		if (files_number(t, i, "file_bytes") != 131072 || files_number(t, i, "record_bytes") != 4096)
+		if (number(t, i, "file_bytes") != 131072 || number(t, i, "record_bytes") != 4096)
 			continue;
 		hit = is_op(t, i, "random_read") ? rate : hit;
 		miss = is_op(t, i, "cold_random_read") ? rate : miss;
@@ -264,8 +263,8 @@ static void a_knee_that_is_not_reached_is_not_made_up(void **state)
 	t = files_table(&run, "knee");
 	assert_int_equal(t->nrows, 3);
 	for (size_t i = 0; i < t->nrows; i++) {
-		assert_near(files_number(t, i, "hit_ratio"), 1.0, 0.0);
-		assert_near(files_number(t, i, "cachestat_ratio"), 1.0, 0.0);
+		assert_near(number(t, i, "hit_ratio"), 1.0, 0.0);
+		assert_near(number(t, i, "cachestat_ratio"), 1.0, 0.0);
 	}
 	files_done(&run);
 }
@@ -300,8 +299,8 @@ static void the_classic_table_has_the_lines_of_1993(void **state)
 	t = files_table(&run, "matrix");
 	for (size_t i = 0; i + 3 < t->nrows; i += 7) { /* the numbers are those of the matrix: written, read again */
 		(void)snprintf(line, sizeof(line), "        %-8.6g%-8.0f%-20.0f%.0f\n",
-		               files_number(t, i, "file_bytes") / 1048576.0, files_number(t, i, "record_bytes"),
-		               files_number(t, i, "rate_bytes_per_s"), files_number(t, i + 3, "rate_bytes_per_s"));
+		               number(t, i, "file_bytes") / 1048576.0, number(t, i, "record_bytes"),
+		               number(t, i, "rate_bytes_per_s"), number(t, i + 3, "rate_bytes_per_s"));
 		assert_non_null(strstr(run.res->text, line));
 	}
 	files_done(&run);
@@ -366,11 +365,11 @@ static void a_file_that_exists_is_read_whole_and_stays_as_it_is(void **state)
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
 		assert_string_equal(files_string(t, i, "operation"), ops[i % 4]);
-		assert_int_equal(files_number(t, i, "file_bytes"), i < 4 ? 69632 : 65536); /* whole records */
+		assert_int_equal(number(t, i, "file_bytes"), i < 4 ? 69632 : 65536); /* whole records */
 		if (is_op(t, i, "read") || is_op(t, i, "cold_random_read"))
-			assert_near(files_number(t, i, "cached_before_ratio"), 0.0, 0.0);
+			assert_near(number(t, i, "cached_before_ratio"), 0.0, 0.0);
 		else
-			assert_near(files_number(t, i, "hit_ratio"), 1.0, 0.0);
+			assert_near(number(t, i, "hit_ratio"), 1.0, 0.0);
 	}
 	assert_null(result_find_table(run.res, "knee"));
 	files_done(&run);
@@ -395,9 +394,9 @@ static void reading_again_alone_leaves_the_pages_where_they_are(void **state)
 	files_run_well(&run);
 	t = files_table(&run, "matrix");
 	assert_int_equal(t->nrows, 1);
-	assert_int_equal(files_number(t, 0, "file_bytes"), 256 << 10); /* --max-size: so much of it */
-	assert_near(files_number(t, 0, "cached_before_ratio"), 1.0, 0.0);
-	assert_near(files_number(t, 0, "from_device_ratio"), 0.0, 0.0);
+	assert_int_equal(number(t, 0, "file_bytes"), 256 << 10); /* --max-size: so much of it */
+	assert_near(number(t, 0, "cached_before_ratio"), 1.0, 0.0);
+	assert_near(number(t, 0, "from_device_ratio"), 0.0, 0.0);
 	files_done(&run);
 	fd = open(files_path("theirs"), O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -420,9 +419,9 @@ static void operations_are_measured_as_if_all_were(void **state)
 	assert_int_equal(t->nrows, 8);
 	for (size_t i = 0; i < t->nrows; i++) {
 		assert_string_equal(files_string(t, i, "operation"), i % 2 ? "random_write" : "read");
-		assert_near(files_number(t, i, "cached_before_ratio"), i % 2 ? 1.0 : 0.0, 0.0);
+		assert_near(number(t, i, "cached_before_ratio"), i % 2 ? 1.0 : 0.0, 0.0);
 		if (i % 2 == 0)
-			assert_near(files_number(t, i, "hit_ratio"), 0.0, 1e-9);
+			assert_near(number(t, i, "hit_ratio"), 0.0, 1e-9);
 	}
 	assert_non_null(strstr(run.res->text, "        0.125   8192    -                   -\n"));
 	files_done(&run);

@@ -161,9 +161,9 @@ static void the_check_sum_is_that_of_the_records_in_the_file(void **state)
 	t = files_table(&run, "runs");
 	assert_true(t->nrows >= 2); /* stream, syscall, and media where the file system can */
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(files_number(t, i, "records"), 12345);
-		assert_true(files_number(t, i, "checksum_read") == files_number(t, i, "checksum_written"));
-		assert_true(files_number(t, i, "checksum_read") == files_figure(&run, "checksum"));
+		assert_int_equal(number(t, i, "records"), 12345);
+		assert_true(number(t, i, "checksum_read") == number(t, i, "checksum_written"));
+		assert_true(number(t, i, "checksum_read") == files_figure(&run, "checksum"));
 	}
 	assert_false(run.res->verdict_is_no);
 	files_done(&run);
@@ -188,19 +188,19 @@ static void the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds(void **s
 	files_run_well(&run);
 	t = files_table(&run, "runs");
 	for (size_t i = 0; i < t->nrows; i++) {
-		double w = files_number(t, i, "write_mib_per_s"), r = files_number(t, i, "read_mib_per_s"),
-		       x = files_number(t, i, "random_mib_per_s");
+		double w = number(t, i, "write_mib_per_s"), r = number(t, i, "read_mib_per_s"),
+		       x = number(t, i, "random_mib_per_s");
 
-		assert_near(files_number(t, i, "diskmark_mib_per_s"), 3.0 / (1.0 / w + 1.0 / r + 1.0 / x), 1e-9);
-		assert_true(files_number(t, i, "write_synced_mib_per_s") < w); /* with fsync it takes longer */
+		assert_near(number(t, i, "diskmark_mib_per_s"), 3.0 / (1.0 / w + 1.0 / r + 1.0 / x), 1e-9);
+		assert_true(number(t, i, "write_synced_mib_per_s") < w); /* with fsync it takes longer */
 	}
 	t = files_table(&run, "ways");
 	assert_true(t->nrows >= 2);
 	assert_string_equal(files_string(t, 0, "way"), "stream");
 	assert_string_equal(files_string(t, 1, "way"), "syscall");
-	assert_near(files_number(t, 0, "diskmark_mib_per_s"), files_figure(&run, "diskmark_mib_per_s"), 1e-9);
-	assert_near(files_number(t, 1, "diskmark_mib_per_s"), files_figure(&run, "diskmark_syscall_mib_per_s"), 1e-9);
-	assert_int_equal(files_number(t, 0, "repetitions"), 3);
+	assert_near(number(t, 0, "diskmark_mib_per_s"), files_figure(&run, "diskmark_mib_per_s"), 1e-9);
+	assert_near(number(t, 1, "diskmark_mib_per_s"), files_figure(&run, "diskmark_syscall_mib_per_s"), 1e-9);
+	assert_int_equal(number(t, 0, "repetitions"), 3);
 	assert_true(files_has_notice(&run, "what", "this is a memory score") ||
 	            files_has_notice(&run, "what", "does not tell"));
 	files_done(&run);
@@ -217,11 +217,11 @@ static void time_is_counted_as_the_seed_did(void **state)
 	start(&run, "--count=16384 --repeat=1 --time=100ms", files_dir); /* 1 MiB */
 	files_run_well(&run);
 	t = files_table(&run, "runs");
-	assert_near(files_number(t, 0, "write_mib_per_s"), 1000.0, 1e-6);              /* 1 MiB in 1 ms */
-	assert_near(files_number(t, 0, "write_synced_mib_per_s"), 1000.0 / 2.0, 1e-6); /* and a look more */
-	assert_near(files_number(t, 0, "read_mib_per_s"), 1000.0, 1e-6);
+	assert_near(number(t, 0, "write_mib_per_s"), 1000.0, 1e-6);              /* 1 MiB in 1 ms */
+	assert_near(number(t, 0, "write_synced_mib_per_s"), 1000.0 / 2.0, 1e-6); /* and a look more */
+	assert_near(number(t, 0, "read_mib_per_s"), 1000.0, 1e-6);
 	/* random: 64 records between looks until 100 ms: 100 looks, and one more at the end */
-	assert_near(files_number(t, 0, "random_per_s"), 64.0 * 99.0 / 0.101, 64.0 / 0.1);
+	assert_near(number(t, 0, "random_per_s"), 64.0 * 99.0 / 0.101, 64.0 / 0.1);
 	files_done(&run);
 }
 
@@ -266,8 +266,8 @@ static void a_changed_record_shows_in_the_check_sum(void **state)
 	files_run_well(&run);
 	assert_true(run.is_done);
 	t = files_table(&run, "runs");
-	assert_true(fabs(files_number(t, 0, "checksum_read") - files_number(t, 0, "checksum_written")) == 1.0);
-	assert_true(files_number(t, 1, "checksum_read") == files_number(t, 1, "checksum_written"));
+	assert_true(fabs(number(t, 0, "checksum_read") - number(t, 0, "checksum_written")) == 1.0);
+	assert_true(number(t, 1, "checksum_read") == number(t, 1, "checksum_written"));
 	assert_true(files_has_notice(&run, "checksum", "was"));
 	assert_true(run.res->verdict_is_no);
 	files_done(&run);
@@ -305,7 +305,7 @@ static void a_file_that_may_not_grow_further_says_so(void **state)
 	(void)snprintf(run.words, sizeof(run.words), "--repeat=1 --time=1s --max-size=1M %s", files_dir);
 	files_run_well(&run);
 	assert_true(files_has_notice(&run, "capped", "--max-size"));
-	assert_true(files_number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
+	assert_true(number(files_table(&run, "runs"), 0, "file_bytes") <= 1048576.0);
 	files_done(&run);
 }
 
@@ -359,9 +359,9 @@ static void a_sweep_has_a_row_for_each_size(void **state)
 	files_run_well(&run);
 	t = files_table(&run, "sweep");
 	assert_int_equal(t->nrows, 3); /* all in memory: nothing to narrow down */
-	assert_int_equal(files_number(t, 0, "file_bytes"), 65536);
-	assert_int_equal(files_number(t, 1, "file_bytes"), 262144);
-	assert_int_equal(files_number(t, 2, "file_bytes"), 131072);
+	assert_int_equal(number(t, 0, "file_bytes"), 65536);
+	assert_int_equal(number(t, 1, "file_bytes"), 262144);
+	assert_int_equal(number(t, 2, "file_bytes"), 131072);
 	assert_int_equal(files_figure(&run, "largest_cached_bytes"), 262144);
 	assert_null(result_find_figure(run.res, "cache_ends_bytes"));
 	files_done(&run);
@@ -376,9 +376,8 @@ static void a_mark_of_the_sweep_is_the_harmonic_mean_of_its_speeds(void **state)
 	start(&run, "--count=500 --repeat=1 --time=5ms --sweep=64K", files_dir);
 	files_run_well(&run);
 	t = files_table(&run, "sweep");
-	assert_near(files_number(t, 0, "diskmark"),
-	            mark_mean(files_number(t, 0, "write"), files_number(t, 0, "read"), files_number(t, 0, "random")),
-	            1e-9);
+	assert_near(number(t, 0, "diskmark"),
+	            mark_mean(number(t, 0, "write"), number(t, 0, "read"), number(t, 0, "random")), 1e-9);
 	files_done(&run);
 }
 
@@ -429,7 +428,7 @@ static void writing_lasts_until_close_has_returned(void **state)
 	files_run(&run);
 	closing = NULL;
 	assert_int_equal(run.r, 0);
-	assert_near(files_number(files_table(&run, "runs"), 0, "write_mib_per_s"), 1.0 / 1.001, 1e-6);
+	assert_near(number(files_table(&run, "runs"), 0, "write_mib_per_s"), 1.0 / 1.001, 1e-6);
 	files_done(&run);
 }
 

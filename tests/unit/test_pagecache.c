@@ -250,9 +250,9 @@ static void whole_runs_fall_back_and_say_so(void **state)
 	assert_string_equal(witness(run.res), "mincore");
 	t = files_table(&run, "steps");
 	if (!files_are_memory()) {
-		assert_near(files_number(t, 1, "cached_before_ratio"), 1.0, 1e-9); /* written, not yet dropped */
-		assert_near(files_number(t, 2, "cached_before_ratio"), 0.0, 1e-9);
-		assert_near(files_number(t, 2, "from_device_ratio"), 1.0, 0.02);
+		assert_near(number(t, 1, "cached_before_ratio"), 1.0, 1e-9); /* written, not yet dropped */
+		assert_near(number(t, 2, "cached_before_ratio"), 0.0, 1e-9);
+		assert_near(number(t, 2, "from_device_ratio"), 1.0, 0.02);
 	}
 	files_done(&run);
 }

@@ -127,9 +127,9 @@ static void a_good_file_has_no_wrong_words(void **state)
 	assert_string_equal(files_string(t, 1, "step"), "fsync");
 	assert_string_equal(files_string(t, 4, "step"), "read 3");
 	for (size_t i = 0; i < t->nrows; i++) {
-		assert_int_equal(files_number(t, i, "moved_bytes"), i == 1 ? 0 : 300000);
+		assert_int_equal(number(t, i, "moved_bytes"), i == 1 ? 0 : 300000);
 		/* a look at the clock is a millisecond: each step has its begin and its end */
-		assert_int_equal(files_number(t, i, "elapsed_ns"), NS_PER_MS);
+		assert_int_equal(number(t, i, "elapsed_ns"), NS_PER_MS);
 	}
 	assert_near(files_figure(&run, "write_bytes_per_s"), 300000 / 1e-3, 1.0);
 	assert_near(files_figure(&run, "write_synced_bytes_per_s"), 300000 / 2e-3, 1.0); /* write and fsync */
@@ -161,12 +161,12 @@ static void the_cpu_time_is_that_of_the_steps(void **state)
 	before = cpu_seconds() - before;
 	t = files_table(&run, "steps");
 	for (size_t i = 0; i < t->nrows; i++) {
-		double used = files_number(t, i, "cpu_percent") / 100.0 * files_number(t, i, "elapsed_ns") * 1e-9,
-		       mb = files_number(t, i, "moved_bytes") * 1e-6;
+		double used = number(t, i, "cpu_percent") / 100.0 * number(t, i, "elapsed_ns") * 1e-9,
+		       mb = number(t, i, "moved_bytes") * 1e-6;
 
 		assert_true(used >= 0.0);
 		if (mb > 0.0)
-			assert_near(files_number(t, i, "cpu_s_per_mb") * mb, used, 1e-9);
+			assert_near(number(t, i, "cpu_s_per_mb") * mb, used, 1e-9);
 		sum += used;
 	}
 	assert_true(sum > 0.0 && sum <= before + 0.02); /* the kernel's accounts differ by some ticks */
@@ -205,7 +205,7 @@ static void any_file_is_read_and_stays_as_it_is(void **state)
 	assert_int_equal(fclose(f), 0);
 	start(&run, "--passes=2", files_path("letter"));
 	files_run_well(&run);
-	assert_int_equal(files_number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);
+	assert_int_equal(number(files_table(&run, "steps"), 0, "moved_bytes"), 130000);
 	files_done(&run);
 	run = (struct files_run)RUN(.is_done = false);
 	start(&run, "--passes=2 --size=64K", files_path("letter")); /* to be written: refused */
@@ -412,8 +412,8 @@ static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	assert_int_equal(t->nrows, 1);
-	assert_in_range(files_number(t, 0, "moved_bytes"), 4 << 20, 60 << 20);
-	assert_near(files_figure(&run, "read_bytes_per_s"), files_number(t, 0, "rate_bytes_per_s"), 1.0);
+	assert_in_range(number(t, 0, "moved_bytes"), 4 << 20, 60 << 20);
+	assert_near(files_figure(&run, "read_bytes_per_s"), number(t, 0, "rate_bytes_per_s"), 1.0);
 	assert_true(files_has_notice(&run, "time", "--time ended"));
 	files_done(&run);
 	assert_int_equal(unlink(files_path("large")), 0);

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "rows.h"
 #include "simrun.h"
 
 #if defined(__has_feature)
@@ -68,11 +69,6 @@ static struct sim_run seek_changed(const char *words, const char *profile, void 
 	profile_done(&p);
 	sim_free(original);
 	return run_on(sim, words);
-}
-
-static double number(const struct table *t, size_t row, const char *key)
-{
-	return table_number(t, row, (size_t)table_column(t, key));
 }
 
 static const struct geometry *geometry_of(const struct sim_run *run)

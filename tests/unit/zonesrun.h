@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "model.h"
+#include "rows.h"
 #include "seeds.h"
 #include "simrun.h"
 
@@ -53,15 +54,6 @@ static inline struct sim_run zones_seeded(const struct profile *p, uint64_t seed
 static inline const struct geometry *geometry_of(const struct sim_run *run)
 {
 	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
-}
-
-static inline double number(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	if (col < 0)
-		fail_msg("no column %s in %s", key, t->name);
-	return table_number(t, row, (size_t)col);
 }
 
 /*
