@@ -52,10 +52,11 @@ static int open_failed(const struct device *dev, int code, unsigned flags, struc
 		return err_set(err, -code, "Cannot open %s: %s; run platter as root.", dev->path, strerror(code));
 	case EINVAL:
 		if ((flags & DEVICE_OPEN_DIRECT) != 0)
-			return err_set(err, -EOPNOTSUPP,
-			               "%s takes no direct I/O%s%s%s; take a file on a disk, or measure through the page cache where the command can.",
-			               dev->path, dev->fs_type[0] ? " (it lies on " : "", dev->fs_type,
-			               dev->fs_type[0] ? ")" : "");
+			return err_set(
+				err, -EOPNOTSUPP,
+				"%s takes no direct I/O%s%s%s; take a file on a disk, or measure through the page cache where the command can.",
+				dev->path, dev->fs_type[0] ? " (it lies on " : "", dev->fs_type,
+				dev->fs_type[0] ? ")" : "");
 		break;
 	case ENOMEDIUM:
 		return err_set(err, -code, "There is no medium in %s.", dev->path);
