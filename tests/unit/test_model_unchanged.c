@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a profile does not ask for costs nothing: the profiles and random disks that there were before the model learned the traits of wild
+ * disks give the same bytes at the same times as then. The sums below were taken from the model as it was.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "modelrun.h"
+
+#define REQUESTS 4000
+
+static uint64_t fnv(uint64_t sum, uint64_t x)
+{
+	return rng_mix(sum * 1099511628211u ^ x);
+}
+
+static uint64_t sum_done(uint64_t sum, const struct disk_done *done)
+{
+	sum = fnv(sum, done->number);
+	sum = fnv(sum, done->done_ns);
+	sum = fnv(sum, done->ideal_ns);
+	sum = fnv(sum, (uint64_t)(int64_t)done->res);
+	return fnv(sum, done->how);
+}
+
+/* A request of any kind: most go on where the last one ended, or near it, or anywhere. */
+static void any_request(struct rng *rng, const struct run *r, uint64_t *at, unsigned char *buf, struct disk_req *ret)
+{
+	uint64_t size = geometry_bytes(disk_geometry(r->d)), sector = r->p.logical_sector_bytes;
+	uint64_t way = rng_below(rng, 10), kind = rng_below(rng, 20);
+
+	*ret = (struct disk_req){ .op = kind == 0 ? DISK_FLUSH : kind < 7 ? DISK_WRITE : DISK_READ };
+	if (way > 7)
+		*at = rng_below(rng, size / sector) * sector;
+	else if (way > 5)
+		*at = (*at + rng_below(rng, 20000) * sector) % size;
+	ret->fua = kind == 1;
+	ret->offset_bytes = *at;
+	ret->len_bytes = ret->op == DISK_FLUSH ? 0 : (uint32_t)((1 + rng_below(rng, 64)) * sector);
+	*at += ret->len_bytes;
+	if (*at >= size)
+		*at = 0;
+	if (ret->op != DISK_FLUSH && rng_below(rng, 4) == 0) {
+		memset(buf, (int)rng_below(rng, 256), ret->len_bytes);
+		ret->buf = buf;
+	}
+}
+
+/* Many requests, one at a time, then several at once; a sum over every answer and over what is on the disk at the end. */
+static uint64_t sum_of(struct run *r, uint64_t seed)
+{
+	unsigned char *buf = malloc(64 * 4096);
+	struct rng rng;
+	uint64_t sum = 1, at = 0;
+	struct disk_req q;
+
+	rng_init(&rng, seed, 1717);
+	for (uint32_t i = 0; i < REQUESTS; i++) {
+		any_request(&rng, r, &at, buf, &q);
+		assert_int_equal(disk_submit(r->d, r->now, &q), 0);
+		sum = sum_done(sum, run_wait(r));
+		if (rng_below(&rng, 10) == 0)
+			r->now += rng_below(&rng, 300000000);
+	}
+	for (uint32_t i = 0; i < REQUESTS; i++) {
+		any_request(&rng, r, &at, buf, &q);
+		q.buf = q.op == DISK_READ ? NULL : q.buf;
+		assert_int_equal(disk_submit(r->d, r->now, &q), 0);
+		while (disk_in_flight(r->d) > 12 || (q.buf && disk_in_flight(r->d)))
+			sum = sum_done(sum, run_wait(r));
+		r->now += rng_below(&rng, 2000000);
+	}
+	while (disk_in_flight(r->d))
+		sum = sum_done(sum, run_wait(r));
+	free(buf);
+	return fnv(sum, disk_contents_hash(r->d));
+}
+
+static void old_profiles_give_the_same_bytes_at_the_same_times(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t sum;
+	} old[] = {
+		{ "failing", 0x211d2f237c18b47c },
+		{ "ibm-deskstar-60gxp", 0xc1e5e7ef589879be },
+		{ "maxtor-diamondmax-80", 0x577ec2b07662d29b },
+		{ "modern-4tb", 0xb04e401c6efe7345 },
+		{ "quantum-fireball-tm2110a", 0xac3b0370c122b729 },
+		{ "samsung-hd103sj", 0x6db9e20997ce43b8 },
+		{ "seagate-cheetah-15k7", 0x3eb26e8a0c6d13d },
+		{ "seagate-medalist-st39140a", 0x9b72db3bb9e5ef64 },
+		{ "ssd-sata", 0x900451abbbd2e7c9 },
+		{ "tiny", 0x67db68a4e1d96c6e },
+		{ "toshiba-x300", 0x72ff082ba72f114d },
+	};
+	bool is_same = true;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+		struct run r;
+		uint64_t sum;
+
+		run_load(&r, old[i].name);
+		sum = sum_of(&r, i);
+		run_free(&r);
+		if (sum != old[i].sum)
+			print_error("{ \"%s\", %#" PRIx64 " },\n", old[i].name, sum);
+		is_same = is_same && sum == old[i].sum;
+	}
+	assert_true(is_same);
+}
+
+static void old_random_disks_give_the_same_bytes_at_the_same_times(void **state)
+{
+	const uint64_t want = 0xe95f84fd05202da5;
+	uint64_t sum = 1;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		const struct profile_limits limits = { .max_bytes = 400000000,
+			                               .jitter_us = seed % 3 ? 0 : 50,
+			                               .retry_per_gb = seed % 4 ? 0 : 100,
+			                               .slow_regions = (uint32_t)(seed % 5),
+			                               .bad_regions = (uint32_t)(seed % 2) };
+		struct run r = { .now = seed };
+		struct err err = { 0 };
+
+		if (profile_random(&r.p, seed, &limits, &err) < 0)
+			fail_msg("%s", err.text);
+		r.d = disk_new(&r.p, r.now);
+		assert_non_null(r.d);
+		sum = fnv(sum, sum_of(&r, seed));
+		run_free(&r);
+	}
+	if (sum != want)
+		fail_msg("%#" PRIx64, sum);
+}
+
+/* What truth.c said, to the last digit but three. */
+static void old_profiles_have_the_same_truth(void **state)
+{
+	const uint64_t want = 0x8ca2bb73f45959f2;
+	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "seagate-cheetah-15k7", "ssd-sata" };
+	uint64_t sum = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct truth_random random;
+		struct run r;
+		const struct geometry *g;
+		double figures[6];
+
+		run_load(&r, names[i]);
+		g = disk_geometry(r.d);
+		truth_random(g, 0, geometry_bytes(g), 4096, &random);
+		figures[0] = truth_rate(g, 0, 100000000);
+		figures[1] = truth_harmonic_mean(g);
+		figures[2] = random.service_ns;
+		figures[3] = r.p.kind == DISK_SSD ? 0 : truth_seek_average_ns(g);
+		figures[4] = r.p.kind == DISK_SSD ? 0 : truth_seek_full_ns(g);
+		figures[5] = truth_rate_at(g, geometry_bytes(g) / 2);
+		for (size_t k = 0; k < 6; k++) {
+			char text[32];
+
+			(void)snprintf(text, sizeof(text), "%.12g", figures[k]);
+			for (const char *c = text; *c; c++)
+				sum = fnv(sum, (unsigned char)*c);
+		}
+		run_free(&r);
+	}
+	if (sum != want)
+		fail_msg("%#" PRIx64, sum);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(old_profiles_give_the_same_bytes_at_the_same_times),
+		cmocka_unit_test(old_random_disks_give_the_same_bytes_at_the_same_times),
+		cmocka_unit_test(old_profiles_have_the_same_truth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
