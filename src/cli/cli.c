@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "measure/measures.h"
 
 const struct exit_code_info exit_codes[] = {
 	{ EXIT_DONE, "done", "done" },

@@ -9,8 +9,8 @@
 
 #include "base/desc.h"
 #include "base/err.h"
-#include "measure/measure.h"
 #include "report/report.h"
+#include "session/session.h"
 
 enum exit_code {
 	EXIT_DONE = 0,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "measure/measures.h"
 
 struct completion {
 	FILE *out;

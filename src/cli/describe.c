@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "cli/cli.h"
+#include "measure/measures.h"
 
 static const char *const type_names[] = {
 	[OPT_TYPE_FLAG] = "flag",  [OPT_TYPE_U64] = "number",    [OPT_TYPE_F64] = "number", [OPT_TYPE_RATIO] = "ratio",

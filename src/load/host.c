@@ -6,13 +6,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "load/load.h"
 
 /* Above ordinary programs, below the kernel's threaded interrupt handlers (50). */
@@ -94,4 +97,33 @@ void host_usage(struct host_usage *ret)
 		.preemptions = (uint64_t)u.ru_nivcsw,
 		.max_rss_bytes = (uint64_t)u.ru_maxrss << 10,
 	};
+}
+
+static bool read_io(const char *path, struct host_io *ret)
+{
+	cleanup_fclose FILE *f = fopen(path, "re");
+	char line[128];
+	bool found = false;
+
+	*ret = (struct host_io){ 0 };
+	while (f && fgets(line, sizeof(line), f)) {
+		found = true;
+		if (sscanf(line, "rchar: %" SCNu64, &ret->asked_read_bytes) == 1 ||
+		    sscanf(line, "wchar: %" SCNu64, &ret->asked_written_bytes) == 1 ||
+		    sscanf(line, "read_bytes: %" SCNu64, &ret->storage_read_bytes) == 1)
+			continue;
+		(void)sscanf(line, "write_bytes: %" SCNu64,
+		             &ret->storage_written_bytes); /* another line: nothing is taken */
+	}
+	return found;
+}
+
+bool host_io_of_thread(struct host_io *ret)
+{
+	return read_io("/proc/thread-self/io", ret);
+}
+
+bool host_io_of_process(struct host_io *ret)
+{
+	return read_io("/proc/self/io", ret);
 }

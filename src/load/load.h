@@ -206,4 +206,13 @@ struct host_usage { /* of the whole process since its start: all threads, so pun
 };
 void host_usage(struct host_usage *ret);
 
+/* The kernel's account of what was asked for and what storage moved for it: /proc's io of a thread or a process. */
+struct host_io {
+	uint64_t asked_read_bytes, asked_written_bytes;     /* rchar, wchar */
+	uint64_t storage_read_bytes, storage_written_bytes; /* read_bytes, write_bytes */
+};
+/* Of the calling thread, or of all threads, also those that have ended. false: not known, and all 0. */
+bool host_io_of_thread(struct host_io *ret);
+bool host_io_of_process(struct host_io *ret);
+
 #endif

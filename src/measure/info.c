@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/measure.h"
+#include "session/session.h"
 
 struct info_params {
 	bool quick;

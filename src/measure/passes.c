@@ -21,9 +21,9 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/measure.h"
-#include "measure/pagecache.h"
 #include "measure/passes.h"
+#include "measure/shared/pagecache.h"
+#include "session/session.h"
 
 #define BLOCK_BYTES        65536u
 #define BLOCK_WORDS        (BLOCK_BYTES / 4)

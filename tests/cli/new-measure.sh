@@ -15,7 +15,7 @@ tools/new-measure sample >"$dir/out" 2>&1 && fail "tools/new-measure sample, aga
 tools/new-measure Sample/x >"$dir/out" 2>&1
 [ $? = 2 ] || fail "tools/new-measure Sample/x: it is no name"
 if command -v clang-format >/dev/null; then
-	clang-format --dry-run -Werror src/measure/sample.c src/measure/measure.c tests/unit/test_sample.c >"$dir/out" 2>&1 ||
+	clang-format --dry-run -Werror src/measure/sample.c src/measure/measures.c tests/unit/test_sample.c >"$dir/out" 2>&1 ||
 		fail "the sources are not in our format"
 fi
 tools/check-layers >"$dir/out" || fail "tools/check-layers"

@@ -13,8 +13,8 @@
 
 #include "device/device.h"
 #include "engine/engine.h"
-#include "measure/measure.h"
 #include "model.h"
+#include "session/session.h"
 #include "vclock.h"
 
 struct sim;

@@ -19,9 +19,9 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
-#include "measure/measure.h"
 #include "report/report.h"
 #include "rows.h"
+#include "session/session.h"
 
 #define WORDS_MAX 64
 

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "filesrun.h"
-#include "measure/pagecache.h"
+#include "measure/shared/pagecache.h"
 
 extern const struct measure measure_cache;
 

@@ -10,7 +10,7 @@
 #include <ftw.h>
 
 #include "filesrun.h"
-#include "measure/cgroup.h"
+#include "measure/shared/cgroup.h"
 
 static void put(const char *path, const char *text)
 {

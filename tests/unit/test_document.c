@@ -19,8 +19,9 @@
 
 #include "base/cleanup.h"
 #include "device/device.h"
-#include "measure/measure.h"
+#include "measure/measures.h"
 #include "result/result.h"
+#include "session/session.h"
 
 #define ITEMS_MAX 200
 

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/measures.h"
 #include "roundtrip.h"
 #include "simrun.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "dump.h"
-#include "measure/measure.h"
+#include "session/session.h"
 
 extern const struct measure measure_info;
 

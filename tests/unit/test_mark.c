@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 #include "filesrun.h"
-#include "measure/mark.h"
+#include "measure/mark/mark.h"
 
 extern const struct measure measure_mark;
 

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "filesrun.h"
-#include "measure/pagecache.h"
+#include "measure/shared/pagecache.h"
 
 extern const struct measure measure_passes, measure_cache;
 
@@ -272,8 +272,8 @@ static void the_thread_is_charged_what_it_fetched(void **state)
 	pagecache_traffic_since(NULL, 0, &before, (double)NAN, &after);
 	assert_false(after.has_disk);
 	if (after.has_process && !files_are_memory()) {
-		assert_int_equal(after.device_read_bytes, 100 * page());
-		assert_true(after.asked_read_bytes >= 200); /* and what reading the counters takes */
+		assert_int_equal(after.process.storage_read_bytes, 100 * page());
+		assert_true(after.process.asked_read_bytes >= 200); /* and what reading the counters takes */
 		share = pagecache_share(&after, 200 * page(), false);
 		assert_near(share.device_ratio, 0.5, 1e-9);
 	}
@@ -282,9 +282,9 @@ static void the_thread_is_charged_what_it_fetched(void **state)
 
 static void what_is_not_known_is_not_a_number(void **state)
 {
-	struct pagecache_traffic t = {
-		.device_read_bytes = 50, .device_written_bytes = 70, .disk_read_bytes = 200, .disk_written_bytes = 10
-	};
+	struct pagecache_traffic t = { .process = { .storage_read_bytes = 50, .storage_written_bytes = 70 },
+		                       .disk_read_bytes = 200,
+		                       .disk_written_bytes = 10 };
 
 	(void)state;
 	assert_true(isnan(pagecache_share(&t, 100, false).device_ratio)); /* has_process is false */
@@ -319,7 +319,7 @@ static void an_account_of_nothing_is_believed_only_where_it_can_be(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct pagecache_traffic t = { .has_process = true,
 			                       .has_disk = cases[i].has_disk,
-			                       .device_read_bytes = cases[i].fetched };
+			                       .process.storage_read_bytes = cases[i].fetched };
 
 		pagecache_doubt(&t, cases[i].cached_before);
 		if (t.has_process != cases[i].is_believed)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/ring.h"
-#include "measure/stream.h"
+#include "measure/stream/ring.h"
+#include "measure/stream/stream.h"
 #include "simrun.h"
 #include "stats/stats.h"
 

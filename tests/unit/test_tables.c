@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "measure/measures.h"
 
 static void assert_lint(const char *name, const struct opt *table)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "bars_check.h"
-#include "measure/transactions.h"
+#include "measure/transactions/transactions.h"
 #include "simrun.h"
 
 extern const struct measure measure_transactions;

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "measure/transactions_cpu.h"
-#include "measure/transactions_each.h"
+#include "measure/transactions/cpu.h"
+#include "measure/transactions/each.h"
 
 #define BURSTS 40
 #define ROWS   1000000

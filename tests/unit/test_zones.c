@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/zones.h"
+#include "measure/zones/zones.h"
 #include "zonesrun.h"
 
 static void load(struct profile *p, const char *name)

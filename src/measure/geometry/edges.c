@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Edges: where the angle of the next sector is not one sector further on. A grid of some sectors per track is read downwards (a read backwards waits
+ * for a little less than a revolution, and what a drive reads ahead does not help it); between neighbours of one track the angle grows evenly, and where
+ * it does not there is an edge in between, found by bisection: a sector's angle tells on which side of the edge it lies. As both sides are
+ * known in advance only the jump has to stand out of the noise, not a single sector: the edge is exact or not found.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define GRID     9 /* points of a track */
+#define GAPS_MAX 64
+#define GRID_MAX 1024
+
+/* Between two evenly spaced runs. */
+struct gap {
+	uint64_t low, high; /* sectors of the last point of the one run and the first of the next */
+	double low_angle, high_angle;
+	double before, after;       /* spacing in the runs */
+	uint64_t in, out;           /* bisection: in is on the low side, out is not */
+	uint64_t second;            /* where the high side begins, when that is not at out */
+	double in_angle, out_angle; /* of the sectors before and after the edge */
+};
+
+int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err)
+{
+	uint64_t sector[7], step = guess > 16.0 ? (uint64_t)(guess / 8.0) : 1;
+	double angle[7], d[6];
+	size_t n = 0;
+	int r;
+
+	if (near + 7 * step > g->sectors)
+		near = g->sectors > 7 * step ? g->sectors - 7 * step : 0;
+	for (size_t i = 0; i < ARRAY_LEN(sector); i++)
+		sector[i] = near + (6 - i) * step;
+	r = geo_probe(g, sector, angle, ARRAY_LEN(sector), err);
+	for (size_t i = 0; i + 1 < ARRAY_LEN(sector) && r == 0; i++)
+		if (isfinite(angle[i]) && isfinite(angle[i + 1]))
+			d[n++] = geo_frac(angle[i] - angle[i + 1]);
+	*ret_per_track = n >= 3 ? (double)step / stats_median(d, n) : (double)NAN;
+	return r;
+}
+
+/* ---- the grid ---- */
+
+struct grid {
+	uint64_t sector[GRID_MAX];
+	double angle[GRID_MAX];
+	bool is_even[GRID_MAX]; /* from i to i + 1 as before or after it */
+	size_t n;
+};
+
+static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, struct err *err)
+{
+	uint64_t down[GRID_MAX] = { 0 };
+	double angle[GRID_MAX];
+	size_t n = 0;
+	int r;
+
+	while (n < GRID_MAX && from + n * step < g->sectors && (n + 0) * step <= span) {
+		grid->sector[n] = from + n * step;
+		n++;
+	}
+	for (size_t i = 0; i < n; i++)
+		down[i] = grid->sector[n - 1 - i];
+	r = geo_probe(g, down, angle, n, err);
+	grid->n = 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (!isfinite(angle[n - 1 - i]))
+			continue;
+		grid->sector[grid->n] = down[n - 1 - i];
+		grid->angle[grid->n++] = angle[n - 1 - i];
+	}
+	return r;
+}
+
+static double spacing(const struct grid *grid, size_t i)
+{
+	return geo_frac(grid->angle[i + 1] - grid->angle[i]) / (double)(grid->sector[i + 1] - grid->sector[i]);
+}
+
+static void find_even(const struct geo *g, struct grid *grid, double per_track)
+{
+	for (size_t i = 0; i + 1 < grid->n; i++) {
+		double s = spacing(grid, i), width = (double)(grid->sector[i + 1] - grid->sector[i]);
+		bool even = false;
+
+		for (int k = -1; k <= 1; k += 2) {
+			size_t o = i + (size_t)k;
+
+			if ((k < 0 && i == 0) || o + 1 >= grid->n)
+				continue;
+			even = even || fabs(spacing(grid, o) - s) * width < 2.0 * g->tol;
+		}
+		/* The next zone may have fewer sectors, but not a third; two edges that look even by chance do not fool us. */
+		grid->is_even[i] = even && s * per_track > 0.5 && s * per_track < 3.0;
+	}
+}
+
+/* Mean spacing of the even run that ends (forward < 0) or begins at the interval i. */
+static double run_spacing(const struct geo *g, const struct grid *grid, size_t i, int forward)
+{
+	double first = spacing(grid, i), sum = 0.0, width = 0.0;
+
+	for (size_t k = i; k + 1 < grid->n && grid->is_even[k]; k += (size_t)forward) {
+		double s = spacing(grid, k), w = (double)(grid->sector[k + 1] - grid->sector[k]);
+
+		if (fabs(s - first) * w >= 3.0 * g->tol)
+			break;
+		sum += s * w;
+		width += w;
+		if (k == 0 && forward < 0)
+			break;
+	}
+	return sum / width;
+}
+
+static size_t find_gaps(const struct geo *g, const struct grid *grid, struct gap *ret)
+{
+	size_t n = 0, last = SIZE_MAX; /* last: the even interval before */
+
+	for (size_t i = 0; i + 1 < grid->n && n < GAPS_MAX; i++) {
+		if (!grid->is_even[i])
+			continue;
+		if (last != SIZE_MAX && last + 1 < i)
+			ret[n++] = (struct gap){
+				.low = grid->sector[last + 1],
+				.low_angle = grid->angle[last + 1],
+				.before = run_spacing(g, grid, last, -1),
+				.high = grid->sector[i],
+				.high_angle = grid->angle[i],
+				.after = run_spacing(g, grid, i, 1),
+			};
+		last = i;
+	}
+	return n;
+}
+
+/* ---- bisection of all gaps at once ---- */
+
+static double off_low(const struct gap *gap, uint64_t sector, double angle)
+{
+	return geo_apart(angle, gap->low_angle + (double)(sector - gap->low) * gap->before);
+}
+
+static double off_high(const struct gap *gap, uint64_t sector, double angle)
+{
+	return geo_apart(angle, gap->high_angle - (double)(gap->high - sector) * gap->after);
+}
+
+static bool is_low(const struct geo *g, const struct gap *gap, uint64_t sector, double angle)
+{
+	double off = off_low(gap, sector, angle);
+
+	return off < 3.0 * g->tol && off <= off_high(gap, sector, angle);
+}
+
+static bool is_high(const struct geo *g, const struct gap *gap, uint64_t sector, double angle)
+{
+	double off = off_high(gap, sector, angle);
+
+	return off < 3.0 * g->tol && off <= off_low(gap, sector, angle);
+}
+
+/* What lies on neither side and was read in a short time is read once more: the drive may have had it. */
+static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which, const uint64_t *sector, double *angle,
+                      size_t n, struct err *err)
+{
+	bool doubt[GEO_BATCH] = { false }, any = false;
+	int r = geo_probe_doubt(g, sector, angle, doubt, n, false, err);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct gap *p = &gap[which[i]];
+
+		doubt[i] = doubt[i] && isfinite(angle[i]) && !is_low(g, p, sector[i], angle[i]) &&
+		           !is_high(g, p, sector[i], angle[i]);
+		any = any || doubt[i];
+	}
+	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
+}
+
+/* Narrows in..out of each gap that is still open to two neighbours. want_high: the edge where the high side begins. */
+static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
+{
+	uint64_t sector[GAPS_MAX];
+	double angle[GAPS_MAX];
+	size_t which[GAPS_MAX], m = 1;
+	int r = 0;
+
+	for (int round = 0; r == 0 && m && round < 48 && !geo_is_over(g); round++) {
+		m = 0;
+		for (size_t k = n; k-- > 0;) {
+			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
+				continue;
+			which[m] = k;
+			sector[m++] = gap[k].in + (gap[k].out - gap[k].in) / 2;
+		}
+		r = probe_gaps(g, gap, which, sector, angle, m, err);
+		for (size_t i = 0; i < m && r == 0; i++) {
+			struct gap *p = &gap[which[i]];
+			bool low = want_high ? !is_high(g, p, sector[i], angle[i]) : is_low(g, p, sector[i], angle[i]);
+
+			if (isnan(angle[i])) { /* unreadable: taken to lie on the low side; the check in the end is what counts */
+				p->in = sector[i];
+				p->in_angle = NAN;
+			} else if (low) {
+				p->in = sector[i];
+				p->in_angle = angle[i];
+			} else {
+				p->out = sector[i];
+				p->out_angle = angle[i];
+			}
+		}
+	}
+	return r;
+}
+
+static void open_gaps(struct gap *gap, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		gap[i].in = gap[i].low;
+		gap[i].in_angle = gap[i].low_angle;
+		gap[i].out = gap[i].high;
+		gap[i].out_angle = gap[i].high_angle;
+	}
+}
+
+static void add_edge(struct geo_edge *ret, size_t max, size_t *n, uint64_t first, double jump, double before,
+                     double after)
+{
+	if (*n < max)
+		ret[(*n)++] = (struct geo_edge){ .first = first, .jump = jump, .before = before, .after = after };
+}
+
+/* Something lies between the two sides: from p->out to gap->in. */
+static void add_piece(const struct geo *g, const struct gap *gap, const struct gap *p, struct geo_edge *ret, size_t max,
+                      size_t *ret_n)
+{
+	uint64_t steps = gap->in - p->out;
+	/* Short for a track, so that it spans less than a revolution; a little less than nothing is noise. */
+	double inside = p->before, arc = geo_frac(gap->in_angle - p->out_angle + 0.25) - 0.25;
+
+	if (steps > 0 && fabs(arc - p->before * (double)steps) > 4.0 * g->tol)
+		inside = arc / (double)steps;
+	add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - inside), p->before, inside);
+	add_edge(ret, max, ret_n, gap->out, geo_frac(gap->out_angle - gap->in_angle - p->after), inside, p->after);
+}
+
+/* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
+static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *ret, size_t max, size_t *ret_n,
+                   struct err *err)
+{
+	struct gap first[GAPS_MAX];
+	bool is_open[GAPS_MAX] = { false };
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		is_open[i] = true;
+	open_gaps(gap, n);
+	r = bisect(g, gap, n, is_open, false, err);
+	memcpy(first, gap, n * sizeof(*gap));
+	for (size_t i = 0; i < n; i++) {
+		is_open[i] = !is_high(g, &gap[i], gap[i].out, gap[i].out_angle);
+		if (is_open[i]) {
+			gap[i].in = gap[i].out;
+			gap[i].in_angle = gap[i].out_angle;
+			gap[i].out = gap[i].high;
+			gap[i].out_angle = gap[i].high_angle;
+		}
+	}
+	if (r == 0)
+		r = bisect(g, gap, n, is_open, true, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct gap *p = &first[i];
+
+		if (!is_open[i]) {
+			add_edge(ret, max, ret_n, p->out, geo_frac(p->out_angle - p->in_angle - p->after), p->before,
+			         p->after);
+			continue;
+		}
+		add_piece(g, &gap[i], p, ret, max, ret_n);
+	}
+	return r;
+}
+
+#define FINER 8 /* the steps of a grid against those of the next finer one */
+
+/* A late answer looks like an edge, until it turns out that there is no jump. (To another track, whatever its spacing, it takes time.) */
+static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (!(geo_apart(edge[i].jump, 0.0) < 3.0 * g->tol))
+			edge[m++] = edge[i];
+	*n = m;
+}
+
+/* Grid of this step; ret_blind: what lies in front of the first even stretch, where a finer grid may find something. */
+static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t step, double per_track,
+                       struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
+{
+	cleanup_free struct grid *grid = calloc(1, sizeof(*grid));
+	cleanup_free struct gap *gap = calloc(GAPS_MAX, sizeof(*gap));
+	size_t even = 0;
+	int r;
+
+	*ret_n = 0;
+	*ret_blind = 0;
+	if (!grid || !gap)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = read_grid(g, grid, from, span, step, err);
+	if (r < 0 || grid->n < 3)
+		return r;
+	find_even(g, grid, per_track);
+	while (even + 1 < grid->n && !grid->is_even[even])
+		even++;
+	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
+	r = resolve(g, gap, find_gaps(g, grid, gap), ret, max, ret_n, err);
+	drop_empty(g, ret, ret_n);
+	return r;
+}
+
+/* Edges n of add into ret in place of those in [from, to); false: no room. */
+static bool put_edges(struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t from, uint64_t to,
+                      const struct geo_edge *add, size_t n)
+{
+	size_t first = 0, end;
+
+	while (first < *ret_n && ret[first].first < from)
+		first++;
+	for (end = first; end < *ret_n && ret[end].first < to;)
+		end++;
+	if (*ret_n - (end - first) + n > max)
+		return false;
+	memmove(ret + first + n, ret + end, (*ret_n - end) * sizeof(*ret));
+	memcpy(ret + first, add, n * sizeof(*ret));
+	*ret_n += n - (end - first);
+	return true;
+}
+
+/* A piece that has no spacing which a track could have: there is another edge in it. */
+static bool is_crooked(const struct geo_edge *one, const struct geo_edge *two)
+{
+	return two->first - one->first > 1 &&
+	       !(one->after > 0.6 * fmin(one->before, two->after) && one->after < 1.6 * fmax(one->before, two->after));
+}
+
+/* The same place again with a finer grid. */
+static int survey_finer(struct geo *g, uint64_t from, uint64_t to, uint64_t step, double per_track,
+                        struct geo_edge *ret, size_t max, size_t *ret_n, uint64_t *ret_blind, struct err *err)
+{
+	struct geo_edge found[4 * GRID];
+	size_t n;
+	uint64_t end = to + 3 * step;
+	int r = survey_grid(g, from, end - from, step, per_track, found, ARRAY_LEN(found), &n, ret_blind, err);
+
+	if (r < 0 || n == 0)
+		return r;
+	(void)put_edges(ret, max, ret_n, from, found[n - 1].first >= to ? found[n - 1].first + 1 : to, found, n);
+	return 0;
+}
+
+#define STUMP 12 /* sectors that are looked at */
+
+/*
+ * A track of one or two sectors in front of the first even stretch, that is about `blind` sectors further on: no grid is fine enough for it, but
+ * where the sectors of that stretch begin tells.
+ */
+static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo_edge *ret, size_t max, size_t *ret_n,
+                        struct err *err)
+{
+	uint64_t sector[STUMP], k = blind;
+	double angle[STUMP], after;
+	struct geo_edge e = { .first = from };
+	int r;
+
+	if (blind + 3 > STUMP || from + STUMP > g->sectors)
+		return 0;
+	for (size_t i = 0; i < STUMP; i++)
+		sector[i] = from + STUMP - 1 - i;
+	r = geo_probe(g, sector, angle, STUMP, err);
+	if (r < 0)
+		return r;
+#define ANGLE(i) angle[STUMP - 1 - (i)]
+	after = geo_frac(ANGLE(blind + 2) - ANGLE(blind)) / 2.0;
+	while (k > 0 && geo_apart(ANGLE(k - 1), ANGLE(blind) - (double)(blind - k + 1) * after) < 3.0 * g->tol)
+		k--;
+#undef ANGLE
+	if (k == 0)
+		return 0;
+	sector[0] = from + k; /* an answer may have been late */
+	sector[1] = from + k - 1;
+	r = geo_probe_sure(g, sector, angle, 2, err);
+	e.jump = r == 0 ? geo_frac(angle[0] - angle[1] - after) : (double)NAN;
+	if (!isfinite(e.jump) || geo_apart(e.jump, 0.0) < 3.0 * g->tol)
+		return r;
+	e.first = from + k;
+	e.before = NAN; /* it may be of another zone */
+	e.after = after;
+	(void)put_edges(ret, max, ret_n, from + 1, from + k + 1, &e, 1);
+	return 0;
+}
+
+int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
+               size_t *ret_n, struct err *err)
+{
+	uint64_t step = per_track >= 2.0 * GRID ? (uint64_t)(per_track / GRID) : 1, finer = step, blind, ignore;
+	int r = survey_grid(g, from, span, step, per_track, ret, max, ret_n, &blind, err);
+
+	/* A track that is a stump, at the very start: it has too few points. */
+	while (r == 0 && blind && finer > 1 && !geo_is_over(g)) {
+		finer = finer / FINER ? finer / FINER : 1;
+		r = survey_finer(g, from, from + blind + 1, finer, per_track, ret, max, ret_n, &blind, err);
+	}
+	if (r == 0 && blind && finer == 1 && !geo_is_over(g))
+		r = survey_stump(g, from, blind, ret, max, ret_n, err);
+	for (size_t i = 0; r == 0 && i + 1 < *ret_n && step > 1 && !geo_is_over(g); i++) {
+		uint64_t low = ret[i].first, high = ret[i + 1].first;
+
+		if (!is_crooked(&ret[i], &ret[i + 1]))
+			continue;
+		finer = (high - low) / FINER ? (high - low) / FINER : 1;
+		low = low > from + 4 * finer ? low - 4 * finer : from;
+		r = survey_finer(g, low, high + 1, finer, per_track, ret, max, ret_n, &ignore, err);
+	}
+	return r;
+}
+
+/* ---- a second look ---- */
+
+/* Angles of the sector behind the edge and of the one before it, each read twice. */
+static void judge(const struct geo *g, struct geo_edge *e, double behind, double before)
+{
+	double jump = geo_frac(behind - before - e->after);
+
+	if (isnan(jump) || geo_apart(jump, e->jump) < 3.0 * g->tol)
+		return;
+	if (geo_apart(jump, 0.0) < 3.0 * g->tol)
+		e->is_unsure = true;
+	else
+		e->jump = jump;
+}
+
+int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err)
+{
+	uint64_t sector[GEO_BATCH];
+	double angle[GEO_BATCH];
+	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is no edge that was found */
+	int r = 0;
+
+	*ret_wrong = 0;
+	for (size_t at = from; at < n && r == 0; at += GEO_BATCH / 2) {
+		size_t m = n - at < GEO_BATCH / 2 ? n - at : GEO_BATCH / 2;
+
+		for (size_t i = 0; i < m; i++) {
+			sector[2 * i] = edge[at + i].first;
+			sector[2 * i + 1] = edge[at + i].first - 1;
+		}
+		r = geo_probe_sure(g, sector, angle, 2 * m, err);
+		for (size_t i = 0; i < m && r == 0; i++)
+			judge(g, &edge[at + i], angle[2 * i], angle[2 * i + 1]);
+	}
+	for (size_t i = from; i < n; i++)
+		*ret_wrong += edge[i].is_unsure;
+	return r;
+}
+
+/* ---- tracks ---- */
+
+/* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
+static uint64_t whole_track(const struct geo *g, double spacing_ratio)
+{
+	double n = 1.0 / spacing_ratio;
+
+	/* The spacing rests on half a track at least: its error is below 4 tol of it. */
+	return isfinite(n) && n >= 1.0 && n * 4.0 * g->tol < 0.2 && fabs(n - round(n)) < 0.2 ? (uint64_t)round(n) : 0;
+}
+
+/* The same for a piece of len sectors, whose spacing is only as good as it is long. */
+static uint64_t whole_piece(const struct geo *g, double spacing_ratio, uint64_t len)
+{
+	double n = 1.0 / spacing_ratio;
+
+	return isfinite(n) && n >= 1.0 && n * n * 2.0 * g->tol < 0.2 * (double)len && fabs(n - round(n)) < 0.2
+	               ? (uint64_t)round(n)
+	               : 0;
+}
+
+/* Missing sectors at an edge inside a track of n sectors: a whole number of them fits the jump. */
+static uint64_t missing_at(const struct geo *g, const struct geo_edge *e, uint64_t n)
+{
+	double k = e->jump * (double)n;
+
+	return n && fabs(k - round(k)) < fmax(0.05, 4.0 * g->tol * (double)n) && round(k) >= 1.0 ? (uint64_t)round(k)
+	                                                                                         : 0;
+}
+
+/* Could a piece with this spacing, known as well as it is long, be of a track of n sectors? */
+static bool could_be(const struct geo *g, double spacing_ratio, uint64_t len, uint64_t n)
+{
+	return len < 3 || fabs(spacing_ratio * (double)n - 1.0) * (double)len < 4.0 * g->tol * (double)n;
+}
+
+/* Sectors of a whole track as the piece from edge i on tells, 0: it does not. */
+static uint64_t told_by(const struct geo *g, const struct geo_edge *edge, size_t i)
+{
+	uint64_t len = edge[i + 1].first - edge[i].first;
+
+	return (double)len * edge[i].after < 0.5 ? whole_piece(g, edge[i].after, len) : whole_track(g, edge[i].after);
+}
+
+/* The same with the help of the pieces on both sides, between which only sectors are missing; i is not the last edge but one when n allows. */
+static uint64_t told_around(const struct geo *g, const struct geo_edge *edge, size_t i, size_t n,
+                            const struct geo_track *last)
+{
+	uint64_t len = edge[i + 1].first - edge[i].first, whole = told_by(g, edge, i);
+
+	if (!whole && last && last->sectors + last->missing < last->per_track &&
+	    could_be(g, edge[i].after, len, last->per_track))
+		whole = last->per_track;
+	for (size_t k = i + 1; !whole && k < i + 4 && k + 1 < n; k++) {
+		uint64_t all = edge[k + 1].first - edge[i].first;
+		bool fits = true;
+
+		whole = told_by(g, edge, k);
+		for (size_t j = i; whole && j <= k; j++) {
+			uint64_t gone = j > i ? missing_at(g, &edge[j], whole) : 0;
+
+			all += gone;
+			fits = fits && (j == i || gone) &&
+			       could_be(g, edge[j].after, edge[j + 1].first - edge[j].first, whole);
+		}
+		if (whole && !(fits && all <= whole))
+			return 0;
+	}
+	return whole;
+}
+
+size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		uint64_t len = edge[i + 1].first - edge[i].first, gone = 0, whole;
+		struct geo_track *last = m ? &ret[m - 1] : NULL;
+
+		whole = told_around(g, edge, i, n, last);
+		if (last && last->per_track == whole)
+			gone = missing_at(g, &edge[i], whole);
+		if (gone && last->sectors + last->missing + gone + len <= whole) {
+			last->sectors += len;
+			last->missing += gone;
+			last->is_doubtful = last->is_doubtful || edge[i + 1].is_unsure;
+			continue;
+		}
+		ret[m++] = (struct geo_track){ .first = edge[i].first,
+			                       .sectors = len,
+			                       .per_track = whole ? whole : len,
+			                       .skew = edge[i].jump,
+			                       .is_sure = whole != 0,
+			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure };
+	}
+	return m;
+}

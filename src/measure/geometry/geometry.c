@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The disk's own shape from the times of single reads: rotation, sectors per track, skew. How angles come about: probe.c; how
+ * the ends of tracks are found: edges.c. The idea of telling the end of a track by the jump in angle is H. Wong's ("Discovering Hard Disk
+ * Physical Geometry through Microbenchmarking", 2019).
+ */
+#include "measure/geometry/geometry.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PLACE_TRACKS 5 /* looked at in each place */
+#define EDGES_MAX    64
+#define RATE_BYTES   (16ull << 20)
+#define SURVEYS      3 /* of a place, until all edges are there when looked at again */
+
+static const struct opt geometry_opts[] = {
+	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
+	OPT_FLAG(struct geometry_params, tracks, "tracks", 0, "a table of all runs of equal tracks"),
+	OPT_END,
+};
+
+struct track_row {
+	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
+	double skew_ratio;
+	const char *place;
+};
+
+static const struct field track_fields[] = {
+	FIELD_U64(struct track_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct track_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_U64(struct track_row, sectors, UNIT_COUNT, "sectors"),
+	FIELD_U64(struct track_row, sectors_per_track, UNIT_COUNT, "with missing ones"),
+	FIELD_U64(struct track_row, missing, UNIT_COUNT, "missing", .detail = true),
+	FIELD_F64(struct track_row, skew_ratio, UNIT_RATIO, "skew"),
+	FIELD_STR(struct track_row, place, "place"),
+	FIELD_END,
+};
+
+struct angle_row_shape {
+	uint64_t offset_bytes;
+	double angle_ratio;
+};
+
+static const struct field angle_shape[] = {
+	FIELD_U64(struct angle_row_shape, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_F64(struct angle_row_shape, angle_ratio, UNIT_RATIO, "angle"),
+	FIELD_END,
+};
+
+/* Equal tracks, one after the other, each followed by the same jump; and the same again, times over, each every_bytes further on. */
+struct run_row {
+	uint64_t first_byte, tracks, sectors_per_track;
+	double skew_ratio;
+	uint64_t times, every_bytes, missing;
+};
+
+static const struct field run_fields[] = {
+	FIELD_U64(struct run_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct run_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_U64(struct run_row, sectors_per_track, UNIT_COUNT, "sectors per track"),
+	FIELD_F64(struct run_row, skew_ratio, UNIT_RATIO, "skew behind"),
+	FIELD_U64(struct run_row, times, UNIT_COUNT, "times"),
+	FIELD_U64(struct run_row, every_bytes, UNIT_BYTES, "every"),
+	FIELD_U64(struct run_row, missing, UNIT_COUNT, "missing"),
+	FIELD_END,
+};
+
+static const struct measure_table geometry_tables[] = {
+	{ "zones", "Recording zones", geo_zone_fields },
+	{ "tracks", "Tracks that were looked at", track_fields },
+	{ "runs", "Runs of equal tracks", run_fields },
+	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
+	{ "angles", "Angles of sectors", angle_shape },
+	{ NULL, NULL, NULL },
+};
+
+static int geometry_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct geometry_params *p = params;
+	const struct device *d = &ses->devs[0];
+	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
+
+	if (d->kind == DEVICE_DIRECTORY || d->kind == DEVICE_FILE)
+		return err_set(
+			err, -EINVAL,
+			"%s is no disk or partition, and a file says nothing about where its bytes lie; give the disk.",
+			d->path);
+	if (d->size_bytes < (uint64_t)sector * 1000)
+		return err_set(err, -EINVAL, "%s has %" PRIu64 " bytes, too few to have tracks; give a whole disk.",
+		               d->path, d->size_bytes);
+	plan->is_direct = true;
+	plan->is_latency = true;
+	plan_phase(plan, "rotation", 8 * NS_PER_S);
+	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
+	if (!p->quick)
+		plan_phase(plan, "tracks", 15 * 60 * NS_PER_S);
+	return 0;
+}
+
+/* ---- figures ---- */
+
+static void null_figures(struct session *ses)
+{
+	struct result *res = ses->res;
+
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, NAN, NULL, 0);
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, NAN, NULL, 0);
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, NAN, NULL, 0);
+	result_figure(res, "tracks", "tracks", UNIT_COUNT, NAN, NULL, 0);
+	result_figure(res, "cylinder_skew_ratio", "skew to the next cylinder", UNIT_RATIO, NAN, NULL, 0);
+	result_figure(res, "head_skew_ratio", "skew to the next surface", UNIT_RATIO, NAN, NULL, 0);
+	result_figure_text(res, "layout", "layout", NULL);
+	result_figure_text(res, "confidence", "how sure", NULL);
+}
+
+static void rotation_figures(struct geo *g)
+{
+	struct result *res = g->ses->res;
+	const struct device *d = &g->ses->devs[0];
+	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
+	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
+
+	if (g->rot.is_unclear) {
+		result_notice(
+			res, "rotation-unclear",
+			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: this machine was too busy to tell, or reads were too few. Try again when it is idle.",
+			g->rot.events);
+		return;
+	}
+	if (!g->rot.is_rotating) {
+		result_notice(
+			res, "not-rotating",
+			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, or something in front of it answers. There is no geometry to measure.",
+			g->rot.events);
+		if (d->rotational == 1)
+			result_notice(res, "says-rotating",
+			              "The kernel calls %s rotational, but it does not behave so.", d->name);
+		return;
+	}
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->rot.events);
+	ci = (struct interval){ period * (1.0 - part), period * (1.0 + part) };
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, period, &ci, g->rot.events);
+	if (d->rotational == 0)
+		result_notice(res, "says-not-rotating",
+		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
+		              d->name);
+}
+
+static void track_rows(struct geo *g, const struct geo_track *track, size_t n, const char *place)
+{
+	struct table *t = result_table(g->ses->res, "tracks", "Tracks that were looked at", track_fields);
+	uint64_t sector = g->t.block_bytes;
+
+	for (size_t i = 0; i < n; i++) {
+		struct track_row row = {
+			.first_byte = track[i].first * sector,
+			.last_byte = (track[i].first + track[i].sectors) * sector - 1,
+			.sectors = track[i].sectors,
+			.sectors_per_track = track[i].per_track,
+			.missing = track[i].missing,
+			.skew_ratio = track[i].skew,
+			.place = place,
+		};
+
+		if (track[i].is_doubtful) { /* its ends were not there again: not told */
+			row.sectors = row.sectors_per_track = row.missing = UINT64_MAX;
+			row.skew_ratio = NAN;
+		}
+
+		result_row(t, &row);
+	}
+	g->tracks_seen += n;
+}
+
+/* ---- a quick look at three places ---- */
+
+struct place {
+	const char *name, *figure, *label;
+	double at;
+};
+
+static const struct place places[] = {
+	{ "start", "start_sectors_per_track", "sectors per track at the start", 0.0 },
+	{ "middle", "middle_sectors_per_track", "sectors per track in the middle", 0.5 },
+	{ "end", "end_sectors_per_track", "sectors per track at the end", 1.0 },
+};
+
+struct skews {
+	double v[3 * EDGES_MAX];
+	size_t n;
+};
+
+/* Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. */
+static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes, struct interval *ret_all)
+{
+	uint64_t best = 0;
+
+	*ret_votes = 0;
+	*ret_all = (struct interval){ INFINITY, -INFINITY };
+	for (size_t i = 0; i < n; i++) {
+		size_t votes = 0;
+
+		if (track[i].is_doubtful)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			votes += !track[k].is_doubtful && track[k].per_track == track[i].per_track;
+		ret_all->low = fmin(ret_all->low, (double)track[i].per_track);
+		ret_all->high = fmax(ret_all->high, (double)track[i].per_track);
+		if (votes > *ret_votes) {
+			*ret_votes = votes;
+			best = track[i].per_track;
+		}
+	}
+	return best;
+}
+
+static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, struct err *err)
+{
+	double rate, per_track = NAN;
+	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
+	size_t wrong = 1, n, head;
+	int r = timed_rate(&g->t, (uint64_t)(at * (double)g->t.target->size_bytes), RATE_BYTES, &rate, err);
+
+	*ret_n = 0;
+	if (r == 0 && isfinite(rate) && !geo_is_over(g))
+		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
+	if (r < 0 || !isfinite(per_track) || geo_is_over(g))
+		return r;
+	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
+	span = span < g->sectors ? span : g->sectors;
+	from = from + span > g->sectors ? g->sectors - span : from;
+	head = from == 0 && g->ses->devs[0].kind == DEVICE_DISK; /* the first sector begins a track */
+	for (int k = 0; k < SURVEYS && wrong && r == 0; k++) {
+		if (k)
+			geo_forget(g);
+		edge[0] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
+		r = geo_survey(g, from, span, per_track, edge + head, EDGES_MAX - 1, &n, err);
+		*ret_n = n + head;
+		if (r == 0 && n && head)
+			edge[0].after = edge[1].before;
+		if (r == 0)
+			r = geo_confirm(g, edge, *ret_n, &wrong, err);
+	}
+	return r;
+}
+
+static int look_at(struct geo *g, const struct place *p, struct skews *skews, struct err *err)
+{
+	struct geo_edge edge[EDGES_MAX];
+	struct geo_track track[EDGES_MAX];
+	size_t n, votes;
+	int r = survey_place(g, p->at, edge, &n, err);
+	struct interval all;
+	uint64_t size;
+
+	if (r < 0)
+		return r;
+	n = geo_tracks(g, edge, n, track);
+	size = usual_size(track, n, &votes, &all);
+	if (size)
+		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, &all, votes);
+	else
+		result_notice(
+			g->ses->res, "no-tracks",
+			"At the %s no ends of tracks stood out of the noise, so sectors per track are not known there.",
+			p->name);
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(track[i].skew) && !track[i].is_doubtful)
+			skews->v[skews->n++] = track[i].skew;
+	track_rows(g, track, n, p->name);
+	session_checkpoint(g->ses);
+	return 0;
+}
+
+static int look_at_places(struct geo *g, struct err *err)
+{
+	struct skews skews = { .n = 0 };
+	struct interval ci;
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
+	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
+		/* All of a quick run, little of a whole one. */
+		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
+		                 NULL);
+		r = look_at(g, &places[i], &skews, err);
+	}
+	stats_sort(skews.v, skews.n);
+	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
+	if (!isfinite(ci.low) && skews.n) /* too few for order statistics */
+		ci = (struct interval){ skews.v[0], skews.v[skews.n - 1] };
+	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,
+	              stats_median(skews.v, skews.n), &ci, skews.n);
+	return r;
+}
+
+/* ---- the run ---- */
+
+static void plots(struct session *ses)
+{
+	static char scatter[] = "scatter", polar[] = "polar", size_title[] = "Track size against position",
+		    polar_title[] = "Angles of sectors", tracks[] = "tracks", first[] = "first_byte",
+		    per_track[] = "sectors_per_track", angles[] = "angles", angle[] = "angle_ratio",
+		    offset[] = "offset_bytes", profile[] = "profile", distance[] = "distance_tracks",
+		    access[] = "access_ns", profile_title[] = "Seek profile: shortest access against tracks";
+
+	result_plot(ses->res,
+	            &(struct plot_decl){
+			    .kind = scatter, .title = size_title, .table = tracks, .x = first, .y = per_track });
+	result_plot(ses->res,
+	            &(struct plot_decl){
+			    .kind = scatter, .title = profile_title, .table = profile, .x = distance, .y = access });
+	result_plot(ses->res, &(struct plot_decl){
+				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
+}
+
+static void count_tracks(const struct geo_walk *w)
+{
+	uint64_t n = 0, rest = w->g->sectors - w->at, unsure = 0;
+	struct interval ci;
+
+	for (size_t i = 0; i < w->nitems; i++) {
+		n += w->items[i].tracks;
+		unsure += w->items[i].is_unsure && w->items[i].tracks == 1 &&
+		          w->items[i].end - w->items[i].first < w->items[i].run[0].per_track / 2;
+	}
+	/* The walk ends in front of the last track or two. */
+	n += rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2;
+	ci = (struct interval){ (double)(n - unsure) - ((double)rest > w->per_track), (double)n };
+	result_figure(w->g->ses->res, "tracks", "tracks", UNIT_COUNT, (double)n, &ci, 0);
+}
+
+static void run_rows(const struct geo_walk *w)
+{
+	struct table *t = result_table(w->g->ses->res, "runs", "Runs of equal tracks", run_fields);
+	uint64_t bytes = w->g->t.block_bytes;
+
+	for (size_t i = 0; i < w->nitems; i++) {
+		const struct geo_item *item = &w->items[i];
+		uint64_t at = item->first;
+
+		for (uint32_t k = 0; k < item->nruns; k++) {
+			const struct geo_run *run = &item->run[k];
+			struct run_row row = {
+				.first_byte = at * bytes,
+				.tracks = run->tracks,
+				.sectors_per_track = run->per_track,
+				.skew_ratio = run->jump,
+				.times = item->times,
+				.every_bytes =
+					item->times > 1 ? (item->end - item->first) / item->times * bytes : UINT64_MAX,
+				.missing = k == 0 ? item->missing : 0,
+			};
+
+			result_row(t, &row);
+			at += run->tracks * run->per_track;
+		}
+	}
+}
+
+/*
+ * Zones of the layout; without one, of the cheapest that explains the sizes, if it does; else as the walk found them, which is enough where
+ * each zone has one size.
+ */
+static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
+{
+	struct geo_zone *zone;
+	size_t n = geo_zones(w, &zone), unclear = 0;
+	bool is_plain = true;
+
+	for (size_t i = 0; i < n; i++)
+		is_plain = is_plain && zone[i].nsizes == 1 && !zone[i].is_unclear;
+	if (layout->fit && (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
+		unclear = geo_fit_rows(w, layout, end);
+	else
+		unclear = geo_zone_rows(w, zone, n, end, layout);
+	if (unclear)
+		result_notice(
+			w->g->ses->res, "unclear-zones",
+			"%zu zones are unclear: they rest on very few tracks, or sizes change there in no order that came again. Where they begin and end is not certain, and they may belong to a neighbour.",
+			unclear);
+	free(zone);
+}
+
+/* Of one kind: the median over the zones; all of them are within the interval, and what noise may add. */
+static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, const char *key, const char *label)
+{
+	double v[ARRAY_LEN(fit->zone)], low = INFINITY, high = -INFINITY, median;
+	struct interval ci;
+	size_t n = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		const double *skew = (const double *)(const void *)((const char *)&fit->zone[i] + member);
+
+		if (isfinite(*skew))
+			v[n++] = geo_frac(*skew);
+	}
+	if (n == 0)
+		return;
+	median = stats_median(v, n);
+	for (size_t i = 0; i < n; i++) { /* the middle half: in single zones something may be missing */
+		double off = geo_frac(v[i] - median + 0.5) - 0.5;
+
+		if (fabs(off) < 0.02) {
+			low = fmin(low, median + off);
+			high = fmax(high, median + off);
+		}
+	}
+	ci = (struct interval){ low - g->tol, high + g->tol };
+	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
+}
+
+static void skew_figures(struct geo *g, const struct geo_layout *layout)
+{
+	const struct geo_shape *shape = &layout->shape;
+
+	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew), "cylinder_skew_ratio",
+	            "skew to the next cylinder");
+	if (shape->heads > 1)
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), "head_skew_ratio",
+		            "skew to the next surface");
+	if (shape->heads > 1 && shape->band > 1)
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, band_skew), "band_skew_ratio",
+		            "skew to the next band");
+}
+
+/* Each change of size or skew that nothing explains may be one more that is left out, or be none. */
+static void left_out_figure(struct result *res, const struct geo_fit *fit)
+{
+	double n = (double)fit->left_out, odd = fmax(0.0, ceil(fit->cost - 2.0 * (double)fit->n - 2.0 * n));
+	struct interval ci = { fmax(0.0, n - odd), n + odd };
+
+	result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, n, &ci, 0);
+}
+
+static int walk_figures(struct geo_walk *w, bool all, struct err *err)
+{
+	struct geo *g = w->g;
+	struct result *res = g->ses->res;
+	struct geo_order order = { .seg = NULL };
+	struct geo_layout layout = { .fit = NULL };
+	uint64_t end = all ? g->sectors : w->at;
+	int r = geo_order_fill(&order, w, err);
+
+	if (g->p->tracks)
+		run_rows(w);
+	session_checkpoint(g->ses);
+	if (r == 0 && order.tracks && w->at < g->sectors / 2 && w->is_stuck)
+		result_notice(
+			res, "layout-unknown",
+			"The number of surfaces and the layout could not be told: too little was seen of the disk.");
+	else if (r == 0 && order.tracks)
+		r = geo_layout(g, &order, &layout, err);
+	if (r == 0 && order.tracks) {
+		zone_rows(w, &layout, end);
+		if (all)
+			count_tracks(w);
+		if (layout.is_told)
+			skew_figures(g, &layout);
+		if (layout.is_told)
+			left_out_figure(res, layout.fit);
+		free(layout.fit);
+	}
+	if (!all)
+		result_notice(res, "not-to-the-end",
+		              "Only %.1f %% of the disk were looked at, because %s; the number of tracks is not told.",
+		              100.0 * (double)w->at / (double)g->sectors,
+		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
+	free(order.seg);
+	return r;
+}
+
+static int walk(struct geo *g, struct err *err)
+{
+	struct geo_walk *w = calloc(1, sizeof(*w));
+	uint64_t start, seen;
+	int r;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	w->g = g;
+	w->per_track = figure_number(result_find_figure(g->ses->res, places[0].figure));
+	if (!isfinite(w->per_track)) {
+		free(w);
+		return 0;
+	}
+	start = clock_now_ns(g->ses->env->clk);
+	seen = g->tracks_seen;
+	r = geo_walk(w, err);
+	g->walk_ns = clock_now_ns(g->ses->env->clk) - start;
+	g->walk_seen = g->tracks_seen - seen;
+	if (r == 0)
+		r = walk_figures(w, !w->is_stuck && !geo_is_over(g), err);
+	geo_walk_free(w);
+	return r;
+}
+
+static int run_phases(struct geo *g, struct err *err)
+{
+	int r = rotation_find(&g->t, 4 * NS_PER_S, &g->rot, err);
+
+	if (r < 0)
+		return r;
+	rotation_figures(g);
+	session_checkpoint(g->ses);
+	if (!g->rot.is_rotating || session_is_over(g->ses))
+		return 0;
+	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
+	r = look_at_places(g, err);
+	if (r == 0 && !g->p->quick && !geo_is_over(g))
+		r = walk(g, err);
+	if (r == 0 && g->p->quick)
+		result_notice(g->ses->res, "quick",
+		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
+	if (r == 0 && session_time_left_ns(g->ses) == 0)
+		result_notice(
+			g->ses->res, "out-of-time",
+			"The time given by --time ended before all was looked at; figures without a value were not measured.");
+	plots(g->ses);
+	return r;
+}
+
+static void cost_figures(struct geo *g)
+{
+	struct result *res = g->ses->res;
+
+	result_figure(res, "reads", "reads of single sectors", UNIT_COUNT, (double)g->reads, NULL, 0);
+	if (!g->walk_seen)
+		return;
+	result_figure(res, "tracks_visited", "ends of tracks looked at", UNIT_COUNT, (double)g->walk_seen, NULL, 0);
+	result_figure(res, "revolutions_per_track", "revolutions for each", UNIT_NONE,
+	              (double)g->walk_ns / g->rot.period_ns / (double)g->walk_seen, NULL, 0);
+}
+
+static int geometry_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct device *d = &ses->devs[0];
+	struct geo g = { .ses = ses, .p = params };
+	struct engine_config cfg = { .depth = 2, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
+	uint32_t sector = d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes;
+	int r;
+
+	if (sector < ses->targets[0].align_bytes)
+		sector = ses->targets[0].align_bytes;
+	g.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector };
+	g.sectors = ses->targets[0].size_bytes / sector;
+	session_rng(ses, 0x47454f4dull, &g.t.rng);
+	null_figures(ses);
+	r = session_engine(ses, &cfg, &g.t.eng, err);
+	if (r == 0)
+		r = run_phases(&g, err);
+	if (r == 0 && g.tracks_seen)
+		cost_figures(&g);
+	engine_close(g.t.eng);
+	return r;
+}
+
+const struct measure measure_geometry = {
+	.name = "geometry",
+	.help = "rotation, sectors per track, skew, zones, surfaces and their layout",
+	.group = GROUP_DISK,
+	.targets = "DEVICE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = geometry_opts,
+	.params_size = sizeof(struct geometry_params),
+	.plan = geometry_plan,
+	.run = geometry_run,
+	.tables = geometry_tables,
+};

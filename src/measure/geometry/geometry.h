@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the measurement geometry: its parts share one run. Not a door. */
+#ifndef PLATTER_MEASURE_GEOMETRY_H
+#define PLATTER_MEASURE_GEOMETRY_H
+
+#include "measure/shared/timed.h"
+
+struct geometry_params {
+	bool quick, tracks;
+};
+
+#define GEO_KNOWN 4096
+
+/* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
+struct geo {
+	struct session *ses;
+	const struct geometry_params *p;
+	struct timed t;
+	struct rotation rot;
+	uint64_t sectors;   /* of the target */
+	double tol;         /* angles closer than this are the same */
+	uint64_t reference; /* time of angle 0 */
+	uint64_t reads, flushing, failed;
+	uint64_t tracks_seen;
+	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
+	struct table *angles;
+	/* Angles that are known for certain, by sector: reading one again would need a way round the drive's cache. */
+	struct {
+		uint64_t sector;
+		double angle;
+	} known[GEO_KNOWN];
+};
+
+/* A place where the angle jumps: the end of a track, or missing sectors. */
+struct geo_edge {
+	uint64_t first;       /* sector after the jump */
+	double jump;          /* in [0, 1): beyond the spacing of the sectors behind it; NaN: not known */
+	double before, after; /* spacing of sectors on both sides, revolutions; NaN: not known */
+	bool is_unsure;       /* it was not there again when it was looked at once more */
+};
+
+/* ---- probe.c ---- */
+
+/* Is the run over, or its time? */
+bool geo_is_over(const struct geo *g);
+
+/* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
+int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/*
+ * The same, at most GEO_BATCH of them; ret_doubt[i]: the read was so short that the drive may have had the sector already, and the angle may be that of the
+ * answer, not the sector's. again: those whose doubt is set are read anew, after reads elsewhere.
+ */
+#define GEO_BATCH 128
+int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                    struct err *err);
+/*
+ * Angles that were read twice: of each sector the earlier of two readings that agree, as answers come late, never early. NaN: none did, or the sector
+ * could not be read. At most GEO_BATCH.
+ */
+int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/* All that is known: one of the angles may be of a late answer. */
+void geo_forget(struct geo *g);
+/* The difference of two angles in [0, 1). */
+double geo_frac(double x);
+/* As far from each other as that, the short way: [0, 0.5]. */
+double geo_apart(double a, double b);
+
+/* ---- edges.c ---- */
+
+/* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN: could not tell. */
+int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err);
+/* All edges in [from, from + span): the exact sectors. per_track: as geo_spacing says. */
+int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
+               size_t *ret_n, struct err *err);
+
+/* Looks at both sides of each edge once more; how many are no edges. Those are unsure from then on. */
+int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
+
+/* A track as it was found. */
+struct geo_track {
+	uint64_t first, sectors; /* with data */
+	uint64_t per_track;      /* with the missing ones */
+	uint64_t missing;
+	double skew;      /* in front of it, revolutions; NaN: not known */
+	bool is_sure;     /* per_track is; else it is what was found */
+	bool is_doubtful; /* one of its ends may be elsewhere */
+};
+/* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
+size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
+
+/* ---- walk.c ---- */
+
+/* Tracks of one size, each followed by the same jump. */
+struct geo_run {
+	uint64_t per_track, tracks;
+	double jump;
+	double turn; /* from its first track's angle to the angle of the track behind its last, in [0, 1) */
+};
+
+#define GEO_RUNS 72
+
+/* A stretch of the disk: a few runs, so many times over. */
+struct geo_item {
+	uint64_t first, end; /* sectors */
+	uint64_t tracks, times, missing;
+	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
+	bool is_unseen; /* its end could not be read again */
+	uint32_t nruns;
+	struct geo_run
+		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
+};
+
+struct geo_walk {
+	struct geo *g;
+	uint64_t at;      /* the first sector of a track */
+	double angle;     /* of it */
+	double per_track; /* about */
+	double next_size; /* the same for the track at `at`, once that is known */
+	bool is_stuck;
+	struct geo_run runs[3 * GEO_RUNS];
+	size_t nruns;
+	struct geo_item *items;
+	size_t nitems, room;
+	size_t confirmed; /* items whose ends were seen twice */
+	uint64_t again_at;
+	unsigned again, again_all; /* how often the item there was walked again; all of them */
+};
+
+/* From w->at to the end of the disk, or of the time. */
+int geo_walk(struct geo_walk *w, struct err *err);
+void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
+
+/* ---- sequence.c ---- */
+
+#define GEO_HEADS     32
+#define GEO_ZONES_MAX 256
+
+/* Equal tracks in a row, each followed by the same jump. */
+struct geo_seg {
+	uint64_t first, size, track, tracks; /* track: number of the first one */
+	double jump;
+	bool has_gap; /* one with missing sectors */
+	bool is_odd;  /* one of which only a part may be there: its size says little */
+};
+
+struct geo_order {
+	const struct geo *g; /* when its run is over, nothing is tried any more */
+	struct geo_seg *seg;
+	size_t n, room, hint;
+	uint64_t tracks;
+	double tol;
+};
+
+/* All tracks in order; o is zero before, and seg is the caller's to free. */
+int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* The equal tracks that this one is among. */
+const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track);
+
+static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(o, track);
+
+	return seg->first + (track - seg->track) * seg->size;
+}
+
+/* Are these two skews the same? */
+static inline bool geo_order_same(const struct geo_order *o, double a, double b)
+{
+	return geo_apart(a, b) < 3.0 * o->tol;
+}
+
+/* ---- order.c ---- */
+
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+
+/* What is tried. */
+struct geo_shape {
+	uint32_t heads;
+	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
+	bool is_alternate, is_serpentine;
+};
+
+struct geo_fit_zone {
+	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
+	uint64_t size[GEO_HEADS];
+	double head_skew, cylinder_skew, band_skew; /* NaN: none */
+	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
+};
+
+struct geo_fit {
+	struct geo_fit_zone zone[GEO_ZONES_MAX];
+	size_t n;
+	double cost;
+	uint64_t left_out;
+};
+
+/* Where tracks [first, first + n) lie if the shape is true. */
+struct geo_labels {
+	uint64_t first, n;
+	uint64_t *cylinder;
+	uint32_t *head;
+};
+
+/*
+ * The first so many tracks as zones of that shape; none, at an infinite cost, when limit is passed, or the run is over. labels may be NULL.
+ */
+void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                   struct geo_labels *labels, struct geo_fit *fit);
+/* All tracks, and the margins of the zones. */
+void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit);
+
+/* ---- zones.c ---- */
+
+struct geo_zone {
+	size_t first_item, end_item;
+	size_t best; /* the item with the longest stretch without trouble */
+	uint64_t size[GEO_RUNS];
+	size_t nsizes;   /* of its tracks, in the order of the surfaces; 1: all are equal */
+	bool is_unclear; /* it may belong to a neighbour */
+};
+
+#define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
+#define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
+
+struct geo_zone_row {
+	uint64_t first_byte, last_byte, sectors_per_track;
+	double skew_ratio;
+	uint64_t surface, tracks, missing;
+	const char *certainty;
+};
+
+extern const struct field geo_zone_fields[];
+/* Heap array; how many. */
+size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
+struct geo_layout;
+/* Rows from a layout; how many zones are unclear. */
+size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
+/* The same from what the walk found. end: the sector behind the last zone. */
+size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, uint64_t end,
+                     const struct geo_layout *layout);
+
+/* ---- access.c ---- */
+
+struct geo_profile_row {
+	uint64_t distance_tracks;
+	double access_ns, resolution_ns;
+	uint64_t first_byte;
+};
+
+extern const struct field geo_profile_fields[];
+
+/*
+ * Parts of the whole run, of about so much of its time: the walk; layouts, and accesses that speak for or against them; accesses in a second place.
+ * The larger the disk the more the walk takes.
+ */
+#define GEO_WALK_AT   0.15
+#define GEO_LAYOUT_AT 0.65
+#define GEO_CHECK_AT  0.88
+
+struct geo_spot { /* a track */
+	uint64_t first, sectors;
+	double angle;
+};
+
+struct geo_pair {
+	struct geo_spot from, to; /* first and sectors are given */
+	uint64_t distance;        /* tracks, for the table */
+	double access, error;     /* revolutions; NaN: could not be found */
+	double low, high, miss;   /* while it is searched for */
+	int misses, stuck;
+};
+
+/* The shortest access of each pair. from, to: the part of the whole run that this is. */
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, struct err *err);
+
+/* ---- judge.c ---- */
+
+#define GEO_PAIRS 72
+
+/* A shortest access, and what a layout says of it. */
+struct geo_access {
+	uint64_t cylinders;
+	bool is_other_head;
+	double access, error; /* revolutions */
+};
+
+struct geo_verdict {
+	bool is_possible; /* they do not speak against the layout */
+	bool is_shown;    /* and they speak for it */
+	size_t agreeing, judged;
+};
+
+/* n: GEO_PAIRS at most; they are sorted. */
+struct geo_verdict geo_judge(const struct geo_shape *shape, struct geo_access *seen, size_t n);
+
+/* ---- layout.c ---- */
+
+struct geo_layout {
+	struct geo_shape shape;
+	struct geo_fit *fit; /* the zones of the best shape; NULL: none that explains the tracks */
+	bool is_told;        /* the figures are */
+	bool is_messy;       /* it leaves too much unexplained */
+	/* Where a zone begins under each layout that explains the sizes and skews: first sectors, in order. */
+	uint64_t edge[GEO_ZONES_MAX];
+	size_t nedges;
+};
+
+/* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
+int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
+
+#endif

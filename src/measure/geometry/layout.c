@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Surfaces and the order in which they are used. Many layouts are held against the sequence of tracks (order.c); those that explain it at about
+ * the least cost are held against the shortest accesses between some tracks: a layout says which tracks lie over each other (all are equally near),
+ * and how many cylinders are between others; equal distances take equal times, larger ones no less, and the curve bends the way that arms move: each cylinder
+ * more costs less than the one before, but not all at once much less. What remains in the end is told only if it is one layout.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define HEADS_TRIED 16
+#define LENGTHS     8 /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX   128
+#define SHAPES_MAX  96
+#define RANK_TRACKS 40000 /* enough for ranking */
+#define FEW_TRACKS  1500  /* for a first look */
+#define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
+#define STRETCH     12000 /* tracks that accesses are tried in */
+#define MESSY       0.08  /* of cost for each track: more, and nothing is told */
+#define ODD_MOST \
+	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
+#define ODD_BAND \
+	15.0    /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define LOOKS 5 /* so often accesses are measured, while several layouts are possible */
+
+struct candidate {
+	struct geo_shape shape;
+	double cost;
+	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
+	bool is_possible; /* accesses do not speak against it */
+	bool is_shown;    /* and they speak for it */
+	size_t agreeing;  /* accesses that fit */
+	size_t judged;    /* of so many */
+};
+
+struct search {
+	struct geo *g;
+	struct geo_order *o;
+	struct candidate c[SHAPES_MAX];
+	size_t n;
+	struct geo_fit *fit, *best_fit;
+	uint64_t first, tracks; /* of the stretch */
+	struct geo_pair pair[GEO_PAIRS];
+	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	size_t npairs, most_pairs;
+	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
+	size_t all;
+	size_t next; /* accesses that agree with the best one that is out */
+	bool is_decided;
+};
+
+/* ---- what can be true by the sequence ---- */
+
+static int compare_down(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+
+	return (*a < *b) - (*a > *b);
+}
+
+/* Lengths of bands that runs of equal tracks suggest. */
+static size_t guess_bands(struct geo_order *o, uint64_t *ret)
+{
+	uint64_t length[2 * 512], best[LENGTHS];
+	size_t n = geo_order_lengths(o, length, ARRAY_LEN(length) / 2), nbest = 0, m = 0;
+
+	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
+		length[n++] = length[i] + 1;
+	qsort(length, n, sizeof(length[0]), compare_down);
+	while (nbest < LENGTHS && n) {
+		size_t most = 0, at = 0;
+
+		for (size_t i = 0; i < n;) {
+			size_t k = i;
+
+			while (k < n && length[k] == length[i])
+				k++;
+			if (k - i > most) {
+				most = k - i;
+				at = i;
+			}
+			i = k;
+		}
+		best[nbest++] = length[at];
+		memmove(length + at, length + at + most, (n - at - most) * sizeof(length[0]));
+		n -= most;
+	}
+	for (size_t i = 0; i < nbest; i++)
+		for (uint64_t k = 1; k <= HEADS_TRIED && m < BANDS_MAX; k++) {
+			bool is_known = best[i] % k != 0 || best[i] / k < 2;
+
+			for (size_t j = 0; j < m && !is_known; j++)
+				is_known = ret[j] == best[i] / k;
+			if (!is_known)
+				ret[m++] = best[i] / k;
+		}
+	return m;
+}
+
+static double limit(const struct search *s)
+{
+	double best = INFINITY;
+
+	for (size_t i = 0; i < s->n; i++)
+		best = fmin(best, s->c[i].cost);
+	return best * 1.1 + MARGIN;
+}
+
+static void forget_dear_ones(struct search *s)
+{
+	double most = limit(s);
+	size_t m = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->c[i].cost <= most)
+			s->c[m++] = s->c[i];
+	s->n = m;
+}
+
+/* Is no zone longer than a band? */
+static bool is_one_band(const struct geo_fit *fit, uint64_t band)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (fit->zone[i].cylinders > band)
+			return false;
+	return true;
+}
+
+static void add_candidate(struct search *s, const struct candidate *c)
+{
+	if (s->n == SHAPES_MAX)
+		forget_dear_ones(s);
+	if (s->n < SHAPES_MAX)
+		s->c[s->n++] = *c;
+}
+
+/* The cost of a shape over so many tracks. */
+static void rank(struct search *s, struct candidate *c, uint64_t tracks)
+{
+	geo_order_fit(s->o, &c->shape, tracks, limit(s), NULL, s->fit);
+	c->cost = s->fit->cost;
+	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
+}
+
+static int compare_cost(const void *x, const void *y)
+{
+	const struct candidate *a = x, *b = y;
+
+	return (a->cost > b->cost) - (a->cost < b->cost);
+}
+
+static void list_shapes(struct search *s, struct candidate *all, size_t *n)
+{
+	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
+	size_t nbands = guess_bands(s->o, band + 2) + 2;
+
+	for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
+		for (size_t i = 0; i < nbands; i++)
+			for (int way = 0; way < (heads > 1 ? 2 : 1); way++)
+				if (heads > 1 || band[i])
+					all[(*n)++] = (struct candidate){
+						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
+					};
+}
+
+/* Heads that alternate where that makes no difference. */
+static bool is_idle(const struct search *s, const struct candidate *c)
+{
+	for (size_t i = 0; c->shape.is_alternate && i < s->n; i++)
+		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
+		    s->c[i].cost <= c->cost)
+			return true;
+	return false;
+}
+
+/* All shapes over the first tracks, and those that do well there, the best first, over more. */
+static int find_candidates(struct search *s)
+{
+	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
+	uint64_t tracks = s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS;
+	size_t n = 0, m = 0;
+
+	if (!all)
+		return -ENOMEM;
+	list_shapes(s, all, &n);
+	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
+		s->n = m = 0;
+		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
+			session_progress(s->g->ses, "layouts", GEO_LAYOUT_AT, "%zu of %zu", i, n);
+			rank(s, &all[i], some);
+			if (!(all[i].cost <= limit(s)) ||
+			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
+				continue;
+			all[m++] = all[i];
+			add_candidate(s, &all[i]);
+		}
+		n = m;
+		qsort(all, n, sizeof(*all), compare_cost);
+		if (some == tracks)
+			break;
+	}
+	forget_dear_ones(s);
+	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
+	/* Ways of the arm make no difference to the sequence. */
+	for (size_t i = s->n; i-- > 0;)
+		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1 && s->n < SHAPES_MAX) {
+			s->c[s->n] = s->c[i];
+			s->c[s->n++].shape.is_serpentine = true;
+		}
+	return 0;
+}
+
+/* ---- accesses ---- */
+
+/* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
+static bool is_broken(struct search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return seg->is_odd || seg->has_gap;
+}
+
+static bool add_pair(struct search *s, uint64_t from, uint64_t distance)
+{
+	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || is_broken(s, from) ||
+	    is_broken(s, from + distance))
+		return false;
+	for (size_t i = 0; i < s->npairs; i++)
+		if (s->b[i] == from && s->a[i] == from + distance)
+			return false;
+	s->b[s->npairs] = from;
+	s->a[s->npairs++] = from + distance;
+	return true;
+}
+
+/* Distances at which this layout has something to say. */
+static size_t telling(const struct search *s, const struct geo_shape *shape, uint64_t *ret)
+{
+	uint64_t h = shape->heads, n = shape->band ? shape->band : (s->tracks + h / 2) / h;
+	const uint64_t first[] = { 1,     2,     3,         h - 1,     h,     h + 1, 2 * h - 1,
+		                   2 * h, 3 * h, 3 * h - 1, 4 * h - 1, 4 * h, 5 * h, 6 * h },
+		       bands[] = { 1,     2,         n - 1, n,         n + 1, 2 * n - 1, 2 * n, 2 * n - 2,
+		                   3 * n, 4 * n - 1, 4,     n * h - 1, n * h, 2 * n + 1, 3,     n / 2 };
+	size_t m = n == 1 ? ARRAY_LEN(first) : ARRAY_LEN(bands);
+
+	memcpy(ret, n == 1 ? first : bands, m * sizeof(*ret));
+	return m;
+}
+
+static void choose_pairs(struct search *s, bool from_anywhere)
+{
+	uint64_t d[16];
+	struct rng *rng = &s->g->t.rng;
+
+	s->npairs = 0;
+	/* In turn from each candidate, so that each has a say. */
+	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 2 / 3; k++)
+		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 2 / 3; i++)
+			if (k < telling(s, &s->c[i].shape, d))
+				(void)add_pair(s, 0, d[k]);
+	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
+		const struct candidate *c = &s->c[rng_below(rng, s->n)];
+		size_t m = telling(s, &c->shape, d);
+		uint64_t distance = d[rng_below(rng, m)];
+
+		if (distance + 1 < s->tracks)
+			(void)add_pair(s, rng_below(rng, s->tracks - distance - 1), distance);
+	}
+}
+
+static struct geo_spot spot(struct search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
+}
+
+static int measure(struct search *s, double from, double to, struct err *err)
+{
+	for (size_t i = 0; i < s->npairs; i++) {
+		s->pair[i].from = spot(s, s->a[i]);
+		s->pair[i].to = spot(s, s->b[i]);
+		s->pair[i].distance = s->a[i] - s->b[i];
+	}
+	return geo_shortest(s->g, s->pair, s->npairs, from, to, err);
+}
+
+/* ---- does a layout agree with them? ---- */
+
+static void judge(struct search *s, struct candidate *c)
+{
+	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
+	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
+	struct geo_access seen[GEO_PAIRS];
+	struct geo_verdict v;
+	size_t n = 0;
+
+	c->is_possible = false;
+	if (!cylinder || !head)
+		return;
+	geo_order_fit(s->o, &c->shape, s->first + s->tracks, INFINITY, &labels, s->fit);
+	for (size_t i = 0; i < s->npairs; i++) {
+		uint64_t from = cylinder[s->a[i]], to = cylinder[s->b[i]];
+
+		if (!isfinite(s->pair[i].access))
+			continue;
+		seen[n++] = (struct geo_access){ .cylinders = from > to ? from - to : to - from,
+			                         .is_other_head = head[s->a[i]] != head[s->b[i]],
+			                         .access = s->pair[i].access,
+			                         .error = s->pair[i].error };
+	}
+	v = geo_judge(&c->shape, seen, n);
+	c->judged = v.judged;
+	c->agreeing = v.agreeing;
+	c->is_possible = v.is_possible;
+	c->is_shown = c->is_shown || v.is_shown;
+}
+
+/* ---- what is told ---- */
+
+static void name_layout(const struct geo_shape *shape, char *text, size_t max)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+
+	if (shape->heads == 1)
+		(void)snprintf(text, max, "one surface");
+	else if (shape->band == 1)
+		(void)snprintf(text, max, "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
+}
+
+/* The same for all that is told: with one surface bands are nothing. */
+static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	                                                  a->is_alternate == b->is_alternate));
+}
+
+static void tell(struct search *s)
+{
+	struct result *res = s->g->ses->res;
+	const struct candidate *c = &s->c[0];
+	struct interval ci = { c->shape.heads, c->shape.heads };
+	size_t others = s->all - s->n;
+	char text[160];
+
+	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
+	name_layout(&c->shape, text, sizeof(text));
+	result_figure_text(res, "layout", "layout", text);
+	if (others)
+		(void)snprintf(
+			text, sizeof(text),
+			"sure: %zu of %zu access times agree; of %zu other layouts that explain sizes and skews none can be true, the best of them agrees with %zu",
+			c->agreeing, c->judged, others, s->next);
+	else
+		(void)snprintf(text, sizeof(text),
+		               "sure: %zu of %zu access times agree; no other layout explains sizes and skews",
+		               c->agreeing, c->judged);
+	result_figure_text(res, "confidence", "how sure", text);
+}
+
+/* What the accesses speak against is out. Are several layouts left? */
+static bool judge_all(struct search *s)
+{
+	size_t m = 0;
+	bool several = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct candidate *c = &s->c[i];
+
+		judge(s, c);
+		if (!c->is_possible) {
+			s->next = c->agreeing > s->next ? c->agreeing : s->next;
+			continue;
+		}
+		s->c[m++] = *c;
+		several = several || !is_same_layout(&s->c[0].shape, &c->shape);
+	}
+	s->n = m;
+	return several;
+}
+
+/* Do sizes go on behind a band that is as long as any? Then zones are more than one band. */
+static bool goes_on_behind_band(const struct geo_fit *fit)
+{
+	uint64_t most = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		if (fit->zone[i].cylinders <= most)
+			continue;
+		most = fit->zone[i].cylinders;
+		at = i;
+	}
+	return at + 1 < fit->n && memcmp(fit->zone[at].size, fit->zone[at + 1].size, sizeof(fit->zone[at].size)) == 0;
+}
+
+/* Right layouts explain nearly all but zones and tracks without data, and zones hold less and less inwards. */
+static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, uint64_t tracks)
+{
+	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out;
+	size_t up = 0;
+
+	for (size_t i = 1; i < fit->n; i++)
+		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
+	if (fit->cost > ODD_MOST + MESSY * (double)tracks)
+		return true;
+	if (shape->heads > 1 && shape->band == 0)
+		return goes_on_behind_band(fit) || odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n;
+	return odd > ODD_MOST + (double)fit->n || up * 4 > fit->n;
+}
+
+static bool decide(struct search *s, bool messy, bool is_same_elsewhere)
+{
+	bool several = false, is_shown = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
+		is_shown = is_shown || s->c[i].is_shown;
+	}
+	if (is_shown && !several && !messy && is_same_elsewhere) {
+		tell(s);
+		return true;
+	}
+	result_notice(
+		s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
+		several ? "several layouts explain sizes, skews and access times"
+		: !s->n ? "sizes and skews repeat, but the access times fit no layout that is known here"
+		: messy ? "too much in sizes and skews is in no order"
+		: !is_same_elsewhere
+			? "the layout that fits the access times in one zone does not fit them in another"
+			: "access times differ too little to tell tracks over each other from tracks side by side");
+	return false;
+}
+
+/* Where accesses are tried: the zone with the most tracks. */
+static void choose_stretch(struct search *s, const struct geo_fit *fit)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (fit->zone[i].tracks > s->tracks) {
+			s->first = fit->zone[i].track;
+			s->tracks = fit->zone[i].tracks;
+		}
+	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
+}
+
+/* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
+static void find_common_edges(struct search *s, struct geo_layout *layout)
+{
+	for (size_t i = 0; s->n && i < layout->fit->n; i++)
+		if (i == 0 || layout->fit->zone[i].margin >= GEO_SURE)
+			layout->edge[layout->nedges++] = layout->fit->zone[i].first;
+	for (size_t i = 0; i < s->all && !geo_is_over(s->g); i++) {
+		size_t m = 0;
+
+		session_progress(s->g->ses, "zones", 1.0, NULL);
+		if (s->before[i].shape.is_serpentine) /* that makes no difference to the sequence */
+			continue;
+		geo_order_fit(s->o, &s->before[i].shape, UINT64_MAX, INFINITY, NULL, s->fit);
+		for (size_t k = 0, at = 0; k < layout->nedges; k++) {
+			while (at < s->fit->n && s->fit->zone[at].first < layout->edge[k])
+				at++;
+			if (at < s->fit->n && s->fit->zone[at].first == layout->edge[k])
+				layout->edge[m++] = layout->edge[k];
+		}
+		layout->nedges = m;
+	}
+	if (geo_is_over(s->g)) /* not all layouts were asked */
+		layout->nedges = 0;
+}
+
+static bool is_clear_zone(const struct geo_fit *fit, size_t i)
+{
+	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
+}
+
+/* The longest other zone that begins and ends for certain; false: there is none. */
+static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
+{
+	uint64_t from = s->first, to = s->first + s->tracks, most = 2ull * s->c[0].shape.heads;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		const struct geo_fit_zone *z = &fit->zone[i];
+
+		if (z->tracks <= most || !is_clear_zone(fit, i) || (z->track < to && z->track + z->tracks > from))
+			continue;
+		most = s->tracks = z->tracks;
+		s->first = z->track;
+	}
+	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
+	return s->first != from;
+}
+
+/*
+ * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
+ * it, and as far within zones.
+ */
+static void choose_edge_pairs(struct search *s, const struct geo_fit *fit)
+{
+	static const uint64_t distance[] = { 1, 2, 5, 12 };
+	size_t step = fit->n / 6 + 1;
+
+	s->npairs = 0;
+	s->first = 0;
+	s->tracks = s->o->tracks;
+	for (size_t i = 1; i < fit->n; i += step)
+		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
+			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
+
+			if (at >= half && half < zone)
+				(void)add_pair(s, at - half, distance[k]);
+			if (i % 2 && distance[k] < zone / 2)
+				(void)add_pair(s, at + zone / 2 - half, distance[k]);
+		}
+}
+
+/*
+ * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there.
+ * *ret_ok stays when there is no other.
+ */
+static int check_elsewhere(struct search *s, const struct geo_fit *fit, bool *ret_ok, struct err *err)
+{
+	struct candidate c = s->c[0];
+	size_t all = s->n;
+	int r;
+
+	if (c.shape.heads == 1 ? fit->n < 2 : !choose_other_stretch(s, fit))
+		return 0;
+	s->n = 1; /* pairs that tell about this one */
+	s->most_pairs = GEO_PAIRS / 2;
+	if (c.shape.heads == 1)
+		choose_edge_pairs(s, fit);
+	else
+		choose_pairs(s, false);
+	s->n = all;
+	r = measure(s, GEO_CHECK_AT, 1.0, err);
+	if (r < 0 || geo_is_over(s->g))
+		return r;
+	judge(s, &c);
+	*ret_ok = c.is_possible;
+	s->c[0].agreeing += c.agreeing;
+	s->c[0].judged += c.judged;
+	return 0;
+}
+
+/* Another layout is possible: a zone as that one reads them, where it has more to say. Turn by turn. */
+static void choose_rival_stretch(struct search *s, int round)
+{
+	size_t rival = 0;
+
+	for (size_t i = 1; i < s->n && (!rival || round % 2 == 0); i++)
+		if (!is_same_layout(&s->c[0].shape, &s->c[i].shape))
+			rival = i;
+	geo_order_fit(s->o, &s->c[rival].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	s->tracks = 0;
+	choose_stretch(s, s->fit);
+}
+
+static int search(struct search *s, struct geo_layout *ret, struct err *err)
+{
+	struct geo_shape cheapest;
+	bool is_same_elsewhere = true, several = true;
+	int r = 0;
+
+	r = find_candidates(s);
+	if (r < 0)
+		return err_set(err, r, "Out of memory.");
+	if (s->n == 0 || geo_is_over(s->g))
+		return 0;
+	geo_order_fit(s->o, &s->c[0].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	choose_stretch(s, s->fit);
+	cheapest = s->c[0].shape;
+	s->all = s->n;
+	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
+	for (int round = 0; round < LOOKS && several; round++) {
+		if (round)
+			choose_rival_stretch(s, round);
+		choose_pairs(s, round > 1);
+		r = measure(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
+		if (r < 0 || geo_is_over(s->g))
+			return r;
+		several = judge_all(s);
+		if (geo_is_over(s->g))
+			return 0;
+	}
+	ret->shape = s->n ? s->c[0].shape : cheapest;
+	ret->fit = calloc(1, sizeof(*ret->fit));
+	if (!ret->fit)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	session_progress(s->g->ses, "zones", GEO_CHECK_AT, NULL);
+	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
+	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
+	if (s->n && !ret->is_messy)
+		r = check_elsewhere(s, ret->fit, &is_same_elsewhere, err);
+	if (r < 0 || geo_is_over(s->g))
+		return r;
+	s->is_decided = true;
+	ret->is_told = decide(s, ret->is_messy, is_same_elsewhere);
+	if (!ret->is_told)
+		find_common_edges(s, ret);
+	return 0;
+}
+
+int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
+{
+	struct search *s = calloc(1, sizeof(*s));
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	int r;
+
+	*ret = (struct geo_layout){ .fit = NULL };
+	if (!s || !fit) {
+		free(s);
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	s->g = g;
+	s->o = o;
+	s->most_pairs = GEO_PAIRS;
+	s->fit = fit;
+	r = search(s, ret, err);
+	if (r == 0 && !s->is_decided)
+		result_notice(g->ses->res, "layout-unknown",
+		              "The number of surfaces and the layout could not be told: %s.",
+		              geo_is_over(g) ? "the run ended before"
+		                             : "no layout that is known here explains sizes and skews");
+	free(s);
+	return r;
+}

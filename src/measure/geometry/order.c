@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The order of tracks: does a layout (so many surfaces, bands of so many cylinders) explain the sequence of track sizes and skews that the walk has found,
+ * and where are the zones then?
+ *
+ * A layout says for each track which surface it is on and what lies between it and the one before: a step to the next cylinder, another head, the next band. In one
+ * zone all tracks of a surface have one size, and all changes of a kind one skew. The sequence is read band by band (a cylinder is a band of one); where
+ * the sizes do not go on, the zone has ended: before this band, or with a part of a band, in which all surfaces have equally many tracks. What does not
+ * fit costs: a skew that differs from the one before of its kind 1, a track without data (the two skews around it add up) 2, a zone 2. A wrong
+ * layout sees changes everywhere; so the cheapest layouts are those that can be true. What remains is left to access times (layout.c).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define COST_ZONE    2.0
+#define COST_LEFT    2.0
+#define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
+#define COST_FIRST   2.0  /* one in the first zone that is unlike others */
+#define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
+#define COST_STUMP   0.5  /* one inside or at its end */
+#define COST_SAME    8.0  /* a zone just like the one before */
+#define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
+#define WAYS         64   /* that are kept */
+#define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
+#define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
+
+/* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
+static double skew_before(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg;
+	double jump, size;
+
+	if (track == 0)
+		return NAN;
+	seg = geo_order_at(o, track - 1);
+	jump = seg->jump;
+	size = (double)seg->size;
+	return jump + 1.0 / size - 1.0 / (double)geo_order_at(o, track)->size;
+}
+
+/* ---- one band ---- */
+
+enum change { TO_CYLINDER, TO_HEAD, TO_BAND, CHANGES };
+
+struct state {
+	double jump[CHANGES], other[CHANGES]; /* the usual one; one that was seen last and is not usual */
+	double cost;
+	uint64_t left_out;
+	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
+	double often[CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
+	int64_t votes[CHANGES];
+};
+
+struct parser {
+	struct geo_order *o;
+	const struct geo_shape *shape;
+	struct geo_labels *labels;
+	uint64_t cylinder; /* of the band */
+};
+
+struct band {
+	uint64_t cylinders;
+	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
+	bool is_back;
+	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
+};
+
+static enum change first_change(const struct parser *p)
+{
+	return p->shape->band == 1 ? TO_CYLINDER : TO_BAND;
+}
+
+/* What comes before slot (head k, cylinder j) of a band. */
+static enum change change_before(const struct parser *p, const struct band *b, uint64_t k, uint64_t j)
+{
+	if (j == b->cylinders) {
+		j = 0;
+		k++;
+	}
+	return j ? TO_CYLINDER : k == 0 || k == p->shape->heads ? first_change(p) : TO_HEAD;
+}
+
+static void vote(const struct parser *p, struct state *st, enum change c, double jump, uint64_t n)
+{
+	int64_t votes = (int64_t)n;
+
+	if (isfinite(st->often[c]) && geo_order_same(p->o, st->often[c], jump)) {
+		st->votes[c] += votes;
+	} else if ((st->votes[c] -= votes) < 0) {
+		st->votes[c] = -st->votes[c];
+		st->often[c] = jump;
+	}
+}
+
+/* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
+static bool is_left_out(const struct parser *p, const struct band *b, struct state *st, uint64_t k, uint64_t j,
+                        double *jump)
+{
+	enum change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
+
+	vote(p, st, c, *jump, 1);
+	if (isnan(st->jump[c])) {
+		st->jump[c] = *jump;
+		return false;
+	}
+	if (geo_order_same(p->o, *jump, st->jump[c])) {
+		st->other[c] = NAN;
+		return false;
+	}
+	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
+		*jump -= st->jump[c];
+		st->cost += COST_LEFT;
+		st->left_out++;
+		return true;
+	}
+	st->cost += 1.0;
+	if (geo_order_same(p->o, *jump, st->other[c]))
+		st->jump[c] = *jump;
+	st->other[c] = *jump;
+	return false;
+}
+
+/* A track of another size, alone on its surface: with missing sectors that could not be told. */
+static bool is_lone(const struct parser *p, const struct band *b, uint64_t t, uint64_t size, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, t);
+	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, other;
+
+	if (seg->is_odd)
+		return true;
+	if (seg->size > size || seg->tracks > 1)
+		return false;
+	other = b->cylinders > 1 && j + 1 == b->cylinders ? t - 1 : t + on;
+	return other < p->o->tracks && geo_order_at(p->o, other)->size == size;
+}
+
+static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k, uint64_t j)
+{
+	struct geo_labels *l = p->labels;
+	uint64_t way = p->shape->is_serpentine && k % 2 ? b->cylinders - 1 - j : j;
+
+	if (!l || t < l->first || t >= l->first + l->n)
+		return;
+	l->cylinder[t - l->first] = p->cylinder + way;
+	l->head[t - l->first] = (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
+}
+
+/* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
+static uint64_t alike(const struct parser *p, const struct band *b, struct state *st, uint64_t at, uint64_t size,
+                      uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, at);
+	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
+
+	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels || b->skip < SIZE_MAX ||
+	    !geo_order_same(p->o, seg->jump, st->jump[TO_CYLINDER]))
+		return 0;
+	return n < left ? n : left;
+}
+
+/* One slot with data; false: its size does not fit. */
+static bool take_track(struct parser *p, const struct band *b, struct state *st, uint64_t at, uint64_t *size,
+                       uint64_t k, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, at);
+
+	if (*size == 0 && !seg->is_odd)
+		*size = seg->size;
+	else if (*size == 0)
+		st->cost += COST_UNKNOWN;
+	if (*size && seg->size != *size) {
+		if (!is_lone(p, b, at, *size, j))
+			return false;
+		st->cost += seg->is_odd ? COST_STUMP : 1.0;
+	}
+	label(p, b, at, k, j);
+	return true;
+}
+
+/* A band from track *t on; false: the sizes do not fit. */
+static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *t)
+{
+	uint64_t at = *t, slot = 0;
+	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
+	bool is_rest = isfinite(st->rest);
+
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
+
+		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
+			uint64_t n = alike(p, b, st, at, *size, j);
+
+			if (slot >= b->skip && slot <= b->skip_to) {
+				st->cost += COST_LEFT + 1.0;
+				st->left_out++;
+				continue;
+			}
+			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
+				vote(p, st, TO_CYLINDER, st->jump[TO_CYLINDER], n - 1);
+				at += n - 1;
+				j += n - 1;
+				slot += n - 1;
+				jump = skew_before(p->o, at);
+			}
+			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
+			if (is_rest)
+				continue;
+			if (!take_track(p, b, st, at, size, k, j))
+				return false;
+			at++;
+			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
+		}
+	}
+	if (at == *t)
+		return false;
+	st->rest = is_rest ? jump : (double)NAN;
+	*t = at;
+	return true;
+}
+
+/* ---- zones ---- */
+
+/* Does a new size or kind of skew begin behind these tracks, that is not of one odd track only? */
+static bool is_real_end(struct geo_order *o, size_t i)
+{
+	const struct geo_seg *seg = &o->seg[i], *next = i + 1 < o->n ? &o->seg[i + 1] : NULL;
+	size_t k = i + 1;
+
+	if (!next)
+		return true;
+	while (k + 1 < o->n && o->seg[k].is_odd)
+		k++;
+	return !seg->is_odd && (o->seg[k].size != seg->size || !geo_order_same(o, o->seg[k].jump, seg->jump));
+}
+
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
+{
+	uint64_t length = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n && n < max; i++) {
+		length += o->seg[i].tracks;
+		if (!is_real_end(o, i))
+			continue;
+		ret[n++] = length;
+		length = 0;
+	}
+	return n;
+}
+
+/* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How many. */
+static size_t partial_lengths(const struct parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
+{
+	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
+	size_t n = 0, i;
+
+	(void)geo_order_at(p->o, t);
+	i = p->o->hint;
+	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
+		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
+
+		left_out += isfinite(step) && p->o->seg[i].tracks == 1 &&
+		            geo_order_same(p->o, p->o->seg[i].jump, 2.0 * step);
+		if (!is_real_end(p->o, i))
+			continue;
+		seen++;
+		for (uint64_t k = 1; k <= heads; k++)
+			for (uint64_t more = 0; more <= left_out; more++) { /* so many tracks are without data */
+				uint64_t m = (end + more) / k;
+				bool is_known = (end + more) % k || m == 0 || (p->shape->band && m >= p->shape->band);
+
+				for (size_t j = 0; j < n && !is_known; j++)
+					is_known = ret[j] == m;
+				if (!is_known && n < max)
+					ret[n++] = m;
+			}
+	}
+	return n;
+}
+
+/* What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. */
+static double odd_sizes(const struct parser *p, const uint64_t *before, const uint64_t *after)
+{
+	double cost = 0.0;
+	bool differ = false;
+
+	for (uint64_t k = 1; k < p->shape->heads && !before[0]; k++)
+		cost += after[k] != after[k - 1] && after[k] != after[0] ? COST_FIRST : 0.0;
+	if (!before[0])
+		return cost;
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		double was = (double)before[k] / (double)before[0], is = (double)after[k] / (double)after[0];
+
+		if (!before[k] || !after[k] || !after[0])
+			continue;
+		differ = differ || before[k] != after[k];
+		if (fabs(is / was - 1.0) > fmax(DENSITY_STEP, 1.5 / (double)after[k]) || after[k] > before[k])
+			cost += COST_ODD;
+	}
+	return differ ? cost : COST_SAME;
+}
+
+/* A way to read the sequence up to track t. */
+struct way {
+	uint64_t t, cylinder;
+	struct state st;
+	bool is_new;              /* a zone begins here, behind `zone` */
+	uint64_t in_zone;         /* bands */
+	struct geo_fit_zone zone; /* that it is in, as far as it has come; no tracks: none yet */
+	size_t node;              /* the zone before; 0: none */
+};
+
+struct node {
+	size_t parent;
+	struct geo_fit_zone zone;
+};
+
+/* Somebody has come so far for that. */
+struct mark {
+	uint64_t t;
+	double cost;
+};
+
+struct trail {
+	struct mark *mark;
+	size_t n, room;
+};
+
+struct reading {
+	struct parser p;
+	double limit;   /* ways that cost more are given up */
+	uint64_t avoid; /* no zone begins at this track; 0: any may */
+	struct way way[WAYS];
+	size_t n;
+	struct node *node;
+	size_t nnodes, room;
+	struct trail *trail;       /* is written; NULL: none */
+	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
+	size_t rival_at;
+	bool is_out_of_memory;
+};
+
+/* Room for one more; NULL: out of memory. */
+static void *more_room(void *array, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 64;
+	void *grown;
+
+	if (n < *room)
+		return array;
+	grown = realloc(array, more * size);
+	*room = grown ? more : *room;
+	return grown;
+}
+
+/* The way's zone is over, and all ways that go on from it have it in common. */
+static void keep_zone(struct reading *q, struct way *w)
+{
+	struct node *more = more_room(q->node, q->nnodes, &q->room, sizeof(*more));
+
+	if (!more) {
+		q->is_out_of_memory = true;
+		return;
+	}
+	q->node = more;
+	q->node[q->nnodes] = (struct node){ .parent = w->node, .zone = w->zone };
+	w->node = q->nnodes++;
+}
+
+static void leave_mark(struct reading *q, const struct way *w)
+{
+	struct trail *t = q->trail;
+	struct mark *more = t ? more_room(t->mark, t->n, &t->room, sizeof(*more)) : NULL;
+
+	if (!t)
+		return;
+	if (!more) {
+		q->is_out_of_memory = true;
+		return;
+	}
+	t->mark = more;
+	t->mark[t->n++] = (struct mark){ w->t, w->st.cost };
+}
+
+/* Keeps a way unless another one is as far for less. */
+static void add_way(struct reading *q, const struct way *w)
+{
+	size_t worst = 0;
+
+	for (size_t i = 0; i < q->n; i++) {
+		if (q->way[i].t == w->t && q->way[i].is_new == w->is_new) {
+			if (w->st.cost < q->way[i].st.cost)
+				q->way[i] = *w;
+			return;
+		}
+		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
+			return;
+		if (q->way[i].st.cost > q->way[worst].st.cost)
+			worst = i;
+	}
+	if (q->n < WAYS)
+		q->way[q->n++] = *w;
+	else if (w->st.cost < q->way[worst].st.cost)
+		q->way[worst] = *w;
+}
+
+static void begin_zone(struct way *w)
+{
+	memset(w->st.votes, 0, sizeof(w->st.votes));
+	w->is_new = true;
+	w->in_zone = 0;
+}
+
+/* A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. */
+static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
+               double *ret_cost)
+{
+	struct way w = *from;
+	struct band b = { .cylinders = cylinders,
+		          .skip = skip,
+		          .skip_to = skip_to,
+		          .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
+	struct geo_fit_zone *z = &w.zone;
+
+	if (!w.is_new)
+		memcpy(b.size, z->size, sizeof(b.size));
+	if ((w.is_new && w.t && w.t == q->avoid) || !match(&q->p, &b, &w.st, &w.t))
+		return false;
+	if (w.is_new) {
+		w.st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b.size);
+		*z = (struct geo_fit_zone){ .track = from->t,
+			                    .first = geo_order_first(q->p.o, from->t),
+			                    .cylinder = from->cylinder };
+	}
+	memcpy(z->size, b.size, sizeof(z->size));
+	z->cylinders += cylinders;
+	z->bands += cylinders == q->p.shape->band;
+	z->tracks = w.t - z->track;
+	z->head_skew = w.st.often[TO_HEAD];
+	z->cylinder_skew = w.st.often[TO_CYLINDER];
+	z->band_skew = w.st.often[TO_BAND];
+	*ret_cost = w.st.cost;
+	w.cylinder += cylinders;
+	w.in_zone++;
+	w.is_new = false;
+	if (cylinders != q->p.shape->band || (skip < skip_to && skip_to + 1 == q->p.shape->heads))
+		begin_zone(&w);
+	add_way(q, &w);
+	return true;
+}
+
+static void end_zone(struct reading *q, const struct way *from)
+{
+	struct way w = *from;
+
+	begin_zone(&w);
+	add_way(q, &w);
+}
+
+/* All that may come next. */
+static void go_on(struct reading *q, const struct way *w)
+{
+	uint64_t length[256], band = q->p.shape->band;
+	double cost = INFINITY, ignore;
+	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
+
+	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
+	if (is_whole && (band == 1 || !w->is_new))
+		return;
+	/* Nothing fits, or at a price: there may be something cheaper. */
+	if (band == 1) {
+		for (size_t skip = 0; skip < q->p.shape->heads && !w->is_new; skip++)
+			(void)go(q, w, 1, skip, skip, &ignore);
+		for (size_t skip = 1; skip + 1 < q->p.shape->heads && !w->is_new; skip++)
+			(void)go(q, w, 1, skip, q->p.shape->heads - 1, &ignore);
+	} else {
+		size_t n = partial_lengths(&q->p, w->t, w->st.jump[TO_CYLINDER], length, ARRAY_LEN(length));
+
+		for (size_t i = 0; i < n; i++)
+			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
+	}
+	if (!w->is_new && !is_whole)
+		end_zone(q, w);
+}
+
+/* The way that has come least far. */
+static size_t least_far(const struct reading *q)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < q->n; i++)
+		if (q->way[i].t < q->way[least].t)
+			least = i;
+	return least;
+}
+
+static struct way take_way(struct reading *q, size_t i)
+{
+	struct way w = q->way[i];
+
+	q->way[i] = q->way[--q->n];
+	return w;
+}
+
+static bool is_hopeless(struct reading *q, const struct way *w)
+{
+	const struct trail *rival = q->rival;
+
+	if (w->st.cost > q->limit)
+		return true;
+	while (rival && rival->mark[q->rival_at].t < w->t)
+		q->rival_at++;
+	if (rival && w->st.cost > rival->mark[q->rival_at].cost + AHEAD + GEO_SURE)
+		return true;
+	for (size_t i = 0; i < q->n; i++)
+		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
+			return true;
+	return false;
+}
+
+/* Until all ways have come as far as that; none is left when the run is over. */
+static void read_to(struct reading *q, uint64_t track)
+{
+	while (q->n && !q->is_out_of_memory) {
+		size_t least = least_far(q);
+		struct way w;
+
+		if (q->way[least].t >= track)
+			return;
+		if (geo_is_over(q->p.o->g)) {
+			q->n = 0;
+			return;
+		}
+		w = take_way(q, least);
+		if (is_hopeless(q, &w))
+			continue;
+		leave_mark(q, &w);
+		if (w.is_new && w.zone.tracks)
+			keep_zone(q, &w);
+		go_on(q, &w);
+	}
+}
+
+/* The cheapest of the ways, which have all come far enough; false: there is none. */
+static bool best_way(struct reading *q, struct way *ret)
+{
+	while (q->n && !q->is_out_of_memory) {
+		*ret = take_way(q, least_far(q));
+		if (is_hopeless(q, ret))
+			continue;
+		for (size_t i = 0; i < q->n; i++)
+			if (q->way[i].st.cost < ret->st.cost)
+				*ret = q->way[i];
+		return true;
+	}
+	return false;
+}
+
+/* The zones of the way, from its last one back. */
+static void write_fit(const struct reading *q, const struct way *w, struct geo_fit *fit)
+{
+	size_t n = 1;
+
+	for (size_t i = w->node; i; i = q->node[i].parent)
+		n++;
+	if (n > ARRAY_LEN(fit->zone))
+		return;
+	fit->n = n;
+	fit->cost = w->st.cost;
+	fit->left_out = w->st.left_out;
+	fit->zone[--n] = w->zone;
+	for (size_t i = w->node; i; i = q->node[i].parent)
+		fit->zone[--n] = q->node[i].zone;
+}
+
+/* The same bands again, now that they are known, to say where each track is. */
+static void write_labels(struct reading *q, const struct way *w, struct geo_labels *labels, struct geo_fit *fit)
+{
+	struct state st = w->st;
+
+	st.rest = NAN;
+
+	q->p.labels = labels;
+	for (size_t i = 0; i < fit->n; i++) {
+		const struct geo_fit_zone *z = &fit->zone[i];
+		uint64_t t = z->track, left = z->cylinders, in_zone = 0;
+
+		q->p.cylinder = z->cylinder;
+		while (left && t < z->track + z->tracks) {
+			struct band b = { .skip = SIZE_MAX, .is_back = q->p.shape->is_alternate && in_zone++ % 2 };
+			uint64_t band = q->p.shape->band;
+
+			b.cylinders = band && band < left ? band : left;
+			memcpy(b.size, z->size, sizeof(b.size));
+			if (!match(&q->p, &b, &st, &t))
+				for (b.skip = b.skip_to = 0; b.skip < q->p.shape->heads && !match(&q->p, &b, &st, &t);)
+					b.skip_to = ++b.skip;
+			q->p.cylinder += b.cylinders;
+			left -= b.cylinders;
+		}
+	}
+	q->p.labels = NULL;
+}
+
+static const struct way start = {
+	.st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN, .often = { NAN, NAN, NAN } },
+	.is_new = true
+};
+
+static struct reading *reading_new(struct geo_order *o, const struct geo_shape *shape, double limit)
+{
+	struct reading *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->p = (struct parser){ .o = o, .shape = shape };
+	q->limit = limit;
+	q->nnodes = 1; /* 0: none */
+	add_way(q, &start);
+	return q;
+}
+
+static void reading_free(struct reading *q)
+{
+	if (q)
+		free(q->node);
+	free(q);
+}
+
+/* trail: NULL, or where to leave it. */
+static void fit_zones(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                      struct geo_labels *labels, struct trail *trail, struct geo_fit *fit)
+{
+	struct reading *q = reading_new(o, shape, limit);
+	struct way w;
+
+	fit->n = 0;
+	fit->cost = INFINITY;
+	if (!q)
+		return;
+	q->trail = trail;
+	read_to(q, tracks < o->tracks ? tracks : o->tracks);
+	if (best_way(q, &w))
+		write_fit(q, &w, fit);
+	if (labels && isfinite(fit->cost))
+		write_labels(q, &w, labels, fit);
+	reading_free(q);
+}
+
+void geo_order_fit(struct geo_order *o, const struct geo_shape *shape, uint64_t tracks, double limit,
+                   struct geo_labels *labels, struct geo_fit *fit)
+{
+	fit_zones(o, shape, tracks, limit, labels, NULL, fit);
+}
+
+/* ---- how certain zones are ---- */
+
+/* What it costs to go on as q does, but without a zone that begins there. */
+static double cost_without(const struct reading *q, uint64_t avoid)
+{
+	struct reading *other = malloc(sizeof(*other));
+	struct way w;
+	double cost = INFINITY;
+
+	if (!other)
+		return INFINITY;
+	*other = *q;
+	other->avoid = avoid;
+	other->node = NULL; /* the zones themselves are of no interest */
+	other->nnodes = other->room = 0;
+	read_to(other, q->p.o->tracks);
+	if (best_way(other, &w))
+		cost = w.st.cost;
+	reading_free(other);
+	return cost;
+}
+
+/*
+ * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind it, ways that stay behind those that may begin
+ * one there, by more than ways ever make good and what makes an edge certain, need not be read to the end.
+ */
+static void find_margins(struct geo_order *o, const struct geo_shape *shape, struct trail *trail, struct geo_fit *fit)
+{
+	struct reading *q = reading_new(o, shape, fit->cost + GEO_SURE);
+
+	for (size_t i = trail->n - 1; i-- > 0;) /* so far for that, or farther */
+		trail->mark[i].cost = fmin(trail->mark[i].cost, trail->mark[i + 1].cost);
+	if (q)
+		q->rival = trail;
+	for (size_t i = 1; q && i < fit->n; i++) {
+		read_to(q, fit->zone[i].track);
+		fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
+	}
+	reading_free(q);
+}
+
+void geo_order_fit_whole(struct geo_order *o, const struct geo_shape *shape, struct geo_fit *fit)
+{
+	struct trail trail = { .mark = NULL };
+	struct mark *end;
+
+	fit_zones(o, shape, UINT64_MAX, INFINITY, NULL, &trail, fit);
+	end = more_room(trail.mark, trail.n, &trail.room, sizeof(*end));
+	if (end && isfinite(fit->cost)) {
+		trail.mark = end;
+		trail.mark[trail.n++] = (struct mark){ UINT64_MAX, fit->cost };
+		find_margins(o, shape, &trail, fit);
+	}
+	free(trail.mark);
+}

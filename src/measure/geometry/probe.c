@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where sectors lie on the circle. A read ends when its sector has passed the head, so its completion modulo the rotation period is the sector's
+ * angle, whatever the way to it took. What the drive's cache answers says nothing: such a read is known by its time, and repeated after as many
+ * reads elsewhere as it takes to have the sector out of the cache (rotation_find).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define DOUBT      0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
+#define FLUSH_MAX  1024
+#define TRIES      5
+#define ANGLES_MAX 6000
+#define READINGS   5 /* of one sector, until two agree */
+
+struct angle_row {
+	uint64_t offset_bytes;
+	double angle_ratio;
+};
+
+static const struct field angle_fields[] = {
+	FIELD_U64(struct angle_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_F64(struct angle_row, angle_ratio, UNIT_RATIO, "angle"),
+	FIELD_END,
+};
+
+bool geo_is_over(const struct geo *g)
+{
+	return session_is_over(g->ses) || session_time_left_ns(g->ses) == 0;
+}
+
+double geo_frac(double x)
+{
+	return x - floor(x);
+}
+
+double geo_apart(double a, double b)
+{
+	double d = geo_frac(a - b);
+
+	return d > 0.5 ? 1.0 - d : d;
+}
+
+static bool is_hit(const struct geo *g, double access_ns)
+{
+	return access_ns < g->rot.hit_most_ns;
+}
+
+static void keep(struct geo *g, uint64_t sector, double angle)
+{
+	const struct angle_row row = { sector * g->t.block_bytes, angle };
+
+	if (!g->angles)
+		g->angles = result_table(g->ses->res, "angles", "Angles of sectors", angle_fields);
+	if (g->angles->nrows < ANGLES_MAX)
+		result_row(g->angles, &row);
+}
+
+static size_t slot_of(uint64_t sector)
+{
+	return (size_t)(sector * 0x9e3779b97f4a7c15ull >> 52) % GEO_KNOWN;
+}
+
+static void learn(struct geo *g, uint64_t sector, double angle)
+{
+	size_t i = slot_of(sector);
+
+	g->known[i].sector = sector;
+	g->known[i].angle = angle;
+}
+
+/* NaN: not known. */
+static double known(const struct geo *g, uint64_t sector)
+{
+	size_t i = slot_of(sector);
+
+	return g->reference && g->known[i].sector == sector && g->known[i].angle > 0.0 ? g->known[i].angle
+	                                                                               : (double)NAN;
+}
+
+/* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
+static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
+                     size_t *ret_hits, struct err *err)
+{
+	size_t all = lead + n;
+	cleanup_free uint64_t *offsets = calloc(all, sizeof(*offsets)), *done = calloc(all, sizeof(*done));
+	cleanup_free double *access = calloc(all, sizeof(*access));
+	int r;
+
+	if (!offsets || !done || !access)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < lead; i++)
+		offsets[i] = timed_random(&g->t, 0, g->t.target->size_bytes);
+	for (size_t i = 0; i < n; i++)
+		offsets[lead + i] = sectors[i] * g->t.block_bytes;
+	r = timed_reads(&g->t, offsets, all, access, done, err);
+	g->reads += all;
+	g->flushing += lead;
+	*ret_hits = 0;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		double a = access[lead + i];
+
+		angles[i] = NAN;
+		doubt[i] = a < DOUBT * g->rot.period_ns;
+		if (!isfinite(a)) {
+			g->failed++;
+			continue;
+		}
+		if (is_hit(g, a)) {
+			++*ret_hits;
+			continue;
+		}
+		if (!g->reference)
+			g->reference = done[lead + i];
+		angles[i] = geo_frac(((double)done[lead + i] - (double)g->reference) / g->rot.period_ns);
+		keep(g, sectors[i], angles[i]);
+		if (!doubt[i])
+			learn(g, sectors[i], angles[i]);
+	}
+	return r;
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	const uint64_t *p = a, *q = b;
+
+	return (*p < *q) - (*p > *q);
+}
+
+/* Those that are still NaN once more, downwards, where one does not bring the next into the cache. */
+static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
+                      size_t *ret_hits, struct err *err)
+{
+	uint64_t again[GEO_BATCH];
+	double got[GEO_BATCH] = { 0 };
+	bool short_one[GEO_BATCH] = { false };
+	size_t m = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		if (isnan(angles[i]))
+			again[m++] = sectors[i];
+	qsort(again, m, sizeof(again[0]), compare_down);
+	r = read_some(g, lead, again, got, short_one, m, ret_hits, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		for (size_t k = 0; k < m; k++) {
+			if (!isnan(angles[i]) || again[k] != sectors[i])
+				continue;
+			angles[i] = got[k];
+			doubt[i] = k > 0 && short_one[k]; /* the first came after reads elsewhere */
+		}
+	}
+	return r;
+}
+
+/* All once, but for those that are known. */
+static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool *doubt, size_t n, size_t *ret_hits,
+                    struct err *err)
+{
+	uint64_t sector[GEO_BATCH];
+	double angle[GEO_BATCH] = { 0 };
+	bool short_one[GEO_BATCH] = { false };
+	size_t which[GEO_BATCH], m = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		angles[i] = known(g, sectors[i]);
+		doubt[i] = false;
+		if (isfinite(angles[i]))
+			continue;
+		which[m] = i;
+		sector[m++] = sectors[i];
+	}
+	*ret_hits = 0;
+	r = m ? read_some(g, 0, sector, angle, short_one, m, ret_hits, err) : 0;
+	for (size_t i = 0; i < m && r == 0; i++) {
+		angles[which[i]] = angle[i];
+		doubt[which[i]] = short_one[i];
+	}
+	return r;
+}
+
+int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                    struct err *err)
+{
+	size_t hits = 0, lead = g->rot.flush_reads ? g->rot.flush_reads : 1;
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (again && !ret_doubt[i])
+			continue;
+		ret_angles[i] = NAN;
+		hits = 1;
+	}
+	if (!again)
+		r = read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
+	for (int k = 0; r == 0 && hits && k < TRIES && !geo_is_over(g); k++) {
+		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
+		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+	}
+	return r;
+}
+
+int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)
+{
+	bool doubt[GEO_BATCH];
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		ret_angles[i] = NAN;
+	for (size_t at = 0; r == 0 && at < n && !geo_is_over(g); at += GEO_BATCH)
+		r = geo_probe_doubt(g, sectors + at, ret_angles + at, doubt, n - at < GEO_BATCH ? n - at : GEO_BATCH,
+		                    false, err);
+	return r;
+}
+
+void geo_forget(struct geo *g)
+{
+	memset(g->known, 0, sizeof(g->known));
+}
+
+/* The earlier of two readings that agree; NaN: none do. */
+static double agreed(const struct geo *g, const double *a, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (geo_apart(a[i], a[k]) < g->tol)
+				return geo_frac(a[i] - a[k]) < 0.5 ? a[k] : a[i];
+	return NAN;
+}
+
+int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)
+{
+	double seen[GEO_BATCH][READINGS], got[GEO_BATCH];
+	bool is_open[GEO_BATCH], again[GEO_BATCH];
+	size_t left = 0;
+	int r = geo_probe_doubt(g, sectors, got, again, n, false, err);
+
+	for (size_t i = 0; i < n; i++) {
+		seen[i][0] = got[i];
+		ret_angles[i] = NAN;
+		is_open[i] = isfinite(got[i]);
+		left += is_open[i];
+	}
+	for (size_t k = 1; r == 0 && left && k < READINGS && !geo_is_over(g); k++) {
+		for (size_t i = 0; i < n; i++)
+			got[i] = 0.0;
+		memcpy(again, is_open, sizeof(again));
+		r = geo_probe_doubt(g, sectors, got, again, n, true, err);
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			if (!is_open[i])
+				continue;
+			seen[i][k] = got[i];
+			ret_angles[i] = agreed(g, seen[i], k + 1);
+			if (isnan(ret_angles[i]))
+				continue;
+			learn(g, sectors[i], ret_angles[i]);
+			is_open[i] = false;
+			left--;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The sequence of tracks that the walk has found, as equal tracks in a row; what it is held against is in order.c. */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "measure/geometry/geometry.h"
+
+#define NEAR_ITEMS 200
+#define OFTEN      4 /* tracks of one size nearby: no accident */
+
+static int push(struct geo_order *o, const struct geo_seg *seg)
+{
+	struct geo_seg *last = o->n ? &o->seg[o->n - 1] : NULL;
+
+	if (last && !last->is_odd && !last->has_gap && !seg->is_odd && !seg->has_gap && last->size == seg->size &&
+	    geo_order_same(o, last->jump, seg->jump)) {
+		last->tracks += seg->tracks;
+		o->tracks += seg->tracks;
+		return 0;
+	}
+	if (o->n == o->room) {
+		size_t room = o->room ? 2 * o->room : 256;
+		struct geo_seg *more = realloc(o->seg, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		o->seg = more;
+		o->room = room;
+	}
+	assert(o->seg);
+	o->seg[o->n] = *seg;
+	o->seg[o->n++].track = o->tracks;
+	o->tracks += seg->tracks;
+	return 0;
+}
+
+/* How many tracks of that size there are near an item. */
+static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
+{
+	size_t from = at > NEAR_ITEMS ? at - NEAR_ITEMS : 0;
+	uint64_t n = 0;
+
+	for (size_t i = from; i < w->nitems && i < at + NEAR_ITEMS && n < OFTEN; i++)
+		for (uint32_t k = 0; k < w->items[i].nruns; k++)
+			n += w->items[i].run[k].per_track == size ? w->items[i].run[k].tracks * w->items[i].times : 0;
+	return n;
+}
+
+int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
+{
+	o->g = w->g;
+	o->tol = w->g->tol;
+	for (size_t i = 0; i < w->nitems; i++) {
+		const struct geo_item *item = &w->items[i];
+		uint64_t at = item->first;
+		/* Where noise hides the spacing each track of its own is unsure, but a size that comes again and again is one of a surface. */
+		bool is_odd = item->is_unsure && (item->missing || item->end - item->first > item->run[0].per_track ||
+		                                  near_of_size(w, i, item->run[0].per_track) < OFTEN);
+
+		for (uint64_t k = 0; k < item->times * item->nruns; k++) {
+			const struct geo_run *run = &item->run[k % item->nruns];
+			struct geo_seg seg = { .first = at,
+				               .size = run->per_track,
+				               .tracks = run->tracks,
+				               .jump = run->jump,
+				               .has_gap = item->missing > 0,
+				               .is_odd = is_odd };
+
+			if (push(o, &seg) < 0)
+				return err_set(err, -ENOMEM, "Out of memory.");
+			at += run->tracks * run->per_track;
+		}
+	}
+	return 0;
+}
+
+const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
+{
+	size_t low = 0, high = o->n;
+
+	for (size_t i = o->hint; i < o->n && i < o->hint + 3; i++) /* nearly always one of these */
+		if (o->seg[i].track <= track && track < o->seg[i].track + o->seg[i].tracks) {
+			o->hint = i;
+			return &o->seg[i];
+		}
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if (o->seg[mid].track <= track)
+			low = mid;
+		else
+			high = mid;
+	}
+	o->hint = low;
+	return &o->seg[low];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of measurements, in the order of `platter --help`. */
+#include "measure/measures.h"
+
+extern const struct measure measure_info;
+extern const struct measure measure_zones;
+extern const struct measure measure_seek;
+extern const struct measure measure_geometry;
+extern const struct measure measure_stream;
+extern const struct measure measure_passes;
+extern const struct measure measure_cache;
+extern const struct measure measure_mark;
+extern const struct measure measure_transactions;
+
+/* One a line: tools/new-measure adds to them. */
+/* clang-format off */
+const struct measure *const measures[] = {
+	&measure_info,
+	&measure_zones,
+	&measure_seek,
+	&measure_geometry,
+	&measure_stream,
+	&measure_passes,
+	&measure_cache,
+	&measure_mark,
+	&measure_transactions,
+	NULL,
+};
+/* clang-format on */

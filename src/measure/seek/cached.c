@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the media would have taken for the reads of a span that the drive's cache answered. Leaving them out would bias the rest in two ways.
+ *
+ * Those just behind the read before have passed the head while the command was on its way, and the drive reads ahead: it answers them from its cache, or as
+ * soon as it looks at the command. The media would have had them a revolution later, the longest wait of all. Where they lie is known: nearer than passes in
+ * the overhead of a command. They count as that revolution.
+ *
+ * The others lie where the drive has read before, by itself or for others: as much of a small span as the cache holds. They are read again after reads
+ * elsewhere that have the cache forget the span, each behind the read that it came behind, and so are those that came behind a hit, as the head was not where
+ * that had been. So each time is that of the media from one place at random to the next. Those that there is no time for count as one that was read again,
+ * chosen by chance (hot deck; the interval knows of it).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/seek/seek.h"
+
+#define TRACK_MOST  4e6  /* bytes: no track has more */
+#define FEW_HITS    0.01 /* of the reads: so few are left out */
+#define AGAIN_MOST  0.02 /* of the reads: a cache that has them even then hides the media */
+#define ELSEWHERE   1e9  /* bytes: reads elsewhere go so far at least, where the device has them */
+#define AGAIN_LEAST 10
+#define FORGET_MOST 256
+
+/* Those that are wanted again, and what came of it. */
+struct again {
+	size_t *index, nwanted;
+	size_t tried, hits; /* hits: the cache had it even then */
+	double *v;
+	size_t n;
+};
+
+/* It does not tell the media's time from the place before. */
+static bool is_wanted_again(const struct seek_read *r)
+{
+	return !r->is_passed && (r->is_hit || r->is_behind_hit);
+}
+
+/* Just behind the read before, and the media's time is not known, or too short: the drive had read ahead. */
+static bool is_quick_ahead(const struct seek_run *s, const struct seek_read *r, double most_bytes)
+{
+	return r->before && r->offset >= r->before && (double)(r->offset - r->before) < most_bytes &&
+	       (is_wanted_again(r) || r->ns < s->rot.period_ns / 2.0);
+}
+
+/* Rates and overhead, where some read needs them. Not where only random reads are wanted, and few. */
+static int learn_media(struct seek_run *s, const struct seek_read *reads, size_t n, struct err *err)
+{
+	if (s->p->no_curve && s->p->quick)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (is_quick_ahead(s, &reads[i], TRACK_MOST))
+			return seek_media(s, err);
+	return 0;
+}
+
+/* Those that had passed get the time that the media would have taken. */
+static void add_revolutions(const struct seek_run *s, struct seek_read *reads, size_t n)
+{
+	double size = (double)s->t.target->size_bytes, track, passing;
+
+	if (!s->has_overhead || !isfinite(s->overhead_ns))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		track = seek_track_bytes(s, (double)reads[i].offset / size) * s->track_ratio;
+		passing = track * s->overhead_ns / s->rot.period_ns;
+		if (!is_quick_ahead(s, &reads[i], passing))
+			continue;
+		reads[i].ns = s->rot.period_ns *
+		              (1.0 + (double)(reads[i].offset - reads[i].before + s->t.block_bytes) / track);
+		reads[i].is_passed = true;
+	}
+}
+
+/* A place at random not far from the span, but outside. */
+static uint64_t elsewhere(struct seek_run *s, uint64_t first, uint64_t end)
+{
+	uint64_t size = s->t.target->size_bytes, reach = (uint64_t)fmax((double)size / 50.0, ELSEWHERE);
+	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size, at = from;
+
+	for (int i = 0; i < 16; i++) {
+		at = timed_random(&s->t, from, to);
+		if (at + s->t.block_bytes <= first || at >= end)
+			break;
+	}
+	return at;
+}
+
+/* Elsewhere until it is forgotten, the place before, and the place itself. */
+static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t first, uint64_t end, double *ret_ns,
+                      struct err *err)
+{
+	uint64_t offsets[FORGET_MOST + 2];
+	double access[FORGET_MOST + 2];
+	size_t n = s->rot.flush_reads < FORGET_MOST ? s->rot.flush_reads : FORGET_MOST;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		offsets[i] = elsewhere(s, first, end);
+	offsets[n] = read->before - s->t.block_bytes;
+	offsets[n + 1] = read->offset;
+	r = timed_reads(&s->t, offsets, n + 2, access, NULL, err);
+	*ret_ns = r == 0 && isfinite(access[n]) ? access[n + 1] : (double)NAN;
+	return r;
+}
+
+/* A time like a hit's is no hit's by that, as the cache has forgotten the place, unless the drive read ahead from the one before. */
+static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, double ns)
+{
+	bool is_hit = seek_is_hit(s, ns);
+
+	a->hits += is_hit;
+	if (!is_hit || !is_quick_ahead(s, read, TRACK_MOST))
+		a->v[a->n++] = ns;
+}
+
+/* As many of them as there is time for, in random order. */
+static int measure_again(struct seek_run *s, const struct seek_read *reads, const struct seek_where *where,
+                         struct again *a, struct err *err)
+{
+	uint64_t start = clock_now_ns(s->ses->env->clk), key = rng_u64(&s->t.rng), spent = 0;
+	struct stop stop;
+	int r = 0;
+
+	stop_init(&stop, session_precision(s->ses) * (double)where->nreads / (double)a->nwanted, 0.0, AGAIN_LEAST);
+	while (r == 0 && a->tried < a->nwanted && !session_is_over(s->ses) && session_time_left_ns(s->ses) &&
+	       (spent < where->budget_ns || a->n < AGAIN_LEAST) && !stop_check(&stop, a->v, a->n)) {
+		const struct seek_read *read = &reads[a->index[permute(a->tried++, a->nwanted, key)]];
+		double ns = NAN;
+
+		if (read->before)
+			r = read_again(s, read, where->first, where->end, &ns, err);
+		if (r == 0 && isfinite(ns))
+			take_again(s, a, read, ns);
+		if (a->tried >= 2 * AGAIN_LEAST && a->n < a->tried / 2)
+			break; /* no use */
+		spent = clock_now_ns(s->ses->env->clk) - start;
+	}
+	return r;
+}
+
+/* What the choice of those that were read again adds to the error of the mean. */
+static double choice_se(const struct again *a, size_t n)
+{
+	struct summary sum;
+
+	if (a->n < 2 || a->n >= a->nwanted || !summary_of(a->v, a->n, &sum))
+		return 0.0;
+	return (double)a->nwanted / (double)n * sum.stddev * sqrt(1.0 / (double)a->n - 1.0 / (double)a->nwanted);
+}
+
+/* Of all reads: those of which nobody knows what the media would have taken. */
+static double unknown_part(const struct seek_run *s, const struct again *a, size_t n)
+{
+	double part = n ? (double)a->nwanted / (double)n : 1.0, by_chance;
+
+	if (!s->rot.is_rotating) /* no media that others would have to wait for */
+		return part > 0.5 ? part : 0.0;
+	/* Media's times are spread over a revolution, so some look like hits; and chance may double them. */
+	by_chance = isfinite(s->rot.hit_ns) ? 4.0 * s->rot.hit_width_ns / s->rot.period_ns : 0.0;
+	if (a->n >= AGAIN_LEAST || (a->n && a->tried == a->nwanted))
+		part *= fmax((double)a->hits / (double)a->tried - by_chance, 0.0);
+	return part;
+}
+
+/* All times in order, with one of those read again for each that was to be; and the media's own. */
+static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, const struct again *a,
+                   struct seek_uncached *ret)
+{
+	size_t next = a->n ? (size_t)rng_below(&s->t.rng, a->n) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_wanted_again(&reads[i]))
+			ret->v[ret->n++] = reads[i].ns;
+		else if (a->n)
+			ret->v[ret->n++] = a->v[next++ % a->n];
+		if (!is_wanted_again(&reads[i]) && !reads[i].is_passed)
+			ret->measured[ret->nmeasured++] = reads[i].ns;
+	}
+	for (size_t i = 0; i < a->n; i++)
+		ret->measured[ret->nmeasured++] = a->v[i];
+	ret->extra_se = choice_se(a, n);
+	ret->unknown = unknown_part(s, a, n);
+}
+
+int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek_where *where,
+                  struct seek_uncached *ret, struct err *err)
+{
+	size_t n = where->nreads;
+	cleanup_free size_t *index = calloc(n + 1, sizeof(*index));
+	cleanup_free double *v = calloc(n + 1, sizeof(*v));
+	struct again a = { .index = index, .v = v };
+	int r = 0;
+
+	*ret = (struct seek_uncached){ .v = calloc(n + 1, sizeof(double)), .measured = calloc(n + 1, sizeof(double)) };
+	if (!index || !v || !ret->v || !ret->measured)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (s->rot.is_rotating) {
+		r = learn_media(s, reads, n, err);
+		add_revolutions(s, reads, n);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (is_wanted_again(&reads[i]))
+			index[a.nwanted++] = i;
+	if (r == 0 && s->rot.is_rotating && (double)a.nwanted > FEW_HITS * (double)n)
+		r = measure_again(s, reads, where, &a, err);
+	if (r == 0)
+		sum_up(s, reads, n, &a, ret);
+	return r;
+}
+
+void seek_uncached_done(struct seek_uncached *u)
+{
+	free(u->v);
+	free(u->measured);
+	*u = (struct seek_uncached){ .v = NULL };
+}
+
+bool seek_is_uncached(const struct seek_uncached *u)
+{
+	return u->n && u->unknown <= AGAIN_MOST;
+}

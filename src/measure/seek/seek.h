@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times. */
+#ifndef PLATTER_MEASURE_SEEK_H
+#define PLATTER_MEASURE_SEEK_H
+
+#include "measure/shared/timed.h"
+
+struct seek_params {
+	bool quick, no_queue, no_curve;
+	uint64_t block_bytes, reads, span_ns;
+	const char *iolog;
+};
+
+/* How many reads were answered until when. */
+struct seek_regime {
+	struct bucket_point point[1024];
+	size_t n, stride, seen;
+	uint64_t reads;
+};
+
+struct seek_run {
+	struct session *ses;
+	const struct seek_params *p;
+	struct timed t;
+	struct rotation rot;
+	double fraction; /* of the whole run done, for progress */
+
+	/* Found on the way; NaN: not known. */
+	double overhead_ns; /* of a command, without movement, wait and transfer */
+	struct interval overhead_ci;
+	bool has_rates, has_overhead; /* were looked for */
+	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
+	double track_ratio;           /* track over what passes in a revolution of sequential reading: 1 + skew */
+	double track_ns;              /* to the next cylinder, measured on near tracks; NaN: not found */
+	struct interval track_ci;
+	struct seek_fit fit; /* seek time against part of the stroke */
+	bool has_fit;
+	struct seek_fit_ci {
+		struct interval a, b, c, e, knee, average;
+	} fit_ci;
+	double third_ns, full_ns;
+	struct interval third_ci, full_ci;
+	double whole_mean_ns; /* measured over the whole device */
+	struct interval whole_ci;
+	uint64_t whole_reads;
+	struct seek_regime regime; /* of the spans of a device without rotation */
+	/* Largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
+	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
+};
+
+/* Table "spans": service time of random reads against the span. */
+extern const struct field seek_span_fields[];
+int seek_spans(struct seek_run *s, struct err *err);
+size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
+
+#define SPAN_READS 20000            /* of one span that the media answered, at most */
+#define SEEK_TRIED (2 * SPAN_READS) /* and with those that the drive's cache did */
+
+/* One of them. before: end of the read before, which is where the head is if the media answered that; 0: not known. */
+struct seek_read {
+	uint64_t before, offset;
+	double ns;
+	bool is_hit, is_behind_hit;
+	bool is_passed; /* it lay behind the head by less than a command takes: ns is what the media would have taken */
+};
+struct seek_where {
+	uint64_t first, end; /* bytes: the span */
+	size_t nreads;
+	uint64_t budget_ns; /* for reading again */
+};
+
+/* Service times as the media have them, also of reads that the drive's cache answered (cached.c). */
+struct seek_uncached {
+	double *v; /* of all reads, in order */
+	size_t n;
+	double *measured; /* those that the media answered */
+	size_t nmeasured;
+	double extra_se; /* of the mean, beside what the scatter of v tells */
+	double unknown;  /* part of the reads that could not be read from the media */
+};
+/* May correct the reads. Call seek_uncached_done() in any case. */
+int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek_where *where,
+                  struct seek_uncached *ret, struct err *err);
+void seek_uncached_done(struct seek_uncached *u);
+bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all reads */
+
+/* Table "queue": what depth brings. */
+extern const struct field seek_queue_fields[];
+int seek_queue(struct seek_run *s, struct err *err);
+
+/* Table "curve": seek time against distance. Rates and overhead first. */
+extern const struct field seek_curve_fields[];
+int seek_rates(struct seek_run *s, struct err *err);
+int seek_overhead(struct seek_run *s, struct err *err);
+int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
+int seek_curve(struct seek_run *s, struct err *err);
+
+/* Table "near": seek time over few tracks; and from it that to the next cylinder. After the curve. */
+extern const struct field seek_near_fields[];
+int seek_near(struct seek_run *s, struct err *err);
+
+/* The least access time between two places (aim.c). */
+struct aim_setup {
+	double first[2];    /* bytes: targets lie within a track from each */
+	double track[2];    /* bytes of a track at each, about */
+	size_t spread;      /* accesses aimed evenly over the revolution */
+	size_t aimed;       /* at most so many at the least time after that */
+	double enough;      /* part of a revolution to find it to */
+	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
+};
+struct aim_edge {
+	double edge_ns;          /* overhead + seek; NaN: not found */
+	double gap_ns, upper_ns; /* it lies in [upper - gap, upper] */
+	bool is_sure;            /* both ends of that were seen */
+	double mean_ns;          /* of the accesses spread over the revolution, without transfer */
+	double bytes;            /* mean distance */
+	size_t samples, hits;
+};
+int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_edge *ret, struct err *err);
+
+/* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
+double seek_stroke_of(const struct seek_run *s, double x);
+double seek_place_of(const struct seek_run *s, double stroke);
+/* Bytes that pass in one revolution at a place (0..1): a track without its skew. */
+double seek_track_bytes(const struct seek_run *s, double x);
+/* Mean of a curve over uniform pairs of cylinders: distance d has the density 2 (1 - d). */
+double seek_mean_over_pairs(const struct seek_fit *fit);
+/* Fitted seek time at a part of the stroke; 0 for 0. */
+double seek_time(const struct seek_run *s, double stroke);
+/* Is that the time of a read that the drive's cache answered? */
+bool seek_is_hit(const struct seek_run *s, double access_ns);
+
+#endif

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time, at least
+ * 200 reads and 5 s. Reads that the drive's own cache answered take its hit time; they are counted and kept out of the service time.
+ * And the same over the whole device with more requests in flight: what the drive's reordering brings.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/seek/seek.h"
+#include "measure/shared/distribution.h"
+
+#define CHUNK       25
+#define QUEUE_READS 4000
+#define CACHED_TOLD 0.02 /* from that share on a notice says so */
+
+struct span_row {
+	uint64_t span_bytes;
+	const char *anchor;
+	uint64_t samples;
+	double mean_ns, stddev_ns, p50_ns, p95_ns, p99_ns, max_ns, iops;
+	double p999_ns, low, high;
+	uint64_t hits, first_byte;
+};
+
+const struct field seek_span_fields[] = {
+	FIELD_U64(struct span_row, span_bytes, UNIT_BYTES, "span"),
+	FIELD_STR(struct span_row, anchor, "at"),
+	FIELD_U64(struct span_row, samples, UNIT_COUNT, "reads"),
+	FIELD_F64(struct span_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct span_row, stddev_ns, UNIT_NS, "deviation"),
+	FIELD_F64(struct span_row, p50_ns, UNIT_NS, "median"),
+	FIELD_F64(struct span_row, p95_ns, UNIT_NS, "95 %"),
+	FIELD_F64(struct span_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_F64(struct span_row, max_ns, UNIT_NS, "worst"),
+	FIELD_F64(struct span_row, iops, UNIT_PER_S, "IOPS"),
+	FIELD_F64(struct span_row, p999_ns, UNIT_NS, "99.9 %", .detail = true),
+	FIELD_F64(struct span_row, low, UNIT_NS, "mean, low", .detail = true),
+	FIELD_F64(struct span_row, high, UNIT_NS, "mean, high", .detail = true),
+	FIELD_U64(struct span_row, hits, UNIT_COUNT, "cache hits"),
+	FIELD_U64(struct span_row, first_byte, UNIT_BYTES, "from", .detail = true),
+	FIELD_END,
+};
+
+struct queue_row {
+	uint64_t depth;
+	double iops, mean_ns, p99_ns, gain_ratio, low, high;
+	uint64_t samples;
+};
+
+const struct field seek_queue_fields[] = {
+	FIELD_U64(struct queue_row, depth, UNIT_COUNT, "depth"),
+	FIELD_F64(struct queue_row, iops, UNIT_PER_S, "IOPS"),
+	FIELD_F64(struct queue_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct queue_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_F64(struct queue_row, gain_ratio, UNIT_RATIO, "gain"),
+	FIELD_F64(struct queue_row, low, UNIT_PER_S, "IOPS, low", .detail = true),
+	FIELD_F64(struct queue_row, high, UNIT_PER_S, "IOPS, high", .detail = true),
+	FIELD_U64(struct queue_row, samples, UNIT_COUNT, "reads", .detail = true),
+	FIELD_END,
+};
+
+bool seek_is_hit(const struct seek_run *s, double access_ns)
+{
+	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Quantile q of sorted values, NaN where fewer than ten lie beyond it. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+	return (double)n * (1.0 - q) >= 10.0 - 1e-9 ? stats_quantile_sorted(sorted, n, q) : (double)NAN;
+}
+
+/* extra_se: of the mean, beside what the times tell. */
+static void fill_span(double *v, size_t n, double extra_se, struct span_row *row)
+{
+	struct interval ci = stats_batch_means_ci(v, n);
+	struct summary sum;
+
+	if (!summary_of(v, n, &sum))
+		return;
+	ci = isfinite(ci.low) && isfinite(ci.high) ? ci : sum.mean_ci;
+	row->mean_ns = sum.mean;
+	row->stddev_ns = sum.stddev;
+	row->low = sum.mean - hypot(sum.mean - ci.low, 1.96 * extra_se);
+	row->high = sum.mean + hypot(ci.high - sum.mean, 1.96 * extra_se);
+	row->iops = 1e9 / sum.mean;
+	qsort(v, n, sizeof(*v), compare_double);
+	row->p50_ns = stats_quantile_sorted(v, n, 0.5);
+	row->p95_ns = quantile(v, n, 0.95);
+	row->p99_ns = quantile(v, n, 0.99);
+	row->p999_ns = quantile(v, n, 0.999);
+	row->max_ns = v[n - 1];
+}
+
+/* ---- storage that slows down ---- */
+
+/* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing. */
+static void regime_note(struct seek_run *s, size_t reads)
+{
+	struct seek_regime *g = &s->regime;
+
+	g->reads += reads;
+	if (s->rot.is_rotating || ++g->seen % g->stride)
+		return;
+	if (g->n == ARRAY_LEN(g->point)) { /* every second one is enough then */
+		g->n /= 2;
+		g->stride *= 2;
+		for (size_t i = 0; i < g->n; i++)
+			g->point[i] = g->point[2 * i];
+	}
+	g->point[g->n++] = (struct bucket_point){ clock_now_ns(s->ses->env->clk), g->reads };
+}
+
+static void regime_tell(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when)
+{
+	struct regime_fit fit;
+
+	if (s->rot.is_rotating || !fit_regime(p, n, &fit) || result_has_notice(s->ses->res, "regime"))
+		return;
+	result_notice(
+		s->ses->res, "regime",
+		"%s, %.0f reads were answered a second for %.3g s, then %.0f: the storage behind is fast until a credit is used up. Its figures hold for neither alone; what lasts is the second.",
+		when, fit.burst_bytes_per_s, fit.change_s, fit.base_bytes_per_s);
+}
+
+/* ---- spans ---- */
+
+struct span {
+	uint64_t first, bytes;
+	const char *anchor;
+	uint64_t key, next, nblocks, reads; /* reads: at least */
+};
+
+/* Reads elsewhere until the drive's cache holds nothing of the span any more. */
+static int forget(struct seek_run *s, struct err *err)
+{
+	uint64_t offsets[CHUNK];
+	double access[CHUNK];
+	int r = 0;
+
+	for (uint32_t left = s->rot.flush_reads; r == 0 && left && !session_is_over(s->ses);) {
+		uint32_t n = left < CHUNK ? left : CHUNK;
+
+		for (uint32_t i = 0; i < n; i++)
+			offsets[i] = timed_random(&s->t, 0, s->t.target->size_bytes);
+		r = timed_reads(&s->t, offsets, n, access, NULL, err);
+		left -= n;
+	}
+	return r;
+}
+
+/* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
+static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
+                      struct err *err)
+{
+	uint64_t left = sp->nblocks - sp->next % sp->nblocks;
+	bool is_first = left == sp->nblocks;
+	size_t n = left < CHUNK ? (size_t)left : CHUNK;
+	int r = is_first && sp->next ? forget(s, err) : 0;
+
+	for (size_t i = 0; i < n; i++, sp->next++) {
+		if (sp->next % sp->nblocks == 0)
+			sp->key = rng_u64(&s->t.rng);
+		offsets[i] = sp->first + permute(sp->next % sp->nblocks, sp->nblocks, sp->key) * s->t.block_bytes;
+	}
+	if (r == 0)
+		r = timed_reads(&s->t, offsets, n, access, NULL, err);
+	if (is_first)
+		access[0] = NAN;
+	*ret_n = n;
+	return r;
+}
+
+/* The reads of a span so far; v: the times of those that the media answered behind others that they did, for when to stop. */
+struct taken {
+	struct seek_read read[SEEK_TRIED];
+	double v[SPAN_READS];
+	size_t tried, n, nhits;
+	uint64_t before;
+	bool was_hit;
+};
+
+static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset, double access)
+{
+	struct seek_read *r = &t->read[t->tried];
+
+	if (isfinite(access)) {
+		*r = (struct seek_read){ .before = t->before,
+			                 .offset = offset,
+			                 .ns = access,
+			                 .is_hit = seek_is_hit(s, access),
+			                 .is_behind_hit = t->was_hit };
+		t->tried++;
+		t->nhits += r->is_hit;
+		if (!r->is_hit && !r->is_behind_hit)
+			t->v[t->n++] = access;
+	}
+	t->was_hit = isfinite(access) && r->is_hit;
+	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
+}
+
+/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
+static bool is_enough(const struct seek_run *s, const struct span *sp, struct stop *stop, const double *v, size_t n,
+                      size_t tried, uint64_t spent_ns)
+{
+	if (n >= sp->reads && spent_ns >= s->p->span_ns)
+		return spent_ns >= s->p->span_ns * 3 / 2 || stop_check(stop, v, n);
+	return tried >= 4 * sp->reads && n * 2 < tried && spent_ns >= s->p->span_ns;
+}
+
+static void no_service_time(struct span_row *row)
+{
+	row->mean_ns = row->stddev_ns = row->p50_ns = row->p95_ns = row->p99_ns = row->p999_ns = row->iops = NAN;
+	row->low = row->high = NAN;
+}
+
+/* The distribution of what has come over the whole device, and the figures of it. */
+static void tell_whole(struct seek_run *s, const struct span_row *row, const struct hist *h)
+{
+	static const struct distribution_quantile qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
+		                                           { 0.95, "random_access_p95_ns", "random access, 95 %" },
+		                                           { 0.99, "random_access_p99_ns", "random access, 99 %" } };
+
+	s->whole_mean_ns = row->mean_ns;
+	s->whole_ci = (struct interval){ row->low, row->high };
+	s->whole_reads = row->samples;
+	result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
+	              &s->whole_ci, row->samples);
+	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), h, true);
+	distribution_clear(s->ses->res);
+	distribution_add(s->ses->res, NULL, h);
+}
+
+/* Reads in the span until they are enough. */
+static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct err *err)
+{
+	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK];
+	double access[CHUNK];
+	struct stop stop;
+	size_t got;
+	int r = 0;
+
+	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)sp->reads);
+	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !session_is_over(s->ses) &&
+	       session_time_left_ns(s->ses)) {
+		r = read_chunk(s, sp, offsets, access, &got, err);
+		for (size_t i = 0; r == 0 && i < got; i++)
+			take_read(s, t, offsets[i], access[i]);
+		regime_note(s, got);
+		if (is_enough(s, sp, &stop, t->v, t->n, t->tried, clock_now_ns(s->ses->env->clk) - start))
+			break;
+	}
+	return r;
+}
+
+static void note_largest(struct seek_run *s, const struct span *sp, const struct taken *t, bool is_told)
+{
+	if (sp->next > sp->nblocks && sp->bytes > s->revisited_bytes)
+		s->revisited_bytes = sp->bytes;
+	if ((double)t->nhits > CACHED_TOLD * (double)t->tried && sp->bytes > s->cached_bytes)
+		s->cached_bytes = sp->bytes;
+	if (!is_told && t->nhits && sp->bytes > s->in_cache_bytes)
+		s->in_cache_bytes = sp->bytes;
+}
+
+/* h: gets the service times. */
+static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
+{
+	cleanup_free struct taken *t = calloc(1, sizeof(*t));
+	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = s->p->span_ns };
+	struct seek_uncached media;
+	int r;
+
+	if (!t)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	sp->nblocks = sp->bytes / s->t.block_bytes;
+	r = read_span(s, sp, t, err);
+	if (r < 0)
+		return r;
+	where.nreads = t->tried;
+	r = seek_uncached(s, t->read, &where, &media, err);
+	if (r == 0) {
+		for (size_t i = 0; i < media.nmeasured; i++)
+			hist_add(h, (uint64_t)media.measured[i]);
+		fill_span(media.v, media.n, media.extra_se, row);
+		row->samples = media.nmeasured;
+		row->hits = t->nhits;
+		if (!seek_is_uncached(&media))
+			no_service_time(row);
+		note_largest(s, sp, t, seek_is_uncached(&media));
+	}
+	seek_uncached_done(&media);
+	return r;
+}
+
+static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, struct err *err)
+{
+	struct table *t = result_table(s->ses->res, "spans", "Service time of random reads", seek_span_fields);
+	uint64_t size = s->t.target->size_bytes;
+	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
+	struct span_row row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN };
+	cleanup_free struct hist *h = hist_new();
+	char text[32], mean[32];
+	int r;
+
+	if (!h)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (strcmp(anchor, "middle") == 0)
+		sp.first = (size - sp.bytes) / 2;
+	else if (strcmp(anchor, "end") == 0)
+		sp.first = size - sp.bytes;
+	sp.reads = s->p->reads;
+	if (s->p->quick && strcmp(anchor, "whole") == 0) /* the figure */
+		sp.reads *= 2;
+	sp.first -= sp.first % s->t.block_bytes;
+	row.first_byte = sp.first;
+	r = measure_span(s, &sp, &row, h, err);
+	if (r < 0 || row.samples + row.hits == 0)
+		return r;
+	result_row(t, &row);
+	s->fraction += share;
+	if (!isfinite(row.mean_ns))
+		return 0;
+	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
+	            units_time(mean, sizeof(mean), (uint64_t)row.mean_ns));
+	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
+	if (strcmp(anchor, "whole") == 0)
+		tell_whole(s, &row, h);
+	session_checkpoint(s->ses);
+	return 0;
+}
+
+static void span_notices(struct seek_run *s)
+{
+	char text[32];
+
+	if (s->revisited_bytes)
+		result_notice(
+			s->ses->res, "revisited",
+			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, each time with reads elsewhere before so that the drive's cache forgot them.",
+			units_bytes_dec(text, sizeof(text), s->revisited_bytes));
+	if (s->in_cache_bytes)
+		result_notice(
+			s->ses->res, "span-in-cache",
+			"In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
+			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
+	if (s->cached_bytes > s->in_cache_bytes)
+		result_notice(
+			s->ses->res, "span-cached",
+			"In spans up to %s the drive's cache answered reads. They are counted, and were read again after reads elsewhere for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
+			units_bytes_dec(text, sizeof(text), s->cached_bytes));
+}
+
+static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
+static const uint64_t decades[] = { 10, 100, 10000, 1000000 }; /* --quick, at the start only */
+
+size_t seek_span_count(uint64_t size_bytes, bool is_quick)
+{
+	const uint64_t *span = is_quick ? decades : megabytes;
+	size_t n = 0, most = is_quick ? ARRAY_LEN(decades) : ARRAY_LEN(megabytes);
+
+	while (n < most && span[n] * 1000000 < size_bytes)
+		n++;
+	return (is_quick ? n : 3 * n) + 1;
+}
+
+int seek_spans(struct seek_run *s, struct err *err)
+{
+	static const char *const anchors[] = { "start", "middle", "end" };
+	const uint64_t *span = s->p->quick ? decades : megabytes;
+	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors);
+	uint64_t size = s->t.target->size_bytes;
+	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
+	double share;
+	int r;
+
+	s->regime = (struct seek_regime){ .stride = 1 };
+	share = 0.5 / (double)(nspans * nanchors + 1);
+	r = one_span(s, size, "whole", share, err);
+	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
+		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
+		     k++)
+			r = one_span(s, span[i] * 1000000, anchors[k], share, err);
+	span_notices(s);
+	regime_tell(s, s->regime.point, s->regime.n, "In the spans");
+	return r;
+}
+
+/* ---- queue ---- */
+
+struct queue_sink {
+	struct sink sink; /* first */
+	uint32_t depth;
+	uint64_t seen, first_ns, last_ns, fed_ns; /* fed: the last completion with a full queue */
+	size_t n;
+	double v[QUEUE_READS];
+	struct bucket_point point[QUEUE_READS];
+	double gap[QUEUE_READS]; /* between completions, for the interval of the rate */
+};
+
+static void queue_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct queue_sink *q = (struct queue_sink *)sink;
+
+	if (q->seen++ < q->depth) { /* the queue fills */
+		q->last_ns = q->first_ns = req->done_ns;
+		return;
+	}
+	if (is_fault || q->n == QUEUE_READS)
+		return;
+	q->v[q->n] = (double)(req->done_ns - req->submit_ns);
+	q->gap[q->n] = (double)(req->done_ns - q->last_ns);
+	q->last_ns = req->done_ns;
+	q->n++;
+}
+
+static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, double first_iops, struct queue_row *row,
+                     struct err *err)
+{
+	uint64_t limit_ns = s->p->quick ? NS_PER_S : s->p->span_ns;
+	struct load load = {
+		.targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth, .max_ns = limit_ns
+	};
+	struct random_feeder feeder;
+	struct load_stats stats;
+	struct interval ci;
+	double sum = 0.0;
+	char when[32];
+	size_t n;
+	int r;
+
+	random_feeder_init(&feeder, IO_READ, 0, 0, s->t.target->size_bytes, s->t.block_bytes, QUEUE_READS + depth,
+	                   rng_u64(&s->t.rng));
+	load.feeder = &feeder.f;
+	r = session_load(s->ses, &load, s->t.eng, &stats, err);
+	n = q->n > depth ? q->n - depth + 1
+	                 : 0; /* without those that were drained from a queue that is not full any more */
+	if (r < 0 || n < 10)
+		return r < 0 ? r : -EAGAIN;
+	for (size_t i = 0; i < n; i++) {
+		sum += q->gap[i];
+		q->point[i] = (struct bucket_point){ (uint64_t)sum, i + 1 };
+	}
+	(void)snprintf(when, sizeof(when), "At depth %" PRIu32, depth);
+	regime_tell(s, q->point, n, when);
+	ci = stats_batch_means_ci(q->gap, n);
+	*row = (struct queue_row){ .depth = depth, .iops = (double)n * 1e9 / sum, .samples = n };
+	row->low = isfinite(ci.high) ? 1e9 / ci.high : (double)NAN;
+	row->high = isfinite(ci.low) && ci.low > 0.0 ? 1e9 / ci.low : (double)NAN;
+	row->gain_ratio = isfinite(first_iops) ? row->iops / first_iops : 1.0;
+	row->mean_ns = 0.0;
+	for (size_t i = 0; i < n; i++)
+		row->mean_ns += q->v[i] / (double)n;
+	qsort(q->v, n, sizeof(double), compare_double);
+	row->p99_ns = quantile(q->v, n, 0.99);
+	return 0;
+}
+
+static double relative_half(const struct queue_row *row)
+{
+	return (row->high - row->low) / 2.0 / row->iops;
+}
+
+int seek_queue(struct seek_run *s, struct err *err)
+{
+	struct table *t = result_table(s->ses->res, "queue", "What a queue brings", seek_queue_fields);
+	cleanup_free struct queue_sink *q = calloc(1, sizeof(*q));
+	double first = NAN, best = NAN, first_part = NAN;
+	struct interval best_ci = { NAN, NAN };
+	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	if (r == 0 && s->p->quick &&
+	    isfinite(s->whole_mean_ns)) { /* one at a time over the whole device: measured already */
+		struct queue_row row = { .depth = 1,
+			                 .iops = 1e9 / s->whole_mean_ns,
+			                 .mean_ns = s->whole_mean_ns,
+			                 .p99_ns = NAN,
+			                 .gain_ratio = 1.0,
+			                 .low = 1e9 / s->whole_ci.high,
+			                 .high = 1e9 / s->whole_ci.low,
+			                 .samples = s->whole_reads };
+
+		first = row.iops;
+		first_part = relative_half(&row);
+		result_row(t, &row);
+	}
+	for (uint32_t depth = isfinite(first) ? 8 : 1; q && r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
+	                                               !session_is_over(s->ses) && session_time_left_ns(s->ses);
+	     depth *= s->p->quick ? (depth == 1 ? 8 : 4) : 2) {
+		struct queue_row row;
+
+		memset(q, 0, sizeof(*q));
+		q->sink.take = queue_take;
+		q->depth = depth;
+		r = one_depth(s, q, depth, first, &row, err);
+		if (r == -EAGAIN) {
+			r = 0;
+			continue;
+		}
+		if (r < 0 || session_is_over(s->ses))
+			break;
+		if (depth == 1) {
+			first = row.iops;
+			first_part = relative_half(&row);
+		}
+		best = row.gain_ratio;
+		best_ci.low = best * (1.0 - hypot(first_part, relative_half(&row)));
+		best_ci.high = best * (1.0 + hypot(first_part, relative_half(&row)));
+		result_row(t, &row);
+		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
+		session_checkpoint(s->ses);
+	}
+	if (isfinite(best))
+		result_figure(s->ses->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, &best_ci,
+		              0);
+	return r;
+}

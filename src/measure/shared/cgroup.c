@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Page cache is charged to the group that first touches a page, so a file made inside the group lives within its limit. In version 2 a group with
+ * processes may not have controllers for its children, so ours is made below the root of the hierarchy.
+ */
+#include "measure/shared/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+struct cgroup {
+	struct cgroup_plan plan;
+};
+
+struct hierarchy {
+	int version;
+	char mount[PATH_MAX / 2];
+};
+
+static int write_text(const char *path, const char *text)
+{
+	cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static FILE *open_below(const char *root, const char *path)
+{
+	char full[PATH_MAX];
+
+	(void)snprintf(full, sizeof(full), "%s%s", strcmp(root, "/") == 0 ? "" : root, path);
+	return fopen(full, "re");
+}
+
+static bool has_word(const char *list, const char *word, const char *separators)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = list; (p = strstr(p, word)); p += len)
+		if ((p == list || strchr(separators, p[-1])) && (p[len] == '\0' || strchr(separators, p[len])))
+			return true;
+	return false;
+}
+
+static bool offers_memory(const char *mount)
+{
+	char path[PATH_MAX], line[512] = "";
+	cleanup_fclose FILE *f = NULL;
+
+	(void)snprintf(path, sizeof(path), "%s/cgroup.controllers", mount);
+	f = fopen(path, "re");
+	return f && fgets(line, sizeof(line), f) && has_word(line, "memory", " \n");
+}
+
+/* Where the memory controller is mounted: version 1 with "memory" among its options, or version 2 that offers it. */
+static int find_hierarchy(const char *root, struct hierarchy *ret)
+{
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
+	char line[4096];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char where[PATH_MAX / 2], type[32], options[1024], full[PATH_MAX / 2];
+
+		if (sscanf(line, "%*s %1023s %31s %1023s", where, type, options) != 3)
+			continue;
+		(void)snprintf(full, sizeof(full), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root, where);
+		if (strcmp(type, "cgroup") == 0 && has_word(options, "memory", ","))
+			ret->version = 1;
+		else if (strcmp(type, "cgroup2") == 0 && offers_memory(full))
+			ret->version = 2;
+		else
+			continue;
+		(void)snprintf(ret->mount, sizeof(ret->mount), "%s", full);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/*
+ * The folder of this process in the hierarchy, from /proc/self/cgroup: "4:memory:/a/b" or "0::/a/b". In a container the mount may begin further
+ * down than the path does; then the process is at the mount's own top.
+ */
+static int find_home(const char *root, const struct hierarchy *h, char *buf, size_t len)
+{
+	cleanup_fclose FILE *f = open_below(root, "/proc/self/cgroup");
+	char line[4096];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (h->version == 1 ? !has_word(names + 1, "memory", ",") : line[0] != '0' || names[1] != '\0')
+			continue;
+		(void)snprintf(buf, len, "%s%s", h->mount, strcmp(path, "/") == 0 ? "" : path);
+		if (access(buf, F_OK) < 0)
+			(void)snprintf(buf, len, "%s", h->mount);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static void add_step(struct cgroup_plan *plan, const char *folder, const char *file, const char *text, bool may_fail)
+{
+	struct cgroup_step *step = &plan->steps[plan->nsteps++];
+
+	(void)snprintf(step->path, sizeof(step->path), "%.4000s/%s", folder, file);
+	(void)snprintf(step->text, sizeof(step->text), "%s", text);
+	step->may_fail = may_fail;
+}
+
+int cgroup_plan(struct cgroup_plan *ret, const char *root, uint64_t memory_bytes, struct err *err)
+{
+	struct hierarchy h = { 0 };
+	char limit[32], pid[32];
+
+	memset(ret, 0, sizeof(*ret));
+	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, ret->home, sizeof(ret->home)) < 0)
+		return err_set(
+			err, -ENOENT,
+			"No memory cgroup is mounted here, so --memory cannot limit the page cache; leave it out, or mount one.");
+	(void)snprintf(limit, sizeof(limit), "%" PRIu64, memory_bytes);
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	ret->version = h.version;
+	(void)snprintf(ret->group, sizeof(ret->group), "%s/platter-%s", h.mount, pid);
+	if (h.version == 2) /* may be there already, or be refused: the limit tells */
+		add_step(ret, h.mount, "cgroup.subtree_control", "+memory", true);
+	ret->before = ret->nsteps;
+	if (h.version == 2)
+		add_step(ret, ret->group, "memory.swap.max", "0", true); /* absent without swap */
+	add_step(ret, ret->group, h.version == 1 ? "memory.limit_in_bytes" : "memory.max", limit, false);
+	add_step(ret, ret->group, "cgroup.procs", pid, false);
+	return 0;
+}
+
+static int do_steps(const struct cgroup_plan *plan, unsigned from, unsigned end)
+{
+	int r = 0;
+
+	for (unsigned i = from; i < end && r == 0; i++) {
+		r = write_text(plan->steps[i].path, plan->steps[i].text);
+		if (plan->steps[i].may_fail)
+			r = 0;
+	}
+	return r;
+}
+
+/* Groups of runs that were killed: their process is no more, so nobody is in them. */
+static void remove_stale(const char *group)
+{
+	const char *slash = strrchr(group, '/');
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (!slash)
+		return;
+	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - group), group);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *dash = strrchr(found.gl_pathv[i], '-');
+		long pid = strtol(dash + 1, NULL, 10);
+
+		if (pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+			(void)rmdir(found.gl_pathv[i]); /* refused when somebody is in it after all */
+	}
+	globfree(&found);
+}
+
+int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
+{
+	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
+	int r = cg ? cgroup_plan(&cg->plan, root, memory_bytes, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	if (r < 0)
+		return r;
+	remove_stale(cg->plan.group);
+	(void)do_steps(&cg->plan, 0, cg->plan.before);
+	if (mkdir(cg->plan.group, 0755) < 0)
+		return err_set(err, -errno, "The cgroup %.500s could not be made (%s); run as root.", cg->plan.group,
+		               err_name(errno));
+	r = do_steps(&cg->plan, cg->plan.before, cg->plan.nsteps);
+	if (r < 0) {
+		(void)rmdir(cg->plan.group); /* nobody is in it */
+		return err_set(err, r, "The cgroup %.500s could not be used (%s).", cg->plan.group, err_name(r));
+	}
+	*ret = cg;
+	cg = NULL;
+	return 0;
+}
+
+void cgroup_leave(struct cgroup *cg)
+{
+	char path[PATH_MAX + 16], pid[32];
+
+	if (!cg)
+		return;
+	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	(void)snprintf(path, sizeof(path), "%s/cgroup.procs", cg->plan.home);
+	(void)write_text(path, pid); /* if this fails the group stays; the next line fails too */
+	for (int tries = 0; tries < 50 && rmdir(cg->plan.group) < 0 && errno == EBUSY; tries++)
+		(void)usleep(20000); /* charges of pages under write-back go away in a moment */
+	free(cg);
+}
+
+int cgroup_version(const struct cgroup *cg)
+{
+	return cg ? cg->plan.version : 0;
+}
+
+/* The number alone on the first line of a file of the group, or behind a word at the start of a line. UINT64_MAX: there is none. */
+static uint64_t number_of(const char *folder, const char *file, const char *word)
+{
+	char path[PATH_MAX + 32], line[128];
+	cleanup_fclose FILE *f = NULL;
+	size_t len = strlen(word);
+	uint64_t value;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, file);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, word, len) == 0 && sscanf(line + len, "%" SCNu64, &value) == 1)
+			return value;
+	return UINT64_MAX;
+}
+
+/* UINT64_MAX: none, "max", or version 1's way of saying so. */
+static uint64_t limit_of(const char *folder, int version)
+{
+	uint64_t limit = number_of(folder, version == 1 ? "memory.limit_in_bytes" : "memory.max", "");
+
+	return limit > (1ull << 60) ? UINT64_MAX : limit;
+}
+
+uint64_t cgroup_file_room(const struct cgroup_plan *plan)
+{
+	uint64_t limit = limit_of(plan->group, plan->version);
+	uint64_t used = number_of(plan->group, plan->version == 1 ? "memory.usage_in_bytes" : "memory.current", "");
+	uint64_t file = number_of(plan->group, "memory.stat", plan->version == 1 ? "cache " : "file ");
+	uint64_t other;
+
+	if (limit == UINT64_MAX || used == UINT64_MAX || file == UINT64_MAX)
+		return 0;
+	other = used > file ? used - file : 0; /* the two are not read at one moment */
+	return limit > other ? limit - other : 0;
+}
+
+uint64_t cgroup_room(const struct cgroup *cg)
+{
+	return cg ? cgroup_file_room(&cg->plan) : 0;
+}
+
+uint64_t cgroup_memory_limit(const char *root)
+{
+	struct hierarchy h = { 0 };
+	char folder[PATH_MAX];
+	uint64_t least = UINT64_MAX;
+
+	if (find_hierarchy(root, &h) < 0 || find_home(root, &h, folder, sizeof(folder)) < 0)
+		return UINT64_MAX;
+	while (strlen(folder) >= strlen(h.mount)) { /* a limit further up binds as well */
+		uint64_t limit = limit_of(folder, h.version);
+		char *slash = strrchr(folder, '/');
+
+		least = limit < least ? limit : least;
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	return least;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measure/shared/timed.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PERIOD_LOW_NS  2.8e6                 /* 21 400 rpm */
+#define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm */
+#define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
+#define FLUSH_MAX      256                   /* more segments than any drive has */
+#define EVENTS_MAX     400
+#define EVENTS_MIN     24
+#define EVENTS_GOOD    60
+#define RETRIES        4
+#define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define RATE_BLOCK     (1u << 20)
+
+struct timed_sink {
+	struct sink sink; /* first: take() gets a pointer to it */
+	double *access_ns;
+	uint64_t *done_ns;
+	size_t n, at;
+};
+
+static void take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct timed_sink *sink = (struct timed_sink *)s;
+
+	if (sink->at >= sink->n)
+		return;
+	sink->access_ns[sink->at] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	if (sink->done_ns)
+		sink->done_ns[sink->at] = req->done_ns;
+	sink->at++;
+}
+
+int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                struct err *err)
+{
+	cleanup_free struct list_item *items = calloc(n ? n : 1, sizeof(*items));
+	struct timed_sink sink = { { take }, ret_access_ns, ret_done_ns, n, 0 };
+	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
+	struct list_feeder feeder;
+	struct load_stats stats;
+
+	if (!items)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < n; i++) {
+		if (t->iolog)
+			(void)fprintf(t->iolog, "%s read %" PRIu64 " %" PRIu32 "\n", t->target->name, offsets[i],
+			              t->block_bytes);
+		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = IO_READ };
+		ret_access_ns[i] = NAN;
+	}
+	list_feeder_init(&feeder, items, n);
+	load.feeder = &feeder.f;
+	return session_load(t->ses, &load, t->eng, &stats, err);
+}
+
+uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
+{
+	uint64_t from = (first + t->block_bytes - 1) / t->block_bytes, to = end / t->block_bytes;
+
+	return (to > from ? from + rng_below(&t->rng, to - from) : from) * t->block_bytes;
+}
+
+uint64_t timed_align(const struct timed *t, double offset)
+{
+	uint64_t size = t->target->size_bytes, last = size > t->block_bytes ? size - t->block_bytes : 0;
+	uint64_t at = offset > 0.0 ? (uint64_t)fmin(offset, (double)last) : 0;
+
+	return at - at % t->step_bytes;
+}
+
+/* ---- rotation ---- */
+
+/* Reads `between` blocks elsewhere, then the sector. Time of the last read in *ret_access, its completion in *ret_done. */
+static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *ret_access, uint64_t *ret_done,
+                   struct err *err)
+{
+	uint64_t offsets[FLUSH_MAX + 1], done[FLUSH_MAX + 1];
+	double access[FLUSH_MAX + 1];
+	int r;
+
+	for (uint32_t i = 0; i < between; i++)
+		offsets[i] = timed_random(t, 0, t->target->size_bytes);
+	offsets[between] = sector;
+	memset(done, 0, sizeof(done));
+	access[between] = NAN;
+	r = timed_reads(t, offsets, between + 1, access, done, err);
+	*ret_access = access[between];
+	*ret_done = done[between];
+	return r;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
+}
+
+/*
+ * Hits and reads elsewhere are judged by the quick ones among them: a busy host makes answers later, never earlier. Sorts v; the lower quartile.
+ */
+static double quick_ones(double *v, size_t n, double *ret_mad)
+{
+	struct summary s;
+
+	qsort(v, n, sizeof(v[0]), compare_times);
+	/* The deviation of the lower two thirds is 0.6 of that of all. */
+	*ret_mad = summary_of(v, (2 * n + 2) / 3, &s) ? s.mad / 0.6 : (double)NAN;
+	return v[n / 4];
+}
+
+/* What a read costs that the drive's cache answers: the same sector at once again. */
+static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
+{
+	double v[9];
+	size_t n = 0;
+	uint64_t done;
+	double access = NAN, hit, mad;
+	struct summary s;
+	int r = revisit(t, sector, 1, &access, &done, err);
+
+	while (r == 0 && n < ARRAY_LEN(v) && isfinite(access) && !session_is_over(t->ses)) {
+		r = revisit(t, sector, 0, &access, &done, err);
+		if (r == 0 && isfinite(access))
+			v[n++] = access;
+	}
+	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+	if (r < 0 || n < 5)
+		return r;
+	hit = quick_ones(v, n, &mad);
+	if (summary_of(v, n, &s) && s.median < 1.5 * hit) { /* a quiet host */
+		hit = s.median;
+		mad = s.mad;
+	}
+	if (hit < PERIOD_LOW_NS * 0.97) {
+		ret->hit_ns = hit;
+		ret->hit_width_ns = fmax(3.0 * 1.4826 * mad, 30e3);
+		ret->hit_most_ns = hit + fmax(fmax(6.0 * 1.4826 * mad, 0.25 * hit), 100e3);
+	}
+	return r;
+}
+
+/* How many reads elsewhere it takes until the sector is read from the media again. */
+static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
+{
+	uint64_t done;
+	double elsewhere[16], quick, ignore;
+	size_t n = 0;
+	int r = 0;
+
+	ret->flush_reads = 0;
+	if (!isfinite(ret->hit_ns))
+		return 0; /* nothing to flush */
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(elsewhere); i++) {
+		r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &elsewhere[n], &done, err);
+		n += r == 0 && isfinite(elsewhere[n]);
+	}
+	if (r < 0 || n < ARRAY_LEN(elsewhere) / 2)
+		return r;
+	quick = quick_ones(elsewhere, n, &ignore);
+	if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) {
+		/* Any read is as fast: not a cache. */
+		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+		if (quick < QUICK_NS)
+			ret->anywhere_ns = quick;
+		return 0;
+	}
+	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
+		size_t hits = 0, seen = 0;
+
+		for (int k = 0; r == 0 && k < (m < 16 ? 4 : 2) && hits == 0; k++) {
+			double access;
+
+			r = revisit(t, sector, m, &access, &done, err);
+			hits += access < ret->hit_most_ns;
+			seen += isfinite(access);
+		}
+		ret->flush_reads = m;
+		if (seen && hits == 0)
+			break;
+	}
+	return r;
+}
+
+/*
+ * Many sectors in turn, so that each read is an event, and none is in the cache any more when its turn comes: two halves of at least as many as it takes,
+ * each shuffled every time (waiting must vary for the longest period to be the true one).
+ */
+struct rounds {
+	uint64_t sector[2 * FLUSH_MAX],
+		first[2 * FLUSH_MAX]; /* first: the completion that later ones are counted from; 0: none yet */
+	size_t half;
+};
+
+static void rounds_init(struct timed *t, struct rounds *q, uint32_t flush_reads)
+{
+	q->half = flush_reads > 6 ? flush_reads : 6;
+	for (size_t i = 0; i < 2 * q->half; i++) {
+		q->sector[i] = timed_random(t, 0, t->target->size_bytes);
+		q->first[i] = 0;
+	}
+}
+
+static void shuffle(struct timed *t, uint64_t *sector, uint64_t *first, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)rng_below(&t->rng, i);
+		uint64_t s = sector[k], f = first[k];
+
+		sector[k] = sector[i - 1];
+		first[k] = first[i - 1];
+		sector[i - 1] = s;
+		first[i - 1] = f;
+	}
+}
+
+static bool is_hit(const struct rotation *rot, double access)
+{
+	return access < rot->hit_most_ns;
+}
+
+struct events {
+	double when[EVENTS_MAX], access[EVENTS_MAX];
+	size_t n;
+	double all[EVENTS_MAX]; /* times of the first reads, hits as well */
+	size_t nall;
+};
+
+/* One half once; adds to the events, each the time since its sector's first one. */
+static int one_half(struct timed *t, const struct rotation *rot, uint64_t *sector, uint64_t *first, size_t half,
+                    struct events *ev, struct err *err)
+{
+	uint64_t done[FLUSH_MAX];
+	double access[FLUSH_MAX];
+	int r;
+
+	shuffle(t, sector, first, half);
+	memset(done, 0, sizeof(done));
+	r = timed_reads(t, sector, half, access, done, err);
+	for (size_t i = 0; i < half && r == 0; i++) {
+		if (isfinite(access[i]) && ev->nall < EVENTS_MAX)
+			ev->all[ev->nall++] = access[i];
+		if (!isfinite(access[i]) || is_hit(rot, access[i]))
+			continue;
+		if (!first[i])
+			first[i] = done[i];
+		else if (ev->n < EVENTS_MAX) {
+			ev->access[ev->n] = access[i];
+			ev->when[ev->n++] = (double)(done[i] - first[i]);
+		}
+	}
+	return r;
+}
+
+/*
+ * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and the lattice is another's:
+ * the kernel's timer tick, to which an emulated or a failing device falls into step.
+ */
+static bool waits_for_rotation(struct events *ev, double period_ns)
+{
+	return stats_median(ev->access, ev->n) > 0.25 * period_ns;
+}
+
+/* From the events so far; with fewer than three in five on the lattice it is doubtful. */
+static bool fit_rotation(const struct events *ev, struct rotation *ret)
+{
+	struct period_fit fit;
+	struct events sorted = *ev;
+
+	ret->events = ev->n;
+	if (ev->n < EVENTS_MIN)
+		return false;
+	qsort(sorted.when, sorted.n, sizeof(sorted.when[0]), compare_times);
+	if (!fit_period_full(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) ||
+	    fit.inliers * 5 < ev->n * 3 || fit.noise > NOISE_MOST * fit.period ||
+	    !waits_for_rotation(&sorted, fit.period))
+		return false;
+	ret->is_rotating = true;
+	ret->is_unclear = false; /* of an earlier attempt */
+	ret->period_ns = fit.period;
+	ret->se_ns = fit.se;
+	ret->noise_ns = fit.noise;
+	return true;
+}
+
+/* Reads are as slow as those of a rotating disk, or there are none: that no period stood out may be the host's doing. */
+static bool is_slow(struct events *ev)
+{
+	double ignore;
+
+	return ev->nall < EVENTS_MIN || quick_ones(ev->all, ev->nall, &ignore) >= QUICK_NS;
+}
+
+/* Events until there are so many, or for so long. */
+static int collect(struct timed *t, const struct rotation *rot, struct events *ev, size_t want, uint64_t budget_ns,
+                   struct err *err)
+{
+	uint64_t start = clock_now_ns(t->ses->env->clk), spent = 0;
+	size_t had = ev->n;
+	struct rounds q;
+	int r = 0;
+
+	rounds_init(t, &q, rot->flush_reads);
+	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
+	                (ev->n - had < want || spent < budget_ns);
+	     k ^= 1) {
+		size_t at = k ? q.half : 0;
+
+		r = one_half(t, rot, q.sector + at, q.first + at, q.half, ev, err);
+		spent = clock_now_ns(t->ses->env->clk) - start;
+	}
+	return r;
+}
+
+int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
+{
+	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37);
+	struct events ev = { .n = 0 };
+	int r;
+
+	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
+	r = probe_hits(t, sector, ret, err);
+	if (r == 0)
+		r = find_flush(t, sector, ret, err);
+	if (r < 0 || ret->anywhere_ns > 0.0)
+		return r;
+	for (int k = 0; r == 0 && k < RETRIES && !session_is_over(t->ses); k++) {
+		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
+		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
+		if (r < 0 || fit_rotation(&ev, ret))
+			return r;
+		ret->is_unclear = is_slow(&ev);
+		if (!ret->is_unclear)
+			break;
+	}
+	return r;
+}
+
+/* ---- rate ---- */
+
+struct rate_sink {
+	struct sink sink; /* first */
+	uint64_t skip, seen, bytes, first_ns, last_ns;
+};
+
+static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct rate_sink *r = (struct rate_sink *)s;
+
+	if (is_fault)
+		return;
+	if (r->seen++ < r->skip) {
+		r->first_ns = req->done_ns;
+		return;
+	}
+	r->bytes += (uint64_t)req->res;
+	r->last_ns = req->done_ns;
+}
+
+int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err)
+{
+	uint64_t block = bytes / 8 < RATE_BLOCK ? bytes / 8 - bytes / 8 % 65536 : RATE_BLOCK, lead;
+	struct rate_sink sink = { .sink = { rate_take }, .skip = 3 };
+	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 2 };
+	struct load_stats stats;
+	struct seq_feeder feeder;
+	int r;
+
+	block = block < 65536 ? 65536 : block > t->eng->cfg.buf_bytes ? t->eng->cfg.buf_bytes : block;
+	lead = 4 * block;
+	if (offset + bytes + lead > t->target->size_bytes)
+		offset = t->target->size_bytes > bytes + lead ? t->target->size_bytes - bytes - lead : 0;
+	offset -= offset % t->block_bytes;
+	seq_feeder_init(&feeder, IO_READ, 0, offset,
+	                offset + bytes + lead < t->target->size_bytes ? offset + bytes + lead : t->target->size_bytes,
+	                (uint32_t)block);
+	load.feeder = &feeder.f;
+	r = session_load(t->ses, &load, t->eng, &stats, err);
+	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes
+	                           ? (double)sink.bytes / ((double)(sink.last_ns - sink.first_ns) * 1e-9)
+	                           : (double)NAN;
+	return r;
+}

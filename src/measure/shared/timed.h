@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Single reads, one after the other, each with its time: what seek and geometry are made of. And two steps that both need: the rotation
+ * period, and the rate at a few places.
+ */
+#ifndef PLATTER_MEASURE_TIMED_H
+#define PLATTER_MEASURE_TIMED_H
+
+#include "session/session.h"
+
+struct timed {
+	struct session *ses;
+	struct engine *eng;
+	const struct target *target;
+	uint32_t block_bytes; /* of each read; a multiple of the step */
+	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
+	struct rng rng;
+	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
+};
+
+/*
+ * Reads at the offsets in order, depth 1. ret_access_ns[i]: done - submit, NaN where the read failed or was not done (end of the run);
+ * ret_done_ns may be NULL. 0 or negative errno; how it ended shows in session_is_over().
+ */
+int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                struct err *err);
+
+/* A block at random in [first, end), aligned to the block. */
+uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end);
+/* Down to a step's boundary, and so that the block lies inside the target. */
+uint64_t timed_align(const struct timed *t, double offset);
+
+struct rotation {
+	bool is_rotating; /* a period stands out */
+	bool is_unclear; /* none does, but reads are as slow as a disk's: answers may have been late, or the run ended; not to be called "not rotating" */
+	double period_ns, se_ns;
+	double noise_ns;      /* deviation of a completion from the lattice */
+	double hit_ns;        /* time of a read that the drive's cache answers; NaN: no cache answered */
+	double hit_width_ns;  /* its spread */
+	double hit_most_ns;   /* no hit takes longer: generous, for events that must not be hits */
+	double anywhere_ns;   /* 0, or the time of a read anywhere on a device without mechanics */
+	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
+	size_t events;
+};
+
+/*
+ * The period from reading sectors again and again, with as many reads elsewhere in between as it takes to have each out of the drive's cache: a sector
+ * comes by once a revolution, so the times between completions of its reads lie on a lattice of the period (fit_period). budget_ns: device time.
+ */
+int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
+
+/* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it could not be read. */
+int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `stream` streams over: devices and existing files as the session opened them; in directories rolling files, made and preallocated before the run, so
+ * that nothing but data moves during it. A directory that has too little room gets what fits (a reserve stays free) and is full earlier; the others have
+ * to make up for it. And the page cache, for --cached.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "measure/shared/pagecache.h"
+#include "measure/stream/stream.h"
+
+#define FILES_PER_LANE 1000 /* numbers in names: lane * 1000 + file */
+
+/* ---- rolling files ---- */
+
+static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct err *err)
+{
+	const struct device *d = &s->ses->devs[lane];
+	struct datafile **df = &s->files[s->ntargets];
+	struct lane *l = &s->lanes[lane];
+	char path[512];
+	int fd, r;
+
+	if (s->ntargets == STREAM_FILES_MAX || l->ntargets == FILES_PER_LANE)
+		return err_set(
+			err, -EINVAL,
+			"That would be too many files (at most %d, %d in a directory); give a larger --file-size.",
+			STREAM_FILES_MAX, FILES_PER_LANE);
+	r = datafile_name(path, sizeof(path), d->path, "stream", (unsigned)(lane * FILES_PER_LANE + l->ntargets));
+	if (r < 0)
+		return err_set(err, r, "The name of a file in %s would be too long.", d->path);
+	r = datafile_create(df, path, bytes, DATAFILE_ALLOCATE | (s->p->keep ? DATAFILE_KEEP : 0), err);
+	if (r < 0)
+		return r;
+	fd = datafile_open(*df, !s->p->cached, err);
+	if (fd < 0) {
+		datafile_close(*df);
+		*df = NULL;
+		return fd == -EOPNOTSUPP
+		               ? err_set(err, fd,
+		                         "The file system of %s takes no direct I/O; --cached streams through the page cache.",
+		                         d->path)
+		               : fd;
+	}
+	s->targets[s->ntargets] = (struct target){
+		.name = d->path,
+		.fd = fd,
+		.size_bytes = DATAFILE_DATA_OFFSET + bytes,
+		.align_bytes = s->p->cached                ? 1
+		               : d->dio_offset_align_bytes ? d->dio_offset_align_bytes
+		                                           : 512,
+		.permit = datafile_permit(*df),
+	};
+	s->lane_of[s->ntargets] = (uint32_t)lane;
+	s->rooms[s->ntargets] = bytes;
+	l->list[l->ntargets++] = (uint32_t)s->ntargets++;
+	return 0;
+}
+
+/* Files for so many bytes, in whole blocks; fewer when there is no room for them. *ret_made: bytes that there is room for now. */
+static int make_lane_files(struct stream_run *s, size_t lane, uint64_t bytes, uint64_t each, uint64_t *ret_made,
+                           struct err *err)
+{
+	uint64_t block = s->p->block_bytes, next;
+	int r = 0;
+
+	*ret_made = 0;
+	bytes = (bytes + block - 1) / block * block;
+	while (r == 0 && *ret_made < bytes) {
+		next = bytes - *ret_made < each ? bytes - *ret_made : each;
+		r = make_file(s, lane, next, err);
+		while (r == -ENOSPC && next > block) { /* what does fit? */
+			each = next = next / 2 / block * block > block ? next / 2 / block * block : block;
+			r = make_file(s, lane, next, err);
+		}
+		if (r == 0)
+			*ret_made += next;
+	}
+	return r;
+}
+
+/*
+ * A fair share for each directory first. Then for those that have room: half as much again, since a fast one takes more than its share in balance, and
+ * what others have no room for.
+ */
+static int make_files(struct stream_run *s, uint64_t total, struct err *err)
+{
+	uint64_t share = total / s->nlanes, each = s->p->file_bytes - s->p->file_bytes % s->p->block_bytes, sum = 0,
+		 made, more;
+	bool is_short[STREAM_LANES_MAX] = { false };
+	char text[32];
+	int r;
+
+	if (each == 0)
+		return err_set(err, -EINVAL,
+		               "--file-size=%" PRIu64 " is smaller than a block of %" PRIu64
+		               "; give more, or a smaller --block.",
+		               s->p->file_bytes, s->p->block_bytes);
+	for (size_t i = 0; i < s->nlanes; i++) {
+		r = make_lane_files(s, i, share + s->p->block_bytes, each, &made, err);
+		if (r < 0 && (r != -ENOSPC || s->nlanes == 1))
+			return r;
+		is_short[i] = r < 0;
+		sum += made;
+		if (is_short[i])
+			result_notice(s->ses->res, "room",
+			              "%s has room for %s only; then it is full and the others take all.",
+			              s->ses->devs[i].path, units_bytes_dec(text, sizeof(text), made));
+	}
+	for (size_t i = 0; i < s->nlanes && s->nlanes > 1; i++) {
+		more = s->p->layout == LAYOUT_BALANCE ? share / 2 : 0;
+		if (sum < total && total - sum > more)
+			more = total - sum;
+		if (is_short[i] || more == 0)
+			continue;
+		r = make_lane_files(s, i, more, each, &made, err);
+		if (r < 0 && r != -ENOSPC)
+			return r;
+		sum += made;
+	}
+	return sum < total
+	               ? err_set(err, -ENOSPC,
+	                         "The directories have room for %s together (a reserve stays free), less than what will come; "
+	                         "give less --time or --bytes.",
+	                         units_bytes_dec(text, sizeof(text), sum))
+	               : 0;
+}
+
+/* ---- opening and closing ---- */
+
+static int open_directories(struct stream_run *s, struct err *err)
+{
+	uint64_t total = s->p->bytes, time_ns = stream_time_ns(s->ses, s->p), n = STREAM_FILES_MAX;
+
+	s->targets = calloc(n, sizeof(*s->targets));
+	s->files = calloc(n, sizeof(struct datafile *));
+	if (!s->targets || !s->files)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < n; i++)
+		s->targets[i].fd = -1;
+	for (size_t i = 0; i < s->nlanes; i++) {
+		s->lanes[i].start = DATAFILE_DATA_OFFSET;
+		s->lanes[i].list = calloc(FILES_PER_LANE, sizeof(uint32_t));
+		if (!s->lanes[i].list)
+			return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	if (!total) /* at full speed nobody knows how much will come */
+		total = s->p->rate == RATE_MAX ? (uint64_t)s->nlanes << 30
+		                               : (uint64_t)((unsigned __int128)s->p->rate * time_ns / NS_PER_S);
+	return make_files(s, total, err);
+}
+
+int stream_open(struct stream_run *s, struct err *err)
+{
+	s->nlanes = s->ses->ndevs;
+	s->lanes = calloc(s->nlanes, sizeof(*s->lanes));
+	s->lane_of = calloc(STREAM_FILES_MAX, sizeof(*s->lane_of));
+	s->rooms = calloc(STREAM_FILES_MAX, sizeof(*s->rooms));
+	if (!s->lanes || !s->lane_of || !s->rooms)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < s->nlanes; i++)
+		s->lanes[i].name = s->ses->devs[i].path;
+	if (stream_has_directory(s->ses))
+		return open_directories(s, err);
+	s->targets = s->ses->targets;
+	s->ntargets = s->ses->ndevs;
+	for (size_t i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lanes[i];
+
+		l->list = calloc(1, sizeof(uint32_t));
+		if (!l->list)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		l->list[0] = (uint32_t)i;
+		l->ntargets = 1;
+		l->start = s->p->start_bytes - s->p->start_bytes % s->p->block_bytes;
+		s->rooms[i] = s->ses->devs[i].size_bytes - l->start;
+		s->lane_of[i] = (uint32_t)i;
+	}
+	return 0;
+}
+
+void stream_close(struct stream_run *s)
+{
+	engine_close(s->eng);
+	for (size_t i = 0; s->files && i < s->ntargets; i++) {
+		if (s->targets[i].fd >= 0)
+			(void)close(s->targets[i].fd); /* the file is thrown away, or was synced */
+		datafile_close(s->files[i]);
+	}
+	if (s->files)
+		free(s->targets);
+	for (size_t i = 0; s->lanes && i < s->nlanes; i++) {
+		free(s->lanes[i].list);
+		free(s->lanes[i].service);
+		free(s->lanes[i].response);
+	}
+	free(s->files);
+	free(s->lanes);
+	free(s->lane_of);
+	free(s->rooms);
+	free(s->free_slots);
+	free(s->source);
+	bucket_log_done(&s->log);
+	stream_once_done(s);
+}
+
+/* ---- the page cache ---- */
+
+void stream_make_cold(struct stream_run *s)
+{
+	uint64_t left, sum = 0;
+
+	if (s->ses->env->clk->spin_ns == 0)
+		return; /* simulated disks have none */
+	for (size_t i = 0; i < s->ntargets; i++) {
+		int r = pagecache_make_cold(s->targets[i].fd, &left);
+
+		if (r < 0) /* the kernel tells of a lost write once only, to whoever asks first */
+			result_fault(s->ses->res, s->targets[i].name, "flush", 0, 0, r,
+			             (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) * 1e-9);
+		else if (left != UINT64_MAX)
+			sum += left;
+	}
+	if (sum)
+		result_notice(s->ses->res, "warm", "%" PRIu64 " bytes stayed in the page cache: others use them.", sum);
+}
+
+bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t *ret_written)
+{
+	const struct session *ses = s->ses;
+
+	*ret_read = *ret_written = 0;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct pagecache_traffic t;
+		bool is_new = true;
+
+		for (size_t k = 0; k < i; k++) /* partitions of one disk have one account */
+			is_new = is_new && ses->devs[k].disk_rdev != ses->devs[i].disk_rdev;
+		if (!is_new)
+			continue;
+		pagecache_traffic(ses, i, &t);
+		if (!t.has_disk)
+			return false;
+		*ret_read += t.disk_read_bytes;
+		*ret_written += t.disk_written_bytes;
+	}
+	return true;
+}
+
+void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written)
+{
+	struct result *res = s->ses->res;
+	double moved = (double)stream_done_bytes(s), seconds = (double)(s->end_ns - s->start_ns) * 1e-9, share = NAN;
+	uint64_t start, took, now_read, now_written;
+
+	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)
+		share = 1.0 - (double)(s->p->read ? now_read - before_read : now_written - before_written) / moved;
+	/* Reading ahead moves more than was asked for: that is no share of less than nothing. */
+	result_figure(res, "cache_share_ratio",
+	              s->p->read ? "from the page cache" : "only in the page cache at the end", UNIT_RATIO,
+	              fmax(share, 0.0), NULL, 0);
+	if (s->p->read || s->ses->env->clk->spin_ns == 0)
+		return;
+	start = clock_now_ns(s->ses->env->clk);
+	for (size_t i = 0; i < s->ntargets; i++)
+		if (fdatasync(s->targets[i].fd) < 0)
+			result_fault(res, s->targets[i].name, "flush", 0, 0, -errno,
+			             (double)(start - s->ses->start_ns) * 1e-9);
+	took = clock_now_ns(s->ses->env->clk) - start;
+	result_figure_u64(res, "fsync_ns", "final fsync", UNIT_NS, took);
+	result_figure(res, "synced_bytes_per_s", "rate with the fsync", UNIT_BYTES_PER_S,
+	              moved / (seconds + (double)took * 1e-9), NULL, 0);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * --project: disks are slower towards their end, so a rate that holds now may not hold in an hour. From the curve of each disk (a saved zones result, or
+ * a quick look at 17 places) the fill of all disks is followed until the first cannot take its part:
+ *
+ *	in turn      each takes rate / n; it is over when one of them is slower than that
+ *	in balance   each takes an equal part, or what it can when that is less and the others take the rest; it is over when all together
+ *	             are slower than the rate
+ *
+ * A disk that is full drops out, the others share. Between the places of a curve the rate is a straight line.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "measure/shared/timed.h"
+#include "measure/stream/stream.h"
+
+#define PLACES      17
+#define PLACE_BYTES (8ull << 20)
+#define STEPS       2000 /* of the way through a disk, at least */
+
+struct curve {
+	double *at, *rate; /* sorted by place on the disk */
+	size_t n;
+	double x, end; /* where the stream is, where its target ends */
+};
+
+struct point {
+	double at, rate;
+};
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct point *p = a, *q = b;
+
+	return (p->at > q->at) - (p->at < q->at);
+}
+
+static double rate_at(const struct curve *c, double x)
+{
+	size_t i = 0;
+
+	if (!c->rate)
+		return NAN;
+	while (i + 1 < c->n && c->at[i + 1] < x)
+		i++;
+	if (i + 1 >= c->n || x <= c->at[i])
+		return c->rate[i];
+	return c->rate[i] + (c->rate[i + 1] - c->rate[i]) * (x - c->at[i]) / (c->at[i + 1] - c->at[i]);
+}
+
+static int curve_set(struct curve *c, struct point *points, size_t n, const struct device *d,
+                     const struct stream_params *p)
+{
+	qsort(points, n, sizeof(*points), compare_points);
+	c->at = calloc(n, sizeof(double));
+	c->rate = calloc(n, sizeof(double));
+	if (!c->at || !c->rate)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		c->at[i] = points[i].at;
+		c->rate[i] = points[i].rate;
+	}
+	c->n = n;
+	c->x = (double)(d->partition_offset_bytes + p->start_bytes);
+	c->end = (double)(d->partition_offset_bytes + d->size_bytes);
+	return 0;
+}
+
+/* ---- where curves come from ---- */
+
+static int strcmp_null(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : 1;
+}
+
+static int load_curve(struct stream_run *s, const char *path, size_t lane, struct curve *c, struct err *err)
+{
+	struct result *zones = NULL;
+	int r = result_load(&zones, path, err), key, value, whose;
+	const struct table *t;
+	struct point *points;
+	bool is_named = false;
+	size_t n = 0;
+
+	if (r < 0)
+		return r;
+	t = result_find_table(zones, "curve");
+	key = t ? table_column(t, "disk_offset_bytes") : -1;
+	value = t ? table_column(t, "rate_bytes_per_s") : -1;
+	whose = t ? table_column(t, "target") : -1;
+	for (size_t i = 0; whose >= 0 && i < t->nrows && !is_named; i++)
+		is_named = strcmp_null(table_string(t, i, (size_t)whose), s->lanes[lane].name) == 0;
+	points = key >= 0 && value >= 0 ? calloc(t->nrows + 1, sizeof(*points)) : NULL;
+	for (size_t i = 0; points && i < t->nrows; i++) {
+		struct point p = { table_number(t, i, (size_t)key), table_number(t, i, (size_t)value) };
+
+		if (is_named && strcmp_null(table_string(t, i, (size_t)whose), s->lanes[lane].name) != 0)
+			continue; /* the result is of several targets, this one among them */
+		if (isfinite(p.at) && isfinite(p.rate))
+			points[n++] = p;
+	}
+	r = n ? curve_set(c, points, n, &s->ses->devs[lane], s->p)
+	      : err_set(err, -EINVAL, "--project=%s is no result of `platter zones`: it has no curve.", path);
+	free(points);
+	result_free(zones);
+	return r == -ENOMEM ? err_set(err, r, "Out of memory.") : r;
+}
+
+static int measure_curve(struct stream_run *s, size_t lane, struct curve *c, struct err *err)
+{
+	const struct engine_config cfg = { .depth = 2, .buf_bytes = 1u << 20 };
+	const struct device *d = &s->ses->devs[lane];
+	struct timed t = { .ses = s->ses, .target = &s->targets[lane], .block_bytes = 4096, .step_bytes = 4096 };
+	struct point points[PLACES];
+	size_t n = 0;
+	int r = session_engine(s->ses, &cfg, &t.eng, err);
+
+	for (int i = 0; r == 0 && i < PLACES && !session_is_over(s->ses); i++) {
+		double place = (double)i / (PLACES - 1) * (double)d->size_bytes, rate;
+
+		session_progress(s->ses, "looking", -1.0, "%s, place %d of %d", d->name, i + 1, PLACES);
+		r = timed_rate(&t, (uint64_t)place, PLACE_BYTES, &rate, err);
+		if (r == 0 && isfinite(rate))
+			points[n++] = (struct point){ (double)d->partition_offset_bytes + place, rate };
+	}
+	engine_close(t.eng);
+	if (r == 0 && n == 0)
+		r = session_is_over(s->ses) ? 0 : err_set(err, -EIO, "No place of %s could be read.", d->path);
+	return r < 0 || n == 0 ? r : curve_set(c, points, n, d, s->p);
+}
+
+/* ---- following the fill ---- */
+
+/* What each takes now; false: they cannot hold the rate, and *ret_slow is the one that is to blame most. */
+static bool share_out(const struct stream_run *s, const struct curve *c, double *share, size_t *ret_slow)
+{
+	double left = (double)s->p->rate, cap, slowest = INFINITY, even;
+	size_t active = 0, free_lanes;
+	bool changed = true;
+
+	for (size_t i = 0; i < s->nlanes; i++) {
+		share[i] = -1.0; /* not settled */
+		if (c[i].x >= c[i].end)
+			share[i] = 0.0;
+		else if (rate_at(&c[i], c[i].x) < slowest) {
+			slowest = rate_at(&c[i], c[i].x);
+			*ret_slow = i;
+		}
+		active += share[i] < 0.0;
+	}
+	free_lanes = active;
+	if (s->p->layout == LAYOUT_ROUNDROBIN && active) {
+		even = left / (double)active;
+		for (size_t i = 0; i < s->nlanes; i++)
+			share[i] = share[i] < 0.0 ? even : share[i];
+		return slowest >= even;
+	}
+	while (changed && free_lanes) {
+		changed = false;
+		even = left / (double)free_lanes;
+		for (size_t i = 0; i < s->nlanes; i++) {
+			if (share[i] >= 0.0)
+				continue;
+			cap = rate_at(&c[i], c[i].x);
+			if (cap < even) {
+				share[i] = cap;
+				left -= cap;
+				free_lanes--;
+				changed = true;
+			}
+		}
+	}
+	for (size_t i = 0; i < s->nlanes && free_lanes; i++)
+		if (share[i] < 0.0)
+			share[i] = left / (double)free_lanes;
+	return free_lanes > 0;
+}
+
+/* Seconds until they cannot hold it (*ret_slow: which), or until all are full (*ret_slow: SIZE_MAX). */
+static double follow(const struct stream_run *s, struct curve *c, size_t *ret_slow)
+{
+	double share[STREAM_LANES_MAX], time_s = 0.0;
+
+	for (;;) {
+		double step = INFINITY;
+		bool any = false;
+
+		for (size_t i = 0; i < s->nlanes; i++)
+			any = any || c[i].x < c[i].end;
+		if (!any) {
+			*ret_slow = SIZE_MAX;
+			return time_s;
+		}
+		if (!share_out(s, c, share, ret_slow))
+			return time_s;
+		for (size_t i = 0; i < s->nlanes; i++)
+			if (share[i] > 0.0)
+				step = fmin(step, fmin(c[i].end - c[i].x, c[i].end / STEPS) / share[i]);
+		for (size_t i = 0; i < s->nlanes; i++) {
+			c[i].x += step * share[i];
+			if (c[i].end - c[i].x < 1.0) /* rounding */
+				c[i].x = c[i].end;
+		}
+		time_s += step;
+	}
+}
+
+static void tell(struct stream_run *s, const struct curve *c, double time_s, size_t slow)
+{
+	struct result *res = s->ses->res;
+	char rate[32], place[32], can[32], text[32];
+
+	result_figure(res, "projected_s", "time until a zone is too slow", UNIT_S,
+	              slow == SIZE_MAX ? (double)NAN : time_s, NULL, 0);
+	(void)units_rate_bits(rate, sizeof(rate), (double)s->p->rate);
+	if (slow == SIZE_MAX) {
+		result_notice(res, "project", "By these curves the disks hold %s to their end, %.0f s from the start.",
+		              rate, time_s);
+		return;
+	}
+	(void)units_bytes_dec(place, sizeof(place), (uint64_t)c[slow].x);
+	(void)units_rate(can, sizeof(can), rate_at(&c[slow], c[slow].x));
+	result_notice(
+		res, "project",
+		"By these curves %s is held for %s. Then %s, at %s of its disk, takes %s and is the first to be too slow.",
+		rate, units_time(text, sizeof(text), (uint64_t)(time_s * 1e9)), s->lanes[slow].name, place, can);
+}
+
+int stream_project(struct stream_run *s, struct err *err)
+{
+	const struct strs *from = &s->p->project;
+	struct curve curves[STREAM_LANES_MAX] = { 0 };
+	size_t slow = SIZE_MAX;
+	bool is_all = true;
+	double time_s;
+	int r = 0;
+
+	if (s->files)
+		return err_set(
+			err, -EINVAL,
+			"--project is for devices, since nobody knows where a file will lie on its disk; give the disk.");
+	if (from->n != 1 && from->n != s->nlanes)
+		return err_set(err, -EINVAL,
+		               "--project was given %zu times for %zu targets; give it once for each, or once for all.",
+		               from->n, s->nlanes);
+	for (size_t i = 0; r == 0 && i < s->nlanes; i++) {
+		const char *path = from->v[from->n == 1 ? 0 : i];
+
+		r = strcmp(path, "measure") == 0 ? measure_curve(s, i, &curves[i], err)
+		                                 : load_curve(s, path, i, &curves[i], err);
+		is_all = is_all && curves[i].n;
+	}
+	if (r == 0 && is_all && !session_is_over(s->ses)) {
+		time_s = follow(s, curves, &slow);
+		tell(s, curves, time_s, slow);
+		session_checkpoint(s->ses);
+	}
+	for (size_t i = 0; i < s->nlanes; i++) {
+		free(curves[i].at);
+		free(curves[i].rate);
+	}
+	return r;
+}

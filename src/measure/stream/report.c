@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a run of `stream` has to say: tables, figures, the verdict. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/shared/distribution.h"
+#include "measure/stream/stream.h"
+
+#define LANES_SHOWN 8 /* distributions side by side; of more there is one together */
+
+/* ---- tables ---- */
+
+struct target_row {
+	const char *target;
+	uint64_t bytes;
+	double rate_bytes_per_s;
+	uint64_t p50_ns, p99_ns, p999_ns, max_ns, max_gap_ns;
+	uint64_t response_p99_ns, response_max_ns, faults, first_byte, last_byte;
+	const char *state;
+};
+
+static const struct field target_fields[] = {
+	FIELD_STR(struct target_row, target, "target"),
+	FIELD_U64(struct target_row, bytes, UNIT_BYTES, "moved"),
+	FIELD_F64(struct target_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct target_row, p50_ns, UNIT_NS, "service, median"),
+	FIELD_U64(struct target_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct target_row, p999_ns, UNIT_NS, "99.9 %", .detail = true),
+	FIELD_U64(struct target_row, max_ns, UNIT_NS, "worst"),
+	FIELD_U64(struct target_row, max_gap_ns, UNIT_NS, "longest gap"),
+	FIELD_U64(struct target_row, response_p99_ns, UNIT_NS, "response, 99 %", .detail = true),
+	FIELD_U64(struct target_row, response_max_ns, UNIT_NS, "response, worst"),
+	FIELD_U64(struct target_row, faults, UNIT_COUNT, "errors"),
+	FIELD_U64(struct target_row, first_byte, UNIT_BYTES, "from", .detail = true),
+	FIELD_U64(struct target_row, last_byte, UNIT_BYTES, "to", .detail = true),
+	FIELD_STR(struct target_row, state, "state"),
+	FIELD_END,
+};
+
+static const struct field timeline_fields[] = {
+	FIELD_F64(struct timeline_row, time_s, UNIT_S, "time"),
+	FIELD_F64(struct timeline_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct timeline_row, occupancy_bytes, UNIT_BYTES, "ring, most"),
+	FIELD_END,
+};
+
+struct event_row {
+	double start_s, length_s;
+	uint64_t dropped_bytes;
+};
+
+static const struct field event_fields[] = {
+	FIELD_F64(struct event_row, start_s, UNIT_S, "at"),
+	FIELD_F64(struct event_row, length_s, UNIT_S, "for"),
+	FIELD_U64(struct event_row, dropped_bytes, UNIT_BYTES, "dropped"),
+	FIELD_END,
+};
+
+static const struct field stall_fields[] = {
+	FIELD_STR(struct stall_row, target, "target"),
+	FIELD_F64(struct stall_row, start_s, UNIT_S, "at"),
+	FIELD_F64(struct stall_row, length_s, UNIT_S, "for"),
+	FIELD_U64(struct stall_row, occupancy_bytes, UNIT_BYTES, "in the ring then"),
+	FIELD_END,
+};
+
+const struct field stream_tradeoff_fields[] = {
+	FIELD_U64(struct tradeoff_row, ring_bytes, UNIT_BYTES, "ring"),
+	FIELD_F64(struct tradeoff_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "largest rate"),
+	FIELD_END,
+};
+
+const struct field stream_try_fields[] = {
+	FIELD_F64(struct try_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct try_row, peak_ratio, UNIT_RATIO, "peak of the ring"),
+	FIELD_U64(struct try_row, overflows, UNIT_COUNT, "overflows"),
+	FIELD_END,
+};
+
+const struct measure_table stream_tables[] = {
+	{ "targets", "Targets", target_fields },
+	{ "timeline", "Over time", timeline_fields },
+	{ "overflows", "Overflows", event_fields },
+	{ "stalls", "Stalls", stall_fields },
+	{ "tradeoff", "Ring against rate", stream_tradeoff_fields },
+	{ "tries", "Search for the highest rate", stream_try_fields },
+	DISTRIBUTION_TABLE,
+	{ NULL, NULL, NULL },
+};
+
+/* ---- figures ---- */
+
+static void target_table(struct stream_run *s)
+{
+	struct table *t = result_table(s->ses->res, "targets", "Targets", target_fields);
+
+	result_table_clear(t);
+	for (size_t i = 0; i < s->nlanes; i++) {
+		const struct lane *l = &s->lanes[i];
+		double seconds = l->last_done_ns > l->first_submit_ns
+		                         ? (double)(l->last_done_ns - l->first_submit_ns) * 1e-9
+		                         : (double)NAN;
+		struct target_row row = {
+			.target = l->name,
+			.bytes = l->bytes,
+			.rate_bytes_per_s = (double)l->bytes / seconds,
+			.p50_ns = l->blocks ? hist_quantile(l->service, 0.5) : UINT64_MAX,
+			.p99_ns = hist_can_quantile(l->service, 0.99) ? hist_quantile(l->service, 0.99) : UINT64_MAX,
+			.p999_ns = hist_can_quantile(l->service, 0.999) ? hist_quantile(l->service, 0.999) : UINT64_MAX,
+			.max_ns = l->blocks ? l->service->max : UINT64_MAX,
+			.max_gap_ns = l->max_gap_ns,
+			.response_p99_ns =
+				hist_can_quantile(l->response, 0.99) ? hist_quantile(l->response, 0.99) : UINT64_MAX,
+			.response_max_ns = l->blocks ? l->response->max : UINT64_MAX,
+			.faults = l->faults,
+			.first_byte = l->first_offset,
+			.last_byte = l->last_offset ? l->last_offset - 1 : 0,
+			.state = l->is_dead   ? "lost"
+			         : l->is_full ? "full"
+			         : l->faults  ? "errors"
+			                      : "good",
+		};
+
+		result_row(t, &row);
+	}
+}
+
+/* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order statistics. */
+static void response_figures(struct stream_run *s)
+{
+	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
+		                                             "a block, from due to done, median" },
+		                                           { 0.95, "response_p95_ns", "a block, 95 %" },
+		                                           { 0.99, "response_p99_ns", "a block, 99 %" },
+		                                           { 1.0, "response_max_ns", "a block, worst" } };
+	cleanup_free struct hist *all = hist_new();
+
+	if (!all)
+		return; /* figures that nobody has to have */
+	distribution_clear(s->ses->res);
+	for (size_t i = 0; i < s->nlanes; i++) {
+		hist_merge(all, s->lanes[i].response);
+		if (s->nlanes > 1 && s->nlanes <= LANES_SHOWN)
+			distribution_add(s->ses->res, s->lanes[i].name, s->lanes[i].response);
+	}
+	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
+		distribution_add(s->ses->res, NULL, all);
+	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), all, false);
+}
+
+static void timeline_table(struct stream_run *s)
+{
+	struct table *t = result_table(s->ses->res, "timeline", "Over time", timeline_fields);
+
+	result_table_clear(t);
+	for (size_t i = 0; i < s->ntimeline; i++)
+		result_row(t, &s->timeline[i]);
+}
+
+static void event_table(struct stream_run *s)
+{
+	struct table *t = result_table(s->ses->res, "overflows", s->p->read ? "Underruns" : "Overflows", event_fields);
+
+	result_table_clear(t);
+	for (uint64_t i = 0; i < s->ring.nevents && i < RING_EVENTS_MAX; i++) {
+		const struct ring_event *e = &s->ring.events[i];
+		struct event_row row = { (double)e->start_ns * 1e-9, (double)(e->end_ns - e->start_ns) * 1e-9,
+			                 e->dropped_bytes };
+
+		result_row(t, &row);
+	}
+}
+
+static void stall_table(struct stream_run *s)
+{
+	struct table *t = result_table(s->ses->res, "stalls", "Stalls", stall_fields);
+
+	result_table_clear(t);
+	for (uint64_t i = 0; i < s->nstalls && i < STALLS_MAX; i++)
+		result_row(t, &s->stalls[i]);
+}
+
+/*
+ * Several targets do not begin and end together. The aggregate of the window in which all were active (from when the last had begun to when the first was
+ * done) has neither ragged end in it; beside it, when the first and the last were done.
+ */
+static void window_figures(struct stream_run *s)
+{
+	const struct lane *late = NULL, *early = NULL, *last = NULL;
+	struct result *res = s->ses->res;
+	double rate = NAN;
+
+	if (s->nlanes < 2)
+		return;
+	for (size_t i = 0; i < s->nlanes; i++) {
+		const struct lane *l = &s->lanes[i];
+
+		if (!l->blocks)
+			return; /* one never moved anything: there is no such window */
+		late = !late || l->first_submit_ns > late->first_submit_ns ? l : late;
+		early = !early || l->last_done_ns < early->last_done_ns ? l : early;
+		last = !last || l->last_done_ns > last->last_done_ns ? l : last;
+	}
+	if (early->last_done_ns > late->first_submit_ns)
+		rate = (double)(early->all_at_last - late->all_at_first) /
+		       ((double)(early->last_done_ns - late->first_submit_ns) * 1e-9);
+	result_figure(res, "deskewed_bytes_per_s", "while all were active", UNIT_BYTES_PER_S, rate, NULL, 0);
+	result_figure(res, "first_done_s", "the first was done after", UNIT_S,
+	              (double)(early->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
+	result_figure(res, "last_done_s", "the last was done after", UNIT_S,
+	              (double)(last->last_done_ns - s->start_ns) * 1e-9, NULL, 0);
+}
+
+/* Which part of each device was streamed over, and that slower zones were not. */
+static void zone_notice(struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++) {
+		const struct lane *l = &s->lanes[i];
+		char from[32], to[32];
+
+		if (s->files || s->ses->devs[i].rotational == 0 ||
+		    l->last_offset >= s->ses->devs[i].size_bytes - s->ses->devs[i].size_bytes / 50)
+			continue; /* its slowest zone was covered */
+		result_notice(
+			s->ses->res, "zone",
+			"%s was tested from %s to %s only; disks are slower towards their end: --start takes the test there, --project tells when.",
+			l->name, units_bytes_dec(from, sizeof(from), l->first_offset),
+			units_bytes_dec(to, sizeof(to), l->last_offset));
+	}
+}
+
+bool stream_is_whole(const struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (s->lanes[i].is_dead || s->lanes[i].faults)
+			return false;
+	return true;
+}
+
+static void verdict(struct stream_run *s, uint64_t rate, double seconds)
+{
+	const struct ring *r = &s->ring;
+	const char *what = s->p->read ? "underruns" : "overflows";
+	bool is_all = s->completed == r->taken && s->completed == r->blocks_max;
+	bool sustained =
+		r->dropped_bytes == 0 && r->lost_bytes == 0 && stream_is_whole(s) && is_all && !session_is_over(s->ses);
+	char text[32], peak[32], ring[32], needed[32];
+
+	(void)units_rate_bits(text, sizeof(text), (double)rate);
+	(void)units_bytes_dec(peak, sizeof(peak), (uint64_t)r->peak_bytes);
+	(void)units_bytes_dec(ring, sizeof(ring), s->places * s->p->block_bytes);
+	(void)units_bytes_dec(needed, sizeof(needed), (uint64_t)r->endless_peak_bytes);
+	result_figure_u64(s->ses->res, "sustained", "sustained", UNIT_COUNT, sustained);
+	if (sustained) {
+		result_notice(
+			s->ses->res, "verdict",
+			"%s was sustained for %.1f s in the zones tested: the ring of %s was never fuller than %s; %s would have been enough.",
+			text, seconds, ring, peak, needed);
+		result_notice(s->ses->res, "bound",
+		              "No %s in %.3g h means, with 95 %% confidence, fewer than %.3g an hour.", what,
+		              seconds / 3600.0, law_rule_of_three(seconds / 3600.0));
+	} else if (r->dropped_bytes) {
+		result_notice(s->ses->res, "verdict",
+		              "%s was NOT sustained: the ring of %s was full %.3f s after the start; %" PRIu64
+		              " %s lost %s.",
+		              text, ring, (double)r->events[0].start_ns * 1e-9, r->nevents, what,
+		              units_bytes_dec(needed, sizeof(needed), r->dropped_bytes));
+	} else if (r->lost_bytes == 0 && stream_is_whole(s)) {
+		result_notice(s->ses->res, "verdict", "%s held for %.1f s, not longer: %s", text, seconds,
+		              session_is_over(s->ses) ? "the run was ended." : "then the targets were full.");
+	} else {
+		result_notice(s->ses->res, "verdict", "%s was NOT sustained: not everything could be %s.", text,
+		              s->p->read ? "read" : "written");
+	}
+	if (!session_is_over(s->ses))
+		s->ses->res->verdict_is_no = !sustained;
+}
+
+static void ring_figures(struct stream_run *s, uint64_t rate)
+{
+	const struct ring *r = &s->ring;
+	struct result *res = s->ses->res;
+	uint64_t needed = (uint64_t)r->endless_peak_bytes;
+
+	result_figure_u64(res, "requested_bytes_per_s", "rate asked for", UNIT_BYTES_PER_S, rate);
+	result_figure_u64(res, "peak_bytes", "most in the ring", UNIT_BYTES, (uint64_t)r->peak_bytes);
+	result_figure_u64(res, "ring_bytes", "the ring", UNIT_BYTES, s->places * s->p->block_bytes);
+	result_figure(res, "peak_ratio", "peak as part of the ring", UNIT_RATIO,
+	              (double)r->peak_bytes / (double)(s->places * s->p->block_bytes), NULL, 0);
+	result_figure_u64(res, "needed_bytes", "ring that would have been enough", UNIT_BYTES, needed);
+	result_figure_u64(res, "overflows", s->p->read ? "underruns" : "overflows", UNIT_COUNT, r->nevents);
+	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, r->dropped_bytes);
+	result_figure(res, "first_overflow_s", "first of them at", UNIT_S,
+	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN, NULL, 0);
+}
+
+void stream_figures(struct stream_run *s, uint64_t rate)
+{
+	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)stream_done_bytes(s) / seconds;
+	const struct host_usage *before = &s->before, *after = &s->after;
+	const struct ring *r = &s->ring;
+
+	/* What failed was asked for in time, but nobody has got it. */
+	if (!s->is_max && r->dropped_bytes == 0 && s->issued > 2 && r->done_bytes + r->lost_bytes)
+		achieved = (double)rate * pace_ratio(&s->pace) * (double)r->done_bytes /
+		           (double)(r->done_bytes + r->lost_bytes);
+	result_figure(s->ses->res, "rate_bytes_per_s", "rate achieved", UNIT_BYTES_PER_S, achieved, NULL, s->completed);
+	if (!s->is_max) {
+		ring_figures(s, rate);
+		event_table(s);
+		verdict(s, rate, seconds);
+	}
+	result_figure(s->ses->res, "cpu_user_s", "CPU, user", UNIT_S, (double)(after->user_ns - before->user_ns) * 1e-9,
+	              NULL, 0);
+	result_figure(s->ses->res, "cpu_system_s", "CPU, system", UNIT_S,
+	              (double)(after->system_ns - before->system_ns) * 1e-9, NULL, 0);
+	result_figure_u64(s->ses->res, "page_faults", "page faults", UNIT_COUNT,
+	                  after->minor_faults + after->major_faults - before->minor_faults - before->major_faults);
+	result_figure_u64(s->ses->res, "depth", "in flight to each target, at most", UNIT_COUNT, s->depth);
+	window_figures(s);
+	response_figures(s);
+	target_table(s);
+	timeline_table(s);
+	stall_table(s);
+	zone_notice(s);
+}
+
+void stream_plots(struct session *ses)
+{
+	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
+	                                           .title = "Rate over time",
+	                                           .table = "timeline",
+	                                           .x = "time_s",
+	                                           .y = "rate_bytes_per_s",
+	                                           .marks = "overflows:start_s" });
+	result_plot(ses->res, &(struct plot_decl){ .kind = "step",
+	                                           .title = "Most in the ring",
+	                                           .table = "timeline",
+	                                           .x = "time_s",
+	                                           .y = "occupancy_bytes",
+	                                           .marks = "overflows:start_s" });
+	distribution_plots(ses->res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
+	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
+	                                           .title = "Largest rate of a ring",
+	                                           .table = "tradeoff",
+	                                           .x = "ring_bytes",
+	                                           .y = "rate_bytes_per_s" });
+}

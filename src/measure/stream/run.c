@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One run: the feeder asks the ring's account which block may go, picks a target, and hands out a buffer of the ring; the sink gives the buffer back and
+ * keeps the accounts. Buffers are the engine's own (huge pages, registered), as many as the ring has places: really there, filled once with data that do
+ * not compress, and locked. Nothing is copied unless --producer=memcpy asks for the load of a real receiver.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/stream/stream.h"
+
+#define DEPTH_TURNING 4
+#define DEPTH_OTHER   16
+#define DEAD_STREAK   16 /* failures in a row after which a target is left out */
+
+/* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
+#define STALL_NS          (500 * NS_PER_MS)
+#define STALL_NS_PER_BYTE 250
+
+/* ---- timeline ---- */
+
+static void merge_timeline(struct stream_run *s)
+{
+	for (size_t i = 0; i + 1 < s->ntimeline; i += 2) {
+		struct timeline_row *a = &s->timeline[i], *b = &s->timeline[i + 1];
+
+		s->timeline[i / 2] =
+			(struct timeline_row){ b->time_s, (a->rate_bytes_per_s + b->rate_bytes_per_s) / 2.0,
+			                       a->occupancy_bytes > b->occupancy_bytes ? a->occupancy_bytes
+			                                                               : b->occupancy_bytes };
+	}
+	s->ntimeline /= 2;
+	s->step_ns *= 2;
+}
+
+static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
+{
+	return s->is_max ? 0 : ring_occupied_bytes(&s->ring, now_ns);
+}
+
+/* Steps that ended before now get their rows. */
+static void roll_timeline(struct stream_run *s, uint64_t now_ns)
+{
+	while (now_ns >= s->step_end_ns) {
+		if (s->ntimeline == TIMELINE_MAX)
+			merge_timeline(s);
+		s->timeline[s->ntimeline++] = (struct timeline_row){
+			.time_s = (double)(s->step_end_ns - s->start_ns) * 1e-9,
+			.rate_bytes_per_s = (double)s->step_bytes / ((double)s->step_ns * 1e-9),
+			.occupancy_bytes = s->step_peak,
+		};
+		s->step_bytes = 0;
+		s->step_peak = 0;
+		s->step_end_ns += s->step_ns;
+	}
+}
+
+/* ---- which target ---- */
+
+static bool lane_takes(const struct stream_run *s, const struct lane *l)
+{
+	return !l->is_full && !l->is_dead && l->outstanding < s->depth;
+}
+
+/* The lane of the next block; -1: none can take one now. */
+static long pick_lane(struct stream_run *s)
+{
+	long best = -1;
+
+	if (s->p->layout == LAYOUT_ROUNDROBIN) {
+		for (size_t i = 0; i < s->nlanes; i++) {
+			struct lane *l = &s->lanes[(s->turn + i) % s->nlanes];
+
+			if (l->is_full || l->is_dead)
+				continue; /* out of the round */
+			return lane_takes(s, l) ? (long)((s->turn + i) % s->nlanes) : -1;
+		}
+		return -1;
+	}
+	for (size_t i = 0; i < s->nlanes; i++) {
+		size_t k = (s->turn + i) % s->nlanes;
+
+		if (lane_takes(s, &s->lanes[k]) && (best < 0 || s->lanes[k].outstanding < s->lanes[best].outstanding))
+			best = (long)k;
+	}
+	return best;
+}
+
+static bool all_closed(const struct stream_run *s)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (!s->lanes[i].is_full && !s->lanes[i].is_dead)
+			return false;
+	return true;
+}
+
+/* Blocks lie on a lane one after the other, from file to file, each place once in a run: what there is to be read back is told by where the lane stands. */
+static void advance_lane(const struct stream_run *s, struct lane *l)
+{
+	l->offset += s->p->block_bytes;
+	if (l->offset + s->p->block_bytes <= l->start + s->rooms[l->list[l->at_target]])
+		return;
+	l->offset = l->start;
+	if (++l->at_target == l->ntargets)
+		l->is_full = true;
+}
+
+/* What the block at a place carries: its number there. No memory of it is needed when it is read back. */
+static struct payload_id placed_id(const struct stream_run *s, const struct lane *l, const struct io_req *req)
+{
+	return (struct payload_id){ s->seed, (req->offset_bytes - l->start) / s->p->block_bytes, req->offset_bytes,
+		                    req->target, (uint32_t)s->p->block_bytes };
+}
+
+static enum feed stream_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct stream_run *s = (struct stream_run *)f;
+	uint64_t number = s->issued, exist_ns = now_ns, when_ns = CLOCK_NEVER;
+	struct lane *l;
+	long k;
+
+	if (all_closed(s) || (s->is_max ? s->issued >= s->blocks_max || now_ns >= s->end_ns : ring_is_over(&s->ring)))
+		return FEED_END;
+	*ret_until_ns = CLOCK_NEVER;
+	if (!s->is_max && !ring_next(&s->ring, now_ns, &number, &exist_ns, &when_ns)) {
+		*ret_until_ns = when_ns;
+		return ring_is_over(&s->ring) ? FEED_END : FEED_WAIT;
+	}
+	k = s->nfree ? pick_lane(s) : -1;
+	if (k <
+	    0) /* a completion opens the way; but the account must go on meanwhile: blocks begin and may be dropped */
+		return FEED_WAIT;
+	l = &s->lanes[k];
+	s->turn = ((size_t)k + 1) % s->nlanes;
+	req->op = s->p->read ? IO_READ : IO_WRITE;
+	req->target = l->list[l->at_target];
+	req->offset_bytes = l->offset;
+	req->len_bytes = (uint32_t)s->p->block_bytes;
+	req->due_ns = exist_ns;
+	req->tag = number;
+	req->slot = s->free_slots[--s->nfree];
+	req->buf = engine_buf(s->eng, req->slot);
+	if (s->source)
+		memcpy(req->buf, s->source,
+		       s->p->block_bytes); /* what a receiver's DMA or copy would load memory with */
+	if (s->p->verify) {
+		const struct payload_id id = placed_id(s, l, req);
+
+		payload_stamp(req->buf, &id);
+	}
+	if (!l->has_begun) {
+		l->first_offset = l->offset;
+		l->all_at_first = s->done_bytes;
+		l->has_begun = true;
+	}
+	l->last_offset = l->offset + s->p->block_bytes;
+	l->outstanding++;
+	l->issued++;
+	advance_lane(s, l);
+	s->issued++;
+	if (!s->is_max)
+		ring_issue(&s->ring);
+	return FEED_IO;
+}
+
+/* ---- completions ---- */
+
+/* The last one is kept: nobody could take its part, it may recover, and --max-errors ends the run. */
+static bool is_last(const struct stream_run *s, const struct lane *l)
+{
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (&s->lanes[i] != l && !s->lanes[i].is_full && !s->lanes[i].is_dead)
+			return false;
+	return true;
+}
+
+static void lane_fault(struct stream_run *s, struct lane *l, int res)
+{
+	l->faults++;
+	l->streak++;
+	if (res == -ENOSPC) {
+		l->is_full = true;
+	} else if (res == -ENODEV || res == -ENXIO) {
+		l->is_dead = true;
+	} else if (l->streak >= DEAD_STREAK && !l->is_dead && !is_last(s, l)) {
+		l->is_dead = true;
+		result_notice(s->ses->res, "left-out",
+		              "%s was left out after %d errors in a row; the others took its part.", l->name,
+		              DEAD_STREAK);
+	}
+}
+
+static void lane_account(struct stream_run *s, struct lane *l, const struct io_req *req, bool ok)
+{
+	if (!ok) {
+		lane_fault(s, l, req->res);
+		return;
+	}
+	l->streak = 0;
+	l->blocks++;
+	l->bytes += (uint64_t)req->res;
+	hist_add(l->service, req->done_ns - req->submit_ns);
+	hist_add(l->response, req->done_ns - (req->due_ns < req->submit_ns ? req->due_ns : req->submit_ns));
+	if (l->last_done_ns && req->done_ns - l->last_done_ns > l->max_gap_ns)
+		l->max_gap_ns = req->done_ns - l->last_done_ns;
+	if (!l->first_submit_ns)
+		l->first_submit_ns = req->submit_ns;
+	s->done_bytes += (uint64_t)req->res;
+	l->last_done_ns = req->done_ns;
+	l->all_at_last = s->done_bytes;
+}
+
+/* Silence of a target that had work: since its last completion, or since this request went to it when that was later. */
+static void note_stall(struct stream_run *s, const struct lane *l, const struct io_req *req, uint64_t full)
+{
+	uint64_t since = req->submit_ns > l->last_done_ns ? req->submit_ns : l->last_done_ns;
+
+	if (req->done_ns < since + STALL_NS + s->p->block_bytes * STALL_NS_PER_BYTE)
+		return;
+	if (s->nstalls < STALLS_MAX)
+		s->stalls[s->nstalls] = (struct stall_row){ l->name, (double)(since - s->start_ns) * 1e-9,
+			                                    (double)(req->done_ns - since) * 1e-9, full };
+	s->nstalls++;
+}
+
+static void stream_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct stream_run *s = (struct stream_run *)((char *)sink - offsetof(struct stream_run, sink));
+	struct lane *l = &s->lanes[s->lane_of[req->target]];
+	uint64_t full;
+
+	roll_timeline(s, req->done_ns);
+	if (!s->is_max)
+		ring_advance(&s->ring, req->done_ns ? req->done_ns - 1 : 0);
+	full = occupancy(s, req->done_ns);
+	if (full > s->step_peak)
+		s->step_peak = full;
+	if (!s->is_max)
+		ring_complete(&s->ring, req->done_ns, !is_fault);
+	s->completed++;
+	if (!s->is_max)
+		pace_add(&s->pace, req->due_ns, req->submit_ns);
+	s->free_slots[s->nfree++] = req->slot;
+	l->outstanding--;
+	note_stall(s, l, req, full);
+	lane_account(s, l, req, !is_fault);
+	if (!is_fault)
+		s->step_bytes += (uint64_t)req->res;
+	if (s->p->tradeoff || s->p->find_max)
+		bucket_log_add(&s->log, req->done_ns, stream_done_bytes(s));
+}
+
+uint64_t stream_done_bytes(const struct stream_run *s)
+{
+	return s->done_bytes;
+}
+
+/* ---- a run ---- */
+
+static int reset_lanes(struct stream_run *s, struct err *err)
+{
+	for (size_t i = 0; i < s->nlanes; i++) {
+		struct lane *l = &s->lanes[i];
+		struct lane fresh = { .name = l->name,
+			              .list = l->list,
+			              .ntargets = l->ntargets,
+			              .start = l->start,
+			              .offset = l->start,
+			              .service = l->service,
+			              .response = l->response };
+
+		if (!fresh.service)
+			fresh.service = hist_new();
+		if (!fresh.response)
+			fresh.response = hist_new();
+		*l = fresh;
+		if (!l->service || !l->response)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		hist_clear(l->service);
+		hist_clear(l->response);
+		l->is_full = l->ntargets == 0 || s->rooms[l->list[0]] < s->p->block_bytes;
+	}
+	return 0;
+}
+
+/* The kernel takes every disk for one that turns unless told; of these it cannot know. */
+static bool turns(const struct device *d)
+{
+	return d->rotational == 1 && strcmp(d->transport, "loop") != 0 && strcmp(d->transport, "virtio") != 0;
+}
+
+/* A disk that turns gains nothing from more in flight, but answers later; others are kept busy by it, at less CPU time for each. */
+static uint64_t depth_in_force(const struct stream_run *s)
+{
+	if (s->p->depth)
+		return s->p->depth;
+	for (size_t i = 0; i < s->nlanes; i++)
+		if (turns(&s->ses->devs[i]))
+			return DEPTH_TURNING;
+	return DEPTH_OTHER;
+}
+
+static int open_ring(struct stream_run *s, struct err *err)
+{
+	uint32_t depth = (uint32_t)(s->depth * s->nlanes < s->places ? s->depth * s->nlanes : s->places);
+	struct engine_config cfg = { .depth = depth,
+		                     .slots = (uint32_t)s->places,
+		                     .buf_bytes = (uint32_t)s->p->block_bytes };
+	int r;
+
+	if (s->eng)
+		return 0;
+	if (s->places < s->nlanes)
+		return err_set(err, -EINVAL,
+		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
+		               s->places, s->nlanes);
+	r = session_engine(s->ses, &cfg, &s->eng, err);
+	if (r < 0)
+		return r;
+	s->free_slots = calloc(s->places, sizeof(*s->free_slots));
+	if (s->p->producer == PRODUCER_MEMCPY)
+		s->source = malloc(s->p->block_bytes);
+	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint64_t i = 0; i < s->places && !session_is_over(s->ses) && (s->ses->env->clk->spin_ns || s->p->verify);
+	     i++) { /* virtual disks need no data */
+		payload_fill(engine_buf(s->eng, (uint32_t)i),
+		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
+		if (mlock(engine_buf(s->eng, (uint32_t)i), s->p->block_bytes) < 0 && i == 0)
+			result_notice(s->ses->res, "not-locked",
+			              "The ring could not be locked in memory (%s); raise ulimit -l or run as root.",
+			              err_name(errno));
+	}
+	if (s->source)
+		payload_fill(s->source, &(struct payload_id){ s->seed, 0, 0, 0, (uint32_t)s->p->block_bytes });
+	return 0;
+}
+
+/* The last part of a path, and not too long: the line has 80 columns. */
+static const char *short_name(const char *path, char *buf, size_t len)
+{
+	const char *slash = strrchr(path, '/');
+
+	(void)snprintf(buf, len, "%s", slash && slash[1] ? slash + 1 : path); /* cut is fine */
+	return buf;
+}
+
+/*
+ * What part of the whole measurement is done: of this run by its time or its blocks, whichever says more, for it ends with either; and how many runs like
+ * it there are. Negative: nobody knows.
+ */
+static double part_done(const struct stream_run *s, uint64_t now_ns)
+{
+	uint64_t blocks = s->blocks_max < s->room_blocks ? s->blocks_max : s->room_blocks;
+	double done = -1.0;
+
+	if (s->end_ns != CLOCK_NEVER)
+		done = (double)(now_ns - s->start_ns) / (double)(s->end_ns - s->start_ns);
+	if (blocks != UINT64_MAX)
+		done = fmax(done, (double)s->completed / (double)blocks);
+	return done < 0.0 ? done : (s->parts_done + fmin(done, 1.0)) / (s->parts_done + 1.0 + s->parts_left);
+}
+
+/* The live line: rate, how full the ring is, the slowest target, and by the bar's end the time left. */
+static void tick(void *arg, uint64_t now_ns)
+{
+	struct stream_run *s = arg;
+	double seconds = fmax((double)(now_ns - s->start_ns) * 1e-9, 1e-9);
+	uint64_t full = occupancy(s, now_ns), size = s->places * s->p->block_bytes;
+	char text[32], name[15], ring[24] = "";
+	size_t slowest = 0;
+
+	if (!s->is_max) {
+		(void)snprintf(ring, sizeof(ring), " ring [..........]");
+		for (size_t i = 0; i < 10; i++)
+			if (full * 10 > i * size)
+				ring[7 + i] = '#';
+	}
+	for (size_t i = 1; i < s->nlanes; i++)
+		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
+			slowest = i;
+	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, now_ns), "%s%s slowest %s",
+	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds), ring,
+	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
+}
+
+int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err)
+{
+	uint64_t block = s->p->block_bytes, there = 0, now;
+	int r;
+
+	s->is_max = rate == RATE_MAX;
+	s->places = s->p->buffer_bytes / block;
+	s->depth = depth_in_force(s);
+	if (rate == s->p->rate && s->is_max && !s->p->tradeoff && !s->p->find_max && s->p->producer == PRODUCER_NONE &&
+	    s->places > s->depth * s->nlanes)
+		s->places =
+			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
+	s->blocks_max = bytes ? (bytes + block - 1) / block : UINT64_MAX;
+	r = open_ring(s, err);
+	if (r == 0)
+		r = reset_lanes(s, err);
+	if (r < 0)
+		return r;
+	s->nfree = 0;
+	for (uint64_t i = s->places; i-- > 0;)
+		s->free_slots[s->nfree++] = (uint32_t)i;
+	s->feeder.next = stream_next;
+	s->sink.take = stream_take;
+	s->issued = s->completed = s->turn = 0;
+	s->ntimeline = 0;
+	s->step_bytes = s->step_peak = s->done_bytes = s->nstalls = 0;
+	now = clock_now_ns(s->ses->env->clk);
+	s->start_ns = now;
+	s->step_ns = NS_PER_S;
+	s->step_end_ns = now + NS_PER_S;
+	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
+	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
+		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
+	for (size_t i = 0; i < s->ntargets; i++)
+		there += s->rooms[i] / block;
+	s->room_blocks = there;
+	if (s->p->read && s->blocks_max > there) /* played to the end */
+		s->blocks_max = there;
+	if (s->blocks_max == 0)
+		return err_set(err, -EINVAL,
+		               "Not even one block of %" PRIu64
+		               " bytes comes in that time; give more --time or a smaller --block.",
+		               block);
+	if (!s->is_max && !ring_init(&s->ring, rate, block, s->places, now, s->blocks_max))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (s->p->tradeoff || s->p->find_max) {
+		if (!bucket_log_start(&s->log, STREAM_POINTS_MAX))
+			return err_set(err, -ENOMEM, "Out of memory.");
+		bucket_log_add(&s->log, now, 0);
+	}
+	{
+		struct load load = { .targets = s->targets,
+			             .ntargets = s->ntargets,
+			             .feeder = &s->feeder,
+			             .sink = &s->sink,
+			             .keep_going_when_gone = s->nlanes > 1,
+			             .on_tick = tick,
+			             .arg = s };
+		struct load_stats stats;
+
+		pace_start(&s->pace);
+		host_usage(&s->before);
+		r = session_load(s->ses, &load, s->eng, &stats, err);
+		host_usage(&s->after);
+	}
+	now = clock_now_ns(s->ses->env->clk);
+	if (!s->is_max)
+		ring_finish(&s->ring, now);
+	roll_timeline(s, now);
+	s->end_ns = now;
+	return r;
+}
+
+void stream_once_done(struct stream_run *s)
+{
+	ring_done(&s->ring);
+	s->ring.arrival = NULL;
+}
+
+/* ---- verify ---- */
+
+/* What of a lane was handed out to be written, and how far it has been read back. */
+struct check_lane {
+	uint64_t blocks, read;
+};
+
+struct check {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	struct stream_run *s;
+	struct check_lane lanes[STREAM_LANES_MAX];
+	uint64_t at, blocks, bad, told;
+};
+
+static void check_tick(void *arg, uint64_t now_ns)
+{
+	const struct check *c = arg;
+
+	(void)now_ns;
+	session_progress(c->s->ses, "reading back",
+	                 (1.0 + c->s->parts_left * (double)c->at / (double)c->blocks) / (1.0 + c->s->parts_left), NULL);
+}
+
+/* The lane that is furthest behind: all end together, and blocks come in much the order in which they were written. */
+static size_t pick_check(const struct check *c)
+{
+	double least = 1.0;
+	size_t best = 0;
+
+	for (size_t i = 0; i < c->s->nlanes; i++) {
+		const struct check_lane *l = &c->lanes[i];
+		double part = l->blocks ? (double)l->read / (double)l->blocks : 1.0;
+
+		if (part < least) {
+			least = part;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static enum feed check_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct check *c = (struct check *)f;
+	struct stream_run *s = c->s;
+	struct lane *l;
+	size_t k;
+
+	(void)now_ns;
+	(void)ret_until_ns;
+	if (c->at == c->blocks)
+		return FEED_END;
+	k = pick_check(c);
+	l = &s->lanes[k];
+	req->op = IO_READ;
+	req->target = l->list[l->at_target];
+	req->offset_bytes = l->offset;
+	req->len_bytes = (uint32_t)s->p->block_bytes;
+	req->tag = c->at++;
+	c->lanes[k].read++;
+	advance_lane(s, l);
+	return FEED_IO;
+}
+
+static void check_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct check *c = (struct check *)((char *)sink - offsetof(struct check, sink));
+	struct payload_id expect = placed_id(c->s, &c->s->lanes[c->s->lane_of[req->target]], req), found;
+	struct err why = { 0 };
+
+	if (is_fault) {
+		c->bad++;
+		return;
+	}
+	if (payload_check(req->buf, &expect, &found, &why) == 0)
+		return;
+	c->bad++;
+	if (c->told++ < 20)
+		result_notice(c->s->ses->res, "verify", "%s at %" PRIu64 ": %s", c->s->targets[req->target].name,
+		              req->offset_bytes, why.text);
+}
+
+int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err)
+{
+	struct check c = { .feeder = { check_next }, .sink = { check_take }, .s = s };
+	struct load load = { .targets = s->targets,
+		             .ntargets = s->ntargets,
+		             .feeder = &c.feeder,
+		             .sink = &c.sink,
+		             .on_tick = check_tick,
+		             .arg = &c };
+	struct load_stats stats;
+	int r;
+
+	for (size_t i = 0; i < s->nlanes; i++) { /* from the start once more, as many blocks as went out */
+		struct lane *l = &s->lanes[i];
+
+		c.lanes[i].blocks = l->issued;
+		c.blocks += l->issued;
+		l->at_target = 0;
+		l->offset = l->start;
+	}
+	r = session_load(s->ses, &load, s->eng, &stats, err);
+	*ret_blocks = c.blocks;
+	*ret_bad = c.bad;
+	return r;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which rate for which ring: --tradeoff says it for all rings from one run at full speed (with W(t) the completed bytes, the largest R with
+ * R (t - s) - (W(t) - W(s)) <= ring for all s < t); --find-max finds it for one ring by real runs.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/units.h"
+#include "measure/stream/stream.h"
+
+#define TRIES_EXPECTED 3.0 /* when the first guess holds, as it mostly does */
+
+/* A run of very many blocks: what is said of it is on the safe side, and how far. */
+static void tell_thinned(struct stream_run *s)
+{
+	if (s->log.stride > 1)
+		result_notice(s->ses->res, "thinned",
+		              "There were more than %zu blocks, so each %" PRIu64
+		              "th was kept; the rates are those that a ring smaller by %" PRIu64
+		              " blocks would have borne.",
+		              STREAM_POINTS_MAX, s->log.stride, s->log.stride - 1);
+}
+
+/* Largest rate of a ring, and of all rings by doubling, from the completions of the run at full speed. */
+static double tradeoff_table(struct stream_run *s)
+{
+	struct table *t = result_table(s->ses->res, "tradeoff", "Ring against rate", stream_tradeoff_fields);
+	double mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	uint64_t ring = s->places * s->p->block_bytes;
+
+	tell_thinned(s);
+	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes;
+	     bytes <= 8 * ring && bytes < stream_done_bytes(s); bytes *= 2) {
+		/* Beyond the disks' own mean the ring only lives on the run's being short. */
+		struct tradeoff_row row = { bytes, fmin((double)bucket_log_max_rate(&s->log, bytes), mean) };
+
+		result_row(t, &row);
+	}
+	return fmin((double)bucket_log_max_rate(&s->log, ring), mean);
+}
+
+int stream_tradeoff(struct stream_run *s, struct err *err)
+{
+	double rate;
+	int r;
+
+	s->parts_left = 1;
+	r = stream_once(s, RATE_MAX, stream_time_ns(s->ses, s->p), s->p->bytes, err);
+	if (r < 0 || session_is_over(s->ses))
+		return r;
+	rate = tradeoff_table(s);
+	result_figure(s->ses->res, "max_rate_bytes_per_s", "largest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
+	              s->log.seen);
+	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
+	              (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
+	session_checkpoint(s->ses);
+	if (!(rate > 0.0))
+		return 0;
+	stream_once_done(s);
+	s->parts_done = 1;
+	s->parts_left = 0;
+	r = stream_once(s, (uint64_t)(0.95 * rate), stream_time_ns(s->ses, s->p), s->p->bytes,
+	                err); /* the proof: a real run at 95 % of it */
+	if (r == 0)
+		stream_figures(s, (uint64_t)(0.95 * rate));
+	return r;
+}
+
+static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *ret_good, struct err *err)
+{
+	struct table *t = result_table(s->ses->res, "tries", "Search for the highest rate", stream_try_fields);
+	struct try_row row;
+	char text[32];
+	int r;
+
+	stream_once_done(s);
+	r = stream_once(s, rate, time_ns, s->p->bytes, err);
+	if (r < 0)
+		return r;
+	*ret_good = s->ring.nevents == 0 && stream_is_whole(s);
+	row = (struct try_row){ (double)rate, (double)s->ring.peak_bytes / (double)(s->places * s->p->block_bytes),
+		                s->ring.nevents };
+	result_row(t, &row);
+	session_log(s->ses, "try %s: peak %.2f of the ring, %" PRIu64 " overflows",
+	            units_rate_bits(text, sizeof(text), row.rate_bytes_per_s), row.peak_ratio, row.overflows);
+	session_checkpoint(s->ses);
+	return 0;
+}
+
+/* Halves between what held and what did not, to 1 %; the first bracket comes from the run at full speed. */
+int stream_find_max(struct stream_run *s, struct err *err)
+{
+	uint64_t time_ns = stream_time_ns(s->ses, s->p), low = 0, high;
+	double mean, guess;
+	int r;
+
+	s->parts_left = TRIES_EXPECTED + 1;
+	r = stream_once(s, RATE_MAX, time_ns, s->p->bytes, err);
+	if (r < 0 || session_is_over(s->ses))
+		return r;
+	tell_thinned(s);
+	mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
+	high = (uint64_t)(mean * 1.02);
+	if (time_ns != CLOCK_NEVER &&
+	    (double)s->places * (double)s->p->block_bytes > 0.02 * mean * (double)time_ns * 1e-9)
+		result_notice(
+			s->ses->res, "short",
+			"In this time a ring of this size hides a rate 2 %% too high; give more --time for a sharper answer.");
+	for (uint64_t rate = (uint64_t)(guess * 0.98);
+	     r == 0 && !session_is_over(s->ses) && (double)(high - low) > 0.01 * (double)high;
+	     rate = low / 2 + high / 2) {
+		bool good;
+
+		s->parts_done++;
+		s->parts_left =
+			low ? fmax(ceil(log2((double)(high - low) / (0.01 * (double)high))), 1.0) : TRIES_EXPECTED;
+		r = one_try(s, rate, time_ns, &good, err);
+		if (r == 0 && !session_is_over(s->ses))
+			*(good ? &low : &high) = rate;
+		if (r == 0 && !low)
+			low = (uint64_t)(guess * 0.5);
+	}
+	if (r == 0 && !session_is_over(s->ses)) {
+		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
+		              (double)low, &(struct interval){ (double)low, (double)high }, 0);
+		stream_once_done(s);
+		s->parts_done++;
+		s->parts_left = 0;
+		r = stream_once(s, low, time_ns, s->p->bytes, err);
+		if (r == 0)
+			stream_figures(s, low);
+	}
+	return r;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Inside of `stream`: stream.c options and plan; files.c targets, rolling files, the page cache; run.c one run of the ring over the
+ * targets; pace.c how well its clock was kept; search.c --tradeoff and --find-max; project.c --project; report.c tables, figures, verdict.
+ */
+#ifndef PLATTER_MEASURE_STREAM_H
+#define PLATTER_MEASURE_STREAM_H
+
+#include "measure/stream/ring.h"
+#include "session/session.h"
+
+struct stream_params {
+	uint64_t rate, buffer_bytes, block_bytes, bytes, file_bytes, depth, start_bytes;
+	int layout, producer;
+	bool write, read, cached, verify, tradeoff, find_max, keep;
+	struct strs project;
+};
+
+enum stream_layout { LAYOUT_BALANCE, LAYOUT_ROUNDROBIN };
+enum stream_producer { PRODUCER_NONE, PRODUCER_MEMCPY };
+
+#define STREAM_LANES_MAX  64
+#define STREAM_FILES_MAX  4096
+#define TIMELINE_MAX      1800
+#define STALLS_MAX        1000
+#define STREAM_POINTS_MAX ((size_t)1 << 22) /* 64 MiB when there are so many completions */
+
+/* One target of the user: a device, a file, or a directory with several files. */
+struct lane {
+	const char *name;
+	uint32_t *list;             /* its files among the targets of the load, in order */
+	size_t ntargets, at_target; /* how many; the one in work */
+	uint64_t start, offset;     /* first byte of the data in each, where the next block goes */
+	uint32_t outstanding;
+	bool is_full, is_dead, has_begun;
+	uint64_t issued;                        /* blocks handed out */
+	uint64_t blocks, bytes, faults, streak; /* streak: failures in a row */
+	uint64_t first_offset, last_offset;     /* bytes touched, of a device */
+	uint64_t first_submit_ns, last_done_ns, max_gap_ns;
+	uint64_t all_at_first, all_at_last; /* bytes of all lanes when it began, when it last completed */
+	struct hist *service, *response;
+};
+
+struct timeline_row {
+	double time_s, rate_bytes_per_s;
+	uint64_t occupancy_bytes;
+};
+
+/* A target that had work and finished none of it for so long. */
+struct stall_row {
+	const char *target;
+	double start_s, length_s;
+	uint64_t occupancy_bytes; /* of the ring when it went on */
+};
+
+/* When blocks were due and went out, evenly thinned; see pace.c. */
+#define PACE_POINTS 4096
+struct pace_point {
+	uint64_t due_ns, issue_ns;
+};
+struct pace {
+	struct pace_point points[PACE_POINTS];
+	size_t n;
+	uint64_t stride, seen;
+};
+
+struct stream_run {
+	struct feeder feeder; /* first: next() gets a pointer to it */
+	struct sink sink;
+	struct session *ses;
+	const struct stream_params *p;
+	struct engine *eng;
+	uint64_t depth;         /* in force, for each lane */
+	struct target *targets; /* of the load: one per device or file */
+	size_t ntargets;
+	struct lane *lanes;
+	size_t nlanes;
+	uint32_t *lane_of; /* by target */
+	uint64_t *rooms;   /* by target: bytes for data */
+	size_t turn;       /* round robin */
+
+	bool is_max; /* no producer's clock: as fast as the disks take it */
+	struct ring ring;
+	uint64_t places, issued, completed, done_bytes, blocks_max, start_ns, end_ns;
+	uint64_t room_blocks;          /* that the targets can take or give in a run */
+	double parts_done, parts_left; /* runs of this length before and after this one, for progress */
+	struct pace pace;
+	struct host_usage before, after; /* around the streaming alone */
+	struct datafile **files;         /* made here, one per target of the load, or NULL */
+	uint32_t *free_slots;
+	size_t nfree;
+	uint8_t *source; /* of the memcpy producer */
+	uint64_t seed;
+
+	/* The timeline: steps of step_ns, merged in pairs when there are too many. */
+	struct timeline_row timeline[TIMELINE_MAX];
+	size_t ntimeline;
+	uint64_t step_ns, step_end_ns, step_bytes, step_peak;
+	struct stall_row stalls[STALLS_MAX];
+	uint64_t nstalls; /* all that were; the first STALLS_MAX are kept */
+
+	struct bucket_log log; /* completions, for --tradeoff and --find-max */
+};
+
+/* ---- stream.c ---- */
+
+bool stream_has_directory(const struct session *ses);
+/* Length of a run; CLOCK_NEVER: as long as --bytes takes. */
+uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p);
+
+/* ---- files.c ---- */
+
+/* Opens what the targets are (directories: makes the files). 0 or negative errno and a sentence. */
+int stream_open(struct stream_run *s, struct err *err);
+void stream_close(struct stream_run *s);
+/* --cached: nothing of the targets is in the page cache from before, as far as the kernel does it. */
+void stream_make_cold(struct stream_run *s);
+/* What the disks below the targets have moved so far, each counted once. false: nothing is known of one of them. */
+bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t *ret_written);
+/* --cached: the share of the page cache, and what writing it back takes. before: of stream_disk_bytes() before the run, has: what that said. */
+void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written);
+
+/* ---- run.c ---- */
+
+/* One run at `rate` (RATE_MAX: as fast as it goes) for time_ns or bytes, from the start of every target. */
+int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err);
+void stream_once_done(struct stream_run *s);
+uint64_t stream_done_bytes(const struct stream_run *s);
+/* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
+int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
+
+/* ---- pace.c ---- */
+
+void pace_start(struct pace *p);
+void pace_add(struct pace *p, uint64_t due_ns, uint64_t issue_ns);
+/* Achieved over requested rate; NaN with fewer than two blocks. Sorts the points. */
+double pace_ratio(struct pace *p);
+
+/* ---- report.c ---- */
+
+extern const struct measure_table stream_tables[];
+extern const struct field stream_tradeoff_fields[], stream_try_fields[];
+
+struct tradeoff_row {
+	uint64_t ring_bytes;
+	double rate_bytes_per_s;
+};
+
+struct try_row {
+	double rate_bytes_per_s, peak_ratio;
+	uint64_t overflows;
+};
+
+/* Figures, tables and verdict of the run that was last. */
+void stream_figures(struct stream_run *s, uint64_t rate);
+bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
+void stream_plots(struct session *ses);
+
+/* ---- search.c, project.c ---- */
+
+int stream_tradeoff(struct stream_run *s, struct err *err);
+int stream_find_max(struct stream_run *s, struct err *err);
+int stream_project(struct stream_run *s, struct err *err);
+
+#endif

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The users. Each is a state machine - thinking, wanting the processor, wanting a request, waiting for it - behind the one loop that does all I/O
+ * (load_run), not a thread: a thousand users cost a heap of a thousand times, a run in virtual time is exact, and no scheduler stands between the
+ * intended start of a transaction and its first request.
+ *
+ * Processor time is served first come first served by so many processors. In real time a thread for each works until its CPU clock has moved by the
+ * burst (cpu.c), and the loop takes what is done between completions; in virtual time the same queue is calculated.
+ *
+ * Response counts from the intended start: the end of the think time, or the arrival that the Poisson process drew. What the loop was late by is
+ * part of it, and is told apart (lateness).
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "measure/transactions/transactions.h"
+
+#define WAIT_NS         (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
+#define OPEN_DRAIN_NS   (60 * NS_PER_S)
+#define STREAM_ARRIVALS 1
+#define STREAM_USERS    1000
+
+struct tx_job {
+	struct tx_job *next;
+	size_t index;
+	uint32_t class;
+	bool is_thinking, is_piece_done, has_fault, has_had_first, is_untouched;
+	struct rng rng;
+	uint64_t wake_ns, think_ns, intended_ns, left_count;
+	uint64_t ios, ios_left, cpu_ns;
+	double load, piece_ns;
+	struct tx_burst burst;
+};
+
+uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
+{
+	bool has_count = p->count != 0;
+
+	for (size_t i = 0; i < p->classes.n; i++)
+		has_count = has_count || strstr(p->classes.v[i], "count=");
+	if (ses->common->time_ns || has_count)
+		return ses->common->time_ns;
+	return TX_TIME_DEFAULT_NS;
+}
+
+uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
+{
+	if (law == TX_THINK_FIXED || mean_ns == 0)
+		return mean_ns;
+	if (law == TX_THINK_UNIFORM)
+		return (uint64_t)(2.0 * (double)mean_ns * rng_double(rng) + 0.5);
+	return (uint64_t)(rng_exp(rng, (double)mean_ns) + 0.5);
+}
+
+uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns)
+{
+	*at_ns += rng_exp(rng, 1e9 / per_s);
+	return (uint64_t)*at_ns;
+}
+
+/* ---- the heap of those who wait for a time ---- */
+
+static void heap_push(struct tx_run *r, struct tx_job *j)
+{
+	size_t i = r->nheap;
+
+	if (r->nheap == r->heap_room) {
+		size_t room = r->heap_room ? 2 * r->heap_room : 1024;
+		struct tx_job **v = realloc(r->heap, room * sizeof(*v));
+
+		if (!v) {
+			r->is_out_of_memory = true;
+			return;
+		}
+		r->heap = v;
+		r->heap_room = room;
+	}
+	r->nheap++;
+	for (; i && r->heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
+		r->heap[i] = r->heap[(i - 1) / 2];
+	r->heap[i] = j;
+}
+
+static struct tx_job *heap_pop(struct tx_run *r)
+{
+	struct tx_job *top = r->heap[0], *last = r->heap[--r->nheap];
+	size_t i = 0, k;
+
+	while ((k = 2 * i + 1) < r->nheap) {
+		if (k + 1 < r->nheap && r->heap[k + 1]->wake_ns < r->heap[k]->wake_ns)
+			k++;
+		if (r->heap[k]->wake_ns >= last->wake_ns)
+			break;
+		r->heap[i] = r->heap[k];
+		i = k;
+	}
+	r->heap[i] = last;
+	return top;
+}
+
+static void append(struct tx_job ***end, struct tx_job *j)
+{
+	j->next = NULL;
+	**end = j;
+	*end = &j->next;
+}
+
+static struct tx_job *take_first(struct tx_job **first, struct tx_job ***end)
+{
+	struct tx_job *j = *first;
+
+	*first = j->next;
+	if (!*first)
+		*end = first;
+	return j;
+}
+
+/* ---- the way of a transaction ---- */
+
+static void begin(struct tx_run *r, struct tx_job *j, uint64_t intended_ns)
+{
+	const struct tx_class *c = &r->classes[j->class];
+
+	j->is_thinking = false;
+	j->has_fault = false;
+	j->intended_ns = intended_ns;
+	j->load = r->randomise_work ? rng_exp(&j->rng, 1.0) : 1.0;
+	j->ios = j->ios_left = (uint64_t)(j->load * (double)c->ios + 0.5);
+	j->piece_ns = j->load * (double)c->cpu_ns / (double)(j->ios ? j->ios : 1);
+	j->is_piece_done = false;
+	j->cpu_ns = 0;
+	j->is_untouched = r->memory[j->class] != NULL;
+}
+
+const char *tx_class_name(const void *run, uint32_t class)
+{
+	const struct tx_run *r = run;
+
+	return r->classes[class].name;
+}
+
+static void write_row(const struct tx_run *r, const struct tx_job *j, uint64_t end_ns)
+{
+	tx_each_add(r->each, &(struct tx_row){ .user = j->index,
+	                                       .class = j->class,
+	                                       .end_ns = end_ns - r->start_ns,
+	                                       .think_ns = j->think_ns,
+	                                       .response_ns = end_ns - j->intended_ns,
+	                                       .load = j->load,
+	                                       .requests = j->ios,
+	                                       .has_fault = j->has_fault });
+}
+
+static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t response_ns)
+{
+	t->any.done++;
+	t->any.ios += j->ios;
+	t->any.response_s += (double)response_ns * 1e-9;
+	t->any.think_s += (double)j->think_ns * 1e-9;
+	t->any.cpu_s += (double)j->cpu_ns * 1e-9;
+	t->faults += j->has_fault;
+	if (j->has_fault)
+		return;
+	hist_add(t->response, response_ns);
+	t->done++;
+	t->ios += j->ios;
+	t->think_s += (double)j->think_ns * 1e-9;
+	t->cpu_s += (double)j->cpu_ns * 1e-9;
+}
+
+/*
+ * N = X (R + Z) holds for a system in balance. All users begin with a thought, so that the first transactions are too many thoughts and too few
+ * responses: the law is looked at from when the last user has had its first.
+ */
+static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	if (now_ns > r->full_until_ns)
+		return;
+	r->full.done++;
+	r->full.response_s += (double)(now_ns - j->intended_ns) * 1e-9;
+	r->full.think_s += (double)j->think_ns * 1e-9;
+	if (j->has_had_first)
+		return;
+	j->has_had_first = true;
+	if (++r->firsts < r->njobs)
+		return;
+	r->before_full = r->full;
+	r->full_from_ns = now_ns;
+}
+
+static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	j->is_thinking = true;
+	j->think_ns = tx_draw_think(&j->rng, r->p->think_law, r->classes[j->class].think_ns);
+	j->wake_ns = now_ns + j->think_ns;
+	heap_push(r, j);
+}
+
+static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	/* closed: what ends in the window; open: what arrived in it, however late it ends */
+	if (r->is_open || now_ns <= r->stop_ns) {
+		add_to_law(r, j, now_ns);
+		add_to(&r->of[j->class], j, now_ns - j->intended_ns);
+		add_to(&r->all, j, now_ns - j->intended_ns);
+		if (r->each)
+			write_row(r, j, now_ns);
+	}
+	if (r->is_open) {
+		r->live--;
+		j->next = r->idle;
+		r->idle = j;
+		return;
+	}
+	if (j->left_count && --j->left_count == 0) {
+		if (now_ns < r->full_until_ns)
+			r->full_until_ns = now_ns; /* from here on there are fewer users than asked */
+		r->live--;
+		return;
+	}
+	think(r, j, now_ns);
+}
+
+/* In virtual time the first processor that is free takes the burst. */
+static void burst_virtually(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	uint64_t *free_ns = &r->cpu_free_ns[0];
+
+	for (unsigned i = 1; i < r->processors; i++)
+		if (r->cpu_free_ns[i] < *free_ns)
+			free_ns = &r->cpu_free_ns[i];
+	if (*free_ns < now_ns)
+		*free_ns = now_ns;
+	*free_ns += (uint64_t)(j->piece_ns + 0.5);
+	r->cpu_busy_s += j->piece_ns * 1e-9;
+	j->cpu_ns += (uint64_t)(j->piece_ns + 0.5);
+	j->wake_ns = *free_ns;
+	heap_push(r, j);
+}
+
+static void burst(struct tx_run *r, struct tx_job *j)
+{
+	uint64_t size = r->classes[j->class].memory_bytes;
+
+	j->burst = (struct tx_burst){ .cpu_ns = (uint64_t)(j->piece_ns + 0.5), .touches_all = j->is_untouched };
+	if (r->memory[j->class]) {
+		j->burst.memory = r->memory[j->class] + (j->index % r->memory_slots[j->class]) * size;
+		j->burst.memory_bytes = size;
+	}
+	j->is_untouched = false;
+	r->bursts++;
+	tx_cpu_submit(r->cpu, &j->burst);
+}
+
+/* What the transaction does next: the processor, a request, or its end. */
+static void go_on(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
+{
+	if (!j->is_piece_done && (j->piece_ns >= 0.5 || (j->is_untouched && r->cpu))) {
+		j->is_piece_done = true;
+		if (r->is_virtual)
+			burst_virtually(r, j, now_ns);
+		else
+			burst(r, j);
+		return;
+	}
+	if (j->ios_left)
+		append(&r->ready_end, j);
+	else
+		finish(r, j, now_ns);
+}
+
+/* Whose processor time is over. */
+static void take_bursts(struct tx_run *r)
+{
+	struct tx_burst *b;
+
+	while (r->bursts && (b = tx_cpu_take(r->cpu))) {
+		struct tx_job *j = (struct tx_job *)((char *)b - offsetof(struct tx_job, burst));
+
+		r->bursts--;
+		j->cpu_ns += b->used_ns;
+		go_on(r, j, b->end_ns);
+	}
+}
+
+/* ---- arrivals and users ---- */
+
+static struct tx_job *job_new(struct tx_run *r, uint32_t class)
+{
+	struct tx_job *j = r->idle;
+
+	if (j) {
+		r->idle = j->next;
+	} else {
+		if (r->njobs == r->jobs_room) {
+			size_t room = r->jobs_room ? 2 * r->jobs_room : 1024;
+			struct tx_job **v = realloc(r->jobs, room * sizeof(*v));
+
+			if (!v)
+				goto no_memory;
+			r->jobs = v;
+			r->jobs_room = room;
+		}
+		j = calloc(1, sizeof(*j));
+		if (!j || r->njobs == TX_OUTSTANDING_MAX) {
+			free(j);
+			goto no_memory;
+		}
+		j->index = r->njobs;
+		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
+		r->jobs[r->njobs++] = j;
+	}
+	j->class = class;
+	r->live++;
+	return j;
+no_memory:
+	r->is_out_of_memory = true;
+	return NULL;
+}
+
+/* While all requests are out the loop sleeps until one is back: that is the device's time, not the generator's. */
+static void note_late(struct tx_run *r, uint64_t intended_ns, uint64_t now_ns)
+{
+	uint64_t from_ns = intended_ns > r->was_full_ns ? intended_ns : r->was_full_ns;
+
+	if (r->in_flight < r->depth)
+		hist_add(r->late, now_ns > from_ns ? now_ns - from_ns : 0);
+}
+
+static void arrive(struct tx_run *r, uint64_t now_ns)
+{
+	uint64_t draw = 0, total = 0;
+	uint32_t class = 0;
+	struct tx_job *j;
+
+	for (size_t i = 0; i < r->nclasses; i++)
+		total += r->classes[i].users;
+	if (r->nclasses > 1) { /* shares of the classes as their users */
+		draw = rng_below(&r->arrival_rng, total);
+		while (draw >= r->classes[class].users)
+			draw -= r->classes[class ++].users;
+	}
+	j = job_new(r, class);
+	if (!j)
+		return;
+	r->arrivals++;
+	j->think_ns = 0;
+	note_late(r, r->next_arrival_ns, now_ns);
+	begin(r, j, r->next_arrival_ns);
+	go_on(r, j, r->is_virtual ? r->next_arrival_ns : now_ns);
+}
+
+static void wake(struct tx_run *r, uint64_t now_ns)
+{
+	for (;;) {
+		uint64_t t = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER;
+		bool is_arrival = r->is_open && r->next_arrival_ns <= t;
+		struct tx_job *j;
+
+		if (is_arrival)
+			t = r->next_arrival_ns;
+		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory)
+			return;
+		if (is_arrival) {
+			arrive(r, now_ns);
+			r->next_arrival_ns =
+				r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+			if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count))
+				r->next_arrival_ns = CLOCK_NEVER;
+			continue;
+		}
+		j = heap_pop(r);
+		if (j->is_thinking) {
+			note_late(r, t, now_ns);
+			begin(r, j, t);
+		}
+		go_on(r, j, t);
+	}
+}
+
+/* ---- the two sides towards the loop ---- */
+
+static bool is_over(const struct tx_run *r, uint64_t now_ns)
+{
+	if (r->is_out_of_memory)
+		return true;
+	if (!r->is_open)
+		return r->live == 0 || now_ns >= r->stop_ns;
+	return (r->next_arrival_ns == CLOCK_NEVER && r->live == 0) ||
+	       (r->stop_ns != CLOCK_NEVER && now_ns >= r->stop_ns + OPEN_DRAIN_NS);
+}
+
+/* Nothing is ready: until when. With nothing to reap this waits for the processors itself, for the loop could not be woken by them. */
+static uint64_t wait_until(struct tx_run *r, uint64_t now_ns)
+{
+	uint64_t until = r->nheap ? r->heap[0]->wake_ns : CLOCK_NEVER, spin_ns = r->ses->env->clk->spin_ns;
+
+	if (r->is_open && r->next_arrival_ns < until)
+		until = r->next_arrival_ns;
+	if (!r->is_open && r->stop_ns < until)
+		until = r->stop_ns;
+	if (!r->bursts)
+		return until;
+	if (r->in_flight) {
+		uint64_t look_ns = tx_cpu_expect_ns(r->cpu, now_ns);
+
+		return look_ns < until ? look_ns : until;
+	}
+	if (until > now_ns + spin_ns)
+		tx_cpu_wait(r->cpu, until - spin_ns < now_ns + WAIT_NS ? until - spin_ns : now_ns + WAIT_NS);
+	return now_ns; /* look again */
+}
+
+static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct tx_run *r = (struct tx_run *)f;
+	struct tx_job *j;
+
+	wake(r, now_ns);
+	take_bursts(r);
+	if (is_over(r, now_ns))
+		return FEED_END;
+	if (!r->ready) {
+		*ret_until_ns = wait_until(r, now_ns);
+		return FEED_WAIT;
+	}
+	j = take_first(&r->ready, &r->ready_end);
+	req->op = r->p->write ? IO_WRITE : IO_READ;
+	req->target = 0;
+	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->record_bytes;
+	req->len_bytes = (uint32_t)r->p->record_bytes;
+	req->tag = j->index;
+	r->in_flight++;
+	return FEED_IO;
+}
+
+static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
+	struct tx_job *j = r->jobs[req->tag];
+
+	if (r->in_flight-- == r->depth)
+		r->was_full_ns = req->done_ns;
+	hist_add(r->service, req->done_ns - req->submit_ns);
+	if (is_fault)
+		j->has_fault = true;
+	j->ios_left--;
+	j->is_piece_done = j->ios_left == 0;
+	if (req->done_ns > r->end_ns)
+		r->end_ns = req->done_ns;
+	go_on(r, j, req->done_ns);
+}
+
+/*
+ * A closed run with --count ends with its slowest user: by what a transaction has taken so far in its class, and how many are left to the one that has most
+ * of them. Negative: nobody knows.
+ */
+static double count_done(const struct tx_run *r, double s)
+{
+	uint64_t most[TX_CLASSES_MAX] = { 0 }, users[TX_CLASSES_MAX] = { 0 };
+	double left_s = 0.0;
+
+	for (size_t i = 0; i < r->njobs; i++) {
+		const struct tx_job *j = r->jobs[i];
+
+		users[j->class]++;
+		most[j->class] = j->left_count > most[j->class] ? j->left_count : most[j->class];
+	}
+	for (size_t c = 0; c < r->nclasses; c++) {
+		if (!r->classes[c].count || (most[c] && !r->of[c].any.done))
+			return r->classes[c].count ? 0.0 : -1.0;
+		if (most[c])
+			left_s = fmax(left_s, (double)most[c] * s * (double)users[c] / (double)r->of[c].any.done);
+	}
+	return s / (s + left_s);
+}
+
+static void tick(void *arg, uint64_t now_ns)
+{
+	struct tx_run *r = arg;
+	double s = fmax((double)(now_ns - r->start_ns) * 1e-9, 1e-9), done = -1.0;
+
+	/* How many tries it takes to find the users nobody knows. */
+	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
+		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
+	if (r->is_open && r->p->count)
+		done = fmax(done, (double)r->all.any.done / (double)r->p->count);
+	else if (!r->is_open && !r->p->find_users)
+		done = fmax(done, count_done(r, s));
+	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
+	                 (double)r->all.done / s, r->all.done ? hist_mean(r->all.response) * 1e-9 : 0.0);
+}
+
+/* ---- a run ---- */
+
+static int totals_reset(struct tx_totals *t)
+{
+	struct hist *h = t->response ? t->response : hist_new();
+
+	if (!h)
+		return -ENOMEM;
+	hist_clear(h);
+	*t = (struct tx_totals){ .response = h };
+	return 0;
+}
+
+static int reset(struct tx_run *r)
+{
+	int bad = totals_reset(&r->all);
+
+	for (size_t i = 0; i < r->nclasses; i++)
+		bad |= totals_reset(&r->of[i]);
+	r->late = r->late ? r->late : hist_new();
+	r->service = r->service ? r->service : hist_new();
+	if (bad || !r->late || !r->service)
+		return -ENOMEM;
+	hist_clear(r->late);
+	hist_clear(r->service);
+	for (size_t i = 0; i < r->njobs; i++)
+		free(r->jobs[i]);
+	r->njobs = r->live = r->nheap = 0;
+	r->ready = r->idle = NULL;
+	r->ready_end = &r->ready;
+	r->in_flight = 0;
+	r->was_full_ns = 0;
+	r->arrivals = r->unfinished = r->bursts = r->firsts = 0;
+	r->full = r->before_full = (struct tx_sums){ 0 };
+	r->cpu_busy_s = r->arrival_at_ns = 0.0;
+	memset(r->cpu_free_ns, 0, sizeof(r->cpu_free_ns));
+	return 0;
+}
+
+/* Memory and threads of the users; in virtual time neither costs time. */
+static int hire(struct tx_run *r, uint64_t users, struct err *err)
+{
+	bool is_wanted = false;
+
+	for (size_t i = 0; i < r->nclasses && !r->is_virtual; i++) {
+		const struct tx_class *c = &r->classes[i];
+		void *m;
+
+		is_wanted = is_wanted || c->cpu_ns || c->memory_bytes;
+		if (!c->memory_bytes)
+			continue;
+		r->memory_slots[i] = r->is_open ? TX_MEMORY_SLOTS : users ? users : c->users;
+		/* Taken up as it is touched: what does not fit shows as page faults, which is what a user asks for. */
+		m = mmap(NULL, r->memory_slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
+		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (m == MAP_FAILED)
+			return err_set(err, -ENOMEM, "There is no memory for %llu users with %llu bytes each.",
+			               (unsigned long long)r->memory_slots[i], (unsigned long long)c->memory_bytes);
+		r->memory[i] = m;
+	}
+	return is_wanted ? tx_cpu_open(&r->cpu, r->processors, r->ses->env->clk, err) : 0;
+}
+
+static void dismiss(struct tx_run *r)
+{
+	if (r->cpu)
+		r->cpu_busy_s = (double)tx_cpu_used_ns(r->cpu) * 1e-9;
+	tx_cpu_close(r->cpu);
+	r->cpu = NULL;
+	for (size_t i = 0; i < r->nclasses; i++) {
+		if (r->memory[i])
+			(void)munmap(r->memory[i], r->memory_slots[i] * r->classes[i].memory_bytes); /* our own */
+		r->memory[i] = NULL;
+	}
+}
+
+static void set_out(struct tx_run *r, uint64_t users)
+{
+	uint64_t time_ns = tx_time_ns(r->ses, r->p);
+
+	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
+	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
+	r->full_until_ns = r->stop_ns;
+	r->full_from_ns = r->start_ns;
+	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
+	r->next_arrival_ns = CLOCK_NEVER;
+	if (r->is_open) {
+		r->next_arrival_ns =
+			r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+		return;
+	}
+	for (uint32_t c = 0; c < r->nclasses; c++)
+		for (uint64_t i = 0; i < (users ? users : r->classes[c].users); i++) {
+			struct tx_job *j = job_new(r, c);
+
+			if (!j)
+				return;
+			j->left_count = r->classes[c].count;
+			think(r, j, r->start_ns);
+		}
+}
+
+/* The law wants a stretch of balance; when there was hardly any, all of the run has to do. */
+static void settle_law(struct tx_run *r)
+{
+	if (r->full_until_ns - r->full_from_ns > (r->full_until_ns - r->start_ns) / 4) {
+		r->full.done -= r->before_full.done;
+		r->full.response_s -= r->before_full.response_s;
+		r->full.think_s -= r->before_full.think_s;
+	} else {
+		r->full_from_ns = r->start_ns;
+	}
+}
+
+double tx_seconds(const struct tx_run *r)
+{
+	uint64_t end = r->is_open || r->end_ns < r->stop_ns ? r->end_ns : r->stop_ns;
+
+	return fmax((double)(end - r->start_ns) * 1e-9, 1e-9);
+}
+
+int tx_once(struct tx_run *r, uint64_t users, struct err *err)
+{
+	struct load load = { .targets = &r->ses->targets[0],
+		             .ntargets = 1,
+		             .feeder = &r->feeder,
+		             .sink = &r->sink,
+		             .on_tick = tick,
+		             .arg = r };
+	struct load_stats stats;
+	int ret = reset(r);
+
+	if (ret < 0)
+		return err_set(err, ret, "Out of memory.");
+	r->feeder.next = tx_next;
+	r->sink.take = tx_take;
+	ret = hire(r, users, err);
+	if (ret == 0) {
+		tx_look(r->ses, &r->before);
+		set_out(r, users);
+		ret = session_load(r->ses, &load, r->eng, &stats, err);
+		r->end_ns = clock_now_ns(r->ses->env->clk);
+		tx_look(r->ses, &r->after);
+	}
+	dismiss(r);
+	if (ret == 0 && r->is_out_of_memory)
+		ret = err_set(
+			err, -ENOMEM,
+			"More than %u transactions are under way at once, beyond what the device does; give fewer --arrivals.",
+			TX_OUTSTANDING_MAX);
+	if (r->end_ns < r->stop_ns)
+		r->stop_ns = r->end_ns;
+	if (r->end_ns < r->full_until_ns)
+		r->full_until_ns = r->end_ns;
+	settle_law(r);
+	r->unfinished = r->is_open ? r->live : 0;
+	return ret;
+}
+
+void tx_run_done(struct tx_run *r)
+{
+	for (size_t i = 0; i < r->njobs; i++)
+		free(r->jobs[i]);
+	free(r->jobs);
+	free(r->heap);
+	for (size_t i = 0; i < r->nclasses; i++)
+		free(r->of[i].response);
+	free(r->all.response);
+	free(r->late);
+	free(r->service);
+	engine_close(r->eng);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Results of `transactions`: tables and figures of a run, the kernel's counters beside it, and what the operational laws (Denning and Buzen
+ * 1978) make of the same numbers.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/shared/distribution.h"
+#include "measure/transactions/transactions.h"
+
+struct class_row {
+	const char *class;
+	uint64_t users, transactions;
+	double transactions_per_s;
+	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
+	double cpu_each_s, think_each_s, ios_each;
+	uint64_t faults;
+};
+
+static const struct field class_fields[] = {
+	FIELD_STR(struct class_row, class, "class"),
+	FIELD_U64(struct class_row, users, UNIT_COUNT, "users"),
+	FIELD_U64(struct class_row, transactions, UNIT_COUNT, "transactions"),
+	FIELD_F64(struct class_row, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_U64(struct class_row, min_ns, UNIT_NS, "response, least"),
+	FIELD_U64(struct class_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_U64(struct class_row, p50_ns, UNIT_NS, "median", .detail = true),
+	FIELD_U64(struct class_row, p95_ns, UNIT_NS, "95 %"),
+	FIELD_U64(struct class_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct class_row, max_ns, UNIT_NS, "worst"),
+	FIELD_F64(struct class_row, cpu_each_s, UNIT_S, "CPU each"),
+	FIELD_F64(struct class_row, think_each_s, UNIT_S, "think", .detail = true),
+	FIELD_F64(struct class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
+	FIELD_U64(struct class_row, faults, UNIT_COUNT, "with errors", .detail = true),
+	FIELD_END,
+};
+
+struct quantile_row {
+	double share_ratio;
+	uint64_t response_ns;
+};
+
+static const struct field quantile_fields[] = {
+	FIELD_F64(struct quantile_row, share_ratio, UNIT_RATIO, "share"),
+	FIELD_U64(struct quantile_row, response_ns, UNIT_NS, "response at most"),
+	FIELD_END,
+};
+
+struct try_row {
+	uint64_t users;
+	double transactions_per_s;
+	uint64_t response_ns;
+	const char *fits;
+	double device_per_s, device_queue, device_busy_ratio;
+	uint64_t device_service_ns;
+};
+
+static const struct field try_fields[] = {
+	FIELD_U64(struct try_row, users, UNIT_COUNT, "users"),
+	FIELD_F64(struct try_row, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_U64(struct try_row, response_ns, UNIT_NS, "response"),
+	FIELD_STR(struct try_row, fits, "within the limit"),
+	FIELD_F64(struct try_row, device_per_s, UNIT_PER_S, "device", .detail = true),
+	FIELD_F64(struct try_row, device_queue, UNIT_NONE, "queue", .detail = true),
+	FIELD_F64(struct try_row, device_busy_ratio, UNIT_RATIO, "device busy"),
+	FIELD_U64(struct try_row, device_service_ns, UNIT_NS, "a transfer", .detail = true),
+	FIELD_END,
+};
+
+const struct measure_table tx_tables[] = {
+	{ "file", "Making the file", tx_file_fields },
+	{ "classes", "Classes", class_fields },
+	{ "responses", "Response times", quantile_fields },
+	{ "tries", "Search for the number of users", try_fields },
+	DISTRIBUTION_TABLE,
+	{ NULL, NULL, NULL },
+};
+
+static uint64_t quantile_or_null(const struct hist *h, double q)
+{
+	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
+}
+
+static void class_table(const struct tx_run *r)
+{
+	struct table *t = result_table(r->ses->res, "classes", "Classes", class_fields);
+
+	result_table_clear(t);
+	for (size_t i = 0; i <= r->nclasses; i++) {
+		bool is_all = i == r->nclasses;
+		const struct tx_totals *of = is_all ? &r->all : &r->of[i];
+		const struct hist *h = of->response;
+		double n = (double)of->done;
+		struct class_row row = {
+			.class = is_all ? "all" : r->classes[i].name,
+			.users = r->is_open                   ? UINT64_MAX
+			         : is_all || r->p->find_users ? r->njobs
+			                                      : r->classes[i].users,
+			.transactions = of->done,
+			.transactions_per_s = n / tx_seconds(r),
+			.min_ns = of->done ? h->min : UINT64_MAX,
+			.mean_ns = of->done ? (uint64_t)hist_mean(h) : UINT64_MAX,
+			.p50_ns = quantile_or_null(h, 0.5),
+			.p95_ns = quantile_or_null(h, 0.95),
+			.p99_ns = quantile_or_null(h, 0.99),
+			.max_ns = of->done ? h->max : UINT64_MAX,
+			.cpu_each_s = of->cpu_s / n,
+			.think_each_s = of->think_s / n,
+			.ios_each = (double)of->ios / n,
+			.faults = of->faults,
+		};
+
+		if (!is_all || r->nclasses > 1)
+			result_row(t, &row);
+	}
+}
+
+static void response_table(const struct tx_run *r)
+{
+	static const double shares[] = { 0.01, 0.02, 0.05, 0.1,  0.15, 0.2,   0.25,  0.3,   0.35,  0.4,
+		                         0.45, 0.5,  0.55, 0.6,  0.65, 0.7,   0.75,  0.8,   0.85,  0.9,
+		                         0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999 };
+	struct table *t = result_table(r->ses->res, "responses", "Response times", quantile_fields);
+
+	result_table_clear(t);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
+		if (hist_can_quantile(r->all.response, shares[i]))
+			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(r->all.response, shares[i]) });
+}
+
+static void distribution(const struct tx_run *r)
+{
+	distribution_clear(r->ses->res);
+	for (size_t i = 0; i < r->nclasses; i++)
+		distribution_add(r->ses->res, r->nclasses > 1 ? r->classes[i].name : NULL, r->of[i].response);
+}
+
+void tx_plots(struct session *ses)
+{
+	distribution_plots(ses->res, "transactions", "figures:response_p50_ns,figures:response_p99_ns");
+}
+
+/* ---- the kernel's counters ---- */
+
+void tx_look(const struct session *ses, struct tx_stand *s)
+{
+	const struct env *env = ses->env;
+	struct host_io io;
+
+	s->has_io = env->devices->io(env->devices_ctx, &ses->devs[0], &s->io) == 0;
+	s->has_storage = env->clk->spin_ns != 0 && host_io_of_process(&io);
+	s->storage_read_bytes = s->has_storage ? io.storage_read_bytes : 0;
+	host_usage(&s->usage);
+}
+
+struct device_part { /* of a run */
+	double transfers, per_s, queue, busy_ratio, service_s;
+	bool is_known;
+};
+
+static struct device_part device_part(const struct tx_run *r)
+{
+	const struct device_io *a = &r->before.io, *b = &r->after.io;
+	double s = fmax((double)(r->end_ns - r->start_ns) * 1e-9, 1e-9);
+	double n = (double)(b->reads + b->writes - a->reads - a->writes);
+
+	if (!r->before.has_io || !r->after.has_io)
+		return (struct device_part){ NAN, NAN, NAN, NAN, NAN, false };
+	return (struct device_part){ .transfers = n,
+		                     .per_s = n / s,
+		                     .queue = (double)(b->queue_ns - a->queue_ns) * 1e-9 / s,
+		                     .busy_ratio = (double)(b->busy_ns - a->busy_ns) * 1e-9 / s,
+		                     .service_s = (double)(b->busy_ns - a->busy_ns) * 1e-9 / n,
+		                     .is_known = true };
+}
+
+static void hit_figure(const struct tx_run *r)
+{
+	double asked = (double)(r->service->count * r->p->record_bytes), came;
+
+	if (!r->p->cached || r->p->write || asked == 0.0)
+		return;
+	if (r->before.has_storage && r->after.has_storage)
+		came = (double)(r->after.storage_read_bytes - r->before.storage_read_bytes);
+	else if (r->before.has_io && r->after.has_io)
+		came = (double)(r->after.io.read_bytes - r->before.io.read_bytes);
+	else
+		return;
+	result_figure(r->ses->res, "cache_hit_ratio", "read from the page cache", UNIT_RATIO,
+	              fmax(1.0 - came / asked, 0.0), NULL, r->service->count);
+}
+
+static void device_figures(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	struct device_part d = device_part(r);
+
+	if (r->service->count)
+		result_figure(res, "io_service_mean_ns", "a request, from issue to answer, mean", UNIT_NS,
+		              hist_mean(r->service), NULL, r->service->count);
+	hit_figure(r);
+	if (!d.is_known) {
+		if (r->service->count && !r->is_virtual)
+			result_notice(
+				res, "no-counters",
+				"The kernel counts nothing for what lies below %s; the figures of the device are missing.",
+				r->ses->devs[0].path);
+		return;
+	}
+	result_figure(res, "device_per_s", "transfers of the device", UNIT_PER_S, d.per_s, NULL, (uint64_t)d.transfers);
+	result_figure(res, "device_queue", "its mean queue", UNIT_NONE, d.queue, NULL, 0);
+	result_figure(res, "device_service_ns", "its busy time per transfer", UNIT_NS, d.service_s * 1e9, NULL,
+	              (uint64_t)d.transfers);
+	result_figure(res, "device_busy_ratio", "its utilisation", UNIT_RATIO, d.busy_ratio, NULL, 0);
+	/* U = X V S with what we asked for: foreign transfers, merged and split ones, and hits of a cache show as a difference. */
+	if (!r->p->cached && r->all.any.done)
+		result_figure(res, "law_device_ratio", "by U = X D", UNIT_RATIO,
+		              law_utilisation((double)r->all.any.ios / tx_seconds(r), d.service_s), NULL, 0);
+}
+
+static void host_figures(const struct tx_run *r)
+{
+	const struct host_usage *a = &r->before.usage, *b = &r->after.usage;
+	double s = fmax((double)(r->end_ns - r->start_ns) * 1e-9, 1e-9);
+	double cpu_s =
+		r->is_virtual ? r->cpu_busy_s : (double)(b->user_ns + b->system_ns - a->user_ns - a->system_ns) * 1e-9;
+
+	result_figure(r->ses->res, "cpu_percent", "processor time of this process", UNIT_PERCENT, 100.0 * cpu_s / s,
+	              NULL, 0);
+	if (!r->is_virtual)
+		result_figure_u64(r->ses->res, "page_faults", "page faults", UNIT_COUNT,
+		                  b->minor_faults + b->major_faults - a->minor_faults - a->major_faults);
+}
+
+/* ---- laws ---- */
+
+/* Asymptotic bounds of a closed run, from the demands that were measured: a processor of several has its share of the work. */
+static void bound_figures(const struct tx_run *r)
+{
+	struct device_part dev = device_part(r);
+	double n = (double)r->all.any.done, d_cpu = r->all.any.cpu_s / n;
+	double d_disk = dev.is_known ? dev.busy_ratio * tx_seconds(r) / n : 0.0;
+	double d_max = fmax(d_cpu / r->processors, d_disk);
+
+	if (r->all.any.done == 0 || !(d_max > 0.0))
+		return;
+	result_figure(r->ses->res, "law_max_per_s", "no more than, by 1 / D_max", UNIT_PER_S, 1.0 / d_max, NULL, 0);
+	result_figure(r->ses->res, "law_knee_users", "users where queues begin, by (D + Z) / D_max", UNIT_NONE,
+	              law_knee_users(d_cpu + d_disk, d_max, r->all.any.think_s / n), NULL, 0);
+}
+
+static void law_figures(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	double n = (double)r->all.any.done, x = n / tx_seconds(r), full_s, law;
+
+	if (r->cpu_busy_s > 0.0) {
+		result_figure_u64(res, "processors", "processors for the users", UNIT_COUNT, r->processors);
+		result_figure(res, "cpu_ratio", "users' work: share of one processor", UNIT_RATIO,
+		              r->cpu_busy_s / tx_seconds(r), NULL, 0);
+		result_figure(res, "law_cpu_ratio", "by U = X D", UNIT_RATIO, law_utilisation(x, r->all.any.cpu_s / n),
+		              NULL, 0);
+	}
+	if (r->is_open) {
+		result_figure(res, "law_inside", "under way on average, by N = X R", UNIT_NONE,
+		              law_little(x, r->all.any.response_s / n), NULL, 0);
+		return;
+	}
+	full_s = (double)(r->full_until_ns - r->full_from_ns) * 1e-9;
+	n = (double)r->full.done;
+	law = law_interactive_n(n / full_s, r->full.response_s / n, r->full.think_s / n);
+	result_figure_u64(res, "users", "users", UNIT_COUNT, r->njobs);
+	result_figure(res, "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, law, NULL, r->full.done);
+	if (!r->p->find_users && r->all.any.done && !(fabs(law / (double)r->njobs - 1.0) <= 0.01))
+		result_notice(
+			res, "short-run",
+			"N = X (R + Z) makes %.3g users of %zu: the run was too short to settle; give more --time or "
+			"--count.",
+			law, r->njobs);
+	bound_figures(r);
+}
+
+/* ---- all of it ---- */
+
+static void figures(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	const struct hist *h = r->all.response;
+	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
+		                                           { 0.95, "response_p95_ns", "response, 95 %" },
+		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
+
+	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, r->all.done);
+	if (r->all.faults)
+		result_figure_u64(res, "transactions_failed", "with errors, counted nowhere else", UNIT_COUNT,
+		                  r->all.faults);
+	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, (double)r->all.done / tx_seconds(r), NULL,
+	              r->all.done);
+	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), NULL, h->count);
+	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
+	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
+		result_notice(res, "few-samples",
+		              "%" PRIu64 " transactions cannot tell the 99 %% response (1000 can); run longer for it.",
+		              h->count);
+	result_figure(res, "response_max_ns", "response, worst", UNIT_NS, h->count ? (double)h->max : (double)NAN, NULL,
+	              h->count);
+	if (r->is_open)
+		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->unfinished);
+	law_figures(r);
+	result_figure(res, "late_p99_ns", "generator late, 99 %", UNIT_NS,
+	              hist_can_quantile(r->late, 0.99) ? (double)hist_quantile(r->late, 0.99) : (double)NAN, NULL,
+	              r->late->count);
+	result_figure(res, "late_max_ns", "generator late, worst", UNIT_NS,
+	              r->late->count ? (double)r->late->max : (double)NAN, NULL, r->late->count);
+}
+
+void tx_tell(const struct tx_run *r)
+{
+	class_table(r);
+	response_table(r);
+	distribution(r);
+	figures(r);
+	device_figures(r);
+	host_figures(r);
+}
+
+void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits)
+{
+	struct device_part d = device_part(r);
+
+	result_row(result_table(r->ses->res, "tries", "Search for the number of users", try_fields),
+	           &(struct try_row){ .users = users,
+	                              .transactions_per_s = (double)r->all.done / tx_seconds(r),
+	                              .response_ns = response_ns,
+	                              .fits = fits ? "yes" : "no",
+	                              .device_per_s = d.per_s,
+	                              .device_queue = d.queue,
+	                              .device_busy_ratio = d.busy_ratio,
+	                              .device_service_ns =
+	                                      isfinite(d.service_s) ? (uint64_t)(d.service_s * 1e9) : UINT64_MAX });
+}

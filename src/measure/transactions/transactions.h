@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Users and their transactions: shared by transactions.c (options, steps), run.c (the users themselves), file.c (the
+ * file that they use) and tell.c (results).
+ */
+#ifndef PLATTER_MEASURE_TRANSACTIONS_H
+#define PLATTER_MEASURE_TRANSACTIONS_H
+
+#include "measure/transactions/cpu.h"
+#include "measure/transactions/each.h"
+#include "session/session.h"
+
+#define TX_CLASSES_MAX     16
+#define TX_TIME_DEFAULT_NS (60 * NS_PER_S)
+#define TX_OUTSTANDING_MAX (1u << 20)
+#define TX_PROCESSORS_MAX  1024
+#define TX_MEMORY_SLOTS    1024 /* open runs: so many transactions have memory of their own */
+
+enum tx_think { TX_THINK_EXPONENTIAL, TX_THINK_UNIFORM, TX_THINK_FIXED };
+
+/* What is drawn anew (1997: Read, Xread, Yread, Zread). */
+enum tx_randomise { TX_RANDOMISE_SEED = 1, TX_RANDOMISE_WORK = 2 };
+
+struct tx_params {
+	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes, record_bytes, depth, processors;
+	uint64_t span_bytes, size_bytes, read_time_ns;
+	double arrivals_per_s;
+	int think_law, randomise;
+	bool write, cached, find_users, keep;
+	struct strs classes;
+	const char *limit, *each;
+};
+
+struct tx_class {
+	char name[32];
+	uint64_t users, count, ios, think_ns, cpu_ns, memory_bytes;
+};
+
+struct tx_totals { /* of transactions that ended within the window */
+	/* Without an error: only these are throughput and response. A disk that fails at once must not look fast. */
+	struct hist *response;
+	uint64_t done, ios, faults; /* faults: transactions with an error */
+	double think_s, cpu_s;
+	struct { /* with and without: what the laws are about */
+		uint64_t done, ios;
+		double response_s, think_s, cpu_s;
+	} any;
+};
+
+struct tx_sums { /* for N = X (R + Z) */
+	uint64_t done;
+	double response_s, think_s;
+};
+
+/* What the kernel counts beside the run. */
+struct tx_stand {
+	struct device_io io;
+	struct host_usage usage;
+	uint64_t storage_read_bytes; /* by this process */
+	bool has_io, has_storage;
+};
+
+struct tx_file; /* one that platter made */
+struct tx_job;  /* a user, or in open runs a transaction under way */
+
+struct tx_run {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	struct session *ses;
+	const struct tx_params *p;
+	struct tx_class classes[TX_CLASSES_MAX];
+	size_t nclasses;
+	struct engine *eng;
+	struct tx_file *file;
+	uint64_t first_byte, end_byte, records;
+	bool is_open, is_virtual, randomise_work, is_out_of_memory;
+	uint32_t depth, in_flight;
+
+	struct tx_job **jobs; /* all that were ever made */
+	size_t njobs, jobs_room, live;
+	struct tx_job **heap; /* by wake_ns */
+	size_t nheap, heap_room;
+	struct tx_job *ready, **ready_end; /* want a request */
+	struct tx_job *idle;               /* may be used again */
+
+	unsigned processors;
+	struct tx_cpu *cpu;                          /* real time; NULL: nobody wants a processor */
+	uint64_t bursts;                             /* with it */
+	uint64_t cpu_free_ns[TX_PROCESSORS_MAX + 1]; /* virtual time */
+	double cpu_busy_s;
+	uint8_t *memory[TX_CLASSES_MAX];
+	uint64_t memory_slots[TX_CLASSES_MAX];
+
+	uint64_t start_ns, end_ns, stop_ns;   /* window; when the first user had its count, or the time was up */
+	uint64_t full_until_ns, full_from_ns; /* while all users are at work and have had their first: for the law */
+	struct tx_sums full, before_full;
+	uint64_t firsts; /* users that have had their first */
+	uint64_t next_arrival_ns, arrivals, unfinished;
+	double arrival_at_ns;
+	struct rng arrival_rng;
+	uint64_t was_full_ns; /* when a request came back while all were out */
+	struct tx_totals of[TX_CLASSES_MAX], all;
+	struct hist *late, *service;
+	struct tx_each *each;
+	struct tx_stand before, after;
+};
+
+/* ---- run.c ---- */
+
+/* Of one run; 0: until all users have had their count. */
+uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p);
+/* users 0: as the classes say. Runs once; totals are of this run. 0 or negative errno and a sentence. */
+int tx_once(struct tx_run *r, uint64_t users, struct err *err);
+void tx_run_done(struct tx_run *r);
+const char *tx_class_name(const void *run, uint32_t class);
+/* Seconds that throughput is told over. */
+double tx_seconds(const struct tx_run *r);
+
+/* Think time with the asked mean: exponential, uniform on 0 .. 2 x mean, or fixed. */
+uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns);
+/* The next arrival of a Poisson stream; *at_ns is kept unrounded so that the mean does not drift. */
+uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
+
+/* ---- file.c ---- */
+
+/* Does platter make or write a file itself, instead of the session opening it? */
+bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p);
+/* Only the file and its passes; nobody was asked to run transactions on it. */
+bool tx_file_is_all(const struct session *ses, const struct tx_params *p);
+/* Opens or makes the file as the session's target; with --size writes it and reads it three times. */
+int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_params *p, struct err *err);
+/* Removes it unless it is to be kept. NULL is fine. */
+void tx_file_close(struct tx_file *f, struct session *ses);
+extern const struct field tx_file_fields[];
+
+/* ---- tell.c ---- */
+
+void tx_look(const struct session *ses, struct tx_stand *s);
+/* Tables and figures of the last run. */
+void tx_tell(const struct tx_run *r);
+/* A step of --find-users. */
+void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
+void tx_plots(struct session *ses);
+extern const struct measure_table tx_tables[];
+
+#endif

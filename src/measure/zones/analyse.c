@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The steps of the analysis in their order, for one target. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+double zone_place(const struct zone_target *t, double x_bytes)
+{
+	double size = (double)(t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes);
+
+	return ((double)t->dev->partition_offset_bytes + x_bytes) / size;
+}
+
+double zone_rate(double y)
+{
+	return 1e9 * exp(-y);
+}
+
+struct interval zone_rate_ci(double y, double half)
+{
+	return (struct interval){ 1e9 * exp(-y - half), 1e9 * exp(-y + half) };
+}
+
+void zone_analysis_free(struct zone_analysis *a)
+{
+	if (!a)
+		return;
+	zone_levels_done(&a->levels);
+	free(a->slows.v);
+	free(a->bands.v);
+	free(a);
+}
+
+static bool is_in_slow(const struct zone_slows *slows, size_t position)
+{
+	for (size_t i = 0; i < slows->n; i++)
+		if (slows->v[i].sample == ZONE_NONE && position >= slows->v[i].first && position <= slows->v[i].last)
+			return true;
+	return false;
+}
+
+/* The smooth law of constant linear density, by the healthy positions. */
+static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
+{
+	cleanup_free double *x = calloc(a->levels.n + 1, sizeof(*x));
+	cleanup_free double *rate = calloc(a->levels.n + 1, sizeof(*rate));
+	size_t n = 0;
+
+	for (size_t p = 0; x && rate && p < a->levels.n; p++) {
+		if (!a->levels.v[p].n || is_in_slow(&a->slows, p))
+			continue;
+		x[n] = zone_place(t, (double)t->layout.positions[p].cell_bytes + 0.5 * (double)t->layout.cell_bytes);
+		rate[n++] = zone_rate(a->levels.v[p].y);
+	}
+	a->has_density = n >= 5 && x[n - 1] - x[0] > 0.2 && fit_density(x, rate, n, &a->density);
+}
+
+static void find_lowest(struct zone_analysis *a)
+{
+	a->lowest = ZONE_NONE;
+	for (size_t p = 0; p < a->levels.n; p++)
+		if (a->levels.v[p].n && (a->lowest == ZONE_NONE || a->levels.v[p].y > a->levels.v[a->lowest].y))
+			a->lowest = p;
+}
+
+int zone_analyse(struct zone_target *t)
+{
+	struct zone_analysis *a = calloc(1, sizeof(*a));
+	int r = a ? 0 : -ENOMEM;
+
+	if (r == 0)
+		r = zone_levels_fit(&t->samples, &t->layout, &a->levels);
+	if (r == 0)
+		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &a->slows);
+	if (r == 0)
+		r = zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->bands);
+	if (r < 0) {
+		zone_analysis_free(a);
+		return r;
+	}
+	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, &a->mean_ns_per_byte, &a->mean_ci);
+	fit_curve(t, a);
+	find_lowest(a);
+	zone_analysis_free(t->analysis);
+	t->analysis = a;
+	return 0;
+}

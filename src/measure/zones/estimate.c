@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the completions of one sequential sample to a rate.
+ *
+ * While a disk streams, the completion of byte b comes at t(b) = t0 + S(b): S is the time the media need, a straight line with a
+ * step (the skew) at every track's end. Bytes between the first and the last completion over the time between them is off by up to
+ * one skew, whatever the sample's length in tracks; the regression of time on bytes is off by that over the number of
+ * tracks, since the steps repeat. It is also unbiased for a lost revolution at a random place. What it regresses is time on bytes, not the other way round, so
+ * that means of samples are means of time: harmonic in the rate.
+ *
+ * Lead-in: the first `depth` completions (seek, settle, waiting for the angle), and more while completions come too fast: that is
+ * what the drive's cache held, plus the wait for the angle after it.
+ *
+ * Late completions: a host that was busy sees some completions too late; the disk went on. A completion i cannot have happened later than a
+ * later one, j, less the time that the bytes between them take. So those that stand out are moved back to where j proves them to have been. A disk that
+ * itself loses time (a retry) shifts all that follows, nothing proves otherwise, and it counts.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define LATE_LOOK     8   /* completions ahead that may prove one late */
+#define LATE_MAD      6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
+#define WAIT_REVS_MIN 0.9
+#define QUICK_RATIO   0.7 /* a group of completions in less than this part of the usual time came out of a cache */
+#define LEAD_IN_PART  3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+
+static double group_ns(const struct zone_done *d, size_t end, size_t group)
+{
+	return (d[end].t_ns - d[end - group].t_ns) / (d[end].bytes - d[end - group].bytes);
+}
+
+/* Index of the completion from which on the disk streams. */
+static size_t lead_in_end(const struct zone_done *d, size_t n, uint32_t depth)
+{
+	size_t group = depth < 4 ? 4 : depth, first = depth, end = n / LEAD_IN_PART;
+	cleanup_free double *g = NULL;
+	double usual;
+
+	if (n < 3 * group)
+		return n > depth + ZONE_DONE_MIN ? first : n > ZONE_DONE_MIN ? n - ZONE_DONE_MIN : 0;
+	g = calloc(n, sizeof(*g));
+	if (!g)
+		return first;
+	for (size_t i = n / 2; i < n; i++)
+		g[i - n / 2] = group_ns(d, i, group);
+	usual = stats_median(g, n - n / 2);
+	for (size_t i = group; i < end; i++)
+		if (group_ns(d, i, group) < QUICK_RATIO * usual && i + 1 > first)
+			first = i + 1;
+	return first;
+}
+
+/* Fit of time on bytes over d[0..n): slope, and what each completion is off (residual, ns). */
+static bool fit_time(const struct zone_done *d, size_t n, double *ret_slope, double *residual)
+{
+	double mb = 0.0, mt = 0.0, sxx = 0.0, sxy = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		mb += d[i].bytes;
+		mt += d[i].t_ns;
+	}
+	mb /= (double)n;
+	mt /= (double)n;
+	for (size_t i = 0; i < n; i++) {
+		sxx += (d[i].bytes - mb) * (d[i].bytes - mb);
+		sxy += (d[i].bytes - mb) * (d[i].t_ns - mt);
+	}
+	if (!(sxx > 0.0) || !(sxy > 0.0))
+		return false;
+	*ret_slope = sxy / sxx;
+	for (size_t i = 0; i < n; i++)
+		residual[i] = d[i].t_ns - mt - *ret_slope * (d[i].bytes - mb);
+	return true;
+}
+
+static double deviation(const double *residual, double *work, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		work[i] = fabs(residual[i]);
+	return 1.4826 * stats_median(work, n);
+}
+
+/* Moves completions that later ones prove to be late; returns how many. */
+static size_t unlate(struct zone_done *d, size_t n, double slope, double tolerance)
+{
+	size_t moved = 0;
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		double limit = INFINITY;
+
+		for (size_t j = i + 1; j < n && j <= i + LATE_LOOK; j++)
+			limit = fmin(limit, d[j].t_ns - (d[j].bytes - d[i].bytes) * slope);
+		if (d[i].t_ns > limit + tolerance) {
+			d[i].t_ns = limit;
+			moved++;
+		}
+	}
+	return moved;
+}
+
+/* Relative standard error of the slope; residuals of neighbours hang together (AR(1)). */
+static double slope_se_ratio(const struct zone_done *d, const double *residual, size_t n, double slope)
+{
+	double ss = 0.0, lag = 0.0, sxx = 0.0, mb = 0.0, rho;
+
+	for (size_t i = 0; i < n; i++) {
+		ss += residual[i] * residual[i];
+		if (i)
+			lag += residual[i] * residual[i - 1];
+		mb += d[i].bytes / (double)n;
+	}
+	for (size_t i = 0; i < n; i++)
+		sxx += (d[i].bytes - mb) * (d[i].bytes - mb);
+	rho = ss > 0.0 ? fmin(fmax(lag / ss, 0.0), 0.9) : 0.0;
+	return sqrt(ss / (double)(n - 2) / sxx * (1.0 + rho) / (1.0 - rho)) / slope;
+}
+
+static double span_ns(const struct zone_done *d, size_t a, size_t b)
+{
+	return (d[b].t_ns - d[a].t_ns) / (d[b].bytes - d[a].bytes);
+}
+
+/*
+ * Waits of most of a revolution and more between two completions, beyond the sample's own pace (its quicker quarter): the drive tried
+ * again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such waits.
+ */
+void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
+{
+	cleanup_free double *pace = calloc(n + 1, sizeof(*pace));
+	double usual;
+
+	*ret_waits = *ret_revs = 0;
+	if (!pace || n < 2 || !(rev_ns > 0.0))
+		return;
+	for (size_t i = 1; i < n; i++)
+		pace[i - 1] = (d[i].t_ns - d[i - 1].t_ns) / (d[i].bytes - d[i - 1].bytes);
+	stats_sort(pace, n - 1);
+	usual = stats_quantile_sorted(pace, n - 1, 0.25);
+	for (size_t i = 1; i < n; i++) {
+		double more = (d[i].t_ns - d[i - 1].t_ns - usual * (d[i].bytes - d[i - 1].bytes)) / rev_ns;
+
+		if (more < WAIT_REVS_MIN)
+			continue;
+		(*ret_waits)++;
+		*ret_revs += (uint32_t)fmax(round(more), 1.0);
+	}
+}
+
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)
+{
+	cleanup_free double *residual = NULL, *work = NULL;
+	size_t first = lead_in_end(d, n, depth), m = n - first, late = 0;
+	double slope = 0.0;
+
+	if (n < ZONE_DONE_MIN || m < ZONE_DONE_MIN)
+		return false;
+	residual = calloc(m, sizeof(*residual));
+	work = calloc(m, sizeof(*work));
+	if (!residual || !work || !fit_time(d + first, m, &slope, residual))
+		return false;
+	for (int round = 0; round < 3; round++) {
+		size_t moved = unlate(d + first, m, slope, LATE_MAD * deviation(residual, work, m));
+
+		late += moved;
+		if (!moved || !fit_time(d + first, m, &slope, residual))
+			break;
+	}
+	ret->ns_per_byte = slope;
+	ret->se_ratio = slope_se_ratio(d + first, residual, m, slope);
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		ret->part_ns_per_byte[i] = span_ns(d + first, i * (m - 1) / ZONE_PARTS, (i + 1) * (m - 1) / ZONE_PARTS);
+	ret->first = first;
+	ret->moved_bytes = d[n - 1].bytes - d[first].bytes;
+	ret->elapsed_ns = d[n - 1].t_ns - d[first].t_ns;
+	ret->late = late;
+	return true;
+}

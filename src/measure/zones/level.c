@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From samples to the level of each position, apart from drift in time, with honest intervals.
+ *
+ * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position is visited in an upward, a
+ * downward and a shuffled pass, time and place are nearly orthogonal; least squares within positions gives the drift, the
+ * scatter that is left within positions gives the noise: pooled over all positions of a class (short samples, long samples), so
+ * that three samples at a place are enough for an interval.
+ *
+ * Outliers: a sample that stands out from the others at its position by six deviations (robust, from the differences of pairs) is set aside if most others
+ * there agree. It is not forgotten: the time it lost, as part of all time, is added to every level (with its variance, that of a compound Poisson
+ * process), for a disk that loses a revolution now and then is slower by that everywhere. Samples on the two sides of an
+ * edge between recording zones differ, too; those lie between the levels of the neighbours, and are no outliers.
+ *
+ * Regimes: storage behind a token bucket is fast until its credit is spent. That is a step in time, at all places alike; it is looked for
+ * first (largest reduction of the scatter within positions, Quandt 1960), and what came before it is left out of the levels.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define OUTLIER_SIGMAS   6.0
+#define OUTLIER_MIN      0.01 /* relative; less is not worth to be called one */
+#define REGIME_STEP_MIN  0.05
+#define REGIME_SHARE_MIN 0.6 /* of the scatter within positions that a step must explain */
+#define REGIME_F_MIN     30.0
+#define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
+#define UNEVEN_TIMES     1.7
+#define DRIFT_SIGMAS     3.5
+#define READ_PART_MAX    0.95
+#define OUTLIERS_MANY    0.03 /* part of all samples; more are none */
+#define PAIRS_MIN        6
+#define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from */
+#define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
+#define UNEVEN_DF_MIN    4.0
+#define UNEVEN_RATIO     0.7
+#define UNSEEN_REVS      (1.0 / 3.0)
+#define SAID_DF          1.0 /* that the errors samples say of themselves are worth */
+#define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
+
+void zone_levels_done(struct zone_levels *lv)
+{
+	free(lv->v);
+	lv->v = NULL;
+	lv->n = 0;
+}
+
+static bool is_usable(const struct zone_sample *s)
+{
+	return s->is_good && !s->is_burst && s->position != ZONE_NONE &&
+	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
+}
+
+static double raw_y(const struct zone_sample *s)
+{
+	return log(s->ns_per_byte);
+}
+
+/* ---- regimes ---- */
+
+struct part { /* of the samples of one position: before the step and after it */
+	double n[2], sum[2];
+};
+
+static double part_weight(const struct part *p)
+{
+	return p->n[0] > 0.0 && p->n[1] > 0.0 ? p->n[0] * p->n[1] / (p->n[0] + p->n[1]) : 0.0;
+}
+
+static double part_step(const struct part *p)
+{
+	return part_weight(p) > 0.0 ? p->sum[1] / p->n[1] - p->sum[0] / p->n[0] : 0.0;
+}
+
+/* Scatter within positions: the sum of squares, and what a straight drift takes away from it. */
+static double scatter(const struct zone_sample *const *s, size_t n, size_t npositions, double *ret_drift_part,
+                      double *ret_df)
+{
+	cleanup_free double *m = calloc(3 * npositions, sizeof(*m));
+	double ss = 0.0, sxx = 0.0, sxy = 0.0, df = (double)n;
+
+	*ret_drift_part = 0.0;
+	*ret_df = 0.0;
+	if (!m)
+		return 0.0;
+	for (size_t i = 0; i < n; i++) {
+		double *p = &m[3 * s[i]->position];
+
+		df -= p[0] == 0.0;
+		p[0] += 1.0;
+		p[1] += raw_y(s[i]);
+		p[2] += s[i]->at_s;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const double *p = &m[3 * s[i]->position];
+		double dy = raw_y(s[i]) - p[1] / p[0], dt = s[i]->at_s - p[2] / p[0];
+
+		ss += dy * dy;
+		sxx += dt * dt;
+		sxy += dt * dy;
+	}
+	if (sxx > 0.0)
+		*ret_drift_part = sxy * sxy / sxx;
+	*ret_df = df;
+	return ss;
+}
+
+/* The split in time that takes most of the scatter away; returns how much. */
+static double best_split(const struct zone_sample *const *s, size_t n, size_t npositions, size_t *ret_split,
+                         double *ret_step)
+{
+	cleanup_free struct part *parts = calloc(npositions, sizeof(*parts));
+	double num = 0.0, weight = 0.0, best = 0.0;
+
+	if (!parts)
+		return 0.0;
+	for (size_t i = 0; i < n; i++) {
+		parts[s[i]->position].n[1] += 1.0;
+		parts[s[i]->position].sum[1] += raw_y(s[i]);
+	}
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct part *p = &parts[s[i]->position];
+		double y = raw_y(s[i]);
+
+		num -= part_weight(p) * part_step(p);
+		weight -= part_weight(p);
+		p->n[0] += 1.0;
+		p->sum[0] += y;
+		p->n[1] -= 1.0;
+		p->sum[1] -= y;
+		num += part_weight(p) * part_step(p);
+		weight += part_weight(p);
+		if (weight > 1.5 && num * num / weight > best) {
+			best = num * num / weight;
+			*ret_split = i + 1;
+			*ret_step = num / weight;
+		}
+	}
+	return best;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->at_s < (*y)->at_s ? -1 : (*x)->at_s > (*y)->at_s;
+}
+
+/* Mean rate of samples and its interval, over places: of time per byte. */
+static double mean_rate(struct zone_sample *const *s, size_t n, struct interval *ret_ci)
+{
+	cleanup_free double *x = calloc(n, sizeof(*x));
+	struct summary sum;
+
+	*ret_ci = (struct interval){ NAN, NAN };
+	for (size_t i = 0; x && i < n; i++)
+		x[i] = s[i]->ns_per_byte;
+	if (!x || !summary_of(x, n, &sum))
+		return NAN;
+	*ret_ci = (struct interval){ 1e9 / sum.mean_ci.high, 1e9 / sum.mean_ci.low };
+	return 1e9 / sum.mean;
+}
+
+static void find_regime(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret)
+{
+	cleanup_free struct zone_sample **s = calloc(samples->n + 1, sizeof(*s));
+	const struct zone_sample *const *c;
+	double all, drift, df, gain, step = 0.0;
+	size_t n = 0, split = 0;
+
+	for (size_t i = 0; s && i < samples->n; i++)
+		if (is_usable(&samples->v[i]))
+			s[n++] = &samples->v[i];
+	if (n < 8)
+		return;
+	qsort(s, n, sizeof(*s), by_time);
+	c = (const struct zone_sample *const *)s;
+	all = scatter(c, n, l->npositions, &drift, &df);
+	if (df < 0.5 * ((double)n - df))
+		return; /* --full: hardly any place was visited twice, and those for being slow */
+	gain = best_split(c, n, l->npositions, &split, &step);
+	if (fabs(step) < REGIME_STEP_MIN || df < 4.0 || gain < REGIME_SHARE_MIN * all ||
+	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0))
+		return;
+	ret->is_found = true;
+	ret->at_s = 0.5 * (s[split - 1]->at_s + s[split]->at_s);
+	ret->step = step;
+	ret->before_n = split;
+	ret->after_n = n - split;
+	ret->before_bytes_per_s = mean_rate(s, split, &ret->before_ci);
+	ret->after_bytes_per_s = mean_rate(s + split, n - split, &ret->after_ci);
+	for (size_t i = 0; i < samples->n; i++) {
+		struct zone_sample *z = &samples->v[i];
+
+		if (z->at_s >= ret->at_s)
+			continue;
+		z->is_burst = true;
+		ret->before_bytes += (double)(z->end_bytes - z->first_bytes);
+	}
+}
+
+/* ---- outliers ---- */
+
+/* The samples of each position, in order of time, one position after the other. */
+struct groups {
+	struct zone_sample **s;
+	size_t *first; /* npositions + 1 */
+};
+
+static void groups_done(struct groups *g)
+{
+	free(g->s);
+	free(g->first);
+}
+
+static int groups_make(struct zone_samples *samples, size_t npositions, struct groups *g)
+{
+	cleanup_free size_t *at = calloc(npositions + 1, sizeof(*at));
+
+	g->s = calloc(samples->n + 1, sizeof(struct zone_sample *));
+	g->first = calloc(npositions + 1, sizeof(*g->first));
+	if (!g->s || !g->first || !at)
+		return -ENOMEM;
+	for (size_t i = 0; i < samples->n; i++)
+		if (is_usable(&samples->v[i]))
+			g->first[samples->v[i].position + 1]++;
+	for (size_t p = 0; p < npositions; p++) {
+		g->first[p + 1] += g->first[p];
+		at[p] = g->first[p];
+	}
+	for (size_t i = 0; i < samples->n; i++)
+		if (is_usable(&samples->v[i]))
+			g->s[at[samples->v[i].position]++] = &samples->v[i];
+	return 0;
+}
+
+static double group_median(const struct groups *g, size_t p)
+{
+	double x[64];
+	size_t n = 0;
+
+	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
+		x[n++] = raw_y(g->s[i]);
+	return stats_median(x, n);
+}
+
+/* Deviation of one sample, from differences of pairs: what lies apart now and then does not move it. */
+static double robust_sigma(const struct groups *g, const struct zone_layout *l, enum zone_class class)
+{
+	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
+	size_t n = 0;
+
+	for (size_t p = 0; d && p < l->npositions; p++) {
+		if (class != ZONE_CLASSES && l->positions[p].class != class)
+			continue;
+		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
+			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1])) / sqrt(2.0);
+	}
+	return n < PAIRS_MIN ? (double)NAN : 1.4826 * stats_median(d, n);
+}
+
+/* How far two samples of one position usually lie apart: the median. */
+static double usual_spread(const struct groups *g, const struct zone_layout *l)
+{
+	cleanup_free double *d = calloc(g->first[l->npositions] + 1, sizeof(*d));
+	size_t n = 0;
+
+	for (size_t p = 0; d && p < l->npositions; p++)
+		for (size_t i = g->first[p] + 1; i < g->first[p + 1]; i++)
+			d[n++] = fabs(raw_y(g->s[i]) - raw_y(g->s[i - 1]));
+	if (n < PAIRS_MIN)
+		return 0.0;
+	stats_sort(d, n);
+	return stats_quantile_sorted(d, n, 0.5);
+}
+
+/* Is y explained by an edge between zones: between the levels left and right of the position? */
+static bool is_between(const struct groups *g, size_t npositions, size_t p, double y, double tolerance)
+{
+	double low = group_median(g, p), high = low;
+
+	for (int side = -1; side <= 1; side += 2) {
+		size_t q = p;
+		double m;
+
+		do
+			q = q + (size_t)side;
+		while (q < npositions && g->first[q] == g->first[q + 1]);
+		if (q >= npositions)
+			continue;
+		m = group_median(g, q);
+		low = fmin(low, m);
+		high = fmax(high, m);
+	}
+	return high - low > tolerance / 2 && y > low - tolerance / 2 && y < high + tolerance / 2;
+}
+
+/* What happens everywhere is no accident: places differ, as on a disk whose surfaces have different densities. */
+static void forgive_many(const struct groups *g, const struct zone_layout *l)
+{
+	size_t n = g->first[l->npositions], far = 0;
+
+	for (size_t i = 0; i < n; i++)
+		far += g->s[i]->is_outlier;
+	if ((double)far <= fmax(OUTLIERS_MANY * (double)n, 3.0))
+		return;
+	for (size_t i = 0; i < n; i++)
+		g->s[i]->is_outlier = false;
+}
+
+/* Deviation of a sample's completions from a straight line, up to a factor that all samples have in common. */
+static double unevenness(const struct zone_sample *s)
+{
+	return s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
+}
+
+/*
+ * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows inside the sample, as unevenness;
+ * one that is only a little off, and as even as the others, lies on a surface of another density and belongs to the place.
+ */
+static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance)
+{
+	double x[64];
+	size_t n = 0;
+
+	if (fabs(off) <= tolerance)
+		return false;
+	if (fabs(off) > DENSITY_MAX)
+		return true;
+	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
+		x[n++] = unevenness(g->s[i]);
+	return unevenness(s) > UNEVEN_TIMES * stats_median(x, n);
+}
+
+static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
+                          struct zone_levels *lv)
+{
+	for (size_t p = 0; p < l->npositions; p++) {
+		size_t n = g->first[p + 1] - g->first[p], far = 0;
+		double m = group_median(g, p), s = sigma[l->positions[p].class];
+		double tolerance = fmax(OUTLIER_SIGMAS * (isnan(s) ? 0.0 : s), OUTLIER_MIN);
+
+		if (n < 2)
+			continue;
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+			double off = raw_y(g->s[i]) - m, most = n == 2 ? tolerance / 2 : tolerance;
+			bool is_edge = fabs(off) > most && is_between(g, l->npositions, p, raw_y(g->s[i]), tolerance);
+
+			lv->v[p].is_mixed |= is_edge;
+			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most);
+			far += g->s[i]->is_outlier;
+		}
+		if (far * 3 <= n)
+			continue;
+		/* No majority: they all stand until more samples decide. */
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++)
+			g->s[i]->is_outlier = false;
+		lv->v[p].wants_more = true;
+	}
+	forgive_many(g, l);
+}
+
+/* ---- levels ---- */
+
+struct sums {
+	double n, y, t;
+};
+
+static struct sums sums_of(const struct groups *g, size_t p)
+{
+	struct sums s = { 0 };
+
+	for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+		if (g->s[i]->is_outlier)
+			continue;
+		s.n += 1.0;
+		s.y += raw_y(g->s[i]);
+		s.t += g->s[i]->at_s;
+	}
+	if (s.n > 0.0) {
+		s.y /= s.n;
+		s.t /= s.n;
+	}
+	return s;
+}
+
+/* Regression of y on time within positions; positions on an edge would spoil it. */
+static void fit_drift_within(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	double sxx = 0.0, sxy = 0.0, ss = 0.0, df = -1.0, t = 0.0, n = 0.0, se;
+
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct sums s = sums_of(g, p);
+
+		n += s.n;
+		t += s.n * s.t;
+		if (s.n < 2.0 || lv->v[p].is_mixed)
+			continue;
+		df += s.n - 1.0;
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+			double dy = raw_y(g->s[i]) - s.y, dt = g->s[i]->at_s - s.t;
+
+			if (g->s[i]->is_outlier)
+				continue;
+			sxx += dt * dt;
+			sxy += dt * dy;
+			ss += dy * dy;
+		}
+	}
+	lv->mid_s = n > 0.0 ? t / n : 0.0;
+	lv->drift_per_s = lv->drift_fit_per_s = 0.0;
+	lv->drift_ci = (struct interval){ NAN, NAN };
+	if (df < 4.0 || !(sxx > 0.0))
+		return;
+	se = sqrt(fmax(ss - sxy * sxy / sxx, 0.0) / df / sxx);
+	lv->drift_fit_per_s = sxy / sxx;
+	lv->drift_ci.low = lv->drift_fit_per_s - stats_t_975(df) * se;
+	lv->drift_ci.high = lv->drift_fit_per_s + stats_t_975(df) * se;
+	/* Taken out only where it is beyond doubt: places that differ at random look like a little drift. */
+	if (fabs(lv->drift_fit_per_s) > DRIFT_SIGMAS * se)
+		lv->drift_per_s = lv->drift_fit_per_s;
+}
+
+/* Scatter of the classes; where too few samples were repeated, what the samples say of themselves. */
+static void find_sigma(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	double own[ZONE_CLASSES] = { 0 }, nown[ZONE_CLASSES] = { 0 }, ss[ZONE_CLASSES] = { 0 };
+
+	for (size_t p = 0; p < l->npositions; p++) {
+		enum zone_class c = l->positions[p].class;
+		struct sums s = sums_of(g, p);
+
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+			const struct zone_sample *z = g->s[i];
+			double r = raw_y(z) - s.y - lv->drift_per_s * (z->at_s - s.t);
+
+			if (z->is_outlier)
+				continue;
+			own[c] += z->se_ratio * z->se_ratio;
+			nown[c] += 1.0;
+			ss[c] += lv->v[p].is_mixed ? 0.0 : r * r;
+		}
+		if (s.n > 1.0 && !lv->v[p].is_mixed)
+			lv->df[c] += s.n - 1.0;
+	}
+	for (int c = 0; c < ZONE_CLASSES; c++) {
+		if (lv->df[c] >= 3.0) {
+			lv->sigma[c] = sqrt(ss[c] / lv->df[c]);
+		} else {
+			lv->sigma[c] = nown[c] > 0.0 ? sqrt(own[c] / nown[c]) : (double)NAN;
+			lv->df[c] = fmax(nown[c], 3.0);
+		}
+	}
+}
+
+double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
+{
+	return stats_t_975(lv->df[class]) * lv->sigma[class] / sqrt(n);
+}
+
+/*
+ * Time lost in the samples set aside, as part of all time. Fast ones count against slow ones: where both are found the disk is not losing time,
+ * its places differ.
+ */
+static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	double lost = 0.0, lost2 = 0.0, all = 0.0, rev_ns;
+
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct sums s = sums_of(g, p);
+
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+			const struct zone_sample *z = g->s[i];
+			double more = z->is_outlier ? z->elapsed_ns * (1.0 - exp(s.y - raw_y(z))) : 0.0;
+
+			lv->samples++;
+			lv->outliers += z->is_outlier;
+			all += z->elapsed_ns - more;
+			lost += more;
+			lost2 += more * more;
+		}
+	}
+	lv->lost_ratio = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
+	/* As if a third of a revolution more had been lost (Kerman 2011): that none was seen does not mean that there are none. */
+	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
+	lv->excess = all > 0.0 ? fmax(lost + UNSEEN_REVS * rev_ns, 0.0) / all : 0.0;
+	lv->excess_var = all > 0.0 ? (lost2 + UNSEEN_REVS * rev_ns * rev_ns) / all / all : 0.0;
+}
+
+struct scatter { /* of samples about the mean of their position */
+	double ss, df;
+	double said; /* variance that the samples say of themselves, times df */
+};
+
+static struct scatter scatter_at(const struct groups *g, size_t p, double drift_per_s)
+{
+	struct sums s = sums_of(g, p);
+	struct scatter sc = { .df = fmax(s.n - 1.0, 0.0) };
+
+	for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+		const struct zone_sample *z = g->s[i];
+		double r = raw_y(z) - s.y - drift_per_s * (z->at_s - s.t);
+
+		if (z->is_outlier)
+			continue;
+		sc.ss += r * r;
+		sc.said += z->se_ratio * z->se_ratio * sc.df / s.n;
+	}
+	return sc;
+}
+
+static void scatter_add(struct scatter *to, const struct scatter *more)
+{
+	to->ss += more->ss;
+	to->df += more->df;
+	to->said += more->said;
+}
+
+/*
+ * Variance of a sample that says `said` of itself, by the scatter of others. Noise is larger where a sample has fewer tracks, and what samples say
+ * goes with it; what they scatter beyond that is of places that differ, everywhere alike. Less scatter than said is partly chance: what was
+ * said counts as SAID_DF degrees of freedom there.
+ */
+static double variance_by(const struct scatter *sc, double said)
+{
+	if (sc->ss > sc->said)
+		return said + (sc->ss - sc->said) / sc->df;
+	return sc->said > 0.0 ? said * (sc->ss / sc->said * sc->df + SAID_DF) / (sc->df + SAID_DF) : 0.0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
+}
+
+/*
+ * Mean square of the differences of neighbours in place over twice the variance (von Neumann 1941): 1 for noise, less where the samples
+ * follow a pattern in space. Sorts the group by place.
+ */
+static double neumann_ratio(const struct groups *g, size_t p)
+{
+	struct zone_sample **s = g->s + g->first[p], *before = NULL;
+	struct scatter own = scatter_at(g, p, 0.0);
+	double diff = 0.0;
+
+	qsort(s, g->first[p + 1] - g->first[p], sizeof(struct zone_sample *), by_place);
+	for (size_t i = 0; i < g->first[p + 1] - g->first[p]; i++) {
+		if (s[i]->is_outlier)
+			continue;
+		diff += before ? (raw_y(s[i]) - raw_y(before)) * (raw_y(s[i]) - raw_y(before)) : 0.0;
+		before = s[i];
+	}
+	return diff / (2.0 * own.ss);
+}
+
+/* Scatter at the other positions that may speak for this one: not on an edge, near by, or places of the figures as this one. */
+static struct scatter scatter_beside(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
+                                     size_t p)
+{
+	enum zone_class c = l->positions[p].class;
+	struct scatter all = { 0 };
+
+	for (size_t q = 0; q < l->npositions; q++) {
+		struct scatter other;
+
+		if (q == p || l->positions[q].class != c || lv->v[q].is_mixed ||
+		    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
+			continue;
+		other = scatter_at(g, q, lv->drift_per_s);
+		scatter_add(&all, &other);
+	}
+	return all;
+}
+
+/* F test: does it scatter more than the others let expect? An edge between two zones, or two surfaces of different density, lie in it. */
+static bool is_odd(const struct scatter *own, const struct scatter *others)
+{
+	return own->df >= 1.0 && others->df >= NOISE_DF_MIN &&
+	       own->ss / own->df > (1.0 + NOISE_F / sqrt(own->df)) * variance_by(others, own->said / own->df);
+}
+
+/*
+ * The noise at each position. It is not the same everywhere: the number of tracks in a sample changes along the disk, and so does what chance
+ * does to the skews in it. So it comes from the position and its neighbours; from an odd position alone.
+ */
+static void find_noise(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct zone_level *v = &lv->v[p];
+		struct scatter own = scatter_at(g, p, lv->drift_per_s), all = scatter_beside(g, l, lv, p);
+		double said = own.df > 0.0 ? own.said / own.df : 0.0;
+
+		v->sigma = lv->sigma[l->positions[p].class];
+		v->df = lv->df[l->positions[p].class];
+		if (is_odd(&own, &all)) {
+			v->is_uneven = own.df >= UNEVEN_DF_MIN && (v->is_mixed || neumann_ratio(g, p) < UNEVEN_RATIO);
+			v->sigma =
+				sqrt(v->is_uneven && v->is_mixed ? variance_by(&all, said) : variance_by(&own, said));
+			v->df = v->is_uneven && v->is_mixed ? all.df : own.df;
+		} else if (own.df >= 1.0 && all.df + own.df >= NOISE_DF_MIN) {
+			scatter_add(&all, &own);
+			v->sigma = sqrt(variance_by(&all, said));
+			v->df = all.df;
+		} else if (own.df >= 2.0) { /* two samples alone say next to nothing */
+			v->sigma = sqrt(variance_by(&own, said));
+			v->df = own.df;
+		}
+	}
+}
+
+/*
+ * 95 % half of a level of n samples; own_var: what they say of their own errors. Scatter beyond that is of places that differ, and of those only
+ * what was not read is unknown (correction for a finite population, Cochran 1977).
+ */
+static double half_of(const struct zone_level *v, double n, double own_var)
+{
+	double part = v->moved_bytes / (double)(v->end_bytes - v->first_bytes), var = v->sigma * v->sigma;
+
+	if (var > own_var)
+		var = own_var + (var - own_var) * (1.0 - fmin(part, READ_PART_MAX));
+	return stats_t_975(v->df) * sqrt(var / n);
+}
+
+/*
+ * Level of an uneven position: time per byte from its first byte to its last, each sample standing for its own bytes and half of the gaps beside
+ * it. A step between two samples lies anywhere in their gap: uniform, variance (step x gap)^2 / 12; that holds for an edge between zones, while surfaces may come and go within a gap. Sorts the group by place.
+ */
+static void fill_uneven(const struct groups *g, size_t p, double log_excess, struct zone_level *v)
+{
+	struct zone_sample **s = g->s + g->first[p], *before = NULL;
+	size_t n = g->first[p + 1] - g->first[p];
+	double all = (double)(v->end_bytes - v->first_bytes), at = (double)v->first_bytes, mean = 0.0, var = 0.0;
+
+	qsort(s, n, sizeof(struct zone_sample *), by_place);
+	for (size_t i = 0; i < n; i++) {
+		double x, noise, gap, step, weight;
+
+		if (s[i]->is_outlier)
+			continue;
+		x = exp(s[i]->y - log_excess);
+		noise = x * v->sigma;
+		gap = before ? fmax((double)s[i]->from_bytes - (double)before->end_bytes, 0.0) / all : 0.0;
+		step = before ? x - exp(before->y - log_excess) : 0.0;
+		weight = ((double)s[i]->end_bytes - at) / all - gap / 2;
+		mean += weight * x + (before ? gap / 2 * exp(before->y - log_excess) : 0.0);
+		var += weight * weight * noise * noise +
+		       fmax(step * step - 2.0 * noise * noise, 0.0) * gap * gap / 12.0;
+		at = (double)s[i]->end_bytes;
+		before = s[i];
+	}
+	/* cppcheck-suppress invalidFunctionArg ; the caller has seen a sample that stands, and none took no time */
+	v->y = log(mean) + log_excess;
+	if (v->is_mixed)
+		v->half = stats_t_975(v->df) * sqrt(var) / mean;
+}
+
+static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
+{
+	double drift_se = (lv->drift_ci.high - lv->drift_ci.low) / 2;
+
+	if (isnan(drift_se) || lv->drift_per_s == 0.0)
+		drift_se = 0.0;
+	for (size_t p = 0; p < l->npositions; p++) {
+		struct zone_level *v = &lv->v[p];
+		struct sums s = sums_of(g, p);
+		double along, own = 0.0;
+
+		v->n = (size_t)s.n;
+		v->first_bytes = UINT64_MAX;
+		v->y = v->half = NAN;
+		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
+			struct zone_sample *z = g->s[i];
+
+			v->outliers += z->is_outlier;
+			if (z->is_outlier)
+				continue;
+			z->y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s) + log1p(lv->excess);
+			own += z->se_ratio * z->se_ratio;
+			v->moved_bytes += z->moved_bytes;
+			v->elapsed_ns += z->elapsed_ns;
+			v->first_bytes = z->from_bytes < v->first_bytes ? z->from_bytes : v->first_bytes;
+			v->end_bytes = z->end_bytes > v->end_bytes ? z->end_bytes : v->end_bytes;
+		}
+		if (!v->n)
+			continue;
+		v->y = s.y - lv->drift_per_s * (s.t - lv->mid_s) + log1p(lv->excess);
+		v->half = half_of(v, s.n, own / s.n);
+		if (v->is_uneven)
+			fill_uneven(g, p, log1p(lv->excess), v);
+		along = drift_se * (s.t - lv->mid_s);
+		v->half = sqrt(v->half * v->half + along * along + 1.96 * 1.96 * lv->excess_var);
+	}
+}
+
+int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret)
+{
+	struct zone_levels lv = { .n = l->npositions };
+	struct groups g = { 0 };
+	double sigma[ZONE_CLASSES];
+	int r = -ENOMEM;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		samples->v[i].is_burst = samples->v[i].is_outlier = false;
+		samples->v[i].y = NAN;
+	}
+	lv.v = calloc(l->npositions, sizeof(*lv.v));
+	if (!lv.v)
+		return -ENOMEM;
+	find_regime(samples, l, &lv.regime);
+	if (groups_make(samples, l->npositions, &g) < 0)
+		goto out;
+	lv.spread = usual_spread(&g, l);
+	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
+	for (int c = 0; c < ZONE_CLASSES; c++) {
+		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
+		sigma[c] = isnan(sigma[c]) ? lv.rob_sigma : sigma[c];
+	}
+	mark_outliers(&g, l, sigma, &lv);
+	fit_drift_within(&g, l, &lv);
+	find_sigma(&g, l, &lv);
+	find_noise(&g, l, &lv);
+	find_excess(&g, l, &lv);
+	fill_levels(&g, l, &lv);
+	for (size_t i = 0; i < samples->n; i++) {
+		struct zone_sample *z = &samples->v[i];
+
+		if (z->kind == SAMPLE_EDGE && z->is_good && !z->is_burst)
+			z->y = raw_y(z) - lv.drift_per_s * (z->at_s - lv.mid_s);
+	}
+	*ret = lv;
+	lv.v = NULL;
+	r = 0;
+out:
+	groups_done(&g);
+	zone_levels_done(&lv);
+	return r;
+}

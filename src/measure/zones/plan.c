@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where `platter zones` reads, and how much.
+ *
+ * Positions are spread evenly, the first cell begins with the first byte, the last one ends with the last. A cell
+ * takes at most half of the distance between two positions, so that the middle of the target fits between them as one more place.
+ * Positions of the lower half take their windows from the cell's start upwards, those of the upper half from its end
+ * downwards: neither end is favoured, and each sample is read at a place of its own.
+ */
+#include "measure/zones/zones.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+#define MIB                (1ull << 20)
+#define SAMPLE_BYTES       (64 * MIB)       /* of a place of the figures; the others: a third in each of three passes */
+#define GAP_BYTES          (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
+#define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
+#define BLOCK_BYTES        MIB
+#define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks */
+#define FULL_BYTES_MIN     (64 * MIB)
+#define BLOCK_MIN_BYTES    (64 * 1024u)
+#define WINDOW_BLOCKS      32 /* at least, in a window */
+#define COUNTED_BLOCKS_MIN 12
+#define REVOLUTIONS        10.0
+#define REV_NS_UNKNOWN     11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
+#define SHORT_MAX_NS       350e6  /* a sample of a slow disk ends here rather than at its bytes */
+#define LONG_MAX_NS        800e6
+#define QUICK_LONG_NS      200e6
+#define RANDOM_BLOCKS_MIN  24  /* a sample of more blocks is shortened by chance ... */
+#define RANDOM_PART        3   /* ... by up to 1 / this */
+#define EDGE_BYTES         MIB /* writing leaves out the first and the last: partition tables live there */
+
+uint32_t zone_passes(const struct zones_params *p)
+{
+	if (p->passes)
+		return (uint32_t)p->passes;
+	return p->quick ? 2 : p->places ? 4 : 3;
+}
+
+uint32_t zone_visits(const struct zones_params *p, enum zone_class class)
+{
+	return class == ZONE_LONG && !p->places ? 2 : 1;
+}
+
+double zone_guess_rate(const struct device *dev)
+{
+	if (dev->rotational == 0)
+		return 500e6;
+	return dev->disk_size_bytes < 10000000000ull ? 6e6 : dev->disk_size_bytes < 500000000000ull ? 40e6 : 130e6;
+}
+
+/* ---- what is measured of the target ---- */
+
+static uint64_t round_down(uint64_t x, uint64_t to)
+{
+	return x - x % to;
+}
+
+/* "10G", "25%": a place of the target. */
+static int parse_place(const char *text, uint64_t size_bytes, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(text);
+	double ratio;
+	int r;
+
+	if (len && text[len - 1] == '%') {
+		r = units_parse_ratio(text, &ratio, err);
+		if (r < 0)
+			return r;
+		if (ratio < 0.0 || ratio > 1.0)
+			return err_set(err, -EINVAL, "%s lies outside the target; give 0%% to 100%%.", text);
+		*ret = (uint64_t)(ratio * (double)size_bytes);
+		return 0;
+	}
+	r = units_parse_bytes(text, ret, err);
+	if (r < 0)
+		return r;
+	if (*ret > size_bytes)
+		return err_set(err, -EINVAL, "%s lies behind the end of the target (%" PRIu64 " bytes); give less.",
+		               text, size_bytes);
+	return 0;
+}
+
+/* "FROM-TO", either may be left out. */
+static int parse_range(const char *text, uint64_t size_bytes, uint64_t *ret_first, uint64_t *ret_end, struct err *err)
+{
+	const char *dash = strchr(text, '-');
+	char from[64];
+	int r = 0;
+
+	if (!dash || (size_t)(dash - text) >= sizeof(from))
+		return err_set(err, -EINVAL, "--range=%s is no range; write FROM-TO, such as 10G-20G or 50%%-.", text);
+	(void)snprintf(from, sizeof(from), "%.*s", (int)(dash - text), text);
+	if (from[0])
+		r = parse_place(from, size_bytes, ret_first, err);
+	if (r == 0 && dash[1])
+		r = parse_place(dash + 1, size_bytes, ret_end, err);
+	if (r == 0 && *ret_first >= *ret_end)
+		return err_set(err, -EINVAL,
+		               "--range=%s is empty: %" PRIu64 " is not below %" PRIu64 "; write FROM-TO.", text,
+		               *ret_first, *ret_end);
+	return r;
+}
+
+static int find_extent(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
+{
+	uint64_t first = 0, end = dev->size_bytes, data = datafile_first_byte(dev);
+	int r;
+
+	if (p->range) {
+		r = parse_range(p->range, dev->size_bytes, &first, &end, err);
+		if (r < 0)
+			return r;
+	}
+	if (first < data)
+		first = data; /* a header and a hole */
+	if ((p->write || p->rewrite) && !p->include_edges && dev->kind != DEVICE_FILE) {
+		first = first < EDGE_BYTES ? EDGE_BYTES : first;
+		end = dev->size_bytes - end < EDGE_BYTES && dev->size_bytes > EDGE_BYTES ? dev->size_bytes - EDGE_BYTES
+		                                                                         : end;
+	}
+	l->first_bytes = round_down(first + l->align_bytes - 1, l->align_bytes);
+	l->end_bytes = round_down(end, l->align_bytes);
+	if (l->end_bytes < l->first_bytes + 4 * MIB)
+		return err_set(err, -EINVAL,
+		               "%s: zones needs at least 4 MiB to measure in, not %" PRIu64
+		               " bytes; give a larger --range or target.",
+		               dev->path, l->end_bytes > l->first_bytes ? l->end_bytes - l->first_bytes : 0);
+	return 0;
+}
+
+/* ---- cells and windows ---- */
+
+/* Divides half the room of a position into windows; fewer positions when they would get too small. */
+static void size_cells(struct zone_layout *l, const struct zones_params *p, size_t *npositions)
+{
+	uint64_t region = l->end_bytes - l->first_bytes, room, want;
+	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
+	bool is_fixed = p->block_bytes || (p->full && region >= FULL_BYTES_MIN); /* --full has no windows to fit into */
+
+	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
+	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
+		(*npositions)--;
+	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
+	if (!is_fixed)
+		while (block > BLOCK_MIN_BYTES && block > room / WINDOW_BLOCKS)
+			block /= 2;
+	if (!is_fixed && block > room / WINDOW_BLOCKS)
+		block = (uint32_t)round_down(room / WINDOW_BLOCKS, l->align_bytes);
+	if (block < l->align_bytes)
+		block = l->align_bytes;
+	want = (p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
+	l->block_bytes = l->request_bytes = block;
+	l->window_bytes = round_down(want < room ? want : room, block);
+	if (l->window_bytes < block)
+		l->window_bytes = block;
+	l->stride_bytes = l->window_bytes +
+	                  round_down(room - l->window_bytes < GAP_BYTES ? room - l->window_bytes : GAP_BYTES, block);
+	l->cell_bytes = (l->slots - 1) * l->stride_bytes + l->window_bytes;
+}
+
+static void place_cell(struct zone_layout *l, struct zone_position *pos, double at)
+{
+	double room = (double)(l->end_bytes - l->first_bytes - l->cell_bytes);
+	double from = at < 0.0 ? 0.0 : at > room ? room : at;
+
+	pos->cell_bytes = l->first_bytes + round_down((uint64_t)from, l->align_bytes);
+	pos->is_high = from > room / 2;
+	if (from >= room)
+		pos->cell_bytes = l->end_bytes - l->cell_bytes;
+}
+
+static int spread_positions(struct zone_layout *l, const struct zones_params *p, struct err *err)
+{
+	size_t n = p->positions;
+	double room;
+
+	l->wanted_positions = n;
+	size_cells(l, p, &n);
+	l->positions = calloc(n + 1, sizeof(*l->positions));
+	if (!l->positions)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	room = (double)(l->end_bytes - l->first_bytes - l->cell_bytes);
+	l->npositions = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (n % 2 == 0 && i == n / 2) {
+			l->middle = l->npositions++;
+			l->positions[l->middle].is_extra = true;
+			place_cell(l, &l->positions[l->middle], room / 2);
+		}
+		place_cell(l, &l->positions[l->npositions++], n > 1 ? room * (double)i / (double)(n - 1) : 0.0);
+	}
+	if (n % 2)
+		l->middle = n / 2;
+	l->positions[l->middle].is_centred = true;
+	l->start = 0;
+	l->end = l->npositions - 1;
+	l->positions[l->start].class = l->positions[l->middle].class = l->positions[l->end].class = ZONE_LONG;
+	return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zone_position *x = a, *y = b;
+
+	return x->cell_bytes < y->cell_bytes ? -1 : x->cell_bytes > y->cell_bytes;
+}
+
+/* One entry of --zones: where its cell should begin. */
+static int list_place(const struct zone_layout *l, const char *word, double *ret_at, struct err *err)
+{
+	double region = (double)(l->end_bytes - l->first_bytes), cell = (double)l->cell_bytes;
+	uint64_t place;
+	int r;
+
+	if (strcmp(word, "start") == 0)
+		*ret_at = 0.0;
+	else if (strcmp(word, "middle") == 0)
+		*ret_at = (region - cell) / 2;
+	else if (strcmp(word, "end") == 0)
+		*ret_at = region - cell;
+	else {
+		r = parse_place(word, l->end_bytes - l->first_bytes, &place, err);
+		if (r < 0)
+			return err_prefix(err, "--zones takes start, middle, end, percentages and offsets");
+		*ret_at = (double)place - (word[strlen(word) - 1] == '%' ? cell / 2 : 0.0);
+	}
+	return 0;
+}
+
+/* --zones=start,middle,end */
+static int list_positions(struct zone_layout *l, const struct zones_params *p, struct err *err)
+{
+	cleanup_free char *copy = strdup(p->places);
+	size_t n = 1, at = 0;
+	char *save = NULL;
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (const char *c = copy; *c; c++)
+		n += *c == ',';
+	l->wanted_positions = n;
+	/* As large as the cells of a curve, so that "start" means the same bytes: on small disks more would be several recording zones. */
+	n = n < p->positions ? p->positions : n;
+	size_cells(l, p, &n);
+	l->positions = calloc(l->wanted_positions, sizeof(*l->positions));
+	if (!l->positions)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		struct zone_position *pos = &l->positions[at++];
+		double place = 0.0;
+		int r = list_place(l, word, &place, err);
+
+		if (r < 0)
+			return r;
+		place_cell(l, pos, place);
+		pos->class = ZONE_LONG;
+		(void)snprintf(pos->label, sizeof(pos->label), "%s", word);
+	}
+	if (!at)
+		return err_set(err, -EINVAL,
+		               "--zones needs at least one place; write start,middle,end or some of them.");
+	l->npositions = l->wanted_positions = at;
+	qsort(l->positions, at, sizeof(*l->positions), by_place);
+	for (size_t i = 0; i < at; i++) {
+		const char *label = l->positions[i].label;
+
+		if (i && l->positions[i].cell_bytes < l->positions[i - 1].cell_bytes + l->cell_bytes)
+			return err_set(
+				err, -EINVAL,
+				"--zones: %s and %s lie too close together on a target of this size; leave one out.",
+				l->positions[i - 1].label, label);
+		l->start = strcmp(label, "start") == 0 ? i : l->start;
+		l->middle = strcmp(label, "middle") == 0 ? i : l->middle;
+		l->positions[i].is_centred = strcmp(label, "middle") == 0;
+		l->end = strcmp(label, "end") == 0 ? i : l->end;
+	}
+	return 0;
+}
+
+int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err)
+{
+	uint32_t direct = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : dev->logical_block_bytes;
+	double rpm = p->rpm > 0.0 ? p->rpm : (double)dev->reported_rpm;
+	int r;
+
+	*l = (struct zone_layout){
+		.start = ZONE_NONE, .middle = ZONE_NONE, .end = ZONE_NONE, .depth = (uint32_t)p->depth
+	};
+	l->align_bytes = direct ? direct : 512;
+	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for one. */
+	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
+	    dev->size_bytes % dev->physical_block_bytes == 0 && dev->alignment_offset_bytes == 0)
+		l->align_bytes = dev->physical_block_bytes;
+	if (p->block_bytes % l->align_bytes)
+		return err_set(err, -EINVAL,
+		               "--block=%" PRIu64 " is no multiple of what %s wants; give one of %" PRIu32 " bytes.",
+		               p->block_bytes, dev->path, l->align_bytes);
+	l->rev_ns = dev->rotational == 0 && !(p->rpm > 0.0) ? 0.0 : rpm > 0.0 ? 60e9 / rpm : (double)NAN;
+	r = find_extent(l, dev, p, err);
+	if (r == 0)
+		r = p->places ? list_positions(l, p, err) : spread_positions(l, p, err);
+	if (r < 0)
+		zone_layout_done(l);
+	return r;
+}
+
+void zone_layout_done(struct zone_layout *l)
+{
+	free(l->positions);
+	l->positions = NULL;
+	l->npositions = 0;
+}
+
+uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
+                           double bytes_per_s)
+{
+	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
+	       bytes;
+	double rev_ns = isnan(l->rev_ns) ? REV_NS_UNKNOWN : l->rev_ns;
+	uint64_t window_blocks = l->window_bytes / l->block_bytes;
+
+	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
+	most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
+	if (p->quick)
+		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);
+	if (class == ZONE_SHORT && !p->sample_bytes)
+		want /= 3;
+	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);
+	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->depth + 1) * block;
+	return (uint64_t)(fmin(ceil(bytes / block), (double)window_blocks) * block);
+}
+
+void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
+{
+	double rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
+
+	if (p->block_bytes || !(rev_ns > 0.0))
+		return;
+	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
+	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns / 2)
+		l->request_bytes /= 2;
+}
+
+/* Which window the position's next sample takes. */
+static uint32_t next_slot(const struct zone_layout *l, const struct zone_position *pos)
+{
+	uint32_t k = pos->used, half = (l->slots - 1) / 2;
+
+	if (!pos->is_centred)
+		return pos->is_high ? l->slots - 1 - k : k;
+	if (k / 2 >= l->slots - 1 - half) /* slots odd: one side is used up */
+		return 0;
+	return k % 2 ? half + 1 + k / 2 : half - k / 2;
+}
+
+bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
+                      uint64_t *ret_end)
+{
+	struct zone_position *pos = &l->positions[position];
+	uint64_t first, slack, skip;
+
+	if (pos->used == l->slots)
+		return false;
+	first = pos->cell_bytes + next_slot(l, pos) * l->stride_bytes;
+	/* Where a sample begins and ends within a track must be chance, or all would be off to the same side. */
+	if (want_bytes > RANDOM_BLOCKS_MIN * l->block_bytes)
+		want_bytes -= rng_below(rng, want_bytes / RANDOM_PART / l->block_bytes + 1) * l->block_bytes;
+	slack = l->window_bytes - want_bytes;
+	skip = round_down(rng_below(rng, slack + 1), l->align_bytes);
+	if (!pos->used && first == l->first_bytes)
+		skip = 0;
+	if (!pos->used && first + l->window_bytes == l->end_bytes)
+		skip = slack;
+	pos->used++;
+	*ret_first = first + skip;
+	*ret_end = *ret_first + want_bytes;
+	return true;
+}

@@ -1,0 +1,712 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables, figures and plots of `platter zones`. Whatever is written here is a place in the samples or comes out of the analysis. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/zones/zones.h"
+
+struct curve_row {
+	uint64_t offset_bytes;
+	double rate_bytes_per_s, low, high;
+	uint64_t moved_bytes, elapsed_ns;
+	uint64_t first_byte, last_byte, disk_offset_bytes, samples;
+	double fit_residual_ratio;
+	const char *state, *target;
+};
+
+static const struct field curve_fields[] = {
+	FIELD_U64(struct curve_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_F64(struct curve_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct curve_row, low, UNIT_BYTES_PER_S, "low"),
+	FIELD_F64(struct curve_row, high, UNIT_BYTES_PER_S, "high"),
+	FIELD_U64(struct curve_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
+	FIELD_U64(struct curve_row, elapsed_ns, UNIT_NS, "time", .detail = true),
+	FIELD_U64(struct curve_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct curve_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
+	FIELD_U64(struct curve_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
+	FIELD_U64(struct curve_row, samples, UNIT_COUNT, "samples", .detail = true),
+	FIELD_F64(struct curve_row, fit_residual_ratio, UNIT_RATIO, "off the smooth fit", .detail = true),
+	FIELD_STR(struct curve_row, state, "state"),
+	FIELD_STR(struct curve_row, target, "target"),
+	FIELD_END,
+};
+
+struct band_row {
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, low, high;
+	uint64_t sectors_per_track, edge_half_bytes, samples;
+	const char *target;
+};
+
+static const struct field band_fields[] = {
+	FIELD_U64(struct band_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct band_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct band_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct band_row, low, UNIT_BYTES_PER_S, "low"),
+	FIELD_F64(struct band_row, high, UNIT_BYTES_PER_S, "high"),
+	FIELD_U64(struct band_row, sectors_per_track, UNIT_COUNT, "sectors/track"),
+	FIELD_U64(struct band_row, edge_half_bytes, UNIT_BYTES, "begin +-"),
+	FIELD_U64(struct band_row, samples, UNIT_COUNT, "samples", .detail = true),
+	FIELD_STR(struct band_row, target, "target"),
+	FIELD_END,
+};
+
+struct slow_row {
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, expected_bytes_per_s, rate_to_expected_ratio;
+	uint64_t readings;
+	const char *target;
+};
+
+static const struct field slow_fields[] = {
+	FIELD_U64(struct slow_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct slow_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct slow_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct slow_row, expected_bytes_per_s, UNIT_BYTES_PER_S, "expected"),
+	FIELD_F64(struct slow_row, rate_to_expected_ratio, UNIT_RATIO, "ratio"),
+	FIELD_U64(struct slow_row, readings, UNIT_COUNT, "readings"),
+	FIELD_STR(struct slow_row, target, "target"),
+	FIELD_END,
+};
+
+struct unreadable_row {
+	uint64_t first_byte, last_byte;
+	const char *errno_name, *target;
+};
+
+static const struct field unreadable_fields[] = {
+	FIELD_U64(struct unreadable_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct unreadable_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_STR(struct unreadable_row, errno_name, "error"),
+	FIELD_STR(struct unreadable_row, target, "target"),
+	FIELD_END,
+};
+
+struct place_row {
+	const char *target;
+	uint64_t disk_offset_bytes, size_bytes;
+	double start_bytes_per_s, middle_bytes_per_s, end_bytes_per_s, mean_bytes_per_s;
+};
+
+static const struct field place_fields[] = {
+	FIELD_STR(struct place_row, target, "target"),
+	FIELD_U64(struct place_row, disk_offset_bytes, UNIT_BYTES, "on the disk"),
+	FIELD_U64(struct place_row, size_bytes, UNIT_BYTES, "size"),
+	FIELD_F64(struct place_row, start_bytes_per_s, UNIT_BYTES_PER_S, "start"),
+	FIELD_F64(struct place_row, middle_bytes_per_s, UNIT_BYTES_PER_S, "middle"),
+	FIELD_F64(struct place_row, end_bytes_per_s, UNIT_BYTES_PER_S, "end"),
+	FIELD_F64(struct place_row, mean_bytes_per_s, UNIT_BYTES_PER_S, "mean"),
+	FIELD_END,
+};
+
+struct spot_row {
+	const char *figure;
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, low, high;
+	uint64_t samples;
+	const char *target;
+};
+
+static const struct field spot_fields[] = {
+	FIELD_STR(struct spot_row, figure, "figure"),
+	FIELD_U64(struct spot_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct spot_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct spot_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct spot_row, low, UNIT_BYTES_PER_S, "low"),
+	FIELD_F64(struct spot_row, high, UNIT_BYTES_PER_S, "high"),
+	FIELD_U64(struct spot_row, samples, UNIT_COUNT, "samples"),
+	FIELD_STR(struct spot_row, target, "target"),
+	FIELD_END,
+};
+
+struct sample_row {
+	double at_s;
+	uint64_t offset_bytes, counted_from_bytes, end_bytes;
+	double rate_bytes_per_s;
+	uint64_t moved_bytes, elapsed_ns, flush_ns, late, pass;
+	const char *kind, *state, *target;
+};
+
+static const struct field sample_fields[] = {
+	FIELD_F64(struct sample_row, at_s, UNIT_S, "at"),
+	FIELD_U64(struct sample_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct sample_row, counted_from_bytes, UNIT_BYTES, "counted from"),
+	FIELD_U64(struct sample_row, end_bytes, UNIT_BYTES, "end"),
+	FIELD_F64(struct sample_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct sample_row, moved_bytes, UNIT_BYTES, "counted"),
+	FIELD_U64(struct sample_row, elapsed_ns, UNIT_NS, "time"),
+	FIELD_U64(struct sample_row, flush_ns, UNIT_NS, "flush"),
+	FIELD_U64(struct sample_row, late, UNIT_COUNT, "seen late"),
+	FIELD_U64(struct sample_row, pass, UNIT_COUNT, "pass"),
+	FIELD_STR(struct sample_row, kind, "kind"),
+	FIELD_STR(struct sample_row, state, "state"),
+	FIELD_STR(struct sample_row, target, "target"),
+	FIELD_END,
+};
+
+const struct measure_table zones_tables[] = {
+	{ "curve", "Transfer rate by place", curve_fields },
+	{ "bands", "Recording zones", band_fields },
+	{ "slow_regions", "Slow regions", slow_fields },
+	{ "unreadable", "Unreadable regions", unreadable_fields },
+	{ "places", "Targets and their places on the disk", place_fields },
+	{ "spots", "The bytes that the figures speak of", spot_fields },
+	{ "samples", "Samples", sample_fields },
+	{ NULL },
+};
+
+static struct table *fresh_table(struct result *res, const char *name)
+{
+	for (const struct measure_table *m = zones_tables; m->name; m++) {
+		struct table *t;
+
+		if (strcmp(m->name, name) != 0)
+			continue;
+		t = result_table(res, m->name, m->title, m->fields);
+		result_table_clear(t);
+		return t;
+	}
+	return NULL;
+}
+
+/* Only when there are several, so that the text stays narrow. */
+static const char *target_name(const struct zones_run *run, const struct zone_target *t)
+{
+	return run->ntargets > 1 ? t->dev->path : NULL;
+}
+
+/* ---- tables ---- */
+
+/* The first place that was sampled at a position: the one the curve is drawn at. */
+static const struct zone_sample *first_sample(const struct zone_target *t, size_t position)
+{
+	for (size_t i = 0; i < t->samples.n; i++)
+		if (t->samples.v[i].position == position && t->samples.v[i].kind == SAMPLE_CURVE)
+			return &t->samples.v[i];
+	return NULL;
+}
+
+static const char *position_state(const struct zone_target *t, size_t position)
+{
+	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+
+		if (s->is_confirmed && s->sample == ZONE_NONE && position >= s->first && position <= s->last)
+			return "slow";
+	}
+	for (size_t i = 0; i < t->samples.n; i++)
+		if (t->samples.v[i].position == position && t->samples.v[i].has_fault)
+			return "errors";
+	return t->analysis->levels.v[position].is_mixed ? "edge" : NULL;
+}
+
+static void fill_curve(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t p = 0; p < t->layout.npositions; p++) {
+		const struct zone_level *v = &t->analysis->levels.v[p];
+		const struct zone_sample *s = first_sample(t, p);
+		struct interval ci = zone_rate_ci(v->y, v->half);
+		struct curve_row row = { .target = target_name(run, t) };
+
+		if (t->layout.positions[p].is_extra || !s)
+			continue;
+		row.offset_bytes = s->first_bytes;
+		row.disk_offset_bytes = t->dev->partition_offset_bytes + s->first_bytes;
+		row.rate_bytes_per_s = v->n ? zone_rate(v->y) : (double)NAN;
+		row.low = v->n ? ci.low : (double)NAN;
+		row.high = v->n ? ci.high : (double)NAN;
+		row.first_byte = v->n ? v->first_bytes : UINT64_MAX;
+		row.last_byte = v->n ? v->end_bytes - 1 : UINT64_MAX;
+		row.moved_bytes = (uint64_t)v->moved_bytes;
+		row.elapsed_ns = (uint64_t)v->elapsed_ns;
+		row.samples = v->n;
+		row.fit_residual_ratio =
+			t->analysis->has_density
+				? row.rate_bytes_per_s / density_rate(&t->analysis->density,
+		                                                      zone_place(t, (double)s->first_bytes)) -
+					  1.0
+				: (double)NAN;
+		row.state = position_state(t, p);
+		result_row(table, &row);
+	}
+}
+
+static void fill_bands(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t i = 0; i < t->analysis->bands.n; i++) {
+		const struct zone_band *b = &t->analysis->bands.v[i];
+		struct interval ci = zone_rate_ci(b->y, b->half);
+		struct band_row row = { .first_byte = b->first_bytes,
+			                .last_byte = b->end_bytes - 1,
+			                .rate_bytes_per_s = zone_rate(b->y),
+			                .low = ci.low,
+			                .high = ci.high,
+			                .sectors_per_track = UINT64_MAX,
+			                .edge_half_bytes = b->edge_half_bytes,
+			                .samples = b->samples,
+			                .target = target_name(run, t) };
+
+		if (t->layout.rev_ns > 0.0)
+			row.sectors_per_track =
+				(uint64_t)llround(row.rate_bytes_per_s * t->layout.rev_ns * 1e-9 /
+			                          t->dev->logical_block_bytes * (1.0 + run->p->skew_ratio));
+		result_row(table, &row);
+	}
+}
+
+static void fill_slow(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+		struct slow_row row = { .first_byte = s->first_bytes,
+			                .last_byte = s->end_bytes - 1,
+			                .rate_bytes_per_s = zone_rate(s->y),
+			                .expected_bytes_per_s = zone_rate(s->expected_y),
+			                .rate_to_expected_ratio = exp(s->expected_y - s->y),
+			                .readings = s->readings,
+			                .target = target_name(run, t) };
+
+		if (s->is_confirmed)
+			result_row(table, &row);
+	}
+}
+
+static void fill_unreadable(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t i = 0; i < t->nunreadable; i++) {
+		const struct zone_unreadable *u = &t->unreadable[i];
+		struct unreadable_row row = { .first_byte = u->first_bytes,
+			                      .last_byte = u->end_bytes - 1,
+			                      .errno_name = u->error ? err_name(u->error) : "short",
+			                      .target = target_name(run, t) };
+
+		result_row(table, &row);
+	}
+}
+
+static const char *const kind_names[] = {
+	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",
+	[SAMPLE_CHECK] = "check", [SAMPLE_PROBE] = "probe",
+};
+
+static void fill_samples(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+		struct sample_row row = { .at_s = s->at_s,
+			                  .offset_bytes = s->first_bytes,
+			                  .counted_from_bytes = s->is_good ? s->from_bytes : UINT64_MAX,
+			                  .end_bytes = s->end_bytes,
+			                  .rate_bytes_per_s = s->is_good ? 1e9 / s->ns_per_byte : (double)NAN,
+			                  .moved_bytes = s->is_good ? (uint64_t)s->moved_bytes : 0,
+			                  .elapsed_ns = s->is_good ? (uint64_t)s->elapsed_ns : UINT64_MAX,
+			                  .flush_ns = isnan(s->flush_ns) ? UINT64_MAX : (uint64_t)s->flush_ns,
+			                  .late = s->late,
+			                  .pass = s->pass,
+			                  .kind = kind_names[s->kind],
+			                  .target = target_name(run, t) };
+
+		row.state = s->has_fault    ? "error"
+		            : !s->is_good   ? "too short"
+		            : s->is_burst   ? "burst"
+		            : s->is_outlier ? "outlier"
+		                            : NULL;
+		result_row(table, &row);
+	}
+}
+
+static double position_rate(const struct zone_target *t, size_t position)
+{
+	return position == ZONE_NONE || !t->analysis->levels.v[position].n
+	               ? (double)NAN
+	               : zone_rate(t->analysis->levels.v[position].y);
+}
+
+static void fill_places(const struct zone_target *t, struct table *table)
+{
+	struct place_row row = { .target = t->dev->path,
+		                 .disk_offset_bytes = t->dev->partition_offset_bytes,
+		                 .size_bytes = t->dev->size_bytes,
+		                 .start_bytes_per_s = position_rate(t, t->layout.start),
+		                 .middle_bytes_per_s = position_rate(t, t->layout.middle),
+		                 .end_bytes_per_s = position_rate(t, t->layout.end),
+		                 .mean_bytes_per_s =
+		                         t->analysis->has_mean ? 1e9 / t->analysis->mean_ns_per_byte : (double)NAN };
+
+	result_row(table, &row);
+}
+
+/* ---- figures ---- */
+
+struct spot { /* a position of a target */
+	const struct zone_target *t;
+	size_t position;
+};
+
+static const struct zone_level *spot_level(const struct spot *s)
+{
+	const struct zone_level *v;
+
+	if (!s->t || s->position == ZONE_NONE)
+		return NULL;
+	v = &s->t->analysis->levels.v[s->position];
+	return v->n && !isnan(v->y) ? v : NULL;
+}
+
+static void rate_figure(struct result *res, const char *name, const char *label, const struct spot *s)
+{
+	const struct zone_level *v = spot_level(s);
+	struct interval ci;
+
+	if (!v) {
+		result_figure(res, name, label, UNIT_BYTES_PER_S, NAN, NULL, 0);
+		return;
+	}
+	ci = zone_rate_ci(v->y, v->half);
+	result_figure(res, name, label, UNIT_BYTES_PER_S, zone_rate(v->y), isnan(v->half) ? NULL : &ci, v->n);
+}
+
+static void spot_row(const struct zones_run *run, struct table *table, const char *name, const struct spot *s)
+{
+	const struct zone_level *v = spot_level(s);
+	struct spot_row row = { .figure = name };
+	struct interval ci;
+
+	if (!v)
+		return;
+	ci = zone_rate_ci(v->y, v->half);
+	row.first_byte = v->first_bytes;
+	row.last_byte = v->end_bytes - 1;
+	row.rate_bytes_per_s = zone_rate(v->y);
+	row.low = ci.low;
+	row.high = ci.high;
+	row.samples = v->n;
+	row.target = target_name(run, s->t);
+	result_row(table, &row);
+}
+
+static bool is_one_disk(const struct zones_run *run)
+{
+	for (size_t i = 1; i < run->ntargets; i++)
+		if (run->targets[i].dev->disk_rdev != run->targets[0].dev->disk_rdev ||
+		    strcmp(run->targets[i].dev->disk, run->targets[0].dev->disk) != 0)
+			return false;
+	return true;
+}
+
+/* Start, middle and end of the disk as far as the targets reach: the outermost of all, and the one nearest to the disk's middle. */
+static void find_spots(const struct zones_run *run, struct spot *start, struct spot *middle, struct spot *end)
+{
+	double nearest = 2.0;
+
+	*start = *middle = *end = (struct spot){ NULL, ZONE_NONE };
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+		uint64_t at = t->dev->partition_offset_bytes;
+
+		if (!t->analysis)
+			continue;
+		if (!start->t || at < start->t->dev->partition_offset_bytes)
+			*start = (struct spot){ t, t->layout.start };
+		if (!end->t || at > end->t->dev->partition_offset_bytes)
+			*end = (struct spot){ t, t->layout.end };
+		for (size_t p = 0; run->ntargets > 1 && p < t->layout.npositions; p++) {
+			double off = fabs(zone_place(t, (double)t->layout.positions[p].cell_bytes +
+			                                        0.5 * (double)t->layout.cell_bytes) -
+			                  0.5);
+
+			if (t->analysis->levels.v[p].n && off < nearest) {
+				nearest = off;
+				*middle = (struct spot){ t, p };
+			}
+		}
+		if (run->ntargets == 1)
+			*middle = (struct spot){ t, t->layout.middle };
+	}
+}
+
+static void ratio_figure(struct result *res, const struct spot *start, const struct spot *end)
+{
+	const struct zone_level *a = spot_level(start), *b = spot_level(end);
+	struct interval ci;
+	double y, half;
+
+	if (!a || !b) {
+		result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, NAN, NULL, 0);
+		return;
+	}
+	y = a->y - b->y;
+	half = hypot(a->half, b->half);
+	ci = (struct interval){ exp(y - half), exp(y + half) };
+	result_figure(res, "end_to_start_ratio", "end / start", UNIT_RATIO, exp(y), isnan(half) ? NULL : &ci,
+	              a->n + b->n);
+}
+
+static void lowest_figure(const struct zones_run *run)
+{
+	struct spot low = { NULL, ZONE_NONE };
+	bool is_whole = true;
+
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+
+		is_whole = is_whole && t->analysis && t->analysis->has_mean;
+		if (!t->analysis || t->analysis->lowest == ZONE_NONE)
+			continue;
+		if (!low.t || t->analysis->levels.v[t->analysis->lowest].y > spot_level(&low)->y)
+			low = (struct spot){ t, t->analysis->lowest };
+	}
+	if (!is_whole)
+		low.t = NULL; /* a part of the curve says nothing about everywhere */
+	rate_figure(run->ses->res, "lowest_bytes_per_s", "holds everywhere", &low);
+}
+
+/* Mean over all targets: of time per byte, weighted by size. */
+static void mean_figures(const struct zones_run *run)
+{
+	struct result *res = run->ses->res;
+	double bytes = 0.0, ns = 0.0, var = 0.0, disk, half;
+	struct interval ci;
+	uint64_t n = 0;
+	const char *verb = run->p->write || run->p->rewrite ? "write_all_s" : "read_all_s";
+	const char *label = run->p->write || run->p->rewrite ? "time to fill it" : "time to read it all";
+
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+		double size = (double)(t->layout.end_bytes - t->layout.first_bytes), se;
+
+		if (!t->analysis || !t->analysis->has_mean) {
+			result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, NAN, NULL, 0);
+			result_figure(res, verb, label, UNIT_S, NAN, NULL, 0);
+			return;
+		}
+		se = 0.5 * (t->analysis->mean_ci.high - t->analysis->mean_ci.low) * size;
+		bytes += size;
+		ns += t->analysis->mean_ns_per_byte * size;
+		var += se * se;
+		n += t->analysis->levels.samples;
+	}
+	half = sqrt(var);
+	ci = (struct interval){ 1e9 * bytes / (ns + half), 1e9 * bytes / (ns - half) };
+	/* Samples that differ by as much as they are say nothing of how fast it may be. */
+	result_figure(res, "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, 1e9 * bytes / ns,
+	              half < ns ? &ci : NULL, n);
+	/* Of the whole disk when nearly all of it was covered, else of what was given. */
+	disk = (double)(run->targets[0].dev->disk_size_bytes ? run->targets[0].dev->disk_size_bytes
+	                                                     : run->targets[0].dev->size_bytes);
+	if (bytes < 0.95 * disk || !is_one_disk(run))
+		disk = bytes;
+	ci = (struct interval){ (ns - half) * disk / bytes * 1e-9, (ns + half) * disk / bytes * 1e-9 };
+	result_figure(res, verb, label, UNIT_S, ns * disk / bytes * 1e-9, &ci, n);
+}
+
+/*
+ * A limit that lets data through by the burst (a cgroup's: ten times a second): samples are as short as its pauses, lie within a burst or meet a pause, and their
+ * rates say little. What betrays it: the samples, whole, take far longer than at their median rate, for pauses that are met at most places. A rotating
+ * disk that fails all over has such pauses as well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes over all
+ * the time.
+ */
+#define PAUSE_NS      50e6
+#define BURST_TIMES   2.0
+#define BURST_LEAST   400e6
+#define PAUSED_PLACES 0.4
+
+static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
+{
+	const struct zone_samples *samples = &t->samples;
+	cleanup_free double *rate = calloc(samples->n + 1, sizeof(*rate));
+	cleanup_free bool *is_paused = calloc(t->layout.npositions + 1, sizeof(*is_paused));
+	double bytes = 0.0, ns = 0.0, median;
+	size_t n = 0, paused = 0;
+
+	for (size_t i = 0; rate && i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || !(s->whole_ns > 0.0))
+			continue;
+		rate[n++] = 1e9 / s->ns_per_byte;
+		bytes += s->whole_bytes;
+		ns += s->whole_ns;
+	}
+	if (!is_paused || n < 8)
+		return false;
+	median = stats_median(rate, n);
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->is_good && s->position < t->layout.npositions &&
+		    s->whole_ns - s->whole_bytes / median * 1e9 > PAUSE_NS && !is_paused[s->position]) {
+			is_paused[s->position] = true;
+			paused++;
+		}
+	}
+	*ret_burst = median;
+	*ret_lasting = bytes / ns * 1e9;
+	*ret_n = n;
+	return (double)paused >= PAUSED_PLACES * (double)t->layout.npositions && median > BURST_TIMES * *ret_lasting &&
+	       median > BURST_LEAST;
+}
+
+static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
+{
+	struct result *res = run->ses->res;
+	double burst, lasting;
+	char a[32], b[32];
+	size_t n;
+
+	if (!is_in_bursts(t, &burst, &lasting, &n))
+		return false;
+	result_figure(res, "burst_bytes_per_s", "in bursts", UNIT_BYTES_PER_S, burst, NULL, n);
+	result_figure(res, "sustained_bytes_per_s", "all in all", UNIT_BYTES_PER_S, lasting, NULL, n);
+	if (!is_final) /* its numbers change */
+		return true;
+	result_notice(
+		res, "bursts",
+		"%s gave data in bursts, of %s in the median, with pauses between, and %s all in all: storage behind a limit (a cgroup's, "
+		"a provider's), or a machine with other work. What lasts is the second; the rates by place are of bursts, and say nothing of places.",
+		t->dev->path, units_rate(a, sizeof(a), burst), units_rate(b, sizeof(b), lasting));
+	return true;
+}
+
+static void regime_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
+{
+	const struct zone_regime *g = &t->analysis->levels.regime;
+	struct result *res = run->ses->res;
+	char a[32], b[32], c[32];
+
+	if (burst_figures(run, t, is_final) || !g->is_found)
+		return;
+	result_figure(res, "burst_bytes_per_s", g->step > 0.0 ? "at first (credit)" : "at first", UNIT_BYTES_PER_S,
+	              g->before_bytes_per_s, &g->before_ci, g->before_n);
+	result_figure(res, "sustained_bytes_per_s", "later", UNIT_BYTES_PER_S, g->after_bytes_per_s, &g->after_ci,
+	              g->after_n);
+	result_figure(res, "burst_bytes", "moved until the change", UNIT_BYTES, g->before_bytes, NULL, 0);
+	if (!is_final)
+		return;
+	result_notice(
+		res, g->step > 0.0 ? "token-bucket" : "speed-up",
+		g->step > 0.0
+			? "%s ran at %s for the first %s and at %s from then on, wherever it was read: storage behind a limit with "
+			  "a credit. The curve shows what it does without credit."
+			: "%s ran at %s for the first %s and at %s from then on, wherever it was read: it was not idle at first. "
+			  "The curve shows the later.",
+		t->dev->path, units_rate(a, sizeof(a), g->before_bytes_per_s),
+		units_bytes_dec(b, sizeof(b), (uint64_t)g->before_bytes),
+		units_rate(c, sizeof(c), g->after_bytes_per_s));
+}
+
+/* What is only said of a single target. */
+static void single_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
+{
+	const struct zone_analysis *a = t->analysis;
+	struct result *res = run->ses->res;
+	double last_s = t->samples.n ? t->samples.v[t->samples.n - 1].at_s : 0.0, first_s;
+	struct interval ci;
+
+	if (a->has_density) {
+		result_figure(res, "fit_start_bytes_per_s", "smooth fit: start", UNIT_BYTES_PER_S, a->density.r0, NULL,
+		              0);
+		result_figure(res, "fit_end_to_start_ratio", "smooth fit: end / start", UNIT_RATIO, a->density.r, NULL,
+		              0);
+		result_figure(res, "fit_residual_ratio", "smooth fit: rms residual", UNIT_RATIO, a->density.rms_ratio,
+		              NULL, 0);
+	}
+	if (!isnan(a->levels.drift_ci.low)) {
+		first_s = t->samples.v[0].at_s;
+		ci = (struct interval){ -a->levels.drift_ci.high * (last_s - first_s),
+			                -a->levels.drift_ci.low * (last_s - first_s) };
+		result_figure(res, "drift_ratio", "drift of the rate during the run", UNIT_RATIO,
+		              -a->levels.drift_fit_per_s * (last_s - first_s), &ci, a->levels.samples);
+	}
+	result_figure(res, "noise_ratio", "scatter of one sample", UNIT_RATIO, a->levels.sigma[ZONE_SHORT], NULL,
+	              a->levels.samples);
+	result_figure(res, "lost_time_ratio", "time lost in disturbed samples", UNIT_RATIO, a->levels.lost_ratio, NULL,
+	              a->levels.samples);
+	result_figure_u64(res, "disturbed_samples", "disturbed samples", UNIT_COUNT, a->levels.outliers);
+	if (isfinite(a->slows.least_loss))
+		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
+		              a->slows.least_loss, NULL, 0);
+	if (!run->p->places)
+		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
+		              NULL, 0);
+	regime_figures(run, t, is_final);
+}
+
+static void count_figures(const struct zones_run *run)
+{
+	struct result *res = run->ses->res;
+	uint64_t bands = 0, slow = 0, bad = 0;
+
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+
+		bad += t->nunreadable;
+		if (!t->analysis)
+			continue;
+		bands += t->analysis->bands.n;
+		for (size_t k = 0; k < t->analysis->slows.n; k++)
+			slow += t->analysis->slows.v[k].is_confirmed;
+	}
+	if (!run->p->places)
+		result_figure_u64(res, "bands", "recording zones", UNIT_COUNT, bands);
+	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
+	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
+}
+
+static void fill_figures(struct zones_run *run, bool is_final)
+{
+	struct result *res = run->ses->res;
+	struct table *spots = fresh_table(res, "spots");
+	struct spot start, middle, end;
+
+	if (is_one_disk(run)) {
+		find_spots(run, &start, &middle, &end);
+		spot_row(run, spots, "start", &start);
+		spot_row(run, spots, "middle", &middle);
+		spot_row(run, spots, "end", &end);
+		rate_figure(res, "start_bytes_per_s", "start", &start);
+		rate_figure(res, "middle_bytes_per_s", "middle", &middle);
+		rate_figure(res, "end_bytes_per_s", "end", &end);
+		ratio_figure(res, &start, &end);
+		mean_figures(run);
+	} else {
+		result_notice(
+			res, "several-disks",
+			"The targets lie on different disks: their start, middle, end and mean are in the table of targets.");
+	}
+	lowest_figure(run);
+	if (run->ntargets == 1 && run->targets[0].analysis)
+		single_figures(run, &run->targets[0], is_final);
+	count_figures(run);
+}
+
+void zones_report(struct zones_run *run, bool is_final)
+{
+	struct result *res = run->ses->res;
+	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
+	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
+
+	if (!run->p->places)
+		bands = fresh_table(res, "bands");
+	if (run->ntargets > 1)
+		places = fresh_table(res, "places");
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+
+		fill_unreadable(run, t, bad);
+		fill_samples(run, t, samples);
+		if (!t->analysis)
+			continue;
+		fill_curve(run, t, curve);
+		fill_slow(run, t, slow);
+		if (bands)
+			fill_bands(run, t, bands);
+		if (places)
+			fill_places(t, places);
+	}
+	fill_figures(run, is_final);
+}

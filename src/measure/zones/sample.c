@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One sample: a window is read (written, rewritten) from its first byte to its last, always `depth` requests in flight, and the completions are kept
+ * for the estimate.
+ *
+ * Writing is timed twice in each sample: a short piece with a flush after it, then the rest with a flush. Rate = (difference of the
+ * bytes) / (difference of the times): what the two have in common falls out (seek, waiting for the angle, the flush's own cost),
+ * and what a write-back cache took in without writing it is in neither. A disk that writes through is seen by its flush, which takes no
+ * time; there the completions are as good as those of reading, and are used.
+ */
+#include "measure/zones/zones.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/zones/rewrite.h"
+
+#define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do */
+#define SAMPLE_LONG_NS  3e9  /* but never before this */
+#define SHORT_BLOCKS    4    /* of the short piece of writing */
+#define PUT_BACK_TRIES  3
+
+enum piece { PIECE_SHORT, PIECE_SHORT_FLUSH, PIECE_REST, PIECE_REST_FLUSH, PIECE_END };
+
+/* Feeder and sink of a sample are two sides of one object. */
+struct sampler {
+	struct feeder feeder;
+	struct sink sink;
+	struct zones_run *run;
+	uint32_t target, block_bytes;
+	enum io_op op;
+	uint64_t at, end; /* next byte to ask for */
+	uint64_t first;
+	uint64_t start_ns, limit_ns; /* limit: how long this may take */
+	bool has_fault, is_enough, is_out_of_memory;
+	/* writing */
+	enum piece piece;
+	uint64_t piece_end, piece_start_ns, last_done_ns;
+	uint32_t in_flight;
+	double piece_ns[2], piece_bytes[2], flush_ns;
+	/* rewriting */
+	uint8_t *chunk;             /* byte `first` of the window is its first; NULL: buffers of the engine */
+	bool is_filling, is_verify; /* reading: into the chunk; into the engine's buffers, to compare with the chunk */
+	uint64_t mismatch;          /* UINT64_MAX: none */
+	uint64_t sequence;
+};
+
+static struct sampler *of_feeder(struct feeder *f)
+{
+	return (struct sampler *)((char *)f - offsetof(struct sampler, feeder));
+}
+
+static struct sampler *of_sink(struct sink *s)
+{
+	return (struct sampler *)((char *)s - offsetof(struct sampler, sink));
+}
+
+/* ---- feeding ---- */
+
+static enum feed feed_block(struct sampler *s, struct io_req *req)
+{
+	uint64_t left = s->piece_end - s->at;
+
+	req->op = s->op;
+	req->target = s->target;
+	req->offset_bytes = s->at;
+	req->len_bytes = left < s->block_bytes ? (uint32_t)left : s->block_bytes;
+	req->due_ns = 0;
+	if (s->chunk && (s->op == IO_WRITE || s->is_filling)) {
+		req->buf = s->chunk + (s->at - s->first);
+		req->slot = SLOT_NONE;
+	} else if (s->op == IO_WRITE) {
+		struct payload_id id = { .seed = s->run->ses->seed,
+			                 .sequence = s->sequence++,
+			                 .offset_bytes = s->at,
+			                 .target = s->target,
+			                 .len_bytes = req->len_bytes };
+		payload_stamp(req->buf, &id);
+	}
+	s->at += req->len_bytes;
+	s->in_flight++;
+	return FEED_IO;
+}
+
+static enum feed next_read(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct sampler *s = of_feeder(f);
+
+	(void)ret_until_ns; /* never waits */
+	if (!s->start_ns)
+		s->start_ns = now_ns;
+	if (now_ns - s->start_ns > s->limit_ns && s->run->ndone > s->run->p->depth + 2 * ZONE_DONE_MIN)
+		s->is_enough = true;
+	if (s->at >= s->end || s->is_enough)
+		return FEED_END;
+	return feed_block(s, req);
+}
+
+/* A short piece, flush, the rest, flush; each only when all before it is done. */
+static enum feed next_write(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct sampler *s = of_feeder(f);
+
+	if (s->has_fault || s->piece == PIECE_END)
+		return FEED_END;
+	if (s->at < s->piece_end) {
+		if (!s->piece_start_ns)
+			s->piece_start_ns = now_ns;
+		return feed_block(s, req);
+	}
+	if (s->in_flight) {
+		*ret_until_ns = CLOCK_NEVER;
+		return FEED_WAIT;
+	}
+	s->piece++;
+	req->op = IO_FLUSH;
+	req->target = s->target;
+	s->in_flight++;
+	return FEED_IO;
+}
+
+/* ---- taking ---- */
+
+static void keep_done(struct sampler *s, const struct io_req *req)
+{
+	struct zones_run *run = s->run;
+	double before = run->ndone ? run->done[run->ndone - 1].bytes : 0.0;
+
+	if (run->ndone == run->done_room) {
+		size_t room = run->done_room ? 2 * run->done_room : 256;
+		struct zone_done *more = realloc(run->done, room * sizeof(*more));
+
+		if (!more) {
+			s->is_out_of_memory = s->is_enough = true;
+			return;
+		}
+		run->done = more;
+		run->done_room = room;
+	}
+	run->done[run->ndone++] = (struct zone_done){ (double)(req->done_ns - s->start_ns), before + (double)req->res };
+}
+
+static void take_read(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct sampler *s = of_sink(sink);
+
+	s->in_flight--;
+	if (is_fault) {
+		/* The disk's own retries have spoiled the times; the rest of the window would not be worth its wait. */
+		s->has_fault = s->is_enough = true;
+		if (zone_fault_note(&s->run->targets[s->target], req->offset_bytes, req->len_bytes, req->res) < 0)
+			s->is_out_of_memory = true;
+		return;
+	}
+	if (s->is_verify && memcmp(req->buf, s->chunk + (req->offset_bytes - s->first), req->len_bytes) != 0 &&
+	    s->mismatch == UINT64_MAX)
+		s->mismatch = req->offset_bytes;
+	keep_done(s, req);
+}
+
+static void take_flush(struct sampler *s, const struct io_req *req)
+{
+	bool is_short = s->piece == PIECE_SHORT_FLUSH;
+
+	s->piece_ns[!is_short] = (double)(req->done_ns - s->piece_start_ns);
+	if (is_short) {
+		s->piece = PIECE_REST;
+		s->piece_bytes[0] = (double)(s->piece_end - s->first);
+		s->piece_end = s->end;
+		s->piece_start_ns = 0;
+	} else {
+		s->piece = PIECE_END;
+		s->piece_bytes[1] = (double)(s->end - s->first) - s->piece_bytes[0];
+		s->flush_ns = (double)(req->done_ns - s->last_done_ns);
+	}
+}
+
+static void take_write(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct sampler *s = of_sink(sink);
+
+	s->in_flight--;
+	if (is_fault) {
+		s->has_fault = true;
+		return;
+	}
+	if (req->op == IO_FLUSH) {
+		take_flush(s, req);
+		return;
+	}
+	s->last_done_ns = req->done_ns;
+	if (s->piece == PIECE_REST) {
+		if (!s->run->ndone)
+			s->start_ns = s->piece_start_ns;
+		keep_done(s, req);
+	}
+}
+
+static int run_sampler(struct zones_run *run, struct sampler *s, struct err *err)
+{
+	struct load load = {
+		.targets = run->ses->targets,
+		.ntargets = run->ses->ndevs,
+		.feeder = &s->feeder,
+		.sink = &s->sink,
+		.depth = (uint32_t)run->p->depth,
+	};
+	struct load_stats stats;
+	int r;
+
+	run->ndone = 0;
+	s->at = s->first;
+	s->in_flight = 0;
+	r = session_load(run->ses, &load, run->eng, &stats, err);
+	if (r == 0 && s->is_out_of_memory)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	return r;
+}
+
+static struct sampler make_sampler(struct zones_run *run, const struct zone_target *t, const struct zone_sample *how,
+                                   enum io_op op)
+{
+	double expect_ns =
+		t->bytes_per_s > 0.0 ? (double)(how->end_bytes - how->first_bytes) / t->bytes_per_s * 1e9 : 0.0;
+	struct sampler s = {
+		.feeder = { op == IO_WRITE ? next_write : next_read },
+		.sink = { op == IO_WRITE ? take_write : take_read },
+		.run = run,
+		.target = (uint32_t)t->index,
+		.block_bytes = t->layout.request_bytes,
+		.op = op,
+		.first = how->first_bytes,
+		.end = how->end_bytes,
+		.piece_end = how->end_bytes,
+		.limit_ns = (uint64_t)fmax(SAMPLE_LONG_NS, SAMPLE_TOO_LONG * expect_ns),
+		.flush_ns = NAN,
+		.chunk = run->p->rewrite ? run->chunk : NULL,
+		.mismatch = UINT64_MAX,
+		.sequence = t->samples.n << 32,
+	};
+
+	if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * SHORT_BLOCKS * s.block_bytes)
+		s.piece_end = s.first + (uint64_t)SHORT_BLOCKS * s.block_bytes;
+	return s;
+}
+
+/* ---- estimates ---- */
+
+static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
+{
+	const struct zone_layout *l = &run->targets[s->target].layout;
+	size_t part = l->block_bytes / l->request_bytes, n = run->ndone / part;
+	cleanup_free struct zone_done *blocks = calloc(n + 1, sizeof(*blocks));
+	struct zone_estimate e;
+
+	z->has_fault = s->has_fault;
+	for (size_t i = 0; blocks && i < n; i++)
+		blocks[i] = run->done[(i + 1) * part - 1];
+	if (s->has_fault || !blocks || !zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
+		return;
+	/* Of the single requests, where a revolution stands out. */
+	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
+	                    isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, &z->waits, &z->wait_revs);
+	z->is_good = true;
+	z->ns_per_byte = e.ns_per_byte;
+	z->se_ratio = e.se_ratio;
+	memcpy(z->part_ns_per_byte, e.part_ns_per_byte, sizeof(z->part_ns_per_byte));
+	z->moved_bytes = e.moved_bytes;
+	z->elapsed_ns = e.elapsed_ns;
+	z->late = (uint32_t)e.late;
+	z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + blocks[n - 1].bytes);
+	z->from_bytes = z->end_bytes - (uint64_t)e.moved_bytes;
+}
+
+static void estimate_write(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
+{
+	double db = s->piece_bytes[1] - s->piece_bytes[0], dt = s->piece_ns[1] - s->piece_ns[0], block_ns;
+
+	z->has_fault = s->has_fault;
+	z->flush_ns = s->flush_ns;
+	if (s->has_fault || s->piece != PIECE_END)
+		return;
+	block_ns = s->piece_ns[1] / s->piece_bytes[1] * s->block_bytes;
+	if (s->flush_ns < block_ns / 2) {
+		estimate(run, s, z);
+		if (z->is_good)
+			return;
+	}
+	if (!(db > 0.0) || !(dt > 0.0)) {
+		/* So fast that the difference drowns: all bytes over all the time, flushes included; a lower bound. */
+		db = s->piece_bytes[0] + s->piece_bytes[1];
+		dt = s->piece_ns[0] + s->piece_ns[1];
+	}
+	if (!(db > 0.0) || !(dt > 0.0))
+		return;
+	z->is_good = true;
+	z->ns_per_byte = dt / db;
+	/* Each of the two times contains a wait for the angle, uniform over a revolution: deviation of their difference. */
+	z->se_ratio = (isfinite(run->targets[s->target].layout.rev_ns) ? run->targets[s->target].layout.rev_ns : 0.0) /
+	              sqrt(6.0) / dt;
+	z->moved_bytes = db;
+	z->elapsed_ns = dt;
+	z->from_bytes = s->first;
+}
+
+/* ---- the three modes ---- */
+
+static int take_reading(struct zones_run *run, struct zone_target *t, struct zone_sample *z, struct err *err)
+{
+	struct sampler s = make_sampler(run, t, z, IO_READ);
+	int r = run_sampler(run, &s, err);
+
+	if (r == 0)
+		estimate(run, &s, z);
+	if (r == 0 && z->is_good) {
+		z->whole_bytes = run->done[run->ndone - 1].bytes;
+		z->whole_ns = run->done[run->ndone - 1].t_ns;
+	}
+	return r;
+}
+
+static int take_writing(struct zones_run *run, struct zone_target *t, struct zone_sample *z, struct err *err)
+{
+	struct sampler s = make_sampler(run, t, z, IO_WRITE);
+	int r = run_sampler(run, &s, err);
+
+	if (r == 0)
+		estimate_write(run, &s, z);
+	return r;
+}
+
+/* After a failed write: once more, block by block, from memory. Whatever still fails stays in the journal. */
+static int put_back(struct zones_run *run, struct zone_target *t, struct zone_sample *z, bool *ret_done,
+                    struct err *err)
+{
+	for (int try = 0; try < PUT_BACK_TRIES && !session_is_over(run->ses); try++) {
+		struct sampler s = make_sampler(run, t, z, IO_WRITE);
+		int r = run_sampler(run, &s, err);
+
+		*ret_done = r == 0 && !s.has_fault && s.piece == PIECE_END;
+		if (r < 0 || *ret_done)
+			return r;
+	}
+	return 0;
+}
+
+/* The chunk is in memory and in the journal: writes it back. *ret_done: it is on the media. */
+static int write_back(struct zones_run *run, struct zone_target *t, struct zone_sample *z, bool *ret_done,
+                      struct err *err)
+{
+	struct sampler s = make_sampler(run, t, z, IO_WRITE);
+	struct err why = { 0 };
+	int r = run_sampler(run, &s, err);
+
+	*ret_done = false;
+	if (r < 0)
+		return r;
+	estimate_write(run, &s, z);
+	if (s.has_fault)
+		return put_back(run, t, z, ret_done, err);
+	*ret_done = s.piece == PIECE_END;
+	if (*ret_done)
+		return 0;
+	/* Stopped: what was written is what was there before; it only has to be out of the drive's cache. */
+	*ret_done = rewrite_flush(run->eng, &run->ses->targets[t->index], &why) == 0;
+	return 0;
+}
+
+/* Reads the chunk again and compares. *ret_same: every byte is as before. */
+static int verify(struct zones_run *run, struct zone_target *t, struct zone_sample *z, bool *ret_same, struct err *err)
+{
+	struct sampler s = make_sampler(run, t, z, IO_READ);
+	char where[32];
+	int r;
+
+	s.is_verify = true;
+	s.limit_ns = UINT64_MAX;
+	r = run_sampler(run, &s, err);
+	if (r < 0)
+		return r;
+	if (s.mismatch != UINT64_MAX)
+		return err_set(
+			err, -EILSEQ,
+			"%s: the block at %s was written back but reads differently now. This disk loses data: stop using it. "
+			"The original bytes are in %s.",
+			t->dev->path, units_bytes(where, sizeof(where), s.mismatch), rewrite_path(t->journal));
+	*ret_same = !s.has_fault;
+	return 0;
+}
+
+/* Read, note in the journal, write the same bytes back, flush, read again and compare. */
+static int take_rewriting(struct zones_run *run, struct zone_target *t, struct zone_sample *z, struct err *err)
+{
+	struct sampler s = make_sampler(run, t, z, IO_READ);
+	bool is_back = false;
+	char where[32];
+	int r;
+
+	s.limit_ns = UINT64_MAX;
+	s.is_filling = true;
+	r = run_sampler(run, &s, err);
+	if (r < 0)
+		return r;
+	z->has_fault = s.has_fault;
+	if (s.has_fault || s.at != s.end || session_is_over(run->ses))
+		return 0; /* what cannot be read is not written */
+	r = rewrite_begin(t->journal, z->first_bytes, run->chunk, z->end_bytes - z->first_bytes, err);
+	if (r == 0)
+		r = write_back(run, t, z, &is_back, err);
+	if (r == 0 && is_back && !session_is_over(run->ses))
+		r = verify(run, t, z, &is_back, err);
+	if (r < 0)
+		return r;
+	if (is_back)
+		return rewrite_end(t->journal, err);
+	return err_set(
+		err, -EIO,
+		"%s: the bytes from %s on could not be written back. The original bytes are in %s: run `platter zones --recover "
+		"%s` when the disk takes writes again.",
+		t->dev->path, units_bytes(where, sizeof(where), z->first_bytes), rewrite_path(t->journal),
+		t->dev->path);
+}
+
+int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
+                     const struct zone_sample **ret, struct err *err)
+{
+	struct zone_samples *all = &t->samples;
+	struct zone_sample z = *how;
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = session_stolen_ticks(run->ses);
+	int r;
+
+	z.flush_ns = NAN;
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		z.part_ns_per_byte[i] = NAN;
+	z.y = NAN;
+	if (all->n == all->room) {
+		size_t room = all->room ? 2 * all->room : 256;
+		struct zone_sample *more = realloc(all->v, room * sizeof(*more));
+
+		if (!more)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		all->v = more;
+		all->room = room;
+	}
+	r = run->p->rewrite ? take_rewriting(run, t, &z, err)
+	    : run->p->write ? take_writing(run, t, &z, err)
+	                    : take_reading(run, t, &z, err);
+	if (r < 0)
+		return r;
+	z.at_s = ((double)before_ns * 0.5 + (double)clock_now_ns(run->ses->env->clk) * 0.5 -
+	          (double)run->ses->start_ns) *
+	         1e-9;
+	z.is_disturbed = session_stolen_ticks(run->ses) > stolen;
+	if (z.is_good)
+		t->bytes_per_s = 1e9 / z.ns_per_byte;
+	all->v[all->n++] = z;
+	if (ret)
+		*ret = &all->v[all->n - 1];
+	return 0;
+}

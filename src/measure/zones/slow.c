@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Slow regions: places that take longer than their neighbourhood lets expect. Most lose whole revolutions, which waits.c finds; here come those
+ * that are slow by their level alone, and single samples.
+ *
+ * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
+ * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the fastest of all places behind. It must be slower
+ * by more than surfaces of one disk differ in density, and begin with a step: a disk with two arm assemblies runs through its zones twice, and
+ * its first half is not slow. At the very end nothing lies behind; there a step is slow when it is out of all proportion to the ones before. Single slow
+ * samples among good ones at their position are suspects, too, until their bytes were read again.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/desc.h"
+#include "measure/zones/zones.h"
+
+#define SLOW_SIGMAS    5.0
+#define SLOW_ENOUGH    0.5  /* is slow, whatever the noise */
+#define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
+#define SINGLE_WAITS   5    /* of a single sample: fewer are spare tracks in it */
+#define PASSES_PART    0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_REVS    6.0  /* that a sample must have to be told alone */
+#define SINGLE_MIN     0.05 /* relative; a single sample says less than all those of a place */
+#define SLOW_PART      0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define END_STEP_MIN   0.10
+#define END_STEP_USUAL 3.0 /* times the largest step before */
+#define END_PLACES     3   /* a longer end may as well be the last recording zone */
+#define STEPS_MIN      3
+#define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+
+static double rev_ns(const struct zone_layout *l)
+{
+	return isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
+}
+
+struct series { /* positions that have a level, in order */
+	size_t *position;
+	double *y, *se, *excess; /* excess: y over the expectation */
+	bool *is_slow;
+	size_t n;
+};
+
+static void series_done(struct series *s)
+{
+	free(s->position);
+	free(s->y);
+	free(s->se);
+	free(s->excess);
+	free(s->is_slow);
+}
+
+static int series_make(const struct zone_levels *lv, struct series *s)
+{
+	s->position = calloc(lv->n + 1, sizeof(*s->position));
+	s->y = calloc(lv->n + 1, sizeof(*s->y));
+	s->se = calloc(lv->n + 1, sizeof(*s->se));
+	s->excess = calloc(lv->n + 1, sizeof(*s->excess));
+	s->is_slow = calloc(lv->n + 1, sizeof(*s->is_slow));
+	if (!s->position || !s->y || !s->se || !s->excess || !s->is_slow)
+		return -ENOMEM;
+	for (size_t p = 0; p < lv->n; p++) {
+		if (!lv->v[p].n || isnan(lv->v[p].y))
+			continue;
+		s->position[s->n] = p;
+		s->y[s->n] = lv->v[p].y;
+		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
+		s->n++;
+	}
+	return 0;
+}
+
+/* The smallest of y[first..n) that is known well enough. */
+static double fastest(const struct series *s, size_t first, double se_max)
+{
+	double best = INFINITY;
+
+	for (size_t i = first; i < s->n; i++)
+		if (s->se[i] <= se_max)
+			best = fmin(best, s->y[i]);
+	return best;
+}
+
+static double threshold_of(const struct series *s)
+{
+	cleanup_free double *se = calloc(s->n + 1, sizeof(*se));
+	double noise;
+
+	if (!se)
+		return INFINITY;
+	for (size_t i = 0; i < s->n; i++)
+		se[i] = s->se[i];
+	noise = stats_median(se, s->n);
+	return fmax(DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
+}
+
+/* Does the run of slow places that begins at a begin with a step? */
+static bool begins_with_step(const struct series *s, size_t a, size_t b, double threshold)
+{
+	cleanup_free double *steps = calloc(s->n + 1, sizeof(*steps));
+	double least = threshold;
+
+	if (!a || !steps)
+		return true;
+	if ((double)(b - a + 1) > WIDE_PART * (double)s->n && s->n > 3) {
+		size_t n = 0;
+
+		/* Within slow places levels go up and down by themselves. */
+		for (size_t i = 1; i < s->n; i++)
+			if (!s->is_slow[i] && !s->is_slow[i - 1])
+				steps[n++] = fabs(s->y[i] - s->y[i - 1]);
+		stats_sort(steps, n);
+		least = n < STEPS_MIN ? least : fmax(least, 2.0 * stats_quantile_sorted(steps, n, 0.8));
+	}
+	return s->y[a] - s->y[a - 1] > 0.7 * least;
+}
+
+/* A step down near the end that is out of all proportion: everything behind it is slow. */
+static void mark_end(struct series *s, double threshold)
+{
+	for (size_t i = s->n > END_PLACES ? s->n - END_PLACES : s->n; i < s->n && i >= 2; i++) {
+		double usual = 0.0;
+
+		for (size_t k = 1; k < i; k++)
+			usual = fmax(usual, s->y[k] - s->y[k - 1]);
+		if (s->is_slow[i] ||
+		    s->y[i] - s->y[i - 1] < fmax(fmax(END_STEP_MIN, END_STEP_USUAL * usual), threshold))
+			continue;
+		for (size_t k = i; k < s->n; k++)
+			s->is_slow[k] = true;
+	}
+}
+
+static void mark_slow(struct series *s, double *ret_threshold)
+{
+	double threshold;
+
+	threshold = threshold_of(s);
+	*ret_threshold = threshold;
+	if (!isfinite(threshold))
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		s->excess[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS); /* -infinity: nothing behind */
+	for (size_t i = 0; i < s->n; i++)
+		s->is_slow[i] = s->excess[i] > threshold;
+	for (size_t a = 0; a < s->n; a++) {
+		size_t b = a;
+
+		if (!s->is_slow[a])
+			continue;
+		while (b + 1 < s->n && s->is_slow[b + 1])
+			b++;
+		if (!begins_with_step(s, a, b, threshold))
+			for (size_t i = a; i <= b; i++)
+				s->is_slow[i] = false;
+		a = b;
+	}
+	mark_end(s, threshold);
+}
+
+/* What healthy neighbours on both sides let expect between them. */
+static double expectation(const struct series *s, size_t a, size_t b)
+{
+	size_t left = a, right = b;
+
+	while (left > 0 && s->is_slow[left])
+		left--;
+	while (right + 1 < s->n && s->is_slow[right])
+		right++;
+	if (s->is_slow[left])
+		return s->is_slow[right] ? (double)NAN : s->y[right];
+	return s->is_slow[right] ? s->y[left] : 0.5 * (s->y[left] + s->y[right]);
+}
+
+bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->is_good &&
+	       log(s->ns_per_byte) > slow->expected_y + SLOW_PART * fmax(slow->y - slow->expected_y, slows->threshold);
+}
+
+/*
+ * Is all of the sample slow? One that lies on an edge between two zones is slow in a part only, as is one that meets a single
+ * stretch of spare sectors or a disturbance. One quarter may be good: retries have their distances.
+ */
+static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
+	size_t good = 0;
+
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
+	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
+}
+
+struct readings { /* of a run of slow positions */
+	size_t slow, all, throughout, passes, again_slow, again_good;
+	uint32_t last_pass;
+	double sum;
+};
+
+static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
+{
+	return s->is_good && !s->is_burst && s->position != ZONE_NONE && s->kind != SAMPLE_PROBE &&
+	       s->position >= slow->first && s->position <= slow->last;
+}
+
+static void count_reading(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s,
+                          struct readings *r)
+{
+	bool is_slow = zone_is_slow(slows, slow, s);
+
+	if (is_slow && s->is_disturbed)
+		return;
+	r->all++;
+	r->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
+	r->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
+	if (!is_slow)
+		return;
+	r->slow++;
+	r->sum += log(s->ns_per_byte);
+	r->throughout += is_slow_throughout(slow, s);
+	r->passes += s->pass != r->last_pass; /* samples are in order of time */
+	r->last_pass = s->pass;
+}
+
+/*
+ * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the extent only: a region may begin
+ * or end within a position.
+ */
+static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
+{
+	struct readings r = { .last_pass = UINT32_MAX };
+	bool is_again;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s))
+			continue;
+		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
+		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
+	}
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes)
+			count_reading(slows, slow, s, &r);
+	}
+	if (!r.slow)
+		return;
+	slow->readings = r.all;
+	slow->again_slow = r.again_slow;
+	slow->again_good = r.again_good;
+	slow->y = r.sum / (double)r.slow;
+	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
+	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
+	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
+	slow->is_confirmed = r.throughout > 0 && is_again;
+}
+
+/* Samples that narrowed down where a region begins and ends. */
+static void stretch_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
+{
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->kind != SAMPLE_EDGE || s->position < slow->first || s->position > slow->last ||
+		    !zone_is_slow(slows, slow, s))
+			continue;
+		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
+		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
+	}
+}
+
+/* Is the run of slow places a region that its waits have told of already? Then that gets what is more. */
+static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
+{
+	for (size_t i = 0; i < slows->n; i++) {
+		struct zone_slow *w = &slows->v[i];
+
+		if (!w->by_waits || run->first_bytes >= w->end_bytes || run->end_bytes <= w->first_bytes)
+			continue;
+		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
+		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
+		w->first = run->first < w->first ? run->first : w->first;
+		w->last = run->last > w->last ? run->last : w->last;
+		if (run->y - run->expected_y > w->y - w->expected_y) {
+			w->y = run->y;
+			w->expected_y = run->expected_y;
+		}
+		w->is_confirmed |= run->is_confirmed;
+		return true;
+	}
+	return false;
+}
+
+static void add_runs(const struct series *s, const struct zone_samples *samples, struct zone_slows *ret)
+{
+	for (size_t a = 0; a < s->n; a++) {
+		struct zone_slow *slow = &ret->v[ret->n];
+		size_t b = a;
+		double sum = 0.0;
+
+		if (!s->is_slow[a])
+			continue;
+		while (b + 1 < s->n && s->is_slow[b + 1])
+			b++;
+		for (size_t i = a; i <= b; i++)
+			sum += s->y[i];
+		*slow = (struct zone_slow){ .first = s->position[a],
+			                    .last = s->position[b],
+			                    .sample = ZONE_NONE,
+			                    .first_bytes = UINT64_MAX,
+			                    .y = sum / (double)(b - a + 1),
+			                    .expected_y = expectation(s, a, b) };
+		a = b;
+		if (isnan(slow->expected_y))
+			continue;
+		fill_region(samples, ret, slow);
+		stretch_region(samples, ret, slow);
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, slow))
+			ret->n++;
+	}
+}
+
+/* Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. */
+static double single_expectation(const struct zone_levels *lv, size_t position)
+{
+	double y = lv->v[position].y;
+
+	for (size_t p = position + 1; p < lv->n; p++)
+		if (lv->v[p].n && !isnan(lv->v[p].y))
+			return fmax(y, lv->v[p].y);
+	return y;
+}
+
+static bool is_in(const struct zone_slows *slows, const struct zone_sample *s)
+{
+	for (size_t i = 0; i < slows->n; i++)
+		if (slows->v[i].is_confirmed && s->from_bytes < slows->v[i].end_bytes &&
+		    s->end_bytes > slows->v[i].first_bytes)
+			return true;
+	return false;
+}
+
+/* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
+static bool is_slow_single(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
+{
+	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
+		return false;
+	return is_slow_throughout(slow, s) &&
+	       (s->waits >= SINGLE_WAITS || slow->y - slow->expected_y > slows->threshold);
+}
+
+/* Slow samples among good ones: their bytes are read again. */
+static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        struct zone_slows *ret)
+{
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		struct zone_slow *slow = &ret->v[ret->n];
+
+		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
+		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * rev_ns(l))
+			continue;
+		*slow = (struct zone_slow){ .first = s->position,
+			                    .last = s->position,
+			                    .sample = i,
+			                    .first_bytes = s->from_bytes,
+			                    .end_bytes = s->end_bytes,
+			                    .y = log(s->ns_per_byte),
+			                    .expected_y = single_expectation(lv, s->position),
+			                    .readings = 1 };
+		if (!is_slow_single(ret, slow, s) || is_in(ret, s))
+			continue;
+		for (size_t k = 0; k < samples->n; k++) {
+			const struct zone_sample *check = &samples->v[k];
+			bool is_again;
+
+			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
+				continue;
+			is_again = is_slow_single(ret, slow, check);
+			if (is_again && check->is_disturbed)
+				continue;
+			slow->readings++;
+			slow->again_slow += is_again;
+			slow->again_good += !is_again;
+		}
+		slow->is_confirmed = slow->again_slow > slow->again_good;
+		ret->n++;
+	}
+}
+
+/*
+ * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of this run; retries come in
+ * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short.
+ */
+static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
+{
+	cleanup_free double *revs = calloc(samples->n + 1, sizeof(*revs));
+	size_t n = 0;
+	double usual;
+
+	for (size_t i = 0; revs && i < samples->n; i++)
+		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
+			revs[n++] = rev_ns(l) / samples->v[i].elapsed_ns;
+	usual = n ? stats_median(revs, n) : (double)NAN;
+	return usual > 1.0 / SINGLE_REVS ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
+}
+
+int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    struct zone_slows *ret)
+{
+	struct series s = { 0 };
+	int r = series_make(lv, &s);
+
+	*ret = (struct zone_slows){ 0 };
+	if (r == 0) {
+		ret->v = calloc(2 * samples->n + lv->n + 1, sizeof(*ret->v));
+		r = ret->v ? 0 : -ENOMEM;
+	}
+	if (r == 0) {
+		if (s.n >= 3)
+			mark_slow(&s, &ret->threshold);
+		else
+			ret->threshold = INFINITY;
+		r = zone_waits_find(samples, l, ret);
+		add_runs(&s, samples, ret);
+		add_singles(samples, l, lv, ret);
+	}
+	ret->least_loss = r == 0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
+	series_done(&s);
+	return r;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Slow regions by what makes disks slow where they fail: the drive tries again and loses whole revolutions, which shows as waits inside the samples
+ * (estimate.c). A surface or a zone of less density is slower as well, but has none.
+ *
+ * Healthy places have few waits: a spare track, a disturbance. All samples in the order of their places are a series of waits and of revolutions in which
+ * they could happen; a region is a stretch where they are so dense that the likelihood ratio of two Poisson rates, summed up
+ * (Page 1954), says so beyond doubt. So it does not matter how long a single sample is: many short ones say the same as a long one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define WAITS_USUAL   0.004 /* per revolution, that a healthy place may have on top of the background ... */
+#define USUAL_TIMES   1.3   /* ... times this */
+#define WAITS_SLOW    0.03  /* more than the usual: what is looked for */
+#define BORDER_REVS   80.0  /* that tell the level beside a border */
+#define BORDER_MIN    20.0
+#define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least */
+#define STEP_ENOUGH   0.05 /* but never more than this */
+#define STEP_TIMES    2.5
+#define SIDE_PART     -0.5 /* of the least step, that each of two sides must show */
+#define SCORE_MIN     7.0  /* log of the likelihood ratio that makes a suspect, which is read again ... */
+#define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
+#define SCORE_SPLIT   4.0  /* what a part says against it that ends it */
+#define LEAST_SHARE   0.07 /* of its time that a region loses */
+#define LOST_MAX      0.95
+#define DENSER        1.3 /* times the waits of a stretch: what a region in it must have */
+#define OTHERS_PART   0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance */
+#define QUIET_PART    0.15
+#define STRETCH_REVS  20.0
+#define STRETCHES_MAX 20
+#define PASSES_MAX    64
+
+struct series { /* samples in order of place */
+	const struct zone_sample **s;
+	size_t n;
+	double rev_ns, usual; /* waits per revolution of a healthy place */
+	double threshold;     /* of levels: what is slow without any wait */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
+}
+
+/* Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow. */
+static double background(const struct series *v)
+{
+	double rate[STRETCHES_MAX], all = 0.0, waits = 0.0, ns = 0.0, least;
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++)
+		all += v->s[i]->elapsed_ns;
+	least = fmax(STRETCH_REVS * v->rev_ns, all / STRETCHES_MAX);
+	for (size_t i = 0; i < v->n && n < STRETCHES_MAX; i++) {
+		waits += v->s[i]->waits;
+		ns += v->s[i]->elapsed_ns;
+		if (ns < least)
+			continue;
+		rate[n++] = waits * v->rev_ns / ns;
+		waits = ns = 0.0;
+	}
+	stats_sort(rate, n);
+	return n ? stats_quantile_sorted(rate, n, QUIET_PART) : 0.0;
+}
+
+/* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts for more. */
+static double score(const struct series *v, size_t i, double slow)
+{
+	return 0.5 * (v->s[i]->waits + v->s[i]->wait_revs) * log(slow / v->usual) -
+	       (slow - v->usual) * v->s[i]->elapsed_ns / v->rev_ns;
+}
+
+/* The stretch of [first, end) with the largest sum of scores, without a part in it that says the contrary; returns the sum. */
+static double best_stretch(const struct series *v, double slow, size_t first, size_t end, size_t *ret_first,
+                           size_t *ret_last)
+{
+	double sum = 0.0, peak = 0.0, best = 0.0;
+	size_t from = first;
+
+	for (size_t i = first; i < end; i++) {
+		if (sum <= 0.0 || sum < peak - SCORE_SPLIT) {
+			sum = peak = 0.0;
+			from = i;
+		}
+		sum += score(v, i, slow);
+		peak = fmax(peak, sum);
+		if (sum > best) {
+			best = sum;
+			*ret_first = from;
+			*ret_last = i;
+		}
+	}
+	return best;
+}
+
+/* Waits per revolution of [first, last]. */
+static double rate_of(const struct series *v, size_t first, size_t last)
+{
+	double waits = 0.0, ns = 0.0;
+
+	for (size_t i = first; i <= last; i++) {
+		waits += v->s[i]->waits;
+		ns += v->s[i]->elapsed_ns;
+	}
+	return waits * v->rev_ns / ns;
+}
+
+/* Do several passes say so? */
+static bool is_lasting(const struct series *v, size_t first, size_t last)
+{
+	double pass[PASSES_MAX] = { 0 }, all = 0.0, most = 0.0;
+
+	for (size_t i = first; i <= last; i++) {
+		double *p = &pass[v->s[i]->pass % PASSES_MAX];
+
+		*p += v->s[i]->waits;
+		all += v->s[i]->waits;
+		most = fmax(most, *p);
+	}
+	return all - most >= OTHERS_PART * all;
+}
+
+/* Level of the samples from `from` on, upwards or downwards, until they are BORDER_REVS. NaN: too few, or none. */
+static double level_from(const struct series *v, size_t from, int way)
+{
+	double ns = 0.0, bytes = 0.0;
+
+	for (size_t i = from; i < v->n && ns < BORDER_REVS * v->rev_ns; i += (size_t)way) {
+		ns += v->s[i]->elapsed_ns;
+		bytes += v->s[i]->moved_bytes;
+	}
+	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
+}
+
+struct steps { /* of the level at a stretch's borders: upwards before it, downwards behind it; NaN: not known */
+	double before, behind;
+};
+
+static struct steps steps_at(const struct series *v, size_t first, size_t last)
+{
+	return (struct steps){ level_from(v, first, 1) - level_from(v, first - 1, -1),
+		               level_from(v, last, -1) - level_from(v, last + 1, 1) };
+}
+
+/*
+ * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but all over a zone, which is
+ * slower than what is before it and faster than what comes behind. The mean of the two steps is free of the slope of the disk. At its end the
+ * step must be about as large as the waits explain: there it may be one between zones.
+ */
+static bool stands_out(const struct steps *s, double excess)
+{
+	double least = fmin(STEP_PART * excess, STEP_ENOUGH);
+
+	if (!isnan(s->before) && !isnan(s->behind))
+		return s->before + s->behind > 2.0 * least && fmin(s->before, s->behind) > SIDE_PART * least;
+	if (!isnan(s->behind))
+		return s->behind > least;
+	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
+}
+
+static bool fill_region(const struct series *v, size_t first, size_t last, double sum, struct zone_slow *ret)
+{
+	double bytes = 0.0, ns = 0.0, lost = 0.0, step;
+	struct steps steps = steps_at(v, first, last);
+
+	*ret = (struct zone_slow){ .first = ZONE_NONE, .sample = ZONE_NONE, .by_waits = true };
+	ret->first_bytes = v->s[first]->from_bytes;
+	for (size_t i = first; i <= last; i++) {
+		const struct zone_sample *s = v->s[i];
+
+		bytes += s->moved_bytes;
+		ns += s->elapsed_ns;
+		lost += s->wait_revs * v->rev_ns;
+		ret->end_bytes = s->end_bytes > ret->end_bytes ? s->end_bytes : ret->end_bytes;
+		ret->readings++;
+		if (s->position == ZONE_NONE)
+			continue;
+		ret->first = ret->first == ZONE_NONE ? s->position : ret->first;
+		ret->last = s->position;
+	}
+	/* Part of what is lost shows in no wait: a revolution counts only when nearly all of it is between two requests. */
+	step = fmin(steps.before, steps.behind);
+	lost = fmax(fmin(lost, LOST_MAX * ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * ns);
+	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns)
+		return false;
+	ret->y = log(ns / bytes);
+	ret->expected_y = log((ns - lost) / bytes);
+	ret->is_confirmed = (sum >= SCORE_SURE || step > v->threshold) && is_lasting(v, first, last);
+	return stands_out(&steps, ret->y - ret->expected_y);
+}
+
+/* Stretches of [first, end) with more than `least` waits per revolution, in their order. */
+static void find_in(const struct series *v, size_t first, size_t end, double least, struct zone_slows *slows)
+{
+	double slow = least, sum;
+	size_t a = 0, b = 0;
+
+	if (end <= first)
+		return;
+	sum = best_stretch(v, slow, first, end, &a, &b);
+	if (sum < SCORE_MIN)
+		return;
+	/* What was looked for is less than what was found: with that in mind the stretch falls apart where there is nothing between. */
+	for (int round = 0; round < 3; round++) {
+		double half = 0.5 * rate_of(v, a, b);
+
+		if (half < slow)
+			break;
+		slow = half;
+		sum = fmax(sum, best_stretch(v, slow, a, b + 1, &a, &b));
+	}
+	find_in(v, first, a, least, slows);
+	if (fill_region(v, a, b, sum, &slows->v[slows->n]))
+		slows->n++;
+	else if (b > a)
+		find_in(v, a, b + 1, DENSER * fmax(slow, rate_of(v, a, b)), slows); /* the region may be a part of it */
+	find_in(v, b + 1, end, least, slows);
+}
+
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
+{
+	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
+	struct series v = { .s = s, .rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns };
+
+	if (!s)
+		return -ENOMEM;
+	if (!(v.rev_ns > 0.0))
+		return 0;
+	for (size_t i = 0; i < samples->n; i++)
+		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
+		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK)
+			s[v.n++] = &samples->v[i];
+	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
+	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);
+	v.threshold = slows->threshold;
+	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
+	return 0;
+}

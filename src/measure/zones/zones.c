@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * platter zones: the transfer rate of the media by place. The method, in the order of the run:
+ *
+ * 1. A probe spins the disk up and tells roughly how fast it is.
+ * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one read (plan.c), the
+ *    lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place (level.c).
+ * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree, where
+ *    a fault spoiled them, where something looks slow.
+ * 4. Edges: where slow regions begin and end, by halving; which sectors of a failed request are unreadable (faults.c).
+ * The document is complete after every pass; a run that is stopped has what it has.
+ */
+#include "measure/zones/zones.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/zones/rewrite.h"
+
+#define PROBE_BLOCKS    8
+#define FAULT_TRIES     2 /* more windows after a fault, in the same visit */
+#define OWN_LIMIT_NS    (110 * NS_PER_S)
+#define QUICK_LIMIT_NS  (26 * NS_PER_S)
+#define PLACES_LIMIT_NS (12 * NS_PER_S)
+#define EDGE_STEPS      6
+#define EDGE_REGIONS    8
+#define BAND_STEPS      2
+#define PASS_PART       0.85 /* of the progress */
+
+#define P struct zones_params
+static const struct opt zones_opts[] = {
+	OPT_U64(P, positions, "positions", 0, "COUNT", "64", "places to measure", .min = 1, .max = 10000),
+	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 3)", .max = 100),
+	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10G",
+	        .implied = "start,middle,end"),
+	OPT_FLAG(P, quick, "quick", 0, "two short passes: less than a minute"),
+	OPT_FLAG(P, full, "full", 0, "read everything, once"),
+	OPT_STR(P, range, "range", 0, "FROM-TO", NULL, "measure this part only: 10G-20G, 50%-"),
+	OPT_BYTES(P, block_bytes, "block", 0, "SIZE", NULL, "size of a request (default 1MiB, less on small targets)",
+	          .max = 64 << 20),
+	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 64),
+	OPT_BYTES(P, sample_bytes, "sample", 0, "SIZE", NULL,
+	          "bytes counted in each sample (default: by time and rate)", .max = 1e12),
+	OPT_F64(P, rpm, "rpm", 0, "NUMBER", NULL, "rotation rate, when the device does not say it", .max = 100000),
+	OPT_RATIO(P, skew_ratio, "skew", 0, "RATIO", NULL, "skew between tracks in revolutions, for sectors per track",
+	          .max = 1),
+	OPT_FLAG(P, write, "write", 0, "measure writing; destroys the data (see --destroy-data)"),
+	OPT_FLAG(P, rewrite, "rewrite", 0, "measure writing; puts the same bytes back"),
+	OPT_FLAG(P, include_edges, "include-edges", 0, "write the first and the last MiB, too"),
+	OPT_FLAG(P, allow_zoned, "allow-zoned", 0, "write to shingled (zoned) disks, too"),
+	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the block in work"),
+	OPT_FLAG(P, recover, "recover", 0, "put back what an interrupted --rewrite left in its journal, and stop"),
+	OPT_END,
+};
+#undef P
+
+/* ---- plan ---- */
+
+static int check_params(const struct session *ses, const struct zones_params *p, struct err *err)
+{
+	if (p->write && p->rewrite)
+		return err_set(err, -EINVAL, "--write and --rewrite exclude each other; give the one that you mean.");
+	if (p->full && (p->write || p->rewrite || p->places))
+		return err_set(
+			err, -EINVAL,
+			"--full reads everything and goes with neither --write, --rewrite nor --zones; leave those out.");
+	if (p->places && p->quick)
+		return err_set(err, -EINVAL, "--zones is short already; leave --quick out.");
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+
+		if (dev->kind == DEVICE_DIRECTORY)
+			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
+			               dev->path);
+		if ((p->write || p->rewrite) && dev->zoned[0] && strcmp(dev->zoned, "none") != 0 && !p->allow_zoned)
+			return err_set(
+				err, -EINVAL,
+				"%s is a %s zoned (shingled) disk: writing in the middle of a zone costs it a lot, or fails. "
+				"Say --allow-zoned if you want that.",
+				dev->path, dev->zoned);
+	}
+	return 0;
+}
+
+/* What the samples of one target will take and touch, at most. */
+static void plan_target(const struct zones_params *p, const struct zone_layout *l, const struct device *dev,
+                        struct plan *plan, uint64_t *ret_pass_ns)
+{
+	double rate = zone_guess_rate(dev), ns = 0.0;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < l->npositions; i++) {
+		double bytes = (double)zone_sample_bytes(l, p, l->positions[i].class, rate);
+
+		ns += zone_visits(p, l->positions[i].class) * (bytes / rate * 1e9 + 30e6);
+		most += l->slots * l->window_bytes;
+	}
+	*ret_pass_ns += (uint64_t)ns * (p->rewrite ? 4 : 1);
+	if (most > l->end_bytes - l->first_bytes)
+		most = l->end_bytes - l->first_bytes;
+	if (!p->write)
+		plan->read_bytes += p->rewrite ? 2 * most : most;
+	if (p->write || p->rewrite)
+		plan->write_bytes += most;
+}
+
+static int zones_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
+{
+	static const char *const pass_names[] = { "upward", "downward", "shuffled" };
+	const struct zones_params *p = params;
+	uint64_t pass_ns = 0;
+	int r = check_params(ses, p, err);
+
+	if (r < 0)
+		return r;
+	if (p->recover) {
+		ret_plan->writes = WRITE_SAME;
+		plan_phase(ret_plan, "recovery", NS_PER_S);
+		return 0;
+	}
+	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
+	ret_plan->read_bytes = 0;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct zone_layout l;
+
+		r = zone_layout_init(&l, &ses->devs[i], p, err);
+		if (r < 0)
+			return r;
+		if (ses->ndevs == 1 && !p->full) {
+			ret_plan->touch_first = l.first_bytes;
+			ret_plan->touch_end = l.end_bytes;
+		}
+		plan_target(p, &l, &ses->devs[i], ret_plan, &pass_ns);
+		zone_layout_done(&l);
+	}
+	for (uint32_t i = 0; i < zone_passes(p) && i < PLAN_PHASES - 2; i++)
+		plan_phase(ret_plan, pass_names[i < 3 ? i : 2], pass_ns);
+	plan_phase(ret_plan, "second looks", pass_ns / 4);
+	return 0;
+}
+
+/* ---- one target ---- */
+
+static uint64_t now_of(const struct zones_run *run)
+{
+	return clock_now_ns(run->ses->env->clk);
+}
+
+/* Time left for this target: of the budget that was given, its share; else of its own. */
+static bool has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)
+{
+	uint64_t own = run->p->places ? PLACES_LIMIT_NS : run->p->quick ? QUICK_LIMIT_NS : OWN_LIMIT_NS;
+	uint64_t used = now_of(run) - t->start_ns;
+
+	if (run->ses->common->time_ns)
+		own = t->limit_ns;
+	else if (!is_extra)
+		return true; /* the passes are always made */
+	if (used < own)
+		return true;
+	t->is_out_of_time = true;
+	return false;
+}
+
+static void show(struct zones_run *run, const struct zone_target *t, const char *phase, double part)
+{
+	char rate[32];
+
+	session_progress(run->ses, phase, ((double)(t - run->targets) + part) / (double)run->ntargets, "%s",
+	                 units_rate(rate, sizeof(rate), t->bytes_per_s));
+}
+
+static int sample_window(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind,
+                         uint32_t pass, const struct zone_sample **ret, struct err *err)
+{
+	enum zone_class class = t->layout.positions[position].class;
+	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, t->bytes_per_s);
+
+	*ret = NULL;
+	if (kind == SAMPLE_PROBE && bytes > (uint64_t)PROBE_BLOCKS * t->layout.block_bytes)
+		bytes = (uint64_t)PROBE_BLOCKS * t->layout.block_bytes;
+	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
+		return 0;
+	return zone_sample_take(run, t, &how, ret, err);
+}
+
+/* One sample at a position; after a fault, beside it. */
+static int visit(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind, uint32_t pass,
+                 struct err *err)
+{
+	for (int try = 0; try <= FAULT_TRIES; try++) {
+		const struct zone_sample *s;
+		int r = sample_window(run, t, position, kind, pass, &s, err);
+
+		if (r < 0 || !s || !s->has_fault || session_is_over(run->ses))
+			return r;
+	}
+	return 0;
+}
+
+static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	uint64_t before_ns = now_of(run);
+	const struct zone_sample *s;
+	char took[32];
+	int r;
+
+	t->bytes_per_s = zone_guess_rate(t->dev);
+	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
+	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
+		result_notice(run->ses->res, "spin-up",
+		              "The first read of %s took %s: it was asleep. That is not counted.", t->dev->path,
+		              units_time(took, sizeof(took), now_of(run) - before_ns));
+	if (r == 0 && s && s->is_good && !run->p->write && !run->p->rewrite)
+		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
+	return r;
+}
+
+/*
+ * Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end, the middle first: right after a
+ * sample at the same place the drive would have read ahead into the next one.
+ */
+static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->layout.npositions; i++)
+		order[n++] = pass == 1 ? t->layout.npositions - 1 - i : i;
+	for (size_t i = n - 1; pass > 1 && i > 0; i--) {
+		size_t k = rng_below(&t->rng, i + 1), swap = order[i];
+
+		order[i] = order[k];
+		order[k] = swap;
+	}
+	for (size_t i = 0; i < t->layout.npositions; i++) {
+		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
+
+		if (zone_visits(run->p, t->layout.positions[k].class) > 1)
+			order[n++] = k;
+	}
+	return n;
+}
+
+static int renew(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	if (zone_analyse(t) < 0)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	zones_report(run, false);
+	session_checkpoint(run->ses);
+	return 0;
+}
+
+static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
+{
+	static const char *const names[] = { "upward", "downward", "shuffled" };
+	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
+	uint32_t passes = zone_passes(run->p);
+	size_t n;
+
+	if (!order)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	n = order_pass(run, t, pass, order);
+	for (size_t i = 0; i < n && !session_is_over(run->ses) && has_time(run, t, false); i++) {
+		int r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
+
+		if (r < 0)
+			return r;
+		show(run, t, names[pass < 2 ? pass : 2],
+		     PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
+	}
+	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
+	return renew(run, t, err);
+}
+
+/* ---- second looks ---- */
+
+static bool is_suspect(const struct zone_target *t, size_t position)
+{
+	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+
+		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
+			continue;
+		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
+		                                          position == (s->first + s->last) / 2)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
+{
+	const struct zone_level *v = &t->analysis->levels.v[position];
+
+	if (t->layout.positions[position].used == t->layout.slots)
+		return false;
+	if (run->p->full)
+		return is_suspect(t, position); /* everything was read already */
+	return !v->n || v->wants_more || isnan(v->half) || v->half > log1p(session_precision(run->ses)) ||
+	       is_suspect(t, position);
+}
+
+/*
+ * The bytes of slow samples among good ones, once more: as much a part of the measurement as the passes, for else they would go untold. The requests
+ * begin half a block later: skews that barely suffice cost a revolution wherever a request ends at the end of a track, each time again.
+ */
+static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
+{
+	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+		struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK };
+		uint64_t shift;
+		int r;
+
+		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
+		    !has_time(run, t, false))
+			continue;
+		how.check_of = s->sample;
+		how.first_bytes = t->samples.v[s->sample].first_bytes;
+		how.end_bytes = t->samples.v[s->sample].end_bytes;
+		shift = t->layout.block_bytes / 2;
+		how.first_bytes += shift - shift % t->layout.align_bytes;
+		r = zone_sample_take(run, t, &how, NULL, err);
+		if (r < 0)
+			return r;
+		(*ret_taken)++;
+	}
+	return 0;
+}
+
+static int look_again(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
+
+	if (!order)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
+		size_t n = order_pass(run, t, 2, order), taken = 0;
+		int r = 0;
+
+		if (n > t->layout.npositions)
+			n = t->layout.npositions;
+		for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses); i++) {
+			if (!is_wanted(run, t, order[i]) || !has_time(run, t, true))
+				continue;
+			r = visit(run, t, order[i], SAMPLE_AGAIN, zone_passes(run->p) + round, err);
+			taken++;
+			show(run, t, "second looks", PASS_PART + 0.1 * (double)i / (double)n);
+		}
+		if (r == 0)
+			r = check_singles(run, t, &taken, err);
+		if (r < 0)
+			return r;
+		if (!taken)
+			return 0;
+		r = renew(run, t, err);
+		if (r < 0 || session_is_over(run->ses))
+			return r;
+	}
+	return 0;
+}
+
+/* ---- edges of slow regions ---- */
+
+/* Halves the distance between a place that is good and one that is slow. */
+static int halve(struct zones_run *run, struct zone_target *t, const struct zone_slow *slow, uint64_t good,
+                 uint64_t bad, struct err *err)
+{
+	const struct zone_layout *l = &t->layout;
+	uint64_t bytes = zone_sample_bytes(l, run->p, ZONE_SHORT, t->bytes_per_s / 4);
+
+	for (int step = 0; step < EDGE_STEPS && !session_is_over(run->ses) && has_time(run, t, true); step++) {
+		uint64_t gap = good < bad ? bad - good : good - bad, at = (good < bad ? good : bad) + gap / 2;
+		struct zone_sample how = { .position = slow->first, .kind = SAMPLE_EDGE };
+		const struct zone_sample *s;
+		int r;
+
+		if (gap < 2 * bytes)
+			return 0;
+		how.first_bytes = at - at % l->align_bytes;
+		how.end_bytes = how.first_bytes + bytes;
+		r = zone_sample_take(run, t, &how, &s, err);
+		if (r < 0)
+			return r;
+		if (zone_is_slow(&t->analysis->slows, slow, s))
+			bad = good < bad ? s->from_bytes : s->end_bytes;
+		else if (s->is_good)
+			good = good < bad ? s->end_bytes : s->from_bytes;
+		else
+			return 0;
+	}
+	return 0;
+}
+
+/* The nearest good sample before and behind a region: the target's ends when there is none. */
+static void find_good(const struct zone_target *t, const struct zone_slow *slow, uint64_t *ret_before,
+                      uint64_t *ret_behind)
+{
+	*ret_before = t->layout.first_bytes;
+	*ret_behind = t->layout.end_bytes;
+	for (size_t i = 0; i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+
+		if (!s->is_good || zone_is_slow(&t->analysis->slows, slow, s))
+			continue;
+		if (s->end_bytes <= slow->first_bytes && s->end_bytes > *ret_before)
+			*ret_before = s->end_bytes;
+		if (s->from_bytes >= slow->end_bytes && s->from_bytes < *ret_behind)
+			*ret_behind = s->from_bytes;
+	}
+}
+
+static int find_edges(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	size_t n = t->analysis->slows.n < EDGE_REGIONS ? t->analysis->slows.n : EDGE_REGIONS;
+	bool is_any = false;
+
+	for (size_t i = 0; i < n && !session_is_over(run->ses); i++) {
+		const struct zone_slow *slow = &t->analysis->slows.v[i];
+		uint64_t before, behind;
+		int r;
+
+		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !has_time(run, t, true))
+			continue;
+		show(run, t, "edges", PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
+		is_any = true;
+		find_good(t, slow, &before, &behind);
+		r = before < slow->first_bytes ? halve(run, t, slow, before, slow->first_bytes, err) : 0;
+		if (r == 0 && behind > slow->end_bytes)
+			r = halve(run, t, slow, behind, slow->end_bytes, err);
+		if (r < 0)
+			return r;
+	}
+	return is_any ? renew(run, t, err) : 0;
+}
+
+/* ---- edges of recording zones ---- */
+
+/* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean with them. */
+static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
+
+	for (int round = 0; round < BAND_STEPS; round++) {
+		const struct zone_bands *bands = &t->analysis->bands;
+		size_t taken = 0;
+		int r = 0;
+
+		for (size_t k = 1; r == 0 && k < bands->n && !bands->has_sawtooth; k++) {
+			struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_EDGE };
+
+			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) || !has_time(run, t, true))
+				continue;
+			how.first_bytes = bands->v[k].first_bytes - bytes / 2;
+			how.first_bytes -= how.first_bytes % t->layout.align_bytes;
+			how.end_bytes = how.first_bytes + bytes;
+			r = zone_sample_take(run, t, &how, NULL, err);
+			taken++;
+			show(run, t, "edges of zones", PASS_PART + 0.1);
+		}
+		if (r < 0 || !taken)
+			return r;
+		r = renew(run, t, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- what a target's run says in words ---- */
+
+static void say_precision(const struct zones_run *run, struct zone_target *t)
+{
+	double precision = session_precision(run->ses);
+	size_t wide = 0, none = 0;
+
+	for (size_t p = 0; p < t->analysis->levels.n; p++) {
+		const struct zone_level *v = &t->analysis->levels.v[p];
+
+		none += !v->n;
+		wide += v->n && (isnan(v->half) || v->half > log1p(precision));
+	}
+	if (wide)
+		result_notice(run->ses->res, "precision",
+		              "%s: the interval of %zu of %zu places is wider than +-%.3g %%, because %s; %s.",
+		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
+		              t->is_out_of_time ? "the time was up" : "there are no unread bytes left there",
+		              t->is_out_of_time ? "give more --time" : "take fewer --positions");
+	if (none)
+		result_notice(run->ses->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path,
+		              none, t->analysis->levels.n,
+		              session_is_over(run->ses) || t->is_out_of_time ? "the run ended before"
+		              : result_fault_count(run->ses->res)
+		                      ? "every reading there failed"
+		                      : "too few bytes for a sample; measure a larger --range");
+}
+
+static void say_drift(const struct zones_run *run, const struct zone_target *t)
+{
+	const struct zone_levels *lv = &t->analysis->levels;
+	double first_s = t->samples.n ? t->samples.v[0].at_s : 0.0;
+	double last_s = t->samples.n ? t->samples.v[t->samples.n - 1].at_s : 0.0;
+	double total = -lv->drift_fit_per_s * (last_s - first_s);
+
+	if (!isnan(lv->drift_ci.low) && lv->drift_ci.low * lv->drift_ci.high > 0.0 && fabs(total) > 0.01)
+		result_notice(
+			run->ses->res, "drift",
+			"%s became %.1f %% %s during the run; the curve shows its middle. Let it warm up, stop other users, and repeat.",
+			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
+}
+
+static void say_surfaces(const struct zones_run *run, const struct zone_target *t)
+{
+	if (!t->analysis->bands.has_sawtooth)
+		return;
+	result_notice(
+		run->ses->res, "surfaces",
+		"%s gets faster and slower again from place to place: its surfaces differ in density, and a band may be of a zone or of "
+		"surfaces. Edges of zones are not resolved where the rates on both sides differ by less than %.2g %%.",
+		t->dev->path, 100.0 * t->analysis->bands.least_step);
+}
+
+static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	int r = probe(run, t, err);
+
+	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++)
+		if (has_time(run, t, false))
+			r = run_pass(run, t, pass, err);
+	return r;
+}
+
+static int measure_target(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	uint64_t left = session_time_left_ns(run->ses);
+	int r;
+
+	session_rng(run->ses, t->index, &t->rng);
+	t->start_ns = now_of(run);
+	t->limit_ns = left == UINT64_MAX ? left : left / (run->ntargets - (size_t)(t - run->targets));
+	r = run->p->full ? zones_full_run(run, t, err) : run_passes(run, t, err);
+	if (r < 0 || !t->analysis)
+		return r;
+	r = look_again(run, t, err);
+	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite)
+		r = narrow_bands(run, t, err);
+	if (r == 0)
+		r = find_edges(run, t, err);
+	if (r == 0 && !run->p->write)
+		r = zones_faults_locate(run, t, err);
+	if (r < 0)
+		return r;
+	say_precision(run, t);
+	say_drift(run, t);
+	if (!run->p->places)
+		say_surfaces(run, t);
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static void declare_plots(struct session *ses, const struct zones_params *p)
+{
+	const struct plot_decl curve = {
+		.kind = "line",
+		.title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
+		.table = "curve",
+		.x = ses->ndevs > 1 ? "disk_offset_bytes" : "offset_bytes",
+		.y = "rate_bytes_per_s",
+		.series = ses->ndevs > 1 ? "target" : NULL,
+		.low = "low",
+		.high = "high",
+		.marks = ses->ndevs > 1 ? NULL : /* those are places of the target, not of the disk */
+		                 "slow_regions:first_byte:last_byte,unreadable:first_byte:last_byte"
+	};
+	const struct plot_decl bands = { .kind = "bands",
+		                         .title = "Recording zones",
+		                         .table = "bands",
+		                         .x = "first_byte,last_byte",
+		                         .y = "rate_bytes_per_s",
+		                         .low = "low",
+		                         .high = "high" };
+
+	result_plot(ses->res, &curve);
+	if (!p->places && ses->ndevs == 1)
+		result_plot(ses->res, &bands);
+}
+
+static void say_settings(const struct zones_run *run)
+{
+	for (size_t i = 0; i < run->ntargets; i++) {
+		const struct zone_target *t = &run->targets[i];
+
+		if (t->dev->rotational == 0)
+			result_notice(
+				run->ses->res, "not-rotational",
+				"%s does not rotate: it has no recording zones; differences by place have other reasons.",
+				t->dev->path);
+		if (t->layout.wanted_positions > t->layout.npositions)
+			result_notice(run->ses->res, "positions",
+			              "%s is too small for %zu places without reading bytes twice; %zu were measured.",
+			              t->dev->path, t->layout.wanted_positions, t->layout.npositions);
+	}
+}
+
+/* Incompressible data; each block is stamped with its place before it goes out. */
+static void fill_buffers(struct zones_run *run)
+{
+	for (uint32_t slot = 0; slot < run->eng->cfg.slots; slot++) {
+		struct payload_id id = { .seed = run->ses->seed,
+			                 .sequence = slot,
+			                 .len_bytes = run->eng->cfg.buf_bytes };
+
+		payload_fill(engine_buf(run->eng, slot), &id);
+	}
+}
+
+static int run_init(struct zones_run *run, struct err *err)
+{
+	/* One by one: a merged request completes as a whole, so that bytes of its front would count as late as its end. */
+	struct engine_config cfg = { .depth = (uint32_t)run->p->depth, .one_by_one = true };
+	int r;
+
+	run->targets = calloc(run->ses->ndevs, sizeof(*run->targets));
+	if (!run->targets)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < run->ses->ndevs; i++) {
+		struct zone_target *t = &run->targets[i];
+
+		t->index = i;
+		t->dev = &run->ses->devs[i];
+		r = zone_layout_init(&t->layout, t->dev, run->p, err);
+		if (r < 0)
+			return r;
+		run->ntargets++;
+		cfg.buf_bytes = t->layout.block_bytes > cfg.buf_bytes ? t->layout.block_bytes : cfg.buf_bytes;
+	}
+	r = session_engine(run->ses, &cfg, &run->eng, err);
+	if (r == 0 && run->p->write)
+		fill_buffers(run);
+	if (r == 0 && (run->p->rewrite || run->p->recover))
+		r = zones_journal_open(run, err);
+	return r;
+}
+
+static void run_done(struct zones_run *run)
+{
+	engine_close(run->eng);
+	zones_journal_close(run);
+	for (size_t i = 0; i < run->ntargets; i++) {
+		zone_layout_done(&run->targets[i].layout);
+		zone_analysis_free(run->targets[i].analysis);
+		free(run->targets[i].samples.v);
+		free(run->targets[i].unreadable);
+	}
+	free(run->targets);
+	free(run->done);
+}
+
+static int zones_run(struct session *ses, const void *params, struct err *err)
+{
+	struct zones_run run = { .ses = ses, .p = params };
+	int r = run_init(&run, err);
+
+	if (r == 0) {
+		declare_plots(ses, run.p);
+		say_settings(&run);
+		for (size_t i = 0; r == 0 && !run.p->recover && i < run.ntargets && !session_is_over(ses); i++)
+			r = measure_target(&run, &run.targets[i], err);
+	}
+	if (run.ntargets == ses->ndevs && run.eng && !run.p->recover)
+		zones_report(&run, true);
+	run_done(&run);
+	return r;
+}
+
+const struct measure measure_zones = {
+	.name = "zones",
+	.help = "transfer rate of the media by place: start, middle, end, the whole curve",
+	.group = GROUP_DISK,
+	.targets = "TARGET...",
+	.min_targets = 1,
+	.max_targets = 64,
+	.opts = zones_opts,
+	.params_size = sizeof(struct zones_params),
+	.precision = 0.01,
+	.plan = zones_plan,
+	.run = zones_run,
+	.tables = zones_tables,
+};

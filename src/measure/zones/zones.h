@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
+ * sample.c: one sample; estimate.c: completions to a rate; level.c: samples to the levels of the positions; bands.c:
+ * recording zones; slow.c: slow regions; report.c: tables and figures. The estimators are pure
+ * functions, tested against disks whose truth is known.
+ *
+ * Words: a *position* is a place of the curve; it has a *cell* of `slots` windows; each *sample* reads one window (or a part of it)
+ * that was not read before. Offsets count from the start of the target.
+ */
+#ifndef PLATTER_MEASURE_ZONES_H
+#define PLATTER_MEASURE_ZONES_H
+
+#include "base/rng.h"
+#include "session/session.h"
+
+struct zones_params {
+	uint64_t positions, passes, depth, block_bytes, sample_bytes;
+	const char *places, *range, *journal;
+	double rpm, skew_ratio;
+	bool quick, full, write, rewrite, include_edges, allow_zoned, recover;
+};
+
+/* ---- plan.c ---- */
+
+enum zone_class {
+	ZONE_SHORT,
+	ZONE_LONG, /* the places of the figures: start, middle, end */
+	ZONE_CLASSES,
+};
+
+#define ZONE_NONE   SIZE_MAX /* no position */
+#define ZONE_REV_NS 8.4e6    /* of a revolution, where it is not known */
+
+struct zone_position {
+	uint64_t cell_bytes; /* where the cell begins */
+	enum zone_class class;
+	bool is_extra; /* the middle, when no position of the curve lies there */
+	bool is_high; /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
+	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
+	uint32_t used;   /* windows taken */
+	char label[24];  /* --zones: what the user called it; else "" */
+};
+
+struct zone_layout {
+	uint64_t first_bytes, end_bytes; /* what is measured of the target */
+	uint32_t align_bytes, block_bytes, depth;
+	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
+	uint32_t slots;
+	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
+	uint64_t cell_bytes;
+	struct zone_position *positions; /* in the order of their places */
+	size_t npositions;
+	size_t start, middle, end; /* positions of the figures; ZONE_NONE: not measured */
+	double rev_ns;             /* of the rotation; NaN: unknown; 0: does not rotate */
+	size_t wanted_positions;   /* more than npositions: the target is too small for so many */
+};
+
+/* 0, or -EINVAL and a sentence. zone_layout_done() afterwards. */
+int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
+void zone_layout_done(struct zone_layout *l);
+/* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions. */
+void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
+/* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
+uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
+                           double bytes_per_s);
+/*
+ * Takes the next window of the position, and about want_bytes of it from a random place in it; the very first sample at the target's start and at
+ * its end reach the first and the last byte. false when all were taken.
+ */
+bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
+                      uint64_t *ret_end);
+/* Passes of the curve at least, samples at a place of class per pass. */
+uint32_t zone_passes(const struct zones_params *p);
+uint32_t zone_visits(const struct zones_params *p, enum zone_class class);
+double zone_guess_rate(const struct device *dev); /* for plans, before anything was measured */
+
+/* ---- sample.c ---- */
+
+enum sample_kind {
+	SAMPLE_CURVE,
+	SAMPLE_AGAIN, /* of the curve as well: more precision, or a second look */
+	SAMPLE_EDGE,  /* narrows down where something begins or ends; not at a position */
+	SAMPLE_CHECK, /* the bytes of a slow sample once more, in other requests; not at a position */
+	SAMPLE_PROBE, /* the first of all: spins up, tells about how fast it is; not used */
+};
+
+#define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */
+
+struct zone_sample {
+	size_t position; /* ZONE_NONE: none */
+	enum sample_kind kind;
+	uint32_t pass;
+	uint64_t first_bytes, end_bytes; /* what was read, lead-in included */
+	uint64_t from_bytes;             /* what was counted: [from, end) */
+	double moved_bytes, elapsed_ns;  /* counted */
+	double ns_per_byte, se_ratio;
+	double whole_bytes, whole_ns; /* reading: all of it, from first to last, lead-in and waits too; 0: not known */
+	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
+	double at_s;                         /* middle of the sample, since the start of the run */
+	double flush_ns;                     /* writing: the flush after it; NaN: none */
+	uint32_t late;                       /* completions that were seen late */
+	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
+	bool is_good;                        /* there is an estimate: no fault, enough completions */
+	bool has_fault;
+	bool is_disturbed; /* the hypervisor took processor time meanwhile: slow is no word about the disk */
+	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
+	/* said by the analysis */
+	bool is_burst;   /* before the storage changed its regime */
+	bool is_outlier; /* differs from the others of its position by far more than the noise */
+	double y;        /* log(ns_per_byte) without drift; NaN: not used */
+};
+
+struct zone_samples {
+	struct zone_sample *v;
+	size_t n, room;
+};
+
+struct zone_analysis;
+
+struct zone_target {
+	size_t index; /* in the session */
+	const struct device *dev;
+	struct zone_layout layout;
+	struct zone_samples samples;
+	struct zone_unreadable { /* narrowed down to the smallest pieces that fail */
+		uint64_t first_bytes, end_bytes;
+		int error; /* negative errno; 0: a short transfer */
+		bool is_located;
+	} * unreadable;
+	size_t nunreadable;
+	double bytes_per_s;              /* about; of the last sample */
+	struct rewrite_journal *journal; /* --rewrite */
+	struct zone_analysis *analysis;  /* of the samples so far; NULL: none yet */
+	struct rng rng;
+	uint64_t start_ns, limit_ns; /* when its turn began, and how long it may take */
+	bool is_out_of_time;
+};
+
+struct zones_run {
+	struct session *ses;
+	const struct zones_params *p;
+	struct engine *eng;
+	struct zone_done *done; /* completions of the sample that is being taken */
+	size_t ndone, done_room;
+	uint8_t *chunk; /* --rewrite: what was read and will be put back; ends after the engine */
+	size_t chunk_bytes;
+	struct zone_target *targets;
+	size_t ntargets;
+};
+
+/*
+ * Takes one sample over [first, end) as the mode says (read, write, rewrite) and appends it to t->samples. *ret (may be NULL) points to it until the next
+ * one. 0 also when the disk answered badly or the run is over: the sample says it.
+ */
+int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
+                     const struct zone_sample **ret, struct err *err);
+
+/* ---- estimate.c ---- */
+
+struct zone_done { /* a completion: when, and how many bytes had completed by then, itself included */
+	double t_ns, bytes;
+};
+
+struct zone_estimate {
+	double ns_per_byte;
+	double se_ratio;                     /* relative standard error as seen from inside the sample */
+	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end */
+	size_t first;                        /* the lead-in ends with this completion */
+	double moved_bytes, elapsed_ns;      /* counted: after the lead-in */
+	size_t late;                         /* completions that were seen too late, and were put right */
+};
+
+#define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
+
+/* false when there are too few completions. d is changed (late completions are moved to where they belong). */
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret);
+/* Waits of a revolution and more between completions, and the revolutions lost in them. */
+void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
+
+/* ---- level.c ---- */
+
+/* A position's level is y = log(ns per byte), so that noise and drift are relative. */
+struct zone_level {
+	size_t n;                        /* samples that it rests on; 0: none */
+	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
+	double y, half;                  /* 95 %: y - half .. y + half; NaN: not known */
+	double sigma, df;                /* of one sample there */
+	double moved_bytes, elapsed_ns;
+	size_t outliers; /* samples set aside */
+	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
+	bool is_uneven;  /* they differ by more than the noise of the other places, and by a pattern in space */
+	bool wants_more; /* two samples that disagree: a third has to decide */
+};
+
+struct zone_levels {
+	struct zone_level *v; /* one per position */
+	size_t n;
+	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
+	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
+	double drift_fit_per_s; /* the same as it was fitted */
+	struct interval drift_ci;
+	double mid_s;      /* the time that the levels are for */
+	double lost_ratio; /* time lost in the samples set aside, as part of all */
+	double excess,
+		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
+	size_t samples, outliers;
+	double spread;    /* relative difference of two samples of one position: the median */
+	double rob_sigma; /* robust deviation of one short sample */
+	struct zone_regime {
+		bool is_found;
+		double at_s, step; /* log of the time per byte: after less before */
+		double before_bytes_per_s, after_bytes_per_s;
+		double before_bytes; /* moved until then */
+		struct interval before_ci, after_ci;
+		size_t before_n, after_n;
+	} regime;
+};
+
+/* Marks samples (is_burst, is_outlier, y) and fills *ret; 0 or -ENOMEM. zone_levels_done() afterwards. */
+int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
+void zone_levels_done(struct zone_levels *lv);
+/* 97.5 % point times standard error of a mean of n samples of the class. */
+double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
+
+/* ---- bands.c ---- */
+
+struct zone_band { /* a recording zone as far as the samples tell */
+	uint64_t first_bytes, end_bytes;
+	uint64_t edge_half_bytes; /* the band's begin is known to +- this */
+	double y, half;
+	size_t samples;
+};
+
+struct zone_bands {
+	struct zone_band *v;
+	size_t n;
+	double least_step; /* relative: a larger change of the rate between two places is always seen */
+	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
+};
+
+struct zone_slows;
+/* Recording zones by change points; slow regions are left out. 0 or -ENOMEM. free(ret->v). */
+int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    const struct zone_slows *slows, struct zone_bands *ret);
+
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve. false when the samples do not cover it. */
+bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+               double *ret_ns_per_byte, struct interval *ret_ci);
+
+/* ---- slow.c ---- */
+
+struct zone_slow {
+	uint64_t first_bytes, end_bytes;
+	double y, expected_y; /* level there, and what the neighbourhood lets expect */
+	size_t first, last;   /* positions; ZONE_NONE: between positions (a single sample) */
+	size_t sample;        /* of a single sample: which */
+	size_t readings, again_slow,
+		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
+	bool is_confirmed;
+	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
+};
+
+struct zone_slows {
+	struct zone_slow *v;
+	size_t n;
+	double threshold;  /* of levels, in the logarithm: what is called slow */
+	double least_loss; /* part of its time that a region of a single sample must lose to be found */
+};
+
+/* Looks for slow regions, confirmed or not. 0 or -ENOMEM. free(ret->v). */
+int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    struct zone_slows *ret);
+/* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows);
+/* Is the sample slow, measured by the region's expectation? */
+bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
+
+/* ---- analyse.c ---- */
+
+/* What the samples of one target say, all of it. */
+struct zone_analysis {
+	struct zone_levels levels;
+	struct zone_slows slows;
+	struct zone_bands bands;
+	bool has_mean, has_density;
+	double mean_ns_per_byte;
+	struct interval mean_ci; /* ns per byte */
+	struct density_fit density;
+	size_t lowest; /* position of the lowest rate; ZONE_NONE */
+};
+
+/* Analyses what there is, anew; 0 or -ENOMEM. */
+int zone_analyse(struct zone_target *t);
+void zone_analysis_free(struct zone_analysis *a);
+/* Where byte x of the target lies on the whole disk, 0 .. 1. */
+double zone_place(const struct zone_target *t, double x_bytes);
+/* Rate and its interval from a level. */
+double zone_rate(double y);
+struct interval zone_rate_ci(double y, double half);
+
+/* ---- report.c ---- */
+
+extern const struct measure_table zones_tables[];
+/* Fills tables, figures and plots anew from the analyses of all targets. */
+void zones_report(struct zones_run *run, bool is_final);
+
+/* ---- journal.c ---- */
+
+/* Opens the journals of all targets and finishes what an earlier run left; makes the chunk. 0 or negative errno and a sentence. */
+int zones_journal_open(struct zones_run *run, struct err *err);
+void zones_journal_close(struct zones_run *run); /* after the engine */
+
+/* ---- faults.c ---- */
+
+/* Notes a request that failed while a sample was taken. */
+int zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res);
+/* Narrows the failed requests down to the sectors that cannot be read, as long as there is time. */
+int zones_faults_locate(struct zones_run *run, struct zone_target *t, struct err *err);
+
+/* ---- full.c ---- */
+
+/* --full: one pass over everything. */
+int zones_full_run(struct zones_run *run, struct zone_target *t, struct err *err);
+
+#endif

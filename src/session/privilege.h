@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside measure/ only. */
+#ifndef PLATTER_SESSION_PRIVILEGE_H
+#define PLATTER_SESSION_PRIVILEGE_H
+
+#include "base/err.h"
+
+/*
+ * Gives up every capability that a running measurement has no use for, for good. 0, also when there was nothing to give up; or a negative errno and a
+ * sentence.
+ */
+int privileges_drop(struct err *err);
+
+#endif

@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The frame around every measurement: probe, plan, permits, open, run, watch, document. Whatever measurements share lives here, so that a
+ * measurement holds its method only.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "session/privilege.h"
+#include "session/session.h"
+#include "session/watch.h"
+
+#define PUNT_LOOK_NS (20 * NS_PER_MS) /* of loads between two looks for io_uring's threads, which take 50 us */
+
+struct session_state {
+	bool is_gone, has_too_many_faults, is_punting_told;
+	uint64_t faults;
+	uint64_t unlooked_ns; /* of loads since the last look for io_uring's threads */
+	struct own_io *own;   /* one per device */
+	struct there {        /* argument of target.is_there */
+		struct session *ses;
+		size_t index;
+	} * there;
+};
+
+void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns)
+{
+	if (plan->nphases == PLAN_PHASES)
+		return;
+	plan->phases[plan->nphases].name = name;
+	plan->phases[plan->nphases].expect_ns = expect_ns;
+	plan->nphases++;
+}
+
+/* ---- the head of the document ---- */
+
+static uint64_t memory_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static void fill_head(struct session *ses, const struct session_config *cfg)
+{
+	struct result *res = ses->res;
+	struct utsname uts;
+	char started[32];
+
+	res->head.started = strdup(clock_wall_text(started, sizeof(started)));
+	res->head.clock = strdup(ses->env->clk->name);
+	if (uname(&uts) == 0) {
+		res->head.host.kernel = strdup(uts.release);
+		res->head.host.machine = strdup(uts.machine);
+	}
+	res->head.host.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	res->head.host.memory_bytes = memory_bytes();
+	res->head.seed = ses->seed;
+	res->head.argv = calloc(cfg->argc + 1, sizeof(char *));
+	for (size_t i = 0; res->head.argv && i < cfg->argc; i++)
+		res->head.argv[res->head.argc++] = strdup(cfg->argv[i]);
+	for (size_t i = 0; i < cfg->noptions; i++)
+		result_option(res, cfg->options[i].name, cfg->options[i].text);
+}
+
+static uint64_t fresh_seed(struct clock *clk)
+{
+	struct timespec ts;
+
+	if (clk->spin_ns == 0)
+		return 1; /* virtual time repeats exactly */
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	/* Short enough to be typed again; never 0, which means "choose one". */
+	return rng_mix((uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec) % 1000000000 + 1;
+}
+
+/* ---- targets ---- */
+
+/* A file that does not exist yet: what is known of it is its folder's. */
+static int probe_absent(struct session *ses, const char *path, struct device *ret, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[256];
+	int r;
+
+	if (strlen(path) >= sizeof(ret->path))
+		return err_set(err, -ENAMETOOLONG, "The path %.60s... is too long.", path);
+	(void)snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + (slash == path) : 1, slash ? path : ".");
+	r = ses->env->devices->probe(ses->env->devices_ctx, dir, ret, err);
+	if (r < 0)
+		return r;
+	if (ret->kind != DEVICE_DIRECTORY)
+		return err_set(err, -ENOTDIR, "%s is no directory, so %s cannot be made in it.", dir, path);
+	ret->kind = DEVICE_FILE;
+	ret->size_bytes = 0;
+	ret->inode = 0;
+	(void)snprintf(ret->path, sizeof(ret->path), "%s", path);
+	(void)snprintf(ret->node, sizeof(ret->node), "%s", path);
+	(void)snprintf(ret->name, sizeof(ret->name), "%.60s", slash ? slash + 1 : path);
+	return 0;
+}
+
+static int probe_targets(struct session *ses, const struct session_config *cfg, struct err *err)
+{
+	const struct measure *m = cfg->measure;
+
+	if (cfg->npaths < m->min_targets || cfg->npaths > m->max_targets)
+		return err_set(err, -EINVAL, "%s takes %s%s, but %zu were given; try `platter %s --help`.", m->name,
+		               cfg->npaths < m->min_targets ? "more targets: " : "fewer targets: ", m->targets,
+		               cfg->npaths, m->name);
+	ses->devs = calloc(cfg->npaths + 1, sizeof(*ses->devs));
+	if (!ses->devs)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < cfg->npaths; i++) {
+		struct device_row row;
+		struct err why = { 0 };
+		int r = ses->env->devices->probe(ses->env->devices_ctx, cfg->paths[i], &ses->devs[i], &why);
+
+		if (r == -ENOENT && m->may_create)
+			r = probe_absent(ses, cfg->paths[i], &ses->devs[i], &why);
+		if (r < 0) {
+			(void)err_set(err, r, "%s", why.text);
+			return r;
+		}
+		ses->ndevs++;
+		device_row(&ses->devs[i], &row);
+		result_target(ses->res, &row, device_fields);
+	}
+	return 0;
+}
+
+static bool target_is_there(void *arg)
+{
+	const struct there *t = arg;
+	const struct env *env = t->ses->env;
+
+	return env->devices->is_there(env->devices_ctx, &t->ses->devs[t->index], t->ses->targets[t->index].fd);
+}
+
+/* Two targets that share bytes: the second could not be claimed beside the first, and the kernel's reason would puzzle. */
+static int check_overlaps(const struct session *ses, struct err *err)
+{
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		for (size_t k = 0; k < i; k++) {
+			const struct device *a = &ses->devs[k], *b = &ses->devs[i];
+			bool is_same_file = a->inode != 0 && a->inode == b->inode && strcmp(a->node, b->node) == 0;
+			bool is_block =
+				a->inode == 0 && b->inode == 0 && a->disk_rdev != 0 && a->disk_rdev == b->disk_rdev;
+
+			if (is_same_file ||
+			    (is_block && a->partition_offset_bytes < b->partition_offset_bytes + b->size_bytes &&
+			     b->partition_offset_bytes < a->partition_offset_bytes + a->size_bytes))
+				return err_set(err, -EINVAL, "%s and %s are the same place; name each place once.",
+				               a->path, b->path);
+		}
+	}
+	return 0;
+}
+
+static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
+{
+	const struct plan *plan = ses->plan;
+
+	if (plan->writes == WRITE_NONE || plan->opens_itself)
+		return 0;
+	if (check_overlaps(ses, err) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct survey found = { 0 };
+		char text[512];
+		int r = permit_acquire(&ses->permits[i], ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
+		                       plan->writes, &ses->common->consent, &found, err);
+
+		for (size_t k = 0; r == 0 && k < found.n; k++)
+			result_notice(ses->res, finding_kind_name(found.v[k].kind), "%s",
+			              finding_text(&found.v[k], text, sizeof(text)));
+		survey_done(&found);
+		if (r < 0) {
+			*ret_refused = r == -EBUSY || r == -EPERM || r == -EROFS;
+			return r;
+		}
+	}
+	return 0;
+}
+
+static int open_targets(struct session *ses, struct err *err)
+{
+	const struct plan *plan = ses->plan;
+
+	if (plan->opens_itself)
+		return 0;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+		struct target *t = &ses->targets[i];
+		int fd = ses->env->devices->open(ses->env->devices_ctx, dev, ses->permits[i],
+		                                 plan->is_direct ? DEVICE_OPEN_DIRECT : 0, err);
+
+		if (fd < 0)
+			return fd;
+		*t = (struct target){
+			.name = dev->path,
+			.fd = fd,
+			.size_bytes = dev->size_bytes,
+			.align_bytes = plan->is_direct ? (dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes
+			                                                              : dev->logical_block_bytes)
+			                               : 1,
+			.permit = ses->permits[i],
+			.touch_first = plan->touch_first,
+			.touch_end = plan->touch_end,
+			.is_there = target_is_there,
+			.is_there_arg = &ses->state->there[i],
+		};
+	}
+	return 0;
+}
+
+static void close_targets(struct session *ses)
+{
+	for (size_t i = 0; ses->targets && i < ses->ndevs; i++)
+		if (ses->targets[i].fd >= 0)
+			ses->env->devices->close(ses->env->devices_ctx, ses->targets[i].fd);
+	for (size_t i = 0; ses->permits && i < ses->ndevs; i++)
+		permit_release(ses->permits[i]);
+}
+
+/* ---- --dry-run ---- */
+
+struct plan_row {
+	const char *phase;
+	uint64_t expect_ns;
+};
+
+static const struct field plan_fields[] = {
+	FIELD_STR(struct plan_row, phase, "phase"),
+	FIELD_U64(struct plan_row, expect_ns, UNIT_NS, "expected"),
+	FIELD_END,
+};
+
+/* The plan as a document: what would be read and written, where, how long; and whether the write gate would open. */
+static void print_plan(struct session *ses)
+{
+	const struct plan *plan = ses->plan;
+	struct table *t = result_table(ses->res, "plan", "Plan (nothing was done)", plan_fields);
+	uint64_t end = plan->touch_end ? plan->touch_end : ses->ndevs ? ses->devs[0].size_bytes : 0, total_ns = 0;
+	struct plan_row row;
+
+	for (size_t i = 0; i < plan->nphases; i++) {
+		row = (struct plan_row){ plan->phases[i].name, plan->phases[i].expect_ns };
+		result_row(t, &row);
+		total_ns += row.expect_ns;
+	}
+	result_figure_u64(ses->res, "expect_ns", "expected time", UNIT_NS, total_ns);
+	if (plan->read_bytes != UINT64_MAX)
+		result_figure_u64(ses->res, "read_bytes", "reads at most", UNIT_BYTES, plan->read_bytes);
+	if (plan->write_bytes != UINT64_MAX)
+		result_figure_u64(ses->res, "write_bytes", "writes at most", UNIT_BYTES, plan->write_bytes);
+	if (end) {
+		result_figure_u64(ses->res, "touch_first_bytes", "first byte touched", UNIT_BYTES, plan->touch_first);
+		result_figure_u64(ses->res, "touch_end_bytes", "end of the bytes touched", UNIT_BYTES, end);
+	}
+	result_figure_text(ses->res, "writes", "writing",
+	                   plan->writes == WRITE_SAME   ? "the same bytes back"
+	                   : plan->writes != WRITE_NONE ? "destroys data"
+	                   : plan->write_bytes          ? "files of its own"
+	                                                : "nothing");
+	for (size_t i = 0; plan->writes != WRITE_NONE && !plan->opens_itself && i < ses->ndevs; i++) {
+		struct survey found = { 0 };
+		struct err why = { 0 };
+		int r = ses->env->devices->survey(ses->env->devices_ctx, &ses->devs[i], &found, &why);
+
+		if (r == 0)
+			r = survey_outputs(ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
+			                   &ses->common->consent.outputs, &found);
+		if (r == 0)
+			r = permit_would(&ses->devs[i], &found, plan->writes, &ses->common->consent, &why);
+		if (r < 0)
+			result_notice(ses->res, "would-refuse", "This would be refused: %s", why.text);
+		survey_done(&found);
+	}
+}
+
+/* ---- the run ---- */
+
+static int session_init(struct session *ses, const struct session_config *cfg, struct err *err)
+{
+	size_t n = cfg->npaths + 1;
+
+	ses->state = calloc(1, sizeof(*ses->state));
+	ses->targets = calloc(n, sizeof(*ses->targets));
+	ses->permits = calloc(n, sizeof(*ses->permits));
+	if (!ses->state || !ses->targets || !ses->permits)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	ses->state->own = calloc(n, sizeof(*ses->state->own));
+	ses->state->there = calloc(n, sizeof(*ses->state->there));
+	if (!ses->state->own || !ses->state->there)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < n; i++) {
+		ses->targets[i].fd = -1;
+		ses->state->there[i].ses = ses;
+		ses->state->there[i].index = i;
+	}
+	return 0;
+}
+
+static void session_done(struct session *ses)
+{
+	close_targets(ses);
+	free(ses->devs);
+	free(ses->targets);
+	free(ses->permits);
+	if (ses->state) {
+		free(ses->state->own);
+		free(ses->state->there);
+	}
+	free(ses->state);
+}
+
+static enum result_status final_status(const struct session *ses, int r)
+{
+	if (r < 0)
+		return STATUS_FAILED;
+	if (ses->state->is_gone)
+		return STATUS_DEVICE_GONE;
+	if (ses->cancel && *ses->cancel)
+		return STATUS_CANCELLED;
+	return result_fault_count(ses->res) ? STATUS_WITH_ERRORS : STATUS_COMPLETE;
+}
+
+/* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or -1. */
+static int quiet_host(struct session *ses)
+{
+	struct err why = { 0 };
+	int fd = -1;
+
+	if (ses->env->clk->spin_ns == 0)
+		return -1; /* virtual time */
+	host_timer_slack();
+	if (ses->common->realtime && host_realtime(&why) < 0)
+		result_notice(ses->res, "realtime", "%s", why.text);
+	if (ses->plan->is_latency && ses->common->cpu_latency_us != UINT64_MAX) {
+		fd = host_cpu_latency_hold((uint32_t)ses->common->cpu_latency_us, &why);
+		if (fd < 0)
+			result_notice(ses->res, "cpu-latency", "%s", why.text);
+	}
+	result_option(ses->res, "cpu-latency-held", fd >= 0 ? "yes" : "no");
+	return fd;
+}
+
+/* Everything that only root may open is open; is_there() and what measurements open themselves (files) need no more. */
+static void drop_privileges(struct session *ses)
+{
+	struct err why = { 0 };
+
+	if (ses->env->drops_privileges && !ses->plan->keeps_privileges && privileges_drop(&why) < 0)
+		result_notice(ses->res, "privileges", "%s", why.text);
+}
+
+/* A step that failed because a target is not there any more is the disk's trouble, not ours: what was measured is kept, and the sentence. */
+static int blame_lost_target(struct session *ses, int r, const struct err *err)
+{
+	const char *lost = ses->state->is_gone ? "A target" : NULL;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct target *t = &ses->targets[i];
+
+		if (t->fd >= 0 && t->is_there && !t->is_there(t->is_there_arg))
+			lost = t->name;
+	}
+	if (!lost)
+		return r;
+	ses->state->is_gone = true;
+	result_notice(ses->res, "device-gone", "%s disappeared during the run. %s", lost, err->text);
+	return 0;
+}
+
+/* Targets are probed: plan, then either print the plan or do it. */
+static int plan_and_run(struct session *ses, const struct session_config *cfg, bool *ret_refused, struct err *err)
+{
+	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
+	struct watch *watch;
+	cleanup_close int host_fd = -1;
+	int r;
+
+	ses->plan = &plan;
+	r = cfg->measure->plan(ses, cfg->params, &plan, err);
+	if (r < 0)
+		return r;
+	if (ses->common->dry_run) {
+		print_plan(ses);
+		return 0;
+	}
+	r = get_permits(ses, ret_refused, err);
+	if (r < 0)
+		return r;
+	r = open_targets(ses, err);
+	if (r < 0)
+		return r;
+	watch_settings(ses);
+	host_fd = quiet_host(ses);
+	drop_privileges(ses);
+	watch = watch_start(ses);
+	ses->start_ns = clock_now_ns(ses->env->clk);
+	r = cfg->measure->run(ses, cfg->params, err);
+	if (r < 0 && err)
+		r = blame_lost_target(ses, r, err);
+	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	watch_end(watch, ses, ses->state->own);
+	if (ses->state->has_too_many_faults)
+		result_notice(ses->res, "too-many-errors",
+		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",
+		              result_fault_count(ses->res));
+	return r;
+}
+
+int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err)
+{
+	struct session ses = {
+		.env = cfg->env,
+		.common = cfg->common,
+		.measure = cfg->measure,
+		.cancel = cfg->cancel,
+		.hooks = cfg->hooks,
+		.seed = cfg->common->seed ? cfg->common->seed : fresh_seed(cfg->env->clk),
+	};
+	int r;
+
+	*ret_refused = false;
+	*ret_res = NULL;
+	r = session_init(&ses, cfg, err);
+	if (r < 0) {
+		session_done(&ses);
+		return r;
+	}
+	ses.res = result_new(cfg->measure->name);
+	fill_head(&ses, cfg);
+	r = probe_targets(&ses, cfg, err);
+	if (r == 0)
+		r = plan_and_run(&ses, cfg, ret_refused, err);
+	ses.res->status = final_status(&ses, r);
+	*ret_res = ses.res;
+	session_done(&ses);
+	return r;
+}
+
+/* ---- what measurements call ---- */
+
+/* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet, or no memory. */
+static int *target_fds(const struct session *ses)
+{
+	int *fds = ses->targets && ses->ndevs ? calloc(ses->ndevs, sizeof(*fds)) : NULL;
+
+	for (size_t i = 0; fds && i < ses->ndevs; i++)
+		fds[i] = ses->targets[i].fd;
+	return fds;
+}
+
+/* --poll is a wish: few devices have queues for it. */
+static int open_engine(struct session *ses, struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
+	const char *name = ses->common->engine ? ses->common->engine : "auto";
+	struct err refused = { 0 };
+
+	if (ses->common->poll) {
+		cfg->poll = true;
+		if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
+		                ses->env->clk, &refused) == 0) {
+			bool is_polled = strcmp((*ret_eng)->ops->name, "uring") == 0;
+
+			result_option(ses->res, "polled", is_polled ? "yes" : "no"); /* the others do not wait */
+			return 0;
+		}
+		cfg->poll = false;
+		result_option(ses->res, "polled", "no");
+		result_notice(ses->res, "poll", "Completions come by interrupt: %s", refused.text);
+	}
+	return engine_open(ret_eng, ses->env->engines, name, cfg, ses->env->clk, err);
+}
+
+int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
+	cleanup_free int *fds = cfg->fds ? NULL : target_fds(ses);
+	struct engine_config full = *cfg;
+	int r;
+
+	if (fds) {
+		full.fds = fds;
+		full.nfds = ses->ndevs;
+	}
+	r = open_engine(ses, &full, ret_eng, err);
+	if (r < 0)
+		return r;
+	free(ses->res->head.engine);
+	ses->res->head.engine = strdup((*ret_eng)->ops->name);
+	if ((*ret_eng)->note[0])
+		result_notice(ses->res, "engine", "%s", (*ret_eng)->note);
+	if (cfg->depth > (*ret_eng)->cfg.depth)
+		result_notice(ses->res, "depth", "The %s engine keeps at most %u requests in flight; %u were wanted.",
+		              (*ret_eng)->ops->name, (*ret_eng)->cfg.depth, cfg->depth);
+	return 0;
+}
+
+/* Between the loop and the measurement's sink: the account of own I/O, and --requests. */
+struct account {
+	struct sink sink; /* first: take() gets a pointer to it */
+	struct sink *next;
+	struct own_io *own; /* NULL: targets that a measurement opened itself keep their own account */
+	const struct target *targets;
+	struct session *ses;
+};
+
+static void account_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct account *a = (struct account *)s;
+	struct own_io *own = a->own ? &a->own[req->target] : NULL;
+
+	/* The kernel counts the bytes of a failed request as those of a good one. */
+	if (own && req->res != 0 && req->op == IO_READ) {
+		own->reads++;
+		own->read_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
+	} else if (own && req->res != 0 && req->op == IO_WRITE) {
+		own->writes++;
+		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
+	}
+	if (a->ses->hooks.request)
+		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
+	if (a->next)
+		a->next->take(a->next, req, is_fault);
+}
+
+static const char *const op_names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
+
+struct load_context {
+	struct session *ses;
+	const struct target *targets;
+	void (*tick)(void *arg, uint64_t now_ns); /* the measurement's own */
+	void *tick_arg;
+};
+
+static void take_fault(void *arg, const struct io_fault *fault)
+{
+	const struct load_context *ctx = arg;
+	struct session *ses = ctx->ses;
+
+	result_fault(ses->res, ctx->targets[fault->target].name, op_names[fault->op], fault->offset_bytes,
+	             fault->len_bytes, fault->res, (double)(fault->time_ns - ses->start_ns) * 1e-9);
+	session_log(ses, "%s: %s of %" PRIu32 " bytes at %" PRIu64 ": %s", ctx->targets[fault->target].name,
+	            op_names[fault->op], fault->len_bytes, fault->offset_bytes,
+	            fault->res < 0 ? err_name(fault->res) : "short transfer");
+	ses->state->faults++;
+}
+
+static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
+{
+	const struct load_context *ctx = arg;
+	char t[32];
+
+	result_notice(ctx->ses->res, "stalled",
+	              "No request to %s completed for %s, from %.3f s on; the oldest was a %s at %" PRIu64 ".",
+	              ctx->targets[oldest->target].name, units_time(t, sizeof(t), now_ns - oldest->submit_ns),
+	              (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, op_names[oldest->op],
+	              oldest->offset_bytes);
+	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
+}
+
+static void forward_tick(void *arg, uint64_t now_ns)
+{
+	const struct load_context *ctx = arg;
+
+	if (ctx->tick)
+		ctx->tick(ctx->tick_arg, now_ns);
+}
+
+/*
+ * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are larger than it takes at once)?
+ * Flushes always go there, so only runs that read are looked at.
+ */
+static void look_for_punting(struct session *ses, const struct engine *eng, const struct load_stats *stats)
+{
+	unsigned threads;
+
+	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->env->clk->spin_ns == 0 ||
+	    strcmp(eng->ops->name, "uring") != 0)
+		return;
+	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
+	if (ses->state->unlooked_ns < PUNT_LOOK_NS)
+		return;
+	ses->state->unlooked_ns = 0;
+	threads = engine_worker_threads();
+	if (threads == 0)
+		return;
+	ses->state->is_punting_told = true;
+	result_notice(
+		ses->res, "punted",
+		"io_uring handed requests to threads of the kernel (%u of them), as the device does not take them at once: they cost more CPU time and may be slower; try a smaller --block, or --engine=libaio.",
+		threads);
+}
+
+int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
+{
+	struct load_context ctx = {
+		.ses = ses, .targets = load->targets, .tick = load->on_tick, .tick_arg = load->arg
+	};
+	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
+	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
+	struct load l = *load;
+	int r;
+
+	if (is_own)
+		account.own = ses->state->own + (load->targets - ses->targets);
+	if (is_own || ses->hooks.request)
+		l.sink = &account.sink;
+	l.cancel = ses->cancel;
+	l.max_faults = ses->common->max_errors > ses->state->faults ? ses->common->max_errors - ses->state->faults : 0;
+	l.on_fault = take_fault;
+	l.on_tick = forward_tick;
+	l.on_stall = take_stall;
+	l.arg = &ctx;
+	r = load_run(&l, eng, ret, err);
+	if (r < 0)
+		return r;
+	look_for_punting(ses, eng, ret);
+	if (ret->end == LOAD_GONE) {
+		ses->state->is_gone = true;
+		result_notice(ses->res, "device-gone",
+		              "%s disappeared %.3f s after the start; what was measured until then is kept.",
+		              load->targets[ret->gone_target].name, (double)(ret->last_done_ns - ses->start_ns) * 1e-9);
+	}
+	if (ret->end == LOAD_FAULTS)
+		ses->state->has_too_many_faults = true;
+	return 0;
+}
+
+bool session_is_over(const struct session *ses)
+{
+	return ses->state->is_gone || ses->state->has_too_many_faults || (ses->cancel && *ses->cancel);
+}
+
+double session_precision(const struct session *ses)
+{
+	return ses->common->precision > 0.0 ? ses->common->precision : ses->measure->precision;
+}
+
+uint64_t session_time_left_ns(const struct session *ses)
+{
+	uint64_t spent = clock_now_ns(ses->env->clk) - ses->start_ns;
+
+	if (ses->common->time_ns == 0)
+		return UINT64_MAX;
+	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
+}
+
+void session_checkpoint(struct session *ses)
+{
+	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	if (ses->hooks.checkpoint)
+		ses->hooks.checkpoint(ses->hooks.arg, ses);
+}
+
+void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
+{
+	char figure[96];
+	va_list ap;
+
+	if (!ses->hooks.progress)
+		return;
+	if (figure_fmt) {
+		va_start(ap, figure_fmt);
+		(void)vsnprintf(figure, sizeof(figure), figure_fmt, ap); /* cut is fine */
+		va_end(ap);
+	}
+	ses->hooks.progress(ses->hooks.arg, ses, phase, done, figure_fmt ? figure : NULL);
+}
+
+void session_log(struct session *ses, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (!ses->hooks.log)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine */
+	va_end(ap);
+	ses->hooks.log(ses->hooks.arg, ses, line);
+}
+
+void session_rng(const struct session *ses, uint64_t stream, struct rng *ret)
+{
+	rng_init(ret, ses->seed, stream);
+}

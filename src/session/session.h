@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The frame around every measurement. A measurement ends in one `struct measure`: options, plan, run (measure/measures.h lists them).
+ * run() works through a `struct session`, which holds everything from outside and the steps that measurements share.
+ */
+#ifndef PLATTER_SESSION_SESSION_H
+#define PLATTER_SESSION_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/desc.h"
+#include "base/err.h"
+#include "device/device.h"
+#include "engine/engine.h"
+#include "load/load.h"
+#include "result/result.h"
+#include "stats/stats.h"
+
+/* Everything from outside. Filled in main.c (and in tests), nowhere else. */
+struct env {
+	const struct engine_ops *const *engines; /* NULL-terminated, best first */
+	struct clock *clk;
+	const struct device_ops *devices;
+	void *devices_ctx;
+	const char *sysroot;   /* "/" */
+	bool drops_privileges; /* a program of its own, not a test */
+	FILE *out, *err;
+};
+
+/* Options that every measurement has; the table is in cli/cli.c. */
+struct common_params {
+	const char *engine; /* "auto" */
+	uint64_t seed;      /* 0: from the clock; the one in force is in the result */
+	double precision;   /* relative half-width of the 95 % interval to stop at; 0: the command's own */
+	uint64_t time_ns;   /* budget of the run; 0: the command's own */
+	uint64_t max_errors;
+	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
+	bool realtime, poll, quiet, dry_run;
+	struct consent consent;
+	const char *json, *csv, *log, *html, *requests;
+	int progress; /* enum progress_mode of the cli */
+};
+
+#define PLAN_PHASES 24
+
+/* An envelope that the run may not leave; --dry-run prints it. */
+struct plan {
+	struct {
+		const char *name;
+		uint64_t expect_ns;
+	} phases[PLAN_PHASES];
+	size_t nphases;
+	uint64_t read_bytes, write_bytes; /* at most, 0: none; UINT64_MAX: not bounded by bytes */
+	uint64_t touch_first, touch_end;  /* bytes of each target; end 0: all of it */
+	enum write_kind writes;
+	bool is_direct;        /* targets are opened O_DIRECT */
+	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */
+	bool keeps_privileges; /* what the run does only root may do (info) */
+	bool opens_itself;     /* the session does not open the targets (info; files that the measurement makes) */
+};
+void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
+
+struct session {
+	const struct env *env;
+	const struct common_params *common;
+	const struct measure *measure;
+	struct device *devs;
+	size_t ndevs;
+	struct target *targets; /* one per device, opened as the plan says */
+	struct write_permit **permits;
+	struct result *res;
+	const struct plan *plan;
+	const atomic_int *cancel; /* signal number, 0: go on */
+	uint64_t seed;            /* in force */
+	uint64_t start_ns;
+	struct session_hooks {
+		/* Saves what is there (json). */
+		void (*checkpoint)(void *arg, struct session *ses);
+		/* phase: name; done 0..1 of the whole run; figure: "183.2 MB/s" or NULL. */
+		void (*progress)(void *arg, struct session *ses, const char *phase, double done, const char *figure);
+		/* One time-stamped line for --log. */
+		void (*log)(void *arg, struct session *ses, const char *line);
+		/* Every request of session_load(), as it completed (--requests). */
+		void (*request)(void *arg, struct session *ses, const char *target, const struct io_req *req,
+		                bool is_fault);
+		void *arg;
+	} hooks;
+	struct session_state *state; /* session.c's own */
+};
+
+/* Headings of `platter --help`: what a person came for. */
+#define GROUP_DEVICE  "Look at a device"
+#define GROUP_DISK    "Measure what the disk does"
+#define GROUP_PROGRAM "Measure what a program gets"
+#define GROUP_RESULT  "Look at results"
+
+struct measure {
+	const char *name, *help; /* help: lower case, no full stop */
+	const char *group;       /* one of GROUP_ */
+	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
+	unsigned min_targets, max_targets;
+	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
+	const struct opt *opts;
+	size_t params_size;
+	double precision; /* default of --precision; 0: its own options say how much is measured */
+	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
+	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
+	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
+	int (*run)(struct session *ses, const void *params, struct err *err);
+	/* All tables it can make, for --describe and the man check; NULL-terminated. */
+	const struct measure_table {
+		const char *name, *title;
+		const struct field *fields;
+	} * tables;
+};
+
+/* ---- session.c: steps that measurements share ---- */
+
+/*
+ * From parsed options to a finished document: probes the targets, plans, gets permits, opens, runs, watches for interference, fills head
+ * and status. *ret_res is a document also after most failures (NULL only when there is none); the cli renders it.
+ * 0 or negative errno and a sentence: -EINVAL usage; *ret_refused is set when the write gate said no.
+ */
+struct session_config {
+	const struct env *env;
+	const struct measure *measure;
+	const struct common_params *common;
+	const void *params;
+	const char *const *paths;
+	size_t npaths;
+	const char *const *argv;
+	size_t argc;
+	const struct option_value *options; /* in force, as the cli prints them; goes into the head */
+	size_t noptions;
+	const atomic_int *cancel;
+	struct session_hooks hooks;
+};
+int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
+
+/* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the head. */
+int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
+
+/*
+ * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_fault
+ * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the interference check.
+ */
+int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
+/* Has the run to end now (signal, device gone, too many faults)? */
+bool session_is_over(const struct session *ses);
+
+/* Relative half-width to reach; ns left of the time budget (UINT64_MAX: none given). */
+double session_precision(const struct session *ses);
+uint64_t session_time_left_ns(const struct session *ses);
+
+/* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
+uint64_t session_stolen_ticks(const struct session *ses);
+
+void session_checkpoint(struct session *ses);
+void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void session_log(struct session *ses, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A generator for the given purpose, derived from the seed of the run. */
+void session_rng(const struct session *ses, uint64_t stream, struct rng *ret);
+
+#endif

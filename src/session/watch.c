@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+
+struct host_state {
+	bool is_known;
+	uint64_t steal_ticks, all_ticks, throttles;
+};
+
+struct watch {
+	struct host_state host;
+	int64_t own_read_bytes; /* of this process, where it opens its files itself; -1: not known */
+	struct disk_state {
+		bool is_known, is_first_of_disk;
+		struct device_io io;
+		int64_t ioerr;
+	} * disks; /* one per device of the session */
+};
+
+/* A number from a file below the sysroot; base 0 takes sysfs's hex. -1: not there. */
+static int64_t read_number(const struct session *ses, const char *path)
+{
+	cleanup_fclose FILE *f = NULL;
+	char full[512], line[64];
+
+	(void)snprintf(full, sizeof(full), "%s/%s", ses->env->sysroot ? ses->env->sysroot : "", path);
+	f = fopen(full, "re");
+	if (!f || !fgets(line, sizeof(line), f))
+		return -1;
+	return strtoll(line, NULL, 0);
+}
+
+static uint64_t throttle_count(const struct session *ses)
+{
+	uint64_t sum = 0;
+	char path[96];
+
+	for (unsigned cpu = 0; cpu < 4096; cpu++) {
+		int64_t n;
+
+		(void)snprintf(path, sizeof(path), "sys/devices/system/cpu/cpu%u/thermal_throttle/core_throttle_count",
+		               cpu);
+		n = read_number(ses, path);
+		if (n < 0)
+			break;
+		sum += (uint64_t)n;
+	}
+	return sum;
+}
+
+/* Of all processors since boot. false: not known. */
+static bool read_ticks(const struct session *ses, uint64_t *ret_steal, uint64_t *ret_all)
+{
+	cleanup_fclose FILE *f = NULL;
+	char path[256];
+	uint64_t t[8] = { 0 };
+
+	if (ses->env->clk->spin_ns == 0)
+		return false; /* virtual time knows no host */
+	(void)snprintf(path, sizeof(path), "%s/proc/stat", ses->env->sysroot ? ses->env->sysroot : "");
+	f = fopen(path, "re");
+	if (!f ||
+	    fscanf(f,
+	           "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+	           &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+		return false;
+	*ret_steal = t[7];
+	*ret_all = 0;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++)
+		*ret_all += t[i];
+	return true;
+}
+
+uint64_t session_stolen_ticks(const struct session *ses)
+{
+	uint64_t steal, all;
+
+	return read_ticks(ses, &steal, &all) ? steal : 0;
+}
+
+static struct host_state host_look(const struct session *ses)
+{
+	struct host_state st = { 0 };
+
+	st.is_known = read_ticks(ses, &st.steal_ticks, &st.all_ticks);
+	if (st.is_known)
+		st.throttles = throttle_count(ses);
+	return st;
+}
+
+static int64_t device_errors(const struct session *ses, const struct device *dev)
+{
+	char path[160];
+
+	if (ses->env->clk->spin_ns == 0 || !dev->disk[0])
+		return -1;
+	(void)snprintf(path, sizeof(path), "sys/block/%s/device/ioerr_cnt", dev->disk);
+	return read_number(ses, path);
+}
+
+/*
+ * Who is stopped (Ctrl-Z, SIGSTOP) is sent SIGCONT to go on. Blocked it does so all the same, breaks into no system call, and stays pending: that is all
+ * there is to know afterwards. It is never let through again: nothing else here wants it.
+ */
+static bool is_continued(void)
+{
+	const struct timespec at_once = { 0 };
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCONT);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL); /* cannot fail: the numbers are right */
+	return sigtimedwait(&set, NULL, &at_once) == SIGCONT;
+}
+
+/* -1: not known, or of no interest. */
+static int64_t own_reads(const struct session *ses)
+{
+	struct host_io io;
+
+	if (ses->env->clk->spin_ns == 0 || !ses->plan->opens_itself || !host_io_of_process(&io))
+		return -1;
+	return (int64_t)io.storage_read_bytes;
+}
+
+struct watch *watch_start(const struct session *ses)
+{
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	(void)is_continued(); /* of the time before */
+	w->disks = calloc(ses->ndevs ? ses->ndevs : 1, sizeof(*w->disks));
+	if (!w->disks) {
+		free(w);
+		return NULL;
+	}
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct disk_state *d = &w->disks[i];
+
+		d->is_first_of_disk = true;
+		for (size_t k = 0; k < i; k++)
+			if (ses->devs[k].disk[0] && strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
+				d->is_first_of_disk = false;
+		d->is_known = ses->env->devices->io &&
+		              ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &d->io) == 0;
+		d->ioerr = device_errors(ses, &ses->devs[i]);
+	}
+	w->own_read_bytes = own_reads(ses);
+	w->host = host_look(ses);
+	return w;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* Own I/O of all targets on the disk of device i. */
+static struct own_io own_of_disk(const struct session *ses, const struct own_io *own, size_t i)
+{
+	struct own_io sum = { 0 };
+
+	for (size_t k = 0; k < ses->ndevs; k++) {
+		if (k != i && (!ses->devs[k].disk[0] || strcmp(ses->devs[k].disk, ses->devs[i].disk) != 0))
+			continue;
+		sum.reads += own[k].reads;
+		sum.read_bytes += own[k].read_bytes;
+		sum.writes += own[k].writes;
+		sum.written_bytes += own[k].written_bytes;
+	}
+	return sum;
+}
+
+static void check_other_io(struct watch *w, const struct session *ses, const struct own_io *own, size_t i)
+{
+	const struct device *dev = &ses->devs[i];
+	struct own_io mine = own_of_disk(ses, own, i);
+	struct device_io now;
+	uint64_t other_read, other_written, mine_bytes = mine.read_bytes + mine.written_bytes;
+	char a[32], b[32];
+
+	if (ses->env->devices->io(ses->env->devices_ctx, dev, &now) != 0)
+		return;
+	other_read = less(now.read_bytes - w->disks[i].io.read_bytes, mine.read_bytes);
+	other_written = less(now.written_bytes - w->disks[i].io.written_bytes, mine.written_bytes);
+	/* A file system's own metadata rides along with file I/O; below a thousandth nothing is disturbed. */
+	if (other_read + other_written <= mine_bytes / 1000 + 64 * 1024)
+		return;
+	result_notice(
+		ses->res, "other-io",
+		"Other programs used %s during the run: %s read and %s written beside the measurement's own; stop them and repeat.",
+		dev->disk, units_bytes_dec(a, sizeof(a), other_read), units_bytes_dec(b, sizeof(b), other_written));
+}
+
+/*
+ * Files that the measurement makes itself are written back by the kernel, whenever it likes, with a journal: whose writes these are cannot be told. But
+ * reads can: all disks together, less what was fetched for this process. A hundredth is what the file system itself looks up.
+ */
+static void check_other_reads(const struct watch *w, const struct session *ses)
+{
+	int64_t own = own_reads(ses);
+	uint64_t sum = 0, other;
+	struct device_io now;
+	char text[32];
+
+	if (own < 0 || w->own_read_bytes < 0 || (ses->plan->read_bytes == 0 && ses->plan->write_bytes == 0))
+		return;
+	own -= w->own_read_bytes;
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (w->disks[i].is_known && w->disks[i].is_first_of_disk &&
+		    ses->env->devices->io(ses->env->devices_ctx, &ses->devs[i], &now) == 0)
+			sum += less(now.read_bytes, w->disks[i].io.read_bytes);
+	other = less(sum, (uint64_t)own);
+	if (other > (uint64_t)own / 100 + (1u << 20))
+		result_notice(
+			ses->res, "other-io",
+			"Other programs used %s during the run: %s read beside the measurement's own; stop them and repeat.",
+			ses->ndevs > 1 ? "the disks" : ses->devs[0].disk, units_bytes_dec(text, sizeof(text), other));
+}
+
+static void check_host(const struct watch *w, const struct session *ses)
+{
+	struct host_state now = host_look(ses);
+	uint64_t all;
+	double steal;
+
+	/* Those who end a program send it along, in case that it was stopped. */
+	if (is_continued() && !(ses->cancel && *ses->cancel))
+		result_notice(
+			ses->res, "stopped",
+			"This program was stopped (SIGSTOP, Ctrl-Z) and went on: the wait stands in the times as if it were the disk's; repeat.");
+	if (!w->host.is_known || !now.is_known)
+		return;
+	all = now.all_ticks - w->host.all_ticks;
+	steal = all ? (double)(now.steal_ticks - w->host.steal_ticks) / (double)all : 0.0;
+	if (steal > 0.01)
+		result_notice(
+			ses->res, "steal",
+			"The hypervisor took %.1f %% of the CPU time away during the run: latencies may be too long; repeat on a quieter host.",
+			100.0 * steal);
+	if (now.throttles > w->host.throttles)
+		result_notice(ses->res, "thermal",
+		              "The CPU throttled itself for heat %" PRIu64 " times during the run.",
+		              now.throttles - w->host.throttles);
+}
+
+void watch_end(struct watch *w, const struct session *ses, const struct own_io *own)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct disk_state *d = &w->disks[i];
+		int64_t ioerr = device_errors(ses, &ses->devs[i]);
+
+		if (d->is_known && d->is_first_of_disk && !ses->plan->opens_itself)
+			check_other_io(w, ses, own, i);
+		if (d->is_first_of_disk && d->ioerr >= 0 && ioerr > d->ioerr)
+			result_notice(ses->res, "device-errors",
+			              "The error counter of %s rose by %" PRId64 " during the run (%s).",
+			              ses->devs[i].disk, ioerr - d->ioerr, "see the kernel log");
+	}
+	check_other_reads(w, ses);
+	check_host(w, ses);
+	free(w->disks);
+	free(w);
+}
+
+void watch_settings(const struct session *ses)
+{
+	int64_t limit, max;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+
+		if (strcmp(dev->scheduler, "bfq") == 0 || strcmp(dev->scheduler, "kyber") == 0)
+			result_notice(
+				ses->res, "scheduler",
+				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
+				dev->disk, dev->scheduler);
+	}
+	if (ses->env->clk->spin_ns == 0)
+		return;
+	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
+	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
+	if (limit > 0 && max > 0 && limit < max - max / 20)
+		result_notice(ses->res, "cpu-frequency", "The CPU is limited to %" PRId64 " of %" PRId64 " MHz.",
+		              limit / 1000, max / 1000);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Watches for what spoils a measurement from outside: other I/O on the same disks (own I/O subtracted), stolen CPU time, CPU frequency
+ * limits and thermal throttling, error counters of the device, queue settings that change the answer.
+ */
+#ifndef PLATTER_SESSION_WATCH_H
+#define PLATTER_SESSION_WATCH_H
+
+#include "session/session.h"
+
+struct own_io { /* what this program moved, per target */
+	uint64_t reads, read_bytes, writes, written_bytes;
+};
+
+struct watch;
+
+/* NULL only when out of memory. On a virtual clock nothing of the host is looked at, only the devices' counters. */
+struct watch *watch_start(const struct session *ses);
+/* Compares with the start and writes notices; frees. own: one per device of the session. */
+void watch_end(struct watch *w, const struct session *ses, const struct own_io *own);
+/* Settings of the devices that change the answer. */
+void watch_settings(const struct session *ses);
+
+#endif
