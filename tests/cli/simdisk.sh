@@ -5,7 +5,7 @@ PLATTER=${SIMDISK:?the program platter-simdisk}
 . "$(dirname "$0")/lib.sh"
 export PLATTER_SIMDISK_PROFILES="$TOP/tools/simdisk/profiles"
 
-commands='run start stop list status truth'
+commands='run start stop list status truth replay'
 
 # Every option that a command has is in the manual page, and no other.
 page=$TOP/man/platter-simdisk.8
@@ -55,6 +55,15 @@ complains start --run-dir="$dir/r" --name=a/b tiny
 complains start --run-dir="$dir/r" tiny -- true
 complains truth --range=5 tiny
 complains truth --range=0,1P tiny
+printf 'R Hit 0 8 9000 100\nR Hit 500000 8 9000 100\nW Hit 64 8 9000 100\n' >"$dir/trace"
+complains replay tiny
+complains replay --think=never tiny "$dir/trace"
+complains replay --first=4 tiny "$dir/trace"
+complains replay --first=0 tiny "$dir/trace"
+complains replay --first=3 --last=2 tiny "$dir/trace"
+printf 'R Hit 1\n' >"$dir/no-trace"
+complains replay tiny "$dir/no-trace"
+err_has no-trace:1
 [ ! -e "$dir/r" ] || fail "wrong usage has made the run folder"
 run 1 truth no-such-profile
 err_has no-such-profile
@@ -67,6 +76,15 @@ out_is_empty
 printf 'rpm 7200\nrpn 1\n' >"$dir/wrong.disk"
 run 2 truth "$dir/wrong.disk"
 err_has 'wrong.disk:2'
+
+run 1 replay tiny "$dir/no-such-trace"
+err_has no-such-trace
+
+# A trace: text, and a line for each request.
+run 0 replay --csv="$dir/requests" tiny "$dir/trace"
+out_has demerit
+[ "$(cut -d, -f1-4,6 "$dir/requests" | sed -n 4p)" = write,64,8,9000.000,media ] || fail "the CSV file has not the third request"
+"$PLATTER" replay --think=after tiny - <"$dir/trace" | grep -q demerit || fail "the trace is not read from standard input"
 
 # The truth, as text and as JSON; a range of one zone is that zone's rate.
 run 0 truth tiny
@@ -82,4 +100,15 @@ span = '--range=%d,%d' % (zone['first_byte'], zone['end_byte'] - zone['first_byt
 text = subprocess.run([sys.argv[2], 'truth', '--json', span, 'tiny'], stdout=subprocess.PIPE, check=True).stdout
 rate = json.loads(text)[0]['rate_bytes_per_s']
 assert truth['rpm'] == 7200 and abs(rate / zone['sustained_bytes_per_s'] - 1) < 1e-3, (rate, zone)
+PY
+# What the model says of each request, as a trace: there is nothing to find between the two.
+run 0 replay --csv="$dir/requests" tiny "$dir/trace"
+awk -F, 'NR > 1 { print ($1 == "read" ? "R" : "W"), "x", $2, $3, $5, 100 }' "$dir/requests" >"$dir/own"
+run 0 replay --json tiny "$dir/own"
+python3 - "$dir/out" <<'PY' || fail "the model does not fit itself"
+import json, sys
+with open(sys.argv[1]) as f:
+    all = json.load(f)
+assert [all[k]['requests'] for k in ('all', 'read', 'write')] == [3, 2, 1], all
+assert all['all']['demerit_us'] < 0.002 and all['read']['drive_us']['p50'] > 1000, all
 PY

@@ -11,6 +11,7 @@ int cmd_run(const struct sim_options *o, char **words, size_t n, char **command)
 int cmd_stop(const struct sim_options *o, char **words, size_t n, char **command);
 int cmd_list(const struct sim_options *o, char **words, size_t n, char **command);
 int cmd_status(const struct sim_options *o, char **words, size_t n, char **command);
+int cmd_replay(const struct sim_options *o, char **words, size_t n, char **command);
 int cmd_truth(const struct sim_options *o, char **words, size_t n, char **command);
 
 /* Prints "platter-simdisk: SENTENCE" on stderr; returns the exit status that fits. */

@@ -51,6 +51,13 @@ static const struct sim_command sim_commands[] = {
 	  { options_json, options_truth },
 	  1,
 	  1 },
+	{ "replay",
+	  "PROFILE TRACE",
+	  "hold the model of a drive against the drive's own trace",
+	  cmd_replay,
+	  { options_json, options_replay },
+	  2,
+	  2 },
 };
 
 int complain(const struct err *err)

@@ -11,9 +11,11 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "replay.h"
 #include "rundir.h"
 
 enum { ROTATIONAL_AUTO, ROTATIONAL_YES, ROTATIONAL_NO };
+static const char *const think_choices[] = { [THINK_BEFORE] = "before", [THINK_AFTER] = "after", NULL };
 static const char *const rotational_choices[] = { "auto", "yes", "no", NULL };
 
 #define O           struct sim_options
@@ -59,6 +61,14 @@ const struct opt options_stop[] = {
 const struct opt options_truth[] = {
 	OPT_STRS(O, ranges, "range", 0, "START,SIZE",
 	         "print only the rate of streaming through these bytes; may be given again"),
+	OPT_END,
+};
+const struct opt options_replay[] = {
+	OPT_CHOICE(O, think, "think", 0, think_choices, "before",
+	           "whether a line's pause lies before or after its request"),
+	OPT_U64(O, first, "first", 0, "N", "1", "compare from this request on; all are replayed"),
+	OPT_U64(O, last, "last", 0, "N", "0", "compare up to this request; 0: the last"),
+	OPT_STR(O, csv, "csv", 0, "FILE", NULL, "write a line for each request"),
 	OPT_END,
 };
 const struct opt options_json[] = { OPT_FLAG(O, is_json, "json", 'j', "print JSON"), OPT_END };

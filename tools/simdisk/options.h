@@ -16,14 +16,16 @@ struct sim_options {
 	struct strs partitions, fail_at, ranges;
 	uint64_t sector_bytes, gone_at_request, max_life_ns, watch_pid;
 	uint64_t spin_ns, priority;
-	int rotational;
+	uint64_t first, last;
+	const char *csv;
+	int rotational, think;
 	bool is_read_only, is_foreground, is_all, is_forced, is_json;
 };
 
 extern const struct opt options_disk[];    /* start and run: the disk and how it is served */
 extern const struct opt options_start[];   /* start alone */
 extern const struct opt options_run_dir[]; /* whatever needs the run folder only */
-extern const struct opt options_stop[], options_json[], options_truth[];
+extern const struct opt options_stop[], options_json[], options_truth[], options_replay[];
 
 /* One disk to be: owns what params point to. */
 struct sim_disk {
