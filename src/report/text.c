@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,82 +17,6 @@
 #include "report/plotdata.h"
 
 #define FAULTS_SHOWN 5
-
-static void pay_spaces(struct printer *p)
-{
-	if (p->spaces)
-		(void)fprintf(p->out, "%*s", (int)p->spaces, "");
-	p->spaces = 0;
-}
-
-void text_look(struct printer *p, enum look look)
-{
-	static const char *const codes[] = {
-		[LOOK_TITLE] = "\033[1m", [LOOK_QUIET] = "\033[2m", [LOOK_NOTE] = "\033[33m", [LOOK_BAD] = "\033[31m"
-	};
-
-	pay_spaces(p);
-	if (p->style->colour)
-		(void)fputs(codes[look], p->out);
-}
-
-void text_plain(struct printer *p)
-{
-	if (p->style->colour)
-		(void)fputs("\033[0m", p->out);
-}
-
-void text_spaces(struct printer *p, unsigned n)
-{
-	p->spaces += n;
-}
-
-void text_put(struct printer *p, const char *text)
-{
-	if (!*text)
-		return;
-	pay_spaces(p);
-	(void)fputs(text, p->out);
-}
-
-void text_printf(struct printer *p, const char *fmt, ...)
-{
-	va_list ap;
-
-	pay_spaces(p);
-	va_start(ap, fmt);
-	(void)vfprintf(p->out, fmt, ap);
-	va_end(ap);
-}
-
-void text_end(struct printer *p)
-{
-	p->spaces = 0;
-	(void)fputc('\n', p->out);
-}
-
-char *text_printable(struct printer *p, const char *text)
-{
-	size_t len = text ? strlen(text) + 8 : 8;
-	char *copy = malloc(len);
-
-	if (copy)
-		(void)report_printable(copy, len, text ? text : "", 0, p->style->unicode);
-	return copy;
-}
-
-unsigned text_width(const char *text)
-{
-	unsigned n = 0;
-
-	while (*text) {
-		size_t bytes = utf8_len(text);
-
-		n += bytes ? utf8_columns(utf8_code(text, bytes)) : 1;
-		text += bytes ? bytes : 1;
-	}
-	return n;
-}
 
 /* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
 static void fill(struct printer *p, const char *text, unsigned at, unsigned indent)

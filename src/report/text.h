@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between text.c, table.c and pivot.c, which make the page for people together. Not a door. */
+/* Between printer.c, table.c, pivot.c and text.c, which make the page for people together, each with those before it. Not a door. */
 #ifndef PLATTER_REPORT_TEXT_H
 #define PLATTER_REPORT_TEXT_H
 
@@ -15,6 +15,8 @@ struct printer {
 
 enum look { LOOK_TITLE, LOOK_QUIET, LOOK_NOTE, LOOK_BAD };
 
+/* ---- printer.c ---- */
+
 void text_look(struct printer *p, enum look look);
 void text_plain(struct printer *p);
 void text_spaces(struct printer *p, unsigned n);
@@ -26,9 +28,11 @@ char *text_printable(struct printer *p, const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
 
+/* ---- table.c, pivot.c ---- */
+
 /* 0 or -ENOMEM. */
 int text_table(struct printer *p, const struct table *t);
-/* pivot.c: the table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
+/* The table as the matrix that the plot makes of it; *ret_is_done false: it is none, nothing was printed. */
 int text_matrix(struct printer *p, const struct table *t, const struct plot *plot, bool *ret_is_done);
 
 #endif

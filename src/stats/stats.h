@@ -93,6 +93,11 @@ double stats_median(double *x, size_t n);                          /* reorders x
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
+/*
+ * Kolmogorov-Smirnov distance and p value (ret_p may be NULL) of gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that
+ * law, sorted.
+ */
+double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* ---- dist.c ---- */
 
@@ -105,11 +110,6 @@ double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
 double stats_gamma_cdf(double x, double a); /* regularised incomplete gamma function P(a, x) */
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
 double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
-/*
- * The same for gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that
- * law, sorted.
- */
-double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* ---- interval.c ---- */
 
