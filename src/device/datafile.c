@@ -23,8 +23,6 @@
 #include "device/permit.h"
 #include "device/sysfs.h"
 
-#define MAGIC         "platter-data-file 1\n"
-#define CHECK_AT      (DATAFILE_HEADER_BYTES - 24) /* "check 0123456789abcdef\n" and a newline */
 #define RESERVE_BYTES (1ull << 30)
 #define RESERVE_SHARE 20 /* a twentieth: 5 % */
 #define NAMED_FILES   4096
@@ -104,60 +102,6 @@ void datafile_remove_all(void)
 		}
 	}
 	errno = saved;
-}
-
-/* ---- header ---- */
-
-static uint64_t fnv1a(const char *p, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 0x100000001b3ull;
-	return h;
-}
-
-static int write_header(int fd, uint64_t data_bytes)
-{
-	char block[DATAFILE_HEADER_BYTES + 1], now[32];
-	int n;
-
-	memset(block, '\n', sizeof(block));
-	n = snprintf(block, sizeof(block),
-	             MAGIC "Made by platter " PLATTER_VERSION
-	                   " to measure a file system. It holds nothing of value: delete it\n"
-	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64 "\n",
-	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes);
-	block[n] = '\n';
-	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
-	block[DATAFILE_HEADER_BYTES - 1] = '\n';
-	if (pwrite(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
-bool datafile_has_header(int fd)
-{
-	char block[DATAFILE_HEADER_BYTES + 1], check[32];
-
-	if (pread(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES ||
-	    memcmp(block, MAGIC, strlen(MAGIC)) != 0)
-		return false;
-	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
-	return memcmp(block + CHECK_AT, check, strlen(check)) == 0;
-}
-
-bool datafile_is_ours(const char *path)
-{
-	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && datafile_has_header(fd);
-}
-
-uint64_t datafile_first_byte(const struct device *dev)
-{
-	return dev->kind == DEVICE_FILE && datafile_is_ours(dev->path) ? DATAFILE_DATA_OFFSET : 0;
 }
 
 /* ---- room ---- */
@@ -280,7 +224,7 @@ static int settle(struct datafile *df, bool is_new, const char *path, uint64_t d
 			return err_set(err, -errno, "Cannot resolve %s: %s.", path, strerror(errno));
 		df->doomed = (df->flags & DATAFILE_KEEP) == 0 ? doom(df) : NULL;
 	}
-	r = is_new ? write_header(df->fd, data_bytes) : 0;
+	r = is_new ? datafile_write_header(df->fd, data_bytes) : 0;
 	if (r < 0)
 		return err_set(err, r, "Cannot write the header of %s: %s.", path, strerror(-r));
 	if ((df->flags & DATAFILE_ALLOCATE) != 0) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The header by which platter knows its own files again: plain text, so that whoever finds a left-over file can read what it is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "device/permit.h"
+
+#define MAGIC    "platter-data-file 1\n"
+#define CHECK_AT (DATAFILE_HEADER_BYTES - 24) /* "check 0123456789abcdef\n" and a newline */
+
+static uint64_t fnv1a(const char *p, size_t n)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)p[i]) * 0x100000001b3ull;
+	return h;
+}
+
+int datafile_write_header(int fd, uint64_t data_bytes)
+{
+	char block[DATAFILE_HEADER_BYTES + 1], now[32];
+	int n;
+
+	memset(block, '\n', sizeof(block));
+	n = snprintf(block, sizeof(block),
+	             MAGIC "Made by platter " PLATTER_VERSION
+	                   " to measure a file system. It holds nothing of value: delete it\n"
+	                   "if no platter is running.\nmade %s\ndata-offset %d\ndata-bytes %" PRIu64 "\n",
+	             clock_wall_text(now, sizeof(now)), DATAFILE_DATA_OFFSET, data_bytes);
+	block[n] = '\n';
+	(void)snprintf(block + CHECK_AT, 25, "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	block[DATAFILE_HEADER_BYTES - 1] = '\n';
+	if (pwrite(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+bool datafile_has_header(int fd)
+{
+	char block[DATAFILE_HEADER_BYTES + 1], check[32];
+
+	if (pread(fd, block, DATAFILE_HEADER_BYTES, 0) != DATAFILE_HEADER_BYTES ||
+	    memcmp(block, MAGIC, strlen(MAGIC)) != 0)
+		return false;
+	(void)snprintf(check, sizeof(check), "check %016" PRIx64 "\n", fnv1a(block, CHECK_AT));
+	return memcmp(block + CHECK_AT, check, strlen(check)) == 0;
+}
+
+bool datafile_is_ours(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && datafile_has_header(fd);
+}
+
+uint64_t datafile_first_byte(const struct device *dev)
+{
+	return dev->kind == DEVICE_FILE && datafile_is_ours(dev->path) ? DATAFILE_DATA_OFFSET : 0;
+}
