@@ -1,31 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands: which one is meant, what each is for, and what the program says when none is. */
+/* Which command is meant, and what the program says when none is. */
 #include "cli/cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/measures.h"
-
-const struct exit_code_info exit_codes[] = {
-	{ EXIT_DONE, "done", "done" },
-	{ EXIT_FAILED, "failed", "failed: the message says why" },
-	{ EXIT_USAGE, "usage", "the command line was wrong" },
-	{ EXIT_REFUSED, "refused", "refused for safety" },
-	{ EXIT_DISK_ERRORS, "disk-errors", "done, but the disk returned errors; the figures stand" },
-	{ EXIT_VERDICT_NO, "verdict-no", "the verdict is no, or a difference was found" },
-	{ EXIT_SIGNAL, "signal", "plus n: ended by signal n; what was measured is saved" },
-	{ 0, NULL, NULL },
-};
-
-const struct command *const commands[] = {
-	&report_command,
-	&compare_command,
-	NULL,
-};
 
 #define NAMES_MAX 64
 
@@ -42,102 +24,6 @@ static size_t all_names(const char **names)
 		names[n++] = "help";
 	return n;
 }
-
-const struct measure *cli_find_measure(const char *name)
-{
-	for (size_t i = 0; measures[i]; i++)
-		if (!strcmp(measures[i]->name, name))
-			return measures[i];
-	return NULL;
-}
-
-const struct command *cli_find_command(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++)
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	return NULL;
-}
-
-/* ---- help ---- */
-
-static bool is_first_of_group(size_t i)
-{
-	for (size_t k = 0; k < i; k++)
-		if (!strcmp(measures[k]->group, measures[i]->group))
-			return false;
-	return true;
-}
-
-static void help_line(FILE *out, const char *name, const char *help)
-{
-	fprintf(out, "  %-15s ", name);
-	opt_help_text(out, help, 18, 18);
-}
-
-static void help_all(FILE *out)
-{
-	const char *group = NULL;
-
-	fputs("Usage: platter COMMAND [OPTION...] TARGET...\n\nMeasure what a disk itself does, and what the page cache adds.\n",
-	      out);
-	for (size_t i = 0; measures[i]; i++) {
-		if (!is_first_of_group(i))
-			continue;
-		fprintf(out, "\n%s:\n", measures[i]->group);
-		for (size_t k = i; measures[k]; k++)
-			if (!strcmp(measures[k]->group, measures[i]->group))
-				help_line(out, measures[k]->name, measures[k]->help);
-	}
-	for (size_t i = 0; commands[i]; i++) {
-		if (!group || strcmp(group, commands[i]->group) != 0)
-			fprintf(out, "\n%s:\n", commands[i]->group);
-		group = commands[i]->group;
-		help_line(out, commands[i]->name, commands[i]->help);
-	}
-	fputs("\nOptions:\n", out);
-	help_line(out, "-h, --help", "show this text, or that of a command");
-	help_line(out, "-V, --version", "show the version");
-	fputs("\nNothing is written to a device unless --write or --rewrite says so.\n"
-	      "`platter COMMAND --help` lists a command's options; platter(8) tells the rest.\n",
-	      out);
-}
-
-static void help_head(FILE *out, const char *name, const char *operands, const char *help)
-{
-	fprintf(out, "Usage: platter %s [OPTION...]%s%s\n\n%c%s.\n", name, operands && *operands ? " " : "",
-	        operands ? operands : "", toupper((unsigned char)help[0]), help + 1);
-}
-
-static void help_options(FILE *out, const char *heading, const struct opt *opts)
-{
-	if (!opts || opts->type == OPT_TYPE_END)
-		return;
-	fprintf(out, "\n%s:\n", heading);
-	opt_help(out, opts);
-}
-
-void cli_help_measure(const struct env *env, FILE *out, const struct measure *m)
-{
-	struct common_table table;
-
-	common_table_init(&table, env, m);
-	help_head(out, m->name, m->targets, m->help);
-	help_options(out, "Options", m->opts);
-	help_options(out, "Common options", table.opts);
-	opt_help(out, view_opts);
-	fprintf(out, "\nHow numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
-}
-
-void cli_help_command(FILE *out, const struct command *c)
-{
-	help_head(out, c->name, c->operands, c->help);
-	help_options(out, "Options", c->opts);
-	help_options(out, "Common options", view_opts);
-	fprintf(out, "\nMore: platter-%s(8).\n", c->name);
-}
-
-/* ---- commands ---- */
 
 static int unknown_command(const char *word, struct err *err)
 {
@@ -170,7 +56,7 @@ static int run_help(const struct env *env, int argc, char **argv, struct err *er
 	else if (argc > 2 && strcmp(argv[2], "help") != 0 && argv[2][0] != '-')
 		return unknown_command(argv[2], err);
 	else
-		help_all(env->out);
+		cli_help_all(env->out);
 	return EXIT_DONE;
 }
 

@@ -78,12 +78,14 @@ struct command {
 	int (*run)(const struct env *env, const struct view_params *view, const void *params,
 	           const char *const *operands, size_t n, struct err *err);
 };
-extern const struct command *const commands[];               /* NULL-terminated; in cli.c */
+extern const struct command *const commands[];               /* NULL-terminated; in commands.c */
 extern const struct command report_command, compare_command; /* report_cmd.c */
 
 /* NULL: there is none. */
 const struct measure *cli_find_measure(const char *name);
 const struct command *cli_find_command(const char *name);
+/* help.c */
+void cli_help_all(FILE *out);
 void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
 void cli_help_command(FILE *out, const struct command *c);
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What --help says: of the program, of a measurement, of a command. */
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "measure/measures.h"
+
+static bool is_first_of_group(size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(measures[k]->group, measures[i]->group))
+			return false;
+	return true;
+}
+
+static void help_line(FILE *out, const char *name, const char *help)
+{
+	fprintf(out, "  %-15s ", name);
+	opt_help_text(out, help, 18, 18);
+}
+
+void cli_help_all(FILE *out)
+{
+	const char *group = NULL;
+
+	fputs("Usage: platter COMMAND [OPTION...] TARGET...\n\nMeasure what a disk itself does, and what the page cache adds.\n",
+	      out);
+	for (size_t i = 0; measures[i]; i++) {
+		if (!is_first_of_group(i))
+			continue;
+		fprintf(out, "\n%s:\n", measures[i]->group);
+		for (size_t k = i; measures[k]; k++)
+			if (!strcmp(measures[k]->group, measures[i]->group))
+				help_line(out, measures[k]->name, measures[k]->help);
+	}
+	for (size_t i = 0; commands[i]; i++) {
+		if (!group || strcmp(group, commands[i]->group) != 0)
+			fprintf(out, "\n%s:\n", commands[i]->group);
+		group = commands[i]->group;
+		help_line(out, commands[i]->name, commands[i]->help);
+	}
+	fputs("\nOptions:\n", out);
+	help_line(out, "-h, --help", "show this text, or that of a command");
+	help_line(out, "-V, --version", "show the version");
+	fputs("\nNothing is written to a device unless --write or --rewrite says so.\n"
+	      "`platter COMMAND --help` lists a command's options; platter(8) tells the rest.\n",
+	      out);
+}
+
+static void help_head(FILE *out, const char *name, const char *operands, const char *help)
+{
+	fprintf(out, "Usage: platter %s [OPTION...]%s%s\n\n%c%s.\n", name, operands && *operands ? " " : "",
+	        operands ? operands : "", toupper((unsigned char)help[0]), help + 1);
+}
+
+static void help_options(FILE *out, const char *heading, const struct opt *opts)
+{
+	if (!opts || opts->type == OPT_TYPE_END)
+		return;
+	fprintf(out, "\n%s:\n", heading);
+	opt_help(out, opts);
+}
+
+void cli_help_measure(const struct env *env, FILE *out, const struct measure *m)
+{
+	struct common_table table;
+
+	common_table_init(&table, env, m);
+	help_head(out, m->name, m->targets, m->help);
+	help_options(out, "Options", m->opts);
+	help_options(out, "Common options", table.opts);
+	opt_help(out, view_opts);
+	fprintf(out, "\nHow numbers are obtained: platter-%s(8). Common options: platter(8).\n", m->name);
+}
+
+void cli_help_command(FILE *out, const struct command *c)
+{
+	help_head(out, c->name, c->operands, c->help);
+	help_options(out, "Options", c->opts);
+	help_options(out, "Common options", view_opts);
+	fprintf(out, "\nMore: platter-%s(8).\n", c->name);
+}
