@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `stream`: stream.c options and plan; files.c targets, rolling files, the page cache; run.c one run of the ring over the
- * targets; pace.c how well its clock was kept; search.c --tradeoff and --find-max; project.c --project; report.c tables, figures, verdict.
+ * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; pace.c how well its clock was kept; files.c targets, rolling files,
+ * the page cache; run.c one run of the ring over the targets; report.c tables, figures, verdict; search.c --tradeoff and --find-max; project.c
+ * --project; stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
@@ -102,8 +103,10 @@ struct stream_run {
 	struct bucket_log log; /* completions, for --tradeoff and --find-max */
 };
 
-/* ---- stream.c ---- */
+/* ---- plan.c ---- */
 
+extern const struct opt stream_opts[];
+int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
 bool stream_has_directory(const struct session *ses);
 /* Length of a run; CLOCK_NEVER: as long as --bytes takes. */
 uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p);

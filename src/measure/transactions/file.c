@@ -38,17 +38,6 @@ const struct field tx_file_fields[] = {
 	FIELD_END,
 };
 
-bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p)
-{
-	return p->size_bytes || (p->write && ses->devs[0].kind == DEVICE_FILE);
-}
-
-bool tx_file_is_all(const struct session *ses, const struct tx_params *p)
-{
-	return p->size_bytes && tx_time_ns(ses, p) == TX_TIME_DEFAULT_NS && !ses->common->time_ns && !p->find_users &&
-	       !p->classes.n && p->arrivals_per_s <= 0.0;
-}
-
 /* ---- writing ---- */
 
 struct maker {

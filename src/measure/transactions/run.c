@@ -35,17 +35,6 @@ struct tx_job {
 	struct tx_burst burst;
 };
 
-uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p)
-{
-	bool has_count = p->count != 0;
-
-	for (size_t i = 0; i < p->classes.n; i++)
-		has_count = has_count || strstr(p->classes.v[i], "count=");
-	if (ses->common->time_ns || has_count)
-		return ses->common->time_ns;
-	return TX_TIME_DEFAULT_NS;
-}
-
 uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
 {
 	if (law == TX_THINK_FIXED || mean_ns == 0)
@@ -496,6 +485,18 @@ static void tick(void *arg, uint64_t now_ns)
 
 /* ---- a run ---- */
 
+/* What the kernel counts beside it. */
+static void look(const struct session *ses, struct tx_stand *s)
+{
+	const struct env *env = ses->env;
+	struct host_io io;
+
+	s->has_io = env->devices->io(env->devices_ctx, &ses->devs[0], &s->io) == 0;
+	s->has_storage = env->clk->spin_ns != 0 && host_io_of_process(&io);
+	s->storage_read_bytes = s->has_storage ? io.storage_read_bytes : 0;
+	host_usage(&s->usage);
+}
+
 static int totals_reset(struct tx_totals *t)
 {
 	struct hist *h = t->response ? t->response : hist_new();
@@ -632,11 +633,11 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	r->sink.take = tx_take;
 	ret = hire(r, users, err);
 	if (ret == 0) {
-		tx_look(r->ses, &r->before);
+		look(r->ses, &r->before);
 		set_out(r, users);
 		ret = session_load(r->ses, &load, r->eng, &stats, err);
 		r->end_ns = clock_now_ns(r->ses->env->clk);
-		tx_look(r->ses, &r->after);
+		look(r->ses, &r->after);
 	}
 	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)

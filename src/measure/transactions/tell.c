@@ -146,17 +146,6 @@ void tx_plots(struct session *ses)
 
 /* ---- the kernel's counters ---- */
 
-void tx_look(const struct session *ses, struct tx_stand *s)
-{
-	const struct env *env = ses->env;
-	struct host_io io;
-
-	s->has_io = env->devices->io(env->devices_ctx, &ses->devs[0], &s->io) == 0;
-	s->has_storage = env->clk->spin_ns != 0 && host_io_of_process(&io);
-	s->storage_read_bytes = s->has_storage ? io.storage_read_bytes : 0;
-	host_usage(&s->usage);
-}
-
 struct device_part { /* of a run */
 	double transfers, per_s, queue, busy_ratio, service_s;
 	bool is_known;

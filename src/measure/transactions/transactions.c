@@ -1,279 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Transactions of many users (Longbottom, diskrand 1997), closed with think times or open with Poisson arrivals: response, throughput, and what
- * the operational laws say beside it. run.c holds the users, tell.c the results; this file options, classes and steps.
+ * the operational laws say beside it. plan.c says what will be done, file.c makes the file, run.c holds the users, tell.c the results; this file
+ * goes through them, once or until --find-users has found.
  */
 #include "measure/transactions/transactions.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/sysinfo.h>
-
-#include "base/units.h"
-
-static const char *const think_laws[] = { "exponential", "uniform", "fixed", NULL };
-/* In the order of enum tx_randomise: Read, Xread, Yread and Zread of 1997. */
-static const char *const randomisations[] = { "none", "seed", "work", "seed,work", NULL };
-
-static const struct opt tx_opts[] = {
-	OPT_U64(struct tx_params, users, "users", 'u', "N", "1", "users at work at once", .min = 1, .max = 100000),
-	OPT_U64(struct tx_params, count, "count", 'c', "N", NULL,
-	        "transactions of each user, or arrivals in all; without it the run lasts --time (60s)", .max = 1e9),
-	OPT_U64(struct tx_params, ios, "ios", 'i', "N", "20", "requests of a transaction", .max = 1000000),
-	OPT_TIME(struct tx_params, think_ns, "think", 't', "TIME", "0", "mean think time", .max = 1e15),
-	OPT_CHOICE(struct tx_params, think_law, "think-law", 0, think_laws, "exponential",
-	           "how think times are distributed"),
-	OPT_TIME(struct tx_params, cpu_ns, "cpu", 0, "TIME", "0", "processor time of a transaction", .max = 1e12),
-	OPT_U64(struct tx_params, processors, "processors", 0, "N", NULL,
-	        "processors that do the users' work; all that there are", .min = 1, .max = TX_PROCESSORS_MAX),
-	OPT_BYTES(struct tx_params, memory_bytes, "memory", 0, "SIZE", "0",
-	          "memory that each user touches in each transaction", .max = 1e9),
-	OPT_CHOICE(struct tx_params, randomise, "randomise", 0, randomisations, "seed",
-	           "draw anew: the seed by time of day, and the work of each transaction"),
-	OPT_STRS(struct tx_params, classes, "class", 0, "CLASS",
-	         "a kind of users: name=x,users=2,ios=60,think=4s,cpu=1s"),
-	OPT_F64(struct tx_params, arrivals_per_s, "arrivals", 0, "RATE", NULL,
-	        "open: this many arrive each second, whatever the response", .max = 1e6),
-	OPT_BYTES(struct tx_params, record_bytes, "record", 0, "SIZE", "4KiB", "bytes of a request", .min = 512,
-	          .max = 67108864),
-	OPT_BYTES(struct tx_params, span_bytes, "span", 0, "SIZE", NULL,
-	          "use only this much from the beginning of the target", .min = 512, .max = 9e18),
-	OPT_U64(struct tx_params, depth, "depth", 0, "N", "256", "requests given to the device at once, at most",
-	        .min = 1, .max = 4096),
-	OPT_BYTES(struct tx_params, size_bytes, "size", 's', "SIZE", NULL,
-	          "make the file first, with so much data, and read it three times", .min = 4096, .max = 9e18),
-	OPT_TIME(struct tx_params, read_time_ns, "read-time", 0, "TIME", "5s",
-	         "with --size: each pass takes so long, and at least 200 reads", .max = 1e15),
-	OPT_FLAG(struct tx_params, keep, "keep", 0, "leave the file of --size where it is"),
-	OPT_FLAG(struct tx_params, write, "write", 'w', "write: destroys data (see --destroy-data)"),
-	OPT_FLAG(struct tx_params, cached, "cached", 0, "through the page cache"),
-	OPT_FLAG(struct tx_params, find_users, "find-users", 0, "find how many users stay within --limit"),
-	OPT_STR(struct tx_params, limit, "limit", 0, "LIMIT", "p95<2s", "for --find-users: mean, p50, p95, p99 or max"),
-	OPT_STR(struct tx_params, each, "each", 0, "FILE", NULL, "write every transaction to this new CSV file"),
-	OPT_END,
-};
-
-/* ---- classes and limit ---- */
-
-static int class_word(struct tx_class *c, const char *key, const char *value, struct err *err)
-{
-	static const struct {
-		const char *key;
-		size_t offset;
-		int (*parse)(const char *text, uint64_t *ret, struct err *err);
-	} words[] = {
-		{ "users", offsetof(struct tx_class, users), units_parse_u64 },
-		{ "count", offsetof(struct tx_class, count), units_parse_u64 },
-		{ "ios", offsetof(struct tx_class, ios), units_parse_u64 },
-		{ "think", offsetof(struct tx_class, think_ns), units_parse_time },
-		{ "cpu", offsetof(struct tx_class, cpu_ns), units_parse_time },
-		{ "memory", offsetof(struct tx_class, memory_bytes), units_parse_bytes },
-	};
-
-	if (strcmp(key, "name") == 0) {
-		for (const char *at = value; *at; at++)
-			if (iscntrl((unsigned char)*at) || *at == '"')
-				return err_set(
-					err, -EINVAL,
-					"A name of --class has no quotes and no control characters; write it with letters.");
-		(void)snprintf(c->name, sizeof(c->name), "%s", value);
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strcmp(key, words[i].key) == 0)
-			return words[i].parse(value, (uint64_t *)((char *)c + words[i].offset), err);
-	return err_set(
-		err, -EINVAL,
-		"--class does not know \"%s\"; give name, users, count, ios, think, cpu and memory, each with =VALUE.",
-		key);
-}
-
-static int parse_class(struct tx_class *c, const char *text, struct err *err)
-{
-	char copy[256], *save = NULL;
-
-	if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
-		return err_set(err, -EINVAL, "--class=%.40s... is too long; shorten its name.", text);
-	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
-		char *value = strchr(word, '=');
-		int r;
-
-		if (value)
-			*value++ = '\0';
-		r = class_word(c, word, value ? value : "", err);
-		if (r < 0)
-			return r;
-	}
-	if (c->users == 0 || c->users > 100000 || c->ios > 1000000 || c->memory_bytes > 1000000000)
-		return err_set(
-			err, -EINVAL,
-			"--class=%s is out of range; give 1 to 100000 users, at most 1000000 requests and 1 GB of memory.",
-			text);
-	return 0;
-}
-
-/* Without --class one class from the plain options; else the classes alone, which take from the plain options what they do not say. */
-static int parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err)
-{
-	const struct tx_class plain = { "users", p->users, p->count, p->ios, p->think_ns, p->cpu_ns, p->memory_bytes };
-	size_t n = p->classes.n ? p->classes.n : 1;
-
-	if (n > TX_CLASSES_MAX)
-		return err_set(err, -EINVAL, "--class can be given %d times; make fewer classes with more users each.",
-		               TX_CLASSES_MAX);
-	for (size_t i = 0; i < n; i++) {
-		int r;
-
-		ret[i] = plain;
-		if (!p->classes.n)
-			break;
-		(void)snprintf(ret[i].name, sizeof(ret[i].name), "class %zu", i + 1);
-		r = parse_class(&ret[i], p->classes.v[i], err);
-		if (r < 0)
-			return r;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (ret[i].ios == 0 && ret[i].cpu_ns == 0 && ret[i].think_ns == 0)
-			return err_set(
-				err, -EINVAL,
-				"Transactions without requests, processor time and think time do nothing; give --ios, --cpu or --think.");
-	*ret_n = n;
-	return 0;
-}
-
-struct limit {
-	double quantile; /* < 0: the mean */
-	uint64_t limit_ns;
-};
-
-static int parse_limit(const char *text, struct limit *ret, struct err *err)
-{
-	static const struct {
-		const char *word;
-		double quantile;
-	} words[] = { { "mean<", -1.0 }, { "p50<", 0.5 }, { "p95<", 0.95 }, { "p99<", 0.99 }, { "max<", 1.0 } };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strncmp(text, words[i].word, strlen(words[i].word)) == 0) {
-			ret->quantile = words[i].quantile;
-			return units_parse_time(text + strlen(words[i].word), &ret->limit_ns, err);
-		}
-	return err_set(err, -EINVAL,
-	               "--limit=%s is no limit; write mean<TIME, p50<TIME, p95<TIME, p99<TIME or max<TIME.", text);
-}
-
-/* More than there is would have the kernel end programs, perhaps not this one. */
-static int check_memory(const struct tx_params *p, const struct tx_class *c, size_t n, struct err *err)
-{
-	struct sysinfo info;
-	uint64_t have, want = 0;
-
-	if (sysinfo(&info) < 0)
-		return 0;
-	have = ((uint64_t)info.totalram + info.totalswap) * info.mem_unit;
-	for (size_t i = 0; i < n; i++)
-		want += c[i].memory_bytes * (p->arrivals_per_s > 0.0 ? TX_MEMORY_SLOTS : c[i].users);
-	if (want > have)
-		return err_set(err, -EINVAL,
-		               "The users' memory is %" PRIu64
-		               " bytes together, more than memory and swap of this machine, %" PRIu64
-		               "; give fewer users or less --memory.",
-		               want, have);
-	return 0;
-}
-
-static int check_record(const struct tx_params *p, const struct device *d, struct err *err)
-{
-	uint64_t size = p->size_bytes ? p->size_bytes : d->size_bytes, span = p->span_bytes ? p->span_bytes : size;
-
-	if (size == 0)
-		return err_set(err, -EINVAL, "%s is empty or not there; --size makes it.", d->path);
-	if (span > size || span < p->record_bytes)
-		return err_set(err, -EINVAL,
-		               "%s has %" PRIu64
-		               " bytes; give a --span of no more, and a --record of no more than that.",
-		               d->path, size);
-	if (!p->cached && d->logical_block_bytes && p->record_bytes % d->logical_block_bytes)
-		return err_set(err, -EINVAL,
-		               "--record=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
-		               " bytes.",
-		               p->record_bytes, d->path, d->logical_block_bytes);
-	return 0;
-}
-
-static int check_target(const struct tx_params *p, const struct device *d, struct err *err)
-{
-	if (d->kind == DEVICE_DIRECTORY)
-		return err_set(err, -EINVAL, "%s is a directory; give a file in it, and --size to make it.", d->path);
-	if (p->size_bytes && d->kind != DEVICE_FILE)
-		return err_set(err, -EINVAL, "%s is a block device; --size makes files only.", d->path);
-	if (p->keep && !p->size_bytes)
-		return err_set(err, -EINVAL, "--keep is for the file that --size makes; give --size, too.");
-	if (p->write && !p->size_bytes && d->kind == DEVICE_FILE && !datafile_is_ours(d->path))
-		return err_set(
-			err, -EINVAL,
-			"%s was not made by platter, and is never written over; --size makes a file to write to.",
-			d->path);
-	return check_record(p, d, err);
-}
-
-static void plan_file(const struct session *ses, const struct tx_params *p, struct plan *plan)
-{
-	plan->opens_itself = true;
-	if (!p->size_bytes)
-		return;
-	plan_phase(plan, "make the file",
-	           p->size_bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
-	plan_phase(plan, "three passes", 3 * p->read_time_ns);
-	if (tx_file_is_all(ses, p))
-		plan->write_bytes = p->size_bytes;
-}
-
-static int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
-{
-	const struct tx_params *p = params;
-	const struct device *d = &ses->devs[0];
-	uint64_t time_ns = tx_time_ns(ses, p);
-	struct tx_class classes[TX_CLASSES_MAX];
-	struct limit limit;
-	size_t n;
-	int r = parse_classes(p, classes, &n, err);
-
-	if (r == 0)
-		r = parse_limit(p->limit, &limit, err);
-	if (r == 0)
-		r = check_target(p, d, err);
-	if (r == 0)
-		r = check_memory(p, classes, n, err);
-	if (r < 0)
-		return r;
-	if (p->find_users && (p->arrivals_per_s > 0.0 || n > 1))
-		return err_set(
-			err, -EINVAL,
-			"--find-users is for closed runs of one class; leave --arrivals out, and all but one --class.");
-	plan->is_direct = !p->cached;
-	plan->is_latency = true;
-	plan->writes = p->write && d->kind != DEVICE_FILE ? WRITE_DESTROY : WRITE_NONE;
-	plan->touch_end = d->size_bytes;
-	if (p->span_bytes && datafile_first_byte(d) + p->span_bytes < d->size_bytes)
-		plan->touch_end = datafile_first_byte(d) + p->span_bytes;
-	plan->read_bytes = p->write ? 0 : UINT64_MAX;
-	plan->write_bytes = p->write ? UINT64_MAX : 0;
-	if (tx_file_is_wanted(ses, p))
-		plan_file(ses, p, plan);
-	if (!tx_file_is_all(ses, p))
-		plan_phase(plan, p->find_users ? "tries" : "transactions",
-		           (p->find_users ? 12 : 1) * (time_ns ? time_ns : TX_TIME_DEFAULT_NS));
-	return 0;
-}
 
 /* ---- how many users ---- */
 
 /* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say (-ENODATA). */
-static int try_users(struct tx_run *r, uint64_t users, const struct limit *limit, struct err *err)
+static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *limit, struct err *err)
 {
 	int ret = tx_once(r, users, err);
 	uint64_t response;
@@ -306,8 +45,8 @@ static int try_users(struct tx_run *r, uint64_t users, const struct limit *limit
 static int find_users(struct tx_run *r, struct err *err)
 {
 	uint64_t good = 0, bad = 0, users = r->p->users;
-	struct limit limit = { 0 };
-	int ret = parse_limit(r->p->limit, &limit, err);
+	struct tx_limit limit = { 0 };
+	int ret = tx_parse_limit(r->p->limit, &limit, err);
 
 	while (ret == 0 && !session_is_over(r->ses)) {
 		int fits = try_users(r, users, &limit, err);
@@ -374,7 +113,7 @@ static int prepare(struct tx_run *r, struct err *err)
 {
 	const struct session *ses = r->ses;
 	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->record_bytes };
-	int ret = parse_classes(r->p, r->classes, &r->nclasses, err);
+	int ret = tx_parse_classes(r->p, r->classes, &r->nclasses, err);
 
 	if (ret < 0)
 		return ret;

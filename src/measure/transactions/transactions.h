@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Users and their transactions: shared by transactions.c (options, steps), run.c (the users themselves), file.c (the
- * file that they use) and tell.c (results).
+ * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the users themselves), tell.c
+ * (results), transactions.c (the steps).
  */
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
 #define PLATTER_MEASURE_TRANSACTIONS_H
@@ -105,10 +105,26 @@ struct tx_run {
 	struct tx_stand before, after;
 };
 
-/* ---- run.c ---- */
+/* ---- plan.c ---- */
 
+extern const struct opt tx_opts[];
+int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
+/* Without --class one class from the plain options; else the classes alone, which take from the plain options what they do not say. */
+int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err);
+struct tx_limit {
+	double quantile; /* < 0: the mean */
+	uint64_t limit_ns;
+};
+int tx_parse_limit(const char *text, struct tx_limit *ret, struct err *err);
 /* Of one run; 0: until all users have had their count. */
 uint64_t tx_time_ns(const struct session *ses, const struct tx_params *p);
+/* Does platter make or write a file itself, instead of the session opening it? */
+bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p);
+/* Only the file and its passes; nobody was asked to run transactions on it. */
+bool tx_file_is_all(const struct session *ses, const struct tx_params *p);
+
+/* ---- run.c ---- */
+
 /* users 0: as the classes say. Runs once; totals are of this run. 0 or negative errno and a sentence. */
 int tx_once(struct tx_run *r, uint64_t users, struct err *err);
 void tx_run_done(struct tx_run *r);
@@ -123,10 +139,6 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
 
 /* ---- file.c ---- */
 
-/* Does platter make or write a file itself, instead of the session opening it? */
-bool tx_file_is_wanted(const struct session *ses, const struct tx_params *p);
-/* Only the file and its passes; nobody was asked to run transactions on it. */
-bool tx_file_is_all(const struct session *ses, const struct tx_params *p);
 /* Opens or makes the file as the session's target; with --size writes it and reads it three times. */
 int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_params *p, struct err *err);
 /* Removes it unless it is to be kept. NULL is fine. */
@@ -135,7 +147,6 @@ extern const struct field tx_file_fields[];
 
 /* ---- tell.c ---- */
 
-void tx_look(const struct session *ses, struct tx_stand *s);
 /* Tables and figures of the last run. */
 void tx_tell(const struct tx_run *r);
 /* A step of --find-users. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `stream` will do: options, and what they say together with the targets. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "measure/stream/stream.h"
+
+#define TIME_DEFAULT_NS (60 * NS_PER_S)
+
+static const char *const layouts[] = { "balance", "roundrobin", NULL };
+static const char *const producers[] = { "none", "memcpy", NULL };
+
+const struct opt stream_opts[] = {
+	OPT_RATE(struct stream_params, rate, "rate", 'r', "RATE", "max",
+	         "data that come each second: 256Mbit, 32MB, max"),
+	OPT_BYTES(struct stream_params, buffer_bytes, "buffer", 'b', "SIZE", "160MiB", "the ring buffer", .min = 4096,
+	          .max = 1e15),
+	OPT_BYTES(struct stream_params, block_bytes, "block", 0, "SIZE", "1MiB", "bytes of each request", .min = 512,
+	          .max = 1073741824),
+	OPT_BYTES(struct stream_params, bytes, "bytes", 0, "SIZE", NULL,
+	          "stream this much instead of for --time (default of that: 60s)", .min = 512, .max = 9e18),
+	OPT_U64(struct stream_params, depth, "depth", 0, "N", NULL,
+	        "requests in flight to each target (default 16; 4 when a disk turns)", .min = 1, .max = 256),
+	OPT_BYTES(struct stream_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on each device",
+	          .max = 9e18),
+	OPT_CHOICE(struct stream_params, layout, "layout", 0, layouts, "balance",
+	           "the next block goes to the least busy target, or in turn"),
+	OPT_FLAG(struct stream_params, write, "write", 'w', "record: destroys data on devices (see --destroy-data)"),
+	OPT_FLAG(struct stream_params, read, "read", 0, "play back: the ring must not run dry"),
+	OPT_BYTES(struct stream_params, file_bytes, "file-size", 0, "SIZE", "1GiB",
+	          "in directories: bytes of each file", .min = 65536, .max = 9e18),
+	OPT_FLAG(struct stream_params, cached, "cached", 0,
+	         "through the page cache, for contrast; the final fsync is timed apart"),
+	OPT_FLAG(struct stream_params, verify, "verify", 0,
+	         "read all back and prove that nothing was lost, doubled or swapped"),
+	OPT_CHOICE(struct stream_params, producer, "producer", 0, producers, "none", "load memory as a receiver would"),
+	OPT_FLAG(struct stream_params, tradeoff, "tradeoff", 0,
+	         "from one run at full speed: the largest rate of every ring"),
+	OPT_FLAG(struct stream_params, find_max, "find-max", 0, "find the highest rate that the ring sustains"),
+	OPT_STRS(struct stream_params, project, "project", 0, "RESULT",
+	         "from a zones result for each disk (or the word measure): when a zone is too slow"),
+	OPT_FLAG(struct stream_params, keep, "keep", 0, "leave the files where they are"),
+	OPT_END,
+};
+
+/* ---- plan ---- */
+
+bool stream_has_directory(const struct session *ses)
+{
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (ses->devs[i].kind == DEVICE_DIRECTORY)
+			return true;
+	return false;
+}
+
+static int check_targets(const struct session *ses, const struct stream_params *p, struct err *err)
+{
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		const struct device *d = &ses->devs[i];
+
+		if (stream_has_directory(ses) && d->kind != DEVICE_DIRECTORY)
+			return err_set(err, -EINVAL, "%s is no directory, but another target is; run them apart.",
+			               d->path);
+		if (d->kind == DEVICE_DIRECTORY && p->read)
+			return err_set(err, -EINVAL, "%s is a directory; to play back give the files in it.", d->path);
+		if (d->kind == DEVICE_FILE && !p->read)
+			return err_set(
+				err, -EINVAL,
+				"%s is an existing file, which is never written over; give its directory, or --read.",
+				d->path);
+		if (d->kind != DEVICE_DIRECTORY && !p->read && !p->write)
+			return err_set(err, -EINVAL,
+			               "%s: say --read to play back, or --write --destroy-data=%s to record on it.",
+			               d->path, d->name);
+		if (!p->cached && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
+			return err_set(err, -EINVAL,
+			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32
+			               " bytes.",
+			               p->block_bytes, d->path, d->logical_block_bytes);
+		if (d->kind != DEVICE_DIRECTORY && p->start_bytes + p->block_bytes > d->size_bytes)
+			return err_set(err, -EINVAL,
+			               "--start=%" PRIu64 " lies beyond the %" PRIu64 " bytes of %s; give less.",
+			               p->start_bytes, d->size_bytes, d->path);
+	}
+	return 0;
+}
+
+uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p)
+{
+	if (ses->common->time_ns)
+		return ses->common->time_ns;
+	return p->bytes ? CLOCK_NEVER : TIME_DEFAULT_NS;
+}
+
+int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct stream_params *p = params;
+	uint64_t time_ns = stream_time_ns(ses, p), moved = UINT64_MAX;
+	int r = check_targets(ses, p, err);
+
+	if (r < 0)
+		return r;
+	if (p->read && p->write)
+		return err_set(err, -EINVAL, "--read and --write exclude each other; give the one that you mean.");
+	if (p->verify && p->read)
+		return err_set(
+			err, -EINVAL,
+			"--verify reads back what this run wrote, which --read does not; leave one of them out.");
+	if ((p->tradeoff || p->find_max) && p->verify)
+		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find-max; run it apart.");
+	if (p->project.n && p->rate == RATE_MAX)
+		return err_set(err, -EINVAL, "--project tells for how long the disks will hold a rate; give --rate.");
+	if (p->buffer_bytes / p->block_bytes < 2)
+		return err_set(err, -EINVAL,
+		               "--buffer=%" PRIu64 " holds fewer than two blocks of %" PRIu64
+		               " bytes; give more, or a smaller --block.",
+		               p->buffer_bytes, p->block_bytes);
+	if (p->buffer_bytes / p->block_bytes > 1u << 20)
+		return err_set(err, -EINVAL,
+		               "--buffer=%" PRIu64 " holds more than a million blocks of %" PRIu64
+		               " bytes; give a larger --block.",
+		               p->buffer_bytes, p->block_bytes);
+	if (p->bytes)
+		moved = p->bytes;
+	else if (p->rate != RATE_MAX)
+		moved = (uint64_t)((unsigned __int128)p->rate * time_ns / NS_PER_S);
+	plan->opens_itself = stream_has_directory(ses);
+	plan->is_direct = !p->cached;
+	plan->is_latency = true;
+	plan->writes = p->read || plan->opens_itself ? WRITE_NONE : WRITE_DESTROY;
+	plan->read_bytes = p->read || p->verify ? moved : 0;
+	plan->write_bytes = p->read ? 0 : moved;
+	plan_phase(plan, p->find_max ? "tries" : "stream",
+	           (p->find_max ? 8 : 1) * (time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns));
+	if (p->verify)
+		plan_phase(plan, "verify", time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns);
+	return 0;
+}
