@@ -33,11 +33,15 @@ looked_at() # words...: a run that is looked at once it has begun
 	jq -e '.status == "complete" and ([.notices[] | select(.code == "privileges")] | length) == 0' "$work/r.json" >/dev/null || fail "$*: the document"
 }
 mkdir "$work/files"
+small_loop=$loop small=$image
+image large 16G # so much that no machine has read it before it is looked at
+loop_new "$image"
 looked_at zones --time=1s --passes=100 "$loop"
+loop=$small_loop image=$small
 looked_at stream --read --rate=8MB --time=2s "$loop"
 looked_at stream --rate=4MB --time=1s --buffer=16MB --file-size=4M --cached "$work/files"
 looked_at mark --time=200ms --repeat=2 "$work/files"
-looked_at passes --size=16M --passes=200 "$work/files"
+looked_at passes --size=16M --passes=10000 --time=1s "$work/files"
 looked_at transactions --users=2 --time=1s "$loop"
 [ "$(find "$work/files" -type f | wc -l)" = 0 ] || fail "files are left behind"
 

@@ -118,8 +118,8 @@ esac
 
 # a signal in the middle of a write: the permit goes, nothing stays open
 fresh signal
-zones --write --destroy-data="$n" --time=30s --precision=0.0001 --json="$work/cut.json" --quiet "$loop" & pid=$!
-sleep 0.2
+zones --write --destroy-data="$n" --time=30s --precision=0.0001 --json="$work/cut.json" --log="$work/cut.log" --quiet "$loop" & pid=$!
+while kill -0 $pid 2>/dev/null && ! grep -qs 'pass 1 of' "$work/cut.log"; do sleep 0.05; done # it is well under way
 pkill -INT -P $pid platter || kill -INT $pid
 wait $pid; status=$?
 # on a fast machine the small device is written before the signal comes

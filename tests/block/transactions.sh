@@ -111,7 +111,10 @@ for how in "$fast" "--cached $fast" "--cpu=1ms $work/files/data"; do
 	# shellcheck disable=SC2086 # words are wanted
 	"$PLATTER" transactions --quiet --json="$work/doc" --users=20 --think=10ms --ios=2 --time=60s --each="$work/each" $how &
 	pid=$!
-	sleep 2
+	until [ -s "$work/each" ] && [ "$(wc -l <"$work/each")" -gt 200 ]; do # however long that takes
+		kill -0 $pid 2>/dev/null || fail "SIGINT, $how: it ended before its signal"
+		sleep 0.1
+	done
 	kill -INT $pid
 	wait $pid
 	[ $? = 130 ] || fail "SIGINT, $how: not exit status 130"

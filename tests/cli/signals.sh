@@ -21,15 +21,6 @@ nothing_left()
 	[ -z "$left" ] || fail "$last: left behind: $left"
 	[ "$(find "$dir" -maxdepth 1 -name 'r.json?*')" = "" ] || fail "$last: half a document is left"
 }
-for pair in INT:130 TERM:143 HUP:129; do
-	endless "${pair%:*}" 1
-	[ $got = "${pair#*:}" ] || fail "$last: exit status $got"
-	err_is_empty
-	[ -s "$dir/out" ] || fail "$last: no text"
-	jq -e '.status == "cancelled" and .head.elapsed_s > 0' "$dir/r.json" >/dev/null || fail "$last: the document"
-	nothing_left
-done
-
 # At many moments, the first ones among them; before the signals are caught the program ends without a document.
 for after in 0.001 0.002 0.003 0.005 0.008 0.01 0.013 0.017 0.02 0.03 0.05 0.08 0.1 0.15 0.2; do
 	endless INT $after --quiet
@@ -38,7 +29,6 @@ for after in 0.001 0.002 0.003 0.005 0.008 0.01 0.013 0.017 0.02 0.03 0.05 0.08 
 	nothing_left
 done
 
-# Two signals that come together, as timeout(1) sends them, are one.
 child=
 cleanup '[ -z "$child" ] || kill -KILL "$child"'
 ended() # its exit status in $got
@@ -58,6 +48,18 @@ start() # words: a run in the background, its number in "$child"
 	done
 	fail "platter passes $*: it did not begin"
 }
+for pair in INT:130 TERM:143 HUP:129; do
+	start >"$dir/out"
+	kill -s "${pair%:*}" "$child"
+	ended
+	last="SIG${pair%:*}"
+	[ $got = "${pair#*:}" ] || fail "$last: exit status $got"
+	err_is_empty
+	[ -s "$dir/out" ] || fail "$last: no text"
+	jq -e '.status == "cancelled" and .head.elapsed_s > 0' "$dir/r.json" >/dev/null || fail "$last: the document"
+	nothing_left
+done
+# Two signals that come together, as timeout(1) sends them, are one.
 start --quiet
 kill -STOP "$child" # so that both are there when it goes on
 kill -INT "$child"
@@ -73,7 +75,7 @@ jq -e '.status == "cancelled"' "$dir/r.json" >/dev/null || fail "$last: the docu
 nothing_left
 
 # Stopped and continued (Ctrl-Z, fg): it goes on, and says that its times are not all the disk's. Cancelled by one who sends SIGCONT along: not.
-"$PLATTER" passes "$dir/work/file" --size=16M --passes=100 --json="$dir/r.json" --quiet 2>"$dir/err" &
+"$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --time=2s --json="$dir/r.json" --quiet 2>"$dir/err" &
 child=$!
 until [ -n "$(find "$dir/work" -type f -size +0)" ]; do kill -0 "$child" || fail "passes: it did not begin"; done
 kill -STOP "$child"
@@ -113,8 +115,9 @@ exec 3>&-
 nothing_left
 
 # With JSON on stdout the document is the last and only thing there.
-timeout --preserve-status -s INT -k 20 1 "$PLATTER" passes "$dir/work/file" --size=16M --passes=10000 --json=- >"$dir/out" 2>"$dir/err"
-got=$?
+start --json=- >"$dir/out"
+kill -INT "$child"
+ended
 last="SIGINT, --json=-"
 [ $got = 130 ] || fail "$last: exit status $got"
 jq -e '.status == "cancelled"' "$dir/out" >/dev/null || fail "$last: stdout"
