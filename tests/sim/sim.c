@@ -99,7 +99,8 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	dev->physical_block_bytes = dev->io_min_bytes = p->physical_sector_bytes;
 	dev->dio_mem_align_bytes = dev->dio_offset_align_bytes = p->logical_sector_bytes;
 	dev->rotational = p->kind == DISK_ROTATING;
-	dev->reported_rpm = p->kind == DISK_ROTATING ? (uint32_t)(p->rpm + 0.5) : 0;
+	if (p->kind == DISK_ROTATING)
+		dev->reported_rpm = (uint32_t)((p->reported_rpm > 0 ? p->reported_rpm : p->rpm) + 0.5);
 	COPY(dev->model, "%s", p->model);
 	COPY(dev->serial, "%s", p->serial);
 	COPY(dev->firmware, "%s", p->firmware);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model.h"
+#include "profile_text.h"
 
 static void parse(const char *text, struct profile *ret)
 {
@@ -155,7 +155,7 @@ static void more_than_there_may_be_is_refused(void **state)
 	size_t n = 0;
 
 	(void)state;
-	for (int i = 0; i < 300; i++)
+	for (int i = 0; i <= PROFILE_ZONES_MAX; i++)
 		n += (size_t)sprintf(text + n, "zone 1 1\n");
 	refused(text, "too many zones");
 	n = (size_t)sprintf(text, "zone 1000 1000\n");
@@ -357,6 +357,13 @@ static void every_key_is_in_the_manual(void **state)
 			fail_msg("not in the manual: %s", line);
 	}
 	assert_true(n > 50);
+	for (size_t i = 0; traits_key(i); i++) {
+		char item[64];
+
+		(void)snprintf(item, sizeof(item), "\n.It Cm %s ", traits_key(i));
+		if (!strstr(page, item))
+			fail_msg("not in the manual: %s", traits_key(i));
+	}
 	free(text);
 	profile_done(&p);
 }

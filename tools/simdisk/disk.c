@@ -106,17 +106,6 @@ static int move_data(struct disk *d, struct node *n)
 	return contents_write_media(&d->contents, n->lba, lbas, n->req.buf);
 }
 
-static double noise_ns(struct disk *d)
-{
-	double noise = 0;
-
-	if (d->p.jitter_us > 0)
-		noise += fabs(rng_normal(&d->rng)) * d->p.jitter_us * 1e3;
-	if (d->p.outlier_p > 0 && rng_double(&d->rng) < d->p.outlier_p)
-		noise += rng_exp(&d->rng, d->p.outlier_ms * 1e6);
-	return noise;
-}
-
 static int32_t gone_res(const struct disk *d)
 {
 	return d->p.gone == GONE_ZERO ? 0 : -ENODEV;
@@ -140,7 +129,7 @@ static void finish(struct disk *d, struct node *n, double end, int32_t res, enum
 		if (r < 0)
 			n->res = r;
 	}
-	noise = noise_ns(d);
+	noise = noise_done_ns(d);
 	n->done.req = n->req;
 	n->done.res = n->res;
 	n->done.ideal_ns = to_ns(d, end);
@@ -218,7 +207,7 @@ static void admit_flush(struct disk *d, struct node *n, double t)
 			destage_all(d);
 		finish(d, n, stall_skip(d, t) + d->p.flush_latency_us * 1e3, 0, HOW_NONE);
 	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
-		finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, 0, HOW_NONE);
+		finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
 	} else {
 		n->flush_seq = d->write_seq;
 		d->is_emptying = true;
@@ -254,7 +243,11 @@ static void write_cached(struct disk *d, struct node *n, double t)
 static void queue_media(struct disk *d, struct node *n, double t)
 {
 	geometry_place(d->g, n->first, &n->place);
-	n->eligible = t + d->p.overhead_ms * 1e6;
+	n->overhead_ns = noise_overhead_ns(d);
+	n->eligible = t + n->overhead_ns;
+	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
+		n->eligible = fmax(n->eligible, d->last_eligible);
+	d->last_eligible = n->eligible;
 	list_add(&d->queued, n);
 }
 
@@ -263,17 +256,18 @@ static void admit(struct disk *d, struct node *n, double t)
 	uint32_t segment;
 
 	d->in_queue++;
+	noise_freeze(d, t);
 	if (t >= d->gone) {
 		finish(d, n, t, gone_res(d), HOW_NONE);
 		return;
 	}
 	if (n->req.op != DISK_FLUSH && n->res <= 0) { /* beyond the end, misaligned, or made to fail */
-		finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, n->res, HOW_NONE);
+		finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
 		return;
 	}
 	if (n->req.op == DISK_FLUSH) {
 		if (n->res < 0)
-			finish(d, n, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, n->res, HOW_NONE);
+			finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
 		else
 			admit_flush(d, n, t);
 		return;
@@ -287,7 +281,7 @@ static void admit(struct disk *d, struct node *n, double t)
 			queue_media(d, n, t);
 			return;
 		}
-		n->eligible = t + d->p.hit_overhead_ms * 1e6;
+		n->eligible = t + noise_hit_ns(d);
 		if (d->wait_room.n || !has_room(d, n)) {
 			d->is_emptying = true;
 			list_add(&d->wait_room, n);
@@ -300,9 +294,9 @@ static void admit(struct disk *d, struct node *n, double t)
 	if (cache_has(d, n->first, n->end, &segment)) {
 		if (d->stream.is_on && d->stream.segment == segment)
 			stream_aim(d, t, n->first, n->end);
-		finish(d, n, bus(d, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, (uint64_t)n->res), n->res, HOW_HIT);
+		finish(d, n, bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
 	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
-		finish(d, n, bus(d, stall_skip(d, t) + d->p.hit_overhead_ms * 1e6, (uint64_t)n->res), n->res, HOW_HIT);
+		finish(d, n, bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
 	} else {
 		queue_media(d, n, t);
 	}
@@ -335,7 +329,7 @@ static void start(struct disk *d, struct node *n, double t)
 /* An idle disk has begun with the first that came before it knew of the others. */
 static bool is_committed(const struct disk *d, const struct node *head)
 {
-	return d->mech_free <= head->eligible - d->p.overhead_ms * 1e6;
+	return d->mech_free <= head->eligible - head->overhead_ns;
 }
 
 static struct node **choose(struct disk *d, double t)

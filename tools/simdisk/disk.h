@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of a disk at work, for the model's own files: disk.c (requests, queue, completions), media.c (arm, spindle, stream),
- * cache.c (read segments, dirty extents). The door is model.h. Times are double ns since start_ns; phase is the
+ * noise.c (scatter), cache.c (read segments, dirty extents). The door is model.h. Times are double ns since start_ns; phase is the
  * angle of the spindle in revolutions since then, whole ones included.
  */
 #ifndef SIMDISK_DISK_H
@@ -11,6 +11,7 @@
 
 #include "contents.h"
 #include "geometry.h"
+#include "mechanics.h"
 
 /* A bad or slow region in media sectors. */
 struct region {
@@ -48,6 +49,7 @@ struct node {
 	uint64_t lba, lbas;
 	struct place place; /* of first */
 	double arrival, eligible;
+	double overhead_ns; /* eligible without it: when it came to the head of things */
 	uint64_t flush_seq;
 	double extra_ns; /* from the profile's fails */
 	int32_t res;     /* what a good end gives */
@@ -73,6 +75,10 @@ struct disk {
 	uint64_t start_ns;
 	double period_ns, slack; /* slack: ANGLE_SLACK_NS in revolutions */
 	struct rng rng;
+	struct rng noise;  /* for what noise.c draws */
+	double pending_ms; /* scatter drawn for a move that is not made yet; NaN: none */
+	double last_eligible;
+	double frozen_until;              /* nothing moves until then */
 	double retry_sectors, retry_left; /* mean between lost revolutions, and until the next */
 
 	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the cache; for a flush */
@@ -127,6 +133,18 @@ struct disk {
 
 /* Something of the write cache has become clean at t: there may be room, and flushes may be over. */
 void disk_destaged(struct disk *d, double t);
+
+/* ---- noise.c: each with its nominal time in it ---- */
+
+double noise_overhead_ns(struct disk *d);
+double noise_hit_ns(struct disk *d);
+double noise_done_ns(struct disk *d);        /* from the end of the work to the answer */
+void noise_freeze(struct disk *d, double t); /* of a request that comes at t */
+/* From where the head is; the same until pending_ms is NaN again. */
+double noise_move_ns(struct disk *d, const struct place *to);
+double noise_missed(struct disk *d,
+                    const struct place *to); /* whole revolutions, of an access from where the head is */
+double noise_weak(struct disk *d, const struct place *place, uint64_t n); /* the same, while n sectors pass */
 
 /* ---- media.c ---- */
 

@@ -81,6 +81,8 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	d->write_end = UINT64_MAX;
 	d->credit = (double)p->credit_bytes;
 	rng_init(&d->rng, p->seed, 1);
+	rng_init(&d->noise, p->seed, 2);
+	d->pending_ms = NAN;
 	if (p->retry_per_gb > 0) {
 		d->retry_sectors = 1e9 / p->retry_per_gb / p->physical_sector_bytes;
 		d->retry_left = rng_exp(&d->rng, d->retry_sectors);

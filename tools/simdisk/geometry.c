@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "mechanics.h"
+
 static uint32_t band_cylinders(const struct geo_zone *z, uint32_t band)
 {
 	uint32_t left = z->cylinders - band * z->band;
@@ -133,6 +135,8 @@ void geo_slot_place(const struct geometry *g, uint64_t slot, struct place *ret)
 	ret->cylinder = z->first_cylinder + band * z->band + (z->tracks_alternate && (k & 1) ? n - 1 - j : j);
 	ret->track = z->first_track + (uint64_t)band * z->band * z->heads + (uint64_t)k * n + j;
 	angle = z->angle + band * z->band_advance + k * ((n - 1.0) * z->cyl_skew + z->head_skew) + j * z->cyl_skew;
+	if (g->has_track_off)
+		angle += mechanics_track_off(g->p, ret->track);
 	ret->angle = geo_frac(angle + (double)ret->sector / ret->spt);
 	ret->run = ret->spt - ret->sector;
 }
@@ -253,6 +257,7 @@ struct geometry *geometry_new(const struct profile *p)
 	g->ratio = p->physical_sector_bytes / p->logical_sector_bytes;
 	g->period_ns = 60e9 / p->rpm;
 	g->head_switch_ns = p->head_switch_ms * 1e6;
+	g->has_track_off = p->skew_sd_us > 0 || p->skew_far_p > 0;
 	for (i = 0; i < p->nzones; i++) {
 		struct geo_zone *z = &g->zones[i];
 
@@ -268,6 +273,15 @@ struct geometry *geometry_new(const struct profile *p)
 	}
 	g->nzones = p->nzones;
 	g->sectors = g->slots;
+	if (g->has_track_off || p->weak_share > 0) {
+		g->zone_revolutions = malloc((p->nzones + 1) * sizeof(double));
+		if (!g->zone_revolutions) {
+			geometry_free(g);
+			return NULL;
+		}
+		for (i = 0; i <= p->nzones; i++)
+			g->zone_revolutions[i] = NAN;
+	}
 	if (!skips_fill(g)) {
 		geometry_free(g);
 		return NULL;
@@ -286,6 +300,7 @@ void geometry_free(struct geometry *g)
 		return;
 	free(g->zones);
 	free(g->skips);
+	free(g->zone_revolutions);
 	free(g);
 }
 
@@ -326,13 +341,7 @@ double geometry_period_ns(const struct geometry *g)
 
 double geometry_seek_ns(const struct geometry *g, uint32_t distance)
 {
-	const struct profile *p = g->p;
-	double d = distance;
-
-	if (distance == 0)
-		return 0;
-	return 1e6 * (p->settle_ms +
-	              (d < p->seek_knee ? p->seek_a_ms + p->seek_b_ms * sqrt(d) : p->seek_c_ms + p->seek_e_ms * d));
+	return 1e6 * mechanics_seek_ms(g->p, distance);
 }
 
 double geometry_move_ns(const struct geometry *g, uint32_t cyl_a, uint32_t surface_a, uint32_t cyl_b,
@@ -341,4 +350,18 @@ double geometry_move_ns(const struct geometry *g, uint32_t cyl_a, uint32_t surfa
 	double seek = geometry_seek_ns(g, cyl_a > cyl_b ? cyl_a - cyl_b : cyl_b - cyl_a);
 
 	return surface_a != surface_b && g->head_switch_ns > seek ? g->head_switch_ns : seek;
+}
+
+double geometry_move(const struct geometry *g, const struct place *a, const struct place *b,
+                     struct scatter *ret_scatter)
+{
+	uint32_t distance = a->cylinder > b->cylinder ? a->cylinder - b->cylinder : b->cylinder - a->cylinder;
+	double seek = geometry_seek_ns(g, distance);
+
+	if (a->surface != b->surface && g->head_switch_ns > seek) {
+		*ret_scatter = g->p->head_scatter;
+		return g->head_switch_ns;
+	}
+	*ret_scatter = mechanics_seek_scatter(g->p, distance);
+	return seek;
 }

@@ -39,6 +39,8 @@ struct geometry {
 	uint32_t cylinders, ratio; /* logical sectors in a physical one */
 	double period_ns;
 	double head_switch_ns;
+	bool has_track_off;
+	double *zone_revolutions; /* truth.c's memory of what takes long: through all of a zone; NaN: not yet known */
 };
 
 #define ANGLE_SLACK_NS 2.0 /* rounding of completions to ns must not cost a revolution */
@@ -53,6 +55,10 @@ void geo_slot_place(const struct geometry *g, uint64_t slot, struct place *ret);
 const struct geo_zone *geo_zone_of_slot(const struct geometry *g, uint64_t slot);
 /* Number of skipped slots in [0, slot). */
 uint64_t geo_skipped_before(const struct geometry *g, uint64_t slot);
+
+/* As geometry_move_ns, and how it scatters. */
+double geometry_move(const struct geometry *g, const struct place *a, const struct place *b,
+                     struct scatter *ret_scatter);
 
 /* Revolutions from now (angle now, 0 <= now) until the head is over `angle`; slack: how much too late still counts as in time. */
 static inline double geo_wait(double now, double angle, double slack)

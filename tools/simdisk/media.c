@@ -11,16 +11,18 @@ double phase_at(const struct disk *d, double t_ns)
 
 	if (d->p.wobble > 0)
 		x += d->p.wobble * sin(2 * M_PI * t_ns / (d->p.wobble_period_s * 1e9));
+	if (d->p.drift != 0)
+		x += d->p.drift * d->p.drift_s * 1e9 / d->period_ns * -expm1(-t_ns / (d->p.drift_s * 1e9));
 	return x;
 }
 
-/* The inverse: a contraction, as profile_finish keeps the wobble's slope below a half of the spindle's. */
+/* The inverse: a contraction, as profile_finish keeps the slopes of wobble and drift well below the spindle's. */
 double time_at(const struct disk *d, double phase)
 {
 	double t = phase * d->period_ns;
 	int i;
 
-	if (d->p.wobble > 0)
+	if (d->p.wobble > 0 || d->p.drift != 0)
 		for (i = 0; i < 60; i++) {
 			double better = t - (phase_at(d, t) - phase) * d->period_ns;
 
@@ -41,7 +43,7 @@ double stall_skip(const struct disk *d, double t)
 		if (t >= from && t < to)
 			t = to;
 	}
-	return t;
+	return fmax(t, d->frozen_until);
 }
 
 double stall_extra(const struct disk *d, double from, double to)
@@ -125,17 +127,32 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 
 /* ---- the walk ---- */
 
-/* Lets the head be over the first sector of place: moves there if it is elsewhere, waits for the angle. */
-static void arrive(struct disk *d, double *phase, const struct place *to, double settle_ns)
+/* Lets the head be over the first sector of place: moves there if it is elsewhere, waits for the angle. Returns the time of the move. */
+static double arrive(struct disk *d, double *phase, const struct place *to, double settle_ns)
 {
-	if (d->cylinder != to->cylinder || d->surface != to->surface) {
-		double move = geometry_move_ns(d->g, d->cylinder, d->surface, to->cylinder, to->surface);
+	double move = 0;
 
-		*phase = phase_at(d, time_at(d, *phase) + move + settle_ns);
+	if (d->cylinder != to->cylinder || d->surface != to->surface) {
+		move = noise_move_ns(d, to) + settle_ns;
+		*phase = phase_at(d, time_at(d, *phase) + move);
 		d->cylinder = to->cylinder;
 		d->surface = to->surface;
 	}
 	*phase += geo_wait(geo_frac(*phase), to->angle, d->slack);
+	return move;
+}
+
+/* As arrive, for an access of its own, and not while it streams: it may miss revolutions. */
+static double access_place(struct disk *d, double *phase, const struct place *to, double settle_ns)
+{
+	double missed, move;
+
+	d->pending_ms = NAN; /* what a stream had drawn and did not come to */
+	missed = noise_missed(d, to);
+	move = arrive(d, phase, to, settle_ns);
+	*phase += missed;
+	d->pending_ms = NAN;
+	return move;
 }
 
 static void lose_revolutions(struct disk *d, double *phase)
@@ -176,12 +193,13 @@ static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
 	if (w->is_placed)
 		return true;
 	geometry_place(d->g, w->at, &w->place);
-	arrive(d, ret_phase, &w->place, 0);
+	(void)arrive(d, ret_phase, &w->place, 0);
 	if (*ret_phase + 1.0 / w->place.spt > w->phase_limit) {
 		d->cylinder = cylinder;
 		d->surface = surface;
 		return false;
 	}
+	d->pending_ms = NAN;
 	return true;
 }
 
@@ -208,6 +226,7 @@ static void walk_pass(struct disk *d, struct walk *w, double phase, uint64_t n)
 		w->phase += w->region->revolutions;
 		look_ahead(d, w, w->at + 1);
 	}
+	w->phase += noise_weak(d, &w->place, n);
 	if (d->retry_sectors > 0) {
 		d->retry_left -= (double)n;
 		lose_revolutions(d, &w->phase);
@@ -356,10 +375,8 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 	double begin = phase_at(d, t);
 	int err = 0;
 
-	if (d->cylinder != place->cylinder || d->surface != place->surface)
-		ret->seek_ns = geometry_move_ns(d->g, d->cylinder, d->surface, place->cylinder, place->surface);
 	*s = (struct stream){ .is_on = true, .at = first, .phase = begin, .place = *place, .is_placed = true };
-	arrive(d, &s->phase, place, 0);
+	ret->seek_ns = access_place(d, &s->phase, place, 0);
 	ret->latency_ns = (s->phase - begin) * d->period_ns - ret->seek_ns;
 	ret->begin = time_at(d, s->phase);
 	s->segment = cache_new_segment(d, first);
@@ -401,10 +418,7 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
 	*ret = (struct media_op){ 0 };
 	stream_stop(d, t);
 	w.phase = begin = phase_at(d, t);
-	if (d->cylinder != place->cylinder || d->surface != place->surface)
-		ret->seek_ns = geometry_move_ns(d->g, d->cylinder, d->surface, place->cylinder, place->surface) +
-		               (d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
-	arrive(d, &w.phase, place, d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
+	ret->seek_ns = access_place(d, &w.phase, place, d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
 	ret->latency_ns = (w.phase - begin) * d->period_ns - ret->seek_ns;
 	ret->begin = time_at(d, w.phase);
 	walk(d, &w);

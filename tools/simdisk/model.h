@@ -16,13 +16,13 @@
  *   surface's tracks come first, then the second's ...: a band of 1 is "head-first" (cylinder by cylinder), a larger one "seek-first".
  *   tracks_alternate: every second surface is passed from the inner to the outer cylinder (serpentine), else all inwards.
  *   heads_alternate: every second band goes through the surfaces backwards.
- * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`). Sector i of a track with n
+ * Angle. The spindle turns with a constant period T (`rpm`), but for an optional slow sinus (`wobble`) and warming up (`rpm_drift`). Sector i of a track with n
  *   sectors begins at the angle of the track's first sector + i / n. A track's first sector lies at the angle of the track before it
  *   (in order) plus a skew: head_skew when the surface changes within a band, cyl_skew to the next cylinder,
  *   band_skew to the next band (or zone).
  * Movement. From cylinder to cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another
  *   surface in the same cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed.
- *   There is no scatter in these times.
+ *   Each of these times may scatter (struct scatter), be a whole revolution late, or follow a table of points instead.
  * Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next sector it wants. So
  *   a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped sectors cost the time to pass them.
  * Read miss. Command overhead, move, wait for the angle of the first sector (no zero-latency reads: the first sector first),
@@ -46,7 +46,10 @@
  *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
  * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant latency and rate; interface,
  *   noise and trouble as above; write cache as far as contents are concerned only.
- * Not modelled: thermal recalibration, scatter in seek times, adaptive segments, sector reassignment, spin-up.
+ * Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed revolutions come late. What is fixed
+ *   in a drive (skews that scatter, weak tracks) is a hash of seed and track, what changes each time is drawn. The truth has all of it in it:
+ *   a seek, a switch or an overhead as such is its median, a rate or a service time is an expectation (truth_*_mean_ns are means, too).
+ * Not modelled: sector reassignment while it runs.
  *
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
  * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
@@ -65,7 +68,7 @@
 /* ---- profile.c: what a disk is ---- */
 
 #define PROFILE_SURFACES_MAX 32
-#define PROFILE_ZONES_MAX    256
+#define PROFILE_ZONES_MAX    1024
 #define PROFILE_LIST_MAX     100000      /* entries of each list: bad, slow, skip, fail, ... */
 #define PROFILE_TEXT_MAX     (16u << 20) /* bytes of a profile file */
 #define DISK_NEVER           UINT64_MAX
@@ -117,6 +120,22 @@ struct profile_stall { /* nothing moves during [at, at + length) */
 	double at_s, length_s;
 };
 
+/* How a time differs from its nominal value: by a normal deviation that is never below minus the nominal value, and in a share of the cases late. */
+struct scatter {
+	double sd_ms;           /* of the core; symmetric */
+	double tail_p, tail_ms; /* with this probability later by an exponential time of this mean */
+};
+
+struct profile_seek_point { /* the seek curve as measured; what lies between two points is straight */
+	uint32_t cylinders;
+	double ms, sd_ms; /* settle included; sd_ms NaN: as seek_scatters say */
+};
+
+struct profile_seek_scatter { /* of seeks over so many cylinders and more, up to the next */
+	uint32_t cylinders;
+	struct scatter scatter;
+};
+
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
 struct profile {
@@ -165,6 +184,25 @@ struct profile {
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
 	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
 
+	/* scatter: see noise.c */
+	struct profile_seek_point *seek_points; /* instead of a, b, c, e and settle_ms */
+	size_t nseek_points;
+	struct profile_seek_scatter *seek_scatters;
+	size_t nseek_scatters;
+	struct scatter head_scatter, overhead_scatter, hit_scatter, done_scatter;
+	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation of done_scatter */
+	double miss_short_p, miss_long_p; /* that an access comes a revolution late, below and from miss_cylinders on */
+	double miss_again_p;              /* and then another, and so on */
+	uint32_t miss_cylinders;
+	double freeze_p, freeze_min_ms,
+		freeze_max_ms;       /* per request: nothing moves for so long (even over orders of magnitude) */
+	double skew_sd_us;           /* of the angle of each track; fixed, as a hash of seed and track */
+	double skew_far_p, skew_far; /* this share of the tracks is off by up to so many revolutions */
+	double weak_share,
+		weak_p;        /* this share of the tracks (fixed) loses a revolution with this probability per pass */
+	double drift, drift_s; /* the spindle's speed is rpm * (1 + drift * exp(-t / drift_s)) */
+	double reported_rpm;   /* what the drive says of itself; 0: rpm */
+
 	/* trouble */
 	struct profile_bad *bads;
 	size_t nbads;
@@ -193,6 +231,8 @@ int profile_add_bad(struct profile *p, const struct profile_bad *bad);
 int profile_add_slow(struct profile *p, const struct profile_slow *slow);
 int profile_add_fail(struct profile *p, const struct profile_fail *fail);
 int profile_add_stall(struct profile *p, const struct profile_stall *stall);
+int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point);
+int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatter *scatter);
 /*
  * Fills in what was left open (skews, capacity, names), sorts the lists, and checks everything: after 0 any model function may be used on
  * it. -EINVAL and a sentence otherwise. Call it after changing a profile by hand; it may be called again.
@@ -246,7 +286,7 @@ void geometry_place(const struct geometry *g, uint64_t sector, struct place *ret
 /* And back; UINT64_MAX when there is no such sector, or it carries no data. */
 uint64_t geometry_sector(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector);
 /* Time of the mechanics from one track to another, without the wait for the angle. */
-double geometry_seek_ns(const struct geometry *g, uint32_t distance); /* with settle; 0 for 0 */
+double geometry_seek_ns(const struct geometry *g, uint32_t distance); /* nominal, with settle; 0 for 0 */
 double geometry_move_ns(const struct geometry *g, uint32_t cyl_a, uint32_t surface_a, uint32_t cyl_b,
                         uint32_t surface_b);
 
@@ -368,8 +408,14 @@ double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 double truth_rate_at(const struct geometry *g, uint64_t byte);
 double truth_harmonic_mean(const struct geometry *g); /* size / time to read it all */
 
-double truth_period_ns(const struct geometry *g);
+double truth_period_ns(const struct geometry *g); /* of a spindle that is warm */
+double truth_period_at_ns(const struct geometry *g, double t_s);
+/* Medians of what scatters; without scatter they are the nominal values. */
+double truth_overhead_ns(const struct geometry *g); /* of a read from the media, with the answer's way to the host */
+double truth_head_switch_ns(const struct geometry *g);
 double truth_seek_ns(const struct geometry *g, double cylinders); /* with settle */
+double truth_seek_mean_ns(const struct geometry *g,
+                          double cylinders); /* mean instead of median; missed revolutions are not in it */
 double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b);
 double truth_seek_track_ns(const struct geometry *g);   /* to the next cylinder */
 double truth_seek_third_ns(const struct geometry *g);   /* a third of the stroke */
@@ -381,7 +427,8 @@ double truth_seek_full_ns(const struct geometry *g);
  * len from first_byte on, inside [first, end), never the same twice in a row. Without cache hits.
  */
 struct truth_random {
-	double overhead_ns, move_ns, latency_ns, transfer_ns, service_ns;
+	double overhead_ns, move_ns, latency_ns, transfer_ns, service_ns; /* means */
+	double done_ns; /* from the end of the transfer to the host; freezes are in it, too */
 };
 void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
                   struct truth_random *ret);

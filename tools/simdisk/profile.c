@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "mechanics.h"
+#include "profile_text.h"
 
 void profile_init(struct profile *p)
 {
@@ -41,57 +43,64 @@ void profile_init(struct profile *p)
 		.stripe_bytes = 16384,
 		.seed = 1,
 		.gone_at_s = INFINITY,
+		.done_ms = NAN,
+		.drift_s = 600,
 	};
+}
+
+#define LIST(list)                                                                 \
+	{                                                                          \
+		offsetof(struct profile, list), offsetof(struct profile, n##list), \
+			sizeof(*((struct profile *)0)->list)                       \
+	}
+
+/* All that a profile has on the heap. */
+static const struct list_of {
+	size_t at, n, size;
+} lists[] = {
+	LIST(zones), LIST(skips),  LIST(bads),        LIST(slows),
+	LIST(fails), LIST(stalls), LIST(seek_points), LIST(seek_scatters),
+};
+
+static void **list_at(struct profile *p, const struct list_of *l)
+{
+	return (void **)((char *)p + l->at);
+}
+
+static size_t *list_n(struct profile *p, const struct list_of *l)
+{
+	return (size_t *)((char *)p + l->n);
 }
 
 void profile_done(struct profile *p)
 {
-	if (!p)
-		return;
-	free(p->zones);
-	free(p->skips);
-	free(p->bads);
-	free(p->slows);
-	free(p->fails);
-	free(p->stalls);
-	p->zones = NULL;
-	p->skips = NULL;
-	p->bads = NULL;
-	p->slows = NULL;
-	p->fails = NULL;
-	p->stalls = NULL;
-	p->nzones = p->nskips = p->nbads = p->nslows = p->nfails = p->nstalls = 0;
-}
+	size_t i;
 
-static bool list_copy(void **ret, const void *v, size_t n, size_t size)
-{
-	if (n == 0) {
-		*ret = NULL;
-		return true;
+	for (i = 0; p && i < ARRAY_LEN(lists); i++) {
+		free(*list_at(p, &lists[i]));
+		*list_at(p, &lists[i]) = NULL;
+		*list_n(p, &lists[i]) = 0;
 	}
-	*ret = malloc(n * size);
-	if (!*ret)
-		return false;
-	memcpy(*ret, v, n * size);
-	return true;
 }
-
-#define LIST_COPY(to, from, list) list_copy((void **)&(to)->list, (from)->list, (from)->n##list, sizeof(*(from)->list))
 
 int profile_copy(struct profile *ret, const struct profile *p)
 {
 	struct profile c = *p;
+	size_t i;
 
-	c.zones = NULL;
-	c.skips = NULL;
-	c.bads = NULL;
-	c.slows = NULL;
-	c.fails = NULL;
-	c.stalls = NULL;
-	if (!LIST_COPY(&c, p, zones) || !LIST_COPY(&c, p, skips) || !LIST_COPY(&c, p, bads) ||
-	    !LIST_COPY(&c, p, slows) || !LIST_COPY(&c, p, fails) || !LIST_COPY(&c, p, stalls)) {
-		profile_done(&c);
-		return -ENOMEM;
+	for (i = 0; i < ARRAY_LEN(lists); i++)
+		*list_at(&c, &lists[i]) = NULL;
+	for (i = 0; i < ARRAY_LEN(lists); i++) {
+		size_t bytes = *list_n(&c, &lists[i]) * lists[i].size;
+		void *copy = bytes ? malloc(bytes) : NULL;
+
+		if (bytes && !copy) {
+			profile_done(&c);
+			return -ENOMEM;
+		}
+		if (bytes)
+			memcpy(copy, *(void *const *)((const char *)p + lists[i].at), bytes);
+		*list_at(&c, &lists[i]) = copy;
 	}
 	*ret = c;
 	return 0;
@@ -146,13 +155,23 @@ int profile_add_stall(struct profile *p, const struct profile_stall *stall)
 	return LIST_ADD(p, stalls, PROFILE_LIST_MAX, stall);
 }
 
+int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point)
+{
+	return LIST_ADD(p, seek_points, PROFILE_LIST_MAX, point);
+}
+
+int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatter *scatter)
+{
+	return LIST_ADD(p, seek_scatters, PROFILE_LIST_MAX, scatter);
+}
+
 /* ---- profile_finish ---- */
 
 /* The truth walks over all of them: what a drive has, with room, and not what would take hours. */
 #define CYLINDERS_MAX (1u << 24)
 #define TRACKS_MAX    (1u << 26)
 
-static int number(const struct profile *p, const char *what, double x, double min, double max, struct err *err)
+int profile_number(const struct profile *p, const char *what, double x, double min, double max, struct err *err)
 {
 	if (x >= min && x <= max)
 		return 0;
@@ -221,7 +240,7 @@ static int check_scalars(const struct profile *p, struct err *err)
 		double x = bounds[i].type == BOUND_U32   ? (double)*(const uint32_t *)at
 		           : bounds[i].type == BOUND_U64 ? (double)*(const uint64_t *)at
 		                                         : *(const double *)at;
-		int r = number(p, bounds[i].what, x, bounds[i].min, bounds[i].max, err);
+		int r = profile_number(p, bounds[i].what, x, bounds[i].min, bounds[i].max, err);
 
 		if (r < 0)
 			return r;
@@ -238,12 +257,12 @@ static int check_scalars(const struct profile *p, struct err *err)
 		return err_set(err, -EINVAL, "disk profile %s: a stripe cannot be smaller than a physical sector",
 		               p->name);
 	/* The angle must go forward: the sinus turns by less than half of what the spindle does. */
-	return number(p, "wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3, err);
+	return profile_number(p, "wobble", p->wobble, 0, 0.5 * p->rpm / 60 * p->wobble_period_s / 6.3, err);
 }
 
 static double skew_of(double skew, double move_ms, double rpm)
 {
-	/* As much as the move needs, rounded up to a degree, and a degree more: what a drive's maker would do. */
+	/* As much as the move needs (scatter included), rounded up to a degree, and a degree more: what a drive's maker would do. */
 	double x = isnan(skew) ? (ceil(move_ms * rpm / 60e3 * 360) + 1) / 360 : skew;
 
 	return x - floor(x);
@@ -252,7 +271,7 @@ static double skew_of(double skew, double move_ms, double rpm)
 static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *cylinders, struct err *err)
 {
 	struct profile_zone *z = &p->zones[i];
-	double step_ms = p->settle_ms + (1 < p->seek_knee ? p->seek_a_ms + p->seek_b_ms : p->seek_c_ms + p->seek_e_ms);
+	double step_ms = mechanics_slow_step_ms(p), switch_ms = p->head_switch_ms + 4 * p->head_scatter.sd_ms;
 	uint64_t sum = 0;
 	uint32_t s;
 
@@ -272,9 +291,9 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	}
 	if (sum == 0)
 		return err_set(err, -EINVAL, "disk profile %s: zone %zu has no sectors", p->name, i);
-	z->head_skew = skew_of(z->head_skew, p->head_switch_ms, p->rpm);
+	z->head_skew = skew_of(z->head_skew, switch_ms, p->rpm);
 	z->cyl_skew = skew_of(z->cyl_skew, step_ms, p->rpm);
-	z->band_skew = skew_of(z->band_skew, fmax(step_ms, p->head_switch_ms), p->rpm);
+	z->band_skew = skew_of(z->band_skew, fmax(step_ms, switch_ms), p->rpm);
 	*slots += sum * z->cylinders;
 	*cylinders += z->cylinders;
 	if (*slots > (1ull << 44) || *cylinders > CYLINDERS_MAX || *cylinders * p->surfaces > TRACKS_MAX)
@@ -317,7 +336,7 @@ static int check_region(const struct profile *p, const char *what, uint64_t lba,
 	if (lba < min_lba)
 		return err_set(err, -EINVAL, "disk profile %s: two %s regions overlap at sector %" PRIu64, p->name,
 		               what, lba);
-	return number(p, "the revolutions of a bad or slow region", revolutions, 0, 1e6, err);
+	return profile_number(p, "the revolutions of a bad or slow region", revolutions, 0, 1e6, err);
 }
 
 /* First logical sector after the region's last physical one: two regions must not meet within one. */
@@ -338,9 +357,10 @@ static int check_bads(const struct profile *p, struct err *err)
 		int r = check_region(p, "bad", b->lba, b->count, min_lba, b->revolutions, err);
 
 		if (r == 0)
-			r = number(p, "the errno of a bad region", b->err, -4095, -1, err);
+			r = profile_number(p, "the errno of a bad region", b->err, -4095, -1, err);
 		if (r == 0 && b->kind & BAD_HEALS)
-			r = number(p, "the length of a bad region that heals", (double)b->count, 1, 1 << 20, err);
+			r = profile_number(p, "the length of a bad region that heals", (double)b->count, 1, 1 << 20,
+			                   err);
 		if (r < 0)
 			return r;
 		min_lba = region_end(p, b->lba, b->count);
@@ -358,7 +378,7 @@ static int check_slows(const struct profile *p, struct err *err)
 		int r = check_region(p, "slow", s->lba, s->count, min_lba, s->revolutions, err);
 
 		if (r == 0)
-			r = number(p, "'every' of a slow region", s->every, 1, 4e9, err);
+			r = profile_number(p, "'every' of a slow region", s->every, 1, 4e9, err);
 		if (r < 0)
 			return r;
 		if (s->revolutions != floor(s->revolutions)) /* the next sector comes by after whole ones only */
@@ -378,18 +398,18 @@ static int check_events(const struct profile *p, struct err *err)
 	for (i = 0; r == 0 && i < p->nfails; i++) {
 		const struct profile_fail *f = &p->fails[i];
 
-		r = number(p, "the number of a failing request", (double)f->nth, 1, 1e18, err);
+		r = profile_number(p, "the number of a failing request", (double)f->nth, 1, 1e18, err);
 		if (r == 0)
-			r = number(p, "'every' of a failing request", (double)f->every, 0, 1e18, err);
+			r = profile_number(p, "'every' of a failing request", (double)f->every, 0, 1e18, err);
 		if (r == 0)
-			r = number(p, "the errno of a failing request", f->err, -4095, 0, err);
+			r = profile_number(p, "the errno of a failing request", f->err, -4095, 0, err);
 		if (r == 0)
-			r = number(p, "the delay of a failing request", f->delay_s, 0, 1e6, err);
+			r = profile_number(p, "the delay of a failing request", f->delay_s, 0, 1e6, err);
 	}
 	for (i = 0; r == 0 && i < p->nstalls; i++) {
-		r = number(p, "the time of a stall", p->stalls[i].at_s, 0, 1e9, err);
+		r = profile_number(p, "the time of a stall", p->stalls[i].at_s, 0, 1e9, err);
 		if (r == 0)
-			r = number(p, "the length of a stall", p->stalls[i].length_s, 0, 1e6, err);
+			r = profile_number(p, "the length of a stall", p->stalls[i].length_s, 0, 1e6, err);
 	}
 	return r;
 }
@@ -464,6 +484,8 @@ int profile_finish(struct profile *p, struct err *err)
 	if (p->physical_sector_bytes == 0)
 		p->physical_sector_bytes = p->logical_sector_bytes;
 	r = check_scalars(p, err);
+	if (r == 0)
+		r = traits_finish(p, err);
 	if (r == 0 && p->kind == DISK_ROTATING)
 		r = finish_rotating(p, err);
 	if (r < 0)

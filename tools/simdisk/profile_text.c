@@ -3,7 +3,7 @@
  * Profiles as text, platter-simdisk-profile(5): a key and its values per line, # begins a comment. Keys are a table; the few with more than
  * one value have a function each. The text may come from anywhere: every number is checked here for its form, in profile_finish for its sense.
  */
-#include "model.h"
+#include "profile_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,58 +14,47 @@
 
 #include "base/cleanup.h"
 
-#define WORDS_MAX      (PROFILE_SURFACES_MAX + 4)
 #define LINE_MAX_BYTES 4096
 
-struct parser {
-	struct profile *p;
-	const char *name;
-	unsigned line;
-	struct profile_zone zone; /* settings for the zones that follow */
-	struct err *err;
-	char *word[WORDS_MAX];
-	size_t nwords;
-};
-
-static int fail(const struct parser *ps, const char *what, const char *word)
+int parser_fail(const struct parser *ps, const char *what, const char *word)
 {
 	return err_set(ps->err, -EINVAL, "%s:%u: %s%s%s%s", ps->name, ps->line, what, word ? ": '" : "",
 	               word ? word : "", word ? "'" : "");
 }
 
-static int get_double(const struct parser *ps, const char *word, double *ret)
+int parser_get_double(const struct parser *ps, const char *word, double *ret)
 {
 	char *end;
 	double x;
 
 	if (!isdigit((unsigned char)word[0]) && word[0] != '.')
-		return fail(ps, "a number was expected", word);
+		return parser_fail(ps, "a number was expected", word);
 	x = strtod(word, &end);
 	if (*end || !isfinite(x) || strpbrk(word, "xXpP"))
-		return fail(ps, "a number was expected", word);
+		return parser_fail(ps, "a number was expected", word);
 	*ret = x;
 	return 0;
 }
 
-static int get_u64(const struct parser *ps, const char *word, uint64_t max, uint64_t *ret)
+int parser_get_u64(const struct parser *ps, const char *word, uint64_t max, uint64_t *ret)
 {
 	char *end;
 	uint64_t x;
 
 	if (!isdigit((unsigned char)word[0]))
-		return fail(ps, "a whole number was expected", word);
+		return parser_fail(ps, "a whole number was expected", word);
 	errno = 0;
 	x = strtoull(word, &end, 10);
 	if (*end || errno || x > max)
-		return fail(ps, *end ? "a whole number was expected" : "the number is too large", word);
+		return parser_fail(ps, *end ? "a whole number was expected" : "the number is too large", word);
 	*ret = x;
 	return 0;
 }
 
-static int get_u32(const struct parser *ps, const char *word, uint32_t *ret)
+int parser_get_u32(const struct parser *ps, const char *word, uint32_t *ret)
 {
 	uint64_t x = 0;
-	int r = get_u64(ps, word, UINT32_MAX, &x);
+	int r = parser_get_u64(ps, word, UINT32_MAX, &x);
 
 	if (r == 0)
 		*ret = (uint32_t)x;
@@ -85,7 +74,7 @@ static int get_errno(const struct parser *ps, const char *word, int *ret)
 			return 0;
 		}
 	}
-	return fail(ps, "there is no such error; names are as in errno(3): EIO, ENODATA, ETIMEDOUT", word);
+	return parser_fail(ps, "there is no such error; names are as in errno(3): EIO, ENODATA, ETIMEDOUT", word);
 }
 
 /* ---- keys with one value ---- */
@@ -165,28 +154,28 @@ static int set_key(const struct parser *ps, const struct key *k, char *value)
 	switch (k->type) {
 	case KEY_TEXT:
 		if (strlen(value) >= k->size)
-			return fail(ps, "the text is too long", value);
+			return parser_fail(ps, "the text is too long", value);
 		memcpy(at, value, strlen(value) + 1);
 		return 0;
 	case KEY_U32:
-		return get_u32(ps, value, at);
+		return parser_get_u32(ps, value, at);
 	case KEY_U64:
-		return get_u64(ps, value, UINT64_MAX, at);
+		return parser_get_u64(ps, value, UINT64_MAX, at);
 	case KEY_DOUBLE:
-		return get_double(ps, value, at);
+		return parser_get_double(ps, value, at);
 	case KEY_KB:
-		r = get_u64(ps, value, UINT64_MAX >> 10, &kb);
+		r = parser_get_u64(ps, value, UINT64_MAX >> 10, &kb);
 		if (r == 0)
 			*(uint64_t *)at = kb << 10;
 		return r;
 	case KEY_MBS:
-		r = get_double(ps, value, &x);
+		r = parser_get_double(ps, value, &x);
 		if (r == 0)
 			*(double *)at = x * 1e6;
 		return r;
 	case KEY_BOOL:
 		if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-			return fail(ps, "yes or no was expected", value);
+			return parser_fail(ps, "yes or no was expected", value);
 		*(bool *)at = value[0] == 'y';
 		return 0;
 	}
@@ -202,7 +191,7 @@ static int key_kind(struct parser *ps)
 	else if (strcmp(ps->word[1], "ssd") == 0)
 		ps->p->kind = DISK_SSD;
 	else
-		return fail(ps, "kind is rotating or ssd", ps->word[1]);
+		return parser_fail(ps, "kind is rotating or ssd", ps->word[1]);
 	return 0;
 }
 
@@ -213,7 +202,7 @@ static int key_queue(struct parser *ps)
 	else if (strcmp(ps->word[1], "satf") == 0)
 		ps->p->queue = QUEUE_SATF;
 	else
-		return fail(ps, "queue is fifo or satf", ps->word[1]);
+		return parser_fail(ps, "queue is fifo or satf", ps->word[1]);
 	return 0;
 }
 
@@ -228,12 +217,12 @@ static int key_layout(struct parser *ps)
 		int r;
 
 		if (ps->nwords < 3)
-			return fail(ps, "seek-first wants the number of tracks in a band", NULL);
-		r = get_u32(ps, ps->word[i++], &z->band_tracks);
+			return parser_fail(ps, "seek-first wants the number of tracks in a band", NULL);
+		r = parser_get_u32(ps, ps->word[i++], &z->band_tracks);
 		if (r < 0)
 			return r;
 	} else {
-		return fail(ps, "layout is head-first or seek-first", ps->word[1]);
+		return parser_fail(ps, "layout is head-first or seek-first", ps->word[1]);
 	}
 	z->tracks_alternate = z->heads_alternate = false;
 	for (; i < ps->nwords; i++) {
@@ -242,7 +231,7 @@ static int key_layout(struct parser *ps)
 		else if (strcmp(ps->word[i], "alternating") == 0)
 			z->heads_alternate = true;
 		else if (strcmp(ps->word[i], "forward") != 0)
-			return fail(ps, "after the layout: serpentine, alternating or forward", ps->word[i]);
+			return parser_fail(ps, "after the layout: serpentine, alternating or forward", ps->word[i]);
 	}
 	return 0;
 }
@@ -261,12 +250,12 @@ static int key_skew(struct parser *ps)
 			word[len - 3] = 0;
 			unit = 360;
 		}
-		r = get_double(ps, word, &x);
+		r = parser_get_double(ps, word, &x);
 		if (r < 0)
 			return r;
 		x /= unit;
 		if (x >= 1)
-			return fail(ps, "a skew is less than one revolution", word);
+			return parser_fail(ps, "a skew is less than one revolution", word);
 	}
 	*(ps->word[0][0] == 'h'   ? &ps->zone.head_skew
 	  : ps->word[0][0] == 'c' ? &ps->zone.cyl_skew
@@ -281,10 +270,10 @@ static int key_seek(struct parser *ps)
 	size_t i;
 
 	if (ps->nwords != 3 && ps->nwords != 6)
-		return fail(ps, "seek wants A B, or A B KNEE C E", NULL);
+		return parser_fail(ps, "seek wants A B, or A B KNEE C E", NULL);
 	ps->p->seek_knee = INFINITY;
 	for (i = 1; i < ps->nwords; i++) {
-		int r = get_double(ps, ps->word[i], at[i - 1]);
+		int r = parser_get_double(ps, ps->word[i], at[i - 1]);
 
 		if (r < 0)
 			return r;
@@ -296,22 +285,22 @@ static int key_zone(struct parser *ps)
 {
 	struct profile_zone z = ps->zone;
 	size_t i;
-	int r = get_u32(ps, ps->word[1], &z.cylinders);
+	int r = parser_get_u32(ps, ps->word[1], &z.cylinders);
 
 	if (r < 0)
 		return r;
 	if (ps->nwords != 3 && ps->nwords != ps->p->surfaces + 2)
-		return fail(
+		return parser_fail(
 			ps,
 			"zone wants CYLINDERS and one number of sectors per track, or one for each surface (say `surfaces` first)",
 			NULL);
 	for (i = 0; i < ps->p->surfaces && i < PROFILE_SURFACES_MAX; i++) {
-		r = get_u32(ps, ps->word[ps->nwords == 3 ? 2 : i + 2], &z.spt[i]);
+		r = parser_get_u32(ps, ps->word[ps->nwords == 3 ? 2 : i + 2], &z.spt[i]);
 		if (r < 0)
 			return r;
 	}
 	r = profile_add_zone(ps->p, &z);
-	return r < 0 ? fail(ps, "too many zones", NULL) : 0;
+	return r < 0 ? parser_fail(ps, "too many zones", NULL) : 0;
 }
 
 static int key_skip(struct parser *ps)
@@ -321,24 +310,24 @@ static int key_skip(struct parser *ps)
 	size_t i;
 
 	for (i = 1; i < ps->nwords && i <= 4; i++) {
-		int r = get_u32(ps, ps->word[i], at[i - 1]);
+		int r = parser_get_u32(ps, ps->word[i], at[i - 1]);
 
 		if (r < 0)
 			return r;
 	}
-	return profile_add_skip(ps->p, &s) < 0 ? fail(ps, "too many skips", NULL) : 0;
+	return profile_add_skip(ps->p, &s) < 0 ? parser_fail(ps, "too many skips", NULL) : 0;
 }
 
 static int key_bad(struct parser *ps)
 {
 	struct profile_bad b = { .err = -EIO };
 	const char *kind = ps->word[3];
-	int r = get_u64(ps, ps->word[1], UINT64_MAX, &b.lba);
+	int r = parser_get_u64(ps, ps->word[1], UINT64_MAX, &b.lba);
 
 	if (r == 0)
-		r = get_u64(ps, ps->word[2], UINT64_MAX, &b.count);
+		r = parser_get_u64(ps, ps->word[2], UINT64_MAX, &b.count);
 	if (r == 0)
-		r = get_double(ps, ps->word[4], &b.revolutions);
+		r = parser_get_double(ps, ps->word[4], &b.revolutions);
 	if (r == 0 && ps->nwords == 6)
 		r = get_errno(ps, ps->word[5], &b.err);
 	if (r < 0)
@@ -352,24 +341,24 @@ static int key_bad(struct parser *ps)
 	else if (strcmp(kind, "heal") == 0)
 		b.kind = BAD_READ | BAD_HEALS;
 	else
-		return fail(ps, "a bad region is r, w, rw or heal", kind);
-	return profile_add_bad(ps->p, &b) < 0 ? fail(ps, "too many bad regions", NULL) : 0;
+		return parser_fail(ps, "a bad region is r, w, rw or heal", kind);
+	return profile_add_bad(ps->p, &b) < 0 ? parser_fail(ps, "too many bad regions", NULL) : 0;
 }
 
 static int key_slow(struct parser *ps)
 {
 	struct profile_slow s;
-	int r = get_u64(ps, ps->word[1], UINT64_MAX, &s.lba);
+	int r = parser_get_u64(ps, ps->word[1], UINT64_MAX, &s.lba);
 
 	if (r == 0)
-		r = get_u64(ps, ps->word[2], UINT64_MAX, &s.count);
+		r = parser_get_u64(ps, ps->word[2], UINT64_MAX, &s.count);
 	if (r == 0)
-		r = get_u32(ps, ps->word[3], &s.every);
+		r = parser_get_u32(ps, ps->word[3], &s.every);
 	if (r == 0)
-		r = get_double(ps, ps->word[4], &s.revolutions);
+		r = parser_get_double(ps, ps->word[4], &s.revolutions);
 	if (r < 0)
 		return r;
-	return profile_add_slow(ps->p, &s) < 0 ? fail(ps, "too many slow regions", NULL) : 0;
+	return profile_add_slow(ps->p, &s) < 0 ? parser_fail(ps, "too many slow regions", NULL) : 0;
 }
 
 static int get_op(const struct parser *ps, const char *word, enum disk_op *ret)
@@ -384,7 +373,7 @@ static int get_op(const struct parser *ps, const char *word, enum disk_op *ret)
 			*ret = (enum disk_op)i;
 			return 0;
 		}
-	return fail(ps, "read, write, flush or any was expected", word);
+	return parser_fail(ps, "read, write, flush or any was expected", word);
 }
 
 /* fail OP NTH [errno NAME] [short BYTES] [delay SECONDS] [every N] */
@@ -395,36 +384,36 @@ static int key_fail(struct parser *ps)
 	int r = get_op(ps, ps->word[1], &f.op);
 
 	if (r == 0)
-		r = get_u64(ps, ps->word[2], UINT64_MAX, &f.nth);
+		r = parser_get_u64(ps, ps->word[2], UINT64_MAX, &f.nth);
 	for (i = 3; r == 0 && i < ps->nwords; i += 2) {
 		if (i + 1 == ps->nwords)
-			return fail(ps, "a value is missing after", ps->word[i]);
+			return parser_fail(ps, "a value is missing after", ps->word[i]);
 		if (strcmp(ps->word[i], "errno") == 0)
 			r = get_errno(ps, ps->word[i + 1], &f.err);
 		else if (strcmp(ps->word[i], "short") == 0)
-			r = get_u64(ps, ps->word[i + 1], UINT32_MAX, &f.short_bytes);
+			r = parser_get_u64(ps, ps->word[i + 1], UINT32_MAX, &f.short_bytes);
 		else if (strcmp(ps->word[i], "delay") == 0)
-			r = get_double(ps, ps->word[i + 1], &f.delay_s);
+			r = parser_get_double(ps, ps->word[i + 1], &f.delay_s);
 		else if (strcmp(ps->word[i], "every") == 0)
-			r = get_u64(ps, ps->word[i + 1], UINT64_MAX, &f.every);
+			r = parser_get_u64(ps, ps->word[i + 1], UINT64_MAX, &f.every);
 		else
-			return fail(ps, "fail takes errno, short, delay, every", ps->word[i]);
+			return parser_fail(ps, "fail takes errno, short, delay, every", ps->word[i]);
 	}
 	if (r < 0)
 		return r;
-	return profile_add_fail(ps->p, &f) < 0 ? fail(ps, "too many failing requests", NULL) : 0;
+	return profile_add_fail(ps->p, &f) < 0 ? parser_fail(ps, "too many failing requests", NULL) : 0;
 }
 
 static int key_stall(struct parser *ps)
 {
 	struct profile_stall s;
-	int r = get_double(ps, ps->word[1], &s.at_s);
+	int r = parser_get_double(ps, ps->word[1], &s.at_s);
 
 	if (r == 0)
-		r = get_double(ps, ps->word[2], &s.length_s);
+		r = parser_get_double(ps, ps->word[2], &s.length_s);
 	if (r < 0)
 		return r;
-	return profile_add_stall(ps->p, &s) < 0 ? fail(ps, "too many stalls", NULL) : 0;
+	return profile_add_stall(ps->p, &s) < 0 ? parser_fail(ps, "too many stalls", NULL) : 0;
 }
 
 static int key_gone(struct parser *ps)
@@ -433,21 +422,21 @@ static int key_gone(struct parser *ps)
 
 	if (strcmp(ps->word[0], "gone_as") == 0) {
 		if (strcmp(ps->word[1], "error") != 0 && strcmp(ps->word[1], "zero") != 0)
-			return fail(ps, "error or zero was expected", ps->word[1]);
+			return parser_fail(ps, "error or zero was expected", ps->word[1]);
 		ps->p->gone = ps->word[1][0] == 'e' ? GONE_ERROR : GONE_ZERO;
 		return 0;
 	}
-	r = get_double(ps, ps->word[1], &ps->p->gone_at_s);
+	r = parser_get_double(ps, ps->word[1], &ps->p->gone_at_s);
 	return r;
 }
 
 static int key_pair(struct parser *ps)
 {
 	bool is_wobble = ps->word[0][0] == 'w';
-	int r = get_double(ps, ps->word[1], is_wobble ? &ps->p->wobble : &ps->p->outlier_p);
+	int r = parser_get_double(ps, ps->word[1], is_wobble ? &ps->p->wobble : &ps->p->outlier_p);
 
 	if (r == 0)
-		r = get_double(ps, ps->word[2], is_wobble ? &ps->p->wobble_period_s : &ps->p->outlier_ms);
+		r = parser_get_double(ps, ps->word[2], is_wobble ? &ps->p->wobble_period_s : &ps->p->outlier_ms);
 	return r;
 }
 
@@ -489,7 +478,7 @@ static int split(struct parser *ps, char *line)
 	ps->nwords = 0;
 	for (w = strtok_r(line, " \t\r\v\f", &save); w; w = strtok_r(NULL, " \t\r\v\f", &save)) {
 		if (ps->nwords == WORDS_MAX)
-			return fail(ps, "too many values", NULL);
+			return parser_fail(ps, "too many values", NULL);
 		ps->word[ps->nwords++] = w;
 	}
 	return 0;
@@ -508,7 +497,7 @@ static int parse_line(struct parser *ps, char *line)
 		return 0;
 	for (i = 0; key[i]; i++)
 		if ((unsigned char)key[i] < ' ' && key[i] != '\t')
-			return fail(ps, "there is a control character in the line", NULL);
+			return parser_fail(ps, "there is a control character in the line", NULL);
 	len = strcspn(key, " \t");
 	for (i = 0; i < ARRAY_LEN(specials); i++) {
 		const struct special *s = &specials[i];
@@ -519,7 +508,7 @@ static int parse_line(struct parser *ps, char *line)
 		if (r < 0)
 			return r;
 		if (ps->nwords - 1 < s->min || ps->nwords - 1 > s->max)
-			return fail(ps, "wrong number of values for", s->name);
+			return parser_fail(ps, "wrong number of values for", s->name);
 		return s->set(ps);
 	}
 	value = trim(key + len);
@@ -527,11 +516,13 @@ static int parse_line(struct parser *ps, char *line)
 		if (strlen(keys[i].name) != len || strncmp(keys[i].name, key, len) != 0)
 			continue;
 		if (!*value)
-			return fail(ps, "a value is missing after", keys[i].name);
+			return parser_fail(ps, "a value is missing after", keys[i].name);
 		return set_key(ps, &keys[i], value);
 	}
-	key[len] = 0;
-	return fail(ps, "there is no such key", key);
+	r = split(ps, key);
+	if (r < 0 || traits_parse(ps, &r))
+		return r;
+	return parser_fail(ps, "there is no such key", ps->word[0]);
 }
 
 int profile_parse(struct profile *ret, const char *name, const char *text, size_t len, struct err *err)
@@ -552,9 +543,9 @@ int profile_parse(struct profile *ret, const char *name, const char *text, size_
 
 		ps.line++;
 		if (n >= sizeof(line)) {
-			r = fail(&ps, "the line is too long", NULL);
+			r = parser_fail(&ps, "the line is too long", NULL);
 		} else if (memchr(at, 0, n)) {
-			r = fail(&ps, "there is a zero byte in the line", NULL);
+			r = parser_fail(&ps, "there is a zero byte in the line", NULL);
 		} else {
 			memcpy(line, at, n);
 			line[n] = 0;
@@ -711,6 +702,7 @@ int profile_save(FILE *out, const struct profile *p)
 	if (isfinite(p->gone_at_s))
 		(void)fprintf(out, "gone_at_s %.17g\n", p->gone_at_s);
 	(void)fprintf(out, "gone_as %s\n", p->gone == GONE_ZERO ? "zero" : "error");
+	traits_save(out, p);
 	save_zones(out, p);
 	save_trouble(out, p);
 	return ferror(out) ? -EIO : 0;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "geometry.h"
+#include "mechanics.h"
+#include "truth_noise.h"
 
 #define PAIRS_BLOCKS 2500 /* spans of so many blocks may be no more than a few tracks */
 #define PAIRS_FIRST  128  /* places to come from, evenly spread */
@@ -24,9 +25,12 @@ static double door_rate(const struct profile *p)
 /* Revolutions from the end of a track's sector to the begin of the next wanted one on another track. */
 static double gap(const struct geometry *g, const struct place *a, double end_angle, const struct place *b)
 {
-	double move = geometry_move_ns(g, a->cylinder, a->surface, b->cylinder, b->surface) / g->period_ns;
-	double arrival = move, slack = ANGLE_SLACK_NS / g->period_ns;
+	double slack = ANGLE_SLACK_NS / g->period_ns, arrival;
+	struct scatter scatter;
 
+	arrival = geometry_move(g, a, b, &scatter) / g->period_ns;
+	if (scatter_is_on(&scatter))
+		return truth_arrival(g, arrival, &scatter, geo_frac(b->angle - end_angle));
 	return arrival + geo_wait(geo_frac(end_angle + arrival), b->angle, slack);
 }
 
@@ -38,11 +42,11 @@ static bool is_same_track(const struct place *a, const struct place *b)
 /* From the begin of a's run to the begin of b, where the run ends and b follows. */
 static double step(const struct geometry *g, const struct place *a, uint32_t run, const struct place *b)
 {
-	double pass = (double)run / a->spt, end_angle = a->angle + pass;
+	double pass = (double)run / a->spt, end_angle = a->angle + pass, weak = truth_weak(g, a, run);
 
 	if (is_same_track(a, b))
-		return pass + geo_wait(geo_frac(end_angle), b->angle, ANGLE_SLACK_NS / g->period_ns);
-	return pass + gap(g, a, end_angle, b);
+		return weak + pass + geo_wait(geo_frac(end_angle), b->angle, ANGLE_SLACK_NS / g->period_ns);
+	return weak + pass + gap(g, a, end_angle, b);
 }
 
 /* Revolutions from a full band's first sector to the next band's first sector, as if nothing were skipped. */
@@ -67,7 +71,7 @@ static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, u
 {
 	uint64_t skipped = geo_skipped_before(g, slot), n = 0, most;
 
-	if ((slot - z->first_slot) % z->band_slots)
+	if ((slot - z->first_slot) % z->band_slots || g->has_track_off || g->p->weak_share > 0)
 		return 0;
 	most = (z->slots - (slot - z->first_slot)) / z->band_slots;
 	if (most && slot + most * z->band_slots == z->first_slot + z->slots)
@@ -82,8 +86,20 @@ static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, u
 	return n;
 }
 
-/* Revolutions from the begin of `first` to the end of the sector before `end`. */
-static double stream_revolutions(const struct geometry *g, uint64_t first, uint64_t end)
+/* Sectors with data of a zone. */
+static uint64_t zone_first(const struct geometry *g, const struct geo_zone *z)
+{
+	return z->first_slot - geo_skipped_before(g, z->first_slot);
+}
+
+static uint64_t zone_end(const struct geometry *g, const struct geo_zone *z)
+{
+	uint64_t stop = z->first_slot + z->slots, end = stop - geo_skipped_before(g, stop);
+
+	return end < g->sectors ? end : g->sectors;
+}
+
+static double walk_revolutions(const struct geometry *g, uint64_t first, uint64_t end)
 {
 	uint64_t at = first, end_slot;
 	double sum = 0, band = -1;
@@ -110,12 +126,34 @@ static double stream_revolutions(const struct geometry *g, uint64_t first, uint6
 			continue;
 		}
 		if (end - at <= a.run)
-			return sum + (double)(end - at) / a.spt;
+			return sum + (double)(end - at) / a.spt + truth_weak(g, &a, (uint32_t)(end - at));
 		at += a.run;
 		geometry_place(g, at, &b);
 		sum += step(g, &a, a.run, &b);
 		a = b;
 	}
+}
+
+/*
+ * Revolutions from the begin of `first` to the end of the sector before `end`. Where no band is like another a whole zone takes long, and is
+ * asked for often: that is remembered.
+ */
+static double stream_revolutions(const struct geometry *g, uint64_t first, uint64_t end)
+{
+	const struct geo_zone *z;
+	uint64_t slot;
+	double *known;
+
+	if (!g->zone_revolutions || first >= end)
+		return walk_revolutions(g, first, end);
+	slot = geo_slot(g, first);
+	z = geo_zone_of_slot(g, slot);
+	known = &g->zone_revolutions[z - g->zones];
+	if (zone_first(g, z) != first || zone_end(g, z) != end)
+		return walk_revolutions(g, first, end);
+	if (isnan(*known))
+		*known = walk_revolutions(g, first, end);
+	return *known;
 }
 
 /* Slow sectors of the region in media sectors [first, end): how many. */
@@ -204,11 +242,8 @@ size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
 
 	for (i = 0; i < g->nzones && n < max; i++) {
 		const struct geo_zone *z = &g->zones[i];
-		uint64_t first = z->first_slot - geo_skipped_before(g, z->first_slot), stop = z->first_slot + z->slots;
-		uint64_t end = stop - geo_skipped_before(g, stop);
+		uint64_t first = zone_first(g, z), end = zone_end(g, z);
 
-		if (end > g->sectors)
-			end = g->sectors;
 		if (first < end)
 			zone_fill(g, z, first, end, &ret[n++]);
 	}
@@ -244,50 +279,6 @@ double truth_harmonic_mean(const struct geometry *g)
 }
 
 /* ---- seeks ---- */
-
-double truth_period_ns(const struct geometry *g)
-{
-	return g->period_ns;
-}
-
-double truth_seek_ns(const struct geometry *g, double cylinders)
-{
-	return geometry_seek_ns(g, (uint32_t)fmax(0, round(cylinders)));
-}
-
-double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b)
-{
-	struct place a, b;
-
-	geometry_place(g, byte_a / g->p->physical_sector_bytes, &a);
-	geometry_place(g, byte_b / g->p->physical_sector_bytes, &b);
-	return geometry_move_ns(g, a.cylinder, a.surface, b.cylinder, b.surface);
-}
-
-double truth_seek_track_ns(const struct geometry *g)
-{
-	return geometry_seek_ns(g, 1);
-}
-
-double truth_seek_third_ns(const struct geometry *g)
-{
-	return geometry_seek_ns(g, g->cylinders / 3);
-}
-
-double truth_seek_average_ns(const struct geometry *g)
-{
-	double sum = 0, n = g->cylinders;
-	uint32_t d;
-
-	for (d = 1; d < g->cylinders; d++) /* 2 (n - d) of the n^2 pairs have the distance d */
-		sum += 2 * (n - d) / (n * n) * geometry_seek_ns(g, d);
-	return sum;
-}
-
-double truth_seek_full_ns(const struct geometry *g)
-{
-	return geometry_seek_ns(g, g->cylinders - 1);
-}
 
 /* ---- random access ---- */
 
@@ -355,8 +346,11 @@ static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, u
 	w->transfer = transfer / (double)n;
 }
 
-/* Mean seek between two cylinders, uniform in bins of k cylinders that lie m bins apart. */
-static double bin_seek(const struct geometry *g, uint64_t m, uint32_t k)
+/* What is to be averaged over pairs of cylinders that are so far apart. */
+typedef double of_distance(const struct geometry *g, double distance);
+
+/* Its mean between two cylinders, uniform in bins of k cylinders that lie m bins apart. */
+static double bin_mean(const struct geometry *g, uint64_t m, uint32_t k, of_distance *of)
 {
 	double sum = 0;
 	int64_t d;
@@ -364,13 +358,12 @@ static double bin_seek(const struct geometry *g, uint64_t m, uint32_t k)
 	for (d = -(int64_t)k + 1; d < (int64_t)k; d++) {
 		int64_t distance = (int64_t)(m * k) + d;
 
-		sum += ((double)k - fabs((double)d)) *
-		       geometry_seek_ns(g, (uint32_t)(distance < 0 ? -distance : distance));
+		sum += ((double)k - fabs((double)d)) * of(g, (double)(distance < 0 ? -distance : distance));
 	}
 	return sum / ((double)k * k);
 }
 
-static double mean_seek(const struct geometry *g, const struct weights *w)
+static double pair_mean(const struct geometry *g, const struct weights *w, of_distance *of)
 {
 	uint32_t k = (w->cylinders + BINS_MAX - 1) / BINS_MAX, bins = (w->cylinders + k - 1) / k, c, s, i, m;
 	double *bin = calloc(bins, sizeof(double)), sum = 0;
@@ -385,7 +378,7 @@ static double mean_seek(const struct geometry *g, const struct weights *w)
 
 		for (i = 0; i + m < bins; i++)
 			p += bin[i] * bin[i + m];
-		sum += (m ? 2 : 1) * p * bin_seek(g, m, k);
+		sum += (m ? 2 : 1) * p * bin_mean(g, m, k, of);
 	}
 	free(bin);
 	return sum;
@@ -396,6 +389,8 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 {
 	double sum = 0;
 	uint32_t d, c, s;
+
+	double switch_ns = g->head_switch_ns + scatter_mean(&g->p->head_scatter) * 1e6;
 
 	for (d = 0; d < w->cylinders && d < 1000 && geometry_seek_ns(g, d) < g->head_switch_ns; d++) {
 		double p = 0;
@@ -411,7 +406,7 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 			}
 			p += all_a * all_b - same;
 		}
-		sum += (d ? 2 : 1) * p * (g->head_switch_ns - geometry_seek_ns(g, d));
+		sum += (d ? 2 : 1) * p * (switch_ns - truth_seek_mean_ns(g, d));
 	}
 	return sum;
 }
@@ -426,14 +421,22 @@ static double pair_wait(const struct geometry *g, const struct place *end, uint6
                         uint64_t first)
 {
 	double overhead = g->p->overhead_ms * 1e6 / g->period_ns, move = 0, angle = end->angle + 1.0 / end->spt, stream;
+	struct scatter scatter = { 0 }, before = truth_before_move(g);
 
+	overhead += g->p->done_ms * 1e6 / g->period_ns;
 	if (!is_same_track(end, to))
-		move = geometry_move_ns(g, end->cylinder, end->surface, to->cylinder, to->surface) / g->period_ns;
+		move = geometry_move(g, end, to, &scatter) / g->period_ns;
 	if (g->p->cache_bytes && g->p->read_ahead && first >= after &&
 	    (double)(first - after) <= end->spt * (1.0 + overhead)) {
 		stream = stream_revolutions(g, after, first + 1) - 1.0 / to->spt;
 		if (stream >= overhead)
 			return stream - overhead - move;
+	}
+	if (scatter_is_on(&scatter) || scatter_is_on(&before)) {
+		struct scatter all = scatter_sum(&before, &scatter);
+
+		return truth_arrival(g, overhead + move, &all, geo_frac(to->angle - angle)) - overhead - move -
+		       scatter_mean(&all) * 1e6 / g->period_ns;
 	}
 	return geo_wait(geo_frac(angle + overhead + move), to->angle, ANGLE_SLACK_NS / g->period_ns);
 }
@@ -472,7 +475,8 @@ static void random_ssd(const struct geometry *g, uint32_t len, struct truth_rand
 	double channel = fmin(len, p->stripe_bytes) * 1e9 / p->channel_bytes_per_s + p->read_latency_us * 1e3;
 
 	*ret = (struct truth_random){ .transfer_ns = fmax(channel, len * 1e9 / p->interface_bytes_per_s) };
-	ret->service_ns = ret->transfer_ns;
+	ret->done_ns = truth_done_ns(g);
+	ret->service_ns = ret->transfer_ns + ret->done_ns;
 }
 
 void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
@@ -481,7 +485,7 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	uint64_t sector = g->p->physical_sector_bytes, n, first, end;
 	struct weights w = { 0 };
 
-	*ret = (struct truth_random){ NAN, NAN, NAN, NAN, NAN };
+	*ret = (struct truth_random){ NAN, NAN, NAN, NAN, NAN, NAN };
 	if (end_byte > geometry_bytes(g))
 		end_byte = geometry_bytes(g);
 	if (len_bytes == 0 || first_byte >= end_byte || (n = (end_byte - first_byte) / len_bytes) == 0)
@@ -496,13 +500,15 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	if (!w.w)
 		return;
 	fill_weights(g, first_byte, n, len_bytes, &w);
-	ret->overhead_ns = g->p->overhead_ms * 1e6;
-	ret->move_ns = mean_seek(g, &w) + mean_switch(g, &w);
-	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes);
+	ret->overhead_ns = (g->p->overhead_ms + scatter_mean(&g->p->overhead_scatter)) * 1e6;
+	ret->move_ns = pair_mean(g, &w, truth_seek_mean_ns) + mean_switch(g, &w);
+	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes) + pair_mean(g, &w, truth_missed_ns);
 	ret->transfer_ns = fmax(w.transfer * g->period_ns, len_bytes * 1e9 / g->p->interface_bytes_per_s);
+	ret->transfer_ns += g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns;
 	ret->transfer_ns +=
 		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
-	ret->service_ns = ret->overhead_ns + ret->move_ns + ret->latency_ns + ret->transfer_ns;
+	ret->done_ns = truth_done_ns(g);
+	ret->service_ns = ret->overhead_ns + ret->move_ns + ret->latency_ns + ret->transfer_ns + ret->done_ns;
 	free(w.w);
 }
 

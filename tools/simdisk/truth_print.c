@@ -61,7 +61,7 @@ static void print_random(FILE *out, const struct geometry *g)
 	size_t i;
 
 	(void)fprintf(out, "\nrandom 4 KiB reads from the start of the disk, depth 1, without cache hits, ms\n"
-	                   "      span MB  overhead   move  latency  transfer  service\n");
+	                   "      span MB  overhead   move  latency  transfer  answer  service\n");
 	for (i = 0; i < sizeof(spans_mb) / sizeof(spans_mb[0]); i++) {
 		uint64_t span = spans_mb[i] ? spans_mb[i] * 1000000 : size;
 		struct truth_random r;
@@ -69,9 +69,9 @@ static void print_random(FILE *out, const struct geometry *g)
 		if (span > size || size < 4096)
 			continue;
 		truth_random(g, 0, span, 4096, &r);
-		(void)fprintf(out, "%13.0f  %8.3f %6.3f  %7.3f  %8.3f  %7.3f\n", (double)span / 1e6,
+		(void)fprintf(out, "%13.0f  %8.3f %6.3f  %7.3f  %8.3f  %6.3f  %7.3f\n", (double)span / 1e6,
 		              r.overhead_ns / 1e6, r.move_ns / 1e6, r.latency_ns / 1e6, r.transfer_ns / 1e6,
-		              r.service_ns / 1e6);
+		              r.done_ns / 1e6, r.service_ns / 1e6);
 	}
 }
 
@@ -115,7 +115,8 @@ static void print_text(FILE *out, const struct geometry *g)
 		(void)fprintf(out,
 		              "seek          track %.3f, third %.3f, average %.3f, full %.3f ms; head switch %.3f ms\n",
 		              truth_seek_track_ns(g) / 1e6, truth_seek_third_ns(g) / 1e6,
-		              truth_seek_average_ns(g) / 1e6, truth_seek_full_ns(g) / 1e6, g->head_switch_ns / 1e6);
+		              truth_seek_average_ns(g) / 1e6, truth_seek_full_ns(g) / 1e6,
+		              truth_head_switch_ns(g) / 1e6);
 		(void)fprintf(out,
 		              "streaming     start %.3f, middle %.3f, end %.3f, whole surface (harmonic) %.3f MB/s\n",
 		              mb(truth_rate_at(g, 0)), mb(truth_rate_at(g, size / 2)), mb(truth_rate_at(g, size - 1)),
@@ -196,6 +197,7 @@ static json_t *random_json(const struct geometry *g)
 		set(o, "move_ns", real(r.move_ns));
 		set(o, "latency_ns", real(r.latency_ns));
 		set(o, "transfer_ns", real(r.transfer_ns));
+		set(o, "completion_ns", real(r.done_ns));
 		set(o, "service_ns", real(r.service_ns));
 		(void)json_array_append_new(list, o);
 	}
@@ -234,7 +236,11 @@ static void rotation_json(json_t *o, const struct geometry *g)
 	set(o, "seek_third_ns", real(truth_seek_third_ns(g)));
 	set(o, "seek_average_ns", real(truth_seek_average_ns(g)));
 	set(o, "seek_full_ns", real(truth_seek_full_ns(g)));
-	set(o, "head_switch_ns", real(g->head_switch_ns));
+	set(o, "seek_track_mean_ns", real(truth_seek_mean_ns(g, 1)));
+	set(o, "seek_third_mean_ns", real(truth_seek_mean_ns(g, g->cylinders / 3)));
+	set(o, "seek_full_mean_ns", real(truth_seek_mean_ns(g, g->cylinders - 1.0)));
+	set(o, "head_switch_ns", real(truth_head_switch_ns(g)));
+	set(o, "overhead_ns", real(truth_overhead_ns(g)));
 	set(o, "start_bytes_per_s", real(truth_rate_at(g, 0)));
 	set(o, "middle_bytes_per_s", real(truth_rate_at(g, size / 2)));
 	set(o, "end_bytes_per_s", real(truth_rate_at(g, size - 1)));

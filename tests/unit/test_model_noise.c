@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Disks as they are: what scatters, is missed, drifts or is fixed in a track; and that the truth has all of it in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "modelrun.h"
+
+#define PERIOD_NS (60e9 / 7200)
+#define CYL       (1000ull * 512) /* bytes of a cylinder of RUN_ZONE: two tracks of 500 sectors */
+
+/* ---- samples ---- */
+
+struct sample {
+	double *v;
+	size_t n, room;
+};
+
+static void sample_add(struct sample *s, double x)
+{
+	if (s->n == s->room) {
+		s->room = s->room ? s->room * 2 : 1024;
+		s->v = realloc(s->v, s->room * sizeof(*s->v));
+		assert_non_null(s->v);
+	}
+	s->v[s->n++] = x;
+}
+
+static int order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double sample_mean(const struct sample *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->v[i];
+	return sum / (double)s->n;
+}
+
+static double sample_sd(const struct sample *s)
+{
+	double mean = sample_mean(s), sum = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		sum += (s->v[i] - mean) * (s->v[i] - mean);
+	return sqrt(sum / (double)(s->n - 1));
+}
+
+static double sample_quantile(struct sample *s, double q)
+{
+	qsort(s->v, s->n, sizeof(*s->v), order);
+	return s->v[(size_t)(q * (double)(s->n - 1) + 0.5)];
+}
+
+static void sample_done(struct sample *s)
+{
+	free(s->v);
+	*s = (struct sample){ 0 };
+}
+
+/* Reads that go to and fro over so many cylinders; what `of` takes from each. */
+static void sample_seeks(struct run *r, uint64_t cylinders, int n, struct sample *seeks, struct sample *rest)
+{
+	for (int i = 0; i < n; i++) {
+		uint64_t sector = (uint64_t)(i * 7 % 500) * 512;
+
+		(void)run_one(r, DISK_READ, (i & 1 ? cylinders : 0) * CYL + sector, 512, NULL);
+		if (i == 0)
+			continue;
+		if (seeks)
+			sample_add(seeks, r->done.seek_ns);
+		if (rest)
+			sample_add(rest, run_took(r) - r->done.seek_ns - r->done.latency_ns - r->done.transfer_ns);
+	}
+}
+
+static void near(double got, double want, double off)
+{
+	if (!(fabs(got - want) <= off))
+		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
+}
+
+/* ---- seeks ---- */
+
+static void a_seek_curve_of_points_is_straight_between_them_and_level_outside(void **state)
+{
+	static const struct {
+		uint64_t cylinders;
+		double ms;
+	} want[] = {
+		{ 1, 1 }, { 2, 1 }, { 10, 3 }, { 15, 2.75 }, { 20, 2.5 }, { 60, 4.5 }, { 100, 6.5 }, { 999, 6.5 }
+	};
+	struct run r;
+
+	(void)state;
+	/* Not sorted, and not rising everywhere, as measured ones are. settle_ms is in the points. */
+	run_new(&r, RUN_BASE
+	        "settle_ms 5\nseek_point 10 3\nseek_point 2 1\nseek_point 100 6.5\nseek_point 20 2.5\n" RUN_ZONE);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		(void)run_one(&r, DISK_READ, 0, 512, NULL);
+		(void)run_one(&r, DISK_READ, want[i].cylinders * CYL, 512, NULL);
+		near(r.done.seek_ns, want[i].ms * 1e6, 1);
+		near(truth_seek_ns(disk_geometry(r.d), (double)want[i].cylinders), want[i].ms * 1e6, 1);
+	}
+	run_free(&r);
+}
+
+static void a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+	double truth;
+
+	(void)state;
+	run_new(&r, RUN_BASE "seek_scatter 1 0.02\nseek_scatter 100 0.06 0.05 0.2\n" RUN_ZONE);
+	sample_seeks(&r, 50, 40000, &s, NULL);
+	truth = truth_seek_ns(disk_geometry(r.d), 50);
+	near(truth, (0.8 + 0.05 * sqrt(50)) * 1e6, 1e-3); /* symmetric: not shifted */
+	near(sample_mean(&s), truth, 5 * 2e4 / 200);
+	near(sample_sd(&s), 2e4, 0.02 * 2e4);
+	sample_done(&s);
+	sample_seeks(&r, 400, 40000, &s, NULL);
+	truth = truth_seek_ns(disk_geometry(r.d), 400);
+	assert_true(truth > 1.8e6 + 1000); /* the tail has shifted it */
+	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 6e4 / 200);
+	near(sample_mean(&s), truth_seek_mean_ns(disk_geometry(r.d), 400), 5 * 8e4 / 200);
+	near(truth_seek_mean_ns(disk_geometry(r.d), 400), 1.8e6 + 0.05 * 2e5, 1);
+	assert_true(sample_quantile(&s, 0.99) > 1.8e6 + 3e5); /* a Gauss core alone: 1.4e5 */
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void points_of_a_seek_curve_have_their_own_scatter(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+
+	(void)state;
+	run_new(&r, RUN_BASE "seek_scatter 1 0.5\nseek_point 10 3 0.01\nseek_point 30 4 0.03\n" RUN_ZONE);
+	sample_seeks(&r, 20, 20000, &s, NULL);
+	near(sample_sd(&s), 2e4, 0.03 * 2e4);
+	near(sample_mean(&s), 3.5e6, 5 * 2e4 / 141);
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void a_head_switch_scatters_and_never_takes_less_than_no_time(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+
+	(void)state;
+	run_new(&r, RUN_BASE "head_switch_scatter 0.4\n" RUN_ZONE);
+	for (int i = 0; i < 40000; i++) {
+		(void)run_one(&r, DISK_READ, i & 1 ? 512 * 600 : 0, 512, NULL);
+		if (i)
+			sample_add(&s, r.done.seek_ns);
+	}
+	near(sample_mean(&s), 7e5, 5 * 4e5 / 200); /* cut at both ends */
+	assert_true(sample_quantile(&s, 0) >= 0 && sample_quantile(&s, 1) <= 1.4e6 + 1);
+	near(truth_head_switch_ns(disk_geometry(r.d)), 7e5, 1);
+	sample_done(&s);
+	run_free(&r);
+}
+
+/* ---- electronics ---- */
+
+static void overhead_and_completion_scatter_and_the_truth_is_the_median_of_both(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+	double truth;
+
+	(void)state;
+	run_new(&r,
+	        RUN_BASE "overhead_ms 0.3\noverhead_scatter 0.02 0.1 0.3\ncompletion_scatter 0.01 0.05 0.1\n" RUN_ZONE);
+	near(r.p.done_ms, 0.04, 1e-12); /* so that the core is symmetric */
+	sample_seeks(&r, 50, 40000, NULL, &s);
+	truth = truth_overhead_ns(disk_geometry(r.d));
+	near(sample_quantile(&s, 0.5), truth, 5 * 1.25 * 2.4e4 / 200);
+	near(sample_mean(&s), 3e5 + 0.1 * 3e5 + 4e4 + 0.05 * 1e5, 5 * 1.3e5 / 200);
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void hits_have_a_scatter_of_their_own(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+
+	(void)state;
+	run_new(&r,
+	        "rpm 7200\nqueue_depth 1\nhit_overhead_ms 0.1\nhit_overhead_scatter 0.01\ninterface_mbs 100\n" RUN_ZONE);
+	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
+	for (int i = 0; i < 10000; i++) {
+		assert_int_equal(run_one(&r, DISK_READ, 0, 4096, NULL)->how, HOW_HIT);
+		sample_add(&s, run_took(&r));
+	}
+	near(sample_mean(&s), 1e5 + 40960, 5 * 1e4 / 100);
+	near(sample_sd(&s), 1e4, 0.05 * 1e4);
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void a_disk_freezes_now_and_then_and_all_wait(void **state)
+{
+	struct sample s = { 0 };
+	struct run r;
+	size_t frozen = 0;
+
+	(void)state;
+	run_new(&r, RUN_BASE "freeze 0.01 50 500\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 20000; i++) {
+		(void)run_one(&r, DISK_READ, i * 7919 % 100000 * 512, 512, NULL);
+		frozen += run_took(&r) > 50e6;
+		assert_true(run_took(&r) < 530e6);
+		sample_add(&s, run_took(&r));
+	}
+	near((double)frozen, 200, 5 * sqrt(200));
+	sample_done(&s);
+	run_free(&r);
+}
+
+/* ---- revolutions ---- */
+
+static void revolutions_are_missed_by_distance_and_some_of_them_several_times(void **state)
+{
+	struct run r;
+	double one = 0, two = 0, far = 0;
+
+	(void)state;
+	run_new(&r, RUN_BASE "missed_revolutions 0.02 0.06 100 0.25\n" RUN_ZONE);
+	for (int i = 0; i < 60000; i++) {
+		(void)run_one(&r, DISK_READ, (i & 1 ? 50 : 0) * CYL + (uint64_t)(i * 7 % 500) * 512, 512, NULL);
+		one += r.done.latency_ns >= PERIOD_NS;
+		two += r.done.latency_ns >= 2 * PERIOD_NS;
+	}
+	near(one / 60000, 0.02, 5 * sqrt(0.02 / 60000));
+	near(two / 60000, 0.005, 5 * sqrt(0.005 / 60000));
+	for (int i = 0; i < 30000; i++) {
+		(void)run_one(&r, DISK_READ, (i & 1 ? 400 : 0) * CYL + (uint64_t)(i * 7 % 500) * 512, 512, NULL);
+		far += r.done.latency_ns >= PERIOD_NS;
+	}
+	near(far / 30000, 0.06, 5 * sqrt(0.06 / 30000));
+	run_free(&r);
+}
+
+static void a_spindle_that_warms_up_turns_as_the_truth_says(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, RUN_BASE "rpm_drift -0.004 100\nreported_rpm 7200\nrpm 7180\n" RUN_ZONE);
+	for (int k = 0; k < 40; k++) {
+		double at;
+		uint64_t first;
+
+		r.now += 5000000000;
+		first = run_one(&r, DISK_READ, 0, 512, NULL)->done_ns;
+		(void)run_one(&r, DISK_READ, 0, 512, NULL);
+		at = ((double)(first + r.now) / 2 - 1e9) / 1e9;
+		near((double)(r.now - first), truth_period_at_ns(disk_geometry(r.d), at), 2);
+	}
+	near(truth_period_ns(disk_geometry(r.d)), 60e9 / 7180, 1e-6);
+	assert_true(truth_period_at_ns(disk_geometry(r.d), 0) > 1.0039 * 60e9 / 7180);
+	run_free(&r);
+}
+
+/* ---- streaming ---- */
+
+/* Time of the media for one read of so many bytes from the first on. */
+static double stream_ns(struct run *r, uint64_t first, uint32_t bytes)
+{
+	(void)run_one(r, DISK_READ, first, bytes, NULL);
+	assert_int_equal(r->done.res, bytes);
+	return r->done.transfer_ns;
+}
+
+static void skews_that_scatter_are_fixed_and_the_truth_knows_each(void **state)
+{
+	struct run r;
+	double sum = 0, sum2 = 0;
+	size_t far = 0;
+
+	(void)state;
+	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nskew_scatter 12 0.055 0.3\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 40; i++) {
+		double got = stream_ns(&r, i * 20 * CYL, 20 * CYL);
+
+		near(got, truth_stream_ns(disk_geometry(r.d), i * 20 * CYL, (i + 1) * 20 * CYL), 20);
+		near(stream_ns(&r, i * 20 * CYL, 20 * CYL), got, 20); /* the same each time */
+	}
+	for (uint64_t track = 0; track < 2000; track++) {
+		struct place p;
+		double off;
+
+		geometry_place(disk_geometry(r.d), track * 500, &p);
+		off = p.angle - ((double)((track + 1) / 2) * 0.2 + (double)(track / 2) * 0.3);
+		off -= round(off);
+		if (fabs(off) > 0.02) {
+			far++;
+			continue;
+		}
+		sum += off;
+		sum2 += off * off;
+	}
+	near((double)far, 0.055 * 2000 * 28 / 30, 5 * sqrt(110));
+	near(sqrt(sum2 / 2000) * PERIOD_NS, 12e3, 1.5e3); /* with the few that are off by less than 0.02 */
+	near(sum / 2000 * PERIOD_NS, 0, 5 * 12e3 / 44);
+	run_free(&r);
+}
+
+static void weak_tracks_lose_a_revolution_each_time_or_now_and_then(void **state)
+{
+	struct run r;
+	double got = 0, want = 0, plain;
+
+	(void)state;
+	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 0.05 1\n" RUN_ZONE);
+	plain = 0;
+	for (uint64_t i = 0; i < 50; i++) {
+		got = stream_ns(&r, i * 20 * CYL, 20 * CYL);
+		near(got, truth_stream_ns(disk_geometry(r.d), i * 20 * CYL, (i + 1) * 20 * CYL), 20);
+		plain += got / PERIOD_NS - (40 + 20 * 0.2 + 19 * 0.3);
+	}
+	near(plain, 0.05 * 2000, 5 * 10);
+	assert_true(truth_rate_at(disk_geometry(r.d), 0) < 0.97 * 512 * 1000 / (2.5 * PERIOD_NS) * 1e9);
+	run_free(&r);
+	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 0.05 0.3\n" RUN_ZONE);
+	got = 0;
+	for (uint64_t i = 0; i < 50 * 20; i++) {
+		got += stream_ns(&r, i % 50 * 20 * CYL, 20 * CYL);
+		want += truth_stream_ns(disk_geometry(r.d), i % 50 * 20 * CYL, (i % 50 + 1) * 20 * CYL);
+	}
+	near((got - want) / PERIOD_NS, 0, 5 * sqrt(20 * 100 * 0.21));
+	run_free(&r);
+}
+
+/* A skew that covers the switch by one deviation only: one switch in six misses a revolution. */
+static void switches_that_scatter_beyond_their_skew_cost_what_the_truth_says(void **state)
+{
+	static const char *const disks[] = { "head_switch_scatter 0.1\n", "head_switch_scatter 0.1 0.1 3\n",
+		                             "head_switch_scatter 0 0.2 5\n",
+		                             "head_switch_scatter 0.05\nskew_scatter 30\n" };
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(disks) / sizeof(disks[0]); k++) {
+		char text[512];
+		struct run r;
+		double got = 0, want = 0;
+
+		(void)snprintf(text, sizeof(text), "%shead_skew 0.096\ncyl_skew 0.3\n%s" RUN_ZONE, RUN_BASE, disks[k]);
+		run_new(&r, text);
+		for (uint64_t i = 0; i < 1000; i++) {
+			got += stream_ns(&r, i % 50 * 20 * CYL, 20 * CYL);
+			want += truth_stream_ns(disk_geometry(r.d), i % 50 * 20 * CYL, (i % 50 + 1) * 20 * CYL);
+		}
+		assert_true(want > 1000 * (40 + 20 * 0.096 + 19 * 0.3) * PERIOD_NS * 1.005);
+		near(got / want, 1, 5 * sqrt(20000.0) * 0.6 * PERIOD_NS / want);
+		run_free(&r);
+	}
+}
+
+static void reading_ahead_scatters_like_reading_whenever_it_is_looked_at(void **state)
+{
+	struct run r;
+	double want;
+	uint64_t start, at = 0;
+
+	(void)state;
+	run_new(&r,
+	        "rpm 7200\nsurfaces 2\nqueue_depth 1\noverhead_ms 0.1\nhit_overhead_ms 0.02\ncache_kb 4096\nsegments 2\n"
+	        "seek 0.8 0.05\nhead_switch_ms 0.7\nhead_skew 0.096\ncyl_skew 0.3\nhead_switch_scatter 0.1\n" RUN_ZONE);
+	(void)run_one(&r, DISK_READ, 0, 512 * 8, NULL);
+	start = r.now;
+	for (at = 8; at < 900000; at += 8)
+		(void)run_one(&r, DISK_READ, at * 512, 8 * 512, NULL);
+	want = truth_stream_ns(disk_geometry(r.d), 8 * 512, at * 512);
+	near((double)(r.now - start) / want, 1, 5 * sqrt(900.0) * 0.4 * PERIOD_NS / want);
+	run_free(&r);
+}
+
+/* ---- all at once ---- */
+
+#define UNRULY                                                                                                      \
+	"seek_scatter 1 0.022 0.05 0.1\nseek_scatter 200 0.067 0.05 0.1\nhead_switch_scatter 0.02 0.02 0.1\n"       \
+	"overhead_scatter 0.02 0.05 0.1\ncompletion_scatter 0.02 0.05 0.1\nmissed_revolutions 0.004 0.02 100 0.1\n" \
+	"freeze 0.001 20 40\nskew_scatter 12 0.05 0.3\nweak_tracks 0.02 0.5\nrpm_drift 0.002 60\n"
+
+static void the_mean_of_random_reads_is_the_truths(void **state)
+{
+	struct sample s = { 0 };
+	struct truth_random truth;
+	struct run r;
+	struct rng rng;
+
+	(void)state;
+	run_new(&r, RUN_BASE UNRULY RUN_ZONE);
+	truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), 4096, &truth);
+	rng_init(&rng, 9, 9);
+	for (int i = 0; i < 100000; i++) {
+		(void)run_one(&r, DISK_READ, rng_below(&rng, 125000) * 4096, 4096, NULL);
+		sample_add(&s, run_took(&r));
+	}
+	near(sample_mean(&s), truth.service_ns, 5 * sample_sd(&s) / sqrt(100000));
+	near(truth.service_ns, truth.overhead_ns + truth.move_ns + truth.latency_ns + truth.transfer_ns + truth.done_ns,
+	     1);
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void the_mean_of_random_reads_within_two_tracks_is_the_truths(void **state)
+{
+	struct sample s = { 0 };
+	struct truth_random truth;
+	struct run r;
+	struct rng rng;
+	uint64_t last = 0, at;
+
+	(void)state;
+	run_new(&r, RUN_BASE
+	        "overhead_scatter 0.05 0.05 0.2\ncompletion_scatter 0.02\nhead_switch_scatter 0.1 0.1 0.4\n" RUN_ZONE);
+	truth_random(disk_geometry(r.d), 0, 2 * CYL, 4096, &truth);
+	rng_init(&rng, 10, 9);
+	for (int i = 0; i < 100000; i++) {
+		do
+			at = rng_below(&rng, 2 * CYL / 4096);
+		while (at == last);
+		last = at;
+		(void)run_one(&r, DISK_READ, at * 4096, 4096, NULL);
+		sample_add(&s, run_took(&r));
+	}
+	near(sample_mean(&s), truth.service_ns, 5 * sample_sd(&s) / sqrt(100000) + 2000);
+	sample_done(&s);
+	run_free(&r);
+}
+
+static void the_same_seed_scatters_the_same_and_another_does_not(void **state)
+{
+	struct run a, b, c;
+	size_t same = 0;
+
+	(void)state;
+	run_new(&a, RUN_BASE UNRULY RUN_ZONE);
+	run_new(&b, RUN_BASE UNRULY RUN_ZONE);
+	run_new(&c, RUN_BASE UNRULY "seed 2\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 2000; i++) {
+		uint64_t at = i * 7919 % 100000 * 512;
+
+		(void)run_one(&a, DISK_READ, at, 4096, NULL);
+		(void)run_one(&b, DISK_READ, at, 4096, NULL);
+		(void)run_one(&c, DISK_READ, at, 4096, NULL);
+		assert_int_equal(a.done.done_ns, b.done.done_ns);
+		same += a.done.done_ns == c.done.done_ns;
+	}
+	assert_true(same < 5);
+	run_free(&a);
+	run_free(&b);
+	run_free(&c);
+}
+
+static char *saved(const struct profile *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	assert_int_equal(profile_save(out, p), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void what_is_saved_is_what_was_read(void **state)
+{
+	struct run a, b;
+	char *one, *two;
+
+	(void)state;
+	run_new(&a, RUN_BASE UNRULY
+	        "seek_point 3 1.5 0.1\nseek_point 5 2\nreported_rpm 5400\nrpm_drift -0.01 5\n" RUN_ZONE);
+	one = saved(&a.p);
+	assert_non_null(strstr(one, "\nrpm_drift -0.01"));
+	run_new(&b, one);
+	two = saved(&b.p);
+	assert_string_equal(one, two);
+	free(one);
+	free(two);
+	run_free(&a);
+	run_free(&b);
+	run_new(&a, RUN_BASE RUN_ZONE);
+	one = saved(&a.p);
+	assert_null(strstr(one, "scatter")); /* what is off is not mentioned */
+	assert_null(strstr(one, "completion"));
+	free(one);
+	run_free(&a);
+}
+
+static void refused(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
+		fail_msg("taken: %s", text);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' gives '%s'", text, err.text);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	(void)state;
+	refused("seek_point 1\nzone 1 1\n", "x:1: wrong number of values for: 'seek_point'");
+	refused("seek_point 0 1\nzone 1 1\n", "the distance of a seek_point");
+	refused("seek_point 5 1\nseek_point 5 2\nzone 1 1\n", "the distance of a seek_point");
+	refused("seek_scatter 1 0.1 0.9 1\nzone 1 1\n", "share of seek_scatter");
+	refused("overhead_scatter 0.1 0.9 1\nzone 1 1\n", "overhead_scatter is 0.9");
+	refused("overhead_scatter -0.1\nzone 1 1\n", "a number was expected");
+	refused("missed_revolutions 0.1 0.1\nzone 1 1\n", "wrong number");
+	refused("missed_revolutions 0.1 0.1 5 1\nzone 1 1\n", "missed_revolutions is 1");
+	refused("freeze 0.1 0 10\nzone 1 1\n", "freeze lasts");
+	refused("freeze 0.1 20 10\nzone 1 1\n", "freeze lasts");
+	refused("rpm_drift 0.5 10\nzone 1 1\n", "rpm_drift is 0.5");
+	refused("rpm_drift --0.01 10\nzone 1 1\n", "a number was expected");
+	refused("weak_tracks 2 1\nzone 1 1\n", "weak_tracks is 2");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_seek_curve_of_points_is_straight_between_them_and_level_outside),
+		cmocka_unit_test(a_seeks_scatter_has_its_core_and_its_tail_and_the_truth_is_its_median),
+		cmocka_unit_test(points_of_a_seek_curve_have_their_own_scatter),
+		cmocka_unit_test(a_head_switch_scatters_and_never_takes_less_than_no_time),
+		cmocka_unit_test(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both),
+		cmocka_unit_test(hits_have_a_scatter_of_their_own),
+		cmocka_unit_test(a_disk_freezes_now_and_then_and_all_wait),
+		cmocka_unit_test(revolutions_are_missed_by_distance_and_some_of_them_several_times),
+		cmocka_unit_test(a_spindle_that_warms_up_turns_as_the_truth_says),
+		cmocka_unit_test(skews_that_scatter_are_fixed_and_the_truth_knows_each),
+		cmocka_unit_test(weak_tracks_lose_a_revolution_each_time_or_now_and_then),
+		cmocka_unit_test(switches_that_scatter_beyond_their_skew_cost_what_the_truth_says),
+		cmocka_unit_test(reading_ahead_scatters_like_reading_whenever_it_is_looked_at),
+		cmocka_unit_test(the_mean_of_random_reads_is_the_truths),
+		cmocka_unit_test(the_mean_of_random_reads_within_two_tracks_is_the_truths),
+		cmocka_unit_test(the_same_seed_scatters_the_same_and_another_does_not),
+		cmocka_unit_test(what_is_saved_is_what_was_read),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs from one time to the next. Each kind draws only when its key is given, so that a profile without it has the same times
+ * whatever else there is. What is fixed in the disk is not here but in mechanics.c.
+ */
+#include "disk.h"
+
+static double scattered_ns(struct disk *d, double nominal_ms, const struct scatter *s)
+{
+	return (scatter_is_on(s) ? nominal_ms + scatter_draw(s, nominal_ms, &d->noise) : nominal_ms) * 1e6;
+}
+
+double noise_overhead_ns(struct disk *d)
+{
+	return scattered_ns(d, d->p.overhead_ms, &d->p.overhead_scatter);
+}
+
+double noise_hit_ns(struct disk *d)
+{
+	return scattered_ns(d, d->p.hit_overhead_ms, &d->p.hit_scatter);
+}
+
+double noise_done_ns(struct disk *d)
+{
+	double noise = 0;
+
+	if (d->p.jitter_us > 0)
+		noise += fabs(rng_normal(&d->rng)) * d->p.jitter_us * 1e3;
+	if (d->p.outlier_p > 0 && rng_double(&d->rng) < d->p.outlier_p)
+		noise += rng_exp(&d->rng, d->p.outlier_ms * 1e6);
+	return noise + scattered_ns(d, d->p.done_ms, &d->p.done_scatter);
+}
+
+void noise_freeze(struct disk *d, double t)
+{
+	double from = d->p.freeze_min_ms, to = d->p.freeze_max_ms;
+
+	if (d->p.freeze_p > 0 && rng_double(&d->noise) < d->p.freeze_p)
+		d->frozen_until = fmax(d->frozen_until, t + 1e6 * from * pow(to / from, rng_double(&d->noise)));
+}
+
+double noise_move_ns(struct disk *d, const struct place *to)
+{
+	const struct place from = { .cylinder = d->cylinder, .surface = d->surface };
+	struct scatter s;
+	double nominal = geometry_move(d->g, &from, to, &s);
+
+	if (!scatter_is_on(&s))
+		return nominal;
+	if (isnan(d->pending_ms))
+		d->pending_ms = scatter_draw(&s, nominal / 1e6, &d->noise);
+	return nominal + d->pending_ms * 1e6;
+}
+
+double noise_missed(struct disk *d, const struct place *to)
+{
+	const struct profile *p = &d->p;
+	uint32_t distance = to->cylinder > d->cylinder ? to->cylinder - d->cylinder : d->cylinder - to->cylinder;
+	double chance = distance < p->miss_cylinders ? p->miss_short_p : p->miss_long_p, n = 0;
+
+	if (chance > 0 && rng_double(&d->noise) < chance)
+		do
+			n++;
+		while (p->miss_again_p > 0 && rng_double(&d->noise) < p->miss_again_p);
+	return n;
+}
+
+double noise_weak(struct disk *d, const struct place *place, uint64_t n)
+{
+	const struct profile *p = &d->p;
+	double weak, at;
+
+	if (!(p->weak_share > 0 && p->weak_p > 0))
+		return 0;
+	weak = mechanics_track_weak(p, place->track);
+	at = weak * place->spt;
+	if (weak < 0 || at < place->sector || at >= (double)(place->sector + n))
+		return 0;
+	return p->weak_p >= 1 || rng_double(&d->noise) < p->weak_p ? 1 : 0;
+}

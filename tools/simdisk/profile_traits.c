@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What real disks have and ideal ones lack, as keys of a profile: a table that says each key's values, their bounds and where they are kept serves
+ * parsing, checking and saving. None of it is there unless its key is given.
+ */
+#include "profile_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mechanics.h"
+
+enum value_type { VALUE_NONE, VALUE_DOUBLE, VALUE_SIGNED, VALUE_U32 };
+
+struct value {
+	enum value_type type;
+	size_t offset;
+	double min, max;
+};
+
+#define VALUES_MAX 4
+
+struct trait {
+	const char *name;
+	size_t least; /* values that must be there */
+	struct value values[VALUES_MAX];
+};
+
+#define DOUBLE(member, min, max)                                             \
+	{                                                                    \
+		VALUE_DOUBLE, offsetof(struct profile, member), (min), (max) \
+	}
+#define SIGNED(member, min, max)                                             \
+	{                                                                    \
+		VALUE_SIGNED, offsetof(struct profile, member), (min), (max) \
+	}
+#define U32(member, min, max)                                             \
+	{                                                                 \
+		VALUE_U32, offsetof(struct profile, member), (min), (max) \
+	}
+#define SCATTER(member) \
+	DOUBLE(member.sd_ms, 0, 1e4), DOUBLE(member.tail_p, 0, SCATTER_TAIL_MAX), DOUBLE(member.tail_ms, 0, 1e5)
+
+static const struct trait traits[] = {
+	{ "head_switch_scatter", 1, { SCATTER(head_scatter) } },
+	{ "overhead_scatter", 1, { SCATTER(overhead_scatter) } },
+	{ "hit_overhead_scatter", 1, { SCATTER(hit_scatter) } },
+	{ "completion_scatter", 1, { SCATTER(done_scatter) } },
+	{ "completion_ms", 1, { DOUBLE(done_ms, 0, 1e5) } },
+	{ "missed_revolutions",
+	  3,
+	  { DOUBLE(miss_short_p, 0, 1), DOUBLE(miss_long_p, 0, 1), U32(miss_cylinders, 0, 1e9),
+	    DOUBLE(miss_again_p, 0, 0.9) } },
+	{ "freeze", 3, { DOUBLE(freeze_p, 0, 1), DOUBLE(freeze_min_ms, 0, 1e6), DOUBLE(freeze_max_ms, 0, 1e6) } },
+	{ "skew_scatter", 1, { DOUBLE(skew_sd_us, 0, 1e6), DOUBLE(skew_far_p, 0, 1), DOUBLE(skew_far, 0, 0.5) } },
+	{ "weak_tracks", 2, { DOUBLE(weak_share, 0, 1), DOUBLE(weak_p, 0, 1) } },
+	{ "rpm_drift", 2, { SIGNED(drift, -0.05, 0.05), DOUBLE(drift_s, 1, 1e6) } },
+	{ "reported_rpm", 1, { DOUBLE(reported_rpm, 0, 1e6) } },
+};
+
+static void *at_of(struct profile *p, const struct value *v)
+{
+	return (char *)p + v->offset;
+}
+
+static double value_of(const struct profile *p, const struct value *v)
+{
+	const void *at = (const char *)p + v->offset;
+
+	return v->type == VALUE_U32 ? (double)*(const uint32_t *)at : *(const double *)at;
+}
+
+static int parse_value(struct parser *ps, const struct value *v, const char *word)
+{
+	bool is_minus = v->type == VALUE_SIGNED && word[0] == '-';
+	int r;
+
+	if (v->type == VALUE_U32)
+		return parser_get_u32(ps, word, at_of(ps->p, v));
+	r = parser_get_double(ps, word + is_minus, at_of(ps->p, v));
+	if (r == 0 && is_minus)
+		*(double *)at_of(ps->p, v) *= -1;
+	return r;
+}
+
+static size_t count_values(const struct trait *t)
+{
+	size_t n = 0;
+
+	while (n < VALUES_MAX && t->values[n].type != VALUE_NONE)
+		n++;
+	return n;
+}
+
+static int parse_trait(struct parser *ps, const struct trait *t)
+{
+	size_t i;
+
+	if (ps->nwords - 1 < t->least || ps->nwords - 1 > count_values(t))
+		return parser_fail(ps, "wrong number of values for", t->name);
+	for (i = 1; i < ps->nwords; i++) {
+		int r = parse_value(ps, &t->values[i - 1], ps->word[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- lists ---- */
+
+static int key_seek_point(struct parser *ps)
+{
+	struct profile_seek_point point = { .sd_ms = NAN };
+	int r = parser_get_u32(ps, ps->word[1], &point.cylinders);
+
+	if (r == 0)
+		r = parser_get_double(ps, ps->word[2], &point.ms);
+	if (r == 0 && ps->nwords == 4)
+		r = parser_get_double(ps, ps->word[3], &point.sd_ms);
+	if (r < 0)
+		return r;
+	return profile_add_seek_point(ps->p, &point) < 0 ? parser_fail(ps, "too many points", NULL) : 0;
+}
+
+static int key_seek_scatter(struct parser *ps)
+{
+	struct profile_seek_scatter s = { 0 };
+	double *const at[] = { &s.scatter.sd_ms, &s.scatter.tail_p, &s.scatter.tail_ms };
+	int r = parser_get_u32(ps, ps->word[1], &s.cylinders);
+	size_t i;
+
+	for (i = 2; r == 0 && i < ps->nwords; i++)
+		r = parser_get_double(ps, ps->word[i], at[i - 2]);
+	if (r < 0)
+		return r;
+	return profile_add_seek_scatter(ps->p, &s) < 0 ? parser_fail(ps, "too many of them", NULL) : 0;
+}
+
+static const struct special {
+	const char *name;
+	size_t min, max; /* values */
+	int (*set)(struct parser *ps);
+} specials[] = {
+	{ "seek_point", 2, 3, key_seek_point },
+	{ "seek_scatter", 2, 4, key_seek_scatter },
+};
+
+bool traits_parse(struct parser *ps, int *ret)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(traits); i++)
+		if (strcmp(traits[i].name, ps->word[0]) == 0) {
+			*ret = parse_trait(ps, &traits[i]);
+			return true;
+		}
+	for (i = 0; i < ARRAY_LEN(specials); i++) {
+		const struct special *s = &specials[i];
+
+		if (strcmp(s->name, ps->word[0]) != 0)
+			continue;
+		*ret = ps->nwords - 1 < s->min || ps->nwords - 1 > s->max
+		               ? parser_fail(ps, "wrong number of values for", s->name)
+		               : s->set(ps);
+		return true;
+	}
+	return false;
+}
+
+const char *traits_key(size_t i)
+{
+	if (i < ARRAY_LEN(traits))
+		return traits[i].name;
+	i -= ARRAY_LEN(traits);
+	return i < ARRAY_LEN(specials) ? specials[i].name : NULL;
+}
+
+/* ---- sense ---- */
+
+static int point_order(const void *a, const void *b)
+{
+	const struct profile_seek_point *x = a, *y = b;
+
+	return (x->cylinders > y->cylinders) - (x->cylinders < y->cylinders);
+}
+
+static int scatter_order(const void *a, const void *b)
+{
+	const struct profile_seek_scatter *x = a, *y = b;
+
+	return (x->cylinders > y->cylinders) - (x->cylinders < y->cylinders);
+}
+
+static int finish_seek(struct profile *p, struct err *err)
+{
+	size_t i;
+	int r = 0;
+
+	if (p->nseek_points)
+		qsort(p->seek_points, p->nseek_points, sizeof(*p->seek_points), point_order);
+	if (p->nseek_scatters)
+		qsort(p->seek_scatters, p->nseek_scatters, sizeof(*p->seek_scatters), scatter_order);
+	for (i = 0; r == 0 && i < p->nseek_points; i++) {
+		const struct profile_seek_point *s = &p->seek_points[i];
+
+		r = profile_number(p, "the distance of a seek_point", s->cylinders, i ? s[-1].cylinders + 1.0 : 1, 1e9,
+		                   err);
+		if (r == 0)
+			r = profile_number(p, "the time of a seek_point", s->ms, 0, 1e5, err);
+		if (r == 0 && !isnan(s->sd_ms))
+			r = profile_number(p, "the deviation of a seek_point", s->sd_ms, 0, 1e4, err);
+	}
+	for (i = 0; r == 0 && i < p->nseek_scatters; i++) {
+		const struct scatter *s = &p->seek_scatters[i].scatter;
+
+		r = profile_number(p, "the deviation of seek_scatter", s->sd_ms, 0, 1e4, err);
+		if (r == 0)
+			r = profile_number(p, "the share of seek_scatter", s->tail_p, 0, SCATTER_TAIL_MAX, err);
+		if (r == 0)
+			r = profile_number(p, "the tail of seek_scatter", s->tail_ms, 0, 1e5, err);
+	}
+	return r;
+}
+
+int traits_finish(struct profile *p, struct err *err)
+{
+	size_t i, k;
+	int r;
+
+	if (isnan(p->done_ms))
+		p->done_ms = 4 * p->done_scatter.sd_ms;
+	for (i = 0; i < ARRAY_LEN(traits); i++)
+		for (k = 0; k < count_values(&traits[i]); k++) {
+			const struct value *v = &traits[i].values[k];
+
+			r = profile_number(p, traits[i].name, value_of(p, v), v->min, v->max, err);
+			if (r < 0)
+				return r;
+		}
+	if (p->freeze_p > 0 && !(p->freeze_min_ms > 0 && p->freeze_max_ms >= p->freeze_min_ms))
+		return err_set(err, -EINVAL,
+		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);
+	return finish_seek(p, err);
+}
+
+/* ---- saving ---- */
+
+static void save_trait(FILE *out, const struct profile *p, const struct profile *plain, const struct trait *t)
+{
+	size_t i, n = count_values(t);
+	bool is_plain = true;
+
+	for (i = 0; i < n; i++)
+		is_plain = is_plain && value_of(p, &t->values[i]) == value_of(plain, &t->values[i]);
+	if (is_plain)
+		return;
+	(void)fprintf(out, "%s", t->name);
+	for (i = 0; i < n; i++)
+		(void)fprintf(out, " %.17g", value_of(p, &t->values[i]));
+	(void)fputc('\n', out);
+}
+
+void traits_save(FILE *out, const struct profile *p)
+{
+	struct profile plain;
+	size_t i;
+
+	profile_init(&plain);
+	plain.done_ms = 4 * p->done_scatter.sd_ms;
+	for (i = 0; i < ARRAY_LEN(traits); i++)
+		save_trait(out, p, &plain, &traits[i]);
+	for (i = 0; i < p->nseek_points; i++) {
+		const struct profile_seek_point *s = &p->seek_points[i];
+
+		(void)fprintf(out, "seek_point %" PRIu32 " %.17g", s->cylinders, s->ms);
+		if (!isnan(s->sd_ms))
+			(void)fprintf(out, " %.17g", s->sd_ms);
+		(void)fputc('\n', out);
+	}
+	for (i = 0; i < p->nseek_scatters; i++) {
+		const struct profile_seek_scatter *s = &p->seek_scatters[i];
+
+		(void)fprintf(out, "seek_scatter %" PRIu32 " %.17g %.17g %.17g\n", s->cylinders, s->scatter.sd_ms,
+		              s->scatter.tail_p, s->scatter.tail_ms);
+	}
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The truth of single figures: medians and means of what scatters. */
+#include "truth_noise.h"
+
+#include <math.h>
+
+#include "mechanics.h"
+
+double truth_arrival(const struct geometry *g, double move, const struct scatter *scatter, double ahead)
+{
+	double slack = ANGLE_SLACK_NS / g->period_ns, ms = g->period_ns / 1e6, sum = ahead, late;
+	int k;
+
+	/* The sector comes by at ahead, ahead + 1, ...; each time that the head is later than that, one revolution more. */
+	for (k = 0; k < 1000; k++) {
+		late = scatter_above(scatter, (ahead + k + slack - move) * ms);
+		sum += late;
+		if (late < 1e-9)
+			break;
+	}
+	return sum;
+}
+
+double truth_weak(const struct geometry *g, const struct place *a, uint32_t run)
+{
+	double weak;
+
+	if (!(g->p->weak_share > 0))
+		return 0;
+	weak = mechanics_track_weak(g->p, a->track) * a->spt;
+	return weak >= a->sector && weak < a->sector + (double)run ? g->p->weak_p : 0;
+}
+
+struct scatter truth_before_move(const struct geometry *g)
+{
+	return scatter_sum(&g->p->overhead_scatter, &g->p->done_scatter);
+}
+
+double truth_done_ns(const struct geometry *g)
+{
+	const struct profile *p = g->p;
+	double ms = p->done_ms + scatter_mean(&p->done_scatter) + p->jitter_us * 1e-3 * sqrt(2 / M_PI) +
+	            p->outlier_p * p->outlier_ms;
+
+	if (p->freeze_p > 0)
+		ms += p->freeze_p *
+		      (p->freeze_max_ms > p->freeze_min_ms
+		               ? (p->freeze_max_ms - p->freeze_min_ms) / log(p->freeze_max_ms / p->freeze_min_ms)
+		               : p->freeze_min_ms);
+	return ms * 1e6;
+}
+
+double truth_missed_ns(const struct geometry *g, double cylinders)
+{
+	return mechanics_missed(g->p, cylinders) * g->period_ns;
+}
+
+double truth_period_ns(const struct geometry *g)
+{
+	return g->period_ns;
+}
+
+double truth_period_at_ns(const struct geometry *g, double t_s)
+{
+	return g->period_ns / (1 + g->p->drift * exp(-t_s / g->p->drift_s));
+}
+
+double truth_overhead_ns(const struct geometry *g)
+{
+	struct scatter s = truth_before_move(g);
+
+	return (g->p->overhead_ms + g->p->done_ms + scatter_median(&s)) * 1e6;
+}
+
+double truth_head_switch_ns(const struct geometry *g)
+{
+	return g->head_switch_ns + scatter_median(&g->p->head_scatter) * 1e6;
+}
+
+double truth_seek_ns(const struct geometry *g, double cylinders)
+{
+	double d = fmax(0, round(cylinders));
+	struct scatter s = mechanics_seek_scatter(g->p, d);
+
+	return geometry_seek_ns(g, (uint32_t)d) + scatter_median(&s) * 1e6;
+}
+
+double truth_seek_mean_ns(const struct geometry *g, double cylinders)
+{
+	double d = fmax(0, round(cylinders));
+	struct scatter s = mechanics_seek_scatter(g->p, d);
+
+	return geometry_seek_ns(g, (uint32_t)d) + scatter_mean(&s) * 1e6;
+}
+
+double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b)
+{
+	struct scatter s;
+	struct place a, b;
+	double nominal;
+
+	geometry_place(g, byte_a / g->p->physical_sector_bytes, &a);
+	geometry_place(g, byte_b / g->p->physical_sector_bytes, &b);
+	nominal = geometry_move(g, &a, &b, &s);
+	return nominal + scatter_median(&s) * 1e6;
+}
+
+double truth_seek_track_ns(const struct geometry *g)
+{
+	return truth_seek_ns(g, 1);
+}
+
+double truth_seek_third_ns(const struct geometry *g)
+{
+	return truth_seek_ns(g, g->cylinders / 3);
+}
+
+double truth_seek_full_ns(const struct geometry *g)
+{
+	return truth_seek_ns(g, g->cylinders - 1);
+}
+
+double truth_seek_average_ns(const struct geometry *g)
+{
+	double sum = 0, n = g->cylinders;
+	uint32_t d;
+
+	for (d = 1; d < g->cylinders; d++) /* 2 (n - d) of the n^2 pairs have the distance d */
+		sum += 2 * (n - d) / (n * n) * truth_seek_ns(g, d);
+	return sum;
+}
