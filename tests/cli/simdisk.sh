@@ -5,7 +5,7 @@ PLATTER=${SIMDISK:?the program platter-simdisk}
 . "$(dirname "$0")/lib.sh"
 export PLATTER_SIMDISK_PROFILES="$TOP/tools/simdisk/profiles"
 
-commands='run start stop list status truth replay'
+commands='run start stop list status truth replay wild'
 
 # Every option that a command has is in the manual page, and no other.
 page=$TOP/man/platter-simdisk.8

@@ -13,6 +13,7 @@ int cmd_list(const struct sim_options *o, char **words, size_t n, char **command
 int cmd_status(const struct sim_options *o, char **words, size_t n, char **command);
 int cmd_replay(const struct sim_options *o, char **words, size_t n, char **command);
 int cmd_truth(const struct sim_options *o, char **words, size_t n, char **command);
+int cmd_wild(const struct sim_options *o, char **words, size_t n, char **command);
 
 /* Prints "platter-simdisk: SENTENCE" on stderr; returns the exit status that fits. */
 int complain(const struct err *err);

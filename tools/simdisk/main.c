@@ -16,6 +16,7 @@
 #include "commands.h"
 #include "rundir.h"
 #include "shared.h"
+#include "wild.h"
 
 #define TABLES_MAX 3
 
@@ -58,6 +59,7 @@ static const struct sim_command sim_commands[] = {
 	  { options_json, options_replay },
 	  2,
 	  2 },
+	{ "wild", "", "print the profile of a disk drawn at random", cmd_wild, { options_wild }, 0, 0 },
 };
 
 int complain(const struct err *err)
@@ -304,6 +306,32 @@ int cmd_truth(const struct sim_options *o, char **words, size_t n, char **comman
 	if (r < 0)
 		return complain(&err);
 	return EXIT_DONE;
+}
+
+/* ---- wild ---- */
+
+int cmd_wild(const struct sim_options *o, char **words, size_t n, char **command)
+{
+	struct profile profile;
+	struct err err = { 0 };
+	int r;
+
+	(void)words;
+	(void)n;
+	(void)command;
+	if (o->is_list) {
+		for (const struct wild_class *c = wild_classes; c->name; c++)
+			(void)printf("%-14s %s\n", c->name, c->what);
+		return EXIT_DONE;
+	}
+	r = profile_wild(&profile, o->wild_seed, o->class_name, &err);
+	if (r < 0)
+		return complain(&err);
+	r = profile_save(stdout, &profile);
+	if (r < 0)
+		(void)err_set(&err, r, "Cannot print the profile: %s.", strerror(-r));
+	profile_done(&profile);
+	return r < 0 ? complain(&err) : EXIT_DONE;
 }
 
 /* ---- the command line ---- */

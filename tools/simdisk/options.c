@@ -71,6 +71,12 @@ const struct opt options_replay[] = {
 	OPT_STR(O, csv, "csv", 0, "FILE", NULL, "write a line for each request"),
 	OPT_END,
 };
+const struct opt options_wild[] = {
+	OPT_U64(O, wild_seed, "seed", 's', "NUMBER", "1", "the same number gives the same disk"),
+	OPT_STR(O, class_name, "class", 'c', "NAME", NULL, "a disk of this class"),
+	OPT_FLAG(O, is_list, "list", 'l', "list the classes"),
+	OPT_END,
+};
 const struct opt options_json[] = { OPT_FLAG(O, is_json, "json", 'j', "print JSON"), OPT_END };
 
 /* ---- profiles ---- */

@@ -12,20 +12,20 @@
 #include "keeper.h"
 
 struct sim_options {
-	const char *run_dir, *name, *log, *seed, *gone_at, *comp_in, *comp_out, *comp_copy;
+	const char *run_dir, *name, *log, *seed, *gone_at, *comp_in, *comp_out, *comp_copy, *class_name;
 	struct strs partitions, fail_at, ranges;
 	uint64_t sector_bytes, gone_at_request, max_life_ns, watch_pid;
-	uint64_t spin_ns, priority;
+	uint64_t spin_ns, priority, wild_seed;
 	uint64_t first, last;
 	const char *csv;
 	int rotational, think;
-	bool is_read_only, is_foreground, is_all, is_forced, is_json;
+	bool is_read_only, is_foreground, is_all, is_forced, is_json, is_list;
 };
 
 extern const struct opt options_disk[];    /* start and run: the disk and how it is served */
 extern const struct opt options_start[];   /* start alone */
 extern const struct opt options_run_dir[]; /* whatever needs the run folder only */
-extern const struct opt options_stop[], options_json[], options_truth[], options_replay[];
+extern const struct opt options_stop[], options_json[], options_truth[], options_replay[], options_wild[];
 
 /* One disk to be: owns what params point to. */
 struct sim_disk {

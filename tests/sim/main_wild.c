@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tools/wild: a command of platter in virtual time over many disks as they occur, and what its figures are worth there. Each disk has a
+ * process of its own, so that a run that crashes, or that never ends, is a finding and not the end. Never installed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "sim.h"
+#include "wild.h"
+#include "wildboard.h"
+
+#define WORDS_MAX 64
+
+struct options {
+	uint64_t disks, disk_limit_ns, time_limit_ns;
+	const char *seeds, *class_name, *profile, *keep, *json, *judge;
+	int noise;
+	bool by_class, is_list, is_quiet;
+	/* not options: */
+	const char *command;
+	char **more;
+	size_t nmore;
+	uint64_t first, last;
+};
+
+static const char *const noise_choices[] = { "own", "none", "mild", "real", "live", NULL };
+
+static const struct opt opts[] = {
+	OPT_U64(struct options, disks, "disks", 'n', "N", "50", "how many disks: seeds 1 to N", .min = 1, .max = 1e6),
+	OPT_STR(struct options, seeds, "seeds", 0, "A-B", NULL, "these seeds instead; one number is one disk"),
+	OPT_STR(struct options, class_name, "class", 'c', "NAME", NULL, "disks of one class only, see --list"),
+	OPT_STR(struct options, profile, "profile", 'p', "NAME", NULL,
+	        "this profile (a name or a file) instead of wild disks; seeds are those of its noise"),
+	OPT_CHOICE(struct options, noise, "noise", 0, noise_choices, "own",
+	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
+	OPT_STR(struct options, keep, "keep", 0, "DIR", NULL,
+	        "keep of each disk its profile, truth, document and verdict in this folder"),
+	OPT_STR(struct options, json, "json", 'j', "FILE", NULL,
+	        "save the board as JSON, - for stdout instead of text"),
+	OPT_FLAG(struct options, by_class, "by-class", 0, "the table of figures for each class, too"),
+	OPT_TIME(struct options, disk_limit_ns, "disk-limit", 0, "TIME", "2m",
+	         "processor time for one disk; its run is cut off then, and told so"),
+	OPT_TIME(struct options, time_limit_ns, "time-limit", 0, "TIME", "0s",
+	         "begin no other disk after this long; 0: no limit"),
+	OPT_STR(struct options, judge, "judge", 0, "FILE", NULL,
+	        "run nothing: judge this document against --profile, or the wild disk of --seeds"),
+	OPT_FLAG(struct options, is_list, "list", 'l', "list the classes of wild disks"),
+	OPT_FLAG(struct options, is_quiet, "quiet", 'q', "no line on stderr for each disk"),
+	OPT_END,
+};
+
+static void help(void)
+{
+	(void)puts("Usage: wild COMMAND [OPTION...] [-- OPTION-OF-COMMAND...]\n\n"
+	           "Runs a command of platter (seek, zones, geometry) in virtual time over many wild\n"
+	           "disks, and prints what its figures are worth there: how often each was given, how\n"
+	           "often its 95 % interval held the truth (and the 95 % interval of that share), how\n"
+	           "far off it was, how wide; and all that was said and is false, with the seed.\n\nOptions:");
+	opt_help(stdout, opts);
+	(void)puts("\nExamples:\n"
+	           "  tools/wild seek --disks=100              100 disks of all kinds\n"
+	           "  tools/wild zones --class=nearline --by-class\n"
+	           "  tools/wild seek --seeds=17 --keep=/tmp/w one disk, and all that was said of it\n"
+	           "  tools/wild seek --profile=modern-4tb --noise=real --disks=30 -- --quick\n"
+	           "  platter-simdisk wild --seed=17           the disk itself, as a profile");
+}
+
+/* ---- one disk ---- */
+
+static int make_profile(const struct options *o, uint64_t seed, struct profile *ret, struct err *err)
+{
+	char path[1024];
+	int r;
+
+	if (!o->profile) {
+		r = profile_wild(ret, seed, o->class_name, err);
+	} else {
+		(void)snprintf(path, sizeof(path), strchr(o->profile, '/') ? "%s" : SIMDISK_PROFILES "/%s.disk",
+		               o->profile);
+		r = profile_load(ret, path, err);
+		if (r == 0)
+			ret->seed = seed;
+	}
+	if (r == 0 && o->noise) {
+		r = profile_add_noise(ret, (enum wild_noise)(o->noise - 1), seed, err);
+		if (r < 0)
+			profile_done(ret);
+	}
+	return r;
+}
+
+/* wild-CLASS-SEED; a profile is its own class. */
+static const char *class_of(const struct options *o, const struct profile *p, char *buf, size_t len)
+{
+	const char *end = strrchr(p->name, '-');
+
+	if (o->profile || strncmp(p->name, "wild-", 5) != 0 || !end)
+		(void)snprintf(buf, len, "%s", p->name);
+	else
+		(void)snprintf(buf, len, "%.*s", (int)(end - p->name - 5), p->name + 5);
+	return buf;
+}
+
+static FILE *open_kept(const struct options *o, uint64_t seed, const char *end)
+{
+	char path[1200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "%s", o->keep, o->command, seed, end);
+	return fopen(path, "we");
+}
+
+static void keep_json(const struct options *o, uint64_t seed, const char *end, const json_t *json)
+{
+	FILE *f = open_kept(o, seed, end);
+
+	if (!f || json_dumpf(json, f, JSON_INDENT(1)) < 0 || fclose(f) != 0)
+		(void)fprintf(stderr, "wild: cannot write to %s\n", o->keep);
+}
+
+static void keep_profile(const struct options *o, uint64_t seed, const struct profile *p)
+{
+	FILE *f = open_kept(o, seed, ".disk");
+
+	if (!f || profile_save(f, p) < 0 || fclose(f) != 0)
+		(void)fprintf(stderr, "wild: cannot write to %s\n", o->keep);
+}
+
+/* The command's document; NULL: there is none. *ret_status: its exit status; said: what it wrote on stderr. */
+static json_t *run_command(const struct options *o, const struct profile *p, uint64_t seed, int *ret_status,
+                           char **ret_said)
+{
+	char *text = NULL, seed_text[40];
+	char *argv[WORDS_MAX + 8] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
+	size_t len = 0, said = 0, argc = 2;
+	struct sim *sim = sim_new();
+	struct env *env = sim_env(sim);
+	json_t *doc;
+
+	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
+	for (size_t i = 0; i < o->nmore; i++)
+		argv[argc++] = o->more[i];
+	argv[argc++] = (char *)(uintptr_t) "--quiet";
+	argv[argc++] = (char *)(uintptr_t) "--json=-";
+	argv[argc++] = seed_text;
+	argv[argc++] = (char *)(uintptr_t) "sda";
+	(void)sim_add_disk(sim, p, "sda");
+	sim_set_contents(sim, false);
+	env->out = open_memstream(&text, &len);
+	env->err = open_memstream(ret_said, &said);
+	if (!env->out || !env->err)
+		abort();
+	*ret_status = cli_main(env, (int)argc, argv);
+	(void)fclose(env->out);
+	(void)fclose(env->err);
+	doc = json_loadb(text, len, 0, NULL);
+	free(text);
+	sim_free(sim);
+	return doc;
+}
+
+static json_t *judged(const struct options *o, const struct profile *p, uint64_t seed, const json_t *doc)
+{
+	struct geometry *g = geometry_new(p);
+	json_t *truth = wild_truth(p), *verdict = NULL;
+
+	if (g && truth)
+		verdict = wild_judge(&(struct wild_case){ .doc = doc, .truth = truth, .g = g, .p = p });
+	if (o->keep && truth)
+		keep_json(o, seed, ".truth.json", truth);
+	if (o->keep && verdict)
+		keep_json(o, seed, ".verdict.json", verdict);
+	json_decref(truth);
+	geometry_free(g);
+	return verdict;
+}
+
+/* {"class", "ended", and what wild_judge() says}; in the child. */
+static json_t *verdict_of(const struct options *o, const struct profile *p, uint64_t seed)
+{
+	char *said = NULL, ended[200];
+	int status = 0;
+	json_t *doc = run_command(o, p, seed, &status, &said), *verdict = doc ? judged(o, p, seed, doc) : json_object();
+	const char *state = json_string_value(json_object_get(doc, "status"));
+
+	if (o->keep && doc)
+		keep_json(o, seed, ".json", doc);
+	if (doc)
+		(void)snprintf(ended, sizeof(ended), "%s", state ? state : "without a status");
+	else
+		(void)snprintf(ended, sizeof(ended), "exit %d: %.*s", status, (int)strcspn(said, "\n"), said);
+	(void)json_object_set_new(verdict, "ended", json_string(ended));
+	json_decref(doc);
+	free(said);
+	return verdict;
+}
+
+static void child(const struct options *o, const struct profile *p, uint64_t seed, int fd)
+{
+	rlim_t limit = (rlim_t)((o->disk_limit_ns + NS_PER_S - 1) / NS_PER_S);
+	FILE *to = fdopen(fd, "w");
+	json_t *verdict;
+	int r;
+
+	if (limit)
+		(void)setrlimit(RLIMIT_CPU, &(struct rlimit){ limit, limit + 5 });
+	verdict = verdict_of(o, p, seed);
+	r = !to || json_dumpf(verdict, to, JSON_COMPACT) < 0 || fclose(to) != 0;
+	_exit(r);
+}
+
+/* What is known when the child came to no end of its own. */
+static json_t *verdict_of_dead(int status)
+{
+	char text[80];
+
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
+		return json_pack("{s:s}", "ended", "cut off at its limit of processor time");
+	(void)snprintf(text, sizeof(text), WIFSIGNALED(status) ? "crashed with signal %d" : "crashed with status %d",
+	               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	return json_pack("{s:s,s:[{s:s,s:s}]}", "ended", text, "lies", "what", "crash", "text", text);
+}
+
+static json_t *run_disk(const struct options *o, uint64_t seed, struct err *err)
+{
+	char name[64];
+	struct profile p;
+	struct rusage usage;
+	int fds[2], status = 0;
+	json_t *verdict = NULL;
+	FILE *from;
+	pid_t pid;
+
+	if (make_profile(o, seed, &p, err) < 0)
+		return NULL;
+	if (o->keep)
+		keep_profile(o, seed, &p);
+	if (pipe(fds) < 0 || (pid = fork()) < 0) {
+		(void)err_set(err, -errno, "Cannot start a process: %s.", strerror(errno));
+		profile_done(&p);
+		return NULL;
+	}
+	if (pid == 0)
+		child(o, &p, seed, fds[1]);
+	(void)close(fds[1]);
+	from = fdopen(fds[0], "r");
+	if (from) {
+		verdict = json_loadf(from, 0, NULL);
+		(void)fclose(from);
+	}
+	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
+		;
+	if (!verdict)
+		verdict = verdict_of_dead(status);
+	(void)json_object_set_new(verdict, "seed", json_integer((json_int_t)seed));
+	(void)json_object_set_new(verdict, "class", json_string(class_of(o, &p, name, sizeof(name))));
+	(void)json_object_set_new(verdict, "cpu_s",
+	                          json_real((double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6 +
+	                                    (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6));
+	profile_done(&p);
+	return verdict;
+}
+
+/* ---- all ---- */
+
+static void say_disk(const struct options *o, const json_t *v)
+{
+	if (!o->is_quiet)
+		(void)fprintf(stderr,
+		              "seed %" JSON_INTEGER_FORMAT
+		              " %s: %s, %.0f s of the device, %.1f s of the processor, %zu false\n",
+		              json_integer_value(json_object_get(v, "seed")),
+		              json_string_value(json_object_get(v, "class")),
+		              json_string_value(json_object_get(v, "ended")), wild_number(v, "device_s"),
+		              wild_number(v, "cpu_s"), json_array_size(json_object_get(v, "lies")));
+}
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int save_json(const struct options *o, const struct wild_board *b)
+{
+	FILE *f = strcmp(o->json, "-") ? fopen(o->json, "we") : stdout;
+	json_t *json = wild_board_json(b);
+	int r = f && json && json_dumpf(json, f, JSON_INDENT(1)) == 0 && fputc('\n', f) != EOF ? 0 : -EIO;
+
+	json_decref(json);
+	if (f && f != stdout && fclose(f) != 0)
+		r = -EIO;
+	return r;
+}
+
+static int run_all(const struct options *o, struct err *err)
+{
+	struct wild_board *b = wild_board_new(o->command);
+	double began = now_s();
+	int r = 0;
+
+	if (!b)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint64_t seed = o->first; r == 0 && seed <= o->last; seed++) {
+		json_t *verdict;
+
+		if (o->time_limit_ns && (now_s() - began) * 1e9 >= (double)o->time_limit_ns)
+			break;
+		verdict = run_disk(o, seed, err);
+		if (!verdict) {
+			r = err->code ? err->code : -EINVAL;
+			break;
+		}
+		say_disk(o, verdict);
+		wild_board_add(b, verdict);
+	}
+	if (r == 0 && !(o->json && strcmp(o->json, "-") == 0))
+		wild_board_print(b, stdout, o->by_class);
+	if (r == 0 && o->json && save_json(o, b) < 0)
+		r = err_set(err, -EIO, "Cannot write %s.", o->json);
+	wild_board_free(b);
+	return r;
+}
+
+/* A document that is there already, whoever wrote it. */
+static int judge_document(struct options *o, struct err *err)
+{
+	struct wild_board *b;
+	json_t *doc = json_load_file(o->judge, 0, NULL), *verdict;
+	struct profile p;
+	int r;
+
+	if (!doc)
+		return err_set(err, -EINVAL, "%s is no document.", o->judge);
+	r = make_profile(o, o->first, &p, err);
+	if (r < 0)
+		return r;
+	b = wild_board_new(o->command);
+	verdict = judged(o, &p, o->first, doc);
+	if (!b || !verdict)
+		abort();
+	(void)json_object_set_new(verdict, "seed", json_integer((json_int_t)o->first));
+	(void)json_object_set(verdict, "ended", json_object_get(doc, "status"));
+	wild_board_add(b, verdict);
+	wild_board_print(b, stdout, false);
+	if (o->json && save_json(o, b) < 0)
+		r = err_set(err, -EIO, "Cannot write %s.", o->json);
+	wild_board_free(b);
+	profile_done(&p);
+	json_decref(doc);
+	return r;
+}
+
+static int settle(struct options *o, struct err *err)
+{
+	char *end = NULL;
+
+	o->first = 1;
+	o->last = o->disks;
+	if (o->seeds) {
+		o->first = o->last = strtoull(o->seeds, &end, 10);
+		if (*end == '-')
+			o->last = strtoull(end + 1, &end, 10);
+		if (*end || end == o->seeds || o->last < o->first)
+			return err_set(err, -EINVAL, "--seeds wants A-B or a number, not %s.", o->seeds);
+	}
+	if (o->keep && mkdir(o->keep, 0777) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "Cannot make %s: %s.", o->keep, strerror(errno));
+	return 0;
+}
+
+static void list_classes(void)
+{
+	for (const struct wild_class *c = wild_classes; c->name; c++)
+		(void)printf("%-14s %4.1f  %s\n", c->name, c->weight, c->what);
+}
+
+/* What follows "--" is the measured command's own. */
+static char **split(int *argc, char **argv)
+{
+	for (int i = 0; i < *argc; i++)
+		if (strcmp(argv[i], "--") == 0) {
+			*argc = i;
+			argv[i] = NULL;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	const struct opt_set sets[] = { { opts, &o } };
+	struct err err = { 0 };
+	int first = 0, r;
+
+	o.more = split(&argc, argv);
+	while (o.more && o.more[o.nmore] && o.nmore < WORDS_MAX)
+		o.nmore++;
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			help();
+			return EXIT_DONE;
+		}
+	r = opt_parse(sets, 1, argc, argv, &first, &err);
+	if (r == 0 && o.is_list) {
+		list_classes();
+		return EXIT_DONE;
+	}
+	if (r == 0 && argc - first != 1)
+		r = err_set(&err, -EINVAL, "Say which command: wild COMMAND [OPTION...]; --help tells more.");
+	if (r == 0) {
+		o.command = argv[first];
+		r = settle(&o, &err);
+	}
+	if (r == 0)
+		r = o.judge ? judge_document(&o, &err) : run_all(&o, &err);
+	if (r < 0) {
+		(void)fprintf(stderr, "wild: %s\n", err.text);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	return fflush(stdout) || ferror(stdout) ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The scoreboard (tools/wild): platter's own commands over many disks as they occur, each held against what is true of it.
+ * main_wild.c runs them, wildjudge.c holds a document against a disk, wildtruth.c knows what is true, wildscore.c adds up.
+ */
+#ifndef SIM_WILDBOARD_H
+#define SIM_WILDBOARD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "geometry.h"
+#include "stats/stats.h"
+
+/* ---- a document and the disk that it speaks of ---- */
+
+struct wild_case {
+	const json_t *doc;   /* a result document, platter-json(5) */
+	const json_t *truth; /* as `platter-simdisk truth --json` prints it */
+	const struct geometry *g;
+	const struct profile *p;
+};
+
+/*
+ * {"figures": [{"name", "value", "low", "high", "true_low", "true_high", "scale"}], "lies": [{"what", "text"}],
+ * "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
+ */
+json_t *wild_judge(const struct wild_case *c);
+
+/* Of a profile; NULL: out of memory. */
+json_t *wild_truth(const struct profile *p);
+
+/* What errors are told in. */
+enum wild_scale {
+	WILD_RATIO, /* parts of the truth */
+	WILD_TURN,  /* revolutions; whole ones do not count */
+	WILD_PLAIN, /* in the figure's own unit */
+};
+
+struct wild_figure {
+	const char *command, *name;
+	const char *member; /* of the truth; NULL: asked below */
+	/* The truth as a range, mostly of one number; NaN: there is none for this disk. */
+	struct interval (*truth)(const struct wild_case *c);
+	enum wild_scale scale;
+	bool is_mechanical; /* said of a disk that does not rotate it is false */
+};
+extern const struct wild_figure wild_figures[]; /* ends with name NULL */
+/* What a measurement of places may rightly say of bytes that the media gives at that rate. */
+struct interval wild_rate(const struct wild_case *c, double rate);
+
+/* ---- the document's cells ---- */
+
+double wild_number(const json_t *o, const char *key); /* of an object; NaN: not there, or null */
+const json_t *wild_rows(const json_t *doc, const char *table);
+double wild_cell(const json_t *doc, const char *table, const json_t *row, const char *key);
+const char *wild_text(const json_t *doc, const char *table, const json_t *row, const char *key); /* NULL: none */
+bool wild_has_notice(const json_t *doc, const char *code);
+
+/* ---- adding up ---- */
+
+struct wild_board;
+struct wild_board *wild_board_new(const char *command);
+void wild_board_free(struct wild_board *b);
+/* seed's verdict (taken over): what wild_judge() gave, with "seed", "class", "ended", "device_s", "cpu_s". */
+void wild_board_add(struct wild_board *b, json_t *verdict);
+void wild_board_print(const struct wild_board *b, FILE *out, bool by_class);
+json_t *wild_board_json(const struct wild_board *b);
+
+#endif

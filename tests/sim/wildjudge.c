@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A document against a disk: each figure beside its truth, and whatever is said that is false. A statement is false when the model says
+ * otherwise, not when it is imprecise: what is hedged (unclear, not told) is never a lie.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wildboard.h"
+
+#define SLOW_TRUTH_PART 0.5 /* of the loss that was told, by which the disk must be slower in truth */
+#define SLOW_OFF        0.1 /* a slow region's rate may be off by that part */
+#define STALL_S         4.0 /* a wait so long may be told as a stall, which begins at 5 s */
+
+struct judge {
+	const struct wild_case *c;
+	const char *command;
+	json_t *figures, *lies, *notices;
+};
+
+static json_t *real(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+static void lie(struct judge *j, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void lie(struct judge *j, const char *what, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)json_array_append_new(j->lies, json_pack("{s:s,s:s}", "what", what, "text", text));
+}
+
+/* ---- figures ---- */
+
+static void add_figure(struct judge *j, const char *name, const double told[3], struct interval truth,
+                       enum wild_scale scale)
+{
+	(void)json_array_append_new(j->figures,
+	                            json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:i}", "name", name, "value", real(told[0]),
+	                                      "low", real(told[1]), "high", real(told[2]), "true_low", real(truth.low),
+	                                      "true_high", real(truth.high), "scale", (int)scale));
+}
+
+static void one_figure(struct judge *j, const struct wild_figure *f)
+{
+	const json_t *figures = json_object_get(j->c->doc, "figures");
+	const json_t *ci = json_object_get(json_object_get(j->c->doc, "intervals"), f->name);
+	double told[3] = { wild_number(figures, f->name), (double)NAN, (double)NAN }, x;
+	bool rotates = j->c->p->kind == DISK_ROTATING;
+	struct interval truth;
+
+	if (json_array_size(ci) == 2) {
+		told[1] = json_number_value(json_array_get(ci, 0));
+		told[2] = json_number_value(json_array_get(ci, 1));
+	}
+	if (f->is_mechanical && !rotates) {
+		if (isfinite(told[0]))
+			lie(j, f->name, "%.6g is given, but nothing rotates there", told[0]);
+		return;
+	}
+	x = f->member ? wild_number(j->c->truth, f->member) : (double)NAN;
+	truth = f->member || isnan(told[0]) ? (struct interval){ x, x } : f->truth(j->c);
+	if (isnan(told[0]) || isfinite(truth.low))
+		add_figure(j, f->name, told, truth, f->scale);
+}
+
+/* Rows of a table whose rate is of the bytes that it names. */
+static void rate_rows(struct judge *j, const char *table, const char *name)
+{
+	const json_t *rows = wild_rows(j->c->doc, table), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double told[3] = { wild_cell(j->c->doc, table, row, "rate_bytes_per_s"),
+			           wild_cell(j->c->doc, table, row, "low"), wild_cell(j->c->doc, table, row, "high") };
+		double first = wild_cell(j->c->doc, table, row, "first_byte");
+		double last = wild_cell(j->c->doc, table, row, "last_byte");
+		struct interval truth;
+
+		if (!isfinite(told[0]) || !(first >= 0 && last >= first && last < (double)geometry_bytes(j->c->g)))
+			continue;
+		truth = wild_rate(j->c, truth_rate(j->c->g, (uint64_t)first, (uint64_t)last + 1));
+		if (isfinite(truth.low))
+			add_figure(j, name, told, truth, WILD_RATIO);
+	}
+}
+
+/* ---- zones: places ---- */
+
+static bool is_in_region(const struct judge *j, double first, double end, bool is_bad)
+{
+	const json_t *regions = json_object_get(j->c->truth, "regions"), *r;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)regions, i, r)
+	{
+		const char *kind = json_string_value(json_object_get(r, "kind"));
+
+		if ((strcmp(kind ? kind : "", "unreadable") == 0) == is_bad && wild_number(r, "first_byte") < end &&
+		    wild_number(r, "end_byte") > first)
+			return true;
+	}
+	return false;
+}
+
+static void slow_regions(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "slow_regions"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double first = wild_cell(j->c->doc, "slow_regions", row, "first_byte");
+		double end = wild_cell(j->c->doc, "slow_regions", row, "last_byte") + 1;
+		double told = wild_cell(j->c->doc, "slow_regions", row, "rate_bytes_per_s");
+		double loss = 1 - wild_cell(j->c->doc, "slow_regions", row, "rate_to_expected_ratio");
+		double usual = fmin(truth_rate_at(j->c->g, (uint64_t)first), truth_rate_at(j->c->g, (uint64_t)end - 1));
+		double rate = truth_rate(j->c->g, (uint64_t)first, (uint64_t)end);
+
+		if (is_in_region(j, first, end, true)) /* what cannot be read is slow as well */
+			continue;
+		if (!(1 - rate / usual >= SLOW_TRUTH_PART * loss))
+			lie(j, "slow region", "%.0f to %.0f is told %.1f %% slow, and is %.1f %%", first, end - 1,
+			    100 * loss, 100 * (1 - rate / usual));
+		else if (!(fabs(told / rate - 1) <= SLOW_OFF))
+			lie(j, "rate of a slow region", "%.0f to %.0f gives %.4g B/s, %.4g is told", first, end - 1,
+			    rate, told);
+	}
+}
+
+static void unreadable(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "unreadable"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double first = wild_cell(j->c->doc, "unreadable", row, "first_byte");
+		double last = wild_cell(j->c->doc, "unreadable", row, "last_byte");
+
+		if (!is_in_region(j, first, last + 1, true))
+			lie(j, "unreadable region", "%.0f to %.0f can be read", first, last);
+	}
+}
+
+/* Ends of recording zones, to the nearest place that was measured. Where it is said that surfaces differ, a band may be of surfaces. */
+static void bands(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "bands"), *row;
+	const json_t *zones = json_object_get(j->c->truth, "zones"), *zone;
+	size_t places = json_array_size(wild_rows(j->c->doc, "curve")), i, k;
+	double spacing = (double)geometry_bytes(j->c->g) / (double)(places > 1 ? places - 1 : 1);
+
+	if (wild_has_notice(j->c->doc, "surfaces"))
+		return;
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double at = wild_cell(j->c->doc, "bands", row, "first_byte"), nearest = (double)INFINITY;
+
+		if (i == 0)
+			continue;
+		json_array_foreach((json_t *)(uintptr_t)zones, k, zone) if (k) nearest =
+			fmin(nearest, fabs(wild_number(zone, "first_byte") - at));
+		if (!(nearest <= spacing))
+			lie(j, "recording zone", "no zone begins at %.0f, the nearest is %.3g bytes away", at, nearest);
+	}
+}
+
+/* ---- geometry: zones told as sure, the layout ---- */
+
+static bool has_equal_tracks(const json_t *a, const json_t *b)
+{
+	return json_equal(json_object_get(a, "sectors_per_track"), json_object_get(b, "sectors_per_track")) != 0;
+}
+
+static bool has_size(const json_t *zone, double size)
+{
+	const json_t *sizes = json_object_get(zone, "sectors_per_track"), *v;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)sizes, i, v) if (json_number_value(v) == size) return true;
+	return false;
+}
+
+/* It begins where a zone does, no edge that can be seen is inside, and its tracks are as large. */
+static const char *wrong_zone(const struct judge *j, double first, double last, double size)
+{
+	const json_t *zones = json_object_get(j->c->truth, "zones"), *zone, *before = NULL, *middle = NULL;
+	bool begins = false, is_whole = true;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)zones, i, zone)
+	{
+		double edge = wild_number(zone, "first_byte");
+
+		begins = begins || edge == first || (i == 0 && first == 0);
+		is_whole = is_whole && !(before && !has_equal_tracks(before, zone) && edge > first && edge <= last);
+		if (edge <= (first + last) / 2)
+			middle = zone;
+		before = zone;
+	}
+	if (!begins)
+		return "no zone begins there";
+	if (!is_whole)
+		return "another zone begins within";
+	return isnan(size) || has_size(middle, size) ? NULL : "it has no such tracks";
+}
+
+static void sure_zones(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "zones"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		const char *certainty = wild_text(j->c->doc, "zones", row, "certainty"), *wrong;
+		double first = wild_cell(j->c->doc, "zones", row, "first_byte");
+		double last = wild_cell(j->c->doc, "zones", row, "last_byte");
+		double size = wild_cell(j->c->doc, "zones", row, "sectors_per_track");
+
+		if (!certainty || strcmp(certainty, "sure") != 0)
+			continue;
+		wrong = wrong_zone(j, first, last, size);
+		if (wrong)
+			lie(j, "sure zone", "%.0f to %.0f, %.0f sectors: %s", first, last, size, wrong);
+	}
+}
+
+/* Bands longer than any zone are not visible as such. */
+static bool is_one_band(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nzones; i++)
+		if (p->zones[i].cylinders > p->zones[i].band_tracks)
+			return false;
+	return true;
+}
+
+/* Does the order of the surfaces turn round in some zone, in a way that shows in the sizes? */
+static bool does_turning_show(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nzones; i++)
+		for (uint32_t k = 0; k < p->surfaces && p->zones[i].cylinders > p->zones[i].band_tracks; k++)
+			if (p->zones[i].spt[k] != p->zones[i].spt[p->surfaces - 1 - k])
+				return true;
+	return false;
+}
+
+static bool is_right_layout(const struct profile *p, const char *text)
+{
+	const struct profile_zone *z = &p->zones[0];
+	bool is_alternate = strstr(text, "heads alternate") != NULL;
+	char want[128];
+
+	if (p->surfaces == 1)
+		return strcmp(text, "one surface") == 0;
+	if (is_alternate != z->heads_alternate && (is_alternate || does_turning_show(p)))
+		return false;
+	if (z->band_tracks == 1)
+		return strncmp(text, "head-first", 10) == 0;
+	if (is_one_band(p))
+		(void)snprintf(want, sizeof(want), "seek-first, a zone is one band, %s",
+		               z->tracks_alternate ? "serpentine" : "forward");
+	else
+		(void)snprintf(want, sizeof(want), "seek-first in bands of %" PRIu32 " tracks, %s", z->band_tracks,
+		               z->tracks_alternate ? "serpentine" : "forward");
+	return strncmp(text, want, strlen(want)) == 0;
+}
+
+static void layout(struct judge *j)
+{
+	const json_t *figures = json_object_get(j->c->doc, "figures");
+	const char *text = json_string_value(json_object_get(figures, "layout"));
+	const struct profile_zone *z = j->c->p->zones;
+	double surfaces = wild_number(figures, "surfaces");
+
+	if (isfinite(surfaces) && surfaces != j->c->p->surfaces)
+		lie(j, "surfaces", "%.0f told, there are %" PRIu32, surfaces, j->c->p->surfaces);
+	if (text && !is_right_layout(j->c->p, text))
+		lie(j, "layout", "%s told; bands of %" PRIu32 "%s%s", text, z->band_tracks,
+		    z->tracks_alternate ? ", serpentine" : "", z->heads_alternate ? ", heads alternate" : "");
+}
+
+/* ---- notices that blame somebody ---- */
+
+static bool never(const struct wild_case *c)
+{
+	(void)c;
+	return false;
+}
+
+static bool is_flat(const struct wild_case *c)
+{
+	return c->p->kind != DISK_ROTATING;
+}
+
+static bool is_rotating(const struct wild_case *c)
+{
+	return c->p->kind == DISK_ROTATING;
+}
+
+static bool is_limited(const struct wild_case *c)
+{
+	return c->p->limit_bytes_per_s > 0;
+}
+
+static bool changes_with_time(const struct wild_case *c)
+{
+	return c->p->nstalls || is_limited(c);
+}
+
+static bool may_stall(const struct wild_case *c)
+{
+	const struct profile *p = c->p;
+	double turn_s = is_rotating(c) ? 60 / p->rpm : 0;
+
+	for (size_t i = 0; i < p->nstalls; i++)
+		if (p->stalls[i].length_s >= STALL_S)
+			return true;
+	for (size_t i = 0; i < p->nfails; i++)
+		if (p->fails[i].delay_s >= STALL_S)
+			return true;
+	for (size_t i = 0; i < p->nbads; i++)
+		if (p->bads[i].revolutions * turn_s >= STALL_S)
+			return true;
+	return is_limited(c);
+}
+
+static bool do_surfaces_differ(const struct wild_case *c)
+{
+	const struct profile *p = c->p;
+
+	for (size_t i = 0; i < p->nzones; i++)
+		for (uint32_t s = 1; s < p->surfaces; s++)
+			if (p->zones[i].spt[s] != p->zones[i].spt[0])
+				return true;
+	return false;
+}
+
+static bool fails_at_times(const struct wild_case *c)
+{
+	for (size_t i = 0; i < c->p->nbads; i++)
+		if (c->p->bads[i].kind & BAD_HEALS)
+			return true;
+	return c->p->nfails > 0;
+}
+
+static bool has_errors(const struct wild_case *c)
+{
+	return c->p->nbads || c->p->nfails;
+}
+
+static bool goes(const struct wild_case *c)
+{
+	return isfinite(c->p->gone_at_s) || c->p->gone_at_request;
+}
+
+/* What a notice claims, and when that is so. Simulated machines are idle and nobody else is on them. */
+static const struct claim {
+	const char *code;
+	bool (*is_true)(const struct wild_case *c);
+	const char *otherwise;
+} claims[] = {
+	{ "not-rotating", is_flat, "it rotates" },
+	{ "not-rotational", is_flat, "it rotates" },
+	{ "says-rotating", is_flat, "it rotates, as it says" },
+	{ "says-not-rotating", is_rotating, "nothing rotates there" },
+	{ "rotation-unclear", never, "the machine was idle" },
+	{ "surfaces", do_surfaces_differ, "all surfaces are alike" },
+	{ "bursts", is_limited, "there is no limit and the machine was idle" },
+	{ "token-bucket", is_limited, "there is no limit" },
+	{ "regime", is_limited, "there is no limit" },
+	{ "speed-up", changes_with_time, "it was idle before" },
+	{ "drift", changes_with_time, "it is as fast as before" },
+	{ "stalled", may_stall, "no request takes so long" },
+	{ "spin-up", never, "it was awake" },
+	{ "healed", fails_at_times, "nothing heals there" },
+	{ "too-many-errors", has_errors, "it has no errors" },
+	{ "device-gone", goes, "it is there" },
+	{ "other-io", never, "nobody else used it" },
+	{ "steal", never, "there is no hypervisor" },
+	{ "thermal", never, "nothing is hot" },
+	{ "stopped", never, "nobody stopped it" },
+	{ "device-errors", has_errors, "it has no errors" },
+	{ NULL, NULL, NULL },
+};
+
+static void notices(struct judge *j)
+{
+	const json_t *all = json_object_get(j->c->doc, "notices"), *n;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)all, i, n)
+	{
+		const char *code = json_string_value(json_object_get(n, "code"));
+		const struct claim *c = claims;
+
+		if (!code)
+			continue;
+		(void)json_array_append_new(j->notices, json_string(code));
+		while (c->code && strcmp(c->code, code) != 0)
+			c++;
+		if (c->code && !c->is_true(j->c))
+			lie(j, code, "but %s: \"%.200s\"", c->otherwise, json_string_value(json_object_get(n, "text")));
+	}
+}
+
+json_t *wild_judge(const struct wild_case *c)
+{
+	const json_t *head = json_object_get(c->doc, "head");
+	const char *command = json_string_value(json_object_get(head, "measurement"));
+	const char *status = json_string_value(json_object_get(c->doc, "status"));
+	struct judge j = { .c = c, .command = command ? command : "" };
+	bool rotates = c->p->kind == DISK_ROTATING;
+
+	j.figures = json_array();
+	j.lies = json_array();
+	j.notices = json_array();
+	for (const struct wild_figure *f = wild_figures; f->name; f++)
+		if (strcmp(f->command, j.command) == 0)
+			one_figure(&j, f);
+	if (strcmp(j.command, "zones") == 0) {
+		rate_rows(&j, "curve", "(places of the curve)");
+		slow_regions(&j);
+		unreadable(&j);
+		if (rotates)
+			bands(&j);
+	}
+	if (strcmp(j.command, "geometry") == 0 && rotates) {
+		sure_zones(&j);
+		layout(&j);
+	}
+	notices(&j);
+	return json_pack("{s:o,s:o,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "notices", j.notices, "status",
+	                 status ? status : "none", "device_s", real(wild_number(head, "elapsed_s")));
+}

@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What is true of a disk, for each figure that a command gives: a member of the truth where that says it, otherwise asked of the model
+ * for the very bytes that the document names, and where only the disk at work knows (percentiles, queues), found by putting many
+ * requests to a fresh one. Where noise makes two readings of a figure right (a mean with the noise in it, or without) the truth is the range between.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wildboard.h"
+
+#define READS_OF_TRUTH 20000
+#define QUEUED_READS   6000
+#define QUEUE_MAX      256
+#define NEAR_INTERFACE 0.7 /* the media's rate as a part of the interface's */
+
+static const struct interval none = { NAN, NAN };
+
+static struct interval just(double x)
+{
+	return (struct interval){ x, x };
+}
+
+json_t *wild_truth(const struct profile *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	json_t *truth = NULL;
+
+	if (!out)
+		return NULL;
+	if (truth_print(out, p, true) == 0 && fclose(out) == 0)
+		truth = json_loadb(text, len, 0, NULL);
+	free(text);
+	return truth;
+}
+
+/* ---- cells ---- */
+
+double wild_number(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+const json_t *wild_rows(const json_t *doc, const char *table)
+{
+	return json_object_get(json_object_get(json_object_get(doc, "tables"), table), "rows");
+}
+
+static const json_t *cell(const json_t *doc, const char *table, const json_t *row, const char *key)
+{
+	const json_t *columns = json_object_get(json_object_get(json_object_get(doc, "tables"), table), "columns"),
+		     *column;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)columns, i, column)
+	{
+		const char *name = json_string_value(json_object_get(column, "key"));
+
+		if (name && strcmp(name, key) == 0)
+			return json_array_get(row, i);
+	}
+	return NULL;
+}
+
+double wild_cell(const json_t *doc, const char *table, const json_t *row, const char *key)
+{
+	const json_t *v = cell(doc, table, row, key);
+
+	return json_is_number(v) ? json_number_value(v) : (double)NAN;
+}
+
+const char *wild_text(const json_t *doc, const char *table, const json_t *row, const char *key)
+{
+	return json_string_value(cell(doc, table, row, key));
+}
+
+bool wild_has_notice(const json_t *doc, const char *code)
+{
+	const json_t *notices = json_object_get(doc, "notices"), *n;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)notices, i, n)
+	{
+		const char *c = json_string_value(json_object_get(n, "code"));
+
+		if (c && strcmp(c, code) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- a disk at work: what random reads take ---- */
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Without what ends a disk, and what fails by number: the time of the good ones is wanted. */
+static struct disk *fresh_disk(const struct profile *p)
+{
+	struct profile q;
+	struct disk *d;
+
+	if (profile_copy(&q, p) < 0)
+		return NULL;
+	q.nfails = 0;
+	q.gone_at_s = (double)INFINITY;
+	q.gone_at_request = 0;
+	q.seed = rng_mix(p->seed + 1);
+	d = disk_new(&q, 0);
+	profile_done(&q);
+	return d;
+}
+
+static struct disk_req random_read(struct rng *r, const struct profile *p, uint64_t size, uint32_t tag, uint32_t *tags)
+{
+	uint32_t len = p->physical_sector_bytes > 4096 ? p->physical_sector_bytes : 4096;
+
+	return (struct disk_req){
+		.op = DISK_READ, .len_bytes = len, .offset_bytes = rng_below(r, size / len) * len, .owner = &tags[tag]
+	};
+}
+
+/* n random reads over the whole disk at a depth; ret: the time of each that the media answered, sorted at depth 1; *ret_n: of how many. Seconds they took all in all. */
+static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
+{
+	struct disk *d = fresh_disk(c->p);
+	uint64_t now = 1, size = geometry_bytes(c->g);
+	uint32_t tags[QUEUE_MAX] = { 0 };
+	struct disk_done done;
+	size_t got = 0, all = 0;
+	struct rng r;
+
+	*ret_n = 0;
+	if (!d)
+		return (double)NAN;
+	rng_init(&r, c->p->seed, 0x7272);
+	for (uint32_t i = 0; i < depth; i++) {
+		struct disk_req req = random_read(&r, c->p, size, i, tags);
+
+		(void)disk_submit(d, now, &req);
+	}
+	while (all < n) {
+		uint64_t event = disk_next_event_ns(d), next = disk_next_done_ns(d);
+
+		if (event == DISK_NEVER && next == DISK_NEVER)
+			break;
+		now = event < next ? event : next;
+		disk_advance(d, now);
+		while (disk_pop_done(d, now, &done)) {
+			struct disk_req req = random_read(&r, c->p, size, 0, tags);
+
+			all++;
+			if (done.res >= 0 && (done.how == HOW_MEDIA || c->p->kind != DISK_ROTATING) && ret)
+				ret[got++] = (double)(done.done_ns - done.arrival_ns);
+			(void)disk_submit(d, now, &req);
+		}
+	}
+	disk_free(d);
+	if (ret)
+		qsort(ret, got, sizeof(*ret), by_size);
+	*ret_n = got;
+	return (double)now * 1e-9;
+}
+
+/* The times of one disk are asked for several figures in a row. */
+static const double *random_times(const struct wild_case *c, size_t *ret_n)
+{
+	static double times[READS_OF_TRUTH];
+	static const struct geometry *of;
+	static size_t n;
+
+	if (of != c->g)
+		(void)work(c, 1, READS_OF_TRUTH, times, &n);
+	of = c->g;
+	*ret_n = n;
+	return times;
+}
+
+static struct interval random_mean(const struct wild_case *c)
+{
+	double sum = 0, sq = 0, mean, se;
+	size_t n;
+	const double *t = random_times(c, &n);
+
+	if (n < READS_OF_TRUTH / 2)
+		return none;
+	for (size_t i = 0; i < n; i++)
+		sum += t[i];
+	mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		sq += (t[i] - mean) * (t[i] - mean);
+	se = sqrt(sq) / (double)n;
+	return (struct interval){ mean - se, mean + se };
+}
+
+static struct interval random_quantile(const struct wild_case *c, double q)
+{
+	size_t n;
+	const double *t = random_times(c, &n);
+	double at = q * (double)n, se = sqrt(q * (1 - q) * (double)n);
+
+	if (n < READS_OF_TRUTH / 2)
+		return none;
+	return (struct interval){ t[(size_t)fmax(0, at - se)], t[(size_t)fmin((double)n - 1, at + se)] };
+}
+
+static struct interval random_p50(const struct wild_case *c)
+{
+	return random_quantile(c, 0.5);
+}
+
+static struct interval random_p95(const struct wild_case *c)
+{
+	return random_quantile(c, 0.95);
+}
+
+static struct interval random_p99(const struct wild_case *c)
+{
+	return random_quantile(c, 0.99);
+}
+
+static struct interval queue_gain(const struct wild_case *c)
+{
+	const json_t *rows = wild_rows(c->doc, "queue"), *last = json_array_get(rows, json_array_size(rows) - 1);
+	double depth = wild_cell(c->doc, "queue", last, "depth"), one, deep;
+	size_t n;
+
+	if (!(depth >= 2 && depth <= QUEUE_MAX) || c->p->limit_bytes_per_s > 0)
+		return none;
+	one = work(c, 1, QUEUED_READS, NULL, &n);
+	deep = work(c, (uint32_t)depth, QUEUED_READS, NULL, &n);
+	return (struct interval){ one / deep * 0.995, one / deep * 1.005 };
+}
+
+/* ---- seeks ---- */
+
+/* The stroke that holds data: the last band may be filled in part. */
+static struct interval stroke(const struct wild_case *c)
+{
+	const struct geo_zone *z;
+	struct place last;
+	uint32_t end;
+
+	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
+	z = &c->g->zones[last.zone];
+	end = last.cylinder - (last.cylinder - z->first_cylinder) % z->band + z->band - 1;
+	if (end >= c->g->cylinders)
+		end = c->g->cylinders - 1;
+	return last.cylinder < end ? (struct interval){ last.cylinder, end } : (struct interval){ end, last.cylinder };
+}
+
+static struct interval seek_part(const struct wild_case *c, double part)
+{
+	struct interval s = stroke(c);
+
+	return (struct interval){ truth_seek_ns(c->g, s.low * part), truth_seek_ns(c->g, s.high * part) };
+}
+
+static struct interval seek_track(const struct wild_case *c)
+{
+	return just(truth_seek_track_ns(c->g));
+}
+
+static struct interval seek_third(const struct wild_case *c)
+{
+	return seek_part(c, 1.0 / 3);
+}
+
+static struct interval seek_full(const struct wild_case *c)
+{
+	return seek_part(c, 1);
+}
+
+static double average(const struct wild_case *c, double cylinders)
+{
+	double sum = 0, weight = 0, step = fmax(1, floor(cylinders / 50000));
+
+	for (double d = 0; d < cylinders; d += step) {
+		weight += d ? 2 * (cylinders - d) : cylinders / step;
+		sum += 2 * (cylinders - d) * (d ? truth_seek_ns(c->g, d) : 0);
+	}
+	return sum / weight;
+}
+
+static struct interval seek_average(const struct wild_case *c)
+{
+	struct interval s = stroke(c);
+
+	return (struct interval){ average(c, s.low + 1), average(c, s.high + 1) };
+}
+
+/* With the mean of what the answers come later, or without. */
+static struct interval overhead(const struct wild_case *c)
+{
+	double fixed = c->p->overhead_ms * 1e6, mean = c->p->jitter_us * 1e3 * sqrt(2 / M_PI);
+
+	if (c->p->kind != DISK_ROTATING)
+		return none;
+	return (struct interval){ fixed, fixed + mean };
+}
+
+/* ---- rates ---- */
+
+/* Of any track, without skews. */
+static double fastest(const struct profile *p)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < p->nzones; i++)
+		for (uint32_t s = 0; s < p->surfaces; s++)
+			most = fmax(most, p->zones[i].spt[s]);
+	return most * p->physical_sector_bytes * p->rpm / 60;
+}
+
+static double rate_of(const struct wild_case *c, const char *table, const json_t *row)
+{
+	double first = wild_cell(c->doc, table, row, "first_byte"), last = wild_cell(c->doc, table, row, "last_byte");
+
+	if (!(first >= 0 && last >= first && last < (double)geometry_bytes(c->g)))
+		return (double)NAN;
+	return truth_rate(c->g, (uint64_t)first, (uint64_t)last + 1);
+}
+
+/*
+ * Behind a limit with a credit either is right: what the disk gives, or what lasts. Where one request waits for the other in front of
+ * an interface that is hardly faster than the media, the rate depends on the requests: there is no truth.
+ */
+struct interval wild_rate(const struct wild_case *c, double rate)
+{
+	const struct profile *p = c->p;
+	double limit = p->limit_bytes_per_s;
+
+	if (p->queue_depth == 1 && p->kind == DISK_ROTATING && fastest(p) > NEAR_INTERFACE * p->interface_bytes_per_s)
+		return none;
+	return (struct interval){ limit > 0 ? fmin(limit, rate) : rate, rate };
+}
+
+/* Of the very bytes that the figure speaks of. */
+static double spot(const struct wild_case *c, const char *figure)
+{
+	const json_t *rows = wild_rows(c->doc, "spots"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		const char *of = wild_text(c->doc, "spots", row, "figure");
+
+		if (of && strcmp(of, figure) == 0)
+			return rate_of(c, "spots", row);
+	}
+	return (double)NAN;
+}
+
+static struct interval spot_start(const struct wild_case *c)
+{
+	return wild_rate(c, spot(c, "start"));
+}
+
+static struct interval spot_middle(const struct wild_case *c)
+{
+	return wild_rate(c, spot(c, "middle"));
+}
+
+static struct interval spot_end(const struct wild_case *c)
+{
+	return wild_rate(c, spot(c, "end"));
+}
+
+static struct interval end_to_start(const struct wild_case *c)
+{
+	struct interval start = spot_start(c), end = spot_end(c);
+
+	return (struct interval){ end.low / start.high, end.high / start.low };
+}
+
+static struct interval mean_rate(const struct wild_case *c)
+{
+	return wild_rate(c, wild_number(c->truth, "mean_bytes_per_s"));
+}
+
+static struct interval read_all(const struct wild_case *c)
+{
+	struct interval mean = mean_rate(c);
+	double size = (double)geometry_bytes(c->g);
+
+	return (struct interval){ size / mean.high, size / mean.low };
+}
+
+static struct interval lowest(const struct wild_case *c)
+{
+	const json_t *rows = wild_rows(c->doc, "curve"), *row;
+	double least = (double)INFINITY;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double rate = rate_of(c, "curve", row);
+
+		least = rate < least ? rate : least;
+	}
+	return isfinite(least) ? wild_rate(c, least) : none;
+}
+
+static struct interval drift(const struct wild_case *c)
+{
+	return just(c->p->nstalls || c->p->limit_bytes_per_s > 0 ? (double)NAN : 0);
+}
+
+/* ---- geometry ---- */
+
+static struct interval period(const struct wild_case *c)
+{
+	return just(truth_period_ns(c->g));
+}
+
+/* Those that carry data, with or without those that were skipped as a whole. */
+static struct interval tracks(const struct wild_case *c)
+{
+	struct place last;
+	size_t skipped = 0;
+
+	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
+	for (size_t i = 0; i < c->p->nskips; i++)
+		skipped += c->p->skips[i].first == 0 && c->p->skips[i].count == UINT32_MAX;
+	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
+}
+
+/* Surfaces may differ: what was told is held against the nearest that the zone has. */
+static struct interval size_at(const struct wild_case *c, const char *figure, double part)
+{
+	double told = wild_number(json_object_get(c->doc, "figures"), figure), nearest = (double)NAN;
+	struct place at;
+
+	geometry_place(c->g, (uint64_t)((double)(geometry_sectors(c->g) - 1) * part), &at);
+	for (uint32_t s = 0; s < c->p->surfaces; s++) {
+		double size = c->p->zones[at.zone].spt[s];
+
+		if (size > 0 && !(fabs(size - told) >= fabs(nearest - told)))
+			nearest = size;
+	}
+	return just(nearest);
+}
+
+static struct interval size_start(const struct wild_case *c)
+{
+	return size_at(c, "start_sectors_per_track", 0);
+}
+
+static struct interval size_middle(const struct wild_case *c)
+{
+	return size_at(c, "middle_sectors_per_track", 0.5);
+}
+
+static struct interval size_end(const struct wild_case *c)
+{
+	return size_at(c, "end_sectors_per_track", 1);
+}
+
+static struct interval cyl_skew(const struct wild_case *c)
+{
+	return just(c->p->zones[0].cyl_skew);
+}
+
+static struct interval head_skew(const struct wild_case *c)
+{
+	return just(c->p->surfaces > 1 ? c->p->zones[0].head_skew : (double)NAN);
+}
+
+const struct wild_figure wild_figures[] = {
+	{ "zones", "start_bytes_per_s", NULL, spot_start, WILD_RATIO, false },
+	{ "zones", "middle_bytes_per_s", NULL, spot_middle, WILD_RATIO, false },
+	{ "zones", "end_bytes_per_s", NULL, spot_end, WILD_RATIO, false },
+	{ "zones", "end_to_start_ratio", NULL, end_to_start, WILD_RATIO, false },
+	{ "zones", "mean_bytes_per_s", NULL, mean_rate, WILD_RATIO, false },
+	{ "zones", "read_all_s", NULL, read_all, WILD_RATIO, false },
+	{ "zones", "lowest_bytes_per_s", NULL, lowest, WILD_RATIO, false },
+	{ "zones", "drift_ratio", NULL, drift, WILD_PLAIN, false },
+	{ "seek", "rotation_rpm", "rpm", NULL, WILD_RATIO, true },
+	{ "seek", "random_access_mean_ns", NULL, random_mean, WILD_RATIO, false },
+	{ "seek", "random_access_p50_ns", NULL, random_p50, WILD_RATIO, false },
+	{ "seek", "random_access_p95_ns", NULL, random_p95, WILD_RATIO, false },
+	{ "seek", "random_access_p99_ns", NULL, random_p99, WILD_RATIO, false },
+	{ "seek", "overhead_ns", NULL, overhead, WILD_RATIO, false },
+	{ "seek", "track_to_track_ns", NULL, seek_track, WILD_RATIO, true },
+	{ "seek", "average_seek_ns", NULL, seek_average, WILD_RATIO, true },
+	{ "seek", "third_stroke_ns", NULL, seek_third, WILD_RATIO, true },
+	{ "seek", "full_stroke_ns", NULL, seek_full, WILD_RATIO, true },
+	{ "seek", "queue_gain_ratio", NULL, queue_gain, WILD_RATIO, false },
+	{ "geometry", "rotation_rpm", "rpm", NULL, WILD_RATIO, true },
+	{ "geometry", "rotation_period_ns", NULL, period, WILD_RATIO, true },
+	{ "geometry", "start_sectors_per_track", NULL, size_start, WILD_RATIO, true },
+	{ "geometry", "middle_sectors_per_track", NULL, size_middle, WILD_RATIO, true },
+	{ "geometry", "end_sectors_per_track", NULL, size_end, WILD_RATIO, true },
+	{ "geometry", "surfaces", "surfaces", NULL, WILD_RATIO, true },
+	{ "geometry", "tracks", NULL, tracks, WILD_RATIO, true },
+	{ "geometry", "cylinder_skew_ratio", NULL, cyl_skew, WILD_TURN, true },
+	{ "geometry", "head_skew_ratio", NULL, head_skew, WILD_TURN, true },
+	{ NULL, NULL, NULL, NULL, WILD_RATIO, false },
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Disks as they occur, drawn at random, and the noise of real ones for profiles that have none. */
+#ifndef PLATTER_SIMDISK_WILD_H
+#define PLATTER_SIMDISK_WILD_H
+
+#include "model.h"
+
+/* Kinds of disks; ends with name NULL. weight: how often one is drawn, compared with the others. */
+struct wild_class {
+	const char *name, *what;
+	double weight;
+	int (*draw)(struct rng *r, struct profile *p); /* 0 or -ENOMEM */
+};
+extern const struct wild_class wild_classes[];
+
+/* How noisy real drives are: not at all, less than any, as on a quiet machine, as on a machine at work. */
+enum wild_noise { WILD_NOISE_NONE, WILD_NOISE_MILD, WILD_NOISE_REAL, WILD_NOISE_LIVE };
+extern const char *const wild_noise_names[]; /* ends with NULL */
+
+/* A finished disk; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL and a sentence: there is no such class. */
+int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, struct err *err);
+/* Its class's name: the profile's name is wild-CLASS-SEED. */
+/* Adds noise of a level, drawn within what was measured on drives, to a finished profile (finished again afterwards), and sets its seed. */
+int profile_add_noise(struct profile *p, enum wild_noise level, uint64_t seed, struct err *err);
+
+#endif
