@@ -36,18 +36,28 @@ static int by_mid(const void *a, const void *b)
 	return x->mid < y->mid ? -1 : x->mid > y->mid;
 }
 
-static bool is_in_slow(const struct zone_slows *slows, const struct zone_sample *s)
+/* What says nothing of recording zones; both NULL: all count. */
+struct left_out {
+	const struct zone_slows *slows;
+	const struct zone_stretches *stretches;
+};
+
+static bool is_left_out(const struct left_out *out, const struct zone_sample *s)
 {
-	for (size_t i = 0; slows && i < slows->n; i++)
-		if (slows->v[i].is_confirmed && s->from_bytes < slows->v[i].end_bytes &&
-		    s->end_bytes > slows->v[i].first_bytes)
+	for (size_t i = 0; out->slows && i < out->slows->n; i++)
+		if (out->slows->v[i].is_confirmed && s->from_bytes < out->slows->v[i].end_bytes &&
+		    s->end_bytes > out->slows->v[i].first_bytes)
+			return true;
+	for (size_t i = 0; out->stretches && i < out->stretches->n; i++)
+		if (out->stretches->v[i].kind != STRETCH_DEVICE && s->from_bytes < out->stretches->v[i].end_bytes &&
+		    s->end_bytes > out->stretches->v[i].first_bytes)
 			return true;
 	return false;
 }
 
 /* Samples that count, by place; free it. */
 static struct at *in_order(const struct zone_samples *samples, const struct zone_layout *l,
-                           const struct zone_levels *lv, const struct zone_slows *slows, size_t *ret_n)
+                           const struct zone_levels *lv, const struct left_out *out, size_t *ret_n)
 {
 	struct at *v = calloc(samples->n + 1, sizeof(*v));
 	size_t n = 0;
@@ -57,7 +67,7 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
-		if (isnan(s->y) || is_in_slow(slows, s))
+		if (isnan(s->y) || is_left_out(out, s))
 			continue;
 		v[n].from = (double)s->from_bytes;
 		v[n].end = (double)s->end_bytes;
@@ -111,10 +121,10 @@ static bool goes_up(const struct zone_bands *bands)
 }
 
 static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_levels *lv, const struct zone_slows *slows, struct zone_bands *ret)
+                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
 {
 	size_t n, nsegments;
-	cleanup_free struct at *v = in_order(samples, l, lv, slows, &n);
+	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
 	cleanup_free double *y = calloc(n + 1, sizeof(*y));
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
 
@@ -157,8 +167,9 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 }
 
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_slows *slows, struct zone_bands *ret)
+                    const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
+	const struct left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
 	int r;
 
@@ -167,12 +178,12 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
 	 */
 	if (ROBUST_TIMES * lv->rob_sigma < usual) {
-		r = find_with(lv->rob_sigma, samples, l, lv, slows, ret);
+		r = find_with(lv->rob_sigma, samples, l, lv, &out, ret);
 		if (r < 0 || ret->has_sawtooth)
 			return r;
 		free(ret->v);
 	}
-	return find_with(usual, samples, l, lv, slows, ret);
+	return find_with(usual, samples, l, lv, &out, ret);
 }
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
@@ -192,8 +203,9 @@ static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                double *ret_ns_per_byte, struct interval *ret_ci)
 {
+	const struct left_out none = { NULL, NULL };
 	size_t n;
-	cleanup_free struct at *v = in_order(samples, l, lv, NULL, &n);
+	cleanup_free struct at *v = in_order(samples, l, lv, &none, &n);
 	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, half;
 
 	if (!v || !is_covered(v, n, l))

@@ -38,7 +38,7 @@ static const struct field curve_fields[] = {
 struct band_row {
 	uint64_t first_byte, last_byte;
 	double rate_bytes_per_s, low, high;
-	uint64_t sectors_per_track, edge_half_bytes, samples;
+	uint64_t sectors_per_track, sectors_low, sectors_high, edge_half_bytes, samples;
 	const char *target;
 };
 
@@ -49,6 +49,8 @@ static const struct field band_fields[] = {
 	FIELD_F64(struct band_row, low, UNIT_BYTES_PER_S, "low"),
 	FIELD_F64(struct band_row, high, UNIT_BYTES_PER_S, "high"),
 	FIELD_U64(struct band_row, sectors_per_track, UNIT_COUNT, "sectors/track"),
+	FIELD_U64(struct band_row, sectors_low, UNIT_COUNT, "at least", .detail = true),
+	FIELD_U64(struct band_row, sectors_high, UNIT_COUNT, "at most", .detail = true),
 	FIELD_U64(struct band_row, edge_half_bytes, UNIT_BYTES, "begin +-"),
 	FIELD_U64(struct band_row, samples, UNIT_COUNT, "samples", .detail = true),
 	FIELD_STR(struct band_row, target, "target"),
@@ -70,6 +72,26 @@ static const struct field slow_fields[] = {
 	FIELD_F64(struct slow_row, rate_to_expected_ratio, UNIT_RATIO, "ratio"),
 	FIELD_U64(struct slow_row, readings, UNIT_COUNT, "readings"),
 	FIELD_STR(struct slow_row, target, "target"),
+	FIELD_END,
+};
+
+struct stretch_row {
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, beside_bytes_per_s, rate_to_beside_ratio;
+	const char *kind;
+	uint64_t samples;
+	const char *target;
+};
+
+static const struct field stretch_fields[] = {
+	FIELD_U64(struct stretch_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct stretch_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct stretch_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct stretch_row, beside_bytes_per_s, UNIT_BYTES_PER_S, "beside it"),
+	FIELD_F64(struct stretch_row, rate_to_beside_ratio, UNIT_RATIO, "ratio"),
+	FIELD_STR(struct stretch_row, kind, "what it may be"),
+	FIELD_U64(struct stretch_row, samples, UNIT_COUNT, "samples", .detail = true),
+	FIELD_STR(struct stretch_row, target, "target"),
 	FIELD_END,
 };
 
@@ -152,6 +174,7 @@ const struct measure_table zones_tables[] = {
 	{ "curve", "Transfer rate by place", curve_fields },
 	{ "bands", "Recording zones", band_fields },
 	{ "slow_regions", "Slow regions", slow_fields },
+	{ "stretches", "Stretches that are not the media of one disk", stretch_fields },
 	{ "unreadable", "Unreadable regions", unreadable_fields },
 	{ "places", "Targets and their places on the disk", place_fields },
 	{ "spots", "The bytes that the figures speak of", spot_fields },
@@ -235,25 +258,46 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 	}
 }
 
+#define INTERFACE_LIMIT 0.9 /* of the rate from the drive's buffer: what comes as fast may be limited by it */
+
+struct sectors {
+	uint64_t n, low, high;
+};
+
+/*
+ * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew. Behind a limit of the
+ * interface the rate says nothing of tracks.
+ */
+static struct sectors sectors_of(const struct zones_run *run, const struct zone_target *t, const struct zone_band *b)
+{
+	double per_rate = t->layout.rev_ns * 1e-9 / t->dev->logical_block_bytes * (1.0 + run->p->skew_ratio);
+	struct interval ci = zone_rate_ci(b->y, b->half);
+
+	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
+	    zone_rate(b->y) > INTERFACE_LIMIT * t->interface_bytes_per_s)
+		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate), (uint64_t)floor(ci.low * per_rate),
+		                 (uint64_t)ceil(ci.high * per_rate) };
+}
+
 static void fill_bands(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {
 	for (size_t i = 0; i < t->analysis->bands.n; i++) {
 		const struct zone_band *b = &t->analysis->bands.v[i];
 		struct interval ci = zone_rate_ci(b->y, b->half);
+		struct sectors sectors = sectors_of(run, t, b);
 		struct band_row row = { .first_byte = b->first_bytes,
 			                .last_byte = b->end_bytes - 1,
 			                .rate_bytes_per_s = zone_rate(b->y),
 			                .low = ci.low,
 			                .high = ci.high,
-			                .sectors_per_track = UINT64_MAX,
+			                .sectors_per_track = sectors.n,
+			                .sectors_low = sectors.low,
+			                .sectors_high = sectors.high,
 			                .edge_half_bytes = b->edge_half_bytes,
 			                .samples = b->samples,
 			                .target = target_name(run, t) };
 
-		if (t->layout.rev_ns > 0.0)
-			row.sectors_per_track =
-				(uint64_t)llround(row.rate_bytes_per_s * t->layout.rev_ns * 1e-9 /
-			                          t->dev->logical_block_bytes * (1.0 + run->p->skew_ratio));
 		result_row(table, &row);
 	}
 }
@@ -272,6 +316,29 @@ static void fill_slow(const struct zones_run *run, const struct zone_target *t, 
 
 		if (s->is_confirmed)
 			result_row(table, &row);
+	}
+}
+
+static const char *const stretch_kinds[] = {
+	[STRETCH_FAST] = "not stored, or cached",
+	[STRETCH_DEVICE] = "another device or arm",
+	[STRETCH_UNEVEN] = "uneven",
+};
+
+static void fill_stretches(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	for (size_t i = 0; i < t->analysis->stretches.n; i++) {
+		const struct zone_stretch *s = &t->analysis->stretches.v[i];
+		struct stretch_row row = { .first_byte = s->first_bytes,
+			                   .last_byte = s->end_bytes - 1,
+			                   .rate_bytes_per_s = zone_rate(s->y),
+			                   .beside_bytes_per_s = zone_rate(s->beside_y),
+			                   .rate_to_beside_ratio = exp(s->beside_y - s->y),
+			                   .kind = stretch_kinds[s->kind],
+			                   .samples = s->samples,
+			                   .target = target_name(run, t) };
+
+		result_row(table, &row);
 	}
 }
 
@@ -512,7 +579,7 @@ static void mean_figures(const struct zones_run *run)
  */
 #define PAUSE_NS      50e6
 #define BURST_TIMES   2.0
-#define BURST_LEAST   400e6
+#define BURST_LEAST   700e6 /* two arms at once reach 550 */
 #define PAUSED_PLACES 0.4
 
 static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
@@ -630,7 +697,10 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	if (isfinite(a->slows.least_loss))
 		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
 		              a->slows.least_loss, NULL, 0);
-	if (!run->p->places)
+	if (!isnan(t->interface_bytes_per_s))
+		result_figure(res, "interface_bytes_per_s", "from the drive's buffer", UNIT_BYTES_PER_S,
+		              t->interface_bytes_per_s, NULL, 0);
+	if (!run->p->places && !a->has_no_zones)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);
 	regime_figures(run, t, is_final);
@@ -639,7 +709,8 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 static void count_figures(const struct zones_run *run)
 {
 	struct result *res = run->ses->res;
-	uint64_t bands = 0, slow = 0, bad = 0;
+	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
+	bool has_zones = false;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
@@ -647,13 +718,18 @@ static void count_figures(const struct zones_run *run)
 		bad += t->nunreadable;
 		if (!t->analysis)
 			continue;
+		has_zones |= !t->analysis->has_no_zones;
 		bands += t->analysis->bands.n;
+		stretches += t->analysis->stretches.n;
 		for (size_t k = 0; k < t->analysis->slows.n; k++)
 			slow += t->analysis->slows.v[k].is_confirmed;
 	}
-	if (!run->p->places)
+	if (!run->p->places && has_zones)
 		result_figure_u64(res, "bands", "recording zones", UNIT_COUNT, bands);
 	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
+	if (stretches)
+		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,
+		                  stretches);
 	result_figure_u64(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, bad);
 }
 
@@ -688,6 +764,7 @@ void zones_report(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->ses->res;
 	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
+	struct table *stretches = fresh_table(res, "stretches");
 	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
 
 	if (!run->p->places)
@@ -703,6 +780,7 @@ void zones_report(struct zones_run *run, bool is_final)
 			continue;
 		fill_curve(run, t, curve);
 		fill_slow(run, t, slow);
+		fill_stretches(run, t, stretches);
 		if (bands)
 			fill_bands(run, t, bands);
 		if (places)

@@ -31,6 +31,9 @@
 #define STEPS_MIN      3
 #define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
+#define RETRY_REVS \
+	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
+
 static double rev_ns(const struct zone_layout *l)
 {
 	return isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
@@ -296,7 +299,17 @@ static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
 	return false;
 }
 
-static void add_runs(const struct series *s, const struct zone_samples *samples, struct zone_slows *ret)
+/*
+ * Slow by its level alone, without waits that stand out: only a disk where nearly every request loses a revolution is. What loses less is the
+ * media's own pace beside something faster that is none (stretches.c).
+ */
+static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slow)
+{
+	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * rev_ns(l);
+}
+
+static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
+                     struct zone_slows *ret)
 {
 	for (size_t a = 0; a < s->n; a++) {
 		struct zone_slow *slow = &ret->v[ret->n];
@@ -320,7 +333,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			continue;
 		fill_region(samples, ret, slow);
 		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, slow))
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, slow) && is_retrying(l, slow))
 			ret->n++;
 	}
 }
@@ -346,12 +359,13 @@ static bool is_in(const struct zone_slows *slows, const struct zone_sample *s)
 }
 
 /* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
-static bool is_slow_single(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s)
+static bool is_slow_single(const struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *slow,
+                           const struct zone_sample *s)
 {
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
 	return is_slow_throughout(slow, s) &&
-	       (s->waits >= SINGLE_WAITS || slow->y - slow->expected_y > slows->threshold);
+	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold && is_retrying(l, slow)));
 }
 
 /* Slow samples among good ones: their bytes are read again. */
@@ -373,7 +387,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .y = log(s->ns_per_byte),
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
-		if (!is_slow_single(ret, slow, s) || is_in(ret, s))
+		if (!is_slow_single(ret, l, slow, s) || is_in(ret, s))
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
@@ -381,7 +395,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 
 			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
 				continue;
-			is_again = is_slow_single(ret, slow, check);
+			is_again = is_slow_single(ret, l, slow, check);
 			if (is_again && check->is_disturbed)
 				continue;
 			slow->readings++;
@@ -421,16 +435,18 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		ret->v = calloc(2 * samples->n + lv->n + 1, sizeof(*ret->v));
 		r = ret->v ? 0 : -ENOMEM;
 	}
-	if (r == 0) {
+	if (r == 0 && l->rev_ns == 0.0)
+		ret->threshold = INFINITY;
+	else if (r == 0) {
 		if (s.n >= 3)
 			mark_slow(&s, &ret->threshold);
 		else
 			ret->threshold = INFINITY;
 		r = zone_waits_find(samples, l, ret);
-		add_runs(&s, samples, ret);
+		add_runs(&s, samples, l, ret);
 		add_singles(samples, l, lv, ret);
 	}
-	ret->least_loss = r == 0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
+	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
 	series_done(&s);
 	return r;
 }

@@ -213,6 +213,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	int r;
 
 	t->bytes_per_s = zone_guess_rate(t->dev);
+	t->interface_bytes_per_s = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
 	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
 		result_notice(run->ses->res, "spin-up",
@@ -220,6 +221,8 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 		              units_time(took, sizeof(took), now_of(run) - before_ns));
 	if (r == 0 && s && s->is_good && !run->p->write && !run->p->rewrite)
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
+	if (r == 0 && s && s->is_good && !run->p->write && !run->p->rewrite && !session_is_over(run->ses))
+		r = zone_interface_measure(run, t, s->first_bytes, err);
 	return r;
 }
 
@@ -527,6 +530,41 @@ static void say_surfaces(const struct zones_run *run, const struct zone_target *
 		t->dev->path, 100.0 * t->analysis->bands.least_step);
 }
 
+static void say_stretches(const struct zones_run *run, const struct zone_target *t)
+{
+	for (size_t i = 0; i < t->analysis->stretches.n; i++) {
+		const struct zone_stretch *s = &t->analysis->stretches.v[i];
+		char from[32], to[32], rate[32], beside[32];
+
+		units_bytes_dec(from, sizeof(from), s->first_bytes);
+		units_bytes_dec(to, sizeof(to), s->end_bytes);
+		units_rate(rate, sizeof(rate), zone_rate(s->y));
+		units_rate(beside, sizeof(beside), zone_rate(s->beside_y));
+		if (s->kind == STRETCH_FAST)
+			result_notice(
+				run->ses->res, "not-stored",
+				"%s answers at %s from %s to %s, beside it at %s: faster than one disk's media change. Probably nothing is "
+				"stored there (never written, or trimmed), or a cache answers; it says nothing of the media.",
+				t->dev->path, rate, from, to, beside);
+		else if (s->kind == STRETCH_DEVICE)
+			result_notice(
+				run->ses->res, "another-device",
+				"%s gets faster at %s, from %s to %s, and falls again from there: another arm or another disk begins there.",
+				t->dev->path, from, beside, rate);
+		else
+			result_notice(
+				run->ses->res, "uneven",
+				"%s answers at %s from %s to %s, most of it at %s: written and unwritten parts, a cache or several devices "
+				"differ so. It does not rotate, and this alone is no sign of a failure.",
+				t->dev->path, rate, from, to, beside);
+	}
+	if (t->analysis->has_no_zones && t->layout.rev_ns != 0.0 && !run->p->places)
+		result_notice(
+			run->ses->res, "no-zones",
+			"%s is as fast at its end as at its start, as no disk with recording zones is: none are told.",
+			t->dev->path);
+}
+
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	int r = probe(run, t, err);
@@ -561,6 +599,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	say_drift(run, t);
 	if (!run->p->places)
 		say_surfaces(run, t);
+	say_stretches(run, t);
 	return 0;
 }
 

@@ -11,6 +11,8 @@
 #ifndef PLATTER_MEASURE_ZONES_H
 #define PLATTER_MEASURE_ZONES_H
 
+#include <math.h>
+
 #include "base/rng.h"
 #include "session/session.h"
 
@@ -130,6 +132,7 @@ struct zone_target {
 	} * unreadable;
 	size_t nunreadable;
 	double bytes_per_s;              /* about; of the last sample */
+	double interface_bytes_per_s;    /* of what the drive's buffer holds; NaN: not known */
 	struct rewrite_journal *journal; /* --rewrite */
 	struct zone_analysis *analysis;  /* of the samples so far; NULL: none yet */
 	struct rng rng;
@@ -156,6 +159,11 @@ struct zones_run {
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err);
 
+/* ---- interface.c ---- */
+
+/* Reads the same bytes at `at` again and again, and fills t->interface_bytes_per_s. 0, also when nothing could be found out; negative errno. */
+int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+
 /* ---- estimate.c ---- */
 
 struct zone_done { /* a completion: when, and how many bytes had completed by then, itself included */
@@ -180,7 +188,18 @@ void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uin
 
 /* ---- level.c ---- */
 
-/* A position's level is y = log(ns per byte), so that noise and drift are relative. */
+/* A level is y = log(ns per byte), so that noise and drift are relative. Its rate, bytes per second, and the interval of that: */
+static inline double zone_rate(double y)
+{
+	return 1e9 * exp(-y);
+}
+
+static inline struct interval zone_rate_ci(double y, double half)
+{
+	return (struct interval){ 1e9 * exp(-y - half), 1e9 * exp(-y + half) };
+}
+
+/* The level of a position. */
 struct zone_level {
 	size_t n;                        /* samples that it rests on; 0: none */
 	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
@@ -240,9 +259,10 @@ struct zone_bands {
 };
 
 struct zone_slows;
-/* Recording zones by change points; slow regions are left out. 0 or -ENOMEM. free(ret->v). */
+struct zone_stretches;
+/* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    const struct zone_slows *slows, struct zone_bands *ret);
+                    const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve. false when the samples do not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
@@ -268,7 +288,10 @@ struct zone_slows {
 	double least_loss; /* part of its time that a region of a single sample must lose to be found */
 };
 
-/* Looks for slow regions, confirmed or not. 0 or -ENOMEM. free(ret->v). */
+/*
+ * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other reasons (stretches.c). 0 or
+ * -ENOMEM. free(ret->v).
+ */
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     struct zone_slows *ret);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
@@ -276,14 +299,44 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 
+/* ---- stretches.c ---- */
+
+enum zone_stretch_kind {
+	STRETCH_FAST, /* faster than the media beside it: not stored (never written, trimmed), or cached */
+	STRETCH_DEVICE, /* from here on to the end everything is faster, and falls again: another device, or another arm */
+	STRETCH_UNEVEN, /* of what does not rotate: it differs from what lies beside it */
+};
+
+struct zone_stretch {       /* of places at one level that the media of one healthy disk do not explain */
+	size_t first, last; /* positions */
+	uint64_t first_bytes, end_bytes;
+	enum zone_stretch_kind kind;
+	double y, beside_y; /* mean level there, and of what lies beside it */
+	size_t samples;
+};
+
+struct zone_stretches {
+	struct zone_stretch *v;
+	size_t n;
+};
+
+/* 0 or -ENOMEM. free(ret->v). */
+/* interface_bytes_per_s: NaN, if not known. */
+int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret);
+/* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
+bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
+
 /* ---- analyse.c ---- */
 
 /* What the samples of one target say, all of it. */
 struct zone_analysis {
 	struct zone_levels levels;
 	struct zone_slows slows;
+	struct zone_stretches stretches;
 	struct zone_bands bands;
 	bool has_mean, has_density;
+	bool has_no_zones; /* it does not rotate, or its rates do not fall as those of a zoned disk do */
 	double mean_ns_per_byte;
 	struct interval mean_ci; /* ns per byte */
 	struct density_fit density;
@@ -295,9 +348,6 @@ int zone_analyse(struct zone_target *t);
 void zone_analysis_free(struct zone_analysis *a);
 /* Where byte x of the target lies on the whole disk, 0 .. 1. */
 double zone_place(const struct zone_target *t, double x_bytes);
-/* Rate and its interval from a level. */
-double zone_rate(double y);
-struct interval zone_rate_ci(double y, double half);
 
 /* ---- report.c ---- */
 

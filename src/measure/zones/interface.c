@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How fast the drive gives what it holds in its buffer: the same bytes read again and again, in two sizes, whose difference is free of what each
+ * request costs. Nothing comes faster than that, neither from the media nor from places where nothing is stored.
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "measure/zones/zones.h"
+
+#define LARGE_BYTES (256u * 1024)
+#define SMALL_PART  4     /* the small request is 1 / this of the large one */
+#define TRIES       5     /* of each size; the first brings the bytes in */
+#define HIT_PART    0.3   /* of a revolution: what takes longer was no hit */
+#define HIT_NS      2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
+
+struct rereads {
+	struct feeder feeder;
+	struct sink sink;
+	uint64_t at;
+	uint32_t target, bytes[2], issued;
+	double best_ns[2];
+	bool has_fault, in_flight;
+};
+
+static enum feed next_reread(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct rereads *s = (struct rereads *)((char *)f - offsetof(struct rereads, feeder));
+
+	(void)now_ns;
+	if (s->in_flight) {
+		*ret_until_ns = CLOCK_NEVER;
+		return FEED_WAIT;
+	}
+	if (s->has_fault || s->issued == 2 * TRIES)
+		return FEED_END;
+	req->op = IO_READ;
+	req->target = s->target;
+	req->offset_bytes = s->at;
+	req->len_bytes = s->bytes[s->issued >= TRIES];
+	req->due_ns = 0;
+	s->in_flight = true;
+	s->issued++;
+	return FEED_IO;
+}
+
+static void take_reread(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct rereads *s = (struct rereads *)((char *)sink - offsetof(struct rereads, sink));
+	double ns = (double)(req->done_ns - req->submit_ns);
+	uint32_t is_large = s->issued > TRIES;
+
+	s->in_flight = false;
+	s->has_fault |= is_fault;
+	if ((s->issued - 1) % TRIES != 0)
+		s->best_ns[is_large] = fmin(s->best_ns[is_large], ns);
+}
+
+int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
+{
+	uint32_t large = t->layout.block_bytes < LARGE_BYTES ? t->layout.block_bytes : LARGE_BYTES;
+	double limit = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS;
+	struct rereads s = { .feeder = { .next = next_reread },
+		             .sink = { take_reread },
+		             .at = at_bytes,
+		             .target = (uint32_t)t->index,
+		             .bytes = { large / SMALL_PART - large / SMALL_PART % t->layout.align_bytes, large },
+		             .best_ns = { INFINITY, INFINITY } };
+	struct load load = { .targets = run->ses->targets,
+		             .ntargets = run->ses->ndevs,
+		             .feeder = &s.feeder,
+		             .sink = &s.sink,
+		             .depth = (uint32_t)run->p->depth };
+	struct load_stats stats;
+	int r;
+
+	t->interface_bytes_per_s = NAN;
+	if (s.bytes[0] == 0 || at_bytes + large > t->layout.end_bytes)
+		return 0;
+	r = session_load(run->ses, &load, run->eng, &stats, err);
+	if (r == 0 && !s.has_fault && s.best_ns[1] <= limit && s.best_ns[1] > s.best_ns[0])
+		t->interface_bytes_per_s = 1e9 * (large - s.bytes[0]) / (s.best_ns[1] - s.best_ns[0]);
+	return r;
+}

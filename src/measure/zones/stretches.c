@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stretches whose rate is not that of the media of one healthy disk, and that are no sign of failure either: parts that were never written or were
+ * trimmed answer without any media, as fast as the interface; a cache does; behind a volume of several disks, or a second arm, the zones begin anew.
+ *
+ * What they are told by: the density of one disk falls from its first byte to its last, in steps of at most a tenth, and surfaces differ by
+ * a sixth at most; so nothing in it gets faster by more than that from one place to the next. What does not rotate has no such law: there the
+ * level of most places is the measure.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define STEP_UP \
+	0.20 /* log: more than surfaces of one disk differ by (0.17, physics of heads; published drives up to 0.15) */
+#define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
+#define STEP_UNEVEN \
+	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud volumes) */
+#define STEP_SIGMAS 6.0 /* of a step between two places */
+#define FLAT \
+	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
+#define INTERFACE_PART 0.8 /* of the rate from the buffer: requests of a stream cost their own time, too */
+#define UP_STEPS_MAX   4   /* more of them are a pattern of surfaces */
+#define UNEVEN_MAX     8
+#define SAMPLES_MIN    2
+
+struct places { /* with a level, not slow, in order */
+	size_t *position;
+	double *y;
+	size_t n;
+	double noise; /* standard error of a usual level */
+};
+
+static void places_done(struct places *s)
+{
+	free(s->position);
+	free(s->y);
+}
+
+static bool is_in_slow(const struct zone_slows *slows, size_t position)
+{
+	for (size_t i = 0; i < slows->n; i++)
+		if (slows->v[i].is_confirmed && position >= slows->v[i].first && position <= slows->v[i].last)
+			return true;
+	return false;
+}
+
+static int places_make(const struct zone_levels *lv, const struct zone_slows *slows, struct places *s)
+{
+	cleanup_free double *se = calloc(lv->n + 1, sizeof(*se));
+	size_t n = 0;
+
+	s->position = calloc(lv->n + 1, sizeof(*s->position));
+	s->y = calloc(lv->n + 1, sizeof(*s->y));
+	if (!s->position || !s->y || !se)
+		return -ENOMEM;
+	for (size_t p = 0; p < lv->n; p++) {
+		if (!lv->v[p].n || isnan(lv->v[p].y) || is_in_slow(slows, p))
+			continue;
+		s->position[s->n] = p;
+		s->y[s->n++] = lv->v[p].y;
+		if (!isnan(lv->v[p].half))
+			se[n++] = lv->v[p].half / 1.96;
+	}
+	s->noise = n ? stats_median(se, n) : 0.0;
+	return 0;
+}
+
+/* How much faster the place behind i is, by as many as two places on either side; the log of the rates' ratio. */
+static double step_up(const struct places *s, size_t i)
+{
+	double near = s->y[i] - s->y[i + 1];
+	double before = i ? 0.5 * (s->y[i] + s->y[i - 1]) : s->y[i];
+	double behind = i + 2 < s->n ? 0.5 * (s->y[i + 1] + s->y[i + 2]) : s->y[i + 1];
+
+	return near > 0.0 ? fmin(near, fmax(before - behind, 0.5 * near)) : fmax(near, before - behind);
+}
+
+static double mean_of(const struct places *s, size_t a, size_t b)
+{
+	double sum = 0.0;
+
+	for (size_t i = a; i <= b; i++)
+		sum += s->y[i];
+	return sum / (double)(b - a + 1);
+}
+
+/* At one rate, as what an interface or a cache gives is? Else it falls from its first third to its last. */
+static bool is_flat(const struct places *s, size_t a, size_t b)
+{
+	size_t third;
+	double fall;
+
+	if (b - a > 3) { /* the outermost may lie over a step */
+		a++;
+		b--;
+	}
+	third = (b - a) / 3;
+	fall = mean_of(s, b - third, b) - mean_of(s, a, a + third);
+	return fabs(fall) <= fmax(FLAT, STEP_SIGMAS * M_SQRT2 * s->noise / sqrt((double)third + 1.0));
+}
+
+/* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
+static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
+                size_t b, enum zone_stretch_kind kind, double beside_y)
+{
+	struct zone_stretch st = { .first = s->position[a],
+		                   .last = s->position[b],
+		                   .first_bytes = UINT64_MAX,
+		                   .kind = kind,
+		                   .y = mean_of(s, a, b),
+		                   .beside_y = beside_y };
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *z = &samples->v[i];
+
+		if (!z->is_good || z->is_burst || z->is_outlier || z->position == ZONE_NONE || z->position < st.first ||
+		    z->position > st.last || z->kind == SAMPLE_PROBE)
+			continue;
+		st.samples++;
+		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
+		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
+	}
+	if (st.samples >= SAMPLES_MIN)
+		to->v[to->n++] = st;
+}
+
+/*
+ * A stretch ends with a step as well, of half of what it began with at least; another device falls slowly, zone by zone. A place may lie over the
+ * step: levels count over two of them.
+ */
+static size_t stretch_end(const struct places *s, size_t a)
+{
+	size_t head = a + 2 < s->n ? a + 2 : s->n - 1, b = a;
+	double least = 0.5 * (s->y[a - 1] - mean_of(s, a < head ? a + 1 : a, head));
+
+	for (; b + 1 < s->n; b++) {
+		double here = mean_of(s, b > a + 2 ? b - 2 : b > a + 1 ? b - 1 : b, b);
+
+		if (b > a && s->y[b + 1] - here >= least)
+			break;
+		if (b > a && b + 2 < s->n && s->y[b + 2] - here >= least)
+			return s->y[b + 1] - here < 0.5 * least ? b + 1 : b;
+	}
+	return b;
+}
+
+static void find_rotating(const struct zone_samples *samples, const struct places *s, double interface_bytes_per_s,
+                          struct zone_stretches *ret)
+{
+	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
+	size_t steps = 0;
+
+	for (size_t i = 0; i + 1 < s->n; i++)
+		steps += step_up(s, i) > up && (!i || step_up(s, i - 1) <= up); /* a place may lie over the step */
+	if (steps > UP_STEPS_MAX)
+		return; /* surfaces of unlike densities, or no disk whose places can be told apart */
+	/* The front: as fast as what comes out of the drive's buffer. A zone ends with a step down as well. */
+	for (size_t i = 1; i + 1 < s->n; i++) {
+		if (s->y[i + 1] - s->y[i] < down)
+			continue;
+		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_PART * interface_bytes_per_s)
+			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
+		break;
+	}
+	for (size_t i = 0; i + 1 < s->n; i++) {
+		size_t b;
+
+		if (step_up(s, i) <= up)
+			continue;
+		b = stretch_end(s, i + 1);
+		add(ret, samples, s, i + 1, b, b + 1 == s->n && !is_flat(s, i + 1, b) ? STRETCH_DEVICE : STRETCH_FAST,
+		    s->y[i]);
+		if (b + 1 == s->n)
+			return;
+		i = b;
+	}
+}
+
+/* Level of most places: of the runs between steps those that agree with each other over the most places. */
+static void find_uneven(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
+{
+	double least = fmax(STEP_UNEVEN, STEP_SIGMAS * M_SQRT2 * s->noise), usual;
+	cleanup_free double *sorted = calloc(s->n + 1, sizeof(*sorted));
+	size_t most = 0, at = 0, runs = 0;
+
+	if (!sorted || s->n < 3)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		sorted[i] = s->y[i];
+	stats_sort(sorted, s->n);
+	for (size_t i = 0; i < s->n; i++) { /* the widest window of `least` */
+		size_t k = i;
+
+		while (k + 1 < s->n && sorted[k + 1] - sorted[i] <= least)
+			k++;
+		if (k - i + 1 > most) {
+			most = k - i + 1;
+			at = i;
+		}
+	}
+	usual = sorted[at + most / 2];
+	for (size_t i = 0; i < s->n; i++)
+		runs += fabs(s->y[i] - usual) > least && (!i || fabs(s->y[i - 1] - usual) <= least);
+	if (runs > UNEVEN_MAX || 2 * most < s->n)
+		return; /* no level that most places share */
+	for (size_t a = 0; a < s->n; a++) {
+		size_t b = a;
+
+		if (fabs(s->y[a] - usual) <= least)
+			continue;
+		while (b + 1 < s->n && fabs(s->y[b + 1] - usual) > least && (s->y[b + 1] > usual) == (s->y[a] > usual))
+			b++;
+		add(ret, samples, s, a, b, STRETCH_UNEVEN, usual);
+		a = b;
+	}
+}
+
+int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret)
+{
+	struct places s = { 0 };
+	int r = places_make(lv, slows, &s);
+
+	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)) };
+	if (r < 0 || !ret->v) {
+		places_done(&s);
+		free(ret->v);
+		*ret = (struct zone_stretches){ 0 };
+		return -ENOMEM;
+	}
+	if (l->rev_ns == 0.0)
+		find_uneven(samples, &s, ret);
+	else if (s.n >= 3)
+		find_rotating(samples, &s, interface_bytes_per_s, ret);
+	places_done(&s);
+	return 0;
+}
+
+bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].kind != STRETCH_DEVICE && position >= st->v[i].first && position <= st->v[i].last)
+			return true;
+	return false;
+}

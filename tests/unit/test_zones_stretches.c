@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `zones` says of storage that is no single healthy disk, from samples made by hand whose truth is known: parts that are not stored, another device
+ * behind the first, volumes that do not rotate. And that it says nothing of the kind of disks with unlike surfaces.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/zones/zones.h"
+
+#define PLACES  64
+#define PASSES  3
+#define SIZE    1000e9
+#define SEEDS   200
+#define REV_NS  8333333.0
+#define REQUEST (512u * 1024)
+
+struct disk { /* rate in MB/s by place 0 .. 1 */
+	double (*rate)(double x, struct rng *rng);
+	double rev_ns, interface, noise;
+};
+
+struct said {
+	size_t slow, fast, device, uneven, bands;
+	double first, last; /* of the first stretch, 0 .. 1 */
+};
+
+static double gauss(struct rng *rng)
+{
+	double sum = 0.0;
+
+	for (int i = 0; i < 12; i++)
+		sum += rng_double(rng);
+	return sum - 6.0;
+}
+
+static struct said look_at(const struct disk *d, uint64_t seed)
+{
+	struct zone_position positions[PLACES] = { 0 };
+	struct zone_sample samples[PLACES * PASSES];
+	struct zone_layout l = { .first_bytes = 0,
+		                 .end_bytes = (uint64_t)SIZE,
+		                 .align_bytes = 512,
+		                 .block_bytes = REQUEST,
+		                 .request_bytes = REQUEST,
+		                 .slots = 8,
+		                 .cell_bytes = 1u << 30,
+		                 .positions = positions,
+		                 .npositions = PLACES,
+		                 .start = 0,
+		                 .middle = PLACES / 2,
+		                 .end = PLACES - 1,
+		                 .rev_ns = d->rev_ns };
+	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
+	struct zone_target t = { .dev = &dev,
+		                 .layout = l,
+		                 .samples = { samples, 0, PLACES * PASSES },
+		                 .interface_bytes_per_s = d->interface * 1e6 };
+	struct said said = { .first = -1.0 };
+	struct rng rng;
+
+	rng_init(&rng, seed, 1);
+	for (size_t p = 0; p < PLACES; p++)
+		positions[p].cell_bytes = (uint64_t)((SIZE - (double)l.cell_bytes) * (double)p / (PLACES - 1));
+	for (size_t i = 0; i < (size_t)PLACES * PASSES; i++) {
+		size_t p = i % PLACES;
+		uint64_t at = positions[p].cell_bytes + i / PLACES * (l.cell_bytes / 8);
+		double rate = d->rate((double)at / SIZE, &rng) * 1e6 * exp(d->noise * gauss(&rng)), moved = 20e6;
+
+		samples[t.samples.n++] = (struct zone_sample){
+			.position = p,
+			.kind = SAMPLE_CURVE,
+			.pass = (uint32_t)(i / PLACES),
+			.first_bytes = at,
+			.from_bytes = at,
+			.end_bytes = at + (uint64_t)moved,
+			.moved_bytes = moved,
+			.elapsed_ns = moved / rate * 1e9,
+			.ns_per_byte = 1e9 / rate,
+			.se_ratio = d->noise,
+			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
+			.at_s = (double)i * 0.2,
+			.flush_ns = NAN,
+			.is_good = true,
+			.y = NAN,
+		};
+	}
+	assert_int_equal(zone_analyse(&t), 0);
+	for (size_t i = 0; i < t.analysis->slows.n; i++)
+		said.slow += t.analysis->slows.v[i].is_confirmed;
+	for (size_t i = 0; i < t.analysis->stretches.n; i++) {
+		const struct zone_stretch *s = &t.analysis->stretches.v[i];
+
+		said.fast += s->kind == STRETCH_FAST;
+		said.device += s->kind == STRETCH_DEVICE;
+		said.uneven += s->kind == STRETCH_UNEVEN;
+		if (!i) {
+			said.first = (double)s->first_bytes / SIZE;
+			said.last = (double)s->end_bytes / SIZE;
+		}
+	}
+	said.bands = t.analysis->bands.n;
+	zone_analysis_free(t.analysis);
+	return said;
+}
+
+/* ---- disks ---- */
+
+/* Sixteen zones, from 200 down to 100 MB/s. */
+static double zoned(double x, struct rng *rng)
+{
+	(void)rng;
+	return 200.0 - 100.0 * floor(x * 16.0) / 15.0;
+}
+
+/* A sample meets one of eight surfaces, 14 % apart. */
+static double surfaces(double x, struct rng *rng)
+{
+	return zoned(x, rng) * (1.0 - 0.02 * (double)rng_below(rng, 8));
+}
+
+static double trimmed_middle(double x, struct rng *rng)
+{
+	return x > 0.3 && x < 0.6 ? 520.0 : zoned(x, rng);
+}
+
+static double trimmed_front(double x, struct rng *rng)
+{
+	return x < 0.4 ? 520.0 : zoned(x, rng);
+}
+
+static double trimmed_end(double x, struct rng *rng)
+{
+	return x > 0.55 ? 520.0 : zoned(x, rng);
+}
+
+static double two_disks(double x, struct rng *rng)
+{
+	return zoned(x < 0.5 ? 2.0 * x : 2.0 * x - 1.0, rng);
+}
+
+static double even(double x, struct rng *rng)
+{
+	(void)x;
+	(void)rng;
+	return 430.0;
+}
+
+static double written_front(double x, struct rng *rng)
+{
+	(void)rng;
+	return x < 0.35 ? 310.0 : 540.0;
+}
+
+static struct said all_of(const struct disk *d, const char *what)
+{
+	struct said sum = { 0 };
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct said s = look_at(d, seed);
+
+		sum.slow += s.slow;
+		sum.fast += s.fast;
+		sum.device += s.device;
+		sum.uneven += s.uneven;
+		sum.bands += s.bands;
+		sum.first += s.first / SEEDS;
+		sum.last += s.last / SEEDS;
+	}
+	print_message("%s: of %d: slow %zu, not stored %zu, another device %zu, uneven %zu; bands %.1f\n", what, SEEDS,
+	              sum.slow, sum.fast, sum.device, sum.uneven, (double)sum.bands / SEEDS);
+	assert_int_equal(sum.slow, 0); /* none of them fails anywhere */
+	return sum;
+}
+
+static void nothing_is_said_of_disks_whose_surfaces_differ(void **state)
+{
+	static const struct disk disks[] = {
+		{ zoned, REV_NS, 550.0, 0.003 },
+		{ zoned, NAN, NAN, 0.02 },
+		{ surfaces, REV_NS, 550.0, 0.003 },
+		{ surfaces, REV_NS, 210.0, 0.02 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		struct said s = all_of(&disks[i], "healthy");
+
+		assert_int_equal(s.fast + s.device + s.uneven, 0);
+		assert_true(s.bands > SEEDS);
+	}
+}
+
+static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
+{
+	static const struct disk disks[] = {
+		{ trimmed_middle, REV_NS, 550.0, 0.005 },
+		{ trimmed_end, NAN, 550.0, 0.005 },
+		{ trimmed_front, REV_NS, 550.0, 0.005 },
+	};
+	static const double first[] = { 0.3, 0.55, 0.0 }, last[] = { 0.6, 1.0, 0.4 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct said s = all_of(&disks[i], "not stored");
+
+		assert_int_equal(s.fast, SEEDS);
+		assert_int_equal(s.device + s.uneven, 0);
+		assert_true(fabs(s.first - first[i]) < 2.0 / PLACES && fabs(s.last - last[i]) < 2.0 / PLACES);
+	}
+}
+
+/* A zone may end with a large step as well: only the rate of the buffer tells. */
+static void a_quick_front_of_media_is_not_called_unstored(void **state)
+{
+	static const struct disk d = { trimmed_front, REV_NS, 2500.0, 0.005 };
+
+	(void)state;
+	assert_int_equal(all_of(&d, "a quick front").fast, 0);
+}
+
+static void another_device_behind_the_first_is_told(void **state)
+{
+	static const struct disk d = { two_disks, NAN, 550.0, 0.005 };
+	struct said s = all_of(&d, "two disks");
+
+	(void)state;
+	assert_int_equal(s.device, SEEDS);
+	assert_int_equal(s.fast + s.uneven, 0);
+	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
+}
+
+static void what_does_not_rotate_has_neither_zones_nor_slow_regions(void **state)
+{
+	static const struct disk plain = { even, 0.0, 900.0, 0.02 }, half = { written_front, 0.0, 900.0, 0.02 },
+				 unknown = { even, NAN, 900.0, 0.02 };
+	struct said s = all_of(&plain, "even");
+
+	(void)state;
+	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
+	s = all_of(&half, "written in front");
+	assert_int_equal(s.bands, 0);
+	assert_int_equal(s.uneven, SEEDS);
+	assert_true(fabs(s.last - 0.35) < 1.5 / PLACES);
+	s = all_of(&unknown, "even, and nobody says whether it rotates");
+	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_said_of_disks_whose_surfaces_differ),
+		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
+		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
+		cmocka_unit_test(another_device_behind_the_first_is_told),
+		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
