@@ -46,7 +46,7 @@ static int unknown_command(const char *word, struct err *err)
 /* `platter help`, `platter help CMD` */
 static int run_help(const struct env *env, int argc, char **argv, struct err *err)
 {
-	const struct measure *m = argc > 2 ? cli_find_measure(argv[2]) : NULL;
+	const struct measure *m = argc > 2 ? measure_find(argv[2]) : NULL;
 	const struct command *c = argc > 2 ? cli_find_command(argv[2]) : NULL;
 
 	if (m)
@@ -121,7 +121,7 @@ static int dispatch(const struct env *env, int argc, char **argv, const char **r
 		return cli_describe(env, env->out);
 	if (!strcmp(word, "--complete"))
 		return cli_complete(env, env->out, argc - 2, argv + 2);
-	m = cli_find_measure(word);
+	m = measure_find(word);
 	if (m)
 		return run_measure(env, m, argc, argv);
 	c = cli_find_command(word);

@@ -82,12 +82,16 @@ extern const struct command *const commands[];               /* NULL-terminated;
 extern const struct command report_command, compare_command; /* report_cmd.c */
 
 /* NULL: there is none. */
-const struct measure *cli_find_measure(const char *name);
 const struct command *cli_find_command(const char *name);
 /* help.c */
 void cli_help_all(FILE *out);
 void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
 void cli_help_command(FILE *out, const struct command *c);
+
+/* ---- again.c ---- */
+
+/* --again: computes the figures of a document anew from its own samples, and adds a notice that says which ones, and which are not as they were. */
+int cli_again(struct result *res, struct err *err);
 
 /* ---- common.c: options of every measurement ---- */
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "measure/measures.h"
 
 const struct exit_code_info exit_codes[] = {
 	{ EXIT_DONE, "done", "done" },
@@ -21,14 +20,6 @@ const struct command *const commands[] = {
 	&compare_command,
 	NULL,
 };
-
-const struct measure *cli_find_measure(const char *name)
-{
-	for (size_t i = 0; measures[i]; i++)
-		if (!strcmp(measures[i]->name, name))
-			return measures[i];
-	return NULL;
-}
 
 const struct command *cli_find_command(const char *name)
 {

@@ -126,7 +126,7 @@ int cli_complete(const struct env *env, FILE *out, int argc, char **argv)
 {
 	const char *word = argc > 0 ? argv[argc - 1] : "", *before = argc > 2 ? argv[argc - 2] : "";
 	const struct completion c = { out, word };
-	const struct measure *m = argc > 1 ? cli_find_measure(argv[0]) : NULL;
+	const struct measure *m = argc > 1 ? measure_find(argv[0]) : NULL;
 	const struct command *doc = argc > 1 ? cli_find_command(argv[0]) : NULL;
 	struct common_table common;
 	const struct opt *tables[] = { m ? m->opts : doc ? doc->opts : NULL, view_opts, m ? common.opts : NULL };

@@ -88,12 +88,14 @@ static int status_of_failure(int r)
 
 struct report_params {
 	const char *output, *csv;
+	bool again;
 };
 
 static const struct opt report_opts[] = {
 	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output"),
 	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
 	        "write the figures and tables as CSV; - is standard output"),
+	OPT_FLAG(struct report_params, again, "again", 0, "compute the figures anew from the samples in the document"),
 	OPT_END,
 };
 
@@ -169,6 +171,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = check_output(p->csv, operands, n, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
+	for (size_t i = 0; r == 0 && p->again && i < shelf.n; i++)
+		r = status_of_failure(cli_again(shelf.v[i], err));
 	if (r == 0 && p->output)
 		r = output_save(p->output, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)

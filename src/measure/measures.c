@@ -2,6 +2,8 @@
 /* The list of measurements, in the order of `platter --help`. */
 #include "measure/measures.h"
 
+#include <string.h>
+
 extern const struct measure measure_info;
 extern const struct measure measure_zones;
 extern const struct measure measure_seek;
@@ -27,3 +29,11 @@ const struct measure *const measures[] = {
 	NULL,
 };
 /* clang-format on */
+
+const struct measure *measure_find(const char *name)
+{
+	for (size_t i = 0; measures[i]; i++)
+		if (!strcmp(measures[i]->name, name))
+			return measures[i];
+	return NULL;
+}

@@ -6,5 +6,7 @@
 #include "session/session.h"
 
 extern const struct measure *const measures[]; /* NULL-terminated, in the order of --help */
+/* NULL: there is none of that name. */
+const struct measure *measure_find(const char *name);
 
 #endif

@@ -431,6 +431,36 @@ const char *table_string(const struct table *t, size_t row, size_t col)
 	return t->columns[col].type == FIELD_TYPE_STR && !cell->is_null ? cell->str : NULL;
 }
 
+/* The struct member of a field, from a cell of whatever type the document gave it; NULL: null. */
+static void member_of_cell(void *member, enum field_type type, enum field_type from, const struct cell *cell)
+{
+	bool is_null = !cell || cell->is_null;
+	double number = is_null ? (double)NAN : cell_number(from, cell);
+
+	if (type == FIELD_TYPE_STR)
+		*(const char **)member = !is_null && from == FIELD_TYPE_STR ? cell->str : NULL;
+	else if (type == FIELD_TYPE_F64)
+		*(double *)member = number;
+	else if (type == FIELD_TYPE_I64)
+		*(int64_t *)member = !is_null && from == FIELD_TYPE_I64 ? cell->i64
+		                     : isfinite(number)                 ? (int64_t)number
+		                                                        : 0;
+	else
+		*(uint64_t *)member = !is_null && from == FIELD_TYPE_U64 ? cell->u64
+		                      : number >= 0.0 && number < 0x1p64 ? (uint64_t)number
+		                                                         : UINT64_MAX;
+}
+
+void table_row(const struct table *t, size_t row, const struct field *fields, void *ret_struct)
+{
+	for (const struct field *f = fields; f->type != FIELD_TYPE_END; f++) {
+		int col = table_column(t, f->key);
+
+		member_of_cell((char *)ret_struct + f->offset, f->type, col < 0 ? f->type : t->columns[col].type,
+		               col < 0 ? NULL : &t->cells[row * t->ncolumns + (size_t)col]);
+	}
+}
+
 /* ---- figures ---- */
 
 void build_figure(struct result *res, const char *name, const char *label, struct figure f)
@@ -497,6 +527,44 @@ const struct figure *result_find_figure(const struct result *res, const char *na
 double figure_number(const struct figure *f)
 {
 	return f ? cell_number(f->type, &f->value) : (double)NAN;
+}
+
+bool figure_equals(const struct figure *a, const struct figure *b)
+{
+	char text_a[CELL_TEXT], text_b[CELL_TEXT];
+	bool has_interval = isfinite(a->ci.low);
+
+	return strcmp(result_cell_text(text_a, sizeof(text_a), a->type, &a->value),
+	              result_cell_text(text_b, sizeof(text_b), b->type, &b->value)) == 0 &&
+	       a->samples == b->samples && has_interval == isfinite(b->ci.low) &&
+	       (!has_interval || (a->ci.low == b->ci.low && a->ci.high == b->ci.high));
+}
+
+void result_take(struct result *res, struct result *part)
+{
+	for (size_t i = 0; i < part->nfigures; i++) {
+		struct figure *f = &part->figures[i];
+
+		build_figure(res, f->name, f->label, *f);
+		free(f->name);
+		free(f->label);
+	}
+	part->nfigures = 0; /* their texts are in res */
+	for (size_t i = 0; i < part->ntables; i++) {
+		struct table *t = part->tables[i];
+		size_t k = 0;
+
+		while (k < res->ntables && strcmp(res->tables[k]->name, t->name) != 0)
+			k++;
+		if (k == res->ntables)
+			res->tables = build_grow(res->tables, res->ntables++, sizeof(struct table *));
+		else
+			table_free(res->tables[k]);
+		res->tables[k] = t;
+		t->owner = res;
+	}
+	part->ntables = 0;
+	result_free(part);
 }
 
 /* ---- faults, notices, the rest ---- */

@@ -158,6 +158,11 @@ int table_column(const struct table *t, const char *key);
 /* Number in a cell as double; NaN when null or text. */
 double table_number(const struct table *t, size_t row, size_t col);
 const char *table_string(const struct table *t, size_t row, size_t col); /* NULL when null or no text */
+/*
+ * The opposite of result_row(): a row of any table, also of a loaded one, as the struct that fields describe, column by column by its key. What is
+ * null or not there is null in the struct, too. Texts stay the table's.
+ */
+void table_row(const struct table *t, size_t row, const struct field *fields, void *ret_struct);
 
 /* Setting a figure again replaces it. label may be NULL. ci NULL, or below zero for a rate: no interval. NaN value: null. */
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
@@ -166,6 +171,10 @@ void result_figure_u64(struct result *res, const char *name, const char *label, 
 void result_figure_text(struct result *res, const char *name, const char *label, const char *text); /* NULL: null */
 const struct figure *result_find_figure(const struct result *res, const char *name);
 double figure_number(const struct figure *f); /* NaN when NULL, null or text */
+bool figure_equals(const struct figure *a,
+                   const struct figure *b); /* value, interval and number of samples, as files have them */
+/* Figures and tables of part go into res, in the place of those of the same name; part is freed. */
+void result_take(struct result *res, struct result *part);
 
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
                   int64_t result, double time_s);

@@ -112,6 +112,15 @@ struct measure {
 	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
 	int (*run)(struct session *ses, const void *params, struct err *err);
+	/*
+	 * Optional (`platter report --again`): the figures of a saved document computed anew from the samples in it, by the very functions that run() has
+	 * its figures from. saved: as it was loaded; its tables give the rows (table_row() makes the structs of them again), its head the options and the
+	 * seed. ret: an empty document; result_figure() and result_row() into it whatever follows from the samples, and leave out what they do not tell
+	 * (counters of the kernel, what was drawn and not kept): it stays as it was measured. No device, no clock, no session: if this is hard to
+	 * write, the analysis is not pure yet. A measurement plugs in by `.again = NAME_again` and is tested by tests/cli/again.sh. 0, or negative errno and a
+	 * sentence (-ENODATA: the samples are not in this document).
+	 */
+	int (*again)(const struct result *saved, struct result *ret, struct err *err);
 	/* All tables it can make, for --describe and the man check; NULL-terminated. */
 	const struct measure_table {
 		const char *name, *title;

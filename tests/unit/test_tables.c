@@ -86,7 +86,7 @@ static void names_of_commands_differ(void **state)
 {
 	(void)state;
 	for (size_t i = 0; measures[i]; i++) {
-		assert_ptr_equal(cli_find_measure(measures[i]->name), measures[i]);
+		assert_ptr_equal(measure_find(measures[i]->name), measures[i]);
 		assert_null(cli_find_command(measures[i]->name));
 	}
 	for (size_t i = 0; commands[i]; i++)

@@ -446,9 +446,8 @@ struct mark_run {
 	uint64_t max_bytes, time_ns;
 	struct datafile *df;
 	uint8_t *buf;
-	bool has_witness; /* noted in the head */
-	struct mark_draws draws;
-	uint64_t checksum; /* both of the last repetition of the way that gives the mark */
+	bool has_witness;        /* noted in the head */
+	struct mark_draws draws; /* of the last repetition of the way that gives the mark */
 };
 
 /* One repetition of one way. stop: seconds or bytes of the sweep, 0: as the options say. -EOPNOTSUPP: no direct I/O here. */
@@ -489,10 +488,8 @@ static int run_way(struct mark_run *m, enum way way, uint64_t repetition, uint64
 		              m->max_bytes < m->p->max_size_bytes ? "there is no room for a larger one"
 		                                                  : "--max-size lets it grow");
 	ret->repetition = repetition + 1;
-	if (r == 0 && (way == WAY_STREAM || m->p->direct)) {
+	if (r == 0 && (way == WAY_STREAM || m->p->direct))
 		judge_draws(&b, &m->draws);
-		m->checksum = b.sum_read;
-	}
 	return r;
 }
 
@@ -525,7 +522,7 @@ static const struct speed {
  * The repetitions of a way as a row; and as figures those of the way that gives the mark (stream as in the seed, media with --direct), and the
  * marks of the others.
  */
-static void summarise(struct session *ses, const struct run_row *rows, size_t n, bool is_the_mark)
+static void summarise(struct result *res, const struct run_row *rows, size_t n, bool is_the_mark)
 {
 	struct way_row way = { .way = rows[0].way, .repetitions = n };
 	char name[64], label[64];
@@ -542,14 +539,19 @@ static void summarise(struct session *ses, const struct run_row *rows, size_t n,
 		memcpy((char *)&way + speeds[f].of_way, &s.mean, sizeof(double));
 		ci = scaled_ci(&s);
 		if (is_the_mark && speeds[f].label)
-			result_figure(ses->res, speeds[f].name, speeds[f].label, UNIT_MIB_PER_S, s.mean, &ci, n);
+			result_figure(res, speeds[f].name, speeds[f].label, UNIT_MIB_PER_S, s.mean, &ci, n);
 		else if (!is_the_mark && strcmp(speeds[f].name, "diskmark_mib_per_s") == 0) {
 			(void)snprintf(name, sizeof(name), "diskmark_%s_mib_per_s", way.way);
 			(void)snprintf(label, sizeof(label), "DiskMark of the way %s", way.way);
-			result_figure(ses->res, name, label, UNIT_MIB_PER_S, s.mean, &ci, n);
+			result_figure(res, name, label, UNIT_MIB_PER_S, s.mean, &ci, n);
 		}
 	}
-	result_row(result_table(ses->res, "ways", "Three ways", way_fields), &way);
+	result_row(result_table(res, "ways", "Three ways", way_fields), &way);
+}
+
+static void tell_checksum(struct result *res, const struct run_row *last)
+{
+	result_figure_u64(res, "checksum", "check sum, equal in write and read", UNIT_COUNT, last->checksum_read);
 }
 
 /* The repetitions of one way. *ret_n: how many were done. */
@@ -587,11 +589,10 @@ static int run_ways(struct mark_run *m)
 
 		r = run_repetitions(m, way, from, rows, &n);
 		if (n)
-			summarise(m->ses, rows, n, way == from);
+			summarise(m->ses->res, rows, n, way == from);
 		if (n && way == from) {
 			mark_tell_draws(m->ses->res, &m->draws);
-			result_figure_u64(m->ses->res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
-			                  m->checksum);
+			tell_checksum(m->ses->res, &rows[n - 1]);
 			mark_tell_what(m->ses->res, rows[n - 1].file_bytes, rows[n - 1].cached_ratio, way == WAY_MEDIA);
 		}
 		if (r == -EOPNOTSUPP && !m->p->direct) {
@@ -628,6 +629,23 @@ struct sweep {
 	uint64_t largest_cached, smallest_not; /* 0 and UINT64_MAX: none yet */
 };
 
+static void sweep_add(struct sweep *s, const struct sweep_row *row)
+{
+	if (row->cached_ratio >= CACHED_RATIO && row->file_bytes > s->largest_cached)
+		s->largest_cached = row->file_bytes;
+	if (row->cached_ratio < CACHED_RATIO && row->file_bytes < s->smallest_not)
+		s->smallest_not = row->file_bytes;
+}
+
+static void tell_sweep(struct result *res, const struct sweep *s, bool is_direct)
+{
+	if (s->largest_cached)
+		result_figure_u64(res, "largest_cached_bytes", "largest file that was wholly in memory", UNIT_BYTES,
+		                  s->largest_cached);
+	if (s->smallest_not != UINT64_MAX && !is_direct)
+		result_figure_u64(res, "cache_ends_bytes", "smallest file that was not", UNIT_BYTES, s->smallest_not);
+}
+
 /* One point of the sweep: for so many seconds of writing, or of that size. */
 static int sweep_point(struct mark_run *m, struct sweep *s, uint64_t ns, uint64_t bytes)
 {
@@ -643,10 +661,7 @@ static int sweep_point(struct mark_run *m, struct sweep *s, uint64_t ns, uint64_
 		                  row.from_device_ratio };
 	result_row(result_table(m->ses->res, "sweep", "Mark against file size", sweep_fields), &out);
 	session_checkpoint(m->ses);
-	if (row.cached_ratio >= CACHED_RATIO && row.file_bytes > s->largest_cached)
-		s->largest_cached = row.file_bytes;
-	if (row.cached_ratio < CACHED_RATIO && row.file_bytes < s->smallest_not)
-		s->smallest_not = row.file_bytes;
+	sweep_add(s, &out);
 	return 0;
 }
 
@@ -674,12 +689,7 @@ static int run_sweep(struct mark_run *m, struct err *err)
 		session_progress(m->ses, "where the cache ends", (double)k / SWEEP_MORE, NULL);
 		r = sweep_point(m, &s, 0, (uint64_t)sqrt(low * high) / RECORD_BYTES * RECORD_BYTES);
 	}
-	if (s.largest_cached)
-		result_figure_u64(m->ses->res, "largest_cached_bytes", "largest file that was wholly in memory",
-		                  UNIT_BYTES, s.largest_cached);
-	if (s.smallest_not != UINT64_MAX && !m->p->direct)
-		result_figure_u64(m->ses->res, "cache_ends_bytes", "smallest file that was not", UNIT_BYTES,
-		                  s.smallest_not);
+	tell_sweep(m->ses->res, &s, m->p->direct);
 	return r;
 }
 
@@ -750,6 +760,44 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
+/* The first way in the table gives the mark; how random the draws were does not follow from the tables. */
+static int mark_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *runs = result_find_table(saved, "runs"), *points = result_find_table(saved, "sweep");
+	struct sweep s = { 0, UINT64_MAX };
+	struct run_row rows[REPEATS_MAX];
+	bool is_direct = false;
+	size_t n = 0;
+
+	if (!runs || !runs->nrows)
+		return err_set(err, -ENODATA, "The document has no repetitions.");
+	for (size_t i = 0; i <= runs->nrows; i++) {
+		struct run_row row = { 0 };
+
+		if (i < runs->nrows)
+			table_row(runs, i, run_fields, &row);
+		if (n && (i == runs->nrows || n == REPEATS_MAX || !row.way || strcmp(row.way, rows[0].way) != 0)) {
+			bool is_the_mark = i == n;
+
+			is_direct = is_direct || (is_the_mark && !strcmp(rows[0].way, way_names[WAY_MEDIA]));
+			summarise(ret, rows, n, is_the_mark);
+			if (is_the_mark)
+				tell_checksum(ret, &rows[n - 1]);
+			n = 0;
+		}
+		if (row.way)
+			rows[n++] = row;
+	}
+	for (size_t i = 0; points && i < points->nrows; i++) {
+		struct sweep_row row;
+
+		table_row(points, i, sweep_fields, &row);
+		sweep_add(&s, &row);
+	}
+	tell_sweep(ret, &s, is_direct);
+	return 0;
+}
+
 const struct measure measure_mark = {
 	.name = "mark",
 	.help = "DiskMark: small records written, read and read at random",
@@ -762,5 +810,6 @@ const struct measure measure_mark = {
 	.params_size = sizeof(struct mark_params),
 	.plan = mark_plan,
 	.run = mark_run,
+	.again = mark_again,
 	.tables = mark_tables,
 };

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `platter report --again`: the figures of a saved document from its own samples, by the analysis of this version. */
+#include <errno.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "measure/measures.h"
+
+/* "a, b and 3 more" */
+static void add_name(char *text, size_t len, const char *name)
+{
+	size_t used = strlen(text);
+
+	if (used + strlen(name) + 8 < len)
+		(void)snprintf(text + used, len - used, "%s%s", used ? ", " : "", name);
+	else if (used >= 3 && strcmp(text + used - 3, "...") != 0)
+		(void)snprintf(text + used, len - used, "...");
+}
+
+/* Which figures of part are not in the document, or not the same. */
+static size_t differing(const struct result *res, const struct result *part, char *ret_names, size_t len)
+{
+	size_t n = 0;
+
+	ret_names[0] = '\0';
+	for (size_t i = 0; i < part->nfigures; i++) {
+		const struct figure *before = result_find_figure(res, part->figures[i].name);
+
+		if (before && figure_equals(before, &part->figures[i]))
+			continue;
+		add_name(ret_names, len, part->figures[i].name);
+		n++;
+	}
+	return n;
+}
+
+int cli_again(struct result *res, struct err *err)
+{
+	const struct measure *m = measure_find(res->head.measurement);
+	struct result *part = result_new(res->head.measurement);
+	char names[400];
+	size_t n, all;
+	int r = m && m->again ? m->again(res, part, err) : -ENODATA;
+
+	if (r < 0) {
+		result_free(part);
+		if (r != -ENODATA)
+			return r;
+		result_notice(res, "again",
+		              "Nothing of this document can be computed again: its samples are not in it.");
+		return 0;
+	}
+	all = part->nfigures;
+	n = differing(res, part, names, sizeof(names));
+	result_take(res, part);
+	if (n)
+		result_notice(
+			res, "again",
+			"Of the %zu figures that were computed again from the samples, %zu are not as they were measured: %s.",
+			all, n, names);
+	else
+		result_notice(res, "again",
+		              "%zu of %zu figures were computed again from the samples, and are as they were measured.",
+		              all, res->nfigures);
+	return 0;
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# report --again: the figures that follow from the samples in a document are computed anew, and are those of the document; changed samples show.
+. "$(dirname "$0")/lib.sh"
+needs jq
+export COLUMNS=1000 # notices in one line
+
+same() # file, how many figures at least: all that are computed are as they were, and the rest is untouched
+{
+	run 0 report --again "$1"
+	n=$(sed -nE 's/.* ([0-9]+) of [0-9]+ figures were computed again from the samples, and are as they were measured.*/\1/p' "$dir/out")
+	[ "${n:-0}" -ge "$2" ] || fail "$last: ${n:-no} figures, at least $2 were wanted"
+	"$PLATTER" report "$1" --csv=- | grep -v again >"$dir/plain.csv"
+	"$PLATTER" report --again "$1" --csv=- | grep -v again >"$dir/again.csv"
+	diff "$dir/plain.csv" "$dir/again.csv" >"$dir/out" || fail "$last: figures or tables are not as they were"
+}
+differs() # file, jq filter that changes a sample, figure that has to show it
+{
+	jq "$2" "$1" >"$dir/changed.json" || fail "jq: $2"
+	run 0 report --again "$dir/changed.json"
+X
+}
+changed() # table, row, key: a filter that makes it a tenth larger
+{
+	echo "(.tables.$1 as \$t | [\"tables\", \"$1\", \"rows\", $2, (\$t.columns | map(.key) | index(\"$3\"))]) as \$p | setpath(\$p; getpath(\$p) * 1.1)"
+}
+
+mkdir "$dir/files"
+run 0 mark --time=5ms --repeat=3 --sweep=64K,128K --json="$dir/mark.json" "$dir/files"
+same "$dir/mark.json" 7
+differs "$dir/mark.json" "$(changed runs 0 read_mib_per_s)" read_mib_per_s
+
+# What has no samples says so and is shown as it is.
+run 0 info "$dir/files" --json="$dir/info.json"
+run 0 report --again "$dir/info.json"
+out_has "Nothing of this document can be computed again"
+exit 0
