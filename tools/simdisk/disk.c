@@ -12,7 +12,7 @@
 
 /* ---- small containers ---- */
 
-static void list_add(struct list *l, struct node *n)
+void disk_list_add(struct list *l, struct node *n)
 {
 	n->next = NULL;
 	if (!l->head)
@@ -22,7 +22,7 @@ static void list_add(struct list *l, struct node *n)
 	l->n++;
 }
 
-static struct node *list_take(struct list *l, struct node **at)
+struct node *disk_list_take(struct list *l, struct node **at)
 {
 	struct node *n = *at;
 
@@ -112,7 +112,7 @@ static int32_t gone_res(const struct disk *d)
 }
 
 /* The request ends at `end` with res. */
-static void finish(struct disk *d, struct node *n, double end, int32_t res, enum disk_how how)
+void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum disk_how how)
 {
 	double noise;
 
@@ -158,87 +158,13 @@ static double pay(struct disk *d, double t, uint64_t bytes)
 }
 
 /* Takes the interface for bytes from t on; returns when they are over. */
-static double bus(struct disk *d, double t, uint64_t bytes)
+double disk_bus(struct disk *d, double t, uint64_t bytes)
 {
 	d->bus_free = pay(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
 	return d->bus_free;
 }
 
 /* ---- getting a place in the queue ---- */
-
-static void admit_ssd(struct disk *d, struct node *n, double t)
-{
-	bool is_write = n->req.op == DISK_WRITE;
-	double latency = (is_write ? d->p.write_latency_us : d->p.read_latency_us) * 1e3, end = t;
-	uint64_t at = n->lba * d->p.logical_sector_bytes, stop = at + (uint64_t)n->res;
-
-	if (is_write && d->p.write_cache_bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
-		finish(d, n, t, -ENOMEM, HOW_NONE);
-		return;
-	}
-	while (at < stop) {
-		double *free_at = &d->channel_free[at / d->p.stripe_bytes % d->p.channels];
-		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
-
-		*free_at = stall_skip(d, fmax(*free_at, t)) + latency + (double)k * 1e9 / d->p.channel_bytes_per_s;
-		end = fmax(end, *free_at);
-		at += k;
-	}
-	finish(d, n, fmax(end, bus(d, t, (uint64_t)n->res)), n->res,
-	       is_write && d->p.write_cache_bytes ? HOW_CACHED : HOW_MEDIA);
-	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.write_cache_bytes) { /* contents only: takes no time */
-		(void)contents_destage(&d->contents, d->dirty[0].lba, d->dirty[0].lbas);
-		cache_remove(d, d->dirty[0].lba, d->dirty[0].lbas);
-	}
-}
-
-static void destage_all(struct disk *d)
-{
-	while (d->ndirty) {
-		(void)contents_destage(&d->contents, d->dirty[d->ndirty - 1].lba, d->dirty[d->ndirty - 1].lbas);
-		d->dirty_lbas -= d->dirty[--d->ndirty].lbas;
-	}
-}
-
-static void admit_flush(struct disk *d, struct node *n, double t)
-{
-	if (d->p.kind == DISK_SSD) {
-		if (!d->p.is_flush_ignored)
-			destage_all(d);
-		finish(d, n, stall_skip(d, t) + d->p.flush_latency_us * 1e3, 0, HOW_NONE);
-	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
-		finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
-	} else {
-		n->flush_seq = d->write_seq;
-		d->is_emptying = true;
-		list_add(&d->wait_flush, n);
-	}
-}
-
-static uint64_t cache_lbas(const struct disk *d)
-{
-	return d->p.write_cache_bytes / d->p.logical_sector_bytes;
-}
-
-static bool has_room(const struct disk *d, const struct node *n)
-{
-	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= cache_lbas(d);
-}
-
-static void write_cached(struct disk *d, struct node *n, double t)
-{
-	double end = bus(d, fmax(t, stall_skip(d, n->eligible)), (uint64_t)n->res);
-
-	if (d->ndirty == 0)
-		d->dirty_since = t;
-	if (cache_add(d, n->lba, n->lbas, end) < 0) {
-		finish(d, n, end, -ENOMEM, HOW_NONE);
-		return;
-	}
-	if ((double)d->dirty_lbas >= d->p.write_start * (double)cache_lbas(d))
-		d->is_emptying = true;
-	finish(d, n, end, n->res, HOW_CACHED);
-}
 
 static void queue_media(struct disk *d, struct node *n, double t)
 {
@@ -248,7 +174,7 @@ static void queue_media(struct disk *d, struct node *n, double t)
 	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
 		n->eligible = fmax(n->eligible, d->last_eligible);
 	d->last_eligible = n->eligible;
-	list_add(&d->queued, n);
+	disk_list_add(&d->queued, n);
 }
 
 static void admit(struct disk *d, struct node *n, double t)
@@ -258,35 +184,35 @@ static void admit(struct disk *d, struct node *n, double t)
 	d->in_queue++;
 	noise_freeze(d, t);
 	if (t >= d->gone) {
-		finish(d, n, t, gone_res(d), HOW_NONE);
+		disk_finish(d, n, t, gone_res(d), HOW_NONE);
 		return;
 	}
 	if (n->req.op != DISK_FLUSH && n->res <= 0) { /* beyond the end, misaligned, or made to fail */
-		finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
+		disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
 		return;
 	}
 	if (n->req.op == DISK_FLUSH) {
 		if (n->res < 0)
-			finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
+			disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), n->res, HOW_NONE);
 		else
-			admit_flush(d, n, t);
+			writecache_flush(d, n, t);
 		return;
 	}
 	if (d->p.kind == DISK_SSD) {
-		admit_ssd(d, n, t);
+		flat_admit(d, n, t);
 		return;
 	}
 	if (n->req.op == DISK_WRITE) {
-		if (n->req.fua || n->lbas > cache_lbas(d)) {
+		if (n->req.fua || n->lbas > writecache_lbas(d)) {
 			queue_media(d, n, t);
 			return;
 		}
 		n->eligible = t + noise_hit_ns(d);
-		if (d->wait_room.n || !has_room(d, n)) {
+		if (d->wait_room.n || !writecache_has_room(d, n)) {
 			d->is_emptying = true;
-			list_add(&d->wait_room, n);
+			disk_list_add(&d->wait_room, n);
 		} else {
-			write_cached(d, n, t);
+			writecache_write(d, n, t);
 		}
 		return;
 	}
@@ -294,9 +220,9 @@ static void admit(struct disk *d, struct node *n, double t)
 	if (cache_has(d, n->first, n->end, &segment)) {
 		if (d->stream.is_on && d->stream.segment == segment)
 			stream_aim(d, t, n->first, n->end);
-		finish(d, n, bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
+		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
 	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
-		finish(d, n, bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
+		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
 	} else {
 		queue_media(d, n, t);
 	}
@@ -311,9 +237,9 @@ static void start(struct disk *d, struct node *n, double t)
 
 	if (n->req.op == DISK_READ) {
 		media_read(d, t, &n->place, n->first, n->end, &op);
-		end = fmax(op.end, bus(d, op.begin, (uint64_t)n->res));
+		end = fmax(op.end, disk_bus(d, op.begin, (uint64_t)n->res));
 	} else {
-		end = bus(d, fmax(t, n->eligible), (uint64_t)n->res);
+		end = disk_bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */
 		media_write(d, t, &n->place, n->first, n->end, n->is_partial, &op);
 		d->count.media_written_bytes += (n->end - n->first) * d->p.physical_sector_bytes;
@@ -323,7 +249,7 @@ static void start(struct disk *d, struct node *n, double t)
 	n->done.seek_ns = op.seek_ns;
 	n->done.latency_ns = op.latency_ns;
 	n->done.transfer_ns = op.end - t - op.seek_ns - op.latency_ns;
-	finish(d, n, op.err ? op.end : end, op.err ? op.err : n->res, op.is_stream ? HOW_STREAM : HOW_MEDIA);
+	disk_finish(d, n, op.err ? op.end : end, op.err ? op.err : n->res, op.is_stream ? HOW_STREAM : HOW_MEDIA);
 }
 
 /* An idle disk has begun with the first that came before it knew of the others. */
@@ -352,47 +278,11 @@ static struct node **choose(struct disk *d, double t)
 	return best;
 }
 
-static void destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, const struct place *place)
-{
-	uint64_t ratio = d->g->ratio, first = lba / ratio, end = (lba + lbas + ratio - 1) / ratio;
-	bool is_partial = lba % ratio != 0 || ((lba + lbas) % ratio != 0 && lba + lbas != d->g->lbas);
-	struct media_op op;
-
-	cache_remove(d, lba, lbas);
-	(void)contents_destage(&d->contents, lba, lbas); /* an error of the store: the write was answered long ago */
-	media_write(d, t, place, first, end, is_partial, &op);
-	d->count.media_written_bytes += (end - first) * d->p.physical_sector_bytes;
-	d->mech_free = op.end;
-	d->destage_lba = lba + lbas;
-	d->in_destage_lbas = lbas;
-	d->is_destaging = true;
-}
-
-void disk_destaged(struct disk *d, double t)
-{
-	uint64_t oldest;
-
-	d->is_destaging = false;
-	d->in_destage_lbas = 0;
-	if (d->ndirty == 0)
-		d->is_emptying = false;
-	while (d->wait_room.head && has_room(d, d->wait_room.head))
-		write_cached(d, list_take(&d->wait_room, &d->wait_room.head), t);
-	if (d->wait_room.head)
-		d->is_emptying = true;
-	if (!d->wait_flush.head)
-		return;
-	oldest = cache_oldest(d);
-	while (d->wait_flush.head && d->wait_flush.head->flush_seq < oldest)
-		finish(d, list_take(&d->wait_flush, &d->wait_flush.head), t, 0, HOW_NONE);
-	if (d->wait_flush.head)
-		d->is_emptying = true;
-}
-
 static void finish_all(struct disk *d, struct list *l, double t)
 {
 	while (l->head)
-		finish(d, list_take(l, &l->head), t, 0, HOW_NONE); /* finish() knows what a lost disk answers */
+		disk_finish(d, disk_list_take(l, &l->head), t, 0,
+		            HOW_NONE); /* disk_finish() knows what a lost disk answers */
 }
 
 /* What comes next, and when. */
@@ -463,16 +353,16 @@ static void take(struct disk *d, const struct event *e)
 	}
 	switch (e->work) {
 	case WORK_ADMIT:
-		admit(d, list_take(&d->arrived, &d->arrived.head), t);
+		admit(d, disk_list_take(&d->arrived, &d->arrived.head), t);
 		break;
 	case WORK_REQUEST:
 		d->last_was_destage = false;
-		start(d, list_take(&d->queued, choose(d, t)), t);
+		start(d, disk_list_take(&d->queued, choose(d, t)), t);
 		break;
 	case WORK_DESTAGE:
 		d->last_was_destage = true;
 		d->is_emptying = true;
-		destage(d, t, e->lba, e->lbas, &e->place);
+		writecache_destage(d, t, e->lba, e->lbas, &e->place);
 		break;
 	case WORK_DESTAGED:
 		disk_destaged(d, t);
@@ -647,7 +537,7 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 		go(d, t);
 	if (d->in_flight++ == 0)
 		d->busy_since_ns = now_ns;
-	list_add(&d->arrived, n);
+	disk_list_add(&d->arrived, n);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of a disk at work, for the model's own files: disk.c (requests, queue, completions), media.c (arm, spindle, stream),
+ * Inside of a disk at work, for the model's own files: disk.c (requests, queue, completions), flat.c (no mechanics), writecache.c, media.c (arm, spindle, stream),
  * noise.c (scatter), cache.c (read segments, dirty extents). The door is model.h. Times are double ns since start_ns; phase is the
  * angle of the spindle in revolutions since then, whole ones included.
  */
@@ -131,6 +131,26 @@ struct disk {
 
 /* ---- disk.c ---- */
 
+void disk_list_add(struct list *l, struct node *n);
+struct node *disk_list_take(struct list *l, struct node **at);
+/* The request ends at `end` with res. */
+void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum disk_how how);
+/* Takes the interface for bytes from t on; returns when they are over. */
+double disk_bus(struct disk *d, double t, uint64_t bytes);
+
+/* ---- flat.c ---- */
+
+void flat_admit(struct disk *d, struct node *n, double t);
+void flat_flush(struct disk *d);
+
+/* ---- writecache.c ---- */
+
+uint64_t writecache_lbas(const struct disk *d); /* its size; 0: there is none, or it is switched off */
+bool writecache_has_room(const struct disk *d, const struct node *n);
+void writecache_write(struct disk *d, struct node *n, double t); /* there is room */
+void writecache_flush(struct disk *d, struct node *n, double t);
+/* Writes this run of dirty sectors to the media at t. */
+void writecache_destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, const struct place *place);
 /* Something of the write cache has become clean at t: there may be room, and flushes may be over. */
 void disk_destaged(struct disk *d, double t);
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A device without mechanics: an SSD, a cloud's volume. Requests are cut at stripes over channels that work in parallel. */
+#include "disk.h"
+
+#include <errno.h>
+
+void flat_admit(struct disk *d, struct node *n, double t)
+{
+	bool is_write = n->req.op == DISK_WRITE;
+	double latency = (is_write ? d->p.write_latency_us : d->p.read_latency_us) * 1e3, end = t;
+	uint64_t at = n->lba * d->p.logical_sector_bytes, stop = at + (uint64_t)n->res;
+
+	if (is_write && d->p.write_cache_bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
+		disk_finish(d, n, t, -ENOMEM, HOW_NONE);
+		return;
+	}
+	while (at < stop) {
+		double *free_at = &d->channel_free[at / d->p.stripe_bytes % d->p.channels];
+		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
+
+		*free_at = stall_skip(d, fmax(*free_at, t)) + latency + (double)k * 1e9 / d->p.channel_bytes_per_s;
+		end = fmax(end, *free_at);
+		at += k;
+	}
+	disk_finish(d, n, fmax(end, disk_bus(d, t, (uint64_t)n->res)), n->res,
+	            is_write && d->p.write_cache_bytes ? HOW_CACHED : HOW_MEDIA);
+	while (d->dirty_lbas * d->p.logical_sector_bytes > d->p.write_cache_bytes) { /* contents only: takes no time */
+		(void)contents_destage(&d->contents, d->dirty[0].lba, d->dirty[0].lbas);
+		cache_remove(d, d->dirty[0].lba, d->dirty[0].lbas);
+	}
+}
+
+void flat_flush(struct disk *d)
+{
+	while (d->ndirty) {
+		(void)contents_destage(&d->contents, d->dirty[d->ndirty - 1].lba, d->dirty[d->ndirty - 1].lbas);
+		d->dirty_lbas -= d->dirty[--d->ndirty].lbas;
+	}
+}

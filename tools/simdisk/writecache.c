@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The write cache at work: what it takes, when flushes are over, and how it is emptied. Which sectors are dirty is cache.c's.
+ */
+#include "disk.h"
+
+#include <errno.h>
+
+uint64_t writecache_lbas(const struct disk *d)
+{
+	return d->p.write_cache_bytes / d->p.logical_sector_bytes;
+}
+
+bool writecache_has_room(const struct disk *d, const struct node *n)
+{
+	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= writecache_lbas(d);
+}
+
+void writecache_write(struct disk *d, struct node *n, double t)
+{
+	double end = disk_bus(d, fmax(t, stall_skip(d, n->eligible)), (uint64_t)n->res);
+
+	if (d->ndirty == 0)
+		d->dirty_since = t;
+	if (cache_add(d, n->lba, n->lbas, end) < 0) {
+		disk_finish(d, n, end, -ENOMEM, HOW_NONE);
+		return;
+	}
+	if ((double)d->dirty_lbas >= d->p.write_start * (double)writecache_lbas(d))
+		d->is_emptying = true;
+	disk_finish(d, n, end, n->res, HOW_CACHED);
+}
+
+void writecache_flush(struct disk *d, struct node *n, double t)
+{
+	if (d->p.kind == DISK_SSD) {
+		if (!d->p.is_flush_ignored)
+			flat_flush(d);
+		disk_finish(d, n, stall_skip(d, t) + d->p.flush_latency_us * 1e3, 0, HOW_NONE);
+	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
+		disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
+	} else {
+		n->flush_seq = d->write_seq;
+		d->is_emptying = true;
+		disk_list_add(&d->wait_flush, n);
+	}
+}
+
+void writecache_destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, const struct place *place)
+{
+	uint64_t ratio = d->g->ratio, first = lba / ratio, end = (lba + lbas + ratio - 1) / ratio;
+	bool is_partial = lba % ratio != 0 || ((lba + lbas) % ratio != 0 && lba + lbas != d->g->lbas);
+	struct media_op op;
+
+	cache_remove(d, lba, lbas);
+	(void)contents_destage(&d->contents, lba, lbas); /* an error of the store: the write was answered long ago */
+	media_write(d, t, place, first, end, is_partial, &op);
+	d->count.media_written_bytes += (end - first) * d->p.physical_sector_bytes;
+	d->mech_free = op.end;
+	d->destage_lba = lba + lbas;
+	d->in_destage_lbas = lbas;
+	d->is_destaging = true;
+}
+
+void disk_destaged(struct disk *d, double t)
+{
+	uint64_t oldest;
+
+	d->is_destaging = false;
+	d->in_destage_lbas = 0;
+	if (d->ndirty == 0)
+		d->is_emptying = false;
+	while (d->wait_room.head && writecache_has_room(d, d->wait_room.head))
+		writecache_write(d, disk_list_take(&d->wait_room, &d->wait_room.head), t);
+	if (d->wait_room.head)
+		d->is_emptying = true;
+	if (!d->wait_flush.head)
+		return;
+	oldest = cache_oldest(d);
+	while (d->wait_flush.head && d->wait_flush.head->flush_seq < oldest)
+		disk_finish(d, disk_list_take(&d->wait_flush, &d->wait_flush.head), t, 0, HOW_NONE);
+	if (d->wait_flush.head)
+		d->is_emptying = true;
+}
