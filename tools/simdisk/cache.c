@@ -8,6 +8,13 @@
 
 /* ---- read segments ---- */
 
+void segment_set(struct disk *d, struct segment *s, uint64_t start, uint64_t end)
+{
+	d->cached_sectors += (end - start) - (s->end - s->start);
+	s->start = start;
+	s->end = end;
+}
+
 bool cache_has(struct disk *d, uint64_t first, uint64_t end, uint32_t *ret_segment)
 {
 	uint32_t i;
@@ -29,8 +36,25 @@ uint32_t cache_new_segment(struct disk *d, uint64_t first)
 	for (i = 1; i < d->nsegments; i++)
 		if (d->segments[i].used < d->segments[oldest].used)
 			oldest = i;
-	d->segments[oldest] = (struct segment){ .start = first, .end = first, .used = ++d->uses };
+	segment_set(d, &d->segments[oldest], first, first);
+	d->segments[oldest].used = ++d->uses;
 	return oldest;
+}
+
+/* Until all have room that are in it; the stream's own is not touched. */
+void cache_make_room(struct disk *d)
+{
+	while (d->p.cache_sizing == CACHE_BY_USE && d->cached_sectors > d->cache_sectors) {
+		uint32_t i, oldest = UINT32_MAX;
+
+		for (i = 0; i < d->nsegments; i++)
+			if (d->segments[i].end > d->segments[i].start && i != d->stream.segment &&
+			    (oldest == UINT32_MAX || d->segments[i].used < d->segments[oldest].used))
+				oldest = i;
+		if (oldest == UINT32_MAX)
+			return;
+		segment_set(d, &d->segments[oldest], 0, 0);
+	}
 }
 
 void cache_forget(struct disk *d, uint64_t first, uint64_t end)
@@ -46,11 +70,11 @@ void cache_forget(struct disk *d, uint64_t first, uint64_t end)
 			d->stream.is_on = false;
 		/* The larger part stays. */
 		if (first > s->start && first - s->start >= (end < s->end ? s->end - end : 0))
-			s->end = first;
+			segment_set(d, s, s->start, first);
 		else if (end < s->end)
-			s->start = end;
+			segment_set(d, s, end, s->end);
 		else
-			s->start = s->end = 0;
+			segment_set(d, s, 0, 0);
 	}
 }
 

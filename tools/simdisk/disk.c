@@ -169,6 +169,8 @@ double disk_bus(struct disk *d, double t, uint64_t bytes)
 static void queue_media(struct disk *d, struct node *n, double t)
 {
 	geometry_place(d->g, n->first, &n->place);
+	if (d->p.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
+		stream_pause(d, t);
 	n->overhead_ns = noise_overhead_ns(d);
 	n->eligible = t + n->overhead_ns;
 	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
@@ -203,7 +205,7 @@ static void admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	if (n->req.op == DISK_WRITE) {
-		if (n->req.fua || n->lbas > writecache_lbas(d)) {
+		if ((n->req.fua && !d->p.is_fua_ignored) || n->lbas > writecache_lbas(d)) {
 			queue_media(d, n, t);
 			return;
 		}
@@ -297,7 +299,7 @@ struct event {
 
 static void next_of_mechanics(const struct disk *d, struct event *e)
 {
-	bool is_urgent = d->wait_room.head || d->wait_flush.head;
+	bool is_urgent = d->wait_room.head || d->wait_flush.head || (d->p.write_turns == TURNS_FAIR && d->is_emptying);
 	double ready, t;
 
 	if (d->is_destaging) {

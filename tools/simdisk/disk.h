@@ -76,6 +76,7 @@ struct disk {
 	double period_ns, slack; /* slack: ANGLE_SLACK_NS in revolutions */
 	struct rng rng;
 	struct rng noise;  /* for what noise.c draws */
+	double waited;     /* revolutions for the angle, at the last arrival */
 	double pending_ms; /* scatter drawn for a move that is not made yet; NaN: none */
 	double last_eligible;
 	double frozen_until;              /* nothing moves until then */
@@ -103,7 +104,8 @@ struct disk {
 	/* read cache */
 	struct segment *segments;
 	uint32_t nsegments;
-	uint64_t segment_sectors, uses;
+	uint64_t segment_sectors, uses; /* segment_sectors: that one may take */
+	uint64_t cache_sectors, cached_sectors;
 
 	/* write cache */
 	struct extent *dirty; /* by lba */
@@ -181,6 +183,8 @@ void stream_update(struct disk *d, double t);
 void stream_stop(struct disk *d, double t);
 /* Sets how far to read ahead after [first, end) was asked for, at t. */
 void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end);
+/* Ends reading ahead at t as stream_stop does, but what comes next may still go on from there. */
+void stream_pause(struct disk *d, double t);
 bool stream_covers(const struct disk *d, double t, uint64_t first);
 
 struct media_op {
@@ -203,6 +207,8 @@ bool media_is_bad(const struct region *r, uint64_t sector, enum disk_op op);
 bool cache_has(struct disk *d, uint64_t first, uint64_t end, uint32_t *ret_segment); /* in a read segment */
 bool cache_is_dirty(const struct disk *d, uint64_t lba, uint64_t lbas);              /* wholly in the write cache */
 uint32_t cache_new_segment(struct disk *d, uint64_t first);
+void segment_set(struct disk *d, struct segment *s, uint64_t start, uint64_t end);
+void cache_make_room(struct disk *d);                            /* by use: the segments longest not used go */
 void cache_forget(struct disk *d, uint64_t first, uint64_t end); /* read segments */
 int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready);
 void cache_remove(struct disk *d, uint64_t lba, uint64_t lbas);

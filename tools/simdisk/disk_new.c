@@ -50,6 +50,9 @@ static bool segments_fill(struct disk *d)
 
 	d->nsegments = p->segments;
 	d->segment_sectors = p->cache_bytes / p->segments / p->physical_sector_bytes;
+	d->cache_sectors = p->cache_bytes / p->physical_sector_bytes;
+	if (p->cache_sizing == CACHE_BY_USE)
+		d->segment_sectors = d->cache_sectors / 2;
 	if (d->segment_sectors == 0)
 		d->nsegments = 0;
 	d->segments = calloc(d->nsegments ? d->nsegments : 1,
@@ -187,8 +190,26 @@ void disk_power_loss(struct disk *d)
 	d->stream.is_on = false;
 	for (i = 0; i < d->nsegments; i++)
 		d->segments[i] = (struct segment){ 0 };
+	d->cached_sectors = 0;
 	if (!d->is_destaging)
 		disk_destaged(d, d->now);
+}
+
+void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on)
+{
+	disk_advance(d, now_ns);
+	if (what == SWITCH_READ_AHEAD) {
+		d->p.read_ahead = is_on;
+		return;
+	}
+	d->p.has_write_cache = is_on;
+	if (!is_on && d->ndirty)
+		d->is_emptying = true;
+}
+
+bool disk_is_switched_on(const struct disk *d, enum disk_switch what)
+{
+	return what == SWITCH_READ_AHEAD ? d->p.read_ahead : d->p.has_write_cache && d->p.write_cache_bytes;
 }
 
 void disk_counters(const struct disk *d, struct disk_counters *ret)

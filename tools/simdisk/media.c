@@ -138,7 +138,8 @@ static double arrive(struct disk *d, double *phase, const struct place *to, doub
 		d->cylinder = to->cylinder;
 		d->surface = to->surface;
 	}
-	*phase += geo_wait(geo_frac(*phase), to->angle, d->slack);
+	d->waited = geo_wait(geo_frac(*phase), to->angle, d->slack);
+	*phase += d->waited;
 	return move;
 }
 
@@ -280,9 +281,8 @@ static void stream_walk(struct disk *d, uint64_t to, double phase_limit, int *re
 	s->phase = w.phase;
 	s->place = w.place;
 	s->is_placed = w.is_placed;
-	seg->end = s->at;
-	if (seg->end - seg->start > d->segment_sectors)
-		seg->start = seg->end - d->segment_sectors;
+	segment_set(d, seg, s->at - seg->start > d->segment_sectors ? s->at - d->segment_sectors : seg->start, s->at);
+	cache_make_room(d);
 	*ret_err = w.err;
 }
 
@@ -305,11 +305,52 @@ void stream_stop(struct disk *d, double t)
 	d->stream.is_on = false;
 }
 
+void stream_pause(struct disk *d, double t)
+{
+	stream_update(d, t);
+	if (d->stream.is_on && d->stream.limit > d->stream.at)
+		d->stream.limit = d->stream.at;
+}
+
+/* Where the track ends that the sector lies on. */
+static uint64_t track_end(const struct disk *d, uint64_t sector)
+{
+	struct place p;
+	uint64_t track;
+
+	geometry_place(d->g, sector, &p);
+	track = p.track;
+	do {
+		sector += p.run;
+		if (sector >= d->g->sectors)
+			return d->g->sectors;
+		geometry_place(d->g, sector, &p);
+	} while (p.track == track);
+	return sector;
+}
+
+/* How far to read ahead after [first, end) was asked for. */
+static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end)
+{
+	uint64_t most = (uint64_t)(d->p.keep_behind * (double)d->segment_sectors), limit;
+
+	if (!d->p.read_ahead)
+		return end;
+	limit = (end - first > most ? end - most : first) + d->segment_sectors;
+	if (d->p.ahead_bytes && limit > end + d->p.ahead_bytes / d->p.physical_sector_bytes)
+		limit = end + d->p.ahead_bytes / d->p.physical_sector_bytes;
+	if (d->p.ahead_reach == AHEAD_TRACK) {
+		uint64_t to = track_end(d, end - 1);
+
+		limit = to < limit ? to : limit;
+	}
+	return limit;
+}
+
 void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end)
 {
 	struct stream *s = &d->stream;
-	uint64_t keep = end - first > d->segment_sectors / 2 ? end - d->segment_sectors / 2 : first;
-	uint64_t limit = d->p.read_ahead ? keep + d->segment_sectors : end;
+	uint64_t limit = ahead_limit(d, first, end);
 	enum trouble kind;
 	const struct region *r;
 	bool was_stopped = s->at >= s->limit;
@@ -368,6 +409,48 @@ static int read_on(struct disk *d, double t, uint64_t end, struct media_op *ret)
 	return err;
 }
 
+/* What passed under the head while it waited for the first sector. */
+static void keep_passed(struct disk *d, const struct place *place, uint64_t first)
+{
+	uint64_t n = (uint64_t)(d->waited * place->spt);
+	struct place before;
+
+	n = n < place->sector ? n : place->sector;
+	n = n < d->segment_sectors / 2 ? n : d->segment_sectors / 2;
+	n = n < first ? n : first;
+	if (n == 0)
+		return;
+	geometry_place(d->g, first - n, &before);
+	if (before.track == place->track && before.run >= n)
+		segment_set(d, &d->segments[d->stream.segment], first - n, first);
+}
+
+/*
+ * A head that comes down among the sectors that are asked for begins there, and has all of this track when the first ones have come by: the
+ * stream's phase is then put before the end of the revolution that it would have waited for. Returns by how much it began earlier.
+ */
+static double read_from_the_middle(struct disk *d, const struct place *place, uint64_t first, uint64_t end)
+{
+	struct stream *s = &d->stream;
+	uint64_t n = place->run < end - first ? place->run : end - first;
+	double over = (1 - d->waited) * place->spt; /* sectors that have passed already */
+	enum trouble kind;
+	const struct region *r;
+
+	if (d->waited <= 0 || over >= (double)n ||
+	    ((d->nbads || d->nslows) && next_trouble(d, first, first + n, DISK_READ, &kind, &r) < first + n))
+		return 0;
+	s->phase += ceil(over) / place->spt + noise_weak(d, place, n);
+	s->at = first + n;
+	s->is_placed = false;
+	d->retry_left -= (double)n;
+	if (d->retry_sectors > 0)
+		lose_revolutions(d, &s->phase);
+	d->count.media_read_bytes += n * d->p.physical_sector_bytes;
+	segment_set(d, &d->segments[s->segment], d->segments[s->segment].start, s->at);
+	return d->waited;
+}
+
 static int read_afresh(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
                        struct media_op *ret)
 {
@@ -380,6 +463,10 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 	ret->latency_ns = (s->phase - begin) * d->period_ns - ret->seek_ns;
 	ret->begin = time_at(d, s->phase);
 	s->segment = cache_new_segment(d, first);
+	if (d->p.is_pre_read)
+		keep_passed(d, place, first);
+	if (d->p.is_zero_latency)
+		ret->begin -= read_from_the_middle(d, place, first, end) * d->period_ns;
 	stream_walk(d, end, INFINITY, &err);
 	ret->end = time_at(d, s->phase);
 	return err;

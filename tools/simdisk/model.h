@@ -28,7 +28,8 @@
  * Read miss. Command overhead, move, wait for the angle of the first sector (no zero-latency reads: the first sector first),
  *   then the media rate to the end of the last sector. Completion at that moment, later if the interface is slower.
  * Read-ahead. Afterwards the head goes on reading into the same segment until it is full; what was asked for stays in it, up to half of
- *   it. When full, the head stays where it is and later data have to wait for their angle. A request that starts in
+ *   it. (How far, until when, how much of what was asked for stays, and whether segments are of one size: all of it can be different.)
+ *   When full, the head stays where it is and later data have to wait for their angle. A request that starts in
  *   what the segment holds, or at most a track ahead of the head, goes on with this stream. Reading ahead stops for any other request
  *   when its overhead is over, in front of unreadable sectors and at the end of the disk.
  * Hits. Data that are wholly in a segment (or in the write cache) come at interface rate after hit_overhead. With a
@@ -136,6 +137,11 @@ struct profile_seek_scatter { /* of seeks over so many cylinders and more, up to
 	struct scatter scatter;
 };
 
+enum ahead_reach { AHEAD_SEGMENT /* until it is full */, AHEAD_TRACK /* to the end of the track */ };
+enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, AHEAD_COMMAND /* when it comes */ };
+enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
+enum write_turns { TURNS_READS /* reads go first */, TURNS_FAIR /* one after the other, once it is being emptied */ };
+
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
 struct profile {
@@ -183,6 +189,16 @@ struct profile {
 	double jitter_us;             /* answers later by |N(0, jitter)|; the mechanics do not notice */
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
 	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
+
+	/* caches as they are */
+	uint32_t ahead_reach, ahead_stop, cache_sizing; /* enums of these names */
+	uint64_t ahead_bytes;                           /* reads ahead by at most so much; 0: as reach says */
+	uint32_t is_zero_latency;                       /* reads of a track begin at any of its sectors */
+	double keep_behind;                             /* share of a segment that what was asked for may keep */
+	uint32_t is_pre_read;     /* what passes under the head before the first sector is kept, too */
+	uint32_t has_write_cache; /* 0: it is switched off */
+	uint32_t write_turns;
+	uint32_t is_fua_ignored;
 
 	/* scatter: see noise.c */
 	struct profile_seek_point *seek_points; /* instead of a, b, c, e and settle_ms */
@@ -364,6 +380,10 @@ int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, v
 int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf);
 /* Of all that was ever written and differs from the pattern (place and bytes; the write cache included): equal contents, equal hash. Memory store only. */
 uint64_t disk_contents_hash(const struct disk *d);
+/* As ATA and SCSI commands do: what is dirty is written later, or waited for by a flush. */
+enum disk_switch { SWITCH_WRITE_CACHE, SWITCH_READ_AHEAD };
+void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on);
+bool disk_is_switched_on(const struct disk *d, enum disk_switch what);
 /* What is in the write cache and not on the media is lost now. */
 void disk_power_loss(struct disk *d);
 

@@ -43,6 +43,8 @@ void profile_init(struct profile *p)
 		.stripe_bytes = 16384,
 		.seed = 1,
 		.gone_at_s = INFINITY,
+		.keep_behind = 0.5,
+		.has_write_cache = 1,
 		.done_ms = NAN,
 		.drift_s = 600,
 	};

@@ -15,12 +15,13 @@
 #include "base/cleanup.h"
 #include "mechanics.h"
 
-enum value_type { VALUE_NONE, VALUE_DOUBLE, VALUE_SIGNED, VALUE_U32 };
+enum value_type { VALUE_NONE, VALUE_DOUBLE, VALUE_SIGNED, VALUE_U32, VALUE_KB, VALUE_CHOICE };
 
 struct value {
 	enum value_type type;
 	size_t offset;
 	double min, max;
+	const char *choices; /* words with a blank between them; what is kept is the number of the word */
 };
 
 #define VALUES_MAX 4
@@ -43,10 +44,28 @@ struct trait {
 	{                                                                 \
 		VALUE_U32, offsetof(struct profile, member), (min), (max) \
 	}
+#define KB(member, min, max)                                             \
+	{                                                                \
+		VALUE_KB, offsetof(struct profile, member), (min), (max) \
+	}
+#define CHOICE(member, words)                                                   \
+	{                                                                       \
+		VALUE_CHOICE, offsetof(struct profile, member), 0, 1e9, (words) \
+	}
 #define SCATTER(member) \
 	DOUBLE(member.sd_ms, 0, 1e4), DOUBLE(member.tail_p, 0, SCATTER_TAIL_MAX), DOUBLE(member.tail_ms, 0, 1e5)
 
 static const struct trait traits[] = {
+	{ "read_ahead_reach", 1, { CHOICE(ahead_reach, "segment track") } },
+	{ "read_ahead_stop", 1, { CHOICE(ahead_stop, "seek command") } },
+	{ "read_ahead_kb", 1, { KB(ahead_bytes, 0, 0x1p40) } },
+	{ "zero_latency", 1, { CHOICE(is_zero_latency, "no yes") } },
+	{ "keep_behind", 1, { DOUBLE(keep_behind, 0, 1) } },
+	{ "pre_read", 1, { CHOICE(is_pre_read, "no yes") } },
+	{ "cache_sizing", 1, { CHOICE(cache_sizing, "fixed by-use") } },
+	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
+	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
+	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
 	{ "head_switch_scatter", 1, { SCATTER(head_scatter) } },
 	{ "overhead_scatter", 1, { SCATTER(overhead_scatter) } },
 	{ "hit_overhead_scatter", 1, { SCATTER(hit_scatter) } },
@@ -72,20 +91,68 @@ static double value_of(const struct profile *p, const struct value *v)
 {
 	const void *at = (const char *)p + v->offset;
 
-	return v->type == VALUE_U32 ? (double)*(const uint32_t *)at : *(const double *)at;
+	switch (v->type) {
+	case VALUE_U32:
+	case VALUE_CHOICE:
+		return (double)*(const uint32_t *)at;
+	case VALUE_KB:
+		return (double)*(const uint64_t *)at;
+	default:
+		return *(const double *)at;
+	}
+}
+
+/* The n-th word of the choices; its length in *ret_len, 0: there are no more. */
+static const char *choice(const char *choices, uint32_t n, size_t *ret_len)
+{
+	while (n--)
+		choices += strcspn(choices, " ") + strspn(choices + strcspn(choices, " "), " ");
+	*ret_len = strcspn(choices, " ");
+	return choices;
+}
+
+static int parse_choice(struct parser *ps, const struct value *v, const char *word)
+{
+	char list[128];
+	uint32_t i;
+	size_t len;
+
+	for (i = 0;; i++) {
+		const char *is = choice(v->choices, i, &len);
+
+		if (len == 0)
+			break;
+		if (strlen(word) == len && memcmp(is, word, len) == 0) {
+			*(uint32_t *)at_of(ps->p, v) = i;
+			return 0;
+		}
+	}
+	(void)snprintf(list, sizeof(list), "one of these was expected: %s", v->choices);
+	return parser_fail(ps, list, word);
 }
 
 static int parse_value(struct parser *ps, const struct value *v, const char *word)
 {
 	bool is_minus = v->type == VALUE_SIGNED && word[0] == '-';
+	uint64_t kb = 0;
 	int r;
 
-	if (v->type == VALUE_U32)
+	switch (v->type) {
+	case VALUE_CHOICE:
+		return parse_choice(ps, v, word);
+	case VALUE_U32:
 		return parser_get_u32(ps, word, at_of(ps->p, v));
-	r = parser_get_double(ps, word + is_minus, at_of(ps->p, v));
-	if (r == 0 && is_minus)
-		*(double *)at_of(ps->p, v) *= -1;
-	return r;
+	case VALUE_KB:
+		r = parser_get_u64(ps, word, UINT64_MAX >> 10, &kb);
+		if (r == 0)
+			*(uint64_t *)at_of(ps->p, v) = kb << 10;
+		return r;
+	default:
+		r = parser_get_double(ps, word + is_minus, at_of(ps->p, v));
+		if (r == 0 && is_minus)
+			*(double *)at_of(ps->p, v) *= -1;
+		return r;
+	}
 }
 
 static size_t count_values(const struct trait *t)
@@ -251,6 +318,19 @@ int traits_finish(struct profile *p, struct err *err)
 
 /* ---- saving ---- */
 
+static void save_value(FILE *out, double x, const struct value *v)
+{
+	size_t len;
+
+	if (v->type == VALUE_CHOICE) {
+		const char *word = choice(v->choices, (uint32_t)x, &len);
+
+		(void)fprintf(out, " %.*s", (int)len, word);
+	} else {
+		(void)fprintf(out, " %.17g", v->type == VALUE_KB ? x / 1024 : x);
+	}
+}
+
 static void save_trait(FILE *out, const struct profile *p, const struct profile *plain, const struct trait *t)
 {
 	size_t i, n = count_values(t);
@@ -262,7 +342,7 @@ static void save_trait(FILE *out, const struct profile *p, const struct profile 
 		return;
 	(void)fprintf(out, "%s", t->name);
 	for (i = 0; i < n; i++)
-		(void)fprintf(out, " %.17g", value_of(p, &t->values[i]));
+		save_value(out, value_of(p, &t->values[i]), &t->values[i]);
 	(void)fputc('\n', out);
 }
 

@@ -288,6 +288,7 @@ struct weights {
 	uint32_t first, cylinders; /* that the span touches */
 	uint32_t surfaces;
 	double *w;       /* [cylinder - first][surface]: share of the requests that begin there */
+	double saved;    /* mean revolutions that reading from any sector on saves */
 	double transfer; /* mean revolutions from the begin of the first sector to the end of the last */
 };
 
@@ -338,6 +339,8 @@ static void fill_weights(const struct geometry *g, uint64_t first, uint64_t n, u
 		w->w[(size_t)(a.cylinder - w->first) * w->surfaces + a.surface] += (double)count / (double)n;
 		last = first + ((from - first + len - 1) / len + count - 1) * len;
 		transfer += (double)(count - 1) * block / a.spt;
+		/* The head comes down within the block in its share of a revolution; its last sectors are not waited for then. */
+		w->saved += (double)count / (double)n * block / a.spt * (block - 1) / 2 / a.spt;
 		if ((last + len + sector - 1) / sector <= at + a.run)
 			transfer += block / a.spt;
 		else /* the last one goes over the run's end */
@@ -503,6 +506,8 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	ret->overhead_ns = (g->p->overhead_ms + scatter_mean(&g->p->overhead_scatter)) * 1e6;
 	ret->move_ns = pair_mean(g, &w, truth_seek_mean_ns) + mean_switch(g, &w);
 	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes) + pair_mean(g, &w, truth_missed_ns);
+	if (g->p->is_zero_latency)
+		w.transfer -= w.saved;
 	ret->transfer_ns = fmax(w.transfer * g->period_ns, len_bytes * 1e9 / g->p->interface_bytes_per_s);
 	ret->transfer_ns += g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns;
 	ret->transfer_ns +=

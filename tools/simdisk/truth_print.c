@@ -247,6 +247,27 @@ static void rotation_json(json_t *o, const struct geometry *g)
 	set(o, "zones", zones_json(g));
 }
 
+static json_t *cache_json(const struct profile *p)
+{
+	json_t *o = json_object();
+
+	set(o, "segments", json_integer(p->cache_bytes ? p->segments : 0));
+	set(o, "sized", json_string(p->cache_sizing == CACHE_BY_USE ? "by-use" : "fixed"));
+	set(o, "segment_bytes",
+	    p->cache_sizing == CACHE_BY_USE ? json_null() : json_integer((json_int_t)(p->cache_bytes / p->segments)));
+	set(o, "read_ahead", json_boolean(p->read_ahead && p->cache_bytes));
+	set(o, "read_ahead_reach", json_string(p->ahead_reach == AHEAD_TRACK ? "track" : "segment"));
+	set(o, "read_ahead_bytes", p->ahead_bytes ? json_integer((json_int_t)p->ahead_bytes) : json_null());
+	set(o, "read_ahead_stop", json_string(p->ahead_stop == AHEAD_COMMAND ? "command" : "seek"));
+	set(o, "keep_behind", real(p->keep_behind));
+	set(o, "pre_read", json_boolean(p->is_pre_read));
+	set(o, "zero_latency", json_boolean(p->is_zero_latency));
+	set(o, "write_cache", json_boolean(p->write_cache_bytes && p->has_write_cache));
+	set(o, "flush_reaches_media", json_boolean(!p->is_flush_ignored));
+	set(o, "fua_reaches_media", json_boolean(!p->is_fua_ignored));
+	return o;
+}
+
 static int print_json(FILE *out, const struct geometry *g)
 {
 	const struct profile *p = g->p;
@@ -263,6 +284,7 @@ static int print_json(FILE *out, const struct geometry *g)
 	set(o, "interface_bytes_per_s", real(p->interface_bytes_per_s));
 	set(o, "cache_bytes", json_integer((json_int_t)p->cache_bytes));
 	set(o, "write_cache_bytes", json_integer((json_int_t)p->write_cache_bytes));
+	set(o, "cache", cache_json(p));
 	set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));
 	if (p->kind == DISK_ROTATING)
 		rotation_json(o, g);

@@ -8,12 +8,13 @@
 
 uint64_t writecache_lbas(const struct disk *d)
 {
-	return d->p.write_cache_bytes / d->p.logical_sector_bytes;
+	return d->p.has_write_cache ? d->p.write_cache_bytes / d->p.logical_sector_bytes : 0;
 }
 
 bool writecache_has_room(const struct disk *d, const struct node *n)
 {
-	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= writecache_lbas(d);
+	/* Of the whole cache also when it was switched off meanwhile: those that wait were taken before. */
+	return d->dirty_lbas + d->in_destage_lbas + n->lbas <= d->p.write_cache_bytes / d->p.logical_sector_bytes;
 }
 
 void writecache_write(struct disk *d, struct node *n, double t)

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What lies between host and media: policies of reading ahead, segments, the write cache and its switch. Exact, in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "modelrun.h"
+
+#define PERIOD_NS (60e9 / 7200)
+#define SECTOR_NS (PERIOD_NS / 500)
+
+/* Segments of 256 KiB: 512 sectors, a little more than a track. */
+#define CACHED                                                                                                     \
+	"rpm 7200\nsurfaces 2\ncache_kb 1024\nsegments 4\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.02\n" \
+	"seek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 1000\n"
+
+static bool is_hit(struct run *r, uint64_t sector)
+{
+	return run_one(r, DISK_READ, sector * 512, 512, NULL)->how == HOW_HIT;
+}
+
+/* Reads 8 sectors at 100, waits long, and asks for one more. */
+static bool is_hit_after(const char *policy, uint64_t sector)
+{
+	char text[1024];
+	struct run r;
+	bool ret;
+
+	(void)snprintf(text, sizeof(text), "%s%s" RUN_ZONE, CACHED, policy);
+	run_new(&r, text);
+	(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
+	r.now += 100000000;
+	ret = is_hit(&r, sector);
+	run_free(&r);
+	return ret;
+}
+
+/* ---- reading ahead ---- */
+
+static void reading_ahead_goes_as_far_as_it_is_told_to(void **state)
+{
+	(void)state;
+	assert_true(is_hit_after("", 100 + 511));
+	assert_false(is_hit_after("", 100 + 512));
+	assert_true(is_hit_after("read_ahead_reach track\n", 499));
+	assert_false(is_hit_after("read_ahead_reach track\n", 500));
+	assert_true(
+		is_hit_after("read_ahead_reach track\nskip 0 0 200 10\n", 489)); /* the track goes on behind a defect */
+	assert_false(is_hit_after("read_ahead_reach track\nskip 0 0 200 10\n", 490));
+	assert_true(is_hit_after("read_ahead_kb 32\n", 107 + 64));
+	assert_false(is_hit_after("read_ahead_kb 32\n", 108 + 64));
+	assert_true(is_hit_after("read_ahead_kb 1000\n", 100 + 511)); /* the segment is full before */
+	assert_false(is_hit_after("read_ahead no\nread_ahead_kb 32\n", 108));
+	assert_true(is_hit_after("read_ahead no\nread_ahead_kb 32\n", 107));
+}
+
+/* How many sectors of reading ahead are there when a request for elsewhere comes 1 ms after, and its overhead is 3 ms. */
+static uint64_t ahead_until(const char *stop)
+{
+	char text[1024];
+	uint64_t n = 108;
+	struct run r;
+
+	(void)snprintf(text, sizeof(text), "%soverhead_ms 3\nread_ahead_stop %s\n" RUN_ZONE, CACHED, stop);
+	run_new(&r, text);
+	(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
+	r.now += 1000000;
+	(void)run_one(&r, DISK_READ, 800000 * 512, 512, NULL);
+	while (is_hit(&r, n))
+		n++;
+	run_free(&r);
+	return n - 108;
+}
+
+static void another_request_ends_it_when_it_comes_or_when_it_moves_the_arm(void **state)
+{
+	(void)state;
+	assert_int_equal(ahead_until("command"), (uint64_t)(1e6 / SECTOR_NS));
+	assert_int_equal(ahead_until("seek"), (uint64_t)(4e6 / SECTOR_NS));
+}
+
+static void a_command_that_goes_on_with_the_stream_does_not_end_it(void **state)
+{
+	struct disk_counters c;
+	struct run r;
+
+	(void)state;
+	run_new(&r, CACHED "read_ahead_stop command\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 2000; i++)
+		(void)run_one(&r, DISK_READ, i * 4096, 4096, NULL);
+	disk_counters(r.d, &c);
+	assert_int_equal(c.misses, 1);
+	run_free(&r);
+}
+
+static void what_was_asked_for_keeps_its_share(void **state)
+{
+	(void)state;
+	assert_true(is_hit_after("", 100));
+	assert_false(is_hit_after("keep_behind 0\n", 100)); /* reading ahead took all */
+	assert_true(is_hit_after("keep_behind 0\n", 108 + 511));
+	assert_true(is_hit_after("keep_behind 0\nread_ahead_kb 32\n", 100)); /* nothing needed its place */
+}
+
+static void what_passes_before_the_first_sector_is_kept_when_it_is_told_to(void **state)
+{
+	struct run r;
+	uint64_t n = 0;
+
+	(void)state;
+	run_new(&r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
+	(void)run_one(&r, DISK_READ, 400 * 512, 512,
+	              NULL); /* the head was at angle 0 at 0, overhead 0.1 ms: 6 sectors passed */
+	r.now += 100000000;
+	while (is_hit(&r, 400 - n - 1))
+		n++;
+	assert_int_equal(n, 256); /* up to half of a segment */
+	run_free(&r);
+	run_new(&r, CACHED "pre_read yes\nread_ahead no\n" RUN_ZONE);
+	(void)run_one(&r, DISK_READ, 100 * 512, 512, NULL);
+	r.now += 100000000;
+	for (n = 0; is_hit(&r, 100 - n - 1); n++)
+		;
+	assert_int_equal(n, (uint64_t)(100 - 1e5 / SECTOR_NS));
+	run_free(&r);
+	assert_false(is_hit_after("", 99));
+}
+
+/* ---- zero latency ---- */
+
+static void a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, RUN_BASE "zero_latency yes\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 200; i++) {
+		double rest;
+
+		r.now += i * 777777;
+		(void)run_one(&r, DISK_READ, (i & 1) * 400 * 1000 * 512, 500 * 512, NULL);
+		rest = run_took(&r) - 1e5 - r.done.seek_ns;
+		assert_true(rest > PERIOD_NS - 2 && rest < PERIOD_NS + SECTOR_NS + 2);
+	}
+	run_free(&r);
+}
+
+static void reading_from_any_sector_on_takes_what_the_truth_says(void **state)
+{
+	static const uint32_t blocks[] = { 8, 128, 400 };
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct truth_random zero, plain;
+		double sum = 0, sum2 = 0;
+		uint32_t len = blocks[k] * 512;
+		struct run r, q;
+		struct rng rng;
+		const int n = 40000;
+
+		/* Blocks that never lie on two tracks. */
+		run_new(&r, RUN_BASE "zero_latency yes\nzone 1000 400\n");
+		run_new(&q, RUN_BASE "zone 1000 400\n");
+		truth_random(disk_geometry(r.d), 0, geometry_bytes(disk_geometry(r.d)), k == 1 ? 100 * 512 : len,
+		             &zero);
+		truth_random(disk_geometry(q.d), 0, geometry_bytes(disk_geometry(q.d)), k == 1 ? 100 * 512 : len,
+		             &plain);
+		len = k == 1 ? 100 * 512 : len;
+		rng_init(&rng, k, 3);
+		for (int i = 0; i < n; i++) {
+			(void)run_one(&r, DISK_READ, rng_below(&rng, geometry_bytes(disk_geometry(r.d)) / len) * len,
+			              len, NULL);
+			sum += run_took(&r);
+			sum2 += run_took(&r) * run_took(&r);
+		}
+		sum /= n;
+		if (fabs(sum - zero.service_ns) > 5 * sqrt((sum2 / n - sum * sum) / n))
+			fail_msg("%u: %g, truth %g", len, sum, zero.service_ns);
+		assert_true(zero.service_ns < plain.service_ns);
+		run_free(&r);
+		run_free(&q);
+	}
+}
+
+static void data_read_from_the_middle_are_the_same_data(void **state)
+{
+	unsigned char *buf = malloc(1500 * 512);
+	struct run r;
+
+	(void)state;
+	run_new(&r, CACHED "zero_latency yes\npre_read yes\nskip 0 0 200 3\n" RUN_ZONE "slow 700 4 2 1\n");
+	for (uint64_t i = 0; i < 300; i++) {
+		uint64_t first = i * 7919 % 3000, n = 1 + i * 31 % 1500, word;
+
+		r.now += i * 12345;
+		assert_int_equal(run_one(&r, DISK_READ, first * 512, (uint32_t)n * 512, buf)->res, n * 512);
+		for (uint64_t s = 0; s < n; s++) {
+			memcpy(&word, buf + s * 512, 8);
+			assert_int_equal(word, first + s);
+		}
+	}
+	free(buf);
+	run_free(&r);
+}
+
+/* ---- segments ---- */
+
+static void there_may_be_thousands_of_segments(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, "rpm 7200\ncache_kb 524288\nsegments 4096\nread_ahead_kb 4\nzone 10000 500\n");
+	for (uint64_t i = 0; i < 4096; i++)
+		(void)run_one(&r, DISK_READ, i * 1000 * 512, 4096, NULL);
+	for (uint64_t i = 0; i < 4096; i++)
+		assert_true(is_hit(&r, i * 1000));
+	(void)run_one(&r, DISK_READ, 4096 * 1000 * 512, 4096, NULL);
+	assert_false(is_hit(&r, 0)); /* it gave way */
+	assert_true(is_hit(&r, 2000));
+	run_free(&r);
+}
+
+static void segments_sized_by_use_hold_what_many_small_reads_would_have_flushed(void **state)
+{
+	static const char *const disks[] = { "cache_sizing fixed\n", "cache_sizing by-use\n" };
+
+	(void)state;
+	for (int by_use = 0; by_use < 2; by_use++) {
+		char text[512];
+		struct run r;
+		struct disk_counters before, after;
+
+		(void)snprintf(
+			text, sizeof(text),
+			"rpm 7200\nqueue_depth 1\ncache_kb 8192\nsegments %d\nread_ahead_kb 8\n%szone 10000 500\n",
+			by_use ? 1024 : 16, disks[by_use]);
+		run_new(&r, text);
+		(void)run_one(&r, DISK_READ, 0, 1 << 19, NULL);
+		for (uint64_t i = 1; i <= 256; i++)
+			(void)run_one(&r, DISK_READ, i * 10000 * 512, 4096, NULL);
+		disk_counters(r.d, &before);
+		for (uint64_t i = 0; i < 1024; i++)
+			(void)is_hit(&r, i);
+		disk_counters(r.d, &after);
+		assert_int_equal(after.misses == before.misses, by_use);
+		/* 256 times 12 KiB are 3 MiB: two streams of 4 MiB leave no room for all. */
+		for (uint64_t i = 0; i < 20; i++)
+			(void)run_one(&r, DISK_READ, (4000000 + i / 10 * 500000 + i * 1024) * 512, 1 << 19, NULL);
+		for (uint64_t i = 1, n = 0; by_use && i <= 256; i++) {
+			n += is_hit(&r, i * 10000);
+			assert_true(i < 256 || n < 256);
+		}
+		run_free(&r);
+	}
+}
+
+static void a_segment_by_use_grows_up_to_half_of_the_cache(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
+	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
+	r.now += 1000000000;
+	assert_true(is_hit(&r, 1023));
+	run_free(&r);
+	run_new(&r, "rpm 7200\nqueue_depth 1\ncache_kb 1024\nsegments 64\ncache_sizing by-use\nzone 10000 500\n");
+	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
+	r.now += 1000000000;
+	assert_false(is_hit(&r, 1024));
+	run_free(&r);
+}
+
+/* ---- the write cache ---- */
+
+#define WRITING                                                                                                        \
+	RUN_BASE "queue_depth 32\nwrite_cache_kb 1024\nwrite_start 0.5\nwrite_delay_ms 100000\nhit_overhead_ms 0.02\n" \
+		 "write_settle_ms 0.3\n"
+
+static void a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost(void **state)
+{
+	unsigned char data[4096], back[4096];
+	struct disk_counters c;
+	struct run r;
+
+	(void)state;
+	memset(data, 0x5a, sizeof(data));
+	run_new(&r, WRITING RUN_ZONE);
+	assert_true(disk_is_switched_on(r.d, SWITCH_WRITE_CACHE));
+	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_CACHED);
+	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, false);
+	assert_false(disk_is_switched_on(r.d, SWITCH_WRITE_CACHE));
+	assert_int_equal(run_one(&r, DISK_WRITE, 409600, 4096, data)->how, HOW_MEDIA);
+	assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
+	disk_counters(r.d, &c);
+	assert_int_equal(c.media_written_bytes, 8192);
+	disk_power_loss(r.d);
+	assert_int_equal(run_one(&r, DISK_READ, 4096, 4096, back)->res, 4096);
+	assert_memory_equal(data, back, 4096);
+	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, true);
+	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_CACHED);
+	run_free(&r);
+	run_new(&r, WRITING "write_cache off\n" RUN_ZONE);
+	assert_int_equal(run_one(&r, DISK_WRITE, 4096, 4096, data)->how, HOW_MEDIA);
+	run_free(&r);
+}
+
+static void those_that_wait_for_room_are_answered_though_it_is_switched_off(void **state)
+{
+	struct run r;
+	int n = 0;
+
+	(void)state;
+	run_new(&r, WRITING RUN_ZONE);
+	for (uint64_t i = 0; i < 24; i++)
+		run_submit(&r, DISK_WRITE, (i * 7919 % 1000) * 51200, 1 << 18, NULL);
+	disk_advance(r.d, r.now);
+	disk_switch(r.d, r.now, SWITCH_WRITE_CACHE, false);
+	for (; disk_in_flight(r.d); n++)
+		assert_int_equal(run_wait(&r)->res, 1 << 18);
+	assert_int_equal(n, 24);
+	run_free(&r);
+}
+
+static void reading_ahead_can_be_switched(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, CACHED RUN_ZONE);
+	disk_switch(r.d, r.now, SWITCH_READ_AHEAD, false);
+	assert_false(disk_is_switched_on(r.d, SWITCH_READ_AHEAD));
+	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
+	r.now += 100000000;
+	assert_false(is_hit(&r, 8));
+	run_free(&r);
+}
+
+static void fua_reaches_the_media_unless_it_is_ignored(void **state)
+{
+	(void)state;
+	for (int ignored = 0; ignored < 2; ignored++) {
+		const struct disk_req q = { .op = DISK_WRITE, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
+		struct run r;
+
+		run_new(&r, ignored ? WRITING "ignore_fua yes\n" RUN_ZONE : WRITING RUN_ZONE);
+		assert_int_equal(disk_submit(r.d, r.now, &q), 0);
+		assert_int_equal(run_wait(&r)->how, ignored ? HOW_CACHED : HOW_MEDIA);
+		run_free(&r);
+	}
+}
+
+static void a_cache_is_emptied_while_reads_go_on_when_turns_are_fair(void **state)
+{
+	(void)state;
+	for (int fair = 0; fair < 2; fair++) {
+		struct disk_counters c;
+		struct run r;
+
+		run_new(&r, fair ? WRITING "write_turns fair\n" RUN_ZONE : WRITING RUN_ZONE);
+		for (uint64_t i = 0; i < 200; i++) /* beyond write_start */
+			(void)run_one(&r, DISK_WRITE, i * 7919 % 1000 * 51200, 4096, NULL);
+		for (uint64_t i = 0; i < 8; i++)
+			run_submit(&r, DISK_READ, i * 104729 % 900000 * 512, 512, NULL);
+		for (uint64_t i = 8; i < 60; i++) {
+			(void)run_wait(&r);
+			run_submit(&r, DISK_READ, i * 104729 % 900000 * 512, 512, NULL);
+		}
+		disk_counters(r.d, &c);
+		if (fair)
+			assert_true(c.media_written_bytes > 40 * 4096);
+		else
+			assert_true(c.media_written_bytes < 5 * 4096);
+		run_free(&r);
+	}
+}
+
+static void a_cache_is_emptied_in_the_order_of_an_elevator(void **state)
+{
+	struct run r;
+	double random_ns, sorted_ns;
+
+	(void)state;
+	run_new(&r, WRITING "seek 0.8 0.3\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 100; i++)
+		(void)run_one(&r, DISK_WRITE, i * 387 % 1000 * 512000, 4096, NULL);
+	(void)run_one(&r, DISK_FLUSH, 0, 0, NULL);
+	sorted_ns = run_took(&r);
+	run_free(&r);
+	run_new(&r, WRITING "seek 0.8 0.3\nwrite_cache off\n" RUN_ZONE);
+	random_ns = 0;
+	for (uint64_t i = 0; i < 100; i++) {
+		(void)run_one(&r, DISK_WRITE, i * 387 % 1000 * 512000, 4096, NULL);
+		random_ns += run_took(&r);
+	}
+	assert_true(sorted_ns < 0.7 * random_ns);
+	run_free(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reading_ahead_goes_as_far_as_it_is_told_to),
+		cmocka_unit_test(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm),
+		cmocka_unit_test(a_command_that_goes_on_with_the_stream_does_not_end_it),
+		cmocka_unit_test(what_was_asked_for_keeps_its_share),
+		cmocka_unit_test(what_passes_before_the_first_sector_is_kept_when_it_is_told_to),
+		cmocka_unit_test(a_whole_track_takes_a_revolution_from_wherever_the_head_comes_down),
+		cmocka_unit_test(reading_from_any_sector_on_takes_what_the_truth_says),
+		cmocka_unit_test(data_read_from_the_middle_are_the_same_data),
+		cmocka_unit_test(there_may_be_thousands_of_segments),
+		cmocka_unit_test(segments_sized_by_use_hold_what_many_small_reads_would_have_flushed),
+		cmocka_unit_test(a_segment_by_use_grows_up_to_half_of_the_cache),
+		cmocka_unit_test(a_write_cache_can_be_switched_and_what_is_dirty_is_not_lost),
+		cmocka_unit_test(those_that_wait_for_room_are_answered_though_it_is_switched_off),
+		cmocka_unit_test(reading_ahead_can_be_switched),
+		cmocka_unit_test(fua_reaches_the_media_unless_it_is_ignored),
+		cmocka_unit_test(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair),
+		cmocka_unit_test(a_cache_is_emptied_in_the_order_of_an_elevator),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
