@@ -57,6 +57,14 @@ void cache_make_room(struct disk *d)
 	}
 }
 
+void cache_drop(struct disk *d, uint32_t segment, uint64_t end)
+{
+	struct segment *s = &d->segments[segment];
+
+	if (s->start < end)
+		segment_set(d, s, end < s->end ? end : s->end, s->end);
+}
+
 void cache_forget(struct disk *d, uint64_t first, uint64_t end)
 {
 	uint32_t i;

@@ -171,7 +171,7 @@ static void queue_media(struct disk *d, struct node *n, double t)
 	geometry_place(d->g, n->first, &n->place);
 	if (d->p.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
 		stream_pause(d, t);
-	n->overhead_ns = noise_overhead_ns(d);
+	n->overhead_ns = n->req.op == DISK_WRITE ? noise_write_ns(d, false) : noise_overhead_ns(d);
 	n->eligible = t + n->overhead_ns;
 	if (d->queued.head) /* commands are taken up one after the other, though each takes its own time */
 		n->eligible = fmax(n->eligible, d->last_eligible);
@@ -205,11 +205,13 @@ static void admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	if (n->req.op == DISK_WRITE) {
+		if (d->p.write_forgets)
+			cache_forget(d, 0, UINT64_MAX);
 		if ((n->req.fua && !d->p.is_fua_ignored) || n->lbas > writecache_lbas(d)) {
 			queue_media(d, n, t);
 			return;
 		}
-		n->eligible = t + noise_hit_ns(d);
+		n->eligible = t + noise_write_ns(d, true);
 		if (d->wait_room.n || !writecache_has_room(d, n)) {
 			d->is_emptying = true;
 			disk_list_add(&d->wait_room, n);
@@ -219,9 +221,13 @@ static void admit(struct disk *d, struct node *n, double t)
 		return;
 	}
 	stream_update(d, t);
+	n->is_sequential = n->first == d->read_end;
+	d->read_end = n->end;
 	if (cache_has(d, n->first, n->end, &segment)) {
 		if (d->stream.is_on && d->stream.segment == segment)
-			stream_aim(d, t, n->first, n->end);
+			stream_aim(d, t, n->first, n->end, n->is_sequential);
+		if (d->p.drops_read)
+			cache_drop(d, segment, n->end);
 		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
 	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
 		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
@@ -238,8 +244,8 @@ static void start(struct disk *d, struct node *n, double t)
 	double end;
 
 	if (n->req.op == DISK_READ) {
-		media_read(d, t, &n->place, n->first, n->end, &op);
-		end = fmax(op.end, disk_bus(d, op.begin, (uint64_t)n->res));
+		media_read(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
+		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), (uint64_t)n->res));
 	} else {
 		end = disk_bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */

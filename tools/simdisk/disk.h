@@ -51,9 +51,10 @@ struct node {
 	double arrival, eligible;
 	double overhead_ns; /* eligible without it: when it came to the head of things */
 	uint64_t flush_seq;
-	double extra_ns; /* from the profile's fails */
-	int32_t res;     /* what a good end gives */
-	bool is_partial; /* a write that covers a physical sector in part */
+	double extra_ns;    /* from the profile's fails */
+	int32_t res;        /* what a good end gives */
+	bool is_sequential; /* a read that begins where the one before had ended */
+	bool is_partial;    /* a write that covers a physical sector in part */
 	struct node *next;
 };
 
@@ -106,6 +107,7 @@ struct disk {
 	uint32_t nsegments;
 	uint64_t segment_sectors, uses; /* segment_sectors: that one may take */
 	uint64_t cache_sectors, cached_sectors;
+	uint64_t read_end; /* media sector after the last one asked for */
 
 	/* write cache */
 	struct extent *dirty; /* by lba */
@@ -160,6 +162,7 @@ void disk_destaged(struct disk *d, double t);
 
 double noise_overhead_ns(struct disk *d);
 double noise_hit_ns(struct disk *d);
+double noise_write_ns(struct disk *d, bool is_cached);
 double noise_done_ns(struct disk *d);        /* from the end of the work to the answer */
 void noise_freeze(struct disk *d, double t); /* of a request that comes at t */
 /* From where the head is; the same until pending_ms is NaN again. */
@@ -182,7 +185,7 @@ void stream_update(struct disk *d, double t);
 /* Ends reading ahead at t; what was read stays. */
 void stream_stop(struct disk *d, double t);
 /* Sets how far to read ahead after [first, end) was asked for, at t. */
-void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end);
+void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_sequential);
 /* Ends reading ahead at t as stream_stop does, but what comes next may still go on from there. */
 void stream_pause(struct disk *d, double t);
 bool stream_covers(const struct disk *d, double t, uint64_t first);
@@ -194,7 +197,7 @@ struct media_op {
 	bool is_stream;
 	int err; /* unreadable or unwritable sector: negative errno */
 };
-void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
+void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_sequential,
                 struct media_op *ret);
 void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
                  struct media_op *ret);
@@ -209,6 +212,7 @@ bool cache_is_dirty(const struct disk *d, uint64_t lba, uint64_t lbas);         
 uint32_t cache_new_segment(struct disk *d, uint64_t first);
 void segment_set(struct disk *d, struct segment *s, uint64_t start, uint64_t end);
 void cache_make_room(struct disk *d);                            /* by use: the segments longest not used go */
+void cache_drop(struct disk *d, uint32_t segment, uint64_t end); /* what lies before end in a read segment */
 void cache_forget(struct disk *d, uint64_t first, uint64_t end); /* read segments */
 int cache_add(struct disk *d, uint64_t lba, uint64_t lbas, double ready);
 void cache_remove(struct disk *d, uint64_t lba, uint64_t lbas);

@@ -81,7 +81,7 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 	d->period_ns = d->g->period_ns;
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
 	d->gone = p->gone_at_s * 1e9;
-	d->write_end = UINT64_MAX;
+	d->write_end = d->read_end = UINT64_MAX;
 	d->credit = (double)p->credit_bytes;
 	rng_init(&d->rng, p->seed, 1);
 	rng_init(&d->noise, p->seed, 2);

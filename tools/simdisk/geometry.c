@@ -198,16 +198,51 @@ static int skip_order(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* The profile's skips as sorted runs of slots that neither touch nor overlap. */
+/* How many runs of spare sectors the zones have. */
+static uint64_t count_spares(const struct geometry *g)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < g->nzones; i++)
+		if (g->p->zones[i].spare_tracks)
+			n += g->zones[i].tracks / g->p->zones[i].spare_tracks + 1;
+	return n;
+}
+
+/* The last sectors of each so many tracks of the zone, in the order of the layout, the last group may be smaller. Returns how many runs. */
+static size_t fill_spares(const struct geometry *g, size_t zone, struct geo_skip *ret)
+{
+	const struct geo_zone *z = &g->zones[zone];
+	uint32_t per = g->p->zones[zone].spare_tracks, sectors = g->p->zones[zone].spare_sectors;
+	uint64_t slot = z->first_slot, track, begin = slot;
+	size_t n = 0;
+
+	for (track = 1; per && sectors && track <= z->tracks; track++) {
+		struct place place;
+
+		geo_slot_place(g, slot, &place);
+		slot += place.spt;
+		if (track % per && track < z->tracks)
+			continue;
+		ret[n].count = sectors < slot - begin ? sectors : slot - begin;
+		ret[n].first = slot - ret[n].count;
+		n++;
+		begin = slot;
+	}
+	return n;
+}
+
+/* The profile's skips and spares as sorted runs of slots that neither touch nor overlap. */
 static bool skips_fill(struct geometry *g)
 {
 	const struct profile *p = g->p;
 	uint64_t before = 0;
+	uint64_t room = p->nskips + count_spares(g);
 	size_t i, n = 0;
 
-	if (p->nskips == 0)
+	if (room == 0)
 		return true;
-	g->skips = calloc(p->nskips, sizeof(*g->skips));
+	g->skips = calloc(room, sizeof(*g->skips));
 	if (!g->skips)
 		return false;
 	for (i = 0; i < p->nskips; i++) {
@@ -221,6 +256,8 @@ static bool skips_fill(struct geometry *g)
 		g->skips[n].first = slot;
 		g->skips[n++].count = s->count < place.run ? s->count : place.run;
 	}
+	for (i = 0; i < g->nzones; i++)
+		n += fill_spares(g, i, g->skips + n);
 	qsort(g->skips, n, sizeof(*g->skips), skip_order);
 	for (i = 0; i < n; i++) {
 		struct geo_skip *last = g->nskips ? &g->skips[g->nskips - 1] : NULL, s = g->skips[i];

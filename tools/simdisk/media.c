@@ -127,17 +127,19 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 
 /* ---- the walk ---- */
 
-/* Lets the head be over the first sector of place: moves there if it is elsewhere, waits for the angle. Returns the time of the move. */
-static double arrive(struct disk *d, double *phase, const struct place *to, double settle_ns)
+/* Lets the head be over the first sector of place: moves there if it is elsewhere (which takes least_ns anyway), waits for the angle. Returns the time of the move. */
+static double arrive(struct disk *d, double *phase, const struct place *to, double settle_ns, double least_ns)
 {
 	double move = 0;
 
 	if (d->cylinder != to->cylinder || d->surface != to->surface) {
 		move = noise_move_ns(d, to) + settle_ns;
-		*phase = phase_at(d, time_at(d, *phase) + move);
 		d->cylinder = to->cylinder;
 		d->surface = to->surface;
 	}
+	move = fmax(move, least_ns);
+	if (move > 0)
+		*phase = phase_at(d, time_at(d, *phase) + move);
 	d->waited = geo_wait(geo_frac(*phase), to->angle, d->slack);
 	*phase += d->waited;
 	return move;
@@ -150,7 +152,7 @@ static double access_place(struct disk *d, double *phase, const struct place *to
 
 	d->pending_ms = NAN; /* what a stream had drawn and did not come to */
 	missed = noise_missed(d, to);
-	move = arrive(d, phase, to, settle_ns);
+	move = arrive(d, phase, to, settle_ns, d->p.restart_ms * 1e6);
 	*phase += missed;
 	d->pending_ms = NAN;
 	return move;
@@ -194,7 +196,7 @@ static bool walk_arrive(struct disk *d, struct walk *w, double *ret_phase)
 	if (w->is_placed)
 		return true;
 	geometry_place(d->g, w->at, &w->place);
-	(void)arrive(d, ret_phase, &w->place, 0);
+	(void)arrive(d, ret_phase, &w->place, 0, 0);
 	if (*ret_phase + 1.0 / w->place.spt > w->phase_limit) {
 		d->cylinder = cylinder;
 		d->surface = surface;
@@ -330,11 +332,11 @@ static uint64_t track_end(const struct disk *d, uint64_t sector)
 }
 
 /* How far to read ahead after [first, end) was asked for. */
-static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end)
+static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end, bool is_sequential)
 {
 	uint64_t most = (uint64_t)(d->p.keep_behind * (double)d->segment_sectors), limit;
 
-	if (!d->p.read_ahead)
+	if (!d->p.read_ahead || (d->p.ahead_when == AHEAD_SEQUENTIAL && !is_sequential))
 		return end;
 	limit = (end - first > most ? end - most : first) + d->segment_sectors;
 	if (d->p.ahead_bytes && limit > end + d->p.ahead_bytes / d->p.physical_sector_bytes)
@@ -347,10 +349,10 @@ static uint64_t ahead_limit(const struct disk *d, uint64_t first, uint64_t end)
 	return limit;
 }
 
-void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end)
+void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_sequential)
 {
 	struct stream *s = &d->stream;
-	uint64_t limit = ahead_limit(d, first, end);
+	uint64_t limit = ahead_limit(d, first, end, is_sequential);
 	enum trouble kind;
 	const struct region *r;
 	bool was_stopped = s->at >= s->limit;
@@ -472,7 +474,8 @@ static int read_afresh(struct disk *d, double t, const struct place *place, uint
 	return err;
 }
 
-void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, struct media_op *ret)
+void media_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_sequential,
+                struct media_op *ret)
 {
 	struct stream *s = &d->stream;
 	double extra;
@@ -490,7 +493,9 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
 	if (ret->err || d->nsegments == 0)
 		s->is_on = false;
 	else
-		stream_aim(d, ret->end, first, end);
+		stream_aim(d, ret->end, first, end, is_sequential);
+	if (d->p.drops_read && d->nsegments)
+		cache_drop(d, s->segment, end);
 }
 
 void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
@@ -540,6 +545,7 @@ double media_cost(struct disk *d, double t, const struct node *n)
 	move = geometry_move_ns(d->g, d->cylinder, d->surface, n->place.cylinder, n->place.surface);
 	if (n->req.op == DISK_WRITE && move > 0 && d->write_end != n->first)
 		move += d->p.write_settle_ms * 1e6;
+	move = fmax(move, d->p.restart_ms * 1e6);
 	phase = phase_at(d, t + move);
 	return move + geo_wait(geo_frac(phase), n->place.angle, d->slack) * d->period_ns;
 }

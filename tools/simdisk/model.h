@@ -23,10 +23,12 @@
  * Movement. From cylinder to cylinder: seek(d) = a + b sqrt(d) below seek_knee, c + e d from it on, plus settle; to another
  *   surface in the same cylinder: head_switch; both: the longer. A write adds write_settle when the arm or the head was changed.
  *   Each of these times may scatter (struct scatter), be a whole revolution late, or follow a table of points instead.
+ *   An access that does not go on with a stream takes restart_ms at least, even on its track: the servo has to find its place again.
  * Streaming. After the last sector of a track the head moves as above, then waits for the angle of the next sector it wants. So
  *   a skew that covers the move costs exactly the skew, a smaller one whole revolutions more; skipped sectors cost the time to pass them.
  * Read miss. Command overhead, move, wait for the angle of the first sector (no zero-latency reads: the first sector first),
- *   then the media rate to the end of the last sector. Completion at that moment, later if the interface is slower.
+ *   then the media rate to the end of the last sector. Completion at that moment, later if the interface is slower, or begins
+ *   late (read_watermark).
  * Read-ahead. Afterwards the head goes on reading into the same segment until it is full; what was asked for stays in it, up to half of
  *   it. (How far, until when, how much of what was asked for stays, and whether segments are of one size: all of it can be different.)
  *   When full, the head stays where it is and later data have to wait for their angle. A request that starts in
@@ -84,6 +86,8 @@ struct profile_zone {
 	uint32_t band_tracks;           /* 1: head-first; 0: the whole zone is one band */
 	bool tracks_alternate;          /* serpentine */
 	bool heads_alternate;
+	uint32_t spare_sectors,
+		spare_tracks; /* the last so many sectors of each so many tracks hold no data; 0: none */
 	double head_skew, cyl_skew,
 		band_skew; /* revolutions, 0 <= x < 1; NaN: as much as the switch needs (profile_finish) */
 };
@@ -138,6 +142,7 @@ struct profile_seek_scatter { /* of seeks over so many cylinders and more, up to
 };
 
 enum ahead_reach { AHEAD_SEGMENT /* until it is full */, AHEAD_TRACK /* to the end of the track */ };
+enum ahead_when { AHEAD_ALWAYS, AHEAD_SEQUENTIAL /* after a read that began where the one before had ended */ };
 enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, AHEAD_COMMAND /* when it comes */ };
 enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
 enum write_turns { TURNS_READS /* reads go first */, TURNS_FAIR /* one after the other, once it is being emptied */ };
@@ -165,6 +170,9 @@ struct profile {
 	double seek_knee;                                  /* cylinders; 0: always c + e d; infinity: never */
 	double settle_ms, head_switch_ms, write_settle_ms;
 	double overhead_ms, hit_overhead_ms;
+	double write_overhead_ms; /* of writes, into the cache or to the media; 0: as above */
+	double restart_ms; /* the least time of a move that does not go on with the stream, even to the same track */
+	double read_watermark; /* the share of a read that must be off the media before its transfer to the host begins */
 	double interface_bytes_per_s;
 	double limit_bytes_per_s; /* a limit in front of the disk, as clouds have; 0: none */
 	uint64_t credit_bytes;    /* that may pass the limit at once; it fills up again at the limit's rate */
@@ -192,9 +200,12 @@ struct profile {
 
 	/* caches as they are */
 	uint32_t ahead_reach, ahead_stop, cache_sizing; /* enums of these names */
-	uint64_t ahead_bytes;                           /* reads ahead by at most so much; 0: as reach says */
-	uint32_t is_zero_latency;                       /* reads of a track begin at any of its sectors */
-	double keep_behind;                             /* share of a segment that what was asked for may keep */
+	uint32_t ahead_when;                            /* enum ahead_when */
+	uint32_t drops_read;      /* what was asked for and answered does not stay in its segment */
+	uint32_t write_forgets;   /* a write empties all segments */
+	uint64_t ahead_bytes;     /* reads ahead by at most so much; 0: as reach says */
+	uint32_t is_zero_latency; /* reads of a track begin at any of its sectors */
+	double keep_behind;       /* share of a segment that what was asked for may keep */
 	uint32_t is_pre_read;     /* what passes under the head before the first sector is kept, too */
 	uint32_t has_write_cache; /* 0: it is switched off */
 	uint32_t write_turns;
@@ -205,7 +216,7 @@ struct profile {
 	size_t nseek_points;
 	struct profile_seek_scatter *seek_scatters;
 	size_t nseek_scatters;
-	struct scatter head_scatter, overhead_scatter, hit_scatter, done_scatter;
+	struct scatter head_scatter, overhead_scatter, hit_scatter, write_scatter, done_scatter;
 	double done_ms; /* from the end of the transfer to the host; NaN before profile_finish: four times the deviation of done_scatter */
 	double miss_short_p, miss_long_p; /* that an access comes a revolution late, below and from miss_cylinders on */
 	double miss_again_p;              /* and then another, and so on */

@@ -20,6 +20,13 @@ double noise_hit_ns(struct disk *d)
 	return scattered_ns(d, d->p.hit_overhead_ms, &d->p.hit_scatter);
 }
 
+double noise_write_ns(struct disk *d, bool is_cached)
+{
+	if (d->p.write_overhead_ms > 0)
+		return scattered_ns(d, d->p.write_overhead_ms, &d->p.write_scatter);
+	return is_cached ? noise_hit_ns(d) : noise_overhead_ns(d);
+}
+
 double noise_done_ns(struct disk *d)
 {
 	double noise = 0;

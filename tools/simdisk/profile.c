@@ -425,6 +425,29 @@ static int check_lists(const struct profile *p, struct err *err)
 	return r < 0 ? r : check_events(p, err);
 }
 
+static int check_spares(const struct profile *p, struct err *err)
+{
+	uint64_t runs = 0, tracks;
+	size_t i, s;
+
+	for (i = 0; i < p->nzones; i++) {
+		const struct profile_zone *z = &p->zones[i];
+
+		for (s = 0, tracks = 0; s < p->surfaces; s++)
+			tracks += z->spt[s] ? z->cylinders : 0;
+		if ((z->spare_sectors == 0) != (z->spare_tracks == 0))
+			return err_set(
+				err, -EINVAL,
+				"disk profile %s: zone %zu: spare sectors and the tracks that share them are both 0, or none is",
+				p->name, i);
+		runs += z->spare_tracks ? tracks / z->spare_tracks + 1 : 0;
+	}
+	if (runs > PROFILE_LIST_MAX)
+		return err_set(err, -EINVAL, "disk profile %s: spare sectors in more than %d places", p->name,
+		               PROFILE_LIST_MAX);
+	return 0;
+}
+
 static int check_skips(const struct profile *p, struct err *err)
 {
 	size_t i, z;
@@ -460,7 +483,9 @@ static int finish_rotating(struct profile *p, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	r = check_skips(p, err);
+	r = check_spares(p, err);
+	if (r == 0)
+		r = check_skips(p, err);
 	if (r < 0)
 		return r;
 	g = geometry_new(p);

@@ -206,6 +206,13 @@ static int key_queue(struct parser *ps)
 	return 0;
 }
 
+static int key_spare(struct parser *ps)
+{
+	int r = parser_get_u32(ps, ps->word[1], &ps->zone.spare_sectors);
+
+	return r < 0 ? r : parser_get_u32(ps, ps->word[2], &ps->zone.spare_tracks);
+}
+
 static int key_layout(struct parser *ps)
 {
 	struct profile_zone *z = &ps->zone;
@@ -445,14 +452,23 @@ static const struct special {
 	size_t min, max; /* values */
 	int (*set)(struct parser *ps);
 } specials[] = {
-	{ "kind", 1, 1, key_kind },     { "queue", 1, 1, key_queue },
-	{ "layout", 1, 4, key_layout }, { "head_skew", 1, 1, key_skew },
-	{ "cyl_skew", 1, 1, key_skew }, { "band_skew", 1, 1, key_skew },
-	{ "seek", 2, 5, key_seek },     { "zone", 2, PROFILE_SURFACES_MAX + 1, key_zone },
-	{ "skip", 2, 4, key_skip },     { "bad", 4, 5, key_bad },
-	{ "slow", 4, 4, key_slow },     { "fail", 2, 10, key_fail },
-	{ "stall", 2, 2, key_stall },   { "gone_at_s", 1, 1, key_gone },
-	{ "gone_as", 1, 1, key_gone },  { "wobble", 2, 2, key_pair },
+	{ "spare", 2, 2, key_spare },
+	{ "kind", 1, 1, key_kind },
+	{ "queue", 1, 1, key_queue },
+	{ "layout", 1, 4, key_layout },
+	{ "head_skew", 1, 1, key_skew },
+	{ "cyl_skew", 1, 1, key_skew },
+	{ "band_skew", 1, 1, key_skew },
+	{ "seek", 2, 5, key_seek },
+	{ "zone", 2, PROFILE_SURFACES_MAX + 1, key_zone },
+	{ "skip", 2, 4, key_skip },
+	{ "bad", 4, 5, key_bad },
+	{ "slow", 4, 4, key_slow },
+	{ "fail", 2, 10, key_fail },
+	{ "stall", 2, 2, key_stall },
+	{ "gone_at_s", 1, 1, key_gone },
+	{ "gone_as", 1, 1, key_gone },
+	{ "wobble", 2, 2, key_pair },
 	{ "outlier", 2, 2, key_pair },
 };
 
@@ -643,6 +659,8 @@ static void save_zones(FILE *out, const struct profile *p)
 			(void)fprintf(out, "layout seek-first %" PRIu32, z->band_tracks);
 		(void)fprintf(out, "%s%s\n", z->tracks_alternate ? " serpentine" : "",
 		              z->heads_alternate ? " alternating" : "");
+		if (z->spare_tracks || (i > 0 && z[-1].spare_tracks))
+			(void)fprintf(out, "spare %" PRIu32 " %" PRIu32 "\n", z->spare_sectors, z->spare_tracks);
 		(void)fprintf(out, "head_skew %.17g\ncyl_skew %.17g\nband_skew %.17g\nzone %" PRIu32, z->head_skew,
 		              z->cyl_skew, z->band_skew, z->cylinders);
 		for (s = 0; s < p->surfaces; s++)

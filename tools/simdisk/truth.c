@@ -387,6 +387,12 @@ static double pair_mean(const struct geometry *g, const struct weights *w, of_di
 	return sum;
 }
 
+/* Mean of the move of an access: not less than it takes to begin anew. */
+static double access_mean_ns(const struct geometry *g, double distance)
+{
+	return fmax(truth_seek_mean_ns(g, distance), g->p->restart_ms * 1e6);
+}
+
 /* Where the surface changes too, the head switch may be the longer part: what that adds to the mean seek. */
 static double mean_switch(const struct geometry *g, const struct weights *w)
 {
@@ -409,7 +415,7 @@ static double mean_switch(const struct geometry *g, const struct weights *w)
 			}
 			p += all_a * all_b - same;
 		}
-		sum += (d ? 2 : 1) * p * (switch_ns - truth_seek_mean_ns(g, d));
+		sum += (d ? 2 : 1) * p * (fmax(switch_ns, g->p->restart_ms * 1e6) - access_mean_ns(g, d));
 	}
 	return sum;
 }
@@ -429,7 +435,8 @@ static double pair_wait(const struct geometry *g, const struct place *end, uint6
 	overhead += g->p->done_ms * 1e6 / g->period_ns;
 	if (!is_same_track(end, to))
 		move = geometry_move(g, end, to, &scatter) / g->period_ns;
-	if (g->p->cache_bytes && g->p->read_ahead && first >= after &&
+	move = fmax(move, g->p->restart_ms * 1e6 / g->period_ns);
+	if (g->p->cache_bytes && g->p->read_ahead && g->p->ahead_when == AHEAD_ALWAYS && first >= after &&
 	    (double)(first - after) <= end->spt * (1.0 + overhead)) {
 		stream = stream_revolutions(g, after, first + 1) - 1.0 / to->spt;
 		if (stream >= overhead)
@@ -504,11 +511,12 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 		return;
 	fill_weights(g, first_byte, n, len_bytes, &w);
 	ret->overhead_ns = (g->p->overhead_ms + scatter_mean(&g->p->overhead_scatter)) * 1e6;
-	ret->move_ns = pair_mean(g, &w, truth_seek_mean_ns) + mean_switch(g, &w);
+	ret->move_ns = pair_mean(g, &w, access_mean_ns) + mean_switch(g, &w);
 	ret->latency_ns = mean_latency(g, first_byte, n, len_bytes) + pair_mean(g, &w, truth_missed_ns);
 	if (g->p->is_zero_latency)
 		w.transfer -= w.saved;
-	ret->transfer_ns = fmax(w.transfer * g->period_ns, len_bytes * 1e9 / g->p->interface_bytes_per_s);
+	ret->transfer_ns = fmax(w.transfer * g->period_ns, g->p->read_watermark * w.transfer * g->period_ns +
+	                                                           len_bytes * 1e9 / g->p->interface_bytes_per_s);
 	ret->transfer_ns += g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns;
 	ret->transfer_ns +=
 		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;

@@ -82,7 +82,7 @@ double truth_seek_ns(const struct geometry *g, double cylinders)
 	double d = fmax(0, round(cylinders));
 	struct scatter s = mechanics_seek_scatter(g->p, d);
 
-	return geometry_seek_ns(g, (uint32_t)d) + scatter_median(&s) * 1e6;
+	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_median(&s) * 1e6, g->p->restart_ms * 1e6) : 0;
 }
 
 double truth_seek_mean_ns(const struct geometry *g, double cylinders)
@@ -90,7 +90,7 @@ double truth_seek_mean_ns(const struct geometry *g, double cylinders)
 	double d = fmax(0, round(cylinders));
 	struct scatter s = mechanics_seek_scatter(g->p, d);
 
-	return geometry_seek_ns(g, (uint32_t)d) + scatter_mean(&s) * 1e6;
+	return d > 0 ? fmax(geometry_seek_ns(g, (uint32_t)d) + scatter_mean(&s) * 1e6, g->p->restart_ms * 1e6) : 0;
 }
 
 double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t byte_b)
@@ -102,7 +102,7 @@ double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t
 	geometry_place(g, byte_a / g->p->physical_sector_bytes, &a);
 	geometry_place(g, byte_b / g->p->physical_sector_bytes, &b);
 	nominal = geometry_move(g, &a, &b, &s);
-	return nominal + scatter_median(&s) * 1e6;
+	return fmax(nominal + scatter_median(&s) * 1e6, g->p->restart_ms * 1e6);
 }
 
 double truth_seek_track_ns(const struct geometry *g)

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the traces of real drives asked of the model: overhead of writes, restarts of the servo, buffers that drop or forget, late transfers, spares. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "modelrun.h"
+
+#define PERIOD_NS (60e9 / 7200)
+
+#define CACHED                                                                                                     \
+	"rpm 7200\nsurfaces 2\ncache_kb 1024\nsegments 4\nqueue_depth 32\noverhead_ms 0.1\nhit_overhead_ms 0.02\n" \
+	"seek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 100\n"
+
+static const uint64_t far = 200000ull * 512;
+
+static enum disk_how read_at(struct run *r, uint64_t sector)
+{
+	r->now += 100000000;
+	return run_one(r, DISK_READ, sector * 512, 4096, NULL)->how;
+}
+
+static void reading_ahead_waits_for_a_second_read_in_sequence(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, CACHED "read_ahead_when sequential\n" RUN_ZONE);
+	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
+	assert_int_equal(read_at(&r, 32), HOW_MEDIA);  /* near is not in sequence: nothing was read ahead */
+	assert_int_equal(read_at(&r, 40), HOW_STREAM); /* but now it is */
+	assert_true(run_took(&r) > 1e6);               /* its angle had to come again */
+	assert_int_equal(read_at(&r, 48), HOW_HIT);
+	assert_int_equal(read_at(&r, 80), HOW_HIT);
+	run_free(&r);
+	run_new(&r, CACHED RUN_ZONE);
+	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
+	assert_int_equal(read_at(&r, 32), HOW_HIT);
+	run_free(&r);
+}
+
+static void what_was_answered_is_dropped_and_what_lies_ahead_stays(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_new(&r, CACHED "drops_read yes\n" RUN_ZONE);
+	assert_int_equal(read_at(&r, 0), HOW_MEDIA);
+	assert_int_equal(read_at(&r, 8), HOW_HIT);
+	assert_int_equal(read_at(&r, 64), HOW_HIT);
+	assert_int_equal(read_at(&r, 64), HOW_MEDIA); /* again */
+	assert_int_equal(read_at(&r, 68), HOW_MEDIA); /* partly again */
+	assert_int_equal(read_at(&r, 76), HOW_HIT);
+	run_free(&r);
+}
+
+static void a_write_empties_the_buffer(void **state)
+{
+	static const char *const texts[] = { CACHED "write_forgets yes\n" RUN_ZONE,
+		                             CACHED
+		                             "write_forgets yes\nwrite_cache_kb 512\nwrite_delay_ms 1000000\n" RUN_ZONE,
+		                             CACHED RUN_ZONE };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct run r;
+
+		run_new(&r, texts[i]);
+		assert_int_equal(read_at(&r, 0), HOW_MEDIA);
+		r.now += 100000000;
+		(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
+		assert_int_equal(read_at(&r, 8), i < 2 ? HOW_MEDIA : HOW_HIT);
+		run_free(&r);
+	}
+}
+
+static void writes_have_an_overhead_of_their_own(void **state)
+{
+	struct run r;
+	double plain;
+
+	(void)state;
+	run_new(&r, CACHED "write_cache_kb 512\nwrite_overhead_ms 0.7\n" RUN_ZONE);
+	(void)run_one(&r, DISK_WRITE, 0, 4096, NULL);
+	assert_true(fabs(run_took(&r) - (700000 + 40960)) <= 1);
+	assert_int_equal(read_at(&r, 100000), HOW_MEDIA);
+	assert_int_equal(read_at(&r, 100000), HOW_HIT);
+	assert_true(fabs(run_took(&r) - (20000 + 40960)) <= 1); /* reads keep theirs */
+	run_free(&r);
+
+	run_new(&r, RUN_BASE RUN_ZONE);
+	(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
+	plain = r.done.seek_ns;
+	assert_true(fabs(run_took(&r) - (1e5 + r.done.seek_ns + r.done.latency_ns + 8 * PERIOD_NS / 500)) <= 2);
+	run_free(&r);
+	run_new(&r, RUN_BASE "write_overhead_ms 2.5\n" RUN_ZONE);
+	(void)run_one(&r, DISK_WRITE, far, 4096, NULL);
+	assert_true(r.done.seek_ns == plain);
+	assert_true(fabs(run_took(&r) - (2.5e6 + r.done.seek_ns + r.done.latency_ns + 8 * PERIOD_NS / 500)) <= 2);
+	run_free(&r);
+}
+
+/* Behind the head on the same track: with a restart of 1.5 ms what comes by within that is a revolution late. */
+static void an_access_that_does_not_stream_takes_its_restart(void **state)
+{
+	struct run r;
+
+	(void)state;
+	for (int restart = 0; restart < 2; restart++) {
+		run_new(&r, restart ? RUN_BASE "restart_ms 1.5\n" RUN_ZONE : RUN_BASE RUN_ZONE);
+		(void)run_one(&r, DISK_READ, 0, 512, NULL);
+		/* Sector 61 begins 1 ms after the end of sector 0; 0.1 ms are the overhead. */
+		(void)run_one(&r, DISK_READ, 61 * 512, 512, NULL);
+		assert_true(fabs(run_took(&r) - 61 * PERIOD_NS / 500 - restart * PERIOD_NS) < 3);
+		assert_true(r.done.seek_ns == (restart ? 1.5e6 : 0));
+		/* A longer seek is not longer for it. */
+		(void)run_one(&r, DISK_READ, far, 512, NULL);
+		assert_true(r.done.seek_ns == geometry_seek_ns(disk_geometry(r.d), 200));
+		run_free(&r);
+	}
+	/* A stream goes on without. */
+	run_new(&r, CACHED "restart_ms 1.5\n" RUN_ZONE);
+	(void)run_one(&r, DISK_READ, 0, 4096, NULL);
+	(void)run_one(&r, DISK_READ, 4096, 4096, NULL);
+	assert_int_equal(r.done.how, HOW_STREAM);
+	assert_true(run_took(&r) < 0.5e6);
+	run_free(&r);
+}
+
+static void the_transfer_waits_for_its_watermark(void **state)
+{
+	static const char *const texts[] = { RUN_BASE "interface_mbs 20\n" RUN_ZONE,
+		                             RUN_BASE "interface_mbs 20\nread_watermark 0.5\n" RUN_ZONE,
+		                             RUN_BASE "interface_mbs 20\nread_watermark 1\n" RUN_ZONE };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct run r;
+		double media = 100 * PERIOD_NS / 500, interface = 100 * 512 / 20e6 * 1e9;
+
+		run_new(&r, texts[i]);
+		(void)run_one(&r, DISK_READ, far, 100 * 512, NULL);
+		assert_true(interface > media);
+		assert_true(fabs(run_took(&r) -
+		                 (1e5 + r.done.seek_ns + r.done.latency_ns + 0.5 * i * media + interface)) <= 2);
+		run_free(&r);
+	}
+}
+
+/* Random reads over the disk against the truth. */
+static void the_truth_of_a_service_time_has_restart_and_watermark_in_it(void **state)
+{
+	static const char *const text =
+		"rpm 7200\nsurfaces 4\ncache_kb 0\nqueue_depth 1\noverhead_ms 0.3\nseek 0.5 0.02\nhead_switch_ms 0.4\n"
+		"interface_mbs 8\nrestart_ms 1.2\nread_watermark 0.7\nspare 5 8\nzone 2000 300\nzone 1000 200\n";
+	struct truth_random truth;
+	struct run r;
+	struct rng rng;
+	uint64_t blocks;
+	double sum = 0;
+	int n = 30000;
+
+	(void)state;
+	run_new(&r, text);
+	blocks = geometry_bytes(disk_geometry(r.d)) / 16384;
+	truth_random(disk_geometry(r.d), 0, blocks * 16384, 16384, &truth);
+	rng_init(&rng, 3, 1);
+	for (int i = 0; i < n; i++) {
+		(void)run_one(&r, DISK_READ, rng_below(&rng, blocks) * 16384, 16384, NULL);
+		sum += run_took(&r);
+	}
+	if (fabs(sum / n / truth.service_ns - 1) > 0.01)
+		fail_msg("%.0f ns, truth %.0f", sum / n, truth.service_ns);
+	assert_true(truth.move_ns > 1.2e6);
+	assert_true(truth_seek_track_ns(disk_geometry(r.d)) == 1.2e6);
+	run_free(&r);
+}
+
+/* ---- spares ---- */
+
+static void same_places(const char *a, const char *b)
+{
+	struct run x, y;
+	uint64_t n;
+
+	run_new(&x, a);
+	run_new(&y, b);
+	n = geometry_sectors(disk_geometry(x.d));
+	assert_int_equal(n, geometry_sectors(disk_geometry(y.d)));
+	for (uint64_t i = 0; i < n; i++) {
+		struct place p, q;
+
+		geometry_place(disk_geometry(x.d), i, &p);
+		geometry_place(disk_geometry(y.d), i, &q);
+		if (p.cylinder != q.cylinder || p.surface != q.surface || p.sector != q.sector || p.run != q.run ||
+		    p.angle != q.angle)
+			fail_msg("sector %" PRIu64 ": %u/%u/%u and %u/%u/%u", i, p.cylinder, p.surface, p.sector,
+			         q.cylinder, q.surface, q.sector);
+		assert_int_equal(geometry_sector(disk_geometry(x.d), p.cylinder, p.surface, p.sector), i);
+	}
+	run_free(&x);
+	run_free(&y);
+}
+
+static void spares_are_skips_at_the_ends_of_groups_of_tracks(void **state)
+{
+	(void)state;
+	/* Five tracks a group, the last group of the zone is one track; then none. */
+	same_places("surfaces 2\nspare 3 5\nzone 3 20 10\nspare 0 0\nzone 2 8\n",
+	            "surfaces 2\nzone 3 20 10\nzone 2 8\nskip 2 0 17\nskip 2 1 7\n");
+	/* More than a track, on the way back of a serpentine. */
+	same_places("surfaces 2\nlayout seek-first 2 serpentine\nspare 12 4\nzone 4 10\nskip 1 1 2 3\n",
+	            "surfaces 2\nlayout seek-first 2 serpentine\nzone 4 10\nskip 1 1 2 3\n"
+	            "skip 0 1\nskip 1 1 8\nskip 2 1\nskip 3 1 8\n");
+	/* One at each track's end. */
+	same_places("spare 1 1\nzone 3 7\n", "zone 3 7\nskip 0 0 6\nskip 1 0 6\nskip 2 0 6\n");
+}
+
+static void refused(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	assert_true(profile_parse(&p, "t", text, strlen(text), &err) < 0);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' gives '%s', not '%s'", text, err.text, words);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	(void)state;
+	refused("spare 1 0\nzone 3 7\n", "spare");
+	refused("spare 0 1\nzone 3 7\n", "spare");
+	refused("spare 7 1\nzone 3 7\n", "no sectors");
+	refused("spare 1 1\nzone 3000000 7\n", "spare");
+	refused("read_ahead_when perhaps\nzone 3 7\n", "sequential");
+	refused("drops_read 1\nzone 3 7\n", "no yes");
+	refused("read_watermark 1.1\nzone 3 7\n", "read_watermark");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reading_ahead_waits_for_a_second_read_in_sequence),
+		cmocka_unit_test(what_was_answered_is_dropped_and_what_lies_ahead_stays),
+		cmocka_unit_test(a_write_empties_the_buffer),
+		cmocka_unit_test(writes_have_an_overhead_of_their_own),
+		cmocka_unit_test(an_access_that_does_not_stream_takes_its_restart),
+		cmocka_unit_test(the_transfer_waits_for_its_watermark),
+		cmocka_unit_test(the_truth_of_a_service_time_has_restart_and_watermark_in_it),
+		cmocka_unit_test(spares_are_skips_at_the_ends_of_groups_of_tracks),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
