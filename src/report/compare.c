@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is B different from A? Two figures with 95 % intervals of half-widths ha and hb differ when |b - a| exceeds k sqrt(ha^2 + hb^2), where k makes 5 % the
- * chance that ANY of the n figures of a pair of documents is called different although nothing changed (Sidak 1967); so the exit status can be
- * trusted by scripts. Figures without an interval are compared only when they are counts or text, which are exact.
+ * Is B different from A? Two figures with 95 % intervals differ when they are further apart than chance puts them: what lies between them is held against
+ * the sides of the intervals that look at each other (Zou and Donner 2008), each brought back to a standard error by the Student's t that it was made with,
+ * with the degrees of freedom of Welch (1947). The level of each look is such that 5 % is the chance that ANY of the n looks of a comparison calls
+ * different what is not (Sidak 1967); so the exit status can be trusted by scripts. What may be compared at all: alike.c.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "report/alike.h"
 #include "report/report.h"
 
 struct difference {
@@ -32,78 +33,90 @@ static const struct field difference_fields[] = {
 	FIELD_END,
 };
 
-/* z with P(|N(0,1)| > z) = p, by bisection: called a few times, needs no speed. */
-static double two_sided_z(double p)
+/* Everything is gone through twice: first the looks are counted, then they are judged with the level that so many allow. */
+struct judge {
+	struct result *res;
+	struct table *t;
+	double threshold, level;
+	size_t looks, differ;
+	bool is_counting;
+};
+
+/* A value with its interval; df: how many degrees of freedom the interval had, as far as is known. */
+struct estimate {
+	double value, low, high, df;
+};
+
+/* Few samples: what they are. Of many it is not known how they were joined to batches, of which there are ten at least. */
+static double degrees(double samples)
 {
-	double low = 0.0, high = 40.0;
+	return samples >= 2.0 && samples < 10.0 ? samples - 1.0 : 9.0;
+}
 
-	for (int i = 0; i < 100; i++) {
-		double mid = (low + high) / 2;
+static struct estimate of_figure(const struct figure *f)
+{
+	return (struct estimate){ figure_number(f), f->ci.low, f->ci.high, degrees((double)f->samples) };
+}
 
-		if (erfc(mid / sqrt(2.0)) > p)
-			low = mid;
-		else
-			high = mid;
+/* How far apart they must be to differ, at this level; 0 for exact numbers; NaN: it cannot be told. */
+static double needed(const struct estimate *a, const struct estimate *b, double level)
+{
+	double ha = b->value >= a->value ? a->high - a->value : a->value - a->low;
+	double hb = b->value >= a->value ? b->value - b->low : b->high - b->value;
+	double va = pow(ha / stats_t_975(a->df), 2.0), vb = pow(hb / stats_t_975(b->df), 2.0), df;
+
+	if (!isfinite(va) || !isfinite(vb))
+		return NAN;
+	if (!(va + vb > 0.0))
+		return 0.0;
+	df = pow(va + vb, 2.0) / (va * va / a->df + vb * vb / b->df);
+	return two_sided_t(level, df) * sqrt(va + vb);
+}
+
+/* Two counts that are not 0: is so uneven a share of their sum chance? */
+static bool is_more_than_chance(double a, double b, double level)
+{
+	uint64_t n = (uint64_t)(a + b), less = (uint64_t)fmin(a, b);
+
+	return 2.0 * stats_binomial_cdf(less, n, 0.5) < level;
+}
+
+/* The verdict when there is none to be had, else NULL. */
+static const char *same_or_not(struct judge *j, const struct figure *a, const struct figure *b, struct difference *row)
+{
+	struct estimate x = of_figure(a), y = of_figure(b);
+	double base = fabs(x.value) > 0.0 ? fabs(x.value) : 1.0, apart = fabs(y.value - x.value), least;
+
+	switch (figure_role(a)) {
+	case FIGURE_OF_RUN:
+		return "of the run";
+	case FIGURE_EXACT:
+		if (a->type == FIELD_TYPE_STR)
+			return strcmp(a->value.str, b->value.str) == 0 ? "same" : "different";
+		return apart > 0.0 ? figure_judge(a, y.value - x.value) : "same";
+	case FIGURE_TROUBLE:
+		if (apart == 0.0)
+			return "same";
+		if (x.value == 0.0 || y.value == 0.0)
+			return figure_judge(a, y.value - x.value);
+		j->looks++;
+		return is_more_than_chance(x.value, y.value, j->level) ? figure_judge(a, y.value - x.value) : "same";
+	case FIGURE_MEASURED:
+		break;
 	}
-	return high;
+	least = needed(&x, &y, j->level);
+	if (!isfinite(least))
+		return "no interval";
+	j->looks++;
+	row->needed_percent = 100.0 * fmax(least / base, j->threshold);
+	/* Numbers that should be equal have been added up in another order. */
+	return apart <= fmax(fmax(least, j->threshold * base), 1e-9 * base) ? "same"
+	                                                                    : figure_judge(a, y.value - x.value);
 }
 
-/* How much wider than 95 % each of n comparisons must be. */
-static double sidak_factor(size_t n)
+static bool is_difference(const char *verdict)
 {
-	return two_sided_z(1.0 - pow(0.95, 1.0 / (double)(n ? n : 1))) / two_sided_z(0.05);
-}
-
-static const char *target_value(const struct result *res, const char *key)
-{
-	for (size_t i = 0; res->ntargets && i < res->targets[0].n; i++)
-		if (strcmp(res->targets[0].columns[i].key, key) == 0 &&
-		    res->targets[0].columns[i].type == FIELD_TYPE_STR && !res->targets[0].cells[i].is_null &&
-		    res->targets[0].cells[i].str[0])
-			return res->targets[0].cells[i].str;
-	return NULL;
-}
-
-static const char *disk_of(const struct result *res)
-{
-	static const char *const keys[] = { "serial", "model", "path" };
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (target_value(res, keys[i]))
-			return target_value(res, keys[i]);
-	return "";
-}
-
-static bool is_same_test(const struct result *a, const struct result *b)
-{
-	return strcmp(a->head.measurement, b->head.measurement) == 0 && strcmp(disk_of(a), disk_of(b)) == 0;
-}
-
-/* +1: more is better; -1: less is better; 0: neither. */
-static int direction(enum unit unit)
-{
-	switch (unit) {
-	case UNIT_BYTES_PER_S:
-	case UNIT_MIB_PER_S:
-	case UNIT_PER_S:
-		return 1;
-	case UNIT_NS:
-		return -1;
-	default:
-		return 0;
-	}
-}
-
-static const char *judge(enum unit unit, double change)
-{
-	int sign = direction(unit) * (change > 0.0 ? 1 : -1);
-
-	return sign > 0 ? "better" : sign < 0 ? "worse" : "different";
-}
-
-static double half_width(const struct figure *f)
-{
-	return isfinite(f->ci.low) && isfinite(f->ci.high) ? (f->ci.high - f->ci.low) / 2.0 : (double)NAN;
+	return strcmp(verdict, "better") == 0 || strcmp(verdict, "worse") == 0 || strcmp(verdict, "different") == 0;
 }
 
 static bool is_comparable(const struct figure *a, const struct figure *b)
@@ -112,380 +125,325 @@ static bool is_comparable(const struct figure *a, const struct figure *b)
 	       (a->type == FIELD_TYPE_STR) == (b->type == FIELD_TYPE_STR);
 }
 
-/* Text figures, and counts: equal or not. true: it was one of these. */
-static bool compare_exact(const struct figure *a, const struct figure *b, struct difference *row)
+static void add_row(struct judge *j, const struct difference *row)
 {
-	if (a->type == FIELD_TYPE_STR) {
-		row->a = row->b = NAN;
-		row->verdict = strcmp(a->value.str, b->value.str) == 0 ? "same" : "different";
-		return true;
-	}
-	if (a->unit != UNIT_COUNT)
-		return false;
-	if (strncmp(a->name, "disturbed", strlen("disturbed")) ==
-	    0) { /* what came in between: no property of the disk */
-		row->verdict = "of the run";
-		return true;
-	}
-	row->verdict = row->a == row->b ? "same" : "different";
-	return true;
+	if (j->is_counting)
+		return;
+	j->differ += is_difference(row->verdict);
+	result_row(j->t, row);
 }
 
-static bool compare_figure(const struct figure *a, const struct figure *b, double k, double threshold,
-                           struct difference *row)
+static void compare_figures(struct judge *j, const struct result *a, const struct result *b)
 {
-	double ha = half_width(a), hb = half_width(b), base;
-
-	row->figure = a->name;
-	row->unit = unit_name(a->unit);
-	row->a = figure_number(a);
-	row->b = figure_number(b);
-	base = fabs(row->a) > 0.0 ? fabs(row->a) : 1.0;
-	row->change_percent = row->a == row->b ? 0.0 : row->a != 0.0 ? 100.0 * (row->b - row->a) / base : (double)NAN;
-	row->needed_percent = NAN;
-	if (compare_exact(a, b, row))
-		return strcmp(row->verdict, "different") == 0;
-	if (!isfinite(ha) || !isfinite(hb)) {
-		row->verdict = "no interval";
-		return false;
-	}
-	row->needed_percent = 100.0 * fmax(k * sqrt(ha * ha + hb * hb) / base, threshold);
-	if (fabs(row->b - row->a) * 100.0 / base <= row->needed_percent) {
-		row->verdict = "same";
-		return false;
-	}
-	row->verdict = judge(a->unit, row->b - row->a);
-	return true;
-}
-
-static size_t compare_figures(struct table *t, const struct result *a, const struct result *b, double threshold)
-{
-	size_t n = 0, differ = 0;
-	double k;
-
-	for (size_t i = 0; i < a->nfigures; i++)
-		n += is_comparable(&a->figures[i], result_find_figure(b, a->figures[i].name)) &&
-		     isfinite(half_width(&a->figures[i]));
-	k = sidak_factor(n);
 	for (size_t i = 0; i < a->nfigures; i++) {
-		struct difference row = { .measurement = a->head.measurement, .disk = disk_of(a) };
-		const struct figure *other = result_find_figure(b, a->figures[i].name);
+		const struct figure *fa = &a->figures[i], *fb = result_find_figure(b, fa->name);
+		struct difference row = { .measurement = a->head.measurement,
+			                  .disk = alike_disk(a),
+			                  .figure = fa->name,
+			                  .unit = unit_name(fa->unit),
+			                  .needed_percent = NAN };
 
-		if (!is_comparable(&a->figures[i], other))
+		if (!is_comparable(fa, fb))
 			continue;
-		differ += compare_figure(&a->figures[i], other, k, threshold, &row);
-		result_row(t, &row);
+		row.a = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fa);
+		row.b = fa->type == FIELD_TYPE_STR ? (double)NAN : figure_number(fb);
+		row.change_percent = row.a == row.b ? 0.0
+		                     : row.a != 0.0 ? 100.0 * (row.b - row.a) / fabs(row.a)
+		                                    : (double)NAN;
+		row.verdict = same_or_not(j, fa, fb, &row);
+		add_row(j, &row);
 	}
-	return differ;
 }
 
-/* ---- tables whose rows have a value with low and high: the zone curve place by place ---- */
+/* A disk that begins to return errors, or goes, is a difference whatever its figures are. */
+static void compare_status(struct judge *j, const struct result *a, const struct result *b)
+{
+	int was = alike_outcome(a), is = alike_outcome(b);
 
-struct curve {
-	const struct table *t;
-	int key, value, low, high;
+	if (was < 0 || is < 0) {
+		result_notice(j->res, "status", "%s of %s: A is %s, B is %s: not all of it is there.",
+		              a->head.measurement, alike_disk(a), status_name(a->status), status_name(b->status));
+		return;
+	}
+	if (was != is)
+		add_row(j, &(struct difference){ .measurement = a->head.measurement,
+		                                 .disk = alike_disk(a),
+		                                 .figure = "status",
+		                                 .unit = unit_name(UNIT_TEXT),
+		                                 .a = NAN,
+		                                 .b = NAN,
+		                                 .change_percent = NAN,
+		                                 .needed_percent = NAN,
+		                                 .verdict = is > was ? "worse" : "better" });
+	if (was != is)
+		result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
+		              status_name(a->status), status_name(b->status));
+}
+
+/* ---- tables: place by place ---- */
+
+/* Tables whose rows are comparable: what makes two rows the same, or near (place, NULL: nothing); and the value with its interval. */
+static const struct curve_decl {
+	const char *measurement, *table, *keys[4], *place, *value, *low, *high;
+} curve_decls[] = {
+	{ "zones", "curve", { "target" }, "offset_bytes", "rate_bytes_per_s", "low", "high" },
+	{ "seek", "spans", { "anchor", "span_bytes" }, NULL, "mean_ns", "low", "high" },
+	{ "seek", "curve", { "distance_bytes" }, NULL, "seek_ns", "low", "high" },
+	{ "seek", "queue", { "depth" }, NULL, "iops", "low", "high" },
+	{ "cache",
+	  "matrix",
+	  { "mode", "operation", "file_bytes", "record_bytes" },
+	  NULL,
+	  "rate_bytes_per_s",
+	  "low_bytes_per_s",
+	  "high_bytes_per_s" },
 };
 
-static bool curve_of(const struct table *t, struct curve *ret)
+static bool is_same_cell(const struct table *a, size_t ra, const struct table *b, size_t rb, const char *key)
 {
-	*ret = (struct curve){ t, 0, -1, table_column(t, "low"), table_column(t, "high") };
-	if (ret->low < 1 || ret->high < 0 || t->ncolumns == 0 || t->columns[0].type == FIELD_TYPE_STR)
-		return false;
-	ret->value = ret->low - 1; /* by convention the interval follows its value */
-	return ret->value > 0;
+	int ca = table_column(a, key), cb = table_column(b, key);
+	const char *x, *y;
+
+	if (ca < 0 || cb < 0) /* an older document has no column of that name */
+		return ca < 0 && cb < 0;
+	if (a->columns[ca].type != FIELD_TYPE_STR)
+		return table_number(a, ra, (size_t)ca) == table_number(b, rb, (size_t)cb);
+	x = table_string(a, ra, (size_t)ca);
+	y = table_string(b, rb, (size_t)cb);
+	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Row of c nearest to the key, at most `within` away; -1: none. */
-static long nearest_row(const struct curve *c, double key, double within)
+static double cell_of(const struct table *t, size_t row, const char *key)
 {
-	long best = -1;
+	int c = table_column(t, key);
 
-	for (size_t r = 0; r < c->t->nrows; r++) {
-		double d = fabs(table_number(c->t, r, (size_t)c->key) - key);
+	return c < 0 ? (double)NAN : table_number(t, row, (size_t)c);
+}
 
-		if (d <= within) {
-			within = d;
-			best = (long)r;
-		}
+static struct estimate of_row(const struct curve_decl *d, const struct table *t, size_t row)
+{
+	double samples = fmax(cell_of(t, row, "samples"), cell_of(t, row, "repetitions"));
+
+	return (struct estimate){ cell_of(t, row, d->value), cell_of(t, row, d->low), cell_of(t, row, d->high),
+		                  degrees(samples) };
+}
+
+/* The row of b that is as row `row` of a, the nearest of them where there are places. -1: none. */
+static long same_row(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b)
+{
+	double place = d->place ? cell_of(a, row, d->place) : 0.0, best = INFINITY;
+	long found = -1;
+
+	for (size_t r = 0; r < b->nrows; r++) {
+		double off = d->place ? fabs(cell_of(b, r, d->place) - place) : 0.0;
+		bool is_same = off < best;
+
+		for (size_t k = 0; is_same && k < ARRAY_LEN(d->keys) && d->keys[k]; k++)
+			is_same = is_same_cell(a, row, b, r, d->keys[k]);
+		if (!is_same)
+			continue;
+		best = off;
+		found = (long)r;
 	}
-	return best;
+	return found;
 }
 
-static double key_span(const struct curve *c)
+/*
+ * Two runs look at places that are nearly the same, and the curve goes on between them: as much as it changes from there to the next rows is no
+ * difference. INFINITY: they are further apart than a quarter of the way to the next row.
+ */
+static double slope_allowance(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b,
+                              size_t other)
 {
-	double low = INFINITY, high = -INFINITY;
+	double off = d->place ? fabs(cell_of(b, other, d->place) - cell_of(a, row, d->place)) : 0.0, most = 0.0;
 
-	for (size_t r = 0; r < c->t->nrows; r++) {
-		low = fmin(low, table_number(c->t, r, (size_t)c->key));
-		high = fmax(high, table_number(c->t, r, (size_t)c->key));
+	if (off == 0.0)
+		return 0.0;
+	for (int side = -1; side <= 1; side += 2) {
+		double gap, step;
+
+		if ((side < 0 && row == 0) || (side > 0 && row + 1 >= a->nrows))
+			continue;
+		gap = fabs(cell_of(a, row + side, d->place) - cell_of(a, row, d->place));
+		step = fabs(cell_of(a, row + side, d->value) - cell_of(a, row, d->value));
+		if (!(off <= gap / 4.0))
+			return INFINITY;
+		most = fmax(most, step * off / gap);
 	}
-	return c->t->nrows > 1 ? (high - low) / (double)(c->t->nrows - 1) : 0.0;
+	return most;
 }
 
-static size_t compare_curve(struct result *res, const struct result *a, const struct table *ta, const struct table *tb,
-                            double threshold)
+/* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be told. */
+static double row_change(const struct judge *j, const struct curve_decl *d, const struct table *ta, size_t r,
+                         const struct table *tb)
 {
-	struct curve ca, cb;
-	double k, worst = 0.0, worst_at = 0.0, within;
-	size_t differ = 0, n = 0;
+	long other = same_row(d, ta, r, tb);
+	struct estimate x = of_row(d, ta, r), y;
+	double least;
 
-	if (!tb || !curve_of(ta, &ca) || !curve_of(tb, &cb))
-		return 0;
-	k = sidak_factor(ta->nrows);
-	within = key_span(&ca) / 2.0;
-	for (size_t r = 0; r < ta->nrows; r++) {
-		double key = table_number(ta, r, (size_t)ca.key), va = table_number(ta, r, (size_t)ca.value), vb, ha,
-		       hb, change;
-		long other = nearest_row(&cb, key, within);
+	if (other < 0)
+		return NAN;
+	y = of_row(d, tb, (size_t)other);
+	least = needed(&x, &y, j->level) + slope_allowance(d, ta, r, tb, (size_t)other);
+	if (!(x.value > 0.0) || !isfinite(y.value) || !isfinite(least))
+		return NAN;
+	if (fabs(y.value - x.value) <= fmax(fmax(least, j->threshold * x.value), 1e-9 * x.value))
+		return 0.0;
+	return (y.value - x.value) / x.value;
+}
 
-		if (other < 0)
-			continue;
-		vb = table_number(tb, (size_t)other, (size_t)cb.value);
-		ha = (table_number(ta, r, (size_t)ca.high) - table_number(ta, r, (size_t)ca.low)) / 2.0;
-		hb = (table_number(tb, (size_t)other, (size_t)cb.high) -
-		      table_number(tb, (size_t)other, (size_t)cb.low)) /
-		     2.0;
-		if (!(va > 0.0) || !isfinite(vb) || !isfinite(ha) || !isfinite(hb))
-			continue;
-		n++;
-		change = (vb - va) / va;
-		if (fabs(change) <= fmax(k * sqrt(ha * ha + hb * hb) / va, threshold))
-			continue;
-		differ++;
+static void compare_curve(struct judge *j, const struct curve_decl *d, const struct result *a, const struct result *b)
+{
+	const struct table *ta = result_find_table(a, d->table), *tb = result_find_table(b, d->table);
+	size_t differ = 0, n = 0, worst_row = 0;
+	double worst = 0.0;
+
+	for (size_t r = 0; ta && tb && r < ta->nrows; r++) {
+		double change = row_change(j, d, ta, r, tb);
+
+		n += isfinite(change);
+		differ += isfinite(change) && change != 0.0;
 		if (fabs(change) > fabs(worst)) {
 			worst = change;
-			worst_at = key;
+			worst_row = r;
 		}
 	}
-	if (differ)
-		result_notice(res, "curve",
-		              "%s of %s: the table %s differs at %zu of %zu places, most at %s = %.0f: %+.1f %%.",
-		              a->head.measurement, disk_of(a), ta->name, differ, n, ta->columns[ca.key].key, worst_at,
-		              100.0 * worst);
-	return differ;
+	j->looks += n;
+	if (j->is_counting || !differ)
+		return;
+	j->differ += differ;
+	result_notice(j->res, "curve",
+	              "%s of %s: the table %s differs at %zu of %zu places, most in row %zu: %+.1f %%.",
+	              a->head.measurement, alike_disk(a), d->table, differ, n, worst_row + 1, 100.0 * worst);
 }
 
-/* Lists of trouble: more rows in B than in A are news. */
-static size_t compare_lists(struct result *res, const struct result *a, const struct result *b)
+static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
 {
-	static const char *const lists[] = { "slow_regions", "unreadable" };
-	size_t differ = 0;
+	const struct result *both[] = { a, b };
 
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		const struct table *ta = result_find_table(a, lists[i]), *tb = result_find_table(b, lists[i]);
-		size_t na = ta ? ta->nrows : 0, nb = tb ? tb->nrows : 0;
-
-		if (na == nb)
-			continue;
-		result_notice(res, "regions", "%s of %s: %zu %s where there were %zu.", a->head.measurement, disk_of(a),
-		              nb, lists[i], na);
-		differ++;
-	}
-	return differ;
+	compare_figures(j, a, b);
+	for (size_t i = 0; i < ARRAY_LEN(curve_decls); i++)
+		if (strcmp(curve_decls[i].measurement, a->head.measurement) == 0)
+			compare_curve(j, &curve_decls[i], a, b);
+	if (j->is_counting)
+		return;
+	compare_status(j, a, b);
+	alike_tell_settings(j->res, a, b);
+	for (size_t i = 0; i < ARRAY_LEN(both); i++)
+		if (alike_disturbed(both[i]))
+			result_notice(j->res, "disturbed",
+			              "%s of %s: %s was disturbed from outside (%s): a difference may come from that.",
+			              a->head.measurement, alike_disk(a), i ? "B" : "A", alike_disturbed(both[i]));
 }
 
-/* Where results went is no difference of two measurements. */
-static bool is_output(const char *option)
+/* ---- which with which ---- */
+
+static bool is_later(const struct result *a, const struct result *b)
 {
-	static const char *const outputs[] = { "json", "csv", "html", "log", "requests", "progress" };
-
-	for (size_t i = 0; i < ARRAY_LEN(outputs); i++)
-		if (strcmp(option, outputs[i]) == 0)
-			return true;
-	return false;
+	return strcmp(a->head.started ? a->head.started : "", b->head.started ? b->head.started : "") > 0;
 }
 
-static size_t compare_pair(struct result *res, struct table *t, const struct result *a, const struct result *b,
-                           double threshold)
-{
-	size_t differ = compare_figures(t, a, b, threshold);
-
-	for (size_t i = 0; i < a->ntables; i++)
-		differ += compare_curve(res, a, a->tables[i], result_find_table(b, a->tables[i]->name), threshold);
-	differ += compare_lists(res, a, b);
-	for (size_t i = 0; i < a->head.noptions; i++) {
-		const struct option_value *x = &a->head.options[i];
-
-		for (size_t k = 0; k < b->head.noptions && !is_output(x->name); k++)
-			if (strcmp(x->name, b->head.options[k].name) == 0 && x->text && b->head.options[k].text &&
-			    strcmp(x->text, b->head.options[k].text) != 0)
-				result_notice(res, "options", "%s of %s: --%s was %s in A and is %s in B.",
-				              a->head.measurement, disk_of(a), x->name, x->text,
-				              b->head.options[k].text);
-	}
-	if (a->status != STATUS_COMPLETE || b->status != STATUS_COMPLETE)
-		result_notice(res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, disk_of(a),
-		              status_name(a->status), status_name(b->status));
-	return differ;
-}
-
-/* Among the documents of the same test the latest: a directory may hold many. */
-static const struct result *latest_match(const struct result *const *v, size_t n, const struct result *like)
+/* Among the documents of the same test the latest that came to its end: a directory may hold many. */
+static const struct result *latest_match(const struct result *const *v, size_t n, const struct result *like, char *why)
 {
 	const struct result *best = NULL;
+	char reason[WHY_TEXT];
 
-	for (size_t i = 0; i < n; i++)
-		if (is_same_test(v[i], like) && (!best || strcmp(v[i]->head.started ? v[i]->head.started : "",
-		                                                 best->head.started ? best->head.started : "") > 0))
+	for (size_t i = 0; i < n; i++) {
+		enum alike how = alike(like, v[i], reason);
+
+		if (how == ALIKE && alike_outcome(v[i]) >= 0 && (!best || is_later(v[i], best)))
 			best = v[i];
+		if (why && how == OTHER_OPTIONS)
+			(void)snprintf(why, WHY_TEXT, "%s", reason);
+		if (why && how == ALIKE && alike_outcome(v[i]) < 0 && !why[0])
+			(void)snprintf(why, WHY_TEXT, "it is %s", status_name(v[i]->status));
+	}
 	return best;
+}
+
+/* Two single documents of one measurement are compared whatever they are of: "is this disk as good as that one". What is not the same is told. */
+static void tell_why_not(struct result *res, const struct result *a, const struct result *b)
+{
+	char why[WHY_TEXT];
+
+	switch (alike(a, b, why)) {
+	case OTHER_DISK:
+		result_notice(res, "other-disk", "A is of disk %s, B of disk %s: %s.", alike_disk(a), alike_disk(b),
+		              why);
+		break;
+	case OTHER_OPTIONS:
+		result_notice(res, "options", "%s of %s: %s: what differs may come from that.", a->head.measurement,
+		              alike_disk(a), why);
+		break;
+	case ALIKE:
+	case OTHER_MEASUREMENT:
+		break;
+	}
+}
+
+struct pairs {
+	const struct result *const *a, *const *b;
+	size_t na, nb;
+	bool is_forced;
+	char why[WHY_TEXT]; /* of the last that has no like */
+};
+
+static size_t all_pairs(struct pairs *p, struct judge *j)
+{
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < p->na; i++) {
+		const struct result *a = p->a[i], *other;
+		char why[WHY_TEXT] = "";
+
+		if (!p->is_forced && latest_match(p->a, p->na, a, NULL) != a)
+			continue;
+		other = p->is_forced ? p->b[0] : latest_match(p->b, p->nb, a, why);
+		if (!other && j->is_counting) {
+			result_notice(j->res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
+			              a->head.measurement, alike_disk(a), why[0] ? ": " : "", why);
+			(void)snprintf(p->why, WHY_TEXT, "%s", why);
+		}
+		if (!other)
+			continue;
+		pairs++;
+		if (p->is_forced && !j->is_counting)
+			tell_why_not(j->res, a, other);
+		compare_pair(j, a, other);
+	}
+	return pairs;
 }
 
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err)
 {
 	struct result *res = result_new("compare");
-	struct table *t = result_table(res, "differences", "Figures", difference_fields);
-	size_t pairs = 0, differ = 0;
-	/* Two single documents of one measurement are compared whatever disks they come from: "is this disk as good as that one". */
-	bool is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
+	struct judge j = { .res = res,
+		           .t = result_table(res, "differences", "Figures", difference_fields),
+		           .threshold = opt->threshold,
+		           .level = 0.05,
+		           .is_counting = true };
+	struct pairs p = { .a = a, .b = b, .na = na, .nb = nb };
+	size_t pairs;
 
-	for (size_t i = 0; i < na; i++) {
-		const struct result *other = is_forced ? b[0] : latest_match(b, nb, a[i]);
-
-		if (!other || latest_match(a, na, a[i]) != a[i])
-			continue;
-		if (strcmp(disk_of(a[i]), disk_of(other)) != 0)
-			result_notice(res, "other-disk", "A is of disk %s, B of disk %s.", disk_of(a[i]),
-			              disk_of(other));
-		pairs++;
-		differ += compare_pair(res, t, a[i], other, opt->threshold);
-	}
+	p.is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
+	pairs = all_pairs(&p, &j);
 	if (pairs == 0) {
 		result_free(res);
 		return err_set(
 			err, -ENOENT,
-			"No document of A has its like in B: the same measurement of the same disk; give two single "
-			"documents of one measurement to compare different disks.");
+			"No document of A has its like in B: the same measurement of the same disk, done the same way, to "
+			"its end%s%s; give two single documents of one measurement to compare others.",
+			p.why[0] ? "; " : "", p.why);
 	}
+	j.level = sidak_level(j.looks);
+	j.is_counting = false;
+	(void)all_pairs(&p, &j);
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, pairs);
-	result_figure_u64(res, "different", "differences", UNIT_COUNT, differ);
+	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
 	res->status = STATUS_COMPLETE;
-	res->verdict_is_no = differ > 0;
+	res->verdict_is_no = j.differ > 0;
 	*ret = res;
-	return 0;
-}
-
-/* ---- trend ---- */
-
-struct trend_row {
-	const char *measurement, *disk, *figure, *unit, *verdict;
-	uint64_t documents;
-	double first, last, per_year_percent, low, high;
-};
-
-static const struct field trend_fields[] = {
-	FIELD_STR(struct trend_row, measurement, "measurement"),
-	FIELD_STR(struct trend_row, disk, "disk"),
-	FIELD_STR(struct trend_row, figure, "figure"),
-	FIELD_U64(struct trend_row, documents, UNIT_COUNT, "runs"),
-	FIELD_F64(struct trend_row, first, UNIT_NONE, "first"),
-	FIELD_F64(struct trend_row, last, UNIT_NONE, "last"),
-	FIELD_STR(struct trend_row, unit, "unit"),
-	FIELD_F64(struct trend_row, per_year_percent, UNIT_PERCENT, "a year"),
-	FIELD_F64(struct trend_row, low, UNIT_PERCENT, "low"),
-	FIELD_F64(struct trend_row, high, UNIT_PERCENT, "high"),
-	FIELD_STR(struct trend_row, verdict, "verdict"),
-	FIELD_END,
-};
-
-/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. */
-static double years_of(const struct result *res)
-{
-	struct tm tm = { 0 };
-
-	if (!res->head.started || !strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm))
-		return NAN;
-	return (double)timegm(&tm) / (365.25 * 86400.0);
-}
-
-struct trend_points {
-	double *year, *value;
-	size_t n;
-};
-
-static void trend_figure(struct table *t, const struct figure *f, const struct result *like,
-                         const struct trend_points *p, double threshold, size_t *worse)
-{
-	struct trend_row row = { .measurement = like->head.measurement,
-		                 .disk = disk_of(like),
-		                 .figure = f->name,
-		                 .unit = unit_name(f->unit),
-		                 .documents = p->n };
-	struct line line;
-	double scale, half;
-	size_t first = 0, last = 0;
-
-	if (p->n < 3 || !fit_line(p->year, p->value, NULL, p->n, &line))
-		return;
-	for (size_t i = 1; i < p->n; i++) {
-		first = p->year[i] < p->year[first] ? i : first;
-		last = p->year[i] > p->year[last] ? i : last;
-	}
-	scale = 100.0 / fmax(fabs(p->value[first]), 1e-300);
-	half = stats_t_975((double)(p->n - 2)) * line.b_se;
-	row.first = p->value[first];
-	row.last = p->value[last];
-	row.per_year_percent = line.b * scale;
-	row.low = (line.b - half) * scale;
-	row.high = (line.b + half) * scale;
-	row.verdict = "steady";
-	if (row.low * row.high > 0.0 && fabs(line.b * (p->year[last] - p->year[first])) * scale > 100.0 * threshold)
-		row.verdict = judge(f->unit, line.b);
-	*worse += strcmp(row.verdict, "worse") == 0;
-	result_row(t, &row);
-}
-
-static void trend_of(struct table *t, const struct result *const *res, size_t n, const struct result *like,
-                     double threshold, size_t *worse)
-{
-	cleanup_free double *year = calloc(n, sizeof(double));
-	cleanup_free double *value = calloc(n, sizeof(double));
-
-	if (!year || !value)
-		abort(); /* as in result.c */
-	for (size_t k = 0; k < like->nfigures; k++) {
-		struct trend_points p = { year, value, 0 };
-
-		for (size_t i = 0; i < n; i++) {
-			double y = years_of(res[i]),
-			       v = figure_number(result_find_figure(res[i], like->figures[k].name));
-
-			if (!is_same_test(res[i], like) || !isfinite(y) || !isfinite(v))
-				continue;
-			year[p.n] = y;
-			value[p.n++] = v;
-		}
-		trend_figure(t, &like->figures[k], like, &p, threshold, worse);
-	}
-}
-
-int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
-                 struct err *err)
-{
-	struct result *out = result_new("trend");
-	struct table *t = result_table(out, "trends", "Change over time", trend_fields);
-	size_t worse = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bool is_first = true;
-
-		for (size_t k = 0; k < i; k++)
-			is_first = is_first && !is_same_test(res[k], res[i]);
-		if (is_first)
-			trend_of(t, res, n, res[i], opt->threshold, &worse);
-	}
-	if (t->nrows == 0) {
-		result_free(out);
-		return err_set(
-			err, -ENOENT,
-			"A trend needs at least three documents of the same measurement of the same disk, which are not there; measure "
-			"again later, or give two documents to compare them.");
-	}
-	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, worse);
-	result_figure_text(out, "verdict", "verdict", worse ? "degrading" : "steady");
-	out->status = STATUS_COMPLETE;
-	out->verdict_is_no = worse > 0;
-	*ret = out;
 	return 0;
 }

@@ -29,8 +29,8 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);
 
 /*
- * compare.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its verdict_is_no says that something differs
- * (compare) or gets worse (trend). Documents are matched by measurement and disk (serial, else model, else path).
+ * compare.c and trend.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its verdict_is_no says that something differs
+ * (compare) or gets worse (trend). Which documents belong together: alike.c.
  */
 struct compare_options {
 	double threshold; /* relative; smaller differences do not count even when they are sure */

@@ -147,6 +147,24 @@ void stop_init(struct stop *s, double precision, double trim, size_t min_n); /* 
 /* x is the whole series so far; cheap between looks. Stays true once reached. */
 bool stop_check(struct stop *s, const double *x, size_t n);
 
+/* ---- slots.c: for batch means of a series that is too long to keep ---- */
+
+#define SLOTS_MAX     128
+#define SLOTS_MIN 20 /* fewer full ones tell nothing */
+
+struct slots {
+	uint64_t width; /* of a slot */
+	double sum[SLOTS_MAX];
+	uint64_t count[SLOTS_MAX];
+};
+void slots_start(struct slots *s, uint64_t width);
+/* at: its time, or its number, from 0; not falling much. */
+void slots_add(struct slots *s, uint64_t at, double value);
+/* Added by time: 95 % interval of the sum per time, around the rate that was told. NaNs: too short to tell. */
+struct interval slots_rate_ci(const struct slots *s, uint64_t end, double rate);
+/* Added by number, width 1 at the start: 95 % interval of the mean. */
+struct interval slots_mean_ci(const struct slots *s, double mean);
+
 /* ---- fit.c ---- */
 
 struct line {

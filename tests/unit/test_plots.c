@@ -512,6 +512,7 @@ static void a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not(void *
 			(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", i + 1);
 			doc[i] = sample_zones("A", "1", started, 4,
 			                      1.0 + 0.001 * rng_normal(&rng) - (falling ? 0.01 * i : 0.0));
+			doc[i]->status = STATUS_COMPLETE;
 		}
 		assert_int_equal(report_trend((const struct result *const *)doc, 12, &opt, &res, &err), 0);
 		assert_int_equal(res->verdict_is_no, falling);

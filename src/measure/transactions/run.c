@@ -160,6 +160,14 @@ static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t respons
 	t->cpu_s += (double)j->cpu_ns * 1e-9;
 }
 
+static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now_ns)
+{
+	if (j->has_fault)
+		return;
+	slots_add(&r->ends, now_ns - r->start_ns, 1.0);
+	slots_add(&r->responses, r->all.done - 1, (double)(now_ns - j->intended_ns));
+}
+
 /*
  * N = X (R + Z) holds for a system in balance. All users begin with a thought, so that the first transactions are too many thoughts and too few
  * responses: the law is looked at from when the last user has had its first.
@@ -195,6 +203,7 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 		add_to_law(r, j, now_ns);
 		add_to(&r->of[j->class], j, now_ns - j->intended_ns);
 		add_to(&r->all, j, now_ns - j->intended_ns);
+		add_to_series(r, j, now_ns);
 		if (r->each)
 			write_row(r, j, now_ns);
 	}
@@ -520,6 +529,8 @@ static int reset(struct tx_run *r)
 		return -ENOMEM;
 	hist_clear(r->late);
 	hist_clear(r->service);
+	slots_start(&r->ends, NS_PER_MS);
+	slots_start(&r->responses, 1);
 	for (size_t i = 0; i < r->njobs; i++)
 		free(r->jobs[i]);
 	r->njobs = r->live = r->nheap = 0;

@@ -279,6 +279,8 @@ static void figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 	const struct hist *h = r->all.response;
+	double x = (double)r->all.done / tx_seconds(r);
+	struct interval ci;
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
 		                                           { 0.95, "response_p95_ns", "response, 95 %" },
 		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
@@ -287,9 +289,11 @@ static void figures(const struct tx_run *r)
 	if (r->all.faults)
 		result_figure_u64(res, "transactions_failed", "with errors, counted nowhere else", UNIT_COUNT,
 		                  r->all.faults);
-	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, (double)r->all.done / tx_seconds(r), NULL,
-	              r->all.done);
-	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), NULL, h->count);
+	ci = slots_rate_ci(&r->ends, (uint64_t)(tx_seconds(r) * 1e9), x * 1e-9);
+	ci = (struct interval){ ci.low * 1e9, ci.high * 1e9 };
+	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, x, &ci, r->all.done);
+	ci = slots_mean_ci(&r->responses, hist_mean(h));
+	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), &ci, h->count);
 	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
 	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
 		result_notice(res, "few-samples",

@@ -100,6 +100,7 @@ struct tx_run {
 	struct rng arrival_rng;
 	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct tx_totals of[TX_CLASSES_MAX], all;
+	struct slots ends, responses; /* of all: in the order of their ends */
 	struct hist *late, *service;
 	struct tx_each *each;
 	struct tx_stand before, after;

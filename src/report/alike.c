@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which documents belong together, and what of them may be compared: by tables. What is not in the tables of things that do not matter does: an
+ * option that is not known here changes what is measured, and a count without an interval is the run's own doing.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/alike.h"
+
+/* Options that change where results go, how sure they are, or who may do it, but not what is measured. NULL: of every measurement. */
+static const struct {
+	const char *measurement, *option;
+} free_options[] = {
+	{ NULL, "json" },           { NULL, "csv" },
+	{ NULL, "html" },           { NULL, "log" },
+	{ NULL, "requests" },       { NULL, "progress" },
+	{ NULL, "quiet" },          { NULL, "dry-run" },
+	{ NULL, "destroy-data" },   { NULL, "overwrite-signature" },
+	{ NULL, "seed" },           { NULL, "precision" },
+	{ NULL, "max-errors" },     { NULL, "keep" },
+	{ NULL, "classic" },        { "zones", "time" },
+	{ "zones", "passes" },      { "zones", "journal" },
+	{ "seek", "time" },         { "seek", "reads" },
+	{ "seek", "span-time" },    { "seek", "emit-iolog" },
+	{ "seek", "no-curve" },     { "seek", "no-queue" },
+	{ "geometry", "time" },     { "geometry", "tracks" },
+	{ "transactions", "time" }, { "transactions", "count" },
+	{ "transactions", "each" }, { "transactions", "read-time" },
+	{ "passes", "time" },       { "passes", "passes" },
+	{ "passes", "job" },        { "cache", "time" },
+	{ "cache", "repeat" },      { "cache", "no-knee" },
+	{ "mark", "repeat" },
+};
+
+/* What of the host is part of the test, and of which. */
+static const char *const cached_measurements[] = { "cache", "mark", "passes" };
+
+/* Members of a target that must be equal where both know them; and names of a device, the best first: the first that both know decides. */
+static const char *const must_equal[] = {
+	"kind", "wwn", "serial", "model", "disk_size_bytes", "partition_offset_bytes", "zoned", "alias"
+};
+static const char *const device_names[] = { "wwn", "serial", "alias", "below", "path" };
+/* What may have been set otherwise: told. */
+static const char *const settings[] = { "firmware",    "transport",         "scheduler",   "read_ahead_bytes",
+	                                "write_cache", "max_sectors_bytes", "nr_requests", "queue_depth" };
+/* Notices of what came from outside. */
+static const char *const disturbed[] = { "other-io", "steal", "stopped", "thermal" };
+
+static const struct {
+	const char *name;
+	enum figure_role role;
+	int direction; /* 0: as its unit says */
+} figure_table[] = {
+	{ "sustained", FIGURE_EXACT, 1 },
+	{ "confidence", FIGURE_OF_RUN, 0 },
+	{ "drift_ratio", FIGURE_OF_RUN, 0 },
+	{ "slow_regions", FIGURE_TROUBLE, -1 },
+	{ "unreadable_regions", FIGURE_TROUBLE, -1 },
+	{ "verify_errors", FIGURE_TROUBLE, -1 },
+	{ "wrong_words", FIGURE_TROUBLE, -1 },
+	{ "transactions_failed", FIGURE_TROUBLE, -1 },
+	{ "read_all_s", FIGURE_MEASURED, -1 },
+	{ "write_all_s", FIGURE_MEASURED, -1 },
+};
+
+static const struct cell *member(const struct target_info *t, const char *key, enum field_type *ret_type)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->columns[i].key, key) == 0 && !t->cells[i].is_null &&
+		    (t->columns[i].type != FIELD_TYPE_STR || t->cells[i].str[0])) {
+			*ret_type = t->columns[i].type;
+			return &t->cells[i];
+		}
+	return NULL;
+}
+
+static const char *member_text(const struct target_info *t, const char *key, char *buf)
+{
+	enum field_type type = FIELD_TYPE_STR;
+	const struct cell *c = member(t, key, &type);
+
+	return c ? result_cell_text(buf, CELL_TEXT, type, c) : NULL;
+}
+
+/* +1 equal, -1 not, 0: one of them does not know. */
+static int members(const struct target_info *a, const struct target_info *b, const char *key, char *why)
+{
+	char x[CELL_TEXT], y[CELL_TEXT];
+	const char *of_a = member_text(a, key, x), *of_b = member_text(b, key, y);
+
+	if (!of_a || !of_b)
+		return 0;
+	if (strcmp(of_a, of_b) == 0)
+		return 1;
+	if (why)
+		(void)snprintf(why, WHY_TEXT, "the target's %s is %.60s in A and %.60s in B", key, of_a, of_b);
+	return -1;
+}
+
+static bool is_file(const struct target_info *t)
+{
+	char buf[CELL_TEXT];
+	const char *kind = member_text(t, "kind", buf);
+
+	return kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
+}
+
+/* Namespaces of one NVMe drive share its serial number: nvme0n1, nvme0n2. The first number may change with every start. */
+static bool is_same_namespace(const struct target_info *a, const struct target_info *b, char *why)
+{
+	char x[CELL_TEXT], y[CELL_TEXT];
+	const char *of_a = member_text(a, "disk", x), *of_b = member_text(b, "disk", y);
+
+	if (!of_a || !of_b || strncmp(of_a, "nvme", 4) != 0 || strncmp(of_b, "nvme", 4) != 0)
+		return true;
+	of_a = strchr(of_a + 4, 'n');
+	of_b = strchr(of_b + 4, 'n');
+	if (!of_a || !of_b || strcmp(of_a, of_b) == 0)
+		return true;
+	(void)snprintf(why, WHY_TEXT, "the namespace is %.30s in A and %.30s in B", of_a, of_b);
+	return false;
+}
+
+static bool is_same_target(const struct target_info *a, const struct target_info *b, char *why)
+{
+	for (size_t i = 0; i < ARRAY_LEN(must_equal); i++)
+		if (members(a, b, must_equal[i], why) < 0)
+			return false;
+	/* A file is one of many on its disk. A block device is as large as it is; a file may grow. */
+	if (members(a, b, is_file(a) ? "path" : "size_bytes", why) < 0)
+		return false;
+	if (!is_same_namespace(a, b, why))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(device_names); i++) {
+		int same = members(a, b, device_names[i], why);
+
+		if (same)
+			return same > 0;
+	}
+	return true;
+}
+
+static bool is_free_option(const char *measurement, const char *option)
+{
+	for (size_t i = 0; i < ARRAY_LEN(free_options); i++)
+		if (strcmp(free_options[i].option, option) == 0 &&
+		    (!free_options[i].measurement || strcmp(free_options[i].measurement, measurement) == 0))
+			return true;
+	return false;
+}
+
+static bool is_same_way(const struct result *a, const struct result *b, char *why)
+{
+	for (size_t i = 0; i < a->head.noptions; i++)
+		for (size_t k = 0; k < b->head.noptions; k++) {
+			const struct option_value *x = &a->head.options[i], *y = &b->head.options[k];
+
+			if (strcmp(x->name, y->name) != 0 || !x->text || !y->text || strcmp(x->text, y->text) == 0 ||
+			    is_free_option(a->head.measurement, x->name))
+				continue;
+			(void)snprintf(why, WHY_TEXT, "--%s was %.60s in A and is %.60s in B", x->name,
+			               x->text[0] ? x->text : "nothing", y->text[0] ? y->text : "nothing");
+			return false;
+		}
+	if (a->head.engine && b->head.engine && strcmp(a->head.engine, b->head.engine) != 0) {
+		(void)snprintf(why, WHY_TEXT, "the engine was %s in A and is %s in B", a->head.engine, b->head.engine);
+		return false;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(cached_measurements); i++)
+		if (strcmp(a->head.measurement, cached_measurements[i]) == 0 &&
+		    (a->head.host.memory_bytes != b->head.host.memory_bytes ||
+		     (a->head.host.cpu && b->head.host.cpu && strcmp(a->head.host.cpu, b->head.host.cpu) != 0))) {
+			(void)snprintf(why, WHY_TEXT, "the host's processor or memory is not the same");
+			return false;
+		}
+	return true;
+}
+
+enum alike alike(const struct result *a, const struct result *b, char *why)
+{
+	if (strcmp(a->head.measurement, b->head.measurement) != 0) {
+		(void)snprintf(why, WHY_TEXT, "A is of %.60s, B of %.60s", a->head.measurement, b->head.measurement);
+		return OTHER_MEASUREMENT;
+	}
+	if (a->ntargets != b->ntargets) {
+		(void)snprintf(why, WHY_TEXT, "A has %zu targets, B %zu", a->ntargets, b->ntargets);
+		return OTHER_DISK;
+	}
+	for (size_t i = 0; i < a->ntargets; i++)
+		if (!is_same_target(&a->targets[i], &b->targets[i], why))
+			return OTHER_DISK;
+	return is_same_way(a, b, why) ? ALIKE : OTHER_OPTIONS;
+}
+
+const char *alike_disk(const struct result *res)
+{
+	static const char *const keys[] = { "serial", "model", "path" };
+	enum field_type type;
+
+	for (size_t i = 0; res->ntargets && i < ARRAY_LEN(keys); i++) {
+		const struct cell *c = member(&res->targets[0], keys[i], &type);
+
+		if (c && type == FIELD_TYPE_STR)
+			return c->str;
+	}
+	return "";
+}
+
+const char *alike_disturbed(const struct result *res)
+{
+	for (size_t i = 0; i < ARRAY_LEN(disturbed); i++)
+		if (result_has_notice(res, disturbed[i]))
+			return disturbed[i];
+	return NULL;
+}
+
+int alike_outcome(const struct result *res)
+{
+	static const int outcomes[] = {
+		[STATUS_COMPLETE] = 0,   [STATUS_WITH_ERRORS] = 1, [STATUS_DEVICE_GONE] = 2,
+		[STATUS_CANCELLED] = -1, [STATUS_FAILED] = -1,
+	};
+
+	return outcomes[res->status];
+}
+
+void alike_tell_settings(struct result *out, const struct result *a, const struct result *b)
+{
+	char x[CELL_TEXT], y[CELL_TEXT];
+
+	for (size_t t = 0; t < a->ntargets && t < b->ntargets; t++)
+		for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+			const char *of_a = member_text(&a->targets[t], settings[i], x),
+				   *of_b = member_text(&b->targets[t], settings[i], y);
+
+			if (of_a && of_b && strcmp(of_a, of_b) != 0)
+				result_notice(out, "settings", "%s of %s: %s was %s in A and is %s in B.",
+				              a->head.measurement, alike_disk(a), settings[i], of_a, of_b);
+		}
+}
+
+/* ---- figures ---- */
+
+enum figure_role figure_role(const struct figure *f)
+{
+	for (size_t i = 0; i < ARRAY_LEN(figure_table); i++)
+		if (strcmp(figure_table[i].name, f->name) == 0)
+			return figure_table[i].role;
+	if (f->type == FIELD_TYPE_STR)
+		return FIGURE_EXACT;
+	return f->unit == UNIT_COUNT && !isfinite(f->ci.low) ? FIGURE_OF_RUN : FIGURE_MEASURED;
+}
+
+/* +1: more is better; -1: less is better; 0: neither. */
+static int direction(const struct figure *f)
+{
+	static const int of_unit[] = { [UNIT_BYTES_PER_S] = 1, [UNIT_MIB_PER_S] = 1, [UNIT_PER_S] = 1, [UNIT_NS] = -1 };
+
+	for (size_t i = 0; i < ARRAY_LEN(figure_table); i++)
+		if (strcmp(figure_table[i].name, f->name) == 0 && figure_table[i].direction)
+			return figure_table[i].direction;
+	return f->unit < ARRAY_LEN(of_unit) ? of_unit[f->unit] : 0;
+}
+
+const char *figure_judge(const struct figure *f, double change)
+{
+	int sign = direction(f) * (change > 0.0 ? 1 : -1);
+
+	return sign > 0 ? "better" : sign < 0 ? "worse" : "different";
+}
+
+double two_sided_t(double p, double df)
+{
+	double low = 0.0, high = 2.0;
+
+	while (2.0 * (1.0 - stats_t_cdf(high, df)) > p && high < 1e9)
+		high *= 2.0;
+	for (int i = 0; i < 60; i++) {
+		double mid = (low + high) / 2.0;
+
+		if (2.0 * (1.0 - stats_t_cdf(mid, df)) > p)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+double sidak_level(size_t n)
+{
+	return 1.0 - pow(0.95, 1.0 / (double)(n ? n : 1));
+}
