@@ -46,8 +46,8 @@ struct wild_figure {
 	bool is_mechanical; /* said of a disk that does not rotate it is false */
 };
 extern const struct wild_figure wild_figures[]; /* ends with name NULL */
-/* What a measurement of places may rightly say of bytes that the media gives at that rate. */
-struct interval wild_rate(const struct wild_case *c, double rate);
+/* What a measurement of places may rightly say of these bytes. */
+struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end);
 
 /* ---- the document's cells ---- */
 

@@ -88,7 +88,7 @@ static void rate_rows(struct judge *j, const char *table, const char *name)
 
 		if (!isfinite(told[0]) || !(first >= 0 && last >= first && last < (double)geometry_bytes(j->c->g)))
 			continue;
-		truth = wild_rate(j->c, truth_rate(j->c->g, (uint64_t)first, (uint64_t)last + 1));
+		truth = wild_rate(j->c, (uint64_t)first, (uint64_t)last + 1);
 		if (isfinite(truth.low))
 			add_figure(j, name, told, truth, WILD_RATIO);
 	}
@@ -314,7 +314,7 @@ static bool is_limited(const struct wild_case *c)
 
 static bool changes_with_time(const struct wild_case *c)
 {
-	return c->p->nstalls || is_limited(c);
+	return c->p->nstalls || c->p->drift || is_limited(c);
 }
 
 static bool may_stall(const struct wild_case *c)

@@ -14,7 +14,15 @@
 #define READS_OF_TRUTH 20000
 #define QUEUED_READS   6000
 #define QUEUE_MAX      256
-#define NEAR_INTERFACE 0.7 /* the media's rate as a part of the interface's */
+#define NEAR_INTERFACE \
+	0.7 /* the media's rate as a part of the interface's, from which on one request waits for the other */
+#define STREAMED_MOST  (32u << 20)
+#define STREAMED_LEAD  (8u << 20)
+#define STREAMED_BLOCK (1u << 20) /* of zones, where not less, and how many at once */
+#define STREAMED_SMALL (128u << 10)
+#define STREAMED_DEPTH 4
+#define STREAMED_LOW   0.995 /* scatter of so few bytes */
+#define MEAN_PLACES    32
 
 static const struct interval none = { NAN, NAN };
 
@@ -105,7 +113,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Without what ends a disk, and what fails by number: the time of the good ones is wanted. */
-static struct disk *fresh_disk(const struct profile *p)
+static struct disk *fresh_disk(const struct profile *p, bool is_limited)
 {
 	struct profile q;
 	struct disk *d;
@@ -115,6 +123,8 @@ static struct disk *fresh_disk(const struct profile *p)
 	q.nfails = 0;
 	q.gone_at_s = (double)INFINITY;
 	q.gone_at_request = 0;
+	if (!is_limited)
+		q.limit_bytes_per_s = 0;
 	q.seed = rng_mix(p->seed + 1);
 	d = disk_new(&q, 0);
 	profile_done(&q);
@@ -133,7 +143,7 @@ static struct disk_req random_read(struct rng *r, const struct profile *p, uint6
 /* n random reads over the whole disk at a depth; ret: the time of each that the media answered, sorted at depth 1; *ret_n: of how many. Seconds they took all in all. */
 static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
 {
-	struct disk *d = fresh_disk(c->p);
+	struct disk *d = fresh_disk(c->p, true);
 	uint64_t now = 1, size = geometry_bytes(c->g);
 	uint32_t tags[QUEUE_MAX] = { 0 };
 	struct disk_done done;
@@ -299,14 +309,12 @@ static struct interval seek_average(const struct wild_case *c)
 	return (struct interval){ average(c, s.low + 1), average(c, s.high + 1) };
 }
 
-/* With the mean of what the answers come later, or without. */
+/* With the mean of what the host adds, or without. */
 static struct interval overhead(const struct wild_case *c)
 {
-	double fixed = c->p->overhead_ms * 1e6, mean = c->p->jitter_us * 1e3 * sqrt(2 / M_PI);
+	double median = wild_number(c->truth, "overhead_ns");
 
-	if (c->p->kind != DISK_ROTATING)
-		return none;
-	return (struct interval){ fixed, fixed + mean };
+	return (struct interval){ median, median + c->p->jitter_us * 1e3 * sqrt(2 / M_PI) };
 }
 
 /* ---- rates ---- */
@@ -322,31 +330,79 @@ static double fastest(const struct profile *p)
 	return most * p->physical_sector_bytes * p->rpm / 60;
 }
 
-static double rate_of(const struct wild_case *c, const char *table, const json_t *row)
+static struct interval rate_of(const struct wild_case *c, const char *table, const json_t *row)
 {
 	double first = wild_cell(c->doc, table, row, "first_byte"), last = wild_cell(c->doc, table, row, "last_byte");
 
 	if (!(first >= 0 && last >= first && last < (double)geometry_bytes(c->g)))
-		return (double)NAN;
-	return truth_rate(c->g, (uint64_t)first, (uint64_t)last + 1);
+		return none;
+	return wild_rate(c, (uint64_t)first, (uint64_t)last + 1);
 }
 
 /*
- * Behind a limit with a credit either is right: what the disk gives, or what lasts. Where one request waits for the other in front of
- * an interface that is hardly faster than the media, the rate depends on the requests: there is no truth.
+ * Bytes per second of reading in order as zones does. Where nothing but the media is slow that is the media's rate; in front of a slow
+ * interface, and on what is flat, it depends on blocks and depth, and only the disk at work knows.
  */
-struct interval wild_rate(const struct wild_case *c, double rate)
+static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, uint64_t block)
 {
-	const struct profile *p = c->p;
-	double limit = p->limit_bytes_per_s;
+	struct disk *d = fresh_disk(c->p, false);
+	uint64_t now = 1, at, from_ns = 0, from_byte = 0, sector = c->p->physical_sector_bytes;
+	uint32_t tag = 0;
+	struct disk_done done = { 0 };
 
-	if (p->queue_depth == 1 && p->kind == DISK_ROTATING && fastest(p) > NEAR_INTERFACE * p->interface_bytes_per_s)
-		return none;
-	return (struct interval){ limit > 0 ? fmin(limit, rate) : rate, rate };
+	if (!d)
+		return (double)NAN;
+	end = end - first > STREAMED_MOST ? first + STREAMED_MOST : end;
+	at = first = first > STREAMED_LEAD ? (first - STREAMED_LEAD) / sector * sector : 0;
+	for (uint32_t in_flight = 0; at < end || in_flight;) {
+		for (; in_flight < STREAMED_DEPTH && at < end; in_flight++) {
+			uint64_t len = end - at < block ? (end - at + sector - 1) / sector * sector : block;
+			struct disk_req req = {
+				.op = DISK_READ, .len_bytes = (uint32_t)len, .offset_bytes = at, .owner = &tag
+			};
+
+			(void)disk_submit(d, now, &req);
+			at += len;
+		}
+		now = disk_next_event_ns(d) < disk_next_done_ns(d) ? disk_next_event_ns(d) : disk_next_done_ns(d);
+		if (now == DISK_NEVER)
+			break;
+		disk_advance(d, now);
+		for (; disk_pop_done(d, now, &done); in_flight--)
+			if (!from_ns && done.req.offset_bytes + done.req.len_bytes >= first + STREAMED_LEAD) {
+				from_ns = done.done_ns;
+				from_byte = done.req.offset_bytes + done.req.len_bytes;
+			}
+	}
+	disk_free(d);
+	return done.done_ns > from_ns ? (double)(at - from_byte) * 1e9 / (double)(done.done_ns - from_ns) : (double)NAN;
+}
+
+static bool is_media_bound(const struct profile *p)
+{
+	if (p->kind != DISK_ROTATING)
+		return false;
+	return fastest(p) < (p->queue_depth == 1 ? NEAR_INTERFACE : 0.95) * p->interface_bytes_per_s;
+}
+
+/* What may rightly be said of the rate of these bytes, in large blocks or small ones. Behind a limit with a credit either is right: what the disk gives, or what lasts. */
+struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
+{
+	double limit = c->p->limit_bytes_per_s, rate, small, low;
+
+	if (is_media_bound(c->p)) {
+		rate = truth_rate(c->g, first, end);
+		return (struct interval){ limit > 0 ? fmin(limit, rate) : rate, rate };
+	}
+	rate = streamed(c, first, end, STREAMED_BLOCK);
+	small = streamed(c, first, end, STREAMED_SMALL);
+	low = fmin(rate, small);
+	return (struct interval){ STREAMED_LOW * (limit > 0 ? fmin(limit, low) : low),
+		                  fmax(rate, small) / STREAMED_LOW };
 }
 
 /* Of the very bytes that the figure speaks of. */
-static double spot(const struct wild_case *c, const char *figure)
+static struct interval spot(const struct wild_case *c, const char *figure)
 {
 	const json_t *rows = wild_rows(c->doc, "spots"), *row;
 	size_t i;
@@ -358,22 +414,22 @@ static double spot(const struct wild_case *c, const char *figure)
 		if (of && strcmp(of, figure) == 0)
 			return rate_of(c, "spots", row);
 	}
-	return (double)NAN;
+	return none;
 }
 
 static struct interval spot_start(const struct wild_case *c)
 {
-	return wild_rate(c, spot(c, "start"));
+	return spot(c, "start");
 }
 
 static struct interval spot_middle(const struct wild_case *c)
 {
-	return wild_rate(c, spot(c, "middle"));
+	return spot(c, "middle");
 }
 
 static struct interval spot_end(const struct wild_case *c)
 {
-	return wild_rate(c, spot(c, "end"));
+	return spot(c, "end");
 }
 
 static struct interval end_to_start(const struct wild_case *c)
@@ -383,9 +439,23 @@ static struct interval end_to_start(const struct wild_case *c)
 	return (struct interval){ end.low / start.high, end.high / start.low };
 }
 
+/* Where only the disk at work knows: places all over it. */
 static struct interval mean_rate(const struct wild_case *c)
 {
-	return wild_rate(c, wild_number(c->truth, "mean_bytes_per_s"));
+	double mean = wild_number(c->truth, "mean_bytes_per_s"), limit = c->p->limit_bytes_per_s;
+	uint64_t size = geometry_bytes(c->g), sector = c->p->physical_sector_bytes;
+	struct interval sum = { 0, 0 };
+
+	if (is_media_bound(c->p))
+		return (struct interval){ limit > 0 ? fmin(limit, mean) : mean, mean };
+	for (uint32_t i = 0; i < MEAN_PLACES; i++) {
+		uint64_t first = (size - size / 100) / MEAN_PLACES * i / sector * sector;
+		struct interval rate = wild_rate(c, first, first + size / 100);
+
+		sum.low += 1 / rate.low / MEAN_PLACES;
+		sum.high += 1 / rate.high / MEAN_PLACES;
+	}
+	return (struct interval){ 1 / sum.low, 1 / sum.high };
 }
 
 static struct interval read_all(const struct wild_case *c)
@@ -399,21 +469,22 @@ static struct interval read_all(const struct wild_case *c)
 static struct interval lowest(const struct wild_case *c)
 {
 	const json_t *rows = wild_rows(c->doc, "curve"), *row;
-	double least = (double)INFINITY;
+	struct interval least = none;
 	size_t i;
 
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
-		double rate = rate_of(c, "curve", row);
+		struct interval rate = rate_of(c, "curve", row);
 
-		least = rate < least ? rate : least;
+		if (isfinite(rate.low) && !(rate.high >= least.high))
+			least = rate;
 	}
-	return isfinite(least) ? wild_rate(c, least) : none;
+	return least;
 }
 
 static struct interval drift(const struct wild_case *c)
 {
-	return just(c->p->nstalls || c->p->limit_bytes_per_s > 0 ? (double)NAN : 0);
+	return just(c->p->nstalls || c->p->drift || c->p->limit_bytes_per_s > 0 ? (double)NAN : 0);
 }
 
 /* ---- geometry ---- */

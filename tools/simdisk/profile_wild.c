@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Disks as they occur: each class is a kind of drive (or of what stands in for one) with the ranges that its figures come from,
- * and noise as it was measured on real drives: a core of 17 to 22 us with long tails, requests that come late by whole turns.
+ * Disks as they occur: each class is a kind of drive (or of what stands in for one) with the ranges that its figures come from, and noise
+ * as it was measured on real drives (profile_noise.c).
  * Not the most probable disks, but all that a measurement has to bear.
  */
 #include "wild.h"
@@ -11,8 +11,6 @@
 #include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-const char *const wild_noise_names[] = { "none", "mild", "real", "live", NULL };
 
 static double between(struct rng *r, double low, double high)
 {
@@ -37,43 +35,12 @@ static uint32_t whole(struct rng *r, uint32_t low, uint32_t high)
 
 /* ---- noise ---- */
 
-static void draw_noise(struct rng *r, struct profile *p, enum wild_noise level)
-{
-	switch (level) {
-	case WILD_NOISE_NONE:
-		return;
-	case WILD_NOISE_MILD:
-		p->jitter_us = between(r, 2, 8);
-		return;
-	case WILD_NOISE_REAL:
-		p->jitter_us = between(r, 17, 22);
-		p->outlier_p = log_between(r, 0.0005, 0.006);
-		p->outlier_ms = between(r, 1, 6);
-		return;
-	case WILD_NOISE_LIVE:
-		p->jitter_us = between(r, 20, 40);
-		p->outlier_p = between(r, 0.01, 0.04);
-		p->outlier_ms = between(r, 4, 12);
-		return;
-	}
-}
-
 /* Most machines are quiet while a disk is measured, but not all. */
 static enum wild_noise any_level(struct rng *r)
 {
 	double x = rng_double(r);
 
 	return x < 0.2 ? WILD_NOISE_MILD : x < 0.85 ? WILD_NOISE_REAL : WILD_NOISE_LIVE;
-}
-
-int profile_add_noise(struct profile *p, enum wild_noise level, uint64_t seed, struct err *err)
-{
-	struct rng r;
-
-	rng_init(&r, seed, 0x7013e);
-	p->seed = seed;
-	draw_noise(&r, p, level);
-	return profile_finish(p, err);
 }
 
 /* ---- rotating disks ---- */
@@ -111,7 +78,14 @@ static void draw_mechanics(struct rng *r, struct profile *p, const struct era *e
 
 	while (n < COUNT(era->speeds) && era->speeds[n] > 0)
 		n++;
-	p->rpm = era->speeds[rng_below(r, n)] * (1 + between(r, -0.0074, 0.0074) * rng_double(r));
+	p->reported_rpm = era->speeds[rng_below(r, n)];
+	p->rpm = p->reported_rpm * (1 + between(r, -0.0074, 0.0074) * rng_double(r));
+	if (chance(r, 0.03)) /* what it says of itself is not what it does */
+		p->reported_rpm = p->reported_rpm == 7200 ? 5400 : 7200;
+	if (chance(r, 0.15)) { /* switched on a moment ago */
+		p->drift = log_between(r, 1e-6, 1e-4) * (chance(r, 0.5) ? 1 : -1);
+		p->drift_s = log_between(r, 30, 1000);
+	}
 	p->settle_ms = any(r, era->settle_ms);
 	p->seek_a_ms = fmax(0.05, any(r, era->track_ms) - p->settle_ms);
 	p->head_switch_ms = between(r, 0.5, 1.1) * (p->settle_ms + p->seek_a_ms);
@@ -232,6 +206,35 @@ static int draw_defects(struct rng *r, struct profile *p, const struct era *era)
 	return 0;
 }
 
+/* A curve as drives have it: no square root and no line, but points near them, smooth bends, and here and there a step down. */
+static int draw_points(struct rng *r, struct profile *p)
+{
+	double most = 0, bend[3], phase[3], scatter = between(r, 0.005, 0.03), wide = between(r, 0.02, 0.2), last = 0;
+
+	for (size_t i = 0; i < p->nzones; i++)
+		most += p->zones[i].cylinders;
+	for (size_t i = 0; i < COUNT(bend); i++) {
+		bend[i] = wide * between(r, -1, 1);
+		phase[i] = between(r, 0, 6.3);
+	}
+	for (double d = 1; d < most; d = fmax(d + 1, d * 1.12)) {
+		double curve =
+			d < p->seek_knee ? p->seek_a_ms + p->seek_b_ms * sqrt(d) : p->seek_c_ms + p->seek_e_ms * d;
+		double part = sqrt(d / most), far = fmin(1, (curve + p->settle_ms) / 2);
+		struct profile_seek_point point = { .cylinders = (uint32_t)d, .sd_ms = (double)NAN };
+
+		for (size_t i = 0; i < COUNT(bend); i++)
+			curve += far * bend[i] * sin(phase[i] + part * 4 * (double)(i + 1));
+		point.ms = fmax(0.05, p->settle_ms + curve + far * scatter * rng_normal(r));
+		if (!chance(r, 0.2)) /* elsewhere it rises */
+			point.ms = fmax(point.ms, last);
+		last = point.ms;
+		if (profile_add_seek_point(p, &point) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int draw_era(struct rng *r, struct profile *p, const struct era *era)
 {
 	int error;
@@ -246,7 +249,14 @@ static int draw_era(struct rng *r, struct profile *p, const struct era *era)
 		error = draw_defects(r, p, era);
 	if (error == 0)
 		enlarge_segments(p);
-	draw_noise(r, p, any_level(r));
+	if (error == 0 && chance(r, 0.5))
+		error = draw_points(r, p);
+	if (error == 0)
+		error = profile_draw_noise(p, any_level(r), r);
+	if (chance(r, 0.2)) {
+		p->weak_share = log_between(r, 0.0003, 0.03);
+		p->weak_p = log_between(r, 0.05, 1);
+	}
 	return error;
 }
 
@@ -416,7 +426,7 @@ static int draw_bridge(struct rng *r, struct profile *p)
 	p->overhead_ms += between(r, 0.05, 0.5);
 	p->hit_overhead_ms += between(r, 0.05, 0.3);
 	p->interface_bytes_per_s = chance(r, 0.4) ? between(r, 28e6, 42e6) : between(r, 200e6, 430e6);
-	p->jitter_us += between(r, 0, 60);
+	p->jitter_us = between(r, 0, 60);
 	strcpy(p->transport, "usb");
 	return error;
 }
@@ -471,7 +481,9 @@ static int draw_ssd(struct rng *r, struct profile *p)
 	p->channel_bytes_per_s = between(r, 50e6, 400e6);
 	p->interface_bytes_per_s = chance(r, 0.5) ? between(r, 400e6, 560e6) : between(r, 1500e6, 7000e6);
 	p->queue_depth = whole(r, 32, 256);
-	draw_noise(r, p, any_level(r));
+	p->done_scatter = (struct scatter){ .sd_ms = between(r, 0.001, 0.01),
+		                            .tail_p = 0.05,
+		                            .tail_ms = log_between(r, 0.02, 1) };
 	p->jitter_us = between(r, 2, 30);
 	return 0;
 }

@@ -17,10 +17,11 @@ extern const struct wild_class wild_classes[];
 enum wild_noise { WILD_NOISE_NONE, WILD_NOISE_MILD, WILD_NOISE_REAL, WILD_NOISE_LIVE };
 extern const char *const wild_noise_names[]; /* ends with NULL */
 
-/* A finished disk; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL and a sentence: there is no such class. */
+/* A finished disk, named wild-CLASS-SEED; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL and a sentence: there is no such class. */
 int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, struct err *err);
-/* Its class's name: the profile's name is wild-CLASS-SEED. */
-/* Adds noise of a level, drawn within what was measured on drives, to a finished profile (finished again afterwards), and sets its seed. */
+/* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be finished. */
+int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);
+/* The same with a seed, which is then the profile's, to a finished profile, which is finished again. */
 int profile_add_noise(struct profile *p, enum wild_noise level, uint64_t seed, struct err *err);
 
 #endif
