@@ -34,9 +34,13 @@ const struct opt common_opts[] = {
 	         "look for completions instead of waiting for interrupts, if the device can"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",
-	         "consent to overwrite the device with this kernel name or serial"),
+	         "consent to overwrite the device with this serial number or other lasting name"),
+	OPT_STRS(P, common.consent.rewrite, "rewrite-data", 0, "NAME",
+	         "consent to writing back on this device what was read there"),
 	OPT_STRS(P, common.consent.overwrite_signature, "overwrite-signature", 0, "TYPE",
 	         "consent to overwrite this file system or partition table"),
+	OPT_STRS(P, common.consent.despite, "despite", 0, "WORD",
+	         "write in spite of what a refusal says that it cannot see"),
 	OPT_END,
 };
 #undef P

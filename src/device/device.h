@@ -3,7 +3,7 @@
  * What is this disk, who uses it, and may I write on it.
  *
  * probe.c reads identity and limits from sysfs (below a sysroot, so that dumps replay), ioctls and statx. survey.c looks who
- * uses a device and what is on it. safety.c decides: it is the only file that makes a `struct write_permit`, and without a permit
+ * uses a device and what is on it, decision.c says what follows. safety.c is the only file that makes a `struct write_permit`, and without a permit
  * the file is opened O_RDONLY and the loop refuses IO_WRITE.
  * The outside comes in through `struct device_ops`, so that tests pass simulated disks.
  */
@@ -18,6 +18,9 @@
 #include "base/desc.h"
 #include "base/err.h"
 
+/* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
+enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
+
 enum device_kind { DEVICE_DISK, DEVICE_PARTITION, DEVICE_FILE, DEVICE_DIRECTORY };
 
 struct device {
@@ -30,6 +33,7 @@ struct device {
 	dev_t rdev;       /* of the block device; of the disk below a file: its file system's st_dev */
 	dev_t disk_rdev;  /* of the whole disk */
 	uint64_t inode;   /* of files */
+	dev_t file_dev;   /* of files: st_dev, to which the inode belongs */
 	uint64_t diskseq; /* /sys/block/x/diskseq, 0: unknown */
 
 	uint64_t size_bytes;
@@ -52,12 +56,17 @@ struct device {
 	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
 	uint64_t discard_max_bytes;                               /* 0: no discard */
 	bool is_read_only, is_removable, is_cdrom;
-	bool serial_is_shared; /* another disk shows the same serial: it cannot stand for consent */
-	uint32_t partition;    /* number, 0: not a partition */
-	char alias[64];        /* dm: its name ("vg-home"); md: its level */
-	char below[128];       /* dm, md: members; loop: backing file */
-	char fs_type[32];      /* of files and directories: the file system they lie on */
-	uint64_t free_bytes;   /* of files and directories: what an ordinary user may still write */
+	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
+	uint32_t partition;                   /* number, 0: not a partition */
+	char alias[64];                       /* dm: its name ("vg-home"); md: its level */
+	char below[128];                      /* dm, md: members; loop: backing file */
+	char uuid[160];      /* dm, md: of the mapping or the array; loop: file and inode; files: path and inode */
+	char part_uuid[64];  /* of the partition, as udev links it */
+	char by_id[384];     /* its names in /dev/disk/by-id, blanks between them */
+	enum reach reach;    /* who may write to it besides this host */
+	char shared_by[32];  /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
+	char fs_type[32];    /* of files and directories: the file system they lie on */
+	uint64_t free_bytes; /* of files and directories: what an ordinary user may still write */
 };
 
 /* A device as typed columns, for the document's targets. Strings point into *dev; "" and unknown become null. */
@@ -90,6 +99,7 @@ enum finding_kind {
 	FINDING_SWAP,
 	FINDING_HOLDER,    /* dm, md, LVM, bcache: the holder's name */
 	FINDING_LOOP,      /* a loop device is over it (or over a file on it) */
+	FINDING_EXPORT,    /* other hosts get it from here: LIO, nvmet; where: its folder in configfs */
 	FINDING_SIGNATURE, /* what: "ext4", "gpt", "LVM2_member" (libblkid's name) */
 	FINDING_EXCLUSIVE, /* O_EXCL said EBUSY: the kernel knows a user that we did not find */
 	FINDING_READ_ONLY,
@@ -97,6 +107,9 @@ enum finding_kind {
 	FINDING_ZONED,  /* host-managed: arbitrary writes do not work */
 	FINDING_DATA,   /* warning only: N of 64 sampled blocks are not zero */
 	FINDING_OPEN,   /* another process has it open for writing: what: program and pid */
+	FINDING_LOCKED, /* another program has the lock that programs agree upon (flock on the disk) */
+	FINDING_SHARED, /* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how */
+	FINDING_UNSEEN, /* who uses it could not be seen; what: "processes", "namespace", "targets"; where: why */
 	FINDING_ALIEN,  /* a file that platter did not make */
 };
 struct finding {
@@ -136,6 +149,8 @@ struct device_ops {
 	int (*io)(void *ctx, const struct device *dev, struct device_io *ret);
 	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
+	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL: there are none. */
+	int (*lock)(void *ctx, const struct device *dev, struct err *err);
 	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files: O_RDWR. */
 	int (*claim)(void *ctx, const struct device *dev, struct err *err);
 	/* Drops the page cache of the device. */
@@ -155,12 +170,14 @@ extern const struct device_ops device_system;
 
 enum write_kind {
 	WRITE_NONE,
-	WRITE_SAME,    /* --rewrite: puts back what it read; exclusive use, no consent to destroy */
+	WRITE_SAME,    /* --rewrite: puts back what it read; exclusive use, the name besides */
 	WRITE_DESTROY, /* --write: consent by name */
 };
 
 struct consent {
-	struct strs destroy;             /* --destroy-data=NAME, kernel name or serial, once per device */
+	struct strs destroy; /* --destroy-data=NAME, once per device; see consent_names() */
+	struct strs rewrite; /* --rewrite-data=NAME */
+	struct strs despite; /* --despite=WORD: what of FINDING_SHARED and FINDING_UNSEEN is insisted upon */
 	struct strs overwrite_signature; /* --overwrite-signature=TYPE */
 	struct strs outputs;             /* our own output files: must not lie on the device */
 };
@@ -180,16 +197,27 @@ bool permit_covers(const struct write_permit *p, int fd);
 int permit_acquire(struct write_permit **ret_permit, const struct device_ops *ops, void *ctx, const struct device *dev,
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err);
 void permit_release(struct write_permit *p);
-/* The decision alone, as `info` prints it: 0, or a negative errno and the reason. consent NULL: none was given. */
-int permit_would(const struct device *dev, const struct survey *survey, enum write_kind kind,
-                 const struct consent *consent, struct err *err);
 /* Adds a FINDING_OUTPUT for each of our own output files that lies on the device. */
 int survey_outputs(const struct device_ops *ops, void *ctx, const struct device *dev, const struct strs *outputs,
                    struct survey *survey);
+
+/* ---- decision.c: what follows from what was found ---- */
+
+/* The decision alone: 0, or a negative errno and the reason. consent NULL: none was given. */
+int permit_would(const struct device *dev, const struct survey *survey, enum write_kind kind,
+                 const struct consent *consent, struct err *err);
 /* One line: may platter write here, with which options, and if not, why. Returns whether it may. */
 bool permit_verdict(const struct device *dev, const struct survey *survey, char *buf, size_t len);
-/* What --destroy-data has to say for this device: its kernel name. And the serial form, "" when there is none that is unique. */
-void consent_serial(const struct device *dev, char *buf, size_t len);
+/*
+ * What --destroy-data and --rewrite-data may say for this device, best first: serial number, world-wide name, name of the mapping, names in
+ * /dev/disk/by-id; of a partition with "-partN". Its kernel name only when it has none of these (loop, ram, null_blk).
+ */
+struct consent_names {
+	char v[10][160];
+	size_t n;
+	bool is_kernel_name;
+};
+void consent_names(const struct device *dev, struct consent_names *ret);
 
 /* ---- files that platter makes itself (datafile.c) ---- */
 

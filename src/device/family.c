@@ -76,30 +76,38 @@ static int add_partitions(const char *root, struct family *f, const struct sys_b
 	return r;
 }
 
-/* A partition as target: other partitions of the disk that share bytes with it, and the disk itself. */
-static int add_around_partition(const char *root, struct family *f, const struct sys_block *self)
+/* Partitions of a disk that share sectors from first to end with a partition of it, or of another that is the same disk; and the disk itself. */
+static int add_overlaps(const char *root, struct family *f, const struct sys_block *in, uint64_t first, uint64_t end,
+                        enum relation rel)
 {
-	uint64_t first = attribute(root, self, "start"), end = first + attribute(root, self, "size");
 	struct sys_block disk;
 	struct sys_list names;
 	int r = 0;
 
-	sys_list(root, &names, "%s", self->disk_dir);
+	sys_list(root, &names, "%s", in->disk_dir);
 	for (size_t i = 0; i < names.n && r == 0; i++) {
 		struct sys_block b;
 		uint64_t start;
 
-		if (!sys_exists(root, "%s/%s/partition", self->disk_dir, names.v[i]) ||
-		    sys_block_by_name(root, names.v[i], &b) < 0 || b.disk_rdev != self->disk_rdev)
+		if (!sys_exists(root, "%s/%s/partition", in->disk_dir, names.v[i]) ||
+		    sys_block_by_name(root, names.v[i], &b) < 0 || b.disk_rdev != in->disk_rdev)
 			continue;
 		start = attribute(root, &b, "start");
 		if (start < end && first < start + attribute(root, &b, "size"))
-			r = add(root, f, &b, REL_OVERLAP);
+			r = add(root, f, &b, rel);
 	}
 	sys_list_done(&names);
-	if (r == 0 && sys_block_by_rdev(root, self->disk_rdev, &disk) == 0)
+	if (r == 0 && sys_block_by_rdev(root, in->disk_rdev, &disk) == 0)
 		r = add(root, f, &disk, REL_DISK);
 	return r;
+}
+
+/* A partition as target: other partitions of the disk that share bytes with it, and the disk itself. */
+static int add_around_partition(const char *root, struct family *f, const struct sys_block *self)
+{
+	uint64_t first = attribute(root, self, "start");
+
+	return add_overlaps(root, f, self, first, first + attribute(root, self, "size"), REL_OVERLAP);
 }
 
 /* ---- loop devices ---- */
@@ -215,27 +223,81 @@ static int add_below_loop(const char *root, struct family *f, const struct devic
 
 /* ---- other paths ---- */
 
-/* The same disk seen twice (two cables, no multipath driver): equal world-wide name, serial number and size. */
-static int add_paths(const char *root, struct family *f, const struct device *dev, const struct sys_block *self)
-{
-	struct sys_list names;
-	int r = 0;
+/* The disks at the bottom, for which twins are looked for; those are no twins of each other: what is above claims all of them. */
+struct below {
+	struct sys_block *v;
+	size_t n;
+	int r;
+};
 
-	if (!dev->wwn[0] || !dev->serial[0] || !dev->serial_is_shared || self->is_partition)
+static void take_below(void *arg, const struct sys_block *b)
+{
+	struct below *all = arg;
+	struct sys_block *more;
+
+	if (all->r < 0 || all->n == MEMBERS_MAX)
+		return;
+	more = reallocarray(all->v, all->n + 1, sizeof(*more));
+	if (!more) {
+		all->r = -ENOMEM;
+		return;
+	}
+	all->v = more;
+	all->v[all->n++] = *b;
+}
+
+static bool is_below(const struct below *all, dev_t disk_rdev)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].disk_rdev == disk_rdev)
+			return true;
+	return false;
+}
+
+static int add_twins_of(const char *root, struct family *f, const struct below *all, const struct sys_block *b)
+{
+	struct sys_block disk;
+	struct device self = { 0 };
+	struct sys_list names;
+	uint64_t first, sectors;
+	int r = sys_block_by_rdev(root, b->disk_rdev, &disk);
+
+	if (r < 0)
+		return r;
+	identity_sysfs(&self, root, &disk);
+	sectors = attribute(root, &disk, "size");
+	if ((!self.wwn[0] && !self.serial[0]) || sectors == 0)
 		return 0;
+	first = b->is_partition ? attribute(root, b, "start") : 0;
 	sys_list(root, &names, "/sys/class/block");
 	for (size_t i = 0; i < names.n && r == 0; i++) {
 		struct device other = { 0 };
-		struct sys_block b;
+		struct sys_block o;
 
-		if (sys_block_by_name(root, names.v[i], &b) < 0 || b.is_partition || b.rdev == self->rdev ||
-		    attribute(root, &b, "size") != attribute(root, self, "size"))
+		if (sys_block_by_name(root, names.v[i], &o) < 0 || o.is_partition || is_below(all, o.rdev) ||
+		    attribute(root, &o, "size") != sectors)
 			continue;
-		identity_sysfs(&other, root, &b);
-		if (strcmp(other.wwn, dev->wwn) == 0 && strcmp(other.serial, dev->serial) == 0)
-			r = add(root, f, &b, REL_TWIN);
+		identity_sysfs(&other, root, &o);
+		if (!identity_is_twin(&self, &other))
+			continue;
+		r = b->is_partition ? add_overlaps(root, f, &o, first, first + attribute(root, b, "size"), REL_TWIN)
+		                    : add(root, f, &o, REL_TWIN);
 	}
 	sys_list_done(&names);
+	return r;
+}
+
+/* The same disk seen twice (two cables, no multipath driver), also where the target is a mapping, an array or a loop device over one of them. */
+static int add_twins(const char *root, struct family *f, const struct sys_block *self)
+{
+	struct below all = { 0 };
+	int r;
+
+	bottoms(root, self, take_below, &all);
+	r = all.r;
+	for (size_t i = 0; i < all.n && r == 0; i++)
+		r = add_twins_of(root, f, &all, &all.v[i]);
+	free(all.v);
 	return r;
 }
 
@@ -290,7 +352,7 @@ static int add_all(const char *root, struct family *f, const struct device *dev,
 	if (r == 0)
 		r = add_below_loop(root, f, dev, self, out);
 	if (r == 0)
-		r = add_paths(root, f, dev, self);
+		r = add_twins(root, f, self);
 	for (size_t i = 0; i < f->n && r == 0; i++) { /* f->n grows while we walk */
 		r = add_holders(root, f, i, out);
 		if (r == 0)

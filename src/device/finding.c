@@ -61,6 +61,16 @@ static const struct {
 	[FINDING_LOOP] = { "loop",
 	                   "{what} is a loop device over {where}, which shares bytes with {on}; detach it first "
 	                   "(losetup -d /dev/{what})." },
+	[FINDING_EXPORT] = { "exported",
+	                     "{on} is lent to other hosts by {what} ({where}); take that target down first." },
+	[FINDING_LOCKED] = { "locked",
+	                     "{on} is locked by another program (flock: udev, sfdisk, another platter); wait for it or "
+	                     "end it first." },
+	[FINDING_SHARED] = { "shared",
+	                     "{on} can be written to by other hosts ({where}), and what they do does not show here; if "
+	                     "none does, add --despite={what}." },
+	[FINDING_UNSEEN] = { "unseen", "Who else uses {on} cannot all be seen ({where}); if nobody writes to it, add "
+	                               "--despite={what}." },
 	[FINDING_SIGNATURE] = { "signature",
 	                        "{on} carries {what} ({where}); if that may go, add --overwrite-signature={what}." },
 	[FINDING_EXCLUSIVE] = { "in-use",

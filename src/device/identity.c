@@ -91,6 +91,31 @@ void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len)
 		text_clean(dev->serial, sizeof(dev->serial), page + 4, n);
 }
 
+/* Designators of the unit itself, NAA best, then EUI-64 (SPC-6 7.7.6): as the kernel's wwid prints them. */
+void identity_vpd_name(struct device *dev, const uint8_t *page, size_t len)
+{
+	static const struct {
+		uint8_t type;
+		const char *prefix;
+	} kinds[] = { { 3, "naa." }, { 2, "eui." } };
+	size_t said = vpd_len(page, len, 0x83);
+
+	for (size_t k = 0; k < ARRAY_LEN(kinds) && !dev->wwn[0]; k++) {
+		for (size_t at = 4; at + 4 <= 4 + said && at + 4 + page[at + 3] <= 4 + said; at += 4u + page[at + 3]) {
+			size_t n = page[at + 3];
+			int used;
+
+			if ((page[at + 1] & 0x3f) != kinds[k].type || n == 0 || n > 16)
+				continue; /* another type, or of the port or the device around the unit */
+			used = snprintf(dev->wwn, sizeof(dev->wwn), "%s", kinds[k].prefix);
+			for (size_t i = 0; i < n; i++)
+				used += snprintf(dev->wwn + used, sizeof(dev->wwn) - (size_t)used, "%02x",
+				                 page[at + 4 + i]);
+			break;
+		}
+	}
+}
+
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len)
 {
 	char serial[sizeof(dev->serial)];
@@ -111,7 +136,7 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
 
 /* ---- sysfs ---- */
 
-static void transport_by_path(struct device *dev, const struct sys_block *b)
+void identity_transport(struct device *dev, const struct sys_block *b)
 {
 	/* First match wins: a virtio-scsi disk is virtio although it is SCSI, a USB stick is usb although it is SCSI. */
 	static const struct {
@@ -126,6 +151,10 @@ static void transport_by_path(struct device *dev, const struct sys_block *b)
 		{ "/virtual/block/ublk", "ublk" },
 		{ "/virtual/block/drbd", "drbd" },
 		{ "/virtual/block/bcache", "bcache" },
+		{ "/virtual/block/etherd", "aoe" },
+		{ "/virtual/block/nullb", "null" },
+		{ "/devices/rbd/", "rbd" },
+		{ "/ndbus", "pmem" },
 		{ "/nvme", "nvme" },
 		{ "/usb", "usb" },
 		{ "/virtio", "virtio" },
@@ -159,7 +188,7 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 	uint8_t page[VPD_MAX];
 	ssize_t n;
 
-	transport_by_path(dev, b);
+	identity_transport(dev, b);
 	/* device/name is the model of an MMC card; elsewhere it is another thing or absent. */
 	first_text(root, d, dev->model, sizeof(dev->model),
 	           strcmp(dev->transport, "mmc") == 0 ? (const char *const[]){ "device/name", NULL }
@@ -173,6 +202,9 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 	first_text(root, d, dev->serial, sizeof(dev->serial), (const char *const[]){ "device/serial", "serial", NULL });
 	first_text(root, d, dev->wwn, sizeof(dev->wwn), (const char *const[]){ "wwid", "device/wwid", NULL });
 
+	n = dev->wwn[0] ? 0 : sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg83", d);
+	if (n > 0)
+		identity_vpd_name(dev, page, (size_t)n);
 	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg80", d);
 	if (n > 0)
 		identity_vpd_serial(dev, page, (size_t)n);
@@ -184,25 +216,34 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 		identity_vpd_medium(dev, page, (size_t)n);
 }
 
-bool identity_is_shared(const char *root, const struct device *dev)
+void identity_compare(const char *root, struct device *dev)
 {
 	struct sys_list names;
-	bool is_shared = false;
 
-	if (!dev->serial[0])
-		return false;
+	dev->serial_is_shared = dev->wwn_is_shared = false;
+	if (!dev->serial[0] && !dev->wwn[0])
+		return;
 	sys_list(root, &names, "/sys/class/block");
-	for (size_t i = 0; i < names.n && !is_shared; i++) {
+	for (size_t i = 0; i < names.n; i++) {
 		struct device other = { 0 };
 		struct sys_block b;
 
 		if (sys_block_by_name(root, names.v[i], &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
 			continue;
 		identity_sysfs(&other, root, &b);
-		is_shared = strcmp(other.serial, dev->serial) == 0;
+		if (dev->serial[0] && strcmp(other.serial, dev->serial) == 0)
+			dev->serial_is_shared = true;
+		if (dev->wwn[0] && strcmp(other.wwn, dev->wwn) == 0)
+			dev->wwn_is_shared = true;
 	}
 	sys_list_done(&names);
-	return is_shared;
+}
+
+bool identity_is_twin(const struct device *a, const struct device *b)
+{
+	if (a->wwn[0] && b->wwn[0])
+		return strcmp(a->wwn, b->wwn) == 0;
+	return a->serial[0] && strcmp(a->serial, b->serial) == 0 && strcmp(a->model, b->model) == 0;
 }
 
 /* ---- asking the drive ---- */

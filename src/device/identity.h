@@ -10,6 +10,7 @@
 void identity_ata(struct device *dev, const uint8_t *id, size_t len); /* IDENTIFY DEVICE, 512 bytes */
 void identity_hdio(struct device *dev, const uint8_t *data);          /* the same by HDIO_GET_IDENTITY, 512 bytes */
 void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len); /* page 80h */
+void identity_vpd_name(struct device *dev, const uint8_t *page, size_t len);   /* page 83h: wwn of the unit */
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len);    /* page 89h: IDENTIFY inside */
 void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len); /* page B1h: rotation rate */
 
@@ -17,7 +18,20 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len); /
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b);
 /* What sysfs did not know, asked of the drive itself (INQUIRY and IDENTIFY: no medium access). fd: read-only is enough. */
 void identity_ask(struct device *dev, int fd);
-/* Does another disk show the same serial number? */
-bool identity_is_shared(const char *root, const struct device *dev);
+/* Its connection alone ("ata", "fc"), by its place in sysfs. */
+void identity_transport(struct device *dev, const struct sys_block *b);
+/* Sets serial_is_shared and wwn_is_shared: does another disk show the same? */
+void identity_compare(const char *root, struct device *dev);
+/*
+ * Do two show that they are one disk, by another way? Equal world-wide names (sysfs, or page 83h), or where one shows none an
+ * equal serial number and model. Sizes are the caller's.
+ */
+bool identity_is_twin(const struct device *a, const struct device *b);
+
+/* names.c: names that stay: by_id, uuid, part_uuid. */
+void names_find(struct device *dev, const char *root, const struct sys_block *b);
+void names_of_file(struct device *dev);
+/* reach.c: who may write to it besides this host. */
+void reach_find(struct device *dev, const char *root, const struct sys_block *b);
 
 #endif

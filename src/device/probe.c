@@ -145,6 +145,8 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	read_queue(root, b->disk_dir, dev);
 	read_below(root, b, dev);
 	identity_sysfs(dev, root, b);
+	names_find(dev, root, b);
+	reach_find(dev, root, b);
 }
 
 /* Sizes and limits as the kernel says them about this very device. */
@@ -237,7 +239,7 @@ int probe_block(const char *root, const struct sys_block *b, const char *path, s
 	mend_limits(&dev);
 	if (!sysroot_is_real(root))
 		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = dev.logical_block_bytes;
-	dev.serial_is_shared = identity_is_shared(root, &dev);
+	identity_compare(root, &dev);
 	*ret = dev;
 	return 0;
 }
@@ -265,6 +267,7 @@ static void take_disk(const char *root, dev_t rdev, struct device *dev)
 	memcpy(disk.fs_type, dev->fs_type, sizeof(disk.fs_type));
 	disk.kind = dev->kind;
 	disk.inode = dev->inode;
+	disk.file_dev = dev->file_dev;
 	disk.size_bytes = dev->size_bytes;
 	disk.free_bytes = dev->free_bytes;
 	disk.is_read_only = dev->is_read_only;
@@ -313,8 +316,10 @@ static int probe_file(const char *root, const char *path, const struct stat *st,
 	text_copy(dev.node, sizeof(dev.node), real);
 	text_copy(dev.name, sizeof(dev.name), last_part(real));
 	dev.inode = (uint64_t)st->st_ino;
+	dev.file_dev = st->st_dev;
 	dev.size_bytes = dev.kind == DEVICE_FILE ? (uint64_t)st->st_size : 0;
 	take_file_system(root, st, &dev);
+	names_of_file(&dev);
 	/* These open with O_DIRECT and answer from memory all the same: that would be a lie about a disk. */
 	if (strcmp(dev.fs_type, "tmpfs") == 0 || strcmp(dev.fs_type, "ramfs") == 0)
 		dev.dio_mem_align_bytes = dev.dio_offset_align_bytes = 0;

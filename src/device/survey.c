@@ -130,6 +130,19 @@ static bool is_watched(const struct look *l, const struct statx *sx, const char 
 	       makedev(sx->stx_dev_major, sx->stx_dev_minor) == l->family.file_dev;
 }
 
+/* A process that ended meanwhile has nothing open; others whose descriptors may not be read may have anything. */
+static bool is_hidden(const char *pid)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%.32s/fd", pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)close(fd);
+	return fd < 0 && errno != ENOENT && errno != ESRCH;
+}
+
 /* A virtual machine or a data base may hold a raw disk without O_EXCL. */
 static int look_at_process(struct look *l, const char *pid)
 {
@@ -160,6 +173,7 @@ static int look_at_process(struct look *l, const char *pid)
 
 static int find_writers(struct look *l)
 {
+	size_t nunread = 0, nall = 0;
 	struct sys_list pids;
 	char own[16] = "";
 	int r = 0;
@@ -170,11 +184,40 @@ static int find_writers(struct look *l)
 	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
 		(void)snprintf(own, sizeof(own), "%d", (int)getpid());
 	sys_list("", &pids, "/proc");
-	for (size_t i = 0; i < pids.n && r == 0; i++)
-		if (isdigit((unsigned char)pids.v[i][0]) && strcmp(pids.v[i], own) != 0)
-			r = look_at_process(l, pids.v[i]);
+	for (size_t i = 0; i < pids.n && r == 0; i++) {
+		if (!isdigit((unsigned char)pids.v[i][0]))
+			continue;
+		nall++;
+		if (strcmp(pids.v[i], own) == 0)
+			continue;
+		nunread += is_hidden(pids.v[i]);
+		r = look_at_process(l, pids.v[i]);
+	}
 	sys_list_done(&pids);
-	return r;
+	return r == 0 ? find_unseen_processes(self_name(l), nunread, nall, l->out) : r;
+}
+
+/* ---- other hosts ---- */
+
+static int find_lent(struct look *l)
+{
+	return find_exports(l->root, &l->family, self_name(l), l->out);
+}
+
+static int find_hosts(struct look *l)
+{
+	const struct device *dev = l->dev;
+	struct sys_block self;
+	char how[128];
+	int r = 0;
+
+	if (dev->reach == REACH_SHARED) {
+		(void)snprintf(how, sizeof(how), "it is connected by %s", dev->shared_by);
+		r = survey_add(l->out, FINDING_SHARED, dev->name, dev->shared_by, how);
+	}
+	if (r < 0 || !sysroot_is_real(l->root) || sys_block_by_rdev(l->root, dev->rdev, &self) < 0)
+		return r;
+	return find_reservations(l->root, &self, dev->name, l->out);
 }
 
 /* ---- the device itself ---- */
@@ -232,25 +275,27 @@ static int find_exclusive(struct look *l)
 static int look_at_file(struct look *l)
 {
 	const struct device *dev = l->dev;
-	struct stat st;
 	int r = 0;
 
-	if (dev->kind != DEVICE_FILE || stat(dev->node, &st) < 0)
+	if (dev->kind != DEVICE_FILE || dev->inode == 0)
 		return 0;
-	l->family.file_dev = st.st_dev;
-	l->family.file_inode = (uint64_t)st.st_ino;
+	l->family.file_dev = dev->file_dev;
+	l->family.file_inode = dev->inode;
 	for (size_t i = 0; i < l->family.nloops && r == 0; i++) {
 		const struct loop *loop = &l->family.loops[i];
 
-		if (loop->file_inode == (uint64_t)st.st_ino && loop->file_dev == st.st_dev)
+		if (loop->file_inode == dev->inode && loop->file_dev == dev->file_dev)
 			r = survey_add(l->out, FINDING_LOOP, dev->name, loop->b.name, loop->file);
 	}
+	/* To tell early; the claim looks at the descriptor that it holds. */
 	if (r == 0 && !datafile_is_ours(dev->node))
 		r = survey_add(l->out, FINDING_ALIEN, dev->name, "", dev->node);
 	if (r == 0 && dev->is_read_only)
 		r = survey_add(l->out, FINDING_READ_ONLY, dev->name, "", "");
 	if (r == 0)
 		r = find_swaps(l);
+	if (r == 0)
+		r = find_lent(l);
 	return r == 0 ? find_writers(l) : r;
 }
 
@@ -280,8 +325,9 @@ int survey_device(const char *root, const struct device *dev, struct survey *ret
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY) {
 		r = look_at_file(&l);
 	} else {
-		static int (*const steps[])(struct look *) = { find_mounts,  find_btrfs, find_swaps,     find_exclusive,
-			                                       find_writers, find_own,   find_signatures };
+		static int (*const steps[])(struct look *) = { find_mounts,    find_btrfs,   find_swaps,
+			                                       find_exclusive, find_writers, find_lent,
+			                                       find_hosts,     find_own,     find_signatures };
 
 		for (size_t i = 0; i < ARRAY_LEN(steps) && r == 0; i++)
 			r = steps[i](&l);
@@ -328,7 +374,7 @@ bool survey_holds(const char *root, const struct device *dev, const char *path)
 	if (!resolve_output(path, &st, real))
 		return false; /* it cannot be written either, and that will be said in its place */
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		return S_ISREG(st.st_mode) && dev->inode == (uint64_t)st.st_ino && strcmp(real, dev->node) == 0;
+		return S_ISREG(st.st_mode) && dev->inode == (uint64_t)st.st_ino && dev->file_dev == st.st_dev;
 	if (family_build(root, dev, &f, &ignored, NULL) < 0)
 		return true; /* what cannot be told is taken for the worst */
 	is_held = family_find(&f, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) != NULL;

@@ -49,6 +49,23 @@ int family_build(const char *root, const struct device *dev, struct family *ret,
 void family_done(struct family *f);
 const struct member *family_find(const struct family *f, dev_t rdev); /* NULL: not one of it */
 
+/* ---- reach.c: other hosts ---- */
+
+/* Each disk at the bottom of what b is part of: members of mappings and arrays, what loop devices are over; itself when it is over nothing. */
+void bottoms(const char *root, const struct sys_block *b, void (*take)(void *arg, const struct sys_block *b),
+             void *arg);
+/* Hosts that have registered keys on a disk below. */
+int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out);
+/* How many keys an answer to PERSISTENT RESERVE IN, READ KEYS holds; -1: it is none. */
+int reserve_keys(const uint8_t *page, size_t len);
+
+/* ---- unseen.c ---- */
+
+/* Targets that lend one of the family to other hosts. */
+int find_exports(const char *root, const struct family *family, const char *self, struct survey *out);
+/* nunread of nall processes do not show what they have open. */
+int find_unseen_processes(const char *self, size_t nunread, size_t nall, struct survey *out);
+
 /* ---- signature.c ---- */
 
 /* All that libblkid finds on the node. 0, or -ENOMEM; what cannot be read is a finding. */

@@ -10,9 +10,11 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
 
@@ -38,7 +40,7 @@ static bool is_same(const struct device *dev, int fd)
 	if (fstat(fd, &st) < 0)
 		return false;
 	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		return (uint64_t)st.st_ino == dev->inode;
+		return (uint64_t)st.st_ino == dev->inode && st.st_dev == dev->file_dev;
 	if (!S_ISBLK(st.st_mode) || st.st_rdev != dev->rdev)
 		return false;
 	return dev->diskseq == 0 || ioctl(fd, BLKGETDISKSEQ, &seq) < 0 || seq == dev->diskseq;
@@ -98,13 +100,83 @@ static void system_close(void *ctx, int fd)
 		(void)close(fd); /* nothing is buffered in here; the measurement has flushed */
 }
 
+/* Have we locked the disk ourselves, for another partition of it? proc_locks(5): "1: FLOCK ADVISORY WRITE 123 00:05:42 0 EOF". */
+static bool is_our_lock(const struct stat *node)
+{
+	cleanup_fclose FILE *f = fopen("/proc/locks", "re");
+	cleanup_free char *line = NULL;
+	size_t len = 0;
+
+	while (f && getline(&line, &len, f) > 0) {
+		unsigned maj, min;
+		uint64_t inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%" SCNu64, &pid, &maj, &min, &inode) == 4 &&
+		    pid == getpid() && makedev(maj, min) == node->st_dev && inode == (uint64_t)node->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * systemd.io/BLOCK_DEVICE_LOCKING: whoever changes what is on a disk or its partitions holds a BSD lock on the whole disk; udev takes a
+ * shared one while it looks, which is over in a moment.
+ */
+static int system_lock(void *ctx, const struct device *dev, struct err *err)
+{
+	const struct timespec step = { .tv_nsec = 50 * 1000000 };
+	cleanup_close int fd = -1;
+	char node[128];
+	struct stat st;
+	int kept;
+
+	(void)ctx;
+	sys_node(dev->disk, node, sizeof(node));
+	fd = open(dev->rdev == dev->disk_rdev ? dev->node : node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISBLK(st.st_mode) || st.st_rdev != dev->disk_rdev)
+		return err_set(err, -ENODEV, "Cannot open %s, the disk of %s, to lock it.", node, dev->path);
+	for (int tries = 60; flock(fd, LOCK_EX | LOCK_NB) < 0; tries--) {
+		if (errno == EWOULDBLOCK && is_our_lock(&st))
+			break;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_set(err, -errno, "Cannot lock %s: %s.", node, strerror(errno));
+		if (tries == 0)
+			return err_set(err, -EAGAIN, "%s is locked by another program.", node);
+		(void)nanosleep(&step, NULL); /* a signal only ends it early */
+	}
+	kept = fd;
+	fd = -1;
+	return kept;
+}
+
+static int claim_file(const struct device *dev, struct err *err)
+{
+	cleanup_close int fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	int kept;
+
+	if (fd < 0)
+		return open_failed(dev, errno, 0, err);
+	if (!is_same(dev, fd))
+		return err_set(err, -ENODEV, "%s is not the file any more that it was at the start.", dev->path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return err_set(err, -EBUSY, "%s is in use by another platter.", dev->path);
+	/* Of the very file that will be written, whatever has become of its name. */
+	if (!datafile_has_header(fd))
+		return err_set(err, -EPERM, "%s was not made by platter, so it is not overwritten.", dev->path);
+	kept = fd;
+	fd = -1;
+	return kept;
+}
+
 static int system_claim(void *ctx, const struct device *dev, struct err *err)
 {
-	bool is_file = dev->kind == DEVICE_FILE;
 	int fd;
 
 	(void)ctx;
-	fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (is_file ? O_NONBLOCK : O_EXCL));
+	if (dev->kind == DEVICE_FILE)
+		return claim_file(dev, err);
+	fd = open(dev->node, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_EXCL);
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && dev->is_read_only)
 		return err_set(err, -EROFS,
 		               "%s is read-only; look for a write-protect switch, or see blockdev --setrw.",
@@ -114,10 +186,6 @@ static int system_claim(void *ctx, const struct device *dev, struct err *err)
 	if (!is_same(dev, fd)) {
 		(void)close(fd);
 		return err_set(err, -ENODEV, "%s is not the device any more that it was at the start.", dev->path);
-	}
-	if (is_file && flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-		(void)close(fd);
-		return err_set(err, -EBUSY, "%s is in use by another platter.", dev->path);
 	}
 	return fd;
 }
@@ -256,6 +324,7 @@ const struct device_ops device_system = {
 	.is_there = system_is_there,
 	.io = system_io,
 	.survey = system_survey,
+	.lock = system_lock,
 	.claim = system_claim,
 	.drop_cache = system_drop_cache,
 	.holds = system_holds,

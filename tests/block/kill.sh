@@ -98,7 +98,7 @@ for i in $(seq "${KILL_MOMENTS:-1}"); do
 		# Killed ones hand their journal on to the next; others have to remove theirs.
 		journal=$work/out/journal
 		[ "$signal" = KILL ] && journal=$work/journal
-		one "$signal" "$want" rewrite "$loop" zones --rewrite --passes=100 --journal="$journal"
+		one "$signal" "$want" rewrite "$loop" zones --rewrite --rewrite-data="${loop##*/}" --passes=100 --journal="$journal"
 		one "$signal" "$want" zones "$loop" zones --passes=100
 		one "$signal" "$want" full "$loop" zones --full
 		one "$signal" "$want" seek "$loop" seek
@@ -117,7 +117,7 @@ for i in $(seq "${KILL_MOMENTS:-1}"); do
 done
 cmp -s "$work/old" "$work/files/old" || fail "a file of somebody else was changed"
 # What the last SIGKILL left in the journal is looked at by the next start, which ends well.
-"$PLATTER" zones --rewrite --passes=1 --positions=2 --journal="$work/journal" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
+"$PLATTER" zones --rewrite --rewrite-data="${loop##*/}" --passes=1 --positions=2 --journal="$work/journal" "$loop" --quiet --json="$work/out/r.json" >"$work/text" 2>&1 ||
 	fail "after SIGKILL: $(cat "$work/text")"
 [ "$(find "$work/journal" -type f | wc -l)" = 0 ] || fail "a journal is left at the end"
 [ "$(sum "$image")" = "$before" ] || fail "the disk was changed"

@@ -29,7 +29,7 @@ struct request {
 
 static void push(struct strs *s, const char *v)
 {
-	static const char *store[3 * NAMES_MAX];
+	static const char *store[5 * NAMES_MAX];
 	static size_t used;
 
 	if (!s->v) {
@@ -44,10 +44,16 @@ static int parse(int argc, char **argv, struct request *req)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "c:s:o:k:w:r:nd:x:")) != -1) {
+	while ((c = getopt(argc, argv, "c:b:i:s:o:k:w:r:nd:x:")) != -1) {
 		switch (c) {
 		case 'c':
 			push(&req->consent.destroy, optarg);
+			break;
+		case 'b':
+			push(&req->consent.rewrite, optarg);
+			break;
+		case 'i':
+			push(&req->consent.despite, optarg);
 			break;
 		case 's':
 			push(&req->consent.overwrite_signature, optarg);

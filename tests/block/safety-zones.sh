@@ -54,11 +54,12 @@ status=0; zones --write --destroy-data="$n" --json="$work/out.json" --quiet "$lo
 [ "$before" != "$(sum "$image")" ] && ok || bad "with consent: nothing was written"
 jq -e '.status == "complete"' "$work/out.json" >/dev/null && ok || bad "with consent: not complete"
 
-# put back: random data stay, and need no consent
+# put back: random data stay
 fresh rewrite
 head -c 64M /dev/urandom | dd of="$image" conv=notrunc bs=1M status=none
 cp "$image" "$work/copy"
-status=0; zones --rewrite --json="$work/out.json" --quiet "$loop" >"$work/said" 2>&1 || status=$?
+refused "put back, without the name" "$image" "--rewrite-data=$n" -- --rewrite "$loop"
+status=0; zones --rewrite --rewrite-data="$n" --json="$work/out.json" --quiet "$loop" >"$work/said" 2>&1 || status=$?
 [ $status -eq 0 ] && ok || bad "rewrite: status $status: $(cat "$work/said")"
 sync "$image"
 cmp -s "$image" "$work/copy" && ok || bad "rewrite: the bytes have changed"

@@ -78,7 +78,10 @@ ln -s "$loop" "$work/link1" && ln -s link1 "$work/link2"
 written "through two links, named by kernel name" "$image" -- -c "$n" "$work/link2"
 refused "consent by the name of a link" "$image" "--destroy-data=$n" -- -c link2 "$work/link2"
 truncate -s 0 "$image" && truncate -s 16M "$image"
-written "put back, without consent" "$image" -- -k same "$loop"
+refused "put back, without the name" "$image" "--rewrite-data=$n" -- -k same "$loop"
+refused "put back, another named" "$image" "--rewrite-data=$other does not name" -- -k same -b "$other" "$loop"
+refused "consent to put back is none to destroy" "$image" "--destroy-data=$n" -- -b "$n" "$loop"
+written "put back, by name" "$image" -- -k same -b "$n" "$loop"
 
 # ---- mounts ----
 fresh mount
@@ -252,6 +255,31 @@ if dmsetup version 2>/dev/null | grep -q '^Driver'; then
 	dmsetup remove "platter-test-$$"
 fi
 
+# ---- the lock of udev and sfdisk, on the whole disk ----
+fresh locked
+flock -s "$loop" -c "touch $work/locked; sleep 60" & pid=$!
+at_end "pkill -P $pid; kill $pid"
+for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/locked" ] && break; sleep 0.1; done
+refused "locked by another program" "$image" "$n is locked by another program" -- -c "$n" "$loop"
+part "$loop" 1 2048 8192
+refused "its partition likewise" "$image" "is locked by another program" -- -c "${n}p1" "$part"
+pkill -P $pid; kill $pid; wait $pid 2>/dev/null
+flock -x "$loop" -c "touch $work/brief; sleep 0.5" &
+for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/brief" ] && break; sleep 0.05; done
+written "locked for a moment, as udev does: waited for" "$image" -- -c "$n" "$loop"
+wait $!
+
+# ---- what cannot be seen ----
+fresh unseen
+if unshare -pf --mount-proc true 2>/dev/null; then
+	real_tool=$tool; tool=in_space
+	in_space() { unshare -pf --mount-proc "$real_tool" "$@"; }
+	refused "in a name space of processes of its own" "$image" "cannot all be seen" "--despite=namespace" -- -c "$n" "$loop"
+	refused "the same, put back" "$image" "--despite=namespace" -- -k same -b "$n" "$loop"
+	written "the same, insisted upon" "$image" -- -c "$n" -i namespace "$loop"
+	tool=$real_tool
+fi
+
 # ---- races ----
 fresh race; ext4 "$loop"; mkdir "$work/race"; at_end "umount $work/race"
 cp "$image" "$work/race.before"
@@ -287,12 +315,13 @@ written "a link that moves after the look: written is what was looked at" "$one"
 
 # ---- while a permit is held ----
 fresh held; ext4 "$loop"; sig=$image
-"$tool" -k same -w 30 "$loop" >"$work/held.out" 2>&1 & holder=$!
+"$tool" -k same -b "$n" -w 30 "$loop" >"$work/held.out" 2>&1 & holder=$!
 at_end "kill $holder"
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do grep -qs held "$work/held.out" && break; sleep 0.1; done
 mkdir "$work/late"
 mount "$loop" "$work/late" 2>/dev/null && { bad "mounted while a permit is held"; umount "$work/late"; } || ok
-refused "a second platter" "$sig" "$n is in use" "open for writing" -- -k same "$loop"
+refused "a second platter" "$sig" "$n is locked by another program" "open for writing" -- -k same -b "$n" "$loop"
+flock -n "$loop" true && bad "what others lock is not locked while a permit is held" || ok
 kill $holder; wait $holder 2>/dev/null
 
 # ---- a permit is for one device ----

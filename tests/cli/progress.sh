@@ -108,8 +108,8 @@ honest stream --read --rate=4MB --bytes=64MB sim:tiny
 honest stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny
 honest stream --read --find-max --time=20s sim:tiny
 honest stream --read --find-max --time=20s sim:ibm-deskstar-60gxp sim:tiny
-honest stream --write --destroy-data=tiny --verify --rate=1MB --time=30s sim:tiny
-honest stream --write --destroy-data=tiny --verify --rate=max --time=30s sim:tiny
+honest stream --write --destroy-data=TINY0001 --verify --rate=1MB --time=30s sim:tiny
+honest stream --write --destroy-data=TINY0001 --verify --rate=max --time=30s sim:tiny
 honest transactions --users=4 --time=60s sim:tiny
 honest transactions --users=4 --count=50 sim:tiny
 honest transactions --users=30 --count=10 --think=2s sim:tiny

@@ -269,6 +269,15 @@ refused()
 	[ "$(sum_of "$refused_dev")" = "$before" ] || bad "$last: refused, and yet $refused_dev was changed"
 }
 
+# By what name consent is given to writing on a device; its kernel name where it may not be written.
+lasting_name()
+{
+	lasting=$(/usr/local/bin/platter info --quiet --json=- "$1" | sed -n 's/.*"write": *"[^"]*--destroy-data=\([^ ;"]*\).*/\1/p' | head -n 1)
+	echo "${lasting:-$(name_of "$1")}"
+}
+destroy() { echo "--destroy-data=$(lasting_name "$1")"; }
+put_back() { echo "--rewrite --rewrite-data=$(lasting_name "$1")"; }
+
 # A device that appears in a moment.
 appears()
 {

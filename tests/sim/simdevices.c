@@ -31,6 +31,9 @@ static int dev_probe(void *ctx, const char *path, struct device *ret_dev, struct
 	if (disk_is_gone(sd->whole->model, sim->vc.now_ns))
 		return err_set(err, -ENXIO, "%s is not there any more.", path);
 	*ret_dev = sd->dev;
+	for (const struct sim_disk *other = sim->disks; other; other = other->next)
+		if (other->whole != sd->whole && strcmp(other->dev.serial, sd->dev.serial) == 0)
+			ret_dev->serial_is_shared = true;
 	(void)snprintf(ret_dev->path, sizeof(ret_dev->path), "%s", path);
 	return 0;
 }

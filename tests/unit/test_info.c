@@ -124,7 +124,7 @@ static void several_devices_have_a_sentence_each(void **state)
 	struct result *res = info("sata-512e", paths, ARRAY_LEN(paths), false);
 
 	(void)state;
-	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "--destroy-data=sda10"));
+	assert_non_null(strstr(result_find_figure(res, "write_sda10")->value.str, "-part10;"));
 	assert_non_null(strstr(result_find_figure(res, "write_sda1")->value.str, "mounted on /boot dir"));
 	assert_null(result_find_figure(res, "write"));
 	assert_string_equal(look_up(res, "devices", "path", "/dev/sda10", "may_write"), "with consent");

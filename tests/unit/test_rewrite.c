@@ -117,7 +117,8 @@ static unsigned journals(bool remove_them)
 	return n;
 }
 
-#define REWRITE "--rewrite --positions=3 --passes=1 --sample=1M"
+#define NAMED   "--rewrite-data=TINY0001"
+#define REWRITE "--rewrite " NAMED " --positions=3 --passes=1 --sample=1M"
 
 /* Requests of a run that nothing disturbs. */
 static uint64_t good_run(void)
@@ -226,10 +227,10 @@ static void garbled_sectors_are_put_back_when_asked(uint64_t at)
 	assert_false(is_whole);
 	assert_int_equal(journals(false), 1);
 	/* A disk that does not store what it is given cannot be healed: said, and the journal stays. */
-	assert_true(run_garbled(at, "--recover", true, &is_whole) < 0);
+	assert_true(run_garbled(at, "--recover " NAMED, true, &is_whole) < 0);
 	assert_false(is_whole);
 	assert_int_equal(journals(false), 1);
-	assert_int_equal(run_garbled(at, "--recover", false, &is_whole), 0);
+	assert_int_equal(run_garbled(at, "--recover " NAMED, false, &is_whole), 0);
 	assert_true(is_whole);
 	assert_int_equal(journals(false), 0);
 }
@@ -295,7 +296,7 @@ static void a_journal_is_not_put_on_another_disk(void **state)
 		nth++;
 	profile_small(&p);
 	p.capacity_lba -= 8;
-	world_new(&w, &p, "--recover");
+	world_new(&w, &p, "--recover " NAMED);
 	assert_true(sim_run(&w.run) < 0);
 	assert_int_equal(w.run.err.code, -EUCLEAN);
 	assert_int_equal(journals(true), 1);

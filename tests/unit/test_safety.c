@@ -107,7 +107,8 @@ struct decision {
 	const char *title;
 	enum write_kind kind;
 	struct finding finds[4];
-	const char *destroy[4], *overwrite[4];
+	const char *destroy[4], *rewrite[4], *overwrite[4], *despite[4];
+	enum reach reach;
 	int result;
 	const char *says[4], *says_not[3];
 };
@@ -126,70 +127,105 @@ struct decision {
 	}
 
 static const struct decision decisions[] = {
-	{ "no consent", WRITE_DESTROY, .result = -EPERM,
-	  .says = { "--destroy-data=sdq", "--destroy-data=ZFN12345", "4.00 TB" } },
-	{ "consent by name", WRITE_DESTROY, .destroy = { "sdq" } },
+	{ "no consent", WRITE_DESTROY, .result = -EPERM, .says = { "--destroy-data=ZFN12345", "4.00 TB" },
+	  .says_not = { "--destroy-data=sdq" } },
+	{ "a kernel name is no consent where there is a better one", WRITE_DESTROY, .destroy = { "sdq" },
+	  .result = -EPERM, .says = { "kernel name", "--destroy-data=ZFN12345" } },
 	{ "consent by serial", WRITE_DESTROY, .destroy = { "ZFN12345" } },
-	{ "one of two consents", WRITE_DESTROY, .destroy = { "sdr", "sdq" } },
+	{ "one of two consents", WRITE_DESTROY, .destroy = { "sdr", "ZFN12345" } },
 	{ "consent for another", WRITE_DESTROY, .destroy = { "sdr" }, .result = -EPERM,
 	  .says = { "--destroy-data=sdr does not name" } },
 	{ "consent by path", WRITE_DESTROY, .destroy = { "/dev/sdq" }, .result = -EPERM },
 	{ "empty consent", WRITE_DESTROY, .destroy = { "" }, .result = -EPERM },
 	{ "serial in another case", WRITE_DESTROY, .destroy = { "zfn12345" }, .result = -EPERM },
 	{ "part of the serial", WRITE_DESTROY, .destroy = { "ZFN1234" }, .result = -EPERM },
-	{ "put back needs none", WRITE_SAME },
-	{ "put back over a file system", WRITE_SAME, .finds = { SIGNED("ext4") } },
+	{ "put back wants the name, too", WRITE_SAME, .result = -EPERM,
+	  .says = { "--rewrite-data=ZFN12345", "4.00 TB" }, .says_not = { "--destroy-data", "destroys" } },
+	{ "put back by name", WRITE_SAME, .rewrite = { "ZFN12345" } },
+	{ "put back by kernel name", WRITE_SAME, .rewrite = { "sdq" }, .result = -EPERM,
+	  .says = { "kernel name", "--rewrite-data=ZFN12345" } },
+	{ "put back where all may go", WRITE_SAME, .destroy = { "ZFN12345" } },
+	{ "consent to putting back is none to destroy", WRITE_DESTROY, .rewrite = { "ZFN12345" }, .result = -EPERM,
+	  .says = { "--destroy-data=ZFN12345" } },
+	{ "put back over a file system", WRITE_SAME, .finds = { SIGNED("ext4") }, .rewrite = { "ZFN12345" } },
+	{ "put back over a file system that another host may have", WRITE_SAME, .finds = { SIGNED("ext4") },
+	  .rewrite = { "ZFN12345" }, .reach = REACH_UNKNOWN, .result = -EPERM,
+	  .says = { "other hosts", "--overwrite-signature=ext4" } },
+	{ "put back over LVM that another host may have", WRITE_SAME, .finds = { SIGNED("LVM2_member") },
+	  .rewrite = { "ZFN12345" }, .reach = REACH_UNKNOWN, .overwrite = { "LVM2_member" } },
 	{ "put back under the feet of other hosts", WRITE_SAME, .finds = { SIGNED("VMFS_volume_member") },
-	  .result = -EPERM, .says = { "other hosts", "--overwrite-signature=VMFS_volume_member" } },
+	  .rewrite = { "ZFN12345" }, .result = -EPERM,
+	  .says = { "other hosts", "--overwrite-signature=VMFS_volume_member" } },
 	{ "put back, and other hosts are known not to write", WRITE_SAME, .finds = { SIGNED("ocfs2") },
-	  .overwrite = { "ocfs2" } },
+	  .rewrite = { "ZFN12345" }, .overwrite = { "ocfs2" } },
+	{ "put back on shared storage", WRITE_SAME, .finds = { FOUND(FINDING_SHARED, "iscsi") },
+	  .rewrite = { "ZFN12345" }, .result = -EPERM, .says = { "other hosts", "--despite=iscsi" } },
+	{ "destroy on shared storage", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
+	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "other hosts", "--despite=fc" } },
+	{ "shared storage, insisted upon", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
+	  .destroy = { "ZFN12345" }, .despite = { "fc" } },
+	{ "shared storage, and another thing insisted upon", WRITE_DESTROY, .finds = { FOUND(FINDING_SHARED, "fc") },
+	  .destroy = { "ZFN12345" }, .despite = { "iscsi" }, .result = -EPERM },
+	{ "one of two insisted upon", WRITE_SAME,
+	  .finds = { FOUND(FINDING_SHARED, "fc"), FOUND(FINDING_SHARED, "reservation") }, .rewrite = { "ZFN12345" },
+	  .despite = { "fc" }, .result = -EPERM, .says = { "--despite=reservation" }, .says_not = { "--despite=fc" } },
+	{ "others that cannot be seen", WRITE_DESTROY, .finds = { FOUND(FINDING_UNSEEN, "namespace") },
+	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "--despite=namespace" } },
+	{ "others that cannot be seen, insisted upon", WRITE_SAME, .finds = { FOUND(FINDING_UNSEEN, "processes") },
+	  .rewrite = { "ZFN12345" }, .despite = { "processes" } },
+	{ "a mount is not insisted away", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "ZFN12345" },
+	  .despite = { "ext4", "mounted" }, .result = -EBUSY },
+	{ "lent to other hosts", WRITE_SAME, .finds = { FOUND(FINDING_EXPORT, "LIO") }, .rewrite = { "ZFN12345" },
+	  .despite = { "LIO" }, .result = -EBUSY, .says = { "lent to other hosts by LIO" } },
+	{ "locked", WRITE_DESTROY, .finds = { FOUND(FINDING_LOCKED, "") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
+	  .says = { "locked by another program" } },
 	{ "put back while mounted", WRITE_SAME, .finds = { MOUNTED }, .result = -EBUSY,
 	  .says = { "sdq1 is mounted on /mnt" } },
-	{ "mounted", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "sdq" }, .result = -EBUSY,
+	{ "mounted", WRITE_DESTROY, .finds = { MOUNTED }, .destroy = { "ZFN12345" }, .result = -EBUSY,
 	  .says = { "sdq1 is mounted on /mnt (ext4)", "unmount" } },
 	{ "mounted, no word of options that would not help", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") },
 	  .result = -EBUSY, .says = { "mounted" }, .says_not = { "--destroy-data", "--overwrite-signature" } },
-	{ "mounted and the signature named", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") }, .destroy = { "sdq" },
-	  .overwrite = { "ext4" }, .result = -EBUSY },
+	{ "mounted and the signature named", WRITE_DESTROY, .finds = { MOUNTED, SIGNED("ext4") },
+	  .destroy = { "ZFN12345" }, .overwrite = { "ext4" }, .result = -EBUSY },
 	{ "the root of the machine", WRITE_DESTROY,
 	  .finds = { MOUNTED, { .kind = FINDING_MOUNT, .on = "sdq2", .what = "xfs", .where = "/" } },
-	  .destroy = { "sdq" }, .result = -EBUSY, .says = { "root file system" }, .says_not = { "unmount" } },
-	{ "swap", WRITE_DESTROY, .finds = { FOUND(FINDING_SWAP, "swap partition") }, .destroy = { "sdq" },
+	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "root file system" }, .says_not = { "unmount" } },
+	{ "swap", WRITE_DESTROY, .finds = { FOUND(FINDING_SWAP, "swap partition") }, .destroy = { "ZFN12345" },
 	  .result = -EBUSY, .says = { "swapoff" } },
-	{ "held", WRITE_DESTROY, .finds = { FOUND(FINDING_HOLDER, "md0") }, .destroy = { "sdq" }, .result = -EBUSY,
+	{ "held", WRITE_DESTROY, .finds = { FOUND(FINDING_HOLDER, "md0") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
 	  .says = { "part of md0", "mdadm --stop" } },
-	{ "loop", WRITE_DESTROY, .finds = { FOUND(FINDING_LOOP, "loop5") }, .destroy = { "sdq" }, .result = -EBUSY,
+	{ "loop", WRITE_DESTROY, .finds = { FOUND(FINDING_LOOP, "loop5") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
 	  .says = { "losetup -d /dev/loop5" } },
-	{ "open for writing", WRITE_DESTROY, .finds = { FOUND(FINDING_OPEN, "qemu (process 7)") }, .destroy = { "sdq" },
-	  .result = -EBUSY, .says = { "qemu (process 7)" } },
-	{ "read-only", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, "") }, .destroy = { "sdq" }, .result = -EROFS,
-	  .says = { "read-only" } },
+	{ "open for writing", WRITE_DESTROY, .finds = { FOUND(FINDING_OPEN, "qemu (process 7)") },
+	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "qemu (process 7)" } },
+	{ "read-only", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, "") }, .destroy = { "ZFN12345" },
+	  .result = -EROFS, .says = { "read-only" } },
 	{ "zoned", WRITE_SAME, .finds = { FOUND(FINDING_ZONED, "host-managed") }, .result = -EPERM,
 	  .says = { "zoned" } },
-	{ "output", WRITE_DESTROY, .finds = { FOUND(FINDING_OUTPUT, "") }, .destroy = { "sdq" }, .result = -EBUSY,
+	{ "output", WRITE_DESTROY, .finds = { FOUND(FINDING_OUTPUT, "") }, .destroy = { "ZFN12345" }, .result = -EBUSY,
 	  .says = { "/some/where", "another disk" } },
-	{ "signature", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" }, .result = -EPERM,
+	{ "signature", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" }, .result = -EPERM,
 	  .says = { "sdq carries ext4", "at byte 1080", "--overwrite-signature=ext4" } },
 	{ "signature and no consent: both are asked for", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .result = -EPERM,
-	  .says = { "--overwrite-signature=ext4", "--destroy-data=sdq" } },
-	{ "signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" },
+	  .says = { "--overwrite-signature=ext4", "--destroy-data=ZFN12345" } },
+	{ "signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" },
 	  .overwrite = { "ext4" } },
-	{ "signature named in another case", WRITE_DESTROY, .finds = { SIGNED("LVM2_member") }, .destroy = { "sdq" },
-	  .overwrite = { "lvm2_MEMBER" } },
-	{ "another signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "sdq" },
+	{ "signature named in another case", WRITE_DESTROY, .finds = { SIGNED("LVM2_member") },
+	  .destroy = { "ZFN12345" }, .overwrite = { "lvm2_MEMBER" } },
+	{ "another signature named", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .destroy = { "ZFN12345" },
 	  .overwrite = { "xfs" }, .result = -EPERM },
-	{ "one of two named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "sdq" },
+	{ "one of two named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "ZFN12345" },
 	  .overwrite = { "ext4" }, .result = -EPERM, .says = { "carries gpt" }, .says_not = { "carries ext4" } },
-	{ "both named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "sdq" },
+	{ "both named", WRITE_DESTROY, .finds = { SIGNED("ext4"), SIGNED("gpt") }, .destroy = { "ZFN12345" },
 	  .overwrite = { "gpt", "ext4" } },
 	{ "signature named instead of consent", WRITE_DESTROY, .finds = { SIGNED("ext4") }, .overwrite = { "ext4" },
-	  .result = -EPERM, .says = { "--destroy-data=sdq" } },
+	  .result = -EPERM, .says = { "--destroy-data=ZFN12345" } },
 	{ "what could not be read is no consent", WRITE_DESTROY, .finds = { SIGNED("unreadable") },
-	  .destroy = { "sdq" }, .result = -EPERM, .says = { "could not be searched" } },
+	  .destroy = { "ZFN12345" }, .result = -EPERM, .says = { "could not be searched" } },
 	{ "data without a signature are a warning only", WRITE_DESTROY, .finds = { FOUND(FINDING_DATA, "61 of 64") },
-	  .destroy = { "sdq" } },
+	  .destroy = { "ZFN12345" } },
 	{ "the most serious comes first", WRITE_DESTROY, .finds = { FOUND(FINDING_READ_ONLY, ""), MOUNTED },
-	  .destroy = { "sdq" }, .result = -EBUSY, .says = { "mounted", "read-only" } },
+	  .destroy = { "ZFN12345" }, .result = -EBUSY, .says = { "mounted", "read-only" } },
 };
 
 static void check_message(const struct decision *d, const char *text)
@@ -216,15 +252,20 @@ static void every_case_is_decided_as_the_table_says(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
 		struct decision d = decisions[i];
-		struct consent consent = { .destroy = names(d.destroy), .overwrite_signature = names(d.overwrite) };
+		struct consent consent = { .destroy = names(d.destroy),
+			                   .rewrite = names(d.rewrite),
+			                   .overwrite_signature = names(d.overwrite),
+			                   .despite = names(d.despite) };
+		struct device dev = disk;
 		struct outside o = { .claim = CLAIM_FD };
 		struct write_permit *permit = NULL;
 		struct survey found;
 		struct err err = { 0 };
 		int r;
 
+		dev.reach = d.reach;
 		(void)copy_finds(&o, &d);
-		r = permit_acquire(&permit, &fake, &o, &disk, d.kind, &consent, &found, &err);
+		r = permit_acquire(&permit, &fake, &o, &dev, d.kind, &consent, &found, &err);
 		if (r != d.result)
 			fail_msg("%s: %d instead of %d: %s", d.title, r, d.result, err.text);
 		assert_int_equal(err.code, d.result);
@@ -234,7 +275,7 @@ static void every_case_is_decided_as_the_table_says(void **state)
 		permit_release(permit);
 		assert_int_equal(o.open_fds, 0);
 		/* the pure decision agrees */
-		assert_int_equal(permit_would(&disk, &found, d.kind, &consent, NULL), d.result);
+		assert_int_equal(permit_would(&dev, &found, d.kind, &consent, NULL), d.result);
 		survey_done(&found);
 	}
 }
@@ -242,7 +283,7 @@ static void every_case_is_decided_as_the_table_says(void **state)
 static void the_claim_comes_before_the_look(void **state)
 {
 	struct outside o = { .claim = CLAIM_FD };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
 	(void)state;
@@ -255,7 +296,7 @@ static void the_claim_comes_before_the_look(void **state)
 static void without_a_claim_there_is_no_permit(void **state)
 {
 	static const int codes[] = { -EBUSY, -EROFS, -EACCES, -ENODEV, -EIO };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
@@ -276,7 +317,7 @@ static void without_a_claim_there_is_no_permit(void **state)
 static void a_kernel_that_says_busy_is_believed_when_nothing_was_found(void **state)
 {
 	struct outside o = { .claim = -EBUSY };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 	struct err err = { 0 };
 
@@ -293,7 +334,7 @@ static void a_kernel_that_says_busy_is_believed_when_nothing_was_found(void **st
 static void a_failed_look_refuses(void **state)
 {
 	struct outside o = { .claim = CLAIM_FD, .survey = -EIO };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
 	(void)state;
@@ -305,7 +346,7 @@ static void a_failed_look_refuses(void **state)
 static void our_own_claim_is_no_other_user(void **state)
 {
 	struct outside o = { .claim = CLAIM_FD, .finds = { FOUND(FINDING_EXCLUSIVE, "") }, .nfinds = 1 };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }) };
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
 	struct write_permit *permit = NULL;
 
 	(void)state;
@@ -316,7 +357,7 @@ static void our_own_claim_is_no_other_user(void **state)
 static void outputs_on_the_device_refuse_whatever_else_is_given(void **state)
 {
 	struct outside o = { .claim = CLAIM_FD, .holds = true };
-	struct consent consent = { .destroy = names((const char *[]){ "sdq", NULL }),
+	struct consent consent = { .destroy = names((const char *[]){ "ZFN12345", NULL }),
 		                   .outputs = names((const char *[]){ "-", "/mnt/out.json", NULL }) };
 	struct write_permit *permit = NULL;
 	struct err err = { 0 };
@@ -349,9 +390,46 @@ static void an_empty_or_shared_serial_is_no_consent(void **state)
 	assert_non_null(strstr(err.text, "--destroy-data=sdq"));
 	assert_int_equal(would(&dev, "sdq", &err), 0);
 	dev.serial_is_shared = false;
-	dev.serial[0] = '\0';
-	assert_int_equal(would(&dev, "", &err), -EPERM);
-	assert_int_equal(would(&dev, "sdq", &err), 0);
+	for (size_t i = 0; i < 4; i++) { /* what says nothing names nothing */
+		(void)snprintf(dev.serial, sizeof(dev.serial), "%s",
+		               ((const char *[]){ "", "0", "000000000000", "abc" })[i]);
+		assert_int_equal(would(&dev, dev.serial, &err), -EPERM);
+		assert_non_null(strstr(err.text, "shows no serial number"));
+		assert_int_equal(would(&dev, "sdq", &err), 0);
+	}
+}
+
+/* Serial, world-wide name, name of a mapping, names by id: each will do, and the kernel name then will not. */
+static void every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none(void **state)
+{
+	static const struct {
+		const char *wwn, *transport, *alias, *by_id, *good[4], *bad[4];
+	} cases[] = {
+		{ "naa.5000c500a1b2c3d4", "sas", "", "", { "naa.5000c500a1b2c3d4" }, { "sdq", "5000c500a1b2c3d4" } },
+		{ "", "dm", "vg-home", "", { "vg-home" }, { "sdq", "vg", "home" } },
+		{ "",
+		  "md",
+		  "raid1",
+		  "md-name-host:0 md-uuid-12:34",
+		  { "md-name-host:0", "md-uuid-12:34" },
+		  { "sdq", "raid1", "md-name-host:0 md-uuid-12:34", "md-uuid-12" } },
+		{ "", "loop", "", "", { "sdq" }, { "loop", "" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct device dev = disk;
+
+		dev.serial[0] = '\0';
+		(void)snprintf(dev.wwn, sizeof(dev.wwn), "%s", cases[i].wwn);
+		(void)snprintf(dev.transport, sizeof(dev.transport), "%s", cases[i].transport);
+		(void)snprintf(dev.alias, sizeof(dev.alias), "%s", cases[i].alias);
+		(void)snprintf(dev.by_id, sizeof(dev.by_id), "%s", cases[i].by_id);
+		for (size_t k = 0; k < 4 && cases[i].good[k]; k++)
+			assert_int_equal(would(&dev, cases[i].good[k], NULL), 0);
+		for (size_t k = 0; k < 4 && cases[i].bad[k]; k++)
+			assert_int_equal(would(&dev, cases[i].bad[k], NULL), -EPERM);
+	}
 }
 
 static void disk_and_partition_are_not_taken_for_each_other(void **state)
@@ -364,13 +442,16 @@ static void disk_and_partition_are_not_taken_for_each_other(void **state)
 	part.partition = 3;
 	(void)snprintf(part.name, sizeof(part.name), "sdq3");
 	assert_int_equal(would(&part, "sdq", &err), -EPERM);
+	assert_int_equal(would(&part, "sdq3", &err), -EPERM);
 	assert_int_equal(would(&part, "ZFN12345", &err), -EPERM); /* the serial of the disk is not the partition */
 	assert_non_null(strstr(err.text, "--destroy-data=ZFN12345-part3"));
-	assert_int_equal(would(&part, "sdq3", &err), 0);
 	assert_int_equal(would(&part, "ZFN12345-part3", &err), 0);
 	assert_int_equal(would(&part, "ZFN12345-part2", &err), -EPERM);
 	assert_int_equal(would(&disk, "sdq3", &err), -EPERM);
 	assert_int_equal(would(&disk, "ZFN12345-part3", &err), -EPERM);
+	part.serial[0] = '\0';
+	assert_int_equal(would(&part, "sdq", &err), -EPERM);
+	assert_int_equal(would(&part, "sdq3", &err), 0);
 }
 
 static void a_device_without_size_and_a_folder_take_no_writes(void **state)
@@ -380,7 +461,7 @@ static void a_device_without_size_and_a_folder_take_no_writes(void **state)
 
 	(void)state;
 	dev.size_bytes = 0;
-	assert_int_equal(would(&dev, "sdq", &err), -EPERM);
+	assert_int_equal(would(&dev, "ZFN12345", &err), -EPERM);
 	assert_non_null(strstr(err.text, "no size"));
 	dev.kind = DEVICE_DIRECTORY;
 	assert_int_equal(would(&dev, "sdq", &err), -EPERM);
@@ -411,12 +492,14 @@ static void the_verdict_says_which_options_it_takes(void **state)
 
 	(void)state;
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
-	assert_non_null(strstr(text, "--write --destroy-data=sdq;"));
+	assert_non_null(strstr(
+		text, "--write --destroy-data=ZFN12345; the same bytes back with --rewrite --rewrite-data=ZFN12345"));
 	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq", "gpt", "partition table"), 0);
 	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq1", "ext4", "file system"), 0);
 	assert_int_equal(survey_add(&s, FINDING_SIGNATURE, "sdq2", "ext4", "file system"), 0);
 	assert_true(permit_verdict(&disk, &s, text, sizeof(text)));
-	assert_non_null(strstr(text, "--destroy-data=sdq --overwrite-signature=gpt --overwrite-signature=ext4;"));
+	assert_non_null(
+		strstr(text, "--write --overwrite-signature=gpt --overwrite-signature=ext4 --destroy-data=ZFN12345;"));
 	assert_int_equal(survey_add(&s, FINDING_MOUNT, "sdq1", "ext4", "/mnt"), 0);
 	assert_int_equal(survey_add(&s, FINDING_SWAP, "sdq2", "swap partition", "/dev/sdq2"), 0);
 	assert_false(permit_verdict(&disk, &s, text, sizeof(text)));
@@ -424,6 +507,65 @@ static void the_verdict_says_which_options_it_takes(void **state)
 	assert_non_null(strstr(text, "and 1 more"));
 	assert_null(strchr(text, '\n'));
 	survey_done(&s);
+}
+
+/* What `info` says is what the gate does: its options open it, none of them can be left out, and "no" stays no. */
+static void the_verdict_and_the_gate_agree(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(decisions); i++) {
+		struct survey s = { 0 };
+		struct device dev = disk;
+		char text[1024];
+		bool may;
+
+		dev.reach = decisions[i].reach;
+		for (size_t k = 0; k < ARRAY_LEN(decisions[i].finds) && decisions[i].finds[k].on[0]; k++)
+			assert_int_equal(survey_add(&s, decisions[i].finds[k].kind, decisions[i].finds[k].on,
+			                            decisions[i].finds[k].what, decisions[i].finds[k].where),
+			                 0);
+		may = permit_verdict(&dev, &s, text, sizeof(text));
+		for (int kind = WRITE_SAME; kind <= WRITE_DESTROY; kind++) {
+			const char *given[16] = { NULL };
+			char *save = NULL, *from, part[1024];
+			struct consent c = { 0 };
+			size_t n = 0;
+
+			if (!may) {
+				struct consent all = { .destroy = names((const char *[]){ "ZFN12345", NULL }) };
+
+				if (!strstr(text, "not known"))
+					assert_true(permit_would(&dev, &s, (enum write_kind)kind, &all, NULL) < 0);
+				continue;
+			}
+			from = strstr(text, kind == WRITE_SAME ? "--rewrite " : "--write ");
+			assert_non_null(from);
+			(void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(from, ";"), from);
+			for (char *w = strtok_r(part, " ", &save); w; w = strtok_r(NULL, " ", &save))
+				given[n++] = w;
+			/* without each one but the first word, and with all */
+			for (size_t without = 1; without <= n; without++) {
+				const char *v[4][16] = { { NULL } };
+				size_t m[4] = { 0 };
+
+				for (size_t k = 1; k < n; k++) {
+					static const char *const opts[] = { "--destroy-data=", "--rewrite-data=",
+						                            "--overwrite-signature=", "--despite=" };
+
+					for (size_t o = 0; k != without && o < ARRAY_LEN(opts); o++)
+						if (strncmp(given[k], opts[o], strlen(opts[o])) == 0)
+							v[o][m[o]++] = given[k] + strlen(opts[o]);
+				}
+				c = (struct consent){ .destroy = { v[0], m[0] },
+					              .rewrite = { v[1], m[1] },
+					              .overwrite_signature = { v[2], m[2] },
+					              .despite = { v[3], m[3] } };
+				if ((permit_would(&dev, &s, (enum write_kind)kind, &c, NULL) == 0) != (without == n))
+					fail_msg("%s: %s, without word %zu", decisions[i].title, text, without);
+			}
+		}
+		survey_done(&s);
+	}
 }
 
 int main(void)
@@ -437,10 +579,12 @@ int main(void)
 		cmocka_unit_test(our_own_claim_is_no_other_user),
 		cmocka_unit_test(outputs_on_the_device_refuse_whatever_else_is_given),
 		cmocka_unit_test(an_empty_or_shared_serial_is_no_consent),
+		cmocka_unit_test(every_name_that_lasts_is_consent_and_the_kernel_name_then_is_none),
 		cmocka_unit_test(disk_and_partition_are_not_taken_for_each_other),
 		cmocka_unit_test(a_device_without_size_and_a_folder_take_no_writes),
 		cmocka_unit_test(many_findings_are_cut_with_a_count),
 		cmocka_unit_test(the_verdict_says_which_options_it_takes),
+		cmocka_unit_test(the_verdict_and_the_gate_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void exclusive_use_is_exclusive(void **state)
 
 static void with_a_permit_writes_reach_the_disk(void **state)
 {
-	const char *names[] = { "sda" };
+	const char *names[] = { dev.serial };
 	struct consent consent = { .destroy = { names, 1 } };
 	struct write_permit *permit = NULL;
 	uint64_t before = disk_contents_hash(sim_model(sd));

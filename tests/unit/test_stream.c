@@ -319,7 +319,7 @@ static void what_was_written_is_proven_block_by_block(void **state)
 	struct sim_run run = {
 		.sim = sim_new(),
 		.m = &measure_stream,
-		.words = "--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda"
+		.words = "--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda"
 	};
 
 	(void)state;

@@ -205,7 +205,7 @@ static uint64_t one_random_run(uint64_t seed)
 	struct sim *sim = sim_new();
 	struct rng rng;
 	uint64_t dropped;
-	char names[64] = "", consent[96] = "";
+	char names[64] = "", consent[160] = "";
 	bool is_write;
 
 	rng_init(&rng, seed, 1);
@@ -224,9 +224,9 @@ static uint64_t one_random_run(uint64_t seed)
 
 		assert_int_equal(profile_random(&p, seed * 10 + i, &limits, &err), 0);
 		(void)sim_add_disk(sim, &p, name);
-		profile_done(&p);
 		strcat(strcat(names, " "), name);
-		strcat(strcat(consent, " --destroy-data="), name);
+		strcat(strcat(consent, " --destroy-data="), p.serial);
+		profile_done(&p);
 		if (w.block % sim_device(sim_find(sim, name))->logical_block_bytes)
 			w.block = (w.block + 4095) / 4096 * 4096;
 	}

@@ -130,7 +130,7 @@ static void check_harm(enum harm harm, double errors, uint64_t at, const char *s
 	struct harmer h = { sim_model(sim_add_profile(sim, "tiny", "sda")), harm, 0 };
 	struct sim_run run = {
 		.sim = sim,
-		.words = "--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda",
+		.words = "--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB sda",
 		.hooks = { .checkpoint = do_harm, .arg = &h }
 	};
 	char where[64];
@@ -511,7 +511,7 @@ static void what_several_disks_were_given_is_all_read_back(void **state_)
 {
 	struct sim_run run = {
 		.words =
-			"--write --destroy-data=sda --destroy-data=sdb --verify --block=64KiB --buffer=1MiB --bytes=40MiB sda sdb"
+			"--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=64KiB --buffer=1MiB --bytes=40MiB sda sdb"
 	};
 
 	(void)state_;
@@ -533,8 +533,8 @@ static void a_long_run_that_is_read_back_needs_no_more_memory_than_a_brief_one(v
 	for (int is_long = 0; is_long < 2; is_long++) {
 		struct sim_run run = {
 			.words =
-				is_long ? "--write --destroy-data=sda --destroy-data=sdb --verify --block=4KiB --buffer=64KiB --rate=10KB --time=45h sda sdb"
-					: "--write --destroy-data=sda --destroy-data=sdb --verify --block=4KiB --buffer=64KiB --rate=10KB --time=1h sda sdb"
+				is_long ? "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=45h sda sdb"
+					: "--write --destroy-data=SIM0060GXP --destroy-data=SIM0098196 --verify --block=4KiB --buffer=64KiB --rate=10KB --time=1h sda sdb"
 		};
 
 		stream_two(&run, false);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "device/device.h"
+#include "device/survey.h"
 #include "dump.h"
 
 struct expect {
@@ -114,6 +115,311 @@ static void another_path_to_the_same_disk_counts(void **state)
 {
 	(void)state;
 	FINDINGS("stack", "/dev/sdf", { FINDING_MOUNT, "sdg", "ext4", "/via-other-path" });
+}
+
+/* ---- a dump with more in it ---- */
+
+#define SDF     "sys/devices/pci0000:00/0000:00:17.0/ata6/host6/target6:0:0/6:0:0:0/block/sdf"
+#define SDG     "sys/devices/pci0000:00/0000:00:17.0/ata7/host7/target7:0:0/7:0:0:0/block/sdg"
+#define VIRTUAL "sys/devices/virtual/block/"
+
+static void dump_block(const struct dump *d, const char *dir, const char *number, const char *size)
+{
+	char path[300], target[400];
+
+	(void)snprintf(path, sizeof(path), "%s/dev", dir);
+	dump_set(d, path, number);
+	(void)snprintf(path, sizeof(path), "%s/size", dir);
+	dump_set(d, path, size);
+	(void)snprintf(target, sizeof(target), "%s/%s", d->root, dir);
+	(void)snprintf(path, sizeof(path), "%s/sys/dev/block/%s", d->root, number);
+	assert_int_equal(symlink(target, path), 0);
+	(void)snprintf(path, sizeof(path), "%s/sys/class/block/%s", d->root, strrchr(dir, '/') + 1);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+static void dump_part(const struct dump *d, const char *dir, const char *number, const char *start, const char *size)
+{
+	char path[300];
+
+	dump_block(d, dir, number, size);
+	(void)snprintf(path, sizeof(path), "%s/start", dir);
+	dump_set(d, path, start);
+	(void)snprintf(path, sizeof(path), "%s/partition", dir);
+	dump_set(d, path, dir + strlen(dir) - 1);
+}
+
+static void dump_folder(const struct dump *d, const char *path)
+{
+	char full[400];
+
+	(void)snprintf(full, sizeof(full), "%s/%s/x", d->root, path);
+	dump_folders(full);
+}
+
+static void survey_in(const struct dump *d, const char *path, struct device *dev, struct survey *found)
+{
+	struct device_context ctx = { .sysroot = d->root };
+	struct err err = { 0 };
+
+	*found = (struct survey){ 0 };
+	if (device_system.probe(&ctx, path, dev, &err) != 0 || device_system.survey(&ctx, dev, found, &err) != 0)
+		fail_msg("%s: %s", path, err.text);
+}
+
+static bool finds(const struct dump *d, const char *path, enum finding_kind kind, const char *on, const char *what)
+{
+	struct expect e = { kind, on, what, NULL };
+	struct survey found;
+	struct device dev;
+	bool is_there = false;
+
+	survey_in(d, path, &dev, &found);
+	for (size_t i = 0; i < found.n; i++)
+		is_there = is_there || is_it(&found.v[i], &e);
+	survey_done(&found);
+	return is_there;
+}
+
+/* sdf and sdg are one disk; sdg2 is mounted. */
+static void a_partition_seen_through_another_path_counts(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_part(&d, SDF "/sdf1", "8:81", "2048", "100000");
+	dump_part(&d, SDF "/sdf2", "8:82", "102048", "100000");
+	dump_part(&d, SDG "/sdg1", "8:97", "2048", "100000");
+	dump_part(&d, SDG "/sdg2", "8:98", "102048", "100000");
+	dump_set(&d, "proc/self/mountinfo", "33 25 8:98 / /there rw - ext4 /dev/sdg2 rw\n");
+	assert_true(finds(&d, "/dev/sdf2", FINDING_MOUNT, "sdg2", "ext4"));
+	assert_false(finds(&d, "/dev/sdf1", FINDING_MOUNT, "sdg2", "ext4"));
+	assert_true(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg2", "ext4"));
+	/* the table of partitions was read anew on one path only */
+	dump_set(&d, SDG "/sdg2/start", "60000");
+	assert_true(finds(&d, "/dev/sdf1", FINDING_MOUNT, "sdg2", "ext4"));
+	/* the whole disk is in use there */
+	dump_set(&d, "proc/self/mountinfo", "33 25 8:96 / /there rw - ext4 /dev/sdg rw\n");
+	assert_true(finds(&d, "/dev/sdf1", FINDING_MOUNT, "sdg", "ext4"));
+	dump_close(&d);
+}
+
+static void each_sign_that_two_disks_are_one_is_enough(void **state)
+{
+	static const char page83[] = "00830014"
+				     "01010004"
+				     "41424344"
+				     "01030008"
+				     "5000c50011112222";
+	char wwid[400];
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	/* page 83h instead of the kernel's wwid: the name of the unit */
+	(void)snprintf(wwid, sizeof(wwid), "%s/" SDG "/device/wwid", d.root);
+	assert_int_equal(unlink(wwid), 0);
+	dump_hex(&d, SDG "/device/vpd_pg83", page83);
+	dump_set(&d, SDG "/device/vpd_pg80", "");
+	assert_true(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg", "ext4"));
+	/* equal serial numbers and models where one has no world-wide name */
+	dump_hex(&d, SDG "/device/vpd_pg83", "00830000");
+	dump_hex(&d, SDG "/device/vpd_pg80", "0080000553414d4531");
+	assert_false(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg", "ext4")); /* another model */
+	dump_set(&d, SDG "/device/model", "DISK 6");
+	assert_true(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg", "ext4"));
+	/* different world-wide names: two disks, whatever their serial numbers are */
+	dump_set(&d, SDG "/device/wwid", "naa.5000c50099998888");
+	assert_false(finds(&d, "/dev/sdf", FINDING_MOUNT, "sdg", "ext4"));
+	dump_close(&d);
+}
+
+/* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no quarrel. */
+static void what_lies_over_one_path_meets_who_uses_the_other(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_block(&d, VIRTUAL "dm-7", "254:7", "1000000");
+	dump_folder(&d, VIRTUAL "dm-7/slaves/sdf");
+	dump_folder(&d, SDF "/holders/dm-7");
+	dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
+	dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/dev/dm-7");
+	dump_set(&d, VIRTUAL "loop7/loop/offset", "0");
+	assert_true(finds(&d, "/dev/dm-7", FINDING_MOUNT, "sdg", "ext4"));
+	assert_true(finds(&d, "/dev/loop7", FINDING_MOUNT, "sdg", "ext4"));
+	dump_set(&d, "proc/self/mountinfo", "33 25 0:5 / / rw - tmpfs none rw\n");
+	assert_false(finds(&d, "/dev/dm-7", FINDING_HOLDER, "sdg", NULL));
+	dump_folder(&d, VIRTUAL "dm-7/slaves/sdg");
+	dump_folder(&d, SDG "/holders/dm-7");
+	assert_false(finds(&d, "/dev/dm-7", FINDING_HOLDER, "sdg", NULL));
+	assert_true(finds(&d, "/dev/sdf", FINDING_HOLDER, "sdf", NULL));
+	dump_close(&d);
+}
+
+static void disks_that_are_lent_to_other_hosts_are_found_in_configfs(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/device_path", "/dev/sdf\n");
+	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/enable", "1\n");
+	assert_true(finds(&d, "/dev/sdf", FINDING_EXPORT, "sdf", "nvmet"));
+	assert_true(finds(&d, "/dev/sdg", FINDING_EXPORT, "sdf", "nvmet")); /* by the other path */
+	dump_set(&d, "sys/kernel/config/nvmet/subsystems/nqn.x/namespaces/1/enable", "0\n");
+	assert_false(finds(&d, "/dev/sdf", FINDING_EXPORT, "sdf", "nvmet"));
+	dump_set(&d, "sys/kernel/config/target/core/fileio_0/a/info",
+	         "Status: ACTIVATED  Max Queue Depth: 0  SectorSize: 512\n        TCM FILEIO ID: 0        File: "
+	         "/dev/sdb  Size: 512000000  Mode: O_DSYNC\n");
+	assert_true(finds(&d, "/dev/sdb", FINDING_EXPORT, "sdb", "LIO"));
+	dump_set(&d, "sys/kernel/config/target/core/pscsi_0/a/udev_path", "/dev/sdd\n");
+	assert_true(finds(&d, "/dev/sdd", FINDING_EXPORT, "sdd", "LIO"));
+	assert_false(finds(&d, "/dev/sde", FINDING_EXPORT, "sde", NULL));
+	/* a target is loaded, and its configuration does not show */
+	dump_folder(&d, "sys/module/nvmet");
+	assert_false(finds(&d, "/dev/sde", FINDING_UNSEEN, "sde", "targets"));
+	dump_close(&d);
+	dump_open(&d, "stack");
+	dump_folder(&d, "sys/module/target_core_mod");
+	assert_true(finds(&d, "/dev/sde", FINDING_UNSEEN, "sde", "targets"));
+	dump_close(&d);
+}
+
+static void storage_that_other_hosts_reach_is_told_by_its_connection(void **state)
+{
+	static const struct {
+		const char *dir, *path, *word;
+		enum reach reach;
+	} cases[] = {
+		{ "sys/devices/platform/host9/session1/target9:0:0/9:0:0:0/block/sdx", "/dev/sdx", "iscsi",
+		  REACH_SHARED },
+		{ "sys/devices/pci0000:00/0000:00:05.0/host8/rport-8:0-0/target8:0:0/8:0:0:0/block/sdy", "/dev/sdy",
+		  "fc", REACH_SHARED },
+		{ "sys/devices/virtual/block/nbd3", "/dev/nbd3", "nbd", REACH_SHARED },
+		{ "sys/devices/rbd/0/block/rbd0", "/dev/rbd0", "rbd", REACH_SHARED },
+		{ "sys/devices/virtual/block/etherd!e1.0", "/dev/etherd!e1.0", "aoe", REACH_SHARED },
+		{ "sys/devices/pci0000:00/0000:00:06.0/host5/port-5:0/end_device-5:0/target5:0:0/5:0:0:0/block/sdz",
+		  "/dev/sdz", NULL, REACH_UNKNOWN },
+		{ "sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vdx", "/dev/vdx", NULL, REACH_UNKNOWN },
+		{ "sys/devices/pci0000:00/0000:00:17.0/ata9/host4/target4:0:0/4:0:0:0/block/sdw", "/dev/sdw", NULL,
+		  REACH_LOCAL },
+		{ "sys/devices/virtual/block/ram3", "/dev/ram3", NULL, REACH_LOCAL },
+	};
+	struct dump d;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *const over[] = { cases[i].path, "/dev/dm-7", "/dev/loop7" };
+		char slave[128];
+
+		dump_open(&d, "stack");
+		dump_block(&d, cases[i].dir, "77:7", "1000000");
+		dump_block(&d, VIRTUAL "dm-7", "254:7", "1000000");
+		(void)snprintf(slave, sizeof(slave), VIRTUAL "dm-7/slaves/%s", strrchr(cases[i].dir, '/') + 1);
+		dump_folder(&d, slave);
+		dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
+		dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/dev/dm-7");
+		for (size_t k = 0; k < ARRAY_LEN(over); k++) {
+			struct survey found;
+			struct device dev;
+
+			survey_in(&d, over[k], &dev, &found);
+			survey_done(&found);
+			if (dev.reach != cases[i].reach)
+				fail_msg("%s over %s: %d", over[k], cases[i].path, (int)dev.reach);
+			assert_int_equal(finds(&d, over[k], FINDING_SHARED, dev.name, cases[i].word),
+			                 cases[i].reach == REACH_SHARED);
+		}
+		dump_close(&d);
+	}
+}
+
+static void nvme_is_local_or_not_as_its_controllers_say(void **state)
+{
+	static const char dir[] = "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1";
+	struct survey found;
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_block(&d, dir, "259:0", "1000000");
+	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme0/transport", "pcie\n");
+	survey_in(&d, "/dev/nvme0n1", &dev, &found);
+	assert_int_equal(dev.reach, REACH_LOCAL);
+	survey_done(&found);
+	dump_set(&d, "sys/devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1/device/nvme1/transport", "tcp\n");
+	assert_true(finds(&d, "/dev/nvme0n1", FINDING_SHARED, "nvme0n1", "nvme-tcp"));
+	dump_close(&d);
+}
+
+static void a_loop_over_a_file_of_a_network_file_system_is_shared(void **state)
+{
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_block(&d, VIRTUAL "loop7", "7:7", "1000000");
+	dump_set(&d, VIRTUAL "loop7/loop/backing_file", "/net/disk.img");
+	dump_set(&d, "proc/self/mountinfo", "33 25 0:50 / /net rw - nfs4 server:/x rw\n");
+	assert_true(finds(&d, "/dev/loop7", FINDING_SHARED, "loop7", "nfs4"));
+	dump_set(&d, "proc/self/mountinfo", "33 25 8:50 / /net rw - ext4 /dev/sdd2 rw\n");
+	assert_false(finds(&d, "/dev/loop7", FINDING_SHARED, "loop7", NULL));
+	dump_close(&d);
+}
+
+static void reservation_keys_are_counted_and_nonsense_is_none(void **state)
+{
+	static const struct {
+		uint8_t page[16];
+		size_t len;
+		int keys;
+	} cases[] = {
+		{ { 0, 0, 0, 1, 0, 0, 0, 0 }, 8, 0 },     { { 0, 0, 0, 9, 0, 0, 0, 16 }, 16, 2 },
+		{ { 0, 0, 0, 9, 0, 0, 16, 0 }, 16, 512 }, /* more than was asked for */
+		{ { 0, 0, 0, 9, 0, 0, 0, 15 }, 16, -1 },  { { 0, 0, 0, 9, 0xff, 0xff, 0xff, 0xf8 }, 16, -1 },
+		{ { 0, 0, 0, 9, 0, 0, 0 }, 7, -1 },       { { 0 }, 0, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		assert_int_equal(reserve_keys(cases[i].page, cases[i].len), cases[i].keys);
+}
+
+/* As udev links them, and as sysfs has them: what a device is named by that lasts. */
+static void names_that_last_are_found(void **state)
+{
+	struct survey found;
+	struct device dev;
+	char link[400];
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "stack");
+	dump_folder(&d, "dev/disk/by-id");
+	dump_folder(&d, "dev/disk/by-partuuid");
+	(void)snprintf(link, sizeof(link), "%s/dev/disk/by-id/md-uuid-12:34", d.root);
+	assert_int_equal(symlink("../../md0", link), 0);
+	(void)snprintf(link, sizeof(link), "%s/dev/disk/by-id/md-name-a:0", d.root);
+	assert_int_equal(symlink("../../md0", link), 0);
+	(void)snprintf(link, sizeof(link), "%s/dev/disk/by-partuuid/11-22", d.root);
+	assert_int_equal(symlink("../../sda1", link), 0);
+	dump_set(&d, VIRTUAL "dm-1/dm/uuid", "LVM-abc\n");
+	survey_in(&d, "/dev/md0", &dev, &found);
+	assert_string_equal(dev.by_id, "md-name-a:0 md-uuid-12:34");
+	assert_string_equal(dev.uuid, "md-uuid-12:34");
+	survey_done(&found);
+	survey_in(&d, "/dev/sda1", &dev, &found);
+	assert_string_equal(dev.part_uuid, "11-22");
+	assert_string_equal(dev.by_id, "");
+	survey_done(&found);
+	survey_in(&d, "/dev/dm-1", &dev, &found);
+	assert_string_equal(dev.uuid, "LVM-abc");
+	survey_done(&found);
+	dump_close(&d);
 }
 
 static void loop_devices_are_looked_through_both_ways(void **state)
@@ -280,6 +586,15 @@ int main(void)
 		cmocka_unit_test(members_of_arrays_and_mappings_are_held),
 		cmocka_unit_test(every_device_of_a_btrfs_is_mounted),
 		cmocka_unit_test(another_path_to_the_same_disk_counts),
+		cmocka_unit_test(a_partition_seen_through_another_path_counts),
+		cmocka_unit_test(each_sign_that_two_disks_are_one_is_enough),
+		cmocka_unit_test(what_lies_over_one_path_meets_who_uses_the_other),
+		cmocka_unit_test(disks_that_are_lent_to_other_hosts_are_found_in_configfs),
+		cmocka_unit_test(storage_that_other_hosts_reach_is_told_by_its_connection),
+		cmocka_unit_test(nvme_is_local_or_not_as_its_controllers_say),
+		cmocka_unit_test(a_loop_over_a_file_of_a_network_file_system_is_shared),
+		cmocka_unit_test(reservation_keys_are_counted_and_nonsense_is_none),
+		cmocka_unit_test(names_that_last_are_found),
 		cmocka_unit_test(loop_devices_are_looked_through_both_ways),
 		cmocka_unit_test(the_root_file_system_is_found_by_number_whatever_its_source_is_called),
 		cmocka_unit_test(zones_and_write_protection_are_findings),

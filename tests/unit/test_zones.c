@@ -316,7 +316,7 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 		p.seed = seed;
 		p.jitter_us = 3000; /* more than the pieces take */
 		assert_int_equal(profile_finish(&p, &err), 0);
-		run = zones_on(&p, "--write --destroy-data=sda sda");
+		run = zones_on(&p, "--write --destroy-data=SIM00000SSD sda");
 		t = result_find_table(run.res, "samples");
 		for (size_t r = 0; r < t->nrows; r++) {
 			double rate = number(t, r, "rate_bytes_per_s");
@@ -377,7 +377,7 @@ static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_w
 {
 	(void)state;
 	assert_true(too_short("--block=16M --range=0-256M --positions=2 sda") > 0);
-	assert_int_equal(too_short("--write --destroy-data=sda --block=16M --range=0-256M --positions=2 sda"), 0);
+	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256M --positions=2 sda"), 0);
 }
 
 int main(void)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import tempfile
@@ -111,6 +112,13 @@ class Place:
             raise RuntimeError('platter %s: %s' % (' '.join(args), done.stderr.strip()))
         with open(path) as f:
             return json.load(f)
+
+    def lasting_name(self, device):
+        """By what name consent is given to writing on it."""
+        found = re.search("--destroy-data=('[^']*'|[^ ;]*)", self.platter('info', device)['figures']['write'])
+        if not found:
+            raise RuntimeError('%s may not be written' % device)
+        return found.group(1).strip("'")
 
 
 def bareloop(how, record, path, *more):

@@ -75,7 +75,7 @@ def dd(devices, size, is_write):
 
 
 def platter(place, devices, size, is_write):
-    consent = ['--write', *['--destroy-data=' + os.path.basename(d) for d in devices]] if is_write else ['--read']
+    consent = ['--write', *['--destroy-data=' + place.lasting_name(d) for d in devices]] if is_write else ['--read']
     figures = place.platter('stream', *consent, '--bytes=%d' % (size * len(devices)), *devices)['figures']
     return figures['rate_bytes_per_s'], size * len(devices) / max(figures['cpu_user_s'] + figures['cpu_system_s'], 1e-3)
 
@@ -92,7 +92,7 @@ def paced_fio(device):
 
 
 def paced_platter(place, device):
-    return place.platter('stream', '--write', '--destroy-data=' + os.path.basename(device), '--rate=%d' % PACE, '--block=%d' % PIECE,
+    return place.platter('stream', '--write', '--destroy-data=' + place.lasting_name(device), '--rate=%d' % PACE, '--block=%d' % PIECE,
                          '--time=%ds' % SECONDS, device)['figures']['rate_bytes_per_s']
 
 

@@ -58,7 +58,9 @@ static int check_targets(const struct session *ses, const struct stream_params *
 {
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		const struct device *d = &ses->devs[i];
+		struct consent_names names;
 
+		consent_names(d, &names);
 		if (stream_has_directory(ses) && d->kind != DEVICE_DIRECTORY)
 			return err_set(err, -EINVAL, "%s is no directory, but another target is; run them apart.",
 			               d->path);
@@ -72,7 +74,7 @@ static int check_targets(const struct session *ses, const struct stream_params *
 		if (d->kind != DEVICE_DIRECTORY && !p->read && !p->write)
 			return err_set(err, -EINVAL,
 			               "%s: say --read to play back, or --write --destroy-data=%s to record on it.",
-			               d->path, d->name);
+			               d->path, names.v[0]);
 		if (!p->cached && d->logical_block_bytes && p->block_bytes % d->logical_block_bytes)
 			return err_set(err, -EINVAL,
 			               "--block=%" PRIu64 " is no multiple of the blocks of %s; give one of %" PRIu32

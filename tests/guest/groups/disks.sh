@@ -52,7 +52,7 @@ begin "writing and reading back, on each kind of disk"
 final
 for n in 0 1 2 3 4 5; do
 	D=$(vmdisk $n)
-	platter "0 5" stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K --destroy-data=${D##*/} $D
+	platter "0 5" stream --write --verify --bytes=4M --rate=2MB --buffer=4M --block=64K $(destroy $D) $D
 	no_fault
 done
 counted "writing through drivers" "read back as written; --rewrite changes nothing"
@@ -62,7 +62,7 @@ final
 D=$(vmdisk 1)
 head -c 16777216 /dev/urandom | dd of=$D bs=1M oflag=direct iflag=fullblock 2>/dev/null
 before=$(sum_of $D)
-platter 0 zones --rewrite --quick --time=2s --journal=/tmp/journal $D
+platter 0 zones $(put_back $D) --quick --time=2s --journal=/tmp/journal $D
 [ "$(sum_of $D)" = "$before" ] || bad "--rewrite changed the disk"
 counted "writing through drivers" "read back as written; --rewrite changes nothing"
 

@@ -93,7 +93,7 @@ away
 begin "silent corruption is found by --verify"
 final
 mk "0 $S flakey $DISK 0 0 60 5 corrupt_bio_byte 300 r 165 0"
-platter "1 4 5" stream --write --verify --bytes=16M --rate=8MB --buffer=8M --block=64K --destroy-data=$(name_of $D) $D
+platter "1 4 5" stream --write --verify --bytes=16M --rate=8MB --buffer=8M --block=64K $(destroy $D) $D
 is "$(fact figure verify_errors)" ">" 0 || { bad "the corruption is not told"; show; }
 counted "silent corruption (dm-flakey)" "found by --verify"
 away

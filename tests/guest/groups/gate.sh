@@ -13,7 +13,6 @@ modprobe -r brd
 modprobe brd rd_nr=4 rd_size=8192
 mkdir -p /mnt/a /etc/lvm /run/lvm /run/lock/lvm
 WRITE="zones --write --quick"
-destroy() { echo "--destroy-data=${1##*/}"; }
 
 begin "GPT partitions: place, size, reads to the very end"
 G=$(vmdisk 7)

@@ -105,7 +105,7 @@ begin "a reservation conflict in writing, too"
 if [ -n "$has_injection" ]; then
 	sd
 	inject 0x2a 0x18 0x0 0x0 0x0
-	platter 4 zones --write $QUICK --destroy-data=${D##*/} $D
+	platter 4 zones --write $QUICK $(destroy $D) $D
 	status with-errors
 	fault "EBADE EIO"
 	counted "reservation conflicts (scsi_debug)" "EBADE, listed"

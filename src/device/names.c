@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names that stay with a device: what consent is given by, and what the journal of --rewrite knows it again by. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/identity.h"
+#include "device/survey.h"
+
+#define NAME_MIN 4 /* characters of a serial number that says something */
+
+/* ---- links that udev makes ---- */
+
+static bool leads_to(const char *root, const char *link, const struct sys_block *b)
+{
+	char full[PATH_MAX], to[PATH_MAX];
+	const char *last;
+	ssize_t n;
+
+	if (sysroot_is_real(root))
+		return node_rdev(root, link) == b->rdev;
+	if (snprintf(full, sizeof(full), "%s%s", root, link) >= (int)sizeof(full))
+		return false;
+	n = readlink(full, to, sizeof(to) - 1);
+	if (n <= 0)
+		return false;
+	to[n] = '\0';
+	last = strrchr(to, '/');
+	return strcmp(last ? last + 1 : to, b->name) == 0;
+}
+
+/* The names in the folder that lead to the device, blanks between them (udev leaves none in names); whole ones only. */
+static void links(const char *root, const char *folder, const struct sys_block *b, char *buf, size_t len)
+{
+	struct sys_list names;
+	size_t at = 0;
+
+	buf[0] = '\0';
+	sys_list(root, &names, "%s", folder);
+	for (size_t i = 0; i < names.n; i++) {
+		char link[PATH_MAX];
+		size_t n = strlen(names.v[i]);
+
+		if (at + n + 2 > len || strchr(names.v[i], ' ') ||
+		    snprintf(link, sizeof(link), "%s/%s", folder, names.v[i]) >= (int)sizeof(link) ||
+		    !leads_to(root, link, b))
+			continue;
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? " " : "", names.v[i]);
+	}
+	sys_list_done(&names);
+}
+
+/* ---- what a device is known again by ---- */
+
+/* The file below a loop device, or a file: its place and its inode, neither of which changes by a restart. */
+static void file_uuid(struct device *dev, const char *file, uint64_t inode)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (const char *p = file; *p; p++)
+		h = (h ^ (uint8_t)*p) * 0x100000001b3ull;
+	(void)snprintf(dev->uuid, sizeof(dev->uuid), "file-%" PRIu64 "-%016" PRIx64, inode, h);
+}
+
+void names_find(struct device *dev, const char *root, const struct sys_block *b)
+{
+	char uuid[sizeof(dev->uuid)], file[PATH_MAX];
+	const char *md;
+	struct stat st;
+
+	links(root, "/dev/disk/by-id", b, dev->by_id, sizeof(dev->by_id));
+	if (b->is_partition)
+		links(root, "/dev/disk/by-partuuid", b, dev->part_uuid, sizeof(dev->part_uuid));
+	if (sys_text(root, uuid, sizeof(uuid), "%s/dm/uuid", b->disk_dir) == 0 && uuid[0])
+		text_copy(dev->uuid, sizeof(dev->uuid), uuid);
+	else if (sys_text(root, uuid, sizeof(uuid), "%s/md/uuid", b->disk_dir) == 0 && uuid[0])
+		text_copy(dev->uuid, sizeof(dev->uuid), uuid);
+	else if ((md = strstr(dev->by_id, "md-uuid-")) != NULL)
+		(void)snprintf(dev->uuid, sizeof(dev->uuid), "%.*s", (int)strcspn(md, " "), md);
+	else if (sysroot_is_real(root) &&
+	         sys_text(root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0 && stat(file, &st) == 0 &&
+	         S_ISREG(st.st_mode))
+		file_uuid(dev, file, (uint64_t)st.st_ino);
+}
+
+void names_of_file(struct device *dev)
+{
+	file_uuid(dev, dev->node, dev->inode);
+	dev->part_uuid[0] = dev->by_id[0] = '\0';
+}
+
+/* ---- consent ---- */
+
+/* "0", "00000000": what bridges say that know none. */
+static bool says_something(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= NAME_MIN && strspn(name, (const char[]){ name[0], '\0' }) < n;
+}
+
+static void add_name(const struct device *dev, struct consent_names *ret, const char *name)
+{
+	char *to = ret->v[ret->n];
+
+	if (ret->n == ARRAY_LEN(ret->v) || !says_something(name) || strlen(name) + 16 > sizeof(ret->v[0]))
+		return;
+	if (dev->kind == DEVICE_PARTITION)
+		(void)snprintf(to, sizeof(ret->v[0]), "%.140s-part%u", name, dev->partition);
+	else
+		text_copy(to, sizeof(ret->v[0]), name);
+	ret->n++;
+}
+
+void consent_names(const struct device *dev, struct consent_names *ret)
+{
+	*ret = (struct consent_names){ 0 };
+	if (!dev->serial_is_shared)
+		add_name(dev, ret, dev->serial);
+	if (!dev->wwn_is_shared)
+		add_name(dev, ret, dev->wwn);
+	if (strcmp(dev->transport, "dm") == 0)
+		add_name(dev, ret, dev->alias);
+	for (const char *p = dev->by_id; *p && ret->n < ARRAY_LEN(ret->v); p += strspn(p, " ")) {
+		int n = (int)strcspn(p, " ");
+
+		if ((size_t)n < sizeof(ret->v[0]))
+			(void)snprintf(ret->v[ret->n++], sizeof(ret->v[0]), "%.*s", n, p);
+		p += n;
+	}
+	if (ret->n > 0)
+		return;
+	text_copy(ret->v[0], sizeof(ret->v[0]), dev->name);
+	ret->n = 1;
+	ret->is_kernel_name = true;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who may write to a device besides this host. By the connection of the disks at the bottom: of mappings and arrays by their members, of
+ * loop devices by what they are over. What the connection does not tell (SAS shelves with two heads, disks that a hypervisor lends) is not known;
+ * there the keys that hosts have registered tell (PERSISTENT RESERVE IN, SPC-6 6.16).
+ */
+#include <fcntl.h>
+#include <scsi/sg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/identity.h"
+#include "device/survey.h"
+
+#define DEPTH_MAX 16 /* of stacks: a bound on circular trees */
+#define KEYS_MAX  512
+
+/* ---- the disks at the bottom ---- */
+
+struct walk {
+	const char *root;
+	void (*take)(void *arg, const struct sys_block *b); /* each disk that is over nothing else */
+	void *arg;
+};
+
+static void walk_down(const struct walk *w, const struct sys_block *b, unsigned depth)
+{
+	struct sys_block below;
+	struct sys_list names;
+	char file[256];
+	bool is_bottom = true;
+
+	if (depth == DEPTH_MAX)
+		return;
+	sys_list(w->root, &names, "%s/slaves", b->disk_dir);
+	for (size_t i = 0; i < names.n; i++) {
+		if (sys_block_by_name(w->root, names.v[i], &below) < 0 || below.rdev == b->rdev)
+			continue;
+		walk_down(w, &below, depth + 1);
+		is_bottom = false;
+	}
+	sys_list_done(&names);
+	if (sys_text(w->root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0) {
+		dev_t rdev = node_rdev(w->root, file);
+
+		if (rdev != 0 && sys_block_by_rdev(w->root, rdev, &below) == 0 && below.disk_rdev != b->disk_rdev) {
+			walk_down(w, &below, depth + 1);
+			is_bottom = false;
+		}
+	}
+	if (is_bottom)
+		w->take(w->arg, b);
+}
+
+void bottoms(const char *root, const struct sys_block *b, void (*take)(void *arg, const struct sys_block *b), void *arg)
+{
+	const struct walk w = { root, take, arg };
+
+	walk_down(&w, b, 0);
+}
+
+/* ---- the connection ---- */
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcmp(word, *words) == 0)
+			return true;
+	return false;
+}
+
+/* NVMe: of the controller, or of all that a subsystem with several paths has. "" when it is not said. */
+static void nvme_transport(const char *root, const struct sys_block *b, char *buf, size_t len)
+{
+	struct sys_list names;
+
+	if (sys_text(root, buf, len, "%s/device/transport", b->disk_dir) == 0 && buf[0])
+		return;
+	sys_list(root, &names, "%s/device", b->disk_dir);
+	for (size_t i = 0; i < names.n && (!buf[0] || strcmp(buf, "pcie") == 0); i++)
+		if (strncmp(names.v[i], "nvme", 4) == 0)
+			(void)sys_text(root, buf, len, "%s/device/%s/transport", b->disk_dir, names.v[i]);
+	sys_list_done(&names);
+}
+
+/* File systems that other hosts share: a loop device over a file there is shared as well. */
+static bool is_network(const char *fs_type)
+{
+	static const char *const types[] = { "nfs",   "nfs4",      "cifs",           "smb3",     "9p",
+		                             "ceph",  "fuse.ceph", "fuse.glusterfs", "afs",      "gfs2",
+		                             "ocfs2", "lustre",    "gpfs",           "virtiofs", NULL };
+
+	return is_one_of(fs_type, types);
+}
+
+struct found {
+	const char *root;
+	enum reach reach;
+	char how[32];
+};
+
+static void raise_to(struct found *f, enum reach reach, const char *how)
+{
+	if (reach <= f->reach)
+		return;
+	f->reach = reach;
+	text_copy(f->how, sizeof(f->how), how);
+}
+
+static void judge(void *arg, const struct sys_block *b)
+{
+	static const char *const shared[] = { "fc", "iscsi", "nbd", "rbd", "drbd", "aoe", NULL };
+	static const char *const local[] = { "ata", "usb", "mmc", "zram", "ram", "pmem", "loop", "null", NULL };
+	struct device dev = { 0 };
+	struct found *f = arg;
+	char how[32] = "", file[256];
+
+	identity_transport(&dev, b);
+	if (strcmp(dev.transport, "nvme") == 0) {
+		nvme_transport(f->root, b, how, sizeof(how));
+		if (how[0] && strcmp(how, "pcie") != 0) {
+			(void)snprintf(dev.transport, sizeof(dev.transport), "nvme-%.8s", how);
+			raise_to(f, REACH_SHARED, dev.transport);
+		} else if (!how[0] && strstr(b->disk_dir, "/virtual/")) {
+			raise_to(f, REACH_UNKNOWN, "nvme");
+		}
+		return;
+	}
+	if (strcmp(dev.transport, "loop") == 0 &&
+	    sys_text(f->root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0) {
+		struct mounts mounts;
+		const struct mount *m;
+
+		if (mounts_read(f->root, &mounts, NULL) == 0) {
+			m = mounts_of_path(f->root, &mounts, file);
+			if (m && is_network(m->fs_type))
+				raise_to(f, REACH_SHARED, m->fs_type);
+			mounts_done(&mounts);
+		}
+		return;
+	}
+	if (is_one_of(dev.transport, shared))
+		raise_to(f, REACH_SHARED, dev.transport);
+	else if (!is_one_of(dev.transport, local))
+		raise_to(f, REACH_UNKNOWN, dev.transport);
+}
+
+void reach_find(struct device *dev, const char *root, const struct sys_block *b)
+{
+	struct found f = { .root = root };
+
+	bottoms(root, b, judge, &f);
+	dev->reach = f.reach;
+	if (f.reach == REACH_SHARED)
+		text_copy(dev->shared_by, sizeof(dev->shared_by), f.how);
+}
+
+/* ---- reservations ---- */
+
+int reserve_keys(const uint8_t *page, size_t len)
+{
+	uint32_t said;
+
+	if (len < 8)
+		return -1;
+	said = (uint32_t)page[4] << 24 | (uint32_t)page[5] << 16 | (uint32_t)page[6] << 8 | page[7];
+	return said % 8 != 0 || said / 8 > 65536 ? -1 : (int)(said / 8);
+}
+
+/* Keys registered; -1: not known; -2: reserved in the older way, which refuses even the question. */
+static int ask_keys(int fd)
+{
+	uint8_t page[8 + 8 * KEYS_MAX] = { 0 }, sense[32];
+	uint8_t cdb[10] = { 0x5e, 0 /* READ KEYS */, 0, 0, 0, 0, 0, (uint8_t)(sizeof(page) >> 8), (uint8_t)sizeof(page),
+		            0 };
+	struct sg_io_hdr io = {
+		.interface_id = 'S',
+		.dxfer_direction = SG_DXFER_FROM_DEV,
+		.cmd_len = sizeof(cdb),
+		.mx_sb_len = sizeof(sense),
+		.dxfer_len = sizeof(page),
+		.dxferp = page,
+		.cmdp = cdb,
+		.sbp = sense,
+		.timeout = 3000,
+	};
+
+	if (ioctl(fd, SG_IO, &io) < 0)
+		return -1;
+	if (io.status == 0x18) /* RESERVATION CONFLICT */
+		return -2;
+	if (io.status != 0 || io.host_status != 0 || io.driver_status != 0 || io.resid < 0 ||
+	    (size_t)io.resid > sizeof(page) - 8)
+		return -1;
+	return reserve_keys(page, sizeof(page) - (size_t)io.resid);
+}
+
+struct ask {
+	const char *root, *on;
+	struct survey *out;
+	int r;
+};
+
+static void ask_bottom(void *arg, const struct sys_block *b)
+{
+	static const char *const scsi[] = { "sas", "scsi", "fc", "iscsi", "virtio", NULL };
+	struct device dev = { 0 };
+	struct ask *a = arg;
+	char node[128], how[128];
+	cleanup_close int fd = -1;
+	struct stat st;
+	int n;
+
+	identity_transport(&dev, b);
+	if (strncmp(b->disk, "sd", 2) != 0 || !is_one_of(dev.transport, scsi) || a->r < 0)
+		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
+	sys_node(b->disk, node, sizeof(node));
+	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != b->disk_rdev)
+		return;
+	n = ask_keys(fd);
+	if (n == 0 || n == -1)
+		return;
+	if (n > 0)
+		(void)snprintf(how, sizeof(how), "%d reservation key%s registered on %s", n, n > 1 ? "s are" : " is",
+		               b->disk);
+	else
+		(void)snprintf(how, sizeof(how), "%s is reserved by another", b->disk);
+	a->r = survey_add(a->out, FINDING_SHARED, a->on, "reservation", how);
+}
+
+int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out)
+{
+	struct ask a = { root, on, out, 0 };
+
+	bottoms(root, b, ask_bottom, &a);
+	return a.r;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Users that hold no descriptor and no claim: targets that lend a disk to other hosts (LIO, nvmet), by configfs. And what nobody can see
+ * from here: processes whose descriptors may not be read, a name space of processes of our own.
+ */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/survey.h"
+
+#define CONFIGFS "/sys/kernel/config"
+
+struct exports {
+	const char *root;
+	const struct family *family;
+	const char *self; /* name of the target, for files */
+	struct survey *out;
+};
+
+/* path: what a target was told to lend. */
+static int check_path(const struct exports *e, const char *by, const char *folder, char *path)
+{
+	const struct member *who;
+	struct stat st;
+	dev_t rdev;
+
+	path[strcspn(path, "\n")] = '\0';
+	if (path[0] != '/')
+		return 0;
+	rdev = node_rdev(e->root, path);
+	who = family_find(e->family, rdev);
+	if (who)
+		return survey_add(e->out, FINDING_EXPORT, who->b.name, by, folder);
+	if (rdev == 0 && e->family->file_inode != 0 && sysroot_is_real(e->root) && stat(path, &st) == 0 &&
+	    (uint64_t)st.st_ino == e->family->file_inode && st.st_dev == e->family->file_dev)
+		return survey_add(e->out, FINDING_EXPORT, e->self, by, folder);
+	return 0;
+}
+
+static int find_nvmet(const struct exports *e)
+{
+	struct sys_list systems, spaces;
+	char path[256], folder[512];
+	int r = 0;
+
+	sys_list(e->root, &systems, CONFIGFS "/nvmet/subsystems");
+	for (size_t i = 0; i < systems.n && r == 0; i++) {
+		sys_list(e->root, &spaces, CONFIGFS "/nvmet/subsystems/%s/namespaces", systems.v[i]);
+		for (size_t k = 0; k < spaces.n && r == 0; k++) {
+			uint64_t on = 1;
+
+			(void)snprintf(folder, sizeof(folder), "nvmet/subsystems/%.200s/namespaces/%.40s", systems.v[i],
+			               spaces.v[k]);
+			(void)sys_u64(e->root, &on, CONFIGFS "/%s/enable", folder); /* not said: taken for the worst */
+			if (on != 0 && sys_text(e->root, path, sizeof(path), CONFIGFS "/%s/device_path", folder) == 0)
+				r = check_path(e, "nvmet", folder, path);
+		}
+		sys_list_done(&spaces);
+	}
+	sys_list_done(&systems);
+	return r;
+}
+
+/* What a back end is over: the path that was set for it, and the one that it says it has opened. */
+static int check_store(const struct exports *e, const char *folder)
+{
+	static const char *const words[] = { "UDEV PATH: ", "File: " };
+	char info[2048], path[256];
+	ssize_t n = sys_bytes(e->root, info, sizeof(info) - 1, CONFIGFS "/%s/info", folder);
+	int r = 0;
+
+	if (sys_text(e->root, path, sizeof(path), CONFIGFS "/%s/udev_path", folder) == 0)
+		r = check_path(e, "LIO", folder, path);
+	info[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(words) && r == 0; i++) {
+		const char *at = strstr(info, words[i]);
+
+		if (!at)
+			continue;
+		at += strlen(words[i]);
+		(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(at, " \t\n"), at);
+		r = check_path(e, "LIO", folder, path);
+	}
+	return r;
+}
+
+static int find_lio(const struct exports *e)
+{
+	struct sys_list hbas, stores;
+	char folder[512];
+	int r = 0;
+
+	sys_list(e->root, &hbas, CONFIGFS "/target/core");
+	for (size_t i = 0; i < hbas.n && r == 0; i++) {
+		sys_list(e->root, &stores, CONFIGFS "/target/core/%s", hbas.v[i]);
+		for (size_t k = 0; k < stores.n && r == 0; k++) {
+			(void)snprintf(folder, sizeof(folder), "target/core/%.100s/%.200s", hbas.v[i], stores.v[k]);
+			r = check_store(e, folder);
+		}
+		sys_list_done(&stores);
+	}
+	sys_list_done(&hbas);
+	return r;
+}
+
+int find_exports(const char *root, const struct family *family, const char *self, struct survey *out)
+{
+	const struct exports e = { root, family, self, out };
+	bool is_blind = (sys_exists(root, "/sys/module/target_core_mod") && !sys_exists(root, CONFIGFS "/target")) ||
+	                (sys_exists(root, "/sys/module/nvmet") && !sys_exists(root, CONFIGFS "/nvmet"));
+	int r = find_nvmet(&e);
+
+	if (r == 0)
+		r = find_lio(&e);
+	if (r == 0 && is_blind)
+		r = survey_add(
+			out, FINDING_UNSEEN, self, "targets",
+			"targets that lend disks to other hosts are loaded, and configfs is not mounted on " CONFIGFS);
+	return r;
+}
+
+int find_unseen_processes(const char *self, size_t nunread, size_t nall, struct survey *out)
+{
+	char space[64] = "", why[128];
+	bool is_first = false;
+	int r = 0;
+	ssize_t n;
+
+	n = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
+	/* The first name space of processes has this number in every kernel (PROC_PID_INIT_INO). */
+	is_first = n > 0 && strcmp(space, "pid:[4026531836]") == 0;
+	if (nall == 0)
+		r = survey_add(out, FINDING_UNSEEN, self, "processes", "/proc shows no process");
+	else if (nunread > 0) {
+		(void)snprintf(why, sizeof(why), "%zu of %zu processes do not show their open files; root sees more",
+		               nunread, nall);
+		r = survey_add(out, FINDING_UNSEEN, self, "processes", why);
+	}
+	if (r == 0 && !is_first)
+		r = survey_add(
+			out, FINDING_UNSEEN, self, "namespace",
+			"this is a name space of processes of its own, a container; those outside it do not show");
+	return r;
+}
