@@ -96,8 +96,11 @@ int cli_again(struct result *res, struct err *err);
 /* ---- common.c: options of every measurement ---- */
 
 struct cli_params {
-	struct common_params common;
+	struct common_params common; /* what the run reads */
 	const char *cpu_latency;
+	const char *json, *csv, *log, *html, *requests;
+	bool quiet;
+	int progress; /* enum progress_mode */
 };
 extern const struct opt common_opts[];
 
@@ -123,10 +126,10 @@ void cli_complain(const struct env *env, const char *name, const struct err *err
 
 /*
  * Refuses what must not be written over, before anything is measured: device nodes, symlinks, folders, one of the targets, the same file twice
- * (-EPERM, -EINVAL), and what cannot be written (-EACCES, -ENOENT ...). Fills common->consent.outputs; output_done() frees it.
+ * (-EPERM, -EINVAL), and what cannot be written (-EACCES, -ENOENT ...). Fills p->common.consent.outputs; output_done() frees it.
  */
-int output_check(struct common_params *common, const char *const *targets, size_t n, struct err *err);
-void output_done(struct common_params *common);
+int output_check(struct cli_params *p, const char *const *targets, size_t n, struct err *err);
+void output_done(struct cli_params *p);
 /* Through a temporary beside it and rename; "-": out. write: 0 or negative errno. */
 int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
 /* What was written to the stream has arrived: 0, or negative errno and a sentence. */

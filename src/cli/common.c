@@ -19,14 +19,13 @@ const struct opt common_opts[] = {
 	          "go on until the 95 % interval is this narrow, or the time is up", .min = 0.0001, .max = 0.5),
 	OPT_TIME(P, common.time_ns, "time", 0, "TIME", NULL, "end the run after this long", .min = 1e6, .max = 3e16),
 	OPT_U64(P, common.max_errors, "max-errors", 0, "COUNT", "1000", "end the run after this many disk errors"),
-	OPT_STR(P, common.json, "json", 0, "FILE", NULL, "save the result as JSON, - for stdout"),
-	OPT_STR(P, common.csv, "csv", 0, "FILE", NULL, "save the tables as CSV, - for stdout"),
-	OPT_STR(P, common.html, "html", 0, "FILE", NULL, "save the result as a page with pictures, - for stdout"),
-	OPT_STR(P, common.requests, "requests", 0, "FILE", NULL, "write every single request to a CSV file"),
-	OPT_STR(P, common.log, "log", 0, "FILE", NULL, "append one time-stamped line per step"),
-	OPT_CHOICE(P, common.progress, "progress", 0, progress_words, "auto", "show progress on stderr",
-	           .implied = "tty"),
-	OPT_FLAG(P, common.quiet, "quiet", 'q', "no text and no progress, only files and errors"),
+	OPT_STR(P, json, "json", 0, "FILE", NULL, "save the result as JSON, - for stdout"),
+	OPT_STR(P, csv, "csv", 0, "FILE", NULL, "save the tables as CSV, - for stdout"),
+	OPT_STR(P, html, "html", 0, "FILE", NULL, "save the result as a page with pictures, - for stdout"),
+	OPT_STR(P, requests, "requests", 0, "FILE", NULL, "write every single request to a CSV file"),
+	OPT_STR(P, log, "log", 0, "FILE", NULL, "append one time-stamped line per step"),
+	OPT_CHOICE(P, progress, "progress", 0, progress_words, "auto", "show progress on stderr", .implied = "tty"),
+	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors"),
 	OPT_STR(P, cpu_latency, "cpu-latency", 0, "TIME", "0",
 	        "wake-up time allowed to idle CPUs while latency is measured, or off"),
 	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),
@@ -97,7 +96,7 @@ int common_settle(struct cli_params *p, struct err *err)
 			               p->cpu_latency);
 		c->cpu_latency_us = latency_ns / NS_PER_US;
 	}
-	if (c->quiet && c->progress == PROGRESS_AUTO)
-		c->progress = PROGRESS_NONE;
+	if (p->quiet && p->progress == PROGRESS_AUTO)
+		p->progress = PROGRESS_NONE;
 	return 0;
 }

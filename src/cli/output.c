@@ -104,14 +104,14 @@ static int note_output(struct strs *outputs, const char *path, struct err *err)
 	return 0;
 }
 
-int output_check(struct common_params *common, const char *const *targets, size_t n, struct err *err)
+int output_check(struct cli_params *p, const char *const *targets, size_t n, struct err *err)
 {
 	const struct {
 		const char *option, *path;
 		bool may_be_stdout;
 	} files[] = {
-		{ "json", common->json, true },          { "csv", common->csv, true },  { "html", common->html, true },
-		{ "requests", common->requests, false }, { "log", common->log, false },
+		{ "json", p->json, true },          { "csv", p->csv, true },  { "html", p->html, true },
+		{ "requests", p->requests, false }, { "log", p->log, false },
 	};
 	const char *on_stdout = NULL;
 
@@ -135,17 +135,17 @@ int output_check(struct common_params *common, const char *const *targets, size_
 				               files[k].option, files[i].option, path);
 		r = check_one(files[i].option, path, targets, n, err);
 		if (r == 0)
-			r = note_output(&common->consent.outputs, path, err);
+			r = note_output(&p->common.consent.outputs, path, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-void output_done(struct common_params *common)
+void output_done(struct cli_params *p)
 {
-	free(common->consent.outputs.v);
-	common->consent.outputs = (struct strs){ 0 };
+	free(p->common.consent.outputs.v);
+	p->common.consent.outputs = (struct strs){ 0 };
 }
 
 /* ---- writing ---- */

@@ -124,7 +124,7 @@ static int write_all_csv(FILE *f, void *arg)
 /* Neither a device node nor one of the documents is written over. */
 static int check_output(const char *path, const char *const *operands, size_t n, struct err *err)
 {
-	struct common_params c = { .html = path };
+	struct cli_params c = { .html = path };
 	int r = path ? output_check(&c, operands, n, err) : 0;
 
 	output_done(&c);

@@ -116,7 +116,7 @@ static void save_json(struct run *run, const struct result *res)
 	struct err err = { 0 };
 	bool was_well = run->json_err.code == 0;
 
-	(void)result_save(res, run->p.common.json, &err); /* err tells */
+	(void)result_save(res, run->p.json, &err); /* err tells */
 	run->json_err = err;
 	if (err.code == 0 || !was_well)
 		return;
@@ -129,7 +129,7 @@ static void on_checkpoint(void *arg, struct session *ses)
 	struct run *run = arg;
 	enum result_status status = ses->res->status;
 
-	if (!run->p.common.json || is_stdout(run->p.common.json))
+	if (!run->p.json || is_stdout(run->p.json))
 		return;
 	ses->res->status = STATUS_CANCELLED; /* what the file is, if this is the last of it */
 	save_json(run, ses->res);
@@ -190,7 +190,7 @@ static void free_parsed(struct run *run)
 	const struct opt_set sets[] = { { run->m->opts, run->own }, { run->table.opts, &run->p } };
 
 	opt_done(sets, ARRAY_LEN(sets));
-	output_done(&run->p.common);
+	output_done(&run->p);
 	for (size_t i = 0; i < run->noptions; i++) {
 		free(run->options[i].name);
 		free(run->options[i].text);
@@ -234,20 +234,19 @@ static int prepare(struct run *run, struct err *err)
 	if (r == 0)
 		r = common_settle(&run->p, err);
 	if (r == 0)
-		r = output_check(&run->p.common, run->operands, run->noperands, err);
+		r = output_check(&run->p, run->operands, run->noperands, err);
 	if (r < 0)
 		return r;
-	if (run->p.common.log) {
-		run->log_fd = log_open(run->p.common.log, err);
+	if (run->p.log) {
+		run->log_fd = log_open(run->p.log, err);
 		if (run->log_fd < 0)
 			return run->log_fd;
 	}
-	if (run->p.common.requests)
-		run->requests = requests_new(run->p.common.requests);
+	if (run->p.requests)
+		run->requests = requests_new(run->p.requests);
 	note_options(run, run->m->opts, run->own);
 	note_options(run, run->table.opts, &run->p);
-	run->progress =
-		progress_new(run->env->err, run->env->clk, (enum progress_mode)run->p.common.progress, run->m->name);
+	run->progress = progress_new(run->env->err, run->env->clk, (enum progress_mode)run->p.progress, run->m->name);
 	return 0;
 }
 
@@ -283,7 +282,7 @@ static void note_failure(struct run *run, int r, const struct err *err)
 /* Files first: they are what must not be lost; then the text. */
 static void save_and_show(struct run *run, struct result *res)
 {
-	const struct common_params *c = &run->p.common;
+	const struct cli_params *c = &run->p;
 	struct text_style style = output_style(run->env->out, &run->view);
 	bool is_stdout_taken = is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html);
 	bool is_stdout_bad = false; /* and told already */
@@ -387,7 +386,7 @@ static void close_log(struct run *run)
 		             err_set(&err, run->log_error,
 		                     "--log: writing %s failed (%s), so lines are missing there; make room or give "
 		                     "another path.",
-		                     run->p.common.log, err_name(run->log_error)),
+		                     run->p.log, err_name(run->log_error)),
 		             &err);
 }
 

@@ -32,7 +32,7 @@ struct env {
 	FILE *out, *err;
 };
 
-/* Options that every measurement has; the table is in cli/cli.c. */
+/* Options that every measurement has; cli/common.c has the table, and those that are the cli's alone. */
 struct common_params {
 	const char *engine; /* "auto" */
 	uint64_t seed;      /* 0: from the clock; the one in force is in the result */
@@ -40,10 +40,8 @@ struct common_params {
 	uint64_t time_ns;   /* budget of the run; 0: the command's own */
 	uint64_t max_errors;
 	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
-	bool realtime, poll, quiet, dry_run;
+	bool realtime, poll, dry_run;
 	struct consent consent;
-	const char *json, *csv, *log, *html, *requests;
-	int progress; /* enum progress_mode of the cli */
 };
 
 #define PLAN_PHASES 24
@@ -90,7 +88,7 @@ struct session {
 		                bool is_fault);
 		void *arg;
 	} hooks;
-	struct session_state *state; /* session.c's own */
+	struct session_state *state; /* internal.h */
 };
 
 /* Headings of `platter --help`: what a person came for. */
@@ -128,7 +126,7 @@ struct measure {
 	} * tables;
 };
 
-/* ---- session.c: steps that measurements share ---- */
+/* ---- session.c: the frame ---- */
 
 /*
  * From parsed options to a finished document: probes the targets, plans, gets permits, opens, runs, watches for interference, fills head
@@ -150,6 +148,8 @@ struct session_config {
 	struct session_hooks hooks;
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
+
+/* ---- steps.c: what run() calls within it ---- */
 
 /* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the head. */
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between session.c, the frame, and steps.c, what a measurement calls within it. Not a door. */
+#ifndef PLATTER_SESSION_INTERNAL_H
+#define PLATTER_SESSION_INTERNAL_H
+
+#include "session/session.h"
+#include "session/watch.h"
+
+struct session_state {
+	bool is_gone, has_too_many_faults, is_punting_told;
+	uint64_t faults;
+	uint64_t unlooked_ns; /* of loads since the last look for io_uring's threads */
+	struct own_io *own;   /* one per device */
+	struct there {        /* argument of target.is_there */
+		struct session *ses;
+		size_t index;
+	} * there;
+};
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What measurements call within the frame: an engine, a load with its faults and limits in the document, the budget, progress, the log. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "session/internal.h"
+
+#define PUNT_LOOK_NS (20 * NS_PER_MS) /* of loads between two looks for io_uring's threads, which take 50 us */
+
+void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns)
+{
+	if (plan->nphases == PLAN_PHASES)
+		return;
+	plan->phases[plan->nphases].name = name;
+	plan->phases[plan->nphases].expect_ns = expect_ns;
+	plan->nphases++;
+}
+
+/* The descriptors of all targets: an engine is chosen and prepared by what they are. NULL: none yet, or no memory. */
+static int *target_fds(const struct session *ses)
+{
+	int *fds = ses->targets && ses->ndevs ? calloc(ses->ndevs, sizeof(*fds)) : NULL;
+
+	for (size_t i = 0; fds && i < ses->ndevs; i++)
+		fds[i] = ses->targets[i].fd;
+	return fds;
+}
+
+/* --poll is a wish: few devices have queues for it. */
+static int open_engine(struct session *ses, struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
+	const char *name = ses->common->engine ? ses->common->engine : "auto";
+	struct err refused = { 0 };
+
+	if (ses->common->poll) {
+		cfg->poll = true;
+		if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
+		                ses->env->clk, &refused) == 0) {
+			bool is_polled = strcmp((*ret_eng)->ops->name, "uring") == 0;
+
+			result_option(ses->res, "polled", is_polled ? "yes" : "no"); /* the others do not wait */
+			return 0;
+		}
+		cfg->poll = false;
+		result_option(ses->res, "polled", "no");
+		result_notice(ses->res, "poll", "Completions come by interrupt: %s", refused.text);
+	}
+	return engine_open(ret_eng, ses->env->engines, name, cfg, ses->env->clk, err);
+}
+
+int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
+	cleanup_free int *fds = cfg->fds ? NULL : target_fds(ses);
+	struct engine_config full = *cfg;
+	int r;
+
+	if (fds) {
+		full.fds = fds;
+		full.nfds = ses->ndevs;
+	}
+	r = open_engine(ses, &full, ret_eng, err);
+	if (r < 0)
+		return r;
+	free(ses->res->head.engine);
+	ses->res->head.engine = strdup((*ret_eng)->ops->name);
+	if ((*ret_eng)->note[0])
+		result_notice(ses->res, "engine", "%s", (*ret_eng)->note);
+	if (cfg->depth > (*ret_eng)->cfg.depth)
+		result_notice(ses->res, "depth", "The %s engine keeps at most %u requests in flight; %u were wanted.",
+		              (*ret_eng)->ops->name, (*ret_eng)->cfg.depth, cfg->depth);
+	return 0;
+}
+
+/* Between the loop and the measurement's sink: the account of own I/O, and --requests. */
+struct account {
+	struct sink sink; /* first: take() gets a pointer to it */
+	struct sink *next;
+	struct own_io *own; /* NULL: targets that a measurement opened itself keep their own account */
+	const struct target *targets;
+	struct session *ses;
+};
+
+static void account_take(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct account *a = (struct account *)s;
+	struct own_io *own = a->own ? &a->own[req->target] : NULL;
+
+	/* The kernel counts the bytes of a failed request as those of a good one. */
+	if (own && req->res != 0 && req->op == IO_READ) {
+		own->reads++;
+		own->read_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
+	} else if (own && req->res != 0 && req->op == IO_WRITE) {
+		own->writes++;
+		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
+	}
+	if (a->ses->hooks.request)
+		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
+	if (a->next)
+		a->next->take(a->next, req, is_fault);
+}
+
+static const char *const op_names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
+
+struct load_context {
+	struct session *ses;
+	const struct target *targets;
+	void (*tick)(void *arg, uint64_t now_ns); /* the measurement's own */
+	void *tick_arg;
+};
+
+static void take_fault(void *arg, const struct io_fault *fault)
+{
+	const struct load_context *ctx = arg;
+	struct session *ses = ctx->ses;
+
+	result_fault(ses->res, ctx->targets[fault->target].name, op_names[fault->op], fault->offset_bytes,
+	             fault->len_bytes, fault->res, (double)(fault->time_ns - ses->start_ns) * 1e-9);
+	session_log(ses, "%s: %s of %" PRIu32 " bytes at %" PRIu64 ": %s", ctx->targets[fault->target].name,
+	            op_names[fault->op], fault->len_bytes, fault->offset_bytes,
+	            fault->res < 0 ? err_name(fault->res) : "short transfer");
+	ses->state->faults++;
+}
+
+static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
+{
+	const struct load_context *ctx = arg;
+	char t[32];
+
+	result_notice(ctx->ses->res, "stalled",
+	              "No request to %s completed for %s, from %.3f s on; the oldest was a %s at %" PRIu64 ".",
+	              ctx->targets[oldest->target].name, units_time(t, sizeof(t), now_ns - oldest->submit_ns),
+	              (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, op_names[oldest->op],
+	              oldest->offset_bytes);
+	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
+}
+
+static void forward_tick(void *arg, uint64_t now_ns)
+{
+	const struct load_context *ctx = arg;
+
+	if (ctx->tick)
+		ctx->tick(ctx->tick_arg, now_ns);
+}
+
+/*
+ * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are larger than it takes at once)?
+ * Flushes always go there, so only runs that read are looked at.
+ */
+static void look_for_punting(struct session *ses, const struct engine *eng, const struct load_stats *stats)
+{
+	unsigned threads;
+
+	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->env->clk->spin_ns == 0 ||
+	    strcmp(eng->ops->name, "uring") != 0)
+		return;
+	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
+	if (ses->state->unlooked_ns < PUNT_LOOK_NS)
+		return;
+	ses->state->unlooked_ns = 0;
+	threads = engine_worker_threads();
+	if (threads == 0)
+		return;
+	ses->state->is_punting_told = true;
+	result_notice(
+		ses->res, "punted",
+		"io_uring handed requests to threads of the kernel (%u of them), as the device does not take them at once: they cost more CPU time and may be slower; try a smaller --block, or --engine=libaio.",
+		threads);
+}
+
+int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err)
+{
+	struct load_context ctx = {
+		.ses = ses, .targets = load->targets, .tick = load->on_tick, .tick_arg = load->arg
+	};
+	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
+	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
+	struct load l = *load;
+	int r;
+
+	if (is_own)
+		account.own = ses->state->own + (load->targets - ses->targets);
+	if (is_own || ses->hooks.request)
+		l.sink = &account.sink;
+	l.cancel = ses->cancel;
+	l.max_faults = ses->common->max_errors > ses->state->faults ? ses->common->max_errors - ses->state->faults : 0;
+	l.on_fault = take_fault;
+	l.on_tick = forward_tick;
+	l.on_stall = take_stall;
+	l.arg = &ctx;
+	r = load_run(&l, eng, ret, err);
+	if (r < 0)
+		return r;
+	look_for_punting(ses, eng, ret);
+	if (ret->end == LOAD_GONE) {
+		ses->state->is_gone = true;
+		result_notice(ses->res, "device-gone",
+		              "%s disappeared %.3f s after the start; what was measured until then is kept.",
+		              load->targets[ret->gone_target].name, (double)(ret->last_done_ns - ses->start_ns) * 1e-9);
+	}
+	if (ret->end == LOAD_FAULTS)
+		ses->state->has_too_many_faults = true;
+	return 0;
+}
+
+bool session_is_over(const struct session *ses)
+{
+	return ses->state->is_gone || ses->state->has_too_many_faults || (ses->cancel && *ses->cancel);
+}
+
+double session_precision(const struct session *ses)
+{
+	return ses->common->precision > 0.0 ? ses->common->precision : ses->measure->precision;
+}
+
+uint64_t session_time_left_ns(const struct session *ses)
+{
+	uint64_t spent = clock_now_ns(ses->env->clk) - ses->start_ns;
+
+	if (ses->common->time_ns == 0)
+		return UINT64_MAX;
+	return spent < ses->common->time_ns ? ses->common->time_ns - spent : 0;
+}
+
+void session_checkpoint(struct session *ses)
+{
+	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
+	if (ses->hooks.checkpoint)
+		ses->hooks.checkpoint(ses->hooks.arg, ses);
+}
+
+void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
+{
+	char figure[96];
+	va_list ap;
+
+	if (!ses->hooks.progress)
+		return;
+	if (figure_fmt) {
+		va_start(ap, figure_fmt);
+		(void)vsnprintf(figure, sizeof(figure), figure_fmt, ap); /* cut is fine */
+		va_end(ap);
+	}
+	ses->hooks.progress(ses->hooks.arg, ses, phase, done, figure_fmt ? figure : NULL);
+}
+
+void session_log(struct session *ses, const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+
+	if (!ses->hooks.log)
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine */
+	va_end(ap);
+	ses->hooks.log(ses->hooks.arg, ses, line);
+}
+
+void session_rng(const struct session *ses, uint64_t stream, struct rng *ret)
+{
+	rng_init(ret, ses->seed, stream);
+}
