@@ -16,7 +16,7 @@ static uint64_t monotonic_now_ns(struct clock *clk)
 /* Stochastic approximation of a quantile (Robbins, Monro 1951), in steps that are parts of the margin itself: up by 1/16, down by 1/16 in 15. */
 void clock_woke(struct clock *clk, uint64_t wake_ns, uint64_t now_ns)
 {
-	if (clk->spin_ns == 0 || now_ns < wake_ns)
+	if (clock_is_virtual(clk) || now_ns < wake_ns)
 		return;
 	if (now_ns - wake_ns > clk->spin_ns)
 		clk->spin_ns += clk->spin_ns / 16;

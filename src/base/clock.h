@@ -32,6 +32,11 @@ struct clock {
 /* The real clock. */
 struct clock *clock_monotonic(void);
 
+/* Time of the disk model: nothing of the host is to be looked at. */
+static inline bool clock_is_virtual(const struct clock *clk)
+{
+	return clk->spin_ns == 0;
+}
 /*
  * A sleep that was to end at wake_ns ended at now_ns: keeps spin_ns at what all but one in 16 are late by, within the two bounds. A machine
  * that is fast to wake polls less, a slow one is still in time, and a stall of any length counts once. Of one thread only; nothing on a virtual clock.

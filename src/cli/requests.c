@@ -22,8 +22,6 @@ struct requests {
 	int error; /* of the first failed write; nothing is written after it */
 };
 
-static const char *const op_names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
-
 struct requests *requests_new(const char *path)
 {
 	struct requests *r = calloc(1, sizeof(*r));
@@ -84,7 +82,7 @@ void requests_take(struct requests *r, const char *target, const struct io_req *
 		return;
 	errno = 0; /* whichever of these empties the buffer */
 	put_text(r->f, target);
-	fprintf(r->f, ",%s,%" PRIu64 ",%" PRIu32 ",", op_names[req->op], req->offset_bytes, req->len_bytes);
+	fprintf(r->f, ",%s,%" PRIu64 ",%" PRIu32 ",", io_op_name(req->op), req->offset_bytes, req->len_bytes);
 	if (req->res >= 0)
 		fprintf(r->f, "%" PRId32 ",,", req->res);
 	else

@@ -25,6 +25,13 @@
 #define PAGE_BYTES     4096ull
 #define DRAIN_LIMIT_NS (10 * NS_PER_S)
 
+const char *io_op_name(enum io_op op)
+{
+	static const char *const names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
+
+	return names[op];
+}
+
 static size_t round_up(size_t x, size_t to)
 {
 	return (x + to - 1) / to * to;

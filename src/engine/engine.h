@@ -31,6 +31,7 @@ enum io_op {
 	IO_WRITE,
 	IO_FLUSH, /* fsync of the file, cache flush of the device */
 };
+const char *io_op_name(enum io_op op); /* "read", "write", "flush": in documents and sentences alike */
 
 struct io_req {
 	enum io_op op;

@@ -295,11 +295,11 @@ static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, ui
 	unsigned ready = __atomic_load_n(st->ring.cq.ktail, __ATOMIC_ACQUIRE) - *st->ring.cq.khead;
 	bool is_waiting = ready == 0 && st->nat_once == 0 && until_ns != 0;
 	/* With nothing to send, a system call is needed only when there is work to run for completions (or to look for them, polling). */
-	bool is_idle = eng->cfg.poll || (__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) &
-	                                 (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
+	bool has_work = eng->cfg.poll || (__atomic_load_n(st->ring.sq.kflags, __ATOMIC_RELAXED) &
+	                                  (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW));
 	uint32_t n = 0;
 
-	if (st->nqueued || is_waiting || (is_idle && ready < max)) {
+	if (st->nqueued || is_waiting || (has_work && ready < max)) {
 		int r = enter(eng, st, is_waiting ? ENTER_WAIT : ENTER_LOOK, until_ns);
 
 		if (r < 0)

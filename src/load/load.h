@@ -51,8 +51,6 @@ struct feeder {
 	 * many; 0: next() knows why. May be NULL.
 	 */
 	uint32_t (*many)(struct feeder *f, struct io_req *const *reqs, uint32_t n);
-	void (*gone)(struct feeder *f,
-	             uint32_t target); /* told when a target is lost (keep_going_when_gone); may be NULL */
 };
 
 struct sink {
@@ -102,9 +100,6 @@ struct load_stats {
 	uint64_t start_ns, first_submit_ns, last_done_ns;
 	uint64_t end_ns;             /* when the last was drained */
 	uint64_t ops, bytes, faults; /* completed; bytes of good and short ones */
-	uint64_t short_ops;
-	uint64_t submit_calls, reap_calls; /* how well batching worked */
-	uint64_t late_max_ns;              /* worst submit_ns - due_ns */
 };
 
 /*

@@ -93,10 +93,8 @@ static int run_fail(struct run *run, int error, uint64_t now_ns)
 static int refuse(struct run *run, const struct io_req *req, const struct target *t, int error, const char *why,
                   uint64_t now_ns)
 {
-	static const char *const verbs[] = { "read", "write", "flush" };
-
 	(void)err_set(run->err, error, "A %s of %" PRIu32 " bytes at offset %" PRIu64 " of %s was not issued: %s.",
-	              verbs[req->op], req->len_bytes, req->offset_bytes, t->name ? t->name : "the target", why);
+	              io_op_name(req->op), req->len_bytes, req->offset_bytes, t->name ? t->name : "the target", why);
 	return run_fail(run, error, now_ns);
 }
 
@@ -309,7 +307,6 @@ static void submit(struct run *run, uint64_t now_ns)
 	while (run->nbatch) {
 		int n = engine_submit(run->eng, run->batch, run->nbatch);
 
-		run->stats.submit_calls++;
 		if (n < 0) {
 			(void)err_set(run->err, n, "The %s engine does not take requests any more (%s).",
 			              run->eng->ops->name, err_name(n));
@@ -336,15 +333,11 @@ static bool is_lost(const struct target *t, int32_t res)
 
 static void lose_target(struct run *run, uint32_t target, uint64_t now_ns)
 {
-	struct feeder *f = run->load->feeder;
-
 	run->gone_ns[target] = now_ns;
 	if (run->stats.ngone++ == 0)
 		run->stats.gone_target = target;
 	if (!run->load->keep_going_when_gone || run->stats.ngone == run->load->ntargets)
 		run_end(run, LOAD_GONE, now_ns);
-	else if (f->gone)
-		f->gone(f, target);
 }
 
 /* A request that did not move all its bytes. Returns whether that is a fault. */
@@ -363,7 +356,6 @@ static bool take_bad(struct run *run, const struct io_req *req)
 
 	if (req->res >= 0) {
 		run->stats.bytes += (uint64_t)req->res;
-		run->stats.short_ops++;
 		if (t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)
 			return false; /* the end of the device */
 	}
@@ -393,7 +385,6 @@ static int reap(struct run *run, uint64_t until_ns)
 	struct sink *sink = run->sink;
 	int n = engine_reap(run->eng, run->done, run->depth, until_ns);
 
-	run->stats.reap_calls++;
 	if (n <= 0)
 		return n;
 	if (run->stats.ops == 0)
@@ -415,8 +406,6 @@ static int reap(struct run *run, uint64_t until_ns)
 			run->stats.bytes += req->len_bytes;
 		else
 			is_fault = take_bad(run, req);
-		if (req->due_ns && req->submit_ns > req->due_ns + run->stats.late_max_ns)
-			run->stats.late_max_ns = req->submit_ns - req->due_ns;
 		sink->take(sink, req, is_fault);
 	}
 	return n;

@@ -48,7 +48,7 @@ static uint64_t fresh_seed(struct clock *clk)
 {
 	struct timespec ts;
 
-	if (clk->spin_ns == 0)
+	if (clock_is_virtual(clk))
 		return 1; /* virtual time repeats exactly */
 	(void)clock_gettime(CLOCK_REALTIME, &ts);
 	/* Short enough to be typed again; never 0, which means "choose one". */
@@ -313,7 +313,7 @@ static int quiet_host(struct session *ses)
 	struct err why = { 0 };
 	int fd = -1;
 
-	if (ses->env->clk->spin_ns == 0)
+	if (clock_is_virtual(ses->env->clk))
 		return -1; /* virtual time */
 	host_timer_slack();
 	if (ses->common->realtime && host_realtime(&why) < 0)

@@ -102,8 +102,6 @@ static void account_take(struct sink *s, const struct io_req *req, bool is_fault
 		a->next->take(a->next, req, is_fault);
 }
 
-static const char *const op_names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
-
 struct load_context {
 	struct session *ses;
 	const struct target *targets;
@@ -116,10 +114,10 @@ static void take_fault(void *arg, const struct io_fault *fault)
 	const struct load_context *ctx = arg;
 	struct session *ses = ctx->ses;
 
-	result_fault(ses->res, ctx->targets[fault->target].name, op_names[fault->op], fault->offset_bytes,
+	result_fault(ses->res, ctx->targets[fault->target].name, io_op_name(fault->op), fault->offset_bytes,
 	             fault->len_bytes, fault->res, (double)(fault->time_ns - ses->start_ns) * 1e-9);
 	session_log(ses, "%s: %s of %" PRIu32 " bytes at %" PRIu64 ": %s", ctx->targets[fault->target].name,
-	            op_names[fault->op], fault->len_bytes, fault->offset_bytes,
+	            io_op_name(fault->op), fault->len_bytes, fault->offset_bytes,
 	            fault->res < 0 ? err_name(fault->res) : "short transfer");
 	ses->state->faults++;
 }
@@ -132,7 +130,7 @@ static void take_stall(void *arg, uint64_t now_ns, const struct io_req *oldest)
 	result_notice(ctx->ses->res, "stalled",
 	              "No request to %s completed for %s, from %.3f s on; the oldest was a %s at %" PRIu64 ".",
 	              ctx->targets[oldest->target].name, units_time(t, sizeof(t), now_ns - oldest->submit_ns),
-	              (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, op_names[oldest->op],
+	              (double)(oldest->submit_ns - ctx->ses->start_ns) * 1e-9, io_op_name(oldest->op),
 	              oldest->offset_bytes);
 	session_progress(ctx->ses, "stalled", -1.0, "waiting for %" PRIu64, oldest->offset_bytes);
 }
@@ -153,7 +151,7 @@ static void look_for_punting(struct session *ses, const struct engine *eng, cons
 {
 	unsigned threads;
 
-	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->env->clk->spin_ns == 0 ||
+	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || clock_is_virtual(ses->env->clk) ||
 	    strcmp(eng->ops->name, "uring") != 0)
 		return;
 	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;

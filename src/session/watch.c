@@ -64,7 +64,7 @@ static bool read_ticks(const struct session *ses, uint64_t *ret_steal, uint64_t 
 	char path[256];
 	uint64_t t[8] = { 0 };
 
-	if (ses->env->clk->spin_ns == 0)
+	if (clock_is_virtual(ses->env->clk))
 		return false; /* virtual time knows no host */
 	(void)snprintf(path, sizeof(path), "%s/proc/stat", ses->env->sysroot ? ses->env->sysroot : "");
 	f = fopen(path, "re");
@@ -101,7 +101,7 @@ static int64_t device_errors(const struct session *ses, const struct device *dev
 {
 	char path[160];
 
-	if (ses->env->clk->spin_ns == 0 || !dev->disk[0])
+	if (clock_is_virtual(ses->env->clk) || !dev->disk[0])
 		return -1;
 	(void)snprintf(path, sizeof(path), "sys/block/%s/device/ioerr_cnt", dev->disk);
 	return read_number(ses, path);
@@ -127,7 +127,7 @@ static int64_t own_reads(const struct session *ses)
 {
 	struct host_io io;
 
-	if (ses->env->clk->spin_ns == 0 || !ses->plan->opens_itself || !host_io_of_process(&io))
+	if (clock_is_virtual(ses->env->clk) || !ses->plan->opens_itself || !host_io_of_process(&io))
 		return -1;
 	return (int64_t)io.storage_read_bytes;
 }
@@ -288,7 +288,7 @@ void watch_settings(const struct session *ses)
 				"%s uses the %s scheduler, which delays and reorders requests; for the disk's own figures set it to none.",
 				dev->disk, dev->scheduler);
 	}
-	if (ses->env->clk->spin_ns == 0)
+	if (clock_is_virtual(ses->env->clk))
 		return;
 	limit = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq");
 	max = read_number(ses, "sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");

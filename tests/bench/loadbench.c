@@ -134,11 +134,11 @@ static void print(const struct bench *b, const struct engine *eng, const struct 
 	printf("{\"end\": \"%s\", \"faults\": %" PRIu64 ", ", ends[st->end], st->faults);
 	printf("\"engine\": \"%s\", \"note\": \"%s\", \"ops\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.6f, "
 	       "\"iops\": %.1f, \"bytes_per_s\": %.0f, \"user_ns\": %" PRIu64 ", \"system_ns\": %" PRIu64
-	       ", \"max_rss_bytes\": %" PRIu64 ", \"submit_calls\": %" PRIu64 ", \"reap_calls\": %" PRIu64
-	       ", \"workers\": %u, \"lat_p50_ns\": %" PRIu64 ", \"lat_p99_ns\": %" PRIu64,
+	       ", \"max_rss_bytes\": %" PRIu64 ", \"workers\": %u, \"lat_p50_ns\": %" PRIu64
+	       ", \"lat_p99_ns\": %" PRIu64,
 	       eng->ops->name, eng->note, st->ops, st->bytes, s, (double)st->ops / s, (double)st->bytes / s, u.user_ns,
-	       u.system_ns, u.max_rss_bytes, st->submit_calls, st->reap_calls, engine_worker_threads(),
-	       hist_quantile(b->latency, 0.5), hist_quantile(b->latency, 0.99));
+	       u.system_ns, u.max_rss_bytes, engine_worker_threads(), hist_quantile(b->latency, 0.5),
+	       hist_quantile(b->latency, 0.99));
 	if (b->late)
 		printf(", \"late_p50_ns\": %" PRIu64 ", \"late_p99_ns\": %" PRIu64 ", \"late_max_ns\": %" PRIu64,
 		       hist_quantile(b->late, 0.5), hist_quantile(b->late, 0.99), hist_quantile(b->late, 1));

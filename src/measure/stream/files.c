@@ -215,7 +215,7 @@ void stream_make_cold(struct stream_run *s)
 {
 	uint64_t left, sum = 0;
 
-	if (s->ses->env->clk->spin_ns == 0)
+	if (clock_is_virtual(s->ses->env->clk))
 		return; /* simulated disks have none */
 	for (size_t i = 0; i < s->ntargets; i++) {
 		int r = pagecache_make_cold(s->targets[i].fd, &left);
@@ -255,7 +255,7 @@ bool stream_disk_bytes(const struct stream_run *s, uint64_t *ret_read, uint64_t 
 void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, uint64_t before_written)
 {
 	struct result *res = s->ses->res;
-	double moved = (double)stream_done_bytes(s), seconds = (double)(s->end_ns - s->start_ns) * 1e-9, share = NAN;
+	double moved = (double)s->done_bytes, seconds = (double)(s->end_ns - s->start_ns) * 1e-9, share = NAN;
 	uint64_t start, took, now_read, now_written;
 
 	if (has && stream_disk_bytes(s, &now_read, &now_written) && moved > 0.0)
@@ -264,7 +264,7 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 	result_figure(res, "cache_share_ratio",
 	              s->p->read ? "from the page cache" : "only in the page cache at the end", UNIT_RATIO,
 	              fmax(share, 0.0), NULL, 0);
-	if (s->p->read || s->ses->env->clk->spin_ns == 0)
+	if (s->p->read || clock_is_virtual(s->ses->env->clk))
 		return;
 	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; i < s->ntargets; i++)

@@ -298,7 +298,7 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 
 void stream_figures(struct stream_run *s, uint64_t rate)
 {
-	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)stream_done_bytes(s) / seconds;
+	double seconds = (double)(s->end_ns - s->start_ns) * 1e-9, achieved = (double)s->done_bytes / seconds;
 	const struct host_usage *before = &s->before, *after = &s->after;
 	const struct ring *r = &s->ring;
 

@@ -254,12 +254,7 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	if (!is_fault)
 		s->step_bytes += (uint64_t)req->res;
 	if (s->p->tradeoff || s->p->find_max)
-		bucket_log_add(&s->log, req->done_ns, stream_done_bytes(s));
-}
-
-uint64_t stream_done_bytes(const struct stream_run *s)
-{
-	return s->done_bytes;
+		bucket_log_add(&s->log, req->done_ns, s->done_bytes);
 }
 
 /* ---- a run ---- */
@@ -329,7 +324,8 @@ static int open_ring(struct stream_run *s, struct err *err)
 		s->source = malloc(s->p->block_bytes);
 	if (!s->free_slots || (s->p->producer == PRODUCER_MEMCPY && !s->source))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t i = 0; i < s->places && !session_is_over(s->ses) && (s->ses->env->clk->spin_ns || s->p->verify);
+	for (uint64_t i = 0;
+	     i < s->places && !session_is_over(s->ses) && (!clock_is_virtual(s->ses->env->clk) || s->p->verify);
 	     i++) { /* virtual disks need no data */
 		payload_fill(engine_buf(s->eng, (uint32_t)i),
 		             &(struct payload_id){ s->seed, i, 0, 0, (uint32_t)s->p->block_bytes });
@@ -387,7 +383,7 @@ static void tick(void *arg, uint64_t now_ns)
 		if (s->lanes[i].bytes < s->lanes[slowest].bytes)
 			slowest = i;
 	session_progress(s->ses, s->p->read ? "reading" : "writing", part_done(s, now_ns), "%s%s slowest %s",
-	                 units_rate_bits(text, sizeof(text), (double)stream_done_bytes(s) / seconds), ring,
+	                 units_rate_bits(text, sizeof(text), (double)s->done_bytes / seconds), ring,
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
 

@@ -26,12 +26,12 @@ static void tell_thinned(struct stream_run *s)
 static double tradeoff_table(struct stream_run *s)
 {
 	struct table *t = result_table(s->ses->res, "tradeoff", "Ring against rate", stream_tradeoff_fields);
-	double mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	double mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	uint64_t ring = s->places * s->p->block_bytes;
 
 	tell_thinned(s);
-	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes;
-	     bytes <= 8 * ring && bytes < stream_done_bytes(s); bytes *= 2) {
+	for (uint64_t bytes = (s->log.stride + 1) * s->p->block_bytes; bytes <= 8 * ring && bytes < s->done_bytes;
+	     bytes *= 2) {
 		/* Beyond the disks' own mean the ring only lives on the run's being short. */
 		struct tradeoff_row row = { bytes, fmin((double)bucket_log_max_rate(&s->log, bytes), mean) };
 
@@ -53,7 +53,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	result_figure(s->ses->res, "max_rate_bytes_per_s", "largest rate of this ring", UNIT_BYTES_PER_S, rate, NULL,
 	              s->log.seen);
 	result_figure(s->ses->res, "full_speed_bytes_per_s", "at full speed", UNIT_BYTES_PER_S,
-	              (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
+	              (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9), NULL, s->completed);
 	session_checkpoint(s->ses);
 	if (!(rate > 0.0))
 		return 0;
@@ -100,7 +100,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	tell_thinned(s);
-	mean = (double)stream_done_bytes(s) / ((double)(s->end_ns - s->start_ns) * 1e-9);
+	mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
 	high = (uint64_t)(mean * 1.02);
 	if (time_ns != CLOCK_NEVER &&

@@ -18,10 +18,6 @@
 #define WRITE_DEPTH   4
 #define STREAM_PASSES 2
 
-struct tx_file {
-	struct datafile *df;
-};
-
 struct file_row {
 	const char *step;
 	uint64_t records, elapsed_ns;
@@ -218,26 +214,22 @@ static int read_passes(struct session *ses, const struct tx_params *p, struct er
 
 /* ---- the file ---- */
 
-int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_params *p, struct err *err)
+int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_params *p, struct err *err)
 {
 	struct device *d = &ses->devs[0];
 	uint64_t existing = d->size_bytes > DATAFILE_DATA_OFFSET ? d->size_bytes - DATAFILE_DATA_OFFSET : 0;
 	uint64_t data = p->size_bytes ? p->size_bytes / p->record_bytes * p->record_bytes : existing;
 	bool keeps = p->keep || !p->size_bytes; /* what was there stays */
-	struct tx_file *f = calloc(1, sizeof(*f));
+	struct datafile *f;
 	int r;
 
-	if (!f)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	r = datafile_create(&f->df, d->path, data, DATAFILE_REUSE | (keeps ? DATAFILE_KEEP : 0), err);
-	if (r < 0) {
-		free(f);
+	r = datafile_create(&f, d->path, data, DATAFILE_REUSE | (keeps ? DATAFILE_KEEP : 0), err);
+	if (r < 0)
 		return r;
-	}
 	if (p->size_bytes)
-		r = datafile_reset(f->df, err);
+		r = datafile_reset(f, err);
 	if (r == 0)
-		r = datafile_open(f->df, !p->cached, err);
+		r = datafile_open(f, !p->cached, err);
 	if (r < 0) {
 		tx_file_close(f, ses);
 		return r;
@@ -249,7 +241,7 @@ int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_para
 		.align_bytes = p->cached                   ? 1
 		               : d->dio_offset_align_bytes ? d->dio_offset_align_bytes
 		                                           : 512,
-		.permit = datafile_permit(f->df),
+		.permit = datafile_permit(f),
 		.touch_first = DATAFILE_DATA_OFFSET,
 		.touch_end = DATAFILE_DATA_OFFSET + data,
 	};
@@ -260,13 +252,12 @@ int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_para
 	return r;
 }
 
-void tx_file_close(struct tx_file *f, struct session *ses)
+void tx_file_close(struct datafile *f, struct session *ses)
 {
 	if (!f)
 		return;
 	if (ses->targets[0].fd >= 0)
 		(void)close(ses->targets[0].fd); /* all was synchronised, or is thrown away */
 	ses->targets[0].fd = -1;
-	datafile_close(f->df);
-	free(f);
+	datafile_close(f);
 }

@@ -501,7 +501,7 @@ static void look(const struct session *ses, struct tx_stand *s)
 	struct host_io io;
 
 	s->has_io = env->devices->io(env->devices_ctx, &ses->devs[0], &s->io) == 0;
-	s->has_storage = env->clk->spin_ns != 0 && host_io_of_process(&io);
+	s->has_storage = !clock_is_virtual(env->clk) && host_io_of_process(&io);
 	s->storage_read_bytes = s->has_storage ? io.storage_read_bytes : 0;
 	host_usage(&s->usage);
 }

@@ -152,7 +152,7 @@ static int run_users(struct tx_run *r, struct err *err)
 
 static int tx_run(struct session *ses, const void *params, struct err *err)
 {
-	struct tx_run r = { .ses = ses, .p = params, .is_virtual = ses->env->clk->spin_ns == 0 };
+	struct tx_run r = { .ses = ses, .p = params, .is_virtual = clock_is_virtual(ses->env->clk) };
 	int ret = 0;
 
 	choose_seed(ses, params);

@@ -60,8 +60,7 @@ struct tx_stand {
 	bool has_io, has_storage;
 };
 
-struct tx_file; /* one that platter made */
-struct tx_job;  /* a user, or in open runs a transaction under way */
+struct tx_job; /* a user, or in open runs a transaction under way */
 
 struct tx_run {
 	struct feeder feeder; /* first */
@@ -71,7 +70,7 @@ struct tx_run {
 	struct tx_class classes[TX_CLASSES_MAX];
 	size_t nclasses;
 	struct engine *eng;
-	struct tx_file *file;
+	struct datafile *file; /* one that platter made */
 	uint64_t first_byte, end_byte, records;
 	bool is_open, is_virtual, randomise_work, is_out_of_memory;
 	uint32_t depth, in_flight;
@@ -141,9 +140,9 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
 /* ---- file.c ---- */
 
 /* Opens or makes the file as the session's target; with --size writes it and reads it three times. */
-int tx_file_open(struct tx_file **ret, struct session *ses, const struct tx_params *p, struct err *err);
+int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_params *p, struct err *err);
 /* Removes it unless it is to be kept. NULL is fine. */
-void tx_file_close(struct tx_file *f, struct session *ses);
+void tx_file_close(struct datafile *f, struct session *ses);
 extern const struct field tx_file_fields[];
 
 /* ---- tell.c ---- */
