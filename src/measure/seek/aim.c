@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The seek time between two places, to a hundredth of a revolution from about sixteen accesses.
+ * Accesses between two places, each aimed at a time: where `seek` learns when the head arrives.
  *
  * The period is known to a millionth, so the time of a completion tells the angle of the sector that was read, and the sectors about it on its track follow
  * at known angles. So a target can be chosen that comes by any time after the command: the wait is not left to chance (Worthington et al.,
  * "On-line extraction of SCSI disk drive parameters", 1995, aim at the minimal time likewise; Wong 2019 finds it by shrinking steps). An access that
- * was aimed at a time w takes w if the arm is there by then, and w and a revolution if not: bisection. The least time is overhead + seek + transfer;
- * the transfer is known from the length of a track.
+ * was aimed at a time w takes w if the head is there by then, and w and a revolution if not.
  *
- * First come accesses aimed evenly over the revolution. They tell where to begin, and their mean less half a revolution is the other estimate
- * of the seek time; that the waits are spread evenly, not at random, makes it several times as sharp.
+ * First come accesses aimed evenly over the revolution: they tell where to begin, and their mean less half a revolution is another estimate, which bears
+ * other errors. Then each aims a little before or after where the head may arrive, as far as the accesses so far tell (a draw from the belief: Thompson
+ * 1933), which is where an access tells most. Nothing is concluded here: stats/arrival.c does that from all accesses of a distance.
  *
- * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the next one knows.
- * A miss counts only if it came just a revolution late, so that odd delays do not.
+ * What is where on a track is learnt on the way: where its neighbour lies beyond a track's end an aim fails, and the next one knows. An access that did
+ * not end at the angle that was aimed at was late for another reason, or the neighbour is no neighbour: it does not count.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,9 @@
 #include "measure/seek/seek.h"
 
 #define SEEN_MAX  64
-#define TOLERANCE 0.03 /* of a revolution: how well an aim is met */
+#define TOLERANCE 0.012 /* of a revolution: so far from the angle aimed at, a completion is not what was aimed at */
+#define NEAR_EDGE 0.7   /* scales: aims that far before and after the median tell most of it */
+#define FORGETS   0.5   /* what the places before tell of the next ones: their log likelihood times this */
 
 struct aim_place {
 	double first;  /* byte; targets lie within a track from here */
@@ -33,18 +35,14 @@ struct aim_place {
 struct aim {
 	struct seek_run *s;
 	const struct aim_setup *setup;
+	struct aim_belief *belief;
 	struct aim_place place[2];
 	double period;
 	double transfer[2];          /* ns, of a block at each place: not the same for outer and inner ones */
 	uint64_t origin_ns, last_ns; /* of all phases; the last completion */
 	int head;                    /* the place where it is; -1: elsewhere */
 	double from;                 /* byte that it read there */
-	double lower, upper, step;
-	bool is_confirmed; /* the lower bound is a miss that was aimed */
-	double second;     /* the longest miss but that one */
-	double bytes;      /* sum of distances */
-	size_t nbytes;
-	struct aim_edge *ret;
+	struct aim_log *log;
 };
 
 static double phase_at(const struct aim *a, double ns)
@@ -100,38 +98,77 @@ static void learn(struct aim_place *p, double offset, double phase)
 	p->phase[i] = phase;
 }
 
-/* What the access says of the least time; predicted: how long the wait alone would have been, NaN: not known. */
-static void narrow(struct aim *a, double access, double predicted)
-{
-	double miss = access - a->period;
+/* ---- what the accesses so far tell ---- */
 
-	if (access < a->upper)
-		a->upper = access;
-	if (isfinite(predicted) && fabs(miss - predicted) < TOLERANCE * a->period && miss < a->upper) {
-		a->second = fmax(fmin(miss, a->lower), a->second);
-		a->lower = fmax(miss, a->lower);
-		a->is_confirmed = true;
-	}
-	if (a->lower >= a->upper) { /* it was a miss for another reason */
-		a->lower = a->second;
-		a->second = 0.0;
-		if (a->lower >= a->upper)
-			a->lower = 0.0;
-		a->is_confirmed = a->lower > 0.0;
+void aim_believe_anything(struct aim_belief *b, double period, double scatter)
+{
+	*b = (struct aim_belief){ .step = 8.0 * period / BELIEF_CELLS, .scatter = scatter };
+}
+
+static void believe(struct aim_belief *b, double access, double period)
+{
+	const double missed = 0.02, never = log(arrival_likelihood(access, INFINITY, b->scatter, period, missed));
+
+	for (size_t i = 0; i < BELIEF_CELLS; i++) {
+		double median = ((double)i + 0.5) * b->step;
+
+		b->log_likelihood[i] += median > access + 30.0 * b->scatter
+		                                ? never
+		                                : log(arrival_likelihood(access, median, b->scatter, period, missed));
 	}
 }
 
-/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_access: NaN when it tells nothing (hit, fault, head elsewhere). */
-static int hop(struct aim *a, int side, double want_ns, double *ret_access, struct err *err)
+/* Other places of the same distance take about as long. */
+static void believe_less(struct aim_belief *b)
+{
+	double most = -INFINITY;
+
+	for (size_t i = 0; i < BELIEF_CELLS; i++)
+		most = fmax(most, b->log_likelihood[i]);
+	for (size_t i = 0; i < BELIEF_CELLS; i++)
+		b->log_likelihood[i] = fmax((b->log_likelihood[i] - most) * FORGETS, -9.0);
+}
+
+/* A time at which the head may arrive. */
+static double draw(const struct aim_belief *b, struct rng *rng)
+{
+	double most = -INFINITY, sum = 0.0, at;
+
+	for (size_t i = 0; i < BELIEF_CELLS; i++)
+		most = fmax(most, b->log_likelihood[i]);
+	for (size_t i = 0; i < BELIEF_CELLS; i++)
+		sum += exp(b->log_likelihood[i] - most);
+	at = rng_double(rng) * sum;
+	for (size_t i = 0; i < BELIEF_CELLS; i++) {
+		at -= exp(b->log_likelihood[i] - most);
+		if (at <= 0.0)
+			return ((double)i + rng_double(rng)) * b->step;
+	}
+	return 0.0;
+}
+
+/* ---- accesses ---- */
+
+/* How long the wait for the target is, by the angles known, from the command on; NaN: not known. */
+static double waited(const struct aim *a, double phase, double submit, int side, double access)
+{
+	double wait = (phase - submit / a->period) * a->period - a->transfer[side];
+
+	return isfinite(phase) ? wait + round((access - wait) / a->period) * a->period : (double)NAN;
+}
+
+/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_access: to the begin of the sector; NaN when it tells nothing (hit, fault, head elsewhere). *ret_is_aimed: it ended where it was aimed at. */
+static int hop(struct aim *a, int side, double want_ns, double *ret_access, bool *ret_is_aimed, struct err *err)
 {
 	struct aim_place *p = &a->place[side];
 	struct timed *t = &a->s->t;
-	double target = -1.0, phase = NAN, access = NAN, predicted = NAN, submit;
+	double target = -1.0, phase = NAN, access = NAN, submit;
 	uint64_t offset, done = 0;
 	bool counts = a->head == 1 - side && !(a->setup->backward_only && side == 1);
 	int r;
 
 	*ret_access = NAN;
+	*ret_is_aimed = false;
 	if (isfinite(want_ns) && a->last_ns)
 		target = aimed_target(
 			a, p, phase_at(a, (double)(a->last_ns - a->origin_ns) + want_ns + a->transfer[side]), &phase);
@@ -150,107 +187,97 @@ static int hop(struct aim *a, int side, double want_ns, double *ret_access, stru
 	if (!a->origin_ns)
 		a->origin_ns = done - (uint64_t)access;
 	a->last_ns = done;
-	if (seek_is_hit(a->s, access) || access < a->s->overhead_ns * 0.9) {
-		a->ret->hits++;
+	if (seek_is_hit(a->s, access)) {
+		a->log->hits++;
 		learn(p, (double)offset, NAN);
 		return 0;
 	}
 	submit = (double)(done - a->origin_ns) - access;
-	if (isfinite(phase)) {
-		predicted = (phase - submit / a->period) * a->period - a->transfer[side];
-		predicted -= round((predicted - want_ns) / a->period) * a->period;
-	}
 	learn(p, (double)offset, phase_at(a, (double)(done - a->origin_ns)));
 	if (counts) {
 		access -= a->transfer[side];
-		narrow(a, access, predicted);
-		a->bytes += fabs((double)offset - a->from);
-		a->nbytes++;
-		a->ret->samples++;
+		*ret_is_aimed = fabs(access - waited(a, phase, submit, side, access)) < TOLERANCE * a->period;
 		*ret_access = access;
+		a->log->bytes += fabs((double)offset - a->from);
+		a->log->accesses++;
+		seek_note_access(a->s, a->from, (double)offset, access);
 	}
 	a->head = side;
 	a->from = (double)offset;
 	return 0;
 }
 
-/* Evenly over the revolution in a random order. */
-static int spread(struct aim *a, struct err *err)
+static void note(struct aim *a, double access, bool is_aimed)
 {
-	size_t n = a->setup->spread, key = rng_u64(&a->s->t.rng), got = 0;
-	double sum = 0.0, access = NAN;
-	int r = 0;
+	struct aim_log *log = a->log;
 
-	/* Both places get a first look. */
-	for (int i = 0; r == 0 && i < 2; i++)
-		r = hop(a, i, NAN, &access, err);
-	for (size_t i = 0, tries = 0; r == 0 && i < n && tries < 4 * n && !session_is_over(a->s->ses); tries++) {
-		double want = ((double)permute(i, n, key) + rng_double(&a->s->t.rng)) / (double)n * a->period;
-
-		r = hop(a, a->head == 0, want, &access, err);
-		if (r == 0 && isfinite(access)) {
-			sum += access;
-			got++;
-			i++;
-		}
+	if (!isfinite(access))
+		return;
+	if (!is_aimed || log->n == ARRAY_LEN(log->sample)) {
+		log->odd++;
+		return;
 	}
-	a->ret->mean_ns = got == n ? sum / (double)n : (double)NAN;
-	return r;
+	log->sample[log->n++] = (struct arrival_sample){ access, log->pairs };
+	believe(a->belief, access, a->period);
 }
 
-/* One miss may have had another reason; two close together have not. */
-static bool is_proven(const struct aim *a)
+/* At the parts of a revolution that the setup says. */
+static int evenly(struct aim *a, struct err *err)
 {
-	return a->is_confirmed && a->lower - a->second < 0.03 * a->period;
-}
-
-/* Between a miss and the least time so far; just below a single miss that bounds it closely; without a miss below the least, in steps that grow. */
-static double next_aim(struct aim *a)
-{
-	if (a->is_confirmed && !is_proven(a) && a->upper - a->lower < 0.015 * a->period)
-		return fmax(a->lower - 0.012 * a->period, 0.0);
-	if (a->is_confirmed)
-		return (a->lower + a->upper) / 2.0;
-	a->step = fmin(a->step * 1.5, a->period / 3.0);
-	return fmax(a->upper - a->step, 0.0);
-}
-
-static int bisect(struct aim *a, struct err *err)
-{
-	double enough = a->setup->enough * a->period, access;
+	double access = NAN;
+	bool is_aimed;
 	int r = 0;
 
-	a->step = a->period / (2.0 * (double)a->setup->spread);
-	for (size_t i = 0; r == 0 && i < a->setup->aimed && !session_is_over(a->s->ses); i++) {
-		if (is_proven(a) && a->upper - a->lower < enough)
-			break;
-		r = hop(a, a->head == 0, next_aim(a), &access, err);
+	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
+		r = hop(a, i, NAN, &access, &is_aimed, err);
+	for (size_t i = 0, tries = 0;
+	     r == 0 && i < a->setup->neven && tries < 4 * a->setup->neven && !session_is_over(a->s->ses); tries++) {
+		r = hop(a, a->head == 0, a->setup->even[i] * a->period, &access, &is_aimed, err);
+		if (r != 0 || !isfinite(access))
+			continue;
+		note(a, access, is_aimed);
+		a->log->even_sum += access;
+		a->log->neven++;
+		i++;
 	}
 	return r;
 }
 
-int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_edge *ret, struct err *err)
+static int about_the_edge(struct aim *a, struct err *err)
 {
-	struct aim a = {
-		.s = s, .setup = setup, .period = s->rot.period_ns, .head = -1, .upper = INFINITY, .ret = ret
-	};
+	size_t had = a->log->n;
+	struct rng *rng = &a->s->t.rng;
+	int r = 0;
+
+	for (size_t i = 0;
+	     r == 0 && i < 2 * a->setup->aimed && a->log->n - had < a->setup->aimed && !session_is_over(a->s->ses);
+	     i++) {
+		double access, off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
+		bool is_aimed;
+
+		r = hop(a, a->head == 0, fmax(draw(a->belief, rng) + off, 0.0), &access, &is_aimed, err);
+		if (r == 0)
+			note(a, access, is_aimed);
+	}
+	return r;
+}
+
+int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
+             struct err *err)
+{
+	struct aim a = { .s = s, .setup = setup, .belief = belief, .period = s->rot.period_ns, .head = -1, .log = log };
+	size_t had = log->n;
 	int r;
 
-	*ret = (struct aim_edge){ .edge_ns = NAN, .mean_ns = NAN, .gap_ns = NAN };
 	for (size_t i = 0; i < 2; i++) {
 		a.place[i].first = setup->first[i];
 		a.place[i].length = setup->track[i];
 		a.transfer[i] = s->t.block_bytes / setup->track[i] * a.period;
 	}
-	r = spread(&a, err);
+	believe_less(belief);
+	r = evenly(&a, err);
 	if (r == 0 && !session_is_over(s->ses))
-		r = bisect(&a, err);
-	if (r < 0 || !isfinite(a.upper) || a.nbytes == 0)
-		return r;
-	ret->bytes = a.bytes / (double)a.nbytes;
-	ret->upper_ns = a.upper;
-	ret->is_sure = is_proven(&a);
-	ret->gap_ns = a.is_confirmed ? a.upper - a.lower : a.step;
-	ret->edge_ns = a.upper - ret->gap_ns / 2.0;
-	return 0;
+		r = about_the_edge(&a, err);
+	log->pairs += log->n > had;
+	return r;
 }

@@ -4,31 +4,43 @@
  *
  * After a read at P the sector a part f of a track before P comes by after (1 - f) of a revolution, if both lie on one track. As long as
  * that leaves time for the overhead the access takes just so long; else a revolution more. Backwards, as drives read ahead. To come back to where the
- * head is in little more than the overhead, P must lie at the end of a track and its target at the begin. So first the length of a track is found
- * (hops of a third stay on it mostly), then where it begins (a hop of a half takes half a revolution only within one track), then the shortest access by
- * bisection; each step on a fresh track, as the drive's cache holds the old one.
+ * head is in little more than the overhead, P must lie at the end of a track and its target at the begin.
+ *
+ * So first the tracks about a place are surveyed: reads that go backwards by a third of a track, whose angles tell the length of a track (two on one
+ * track differ by their distance) and between which of them tracks begin; where equal tracks explain that, their grid is known to a few hundredths.
+ * Then where they begin is narrowed down (a return by half a track takes half a revolution only within one track), and then come returns that are aimed
+ * about the overhead, as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead from all of
+ * them, its groups are the places.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define PLACES    4
-#define TOLERANCE 0.015 /* of a revolution: tracks are skewed by more */
+#define PLACES     5
+#define SURVEY     44    /* reads */
+#define HOP        0.37  /* of a track, back */
+#define TOLERANCE  0.012 /* of a revolution: tracks are skewed by more */
+#define CONSISTENT 0.85  /* of the survey's pairs that a grid has to explain */
+#define AIMED      16    /* returns of one place about the overhead */
+#define MOST       0.4   /* of a revolution: longer overheads are not looked for */
 
 struct walk {
 	struct seek_run *s;
 	double at;         /* byte that was read last */
 	double track;      /* bytes */
 	double begin, end; /* the track begins in (begin, end] */
+	uint64_t origin_ns;
 };
 
 /* Reads at a place; its time is that of the way there. */
-static int go(struct walk *w, double to, double *ret_access, struct err *err)
+static int go(struct walk *w, double to, double *ret_access, uint64_t *ret_done, struct err *err)
 {
 	uint64_t offset = timed_align(&w->s->t, to);
-	int r = timed_reads(&w->s->t, &offset, 1, ret_access, NULL, err);
+	int r = timed_reads(&w->s->t, &offset, 1, ret_access, ret_done, err);
 
 	w->at = (double)offset;
 	return r;
@@ -41,12 +53,12 @@ static int go(struct walk *w, double to, double *ret_access, struct err *err)
 static int back(struct walk *w, double from, double to, double *ret_ns, double *ret_turns, struct err *err)
 {
 	double access = NAN, start;
-	int r = go(w, from, &access, err);
+	int r = go(w, from, &access, NULL, err);
 
 	*ret_ns = *ret_turns = NAN;
 	start = w->at;
 	if (r == 0 && !session_is_over(w->s->ses))
-		r = go(w, to, &access, err);
+		r = go(w, to, &access, NULL, err);
 	if (r == 0 && isfinite(access) && !seek_is_hit(w->s, access)) {
 		*ret_ns = access;
 		*ret_turns = access / w->s->rot.period_ns - (1.0 - (start - w->at) / w->track);
@@ -66,148 +78,294 @@ static int compare_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Hops of a third of a track end (1 - f) of a revolution later when they stay on it: the densest third of the answers. */
-static int find_track(struct walk *w, struct err *err)
+/* ---- the tracks about a place ---- */
+
+struct lookaround {
+	double offset[SURVEY], phase[SURVEY]; /* downwards */
+	size_t n;
+	bool is_break[SURVEY]; /* a track begins between this and the one before */
+	bool is_known[SURVEY];
+};
+
+static int look(struct walk *w, struct lookaround *v, struct err *err)
 {
-	double guess = seek_track_bytes(w->s, w->at / (double)w->s->t.target->size_bytes), v[20], least = INFINITY;
-	size_t n = 0, width;
+	double guess = seek_track_bytes(w->s, w->at / (double)w->s->t.target->size_bytes) * 1.1;
 	int r = 0;
 
-	w->track = NAN;
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(v) && !session_is_over(w->s->ses); i++) {
-		double access = NAN, from = w->at, turn;
+	v->n = 0;
+	for (size_t i = 0; r == 0 && i < SURVEY && !session_is_over(w->s->ses); i++) {
+		double access = NAN;
+		uint64_t done = 0;
 
-		r = go(w, w->at - guess * 0.33, &access, err);
-		turn = 1.0 - access / w->s->rot.period_ns;
-		if (r == 0 && isfinite(access) && turn > 0.1 && turn < 0.6)
-			v[n++] = (from - w->at) / turn;
-	}
-	if (n < 6)
-		return r;
-	qsort(v, n, sizeof(v[0]), compare_double);
-	width = n / 3 + 1;
-	for (size_t i = 0; i + width < n; i++) {
-		if (v[i + width] - v[i] < least) {
-			least = v[i + width] - v[i];
-			w->track = stats_median(&v[i], width);
-			qsort(v, n, sizeof(v[0]), compare_double);
-		}
+		r = go(w, w->at - guess * HOP * (0.9 + 0.2 * rng_double(&w->s->t.rng)), &access, &done, err);
+		if (r < 0 || !isfinite(access) || seek_is_hit(w->s, access))
+			continue;
+		if (!w->origin_ns)
+			w->origin_ns = done;
+		v->offset[v->n] = w->at;
+		v->phase[v->n++] = phase_of((double)(done - w->origin_ns), 0.0, w->s->rot.period_ns);
 	}
 	return r;
 }
 
-/* To the same places of the track two before. */
+/* The densest of what pairs of neighbours say, as those on one track agree. */
+static double densest(double *v, size_t n)
+{
+	size_t width = n / 3 + 1;
+	double least = INFINITY, found = NAN;
+
+	if (n < 8)
+		return NAN;
+	qsort(v, n, sizeof(v[0]), compare_double);
+	for (size_t i = 0; i + width < n; i++)
+		if (v[i + width] - v[i] < least) {
+			least = v[i + width] - v[i];
+			found = v[i + width / 2];
+		}
+	return least < 0.05 * found ? found : (double)NAN;
+}
+
+static double track_length(const struct lookaround *v, double guess)
+{
+	double one[SURVEY], bytes_sum = 0.0, turn_sum = 0.0, length;
+	size_t n = 0;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double turn = v->phase[i - 1] - v->phase[i], bytes = v->offset[i - 1] - v->offset[i];
+
+		turn -= floor(turn);
+		if (bytes < 0.8 * guess && turn > 0.15 && turn < 0.7)
+			one[n++] = bytes / turn;
+	}
+	length = densest(one, n);
+	for (size_t i = 1; i < v->n; i++) { /* all those on one track together */
+		double turn = v->phase[i - 1] - v->phase[i], bytes = v->offset[i - 1] - v->offset[i];
+
+		turn -= floor(turn);
+		if (fabs(turn - bytes / length) < TOLERANCE / 2.0) {
+			bytes_sum += bytes;
+			turn_sum += turn;
+		}
+	}
+	return turn_sum > 0.0 ? bytes_sum / turn_sum : (double)NAN;
+}
+
+/* Pairs of the survey that a grid of equal tracks explains: a track begins between them, or none does. */
+static size_t explained(const struct lookaround *v, double first, double track)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double above = floor((v->offset[i - 1] - first) / track), below = floor((v->offset[i] - first) / track);
+
+		n += v->is_known[i] && (above != below) == v->is_break[i];
+	}
+	return n;
+}
+
+/* The middle of the grids that explain most. *ret_slack: how far they reach to either side. */
+static bool find_grid(struct lookaround *v, double *track, double *ret_first, double *ret_slack)
+{
+	size_t most = 0, known = 0;
+	double base = v->offset[v->n - 1], best_track = *track, low = NAN, high = NAN;
+
+	for (size_t i = 1; i < v->n; i++) {
+		double step = phase_distance(v->phase[i - 1] - (v->offset[i - 1] - v->offset[i]) / *track, v->phase[i]);
+
+		v->is_known[i] = v->offset[i - 1] - v->offset[i] < 0.8 * *track;
+		v->is_break[i] = fabs(step) > TOLERANCE;
+		known += v->is_known[i];
+	}
+	for (int k = 0; k < 9; k++) { /* the measured length first */
+		double length = *track * (1.0 + 0.0004 * (k & 1 ? (k + 1) / 2 : -k / 2));
+
+		for (int j = 0; j < 400; j++) {
+			double first = base - length * (double)j / 400.0;
+			size_t n = explained(v, first, length);
+
+			if (n > most || (n == most && length == best_track && j > 0 && isfinite(high) &&
+			                 low - first < 1.5 * length / 400.0)) {
+				if (n > most)
+					high = first;
+				most = n;
+				low = first;
+				best_track = length;
+			}
+		}
+	}
+	if (known < SURVEY / 2 || (double)most < CONSISTENT * (double)known)
+		return false;
+	*track = best_track;
+	*ret_first = (low + high) / 2.0;
+	*ret_slack = (high - low) / 2.0 + 0.01 * best_track;
+	return true;
+}
+
+/* The track before. */
 static void next_track(struct walk *w)
 {
-	w->begin -= 2.0 * w->track;
-	w->end -= 2.0 * w->track;
+	w->begin -= w->track;
+	w->end -= w->track;
+}
+
+/* false: tracks are not equal here. Else the walk's track is the one before the survey. */
+static bool survey_tracks(struct walk *w, struct lookaround *v)
+{
+	double guess = seek_track_bytes(w->s, w->at / (double)w->s->t.target->size_bytes), first, slack;
+
+	w->track = v->n > SURVEY / 2 ? track_length(v, guess) : (double)NAN;
+	if (!isfinite(w->track) || !find_grid(v, &w->track, &first, &slack))
+		return false;
+	while (first > v->offset[v->n - 1])
+		first -= w->track;
+	w->begin = first - slack;
+	w->end = first + slack;
+	next_track(w);
+	return true;
 }
 
 static int find_begin(struct walk *w, struct err *err)
 {
 	int r = 0;
 
-	w->end = w->at - w->track;
-	w->begin = w->end - w->track;
-	for (int i = 0; r == 0 && i < 9 && !session_is_over(w->s->ses); i++) {
+	for (int i = 0; r == 0 && i < 10 && w->end - w->begin > 0.004 * w->track && !session_is_over(w->s->ses); i++) {
 		double mid = (w->begin + w->end) / 2.0, access, turns;
 
 		r = back(w, mid + w->track / 2.0, mid, &access, &turns, err);
 		if (is_near(turns, 0.0) || is_near(turns, 1.0))
-			w->end = mid;
+			w->end = w->at;
 		else if (isfinite(turns))
-			w->begin = mid;
+			w->begin = w->at;
 		next_track(w);
 	}
 	return r;
+}
+
+/* ---- returns ---- */
+
+/* Where returns are believed to be in time, on a grid up to MOST of a revolution. */
+struct belief {
+	double log_likelihood[200], step, scale;
+};
+
+static double draw(const struct belief *b, struct rng *rng)
+{
+	double most = -INFINITY, sum = 0.0, at;
+
+	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
+		most = fmax(most, b->log_likelihood[i]);
+	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
+		sum += exp(b->log_likelihood[i] - most);
+	at = rng_double(rng) * sum;
+	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++) {
+		at -= exp(b->log_likelihood[i] - most);
+		if (at <= 0.0)
+			return ((double)i + rng_double(rng)) * b->step;
+	}
+	return 0.0;
+}
+
+static void believe(struct belief *b, double access, double period)
+{
+	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
+		b->log_likelihood[i] +=
+			log(arrival_likelihood(access, ((double)i + 0.5) * b->step, b->scale, period, 0.02));
 }
 
 /*
- * By bisection, to the begin of the track from where it comes by after the time aimed at: so the drive does not read on over the track's end meanwhile.
- * A block that begins on the track before ends at the same angle, so the begin is known but for a block. *ret_ns:
- * overhead without transfer, NaN: not found. *ret_gap: how far apart the longest miss and the shortest access are.
+ * To the begin of the track from where it comes by after the time aimed at: so the drive does not read on over the track's end meanwhile.
  */
-static int find_shortest(struct walk *w, double *ret_ns, double *ret_gap, struct err *err)
+static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct err *err)
 {
-	double period = w->s->rot.period_ns, lower = 0.0, upper = period * 0.4, slack = (w->end - w->begin) / 2.0;
-	double enough = fmax(0.002, 1.05 * w->s->t.step_bytes / w->track) * period;
-	bool has_upper = false, has_lower = false;
+	double period = w->s->rot.period_ns, block = w->s->t.block_bytes, transfer = block / w->track * period;
+	double slack = 0.004 * w->track;
+	size_t had = log->n;
 	int r = 0;
 
-	*ret_ns = *ret_gap = NAN;
-	for (int i = 0; r == 0 && i < 20 && !session_is_over(w->s->ses) && upper - lower > enough; i++) {
-		double aim = (lower + upper) / 2.0, to = w->end + w->s->t.block_bytes, access, turns;
+	for (size_t i = 0; r == 0 && i < 2 * AIMED && log->n - had < AIMED && !session_is_over(w->s->ses); i++) {
+		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
+		double aim = draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scale, access, turns;
 
+		aim = fmax(aim + transfer, least);
 		r = back(w, to + w->track * (1.0 - aim / period), to, &access, &turns, err);
-		if (is_near(turns, 0.0) && access < upper) {
-			upper = access;
-			has_upper = true;
-		} else if (is_near(turns, 1.0) && access - period > lower && access - period < upper) {
-			lower = access - period;
-			has_lower = true;
+		if (is_near(turns, 0.0) || is_near(turns, 1.0)) {
+			access -= transfer;
+			believe(b, access, period);
+			if (log->n < ARRAY_LEN(log->sample))
+				log->sample[log->n++] = (struct arrival_sample){ fmax(access, 0.0), log->pairs };
 		} else if (isfinite(turns)) { /* not on one track: it begins later */
 			w->end += slack;
+			log->odd++;
 		}
 		next_track(w);
 	}
-	if (has_upper && has_lower) {
-		*ret_ns = (lower + upper) / 2.0 - w->s->t.block_bytes / w->track * period;
-		*ret_gap = upper - lower;
-	}
+	log->pairs += log->n > had;
 	return r;
 }
 
-/* No access is shorter than the overhead, but a place may mislead: the shortest, of four the second shortest. */
-static void conclude(struct seek_run *s, double *overhead, const double *gap, size_t n)
+static void conclude(struct seek_run *s, const struct aim_log *log)
 {
-	if (n) {
-		size_t least = 0;
-		double half;
+	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
+	struct arrival a;
 
-		for (size_t i = 1; i < n; i++)
-			least = overhead[i] < overhead[least] ? i : least;
-		half = fmax(gap[least], 0.002 * s->rot.period_ns) / 2.0;
-		qsort(overhead, n, sizeof(*overhead), compare_double);
-		s->overhead_ns = fmax(overhead[n > 3], 0.0);
-		s->overhead_ci = (struct interval){ fmax(fmin(overhead[0], s->overhead_ns - half), 0.0),
-			                            fmax(overhead[n > 3 ? 2 : n - 1], s->overhead_ns + half) };
+	s->overhead_ns = NAN;
+	s->overhead_ci = (struct interval){ NAN, NAN };
+	if (log->pairs >= 2 && fit_arrival(log->sample, log->n, s->rot.period_ns, &prior, &a) &&
+	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
+		s->overhead_ns = fmax(a.median, 0.0);
+		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
 		return;
 	}
-	s->overhead_ns = isfinite(s->rot.hit_ns) ? s->rot.hit_ns : 0.0;
-	s->overhead_ci = (struct interval){ NAN, NAN };
 	result_notice(
 		s->ses->res, "overhead",
-		"The command overhead could not be separated from the seek; %s is taken for it, so all seek times share its error.",
-		isfinite(s->rot.hit_ns) ? "the time of a read from the drive's cache" : "nothing");
+		"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
+}
+
+static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, double *ret_ratio, struct err *err)
+{
+	struct walk w = { .s = s };
+	struct lookaround v;
+	double access, place;
+	int r = go(&w, (double)s->t.target->size_bytes * (0.1 + 0.8 * rng_double(&s->t.rng)), &access, NULL, err);
+
+	*ret_ratio = NAN;
+	place = w.at / (double)s->t.target->size_bytes;
+	if (r == 0)
+		r = look(&w, &v, err);
+	if (r < 0 || !survey_tracks(&w, &v)) {
+		if (r == 0 && isfinite(w.track))
+			*ret_ratio = w.track / seek_track_bytes(s, place);
+		return r;
+	}
+	*ret_ratio = w.track / seek_track_bytes(s, place);
+	r = find_begin(&w, err);
+	if (r == 0)
+		r = returns(&w, b, log, err);
+	return r;
 }
 
 int seek_overhead(struct seek_run *s, struct err *err)
 {
-	double ratio[3 * PLACES], overhead[PLACES], gap[PLACES], size = (double)s->t.target->size_bytes;
-	size_t want = s->p->quick ? 3 : PLACES, n = 0, nratio = 0;
+	cleanup_free struct aim_log *log = calloc(1, sizeof(*log));
+	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
+	double ratio[3 * PLACES];
+	const uint32_t block = s->t.block_bytes;
+	size_t want = s->p->quick ? 3 : PLACES, nratio = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && n < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
-		struct walk w = { .s = s };
-		double access, place;
-
-		r = go(&w, size * (0.1 + 0.8 * rng_double(&s->t.rng)), &access, err);
-		place = w.at / size;
-		if (r == 0)
-			r = find_track(&w, err);
-		if (r < 0 || !isfinite(w.track))
-			continue;
-		ratio[nratio++] = w.track / seek_track_bytes(s, place);
-		r = find_begin(&w, err);
-		if (r == 0)
-			r = find_shortest(&w, &overhead[n], &gap[n], err);
-		if (r == 0 && isfinite(overhead[n]))
-			n++;
+	if (!log)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	/* By single sectors: a longer block may begin on the track before. */
+	s->t.block_bytes = s->t.step_bytes;
+	for (size_t i = 0; r == 0 && log->pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
+		r = one_place(s, &b, log, &ratio[nratio], err);
+		nratio += r == 0 && isfinite(ratio[nratio]);
 	}
+	s->t.block_bytes = block;
 	s->has_overhead = true;
 	if (nratio)
 		s->track_ratio = stats_median(ratio, nratio);
 	if (r == 0)
-		conclude(s, overhead, gap, n);
+		conclude(s, log);
 	return r;
 }

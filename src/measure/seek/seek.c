@@ -143,7 +143,7 @@ static void rotation_figures(struct seek_run *s)
 		              s->ses->devs[0].name);
 }
 
-/* Mean of the fitted curve over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
+/* Mean of the fitted curve, overhead and seek, over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
 static double mean_over_bytes(const struct seek_run *s)
 {
 	double sum = 0.0;
@@ -151,8 +151,8 @@ static double mean_over_bytes(const struct seek_run *s)
 
 	for (int i = 0; i < steps; i++)
 		for (int k = 0; k < steps; k++)
-			sum += seek_time(s, fabs(seek_stroke_of(s, ((double)i + 0.5) / steps) -
-			                         seek_stroke_of(s, ((double)k + 0.25) / steps)));
+			sum += seek_arrival(s, fabs(seek_stroke_of(s, ((double)i + 0.5) / steps) -
+			                            seek_stroke_of(s, ((double)k + 0.25) / steps)));
 	return sum / (steps * steps);
 }
 
@@ -160,58 +160,105 @@ static double mean_over_bytes(const struct seek_run *s)
  * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known well enough to tell: a cylinder
  * holds one to ten tracks, and three is off by less than the curve rises over that.
  */
-static void track_figure(struct seek_run *s)
+static void choose_track(struct seek_run *s)
 {
-	double fitted = seek_time(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes);
+	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes);
 	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
 
-	if (!isfinite(s->track_ns) || s->track_ns > fitted + slack) {
-		s->track_ns = fitted;
-		s->track_ci = (struct interval){ fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
-	}
-	result_figure(s->ses->res, "track_to_track_ns", "seek, track to track", UNIT_NS, s->track_ns, &s->track_ci, 0);
+	if (isfinite(s->track.median) && s->track.median <= fitted + slack)
+		return;
+	s->track.median = fitted;
+	s->track.ci = (struct interval){ fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
+}
+
+/* A seek time, and the same with the overhead, which is known even where the overhead is not. */
+static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
+{
+	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, seek = a->median - s->overhead_ns;
+	struct interval ci = { seek - hypot(a->median - a->ci.low, off), seek + hypot(a->ci.high - a->median, off) };
+	char key[64], text[96];
+
+	result_figure(s->ses->res, name, title, UNIT_NS, seek, &ci, a->n);
+	(void)snprintf(key, sizeof(key), "%.*s_with_overhead_ns", (int)(strlen(name) - 3), name);
+	(void)snprintf(text, sizeof(text), "%s, with overhead", title);
+	result_figure(s->ses->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
+}
+
+static struct interval shifted(struct interval ci, double by, double value, double off)
+{
+	return (struct interval){ value - by - hypot(value - ci.low, off), value - by + hypot(ci.high - value, off) };
 }
 
 static void seek_figures(struct seek_run *s)
 {
 	struct result *res = s->ses->res;
+	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, less = s->overhead_ns;
 	const struct seek_fit_ci *ci = &s->fit_ci;
+	struct interval a, c;
+	struct arrival average = { .median = NAN };
 
 	if (!s->has_fit)
 		return;
-	track_figure(s);
-	result_figure(res, "average_seek_ns", "seek, mean over uniform pairs", UNIT_NS, seek_mean_over_pairs(&s->fit),
-	              &ci->average, 0);
-	result_figure(res, "third_stroke_ns", "seek, a third of the stroke", UNIT_NS, s->third_ns, &s->third_ci, 0);
-	result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, s->full_ns, &s->full_ci, 0);
+	choose_track(s);
+	average.median = seek_mean_over_pairs(&s->fit);
+	average.ci = ci->average;
+	a = shifted(ci->a, less, s->fit.a, off);
+	c = shifted(ci->c, less, s->fit.c, off);
+	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
+	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &average);
+	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
+	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
 	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, s->overhead_ns, &s->overhead_ci, 0);
-	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a, &ci->a, 0);
+	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a - less, &a, 0);
 	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
 	if (isfinite(s->fit.knee)) {
-		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c, &ci->c, 0);
+		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c - less, &c, 0);
 		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, &ci->e, 0);
 		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, &ci->knee, 0);
 	}
 }
 
+/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own (Wilson's interval, 1927). */
+static void scatter_figures(struct seek_run *s)
+{
+	double n = (double)s->missed.of, p = (double)s->missed.missed / n, z = 1.96, mid, half;
+	struct interval ci;
+
+	if (isfinite(s->scatter_ns))
+		result_figure(s->ses->res, "seek_scatter_ns", "scatter of seeks", UNIT_NS, s->scatter_ns,
+		              &s->scatter_ci, 0);
+	if (n < 20.0)
+		return;
+	mid = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+	half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n);
+	ci = (struct interval){ fmin(fmax(mid - half, 0.0), p), mid + half };
+	result_figure(s->ses->res, "missed_revolution_ratio", "accesses a revolution or more late", UNIT_RATIO, p, &ci,
+	              s->missed.of);
+}
+
 static void parts(struct seek_run *s)
 {
 	struct table *t;
-	double transfer, seek, half = s->rot.period_ns / 2.0;
+	double transfer, arrival, half = s->rot.period_ns / 2.0;
 	struct part_row rows[6];
+	size_t n = 0;
 
 	if (!s->has_fit || !isfinite(s->whole_mean_ns))
 		return;
 	transfer = s->t.block_bytes / (seek_track_bytes(s, 0.5) * s->track_ratio) * s->rot.period_ns;
-	seek = mean_over_bytes(s);
-	rows[0] = (struct part_row){ "command overhead", s->overhead_ns };
-	rows[1] = (struct part_row){ "seek, mean over the device", seek };
-	rows[2] = (struct part_row){ "half a revolution", half };
-	rows[3] = (struct part_row){ "transfer", transfer };
-	rows[4] = (struct part_row){ "sum of the parts", rows[0].time_ns + seek + half + transfer };
-	rows[5] = (struct part_row){ "measured, whole device", s->whole_mean_ns };
+	arrival = mean_over_bytes(s);
+	if (isfinite(s->overhead_ns)) {
+		rows[n++] = (struct part_row){ "command overhead", s->overhead_ns };
+		rows[n++] = (struct part_row){ "seek, mean over the device", arrival - s->overhead_ns };
+	} else {
+		rows[n++] = (struct part_row){ "command overhead and seek, mean over the device", arrival };
+	}
+	rows[n++] = (struct part_row){ "half a revolution", half };
+	rows[n++] = (struct part_row){ "transfer", transfer };
+	rows[n++] = (struct part_row){ "sum of the parts", arrival + half + transfer };
+	rows[n++] = (struct part_row){ "measured, whole device", s->whole_mean_ns };
 	t = result_table(s->ses->res, "parts", "Parts of a random access", part_fields);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+	for (size_t i = 0; i < n; i++)
 		result_row(t, &rows[i]);
 }
 
@@ -306,6 +353,7 @@ static int run_phases(struct seek_run *s, struct err *err)
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_near(s, err);
 		seek_figures(s);
+		scatter_figures(s);
 		parts(s);
 	}
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
@@ -321,9 +369,10 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		              .overhead_ns = NAN,
 		              .rate_start = NAN,
 		              .ratio = NAN,
-		              .track_ns = NAN,
-		              .third_ns = NAN,
-		              .full_ns = NAN,
+		              .track = { .median = NAN },
+		              .third = { .median = NAN },
+		              .full = { .median = NAN },
+		              .scatter_ns = NAN,
 		              .whole_mean_ns = NAN };
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
 	int r, closed;

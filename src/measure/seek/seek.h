@@ -31,15 +31,17 @@ struct seek_run {
 	bool has_rates, has_overhead; /* were looked for */
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
 	double track_ratio;           /* track over what passes in a revolution of sequential reading: 1 + skew */
-	double track_ns;              /* to the next cylinder, measured on near tracks; NaN: not found */
-	struct interval track_ci;
-	struct seek_fit fit; /* seek time against part of the stroke */
+	double aim_scatter_ns;        /* what is believed of the scatter of arrivals, for aiming */
+	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
+	struct arrival track, third, full;
+	struct arrival_missed missed;
+	double scatter_ns; /* of arrivals, the middle of all distances; NaN: not known */
+	struct interval scatter_ci;
+	struct seek_fit fit; /* overhead and seek against part of the stroke */
 	bool has_fit;
 	struct seek_fit_ci {
 		struct interval a, b, c, e, knee, average;
 	} fit_ci;
-	double third_ns, full_ns;
-	struct interval third_ci, full_ci;
 	double whole_mean_ns; /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
@@ -88,44 +90,69 @@ bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 
-/* Table "curve": seek time against distance. Rates and overhead first. */
-extern const struct field seek_curve_fields[];
+/* Rates, and with them what lies where (place.c); the overhead. */
 int seek_rates(struct seek_run *s, struct err *err);
 int seek_overhead(struct seek_run *s, struct err *err);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
-int seek_curve(struct seek_run *s, struct err *err);
 
-/* Table "near": seek time over few tracks; and from it that to the next cylinder. After the curve. */
-extern const struct field seek_near_fields[];
+/* Table "curve": seek time against distance. Rates and overhead first. Table "near": over few tracks; and from it that to the next cylinder. After the curve. */
+extern const struct field seek_curve_fields[], seek_near_fields[];
+int seek_curve(struct seek_run *s, struct err *err);
 int seek_near(struct seek_run *s, struct err *err);
 
-/* The least access time between two places (aim.c). */
+/* Accesses between two places, aimed at times (aim.c). */
+#define BELIEF_CELLS 1024
+struct aim_belief { /* when the head arrives, as far as accesses tell */
+	double step, scatter;
+	double log_likelihood[BELIEF_CELLS]; /* of the median in cell i: i * step to (i + 1) * step */
+};
 struct aim_setup {
-	double first[2];    /* bytes: targets lie within a track from each */
-	double track[2];    /* bytes of a track at each, about */
-	size_t spread;      /* accesses aimed evenly over the revolution */
-	size_t aimed;       /* at most so many at the least time after that */
-	double enough;      /* part of a revolution to find it to */
+	double first[2]; /* bytes: targets lie within a track from each */
+	double track[2]; /* bytes of a track at each, about */
+	double even[8];  /* first accesses aimed at these parts of a revolution after the command */
+	size_t neven;
+	size_t aimed;       /* then so many about the edge */
 	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
 };
-struct aim_edge {
-	double edge_ns;          /* overhead + seek; NaN: not found */
-	double gap_ns, upper_ns; /* it lies in [upper - gap, upper] */
-	bool is_sure;            /* both ends of that were seen */
-	double mean_ns;          /* of the accesses spread over the revolution, without transfer */
-	double bytes;            /* mean distance */
-	size_t samples, hits;
+struct aim_log {                            /* of the pairs of one distance */
+	struct arrival_sample sample[1024]; /* group: the pair */
+	size_t n;
+	uint32_t pairs;
+	size_t accesses, odd, hits; /* odd: not at the angle that was aimed at */
+	double bytes;               /* sum of distances */
+	double even_sum;            /* of those aimed evenly, without transfer */
+	size_t neven;
 };
-int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_edge *ret, struct err *err);
+void aim_believe_anything(struct aim_belief *b, double period, double scatter);
+int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
+             struct err *err);
+/* For the picture: an access from byte to byte. */
+void seek_note_access(struct seek_run *s, double from, double to, double access_ns);
+
+/* One distance: the accesses, and what they say (points.c). */
+#define POINTS_MAX 48
+struct seek_point {
+	double stroke;   /* part of it; 0: given by tracks */
+	uint64_t tracks; /* 0: given by stroke */
+	struct aim_log log;
+	struct arrival fit;
+	bool is_known;
+};
+void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior);
+/* Into the tables and the run's figures. Sorts. */
+void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n);
+void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n);
 
 /* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
 double seek_stroke_of(const struct seek_run *s, double x);
 double seek_place_of(const struct seek_run *s, double stroke);
 /* Bytes that pass in one revolution at a place (0..1): a track without its skew. */
 double seek_track_bytes(const struct seek_run *s, double x);
+double seek_track_at(const struct seek_run *s, double x); /* and of a track whole */
 /* Mean of a curve over uniform pairs of cylinders: distance d has the density 2 (1 - d). */
 double seek_mean_over_pairs(const struct seek_fit *fit);
-/* Fitted seek time at a part of the stroke; 0 for 0. */
+/* Fitted time to arrive (overhead and seek), and without the overhead, at a part of the stroke; 0 for 0. */
+double seek_arrival(const struct seek_run *s, double stroke);
 double seek_time(const struct seek_run *s, double stroke);
 /* Is that the time of a read that the drive's cache answered? */
 bool seek_is_hit(const struct seek_run *s, double access_ns);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the accesses of all distances say: points with intervals, the two-piece fit through them, and the figures. Arithmetic only: no device, no clock.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/seek/seek.h"
+
+#define REFITS 60 /* for the intervals of the fit */
+
+struct curve_row {
+	uint64_t distance_bytes;
+	double seek_ns, access_mean_ns;
+	double stroke_ratio, low, high, with_overhead_ns, scatter_ns, mean_seek_ns, fit_ns;
+	uint64_t samples, hits;
+};
+
+const struct field seek_curve_fields[] = {
+	FIELD_U64(struct curve_row, distance_bytes, UNIT_BYTES, "distance"),
+	FIELD_F64(struct curve_row, seek_ns, UNIT_NS, "seek"),
+	FIELD_F64(struct curve_row, access_mean_ns, UNIT_NS, "mean access"),
+	FIELD_F64(struct curve_row, stroke_ratio, UNIT_RATIO, "of the stroke"),
+	FIELD_F64(struct curve_row, low, UNIT_NS, "seek, low", .detail = true),
+	FIELD_F64(struct curve_row, high, UNIT_NS, "seek, high", .detail = true),
+	FIELD_F64(struct curve_row, with_overhead_ns, UNIT_NS, "with overhead"),
+	FIELD_F64(struct curve_row, scatter_ns, UNIT_NS, "scatter"),
+	FIELD_F64(struct curve_row, mean_seek_ns, UNIT_NS, "from mean"),
+	FIELD_F64(struct curve_row, fit_ns, UNIT_NS, "fitted"),
+	FIELD_U64(struct curve_row, samples, UNIT_COUNT, "reads"),
+	FIELD_U64(struct curve_row, hits, UNIT_COUNT, "cache hits", .detail = true),
+	FIELD_END,
+};
+
+struct near_row {
+	uint64_t tracks, distance_bytes;
+	double seek_ns, low, high, with_overhead_ns;
+	uint64_t samples, hits;
+};
+
+const struct field seek_near_fields[] = {
+	FIELD_U64(struct near_row, tracks, UNIT_COUNT, "tracks"),
+	FIELD_U64(struct near_row, distance_bytes, UNIT_BYTES, "distance"),
+	FIELD_F64(struct near_row, seek_ns, UNIT_NS, "seek"),
+	FIELD_F64(struct near_row, low, UNIT_NS, "shortest"),
+	FIELD_F64(struct near_row, high, UNIT_NS, "longest"),
+	FIELD_F64(struct near_row, with_overhead_ns, UNIT_NS, "with overhead"),
+	FIELD_U64(struct near_row, samples, UNIT_COUNT, "reads"),
+	FIELD_U64(struct near_row, hits, UNIT_COUNT, "cache hits", .detail = true),
+	FIELD_END,
+};
+
+static double half_of(struct interval ci)
+{
+	return (ci.high - ci.low) / 2.0;
+}
+
+/* All seek times share what the overhead, which is taken off them, is wrong. */
+static struct interval less_overhead(const struct seek_run *s, double median, struct interval ci)
+{
+	double off = half_of(s->overhead_ci), value = median - s->overhead_ns;
+
+	if (!isfinite(off))
+		return (struct interval){ NAN, NAN };
+	return (struct interval){ value - hypot(median - ci.low, off), value + hypot(ci.high - median, off) };
+}
+
+void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior)
+{
+	p->is_known = p->log.pairs > 0 && fit_arrival(p->log.sample, p->log.n, s->rot.period_ns, prior, &p->fit) &&
+	              half_of(p->fit.ci) < 0.05 * s->rot.period_ns;
+}
+
+static double even_mean(const struct seek_point *p)
+{
+	return p->log.neven ? p->log.even_sum / (double)p->log.neven : (double)NAN;
+}
+
+/* The scatter that the first distances tell is what is expected of all; then what all tell of missed revolutions. */
+static void fit_all(struct seek_run *s, struct seek_point *p, size_t n)
+{
+	struct arrival_prior prior = { 0 };
+	double scatter[POINTS_MAX], low[POINTS_MAX], high[POINTS_MAX];
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (p[i].is_known)
+			scatter[m++] = p[i].fit.scatter;
+	prior.scatter = m ? stats_median(scatter, m) : 0.0;
+	for (size_t i = 0; i < n; i++)
+		seek_point_fit(s, &p[i], &prior);
+	m = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!p[i].is_known)
+			continue;
+		low[m] = p[i].fit.scatter_ci.low;
+		high[m] = p[i].fit.scatter_ci.high;
+		scatter[m++] = p[i].fit.scatter;
+		arrival_count_missed(p[i].log.sample, p[i].log.n, s->rot.period_ns, &p[i].fit, &s->missed);
+	}
+	s->scatter_ns = m ? stats_median(scatter, m) : (double)NAN;
+	if (m) /* distances differ: the middle of their intervals is that of a middling distance */
+		s->scatter_ci = (struct interval){ stats_median(low, m), stats_median(high, m) };
+}
+
+static int compare_point(const void *a, const void *b)
+{
+	const struct seek_point *p = a, *q = b;
+
+	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
+}
+
+static void note_figures(struct seek_run *s, const struct seek_point *p)
+{
+	if (!p->is_known)
+		return;
+	if (p->stroke == 1.0)
+		s->full = p->fit;
+	else if (p->stroke == 1.0 / 3.0)
+		s->third = p->fit;
+}
+
+double seek_mean_over_pairs(const struct seek_fit *fit)
+{
+	double sum = 0.0;
+	int steps = 2000;
+
+	for (int i = 0; i < steps; i++) {
+		double d = ((double)i + 0.5) / steps;
+
+		sum += 2.0 * (1.0 - d) * fmax(seek_fit_at(fit, d), 0.0) / steps;
+	}
+	return sum;
+}
+
+double seek_arrival(const struct seek_run *s, double stroke)
+{
+	return stroke > 0.0 ? fmax(seek_fit_at(&s->fit, stroke), 0.0) : 0.0;
+}
+
+double seek_time(const struct seek_run *s, double stroke)
+{
+	return stroke > 0.0 ? fmax(seek_arrival(s, stroke) - s->overhead_ns, 0.0) : 0.0;
+}
+
+/* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
+static struct interval scatter(double value, const double *v, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (v[i] - value) * (v[i] - value);
+	sum = n ? 1.96 * sqrt(sum / (double)n) : (double)NAN;
+	return (struct interval){ value - sum, value + sum };
+}
+
+/*
+ * How sure the fit is: fitted again to points that are as far off it as their intervals allow (a parametric bootstrap: Efron 1979). Only fits of the
+ * same shape are compared.
+ */
+static void fit_intervals(struct seek_run *s, const struct seek_point *p, const double *x, const double *w, size_t n)
+{
+	double y[POINTS_MAX], v[6][REFITS], mean = seek_mean_over_pairs(&s->fit);
+	struct seek_fit_ci *ci = &s->fit_ci;
+	struct rng rng = s->t.rng; /* a copy: what is read afterwards does not depend on this */
+	size_t m = 0;
+
+	for (size_t k = 0; k < REFITS; k++) {
+		struct seek_fit f;
+
+		for (size_t i = 0; i < n; i++)
+			y[i] = seek_fit_at(&s->fit, x[i]) +
+			       fmax(half_of(p[i].fit.ci) / 1.96, s->fit.rms) * rng_normal(&rng);
+		if (!fit_seek(x, y, w, n, &f) || isfinite(f.knee) != isfinite(s->fit.knee))
+			continue;
+		v[0][m] = f.a;
+		v[1][m] = f.b;
+		v[2][m] = f.c;
+		v[3][m] = f.e;
+		v[4][m] = f.knee;
+		v[5][m++] = seek_mean_over_pairs(&f);
+	}
+	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m),    scatter(s->fit.b, v[1], m),
+		                    scatter(s->fit.c, v[2], m),    scatter(s->fit.e, v[3], m),
+		                    scatter(s->fit.knee, v[4], m), scatter(mean, v[5], m) };
+	for (size_t i = 0; i < n; i++) { /* where between two distances the knee lies shows little */
+		if (x[i] < s->fit.knee && (i + 1 == n || x[i + 1] >= s->fit.knee))
+			ci->knee.low = fmin(ci->knee.low, x[i]);
+		if (x[i] >= s->fit.knee && (i == 0 || x[i - 1] < s->fit.knee))
+			ci->knee.high = fmax(ci->knee.high, x[i]);
+	}
+	ci->average.low = fmin(ci->average.low, mean - s->fit.rms);
+	ci->average.high = fmax(ci->average.high, mean + s->fit.rms);
+}
+
+/* Of the times with overhead: what that is wrong bends nothing. */
+static void fit_points(struct seek_run *s, const struct seek_point *p, size_t n)
+{
+	double x[POINTS_MAX], y[POINTS_MAX], w[POINTS_MAX];
+
+	for (size_t i = 0; i < n; i++) {
+		double half = half_of(p[i].fit.ci);
+
+		x[i] = p[i].stroke;
+		y[i] = p[i].fit.median;
+		w[i] = 1.0 / (half * half + 1e8); /* 10 us: no point is better than the model */
+	}
+	s->has_fit = fit_seek(x, y, w, n, &s->fit);
+	if (s->has_fit)
+		fit_intervals(s, p, x, w, n);
+}
+
+/*
+ * Do the two estimates differ by more than chance and missed revolutions explain? What makes them differ is a wait that is not one turn at most: requests
+ * that take turns to repeat, a busy host, another user.
+ */
+static void compare_estimates(struct seek_run *s, const struct seek_point *p, size_t n)
+{
+	double diff[POINTS_MAX], floor_ns = fmax(0.025 * s->rot.period_ns, 1e5), period = s->rot.period_ns;
+	double lost = s->missed.of ? (double)s->missed.missed / (double)s->missed.of * period : 0.0;
+	size_t m = 0;
+	struct summary sum;
+	char a[32];
+
+	for (size_t i = 0; i < n; i++)
+		if (p[i].is_known && p[i].log.neven >= 6)
+			diff[m++] = even_mean(&p[i]) - period / 2.0 - lost - p[i].fit.median;
+	if (m < 6 || !summary_of(diff, m, &sum))
+		return;
+	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 3.3 * sum.stddev / sqrt((double)m))
+		return;
+	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
+	result_notice(
+		s->ses->res, "estimators-disagree",
+		"The mean of the access times less half a revolution is %s %s than the time of arrival: waits are not spread over one revolution. Means are then longer than seek, half a revolution and overhead; look what else the drive or the host was busy with.",
+		a, sum.mean > 0.0 ? "longer" : "shorter");
+}
+
+static void tell_row(struct seek_run *s, struct table *t, const struct seek_point *p)
+{
+	struct interval ci = less_overhead(s, p->fit.median, p->fit.ci);
+	double mean = even_mean(p);
+	struct curve_row row = {
+		.distance_bytes = (uint64_t)(p->log.bytes / (double)(p->log.accesses ? p->log.accesses : 1)),
+		.seek_ns = p->fit.median - s->overhead_ns,
+		.access_mean_ns = mean,
+		.stroke_ratio = p->stroke,
+		.low = ci.low,
+		.high = ci.high,
+		.with_overhead_ns = p->fit.median,
+		.scatter_ns = p->fit.scatter,
+		.mean_seek_ns = mean - s->rot.period_ns / 2.0 - s->overhead_ns,
+		.fit_ns = s->has_fit ? seek_time(s, p->stroke) : (double)NAN,
+		.samples = p->log.accesses,
+		.hits = p->log.hits,
+	};
+
+	result_row(t, &row);
+}
+
+void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
+{
+	struct table *t = result_table(s->ses->res, "curve", "Seek time against distance", seek_curve_fields);
+	size_t known = 0;
+
+	fit_all(s, p, n);
+	compare_estimates(s, p, n);
+	for (size_t i = 0; i < n; i++)
+		if (p[i].is_known)
+			memmove(&p[known++], &p[i], sizeof(p[i]));
+	qsort(p, known, sizeof(p[0]), compare_point);
+	if (known >= 4)
+		fit_points(s, p, known);
+	for (size_t i = 0; i < known; i++) {
+		note_figures(s, &p[i]);
+		tell_row(s, t, &p[i]);
+	}
+}
+
+/* ---- over few tracks ---- */
+
+/* What each pair of places says by itself. */
+static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, double *ret)
+{
+	const struct arrival_prior prior = { .scatter = isfinite(s->scatter_ns) ? s->scatter_ns : 0.0 };
+	struct arrival_sample one[64];
+	size_t found = 0;
+
+	for (uint32_t g = 0; g < p->log.pairs; g++) {
+		struct arrival a;
+		size_t n = 0;
+
+		for (size_t i = 0; i < p->log.n; i++)
+			if (p->log.sample[i].group == g && n < ARRAY_LEN(one))
+				one[n++] = (struct arrival_sample){ p->log.sample[i].access, 0 };
+		if (n >= 5 && fit_arrival(one, n, s->rot.period_ns, &prior, &a) &&
+		    half_of(a.ci) < 0.02 * s->rot.period_ns)
+			ret[found++] = a.median;
+	}
+	return found;
+}
+
+/* The next cylinder: the least of the distances at which the arm moves; a time far below the curve's begin is the change to another head. */
+static void note_track(struct seek_run *s, const double *v, size_t n)
+{
+	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0, kept[64];
+	struct summary sum;
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (v[i] >= least)
+			kept[m++] = v[i];
+	if (m == 0 || !summary_of(kept, m, &sum) || (isfinite(s->track.median) && sum.median >= s->track.median))
+		return;
+	s->track.median = sum.median;
+	s->track.ci = (struct interval){ sum.min - 10e3, sum.max + 10e3 };
+}
+
+void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
+{
+	struct table *t = result_table(s->ses->res, "near", "Seek time over few tracks", seek_near_fields);
+
+	for (size_t i = 0; i < n; i++) {
+		double v[64];
+		struct summary sum;
+		struct near_row row = { .tracks = p[i].tracks, .samples = p[i].log.accesses, .hits = p[i].log.hits };
+		size_t m = p[i].log.pairs ? pairs_of(s, &p[i], v) : 0;
+
+		if (m == 0 || !summary_of(v, m, &sum))
+			continue;
+		row.distance_bytes = (uint64_t)(p[i].log.bytes / (double)p[i].log.accesses);
+		row.with_overhead_ns = sum.median;
+		row.seek_ns = sum.median - s->overhead_ns;
+		row.low = sum.min - s->overhead_ns;
+		row.high = sum.max - s->overhead_ns;
+		result_row(t, &row);
+		if (p[i].tracks > 2) /* nearer, the places overlap, and the drive reads on from one into the other */
+			note_track(s, v, m);
+	}
+}
+
+void seek_note_access(struct seek_run *s, double from, double to, double access_ns)
+{
+	(void)s;
+	(void)from;
+	(void)to;
+	(void)access_ns;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When is the head there? An access to a sector that comes by at the time w, w + T, w + 2 T ... after the command takes the first of these that is not
+ * before the arrival. So an access of the length A (to the begin of the sector) says that the arrival lay in (A - T, A]: an observation censored to an
+ * interval (Peto 1973; with aimed targets it is a bioassay, Finney 1947). Arrivals scatter, a few accesses miss a revolution more, a few are nonsense.
+ *
+ * The likelihood of one access, G the law of an arrival about the median m with the scale s:
+ *
+ *	(1 - e) [G(A) - G(A - T)] + e [G(A - T) - G(A - 2 T)] + nonsense
+ *
+ * G is Student's law with four degrees of freedom, which has a sharp core, tails, and a closed form (Lange, Little and Taylor 1989). Samples come in
+ * groups (pairs of places), each with an offset of its own, normal with the deviation t, but for a few that may be anywhere. m is told by its marginal
+ * posterior under a flat prior, s and t integrated out over a grid: so its interval holds what is not known of them (Gelman et al., Bayesian Data
+ * Analysis, 5.4).
+ */
+#include "stats/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define GRID        61
+#define SCALES      7
+#define SPREADS     5
+#define NONSENSE    0.003
+#define ODD_GROUPS  0.03
+#define SCALE_LEAST 0.0004 /* of a revolution */
+#define SCALE_MOST  0.05
+#define GROUPS_MAX  64
+#define T4_ROBUST \
+	1.098 /* deviation of the normal law with the same quartiles as Student's with 4 degrees, for the scale 1 */
+
+/* Student's law with four degrees of freedom. */
+static double t4_cdf(double z)
+{
+	double q = 1.0 + z * z / 4.0;
+
+	return 0.5 + 0.375 * z / sqrt(q) * (1.0 - z * z / (12.0 * q));
+}
+
+double arrival_likelihood(double access, double median, double scale, double period, double missed)
+{
+	double in_time = t4_cdf((access - median) / scale), before = t4_cdf((access - period - median) / scale),
+	       earlier = t4_cdf((access - 2.0 * period - median) / scale);
+
+	return (1.0 - missed) * fmax(in_time - before, 0.0) + missed * fmax(before - earlier, 0.0) + NONSENSE;
+}
+
+/* Where the likelihood without groups is greatest. */
+static double coarse(const struct arrival_sample *s, size_t n, double period, double missed)
+{
+	double low = INFINITY, high = 0.0, step = period / 300.0, best = NAN, most = -INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		low = fmin(low, s[i].access);
+		high = fmax(high, s[i].access);
+	}
+	low = fmax(low - period, 0.0);
+	for (double m = low; m <= high + step; m += step) {
+		double sum = 0.0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += log(arrival_likelihood(s[i].access, m, 0.008 * period, period, missed));
+		if (sum > most) {
+			most = sum;
+			best = m;
+		}
+	}
+	return best;
+}
+
+struct fit {
+	const struct arrival_sample *s;
+	size_t n, groups, nspreads; /* one group does not tell what groups differ */
+	double period, missed, prior_scale;
+	double centre, half; /* of the grid */
+	double scale[SCALES], spread[SPREADS];
+	double (*group)[GRID]; /* log likelihood of each group */
+	double post[GRID];     /* of m */
+	double scale_post[SCALES], spread_mean;
+	double peak; /* log of the greatest joint posterior */
+	double joint[SCALES][SPREADS][GRID];
+};
+
+static double at(const struct fit *f, size_t k)
+{
+	return f->centre + f->half * (2.0 * (double)k / (GRID - 1) - 1.0);
+}
+
+/* The groups' likelihoods at one scale, each less its greatest; the sum of those is returned. */
+static double groups_at(struct fit *f, double scale)
+{
+	double sum = 0.0;
+
+	for (size_t g = 0; g < f->groups; g++)
+		memset(f->group[g], 0, sizeof(f->group[g]));
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = 0; k < GRID; k++)
+			f->group[f->s[i].group][k] +=
+				log(arrival_likelihood(f->s[i].access, at(f, k), scale, f->period, f->missed));
+	for (size_t g = 0; g < f->groups; g++) {
+		double most = -INFINITY;
+
+		for (size_t k = 0; k < GRID; k++)
+			most = fmax(most, f->group[g][k]);
+		for (size_t k = 0; k < GRID; k++)
+			f->group[g][k] = exp(f->group[g][k] - most);
+		sum += most;
+	}
+	return sum;
+}
+
+/* Each group's likelihood smeared by what groups differ, all multiplied. */
+static void smear(const struct fit *f, double spread, double *ret_log)
+{
+	double step = 2.0 * f->half / (GRID - 1), kernel[GRID], norm = 0.0;
+	size_t reach = 0;
+
+	for (size_t j = 0; j < GRID; j++) {
+		kernel[j] = spread > 0.0 ? exp(-0.5 * pow((double)j * step / spread, 2.0)) : j == 0 ? 1.0 : 0.0;
+		if (kernel[j] > 1e-4) {
+			reach = j;
+			norm += j ? 2.0 * kernel[j] : kernel[j];
+		}
+	}
+	for (size_t k = 0; k < GRID; k++)
+		ret_log[k] = 0.0;
+	for (size_t g = 0; g < f->groups; g++) {
+		const double *l = f->group[g];
+		double mean = 0.0;
+
+		for (size_t k = 0; k < GRID; k++)
+			mean += l[k] / GRID;
+		for (size_t k = 0; k < GRID; k++) {
+			double sum = kernel[0] * l[k];
+
+			for (size_t j = 1; j <= reach; j++)
+				sum += kernel[j] * (l[k >= j ? k - j : 0] + l[k + j < GRID ? k + j : GRID - 1]);
+			ret_log[k] += log((1.0 - ODD_GROUPS) * sum / norm + ODD_GROUPS * mean + 1e-12);
+		}
+	}
+}
+
+static double log_prior(const struct fit *f, double scale)
+{
+	double z = f->prior_scale > 0.0 ? log(scale / f->prior_scale) / 0.6931 : 0.0;
+
+	return -0.5 * z * z;
+}
+
+/* The posterior on the grid, for all scales and spreads. */
+static void posterior(struct fit *f)
+{
+	double total = 0.0;
+
+	f->peak = -INFINITY;
+	for (size_t i = 0; i < SCALES; i++) {
+		double base = groups_at(f, f->scale[i]) + log_prior(f, f->scale[i]);
+
+		for (size_t j = 0; j < f->nspreads; j++) {
+			smear(f, f->spread[j], f->joint[i][j]);
+			for (size_t k = 0; k < GRID; k++) {
+				f->joint[i][j][k] += base;
+				if (at(f, k) >= 0.0)
+					f->peak = fmax(f->peak, f->joint[i][j][k]);
+			}
+		}
+	}
+	memset(f->post, 0, sizeof(f->post));
+	memset(f->scale_post, 0, sizeof(f->scale_post));
+	f->spread_mean = 0.0;
+	for (size_t i = 0; i < SCALES; i++)
+		for (size_t j = 0; j < f->nspreads; j++)
+			for (size_t k = 0; k < GRID; k++) {
+				double p = at(f, k) < 0.0 ? 0.0 : exp(f->joint[i][j][k] - f->peak);
+
+				f->post[k] += p;
+				f->scale_post[i] += p;
+				f->spread_mean += p * f->spread[j];
+				total += p;
+			}
+	for (size_t k = 0; k < GRID; k++)
+		f->post[k] /= total;
+	for (size_t i = 0; i < SCALES; i++)
+		f->scale_post[i] /= total;
+	f->spread_mean /= total;
+}
+
+/* Quantile of the posterior, straight between the grid's points. */
+static double quantile(const struct fit *f, double q)
+{
+	double sum = 0.0, before;
+
+	for (size_t k = 0; k < GRID; k++) {
+		before = sum;
+		sum += f->post[k];
+		if (sum >= q)
+			return at(f, k) + f->half * 2.0 / (GRID - 1) * ((q - before) / f->post[k] - 0.5);
+	}
+	return at(f, GRID - 1);
+}
+
+static double scale_quantile(const struct fit *f, double q)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < SCALES; i++) {
+		double before = sum;
+
+		sum += f->scale_post[i];
+		if (sum >= q) {
+			double ratio = f->scale[1] / f->scale[0];
+
+			return f->scale[i] * pow(ratio, (q - before) / f->scale_post[i] - 0.5);
+		}
+	}
+	return f->scale[SCALES - 1];
+}
+
+bool fit_arrival(const struct arrival_sample *s, size_t n, double period, const struct arrival_prior *prior,
+                 struct arrival *ret)
+{
+	static const double spreads[SPREADS] = { 0.0, 0.0015, 0.004, 0.01, 0.025 };
+	cleanup_free struct fit *f = calloc(1, sizeof(*f));
+	cleanup_free double(*group)[GRID] = calloc(GROUPS_MAX, sizeof(*group));
+
+	if (!f || !group || n < 4 || !(period > 0.0))
+		return false;
+	f->s = s;
+	f->n = n;
+	f->group = group;
+	f->period = period;
+	f->missed = prior && prior->missed > 0.0 ? fmin(fmax(prior->missed, 0.001), 0.2) : 0.01;
+	f->prior_scale = prior ? prior->scatter / T4_ROBUST : 0.0;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i].group >= GROUPS_MAX || !isfinite(s[i].access))
+			return false;
+		f->groups = s[i].group >= f->groups ? s[i].group + 1 : f->groups;
+	}
+	f->nspreads = f->groups > 1 ? SPREADS : 1;
+	f->centre = coarse(s, n, period, f->missed);
+	f->half = 0.06 * period;
+	for (size_t i = 0; i < SCALES; i++)
+		f->scale[i] = period * SCALE_LEAST * pow(SCALE_MOST / SCALE_LEAST, (double)i / (SCALES - 1));
+	for (size_t j = 0; j < SPREADS; j++)
+		f->spread[j] = spreads[j] * period;
+	for (int round = 0; round < 3; round++) {
+		double low, high;
+
+		posterior(f);
+		low = quantile(f, 0.005);
+		high = quantile(f, 0.995);
+		if (round == 2 || (high - low > 0.35 * f->half && high - low < 1.2 * f->half))
+			break;
+		f->centre = (low + high) / 2.0;
+		f->half = fmax((high - low) * 1.2, 0.0008 * period);
+	}
+	ret->median = quantile(f, 0.5);
+	ret->ci = (struct interval){ quantile(f, 0.025), quantile(f, 0.975) };
+	ret->scatter = T4_ROBUST * scale_quantile(f, 0.5);
+	ret->scatter_ci =
+		(struct interval){ T4_ROBUST * scale_quantile(f, 0.025), T4_ROBUST * scale_quantile(f, 0.975) };
+	ret->spread = f->spread_mean;
+	ret->n = n;
+	return true;
+}
+
+void arrival_count_missed(const struct arrival_sample *s, size_t n, double period, const struct arrival *fit,
+                          struct arrival_missed *sum)
+{
+	double away = fmax(6.0 * fit->scatter + 3.0 * fit->spread, 0.04 * period);
+
+	for (size_t i = 0; i < n; i++) {
+		double late = s[i].access - fit->median, turns = round(late / period);
+
+		if (!(away < 0.4 * period) || fabs(late - turns * period) < away || late < 0.0)
+			continue; /* so near to the edge that chance decides */
+		sum->of++;
+		sum->missed += late > period;
+	}
+}
