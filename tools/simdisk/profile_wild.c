@@ -92,6 +92,21 @@ static void draw_mechanics(struct rng *r, struct profile *p, const struct era *e
 	p->write_settle_ms = between(r, 0.1, 0.6);
 }
 
+/* Policies of caches, as makers chose them. */
+static void draw_caching(struct rng *r, struct profile *p)
+{
+	p->ahead_reach = chance(r, 0.25) ? AHEAD_TRACK : AHEAD_SEGMENT;
+	p->ahead_stop = chance(r, 0.4) ? AHEAD_COMMAND : AHEAD_SEEK;
+	if (chance(r, 0.2))
+		p->ahead_bytes = (uint64_t)log_between(r, 128, 4096) << 10;
+	p->cache_sizing = chance(r, 0.4) ? CACHE_BY_USE : CACHE_FIXED;
+	p->keep_behind = between(r, 0, 0.7);
+	p->is_pre_read = chance(r, 0.3);
+	p->is_zero_latency = chance(r, 0.25);
+	p->has_write_cache = !chance(r, 0.15);
+	p->write_turns = chance(r, 0.5) ? TURNS_FAIR : TURNS_READS;
+}
+
 static void draw_electronics(struct rng *r, struct profile *p, const struct era *era)
 {
 	p->overhead_ms = log_between(r, era->overhead_us.low, era->overhead_us.high) * 1e-3;
@@ -101,6 +116,7 @@ static void draw_electronics(struct rng *r, struct profile *p, const struct era 
 	p->queue = chance(r, 0.3) ? QUEUE_FIFO : QUEUE_SATF;
 	p->cache_bytes = (uint64_t)log_between(r, era->cache_kb.low, era->cache_kb.high) << 10;
 	p->segments = (uint32_t)log_between(r, era->segments.low, era->segments.high + 0.5);
+	draw_caching(r, p);
 	if (chance(r, 0.8)) {
 		p->write_cache_bytes = p->cache_bytes / 4;
 		p->write_start = between(r, 0.2, 0.8);
@@ -427,6 +443,7 @@ static int draw_bridge(struct rng *r, struct profile *p)
 	p->hit_overhead_ms += between(r, 0.05, 0.3);
 	p->interface_bytes_per_s = chance(r, 0.4) ? between(r, 28e6, 42e6) : between(r, 200e6, 430e6);
 	p->jitter_us = between(r, 0, 60);
+	p->is_flush_ignored = chance(r, 0.3);
 	strcpy(p->transport, "usb");
 	return error;
 }
