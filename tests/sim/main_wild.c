@@ -55,7 +55,7 @@ static const struct opt opts[] = {
 	OPT_TIME(struct options, time_limit_ns, "time-limit", 0, "TIME", "0s",
 	         "begin no other disk after this long; 0: no limit"),
 	OPT_STR(struct options, judge, "judge", 0, "FILE", NULL,
-	        "run nothing: judge this document against --profile, or the wild disk of --seeds"),
+	        "run nothing: judge this document against --profile (with the seed that is in it), or the wild disk of --seeds"),
 	OPT_FLAG(struct options, is_list, "list", 'l', "list the classes of wild disks"),
 	OPT_FLAG(struct options, is_quiet, "quiet", 'q', "no line on stderr for each disk"),
 	OPT_END,
@@ -90,7 +90,7 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 		(void)snprintf(path, sizeof(path), strchr(o->profile, '/') ? "%s" : SIMDISK_PROFILES "/%s.disk",
 		               o->profile);
 		r = profile_load(ret, path, err);
-		if (r == 0)
+		if (r == 0 && (o->seeds || !o->judge))
 			ret->seed = seed;
 	}
 	if (r == 0 && o->noise) {

@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The scoreboard of tools/wild judges rightly: of ideal disks nothing is found false and intervals hold, a document into which something
+# false was planted is found out, and the same seed is the same disk.
+. "$(dirname "$0")/lib.sh"
+needs jq
+export PLATTER_BUILD="$BUILD"
+wild=$TOP/tools/wild ideal=quantum-fireball-tm2110a
+
+# ---- disks ----
+
+"$SIMDISK" wild --list >"$dir/classes" || fail "wild --list"
+[ "$(wc -l <"$dir/classes")" -ge 10 ] || fail "there are few classes"
+while read -r class _; do
+	"$SIMDISK" wild --class="$class" --seed=3 >"$dir/a.disk" || fail "wild --class=$class"
+	"$SIMDISK" wild --class="$class" --seed=3 >"$dir/b.disk"
+	cmp "$dir/a.disk" "$dir/b.disk" || fail "$class: the same seed gives another disk"
+	"$SIMDISK" wild --class="$class" --seed=4 >"$dir/b.disk"
+	cmp -s "$dir/a.disk" "$dir/b.disk" && fail "$class: another seed gives the same disk"
+	grep -q "^name wild-$class-3\$" "$dir/a.disk" || fail "$class: the name"
+done <"$dir/classes"
+"$SIMDISK" wild --class=laptop --seed=9 >"$dir/a.disk"
+"$SIMDISK" truth --json "$dir/a.disk" | jq -e '.rpm > 4000 and (.zones | length) > 1' >/dev/null || fail "no truth of a drawn disk"
+"$SIMDISK" wild --class=nothing >/dev/null 2>"$dir/err" && fail "a class that is none"
+"$wild" seek --class=nothing -q >/dev/null 2>"$dir/err" && fail "a class that is none"
+"$wild" seek --seeds=5-3 -q >/dev/null 2>"$dir/err" && fail "seeds backwards"
+"$wild" nothing --disks=1 -q --json=- --profile=$ideal | jq -e '.ended | keys[0] | startswith("exit 2")' >/dev/null ||
+	fail "a command that is none"
+
+# ---- ideal disks ----
+
+for command in seek zones geometry; do
+	# seek: its intervals of overhead and seeks are 95 % ones and few
+	"$wild" $command --profile=$ideal --noise=none --disks=3 -q --keep="$dir/keep" --json="$dir/board.json" >"$dir/out" ||
+		fail "wild $command"
+	jq -e '.disks == 3 and .disks_with_lies == 0 and (.lies | length) == 0' "$dir/board.json" >/dev/null ||
+		fail "$command: something false on an ideal disk: $(jq -c .lies "$dir/board.json")"
+	jq -e '.ended | keys == ["complete"]' "$dir/board.json" >/dev/null || fail "$command: how it ended"
+	jq -e '[.figures[] | select(.name | test("p99|skew") | not) | .given == .asked] | all' "$dir/board.json" >/dev/null ||
+		fail "$command: a figure is missing: $(jq -c '[.figures[] | select(.given != .asked) | .name]' "$dir/board.json")"
+	jq -e '([.figures[].held] | add) >= 0.85 * ([.figures[].intervals] | add)' "$dir/board.json" >/dev/null ||
+		fail "$command: intervals do not hold the truth: $(jq -c '[.figures[] | [.name, .held, .intervals]]' "$dir/board.json")"
+	jq -e '[.figures[] | select(.errors_in == "ratio") | .median_error < 0.1] | all' "$dir/board.json" >/dev/null ||
+		fail "$command: far off on an ideal disk"
+done
+"$wild" seek --profile=$ideal --noise=none --seeds=2 -q --json="$dir/again.json" >"$dir/out"
+jq -s '.[0].verdicts[1] == .[1].verdicts[0] or ([.[0].verdicts[1], .[1].verdicts[0]] | map(del(.cpu_s)) | .[0] == .[1])' \
+	"$dir/board.json" "$dir/again.json" >/dev/null || fail "the same seed, another verdict"
+
+# ---- planted lies ----
+
+judge() # command, jq program, what is to be found ("": nothing)
+{
+	jq "$2" "$dir/keep/$1-1.json" >"$dir/planted.json" || fail "$1: cannot plant: $2"
+	"$wild" "$1" --judge="$dir/planted.json" --profile="$dir/keep/$1-1.disk" --json="$dir/judged.json" >"$dir/out" ||
+		fail "--judge: $2"
+	if [ -z "$3" ]; then
+		jq -e '.lies == {}' "$dir/judged.json" >/dev/null || fail "$1 | $2: taken for false: $(jq -c .lies "$dir/judged.json")"
+	else
+		jq -e --arg what "$3" '.lies | keys == [$what]' "$dir/judged.json" >/dev/null ||
+			fail "$1 | $2: found $(jq -c '.lies | keys' "$dir/judged.json") instead of $3"
+		grep -q "Said and false: $3" "$dir/out" || fail "$1 | $2: not in the text"
+	fi
+}
+figure() # command, jq program, figure: its interval holds the truth no more, and the error is told
+{
+	judge "$1" "$2" ""
+	jq -e --arg name "$3" '.figures[] | select(.name == $name) | .held == 0 and (.worst_error | fabs) > 0.2' "$dir/judged.json" >/dev/null ||
+		fail "$1 | $2: $3 passes for true"
+}
+say() # code
+{
+	echo ".notices += [{code: \"$1\", text: \"planted\"}]"
+}
+
+for command in seek zones geometry; do
+	judge $command . ""
+	judge $command "$(say other-io)" other-io
+	judge $command "$(say steal)" steal
+	judge $command "$(say says-not-rotating)" "" # it does rotate
+	judge $command "$(say something-new)" ""     # nobody knows what that means
+done
+judge seek "$(say not-rotating)" not-rotating
+judge seek "$(say regime)" regime
+judge seek "$(say rotation-unclear)" rotation-unclear
+judge zones "$(say token-bucket)" token-bucket
+judge zones "$(say bursts)" bursts
+judge zones "$(say spin-up)" spin-up
+judge zones "$(say surfaces)" surfaces
+judge zones "$(say healed)" healed
+figure seek '.figures.full_stroke_ns *= 2 | .intervals.full_stroke_ns |= map(. * 2)' full_stroke_ns
+figure seek '.figures.random_access_mean_ns *= 1.5 | .intervals.random_access_mean_ns |= map(. * 1.5)' random_access_mean_ns
+figure seek '.figures.rotation_rpm = 7200 | .intervals.rotation_rpm = [7199, 7201]' rotation_rpm
+figure zones '.figures.mean_bytes_per_s *= 1.3 | .intervals.mean_bytes_per_s |= map(. * 1.3)' mean_bytes_per_s
+figure geometry '.figures.start_sectors_per_track += 300 | .intervals.start_sectors_per_track |= map(. + 300)' start_sectors_per_track
+
+# A row of a table from its keys: row(TABLE; {KEY: VALUE}).
+rows='def row(t; o): .tables[t].rows += [[.tables[t].columns[].key as $k | o[$k]]]; '
+judge zones "$rows"'row("slow_regions"; {first_byte: 10000000000, last_byte: 11000000000, rate_bytes_per_s: 20e6,
+	expected_bytes_per_s: 40e6, rate_to_expected_ratio: 0.5, readings: 3})' "slow region"
+judge zones "$rows"'row("unreadable"; {first_byte: 1048576, last_byte: 1052671, errno_name: "EIO"})' "unreadable region"
+judge zones '.tables.bands.rows |= (.[0] as $r | [$r] + ($r | [.[0] = 2200000000]) + .[1:])' "recording zone"
+judge geometry '.figures.surfaces += 1' surfaces
+judge geometry '.figures.layout |= sub("head-first"; "seek-first in bands of 7 tracks, forward")' layout
+judge geometry '(.tables.zones.columns | map(.key) | index("first_byte")) as $i | .tables.zones.rows[1][$i] += 1048576' "sure zone"
+judge geometry '(.tables.zones.columns | map(.key) | index("sectors_per_track")) as $i | .tables.zones.rows[0][$i] += 7' "sure zone"
+judge geometry '(.tables.zones.columns | map(.key)) as $c | ($c | index("first_byte")) as $i | ($c | index("certainty")) as $s |
+	.tables.zones.rows[1] |= (.[$i] += 1048576 | .[$s] = "unclear")' "" # what is hedged is no lie
+
+# Where nothing rotates no figure of a mechanism is true.
+"$wild" seek --class=ssd --seeds=1 --noise=none -q --keep="$dir/keep" >"$dir/out"
+jq '.figures.rotation_rpm = 7200' "$dir/keep/seek-1.json" >"$dir/planted.json"
+"$wild" seek --judge="$dir/planted.json" --profile="$dir/keep/seek-1.disk" --json="$dir/judged.json" >"$dir/out"
+jq -e '.lies | has("rotation_rpm")' "$dir/judged.json" >/dev/null || fail "a rotation rate of an SSD passes for true"
