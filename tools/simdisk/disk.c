@@ -93,11 +93,19 @@ static uint64_t to_ns(const struct disk *d, double t)
 static int move_data(struct disk *d, struct node *n)
 {
 	uint64_t lbas = (uint64_t)n->res / d->p.logical_sector_bytes;
+	int r;
 
 	if (n->req.op == DISK_READ) {
 		d->count.read_bytes += (uint64_t)n->res;
-		return n->req.buf ? contents_read(&d->contents, n->lba, lbas, n->req.buf) : 0;
+		if (!n->req.buf)
+			return 0;
+		r = contents_read(&d->contents, n->lba, lbas, n->req.buf);
+		if (d->ntrims)
+			trim_zero(d, n->lba, lbas, n->req.buf);
+		return r;
 	}
+	if (d->ntrims && trim_written(d, n->lba, lbas) < 0)
+		return -ENOMEM;
 	d->count.written_bytes += (uint64_t)n->res;
 	if (!n->req.buf || (d->p.drop_writes_from && n->done.number >= d->p.drop_writes_from))
 		return 0;
@@ -143,24 +151,10 @@ void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum d
 	heap_up(d, d->nheap++);
 }
 
-/* When bytes may pass the limit, from t on: a token bucket. */
-static double pay(struct disk *d, double t, uint64_t bytes)
-{
-	double rate = d->p.limit_bytes_per_s / 1e9, wait;
-
-	if (!(rate > 0.0))
-		return t;
-	d->credit = fmin((double)d->p.credit_bytes, d->credit + (t - d->credit_at) * rate) - (double)bytes;
-	wait = d->credit < 0.0 ? -d->credit / rate : 0.0;
-	d->credit = fmax(d->credit, 0.0);
-	d->credit_at = t + wait;
-	return t + wait;
-}
-
 /* Takes the interface for bytes from t on; returns when they are over. */
 double disk_bus(struct disk *d, double t, uint64_t bytes)
 {
-	d->bus_free = pay(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
+	d->bus_free = path_bytes(d, fmax(d->bus_free, t), bytes) + (double)bytes * 1e9 / d->p.interface_bytes_per_s;
 	return d->bus_free;
 }
 
@@ -169,6 +163,7 @@ double disk_bus(struct disk *d, double t, uint64_t bytes)
 static void queue_media(struct disk *d, struct node *n, double t)
 {
 	geometry_place(d->g, n->first, &n->place);
+	background_before(d, t);
 	if (d->p.ahead_stop == AHEAD_COMMAND && !(n->req.op == DISK_READ && stream_covers(d, t, n->first)))
 		stream_pause(d, t);
 	n->overhead_ns = n->req.op == DISK_WRITE ? noise_write_ns(d, false) : noise_overhead_ns(d);
@@ -200,11 +195,11 @@ static void admit(struct disk *d, struct node *n, double t)
 			writecache_flush(d, n, t);
 		return;
 	}
-	if (d->p.kind == DISK_SSD) {
-		flat_admit(d, n, t);
-		return;
-	}
 	if (n->req.op == DISK_WRITE) {
+		if (d->p.kind == DISK_SSD) {
+			flat_admit(d, n, t);
+			return;
+		}
 		if (d->p.write_forgets)
 			cache_forget(d, 0, UINT64_MAX);
 		if ((n->req.fua && !d->p.is_fua_ignored) || n->lbas > writecache_lbas(d)) {
@@ -218,6 +213,16 @@ static void admit(struct disk *d, struct node *n, double t)
 		} else {
 			writecache_write(d, n, t);
 		}
+		return;
+	}
+	if (d->ntrims && trim_covers(d, n->lba, n->lbas)) {
+		double at = stall_skip(d, t) + noise_flat_ns(d, d->p.trimmed_us);
+
+		disk_finish(d, n, disk_bus(d, at, (uint64_t)n->res), n->res, HOW_HIT);
+		return;
+	}
+	if (d->p.kind == DISK_SSD) {
+		flat_admit(d, n, t);
 		return;
 	}
 	stream_update(d, t);
@@ -532,7 +537,7 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 		take(d, &e);
 	if (t < d->now)
 		t = d->now;
-	*n = (struct node){ .req = *req, .arrival = t };
+	*n = (struct node){ .req = *req, .arrival = path_request(d, t) };
 	n->done.number = ++d->number;
 	n->done.arrival_ns = now_ns;
 	check_request(d, n);

@@ -125,6 +125,13 @@ struct disk {
 	/* SSD */
 	double *channel_free;
 
+	/* what holds no data now */
+	struct profile_range *trims;
+	size_t ntrims;
+
+	uint64_t recalibrations; /* over, or looked at */
+	double ops_credit, ops_credit_at;
+
 	double gone; /* time; INFINITY: never */
 	struct contents contents;
 	struct disk_counters count;
@@ -158,6 +165,24 @@ void writecache_destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, c
 /* Something of the write cache has become clean at t: there may be room, and flushes may be over. */
 void disk_destaged(struct disk *d, double t);
 
+/* ---- background.c ---- */
+
+/* Before a request for the media that comes at t: what the disk was about, and until when. */
+void background_before(struct disk *d, double t);
+
+/* ---- trim.c ---- */
+
+bool trim_covers(const struct disk *d, uint64_t lba, uint64_t lbas);          /* wholly */
+void trim_zero(const struct disk *d, uint64_t lba, uint64_t lbas, void *buf); /* what of it is trimmed */
+int trim_written(struct disk *d, uint64_t lba, uint64_t lbas);                /* 0 or -ENOMEM */
+
+/* ---- path.c: what is between host and disk ---- */
+
+/* When bytes may pass the limit, from t on. */
+double path_bytes(struct disk *d, double t, uint64_t bytes);
+/* When a request that comes at t may pass. */
+double path_request(struct disk *d, double t);
+
 /* ---- noise.c: each with its nominal time in it ---- */
 
 double noise_overhead_ns(struct disk *d);
@@ -167,6 +192,8 @@ double noise_done_ns(struct disk *d);        /* from the end of the work to the 
 void noise_freeze(struct disk *d, double t); /* of a request that comes at t */
 /* From where the head is; the same until pending_ms is NaN again. */
 double noise_move_ns(struct disk *d, const struct place *to);
+/* A latency of a flat device whose median is this. */
+double noise_flat_ns(struct disk *d, double median_us);
 double noise_missed(struct disk *d,
                     const struct place *to); /* whole revolutions, of an access from where the head is */
 double noise_weak(struct disk *d, const struct place *place, uint64_t n); /* the same, while n sectors pass */

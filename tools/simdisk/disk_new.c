@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct region *regions_new(size_t n)
 {
@@ -78,6 +79,16 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 		disk_free(d);
 		return NULL;
 	}
+	if (p->ntrims) {
+		d->trims = malloc(p->ntrims * sizeof(*d->trims));
+		if (!d->trims) {
+			disk_free(d);
+			return NULL;
+		}
+		memcpy(d->trims, p->trims, p->ntrims * sizeof(*d->trims));
+		d->ntrims = p->ntrims;
+	}
+	d->ops_credit = fmax(p->credit_ops, 1);
 	d->period_ns = d->g->period_ns;
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
 	d->gone = p->gone_at_s * 1e9;
@@ -125,6 +136,7 @@ void disk_free(struct disk *d)
 	free(d->bads);
 	free(d->slows);
 	free(d->channel_free);
+	free(d->trims);
 	free(d->log);
 	contents_done(&d->contents);
 	geometry_free(d->g);
@@ -161,15 +173,20 @@ int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, v
 {
 	int r = check_span(d, offset_bytes, len_bytes);
 
-	return r < 0 ? r
-	             : contents_read(&d->contents, offset_bytes / d->p.logical_sector_bytes,
-	                             len_bytes / d->p.logical_sector_bytes, buf);
+	if (r == 0)
+		r = contents_read(&d->contents, offset_bytes / d->p.logical_sector_bytes,
+		                  len_bytes / d->p.logical_sector_bytes, buf);
+	if (r == 0 && d->ntrims)
+		trim_zero(d, offset_bytes / d->p.logical_sector_bytes, len_bytes / d->p.logical_sector_bytes, buf);
+	return r;
 }
 
 int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const void *buf)
 {
 	int r = check_span(d, offset_bytes, len_bytes);
 
+	if (r == 0)
+		r = trim_written(d, offset_bytes / d->p.logical_sector_bytes, len_bytes / d->p.logical_sector_bytes);
 	return r < 0 ? r
 	             : contents_write_media(&d->contents, offset_bytes / d->p.logical_sector_bytes,
 	                                    len_bytes / d->p.logical_sector_bytes, buf);

@@ -7,7 +7,7 @@
 void flat_admit(struct disk *d, struct node *n, double t)
 {
 	bool is_write = n->req.op == DISK_WRITE;
-	double latency = (is_write ? d->p.write_latency_us : d->p.read_latency_us) * 1e3, end = t;
+	double median_us = is_write ? d->p.write_latency_us : d->p.read_latency_us, end = t;
 	uint64_t at = n->lba * d->p.logical_sector_bytes, stop = at + (uint64_t)n->res;
 
 	if (is_write && d->p.write_cache_bytes && cache_add(d, n->lba, n->lbas, t) < 0) {
@@ -18,7 +18,8 @@ void flat_admit(struct disk *d, struct node *n, double t)
 		double *free_at = &d->channel_free[at / d->p.stripe_bytes % d->p.channels];
 		uint64_t left = d->p.stripe_bytes - at % d->p.stripe_bytes, k = stop - at < left ? stop - at : left;
 
-		*free_at = stall_skip(d, fmax(*free_at, t)) + latency + (double)k * 1e9 / d->p.channel_bytes_per_s;
+		*free_at = stall_skip(d, fmax(*free_at, t)) + noise_flat_ns(d, median_us) +
+		           (double)k * 1e9 / d->p.channel_bytes_per_s;
 		end = fmax(end, *free_at);
 		at += k;
 	}

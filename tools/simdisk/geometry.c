@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a sector is: closed forms for whole zones, binary search for zones and skipped slots. */
+/* Where a sector is: closed forms for whole zones, binary search for zones and skipped slots (defects.c says which). */
 #include "geometry.h"
 
 #include <assert.h>
@@ -151,13 +151,23 @@ void geometry_place(const struct geometry *g, uint64_t sector, struct place *ret
 	ret->sector_number = sector;
 	if (g->nskips == 0)
 		return;
+	if (g->nremaps) {
+		next = defects_remapped_before(g, sector);
+		if (next < g->nremaps && g->remaps[next].sector == sector) {
+			geo_slot_place(g, g->remaps[next].slot, ret);
+			ret->sector_number = sector;
+			ret->run = 1;
+			return;
+		}
+		if (next < g->nremaps && g->remaps[next].sector - sector < ret->run)
+			ret->run = (uint32_t)(g->remaps[next].sector - sector);
+	}
 	next = skips_up_to(g, slot);
 	if (next < g->nskips && g->skips[next].first - slot < ret->run)
 		ret->run = (uint32_t)(g->skips[next].first - slot);
 }
 
-/* Slot of a sector of a track; UINT64_MAX when there is no such one. */
-static uint64_t slot_of(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector)
+uint64_t geo_slot_of(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector)
 {
 	const struct geo_zone *z = g->zones;
 	uint32_t head = 0, band, n, k, j;
@@ -183,98 +193,14 @@ static uint64_t slot_of(const struct geometry *g, uint32_t cylinder, uint32_t su
 
 uint64_t geometry_sector(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector)
 {
-	uint64_t slot = slot_of(g, cylinder, surface, sector), data;
+	uint64_t slot = geo_slot_of(g, cylinder, surface, sector), data;
 
 	if (slot == UINT64_MAX)
 		return UINT64_MAX;
 	data = slot - geo_skipped_before(g, slot);
-	return data < g->sectors && geo_slot(g, data) == slot ? data : UINT64_MAX;
-}
-
-static int skip_order(const void *a, const void *b)
-{
-	const struct geo_skip *x = a, *y = b;
-
-	return (x->first > y->first) - (x->first < y->first);
-}
-
-/* How many runs of spare sectors the zones have. */
-static uint64_t count_spares(const struct geometry *g)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < g->nzones; i++)
-		if (g->p->zones[i].spare_tracks)
-			n += g->zones[i].tracks / g->p->zones[i].spare_tracks + 1;
-	return n;
-}
-
-/* The last sectors of each so many tracks of the zone, in the order of the layout, the last group may be smaller. Returns how many runs. */
-static size_t fill_spares(const struct geometry *g, size_t zone, struct geo_skip *ret)
-{
-	const struct geo_zone *z = &g->zones[zone];
-	uint32_t per = g->p->zones[zone].spare_tracks, sectors = g->p->zones[zone].spare_sectors;
-	uint64_t slot = z->first_slot, track, begin = slot;
-	size_t n = 0;
-
-	for (track = 1; per && sectors && track <= z->tracks; track++) {
-		struct place place;
-
-		geo_slot_place(g, slot, &place);
-		slot += place.spt;
-		if (track % per && track < z->tracks)
-			continue;
-		ret[n].count = sectors < slot - begin ? sectors : slot - begin;
-		ret[n].first = slot - ret[n].count;
-		n++;
-		begin = slot;
-	}
-	return n;
-}
-
-/* The profile's skips and spares as sorted runs of slots that neither touch nor overlap. */
-static bool skips_fill(struct geometry *g)
-{
-	const struct profile *p = g->p;
-	uint64_t before = 0;
-	uint64_t room = p->nskips + count_spares(g);
-	size_t i, n = 0;
-
-	if (room == 0)
-		return true;
-	g->skips = calloc(room, sizeof(*g->skips));
-	if (!g->skips)
-		return false;
-	for (i = 0; i < p->nskips; i++) {
-		const struct profile_skip *s = &p->skips[i];
-		uint64_t slot = slot_of(g, s->cylinder, s->surface, s->first);
-		struct place place;
-
-		if (slot == UINT64_MAX)
-			continue; /* profile_finish has refused it */
-		geo_slot_place(g, slot, &place);
-		g->skips[n].first = slot;
-		g->skips[n++].count = s->count < place.run ? s->count : place.run;
-	}
-	for (i = 0; i < g->nzones; i++)
-		n += fill_spares(g, i, g->skips + n);
-	qsort(g->skips, n, sizeof(*g->skips), skip_order);
-	for (i = 0; i < n; i++) {
-		struct geo_skip *last = g->nskips ? &g->skips[g->nskips - 1] : NULL, s = g->skips[i];
-
-		if (last && s.first <= last->first + last->count) {
-			if (s.first + s.count > last->first + last->count)
-				last->count = s.first + s.count - last->first;
-		} else {
-			g->skips[g->nskips++] = s;
-		}
-	}
-	for (i = 0; i < g->nskips; i++) {
-		g->skips[i].before = before;
-		before += g->skips[i].count;
-	}
-	g->sectors = g->slots - before;
-	return true;
+	if (data >= g->sectors || geo_slot(g, data) != slot)
+		return UINT64_MAX;
+	return defects_remapped_before(g, data + 1) == defects_remapped_before(g, data) ? data : UINT64_MAX;
 }
 
 struct geometry *geometry_new(const struct profile *p)
@@ -319,7 +245,7 @@ struct geometry *geometry_new(const struct profile *p)
 		for (i = 0; i <= p->nzones; i++)
 			g->zone_revolutions[i] = NAN;
 	}
-	if (!skips_fill(g)) {
+	if (!defects_skip(g) || !defects_remap(g)) {
 		geometry_free(g);
 		return NULL;
 	}
@@ -337,6 +263,7 @@ void geometry_free(struct geometry *g)
 		return;
 	free(g->zones);
 	free(g->skips);
+	free(g->remaps);
 	free(g->zone_revolutions);
 	free(g);
 }

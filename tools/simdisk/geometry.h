@@ -8,7 +8,8 @@
 struct geo_zone {
 	uint64_t first_slot, slots; /* slots of the zone */
 	uint64_t first_track, tracks;
-	uint64_t band_slots; /* of a full band */
+	uint64_t band_slots;  /* of a full band */
+	uint64_t first_spare; /* slot of the first spare track; the zone's end when there is none */
 	uint32_t first_cylinder, cylinders;
 	uint32_t band; /* cylinders of a full band */
 	uint32_t bands;
@@ -29,12 +30,19 @@ struct geo_skip {
 	uint64_t before;       /* skipped slots before it */
 };
 
+/* A sector that lies elsewhere: on a slot that is skipped. */
+struct geo_remap {
+	uint64_t sector, slot;
+};
+
 struct geometry {
 	const struct profile *p;
 	struct geo_zone *zones;
 	size_t nzones;
 	struct geo_skip *skips;
 	size_t nskips;
+	struct geo_remap *remaps; /* by sector */
+	size_t nremaps;
 	uint64_t slots, sectors, lbas, tracks;
 	uint32_t cylinders, ratio; /* logical sectors in a physical one */
 	double period_ns;
@@ -59,6 +67,15 @@ uint64_t geo_skipped_before(const struct geometry *g, uint64_t slot);
 /* As geometry_move_ns, and how it scatters. */
 double geometry_move(const struct geometry *g, const struct place *a, const struct place *b,
                      struct scatter *ret_scatter);
+
+/* Slot of a sector of a track; UINT64_MAX when there is no such one. */
+uint64_t geo_slot_of(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector);
+
+/* ---- defects.c: both while the geometry is made; false: out of memory ---- */
+
+bool defects_skip(struct geometry *g);
+bool defects_remap(struct geometry *g);
+size_t defects_remapped_before(const struct geometry *g, uint64_t sector);
 
 /* Revolutions from now (angle now, 0 <= now) until the head is over `angle`; slack: how much too late still counts as in time. */
 static inline double geo_wait(double now, double angle, double slack)

@@ -113,6 +113,10 @@ struct profile_slow {
 
 enum disk_op { DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_ANY };
 
+struct profile_range { /* logical sectors */
+	uint64_t lba, count;
+};
+
 struct profile_fail { /* the Nth request of this kind (from 1, in order of submission) */
 	enum disk_op op;
 	uint64_t nth, every;  /* every: 0: once; else again after each so many */
@@ -211,6 +215,28 @@ struct profile {
 	uint32_t write_turns;
 	uint32_t is_fua_ignored;
 
+	/* defects by the thousand: see defects.c */
+	uint32_t slipped;      /* so many runs of sectors without data, at random places, fixed */
+	double slip_run;       /* mean length of a run */
+	uint32_t spare_tracks; /* the last ones of each zone */
+	uint32_t remapped;     /* so many sectors lie on a spare track of their zone */
+
+	/* what holds no data: see trim.c */
+	struct profile_range *trims;
+	size_t ntrims;
+	double trimmed_us; /* until the transfer begins; NaN before profile_finish: as a hit of a disk, as read_latency_us of an SSD */
+
+	/* what the disk does on its own: see background.c */
+	double recalibrate_s, recalibrate_ms; /* about so often, for so long */
+	double scan_after_s, scan_ms;         /* when idle for so long it scans its surfaces, in pieces of so long */
+	double park_after_s, park_ms;      /* when idle for so long the heads are parked, and need so long to return */
+	double standby_after_s, standby_s; /* the same of the spindle */
+
+	/* the path */
+	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */
+	double other_share, other_on_s, other_off_s; /* others take this share of the limits while they are on */
+	double latency_sigma; /* flat devices: latencies are lognormal, read_latency_us etc. their medians */
+
 	/* scatter: see noise.c */
 	struct profile_seek_point *seek_points; /* instead of a, b, c, e and settle_ms */
 	size_t nseek_points;
@@ -258,6 +284,7 @@ int profile_add_bad(struct profile *p, const struct profile_bad *bad);
 int profile_add_slow(struct profile *p, const struct profile_slow *slow);
 int profile_add_fail(struct profile *p, const struct profile_fail *fail);
 int profile_add_stall(struct profile *p, const struct profile_stall *stall);
+int profile_add_trim(struct profile *p, const struct profile_range *range);
 int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point);
 int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatter *scatter);
 /*

@@ -38,6 +38,11 @@ double noise_done_ns(struct disk *d)
 	return noise + scattered_ns(d, d->p.done_ms, &d->p.done_scatter);
 }
 
+double noise_flat_ns(struct disk *d, double median_us)
+{
+	return median_us * 1e3 * (d->p.latency_sigma > 0 ? exp(d->p.latency_sigma * rng_normal(&d->noise)) : 1);
+}
+
 void noise_freeze(struct disk *d, double t)
 {
 	double from = d->p.freeze_min_ms, to = d->p.freeze_max_ms;

@@ -43,6 +43,8 @@ void profile_init(struct profile *p)
 		.stripe_bytes = 16384,
 		.seed = 1,
 		.gone_at_s = INFINITY,
+		.slip_run = 1,
+		.trimmed_us = NAN,
 		.keep_behind = 0.5,
 		.has_write_cache = 1,
 		.done_ms = NAN,
@@ -60,8 +62,8 @@ void profile_init(struct profile *p)
 static const struct list_of {
 	size_t at, n, size;
 } lists[] = {
-	LIST(zones), LIST(skips),  LIST(bads),        LIST(slows),
-	LIST(fails), LIST(stalls), LIST(seek_points), LIST(seek_scatters),
+	LIST(zones),  LIST(skips),       LIST(bads),          LIST(slows), LIST(fails),
+	LIST(stalls), LIST(seek_points), LIST(seek_scatters), LIST(trims),
 };
 
 static void **list_at(struct profile *p, const struct list_of *l)
@@ -155,6 +157,11 @@ int profile_add_fail(struct profile *p, const struct profile_fail *fail)
 int profile_add_stall(struct profile *p, const struct profile_stall *stall)
 {
 	return LIST_ADD(p, stalls, PROFILE_LIST_MAX, stall);
+}
+
+int profile_add_trim(struct profile *p, const struct profile_range *range)
+{
+	return LIST_ADD(p, trims, PROFILE_LIST_MAX, range);
 }
 
 int profile_add_seek_point(struct profile *p, const struct profile_seek_point *point)
@@ -296,6 +303,8 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	z->head_skew = skew_of(z->head_skew, switch_ms, p->rpm);
 	z->cyl_skew = skew_of(z->cyl_skew, step_ms, p->rpm);
 	z->band_skew = skew_of(z->band_skew, fmax(step_ms, switch_ms), p->rpm);
+	if (p->spare_tracks >= z->cylinders)
+		return err_set(err, -EINVAL, "disk profile %s: all tracks of zone %zu could be spare ones", p->name, i);
 	*slots += sum * z->cylinders;
 	*cylinders += z->cylinders;
 	if (*slots > (1ull << 44) || *cylinders > CYLINDERS_MAX || *cylinders * p->surfaces > TRACKS_MAX)
@@ -527,5 +536,6 @@ int profile_finish(struct profile *p, struct err *err)
 		qsort(p->slows, p->nslows, sizeof(*p->slows), slow_order);
 	if (p->nstalls)
 		qsort(p->stalls, p->nstalls, sizeof(*p->stalls), stall_order);
-	return check_lists(p, err);
+	r = traits_check_trims(p, err);
+	return r < 0 ? r : check_lists(p, err);
 }

@@ -34,6 +34,8 @@ bool traits_parse(struct parser *ps, int *ret);
 const char *traits_key(size_t i);
 /* Checks and completes them: a part of profile_finish. */
 int traits_finish(struct profile *p, struct err *err);
+/* Once the capacity is known. */
+int traits_check_trims(struct profile *p, struct err *err);
 /* Those that differ from what profile_init gives. */
 void traits_save(FILE *out, const struct profile *p);
 

@@ -66,6 +66,17 @@ static const struct trait traits[] = {
 	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
 	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
 	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
+	{ "slipped", 1, { U32(slipped, 0, PROFILE_LIST_MAX), DOUBLE(slip_run, 1, 1e6) } },
+	{ "spare_tracks", 1, { U32(spare_tracks, 0, 1e6) } },
+	{ "remapped", 1, { U32(remapped, 0, PROFILE_LIST_MAX) } },
+	{ "trimmed_us", 1, { DOUBLE(trimmed_us, 0, 1e8) } },
+	{ "recalibrate", 2, { DOUBLE(recalibrate_s, 0, 1e7), DOUBLE(recalibrate_ms, 0, 1e6) } },
+	{ "scan", 2, { DOUBLE(scan_after_s, 0, 1e7), DOUBLE(scan_ms, 0, 1e6) } },
+	{ "park", 2, { DOUBLE(park_after_s, 0, 1e7), DOUBLE(park_ms, 0, 1e6) } },
+	{ "standby", 2, { DOUBLE(standby_after_s, 0, 1e7), DOUBLE(standby_s, 0, 1e4) } },
+	{ "limit_iops", 1, { DOUBLE(limit_ops, 0, 1e9), DOUBLE(credit_ops, 0, 1e12) } },
+	{ "neighbour", 3, { DOUBLE(other_share, 0, 0.99), DOUBLE(other_on_s, 0, 1e6), DOUBLE(other_off_s, 0, 1e6) } },
+	{ "latency_sigma", 1, { DOUBLE(latency_sigma, 0, 3) } },
 	{ "head_switch_scatter", 1, { SCATTER(head_scatter) } },
 	{ "overhead_scatter", 1, { SCATTER(overhead_scatter) } },
 	{ "hit_overhead_scatter", 1, { SCATTER(hit_scatter) } },
@@ -216,6 +227,18 @@ static int key_seek_scatter(struct parser *ps)
 	return profile_add_seek_scatter(ps->p, &s) < 0 ? parser_fail(ps, "too many of them", NULL) : 0;
 }
 
+static int key_trimmed(struct parser *ps)
+{
+	struct profile_range range;
+	int r = parser_get_u64(ps, ps->word[1], UINT64_MAX, &range.lba);
+
+	if (r == 0)
+		r = parser_get_u64(ps, ps->word[2], UINT64_MAX, &range.count);
+	if (r < 0)
+		return r;
+	return profile_add_trim(ps->p, &range) < 0 ? parser_fail(ps, "too many trimmed ranges", NULL) : 0;
+}
+
 static const struct special {
 	const char *name;
 	size_t min, max; /* values */
@@ -223,6 +246,7 @@ static const struct special {
 } specials[] = {
 	{ "seek_point", 2, 3, key_seek_point },
 	{ "seek_scatter", 2, 4, key_seek_scatter },
+	{ "trimmed", 2, 2, key_trimmed },
 };
 
 bool traits_parse(struct parser *ps, int *ret)
@@ -302,6 +326,38 @@ static int finish_seek(struct profile *p, struct err *err)
 	return r;
 }
 
+static double plain_trimmed_us(const struct profile *p)
+{
+	return p->kind == DISK_SSD ? p->read_latency_us : p->hit_overhead_ms * 1e3;
+}
+
+static int range_order(const void *a, const void *b)
+{
+	const struct profile_range *x = a, *y = b;
+
+	return (x->lba > y->lba) - (x->lba < y->lba);
+}
+
+int traits_check_trims(struct profile *p, struct err *err)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	if (p->ntrims)
+		qsort(p->trims, p->ntrims, sizeof(*p->trims), range_order);
+	for (i = 0; i < p->ntrims; i++) {
+		const struct profile_range *r = &p->trims[i];
+
+		if (r->count == 0 || r->lba >= p->capacity_lba || r->count > p->capacity_lba - r->lba || r->lba < end)
+			return err_set(err, -EINVAL,
+			               "disk profile %s: the trimmed range at sector %" PRIu64
+			               " is empty, overlaps another, or does not lie on the disk",
+			               p->name, r->lba);
+		end = r->lba + r->count;
+	}
+	return 0;
+}
+
 int traits_finish(struct profile *p, struct err *err)
 {
 	size_t i, k;
@@ -309,6 +365,8 @@ int traits_finish(struct profile *p, struct err *err)
 
 	if (isnan(p->done_ms))
 		p->done_ms = 4 * p->done_scatter.sd_ms;
+	if (isnan(p->trimmed_us))
+		p->trimmed_us = plain_trimmed_us(p);
 	for (i = 0; i < ARRAY_LEN(traits); i++)
 		for (k = 0; k < count_values(&traits[i]); k++) {
 			const struct value *v = &traits[i].values[k];
@@ -317,6 +375,16 @@ int traits_finish(struct profile *p, struct err *err)
 			if (r < 0)
 				return r;
 		}
+	if (p->remapped && p->spare_tracks == 0)
+		return err_set(err, -EINVAL, "disk profile %s: remapped sectors want spare_tracks", p->name);
+	if (p->recalibrate_s > 0 && !(p->recalibrate_s * 500 >= p->recalibrate_ms && p->recalibrate_s >= 1e-2))
+		return err_set(
+			err, -EINVAL,
+			"disk profile %s: recalibration every %g s is too often, or takes more than half of the time",
+			p->name, p->recalibrate_s);
+	if (p->other_share > 0 && !(p->other_on_s + p->other_off_s >= 1e-3))
+		return err_set(err, -EINVAL, "disk profile %s: a neighbour that is neither on nor off for a ms",
+		               p->name);
 	if (p->freeze_p > 0 && !(p->freeze_min_ms > 0 && p->freeze_max_ms >= p->freeze_min_ms))
 		return err_set(err, -EINVAL,
 		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);
@@ -360,8 +428,11 @@ void traits_save(FILE *out, const struct profile *p)
 
 	profile_init(&plain);
 	plain.done_ms = 4 * p->done_scatter.sd_ms;
+	plain.trimmed_us = plain_trimmed_us(p);
 	for (i = 0; i < ARRAY_LEN(traits); i++)
 		save_trait(out, p, &plain, &traits[i]);
+	for (i = 0; i < p->ntrims; i++)
+		(void)fprintf(out, "trimmed %" PRIu64 " %" PRIu64 "\n", p->trims[i].lba, p->trims[i].count);
 	for (i = 0; i < p->nseek_points; i++) {
 		const struct profile_seek_point *s = &p->seek_points[i];
 

@@ -16,8 +16,9 @@
 /* What lasts in front of the media: the interface, or a limit when its credit is spent. */
 static double door_rate(const struct profile *p)
 {
-	return p->limit_bytes_per_s > 0.0 ? fmin(p->limit_bytes_per_s, p->interface_bytes_per_s)
-	                                  : p->interface_bytes_per_s;
+	double limit = p->limit_bytes_per_s * truth_share_left(p);
+
+	return limit > 0.0 ? fmin(limit, p->interface_bytes_per_s) : p->interface_bytes_per_s;
 }
 
 /* ---- streaming ---- */
@@ -81,8 +82,11 @@ static uint64_t free_bands(const struct geometry *g, const struct geo_zone *z, u
 	if (most > 1 && end_slot == slot + most * z->band_slots)
 		most--;
 	/* Halve until there is no skip in it: they are rare, or all is walked in steps. */
-	for (n = most; n && geo_skipped_before(g, slot + n * z->band_slots + 1) != skipped; n /= 2)
-		;
+	for (n = most; n; n /= 2)
+		if (geo_skipped_before(g, slot + n * z->band_slots + 1) == skipped &&
+		    defects_remapped_before(g, slot - skipped + n * z->band_slots + 1) ==
+		            defects_remapped_before(g, slot - skipped))
+			break;
 	return n;
 }
 
@@ -186,25 +190,56 @@ static double plain_stream_ns(const struct geometry *g, uint64_t first, uint64_t
 {
 	double lost = g->p->retry_per_gb * (double)(end - first) * g->p->physical_sector_bytes / 1e9;
 
-	return (stream_revolutions(g, first, end) + lost) * g->period_ns;
+	return (stream_revolutions(g, first, end) + lost) * g->period_ns / (1 - truth_recalibrating(g));
 }
 
-double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
+static double flat_stream_ns(const struct geometry *g, uint64_t bytes)
+{
+	const struct profile *p = g->p;
+
+	/* all channels at once */
+	return (double)bytes * 1e9 /
+	       fmin(door_rate(p), p->channels / (truth_flat_ns(p, p->read_latency_us) * 1e-9 / p->stripe_bytes +
+	                                         1 / p->channel_bytes_per_s));
+}
+
+/* Of what holds data. */
+static double media_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
 {
 	uint64_t first, end;
 	double slow = 0;
 	size_t i;
 
-	if (g->p->kind == DISK_SSD) /* all channels at once */
-		return (double)(end_byte - first_byte) * 1e9 /
-		       fmin(door_rate(g->p), g->p->channels / (g->p->read_latency_us * 1e-6 / g->p->stripe_bytes +
-		                                               1 / g->p->channel_bytes_per_s));
+	if (first_byte >= end_byte)
+		return 0;
+	if (g->p->kind == DISK_SSD)
+		return flat_stream_ns(g, end_byte - first_byte);
 	to_sectors(g, first_byte, end_byte, &first, &end);
 	if (first >= end)
 		return 0;
 	for (i = 0; i < g->p->nslows; i++)
 		slow += (double)slow_count(g, &g->p->slows[i], first, end) * g->p->slows[i].revolutions;
 	return plain_stream_ns(g, first, end) + slow * g->period_ns;
+}
+
+double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
+{
+	uint64_t sector = g->p->logical_sector_bytes, at = first_byte;
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < g->p->ntrims; i++) {
+		const struct profile_range *r = &g->p->trims[i];
+		uint64_t from = r->lba * sector, to = (r->lba + r->count) * sector;
+
+		if (to <= at || from >= end_byte)
+			continue;
+		from = from > at ? from : at;
+		to = to < end_byte ? to : end_byte;
+		sum += media_stream_ns(g, at, from) + (double)(to - from) * 1e9 / door_rate(g->p);
+		at = to;
+	}
+	return sum + media_stream_ns(g, at, end_byte);
 }
 
 double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_byte)
@@ -307,12 +342,14 @@ static void cylinder_range(const struct geometry *g, uint64_t first, uint64_t en
 	struct place a, b;
 	uint32_t last;
 
-	geometry_place(g, first, &a);
-	geometry_place(g, end - 1, &b);
+	geo_slot_place(g, geo_slot(g, first), &a); /* where they would lie if they were not remapped */
+	geo_slot_place(g, geo_slot(g, end - 1), &b);
 	za = &g->zones[a.zone];
 	zb = &g->zones[b.zone];
 	w->first = a.cylinder - (a.cylinder - za->first_cylinder) % za->band;
 	last = b.cylinder - (b.cylinder - zb->first_cylinder) % zb->band + zb->band - 1;
+	if (g->nremaps) /* spare tracks are the zone's last */
+		last = zb->first_cylinder + zb->cylinders - 1;
 	if (last >= zb->first_cylinder + zb->cylinders)
 		last = zb->first_cylinder + zb->cylinders - 1;
 	w->cylinders = last - w->first + 1;
@@ -479,14 +516,33 @@ static double mean_latency(const struct geometry *g, uint64_t first, uint64_t n,
 	return sum / (double)pairs * g->period_ns;
 }
 
-static void random_ssd(const struct geometry *g, uint32_t len, struct truth_random *ret)
+/* Share of [first, end) that is trimmed. */
+static double trimmed_share(const struct profile *p, uint64_t first_byte, uint64_t end_byte)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < p->ntrims; i++) {
+		double from = (double)(p->trims[i].lba * p->logical_sector_bytes),
+		       to = (double)((p->trims[i].lba + p->trims[i].count) * p->logical_sector_bytes);
+
+		sum += fmax(0, fmin(to, (double)end_byte) - fmax(from, (double)first_byte));
+	}
+	return sum / (double)(end_byte - first_byte);
+}
+
+static void random_ssd(const struct geometry *g, double trimmed, uint32_t len, struct truth_random *ret)
 {
 	const struct profile *p = g->p;
-	double channel = fmin(len, p->stripe_bytes) * 1e9 / p->channel_bytes_per_s + p->read_latency_us * 1e3;
+	double channel =
+		fmin(len, p->stripe_bytes) * 1e9 / p->channel_bytes_per_s + truth_flat_ns(p, p->read_latency_us);
+	double bus = len * 1e9 / p->interface_bytes_per_s;
 
-	*ret = (struct truth_random){ .transfer_ns = fmax(channel, len * 1e9 / p->interface_bytes_per_s) };
+	*ret = (struct truth_random){ .transfer_ns = (1 - trimmed) * fmax(channel, bus) };
+	if (trimmed > 0)
+		ret->transfer_ns += trimmed * (truth_flat_ns(p, p->trimmed_us) + bus);
 	ret->done_ns = truth_done_ns(g);
-	ret->service_ns = ret->transfer_ns + ret->done_ns;
+	ret->service_ns = truth_paced_ns(p, ret->transfer_ns + ret->done_ns);
 }
 
 void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
@@ -501,9 +557,11 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 	if (len_bytes == 0 || first_byte >= end_byte || (n = (end_byte - first_byte) / len_bytes) == 0)
 		return;
 	if (g->p->kind == DISK_SSD) {
-		random_ssd(g, len_bytes, ret);
+		random_ssd(g, trimmed_share(g->p, first_byte, end_byte), len_bytes, ret);
 		return;
 	}
+	if (trimmed_share(g->p, first_byte, end_byte) > 0) /* how far the arm goes then is not worked out */
+		return;
 	to_sectors(g, first_byte, first_byte + n * len_bytes, &first, &end);
 	cylinder_range(g, first, end, &w);
 	w.w = calloc((size_t)w.cylinders * w.surfaces, sizeof(double));
@@ -522,6 +580,7 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
 	ret->done_ns = truth_done_ns(g);
 	ret->service_ns = ret->overhead_ns + ret->move_ns + ret->latency_ns + ret->transfer_ns + ret->done_ns;
+	ret->service_ns = truth_paced_ns(g->p, ret->service_ns / (1 - truth_recalibrating(g)));
 	free(w.w);
 }
 

@@ -55,6 +55,26 @@ double truth_missed_ns(const struct geometry *g, double cylinders)
 	return mechanics_missed(g->p, cylinders) * g->period_ns;
 }
 
+double truth_recalibrating(const struct geometry *g)
+{
+	return g->p->recalibrate_s > 0 ? g->p->recalibrate_ms / (g->p->recalibrate_s * 1e3) : 0;
+}
+
+double truth_share_left(const struct profile *p)
+{
+	return p->other_share > 0 ? 1 - p->other_share * p->other_on_s / (p->other_on_s + p->other_off_s) : 1;
+}
+
+double truth_flat_ns(const struct profile *p, double median_us)
+{
+	return median_us * 1e3 * exp(p->latency_sigma * p->latency_sigma / 2);
+}
+
+double truth_paced_ns(const struct profile *p, double service_ns)
+{
+	return p->limit_ops > 0 ? fmax(service_ns, 1e9 / (p->limit_ops * truth_share_left(p))) : service_ns;
+}
+
 double truth_period_ns(const struct geometry *g)
 {
 	return g->period_ns;

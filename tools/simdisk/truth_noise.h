@@ -18,4 +18,13 @@ struct scatter truth_before_move(const struct geometry *g);
 double truth_done_ns(const struct geometry *g);
 double truth_missed_ns(const struct geometry *g, double cylinders);
 
+/* Share of the time that recalibration takes. */
+double truth_recalibrating(const struct geometry *g);
+/* Mean share of the limits that others leave. */
+double truth_share_left(const struct profile *p);
+/* Mean latency of a flat device with this median. */
+double truth_flat_ns(const struct profile *p, double median_us);
+/* Time from request to request at depth 1, not below what the limit of requests leaves. */
+double truth_paced_ns(const struct profile *p, double service_ns);
+
 #endif

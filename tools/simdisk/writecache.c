@@ -37,7 +37,7 @@ void writecache_flush(struct disk *d, struct node *n, double t)
 	if (d->p.kind == DISK_SSD) {
 		if (!d->p.is_flush_ignored)
 			flat_flush(d);
-		disk_finish(d, n, stall_skip(d, t) + d->p.flush_latency_us * 1e3, 0, HOW_NONE);
+		disk_finish(d, n, stall_skip(d, t) + noise_flat_ns(d, d->p.flush_latency_us), 0, HOW_NONE);
 	} else if (d->p.is_flush_ignored || (d->ndirty == 0 && !d->is_destaging)) {
 		disk_finish(d, n, stall_skip(d, t) + noise_hit_ns(d), 0, HOW_NONE);
 	} else {

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a disk does on its own: it recalibrates now and then, reads its surfaces when nobody asks for anything, parks its heads and stops
+ * its spindle. All of it is looked at when a request for the media comes: nothing of it can be seen before.
+ */
+#include "disk.h"
+
+/* When the k-th recalibration is due: at a time of its own within the k-th interval. */
+static double recalibration_ns(const struct disk *d, uint64_t k)
+{
+	double u = (double)(rng_mix(rng_mix(d->p.seed ^ 0xca1b) ^ k) >> 11) * 0x1p-53;
+
+	return ((double)k + u) * d->p.recalibrate_s * 1e9;
+}
+
+/* The mechanics are taken until then. */
+static void take_until(struct disk *d, double t)
+{
+	d->mech_free = fmax(d->mech_free, t);
+	d->stream.is_on = false;
+	d->write_end = UINT64_MAX;
+}
+
+static void recalibrate(struct disk *d, double t)
+{
+	uint64_t past = (uint64_t)(t / (d->p.recalibrate_s * 1e9));
+	double due;
+
+	if (d->recalibrations + 2 < past) /* long over */
+		d->recalibrations = past - 2;
+	while ((due = recalibration_ns(d, d->recalibrations)) <= t) {
+		double end = fmax(due, d->mech_free) + d->p.recalibrate_ms * 1e6;
+
+		d->recalibrations++;
+		if (end > t) {
+			stream_stop(d, fmin(due, t));
+			take_until(d, end);
+		}
+	}
+}
+
+/* Idle since the mechanics were free; the scan's pieces follow each other from when it begins. */
+static void scan(struct disk *d, double t, double idle)
+{
+	double since = idle - d->p.scan_after_s * 1e9, piece = d->p.scan_ms * 1e6, n;
+
+	if (since < 0)
+		return;
+	n = floor(since / piece);
+	stream_stop(d, t - since);
+	d->cylinder = (uint32_t)(rng_mix(d->p.seed ^ rng_mix((uint64_t)n)) % d->g->cylinders);
+	d->surface = 0;
+	take_until(d, t + (n + 1) * piece - since);
+}
+
+void background_before(struct disk *d, double t)
+{
+	double idle = t - d->mech_free;
+
+	if (d->p.standby_after_s > 0 && idle >= d->p.standby_after_s * 1e9) {
+		stream_stop(d, t);
+		take_until(d, t + d->p.standby_s * 1e9);
+	} else if (d->p.park_after_s > 0 && idle >= d->p.park_after_s * 1e9) {
+		stream_stop(d, t);
+		take_until(d, t + d->p.park_ms * 1e6);
+	} else if (d->p.scan_ms > 0 && idle > 0) {
+		scan(d, t, idle);
+	}
+	if (d->p.recalibrate_s > 0)
+		recalibrate(d, t);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is between host and disk: limits of bytes and requests, as rented storage has them, and others that share them. */
+#include "disk.h"
+
+/*
+ * Others take their share of the limits while they are on: by turns, with lengths that are fixed by the seed. Everything is within a factor
+ * of two of its mean length.
+ */
+static bool others_are_on(const struct disk *d, double t)
+{
+	double cycle = (d->p.other_on_s + d->p.other_off_s) * 1e9, k = floor(t / cycle), at = t / cycle - k;
+	double u = (double)(rng_mix(rng_mix(d->p.seed ^ 0x07e5) ^ (uint64_t)k) >> 11) * 0x1p-53;
+	double on = d->p.other_on_s * 1e9 / cycle, start = (1 - on) * u;
+
+	return at >= start && at < start + on;
+}
+
+static double rate_at(const struct disk *d, double t, double limit)
+{
+	return d->p.other_share > 0 && others_are_on(d, t) ? limit * (1 - d->p.other_share) : limit;
+}
+
+/* A token bucket: when so much may pass that asks at t. Its rate is the one of when it asks. */
+static double pay(struct disk *d, double t, double what, double limit_per_s, double most, double *credit,
+                  double *credit_at)
+{
+	double rate = rate_at(d, t, limit_per_s) / 1e9, wait;
+
+	*credit = fmin(most, *credit + (t - *credit_at) * rate) - what;
+	wait = *credit < 0.0 ? -*credit / rate : 0.0;
+	*credit = fmax(*credit, 0.0);
+	*credit_at = t + wait;
+	return t + wait;
+}
+
+double path_bytes(struct disk *d, double t, uint64_t bytes)
+{
+	if (!(d->p.limit_bytes_per_s / 1e9 > 0.0))
+		return t;
+	return pay(d, t, (double)bytes, d->p.limit_bytes_per_s, (double)d->p.credit_bytes, &d->credit, &d->credit_at);
+}
+
+double path_request(struct disk *d, double t)
+{
+	if (!(d->p.limit_ops > 0))
+		return t;
+	return pay(d, fmax(t, d->ops_credit_at), 1, d->p.limit_ops, fmax(d->p.credit_ops, 1), &d->ops_credit,
+	           &d->ops_credit_at);
+}
