@@ -28,14 +28,19 @@
 #define BLOCK_MIN_BYTES    (64 * 1024u)
 #define WINDOW_BLOCKS      32 /* at least, in a window */
 #define COUNTED_BLOCKS_MIN 12
-#define REVOLUTIONS        10.0
-#define REV_NS_UNKNOWN     11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
-#define SHORT_MAX_NS       350e6  /* a sample of a slow disk ends here rather than at its bytes */
-#define LONG_MAX_NS        800e6
-#define QUICK_LONG_NS      200e6
-#define RANDOM_BLOCKS_MIN  24  /* a sample of more blocks is shortened by chance ... */
-#define RANDOM_PART        3   /* ... by up to 1 / this */
-#define EDGE_BYTES         MIB /* writing leaves out the first and the last: partition tables live there */
+#define REVOLUTIONS \
+	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
+#define SHORT_REVOLUTIONS \
+	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
+#define LONG_REVOLUTIONS  60.0   /* of the places of the figures: surfaces that differ come by turns */
+#define PLACE_REVOLUTIONS 26.0   /* the same with --zones, where the precision asked for decides on more of them */
+#define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
+#define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
+#define LONG_MAX_NS       800e6
+#define QUICK_LONG_NS     200e6
+#define RANDOM_BLOCKS_MIN 24  /* a sample of more blocks is shortened by chance ... */
+#define RANDOM_PART       3   /* ... by up to 1 / this */
+#define EDGE_BYTES        MIB /* writing leaves out the first and the last: partition tables live there */
 
 uint32_t zone_passes(const struct zones_params *p)
 {
@@ -324,11 +329,12 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 {
 	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
 	       bytes;
-	double rev_ns = isnan(l->rev_ns) ? REV_NS_UNKNOWN : l->rev_ns;
+	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : REV_NS_UNKNOWN;
 	uint64_t window_blocks = l->window_bytes / l->block_bytes;
 
 	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
-	most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
+	most = rev_ns * (class == ZONE_SHORT ? SHORT_REVOLUTIONS : p->places ? PLACE_REVOLUTIONS : LONG_REVOLUTIONS);
+	most = bytes_per_s * 1e-9 * fmin(most, class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
 	if (p->quick)
 		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);
 	if (class == ZONE_SHORT && !p->sample_bytes)
@@ -347,13 +353,16 @@ void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, dou
 	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
 	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns / 2)
 		l->request_bytes /= 2;
+	l->block_bytes = l->request_bytes; /* windows and strides stay multiples */
 }
 
 /* Which window the position's next sample takes. */
 static uint32_t next_slot(const struct zone_layout *l, const struct zone_position *pos)
 {
-	uint32_t k = pos->used, half = (l->slots - 1) / 2;
+	uint32_t k = pos->used, half = (l->slots - 1) / 2, passes = l->slots / 2 - 1;
 
+	if (k < passes)
+		k = (k + pos->turn) % passes;
 	if (!pos->is_centred)
 		return pos->is_high ? l->slots - 1 - k : k;
 	if (k / 2 >= l->slots - 1 - half) /* slots odd: one side is used up */
@@ -369,6 +378,9 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 
 	if (pos->used == l->slots)
 		return false;
+	/* By chance, or each pass would meet the same surfaces everywhere, where their cycle fits into the distance of two places: that looks like drift. */
+	if (!pos->used && pos->class == ZONE_SHORT && l->slots > 3)
+		pos->turn = (uint32_t)rng_below(rng, l->slots / 2 - 1);
 	first = pos->cell_bytes + next_slot(l, pos) * l->stride_bytes;
 	/* Where a sample begins and ends within a track must be chance, or all would be off to the same side. */
 	if (want_bytes > RANDOM_BLOCKS_MIN * l->block_bytes)

@@ -17,19 +17,20 @@
 #include "base/desc.h"
 #include "measure/zones/zones.h"
 
-#define SLOW_SIGMAS    5.0
-#define SLOW_ENOUGH    0.5  /* is slow, whatever the noise */
-#define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
-#define SINGLE_WAITS   5    /* of a single sample: fewer are spare tracks in it */
-#define PASSES_PART    0.6  /* of all readings that must be slow; some lie beyond the region's end */
-#define SINGLE_REVS    6.0  /* that a sample must have to be told alone */
-#define SINGLE_MIN     0.05 /* relative; a single sample says less than all those of a place */
-#define SLOW_PART      0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
-#define END_STEP_MIN   0.10
-#define END_STEP_USUAL 3.0 /* times the largest step before */
-#define END_PLACES     3   /* a longer end may as well be the last recording zone */
-#define STEPS_MIN      3
-#define WIDE_PART      0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
+#define SLOW_SIGMAS       5.0
+#define SLOW_ENOUGH       0.5  /* is slow, whatever the noise */
+#define DENSITY_MAX       0.17 /* surfaces of one disk differ by less */
+#define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it */
+#define SINGLE_WAITS_LESS 2    /* if its level is slow as well: media beside what is not stored have none */
+#define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
+#define SINGLE_REVS       6.0  /* that a sample must have to be told alone */
+#define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
+#define SLOW_PART         0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define END_STEP_MIN      0.10
+#define END_STEP_USUAL    3.0 /* times the largest step before */
+#define END_PLACES        3   /* a longer end may as well be the last recording zone */
+#define STEPS_MIN         3
+#define WIDE_PART         0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 #define RETRY_REVS \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
@@ -365,7 +366,8 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_lay
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
 	return is_slow_throughout(slow, s) &&
-	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold && is_retrying(l, slow)));
+	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
+	                                     (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
 }
 
 /* Slow samples among good ones: their bytes are read again. */

@@ -41,6 +41,7 @@ struct zone_position {
 	bool is_high; /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
 	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
 	uint32_t used;   /* windows taken */
+	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
 	char label[24];  /* --zones: what the user called it; else "" */
 };
 
