@@ -85,6 +85,27 @@ static void every_zone_of_every_profile_streams_at_its_true_rate(void **state)
 	}
 }
 
+/* Behind an interface that is none: the traced hosts' was slower than the media. */
+static void a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate(void **state)
+{
+	static const char *const traced[] = { "cheetah4lp", "hp-c2247a", "maxtor300g" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(traced) / sizeof(traced[0]); i++) {
+		struct run r;
+
+		run_load(&r, traced[i]);
+		disk_free(r.d);
+		r.p.interface_bytes_per_s = 1e9;
+		r.p.queue_depth = 32;
+		r.p.read_watermark = 0;
+		r.d = disk_new(&r.p, r.now);
+		assert_non_null(r.d);
+		check_zones(&r, 16 << 20);
+		run_free(&r);
+	}
+}
+
 static void the_rate_of_a_zone_is_that_of_its_middle(void **state)
 {
 	(void)state;
@@ -401,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_zone_of_every_profile_streams_at_its_true_rate),
+		cmocka_unit_test(a_traced_drive_with_its_spares_and_slips_streams_at_its_true_rate),
 		cmocka_unit_test(the_rate_of_a_zone_is_that_of_its_middle),
 		cmocka_unit_test(any_random_disk_streams_in_its_true_time_with_all_its_defects),
 		cmocka_unit_test(random_disks_are_valid_and_places_lead_back_to_their_sectors),
