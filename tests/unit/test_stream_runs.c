@@ -162,6 +162,40 @@ static void verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_blo
 	check_harm(HARM_DOUBLE, 1, 101 * BLOCK, "written twice");
 }
 
+/* What the place held after another run of the same seed. */
+static uint8_t of_before[BLOCK];
+
+static void put_back_what_was_before(void *arg, struct session *ses)
+{
+	struct harmer *h = arg;
+
+	(void)ses;
+	if (h->times++ == 0)
+		assert_int_equal(disk_poke(h->disk, 37 * BLOCK, BLOCK, of_before), 0);
+}
+
+static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct harmer h = { .disk = sim_model(sim_add_profile(sim, "tiny", "sda")) };
+	const char *words =
+		"--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
+	struct sim_run first = { .sim = sim, .words = words }, second = { .sim = sim, .words = words };
+
+	(void)state_;
+	stream(&first);
+	assert_true(sim_figure(&first, "verify_errors") == 0.0);
+	sim_run_done(&first);
+	assert_int_equal(disk_peek(h.disk, 37 * BLOCK, BLOCK, of_before), 0);
+	second.hooks = (struct session_hooks){ .checkpoint = put_back_what_was_before, .arg = &h };
+	stream(&second);
+	assert_true(h.times >= 1);
+	assert_true(sim_figure(&second, "verify_errors") == 1.0);
+	assert_true(notices(second.res, "verify", "of another run") == 1);
+	sim_run_done(&second);
+	sim_free(sim);
+}
+
 /* ---- trouble ---- */
 
 static void a_stall_is_on_the_list_and_what_it_cost(void **state_)
@@ -497,6 +531,95 @@ static void a_week_needs_no_more_memory_than_an_hour(void **state_)
 	assert_true(week - hour < 2048);
 }
 
+/* At 1800 steps they are joined in pairs: none may be told by the wrong length. */
+static void every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim,
+		               .words = "--read --rate=100KB --block=10KiB --buffer=1MiB --time=3700s sda" };
+	const struct table *t;
+
+	(void)state_;
+	(void)sim_add_profile(sim, "tiny", "sda");
+	sim_set_contents(sim, false);
+	stream(&run);
+	t = result_find_table(run.res, "timeline");
+	assert_in_range(t->nrows, 900, 1800);
+	for (size_t i = 0; i + 1 < t->nrows; i++)
+		if (!(fabs(cell(&run, "timeline", i, "rate_bytes_per_s") / 100e3 - 1.0) < 0.2))
+			fail_msg("%g B/s at %g s", cell(&run, "timeline", i, "rate_bytes_per_s"),
+			         cell(&run, "timeline", i, "time_s"));
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+/* On a disk of which so many sectors cannot be read, each of them far from the next. */
+static struct sim_run found_with_bad(unsigned bads)
+{
+	struct sim_run run = { .sim = sim_new(), .words = "--read --find-max --buffer=20MiB --time=60s sda" };
+	struct profile p;
+
+	load(&p, "ibm-deskstar-60gxp");
+	for (unsigned i = 0; i < bads; i++)
+		assert_int_equal(profile_add_bad(&p, &(struct profile_bad){ .lba = 20000ull * i,
+		                                                            .count = 8,
+		                                                            .kind = BAD_READ,
+		                                                            .err = -EIO }),
+		                 0);
+	add(run.sim, &p, "sda");
+	sim_set_contents(run.sim, false);
+	stream(&run);
+	return run;
+}
+
+static void one_unreadable_block_does_not_halve_the_highest_rate(void **state_)
+{
+	struct sim_run good = found_with_bad(0), bad = found_with_bad(1);
+
+	(void)state_;
+	assert_true(sim_figure(&good, "max_rate_bytes_per_s") > 30e6);
+	assert_true(fabs(sim_figure(&bad, "max_rate_bytes_per_s") / sim_figure(&good, "max_rate_bytes_per_s") - 1.0) <
+	            0.03);
+	assert_true(result_fault_count(bad.res) > 0);
+	sim_run_end(&good);
+	sim_run_end(&bad);
+}
+
+static void a_rate_that_was_never_held_is_not_told(void **state_)
+{
+	struct sim_run run = found_with_bad(250); /* more than go by in a try */
+
+	(void)state_;
+	for (size_t i = 0; i < result_find_table(run.res, "tries")->nrows; i++)
+		assert_true(cell(&run, "tries", i, "rate_bytes_per_s") > 0.0);
+	assert_true(isnan(sim_figure(&run, "max_rate_bytes_per_s")));
+	assert_true(run.res->verdict_is_no);
+	sim_run_end(&run);
+}
+
+static void disks_that_answer_with_nothing_get_no_more_blocks(void **state_)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .words = "--read --rate=20MB --time=60s --max-errors=100000 sda sdb" };
+
+	(void)state_;
+	for (int i = 0; i < 2; i++) {
+		struct profile p;
+
+		load(&p, "ibm-deskstar-60gxp");
+		p.gone_at_s = 5.0;
+		p.gone = GONE_ZERO;
+		add(sim, &p, i ? "sdb" : "sda");
+	}
+	sim_set_contents(sim, false);
+	stream(&run);
+	assert_true(sim_figure(&run, "sustained") == 0.0);
+	assert_in_range(result_fault_count(run.res), 1, 100);
+	assert_true(run.res->head.elapsed_s < 20.0);
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
 static void stream_two(struct sim_run *run, bool has_contents)
 {
 	run->sim = sim_new();
@@ -551,6 +674,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verify_finds_one_flipped_bit_a_swapped_pair_a_lost_and_a_doubled_block_and_says_where),
+		cmocka_unit_test(a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_of_this),
+		cmocka_unit_test(every_step_of_a_steady_rate_has_that_rate_beyond_1800_of_them),
+		cmocka_unit_test(one_unreadable_block_does_not_halve_the_highest_rate),
+		cmocka_unit_test(a_rate_that_was_never_held_is_not_told),
+		cmocka_unit_test(disks_that_answer_with_nothing_get_no_more_blocks),
 		cmocka_unit_test(a_stall_is_on_the_list_and_what_it_cost),
 		cmocka_unit_test(what_cannot_be_read_or_written_is_told_and_the_rest_goes_on),
 		cmocka_unit_test(the_last_target_is_not_left_out_for_its_errors_but_one_of_several_is),

@@ -378,9 +378,20 @@ static void an_interrupt_keeps_what_was_measured(void **state)
 	cancel = 0;
 }
 
+static void a_first_arrival_beyond_the_time_is_not_waited_for(void **state)
+{
+	struct sim_run run = run_on("tiny", "--arrivals=0.001 --time=1s --ios=1 sda");
+
+	(void)state;
+	assert_true(run.res->head.elapsed_s < 2.0);
+	assert_true(sim_figure(&run, "transactions") == 0.0);
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_first_arrival_beyond_the_time_is_not_waited_for),
 		cmocka_unit_test(think_times_have_the_asked_mean_and_shape),
 		cmocka_unit_test(arrivals_are_poisson_at_every_rate),
 		cmocka_unit_test(an_open_run_answers_as_mm1_and_md1_do),

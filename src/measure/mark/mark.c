@@ -510,7 +510,7 @@ static const struct speed {
 	SPEED(write_synced_mib_per_s, "writing, with fsync"),
 	SPEED(read_mib_per_s, "reading"),
 	SPEED(random_mib_per_s, "random reading"),
-	SPEED(diskmark_mib_per_s, "DiskMark, harmonic mean of the three"),
+	SPEED(diskmark_mib_per_s, "DiskMark, mean of the runs' marks"),
 	SPEED(random_per_s, NULL),
 	SPEED(cached_ratio, NULL),
 	SPEED(from_device_ratio, NULL),

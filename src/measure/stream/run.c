@@ -49,8 +49,6 @@ static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
 static void roll_timeline(struct stream_run *s, uint64_t now_ns)
 {
 	while (now_ns >= s->step_end_ns) {
-		if (s->ntimeline == TIMELINE_MAX)
-			merge_timeline(s);
 		s->timeline[s->ntimeline++] = (struct timeline_row){
 			.time_s = (double)(s->step_end_ns - s->start_ns) * 1e-9,
 			.rate_bytes_per_s = (double)s->step_bytes / ((double)s->step_ns * 1e-9),
@@ -58,6 +56,8 @@ static void roll_timeline(struct stream_run *s, uint64_t now_ns)
 		};
 		s->step_bytes = 0;
 		s->step_peak = 0;
+		if (s->ntimeline == TIMELINE_MAX) /* an even number; the next step is the first of the new length */
+			merge_timeline(s);
 		s->step_end_ns += s->step_ns;
 	}
 }
@@ -189,11 +189,12 @@ static void lane_fault(struct stream_run *s, struct lane *l, int res)
 		l->is_full = true;
 	} else if (res == -ENODEV || res == -ENXIO) {
 		l->is_dead = true;
-	} else if (l->streak >= DEAD_STREAK && !l->is_dead && !is_last(s, l)) {
+	} else if (l->streak >= DEAD_STREAK && !l->is_dead && (res == 0 || !is_last(s, l))) {
+		/* Where nothing comes at all, and not even an error, there is no disk any more. */
+		result_notice(s->ses->res, "left-out", "%s was left out after %d errors in a row%s", l->name,
+		              DEAD_STREAK,
+		              is_last(s, l) ? ": it answers with nothing." : "; the others took its part.");
 		l->is_dead = true;
-		result_notice(s->ses->res, "left-out",
-		              "%s was left out after %d errors in a row; the others took its part.", l->name,
-		              DEAD_STREAK);
 	}
 }
 

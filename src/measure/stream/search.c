@@ -9,7 +9,9 @@
 #include "base/units.h"
 #include "measure/stream/stream.h"
 
-#define TRIES_EXPECTED 3.0 /* when the first guess holds, as it mostly does */
+#define TRIES_MAX      16    /* without any that held: less than a ten thousandth */
+#define BLOCKS_MIN     100.0 /* fewer in a try say nothing */
+#define TRIES_EXPECTED 3.0   /* when the first guess holds, as it mostly does */
 
 /* A run of very many blocks: what is said of it is on the safe side, and how far. */
 static void tell_thinned(struct stream_run *s)
@@ -67,6 +69,22 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	return r;
 }
 
+/*
+ * A block that cannot be read fails at every rate, and is told as the error that it is: it says nothing against this one. But a target that was lost,
+ * or of which more than a hundredth failed, bears nothing.
+ */
+static bool is_borne(const struct stream_run *s)
+{
+	uint64_t faults = 0;
+
+	for (size_t i = 0; i < s->nlanes; i++) {
+		if (s->lanes[i].is_dead)
+			return false;
+		faults += s->lanes[i].faults;
+	}
+	return faults * 100 <= s->completed;
+}
+
 static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *ret_good, struct err *err)
 {
 	struct table *t = result_table(s->ses->res, "tries", "Search for the highest rate", stream_try_fields);
@@ -78,7 +96,7 @@ static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *
 	r = stream_once(s, rate, time_ns, s->p->bytes, err);
 	if (r < 0)
 		return r;
-	*ret_good = s->ring.nevents == 0 && stream_is_whole(s);
+	*ret_good = s->ring.nevents == 0 && is_borne(s);
 	row = (struct try_row){ (double)rate, (double)s->ring.peak_bytes / (double)(s->places * s->p->block_bytes),
 		                s->ring.nevents };
 	result_row(t, &row);
@@ -88,10 +106,51 @@ static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *
 	return 0;
 }
 
-/* Halves between what held and what did not, to 1 %; the first bracket comes from the run at full speed. */
+/* What the search goes by: rates that held (0: none yet) and that did not, or cannot, as the disks are no faster. */
+struct bracket {
+	uint64_t low, high;
+};
+
+/* Down by halves until one has held, then halves between. */
+static uint64_t next_rate(const struct bracket *b)
+{
+	return b->low ? b->low / 2 + b->high / 2 : b->high / 2;
+}
+
+static bool is_found(const struct stream_run *s, const struct bracket *b, uint64_t time_ns, unsigned tries)
+{
+	double blocks = (double)next_rate(b) * (double)time_ns * 1e-9 / (double)s->p->block_bytes;
+
+	if (b->low)
+		return (double)(b->high - b->low) <= 0.01 * (double)b->high;
+	return tries >= TRIES_MAX || (time_ns != CLOCK_NEVER && blocks < BLOCKS_MIN);
+}
+
+static int search(struct stream_run *s, uint64_t time_ns, uint64_t guess, struct bracket *b, struct err *err)
+{
+	uint64_t rate = guess;
+	int r = 0;
+
+	for (unsigned tries = 0; r == 0 && rate && !session_is_over(s->ses) && !is_found(s, b, time_ns, tries);
+	     tries++) {
+		bool good = false;
+
+		s->parts_done++;
+		s->parts_left = b->low ? fmax(ceil(log2((double)(b->high - b->low) / (0.01 * (double)b->high))), 1.0)
+		                       : TRIES_EXPECTED;
+		r = one_try(s, rate, time_ns, &good, err);
+		if (r == 0 && !session_is_over(s->ses))
+			*(good ? &b->low : &b->high) = rate;
+		rate = next_rate(b);
+	}
+	return r;
+}
+
+/* To 1 %; the first guess comes from the run at full speed. Only a rate that has held in a run of its own is told. */
 int stream_find_max(struct stream_run *s, struct err *err)
 {
-	uint64_t time_ns = stream_time_ns(s->ses, s->p), low = 0, high;
+	uint64_t time_ns = stream_time_ns(s->ses, s->p);
+	struct bracket b = { 0 };
 	double mean, guess;
 	int r;
 
@@ -102,35 +161,29 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	tell_thinned(s);
 	mean = (double)s->done_bytes / ((double)(s->end_ns - s->start_ns) * 1e-9);
 	guess = fmin((double)bucket_log_max_rate(&s->log, s->places * s->p->block_bytes), mean);
-	high = (uint64_t)(mean * 1.02);
+	b.high = (uint64_t)(mean * 1.02);
 	if (time_ns != CLOCK_NEVER &&
 	    (double)s->places * (double)s->p->block_bytes > 0.02 * mean * (double)time_ns * 1e-9)
 		result_notice(
 			s->ses->res, "short",
 			"In this time a ring of this size hides a rate 2 %% too high; give more --time for a sharper answer.");
-	for (uint64_t rate = (uint64_t)(guess * 0.98);
-	     r == 0 && !session_is_over(s->ses) && (double)(high - low) > 0.01 * (double)high;
-	     rate = low / 2 + high / 2) {
-		bool good;
-
-		s->parts_done++;
-		s->parts_left =
-			low ? fmax(ceil(log2((double)(high - low) / (0.01 * (double)high))), 1.0) : TRIES_EXPECTED;
-		r = one_try(s, rate, time_ns, &good, err);
-		if (r == 0 && !session_is_over(s->ses))
-			*(good ? &low : &high) = rate;
-		if (r == 0 && !low)
-			low = (uint64_t)(guess * 0.5);
-	}
-	if (r == 0 && !session_is_over(s->ses)) {
+	r = search(s, time_ns, (uint64_t)(guess * 0.98), &b, err);
+	if (r < 0 || session_is_over(s->ses))
+		return r;
+	if (!b.low) {
 		result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
-		              (double)low, &(struct interval){ (double)low, (double)high }, 0);
-		stream_once_done(s);
-		s->parts_done++;
-		s->parts_left = 0;
-		r = stream_once(s, low, time_ns, s->p->bytes, err);
-		if (r == 0)
-			stream_figures(s, low);
+		              NAN, NULL, 0);
+		result_notice(s->ses->res, "verdict", "No rate that was tried held, so none is told.");
+		s->ses->res->verdict_is_no = true;
+		return 0;
 	}
+	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
+	              (double)b.low, &(struct interval){ (double)b.low, (double)b.high }, 0);
+	stream_once_done(s);
+	s->parts_done++;
+	s->parts_left = 0;
+	r = stream_once(s, b.low, time_ns, s->p->bytes, err);
+	if (r == 0)
+		stream_figures(s, b.low);
 	return r;
 }

@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/rng.h"
 
 static int verify(struct stream_run *s, struct err *err)
 {
@@ -49,6 +52,19 @@ static int plain(struct stream_run *s, struct err *err)
 	return s->p->verify && !session_is_over(s->ses) ? verify(s, err) : 0;
 }
 
+/*
+ * Blocks carry what no other run's do, not even one with the same --seed: else an old block would pass for one that has just been lost. Nothing that is
+ * measured depends on it.
+ */
+static uint64_t nonce(void)
+{
+	uint64_t n;
+
+	if (getrandom(&n, sizeof(n), 0) != (ssize_t)sizeof(n)) /* cannot be, for so few bytes, once the system is up */
+		n = (uint64_t)getpid();
+	return n;
+}
+
 static int stream_measure(struct session *ses, const void *params, struct err *err)
 {
 	const struct stream_params *p = params;
@@ -59,7 +75,7 @@ static int stream_measure(struct session *ses, const void *params, struct err *e
 		return err_set(err, -ENOMEM, "Out of memory.");
 	s->ses = ses;
 	s->p = p;
-	s->seed = ses->seed;
+	s->seed = rng_mix(ses->seed ^ nonce());
 	r = stream_open(s, err);
 	if (r == 0 && p->project.n)
 		r = stream_project(s, err);

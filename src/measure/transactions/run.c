@@ -351,6 +351,14 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 	go_on(r, j, r->is_virtual ? r->next_arrival_ns : now_ns);
 }
 
+/* The next one, the first too: none once the time is up. */
+static void expect_arrival(struct tx_run *r)
+{
+	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+	if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count))
+		r->next_arrival_ns = CLOCK_NEVER;
+}
+
 static void wake(struct tx_run *r, uint64_t now_ns)
 {
 	for (;;) {
@@ -364,10 +372,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 			return;
 		if (is_arrival) {
 			arrive(r, now_ns);
-			r->next_arrival_ns =
-				r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
-			if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count))
-				r->next_arrival_ns = CLOCK_NEVER;
+			expect_arrival(r);
 			continue;
 		}
 		j = heap_pop(r);
@@ -593,8 +598,7 @@ static void set_out(struct tx_run *r, uint64_t users)
 	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
 	r->next_arrival_ns = CLOCK_NEVER;
 	if (r->is_open) {
-		r->next_arrival_ns =
-			r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+		expect_arrival(r);
 		return;
 	}
 	for (uint32_t c = 0; c < r->nclasses; c++)
