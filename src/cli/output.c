@@ -167,62 +167,14 @@ int output_flush(FILE *out, struct err *err)
 	return 0;
 }
 
-static const char *next_place(int code)
-{
-	return code == -ENOSPC || code == -EDQUOT ? "make room there or give another path" : "give another path";
-}
-
-static int write_new(const char *path, int fd, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
-{
-	mode_t mask = umask(0);
-	FILE *f = fdopen(fd, "w");
-	int r;
-
-	(void)umask(mask);
-	if (!f) {
-		(void)close(fd); /* empty */
-		return err_set(err, -ENOMEM, "Out of memory.");
-	}
-	result_give_to_caller(fd);
-	(void)fchmod(fd, 0666 & ~mask); /* mkostemp gave 0600, which also does */
-	errno = 0;
-	r = write(f, arg);
-	if (r == -EIO && errno) /* the stream failed on the way; the first failure says why */
-		r = -errno;
-	if ((fflush(f) != 0 || ferror(f)) && r >= 0)
-		r = errno ? -errno : -EIO;
-	if (fclose(f) != 0 && r == 0)
-		r = -errno;
-	if (r < 0)
-		return err_set(err, r, "Writing %s failed (%s); %s. The old file, if any, is untouched.", path,
-		               err_name(r), next_place(r));
-	return 0;
-}
-
 int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	cleanup_free char *temp = NULL;
-	int fd, r;
+	int r;
 
-	if (!strcmp(path, "-")) {
-		r = write(out, arg);
-		return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
-	}
-	/* The name may be as long as names can be. */
-	if (asprintf(&temp, "%.*s%.200s.XXXXXX", (int)(name - path), path, name) < 0) {
-		temp = NULL;
-		return err_set(err, -ENOMEM, "Out of memory.");
-	}
-	fd = mkostemp(temp, O_CLOEXEC); /* O_EXCL: follows no symlink */
-	if (fd < 0)
-		return err_set(err, -errno, "%s cannot be made (%s); %s.", path, err_name(errno), next_place(-errno));
-	r = write_new(path, fd, write, arg, err);
-	if (r == 0 && rename(temp, path) < 0)
-		r = err_set(err, -errno, "%s cannot be put in place (%s); give another path.", path, err_name(errno));
-	if (r < 0)
-		(void)unlink(temp); /* it failed already */
-	return r;
+	if (strcmp(path, "-") != 0)
+		return result_save_file(path, write, arg, err);
+	r = write(out, arg);
+	return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
 }
 
 /* ---- the log ---- */

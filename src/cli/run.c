@@ -252,6 +252,16 @@ static int prepare(struct run *run, struct err *err)
 
 /* ---- after ---- */
 
+static int write_json(FILE *f, void *arg)
+{
+	cleanup_free char *text = result_to_json(arg);
+
+	errno = 0;
+	if (!text)
+		return -ENOMEM;
+	return fputs(text, f) < 0 || fflush(f) != 0 ? -(errno ? errno : EIO) : 0;
+}
+
 static int write_csv(FILE *f, void *arg)
 {
 	return report_csv(f, arg);
@@ -296,15 +306,8 @@ static void save_and_show(struct run *run, struct result *res)
 		if (run->json_err.code && !run->save_err.code)
 			run->save_err = run->json_err;
 	} else if (c->json) {
-		cleanup_free char *text = result_to_json(res);
-
-		errno = 0;
-		r = text ? 0 : -ENOMEM;
-		if (text && (fputs(text, run->env->out) < 0 || fflush(run->env->out) != 0))
-			r = errno ? -errno : -EIO;
-		if (r < 0)
-			note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)),
-			             &err);
+		r = output_save(c->json, run->env->out, write_json, res, &err);
+		note_failure(run, r, &err);
 		is_stdout_bad |= r < 0;
 	}
 	if (c->csv) {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/desc.h"
 #include "base/err.h"
@@ -204,8 +205,12 @@ const char *result_cell_text(char *buf, size_t len, enum field_type type, const 
 
 /* Whole document as text (heap, free it); NULL only when out of memory. */
 char *result_to_json(const struct result *res);
-/* To a file: through a temporary beside it and rename; "-" is stdout. 0 or negative errno and a sentence. Never follows a symlink, never over a device node. */
-int result_save(const struct result *res, const char *path, struct err *err);
+/*
+ * Any file of ours: what write() gives (0 or negative errno) through a temporary beside it, synced, and renamed, so that there is the whole old file
+ * or the whole new one. 0 or negative errno and a sentence. Never follows a symlink, never over a device node.
+ */
+int result_save_file(const char *path, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
+int result_save(const struct result *res, const char *path, struct err *err); /* the document, so */
 /* Under sudo a file that we have just made belongs to whom it is for: SUDO_UID and SUDO_GID. Else nothing. */
 void result_give_to_caller(int fd);
 /* The folder that a path lies in (heap, free it); NULL only when out of memory. */

@@ -21,36 +21,12 @@
 static int save_error(struct err *err, int code, const char *path, const char *step)
 {
 	if (code == -ENOSPC || code == -EDQUOT)
-		return err_set(err, code,
-		               "The result cannot be saved to %s: the file system is full (%s); make room or name "
-		               "another place with --json.",
-		               path, err_name(code));
-	return err_set(err, code, "The result cannot be saved to %s: %s failed (%s); name another place with --json.",
-	               path, step, strerror(-code));
-}
-
-static int write_all(int fd, const char *text, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, text, n);
-
-		if (done < 0 && errno != EINTR)
-			return -errno;
-		if (done > 0) {
-			text += done;
-			n -= (size_t)done;
-		}
-	}
-	return 0;
-}
-
-static int save_to_stdout(const char *text, struct err *err)
-{
-	int r = fflush(stdout) ? -errno : write_all(STDOUT_FILENO, text, strlen(text));
-
-	if (r)
-		return err_set(err, r, "The result cannot be written to standard output (%s).", strerror(-r));
-	return 0;
+		return err_set(
+			err, code,
+			"The result cannot be saved to %s: the file system is full (%s); make room or give another path.",
+			path, err_name(code));
+	return err_set(err, code, "The result cannot be saved to %s: %s failed (%s); give another path.", path, step,
+	               strerror(-code));
 }
 
 /* What has the name already must be a file that may be replaced. */
@@ -124,17 +100,31 @@ int result_new_file(const char *path)
 	return fd;
 }
 
-static int fill(int fd, const char *text)
+/* Fills the new file by write() and makes it safe. fd is closed. */
+static int fill(int fd, int (*write)(FILE *f, void *arg), void *arg)
 {
-	int r = write_all(fd, text, strlen(text));
+	mode_t mask = umask(0);
+	FILE *f = fdopen(fd, "w");
+	int r;
 
-	if (r)
-		return r;
+	(void)umask(mask);
+	if (!f) {
+		(void)close(fd); /* empty */
+		return -ENOMEM;
+	}
+	errno = 0;
+	r = write(f, arg);
+	if (r == -EIO && errno) /* the stream failed on the way; the first failure says why */
+		r = -errno;
+	if ((fflush(f) != 0 || ferror(f)) && r >= 0)
+		r = errno ? -errno : -EIO;
 	result_give_to_caller(fd);
-	(void)!fchmod(fd, 0644);              /* not worth failing for, either */
-	if (fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that knows none */
-		return -errno;
-	return 0;
+	(void)!fchmod(fd, 0666 & ~mask);                /* not worth failing for, either */
+	if (r >= 0 && fsync(fd) < 0 && errno != EINVAL) /* EINVAL: a file system that knows none */
+		r = -errno;
+	if (fclose(f) != 0 && r >= 0)
+		r = -errno;
+	return r < 0 ? r : 0;
 }
 
 /* A file of a new name in dir, 0600 for now. */
@@ -154,18 +144,16 @@ static int open_temporary(int dir, const char *name, char *ret_name, size_t len)
 	return -EEXIST;
 }
 
-static int replace(int dir, const char *name, const char *text, const char *path, struct err *err)
+static int replace(int dir, const char *name, int (*write)(FILE *f, void *arg), void *arg, const char *path,
+                   struct err *err)
 {
-	const char *step = "making a temporary file beside it";
-	cleanup_close int fd = -1;
+	const char *step = "writing";
 	char temporary[240];
-	int r;
+	int fd = open_temporary(dir, name, temporary, sizeof(temporary)), r;
 
-	fd = open_temporary(dir, name, temporary, sizeof(temporary));
 	if (fd < 0)
-		return save_error(err, fd, path, step);
-	step = "writing";
-	r = fill(fd, text);
+		return save_error(err, fd, path, "making a temporary file beside it");
+	r = fill(fd, write, arg);
 	if (r == 0 && renameat(dir, temporary, dir, name) < 0) {
 		step = "renaming the finished file";
 		r = -errno;
@@ -178,19 +166,16 @@ static int replace(int dir, const char *name, const char *text, const char *path
 	return 0;
 }
 
-int result_save(const struct result *res, const char *path, struct err *err)
+int result_save_file(const char *path, int (*write)(FILE *f, void *arg), void *arg, struct err *err)
 {
-	cleanup_free char *text = result_to_json(res);
 	cleanup_free char *folder = result_folder_of(path);
 	cleanup_close int dir = -1;
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	int r;
 
-	if (!text || !folder)
+	if (!folder)
 		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", path);
-	if (!strcmp(path, "-"))
-		return save_to_stdout(text, err);
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return err_set(err, -EISDIR, "The result cannot be saved to '%s': that names no file.", path);
 	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -199,5 +184,19 @@ int result_save(const struct result *res, const char *path, struct err *err)
 	if (dir < 0)
 		return save_error(err, -errno, path, "opening the directory");
 	r = check_place(dir, name, path, err);
-	return r ? r : replace(dir, name, text, path, err);
+	return r ? r : replace(dir, name, write, arg, path, err);
+}
+
+static int write_text(FILE *f, void *arg)
+{
+	return fputs(arg, f) < 0 ? -EIO : 0;
+}
+
+int result_save(const struct result *res, const char *path, struct err *err)
+{
+	cleanup_free char *text = result_to_json(res);
+
+	if (!text)
+		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", path);
+	return result_save_file(path, write_text, text, err);
 }

@@ -217,38 +217,6 @@ static void a_full_disk_is_said_in_a_sentence(void **state)
 	assert_int_equal(status, 0);
 }
 
-static int save_to_a_full_stdout(const struct place *p, struct result *res)
-{
-	int fd = open("/dev/full", O_WRONLY);
-	struct err err;
-
-	(void)p;
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
-		return 10;
-	return result_save(res, "-", &err) == -ENOSPC && strstr(err.text, "standard output") ? 0 : 1;
-}
-
-static int save_to_stdout(const struct place *p, struct result *res)
-{
-	int fd = open(p->path, O_WRONLY | O_CREAT, 0600);
-
-	if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0)
-		return 10;
-	return result_save(res, "-", NULL) ? 1 : 0;
-}
-
-static void a_dash_is_standard_output(void **state)
-{
-	const struct place *p = *state;
-	struct result *res = some(), *back = NULL;
-
-	assert_int_equal(in_child(save_to_stdout, p, res), 0);
-	assert_int_equal(result_load(&back, p->path, NULL), 0);
-	assert_int_equal(in_child(save_to_a_full_stdout, p, res), 0);
-	result_free(back);
-	result_free(res);
-}
-
 static void under_sudo_the_file_belongs_to_who_called(void **state)
 {
 	const struct place *p = *state;
@@ -301,7 +269,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_failed_write_leaves_the_old_file_and_nothing_else, make_place,
 		                                drop_place),
 		cmocka_unit_test_setup_teardown(a_full_disk_is_said_in_a_sentence, make_place, drop_place),
-		cmocka_unit_test_setup_teardown(a_dash_is_standard_output, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(under_sudo_the_file_belongs_to_who_called, make_place, drop_place),
 		cmocka_unit_test_setup_teardown(only_files_are_loaded_and_the_sentence_names_them, make_place,
 		                                drop_place),
