@@ -30,6 +30,11 @@ run 0 mark --time=5ms --repeat=3 --sweep=64K,128K --json="$dir/mark.json" "$dir/
 same "$dir/mark.json" 7
 differs "$dir/mark.json" "$(changed runs 0 read_mib_per_s)" read_mib_per_s
 
+run 0 cache --max-size=2M --min-record=4K --max-record=8K --cell=2ms --json="$dir/cache.json" "$dir/files"
+same "$dir/cache.json" 4
+differs "$dir/cache.json" '.tables.matrix as $t | ($t.columns | map(.key)) as $k |
+	.tables.matrix.rows |= map(.[$k | index("rate_bytes_per_s")] *= 2)' miss_bytes_per_s
+
 # What has no samples says so and is shown as it is.
 run 0 info "$dir/files" --json="$dir/info.json"
 run 0 report --again "$dir/info.json"

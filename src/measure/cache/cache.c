@@ -383,14 +383,6 @@ static int cell(struct cache_run *c, enum operation op, uint64_t record, bool is
 	}
 }
 
-static void note_extremes(struct cache_run *c, const struct cell_row *row, enum operation op)
-{
-	if (op == OP_REREAD && row->hit_ratio >= CACHE_HIT_RATIO && row->rate_bytes_per_s > c->hit_rate)
-		c->hit_rate = row->rate_bytes_per_s;
-	if (op == OP_READ && row->rate_bytes_per_s > c->miss_rate)
-		c->miss_rate = row->rate_bytes_per_s;
-}
-
 static int run_cell(struct cache_run *c, struct table *t, enum operation op, uint64_t record, bool is_direct)
 {
 	struct cell_row row;
@@ -401,8 +393,6 @@ static int run_cell(struct cache_run *c, struct table *t, enum operation op, uin
 	if (r < 0)
 		return r;
 	result_row(t, &row);
-	if (!is_direct)
-		note_extremes(c, &row, op);
 	session_log(c->ses, "%s file, %s records, %s %s: %s, hits %.3f", units_bytes(size, sizeof(size), c->file_bytes),
 	            units_bytes(text, sizeof(text), record), row.mode, row.operation,
 	            units_rate(rate, sizeof(rate), row.rate_bytes_per_s), row.hit_ratio);
@@ -498,17 +488,37 @@ static double cell_number(const struct table *t, uint64_t file, uint64_t record,
 	return NAN;
 }
 
-static void figure_if(struct session *ses, const char *name, const char *label, enum unit unit, double value)
+static void figure_if(struct result *res, const char *name, const char *label, enum unit unit, double value)
 {
 	if (isfinite(value))
-		result_figure(ses->res, name, label, unit, value, NULL, 0);
+		result_figure(res, name, label, unit, value, NULL, 0);
+}
+
+/* The best of all cells through the cache. */
+static void extremes(struct result *res, const struct table *t)
+{
+	double hit = NAN, miss = NAN;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct cell_row row;
+
+		table_row(t, i, cell_fields, &row);
+		if (strcmp(row.mode, mode_names[MODE_CACHED]) != 0)
+			continue;
+		if (strcmp(row.operation, ops[OP_REREAD].name) == 0 && row.hit_ratio >= CACHE_HIT_RATIO)
+			hit = fmax(hit, row.rate_bytes_per_s);
+		if (strcmp(row.operation, ops[OP_READ].name) == 0)
+			miss = fmax(miss, row.rate_bytes_per_s);
+	}
+	figure_if(res, "hit_bytes_per_s", "best second reading, from memory", UNIT_BYTES_PER_S, hit);
+	figure_if(res, "miss_bytes_per_s", "best first reading, nothing in memory", UNIT_BYTES_PER_S, miss);
 }
 
 /*
  * Costs and gains, at the largest file that was wholly in memory and the smallest record that is not less than a page: one number each, of
  * cells that the matrix has.
  */
-static void findings(const struct cache_run *c, const struct table *t)
+static void findings(struct result *res, const struct table *t, uint64_t page_bytes)
 {
 	static const char key[] = "rate_bytes_per_s";
 	uint64_t file = 0, record = 0;
@@ -518,7 +528,7 @@ static void findings(const struct cache_run *c, const struct table *t)
 		uint64_t f = (uint64_t)table_number(t, i, 0), rec = (uint64_t)table_number(t, i, 1);
 
 		if (strcmp(table_string(t, i, 3), ops[OP_REREAD].name) != 0 ||
-		    strcmp(table_string(t, i, 2), "cached") != 0 || rec < c->page_bytes ||
+		    strcmp(table_string(t, i, 2), "cached") != 0 || rec < page_bytes ||
 		    !(table_number(t, i, 5) >= CACHE_HIT_RATIO))
 			continue;
 		if (f > file || (f == file && rec < record))
@@ -531,12 +541,11 @@ static void findings(const struct cache_run *c, const struct table *t)
 	miss = cell_number(t, file, record, "cached", OP_COLD_RANDOM_READ, key);
 	ahead = cell_number(t, file, record, "cached", OP_READ, key);
 	back = cell_number(t, file, record, "cached", OP_REWRITE, key);
-	result_figure_u64(c->ses->res, "finding_record_bytes", "record of the next lines", UNIT_BYTES, record);
-	figure_if(c->ses, "hit_ns", "random read from memory", UNIT_NS, (double)record / hit * 1e9);
-	figure_if(c->ses, "miss_ns", "random read not from memory", UNIT_NS, (double)record / miss * 1e9);
-	figure_if(c->ses, "read_ahead_gain_ratio", "first reading in order against at random", UNIT_RATIO,
-	          ahead / miss);
-	figure_if(c->ses, "write_back_gain_ratio", "rewriting through the cache against direct", UNIT_RATIO,
+	result_figure_u64(res, "finding_record_bytes", "record of the next lines", UNIT_BYTES, record);
+	figure_if(res, "hit_ns", "random read from memory", UNIT_NS, (double)record / hit * 1e9);
+	figure_if(res, "miss_ns", "random read not from memory", UNIT_NS, (double)record / miss * 1e9);
+	figure_if(res, "read_ahead_gain_ratio", "first reading in order against at random", UNIT_RATIO, ahead / miss);
+	figure_if(res, "write_back_gain_ratio", "rewriting through the cache against direct", UNIT_RATIO,
 	          back / cell_number(t, file, record, "direct", OP_REWRITE, key));
 }
 
@@ -701,16 +710,11 @@ static int run_matrix(struct cache_run *c, struct err *err)
 			r = run_record(c, t, record);
 		}
 	}
-	if (c->hit_rate > 0.0)
-		result_figure(c->ses->res, "hit_bytes_per_s", "best second reading, from memory", UNIT_BYTES_PER_S,
-		              c->hit_rate, NULL, 0);
-	if (c->miss_rate > 0.0)
-		result_figure(c->ses->res, "miss_bytes_per_s", "best first reading, nothing in memory",
-		              UNIT_BYTES_PER_S, c->miss_rate, NULL, 0);
+	extremes(c->ses->res, t);
 	if (r == 0 && c->df && !p->no_knee && p->mode != MODE_DIRECT && !cache_is_over(c))
 		r = cache_find_knee(c, p->min_size_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->min_size_bytes,
 		                    largest);
-	findings(c, t);
+	findings(c->ses->res, t, c->page_bytes);
 	if (p->classic)
 		classic(c, t);
 	close_files(c);
@@ -782,6 +786,32 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
+/* All figures but what the cgroup left. Pages are those of the host that asks: the document does not tell. */
+static int cache_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *from = result_find_table(saved, "matrix"), *knee = result_find_table(saved, "knee");
+	struct result *own;
+	struct table *t;
+
+	if (!from || !from->nrows)
+		return err_set(err, -ENODATA, "The document has no cells.");
+	own = result_new(saved->head.measurement); /* the cells in the columns of today */
+	t = result_table(own, from->name, from->title, cell_fields);
+	for (size_t i = 0; i < from->nrows; i++) {
+		struct cell_row row;
+
+		table_row(from, i, cell_fields, &row);
+		if (row.mode && row.operation)
+			result_row(t, &row);
+	}
+	extremes(ret, t);
+	if (knee && result_find_figure(saved, "knee_bytes"))
+		(void)cache_tell_knee(ret, knee);
+	findings(ret, t, (uint64_t)sysconf(_SC_PAGESIZE));
+	result_free(own);
+	return 0;
+}
+
 const struct measure measure_cache = {
 	.name = "cache",
 	.help = "file size by record size, cached against direct; where the cache ends",
@@ -794,5 +824,6 @@ const struct measure measure_cache = {
 	.precision = 0.01,
 	.plan = cache_plan,
 	.run = cache_run,
+	.again = cache_again,
 	.tables = cache_tables,
 };

@@ -26,7 +26,6 @@ struct cache_run {
 	unsigned operations;   /* a bit for each that is wanted */
 	uint64_t filled_bytes; /* so much of the file was written, when no operation does that */
 	size_t cells_done, cells;
-	double hit_rate, miss_rate; /* best second reading from memory, first reading */
 	uint64_t room_bytes; /* what the cgroup left to file pages, at the last reading for the knee; 0: not known */
 };
 
@@ -57,6 +56,8 @@ double cache_hits(const struct cache_run *c, const struct cache_loop *l, const s
 
 /* The table and the figures of where the cache ends, between files of low and high bytes. */
 extern const struct field cache_knee_fields[];
+/* The figure, from the rows of the search. false: they do not bracket it. */
+bool cache_tell_knee(struct result *res, const struct table *t);
 int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high);
 
 #endif

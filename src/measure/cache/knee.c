@@ -99,6 +99,27 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 	return r;
 }
 
+/* The last row of either kind: the search never goes back. */
+bool cache_tell_knee(struct result *res, const struct table *t)
+{
+	uint64_t good = 0, bad = 0;
+	struct interval ci;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		struct knee_row row;
+
+		table_row(t, i, cache_knee_fields, &row);
+		*(row.hit_ratio >= CACHE_HIT_RATIO ? &good : &bad) = row.file_bytes;
+	}
+	ci = (struct interval){ (double)good, (double)bad };
+	if (good && bad)
+		result_figure(res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, (double)good, &ci,
+		              t->nrows);
+	else
+		result_figure(res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, NAN, NULL, 0);
+	return good && bad;
+}
+
 /* Largest size with hits and smallest without, by doubling, then halved in the logarithm. */
 int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 {
@@ -128,19 +149,11 @@ int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high)
 		result_row(t, &row);
 		*(row.hit_ratio >= CACHE_HIT_RATIO ? &good : &bad) = row.file_bytes;
 	}
-	if (good && bad) {
-		struct interval ci = { (double)good, (double)bad };
-
-		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES,
-		              (double)good, &ci, t->nrows);
-	} else {
-		result_figure(c->ses->res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, NAN, NULL,
-		              0);
+	if (!cache_tell_knee(c->ses->res, t))
 		result_notice(
 			c->ses->res, "no-knee",
 			good ? "All files up to the largest size still read from memory; --max-size or --memory shows where the cache ends."
 			     : "Not even the smallest file reads from memory.");
-	}
 	if (c->room_bytes)
 		result_figure_u64(c->ses->res, "room_bytes", "what the cgroup leaves to files", UNIT_BYTES,
 		                  c->room_bytes);
