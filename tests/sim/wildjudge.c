@@ -152,7 +152,10 @@ static void unreadable(struct judge *j)
 	}
 }
 
-/* Ends of recording zones, to the nearest place that was measured. Where it is said that surfaces differ, a band may be of surfaces. */
+/*
+ * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by. Where it is said that surfaces
+ * differ, a band may be of surfaces.
+ */
 static void bands(struct judge *j)
 {
 	const json_t *rows = wild_rows(j->c->doc, "bands"), *row;
@@ -165,12 +168,13 @@ static void bands(struct judge *j)
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
 		double at = wild_cell(j->c->doc, "bands", row, "first_byte"), nearest = (double)INFINITY;
+		double half = wild_cell(j->c->doc, "bands", row, "edge_half_bytes");
 
 		if (i == 0)
 			continue;
 		json_array_foreach((json_t *)(uintptr_t)zones, k, zone) if (k) nearest =
 			fmin(nearest, fabs(wild_number(zone, "first_byte") - at));
-		if (!(nearest <= spacing))
+		if (!(nearest <= spacing + (isfinite(half) ? half : 0)))
 			lie(j, "recording zone", "no zone begins at %.0f, the nearest is %.3g bytes away", at, nearest);
 	}
 }

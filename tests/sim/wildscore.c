@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adding up what was found on many disks: how often a figure was given, how often its interval held the truth, how far off it was, and all that was false. */
+/* What was found on many disks, in sums: how often a figure was given and held the truth, how far off it was, and all that was false. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #define STREAMED_MOST  (32u << 20)
 #define STREAMED_LEAD  (8u << 20)
 #define STREAMED_BLOCK (1u << 20) /* of zones, where not less, and how many at once */
-#define STREAMED_SMALL (128u << 10)
+#define STREAMED_SMALL (64u << 10)
 #define STREAMED_DEPTH 4
 #define STREAMED_LOW   0.995 /* scatter of so few bytes */
 #define MEAN_PLACES    32
@@ -140,7 +140,10 @@ static struct disk_req random_read(struct rng *r, const struct profile *p, uint6
 	};
 }
 
-/* n random reads over the whole disk at a depth; ret: the time of each that the media answered, sorted at depth 1; *ret_n: of how many. Seconds they took all in all. */
+/*
+ * n random reads over the whole disk at a depth; ret (may be NULL): the times of those that the media answered, sorted; *ret_n: of how many. Returns the
+ * seconds that they took all in all.
+ */
 static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
 {
 	struct disk *d = fresh_disk(c->p, true);
@@ -378,27 +381,29 @@ static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, 
 	return done.done_ns > from_ns ? (double)(at - from_byte) * 1e9 / (double)(done.done_ns - from_ns) : (double)NAN;
 }
 
+/* One request at a time, and reading ahead as the drive likes, may not keep up with the media. */
 static bool is_media_bound(const struct profile *p)
 {
-	if (p->kind != DISK_ROTATING)
-		return false;
-	return fastest(p) < (p->queue_depth == 1 ? NEAR_INTERFACE : 0.95) * p->interface_bytes_per_s;
+	return p->kind == DISK_ROTATING && p->queue_depth > 1 && fastest(p) < NEAR_INTERFACE * p->interface_bytes_per_s;
 }
 
-/* What may rightly be said of the rate of these bytes, in large blocks or small ones. Behind a limit with a credit either is right: what the disk gives, or what lasts. */
+/*
+ * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit with a credit either is
+ * right: what the disk gives, or what lasts.
+ */
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
-	double limit = c->p->limit_bytes_per_s, rate, small, low;
+	double limit = c->p->limit_bytes_per_s, rate = truth_rate(c->g, first, end), large, small, low;
 
-	if (is_media_bound(c->p)) {
-		rate = truth_rate(c->g, first, end);
+	if (is_media_bound(c->p))
 		return (struct interval){ limit > 0 ? fmin(limit, rate) : rate, rate };
-	}
-	rate = streamed(c, first, end, STREAMED_BLOCK);
+	large = streamed(c, first, end, STREAMED_BLOCK);
 	small = streamed(c, first, end, STREAMED_SMALL);
-	low = fmin(rate, small);
+	if (c->p->kind != DISK_ROTATING) /* which has no media's rate */
+		rate = large;
+	low = fmin(rate, fmin(large, small));
 	return (struct interval){ STREAMED_LOW * (limit > 0 ? fmin(limit, low) : low),
-		                  fmax(rate, small) / STREAMED_LOW };
+		                  fmax(rate, fmax(large, small)) / STREAMED_LOW };
 }
 
 /* Of the very bytes that the figure speaks of. */
