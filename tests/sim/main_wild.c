@@ -25,7 +25,7 @@
 
 struct options {
 	uint64_t disks, disk_limit_ns, time_limit_ns;
-	const char *seeds, *class_name, *profile, *keep, *json, *judge;
+	const char *seeds, *class_name, *profile, *keep, *json, *judge, *row;
 	int noise;
 	bool by_class, is_list, is_quiet;
 	/* not options: */
@@ -50,6 +50,8 @@ static const struct opt opts[] = {
 	OPT_STR(struct options, json, "json", 'j', "FILE", NULL,
 	        "save the board as JSON, - for stdout instead of text"),
 	OPT_FLAG(struct options, by_class, "by-class", 0, "the table of figures for each class, too"),
+	OPT_STR(struct options, row, "row", 0, "NAME", NULL,
+	        "print a row of this name for the table in tests/README.md, too"),
 	OPT_TIME(struct options, disk_limit_ns, "disk-limit", 0, "TIME", "2m",
 	         "processor time for one disk; its run is cut off then, and told so"),
 	OPT_TIME(struct options, time_limit_ns, "time-limit", 0, "TIME", "0s",
@@ -329,6 +331,8 @@ static int run_all(const struct options *o, struct err *err)
 	}
 	if (r == 0 && !(o->json && strcmp(o->json, "-") == 0))
 		wild_board_print(b, stdout, o->by_class);
+	if (r == 0 && o->row)
+		wild_board_row(b, stdout, o->row);
 	if (r == 0 && o->json && save_json(o, b) < 0)
 		r = err_set(err, -EIO, "Cannot write %s.", o->json);
 	wild_board_free(b);

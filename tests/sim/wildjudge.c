@@ -313,7 +313,7 @@ static bool is_rotating(const struct wild_case *c)
 
 static bool is_limited(const struct wild_case *c)
 {
-	return c->p->limit_bytes_per_s > 0;
+	return c->p->limit_bytes_per_s > 0 || c->p->limit_ops > 0;
 }
 
 static bool changes_with_time(const struct wild_case *c)
@@ -335,7 +335,17 @@ static bool may_stall(const struct wild_case *c)
 	for (size_t i = 0; i < p->nbads; i++)
 		if (p->bads[i].revolutions * turn_s >= STALL_S)
 			return true;
-	return is_limited(c);
+	return is_limited(c) || p->standby_s >= STALL_S;
+}
+
+static bool has_unstored(const struct wild_case *c)
+{
+	return c->p->ntrims > 0;
+}
+
+static bool sleeps(const struct wild_case *c)
+{
+	return c->p->park_after_s > 0 || c->p->standby_after_s > 0;
 }
 
 static bool do_surfaces_differ(const struct wild_case *c)
@@ -379,13 +389,15 @@ static const struct claim {
 	{ "says-not-rotating", is_rotating, "nothing rotates there" },
 	{ "rotation-unclear", never, "the machine was idle" },
 	{ "surfaces", do_surfaces_differ, "all surfaces are alike" },
+	{ "not-stored", has_unstored, "all of it is stored" },
+	{ "another-device", never, "it is one device" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },
 	{ "regime", is_limited, "there is no limit" },
 	{ "speed-up", changes_with_time, "it was idle before" },
 	{ "drift", changes_with_time, "it is as fast as before" },
 	{ "stalled", may_stall, "no request takes so long" },
-	{ "spin-up", never, "it was awake" },
+	{ "spin-up", sleeps, "it was awake" },
 	{ "healed", fails_at_times, "nothing heals there" },
 	{ "too-many-errors", has_errors, "it has no errors" },
 	{ "device-gone", goes, "it is there" },

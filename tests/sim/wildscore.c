@@ -419,6 +419,47 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 	print_lies(out, b);
 }
 
+/* ---- a row of the table in tests/README.md ---- */
+
+static const struct score_line *find_line(const struct wild_board *b, const char *name)
+{
+	for (size_t i = 0; i < b->nlines; i++)
+		if (strcmp(b->lines[i].name, name) == 0)
+			return &b->lines[i];
+	return NULL;
+}
+
+/* Given, held of those with an interval, median error. */
+static void print_row_cell(FILE *out, const struct score_line *l)
+{
+	struct sum s = sum_of(l, NULL);
+
+	(void)fprintf(out, " %zu, ", s.given);
+	if (s.intervals)
+		(void)fprintf(out, "%.0f %%,", 100.0 * (double)s.held / (double)s.intervals);
+	else
+		(void)fputs("-,", out);
+	print_number(out, s.median_error, l->scale, 0);
+	(void)fputs(" |", out);
+}
+
+void wild_board_row(const struct wild_board *b, FILE *out, const char *name)
+{
+	(void)fprintf(out,
+	              "\n| %s: methods | disks | something false of | device time, median | processor time a disk |",
+	              b->command);
+	for (const struct wild_figure *f = wild_figures; f->name; f++)
+		if (strcmp(f->command, b->command) == 0 && find_line(b, f->name))
+			(void)fprintf(out, " `%s` |", f->name);
+	(void)fprintf(out, "\n| %s | %zu | %zu | %.0f s | %.1f s |", name, json_array_size(b->verdicts),
+	              disks_with_lies(b), spread_of(b, "device_s").median,
+	              spread_of(b, "cpu_s").sum / (double)json_array_size(b->verdicts));
+	for (const struct wild_figure *f = wild_figures; f->name; f++)
+		if (strcmp(f->command, b->command) == 0 && find_line(b, f->name))
+			print_row_cell(out, find_line(b, f->name));
+	(void)fputc('\n', out);
+}
+
 /* ---- JSON ---- */
 
 static json_t *real(double x)

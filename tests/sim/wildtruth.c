@@ -103,6 +103,15 @@ bool wild_has_notice(const json_t *doc, const char *code)
 	return false;
 }
 
+/* What a limit in front of the disk leaves in the long run, and others beside it; infinity: there is none. */
+static double lasting(const struct profile *p)
+{
+	double bytes = p->limit_bytes_per_s > 0 ? p->limit_bytes_per_s : (double)INFINITY;
+	double ops = p->limit_ops > 0 ? p->limit_ops * STREAMED_SMALL : (double)INFINITY;
+
+	return fmin(bytes, ops) * (1 - p->other_share);
+}
+
 /* ---- a disk at work: what random reads take ---- */
 
 static int by_size(const void *a, const void *b)
@@ -124,7 +133,7 @@ static struct disk *fresh_disk(const struct profile *p, bool is_limited)
 	q.gone_at_s = (double)INFINITY;
 	q.gone_at_request = 0;
 	if (!is_limited)
-		q.limit_bytes_per_s = 0;
+		q.limit_bytes_per_s = q.limit_ops = 0;
 	q.seed = rng_mix(p->seed + 1);
 	d = disk_new(&q, 0);
 	profile_done(&q);
@@ -248,7 +257,7 @@ static struct interval queue_gain(const struct wild_case *c)
 	double depth = wild_cell(c->doc, "queue", last, "depth"), one, deep;
 	size_t n;
 
-	if (!(depth >= 2 && depth <= QUEUE_MAX) || c->p->limit_bytes_per_s > 0)
+	if (!(depth >= 2 && depth <= QUEUE_MAX) || isfinite(lasting(c->p)))
 		return none;
 	one = work(c, 1, QUEUED_READS, NULL, &n);
 	deep = work(c, (uint32_t)depth, QUEUED_READS, NULL, &n);
@@ -393,17 +402,16 @@ static bool is_media_bound(const struct profile *p)
  */
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
-	double limit = c->p->limit_bytes_per_s, rate = truth_rate(c->g, first, end), large, small, low;
+	double limit = lasting(c->p), rate = truth_rate(c->g, first, end), large, small, low;
 
 	if (is_media_bound(c->p))
-		return (struct interval){ limit > 0 ? fmin(limit, rate) : rate, rate };
+		return (struct interval){ fmin(limit, rate), rate };
 	large = streamed(c, first, end, STREAMED_BLOCK);
 	small = streamed(c, first, end, STREAMED_SMALL);
 	if (c->p->kind != DISK_ROTATING) /* which has no media's rate */
 		rate = large;
 	low = fmin(rate, fmin(large, small));
-	return (struct interval){ STREAMED_LOW * (limit > 0 ? fmin(limit, low) : low),
-		                  fmax(rate, fmax(large, small)) / STREAMED_LOW };
+	return (struct interval){ STREAMED_LOW * fmin(limit, low), fmax(rate, fmax(large, small)) / STREAMED_LOW };
 }
 
 /* Of the very bytes that the figure speaks of. */
@@ -447,12 +455,12 @@ static struct interval end_to_start(const struct wild_case *c)
 /* Where only the disk at work knows: places all over it. */
 static struct interval mean_rate(const struct wild_case *c)
 {
-	double mean = wild_number(c->truth, "mean_bytes_per_s"), limit = c->p->limit_bytes_per_s;
+	double mean = wild_number(c->truth, "mean_bytes_per_s");
 	uint64_t size = geometry_bytes(c->g), sector = c->p->physical_sector_bytes;
 	struct interval sum = { 0, 0 };
 
 	if (is_media_bound(c->p))
-		return (struct interval){ limit > 0 ? fmin(limit, mean) : mean, mean };
+		return (struct interval){ fmin(lasting(c->p), mean), mean };
 	for (uint32_t i = 0; i < MEAN_PLACES; i++) {
 		uint64_t first = (size - size / 100) / MEAN_PLACES * i / sector * sector;
 		struct interval rate = wild_rate(c, first, first + size / 100);
@@ -489,7 +497,7 @@ static struct interval lowest(const struct wild_case *c)
 
 static struct interval drift(const struct wild_case *c)
 {
-	return just(c->p->nstalls || c->p->drift || c->p->limit_bytes_per_s > 0 ? (double)NAN : 0);
+	return just(c->p->nstalls || c->p->drift || isfinite(lasting(c->p)) ? (double)NAN : 0);
 }
 
 /* ---- geometry ---- */

@@ -269,6 +269,10 @@ static int draw_era(struct rng *r, struct profile *p, const struct era *era)
 		error = draw_points(r, p);
 	if (error == 0)
 		error = profile_draw_noise(p, any_level(r), r);
+	if (chance(r, 0.4)) {
+		p->slipped = (uint32_t)log_between(r, 100, 10000);
+		p->slip_run = between(r, 1, 8);
+	}
 	if (chance(r, 0.2)) {
 		p->weak_share = log_between(r, 0.0003, 0.03);
 		p->weak_p = log_between(r, 0.05, 1);
@@ -405,6 +409,10 @@ static const struct era laptop_era = {
 
 static int draw_scsi(struct rng *r, struct profile *p)
 {
+	if (chance(r, 0.4)) { /* for warmth, every few seconds to minutes */
+		p->recalibrate_s = log_between(r, 10, 300);
+		p->recalibrate_ms = log_between(r, 20, 300);
+	}
 	return draw_era(r, p, &scsi_era);
 }
 
@@ -420,6 +428,10 @@ static int draw_desktop(struct rng *r, struct profile *p)
 
 static int draw_nearline(struct rng *r, struct profile *p)
 {
+	if (chance(r, 0.4)) { /* looks for media errors when idle */
+		p->scan_after_s = log_between(r, 0.1, 2);
+		p->scan_ms = log_between(r, 10, 200);
+	}
 	return draw_era(r, p, &nearline_era);
 }
 
@@ -430,6 +442,10 @@ static int draw_enterprise(struct rng *r, struct profile *p)
 
 static int draw_laptop(struct rng *r, struct profile *p)
 {
+	if (chance(r, 0.5)) {
+		p->park_after_s = log_between(r, 0.3, 10);
+		p->park_ms = between(r, 300, 1000);
+	}
 	return draw_era(r, p, &laptop_era);
 }
 
@@ -515,6 +531,7 @@ static int draw_cloud(struct rng *r, struct profile *p)
 	p->write_latency_us = log_between(r, 300, 3000);
 	p->channels = whole(r, 8, 64);
 	p->stripe_bytes = 1 << whole(r, 14, 18);
+	p->latency_sigma = between(r, 0.1, 0.8);
 	p->jitter_us = p->read_latency_us * between(r, 0.1, 0.5);
 	p->outlier_p = log_between(r, 0.001, 0.02);
 	p->outlier_ms = log_between(r, 1, 20);
@@ -522,13 +539,41 @@ static int draw_cloud(struct rng *r, struct profile *p)
 		p->limit_bytes_per_s = log_between(r, 20e6, 500e6);
 		p->credit_bytes = (uint64_t)log_between(r, 1 << 20, 1 << 30) & ~4095ull;
 	}
+	if (chance(r, 0.5)) {
+		p->limit_ops = log_between(r, 100, 20000);
+		p->credit_ops = p->limit_ops * log_between(r, 1, 60);
+	}
+	if (chance(r, 0.3)) {
+		p->other_share = between(r, 0.1, 0.6);
+		p->other_on_s = log_between(r, 1, 30);
+		p->other_off_s = log_between(r, 1, 60);
+	}
 	strcpy(p->transport, "virtio");
 	return error;
 }
 
+/* Up to four stretches that hold no data, in both halves of what there is. */
+static int add_trims(struct rng *r, struct profile *p)
+{
+	uint64_t ratio = p->physical_sector_bytes / p->logical_sector_bytes, sectors = p->capacity_lba / ratio;
+	uint32_t n = whole(r, 1, 4);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t part = sectors / n;
+		struct profile_range t = { .count = (uint64_t)((double)part * between(r, 0.2, 0.8)) * ratio };
+
+		t.lba = (i * part + rng_below(r, part / 5)) * ratio;
+		if (profile_add_trim(p, &t) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* ---- all ---- */
 
-#define CLASS_DYING "dying"
+#define CLASS_DYING   "dying"
+#define CLASS_TRIMMED "trimmed"
+#define CLASS_THIN    "thin"
 
 const struct wild_class wild_classes[] = {
 	{ "old-scsi", "a SCSI drive of the 1990s: many surfaces, few segments, slow electronics", 1, draw_scsi },
@@ -541,8 +586,18 @@ const struct wild_class wild_classes[] = {
 	{ CLASS_DYING, "a drive with slow and unreadable places and lost revolutions", 1, draw_dying },
 	{ "ssd", "flash, SATA or NVMe", 0.5, draw_ssd },
 	{ "cloud", "a network volume, mostly behind a limit with a credit", 0.5, draw_cloud },
+	{ CLASS_TRIMMED, "a rotating disk that takes TRIM, parts of it trimmed", 0.5, draw_desktop },
+	{ CLASS_THIN, "an SSD or a thin volume of which half was never written", 0.5, draw_ssd },
 	{ NULL, NULL, 0, NULL },
 };
+
+/* What is strewn over a disk whose size is known. */
+static int add_places(struct rng *r, const char *class_name, struct profile *p)
+{
+	if (strcmp(class_name, CLASS_DYING) == 0)
+		return add_trouble(r, p);
+	return strcmp(class_name, CLASS_TRIMMED) == 0 || strcmp(class_name, CLASS_THIN) == 0 ? add_trims(r, p) : 0;
+}
 
 static const struct wild_class *draw_class(struct rng *r)
 {
@@ -590,11 +645,10 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
 	error = c->draw(&r, &p);
 	if (error == 0)
 		error = profile_finish(&p, err);
-	if (error == 0 && strcmp(c->name, CLASS_DYING) == 0) {
-		error = add_trouble(&r, &p);
-		if (error == 0)
-			error = profile_finish(&p, err);
-	}
+	if (error == 0)
+		error = add_places(&r, c->name, &p);
+	if (error == 0)
+		error = profile_finish(&p, err);
 	if (error < 0) {
 		profile_done(&p);
 		return error;
