@@ -200,7 +200,6 @@ static int hop(struct aim *a, int side, double want_ns, double *ret_access, bool
 		*ret_access = access;
 		a->log->bytes += fabs((double)offset - a->from);
 		a->log->accesses++;
-		seek_note_access(a->s, a->from, (double)offset, access);
 	}
 	a->head = side;
 	a->from = (double)offset;

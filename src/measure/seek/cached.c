@@ -31,6 +31,7 @@ struct again {
 	size_t *index, nwanted;
 	size_t tried, hits; /* hits: the cache had it even then */
 	double *v;
+	size_t *of; /* index of the read that each is of */
 	size_t n;
 };
 
@@ -109,13 +110,15 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
 }
 
 /* A time like a hit's is no hit's by that, as the cache has forgotten the place, unless the drive read ahead from the one before. */
-static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, double ns)
+static void take_again(const struct seek_run *s, struct again *a, const struct seek_read *read, size_t index, double ns)
 {
 	bool is_hit = seek_is_hit(s, ns);
 
 	a->hits += is_hit;
-	if (!is_hit || !is_quick_ahead(s, read, TRACK_MOST))
+	if (!is_hit || !is_quick_ahead(s, read, TRACK_MOST)) {
+		a->of[a->n] = index;
 		a->v[a->n++] = ns;
+	}
 }
 
 /* As many of them as there is time for, in random order. */
@@ -129,13 +132,14 @@ static int measure_again(struct seek_run *s, const struct seek_read *reads, cons
 	stop_init(&stop, session_precision(s->ses) * (double)where->nreads / (double)a->nwanted, 0.0, AGAIN_LEAST);
 	while (r == 0 && a->tried < a->nwanted && !session_is_over(s->ses) && session_time_left_ns(s->ses) &&
 	       (spent < where->budget_ns || a->n < AGAIN_LEAST) && !stop_check(&stop, a->v, a->n)) {
-		const struct seek_read *read = &reads[a->index[permute(a->tried++, a->nwanted, key)]];
+		size_t index = a->index[permute(a->tried++, a->nwanted, key)];
+		const struct seek_read *read = &reads[index];
 		double ns = NAN;
 
 		if (read->before)
 			r = read_again(s, read, where->first, where->end, &ns, err);
 		if (r == 0 && isfinite(ns))
-			take_again(s, a, read, ns);
+			take_again(s, a, read, index, ns);
 		if (a->tried >= 2 * AGAIN_LEAST && a->n < a->tried / 2)
 			break; /* no use */
 		spent = clock_now_ns(s->ses->env->clk) - start;
@@ -173,11 +177,18 @@ static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, 
 {
 	size_t next = a->n ? (size_t)rng_below(&s->t.rng, a->n) : 0;
 
+	for (size_t i = 0; i < a->n; i++) {
+		ret->again[i] = reads[a->of[i]];
+		ret->again[i].ns = a->v[i];
+	}
 	for (size_t i = 0; i < n; i++) {
-		if (!is_wanted_again(&reads[i]))
+		if (!is_wanted_again(&reads[i])) {
+			ret->of[ret->n] = &reads[i];
 			ret->v[ret->n++] = reads[i].ns;
-		else if (a->n)
+		} else if (a->n) {
+			ret->of[ret->n] = &ret->again[next % a->n];
 			ret->v[ret->n++] = a->v[next++ % a->n];
+		}
 		if (!is_wanted_again(&reads[i]) && !reads[i].is_passed)
 			ret->measured[ret->nmeasured++] = reads[i].ns;
 	}
@@ -193,11 +204,15 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 	size_t n = where->nreads;
 	cleanup_free size_t *index = calloc(n + 1, sizeof(*index));
 	cleanup_free double *v = calloc(n + 1, sizeof(*v));
-	struct again a = { .index = index, .v = v };
+	cleanup_free size_t *of = calloc(n + 1, sizeof(*of));
+	struct again a = { .index = index, .v = v, .of = of };
 	int r = 0;
 
-	*ret = (struct seek_uncached){ .v = calloc(n + 1, sizeof(double)), .measured = calloc(n + 1, sizeof(double)) };
-	if (!index || !v || !ret->v || !ret->measured)
+	*ret = (struct seek_uncached){ .v = calloc(n + 1, sizeof(double)),
+		                       .of = calloc(n + 1, sizeof(const struct seek_read *)),
+		                       .again = calloc(n + 1, sizeof(struct seek_read)),
+		                       .measured = calloc(n + 1, sizeof(double)) };
+	if (!index || !v || !of || !ret->v || !ret->of || !ret->again || !ret->measured)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	if (s->rot.is_rotating) {
 		r = learn_media(s, reads, n, err);
@@ -216,6 +231,8 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 void seek_uncached_done(struct seek_uncached *u)
 {
 	free(u->v);
+	free(u->of);
+	free(u->again);
 	free(u->measured);
 	*u = (struct seek_uncached){ .v = NULL };
 }

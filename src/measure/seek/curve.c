@@ -173,7 +173,7 @@ int seek_near(struct seek_run *s, struct err *err)
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++)
-		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 6 : 4, err);
+		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
 	if (r == 0)
 		seek_tell_near(s, p, n);
 	return r;

@@ -43,6 +43,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 	if (r == 0 && n >= 3 && fit_density(x, rate, n, &fit)) {
 		s->rate_start = fit.r0;
 		s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
+		s->place_off = fit.rms_ratio / sqrt((double)n);
 	}
 	return r;
 }

@@ -11,6 +11,8 @@
 #include "measure/seek/seek.h"
 
 #define REFITS 60 /* for the intervals of the fit */
+#define BRIDGE \
+	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
 
 struct curve_row {
 	uint64_t distance_bytes;
@@ -163,7 +165,7 @@ static struct interval scatter(double value, const double *v, size_t n)
  */
 static void fit_intervals(struct seek_run *s, const struct seek_point *p, const double *x, const double *w, size_t n)
 {
-	double y[POINTS_MAX], v[6][REFITS], mean = seek_mean_over_pairs(&s->fit);
+	double y[POINTS_MAX], v[6][REFITS], mean = seek_mean_over_pairs(&s->fit), off;
 	struct seek_fit_ci *ci = &s->fit_ci;
 	struct rng rng = s->t.rng; /* a copy: what is read afterwards does not depend on this */
 	size_t m = 0;
@@ -192,8 +194,10 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 		if (x[i] >= s->fit.knee && (i == 0 || x[i - 1] < s->fit.knee))
 			ci->knee.high = fmax(ci->knee.high, x[i]);
 	}
-	ci->average.low = fmin(ci->average.low, mean - s->fit.rms);
-	ci->average.high = fmax(ci->average.high, mean + s->fit.rms);
+	/* And what the places, from rates that scatter, may be off, where the curve rises. */
+	off = hypot(fmax(half_of(ci->average), s->fit.rms),
+	            BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
+	ci->average = (struct interval){ mean - off, mean + off };
 }
 
 /* Of the times with overhead: what that is wrong bends nothing. */
@@ -219,7 +223,7 @@ static void fit_points(struct seek_run *s, const struct seek_point *p, size_t n)
  */
 static void compare_estimates(struct seek_run *s, const struct seek_point *p, size_t n)
 {
-	double diff[POINTS_MAX], floor_ns = fmax(0.025 * s->rot.period_ns, 1e5), period = s->rot.period_ns;
+	double diff[POINTS_MAX], floor_ns = fmax(0.04 * s->rot.period_ns, 1e5), period = s->rot.period_ns;
 	double lost = s->missed.of ? (double)s->missed.missed / (double)s->missed.of * period : 0.0;
 	size_t m = 0;
 	struct summary sum;
@@ -230,7 +234,7 @@ static void compare_estimates(struct seek_run *s, const struct seek_point *p, si
 			diff[m++] = even_mean(&p[i]) - period / 2.0 - lost - p[i].fit.median;
 	if (m < 6 || !summary_of(diff, m, &sum))
 		return;
-	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 3.3 * sum.stddev / sqrt((double)m))
+	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 4.0 * sum.stddev / sqrt((double)m))
 		return;
 	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
 	result_notice(
@@ -303,33 +307,66 @@ static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, dou
 	return found;
 }
 
-/* The next cylinder: the least of the distances at which the arm moves; a time far below the curve's begin is the change to another head. */
-static void note_track(struct seek_run *s, const double *v, size_t n)
+/* The next cylinder: the least of the distances at which the arm moves; a time far below the curve's begin is the change to another head. Index of the row, n: none. */
+static size_t choose_track(struct seek_run *s, const struct seek_point *p, double (*pairs)[64], const size_t *npairs,
+                           size_t n)
 {
-	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0, kept[64];
-	struct summary sum;
-	size_t m = 0;
+	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0;
+	size_t chosen = n;
 
-	for (size_t i = 0; i < n; i++)
-		if (v[i] >= least)
-			kept[m++] = v[i];
-	if (m == 0 || !summary_of(kept, m, &sum) || (isfinite(s->track.median) && sum.median >= s->track.median))
+	for (size_t i = 0; i < n; i++) {
+		double kept[64];
+		struct summary sum;
+		size_t m = 0;
+
+		for (size_t k = 0; k < npairs[i]; k++)
+			if (pairs[i][k] >= least)
+				kept[m++] = pairs[i][k];
+		/* Nearer than three tracks the places overlap, and the drive reads on from one into the other. */
+		if (p[i].tracks < 3 || m == 0 || !summary_of(kept, m, &sum) ||
+		    (isfinite(s->track.median) && sum.median >= s->track.median))
+			continue;
+		chosen = i;
+		s->track.median = sum.median;
+		s->track.ci = (struct interval){ fmin(sum.min, sum.median - s->scatter_ns / 3.0) - 10e3,
+			                         fmax(sum.max, sum.median + s->scatter_ns / 3.0) + 10e3 };
+	}
+	return chosen;
+}
+
+/*
+ * Where tracks follow each other on one surface, k of them are k cylinders: the time to the next one is then less, by about as much as twice as many take
+ * more, under the square root.
+ */
+static void widen_track(struct seek_run *s, const struct seek_point *p, double (*pairs)[64], const size_t *npairs,
+                        size_t n, size_t chosen)
+{
+	for (size_t i = chosen + 1; i < n; i++) {
+		double v[64];
+
+		if (p[i].tracks < 2 * p[chosen].tracks || npairs[i] == 0)
+			continue;
+		for (size_t k = 0; k < npairs[i]; k++)
+			v[k] = pairs[i][k];
+		s->track.ci.low -= 1.3 * fmax(stats_median(v, npairs[i]) - s->track.median, 0.0);
 		return;
-	s->track.median = sum.median;
-	s->track.ci = (struct interval){ sum.min - 10e3, sum.max + 10e3 };
+	}
 }
 
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 {
 	struct table *t = result_table(s->ses->res, "near", "Seek time over few tracks", seek_near_fields);
+	double pairs[POINTS_MAX][64];
+	size_t npairs[POINTS_MAX], chosen;
 
 	for (size_t i = 0; i < n; i++) {
 		double v[64];
 		struct summary sum;
 		struct near_row row = { .tracks = p[i].tracks, .samples = p[i].log.accesses, .hits = p[i].log.hits };
-		size_t m = p[i].log.pairs ? pairs_of(s, &p[i], v) : 0;
 
-		if (m == 0 || !summary_of(v, m, &sum))
+		npairs[i] = p[i].log.pairs ? pairs_of(s, &p[i], pairs[i]) : 0;
+		memcpy(v, pairs[i], sizeof(v));
+		if (npairs[i] == 0 || !summary_of(v, npairs[i], &sum))
 			continue;
 		row.distance_bytes = (uint64_t)(p[i].log.bytes / (double)p[i].log.accesses);
 		row.with_overhead_ns = sum.median;
@@ -337,15 +374,8 @@ void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 		row.low = sum.min - s->overhead_ns;
 		row.high = sum.max - s->overhead_ns;
 		result_row(t, &row);
-		if (p[i].tracks > 2) /* nearer, the places overlap, and the drive reads on from one into the other */
-			note_track(s, v, m);
 	}
-}
-
-void seek_note_access(struct seek_run *s, double from, double to, double access_ns)
-{
-	(void)s;
-	(void)from;
-	(void)to;
-	(void)access_ns;
+	chosen = choose_track(s, p, pairs, npairs, n);
+	if (chosen < n)
+		widen_track(s, p, pairs, npairs, n, chosen);
 }

@@ -20,10 +20,10 @@ static const struct opt seek_opts[] = {
 	         "a short run: spans at the start only, fewer distances, wider intervals"),
 	OPT_BYTES(struct seek_params, block_bytes, "block", 'b', "SIZE", NULL,
 	          "size of each read; default 4 KiB or the physical sector", .min = 512, .max = 1048576),
-	OPT_U64(struct seek_params, reads, "reads", 0, "N", "200", "reads of each span at least", .min = 40,
+	OPT_U64(struct seek_params, reads, "reads", 0, "N", "100", "reads of each span at least", .min = 40,
 	        .max = 10000),
-	OPT_TIME(struct seek_params, span_ns, "span-time", 0, "TIME", "5s", "time of each span at least", .min = 1e6,
-	         .max = 1e13),
+	OPT_TIME(struct seek_params, span_ns, "span-time", 0, "TIME", "1s",
+	         "time of each span, where the precision needs it", .min = 1e6, .max = 1e13),
 	OPT_FLAG(struct seek_params, no_curve, "no-curve", 0, "leave out the seek curve"),
 	OPT_FLAG(struct seek_params, no_queue, "no-queue", 0, "leave out the queue"),
 	OPT_STR(struct seek_params, iolog, "emit-iolog", 0, "FILE", NULL,
@@ -81,11 +81,11 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 		               d->path, d->size_bytes, block);
 	plan->is_direct = true;
 	plan->is_latency = true;
-	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 8 * NS_PER_S);
-	plan_phase(plan, "spans",
-	           p->quick ? 11 * NS_PER_S : seek_span_count(d->size_bytes, false) * p->span_ns * 3 / 2);
+	plan_phase(plan, "rotation", p->quick ? 3 * NS_PER_S : 6 * NS_PER_S);
 	if (!p->no_curve)
-		plan_phase(plan, "curve", p->quick ? 12 * NS_PER_S : 120 * NS_PER_S);
+		plan_phase(plan, "curve", p->quick ? 7 * NS_PER_S : 60 * NS_PER_S);
+	plan_phase(plan, "spans",
+	           p->quick ? 5 * NS_PER_S : (seek_span_count(d->size_bytes, false) + 9) * p->span_ns * 5 / 4);
 	if (!p->no_queue)
 		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 6 * p->span_ns);
 	return 0;
@@ -338,15 +338,14 @@ int seek_media(struct seek_run *s, struct err *err)
 
 static int run_phases(struct seek_run *s, struct err *err)
 {
-	int r = rotation_find(&s->t, s->p->quick ? 2 * NS_PER_S : 6 * NS_PER_S, &s->rot, err);
+	int r = rotation_find(&s->t, s->p->quick ? 1 * NS_PER_S : 4 * NS_PER_S, &s->rot, err);
 
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	rotation_figures(s);
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
-	r = seek_spans(s, err);
-	if (r == 0 && s->rot.is_rotating && !s->p->no_curve && !session_is_over(s->ses)) {
+	if (s->rot.is_rotating && !s->p->no_curve) {
 		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_curve(s, err);
@@ -354,8 +353,12 @@ static int run_phases(struct seek_run *s, struct err *err)
 			r = seek_near(s, err);
 		seek_figures(s);
 		scatter_figures(s);
-		parts(s);
+		session_checkpoint(s->ses);
 	}
+	if (r == 0 && !session_is_over(s->ses))
+		r = seek_spans(s, err);
+	if (s->rot.is_rotating)
+		parts(s);
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
 		r = seek_queue(s, err);
 	return r;
@@ -378,8 +381,8 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	int r, closed;
 
 	if (p.quick) {
-		p.reads = p.reads < 100 ? p.reads : 100;
-		p.span_ns = p.span_ns < 700 * NS_PER_MS ? p.span_ns : 700 * NS_PER_MS;
+		p.reads = p.reads < 60 ? p.reads : 60;
+		p.span_ns = p.span_ns < 300 * NS_PER_MS ? p.span_ns : 300 * NS_PER_MS;
 	}
 	s.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p) };
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
@@ -407,7 +410,7 @@ const struct measure measure_seek = {
 	.max_targets = 1,
 	.opts = seek_opts,
 	.params_size = sizeof(struct seek_params),
-	.precision = 0.02,
+	.precision = 0.015,
 	.plan = seek_plan,
 	.run = seek_run,
 	.tables = seek_tables,

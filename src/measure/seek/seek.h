@@ -30,6 +30,7 @@ struct seek_run {
 	struct interval overhead_ci;
 	bool has_rates, has_overhead; /* were looked for */
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
+	double place_off;             /* parts of the stroke that a place may be off */
 	double track_ratio;           /* track over what passes in a revolution of sequential reading: 1 + skew */
 	double aim_scatter_ns;        /* what is believed of the scatter of arrivals, for aiming */
 	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
@@ -75,7 +76,9 @@ struct seek_where {
 struct seek_uncached {
 	double *v; /* of all reads, in order */
 	size_t n;
-	double *measured; /* those that the media answered */
+	const struct seek_read **of; /* the read that each is of, with its time from the media */
+	struct seek_read *again;     /* those that were read again */
+	double *measured;            /* those that the media answered */
 	size_t nmeasured;
 	double extra_se; /* of the mean, beside what the scatter of v tells */
 	double unknown;  /* part of the reads that could not be read from the media */
@@ -85,6 +88,16 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
                   struct seek_uncached *ret, struct err *err);
 void seek_uncached_done(struct seek_uncached *u);
 bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all reads */
+
+/* The mean over all reads of a span, with what the curve tells taken off their variance (control.c). */
+struct seek_controlled {
+	double mean_ns, half_ns; /* half of the 95 % interval */
+	double variance_ratio;   /* what remains of the variance */
+};
+bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
+/* false: the curve is not known, the span too small, or the curve does not help. */
+bool seek_control_mean(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
+                       uint64_t end, struct seek_controlled *ret);
 
 /* Table "queue": what depth brings. */
 extern const struct field seek_queue_fields[];
@@ -126,8 +139,6 @@ struct aim_log {                            /* of the pairs of one distance */
 void aim_believe_anything(struct aim_belief *b, double period, double scatter);
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
              struct err *err);
-/* For the picture: an access from byte to byte. */
-void seek_note_access(struct seek_run *s, double from, double to, double access_ns);
 
 /* One distance: the accesses, and what they say (points.c). */
 #define POINTS_MAX 48

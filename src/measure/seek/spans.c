@@ -105,6 +105,24 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 	row->max_ns = v[n - 1];
 }
 
+/* The mean, from what the curve leaves of the variance, where it helps. */
+static void control_span(const struct seek_run *s, const struct seek_where *where, const struct seek_uncached *media,
+                         struct span_row *row)
+{
+	struct seek_controlled c;
+	double half;
+
+	if (!seek_control_mean(s, media->of, media->n, where->first, where->end, &c))
+		return;
+	half = hypot(c.half_ns, 1.96 * media->extra_se * sqrt(c.variance_ratio));
+	if (isfinite(row->low) && isfinite(row->high) && half > (row->high - row->low) / 2.0)
+		return;
+	row->mean_ns = c.mean_ns;
+	row->low = c.mean_ns - half;
+	row->high = c.mean_ns + half;
+	row->iops = 1e9 / c.mean_ns;
+}
+
 /* ---- storage that slows down ---- */
 
 /* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing. */
@@ -141,7 +159,8 @@ static void regime_tell(struct seek_run *s, const struct bucket_point *p, size_t
 struct span {
 	uint64_t first, bytes;
 	const char *anchor;
-	uint64_t key, next, nblocks, reads; /* reads: at least */
+	uint64_t key, next, nblocks, reads, most_ns; /* reads: at least */
+	double precision;
 };
 
 /* Reads elsewhere until the drive's cache holds nothing of the span any more. */
@@ -188,7 +207,8 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 struct taken {
 	struct seek_read read[SEEK_TRIED];
 	double v[SPAN_READS];
-	size_t tried, n, nhits;
+	const struct seek_read *media[SEEK_TRIED]; /* those of v */
+	size_t tried, n, nhits, next_look;
 	uint64_t before;
 	bool was_hit;
 };
@@ -212,13 +232,36 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
 }
 
-/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
-static bool is_enough(const struct seek_run *s, const struct span *sp, struct stop *stop, const double *v, size_t n,
-                      size_t tried, uint64_t spent_ns)
+/* The relative half-width by what the curve leaves; looked at when there are a quarter more reads than the last time. NaN: not told. */
+static double controlled_half(const struct seek_run *s, const struct span *sp, struct taken *t)
 {
-	if (n >= sp->reads && spent_ns >= s->p->span_ns)
-		return spent_ns >= s->p->span_ns * 3 / 2 || stop_check(stop, v, n);
-	return tried >= 4 * sp->reads && n * 2 < tried && spent_ns >= s->p->span_ns;
+	size_t n = 0;
+	struct seek_controlled c;
+
+	if (t->n < t->next_look)
+		return NAN;
+	t->next_look = t->n + t->n / 4;
+	for (size_t i = 0; i < t->tried; i++)
+		if (!t->read[i].is_hit && !t->read[i].is_behind_hit)
+			t->media[n++] = &t->read[i];
+	return seek_control_mean(s, t->media, n, sp->first, sp->first + sp->bytes, &c) ? c.half_ns / c.mean_ns
+	                                                                               : (double)NAN;
+}
+
+/* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
+static bool is_enough(const struct seek_run *s, const struct span *sp, struct stop *stop, struct taken *t,
+                      uint64_t spent_ns)
+{
+	if (t->n >= sp->reads) {
+		if (seek_has_control(s, sp->first, sp->first + sp->bytes) &&
+		    controlled_half(s, sp, t) <= stop->precision)
+			return true;
+		if (spent_ns >= sp->most_ns)
+			return true;
+		if (spent_ns >= s->p->span_ns && stop_check(stop, t->v, t->n))
+			return true;
+	}
+	return t->tried >= 4 * sp->reads && t->n * 2 < t->tried && spent_ns >= s->p->span_ns;
 }
 
 static void no_service_time(struct span_row *row)
@@ -253,14 +296,14 @@ static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struc
 	size_t got;
 	int r = 0;
 
-	stop_init(&stop, session_precision(s->ses), 0.0, (size_t)sp->reads);
+	stop_init(&stop, sp->precision, 0.0, (size_t)sp->reads);
 	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !session_is_over(s->ses) &&
 	       session_time_left_ns(s->ses)) {
 		r = read_chunk(s, sp, offsets, access, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
 		regime_note(s, got);
-		if (is_enough(s, sp, &stop, t->v, t->n, t->tried, clock_now_ns(s->ses->env->clk) - start))
+		if (is_enough(s, sp, &stop, t, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
 	return r;
@@ -296,6 +339,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 		for (size_t i = 0; i < media.nmeasured; i++)
 			hist_add(h, (uint64_t)media.measured[i]);
 		fill_span(media.v, media.n, media.extra_se, row);
+		control_span(s, &where, &media, row);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
 		if (!seek_is_uncached(&media))
@@ -323,8 +367,14 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	else if (strcmp(anchor, "end") == 0)
 		sp.first = size - sp.bytes;
 	sp.reads = s->p->reads;
-	if (s->p->quick && strcmp(anchor, "whole") == 0) /* the figure */
+	sp.precision = session_precision(s->ses);
+	sp.most_ns = s->p->span_ns * 5 / 4;
+	if (strcmp(anchor, "whole") ==
+	    0) { /* the figure: three times as sharp, for what time that takes, within limits */
 		sp.reads *= 2;
+		sp.precision /= s->p->quick ? 1.0 : 3.0;
+		sp.most_ns = s->p->span_ns * (s->p->quick ? 9 : 20);
+	}
 	sp.first -= sp.first % s->t.block_bytes;
 	row.first_byte = sp.first;
 	r = measure_span(s, &sp, &row, h, err);
@@ -430,7 +480,7 @@ static void queue_take(struct sink *sink, const struct io_req *req, bool is_faul
 static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, double first_iops, struct queue_row *row,
                      struct err *err)
 {
-	uint64_t limit_ns = s->p->quick ? NS_PER_S : s->p->span_ns;
+	uint64_t limit_ns = s->p->quick ? 600 * NS_PER_MS : s->p->span_ns;
 	struct load load = {
 		.targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth, .max_ns = limit_ns
 	};
