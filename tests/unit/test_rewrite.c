@@ -168,19 +168,33 @@ static void garble(struct world *w, uint64_t at)
 	assert_int_equal(disk_poke(sim_model(w->sd), at, sizeof(junk), junk), 0);
 }
 
-/* The next start of --rewrite finds a sector that cannot be read: it is written from the journal, unasked. */
-static void next_start_heals(uint64_t at)
+static void world_with_bad_sectors(struct world *w, uint64_t at, const char *words)
 {
 	struct profile_bad bad = {
 		.lba = at / 512, .count = 2, .kind = BAD_READ | BAD_HEALS, .revolutions = 3, .err = -EIO
 	};
-	uint8_t got[1024], want[1024];
 	struct profile p;
-	struct world w;
 
 	profile_small(&p);
 	assert_int_equal(profile_add_bad(&p, &bad), 0);
-	world_new(&w, &p, REWRITE);
+	world_new(w, &p, words);
+}
+
+/* The next start of --rewrite finds sectors that cannot be read: told, and not filled until it is asked to. */
+static void unreadable_sectors_are_filled_when_asked(uint64_t at)
+{
+	uint8_t got[1024], want[1024];
+	struct disk_counters c;
+	struct world w;
+
+	world_with_bad_sectors(&w, at, REWRITE);
+	assert_int_equal(sim_run(&w.run), -EUCLEAN);
+	assert_non_null(strstr(w.run.err.text, "cannot be read"));
+	disk_counters(sim_model(w.sd), &c);
+	assert_int_equal(c.writes, 0);
+	assert_int_equal(journals(false), 1);
+	world_done(&w);
+	world_with_bad_sectors(&w, at, "--recover " NAMED);
 	if (sim_run(&w.run) < 0)
 		fail_msg("%s", w.run.err.text);
 	assert_true(result_has_notice(w.run.res, "recovered"));
@@ -250,7 +264,7 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 		if (healed++ % 2)
 			garbled_sectors_are_put_back_when_asked(at);
 		else
-			next_start_heals(at);
+			unreadable_sectors_are_filled_when_asked(at);
 	}
 	print_message("fault-count: power %" PRIu64 " every byte as before, or put back from the journal (%" PRIu64
 	              " within a block)\n",
@@ -301,6 +315,182 @@ static void a_journal_is_not_put_on_another_disk(void **state)
 	assert_int_equal(w.run.err.code, -EUCLEAN);
 	assert_int_equal(journals(true), 1);
 	world_done(&w);
+}
+
+static uint64_t leave_a_journal(void)
+{
+	uint64_t nth = 1, at;
+
+	while ((at = lose_power(nth)) == UINT64_MAX)
+		nth++;
+	return at;
+}
+
+/* A run on a disk with a garbled sector, which shows what `change` has made of it. */
+static int recover_on(uint64_t at, const char *words, void (*change)(struct device *dev), bool *ret_is_whole,
+                      struct err *err)
+{
+	struct profile p;
+	struct world w;
+	int r;
+
+	profile_small(&p);
+	world_new(&w, &p, words);
+	change(sim_device(w.sd));
+	garble(&w, at);
+	r = sim_run(&w.run);
+	*err = w.run.err;
+	*ret_is_whole = hash(&w) == untouched_hash();
+	world_done(&w);
+	return r;
+}
+
+static void show_another_wwn(struct device *dev)
+{
+	(void)snprintf(dev->wwn, sizeof(dev->wwn), "naa.5000c50011112222");
+}
+
+static void show_another_model(struct device *dev)
+{
+	(void)snprintf(dev->model, sizeof(dev->model), "OTHER");
+}
+
+static void show_another_uuid(struct device *dev)
+{
+	(void)snprintf(dev->uuid, sizeof(dev->uuid), "LVM-other");
+}
+
+static void show_another_partition(struct device *dev)
+{
+	(void)snprintf(dev->part_uuid, sizeof(dev->part_uuid), "11-22");
+}
+
+static void heal_nothing_when(void (*change)(struct device *dev), const char *says)
+{
+	uint64_t at = leave_a_journal();
+	bool is_whole;
+	struct err err;
+
+	assert_int_equal(recover_on(at, "--recover --despite=identity " NAMED, change, &is_whole, &err), -EUCLEAN);
+	assert_false(is_whole);
+	assert_non_null(strstr(err.text, says));
+	assert_int_equal(journals(true), 1);
+}
+
+static void nothing_is_healed_when_anything_differs_whatever_is_insisted_upon(void **state)
+{
+	(void)state;
+	heal_nothing_when(show_another_wwn, "world-wide name");
+	heal_nothing_when(show_another_model, "model");
+	heal_nothing_when(show_another_uuid, "UUID");
+	heal_nothing_when(show_another_partition, "UUID of the partition");
+}
+
+static void show_nothing(struct device *dev)
+{
+	dev->serial[0] = '\0';
+}
+
+/* The interrupted run on a disk without a number. */
+static uint64_t lose_power_of_a_nameless_disk(void)
+{
+	for (uint64_t nth = 1;; nth++) {
+		struct profile p;
+		struct world w;
+		uint64_t at;
+
+		profile_small(&p);
+		p.gone_at_request = nth;
+		world_new(&w, &p, "--rewrite --rewrite-data=sda --positions=3 --passes=1 --sample=1M");
+		show_nothing(sim_device(w.sd));
+		(void)sim_run(&w.run);
+		disk_power_loss(sim_model(w.sd));
+		at = journals(false) ? w.last_write : UINT64_MAX;
+		world_done(&w);
+		if (at != UINT64_MAX)
+			return at;
+		(void)journals(true);
+	}
+}
+
+static void what_cannot_be_compared_is_healed_only_when_insisted_upon(void **state)
+{
+	uint64_t at = lose_power_of_a_nameless_disk();
+	bool is_whole;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(recover_on(at, "--recover --rewrite-data=sda", show_nothing, &is_whole, &err), -EUCLEAN);
+	assert_false(is_whole);
+	assert_non_null(strstr(err.text, "--despite=identity"));
+	assert_int_equal(journals(false), 1);
+	assert_int_equal(
+		recover_on(at, "--recover --despite=identity --rewrite-data=sda", show_nothing, &is_whole, &err), 0);
+	assert_true(is_whole);
+	assert_int_equal(journals(false), 0);
+}
+
+static void find_journal(char *path, size_t len)
+{
+	DIR *d = opendir(journal_dir);
+	struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)) && e->d_name[0] == '.')
+		;
+	assert_non_null(e);
+	(void)snprintf(path, len, "%s/%.200s", journal_dir, e->d_name);
+	(void)closedir(d);
+}
+
+static void a_journal_that_others_can_read_or_own_is_refused(void **state)
+{
+	static const mode_t modes[] = { 0644, 0640, 0602, 0620 };
+	char path[300];
+	struct world w;
+	struct profile p;
+
+	(void)state;
+	for (size_t i = 0; i <= ARRAY_LEN(modes); i++) {
+		struct disk_counters c;
+
+		(void)leave_a_journal();
+		find_journal(path, sizeof(path));
+		if (i < ARRAY_LEN(modes))
+			assert_int_equal(chmod(path, modes[i]), 0);
+		else if (geteuid() != 0 || chown(path, 12345, 0) < 0)
+			break; /* only root can give a file away */
+		profile_small(&p);
+		world_new(&w, &p, REWRITE);
+		assert_int_equal(sim_run(&w.run), -EPERM);
+		assert_non_null(strstr(w.run.err.text, path));
+		disk_counters(sim_model(w.sd), &c);
+		assert_int_equal(c.writes, 0);
+		world_done(&w);
+		assert_int_equal(journals(true), 1);
+	}
+	(void)journals(true);
+}
+
+static void a_journal_of_another_version_is_left_alone(void **state)
+{
+	char path[300];
+	struct world w;
+	struct profile p;
+	int fd;
+
+	(void)state;
+	(void)leave_a_journal();
+	find_journal(path, sizeof(path));
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "1", 1, 7), 1);
+	assert_int_equal(close(fd), 0);
+	profile_small(&p);
+	world_new(&w, &p, REWRITE);
+	assert_int_equal(sim_run(&w.run), -EUCLEAN);
+	assert_non_null(strstr(w.run.err.text, "another version"));
+	world_done(&w);
+	assert_int_equal(journals(true), 1);
 }
 
 /* What has the journal's name but is a pipe, a link, or a second name of somebody's file is not written to, and nothing is measured. */
@@ -367,6 +557,10 @@ int main(void)
 		cmocka_unit_test(power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it_back),
 		cmocka_unit_test(no_fault_of_any_kind_changes_a_byte),
 		cmocka_unit_test(a_journal_is_not_put_on_another_disk),
+		cmocka_unit_test(nothing_is_healed_when_anything_differs_whatever_is_insisted_upon),
+		cmocka_unit_test(what_cannot_be_compared_is_healed_only_when_insisted_upon),
+		cmocka_unit_test(a_journal_that_others_can_read_or_own_is_refused),
+		cmocka_unit_test(a_journal_of_another_version_is_left_alone),
 		cmocka_unit_test(a_journal_is_never_written_through_what_has_its_name),
 	};
 

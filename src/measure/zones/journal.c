@@ -51,6 +51,7 @@ static void say_recovery(struct zones_run *run, const struct zone_target *t, con
 
 static int recover(struct zones_run *run, struct zone_target *t, struct err *err)
 {
+	const struct strs *despite = &run->ses->common->consent.despite;
 	struct rewrite_recovery found;
 	struct rewrite_chunk chunk;
 	int r;
@@ -62,17 +63,22 @@ static int recover(struct zones_run *run, struct zone_target *t, struct err *err
 			              rewrite_path(t->journal));
 		return 0;
 	}
+	for (size_t i = 0; i < despite->n; i++)
+		if (strcmp(despite->v[i], "identity") == 0)
+			rewrite_insist(t->journal);
 	r = rewrite_recover(t->journal, run->eng, &run->ses->targets[t->index], t->dev->logical_block_bytes,
 	                    run->p->recover, &found, err);
 	if (r < 0)
 		return r;
-	if (found.differing && !run->p->recover)
-		return err_set(err, -EUCLEAN,
-		               "%s: an earlier --rewrite was interrupted (%s); %" PRIu64 " sectors from %" PRIu64
-		               " on differ from what it was to put back. If nobody wrote to the disk since then, "
-		               "`platter zones --recover %s` puts them back; otherwise remove %s.",
-		               t->dev->path, chunk.when, found.differing, found.first_differing_bytes, t->dev->path,
-		               rewrite_path(t->journal));
+	if (found.same < found.sectors && !run->p->recover)
+		return err_set(
+			err, -EUCLEAN,
+			"%s: an earlier --rewrite was interrupted (%s) while it wrote at %" PRIu64 "; %" PRIu64
+			" sectors there differ from what it was to put back, %" PRIu64
+			" cannot be read. If nobody wrote to the disk since then, `platter zones --recover` puts "
+			"them back; otherwise remove %s.",
+			t->dev->path, chunk.when, chunk.offset_bytes, found.differing, found.unreadable,
+			rewrite_path(t->journal));
 	say_recovery(run, t, &chunk, &found);
 	return 0;
 }

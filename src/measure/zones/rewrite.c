@@ -19,7 +19,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 
-#define MAGIC        "PLTRRWJ1"
+#define MAGIC        "PLTRRWJ2"   /* the last one counts changes of the header */
+#define TORN_MAX     (256u << 10) /* bytes: more than a drive has in work when the power goes was written by somebody */
 #define HEADER_BYTES 4096
 #define CHUNK_MAX    (1ull << 30)
 
@@ -30,14 +31,15 @@ struct journal_header { /* little-endian machines write, little-endian machines 
 	uint32_t state, header_bytes;
 	uint64_t offset_bytes, len_bytes, data_hash;
 	char when[32];
-	char serial[64], model[64], name[64], path[256];
+	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
 	uint64_t size_bytes, partition_offset_bytes;
 	uint64_t header_hash; /* of all before it */
 };
 
 struct rewrite_journal {
 	int fd, dir_fd;
-	bool is_pending; /* of an earlier run, or the one in work */
+	bool is_pending;   /* of an earlier run, or the one in work */
+	bool is_uncertain; /* nothing tells that the pending chunk is of this very device */
 	char name[160];
 	char path[512];
 	struct journal_header h;
@@ -79,8 +81,13 @@ static void make_name(struct rewrite_journal *j, const char *dir, const struct d
 {
 	char id[96];
 
+	/* What stays after a restart: a kernel name may be another volume's then. */
 	if (dev->serial[0] && !dev->serial_is_shared && dev->kind != DEVICE_FILE)
 		(void)snprintf(id, sizeof(id), "%s", dev->serial);
+	else if (dev->wwn[0] && !dev->wwn_is_shared && dev->kind != DEVICE_FILE)
+		(void)snprintf(id, sizeof(id), "%s", dev->wwn);
+	else if (dev->uuid[0])
+		(void)snprintf(id, sizeof(id), "%.95s", dev->uuid);
 	else
 		(void)snprintf(id, sizeof(id), "%s-%" PRIx64 "-%" PRIx64, dev->name,
 		               (uint64_t)(dev->kind == DEVICE_FILE ? dev->rdev : dev->disk_rdev), dev->inode);
@@ -98,10 +105,55 @@ static void set_identity(struct journal_header *h, const struct device *dev)
 	h->header_bytes = HEADER_BYTES;
 	(void)snprintf(h->serial, sizeof(h->serial), "%s", dev->serial);
 	(void)snprintf(h->model, sizeof(h->model), "%s", dev->model);
+	(void)snprintf(h->wwn, sizeof(h->wwn), "%s", dev->wwn);
+	(void)snprintf(h->uuid, sizeof(h->uuid), "%s", dev->uuid);
+	(void)snprintf(h->part_uuid, sizeof(h->part_uuid), "%s", dev->part_uuid);
 	(void)snprintf(h->name, sizeof(h->name), "%s", dev->name);
 	(void)snprintf(h->path, sizeof(h->path), "%s", dev->path);
 	h->size_bytes = dev->size_bytes;
 	h->partition_offset_bytes = dev->partition_offset_bytes;
+}
+
+/* What says that the chunk is of another device, or of one that cannot be compared with it any more; NULL: nothing does. */
+static const char *find_difference(const struct journal_header *h, const struct device *dev)
+{
+	const struct {
+		const char *what, *then, *now;
+	} names[] = {
+		{ "serial number", h->serial, dev->serial },
+		{ "model", h->model, dev->model },
+		{ "world-wide name", h->wwn, dev->wwn },
+		{ "UUID", h->uuid, dev->uuid },
+		{ "UUID of the partition", h->part_uuid, dev->part_uuid },
+	};
+
+	if (h->size_bytes != dev->size_bytes)
+		return "size";
+	if (h->partition_offset_bytes != dev->partition_offset_bytes)
+		return "place of the partition";
+	if (h->len_bytes > dev->size_bytes || h->offset_bytes > dev->size_bytes - h->len_bytes)
+		return "place of the block";
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i].then, names[i].now) != 0)
+			return names[i].what;
+	return NULL;
+}
+
+static int check_identity(struct rewrite_journal *j, struct journal_header *h, const struct device *dev,
+                          struct err *err)
+{
+	const char *what = find_difference(h, dev);
+
+	if (what)
+		return err_set(
+			err, -EUCLEAN,
+			"%s holds an unfinished block of %.200s (serial %s, %" PRIu64
+			" bytes), but the %s of %s is another one now. Nothing was touched; recover the device that it is "
+			"of, or move the file away.",
+			j->path, h->path, h->serial[0] ? h->serial : "unknown", h->size_bytes, what, dev->path);
+	j->is_uncertain =
+		!(dev->serial[0] && !dev->serial_is_shared) && !(dev->wwn[0] && !dev->wwn_is_shared) && !dev->uuid[0];
+	return 0;
 }
 
 /* Is there a whole chunk in the file? Hash by hash; a torn one was never written to the device. */
@@ -110,9 +162,16 @@ static int look_for_chunk(struct rewrite_journal *j, const struct device *dev, s
 	struct journal_header h;
 	cleanup_free uint8_t *data = NULL;
 	ssize_t got = pread(j->fd, &h, sizeof(h), 0);
+	int r;
 
 	if (got < 0)
 		return err_set(err, -errno, "Cannot read the journal %s: %s.", j->path, strerror(errno));
+	if (got >= (ssize_t)sizeof(h.magic) && memcmp(h.magic, MAGIC, sizeof(h.magic) - 1) == 0 &&
+	    h.magic[sizeof(h.magic) - 1] != MAGIC[sizeof(h.magic) - 1])
+		return err_set(
+			err, -EUCLEAN,
+			"The journal %s is of another version of platter; recover with that one, or move the file away.",
+			j->path);
 	if (got != (ssize_t)sizeof(h) || memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 ||
 	    h.header_hash != header_hash(&h) || h.state != JOURNAL_PENDING || h.len_bytes > CHUNK_MAX)
 		return 0;
@@ -122,18 +181,25 @@ static int look_for_chunk(struct rewrite_journal *j, const struct device *dev, s
 	if (pread(j->fd, data, h.len_bytes, HEADER_BYTES) != (ssize_t)h.len_bytes ||
 	    payload_hash(data, h.len_bytes) != h.data_hash)
 		return 0;
-	if (h.size_bytes != dev->size_bytes || h.partition_offset_bytes != dev->partition_offset_bytes ||
-	    h.offset_bytes + h.len_bytes > dev->size_bytes)
-		return err_set(err, -EUCLEAN,
-		               "%s holds an unfinished block of another device (%s, serial %s, %" PRIu64
-		               " bytes), but %s has %" PRIu64
-		               " bytes. Recover that device first, or move the file away.",
-		               j->path, h.path, h.serial[0] ? h.serial : "unknown", h.size_bytes, dev->path,
-		               dev->size_bytes);
+	/* Texts of a file: ended, whatever stands there. */
+	h.serial[sizeof(h.serial) - 1] = h.model[sizeof(h.model) - 1] = h.wwn[sizeof(h.wwn) - 1] = '\0';
+	h.uuid[sizeof(h.uuid) - 1] = h.part_uuid[sizeof(h.part_uuid) - 1] = h.path[sizeof(h.path) - 1] = '\0';
+	r = check_identity(j, &h, dev, err);
+	if (r < 0)
+		return r;
 	h.when[sizeof(h.when) - 1] = '\0';
 	j->h = h;
 	j->is_pending = true;
 	return 0;
+}
+
+/* Whoever may rename files here may put another journal in place of ours. */
+static bool is_safe_dir(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
+	       ((st.st_mode & 022) == 0 || (st.st_mode & S_ISVTX) != 0);
 }
 
 /* A name that leads to a device, a pipe or a file of somebody else is nothing to write to. */
@@ -148,10 +214,18 @@ static int open_file(struct rewrite_journal *j, const char *dir, struct err *err
 	if (j->fd < 0)
 		return err_set(err, -errno, "Cannot open the journal %s: %s; choose another directory with --journal.",
 		               j->path, strerror(errno));
-	if (fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
+	if (fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
+	    (st.st_mode & 077) == 0 && is_safe_dir(j->dir_fd))
 		return 0;
 	(void)close(j->fd); /* not ours to remove */
 	j->fd = -1;
+	if (S_ISREG(st.st_mode) && st.st_nlink == 1)
+		return err_set(
+			err, -EPERM,
+			"The journal %s, or its directory, can be read or changed by others (the file has to be its "
+			"owner's alone, 0600, in a directory that others cannot write to): look what it is, then remove "
+			"it, or choose another directory with --journal.",
+			j->path);
 	return err_set(err, -EEXIST,
 	               "The journal %s is no regular file of its own; choose another directory with --journal.",
 	               j->path);
@@ -403,14 +477,14 @@ static int compare(struct mover *m, struct engine *eng, const struct target *tar
 }
 
 /* Writes what is marked, flushes, and reads everything again. */
-static int put_back(struct mover *m, uint64_t sectors, bool is_all, struct engine *eng, const struct target *target,
+static int put_back(struct mover *m, uint64_t sectors, struct engine *eng, const struct target *target,
                     struct rewrite_recovery *ret, struct err *err)
 {
 	uint64_t wanted, left;
 	int r;
 
 	for (uint64_t i = 0; i < sectors; i++)
-		if (m->marks[i] == MARK_UNREADABLE || (is_all && m->marks[i] == MARK_DIFFERS))
+		if (m->marks[i] == MARK_UNREADABLE || m->marks[i] == MARK_DIFFERS)
 			m->marks[i] = MARK_PUT_BACK;
 	wanted = count_marks(m, sectors, MARK_PUT_BACK);
 	if (!wanted)
@@ -422,7 +496,7 @@ static int put_back(struct mover *m, uint64_t sectors, bool is_all, struct engin
 		r = compare(m, eng, target, err);
 	if (r < 0)
 		return r;
-	left = count_marks(m, sectors, MARK_UNREADABLE) + (is_all ? count_marks(m, sectors, MARK_DIFFERS) : 0);
+	left = count_marks(m, sectors, MARK_UNREADABLE) + count_marks(m, sectors, MARK_DIFFERS);
 	ret->restored = wanted - (left < wanted ? left : wanted);
 	if (left)
 		return err_set(err, -EIO,
@@ -432,8 +506,34 @@ static int put_back(struct mover *m, uint64_t sectors, bool is_all, struct engin
 	return 0;
 }
 
+/* May what is there be replaced? Only on the device that the chunk is of, and only as much as an interruption damages. */
+static int check_damage(const struct rewrite_journal *j, const struct rewrite_recovery *found, uint32_t sector_bytes,
+                        struct err *err)
+{
+	if (found->differing * sector_bytes > TORN_MAX || (found->differing > found->same && found->differing > 8))
+		return err_set(
+			err, -EUCLEAN,
+			"%s holds a block that was at %" PRIu64 " of %s (serial %s), but %" PRIu64 " of %" PRIu64
+			" sectors there differ: this is another disk, or it was written since. Nothing was touched. "
+			"If the block is of no use any more, remove the file.",
+			j->path, j->h.offset_bytes, j->h.path, j->h.serial[0] ? j->h.serial : "unknown",
+			found->differing, found->sectors);
+	if (j->is_uncertain)
+		return err_set(
+			err, -EUCLEAN,
+			"%s holds a block of %s, which shows nothing that would tell whether this is the same device. Nothing "
+			"was touched; if you know that it is, add --despite=identity.",
+			j->path, j->h.path);
+	return 0;
+}
+
+void rewrite_insist(struct rewrite_journal *j)
+{
+	j->is_uncertain = false;
+}
+
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                    bool is_all, struct rewrite_recovery *ret, struct err *err)
+                    bool is_asked, struct rewrite_recovery *ret, struct err *err)
 {
 	cleanup_free uint8_t *data = malloc(j->h.len_bytes), *marks = NULL;
 	struct mover m = { .first = j->h.offset_bytes,
@@ -459,16 +559,11 @@ int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct 
 	for (uint64_t i = sectors; i-- > 0;)
 		if (marks[i] == MARK_DIFFERS)
 			ret->first_differing_bytes = m.first + i * sector_bytes;
-	if (ret->differing > ret->same && ret->differing > 8)
-		return err_set(
-			err, -EUCLEAN,
-			"%s holds a block that was at %" PRIu64 " of %s (serial %s), but %" PRIu64 " of %" PRIu64
-			" sectors there differ: this is another disk, or it was written since. Nothing was touched. "
-			"If the block is of no use any more, remove the file.",
-			j->path, j->h.offset_bytes, j->h.path, j->h.serial[0] ? j->h.serial : "unknown", ret->differing,
-			sectors);
-	r = put_back(&m, sectors, is_all, eng, target, ret, err);
-	if (r < 0)
+	if (ret->same == sectors)
+		return rewrite_end(j, err);
+	r = check_damage(j, ret, sector_bytes, err);
+	if (r < 0 || !is_asked)
 		return r;
-	return ret->differing && !is_all ? 0 : rewrite_end(j, err);
+	r = put_back(&m, sectors, eng, target, ret, err);
+	return r < 0 ? r : rewrite_end(j, err);
 }

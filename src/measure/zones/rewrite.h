@@ -4,12 +4,13 @@
  * being written: such a sector may be unreadable or garbled afterwards. So the chunk in work lies in a file on another disk, synced, before its first
  * byte is written, until the chunk was flushed and verified.
  *
- * One file per disk or file measured, "rewrite-ID.journal" in the directory of --journal; ID is the serial number (or the
- * name and device number where there is none) and the place of the partition. It is removed when the run is over.
+ * One file per disk or file measured, "rewrite-ID.journal" in the directory of --journal, which is its owner's alone; ID is the serial number, the
+ * world-wide name or a UUID (else the kernel name and number), and the place of the partition. It is removed when the run is over.
  *
- * Recovery (on the next start, or by --recover) reads the chunk's place again and compares. Unreadable sectors are written from the
- * journal: nothing can be lost by that. Sectors that are readable but differ may have been garbled, or written by somebody else since:
- * those are put back only when asked for (--recover). If most of it differs, that is not the same disk, and nothing is touched.
+ * The next start reads the chunk's place again and compares. When all is as it was, the chunk is forgotten. Sectors that cannot be read or differ
+ * are put back only when asked for (--recover), and only when the device shows that it is the same one: serial number, model, world-wide name,
+ * UUID of the mapping or the array, of the partition, size and place as they were, and at least one of these that no other device has. If more
+ * differs than an interruption damages, it was written since, and nothing is touched.
  */
 #ifndef PLATTER_MEASURE_REWRITE_H
 #define PLATTER_MEASURE_REWRITE_H
@@ -45,17 +46,20 @@ struct rewrite_chunk {
 /* Is there an unfinished chunk of an earlier run? */
 bool rewrite_pending(const struct rewrite_journal *j, struct rewrite_chunk *ret);
 
+/* It is the device that the chunk is of, although nothing tells. Where something differs this has no effect. */
+void rewrite_insist(struct rewrite_journal *j);
+
 struct rewrite_recovery {
 	uint64_t sectors, same, unreadable, differing; /* found */
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	uint64_t first_differing_bytes;
 };
 /*
- * Compares and puts back, with requests of at most the engine's buffers. is_all: also sectors that differ. 0: *ret tells, and the chunk is
- * forgotten unless differing sectors were left; negative errno and a sentence: nothing more than *ret says was done, the chunk stays.
+ * Compares and, with is_asked, puts back, with requests of at most the engine's buffers. 0: *ret tells, and the chunk is
+ * forgotten unless damaged sectors were left; negative errno and a sentence: nothing more than *ret says was done, the chunk stays.
  */
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
-                    bool is_all, struct rewrite_recovery *ret, struct err *err);
+                    bool is_asked, struct rewrite_recovery *ret, struct err *err);
 
 /* A flush that a signal does not stop. */
 int rewrite_flush(struct engine *eng, const struct target *target, struct err *err);
