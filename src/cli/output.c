@@ -93,6 +93,28 @@ static int check_one(const char *option, const char *path, const char *const *ta
 	return check_folder(option, path, err);
 }
 
+/* Two names of one file: an old one by its inode, a new one by its folder. */
+static bool is_same_file(const char *a, const char *b)
+{
+	cleanup_free char *copy_a = strdup(a), *copy_b = strdup(b);
+	char *slash_a = copy_a ? strrchr(copy_a, '/') : NULL, *slash_b = copy_b ? strrchr(copy_b, '/') : NULL;
+	const char *name_a = slash_a ? slash_a + 1 : a, *name_b = slash_b ? slash_b + 1 : b;
+	struct stat x, y;
+
+	if (strcmp(a, b) == 0)
+		return true;
+	if (stat(a, &x) == 0)
+		return stat(b, &y) == 0 && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	if (stat(b, &y) == 0 || strcmp(name_a, name_b) != 0)
+		return false;
+	if (slash_a)
+		slash_a[slash_a == copy_a] = '\0';
+	if (slash_b)
+		slash_b[slash_b == copy_b] = '\0';
+	return stat(slash_a ? copy_a : ".", &x) == 0 && stat(slash_b ? copy_b : ".", &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
 static int note_output(struct strs *outputs, const char *path, struct err *err)
 {
 	const char **more = reallocarray(outputs->v, outputs->n + 1, sizeof(*more));
@@ -130,7 +152,7 @@ int output_check(struct cli_params *p, const char *const *targets, size_t n, str
 			continue;
 		}
 		for (size_t k = 0; k < i; k++)
-			if (files[k].path && !strcmp(files[k].path, path))
+			if (files[k].path && strcmp(files[k].path, "-") != 0 && is_same_file(files[k].path, path))
 				return err_set(err, -EINVAL, "--%s and --%s name the same file %s; give each its own.",
 				               files[k].option, files[i].option, path);
 		r = check_one(files[i].option, path, targets, n, err);

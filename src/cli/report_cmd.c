@@ -58,8 +58,11 @@ static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 		return err_set(err, -errno, "%s: the folder cannot be read (%s).", path, err_name(errno));
 	for (int i = 0; i < n; i++) {
 		char full[4096];
+		struct stat st;
 
-		if (snprintf(full, sizeof(full), "%s/%s", path, names[i]->d_name) < (int)sizeof(full))
+		/* A pipe would be waited for, without end. */
+		if (snprintf(full, sizeof(full), "%s/%s", path, names[i]->d_name) < (int)sizeof(full) &&
+		    stat(full, &st) == 0 && S_ISREG(st.st_mode))
 			(void)shelf_add(s, full, &why); /* somebody else's JSON */
 		free(names[i]);
 	}
@@ -121,11 +124,11 @@ static int write_all_csv(FILE *f, void *arg)
 	return r;
 }
 
-/* Neither a device node nor one of the documents is written over. */
-static int check_output(const char *path, const char *const *operands, size_t n, struct err *err)
+/* Neither a device node nor one of the documents is written over, nor one output over the other. */
+static int check_output(const char *page, const char *csv, const char *const *operands, size_t n, struct err *err)
 {
-	struct cli_params c = { .html = path };
-	int r = path ? output_check(&c, operands, n, err) : 0;
+	struct cli_params c = { .html = page, .csv = csv };
+	int r = output_check(&c, operands, n, err);
 
 	output_done(&c);
 	return r;
@@ -165,10 +168,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	struct shelf shelf = { 0 };
 	struct page_job job = { &shelf, err };
 	struct text_style style = output_style(env->out, view);
-	int r = check_output(p->output, operands, n, err);
+	int r = check_output(p->output, p->csv, operands, n, err);
 
-	if (r == 0)
-		r = check_output(p->csv, operands, n, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
 	for (size_t i = 0; r == 0 && p->again && i < shelf.n; i++)
@@ -229,7 +230,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 	bool is_trend = p->trend || n != 2;
 	struct shelf a = { 0 }, b = { 0 };
 	struct result *res = NULL;
-	int r = check_output(p->json && strcmp(p->json, "-") != 0 ? p->json : NULL, operands, n, err);
+	int r = check_output(p->json && strcmp(p->json, "-") != 0 ? p->json : NULL, NULL, operands, n, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(i == 0 || is_trend ? &a : &b, operands[i], err));

@@ -152,6 +152,19 @@ static void log_it(struct run *run, const char *text)
 		run->log_error = r;
 }
 
+static void on_warn(void *arg, struct session *ses, const char *text)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	log_it(run, text);
+	if (run->p.quiet)
+		return;
+	progress_clear(run->progress);
+	fprintf(run->env->err, "platter %s: warning: %s\n", run->m->name, text);
+	(void)fflush(run->env->err); /* before the first byte is written */
+}
+
 static void on_log(void *arg, struct session *ses, const char *line)
 {
 	(void)ses;
@@ -421,6 +434,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		.cancel = &cli_signal,
 		.hooks = { .checkpoint = on_checkpoint,
 		           .progress = on_progress,
+		           .warn = on_warn,
 		           .log = on_log,
 		           .request = run->requests ? on_request : NULL,
 		           .arg = run },

@@ -138,6 +138,19 @@ static int check_overlaps(const struct session *ses, struct err *err)
 	return 0;
 }
 
+/* What speaks against writing without forbidding it: a notice; and told at once, as afterwards it would be too late. */
+static void tell_warnings(struct session *ses, const struct survey *found)
+{
+	char text[512];
+
+	for (size_t k = 0; k < found->n; k++) {
+		(void)finding_text(&found->v[k], text, sizeof(text));
+		result_notice(ses->res, finding_kind_name(found->v[k].kind), "%s", text);
+		if (found->v[k].kind == FINDING_DATA && ses->hooks.warn)
+			ses->hooks.warn(ses->hooks.arg, ses, text);
+	}
+}
+
 static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
 {
 	const struct plan *plan = ses->plan;
@@ -148,13 +161,11 @@ static int get_permits(struct session *ses, bool *ret_refused, struct err *err)
 		return -EINVAL;
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		struct survey found = { 0 };
-		char text[512];
 		int r = permit_acquire(&ses->permits[i], ses->env->devices, ses->env->devices_ctx, &ses->devs[i],
 		                       plan->writes, &ses->common->consent, &found, err);
 
-		for (size_t k = 0; r == 0 && k < found.n; k++)
-			result_notice(ses->res, finding_kind_name(found.v[k].kind), "%s",
-			              finding_text(&found.v[k], text, sizeof(text)));
+		if (r == 0)
+			tell_warnings(ses, &found);
 		survey_done(&found);
 		if (r < 0) {
 			*ret_refused = r == -EBUSY || r == -EPERM || r == -EROFS;
@@ -247,6 +258,7 @@ static void print_plan(struct session *ses)
 	for (size_t i = 0; plan->writes != WRITE_NONE && !plan->opens_itself && i < ses->ndevs; i++) {
 		struct survey found = { 0 };
 		struct err why = { 0 };
+		char text[512];
 		int r = ses->env->devices->survey(ses->env->devices_ctx, &ses->devs[i], &found, &why);
 
 		if (r == 0)
@@ -256,6 +268,10 @@ static void print_plan(struct session *ses)
 			r = permit_would(&ses->devs[i], &found, plan->writes, &ses->common->consent, &why);
 		if (r < 0)
 			result_notice(ses->res, "would-refuse", "This would be refused: %s", why.text);
+		for (size_t k = 0; plan->writes == WRITE_DESTROY && k < found.n; k++)
+			if (found.v[k].kind == FINDING_DATA)
+				result_notice(ses->res, finding_kind_name(FINDING_DATA), "%s",
+				              finding_text(&found.v[k], text, sizeof(text)));
 		survey_done(&found);
 	}
 }

@@ -81,6 +81,8 @@ struct session {
 		void (*checkpoint)(void *arg, struct session *ses);
 		/* phase: name; done 0..1 of the whole run; figure: "183.2 MB/s" or NULL. */
 		void (*progress)(void *arg, struct session *ses, const char *phase, double done, const char *figure);
+		/* Something that has to be known before anything is written; it becomes a notice as well. */
+		void (*warn)(void *arg, struct session *ses, const char *text);
 		/* One time-stamped line for --log. */
 		void (*log)(void *arg, struct session *ses, const char *line);
 		/* Every request of session_load(), as it completed (--requests). */

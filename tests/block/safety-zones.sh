@@ -54,6 +54,11 @@ status=0; zones --write --destroy-data="$n" --json="$work/out.json" --quiet "$lo
 [ "$before" != "$(sum "$image")" ] && ok || bad "with consent: nothing was written"
 jq -e '.status == "complete"' "$work/out.json" >/dev/null && ok || bad "with consent: not complete"
 
+# "may hold data": said in the dry run, and before anything is written
+head -c "$(stat -c %s "$image")" /dev/urandom | dd of="$image" bs=1M iflag=fullblock conv=notrunc status=none
+zones --write --destroy-data="$n" --dry-run "$loop" 2>&1 | tr -s ' \n' ' ' | grep -q "may hold data" && ok || bad "a dry run does not tell of data without a signature"
+zones --write --destroy-data="$n" --log="$work/warned" "$loop" >/dev/null 2>"$work/said"
+grep -q "warning: .*may hold data" "$work/said" && ok || bad "data without a signature: not told on stderr: $(cat "$work/said")"
 # put back: random data stay
 fresh rewrite
 head -c 64M /dev/urandom | dd of="$image" conv=notrunc bs=1M status=none

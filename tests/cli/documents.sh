@@ -118,3 +118,15 @@ one_sentence
 cat "$dir/shelf/a.json" "$dir/shelf/b.json" "$dir/c.json" | cmp -s - "$dir/before" || fail "a document was changed"
 [ ! -e /dev/sd-no-such ] || fail "a file was made in /dev"
 exit 0
+
+# A pipe that is named as a document is not waited for; one output does not take the place of another, by whatever name.
+mkdir "$dir/pipes"
+cp "$dir/c.json" "$dir/pipes/a.json"
+mkfifo "$dir/pipes/x.json"
+timeout 10 "$PLATTER" report "$dir/pipes" >"$dir/piped" 2>&1 || fail "a pipe in a folder: status $?: $(tail -n 1 "$dir/piped")"
+run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/same"
+run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/pipes/../same"
+: >"$dir/same"
+ln "$dir/same" "$dir/same-too"
+run 2 report "$dir/c.json" -o "$dir/same" --csv "$dir/same-too"
+run 0 report "$dir/c.json" -o "$dir/page.html" --csv "$dir/same-too"

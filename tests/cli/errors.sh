@@ -81,4 +81,7 @@ for words in "$evil" "zones --$evil x" "zones $evil" "report $evil" "passes file
 	LC_ALL=C tr -d '\n -~\200-\377' <"$dir/err" | grep -q . && fail "control characters in a message"
 	LC_ALL=C grep -q "$(printf '\302\233')" "$dir/err" && fail "control characters in a message"
 done
+# No arithmetic on what has no range.
+run 2 stream --rate=0 --bytes=64MiB "$dir"
+err_has --rate
 exit 0

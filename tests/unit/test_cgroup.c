@@ -232,6 +232,33 @@ static void a_group_that_cannot_be_limited_is_given_up_and_removed(void **state)
 
 #define IN_TREE(f) cmocka_unit_test_setup_teardown(f, files_disk_make, remove_tree)
 
+/* A group that cannot be used (this tree is none of the kernel's): the controller is off again, as it was; and left on where it was on. */
+static void the_controller_is_left_as_it_was_found(void **state)
+{
+	static const char *const before[] = { "cpu\n", "cpu memory\n" }, *const after[] = { "-memory", "+memory" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct cgroup *cg = NULL;
+		char path[256], text[64] = "";
+		struct err err = { 0 };
+		FILE *f;
+
+		put("/proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
+		put("/proc/self/cgroup", "0::/\n");
+		put("/sys/fs/cgroup/cgroup.controllers", "cpu memory\n");
+		put("/sys/fs/cgroup/cgroup.subtree_control", before[i]);
+		assert_true(cgroup_enter(&cg, files_dir, 1 << 30, &err) < 0);
+		(void)snprintf(path, sizeof(path), "%s/sys/fs/cgroup/cgroup.subtree_control", files_dir);
+		f = fopen(path, "re");
+		assert_non_null(f);
+		assert_non_null(fgets(text, sizeof(text), f));
+		assert_int_equal(fclose(f), 0);
+		if (strncmp(text, after[i], strlen(after[i])) != 0)
+			fail_msg("%s: %s", before[i], text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +271,7 @@ int main(void)
 		IN_TREE(version_1_says_no_limit_by_a_huge_number),
 		IN_TREE(what_is_no_file_is_taken_off_the_limit),
 		IN_TREE(a_group_that_cannot_be_limited_is_given_up_and_removed),
+		IN_TREE(the_controller_is_left_as_it_was_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,7 @@
 
 struct cgroup {
 	struct cgroup_plan plan;
+	bool was_off; /* the controller was, for the groups below, before us */
 };
 
 struct hierarchy {
@@ -182,6 +183,31 @@ static void remove_stale(const char *group)
 	globfree(&found);
 }
 
+/* Does the file of controllers that are on for the groups below name memory? */
+static bool has_controller(const char *path)
+{
+	cleanup_fclose FILE *f = fopen(path, "re");
+	char line[512] = "";
+
+	return f && fgets(line, sizeof(line), f) && has_word(line, "memory", " \n");
+}
+
+/* Off again as we found it, unless another run has a group there, which would lose its limit. */
+static void switch_off(const struct cgroup *cg)
+{
+	const char *slash = strrchr(cg->plan.group, '/');
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	if (!cg->was_off || !slash)
+		return;
+	(void)snprintf(pattern, sizeof(pattern), "%.*s/platter-[0-9]*", (int)(slash - cg->plan.group), cg->plan.group);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == GLOB_NOMATCH)
+		(void)write_text(cg->plan.steps[0].path, "-memory"); /* refused: somebody else uses it by now */
+	else
+		globfree(&found);
+}
+
 int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
 	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
@@ -190,6 +216,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 	if (r < 0)
 		return r;
 	remove_stale(cg->plan.group);
+	cg->was_off = cg->plan.before > 0 && !has_controller(cg->plan.steps[0].path);
 	(void)do_steps(&cg->plan, 0, cg->plan.before);
 	if (mkdir(cg->plan.group, 0755) < 0)
 		return err_set(err, -errno, "The cgroup %.500s could not be made (%s); run as root.", cg->plan.group,
@@ -197,6 +224,7 @@ int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, s
 	r = do_steps(&cg->plan, cg->plan.before, cg->plan.nsteps);
 	if (r < 0) {
 		(void)rmdir(cg->plan.group); /* nobody is in it */
+		switch_off(cg);
 		return err_set(err, r, "The cgroup %.500s could not be used (%s).", cg->plan.group, err_name(r));
 	}
 	*ret = cg;
@@ -215,6 +243,7 @@ void cgroup_leave(struct cgroup *cg)
 	(void)write_text(path, pid); /* if this fails the group stays; the next line fails too */
 	for (int tries = 0; tries < 50 && rmdir(cg->plan.group) < 0 && errno == EBUSY; tries++)
 		(void)usleep(20000); /* charges of pages under write-back go away in a moment */
+	switch_off(cg);
 	free(cg);
 }
 

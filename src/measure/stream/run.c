@@ -393,6 +393,9 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 	uint64_t block = s->p->block_bytes, there = 0, now;
 	int r;
 
+	if (rate == 0)
+		return err_set(err, -ERANGE,
+		               "At this pace nothing would ever come; a rate has to be at least 1 byte/s.");
 	s->is_max = rate == RATE_MAX;
 	s->places = s->p->buffer_bytes / block;
 	s->depth = depth_in_force(s);
