@@ -377,7 +377,7 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 
 	*ret_ok = false;
 	if (e) {
-		const struct geo_run run = *e;
+		struct geo_run run = *e;
 		struct leap l = { .sectors = run.per_track * run.tracks,
 			          .tracks = run.tracks,
 			          .advance = run.turn,
@@ -387,6 +387,7 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 		l.after = 1.0 / (double)run.per_track;
 		if (run.tracks > 1) {
 			r = try_leap(w, &l, 1, ret_ok, err);
+			run.turn = geo_frac(w->angle - angle);
 			if (r < 0 || *ret_ok)
 				return r < 0 ? r : found_run(w, first, &run, false, 0, err);
 		}
@@ -504,7 +505,7 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 
 static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err)
 {
-	struct leap l = { .error = 2.0 * w->g->tol * (double)c };
+	struct leap l = { .error = 2.0 * w->g->tol };
 	struct geo_run cycle[GEO_RUNS]; /* w->runs moves on */
 	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c, .run = cycle };
 	uint64_t n;
