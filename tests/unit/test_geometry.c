@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "seeds.h"
 #include "simrun.h"
+#include "wild.h"
 
 extern const struct measure measure_geometry;
 
@@ -355,6 +356,56 @@ static void zones_and_layout_of_known_drives(void **state)
 	}
 }
 
+static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	if (is_noisy)
+		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, 1, &err), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	run_words(run, sim, "sda");
+}
+
+/* With answers that stray as those of real drives do; and two disks whose changes of heads take longer than the arm over many cylinders. */
+static void noise_of_real_drives_hides_no_layout(void **state)
+{
+	static const struct {
+		const char *name;
+		double surfaces;
+		bool is_noisy;
+	} drives[] = {
+		{ "ibm-deskstar-60gxp", 4, false },
+		{ "maxtor-diamondmax-80", 8, false },
+		{ "tiny", 4, true },
+		{ "maxtor-diamondmax-80", 8, true },
+		{ "ibm-deskstar-60gxp", 4, true },
+		{ "seagate-medalist-st39140a", 8, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+		struct whole w = { 0 };
+		struct sim_run run;
+
+		noisy_run(drives[i].name, drives[i].is_noisy, &run);
+		check_zones(disk_geometry(sim_model(sim_find(run.sim, "sda"))), &run, &w);
+		print_message("%s, %s: %g surfaces, %zu of %zu zones, %.0f s\n", drives[i].name,
+		              drives[i].is_noisy ? "real noise" : "no noise", sim_figure(&run, "surfaces"),
+		              w.zones_found, w.zones_true, (double)sim_elapsed_ns(run.sim) * 1e-9);
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
+		assert_string_equal(result_find_figure(run.res, "layout")->value.str, "head-first");
+		assert_int_equal(w.zones_found, w.zones_true);
+		assert_true((double)sim_elapsed_ns(run.sim) < 600e9);
+		sim_run_end(&run);
+	}
+}
+
 #define STOPS 24
 
 /* Somebody who presses ^C so many reports after the walk. */
@@ -519,6 +570,7 @@ int main(void)
 		cmocka_unit_test(zones_of_simple_disks_are_exact),
 		cmocka_unit_test(what_is_told_of_any_disk_is_true),
 		cmocka_unit_test(zones_and_layout_of_known_drives),
+		cmocka_unit_test(noise_of_real_drives_hides_no_layout),
 		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
 		cmocka_unit_test(judging_says_what_it_does),
 		cmocka_unit_test(judging_ends_at_once_when_interrupted),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The shortest access from one track to another. All angles are known, so an access of any length can be aimed at by choosing the sectors: one that the head
- * can make takes just that long, one that it cannot a revolution more; the border is found by halving. Many pairs take turns, so that none is read again while
+ * can make takes just that long, one that it cannot a revolution more; threshold.c finds the border. Many pairs take turns, so that none is read again while
  * the drive's cache still holds it. Always from the later track to the earlier, where reading ahead does not help.
  */
 #include <errno.h>
@@ -11,12 +11,16 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define ROUNDS       48
-#define USUAL_ROUNDS 22.0           /* of them, until all is found */
-#define FINE         (1.0 / 2048.0) /* of a revolution: fine enough */
-#define START_FROM   0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
-#define AIMS         16
-#define AIM_MET      0.05 /* of a revolution: so far off is no answer that came in time */
+#define ROUNDS        40
+#define USUAL_ROUNDS  16.0 /* of them, until all is found */
+#define SCATTER_EVERY 3    /* rounds */
+#define FIRST_AIM     0.7  /* revolutions */
+#define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
+#define STUCK_MOST    10
+#define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
+#define START_FROM    0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
+#define AIMS          16
+#define AIM_MET       0.05 /* of a revolution: so far off is no answer that came in time */
 
 const struct field geo_profile_fields[] = {
 	FIELD_U64(struct geo_profile_row, distance_tracks, UNIT_COUNT, "tracks"),
@@ -46,49 +50,18 @@ static void aim(struct geo *g, const struct geo_pair *p, double y, uint64_t *ret
 	}
 }
 
-static double want(const struct geo_pair *p)
-{
-	return isfinite(p->high) ? (p->low + p->high) / 2.0 : 0.7;
-}
-
-static bool is_done(const struct geo_pair *p)
-{
-	double least = fmax(FINE, 0.4 / (double)p->to.sectors);
-
-	return isfinite(p->high) && p->high - p->low < least;
-}
-
 /*
- * What an access of so many revolutions says, when y was aimed at: it ends when the sector has passed, then or a revolution later; whatever ends at another time
- * came from the cache, or late. A miss counts when it was seen twice: something may have come in between.
+ * What an access says when y was aimed at: it ends when the sector has passed, then or whole revolutions later; whatever ends at another time came from the
+ * cache, or late.
  */
-static void learn(struct geo_pair *p, double y, double turns)
+static void learn(struct geo_pair *p, struct geo_looks *k, double turns)
 {
-	if (geo_apart(turns, y) > AIM_MET) {
+	if (geo_apart(turns, p->aim) > AIM_MET || turns > GEO_TURNS_MAX) {
 		p->stuck++;
 		return;
 	}
-	if (!isfinite(p->high)) {
-		p->high = turns;
-		p->low = fmax(0.0, turns - 1.0);
-		return;
-	}
-	if (turns < p->high && fabs(turns - y) <= AIM_MET) {
-		p->stuck = turns > p->high - 1e-4 ? p->stuck + 1 : 0;
-		p->high = turns;
-		p->low = fmin(p->low, p->high);
-		p->misses = 0;
-		return;
-	}
-	p->stuck++;
-	if (fabs(turns - y - 1.0) > AIM_MET)
-		return;
-	p->miss = p->misses ? fmin(p->miss, turns - 1.0) : turns - 1.0;
-	if (++p->misses < 2)
-		return;
-	p->misses = 0;
-	p->stuck = p->miss > p->low + 1e-4 ? 0 : p->stuck;
-	p->low = fmin(p->high, fmax(p->low, p->miss));
+	if (k->n < GEO_LOOKS)
+		k->turns[k->n++] = turns;
 }
 
 static bool is_hit(const struct geo *g, double access_ns)
@@ -96,7 +69,8 @@ static bool is_hit(const struct geo *g, double access_ns)
 	return access_ns < g->rot.hit_most_ns;
 }
 
-static int one_round(struct geo *g, struct geo_pair *pair, size_t n, size_t *ret_open, struct err *err)
+static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *looks, size_t n, size_t *ret_open,
+                     struct err *err)
 {
 	cleanup_free uint64_t *offset = calloc(2 * n + 1, sizeof(*offset));
 	cleanup_free double *access = calloc(2 * n + 1, sizeof(*access));
@@ -109,9 +83,9 @@ static int one_round(struct geo *g, struct geo_pair *pair, size_t n, size_t *ret
 	for (size_t i = 0; i < n; i++) {
 		uint64_t from = 0, to = 0;
 
-		if (is_done(&pair[i]) || pair[i].stuck > 6)
+		if (pair[i].is_done || pair[i].stuck > STUCK_MOST)
 			continue;
-		aim(g, &pair[i], want(&pair[i]), &from, &to);
+		aim(g, &pair[i], pair[i].aim, &from, &to);
 		offset[2 * m] = from * g->t.block_bytes;
 		offset[2 * m + 1] = to * g->t.block_bytes;
 		which[m++] = i;
@@ -125,7 +99,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, size_t n, size_t *ret
 		/* Neither may have come from the cache: the head would have been elsewhere. */
 		if (isfinite(access[2 * i]) && isfinite(access[2 * i + 1]) && !is_hit(g, access[2 * i]) &&
 		    !is_hit(g, access[2 * i + 1]))
-			learn(&pair[which[i]], want(&pair[which[i]]), access[2 * i + 1] / g->rot.period_ns);
+			learn(&pair[which[i]], &looks[which[i]], access[2 * i + 1] / g->rot.period_ns);
 	return r;
 }
 
@@ -156,38 +130,58 @@ static void keep(struct geo *g, const struct geo_pair *pair, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_pair *p = &pair[i];
-		const struct geo_profile_row row = { p->distance, p->high * g->rot.period_ns,
-			                             (p->high - p->low) * g->rot.period_ns,
+		const struct geo_profile_row row = { p->distance, p->access * g->rot.period_ns,
+			                             2.0 * p->error * g->rot.period_ns,
 			                             p->to.first * g->t.block_bytes };
 
-		if (isfinite(p->high))
+		if (isfinite(p->access))
 			result_row(t, &row);
 	}
 }
 
-int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, struct err *err)
+/* Where to aim next, and whether that is worth while. */
+static void decide(struct geo_pair *pair, const struct geo_looks *looks, size_t n, double scatter)
 {
-	size_t open = n;
-	int r = find_angles(g, pair, n, err);
-
 	for (size_t i = 0; i < n; i++) {
-		pair[i].low = 0.0;
-		pair[i].high =
-			isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle) ? (double)INFINITY : (double)NAN;
-		pair[i].misses = 0;
-		pair[i].stuck = isnan(pair[i].high) ? 1000 : 0;
+		struct geo_pair *p = &pair[i];
+		double fine = fmax(fmax(FINE / 2.0, 0.3 / (double)p->to.sectors), FINE_SCATTER * scatter);
+		struct geo_border b;
+
+		if (p->is_done)
+			continue;
+		b = geo_border(&looks[i], scatter);
+		p->access = b.at;
+		p->error = b.error;
+		p->aim = looks[i].n ? b.at : FIRST_AIM;
+		p->is_done = looks[i].n == GEO_LOOKS || (looks[i].n > 3 && b.error < fine);
 	}
+}
+
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
+                 struct err *err)
+{
+	cleanup_free struct geo_looks *looks = calloc(n + 1, sizeof(*looks));
+	size_t open = n;
+	int r = looks ? find_angles(g, pair, n, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		pair[i].is_done = !(isfinite(pair[i].from.angle) && isfinite(pair[i].to.angle));
+		pair[i].access = pair[i].error = NAN;
+		pair[i].aim = FIRST_AIM;
+		pair[i].stuck = 0;
+	}
+	*ret_scatter = NAN;
 	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++) {
 		session_progress(g->ses, "access times", from + (to - from) * fmin(1.0, k / USUAL_ROUNDS), "%zu of %zu",
 		                 n - open, n);
-		r = one_round(g, pair, n, &open, err);
+		r = one_round(g, pair, looks, n, &open, err);
+		if (k == 0 || k % SCATTER_EVERY == 0)
+			*ret_scatter = geo_scatter(looks, n);
+		decide(pair, looks, n, *ret_scatter);
 	}
-	for (size_t i = 0; i < n; i++) {
-		pair[i].access = (pair[i].low + pair[i].high) / 2.0;
-		pair[i].error = (pair[i].high - pair[i].low) / 2.0 + g->tol;
-		if (!isfinite(pair[i].high))
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (looks[i].n < 4)
 			pair[i].access = NAN;
-	}
 	if (r == 0)
 		keep(g, pair, n);
 	return r;

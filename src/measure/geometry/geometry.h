@@ -64,6 +64,8 @@ void geo_forget(struct geo *g);
 double geo_frac(double x);
 /* As far from each other as that, the short way: [0, 0.5]. */
 double geo_apart(double a, double b);
+/* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what noise is like aside. */
+double geo_near(const struct geo *g);
 
 /* ---- edges.c ---- */
 
@@ -166,7 +168,7 @@ static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
 /* Are these two skews the same? */
 static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 {
-	return geo_apart(a, b) < 3.0 * o->tol;
+	return geo_apart(a, b) < o->tol;
 }
 
 /* ---- order.c ---- */
@@ -266,17 +268,40 @@ struct geo_spot { /* a track */
 struct geo_pair {
 	struct geo_spot from, to; /* first and sectors are given */
 	uint64_t distance;        /* tracks, for the table */
-	double access, error;     /* revolutions; NaN: could not be found */
-	double low, high, miss;   /* while it is searched for */
-	int misses, stuck;
+	double access, error;     /* revolutions; NaN: could not be found. error: a standard deviation */
+	double aim;               /* while it is searched for */
+	bool is_done;
+	int stuck;
 };
 
-/* The shortest access of each pair. from, to: the part of the whole run that this is. */
-int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, struct err *err);
+/* The shortest access of each pair. from, to: the part of the whole run that this is. *ret_scatter: of single accesses, revolutions. */
+int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, double to, double *ret_scatter,
+                 struct err *err);
+
+/* ---- threshold.c ---- */
+
+#define GEO_LOOKS     28
+#define GEO_TURNS_MAX 4.0 /* revolutions: no shortest access is longer */
+
+/* Accesses of one pair that were aimed: how many revolutions each took. */
+struct geo_looks {
+	double turns[GEO_LOOKS];
+	size_t n;
+};
+
+/* Accesses that are longer are made; evidence: how well that explains the looks (a log-likelihood). */
+struct geo_border {
+	double at, error, evidence;
+};
+
+/* scatter: of the time that a single access takes. */
+struct geo_border geo_border(const struct geo_looks *looks, double scatter);
+/* The deviation of single accesses that explains the looks of all pairs best. */
+double geo_scatter(const struct geo_looks *looks, size_t n);
 
 /* ---- judge.c ---- */
 
-#define GEO_PAIRS 72
+#define GEO_PAIRS 96
 
 /* A shortest access, and what a layout says of it. */
 struct geo_access {
@@ -286,13 +311,17 @@ struct geo_access {
 };
 
 struct geo_verdict {
-	bool is_possible; /* they do not speak against the layout */
-	bool is_shown;    /* and they speak for it */
+	bool is_possible; /* nearly all agree with the layout */
 	size_t agreeing, judged;
+	double scale;                            /* of what is left, revolutions */
+	double rise;                             /* of the curve, from 1 cylinder to 8 */
+	double off[GEO_PAIRS], error[GEO_PAIRS]; /* of each access */
 };
 
-/* n: GEO_PAIRS at most; they are sorted. */
-struct geo_verdict geo_judge(const struct geo_shape *shape, struct geo_access *seen, size_t n);
+/* n: GEO_PAIRS at most. scatter: of single accesses, as far as it was found out. */
+struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter);
+/* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
+double geo_verdict_cost(const struct geo_verdict *v, double scale);
 
 /* ---- layout.c ---- */
 

@@ -1,206 +1,206 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head. Those that are alike are a class; equal
- * distances take equal times, larger ones no less, and the curve over distance is that of an arm.
+ * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head. An arm takes longer over more
+ * cylinders, never less; a change of heads takes its own time and hides a move that is shorter. The curve is otherwise free: it rises between a few distances
+ * as it will. So the fit has as many freedoms for a false layout as for the true one, and what differs is how far the accesses are from it.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "measure/geometry/geometry.h"
 
-#define NEAR  9     /* cylinders: so far the curve's bend is looked at */
-#define SLACK 0.001 /* of a revolution */
+#define KNOTS   28 /* distances between which the curve is straight over the logarithm: 1, 2, 3, 4, 6, 8, 12, ... */
+#define COLUMNS (KNOTS + 1) /* the shortest move, and rises from knot to knot; the last column is the change of heads */
+#define HEAD    KNOTS
+#define ROUNDS  12     /* of reweighting */
+#define SWEEPS  40     /* over the columns, in each round */
+#define STARTS  5      /* times that a change of heads may take, to begin with */
+#define FLOOR   0.0005 /* of a revolution: nothing is known better than that */
+#define MISFIT  0.002  /* so far real arms are off any smooth curve */
+#define BEYOND  4.0    /* deviations: an access that is farther off does not agree */
+#define HEAVY   3.0    /* degrees of freedom of Student's t: a few accesses may be anywhere */
+#define AGREE   0.9    /* of the accesses */
+#define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
+#define FEWEST  8
 
-struct class
-{
-	uint64_t cylinders;
-	bool is_other_head;
-	double access, error;
+struct fit {
+	const struct geo_access *seen;
 	size_t n;
+	double share[GEO_PAIRS][KNOTS]; /* of each access */
+	double column[COLUMNS];
+	double weight[GEO_PAIRS], off[GEO_PAIRS];
+	double scale;
 };
 
-static int compare_seen(const void *x, const void *y)
+/* Distance of a knot: 1, 2, 3, 4, 6, 8, 12, 16 ... */
+static double knot(int i)
 {
-	const struct geo_access *a = x, *b = y;
-
-	if (a->is_other_head != b->is_other_head)
-		return a->is_other_head - b->is_other_head;
-	if (a->cylinders != b->cylinders)
-		return (a->cylinders > b->cylinders) - (a->cylinders < b->cylinders);
-	return (a->access > b->access) - (a->access < b->access);
+	return i < 2 ? 1.0 + i : i % 2 ? ldexp(1.0, (i + 1) / 2) : 1.5 * ldexp(1.0, i / 2);
 }
 
-/* Sorted accesses to classes, each with its median; how many accesses are off their class. */
-static size_t classify(const struct geo_access *seen, size_t n, struct class *ret, size_t *ret_n)
+/* How much of the rise in front of knot i (0: all of the first column) a move over so many cylinders has. */
+static double share(int i, uint64_t cylinders)
 {
-	size_t off = 0, m = 0;
+	double d = (double)cylinders;
 
-	for (size_t i = 0; i < n;) {
-		size_t k = i, mid;
-
-		while (k < n && seen[k].cylinders == seen[i].cylinders &&
-		       seen[k].is_other_head == seen[i].is_other_head)
-			k++;
-		mid = (i + k - 1) / 2;
-		for (size_t j = i; j < k; j++)
-			off += fabs(seen[j].access - seen[mid].access) > seen[j].error + seen[mid].error + SLACK;
-		ret[m++] = (struct class){ seen[i].cylinders, seen[i].is_other_head, seen[mid].access, seen[mid].error,
-			                   k - i };
-		i = k;
-	}
-	*ret_n = m;
-	return off;
+	if (i == 0)
+		return 1.0;
+	return fmin(1.0, fmax(0.0, log(d / knot(i - 1)) / log(knot(i) / knot(i - 1))));
 }
 
-static const struct class *find_class(const struct class *c, size_t n, uint64_t cylinders, bool is_other_head)
+/* The time of the k-th move, if no change of heads hides it. */
+static double move(const struct fit *f, size_t k)
 {
-	for (size_t i = 0; i < n; i++)
-		if (c[i].cylinders == cylinders && c[i].is_other_head == is_other_head)
-			return &c[i];
-	return NULL;
+	double y = 0.0;
+
+	for (int i = 0; i < KNOTS; i++)
+		y += f->column[i] * f->share[k][i];
+	return y;
 }
 
-/* Larger distances take no less; and a change of heads hides moves that are shorter, and no others. */
-static size_t disorder(const struct class *c, size_t n)
+/* Is it the change of heads that takes the time? */
+static bool is_change(const struct fit *f, size_t k)
 {
-	const struct class *change = find_class(c, n, 0, true);
-	size_t bad = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct class *pure = c[i].is_other_head ? find_class(c, n, c[i].cylinders, false) : NULL;
-
-		for (size_t k = 0; k < i; k++)
-			if (c[k].is_other_head == c[i].is_other_head &&
-			    c[i].access < c[k].access - c[i].error - c[k].error - SLACK) {
-				bad++;
-				break;
-			}
-		if (pure && c[i].cylinders &&
-		    (c[i].access < pure->access - c[i].error - pure->error - SLACK ||
-		     (change && c[i].access > fmax(pure->access, change->access) + c[i].error + pure->error + SLACK)))
-			bad++;
-	}
-	return bad;
+	return f->seen[k].is_other_head && (f->seen[k].cylinders == 0 || move(f, k) < f->column[HEAD]);
 }
 
-/* The time for so many cylinders; is_hidden: no more than a change of heads takes. */
-static const struct class *move_of(const struct class *c, size_t n, uint64_t cylinders, bool *ret_hidden)
+static void row_of(const struct fit *f, size_t k, double *ret)
 {
-	const struct class *one = find_class(c, n, cylinders, false), *change = find_class(c, n, 0, true);
+	bool change = is_change(f, k);
 
-	if (!one)
-		one = find_class(c, n, cylinders, true);
-	*ret_hidden = one && one->is_other_head && change && one->access <= change->access + one->error + change->error;
-	return one;
+	for (int i = 0; i < KNOTS; i++)
+		ret[i] = change ? 0.0 : f->share[k][i];
+	ret[HEAD] = change;
 }
 
-/*
- * Over all distances the curve of an arm is hollow downwards: nowhere does it lie clearly below a straight line between two of its points. Under a layout that takes
- * tracks over each other for tracks side by side it is flat at first and rises then.
- */
-static bool is_below(const struct class *c, size_t n, size_t j)
+static int compare(const void *x, const void *y)
 {
-	for (size_t i = 0; i < j; i++)
-		for (size_t k = j + 1; k < n && !c[k].is_other_head && c[i].cylinders; k++) {
-			double part =
-				(double)(c[j].cylinders - c[i].cylinders) / (double)(c[k].cylinders - c[i].cylinders);
-			double line = (c[i].access - c[i].error) * (1.0 - part) + (c[k].access - c[k].error) * part;
+	const double *a = x, *b = y;
 
-			if (c[j].access + c[j].error + SLACK < line)
-				return true;
+	return (*a > *b) - (*a < *b);
+}
+
+/* Weighted least squares in which no column is negative: one column after the other. */
+static void solve(struct fit *f)
+{
+	double gram[COLUMNS][COLUMNS] = { 0 }, right[COLUMNS] = { 0 }, row[COLUMNS];
+
+	for (size_t k = 0; k < f->n; k++) {
+		row_of(f, k, row);
+		for (int i = 0; i < COLUMNS; i++) {
+			if (row[i] == 0.0)
+				continue;
+			right[i] += f->weight[k] * row[i] * f->seen[k].access;
+			for (int j = 0; j < COLUMNS; j++)
+				gram[i][j] += f->weight[k] * row[i] * row[j];
 		}
-	return false;
+	}
+	for (int s = 0; s < SWEEPS; s++)
+		for (int i = 0; i < COLUMNS; i++) {
+			double left = right[i];
+
+			if (!(gram[i][i] > 0.0))
+				continue;
+			for (int j = 0; j < COLUMNS; j++)
+				left -= j == i ? 0.0 : gram[i][j] * f->column[j];
+			f->column[i] = fmax(0.0, left / gram[i][i]);
+		}
 }
 
-static bool is_hollow(const struct class *c, size_t n)
+static void residuals(struct fit *f)
 {
-	size_t below = 0;
+	double size[GEO_PAIRS];
 
-	for (size_t j = 1; j + 1 < n && !c[j].is_other_head; j++)
-		below += is_below(c, n, j);
-	return below < 3;
+	for (size_t k = 0; k < f->n; k++) {
+		f->off[k] = f->seen[k].access - (is_change(f, k) ? f->column[HEAD] : move(f, k));
+		size[k] = fabs(f->off[k]);
+	}
+	qsort(size, f->n, sizeof(size[0]), compare);
+	f->scale = fmax(FLOOR, 1.4826 * size[f->n / 2]);
 }
 
-/* Does the curve bend as it should over the first cylinders? */
-static bool is_bent_right(const struct class *c, size_t n)
+static double penalty(double off, double error, double scale)
 {
-	for (uint64_t d = 1; d + 2 <= NEAR; d++) {
-		bool hidden, ignore;
-		const struct class *a = move_of(c, n, d, &hidden), *b = move_of(c, n, d + 1, &ignore),
-				   *e = move_of(c, n, d + 2, &ignore);
-		double one, two, slack;
+	double s = scale * scale + error * error;
 
-		if (!a || !b || !e)
+	return (HEAVY + 1.0) / 2.0 * log1p(off * off / s / HEAVY);
+}
+
+/* From a time that a change of heads may take. */
+static void fit_from(struct fit *f, double change, double base)
+{
+	memset(f->column, 0, sizeof(f->column));
+	f->column[0] = base;
+	f->column[HEAD] = change;
+	residuals(f);
+	for (int r = 0; r < ROUNDS; r++) {
+		for (size_t k = 0; k < f->n; k++) {
+			double s = f->scale * f->scale + f->seen[k].error * f->seen[k].error;
+
+			f->weight[k] = 1.0 / (s + f->off[k] * f->off[k] / HEAVY);
+		}
+		solve(f);
+		residuals(f);
+	}
+}
+
+double geo_verdict_cost(const struct geo_verdict *v, double scale)
+{
+	double cost = 0.0;
+
+	for (size_t k = 0; k < v->judged; k++)
+		cost += penalty(v->off[k], v->error[k], scale);
+	return cost;
+}
+
+static void take(struct geo_verdict *v, const struct fit *f, double scatter)
+{
+	double may = fmax(MISFIT, scatter);
+
+	v->judged = f->n;
+	v->scale = f->scale;
+	v->rise = 0.0;
+	for (int i = 1; i < KNOTS && knot(i) <= 8.0; i++)
+		v->rise += f->column[i];
+	v->agreeing = 0;
+	for (size_t k = 0; k < f->n; k++) {
+		v->off[k] = f->off[k];
+		v->error[k] = f->seen[k].error;
+		v->agreeing += fabs(f->off[k]) < BEYOND * hypot(v->error[k], may);
+	}
+	v->is_possible = f->n >= FEWEST && (double)v->agreeing >= AGREE * (double)f->n &&
+	                 f->column[HEAD] <= LONGEST * f->column[0];
+}
+
+struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter)
+{
+	struct fit f = { .seen = seen, .n = n };
+	struct geo_verdict best = { .judged = 0 };
+	double sorted[GEO_PAIRS], least = INFINITY, base;
+
+	assert(n <= GEO_PAIRS);
+	if (n == 0)
+		return best;
+	for (size_t k = 0; k < n; k++) {
+		sorted[k] = seen[k].access;
+		for (int i = 0; i < KNOTS; i++)
+			f.share[k][i] = share(i, seen[k].cylinders);
+	}
+	qsort(sorted, n, sizeof(sorted[0]), compare);
+	base = sorted[n / 10];
+	for (int i = 0; i < STARTS; i++) {
+		double cost, change = i ? sorted[(size_t)i * (n - 1) / STARTS] : 0.0;
+		struct geo_verdict v;
+
+		fit_from(&f, change, base);
+		take(&v, &f, scatter);
+		cost = geo_verdict_cost(&v, fmax(MISFIT, scatter));
+		if (!(cost < least))
 			continue;
-		one = b->access - a->access;
-		two = e->access - b->access;
-		slack = a->error + 2.0 * b->error + e->error + SLACK;
-		if (two < 0.4 * one - slack || (!hidden && two > one + slack))
-			return false;
+		least = cost;
+		best = v;
 	}
-	return true;
-}
-
-/*
- * One surface: each track further on is a cylinder further on, and the arm takes clearly longer for a few than for one. With many surfaces the first tracks
- * are over each other; with few, that layout has been held against the accesses itself.
- */
-static bool is_rising(const struct class *c, size_t n)
-{
-	const struct class *one = find_class(c, n, 1, false);
-
-	for (uint64_t d = 2; one && d <= 4; d++) {
-		const struct class *more = find_class(c, n, d, false);
-
-		if (more && more->access - one->access > one->error + more->error + SLACK / 2.0)
-			return true;
-	}
-	return false;
-}
-
-/* Is a change of heads clearly shorter than a move within a band, or to the next cylinder? */
-static bool is_clear(const struct class *c, size_t n, uint64_t band)
-{
-	const struct class *change = find_class(c, n, 0, true);
-
-	for (size_t i = 0; change && i < n; i++)
-		if (c[i].cylinders >= 1 && c[i].cylinders < (band == 1 ? 2 : band) &&
-		    c[i].access > change->access + c[i].error + change->error + SLACK)
-			return true;
-	return false;
-}
-
-/*
- * Would a change of heads take as long as the arm over many cylinders, where that is clearly longer than over the fewest? No head does: these are
- * tracks far from each other, taken for tracks over each other.
- */
-static bool is_change_too_long(const struct class *c, size_t n)
-{
-	const struct class *change = find_class(c, n, 0, true), *least = NULL, *most = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		if (c[i].is_other_head || !c[i].cylinders)
-			continue;
-		least = !least || c[i].access < least->access ? &c[i] : least;
-		most = c[i].cylinders >= NEAR && (!most || c[i].access > most->access) ? &c[i] : most;
-	}
-	return change && least && most && change->access > most->access - change->error - most->error &&
-	       most->access > least->access + most->error + least->error + SLACK;
-}
-
-struct geo_verdict geo_judge(const struct geo_shape *shape, struct geo_access *seen, size_t n)
-{
-	struct class class[GEO_PAIRS];
-	struct geo_verdict v = { .judged = n };
-	size_t nclasses, off, bad;
-
-	qsort(seen, n, sizeof(seen[0]), compare_seen);
-	off = classify(seen, n, class, &nclasses);
-	bad = disorder(class, nclasses);
-	v.agreeing = n - (off + bad < n ? off + bad : n);
-	v.is_possible = n >= 6 && off * 25 <= n && bad * 30 <= n && is_bent_right(class, nclasses) &&
-	                is_hollow(class, nclasses) && (shape->heads == 1 || !is_change_too_long(class, nclasses));
-	v.is_shown = shape->heads == 1 ? is_rising(class, nclasses)
-	                               : is_clear(class, nclasses, shape->band ? shape->band : UINT64_MAX);
-	return v;
+	return best;
 }

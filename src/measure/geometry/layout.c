@@ -15,10 +15,10 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define HEADS_TRIED 16
+#define HEADS_TRIED GEO_HEADS
 #define LENGTHS     8 /* most frequent runs of equal tracks that bands are guessed from */
 #define BANDS_MAX   128
-#define SHAPES_MAX  96
+#define SHAPES_MAX  160
 #define RANK_TRACKS 40000 /* enough for ranking */
 #define FEW_TRACKS  1500  /* for a first look */
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
@@ -27,17 +27,23 @@
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
-	15.0    /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
-#define LOOKS 5 /* so often accesses are measured, while several layouts are possible */
+	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
+#define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
+#define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
+#define AIMS        8    /* tries to find whole tracks that are so far apart */
+#define LOOKS       5    /* so often accesses are measured, while several layouts are possible */
 
 struct candidate {
 	struct geo_shape shape;
 	double cost;
+	size_t rank;      /* of two that cost the same the simpler one comes first */
 	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
 	bool is_possible; /* accesses do not speak against it */
-	bool is_shown;    /* and they speak for it */
-	size_t agreeing;  /* accesses that fit */
+	double against;   /* how unlikely they are under it, all looks together */
+	size_t agreeing;  /* accesses that fit, in the last look */
 	size_t judged;    /* of so many */
+	struct geo_verdict verdict;
 };
 
 struct search {
@@ -52,7 +58,9 @@ struct search {
 	size_t npairs, most_pairs;
 	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
 	size_t all;
-	size_t next; /* accesses that agree with the best one that is out */
+	size_t next;    /* accesses that agree with the best one that is out */
+	double scatter; /* of single accesses */
+	bool is_shown;  /* the accesses speak for the best one */
 	bool is_decided;
 };
 
@@ -153,21 +161,27 @@ static int compare_cost(const void *x, const void *y)
 {
 	const struct candidate *a = x, *b = y;
 
+	if (a->cost == b->cost)
+		return (a->rank > b->rank) - (a->rank < b->rank);
 	return (a->cost > b->cost) - (a->cost < b->cost);
 }
 
+/* Head-first with all numbers of heads first, then bands, the likely lengths before others. */
 static void list_shapes(struct search *s, struct candidate *all, size_t *n)
 {
 	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
 	size_t nbands = guess_bands(s->o, band + 2) + 2;
 
-	for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
-		for (size_t i = 0; i < nbands; i++)
+	for (size_t i = 0; i < nbands; i++)
+		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
 			for (int way = 0; way < (heads > 1 ? 2 : 1); way++)
-				if (heads > 1 || band[i])
-					all[(*n)++] = (struct candidate){
+				if (heads > 1 || band[i]) {
+					all[*n] = (struct candidate){
 						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
 					};
+					all[*n].rank = *n;
+					++*n;
+				}
 }
 
 /* Heads that alternate where that makes no difference. */
@@ -260,9 +274,13 @@ static void choose_pairs(struct search *s, bool from_anywhere)
 	struct rng *rng = &s->g->t.rng;
 
 	s->npairs = 0;
+	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads hides. */
+	for (uint64_t d0 = 1; d0 <= NEAR_TRACKS && s->tracks > 2 * d0 + 1; d0++)
+		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
+			;
 	/* In turn from each candidate, so that each has a say. */
-	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 2 / 3; k++)
-		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 2 / 3; i++)
+	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
+		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 3 / 4; i++)
 			if (k < telling(s, &s->c[i].shape, d))
 				(void)add_pair(s, 0, d[k]);
 	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
@@ -289,7 +307,7 @@ static int measure(struct search *s, double from, double to, struct err *err)
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
 	}
-	return geo_shortest(s->g, s->pair, s->npairs, from, to, err);
+	return geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
 }
 
 /* ---- does a layout agree with them? ---- */
@@ -300,9 +318,9 @@ static void judge(struct search *s, struct candidate *c)
 	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
 	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
 	struct geo_access seen[GEO_PAIRS];
-	struct geo_verdict v;
 	size_t n = 0;
 
+	c->verdict = (struct geo_verdict){ .judged = 0 };
 	c->is_possible = false;
 	if (!cylinder || !head)
 		return;
@@ -317,11 +335,24 @@ static void judge(struct search *s, struct candidate *c)
 			                         .access = s->pair[i].access,
 			                         .error = s->pair[i].error };
 	}
-	v = geo_judge(&c->shape, seen, n);
-	c->judged = v.judged;
-	c->agreeing = v.agreeing;
-	c->is_possible = v.is_possible;
-	c->is_shown = c->is_shown || v.is_shown;
+	c->verdict = geo_judge(seen, n, s->scatter);
+	c->judged = c->verdict.judged;
+	c->agreeing = c->verdict.agreeing;
+	c->is_possible = c->verdict.is_possible;
+}
+
+/* The accesses as they would be if all tracks lay side by side: what the best layout has to do better than. */
+static struct geo_verdict side_by_side(const struct search *s)
+{
+	struct geo_access seen[GEO_PAIRS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->npairs; i++)
+		if (isfinite(s->pair[i].access))
+			seen[n++] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
+				                         .access = s->pair[i].access,
+				                         .error = s->pair[i].error };
+	return geo_judge(seen, n, s->scatter);
 }
 
 /* ---- what is told ---- */
@@ -371,24 +402,56 @@ static void tell(struct search *s)
 	result_figure_text(res, "confidence", "how sure", text);
 }
 
-/* What the accesses speak against is out. Are several layouts left? */
+/* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct search *s)
 {
-	size_t m = 0;
+	double scale = INFINITY, least = INFINITY;
+	size_t m = 0, best = 0;
 	bool several = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		struct candidate *c = &s->c[i];
+		judge(s, &s->c[i]);
+		if (s->c[i].verdict.judged)
+			scale = fmin(scale, s->c[i].verdict.scale);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		s->c[i].against += geo_verdict_cost(&s->c[i].verdict, scale);
+		if (!s->c[i].is_possible || s->c[i].against >= least)
+			continue;
+		least = s->c[i].against;
+		best = i;
+	}
+	if (s->n && isfinite(least)) {
+		const struct geo_verdict plain = side_by_side(s);
+		const struct geo_verdict *v = &s->c[best].verdict;
 
-		judge(s, c);
-		if (!c->is_possible) {
-			s->next = c->agreeing > s->next ? c->agreeing : s->next;
+		if (s->c[best].shape.heads > 1)
+			s->is_shown =
+				s->is_shown || geo_verdict_cost(&plain, scale) > geo_verdict_cost(v, scale) + SPEAKS;
+		else
+			s->is_shown = s->is_shown || v->rise > RISE * scale;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		struct candidate c = s->c[i];
+
+		if (!c.is_possible || c.against > least + SPEAKS) {
+			s->next = c.agreeing > s->next ? c.agreeing : s->next;
 			continue;
 		}
-		s->c[m++] = *c;
-		several = several || !is_same_layout(&s->c[0].shape, &c->shape);
+		s->c[m] = c;
+		if (c.against == least)
+			best = m;
+		m++;
 	}
 	s->n = m;
+	if (m && best) {
+		struct candidate c = s->c[best];
+
+		s->c[best] = s->c[0];
+		s->c[0] = c;
+	}
+	for (size_t i = 1; i < m; i++)
+		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
 	return several;
 }
 
@@ -424,13 +487,11 @@ static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, u
 
 static bool decide(struct search *s, bool messy, bool is_same_elsewhere)
 {
-	bool several = false, is_shown = false;
+	bool several = false;
 
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++)
 		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
-		is_shown = is_shown || s->c[i].is_shown;
-	}
-	if (is_shown && !several && !messy && is_same_elsewhere) {
+	if (s->n && s->is_shown && !several && !messy && is_same_elsewhere) {
 		tell(s);
 		return true;
 	}

@@ -12,7 +12,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define DOUBT      0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
+#define DOUBT      0.15   /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
+#define NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
+#define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
 #define FLUSH_MAX  1024
 #define TRIES      5
 #define ANGLES_MAX 6000
@@ -44,6 +46,11 @@ double geo_apart(double a, double b)
 	double d = geo_frac(a - b);
 
 	return d > 0.5 ? 1.0 - d : d;
+}
+
+double geo_near(const struct geo *g)
+{
+	return fmax(NEAR_LEAST, NEAR_NOISE * g->rot.noise_ns / g->rot.period_ns);
 }
 
 static bool is_hit(const struct geo *g, double access_ns)

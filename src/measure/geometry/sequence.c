@@ -50,7 +50,7 @@ static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
 {
 	o->g = w->g;
-	o->tol = w->g->tol;
+	o->tol = geo_near(w->g);
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;

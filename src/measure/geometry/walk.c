@@ -26,9 +26,11 @@
 /* What is tried as a whole. */
 struct leap {
 	uint64_t sectors, tracks;
-	double advance, error; /* of the angle, by jumps; what is unknown of it */
-	double jump;           /* at its end */
-	double after;          /* spacing behind it */
+	double advance,
+		error; /* of the angle, by jumps; what is unknown of it, falling as the way grows that it is known from: */
+	uint64_t total; /* so many times that was seen already */
+	double jump;    /* at its end */
+	double after;   /* spacing behind it */
 	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
 	const struct geo_item *inside;
 	bool is_known; /* it was found so at least once */
@@ -38,7 +40,8 @@ struct leap {
 
 #define CONFIRM \
 	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
-#define AGAIN     3 /* times that an item is walked again whose end was none the second time */
+#define PIECE     0.75 /* of the track before: no surface or zone holds so much less */
+#define AGAIN     3    /* times that an item is walked again whose end was none the second time */
 #define AGAIN_ALL 200
 
 /*
@@ -47,7 +50,7 @@ struct leap {
  */
 static double near(const struct geo *g)
 {
-	return 3.0 * g->tol;
+	return geo_near(g);
 }
 
 /*
@@ -164,29 +167,57 @@ static int check_inside(struct geo_walk *w, const struct leap *l, uint64_t k, bo
 	return r;
 }
 
+static double off_leap(const struct geo_walk *w, const struct leap *l, uint64_t k, double angle)
+{
+	return geo_frac(angle - w->angle - (double)k * l->advance + 0.5) - 0.5;
+}
+
+/* What the advance so far and two angles leave open. */
+static double leap_error(const struct geo_walk *w, const struct leap *l, uint64_t k)
+{
+	return hypot(near(w->g), (double)k * l->error);
+}
+
+/* A jump as it should be, but not where it should be: one answer strays now and then. Another sector of that track tells. */
+static int look_again(struct geo_walk *w, const struct leap *l, uint64_t edge, double *angle, struct err *err)
+{
+	uint64_t apart = l->after > 0.0 ? (uint64_t)(0.3 / l->after) : 0, sector = edge + apart;
+	double got;
+	bool doubt;
+	int r;
+
+	if (!apart || sector >= w->g->sectors)
+		return 0;
+	r = geo_probe_doubt(w->g, &sector, &got, &doubt, 1, false, err);
+	if (r == 0 && isfinite(got))
+		*angle = geo_frac(got - (double)apart * l->after);
+	return r;
+}
+
 static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
-	double angle, jump, off;
+	double angle, jump;
 	int r;
 
 	*ret_ok = false;
 	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > ADVANCE_SURE)
 		return 0;
 	r = edge_angles(g, edge, l->after, l->jump, &angle, &jump, err);
-	off = geo_frac(angle - w->angle - (double)k * l->advance + 0.5) - 0.5;
-	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g) && fabs(off) < near(g) + (double)k * l->error;
+	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g);
+	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
+		r = look_again(w, l, edge, &angle, err);
+	*ret_ok = *ret_ok && r == 0 && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
 	g->tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1)
 		r = check_inside(w, l, k, ret_ok, err);
 	if (!*ret_ok)
 		return r;
 	l->is_known = true;
-	if (2.0 * g->tol / (double)k < l->error) {
-		l->advance += off / (double)k;
-		l->error = 2.0 * g->tol / (double)k;
-	}
+	l->total += k;
+	l->advance += off_leap(w, l, k, angle) / (double)l->total;
+	l->error = near(g) / (double)l->total;
 	w->at = edge;
 	w->angle = angle;
 	return 0;
@@ -342,7 +373,8 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 	struct leap l = { .sectors = size,
 		          .tracks = 1,
 		          .advance = jump,
-		          .error = 2.0 * w->g->tol,
+		          .error = near(w->g),
+		          .total = 1,
 		          .jump = jump,
 		          .after = 1.0 / (double)size };
 	struct geo_run run = { .per_track = size, .jump = jump, .tracks = 1 };
@@ -381,7 +413,8 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 		struct leap l = { .sectors = run.per_track * run.tracks,
 			          .tracks = run.tracks,
 			          .advance = run.turn,
-			          .error = 2.0 * w->g->tol,
+			          .error = near(w->g),
+			          .total = 1,
 			          .jump = run.jump };
 
 		l.after = 1.0 / (double)run.per_track;
@@ -505,7 +538,7 @@ static bool is_cycle(const struct geo_walk *w, size_t c)
 
 static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err)
 {
-	struct leap l = { .error = 2.0 * w->g->tol };
+	struct leap l = { .error = near(w->g), .total = 1 };
 	struct geo_run cycle[GEO_RUNS]; /* w->runs moves on */
 	struct geo_item item = { .first = w->at, .nruns = (uint32_t)c, .run = cycle };
 	uint64_t n;
@@ -574,6 +607,19 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
 }
 
+/*
+ * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part of a track, cut by an answer that
+ * strayed: then its own size says nothing about it.
+ */
+static double spacing_before(const struct geo_walk *w, size_t i)
+{
+	const struct geo_item *item = &w->items[i], *before = i ? item - 1 : NULL;
+	double size = (double)item->run[item->nruns - 1].per_track;
+	double usual = before ? (double)before->run[before->nruns - 1].per_track : 0.0;
+
+	return 1.0 / (item->tracks == 1 && size < PIECE * usual ? usual : size);
+}
+
 /* Are the ends of the items that were added last where they were found? What follows one that is not is walked again. */
 static int confirm(struct geo_walk *w, struct err *err)
 {
@@ -591,8 +637,7 @@ static int confirm(struct geo_walk *w, struct err *err)
 		return r;
 	for (size_t i = 0; i < n; i++, w->confirmed++) {
 		struct geo_item *item = &w->items[first + i];
-		double jump =
-			geo_frac(angle[2 * i] - angle[2 * i + 1] - 1.0 / (double)item->run[item->nruns - 1].per_track);
+		double jump = geo_frac(angle[2 * i] - angle[2 * i + 1] - spacing_before(w, first + i));
 
 		item->is_unseen = isnan(jump); /* unreadable */
 		if (!(geo_apart(jump, 0.0) < near(w->g)))
