@@ -468,7 +468,7 @@ static void place_request(struct disk *d, struct node *n)
 	                (n->lba % ratio || ((n->lba + n->lbas) % ratio && n->lba + n->lbas != d->g->lbas));
 }
 
-static void log_write(struct disk *d, const struct node *n)
+static void log_write(struct disk *d, const struct disk_req *q)
 {
 	if (d->nlog >= DISK_LOG_MAX)
 		return;
@@ -481,7 +481,7 @@ static void log_write(struct disk *d, const struct node *n)
 		d->log = bigger;
 		d->log_room = room;
 	}
-	d->log[d->nlog++] = (struct disk_write_log){ n->req.offset_bytes, n->req.len_bytes };
+	d->log[d->nlog++] = (struct disk_write_log){ q->offset_bytes, q->len_bytes };
 }
 
 /* What is known already to end after the device went ends then. */
@@ -502,16 +502,18 @@ static void go(struct disk *d, double t)
 		heap_up(d, i);
 }
 
-static void count_request(struct disk *d, const struct node *n)
+static void count_request(struct disk *d, const struct disk_req *q, uint64_t now_ns)
 {
+	if (d->in_flight == 0)
+		d->busy_since_ns = now_ns;
 	d->count.requests++;
-	switch (n->req.op) {
+	switch (q->op) {
 	case DISK_READ:
 		d->count.reads++;
 		break;
 	case DISK_WRITE:
 		d->count.writes++;
-		log_write(d, n);
+		log_write(d, q);
 		break;
 	case DISK_FLUSH:
 	case DISK_ANY:
@@ -526,6 +528,10 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	struct node *n = d->pool;
 	struct event e;
 
+	if (d->front) {
+		count_request(d, req, now_ns);
+		return front_submit(d, now_ns, req);
+	}
 	if (!room_for_one_more(d))
 		return -ENOMEM;
 	if (n)
@@ -543,13 +549,12 @@ int disk_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req)
 	check_request(d, n);
 	check_fails(d, n, req->op <= DISK_FLUSH ? ++d->op_number[req->op] : 0);
 	place_request(d, n);
-	count_request(d, n);
+	count_request(d, req, now_ns);
 	if (d->p.power_loss_at_request && n->done.number == d->p.power_loss_at_request)
 		disk_power_loss(d);
 	if (d->p.gone_at_request && n->done.number == d->p.gone_at_request)
 		go(d, t);
-	if (d->in_flight++ == 0)
-		d->busy_since_ns = now_ns;
+	d->in_flight++;
 	disk_list_add(&d->arrived, n);
 	return 0;
 }
@@ -559,6 +564,10 @@ void disk_advance(struct disk *d, uint64_t now_ns)
 	double t = now_ns > d->start_ns ? (double)(now_ns - d->start_ns) : 0;
 	struct event e;
 
+	if (d->front) {
+		front_advance(d, now_ns);
+		return;
+	}
 	for (next_event(d, &e); e.work != WORK_NONE && e.t <= t; next_event(d, &e))
 		take(d, &e);
 }
@@ -567,31 +576,47 @@ uint64_t disk_next_event_ns(const struct disk *d)
 {
 	struct event e;
 
+	if (d->front)
+		return front_next_event_ns(d);
 	next_event(d, &e);
 	return e.work == WORK_NONE || e.t > 1e18 ? DISK_NEVER : d->start_ns + (uint64_t)ceil(fmax(e.t, 0));
 }
 
 uint64_t disk_next_done_ns(const struct disk *d)
 {
+	if (d->front)
+		return front_next_done_ns(d);
 	return d->nheap ? d->heap[0]->done.done_ns : DISK_NEVER;
+}
+
+static void count_done(struct disk *d, const struct disk_done *done)
+{
+	uint64_t took = done->done_ns > done->arrival_ns ? done->done_ns - done->arrival_ns : 0;
+
+	if (done->req.op == DISK_READ)
+		d->count.read_ns += took;
+	else
+		d->count.write_ns += took;
+	if (d->in_flight == 0 && done->done_ns > d->busy_since_ns)
+		d->count.busy_ns += done->done_ns - d->busy_since_ns;
 }
 
 bool disk_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret)
 {
 	struct node *n;
-	uint64_t took;
 
+	if (d->front) {
+		if (!front_pop_done(d, until_ns, ret))
+			return false;
+		count_done(d, ret);
+		return true;
+	}
 	if (d->nheap == 0 || d->heap[0]->done.done_ns > until_ns)
 		return false;
 	n = heap_take(d);
 	*ret = n->done;
-	took = ret->done_ns > ret->arrival_ns ? ret->done_ns - ret->arrival_ns : 0;
-	if (ret->req.op == DISK_READ)
-		d->count.read_ns += took;
-	else
-		d->count.write_ns += took;
-	if (--d->in_flight == 0 && ret->done_ns > d->busy_since_ns)
-		d->count.busy_ns += ret->done_ns - d->busy_since_ns;
+	d->in_flight--;
+	count_done(d, ret);
 	n->next = d->pool;
 	d->pool = n;
 	return true;
@@ -604,6 +629,12 @@ uint32_t disk_in_flight(const struct disk *d)
 
 bool disk_is_gone(const struct disk *d, uint64_t now_ns)
 {
+	if (d->front) {
+		struct disk *const *part;
+
+		(void)front_parts(d->front, &part);
+		return disk_is_gone(part[0], now_ns);
+	}
 	return now_ns >= d->start_ns && (double)(now_ns - d->start_ns) >= d->gone;
 }
 

@@ -129,6 +129,7 @@ struct disk {
 	struct profile_range *trims;
 	size_t ntrims;
 
+	struct front *front;     /* made of others: then only contents, counters and in_flight are used here */
 	uint64_t recalibrations; /* over, or looked at */
 	double ops_credit, ops_credit_at;
 
@@ -148,6 +149,18 @@ struct node *disk_list_take(struct list *l, struct node **at);
 void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum disk_how how);
 /* Takes the interface for bytes from t on; returns when they are over. */
 double disk_bus(struct disk *d, double t, uint64_t bytes);
+
+/* ---- front.c: what disk.c's door does for a disk that is made of others ---- */
+
+bool front_is_wanted(const struct profile *p);
+struct front *front_new(const struct disk *d); /* NULL: out of memory */
+void front_free(struct front *f);
+size_t front_parts(const struct front *f, struct disk *const **ret);
+int front_submit(struct disk *d, uint64_t now_ns, const struct disk_req *req);
+void front_advance(struct disk *d, uint64_t now_ns);
+uint64_t front_next_event_ns(const struct disk *d);
+uint64_t front_next_done_ns(const struct disk *d);
+bool front_pop_done(struct disk *d, uint64_t until_ns, struct disk_done *ret);
 
 /* ---- flat.c ---- */
 

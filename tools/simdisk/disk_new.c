@@ -79,6 +79,14 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 		disk_free(d);
 		return NULL;
 	}
+	if (front_is_wanted(p)) {
+		d->front = front_new(d);
+		if (!d->front) {
+			disk_free(d);
+			return NULL;
+		}
+		return d;
+	}
 	if (p->ntrims) {
 		d->trims = malloc(p->ntrims * sizeof(*d->trims));
 		if (!d->trims) {
@@ -135,6 +143,7 @@ void disk_free(struct disk *d)
 		free(d->bads[i].healed);
 	free(d->bads);
 	free(d->slows);
+	front_free(d->front);
 	free(d->channel_free);
 	free(d->trims);
 	free(d->log);
@@ -154,8 +163,21 @@ const struct geometry *disk_geometry(const struct disk *d)
 	return d->g;
 }
 
+/* Who holds the contents: a bridge's disk does. */
+static struct disk *holder(const struct disk *d)
+{
+	struct disk *const *part;
+
+	if (!d->front || d->p.arms != ARMS_ONE)
+		return NULL;
+	(void)front_parts(d->front, &part);
+	return part[0];
+}
+
 void disk_set_store(struct disk *d, const struct disk_store *store)
 {
+	if (holder(d))
+		d = holder(d);
 	d->contents.store = *store;
 }
 
@@ -173,6 +195,9 @@ int disk_peek(const struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, v
 {
 	int r = check_span(d, offset_bytes, len_bytes);
 
+	if (holder(d))
+		return disk_peek(holder(d), offset_bytes, len_bytes, buf);
+
 	if (r == 0)
 		r = contents_read(&d->contents, offset_bytes / d->p.logical_sector_bytes,
 		                  len_bytes / d->p.logical_sector_bytes, buf);
@@ -185,6 +210,9 @@ int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const v
 {
 	int r = check_span(d, offset_bytes, len_bytes);
 
+	if (holder(d))
+		return disk_poke(holder(d), offset_bytes, len_bytes, buf);
+
 	if (r == 0)
 		r = trim_written(d, offset_bytes / d->p.logical_sector_bytes, len_bytes / d->p.logical_sector_bytes);
 	return r < 0 ? r
@@ -194,13 +222,21 @@ int disk_poke(struct disk *d, uint64_t offset_bytes, uint64_t len_bytes, const v
 
 uint64_t disk_contents_hash(const struct disk *d)
 {
-	return contents_hash(&d->contents);
+	return holder(d) ? disk_contents_hash(holder(d)) : contents_hash(&d->contents);
 }
 
 void disk_power_loss(struct disk *d)
 {
+	struct disk *const *part;
+	size_t n, k;
 	uint32_t i;
 
+	if (d->front) {
+		n = front_parts(d->front, &part);
+		for (k = 0; k < n; k++)
+			disk_power_loss(part[k]);
+		return;
+	}
 	sectors_clear(d->contents.volatil);
 	d->ndirty = 0;
 	d->dirty_lbas = 0;
@@ -214,7 +250,12 @@ void disk_power_loss(struct disk *d)
 
 void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on)
 {
+	struct disk *const *part;
+	size_t n = d->front ? front_parts(d->front, &part) : 0, i;
+
 	disk_advance(d, now_ns);
+	for (i = 0; i < n; i++)
+		disk_switch(part[i], now_ns, what, is_on);
 	if (what == SWITCH_READ_AHEAD) {
 		d->p.read_ahead = is_on;
 		return;
@@ -231,7 +272,30 @@ bool disk_is_switched_on(const struct disk *d, enum disk_switch what)
 
 void disk_counters(const struct disk *d, struct disk_counters *ret)
 {
-	*ret = d->count;
+	struct disk *const *part;
+	size_t n = d->front ? front_parts(d->front, &part) : 0, i;
+
+	*ret = d->count; /* requests are the host's, what they met is the parts' */
+	for (i = 0; i < n; i++) {
+		ret->read_bytes += part[i]->count.read_bytes;
+		ret->written_bytes += part[i]->count.written_bytes;
+		ret->hits += part[i]->count.hits;
+		ret->stream_hits += part[i]->count.stream_hits;
+		ret->misses += part[i]->count.misses;
+		ret->errors += part[i]->count.errors;
+		ret->media_read_bytes += part[i]->count.media_read_bytes;
+		ret->media_written_bytes += part[i]->count.media_written_bytes;
+	}
+}
+
+size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2])
+{
+	ret[0] = (struct profile_range){ .lba = 0, .count = d->g->lbas };
+	if (d->p.arms != ARMS_HALVES)
+		return 1;
+	ret[0].count = geometry_lbas(d->g->arm[0]);
+	ret[1] = (struct profile_range){ .lba = ret[0].count, .count = d->g->lbas - ret[0].count };
+	return 2;
 }
 
 const struct disk_write_log *disk_write_log(const struct disk *d, size_t *ret_n)

@@ -143,10 +143,15 @@ void geo_slot_place(const struct geometry *g, uint64_t slot, struct place *ret)
 
 void geometry_place(const struct geometry *g, uint64_t sector, struct place *ret)
 {
-	uint64_t slot = geo_slot(g, sector);
+	uint64_t slot;
 	size_t next;
 
 	assert(sector < g->sectors);
+	if (g->arm[0]) {
+		arms_place(g, sector, ret);
+		return;
+	}
+	slot = geo_slot(g, sector);
 	geo_slot_place(g, slot, ret);
 	ret->sector_number = sector;
 	if (g->nskips == 0)
@@ -250,6 +255,10 @@ struct geometry *geometry_new(const struct profile *p)
 		return NULL;
 	}
 	g->lbas = g->sectors * g->ratio;
+	if (p->arms != ARMS_ONE && p->kind == DISK_ROTATING && !arms_fill(g)) {
+		geometry_free(g);
+		return NULL;
+	}
 	if (p->kind == DISK_SSD || (p->capacity_lba && p->capacity_lba < g->lbas)) {
 		g->lbas = p->capacity_lba;
 		g->sectors = (g->lbas + g->ratio - 1) / g->ratio;
@@ -264,6 +273,10 @@ void geometry_free(struct geometry *g)
 	free(g->zones);
 	free(g->skips);
 	free(g->remaps);
+	geometry_free(g->arm[0]);
+	geometry_free(g->arm[1]);
+	profile_done(&g->arm_profile[0]);
+	profile_done(&g->arm_profile[1]);
 	free(g->zone_revolutions);
 	free(g);
 }

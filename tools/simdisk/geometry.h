@@ -48,6 +48,8 @@ struct geometry {
 	double period_ns;
 	double head_switch_ns;
 	bool has_track_off;
+	struct geometry *arm[2]; /* of a disk with two: each arm's part of it; NULL: there is one */
+	struct profile arm_profile[2];
 	double *zone_revolutions; /* truth.c's memory of what takes long: through all of a zone; NaN: not yet known */
 };
 
@@ -70,6 +72,18 @@ double geometry_move(const struct geometry *g, const struct place *a, const stru
 
 /* Slot of a sector of a track; UINT64_MAX when there is no such one. */
 uint64_t geo_slot_of(const struct geometry *g, uint32_t cylinder, uint32_t surface, uint32_t sector);
+
+/* ---- arms.c ---- */
+
+bool arms_fill(struct geometry *g); /* false: out of memory */
+void arms_place(const struct geometry *g, uint64_t sector, struct place *ret);
+/* What lies on one of two arms of these bytes, in its own bytes; as much as nothing when first == end. */
+void geometry_on_arm(const struct geometry *g, size_t arm, uint64_t first_byte, uint64_t end_byte, uint64_t *ret_first,
+                     uint64_t *ret_end);
+double arms_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte);
+size_t arms_zones(const struct geometry *g, struct truth_zone *ret, size_t max);
+void arms_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
+                 struct truth_random *ret);
 
 /* ---- defects.c: both while the geometry is made; false: out of memory ---- */
 

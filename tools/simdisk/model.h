@@ -151,6 +151,8 @@ enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, 
 enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
 enum write_turns { TURNS_READS /* reads go first */, TURNS_FAIR /* one after the other, once it is being emptied */ };
 
+enum arms { ARMS_ONE, ARMS_HALVES /* of the LBA range */, ARMS_INTERLEAVED /* by stripes */ };
+
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
 struct profile {
@@ -233,6 +235,10 @@ struct profile {
 	double standby_after_s, standby_s; /* the same of the spindle */
 
 	/* the path */
+	uint64_t
+		bridge_bytes; /* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
+	uint32_t arms;        /* enum arms: each has half of the surfaces */
+	uint64_t arm_stripe_bytes;
 	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */
 	double other_share, other_on_s, other_off_s; /* others take this share of the limits while they are on */
 	double latency_sigma; /* flat devices: latencies are lognormal, read_latency_us etc. their medians */
@@ -434,6 +440,8 @@ struct disk_counters {
 		media_written_bytes; /* passed under the head: reading ahead and destaging included */
 };
 void disk_counters(const struct disk *d, struct disk_counters *ret);
+/* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is one arm, or they interleave. */
+size_t disk_access_ranges(const struct disk *d, struct profile_range ret[2]);
 /* The first DISK_LOG_MAX writes, as submitted. */
 #define DISK_LOG_MAX 65536
 struct disk_write_log {

@@ -44,6 +44,7 @@ void profile_init(struct profile *p)
 		.seed = 1,
 		.gone_at_s = INFINITY,
 		.slip_run = 1,
+		.arm_stripe_bytes = 1 << 20,
 		.trimmed_us = NAN,
 		.keep_behind = 0.5,
 		.has_write_cache = 1,

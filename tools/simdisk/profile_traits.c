@@ -74,6 +74,9 @@ static const struct trait traits[] = {
 	{ "scan", 2, { DOUBLE(scan_after_s, 0, 1e7), DOUBLE(scan_ms, 0, 1e6) } },
 	{ "park", 2, { DOUBLE(park_after_s, 0, 1e7), DOUBLE(park_ms, 0, 1e6) } },
 	{ "standby", 2, { DOUBLE(standby_after_s, 0, 1e7), DOUBLE(standby_s, 0, 1e4) } },
+	{ "bridge_kb", 1, { KB(bridge_bytes, 0, 0x1p30) } },
+	{ "arms", 1, { CHOICE(arms, "one halves interleaved") } },
+	{ "arm_stripe_kb", 1, { KB(arm_stripe_bytes, 65536, 0x1p40) } },
 	{ "limit_iops", 1, { DOUBLE(limit_ops, 0, 1e9), DOUBLE(credit_ops, 0, 1e12) } },
 	{ "neighbour", 3, { DOUBLE(other_share, 0, 0.99), DOUBLE(other_on_s, 0, 1e6), DOUBLE(other_off_s, 0, 1e6) } },
 	{ "latency_sigma", 1, { DOUBLE(latency_sigma, 0, 3) } },
@@ -331,6 +334,35 @@ static double plain_trimmed_us(const struct profile *p)
 	return p->kind == DISK_SSD ? p->read_latency_us : p->hit_overhead_ms * 1e3;
 }
 
+static int check_parts(const struct profile *p, struct err *err)
+{
+	uint32_t s;
+	size_t i;
+
+	if (p->bridge_bytes % p->physical_sector_bytes || p->arm_stripe_bytes % p->physical_sector_bytes)
+		return err_set(err, -EINVAL,
+		               "disk profile %s: bridge_kb and arm_stripe_kb must be whole physical sectors", p->name);
+	if (p->arms == ARMS_ONE)
+		return 0;
+	if (p->kind != DISK_ROTATING || p->surfaces < 2 || p->bridge_bytes || p->nbads || p->nslows || p->ntrims ||
+	    p->nfails || p->gone_at_request || p->power_loss_at_request || p->drop_writes_from ||
+	    p->limit_bytes_per_s > 0 || p->limit_ops > 0)
+		return err_set(
+			err, -EINVAL,
+			"disk profile %s: two arms want two surfaces, and go with no bridge, limit, bad, slow or trimmed "
+			"sectors, and no trouble at a request",
+			p->name);
+	for (i = 0; i < p->nzones; i++) {
+		uint64_t sum[2] = { 0, 0 };
+
+		for (s = 0; s < p->surfaces && s < PROFILE_SURFACES_MAX; s++)
+			sum[s >= p->surfaces / 2] += p->zones[i].spt[s];
+		if (!sum[0] || !sum[1])
+			return err_set(err, -EINVAL, "disk profile %s: an arm has no sectors in zone %zu", p->name, i);
+	}
+	return 0;
+}
+
 static int range_order(const void *a, const void *b)
 {
 	const struct profile_range *x = a, *y = b;
@@ -388,7 +420,8 @@ int traits_finish(struct profile *p, struct err *err)
 	if (p->freeze_p > 0 && !(p->freeze_min_ms > 0 && p->freeze_max_ms >= p->freeze_min_ms))
 		return err_set(err, -EINVAL,
 		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);
-	return finish_seek(p, err);
+	r = check_parts(p, err);
+	return r < 0 ? r : finish_seek(p, err);
 }
 
 /* ---- saving ---- */

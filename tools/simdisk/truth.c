@@ -228,6 +228,8 @@ double truth_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t e
 	double sum = 0;
 	size_t i;
 
+	if (g->arm[0])
+		return arms_stream_ns(g, first_byte, end_byte);
 	for (i = 0; i < g->p->ntrims; i++) {
 		const struct profile_range *r = &g->p->trims[i];
 		uint64_t from = r->lba * sector, to = (r->lba + r->count) * sector;
@@ -275,6 +277,8 @@ size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
 {
 	size_t i, n = 0;
 
+	if (g->arm[0])
+		return arms_zones(g, ret, max);
 	for (i = 0; i < g->nzones && n < max; i++) {
 		const struct geo_zone *z = &g->zones[i];
 		uint64_t first = zone_first(g, z), end = zone_end(g, z);
@@ -556,6 +560,10 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 		end_byte = geometry_bytes(g);
 	if (len_bytes == 0 || first_byte >= end_byte || (n = (end_byte - first_byte) / len_bytes) == 0)
 		return;
+	if (g->arm[0]) {
+		arms_random(g, first_byte, end_byte, len_bytes, ret);
+		return;
+	}
 	if (g->p->kind == DISK_SSD) {
 		random_ssd(g, trimmed_share(g->p, first_byte, end_byte), len_bytes, ret);
 		return;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The write cache at work: what it takes, when flushes are over, and how it is emptied. Which sectors are dirty is cache.c's.
+ *
+ * All that is written to the media goes through writecache_destage() or, without the cache, start() in disk.c: a disk that writes elsewhere
+ * first (a media cache, drive-managed shingling) belongs between these two and media_write().
  */
 #include "disk.h"
 

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Disks that are made of others: behind a bridge, or with two arms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "modelrun.h"
+
+#define DISK \
+	"rpm 7200\nsurfaces 4\noverhead_ms 0.1\nhit_overhead_ms 0.02\nseek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 2000\n"
+#define ZONES "zone 500 500 480 460 500\nzone 500 400 380 360 420\n"
+
+static void near(double got, double want, double off)
+{
+	if (!(fabs(got - want) <= off))
+		fail_msg("%.9g, not %.9g within %.3g", got, want, off);
+}
+
+/* ---- a bridge ---- */
+
+static void a_bridge_gives_a_request_in_pieces_one_after_the_other(void **state)
+{
+	struct run r, plain;
+	struct rng rng;
+
+	(void)state;
+	run_new(&r, DISK "bridge_kb 120\n" ZONES);
+	run_new(&plain, DISK ZONES);
+	rng_init(&rng, 1, 1);
+	for (int i = 0; i < 300; i++) {
+		uint64_t at = rng_below(&rng, 1500000) * 512;
+		uint32_t len = (uint32_t)(1 + rng_below(&rng, 2048)) * 512, done = 0;
+
+		assert_int_equal(run_one(&r, DISK_READ, at, len, NULL)->res, len);
+		for (; done < len; done += 120 << 10)
+			(void)run_one(&plain, DISK_READ, at + done, len - done < 120 << 10 ? len - done : 120 << 10,
+			              NULL);
+		assert_int_equal(r.now, plain.now);
+	}
+	run_free(&r);
+	run_free(&plain);
+}
+
+static void a_bridge_lets_one_request_pass_at_a_time(void **state)
+{
+	struct disk_counters c;
+	struct run r;
+
+	(void)state;
+	run_new(&r, DISK "queue satf\nqueue_depth 32\nbridge_kb 120\n" ZONES);
+	for (uint64_t i = 0; i < 20; i++)
+		run_submit(&r, DISK_READ, i * 7919 % 1500 * 512000, 4096, NULL);
+	assert_int_equal(disk_in_flight(r.d), 20);
+	for (uint64_t i = 1; i <= 20; i++)
+		assert_int_equal(run_wait(&r)->number, i);
+	disk_counters(r.d, &c);
+	assert_int_equal(c.requests, 20);
+	assert_int_equal(c.read_bytes, 20 * 4096);
+	assert_true(c.busy_ns > 0 && c.busy_ns <= r.now - 1000000000);
+	run_free(&r);
+}
+
+static void a_bridge_that_drops_flushes_loses_what_was_flushed(void **state)
+{
+	unsigned char data[512] = { 1 }, back[512];
+	struct run r;
+
+	(void)state;
+	run_new(&r, DISK "bridge_kb 120\nignore_flush yes\nwrite_cache_kb 1024\n" ZONES);
+	(void)run_one(&r, DISK_WRITE, 512 * 9, 512, data);
+	assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
+	assert_true(run_took(&r) < 100000);
+	disk_power_loss(r.d);
+	(void)run_one(&r, DISK_READ, 512 * 9, 512, back);
+	assert_int_equal(back[0], 9);
+	run_free(&r);
+}
+
+/* ---- two arms ---- */
+
+static void an_arm_has_its_half_and_both_work_at_once(void **state)
+{
+	struct profile_range range[2];
+	struct run r;
+	uint64_t half, start;
+	double one;
+
+	(void)state;
+	run_new(&r, DISK "arms halves\ncache_kb 0\n" ZONES);
+	assert_int_equal(disk_access_ranges(r.d, range), 2);
+	half = range[0].count;
+	assert_int_equal(half, 500 * (500 + 480) + 500 * (400 + 380));
+	assert_int_equal(range[1].lba, half);
+	assert_int_equal(half + range[1].count, disk_size_bytes(r.d, 0) / 512);
+	(void)run_one(&r, DISK_READ, 0, 50 << 20, NULL);
+	one = run_took(&r);
+	start = r.now;
+	run_submit(&r, DISK_READ, 0, 50 << 20, NULL);
+	run_submit(&r, DISK_READ, half * 512, 50 << 20, NULL);
+	(void)run_wait(&r);
+	(void)run_wait(&r);
+	near((double)(r.now - start) / one, 1, 0.05);
+	run_free(&r);
+	run_new(&r, DISK ZONES);
+	assert_int_equal(disk_access_ranges(r.d, range), 1);
+	assert_int_equal(range[0].count, disk_size_bytes(r.d, 0) / 512);
+	run_free(&r);
+}
+
+static void every_sector_of_two_arms_has_a_place_of_its_own(void **state)
+{
+	static const char *const disks[] = { DISK "arms halves\n" ZONES,
+		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		uint8_t *seen = calloc(1000ull * 4 * 520, 1);
+		struct run r;
+		const struct geometry *g;
+
+		run_new(&r, disks[k]);
+		g = disk_geometry(r.d);
+		for (uint64_t i = 0; i < geometry_sectors(g); i++) {
+			struct place p, next;
+			size_t at;
+
+			geometry_place(g, i, &p);
+			at = ((size_t)p.cylinder * 4 + p.surface) * 520 + p.sector;
+			assert_int_equal(seen[at], 0);
+			seen[at] = 1;
+			if (p.run > 1) {
+				geometry_place(g, i + 1, &next);
+				assert_int_equal(next.track, p.track);
+				assert_int_equal(next.sector, p.sector + 1);
+			}
+		}
+		free(seen);
+		run_free(&r);
+	}
+}
+
+/* Time of reads of 4 MiB that follow each other, two of them in flight. */
+static double stream_ns(struct run *r, uint64_t first, uint64_t bytes)
+{
+	uint64_t at = first, start = r->now;
+
+	for (; at < first + bytes && disk_in_flight(r->d) < 2; at += 4 << 20)
+		run_submit(r, DISK_READ, at, 4 << 20, NULL);
+	while (disk_in_flight(r->d)) {
+		(void)run_wait(r);
+		if (at < first + bytes)
+			run_submit(r, DISK_READ, at, 4 << 20, NULL);
+		at += at < first + bytes ? 4 << 20 : 0;
+	}
+	return (double)(r->now - start);
+}
+
+static void two_arms_stream_as_the_truth_says(void **state)
+{
+	struct run one, halves, both;
+	double got[3];
+
+	(void)state;
+	run_new(&one, DISK ZONES);
+	run_new(&halves, DISK "arms halves\n" ZONES);
+	run_new(&both, DISK "arms interleaved\narm_stripe_kb 256\n" ZONES);
+	got[0] = stream_ns(&one, 0, 200 << 20);
+	got[1] = stream_ns(&halves, 0, 200 << 20);
+	got[2] = stream_ns(&both, 0, 200 << 20);
+	near(got[1] / truth_stream_ns(disk_geometry(halves.d), 0, 200 << 20), 1, 0.01);
+	near(got[2] / truth_stream_ns(disk_geometry(both.d), 0, 200 << 20), 1, 0.01);
+	near(got[0] / got[2], 2, 0.1);
+	run_free(&one);
+	run_free(&halves);
+	run_free(&both);
+}
+
+static void zones_of_two_arms_are_without_a_gap_and_have_their_rates(void **state)
+{
+	static const char *const disks[] = { DISK "arms halves\n" ZONES,
+		                             DISK "arms interleaved\narm_stripe_kb 256\n" ZONES };
+	static const size_t want[] = { 4, 3 }; /* the arms' edges differ by what their surfaces hold */
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
+		struct run r;
+		uint64_t end = 0;
+		size_t n;
+
+		run_new(&r, disks[k]);
+		n = truth_zones(disk_geometry(r.d), z, PROFILE_ZONES_MAX);
+		assert_int_equal(n, want[k]);
+		for (size_t i = 0; i < n; i++) {
+			uint64_t middle = (z[i].first_byte + z[i].end_byte) / 2 / 4096 * 4096;
+
+			assert_int_equal(z[i].first_byte, end);
+			end = z[i].end_byte;
+			if (end - z[i].first_byte > 100 << 20)
+				near(truth_rate(disk_geometry(r.d), middle, middle + (40 << 20)) /
+				             z[i].sustained_bytes_per_s,
+				     1, 0.01);
+		}
+		assert_int_equal(end, disk_size_bytes(r.d, 0));
+		free(z);
+		run_free(&r);
+	}
+}
+
+static void random_reads_of_two_arms_take_what_the_truth_says(void **state)
+{
+	static const char *const disks[] = { DISK "cache_kb 0\narms halves\n" ZONES,
+		                             DISK "cache_kb 0\narms interleaved\narm_stripe_kb 64\n" ZONES };
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct truth_random truth;
+		double sum = 0, sum2 = 0;
+		const int n = 30000;
+		struct run r;
+		struct rng rng;
+		uint64_t size;
+
+		run_new(&r, disks[k]);
+		size = disk_size_bytes(r.d, 0);
+		truth_random(disk_geometry(r.d), 0, size, 4096, &truth);
+		rng_init(&rng, k, 1);
+		for (int i = 0; i < n; i++) {
+			(void)run_one(&r, DISK_READ, rng_below(&rng, size / 4096) * 4096, 4096, NULL);
+			sum += run_took(&r) / n;
+			sum2 += run_took(&r) * run_took(&r) / n;
+		}
+		near(sum, truth.service_ns, 5 * sqrt((sum2 - sum * sum) / n));
+		run_free(&r);
+	}
+}
+
+/* ---- both ---- */
+
+static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
+{
+	static const char *const disks[] = { DISK "bridge_kb 16\nwrite_cache_kb 256\n" ZONES,
+		                             DISK "arms halves\nwrite_cache_kb 256\n" ZONES,
+		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		const uint64_t n = 2000;
+		struct profile_range range[2];
+		unsigned char *shadow = malloc(n * 512), *buf = malloc(n * 512);
+		struct run r;
+		struct rng rng;
+		uint64_t base;
+
+		run_new(&r, disks[k]);
+		(void)disk_access_ranges(r.d, range);
+		base = k == 1 ? (range[0].count - n / 2) * 512 : 0; /* over the middle */
+		assert_int_equal(disk_peek(r.d, base, n * 512, shadow), 0);
+		rng_init(&rng, k, 2);
+		for (int i = 0; i < 400; i++) {
+			uint64_t at = rng_below(&rng, n - 300), len = 1 + rng_below(&rng, 300);
+
+			if (rng_below(&rng, 10) == 0)
+				assert_int_equal(run_one(&r, DISK_FLUSH, 0, 0, NULL)->res, 0);
+			memset(buf, i, len * 512);
+			if (i & 1) {
+				assert_int_equal(
+					run_one(&r, DISK_WRITE, base + at * 512, (uint32_t)len * 512, buf)->res,
+					len * 512);
+				memcpy(shadow + at * 512, buf, len * 512);
+			} else {
+				assert_int_equal(run_one(&r, DISK_READ, base + at * 512, (uint32_t)len * 512, buf)->res,
+				                 len * 512);
+				assert_memory_equal(buf, shadow + at * 512, len * 512);
+			}
+		}
+		assert_int_equal(disk_peek(r.d, base, n * 512, buf), 0);
+		assert_memory_equal(buf, shadow, n * 512);
+		assert_true(disk_contents_hash(r.d) != 0);
+		free(shadow);
+		free(buf);
+		run_free(&r);
+	}
+}
+
+static void requests_out_of_place_are_refused_and_all_are_answered(void **state)
+{
+	static const char *const disks[] = { DISK "bridge_kb 16\n" ZONES, DISK "arms halves\n" ZONES,
+		                             DISK "arms interleaved\n" ZONES };
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++) {
+		struct run r;
+		uint64_t size, done = 0;
+		struct rng rng;
+
+		run_new(&r, disks[k]);
+		size = disk_size_bytes(r.d, 0);
+		assert_int_equal(run_one(&r, DISK_READ, 100, 512, NULL)->res, -EINVAL);
+		assert_int_equal(run_one(&r, DISK_READ, size, 512, NULL)->res, 0);
+		assert_int_equal(run_one(&r, DISK_WRITE, size, 512, NULL)->res, -ENOSPC);
+		assert_int_equal(run_one(&r, DISK_READ, size - 512, 4096, NULL)->res, 512);
+		rng_init(&rng, k, 5);
+		for (int i = 0; i < 400; i++) {
+			run_submit(&r, (enum disk_op)rng_below(&rng, 3), rng_below(&rng, size / 512) * 512,
+			           (uint32_t)rng_below(&rng, 3000) * 512, NULL);
+			r.now += rng_below(&rng, 20000000);
+			disk_advance(r.d, r.now);
+			while (disk_pop_done(r.d, r.now, &r.done)) {
+				assert_true(r.done.done_ns >= r.done.arrival_ns);
+				done++;
+			}
+		}
+		for (; disk_in_flight(r.d); done++)
+			(void)run_wait(&r);
+		assert_int_equal(done, 400);
+		run_free(&r);
+	}
+}
+
+static void refused(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
+		fail_msg("taken: %s", text);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' gives '%s'", text, err.text);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	(void)state;
+	refused("arms halves\nzone 10 10\n", "two arms want two surfaces");
+	refused("surfaces 2\narms halves\nzone 10 10\nbad 1 1 r 1\n", "two arms want");
+	refused("surfaces 2\narms halves\nzone 10 10 0\n", "an arm has no sectors in zone 0");
+	refused("surfaces 2\narms both\nzone 10 10\n", "one of these was expected: one halves interleaved");
+	refused("physical_sector 4096\nbridge_kb 3\nzone 10 10\n", "whole physical sectors");
+	refused("surfaces 2\narms interleaved\narm_stripe_kb 0\nzone 10 10\n", "arm_stripe_kb is 0");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_bridge_gives_a_request_in_pieces_one_after_the_other),
+		cmocka_unit_test(a_bridge_lets_one_request_pass_at_a_time),
+		cmocka_unit_test(a_bridge_that_drops_flushes_loses_what_was_flushed),
+		cmocka_unit_test(an_arm_has_its_half_and_both_work_at_once),
+		cmocka_unit_test(every_sector_of_two_arms_has_a_place_of_its_own),
+		cmocka_unit_test(two_arms_stream_as_the_truth_says),
+		cmocka_unit_test(zones_of_two_arms_are_without_a_gap_and_have_their_rates),
+		cmocka_unit_test(random_reads_of_two_arms_take_what_the_truth_says),
+		cmocka_unit_test(whatever_it_is_made_of_it_holds_what_was_written),
+		cmocka_unit_test(requests_out_of_place_are_refused_and_all_are_answered),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
