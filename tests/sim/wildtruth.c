@@ -468,7 +468,9 @@ static struct interval mean_rate(const struct wild_case *c)
 		sum.low += 1 / rate.low / MEAN_PLACES;
 		sum.high += 1 / rate.high / MEAN_PLACES;
 	}
-	return (struct interval){ 1 / sum.low, 1 / sum.high };
+	if (c->p->kind != DISK_ROTATING || !isfinite(mean))
+		return (struct interval){ 1 / sum.low, 1 / sum.high };
+	return (struct interval){ fmin(mean, 1 / sum.low), fmax(mean, 1 / sum.high) };
 }
 
 static struct interval read_all(const struct wild_case *c)
