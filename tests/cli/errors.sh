@@ -41,6 +41,7 @@ said 2 "give a disk" seek folder
 said 2 "give the disk" geometry file
 said 2 "give the one that you mean" stream --read --write file
 said 2 "leave one of them out" stream --read --verify file
+said 2 "is for devices" stream --rate=1MB --project=measure folder
 said 2 "run it apart" stream --verify --find-max folder
 said 2 "a smaller --block" stream --read --rate=1MB --block=4K --buffer=5K file
 said 2 "give less" stream --read --rate=1MB --start=1G file

@@ -113,6 +113,14 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 		return err_set(err, -EINVAL, "--verify does not go with --tradeoff and --find-max; run it apart.");
 	if (p->project.n && p->rate == RATE_MAX)
 		return err_set(err, -EINVAL, "--project tells for how long the disks will hold a rate; give --rate.");
+	if (p->project.n && stream_has_directory(ses))
+		return err_set(
+			err, -EINVAL,
+			"--project is for devices, since nobody knows where a file will lie on its disk; give the disk.");
+	if (p->project.n > 1 && p->project.n != ses->ndevs)
+		return err_set(err, -EINVAL,
+		               "--project was given %zu times for %zu targets; give it once for each, or once for all.",
+		               p->project.n, ses->ndevs);
 	if (p->buffer_bytes / p->block_bytes < 2)
 		return err_set(err, -EINVAL,
 		               "--buffer=%" PRIu64 " holds fewer than two blocks of %" PRIu64

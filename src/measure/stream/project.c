@@ -240,14 +240,6 @@ int stream_project(struct stream_run *s, struct err *err)
 	double time_s;
 	int r = 0;
 
-	if (s->files)
-		return err_set(
-			err, -EINVAL,
-			"--project is for devices, since nobody knows where a file will lie on its disk; give the disk.");
-	if (from->n != 1 && from->n != s->nlanes)
-		return err_set(err, -EINVAL,
-		               "--project was given %zu times for %zu targets; give it once for each, or once for all.",
-		               from->n, s->nlanes);
 	for (size_t i = 0; r == 0 && i < s->nlanes; i++) {
 		const char *path = from->v[from->n == 1 ? 0 : i];
 
