@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of a disk at work, for the model's own files: disk.c (requests, queue, completions), flat.c (no mechanics), writecache.c, media.c (arm, spindle, stream),
- * noise.c (scatter), cache.c (read segments, dirty extents). The door is model.h. Times are double ns since start_ns; phase is the
- * angle of the spindle in revolutions since then, whole ones included.
+ * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions; front.c: disks made of
+ * others; path.c: limits in front; cache.c: which sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle,
+ * stream; background.c: what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
+ * Without time: geometry.c, defects.c, arms.c (where a sector is), mechanics.c (how long moves take, what is fixed in a track).
+ * Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones included.
  */
 #ifndef SIMDISK_DISK_H
 #define SIMDISK_DISK_H

@@ -47,12 +47,17 @@
  * Interface. One transfer at a time at interface_bytes_per_s, reads and writes together; behind a token bucket when there is a limit.
  * Trouble. Unreadable sectors (EIO after some revolutions of retries), slow sectors (good data, some revolutions later), lost revolutions
  *   at random, requests that fail, come short or stall by number or time, the device gone, the power lost.
- * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant latency and rate; interface,
- *   noise and trouble as above; write cache as far as contents are concerned only.
+ * SSD. kind ssd has no mechanics: requests are cut at stripe boundaries over parallel channels of constant (or lognormal) latency and constant
+ *   rate; interface, noise and trouble as above; write cache as far as contents are concerned only.
+ * Trimmed. What holds no data answers zeros without the media, when a read lies wholly in it, until it is written.
+ * On its own. Recalibration at times that the seed fixes; scans, parked heads and a stopped spindle when the mechanics were idle for long enough.
+ *   They are looked at when a request for the media comes.
+ * Made of others. A bridge (front.c) or two arms (arms.c, front.c): each part is a disk of its own on the same time line. Answers of such a disk are
+ *   known when their time has come, not before; the arms do not share the interface's rate; what both arms were told to write survives a loss of power.
  * Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed revolutions come late. What is fixed
  *   in a drive (skews that scatter, weak tracks) is a hash of seed and track, what changes each time is drawn. The truth has all of it in it:
  *   a seek, a switch or an overhead as such is its median, a rate or a service time is an expectation (truth_*_mean_ns are means, too).
- * Not modelled: sector reassignment while it runs.
+ * Not modelled: sector reassignment while it runs, media caches, drive-managed shingling (their place: writecache.c), two devices in a row.
  *
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
  * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
