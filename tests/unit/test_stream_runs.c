@@ -179,7 +179,7 @@ static void a_block_of_an_earlier_run_with_the_same_seed_does_not_pass_for_one_o
 	struct sim *sim = sim_new();
 	struct harmer h = { .disk = sim_model(sim_add_profile(sim, "tiny", "sda")) };
 	const char *words =
-		"--write --destroy-data=sda --verify --bytes=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
+		"--write --destroy-data=TINY0001 --verify --bytes=20MiB --block=64KiB --buffer=1MiB --seed=7 sda";
 	struct sim_run first = { .sim = sim, .words = words }, second = { .sim = sim, .words = words };
 
 	(void)state_;
