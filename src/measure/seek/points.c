@@ -10,7 +10,8 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define REFITS 60 /* for the intervals of the fit */
+#define CYLINDER_MOST 24 /* tracks of a cylinder */
+#define REFITS        60 /* for the intervals of the fit */
 #define BRIDGE \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
 
@@ -234,7 +235,7 @@ static void compare_estimates(struct seek_run *s, const struct seek_point *p, si
 			diff[m++] = even_mean(&p[i]) - period / 2.0 - lost - p[i].fit.median;
 	if (m < 6 || !summary_of(diff, m, &sum))
 		return;
-	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 4.0 * sum.stddev / sqrt((double)m))
+	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 2.6 * sum.stddev / sqrt((double)m))
 		return;
 	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
 	result_notice(
@@ -336,20 +337,30 @@ static size_t choose_track(struct seek_run *s, const struct seek_point *p, doubl
 
 /*
  * Where tracks follow each other on one surface, k of them are k cylinders: the time to the next one is then less, by about as much as twice as many take
- * more, under the square root.
+ * more, under the square root. And what was chosen may be a change of the head: over more tracks than a cylinder holds the arm moves for certain, and
+ * the time to the next cylinder is not more than that.
  */
 static void widen_track(struct seek_run *s, const struct seek_point *p, double (*pairs)[64], const size_t *npairs,
                         size_t n, size_t chosen)
 {
-	for (size_t i = chosen + 1; i < n; i++) {
-		double v[64];
+	bool is_low = false;
 
-		if (p[i].tracks < 2 * p[chosen].tracks || npairs[i] == 0)
+	for (size_t i = chosen + 1; i < n; i++) {
+		double v[64], m;
+
+		if (npairs[i] == 0)
 			continue;
-		for (size_t k = 0; k < npairs[i]; k++)
-			v[k] = pairs[i][k];
-		s->track.ci.low -= 1.3 * fmax(stats_median(v, npairs[i]) - s->track.median, 0.0);
-		return;
+		memcpy(v, pairs[i], sizeof(v));
+		m = stats_median(v, npairs[i]);
+		if (!is_low && p[i].tracks >= 2 * p[chosen].tracks) {
+			s->track.ci.low -= 1.3 * fmax(m - s->track.median, 0.0);
+			is_low = true;
+		}
+		if (p[i].tracks >= CYLINDER_MOST && npairs[i] >= 2) {
+			s->track.ci.high = fmax(s->track.ci.high, m + 2.0 * s->scatter_ns);
+			s->has_track_bound = true;
+			return;
+		}
 	}
 }
 

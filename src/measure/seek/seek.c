@@ -165,10 +165,17 @@ static void choose_track(struct seek_run *s)
 	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes);
 	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
 
-	if (isfinite(s->track.median) && s->track.median <= fitted + slack)
+	struct interval about = { fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
+
+	if (isfinite(s->track.median) && s->track.median <= fitted + slack && s->has_track_bound)
 		return;
-	s->track.median = fitted;
-	s->track.ci = (struct interval){ fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
+	if (isfinite(s->track.median)) { /* it may be one or the other */
+		about.low = fmin(about.low, s->track.ci.low);
+		about.high = fmax(about.high, s->track.ci.high);
+	}
+	if (!isfinite(s->track.median) || s->track.median > fitted + slack)
+		s->track.median = fitted;
+	s->track.ci = about;
 }
 
 /* A seek time, and the same with the overhead, which is known even where the overhead is not. */

@@ -35,6 +35,7 @@ struct seek_run {
 	double aim_scatter_ns;        /* what is believed of the scatter of arrivals, for aiming */
 	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
 	struct arrival track, third, full;
+	bool has_track_bound; /* the track's interval reaches up to where the arm moves for certain */
 	struct arrival_missed missed;
 	double scatter_ns; /* of arrivals, the middle of all distances; NaN: not known */
 	struct interval scatter_ci;
