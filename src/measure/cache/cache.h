@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the matrix (cache.c) and the search for the end of the cache (knee.c) share. */
+/* The parts of cache: plan, run and the search for the end of the cache (knee), tell; cache.c goes through them. */
 #ifndef PLATTER_MEASURE_CACHE_H
 #define PLATTER_MEASURE_CACHE_H
 
@@ -10,7 +10,37 @@
 #define CACHE_PRIME_BYTES (1u << 20) /* block of the passes that make a state */
 #define CACHE_HIT_RATIO   0.98
 
-struct cache_params; /* options: cache.c */
+#define CACHE_REPEATS_MAX 50
+
+enum mode { MODE_BOTH, MODE_CACHED, MODE_DIRECT };
+enum sync { SYNC_NONE, SYNC_END, SYNC_EACH };
+enum operation { OP_WRITE, OP_REWRITE, OP_READ, OP_REREAD, OP_RANDOM_READ, OP_COLD_RANDOM_READ, OP_RANDOM_WRITE, OPS };
+
+struct cache_params {
+	uint64_t min_size_bytes, max_size_bytes, min_record_bytes, max_record_bytes, repeat, cell_ns, memory_bytes;
+	int mode, sync;
+	const char *operations;
+	bool classic, no_knee;
+};
+
+struct cache_operation {
+	const char *name;
+	bool writes, is_random, is_cold, is_warm;
+	bool has_twin; /* past the cache it is the same as another operation */
+};
+
+struct cell_row {
+	uint64_t file_bytes, record_bytes;
+	const char *mode, *operation;
+	double rate_bytes_per_s, hit_ratio, low_bytes_per_s, high_bytes_per_s, best_bytes_per_s;
+	double from_device_ratio, from_disk_ratio, cached_before_ratio, cached_after_ratio;
+	uint64_t repetitions;
+};
+
+struct knee_row {
+	uint64_t file_bytes;
+	double rate_bytes_per_s, hit_ratio, counted_hit_ratio, cachestat_ratio, from_disk_ratio;
+};
 
 struct cache_run {
 	struct session *ses;
@@ -43,21 +73,48 @@ static inline bool cache_is_over(const struct cache_run *c)
 	return session_is_over(c->ses);
 }
 
+/* ---- plan.c ---- */
+
+extern const char *const cache_mode_names[];
+extern const struct opt cache_opts[];
+extern const struct cache_operation cache_ops[];
+uint64_t cache_largest_size(const struct cache_params *p);
+size_t cache_count_doublings(uint64_t low, uint64_t high);
+/* A bit for each operation of --operations. is_read_only: those that write are not to be named. */
+int cache_wanted_operations(const struct cache_params *p, bool is_read_only, unsigned *ret, struct err *err);
+/* So much of a file that exists is read. */
+uint64_t cache_existing_size(const struct cache_params *p, const struct device *d);
+int cache_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
+
+/* ---- run.c: the file, its states, the timed loop ---- */
+
+uint64_t cache_now_ns(const struct cache_run *c);
 /* Puts a fault on record, of n as the system call returned it. Its negative errno. */
 int cache_failed(struct cache_run *c, const char *op, uint64_t offset, uint64_t length, ssize_t n);
 /* A pass over the whole file in large blocks. 0 or negative errno, as all below. */
 int cache_pass(struct cache_run *c, int fd, bool writes);
-/* The state that a second reading starts from: what one sequential reading leaves behind. */
-int cache_make_warm(struct cache_run *c);
+/* Part of the file that is in memory now. */
+double cache_in_memory(const struct cache_run *c);
+int cache_make_cold(struct cache_run *c);
+/* The state that an operation starts from. */
+int cache_prepare(struct cache_run *c, enum operation op, bool is_direct);
 /* Until the file was covered (warm: 5 ms at least), or the cell's time is over, or a signal came. *ret_ns: how long. */
 int cache_run_loop(struct cache_run *c, struct cache_loop *l, uint64_t limit_ns, bool syncs_at_end, uint64_t *ret_ns);
 /* The part of the records that came from memory; NaN: not known. */
 double cache_hits(const struct cache_run *c, const struct cache_loop *l, const struct pagecache_traffic *t);
 
-/* The table and the figures of where the cache ends, between files of low and high bytes. */
-extern const struct field cache_knee_fields[];
+/* ---- tell.c ---- */
+
+extern const struct field cache_cell_fields[], cache_knee_fields[];
+void cache_tell_extremes(struct result *res, const struct table *t);
+void cache_tell_findings(struct result *res, const struct table *t, uint64_t page_bytes);
+void cache_tell_classic(const struct cache_run *c, const struct table *t);
+void cache_tell_plots(struct session *ses);
 /* The figure, from the rows of the search. false: they do not bracket it. */
 bool cache_tell_knee(struct result *res, const struct table *t);
+
+/* ---- knee.c: where the cache ends, between files of low and high bytes ---- */
+
 int cache_find_knee(struct cache_run *c, uint64_t low, uint64_t high);
 
 #endif

@@ -5,28 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <math.h>
 #include <unistd.h>
 
 #include "measure/cache/cache.h"
 
 #define KNEE_RECORD 65536u
-
-struct knee_row {
-	uint64_t file_bytes;
-	double rate_bytes_per_s, hit_ratio, counted_hit_ratio, cachestat_ratio, from_disk_ratio;
-};
-
-const struct field cache_knee_fields[] = {
-	FIELD_U64(struct knee_row, file_bytes, UNIT_BYTES, "file"),
-	FIELD_F64(struct knee_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "second reading"),
-	FIELD_F64(struct knee_row, hit_ratio, UNIT_RATIO, "hits"),
-	FIELD_F64(struct knee_row, counted_hit_ratio, UNIT_RATIO, "third reading, hits"),
-	FIELD_F64(struct knee_row, cachestat_ratio, UNIT_RATIO, "by cachestat"),
-	FIELD_F64(struct knee_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
-	FIELD_END,
-};
 
 /*
  * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was
@@ -77,10 +61,10 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 	if (r == 0 && fdatasync(c->cached_fd) < 0)
 		r = cache_failed(c, "flush", 0, 0, -1);
 	if (r == 0)
-		r = cache_make_warm(c); /* one reading after the write, then the one that counts */
+		r = cache_prepare(c, OP_REREAD, false); /* one reading after the write, then the one that counts */
 	if (r < 0 || cache_is_over(c))
 		return r < 0 ? r : -EINTR;
-	cached_before = pagecache_cached_ratio(c->cached_fd, c->first, c->file_bytes);
+	cached_before = cache_in_memory(c);
 	pagecache_traffic(c->ses, 0, &before);
 	r = cache_run_loop(c, &l, UINT64_MAX, false, &spent);
 	if (r < 0 || cache_is_over(c))
@@ -97,27 +81,6 @@ static int second_reading(struct cache_run *c, uint64_t file_bytes, struct knee_
 	if (isnan(ret->hit_ratio))
 		ret->hit_ratio = ret->cachestat_ratio;
 	return r;
-}
-
-/* The last row of either kind: the search never goes back. */
-bool cache_tell_knee(struct result *res, const struct table *t)
-{
-	uint64_t good = 0, bad = 0;
-	struct interval ci;
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		struct knee_row row;
-
-		table_row(t, i, cache_knee_fields, &row);
-		*(row.hit_ratio >= CACHE_HIT_RATIO ? &good : &bad) = row.file_bytes;
-	}
-	ci = (struct interval){ (double)good, (double)bad };
-	if (good && bad)
-		result_figure(res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, (double)good, &ci,
-		              t->nrows);
-	else
-		result_figure(res, "knee_bytes", "largest file that reads from memory", UNIT_BYTES, NAN, NULL, 0);
-	return good && bad;
 }
 
 /* Largest size with hits and smallest without, by doubling, then halved in the logarithm. */

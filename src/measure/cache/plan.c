@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is asked for: the options, and whether the target is one for it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "measure/cache/cache.h"
+
+const char *const cache_mode_names[] = { "both", "cached", "direct", NULL };
+static const char *const sync_names[] = { "none", "end", "each", NULL };
+
+const struct opt cache_opts[] = {
+	OPT_BYTES(struct cache_params, min_size_bytes, "min-size", 0, "SIZE", "1M", "smallest file", .min = 65536,
+	          .max = 9e18),
+	OPT_BYTES(struct cache_params, max_size_bytes, "max-size", 0, "SIZE", NULL,
+	          "largest file, default twice the memory; of a file that exists so much is read", .min = 65536,
+	          .max = 9e18),
+	OPT_BYTES(struct cache_params, min_record_bytes, "min-record", 0, "SIZE", "512", "smallest record", .min = 1,
+	          .max = 16777216),
+	OPT_BYTES(struct cache_params, max_record_bytes, "max-record", 0, "SIZE", "64K", "largest record", .min = 1,
+	          .max = 16777216),
+	OPT_U64(struct cache_params, repeat, "repeat", 0, "N", "3", "repetitions of each cell", .min = 3,
+	        .max = CACHE_REPEATS_MAX),
+	OPT_TIME(struct cache_params, cell_ns, "cell", 0, "TIME", "200ms", "longest time of one repetition", .min = 1e6,
+	         .max = 1e13),
+	OPT_BYTES(struct cache_params, memory_bytes, "memory", 0, "SIZE", NULL,
+	          "run within a memory cgroup of this size", .min = 16777216, .max = 9e18),
+	OPT_CHOICE(struct cache_params, mode, "mode", 0, cache_mode_names, "both",
+	           "through the page cache, direct, or both"),
+	OPT_CHOICE(struct cache_params, sync, "sync", 0, sync_names, "none",
+	           "fsync after writing: never, at the end, after each record"),
+	OPT_STR(struct cache_params, operations, "operations", 0, "LIST", NULL,
+	        "only these, with commas: write rewrite read reread random_read cold_random_read random_write"),
+	OPT_FLAG(struct cache_params, no_knee, "no-knee", 0,
+	         "do not look for the end of the cache between the sizes of the matrix"),
+	OPT_FLAG(struct cache_params, classic, "classic", 0, "print iozone's table of 1993"),
+	OPT_END,
+};
+
+const struct cache_operation cache_ops[] = {
+	[OP_WRITE] = { "write", .writes = true },
+	[OP_REWRITE] = { "rewrite", .writes = true },
+	[OP_READ] = { "read", .is_cold = true },
+	[OP_REREAD] = { "reread", .is_warm = true, .has_twin = true },
+	[OP_RANDOM_READ] = { "random_read", .is_random = true, .is_warm = true },
+	[OP_COLD_RANDOM_READ] = { "cold_random_read", .is_random = true, .is_cold = true, .has_twin = true },
+	[OP_RANDOM_WRITE] = { "random_write", .writes = true, .is_random = true },
+};
+
+#define ALL_OPERATIONS ((1u << OPS) - 1)
+
+static uint64_t memory_limit(const struct cache_params *p)
+{
+	uint64_t limit = cgroup_memory_limit("/");
+	struct sysinfo info;
+
+	if (p->memory_bytes)
+		return p->memory_bytes;
+	if (sysinfo(&info) == 0 && (uint64_t)info.totalram * info.mem_unit < limit)
+		limit = (uint64_t)info.totalram * info.mem_unit;
+	return limit;
+}
+
+uint64_t cache_largest_size(const struct cache_params *p)
+{
+	return p->max_size_bytes ? p->max_size_bytes : 2 * memory_limit(p);
+}
+
+size_t cache_count_doublings(uint64_t low, uint64_t high)
+{
+	size_t n = 0;
+
+	for (uint64_t v = low; v <= high; v *= 2)
+		n++;
+	return n;
+}
+
+/* A bit for each operation of --operations. is_read_only: those that write are not to be named. */
+int cache_wanted_operations(const struct cache_params *p, bool is_read_only, unsigned *ret, struct err *err)
+{
+	unsigned all = ALL_OPERATIONS, got = 0;
+
+	for (enum operation op = OP_WRITE; op < OPS; op++)
+		all &= is_read_only && cache_ops[op].writes ? ~(1u << op) : ALL_OPERATIONS;
+	for (const char *at = p->operations; at && *at;) {
+		size_t len = strcspn(at, ",");
+		enum operation op = OP_WRITE;
+
+		while (op < OPS && (strlen(cache_ops[op].name) != len || strncmp(cache_ops[op].name, at, len) != 0))
+			op++;
+		if (op == OPS)
+			return err_set(
+				err, -EINVAL,
+				"--operations knows no \"%.*s\"; it takes a list of write, rewrite, read, reread, "
+				"random_read, cold_random_read, random_write.",
+				(int)(len < 40 ? len : 40), at);
+		if (!(all & 1u << op))
+			return err_set(
+				err, -EINVAL,
+				"A file that exists is only read: --operations=%s wants a directory; give its directory.",
+				cache_ops[op].name);
+		got |= 1u << op;
+		at += len + (at[len] == ',');
+	}
+	*ret = got ? got : all;
+	return 0;
+}
+
+/* So much of a file that exists is read. */
+uint64_t cache_existing_size(const struct cache_params *p, const struct device *d)
+{
+	uint64_t first = datafile_first_byte(d), size = d->size_bytes > first ? d->size_bytes - first : 0;
+
+	return p->max_size_bytes && p->max_size_bytes < size ? p->max_size_bytes : size;
+}
+
+static int check_target(const struct cache_params *p, const struct device *d, struct err *err)
+{
+	unsigned ignored;
+	int r = cache_wanted_operations(p, d->kind == DEVICE_FILE, &ignored, err);
+
+	if (r < 0)
+		return r;
+	if (d->kind == DEVICE_FILE && cache_existing_size(p, d) < p->min_record_bytes)
+		return err_set(err, -EINVAL, "%s holds less than a record; --min-record makes records smaller.",
+		               d->path);
+	if (d->kind != DEVICE_DIRECTORY && d->kind != DEVICE_FILE)
+		return err_set(err, -EINVAL,
+		               "%s is no directory: cache makes its own file; give the directory to make it in, or a "
+		               "file to read.",
+		               d->path);
+	return 0;
+}
+
+int cache_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
+{
+	const struct cache_params *p = params;
+	bool is_existing = ses->devs[0].kind == DEVICE_FILE;
+	size_t cells = (is_existing ? 1 : cache_count_doublings(p->min_size_bytes, cache_largest_size(p))) *
+	               cache_count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * 2;
+	int r = check_target(p, &ses->devs[0], err);
+
+	if (r < 0)
+		return r;
+	if (!is_existing && cache_largest_size(p) < p->min_size_bytes)
+		return err_set(err, -EINVAL,
+		               "--max-size (%" PRIu64 ") is below --min-size (%" PRIu64
+		               "); raise one or lower the other.",
+		               cache_largest_size(p), p->min_size_bytes);
+	if (p->max_record_bytes < p->min_record_bytes)
+		return err_set(err, -EINVAL,
+		               "--max-record (%" PRIu64 ") is below --min-record (%" PRIu64
+		               "); raise one or lower the other.",
+		               p->max_record_bytes, p->min_record_bytes);
+	plan->opens_itself = true;
+	plan->read_bytes = UINT64_MAX;
+	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
+	plan_phase(plan, "matrix", cells * p->repeat * p->cell_ns);
+	if (!p->no_knee && !is_existing)
+		plan_phase(plan, "knee", 20 * NS_PER_S);
+	return 0;
+}
