@@ -310,15 +310,12 @@ static int uring_reap(struct engine *eng, struct io_req **done, uint32_t max, ui
 	return (int)(n + take_ring(eng, st, done + n, max - n));
 }
 
-/* Polled I/O is refused per request by devices without poll queues: find out now, with one read. */
-static int probe_poll(struct engine *eng)
+/* One read of a file: its result, or negative errno when there was none within a second. */
+static int read_polled(struct engine *eng, int fd)
 {
-	struct io_req req = { .op = IO_READ, .slot = 0 }, *reqs = &req, *done;
+	struct io_req req = { .op = IO_READ, .slot = 0, .fd = fd }, *reqs = &req, *done;
 	uint64_t until = clock_now_ns(eng->clk) + NS_PER_S;
 
-	if (!eng->cfg.poll || !eng->cfg.fds || eng->cfg.nfds == 0 || !eng->bufs)
-		return 0;
-	req.fd = eng->cfg.fds[0];
 	req.len_bytes = eng->cfg.buf_bytes < 4096 ? eng->cfg.buf_bytes : 4096;
 	req.buf = eng->bufs;
 	if (uring_submit(eng, &reqs, 1) != 1)
@@ -327,9 +324,23 @@ static int probe_poll(struct engine *eng)
 		int n = uring_reap(eng, &done, 1, until);
 
 		if (n != 0)
-			return n < 0 ? n : req.res == -EOPNOTSUPP ? -EOPNOTSUPP : 0;
+			return n < 0 ? n : (int)req.res;
 	}
 	return -ETIMEDOUT;
+}
+
+/* Polled I/O is refused per request by files and devices that cannot: find out now, with one read of each. Only a read that came proves anything. */
+static int probe_poll(struct engine *eng)
+{
+	if (!eng->cfg.poll || !eng->cfg.fds || !eng->bufs)
+		return 0;
+	for (size_t i = 0; i < eng->cfg.nfds; i++) {
+		int r = read_polled(eng, eng->cfg.fds[i]);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static void uring_done(struct engine *eng, struct uring_state *st)
@@ -390,7 +401,8 @@ static int uring_open(struct engine *eng, struct err *err)
 	r = probe_poll(eng);
 	if (r < 0) {
 		uring_done(eng, st);
-		return err_set(err, r, "polled I/O refused (%s: has the device queues for polling?)", err_name(r));
+		return err_set(err, r, "polled I/O refused (%s%s)", err_name(r),
+		               r == -EOPNOTSUPP ? ": has the device queues for polling?" : "");
 	}
 	return 0;
 }

@@ -161,6 +161,8 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
  * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the interference check.
  */
 int session_load(struct session *ses, struct load *load, struct engine *eng, struct load_stats *ret, struct err *err);
+/* What a measurement moved past session_load(), for that account. target: index of the device. */
+void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes);
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
 

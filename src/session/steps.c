@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What measurements call within the frame: an engine, a load with its faults and limits in the document, the budget, progress, the log. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -24,21 +25,41 @@ static int *target_fds(const struct session *ses)
 {
 	int *fds = ses->targets && ses->ndevs ? calloc(ses->ndevs, sizeof(*fds)) : NULL;
 
-	for (size_t i = 0; fds && i < ses->ndevs; i++)
+	for (size_t i = 0; fds && i < ses->ndevs; i++) {
 		fds[i] = ses->targets[i].fd;
+		if (fds[i] < 0) { /* the measurement opens its files itself, and names them if they are open by now */
+			free(fds);
+			return NULL;
+		}
+	}
 	return fds;
+}
+
+/* The first target whose disk has no queues for polling: the kernel then takes polled requests and waits for the interrupt all the same. */
+static const struct device *without_poll_queues(const struct session *ses)
+{
+	for (size_t i = 0; i < ses->ndevs; i++)
+		if (!ses->devs[i].io_poll)
+			return &ses->devs[i];
+	return NULL;
 }
 
 /* --poll is a wish: few devices have queues for it. */
 static int open_engine(struct session *ses, struct engine_config *cfg, struct engine **ret_eng, struct err *err)
 {
 	const char *name = ses->common->engine ? ses->common->engine : "auto";
+	const struct device *unable = without_poll_queues(ses);
 	struct err refused = { 0 };
 
 	if (ses->common->poll) {
 		cfg->poll = true;
-		if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
-		                ses->env->clk, &refused) == 0) {
+		if (!cfg->fds)
+			(void)err_set(&refused, -EOPNOTSUPP, "polled I/O refused (nothing is open to try it on)");
+		else if (unable)
+			(void)err_set(&refused, -EOPNOTSUPP, "polled I/O refused (the disk of %s has no queues for it)",
+			              unable->path);
+		else if (engine_open(ret_eng, ses->env->engines, strcmp(name, "auto") == 0 ? "uring" : name, cfg,
+		                     ses->env->clk, &refused) == 0) {
 			bool is_polled = strcmp((*ret_eng)->ops->name, "uring") == 0;
 
 			result_option(ses->res, "polled", is_polled ? "yes" : "no"); /* the others do not wait */
@@ -145,14 +166,14 @@ static void forward_tick(void *arg, uint64_t now_ns)
 
 /*
  * Did io_uring hand requests to threads of the kernel, because the device would have had to wait with them (they are larger than it takes at once)?
- * Flushes always go there, so only runs that read are looked at.
+ * Flushes always go there, and what makes a file longer: so only runs that read are looked at, and not those that make their own file first.
  */
 static void look_for_punting(struct session *ses, const struct engine *eng, const struct load_stats *stats)
 {
 	unsigned threads;
 
-	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || clock_is_virtual(ses->env->clk) ||
-	    strcmp(eng->ops->name, "uring") != 0)
+	if (ses->state->is_punting_told || ses->plan->writes != WRITE_NONE || ses->plan->write_bytes ||
+	    clock_is_virtual(ses->env->clk) || strcmp(eng->ops->name, "uring") != 0)
 		return;
 	ses->state->unlooked_ns += stats->end_ns - stats->start_ns;
 	if (ses->state->unlooked_ns < PUNT_LOOK_NS)
@@ -201,6 +222,12 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	if (ret->end == LOAD_FAULTS)
 		ses->state->has_too_many_faults = true;
 	return 0;
+}
+
+void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes)
+{
+	ses->state->own[target].read_bytes += read_bytes;
+	ses->state->own[target].written_bytes += written_bytes;
 }
 
 bool session_is_over(const struct session *ses)

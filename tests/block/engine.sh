@@ -87,6 +87,27 @@ assert head['engine'] == 'uring', head['engine']
 assert polled == 'yes' or any(n['code'] == 'poll' and 'polled I/O refused' in n['text'] for n in d['notices']), d['notices']
 PY
 
+# In a directory the files are tried, not what is not open yet; and a disk without queues polls nothing, whatever the kernel takes.
+mkdir "$work/folder"
+"$platter" stream --poll --rate=8MB --time=1s --quiet --json="$work/poll.json" "$work/folder" 2>"$work/err" && ok || bad "--poll, directory: $(cat "$work/err")"
+python3 - "$work/poll.json" <<'PY' && ok || bad "--poll is told falsely of a directory"
+import json, os, sys
+d = json.load(open(sys.argv[1]))
+disk = d['targets'][0].get('disk')
+queues = open('/sys/block/%s/queue/io_poll' % disk).read().strip() if disk and os.path.exists('/sys/block/%s/queue/io_poll' % disk) else '0'
+polled = d['head']['options']['polled']
+print('disk', disk, 'queues', queues, 'polled', polled)
+assert polled == 'no' or queues != '0', d['notices']
+assert polled == 'yes' or [n for n in d['notices'] if n['code'] == 'poll' and 'polled I/O refused' in n['text']], d['notices']
+PY
+
+# What a run does to files of its own (making them longer, flushing them) goes to threads of the kernel always: no trait of the device.
+"$platter" stream --cached --rate=max --bytes=200MB --engine=uring --quiet --json="$work/own.json" "$work/folder" 2>"$work/err" && ok || bad "own files: $(cat "$work/err")"
+python3 - "$work/own.json" <<'PY' && ok || bad "punting is told of a run that writes its own files"
+import json, sys
+assert not [n for n in json.load(open(sys.argv[1]))['notices'] if n['code'] == 'punted']
+PY
+
 # Buffers that cannot be registered are used all the same.
 out=$(prlimit --memlock=65536 setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock \
 	"$bench" -e uring -b 1048576 -d 16 -s -n 64 "$loop" 2>"$work/err")

@@ -198,6 +198,7 @@ static void unreadable_sectors_are_filled_when_asked(uint64_t at)
 	if (sim_run(&w.run) < 0)
 		fail_msg("%s", w.run.err.text);
 	assert_true(result_has_notice(w.run.res, "recovered"));
+	assert_false(result_has_notice(w.run.res, "other-io")); /* putting back is our own doing */
 	disk_pattern(at / 512, 512, want);
 	disk_pattern(at / 512 + 1, 512, want + 512);
 	assert_int_equal(disk_peek(sim_model(w.sd), at, sizeof(got), got), 0);

@@ -309,6 +309,7 @@ static int open_ring(struct stream_run *s, struct err *err)
 	struct engine_config cfg = { .depth = depth,
 		                     .slots = (uint32_t)s->places,
 		                     .buf_bytes = (uint32_t)s->p->block_bytes };
+	cleanup_free int *fds = NULL;
 	int r;
 
 	if (s->eng)
@@ -317,6 +318,13 @@ static int open_ring(struct stream_run *s, struct err *err)
 		return err_set(err, -EINVAL,
 		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
 		               s->places, s->nlanes);
+	fds = calloc(s->ntargets, sizeof(*fds));
+	if (!fds)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < s->ntargets; i++) /* of directories: the files in them, open by now */
+		fds[i] = s->targets[i].fd;
+	cfg.fds = fds;
+	cfg.nfds = s->ntargets;
 	r = session_engine(s->ses, &cfg, &s->eng, err);
 	if (r < 0)
 		return r;

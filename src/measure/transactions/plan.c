@@ -240,7 +240,7 @@ static void plan_file(const struct session *ses, const struct tx_params *p, stru
 	plan_phase(plan, "make the file",
 	           p->size_bytes * NS_PER_S / 100000000); /* at 100 MB/s: a guess, said as such in the manual */
 	plan_phase(plan, "three passes", 3 * p->read_time_ns);
-	if (tx_file_is_all(ses, p))
+	if (tx_file_is_all(ses, p) || !p->write)
 		plan->write_bytes = p->size_bytes;
 }
 

@@ -68,6 +68,7 @@ static int recover(struct zones_run *run, struct zone_target *t, struct err *err
 			rewrite_insist(t->journal);
 	r = rewrite_recover(t->journal, run->eng, &run->ses->targets[t->index], t->dev->logical_block_bytes,
 	                    run->p->recover, &found, err);
+	session_moved(run->ses, t->index, found.read_bytes, found.written_bytes);
 	if (r < 0)
 		return r;
 	if (found.same < found.sectors && !run->p->recover)

@@ -368,6 +368,7 @@ struct mover {
 	uint8_t only;        /* write or read sectors with this mark only; MARK_ANY */
 	bool is_given;       /* the flush */
 	int error;
+	uint64_t read_bytes, written_bytes; /* given to the device, in all */
 };
 
 enum mark { MARK_SAME = 0, MARK_DIFFERS = 1, MARK_UNREADABLE = 2, MARK_PUT_BACK = 3, MARK_ANY = 255 };
@@ -405,6 +406,8 @@ static void mover_take(struct sink *s, const struct io_req *req, bool is_fault)
 	struct mover *m = (struct mover *)((char *)s - offsetof(struct mover, sink));
 	const uint8_t *got = req->buf;
 
+	m->read_bytes += m->op == IO_READ ? req->len_bytes : 0;
+	m->written_bytes += m->op == IO_WRITE ? req->len_bytes : 0;
 	if (is_fault && m->op != IO_READ)
 		m->error = req->res < 0 ? req->res : -EIO;
 	if (m->op != IO_READ)
@@ -532,6 +535,30 @@ void rewrite_insist(struct rewrite_journal *j)
 	j->is_uncertain = false;
 }
 
+/* Compares, and puts back when asked to. */
+static int heal(struct mover *m, struct rewrite_journal *j, struct engine *eng, const struct target *target,
+                bool is_asked, struct rewrite_recovery *ret, struct err *err)
+{
+	uint64_t sectors = ret->sectors;
+	int r = compare(m, eng, target, err);
+
+	if (r < 0)
+		return r;
+	ret->same = count_marks(m, sectors, MARK_SAME);
+	ret->unreadable = count_marks(m, sectors, MARK_UNREADABLE);
+	ret->differing = count_marks(m, sectors, MARK_DIFFERS);
+	for (uint64_t i = sectors; i-- > 0;)
+		if (m->marks[i] == MARK_DIFFERS)
+			ret->first_differing_bytes = m->first + i * m->sector_bytes;
+	if (ret->same == sectors)
+		return rewrite_end(j, err);
+	r = check_damage(j, ret, m->sector_bytes, err);
+	if (r < 0 || !is_asked)
+		return r;
+	r = put_back(m, sectors, eng, target, ret, err);
+	return r < 0 ? r : rewrite_end(j, err);
+}
+
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
                     bool is_asked, struct rewrite_recovery *ret, struct err *err)
 {
@@ -550,20 +577,8 @@ int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct 
 		return err_set(err, -EIO, "Cannot read the journal %s.", j->path);
 	m.data = data;
 	m.marks = marks;
-	r = compare(&m, eng, target, err);
-	if (r < 0)
-		return r;
-	ret->same = count_marks(&m, sectors, MARK_SAME);
-	ret->unreadable = count_marks(&m, sectors, MARK_UNREADABLE);
-	ret->differing = count_marks(&m, sectors, MARK_DIFFERS);
-	for (uint64_t i = sectors; i-- > 0;)
-		if (marks[i] == MARK_DIFFERS)
-			ret->first_differing_bytes = m.first + i * sector_bytes;
-	if (ret->same == sectors)
-		return rewrite_end(j, err);
-	r = check_damage(j, ret, sector_bytes, err);
-	if (r < 0 || !is_asked)
-		return r;
-	r = put_back(&m, sectors, eng, target, ret, err);
-	return r < 0 ? r : rewrite_end(j, err);
+	r = heal(&m, j, eng, target, is_asked, ret, err);
+	ret->read_bytes = m.read_bytes;
+	ret->written_bytes = m.written_bytes;
+	return r;
 }

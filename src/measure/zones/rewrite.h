@@ -53,6 +53,7 @@ struct rewrite_recovery {
 	uint64_t sectors, same, unreadable, differing; /* found */
 	uint64_t restored;                             /* unreadable or differing ones that were written and verified */
 	uint64_t first_differing_bytes;
+	uint64_t read_bytes, written_bytes; /* from and to the device meanwhile, also when it failed */
 };
 /*
  * Compares and, with is_asked, puts back, with requests of at most the engine's buffers. 0: *ret tells, and the chunk is
