@@ -98,7 +98,7 @@ int cli_again(struct result *res, struct err *err);
 struct cli_params {
 	struct common_params common; /* what the run reads */
 	const char *cpu_latency;
-	const char *json, *csv, *log, *html, *requests;
+	const char *json, *jsonl, *csv, *log, *html, *prometheus, *requests;
 	bool quiet;
 	int progress; /* enum progress_mode */
 };

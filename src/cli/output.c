@@ -132,8 +132,13 @@ int output_check(struct cli_params *p, const char *const *targets, size_t n, str
 		const char *option, *path;
 		bool may_be_stdout;
 	} files[] = {
-		{ "json", p->json, true },          { "csv", p->csv, true },  { "html", p->html, true },
-		{ "requests", p->requests, false }, { "log", p->log, false },
+		{ "json", p->json, true },
+		{ "csv", p->csv, true },
+		{ "html", p->html, true },
+		{ "jsonl", p->jsonl, false },
+		{ "prometheus", p->prometheus, true },
+		{ "requests", p->requests, false },
+		{ "log", p->log, false },
 	};
 	const char *on_stdout = NULL;
 

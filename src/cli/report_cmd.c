@@ -21,32 +21,41 @@ static void shelf_done(struct shelf *s)
 	free(s->v);
 }
 
-static int shelf_add(struct shelf *s, const char *path, struct err *err)
+/* Takes the document, or frees it. */
+static int shelf_put(void *arg, struct result *res)
 {
-	int r;
+	struct shelf *s = arg;
 
 	if (s->n == s->room) {
 		struct result **v = realloc(s->v, (s->room ? 2 * s->room : 16) * sizeof(struct result *));
 
-		if (!v)
-			return err_set(err, -ENOMEM, "Out of memory.");
+		if (!v) {
+			result_free(res);
+			return -ENOMEM;
+		}
 		s->v = v;
 		s->room = s->room ? 2 * s->room : 16;
 	}
-	r = result_load(&s->v[s->n], path, err);
-	if (r == 0)
-		s->n++;
-	return r;
+	s->v[s->n++] = res;
+	return 0;
+}
+
+static int shelf_add(struct shelf *s, const char *path, struct err *err)
+{
+	int r = result_load_each(path, shelf_put, s, err);
+
+	return r == -ENOMEM && !err->code ? err_set(err, r, "Out of memory.") : r;
 }
 
 static int is_json(const struct dirent *e)
 {
 	size_t len = strlen(e->d_name);
 
-	return len > 5 && strcmp(e->d_name + len - 5, ".json") == 0;
+	return (len > 5 && strcmp(e->d_name + len - 5, ".json") == 0) ||
+	       (len > 6 && strcmp(e->d_name + len - 6, ".jsonl") == 0);
 }
 
-/* All *.json of a folder, by name; files that are no platter documents are passed over, but not if nothing is left. */
+/* All *.json and *.jsonl of a folder, by name; files that are no platter documents are passed over, but not if nothing is left. */
 static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 {
 	struct dirent **names = NULL;
@@ -90,7 +99,7 @@ static int status_of_failure(int r)
 /* ---- report ---- */
 
 struct report_params {
-	const char *output, *csv;
+	const char *output, *csv, *prometheus;
 	bool again;
 };
 
@@ -98,6 +107,8 @@ static const struct opt report_opts[] = {
 	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output"),
 	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
 	        "write the figures and tables as CSV; - is standard output"),
+	OPT_STR(struct report_params, prometheus, "prometheus", 0, "FILE", NULL,
+	        "write the figures for node_exporter (OpenMetrics); - is standard output"),
 	OPT_FLAG(struct report_params, again, "again", 0, "compute the figures anew from the samples in the document"),
 	OPT_END,
 };
@@ -124,10 +135,16 @@ static int write_all_csv(FILE *f, void *arg)
 	return r;
 }
 
-/* Neither a device node nor one of the documents is written over, nor one output over the other. */
-static int check_output(const char *page, const char *csv, const char *const *operands, size_t n, struct err *err)
+static int write_all_metrics(FILE *f, void *arg)
 {
-	struct cli_params c = { .html = page, .csv = csv };
+	const struct page_job *job = arg;
+
+	return report_prometheus(f, (const struct result *const *)job->shelf->v, job->shelf->n);
+}
+
+/* Neither a device node nor one of the documents is written over, nor one output over the other. */
+static int check_output(struct cli_params c, const char *const *operands, size_t n, struct err *err)
+{
 	int r = output_check(&c, operands, n, err);
 
 	output_done(&c);
@@ -168,7 +185,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	struct shelf shelf = { 0 };
 	struct page_job job = { &shelf, err };
 	struct text_style style = output_style(env->out, view);
-	int r = check_output(p->output, p->csv, operands, n, err);
+	int r = check_output((struct cli_params){ .html = p->output, .csv = p->csv, .prometheus = p->prometheus },
+	                     operands, n, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
@@ -178,7 +196,9 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = output_save(p->output, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)
 		r = output_save(p->csv, env->out, write_all_csv, &job, err);
-	if (r == 0 && !p->output && !p->csv)
+	if (r == 0 && p->prometheus)
+		r = output_save(p->prometheus, env->out, write_all_metrics, &job, err);
+	if (r == 0 && !p->output && !p->csv && !p->prometheus)
 		r = show_texts(env->out, &shelf, &style);
 	shelf_done(&shelf);
 	return r < 0 ? r : EXIT_DONE;
@@ -230,7 +250,8 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 	bool is_trend = p->trend || n != 2;
 	struct shelf a = { 0 }, b = { 0 };
 	struct result *res = NULL;
-	int r = check_output(p->json && strcmp(p->json, "-") != 0 ? p->json : NULL, NULL, operands, n, err);
+	int r = check_output((struct cli_params){ .html = p->json && strcmp(p->json, "-") != 0 ? p->json : NULL },
+	                     operands, n, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(i == 0 || is_trend ? &a : &b, operands[i], err));

@@ -292,6 +292,13 @@ static int write_html(FILE *f, void *arg)
 	return report_html(f, &job->res, 1, job->err);
 }
 
+static int write_prometheus(FILE *f, void *arg)
+{
+	const struct result *res = arg;
+
+	return report_prometheus(f, &res, 1);
+}
+
 static void note_failure(struct run *run, int r, const struct err *err)
 {
 	if (r == 0)
@@ -307,7 +314,8 @@ static void save_and_show(struct run *run, struct result *res)
 {
 	const struct cli_params *c = &run->p;
 	struct text_style style = output_style(run->env->out, &run->view);
-	bool is_stdout_taken = is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html);
+	bool is_stdout_taken =
+		is_stdout(c->json) || is_stdout(c->csv) || is_stdout(c->html) || is_stdout(c->prometheus);
 	bool is_stdout_bad = false; /* and told already */
 	struct html_job job = { .res = res };
 	struct err err = { 0 };
@@ -333,6 +341,13 @@ static void save_and_show(struct run *run, struct result *res)
 		note_failure(run, r, &err);
 		is_stdout_bad |= r < 0 && is_stdout(c->html);
 	}
+	if (c->prometheus) {
+		r = output_save(c->prometheus, run->env->out, write_prometheus, res, &err);
+		note_failure(run, r, &err);
+		is_stdout_bad |= r < 0 && is_stdout(c->prometheus);
+	}
+	if (c->jsonl)
+		note_failure(run, result_append(res, c->jsonl, &err), &err);
 	r = is_stdout_taken || c->quiet ? 0 : report_text(run->env->out, res, &style);
 	if (r < 0)
 		note_failure(run, err_set(&err, r, "Writing to standard output failed (%s).", err_name(r)), &err);

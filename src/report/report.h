@@ -21,6 +21,9 @@ int report_text(FILE *out, const struct result *res, const struct text_style *st
 /* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). */
 int report_csv(FILE *out, const struct result *res);
 
+/* prometheus.c: the figures of all documents as OpenMetrics text, for node_exporter's textfile collector; of several of one disk the latest. */
+int report_prometheus(FILE *out, const struct result *const *res, size_t n);
+
 /* html.c: one self-contained page; results of one kind are overlaid. */
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err);
 /* plot.c: a plot with characters, of n documents laid over each other; and all plots of documents of one measurement. */

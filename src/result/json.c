@@ -215,6 +215,8 @@ static void write_head(struct out *o, const struct result *res)
 	member_text(o, "clock", res->head.clock);
 	key(o, "host");
 	begin(o, "{");
+	member_text(o, "name", res->head.host.name);
+	member_text(o, "machine_id", res->head.host.machine_id);
 	member_text(o, "kernel", res->head.host.kernel);
 	member_text(o, "machine", res->head.host.machine);
 	member_text(o, "cpu", res->head.host.cpu);

@@ -273,7 +273,9 @@ static int load_head(struct reader *rd, const json_t *root, struct result *res)
 		return refuse(rd, "head.measurement is missing");
 	enter(rd, "head.host");
 	if (r == 0)
-		(void)((r = read_text(rd, host, "kernel", &res->head.host.kernel)) ||
+		(void)((r = read_text(rd, host, "name", &res->head.host.name)) ||
+		       (r = read_text(rd, host, "machine_id", &res->head.host.machine_id)) ||
+		       (r = read_text(rd, host, "kernel", &res->head.host.kernel)) ||
 		       (r = read_text(rd, host, "machine", &res->head.host.machine)) ||
 		       (r = read_text(rd, host, "cpu", &res->head.host.cpu)) ||
 		       (r = read_u64(rd, host, "cpus", &res->head.host.cpus)) ||
@@ -739,6 +741,39 @@ int result_load(struct result **ret_res, const char *path, struct err *err)
 	r = fd < 0 ? fd : read_all(fd, &text, &len, err);
 	if (r == 0)
 		r = result_from_json(ret_res, text, len, err);
+	if (r)
+		(void)err_prefix(err, "%s", path);
+	return r;
+}
+
+static bool is_lines(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len > 6 && !strcmp(path + len - 6, ".jsonl");
+}
+
+int result_load_each(const char *path, int (*add)(void *arg, struct result *res), void *arg, struct err *err)
+{
+	cleanup_close int fd = open_document(path, err);
+	cleanup_free char *text = NULL;
+	size_t len = 0, number = 0;
+	int r = fd < 0 ? fd : read_all(fd, &text, &len, err);
+
+	for (size_t at = 0, end; r == 0 && (at < len || !number); at = end + 1) {
+		const char *newline = is_lines(path) && at < len ? memchr(text + at, '\n', len - at) : NULL;
+		struct result *res = NULL;
+
+		number++;
+		end = newline ? (size_t)(newline - text) : len;
+		if (end == at && len)
+			continue;
+		r = result_from_json(&res, text + at, end - at, err);
+		if (r == 0)
+			r = add(arg, res);
+		else if (is_lines(path))
+			(void)err_prefix(err, "line %zu", number);
+	}
 	if (r)
 		(void)err_prefix(err, "%s", path);
 	return r;

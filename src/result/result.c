@@ -254,6 +254,8 @@ static void head_done(struct result *res)
 	for (size_t i = 0; i < res->head.argc; i++)
 		free(res->head.argv[i]);
 	free(res->head.argv);
+	free(res->head.host.name);
+	free(res->head.host.machine_id);
 	free(res->head.host.kernel);
 	free(res->head.host.machine);
 	free(res->head.host.cpu);

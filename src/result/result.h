@@ -106,7 +106,7 @@ struct result {
 		size_t argc;
 		double elapsed_s;
 		struct {
-			char *kernel, *machine, *cpu;
+			char *name, *machine_id, *kernel, *machine, *cpu;
 			uint64_t cpus, memory_bytes;
 		} host;
 		uint64_t seed;
@@ -211,6 +211,8 @@ char *result_to_json(const struct result *res);
  */
 int result_save_file(const char *path, int (*write)(FILE *f, void *arg), void *arg, struct err *err);
 int result_save(const struct result *res, const char *path, struct err *err); /* the document, so */
+/* The document as one line at the end of a file, in one write, so that several may append: JSON Lines. 0, or negative errno and a sentence. */
+int result_append(const struct result *res, const char *path, struct err *err);
 /* Under sudo a file that we have just made belongs to whom it is for: SUDO_UID and SUDO_GID. Else nothing. */
 void result_give_to_caller(int fd);
 /* The folder that a path lies in (heap, free it); NULL only when out of memory. */
@@ -221,6 +223,8 @@ bool result_is_device_folder(const char *dir);
 int result_new_file(const char *path);
 /* Any version-1 document; unknown members are kept out of the way, not an error. */
 int result_load(struct result **ret_res, const char *path, struct err *err);
+/* The same of each line that is not empty, where the name ends in ".jsonl"; add takes the document, and ends it with a negative errno. */
+int result_load_each(const char *path, int (*add)(void *arg, struct result *res), void *arg, struct err *err);
 int result_from_json(struct result **ret_res, const char *text, size_t len, struct err *err);
 
 #endif

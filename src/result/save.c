@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -199,4 +200,64 @@ int result_save(const struct result *res, const char *path, struct err *err)
 	if (!text)
 		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", path);
 	return result_save_file(path, write_text, text, err);
+}
+
+/* Without the white space between the parts: one line, as no text holds a newline that is not escaped. */
+static size_t make_one_line(char *text)
+{
+	char *to = text;
+	bool is_text = false;
+
+	for (const char *from = text; *from; from++) {
+		if (is_text && *from == '\\' && from[1])
+			*to++ = *from++;
+		else if (*from == '"')
+			is_text = !is_text;
+		if (is_text || !strchr(" \n\t", *from))
+			*to++ = *from;
+	}
+	*to = '\0';
+	return (size_t)(to - text);
+}
+
+static int append(int fd, const char *text, size_t len)
+{
+	struct stat st;
+	char last = '\n';
+	ssize_t done;
+
+	/* Whoever else appends does so in a line before or after; a line that was cut by a full disk stays one, and ours another. */
+	if (flock(fd, LOCK_EX) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EPERM;
+	if (st.st_size == 0)
+		result_give_to_caller(fd);
+	else if (pread(fd, &last, 1, st.st_size - 1) != 1)
+		return -EIO;
+	if (last != '\n' && write(fd, "\n", 1) != 1)
+		return -errno;
+	done = write(fd, text, len);
+	if (done >= 0 && (size_t)done == len)
+		return fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+	(void)!ftruncate(fd, st.st_size); /* half a line is worth nothing; the lock is ours */
+	return done < 0 ? -errno : -ENOSPC;
+}
+
+int result_append(const struct result *res, const char *path, struct err *err)
+{
+	cleanup_free char *text = result_to_json(res);
+	cleanup_close int fd = -1;
+	size_t len;
+	int r;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "There is not enough memory to save the result to %s.", path);
+	len = make_one_line(text);
+	text[len++] = '\n'; /* in place of the NUL, or of what was left out */
+	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
+	if (fd < 0)
+		return save_error(err, -errno, path, "opening it");
+	r = append(fd, text, len);
+	return r ? save_error(err, r, path, "appending") : 0;
 }

@@ -3,39 +3,26 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "session/internal.h"
+#include "session/machine.h"
 #include "session/privilege.h"
 #include "session/watch.h"
 
 /* ---- the head of the document ---- */
 
-static uint64_t memory_bytes(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-
-	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
-}
-
 static void fill_head(struct session *ses, const struct session_config *cfg)
 {
 	struct result *res = ses->res;
-	struct utsname uts;
 	char started[32];
 
 	res->head.started = strdup(clock_wall_text(started, sizeof(started)));
 	res->head.clock = strdup(ses->env->clk->name);
-	if (uname(&uts) == 0) {
-		res->head.host.kernel = strdup(uts.release);
-		res->head.host.machine = strdup(uts.machine);
-	}
-	res->head.host.cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-	res->head.host.memory_bytes = memory_bytes();
+	machine_describe(res, ses->env->sysroot);
 	res->head.seed = ses->seed;
 	res->head.argv = calloc(cfg->argc + 1, sizeof(char *));
 	for (size_t i = 0; res->head.argv && i < cfg->argc; i++)

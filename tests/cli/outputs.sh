@@ -37,7 +37,7 @@ mkdir "$dir/folder"
 ln -s "$dir/nothing" "$dir/link"
 ln "$file" "$dir/hard"
 mkfifo "$dir/pipe"
-for option in json csv html requests log; do
+for option in json jsonl csv html prometheus requests log; do
 	for place in /dev/null /dev/full /dev/sd-no-such "$dir/link" "$dir/pipe" "$file" "$dir/hard"; do
 		run 3 "$MEASURE" "$file" "--$option=$place"
 		one_sentence
@@ -87,7 +87,7 @@ one_sentence
 
 # A name that is too long is told before anything is measured; the longest that can be is fine.
 long=$(head -c 255 /dev/zero | tr '\0' n)
-for option in json csv html requests log; do
+for option in json jsonl csv html prometheus requests log; do
 	run 1 "$MEASURE" "$file" "--$option=$dir/${long}n"
 	one_sentence
 	err_has ENAMETOOLONG
