@@ -74,7 +74,7 @@ find "$big/a" "$big/b" -name 'platter-stream-*' ! -name 'platter-stream-1-0.data
 nothing_left || fail "more than the kept files: $(find "$big" -type f)"
 
 # A name that is taken is not: the run ends, what is there stays.
-stream_pid=$(sh -c 'echo theirs >"$1/platter-stream-$$-0.data"; echo $$; exec "$2" stream --rate=1MB --time=1s --quiet "$1" >"$3" 2>&1' \
+stream_pid=$(sh -c 'echo theirs >"$1/platter-stream-$$-0.data"; echo $$; exec "$2" stream --rate=2MB --time=1s --quiet "$1" >"$3" 2>&1' \
 	sh "$big/b" "$PLATTER" "$work/err") && fail "a name that was taken was used"
 says "not overwritten"
 [ "$(cat "$big/b/platter-stream-$stream_pid-0.data")" = theirs ] || fail "a file of somebody else was written over"

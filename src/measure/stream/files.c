@@ -14,8 +14,6 @@
 #include "measure/shared/pagecache.h"
 #include "measure/stream/stream.h"
 
-#define FILES_PER_LANE 1000 /* numbers in names: lane * 1000 + file */
-
 /* ---- rolling files ---- */
 
 static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct err *err)
@@ -26,12 +24,13 @@ static int make_file(struct stream_run *s, size_t lane, uint64_t bytes, struct e
 	char path[512];
 	int fd, r;
 
-	if (s->ntargets == STREAM_FILES_MAX || l->ntargets == FILES_PER_LANE)
+	if (s->ntargets == STREAM_FILES_MAX || l->ntargets == STREAM_FILES_PER_LANE)
 		return err_set(
 			err, -EINVAL,
 			"That would be too many files (at most %d, %d in a directory); give a larger --file-size.",
-			STREAM_FILES_MAX, FILES_PER_LANE);
-	r = datafile_name(path, sizeof(path), d->path, "stream", (unsigned)(lane * FILES_PER_LANE + l->ntargets));
+			STREAM_FILES_MAX, STREAM_FILES_PER_LANE);
+	r = datafile_name(path, sizeof(path), d->path, "stream",
+	                  (unsigned)(lane * STREAM_FILES_PER_LANE + l->ntargets));
 	if (r < 0)
 		return err_set(err, r, "The name of a file in %s would be too long.", d->path);
 	r = datafile_create(df, path, bytes, DATAFILE_ALLOCATE | (s->p->keep ? DATAFILE_KEEP : 0), err);
@@ -145,7 +144,7 @@ static int open_directories(struct stream_run *s, struct err *err)
 		s->targets[i].fd = -1;
 	for (size_t i = 0; i < s->nlanes; i++) {
 		s->lanes[i].start = DATAFILE_DATA_OFFSET;
-		s->lanes[i].list = calloc(FILES_PER_LANE, sizeof(uint32_t));
+		s->lanes[i].list = calloc(STREAM_FILES_PER_LANE, sizeof(uint32_t));
 		if (!s->lanes[i].list)
 			return err_set(err, -ENOMEM, "Out of memory.");
 	}

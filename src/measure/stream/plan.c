@@ -95,6 +95,55 @@ uint64_t stream_time_ns(const struct session *ses, const struct stream_params *p
 	return p->bytes ? CLOCK_NEVER : TIME_DEFAULT_NS;
 }
 
+static uint64_t times(uint64_t a, uint64_t b)
+{
+	return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+/* How many files of `each` bytes stream_open() would make in each directory. */
+static uint64_t files_needed(const struct session *ses, const struct stream_params *p, uint64_t total, uint64_t each)
+{
+	uint64_t share = total / ses->ndevs, n = (share + 2 * p->block_bytes + each - 1) / each;
+
+	return ses->ndevs > 1 && p->layout == LAYOUT_BALANCE ? n + share / 2 / each + 1 : n;
+}
+
+/* What the ring and the files would hold: wrong command lines are told before anything is opened. */
+static int check_room(const struct session *ses, const struct stream_params *p, uint64_t time_ns, struct err *err)
+{
+	uint64_t each = p->file_bytes - p->file_bytes % p->block_bytes, total = p->bytes, places;
+	bool is_paced = p->rate != RATE_MAX && !p->find_max && !p->tradeoff;
+
+	places = p->buffer_bytes / p->block_bytes;
+	if (places < ses->ndevs)
+		return err_set(err, -EINVAL,
+		               "A ring of %" PRIu64 " blocks is too small for %zu targets; give a larger --buffer.",
+		               places, ses->ndevs);
+	if (!total && is_paced) {
+		total = (uint64_t)((unsigned __int128)p->rate * time_ns / NS_PER_S);
+		if (total < p->block_bytes)
+			return err_set(err, -EINVAL,
+			               "Not even one block of %" PRIu64
+			               " bytes comes in that time; give more --time or a smaller --block.",
+			               p->block_bytes);
+	}
+	if (!stream_has_directory(ses))
+		return 0;
+	if (each == 0)
+		return err_set(err, -EINVAL,
+		               "--file-size=%" PRIu64 " is smaller than a block of %" PRIu64
+		               "; give more, or a smaller --block.",
+		               p->file_bytes, p->block_bytes);
+	total = total ? total : (uint64_t)ses->ndevs << 30;
+	if (files_needed(ses, p, total, each) > STREAM_FILES_PER_LANE ||
+	    files_needed(ses, p, total, each) * ses->ndevs > STREAM_FILES_MAX)
+		return err_set(
+			err, -EINVAL,
+			"That would be too many files (at most %d, %d in a directory); give a larger --file-size.",
+			STREAM_FILES_MAX, STREAM_FILES_PER_LANE);
+	return 0;
+}
+
 int stream_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct stream_params *p = params;
@@ -131,10 +180,15 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 		               "--buffer=%" PRIu64 " holds more than a million blocks of %" PRIu64
 		               " bytes; give a larger --block.",
 		               p->buffer_bytes, p->block_bytes);
+	r = check_room(ses, p, time_ns, err);
+	if (r < 0)
+		return r;
 	if (p->bytes)
 		moved = p->bytes;
-	else if (p->rate != RATE_MAX)
+	else if (p->rate != RATE_MAX && !p->find_max && !p->tradeoff) /* these begin at full speed */
 		moved = (uint64_t)((unsigned __int128)p->rate * time_ns / NS_PER_S);
+	if (p->bytes && (p->find_max || p->tradeoff))
+		moved = times(moved, p->find_max ? STREAM_RUNS_MAX : 2);
 	plan->opens_itself = stream_has_directory(ses);
 	plan->is_direct = !p->cached;
 	plan->is_latency = true;
@@ -142,7 +196,9 @@ int stream_plan(const struct session *ses, const void *params, struct plan *plan
 	plan->read_bytes = p->read || p->verify ? moved : 0;
 	plan->write_bytes = p->read ? 0 : moved;
 	plan_phase(plan, p->find_max ? "tries" : "stream",
-	           (p->find_max ? 8 : 1) * (time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns));
+	           times(time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns, p->find_max   ? STREAM_RUNS_EXPECTED
+	                                                                     : p->tradeoff ? 2
+	                                                                                   : 1));
 	if (p->verify)
 		plan_phase(plan, "verify", time_ns == CLOCK_NEVER ? TIME_DEFAULT_NS : time_ns);
 	return 0;
