@@ -97,6 +97,7 @@ struct work {
 	uint8_t *buf;
 	double write_rate, synced_rate, fsync_ns;
 	double *reads;
+	struct passes_span *spans; /* of the same passes */
 	size_t nreads;
 	uint64_t npasses; /* begun */
 	uint64_t verify_errors, wrong_words;
@@ -430,8 +431,12 @@ static void *work_run(void *arg)
 		watch_begin(w, &s);
 		moved = read_file(w, &whole);
 		row = watch_finish(w, &s, step, moved, false);
-		if (whole)
-			w->reads[w->nreads++] = row.rate_bytes_per_s;
+		if (!whole)
+			continue;
+		w->spans[w->nreads] =
+			(struct passes_span){ w->index, row.start_s, row.start_s + (double)row.elapsed_ns * 1e-9,
+			                      (double)moved };
+		w->reads[w->nreads++] = row.rate_bytes_per_s;
 	}
 	return NULL;
 }
@@ -552,7 +557,8 @@ static int work_init(struct work *w, struct err *err)
 	name_job(w);
 	(void)snprintf(w->path, sizeof(w->path), "%s", w->ses->devs[w->index].path);
 	w->reads = calloc(w->p->passes, sizeof(double));
-	if (!w->reads || posix_memalign(&buf, 4096, BLOCK_BYTES) != 0)
+	w->spans = calloc(w->p->passes, sizeof(*w->spans));
+	if (!w->reads || !w->spans || posix_memalign(&buf, 4096, BLOCK_BYTES) != 0)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	w->buf = buf;
 	memset(w->buf, 0, BLOCK_BYTES);
@@ -571,29 +577,73 @@ static void work_done(struct work *w)
 	datafile_close(w->df);
 	free(w->buf);
 	free(w->reads);
+	free(w->spans);
 }
 
 /* ---- the figures ---- */
 
-/* Sum over the files of the mean over their passes. */
-static void read_figure(struct session *ses, struct work *works, size_t n)
+double passes_common_rate(const struct passes_span *v, size_t n, size_t nfiles)
 {
-	double sum = 0.0, low = 0.0, high = 0.0;
-	uint64_t samples = 0;
+	double from = -INFINITY, to = INFINITY, bytes = 0.0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct summary s;
+	for (size_t file = 0; file < nfiles; file++) {
+		double first = INFINITY, last = -INFINITY;
 
-		if (works[i].nreads == 0 || !summary_of(works[i].reads, works[i].nreads, &s))
-			return;
-		sum += s.mean;
-		low += s.mean_ci.low;
-		high += s.mean_ci.high;
-		samples += works[i].nreads;
+		for (size_t i = 0; i < n; i++) {
+			first = v[i].file == file ? fmin(first, v[i].start_s) : first;
+			last = v[i].file == file ? fmax(last, v[i].end_s) : last;
+		}
+		from = fmax(from, first);
+		to = fmin(to, last);
 	}
-	result_figure(ses->res, "read_bytes_per_s",
-	              n > 1 ? "reading, all files together" : "reading, mean of the passes", UNIT_BYTES_PER_S, sum,
-	              &(struct interval){ low, high }, samples);
+	if (!(to > from))
+		return NAN;
+	for (size_t i = 0; i < n; i++) {
+		double within = fmin(v[i].end_s, to) - fmax(v[i].start_s, from);
+
+		if (within > 0.0)
+			bytes += v[i].bytes * within / (v[i].end_s - v[i].start_s);
+	}
+	return bytes / (to - from);
+}
+
+static void read_figure_of_several(struct session *ses, const struct work *works, size_t n)
+{
+	cleanup_free struct passes_span *all = NULL;
+	uint64_t samples = 0;
+	double rate = NAN;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		samples += works[i].nreads;
+	all = calloc(samples + 1, sizeof(*all));
+	for (size_t i = 0; all && i < n; i++) {
+		memcpy(all + k, works[i].spans, works[i].nreads * sizeof(*all));
+		k += works[i].nreads;
+	}
+	if (all)
+		rate = passes_common_rate(all, k, n);
+	result_figure(ses->res, "read_bytes_per_s", "reading, while all files were read", UNIT_BYTES_PER_S, rate, NULL,
+	              samples);
+	if (isnan(rate))
+		result_notice(ses->res, "not-together",
+		              "There was no time at which all files were being read, so no rate of all together is "
+		              "told; give more --passes, or a larger --size.");
+}
+
+/* One file: the mean of its passes. */
+static void read_figure(struct session *ses, const struct work *works, size_t n)
+{
+	struct summary s;
+
+	for (size_t i = 0; i < n; i++)
+		if (works[i].nreads == 0)
+			return;
+	if (n > 1)
+		read_figure_of_several(ses, works, n);
+	else if (summary_of(works[0].reads, works[0].nreads, &s))
+		result_figure(ses->res, "read_bytes_per_s", "reading, mean of the passes", UNIT_BYTES_PER_S, s.mean,
+		              &s.mean_ci, works[0].nreads);
 }
 
 static void figures(struct session *ses, const struct passes_params *p, struct work *works, size_t n)

@@ -419,6 +419,53 @@ static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
 	assert_int_equal(unlink(files_path("large")), 0);
 }
 
+static void the_rate_of_all_files_is_that_of_the_time_when_all_were_read(void **state)
+{
+	/* File 0 has the disk for itself until 2 s, and is done at 10 s; file 1 goes on alone. */
+	const struct passes_span v[] = { { 0, 0, 1, 400 },  { 0, 1, 2, 400 },  { 0, 2, 6, 400 },
+		                         { 0, 6, 10, 400 }, { 1, 2, 10, 800 }, { 1, 10, 11, 800 } };
+	const struct passes_span apart[] = { { 0, 0, 1, 400 }, { 1, 1, 2, 400 } };
+
+	(void)state;
+	assert_near(passes_common_rate(v, ARRAY_LEN(v), 2), 200.0, 1e-9); /* 2 to 10 s: 800 and 800 */
+	assert_true(isnan(passes_common_rate(apart, 2, 2)));
+	assert_true(isnan(passes_common_rate(v, 4, 2))); /* one of them was never read */
+}
+
+/* The figure of the document is that of its steps. */
+static void of_several_files_the_figure_is_bytes_over_the_common_time(void **state)
+{
+	struct files_run run;
+	struct passes_span v[64];
+	const struct table *t;
+	double want, got;
+	size_t n = 0;
+
+	(void)state;
+	make_kept("small", "4M");
+	make_kept("large", "64M");
+	run = (struct files_run)RUN(.is_done = false);
+	(void)snprintf(run.words, sizeof(run.words), "--passes=8 %s %s", files_path("small"), files_path("large"));
+	files_run_well(&run);
+	t = files_table(&run, "steps");
+	for (; n < t->nrows; n++)
+		v[n] = (struct passes_span){ strstr(files_string(t, n, "file"), "large") ? 1 : 0,
+			                     number(t, n, "start_s"),
+			                     number(t, n, "start_s") + number(t, n, "elapsed_ns") * 1e-9,
+			                     number(t, n, "moved_bytes") };
+	assert_int_equal(n, 16);
+	want = passes_common_rate(v, n, 2);
+	if (isnan(want)) { /* the small one was read before the other thread began */
+		assert_true(files_has_notice(&run, "not-together", "no time"));
+	} else {
+		got = files_figure(&run, "read_bytes_per_s");
+		assert_near(got, want, want * 1e-6);
+	}
+	files_done(&run);
+	assert_int_equal(unlink(files_path("small")), 0);
+	assert_int_equal(unlink(files_path("large")), 0);
+}
+
 #define ON_FILES(f) cmocka_unit_test_setup_teardown(f, files_dir_make, files_dir_remove)
 
 static void the_part_done_is_one_of_time_though_reading_is_faster_than_writing(void **state)
@@ -467,6 +514,8 @@ int main(void)
 		ON_FILES(a_file_of_ours_is_written_anew),
 		ON_FILES(the_time_budget_ends_reading_and_says_so),
 		ON_FILES(a_first_pass_that_the_time_budget_ends_has_a_rate),
+		ON_FILES(of_several_files_the_figure_is_bytes_over_the_common_time),
+		cmocka_unit_test(the_rate_of_all_files_is_that_of_the_time_when_all_were_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
