@@ -36,5 +36,5 @@ int main(int argc, char **argv)
 
 	if (hold_standard_streams() < 0)
 		return EXIT_FAILED; /* and nowhere to say it */
-	return cli_main(&env, argc, argv);
+	return signals_end(cli_main(&env, argc, argv));
 }

@@ -155,6 +155,11 @@ int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine 
 extern atomic_int cli_signal;
 /* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error of write. */
 void signals_catch(void);
+/*
+ * The end of the program: one that a signal has ended says so by ending by it, or a shell's loop would go on with the next disk. Shells call
+ * that 128 + n. Any other status is returned.
+ */
+int signals_end(int status);
 
 /* ---- describe.c: the hidden --describe; complete.c: the hidden --complete ---- */
 

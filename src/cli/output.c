@@ -225,18 +225,19 @@ int log_open(const char *path, struct err *err)
 
 int log_line(int fd, const char *name, const char *text)
 {
-	char stamp[32], line[1024];
+	char stamp[32], raw[1000], line[1024];
 	ssize_t done;
 	size_t len;
 
 	if (fd < 0)
 		return 0;
-	(void)snprintf(line, sizeof(line) - 1, "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
+	(void)snprintf(raw, sizeof(raw), "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
 	               (long)getpid(), name, text);
+	for (char *p = raw; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = ' '; /* one line is one event, whatever a model name holds */
+	(void)report_printable(line, sizeof(line) - 1, raw, 0, true); /* C1, and what turns the direction of writing */
 	len = strlen(line);
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
-			line[i] = ' '; /* one line is one event, whatever a model name holds */
 	line[len++] = '\n';
 	done = write(fd, line, len);
 	return done < 0 ? -errno : (size_t)done < len ? -ENOSPC : 0;

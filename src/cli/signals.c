@@ -61,3 +61,16 @@ void signals_catch(void)
 	(void)sigaction(SIGPIPE, &ignore, NULL); /* write tells */
 	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write tells, too */
 }
+
+int signals_end(int status)
+{
+	const struct sigaction def = { .sa_handler = SIG_DFL };
+	int number = atomic_load(&cli_signal);
+
+	if (number == 0 || status != EXIT_SIGNAL + number)
+		return status;
+	(void)fflush(NULL);                  /* what could not be written was told */
+	(void)sigaction(number, &def, NULL); /* cannot fail: the number is right */
+	(void)raise(number);
+	return status; /* blocked by who started us */
+}

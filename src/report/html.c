@@ -16,6 +16,15 @@
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
 #define DOCUMENTS_MAX  64
 
+/* A dash for what the document does not tell. */
+static void markup_seconds(FILE *out, double seconds, int decimals)
+{
+	if (isfinite(seconds))
+		(void)fprintf(out, "%.*f", decimals, seconds);
+	else
+		(void)fputs("-", out);
+}
+
 static const char style[] =
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#5d666f;--rule:#dde1e5;--soft:#f4f6f8;--warn:#8a4b00;"
 	"--c0:#0b62a8;--c1:#c4510c;--c2:#1a7f5a;--c3:#8b3f8f;--c4:#a17700;--c5:#3d6fd1;--c6:#b3264a;--c7:#4c6b1f}\n"
@@ -261,7 +270,9 @@ static void notices(FILE *out, const struct result *res)
 			(void)fprintf(out, "</td><td class=\"n\">%llu</td><td class=\"n\">%llu</td><td>",
 			              (unsigned long long)f->offset_bytes, (unsigned long long)f->length_bytes);
 			markup_text(out, f->errno_name ? f->errno_name : "short transfer");
-			(void)fprintf(out, "</td><td class=\"n\">%.3f</td></tr>\n", f->time_s);
+			(void)fputs("</td><td class=\"n\">", out);
+			markup_seconds(out, f->time_s, 3);
+			(void)fputs("</td></tr>\n", out);
 		}
 		(void)fputs("</table></div>\n", out);
 	}
@@ -316,7 +327,9 @@ static void settings(FILE *out, const struct result *res)
 	markup_text(out, res->head.host.kernel);
 	(void)fprintf(out, ", %llu CPUs, started ", (unsigned long long)res->head.host.cpus);
 	markup_text(out, res->head.started);
-	(void)fprintf(out, ", %.1f s</p></details>\n", res->head.elapsed_s);
+	(void)fputs(", ", out);
+	markup_seconds(out, res->head.elapsed_s, 1);
+	(void)fputs(" s</p></details>\n", out);
 }
 
 /* Documents of one measurement: plots and figures together, the rest one after the other. */

@@ -23,9 +23,28 @@
 #define MARK_WIDTH  3.0  /* of a place */
 #define POINTS_MAX  1600 /* of one line: two per unit of width, and thinning keeps extremes */
 
+/* Bytes at p, up to 3, that a browser would obey: C1, marks of direction, what has no width; 0: none. */
+static size_t obeyed_bytes(const unsigned char *p)
+{
+	if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+		return 2;
+	if (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8b && p[2] <= 0x8f) || (p[2] >= 0xa8 && p[2] <= 0xae)))
+		return 3;
+	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
+		return 3;
+	return p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf ? 3 : 0;
+}
+
 void markup_text(FILE *out, const char *text)
 {
 	for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p; p++) {
+		size_t obeyed = obeyed_bytes(p);
+
+		if (obeyed) {
+			(void)fputc('?', out);
+			p += obeyed - 1;
+			continue;
+		}
 		switch (*p) {
 		case '&':
 			(void)fputs("&amp;", out);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A signal at any moment: what was measured is saved and valid, the status is 128 + n, nothing is left behind.
 . "$(dirname "$0")/lib.sh"
-needs jq timeout
+needs jq timeout python3
 
 mkdir "$dir/work"
 endless() # signal, seconds until it comes, words: a run that ends only by the signal
@@ -59,6 +59,20 @@ for pair in INT:130 TERM:143 HUP:129; do
 	jq -e '.status == "cancelled" and .head.elapsed_s > 0' "$dir/r.json" >/dev/null || fail "$last: the document"
 	nothing_left
 done
+# It ends by the signal (the shell calls that 128 + n), so that a loop over disks ends with it.
+python3 - "$PLATTER" "$dir" <<'PY' || fail "SIGINT: the program does not end by it"
+import glob, json, os, signal, subprocess, sys, time
+platter, folder = sys.argv[1:]
+for n in signal.SIGINT, signal.SIGTERM:
+    p = subprocess.Popen([platter, 'passes', folder + '/work/file', '--size=16M', '--passes=10000', '--json=' + folder + '/r.json', '--quiet'])
+    while not any(os.stat(f).st_size for f in glob.glob(folder + '/work/*')):
+        assert p.poll() is None
+        time.sleep(0.02)
+    p.send_signal(n)
+    assert p.wait() == -n, p.returncode
+    assert json.load(open(folder + '/r.json'))['status'] == 'cancelled'
+PY
+nothing_left
 # Two signals that come together, as timeout(1) sends them, are one.
 start --quiet
 kill -STOP "$child" # so that both are there when it goes on
