@@ -37,6 +37,7 @@ for page in "$TOP"/man/*.[58]; do
 done
 cmp -s "$TOP/contrib/completion/_platter" "$root/usr/share/zsh/vendor-completions/_platter" || fail "no completion for zsh"
 cmp -s "$TOP/contrib/completion/platter.bash" "$root/usr/share/bash-completion/completions/platter" || fail "no completion for bash"
+cmp -s "$TOP/contrib/completion/platter.fish" "$root/usr/share/fish/vendor_completions.d/platter.fish" || fail "no completion for fish"
 for profile in "$TOP"/tools/simdisk/profiles/*.disk; do
 	cmp -s "$profile" "$root/usr/share/platter-simdisk/${profile##*/}" || fail "the profile ${profile##*/} is not in a package"
 done

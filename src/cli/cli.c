@@ -108,9 +108,10 @@ static int dispatch(const struct env *env, int argc, char **argv, const char **r
 	const struct measure *m;
 	const struct command *c;
 
-	if (!word)
-		return err_set(err, -EINVAL,
-		               "Say what to measure: platter COMMAND TARGET; `platter --help` lists the commands.");
+	if (!word) {
+		cli_help_short(env->out);
+		return EXIT_DONE;
+	}
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return run_help(env, argc, argv, err);
 	if (!strcmp(word, "--version") || !strcmp(word, "-V")) {

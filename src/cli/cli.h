@@ -84,6 +84,7 @@ extern const struct command report_command, compare_command; /* report_cmd.c */
 /* NULL: there is none. */
 const struct command *cli_find_command(const char *name);
 /* help.c */
+void cli_help_short(FILE *out); /* what one can do, in ten lines */
 void cli_help_all(FILE *out);
 void cli_help_measure(const struct env *env, FILE *out, const struct measure *m);
 void cli_help_command(FILE *out, const struct command *c);
@@ -151,8 +152,10 @@ int requests_close(struct requests *r, struct err *err); /* frees; NULL is fine 
 
 /* ---- signals.c ---- */
 
-/* The number of the signal that came, 0: none. It and the time of it are the only mutable globals of the program. */
+/* The number of the signal that came, 0: none. It, the time of it and the next one are the only mutable globals of the program. */
 extern atomic_int cli_signal;
+/* SIGUSR1 asked for a line of progress; whoever prints it takes it back. */
+extern atomic_bool cli_is_asked;
 /* SIGINT, SIGTERM, SIGHUP: the first is noted in cli_signal, the second takes its default action. SIGPIPE is an error of write. */
 void signals_catch(void);
 /*
@@ -169,7 +172,7 @@ int cli_complete(const struct env *env, FILE *out, int argc, char **argv);
 
 /* ---- progress.c ---- */
 
-enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_JSON, PROGRESS_NONE };
+enum progress_mode { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
 struct progress;
 /* NULL when out of memory; all other functions are fine with NULL. name: of the measurement. */
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name);

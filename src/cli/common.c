@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "cli/cli.h"
 
-static const char *const progress_words[] = { "auto", "tty", "json", "none", NULL }; /* enum progress_mode */
-static const char *const color_words[] = { "auto", "always", "never", NULL };        /* enum color_when */
+static const char *const progress_words[] = { "auto", "tty", "plain", "json", "none", NULL }; /* enum progress_mode */
+static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
 #define P struct cli_params
 const struct opt common_opts[] = {

@@ -20,6 +20,19 @@ static void help_line(FILE *out, const char *name, const char *help)
 	opt_help_text(out, help, 18, 18);
 }
 
+void cli_help_short(FILE *out)
+{
+	fputs("platter measures what a disk itself does; it only reads, unless told to write.\n\n"
+	      "  platter info /dev/sda             what is it, and may it be written\n"
+	      "  platter zones --quick /dev/sda    how fast is it, from the start to the end\n"
+	      "  platter seek /dev/sda             how long does an access take\n"
+	      "  platter geometry /dev/sda         what is inside\n"
+	      "  platter stream --help             does it keep up with this rate\n"
+	      "  platter report RESULT...          what was saved with --json\n\n"
+	      "All commands: platter --help. Options of one: platter COMMAND --help. Manual: man platter\n",
+	      out);
+}
+
 void cli_help_all(FILE *out)
 {
 	const char *group = NULL;

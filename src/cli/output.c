@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -247,8 +249,16 @@ int log_line(int fd, const char *name, const char *text)
 
 static bool says_utf8(void)
 {
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", NULL);
 	const char *names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
 
+	if (locale) {
+		bool is_utf8 = !strcmp(nl_langinfo_l(CODESET, locale), "UTF-8");
+
+		freelocale(locale);
+		return is_utf8;
+	}
+	/* A locale that is not installed here, as of whoever came by ssh: the name says what the terminal is. */
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *v = getenv(names[i]);
 

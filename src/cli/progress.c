@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far the run is, on stderr: one line on a terminal, drawn over and over, or one JSON object per line for front ends.
+ * How far the run is, on stderr: one line on a terminal, drawn over and over; a line a minute where there is none; or one JSON object per line
+ * for front ends. SIGUSR1 asks for a line at once, as of dd(1).
  * The time left is what the past says, elapsed * (1 - done) / done, and is shown only when there is enough past to say something. A
  * start of which nobody knew how long it would take (done < 0) is no part of that past.
  */
@@ -13,6 +14,7 @@
 #include "cli/cli.h"
 
 #define REDRAW_NS  (100 * NS_PER_MS)
+#define PLAIN_NS   (60 * NS_PER_S)
 #define ETA_MIN    0.02 /* done before a time left is told */
 #define BAR_MAX    24
 #define BAR_MIN    8
@@ -37,12 +39,14 @@ struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode m
 
 	if (!p)
 		return NULL;
-	if (mode == PROGRESS_AUTO)
-		mode = fileno(out) >= 0 && isatty(fileno(out)) ? PROGRESS_TTY : PROGRESS_NONE;
+	if (mode == PROGRESS_AUTO && fileno(out) >= 0 && isatty(fileno(out)))
+		mode = PROGRESS_TTY;
+	else if (mode == PROGRESS_AUTO)
+		mode = clock_is_virtual(clk) ? PROGRESS_NONE : PROGRESS_PLAIN; /* nobody waits for virtual minutes */
 	p->out = out;
 	p->clk = clk;
 	p->mode = mode;
-	p->start_ns = p->known_ns = clock_now_ns(clk);
+	p->start_ns = p->known_ns = p->drawn_ns = clock_now_ns(clk);
 	(void)snprintf(p->name, sizeof(p->name), "%s", name);
 	return p;
 }
@@ -145,6 +149,33 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 	p->drawn = used;
 }
 
+/* "platter zones: curve 42 %, 183.2 MB/s, 1 m 02 s left" */
+static void print_plain(struct progress *p, uint64_t now_ns, const char *figure)
+{
+	double left_s = time_left_s(p, now_ns);
+	char line[LINE_BYTES], done[24] = "", left[40] = "";
+
+	if (p->is_known)
+		(void)snprintf(done, sizeof(done), " %.0f %%", floor(100.0 * p->done));
+	if (!isnan(left_s))
+		left_text(left, sizeof(left), left_s);
+	(void)snprintf(line, sizeof(line), "platter %s: %s%s%s%s%s%s", p->name, p->phase, done,
+	               figure && *figure ? ", " : "", figure ? figure : "", *left ? ", " : "", left);
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	fprintf(p->out, "%s\n", line);
+	(void)fflush(p->out); /* progress is not worth an error */
+}
+
+/* On a terminal the line is there already. */
+static bool is_due(const struct progress *p, bool is_news, uint64_t now_ns)
+{
+	if (p->mode == PROGRESS_PLAIN)
+		return now_ns - p->drawn_ns >= PLAIN_NS || atomic_exchange(&cli_is_asked, false);
+	return is_news || now_ns - p->drawn_ns >= REDRAW_NS;
+}
+
 static void print_json(struct progress *p, uint64_t now_ns, const char *figure)
 {
 	double left_s = time_left_s(p, now_ns);
@@ -179,12 +210,14 @@ void progress_update(struct progress *p, const char *phase, double done, const c
 	p->is_known = p->is_known || done >= 0.0;
 	if (done > p->done) /* false for NaN */
 		p->done = done < 1.0 ? done : 1.0;
-	if (!is_news && now_ns - p->drawn_ns < REDRAW_NS)
+	if (!is_due(p, is_news, now_ns))
 		return;
 	p->is_drawn = true;
 	p->drawn_ns = now_ns;
 	if (p->mode == PROGRESS_JSON)
 		print_json(p, now_ns, figure);
+	else if (p->mode == PROGRESS_PLAIN)
+		print_plain(p, now_ns, figure);
 	else
 		draw(p, now_ns, figure);
 }

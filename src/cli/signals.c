@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 
 atomic_int cli_signal;
+atomic_bool cli_is_asked;
 
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -40,10 +41,17 @@ static void note(int number)
 	}
 }
 
+static void ask(int number)
+{
+	(void)number;
+	atomic_store(&cli_is_asked, true);
+}
+
 void signals_catch(void)
 {
 	struct sigaction sa = { .sa_handler = note }, old; /* no SA_RESTART */
 	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	const struct sigaction asked = { .sa_handler = ask, .sa_flags = SA_RESTART };
 
 	atomic_store(&cli_signal, 0);
 	(void)sigemptyset(&sa.sa_mask);
@@ -58,6 +66,7 @@ void signals_catch(void)
 			continue;
 		(void)sigaction(caught[i], &sa, NULL);
 	}
+	(void)sigaction(SIGUSR1, &asked, NULL);  /* as dd(1) */
 	(void)sigaction(SIGPIPE, &ignore, NULL); /* write tells */
 	(void)sigaction(SIGXFSZ, &ignore, NULL); /* a limit of the file size: write tells, too */
 }

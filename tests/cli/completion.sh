@@ -105,4 +105,26 @@ if [ -n "$measure" ]; then
 	in_zsh "platter $measure --engin" --engine=
 	in_zsh "platter $measure --json=on" "compset -P *="
 fi
+
+# fish answers by itself.
+command -v fish >/dev/null || skip "fish is not installed (bash and zsh are fine)"
+in_fish() # line, what must be offered
+{
+	last="fish: $1"
+	mkdir -p "$dir/bin" "$dir/home"
+	ln -sf "$PLATTER" "$dir/bin/platter"
+	(cd "$dir/files" && HOME=$dir/home PATH=$dir/bin:$PATH fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+		"$TOP/contrib/completion/platter.fish" "$1" </dev/null >"$dir/out" 2>"$dir/err") || fail "$last: exit status"
+	cut -f 1 "$dir/out" | grep -qxF -e "$2" || fail "$last: \"$2\" is not offered"
+}
+in_fish "platter " "$command"
+in_fish "platter hel" help
+in_fish "platter $command --hel" --help
+in_fish "platter $command --color=nev" --color=never
+in_fish "platter $command o" one.json
+if [ -n "$measure" ]; then
+	in_fish "platter $measure --engin" --engine=
+	in_fish "platter $measure --engine sy" sync
+	in_fish "platter $measure --json=on" --json=one.json
+fi
 exit 0

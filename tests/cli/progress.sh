@@ -82,6 +82,26 @@ err_is_empty
 run 0 passes "$dir/file" --passes=3 --quiet --progress=tty
 out_is_empty
 
+# Asked by SIGUSR1, it says at once how far it is, and goes on.
+"$PLATTER" stream --rate=1MB --time=3s --buffer=4MB --cached --file-size=4M "$dir" >"$dir/out" 2>"$dir/err" &
+pid=$!
+sleep 1
+kill -USR1 $pid || fail "it has ended before it was asked"
+wait $pid
+status=$?
+[ $status = 0 ] || [ $status = 5 ] || fail "SIGUSR1: exit status $status"
+[ "$(grep -cE '^platter stream: [a-z ]+ [0-9]+ %' "$dir/err")" = 1 ] || fail "SIGUSR1: not one line of progress"
+
+# The characters are the locale's, whatever its name.
+boxes() # environment
+{
+	env "$@" "$PLATTER_SIM" zones --quick --plot sim:tiny >"$dir/out" 2>/dev/null || fail "$*: exit status"
+	LC_ALL=C grep -q "$(printf '\303\|\342')" "$dir/out"
+}
+boxes LC_ALL=C.UTF-8 || fail "no line-drawing characters in C.UTF-8"
+boxes LC_ALL=C && fail "more than ASCII in C"
+boxes LC_ALL= LC_CTYPE= LANG=xx_XX.UTF-8 || fail "no line-drawing characters in a locale that is not installed"
+
 # For front ends: objects, one a line; the time left is honest. In virtual time it is known what it should have been: from a fifth of the
 # run on, the whole run that it promises is between half and twice the real one.
 silent= # 1: that nobody knows is honest

@@ -55,8 +55,13 @@ for c in $commands; do
 	one_sentence
 done
 
-run 2
-one_sentence
+run 0
+err_is_empty
+[ "$(wc -l <"$dir/out")" -le 10 ] || fail "platter alone says more than ten lines"
+for c in $(sed -n 's/^  platter \([a-z]*\) .*/\1/p' "$dir/out"); do
+	echo "$commands" | grep -qx "$c" || fail "platter alone names $c, which is no command"
+done
+[ "$(grep -c '^  platter ' "$dir/out")" -ge 5 ] || fail "platter alone says little"
 run 2 ''
 one_sentence
 run 2 zone

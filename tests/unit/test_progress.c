@@ -234,6 +234,29 @@ static void nothing_is_printed_when_nobody_looks(void **state)
 	progress_free(NULL);
 }
 
+static void without_a_terminal_a_line_comes_each_minute_and_when_asked_for(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_init(&s, "80", PROGRESS_PLAIN, "m");
+	for (unsigned second = 1; second <= 150; second++) {
+		s.clk.now += NS_PER_S;
+		progress_update(s.p, second < 30 ? "a" : "b", second / 256.0, "5 MB/s");
+	}
+	fflush(s.f);
+	assert_string_equal(s.text, "platter m: b 23 %, 5 MB/s, 3 m 17 s left\n"
+	                            "platter m: b 46 %, 5 MB/s, 2 m 17 s left\n");
+	atomic_store(&cli_is_asked, true);
+	for (int i = 0; i < 3; i++) {
+		s.clk.now += NS_PER_S;
+		progress_update(s.p, "b\033[2J", 0.8, NULL);
+	}
+	fflush(s.f);
+	assert_string_equal(strchr(strchr(s.text, '\n') + 1, '\n') + 1, "platter m: b?[2J 80 %, 38 s left\n");
+	screen_done(&s);
+}
+
 static void a_phase_name_cannot_steer_the_terminal(void **state)
 {
 	struct screen s;
@@ -260,6 +283,7 @@ int main(void)
 		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
 		cmocka_unit_test(json_lines_are_objects_that_can_be_read),
 		cmocka_unit_test(nothing_is_printed_when_nobody_looks),
+		cmocka_unit_test(without_a_terminal_a_line_comes_each_minute_and_when_asked_for),
 		cmocka_unit_test(a_phase_name_cannot_steer_the_terminal),
 	};
 
