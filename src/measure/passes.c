@@ -786,6 +786,7 @@ const struct measure measure_passes = {
 	.targets = "FILE|DIRECTORY|DEVICE...",
 	.min_targets = 1,
 	.max_targets = FILES_MAX,
+	.makes_files = true,
 	.may_create = true,
 	.opts = passes_opts,
 	.params_size = sizeof(struct passes_params),

@@ -105,6 +105,7 @@ struct measure {
 	const char *targets;     /* "DEVICE...", "FILE", "DIRECTORY": synopsis */
 	unsigned min_targets, max_targets;
 	bool may_create; /* a target that does not exist yet is fine (passes, transactions) */
+	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left there */
 	const struct opt *opts;
 	size_t params_size;
 	double precision; /* default of --precision; 0: its own options say how much is measured */

@@ -326,6 +326,121 @@ static void thousands_of_files_come_and_go(void **state)
 		datafile_close(make(in_dir("again"), 0, 0));
 }
 
+/* A run that is killed while it has that file. */
+static void crash(const char *name, unsigned flags)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		struct datafile *df = NULL;
+
+		if (datafile_create(&df, in_dir(name), 4096, flags, NULL) != 0)
+			_exit(1);
+		(void)raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(access(in_dir(name), F_OK), 0);
+}
+
+static bool is_there(const char *name)
+{
+	return access(in_dir(name), F_OK) == 0;
+}
+
+static void what_a_crash_left_is_found_and_removed(void **state)
+{
+	struct leftovers l;
+
+	(void)state;
+	crash("platter-mark-7-0.data", 0);
+	crash("platter-my-job-12-3.data", DATAFILE_ALLOCATE);
+	datafile_sweep(dir, false, &l);
+	assert_int_equal(l.found, 2);
+	assert_int_equal(l.removed, 0);
+	assert_true(is_there("platter-mark-7-0.data") && is_there("platter-my-job-12-3.data"));
+	datafile_sweep(dir, true, &l);
+	assert_int_equal(l.found, 2);
+	assert_int_equal(l.removed, 2);
+	assert_int_equal(l.doubtful, 0);
+	assert_int_equal(l.error, 0);
+	assert_true(l.bytes >= 2 * DATAFILE_HEADER_BYTES);
+	assert_memory_equal(l.first, "platter-m", 9);
+	datafile_sweep(dir, true, &l);
+	assert_int_equal(l.found, 0);
+	assert_string_equal(l.first, "");
+	datafile_sweep("/nowhere", true, &l); /* nothing to say: who wants a file there will */
+	assert_int_equal(l.found, 0);
+}
+
+/* What is left alone: each of these is a leftover but for one thing. */
+static void nothing_else_is_swept(void **state)
+{
+	static const char *const stays[] = { "platter-mark-7.data",  "platter-7-0.data",    "platter-mark-7-0.dat",
+		                             "platter-mark--0.data", "xplatter-a-7-0.data", "platter-a-7-0.data2",
+		                             "platter-a-7x-0.data",  "platter--7-0.data" };
+	char from[128], to[128];
+	struct datafile *living = make(in_dir("platter-mark-1-0.data"), 4096, 0);
+	struct leftovers l;
+	FILE *f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++)
+		crash(stays[i], 0);
+	put(in_dir("platter-mark-2-0.data"), "precious");
+	crash("platter-mark-3-0.data", DATAFILE_KEEP);
+	crash("platter-mark-4-0.data", 0); /* ... that a later run was to keep */
+	datafile_close(make(in_dir("platter-mark-4-0.data"), 4096, DATAFILE_REUSE | DATAFILE_KEEP));
+	crash("platter-mark-5-0.data", 0); /* ... damaged */
+	f = fopen(in_dir("platter-mark-5-0.data"), "r+e");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 100, SEEK_SET), 0);
+	assert_int_equal(fputc('X', f), 'X');
+	assert_int_equal(fclose(f), 0);
+	crash("file", 0); /* ... of another name, to which one leads by a link of either kind */
+	(void)snprintf(from, sizeof(from), "%s", in_dir("file"));
+	(void)snprintf(to, sizeof(to), "%s", in_dir("platter-mark-6-0.data"));
+	assert_int_equal(symlink("file", to), 0);
+	(void)snprintf(to, sizeof(to), "%s", in_dir("platter-mark-8-0.data"));
+	assert_int_equal(link(from, to), 0);
+	assert_int_equal(mkfifo(in_dir("platter-mark-9-0.data"), 0600), 0);
+
+	datafile_sweep(dir, true, &l);
+	assert_int_equal(l.found, 0);
+	assert_int_equal(l.removed, 0);
+	assert_int_equal(l.doubtful, 0);
+	for (size_t i = 0; i < sizeof(stays) / sizeof(stays[0]); i++)
+		assert_int_equal(unlink(in_dir(stays[i])), 0);
+	assert_holds(in_dir("platter-mark-2-0.data"), "precious");
+	for (int i = 2; i < 10; i++) {
+		char name[32];
+
+		if (i == 7)
+			continue;
+		(void)snprintf(name, sizeof(name), "platter-mark-%d-0.data", i);
+		assert_int_equal(unlink(in_dir(name)), 0);
+	}
+	assert_int_equal(unlink(from), 0);
+	assert_true(is_there("platter-mark-1-0.data"));
+	datafile_close(living);
+}
+
+/* A folder of root's with another user's file, as in /tmp: not his to be removed by us, whatever its header says. */
+static void files_of_other_users_are_not_swept(void **state)
+{
+	struct leftovers l;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	crash("platter-mark-7-0.data", 0);
+	assert_int_equal(chown(in_dir("platter-mark-7-0.data"), 12345, (gid_t)-1), 0);
+	datafile_sweep(dir, true, &l);
+	assert_int_equal(l.found, 0);
+	assert_int_equal(unlink(in_dir("platter-mark-7-0.data")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +457,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names_differ_by_process_and_number, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(a_signal_handler_can_remove_them, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(thousands_of_files_come_and_go, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(what_a_crash_left_is_found_and_removed, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(nothing_else_is_swept, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(files_of_other_users_are_not_swept, make_dir, remove_dir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,6 +364,7 @@ const struct measure measure_cache = {
 	.targets = "DIRECTORY|FILE",
 	.min_targets = 1,
 	.max_targets = 1,
+	.makes_files = true,
 	.opts = cache_opts,
 	.params_size = sizeof(struct cache_params),
 	.precision = 0.01,

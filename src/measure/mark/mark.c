@@ -805,6 +805,7 @@ const struct measure measure_mark = {
 	.targets = "FILE|DIRECTORY",
 	.min_targets = 1,
 	.max_targets = 1,
+	.makes_files = true,
 	.may_create = true,
 	.opts = mark_opts,
 	.params_size = sizeof(struct mark_params),

@@ -93,6 +93,7 @@ const struct measure measure_stream = {
 	.targets = "DEVICE|DIRECTORY|FILE...",
 	.min_targets = 1,
 	.max_targets = STREAM_LANES_MAX,
+	.makes_files = true,
 	.opts = stream_opts,
 	.params_size = sizeof(struct stream_params),
 	.plan = stream_plan,
