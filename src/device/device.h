@@ -21,6 +21,12 @@
 /* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
 
+/* Part of a disk with an arm of its own, in bytes of the whole disk. */
+struct device_range {
+	uint64_t first_byte, bytes;
+};
+#define DEVICE_RANGES_MAX 16
+
 enum device_kind { DEVICE_DISK, DEVICE_PARTITION, DEVICE_FILE, DEVICE_DIRECTORY };
 
 struct device {
@@ -55,6 +61,9 @@ struct device {
 	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
 	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */
 	uint64_t discard_max_bytes;                               /* 0: no discard */
+	/* As queue/independent_access_ranges says of the whole disk, in order; 0: nothing is said, which is usual with one arm. */
+	struct device_range ranges[DEVICE_RANGES_MAX];
+	uint32_t nranges;
 	bool is_read_only, is_removable, is_cdrom;
 	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
 	uint32_t partition;                   /* number, 0: not a partition */

@@ -69,6 +69,24 @@ static void read_scheduler(const char *root, const char *dir, struct device *dev
 	text_copy(dev->scheduler, sizeof(dev->scheduler), close ? open + 1 : text);
 }
 
+/* Disks with several arms: folders 0, 1, ... Of more than fit, or of those that are not told whole, nothing is kept. */
+static void read_ranges(const char *root, const char *dir, struct device *dev)
+{
+	uint64_t first, count;
+	uint32_t i;
+
+	dev->nranges = 0;
+	for (i = 0; sys_u64(root, &first, "%s/queue/independent_access_ranges/%u/sector", dir, i); i++) {
+		if (i == DEVICE_RANGES_MAX ||
+		    !sys_u64(root, &count, "%s/queue/independent_access_ranges/%u/nr_sectors", dir, i) || count == 0 ||
+		    first > UINT64_MAX / SECTOR_BYTES || count > UINT64_MAX / SECTOR_BYTES - first)
+			return;
+		dev->ranges[i] =
+			(struct device_range){ .first_byte = first * SECTOR_BYTES, .bytes = count * SECTOR_BYTES };
+	}
+	dev->nranges = i;
+}
+
 static void read_queue(const char *root, const char *dir, struct device *dev)
 {
 	uint64_t v;
@@ -97,6 +115,7 @@ static void read_queue(const char *root, const char *dir, struct device *dev)
 	(void)sys_text(root, dev->write_cache, sizeof(dev->write_cache), "%s/queue/write_cache", dir); /* else "" */
 	(void)sys_text(root, dev->zoned, sizeof(dev->zoned), "%s/queue/zoned", dir);
 	read_scheduler(root, dir, dev);
+	read_ranges(root, dir, dev);
 }
 
 /* What the device is made of: members of dm and md, the file of a loop device. */

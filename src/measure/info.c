@@ -253,6 +253,20 @@ static void say_rotation(struct sheet *s)
 		    is_guess(dev->transport) ? "not known (the driver cannot tell)" : "yes; rate not reported");
 }
 
+/* Arms that work at once, each on a part of the disk. */
+static void say_ranges(struct sheet *s)
+{
+	const struct device *dev = s->dev;
+	char text[160] = "", size[32];
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < dev->nranges && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? ", " : "",
+		                       units_bytes_dec(size, sizeof(size), dev->ranges[i].bytes));
+	if (dev->nranges > 1)
+		say(s, "access ranges", "%u that work at once: %s", dev->nranges, text);
+}
+
 static void say_sizes(struct sheet *s)
 {
 	const struct device *dev = s->dev;
@@ -280,6 +294,7 @@ static void say_sizes(struct sheet *s)
 	else
 		say(s, "direct I/O", "not supported here: only --cached commands work");
 	say_rotation(s);
+	say_ranges(s);
 	if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
 		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
 }

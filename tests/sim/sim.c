@@ -118,6 +118,18 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	dev->queue_depth = p->queue_depth;
 }
 
+/* The kernel shows ranges of disks that have several. */
+static void fill_ranges(struct device *dev, const struct disk *model)
+{
+	struct profile_range range[2];
+	size_t n = disk_access_ranges(model, range);
+
+	for (size_t i = 0; n > 1 && i < n; i++)
+		dev->ranges[dev->nranges++] =
+			(struct device_range){ .first_byte = range[i].lba * dev->logical_block_bytes,
+			                       .bytes = range[i].count * dev->logical_block_bytes };
+}
+
 struct sim_disk *sim_add_disk(struct sim *sim, const struct profile *p, const char *name)
 {
 	struct sim_disk *sd = add(sim, name);
@@ -125,6 +137,7 @@ struct sim_disk *sim_add_disk(struct sim *sim, const struct profile *p, const ch
 	sd->whole = sd;
 	sd->model = must(disk_new(p, sim->vc.now_ns));
 	fill_device(&sd->dev, p, geometry_bytes(disk_geometry(sd->model)));
+	fill_ranges(&sd->dev, sd->model);
 	return sd;
 }
 

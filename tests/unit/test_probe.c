@@ -87,6 +87,49 @@ static void a_partition_knows_its_disk_and_its_place(void **state)
 	assert_int_equal(dev.physical_block_bytes, 4096);
 }
 
+static void arms_of_their_own_are_ranges_of_the_disk(void **state)
+{
+#define QUEUE \
+	"sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/independent_access_ranges/"
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "sata-512e");
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(dev.nranges, 0);
+	dump_set(&d, QUEUE "0/sector", "0\n");
+	dump_set(&d, QUEUE "0/nr_sectors", "3907018584\n");
+	dump_set(&d, QUEUE "1/sector", "3907018584\n");
+	dump_set(&d, QUEUE "1/nr_sectors", "3907018584\n");
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(dev.nranges, 2);
+	assert_int_equal(dev.ranges[0].first_byte, 0);
+	assert_int_equal(dev.ranges[0].bytes, 3907018584ull * 512);
+	assert_int_equal(dev.ranges[1].first_byte, 3907018584ull * 512);
+	assert_int_equal(dev.ranges[1].first_byte + dev.ranges[1].bytes, dev.size_bytes);
+	probe_in(&d, "/dev/sda2", &dev); /* they are the disk's */
+	assert_int_equal(dev.nranges, 2);
+	dump_set(&d, QUEUE "1/nr_sectors", "0\n"); /* one that is not told whole: nothing is known */
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(dev.nranges, 0);
+	dump_set(&d, QUEUE "1/nr_sectors", "36028797018963967\n");
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(dev.nranges, 0);
+	for (int i = 0; i < DEVICE_RANGES_MAX + 1; i++) {
+		char path[300];
+
+		(void)snprintf(path, sizeof(path), QUEUE "%d/sector", i);
+		dump_set(&d, path, "8\n");
+		(void)snprintf(path, sizeof(path), QUEUE "%d/nr_sectors", i);
+		dump_set(&d, path, "8\n");
+	}
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(dev.nranges, 0);
+	dump_close(&d);
+#undef QUEUE
+}
+
 static void links_by_id_lead_to_the_device(void **state)
 {
 	struct device dev;
@@ -568,6 +611,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sata_disk_tells_what_its_identify_data_say),
 		cmocka_unit_test(a_partition_knows_its_disk_and_its_place),
+		cmocka_unit_test(arms_of_their_own_are_ranges_of_the_disk),
 		cmocka_unit_test(links_by_id_lead_to_the_device),
 		cmocka_unit_test(a_sas_disk_with_4096_byte_sectors_is_read_as_such),
 		cmocka_unit_test(an_nvme_disk_of_several_paths_is_told_by_its_subsystem),
