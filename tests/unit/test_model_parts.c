@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Disks that are made of others: behind a bridge, or with two arms. */
+/* Disks that are made of others: behind a bridge, with two arms, or two in a row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +113,44 @@ static void an_arm_has_its_half_and_both_work_at_once(void **state)
 	run_free(&r);
 }
 
+/* Each of two joined disks is as it would be alone, and they work at once. */
+static void two_joined_disks_are_one_after_the_other(void **state)
+{
+	struct run joined, first, second;
+	struct profile_range range[2];
+	uint64_t size[2], start;
+	double one;
+
+	(void)state;
+	run_new(&joined, DISK "cache_kb 0\narms joined\njoined_density 0.5\n" ZONES);
+	run_new(&first, DISK "cache_kb 0\n" ZONES);
+	run_new(&second, DISK "cache_kb 0\nzone 500 250 240 230 250\nzone 500 200 190 180 210\n");
+	size[0] = disk_size_bytes(first.d, 0);
+	size[1] = disk_size_bytes(second.d, 0);
+	assert_int_equal(disk_size_bytes(joined.d, 0), size[0] + size[1]);
+	assert_int_equal(disk_access_ranges(joined.d, range), 1); /* a linear volume shows none */
+	for (uint64_t i = 0; i < 300; i++) {
+		uint64_t at = i * 7919 * 4096 % (size[1] - 4096) / 4096 * 4096, part = i % 2;
+		struct run *alone = part ? &second : &first;
+
+		alone->now = joined.now;
+		(void)run_one(alone, DISK_READ, at, 4096, NULL);
+		(void)run_one(&joined, DISK_READ, at + (part ? size[0] : 0), 4096, NULL);
+		assert_int_equal(joined.now, alone->now);
+	}
+	(void)run_one(&joined, DISK_READ, 0, 20 << 20, NULL);
+	one = run_took(&joined);
+	start = joined.now;
+	run_submit(&joined, DISK_READ, 0, 20 << 20, NULL);
+	run_submit(&joined, DISK_READ, size[0], 10 << 20, NULL);
+	(void)run_wait(&joined);
+	(void)run_wait(&joined);
+	near((double)(joined.now - start) / one, 1, 0.1);
+	run_free(&joined);
+	run_free(&first);
+	run_free(&second);
+}
+
 static void every_sector_of_two_arms_has_a_place_of_its_own(void **state)
 {
 	static const char *const disks[] = { DISK "arms halves\n" ZONES,
@@ -184,11 +222,12 @@ static void two_arms_stream_as_the_truth_says(void **state)
 static void zones_of_two_arms_are_without_a_gap_and_have_their_rates(void **state)
 {
 	static const char *const disks[] = { DISK "arms halves\n" ZONES,
-		                             DISK "arms interleaved\narm_stripe_kb 256\n" ZONES };
-	static const size_t want[] = { 4, 3 }; /* the arms' edges differ by what their surfaces hold */
+		                             DISK "arms interleaved\narm_stripe_kb 256\n" ZONES,
+		                             DISK "arms joined\njoined_density 0.7\n" ZONES };
+	static const size_t want[] = { 4, 3, 4 }; /* the arms' edges differ by what their surfaces hold */
 
 	(void)state;
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		struct truth_zone *z = calloc(PROFILE_ZONES_MAX, sizeof(*z));
 		struct run r;
 		uint64_t end = 0;
@@ -216,10 +255,11 @@ static void zones_of_two_arms_are_without_a_gap_and_have_their_rates(void **stat
 static void random_reads_of_two_arms_take_what_the_truth_says(void **state)
 {
 	static const char *const disks[] = { DISK "cache_kb 0\narms halves\n" ZONES,
-		                             DISK "cache_kb 0\narms interleaved\narm_stripe_kb 64\n" ZONES };
+		                             DISK "cache_kb 0\narms interleaved\narm_stripe_kb 64\n" ZONES,
+		                             DISK "cache_kb 0\narms joined\njoined_density 1.5\n" ZONES };
 
 	(void)state;
-	for (size_t k = 0; k < 2; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		struct truth_random truth;
 		double sum = 0, sum2 = 0;
 		const int n = 30000;
@@ -247,10 +287,11 @@ static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
 {
 	static const char *const disks[] = { DISK "bridge_kb 16\nwrite_cache_kb 256\n" ZONES,
 		                             DISK "arms halves\nwrite_cache_kb 256\n" ZONES,
-		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES };
+		                             DISK "arms interleaved\narm_stripe_kb 64\n" ZONES,
+		                             DISK "arms joined\nwrite_cache_kb 256\n" ZONES };
 
 	(void)state;
-	for (size_t k = 0; k < 3; k++) {
+	for (size_t k = 0; k < 4; k++) {
 		const uint64_t n = 2000;
 		struct profile_range range[2];
 		unsigned char *shadow = malloc(n * 512), *buf = malloc(n * 512);
@@ -261,6 +302,8 @@ static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
 		run_new(&r, disks[k]);
 		(void)disk_access_ranges(r.d, range);
 		base = k == 1 ? (range[0].count - n / 2) * 512 : 0; /* over the middle */
+		if (k == 3)
+			base = (range[0].count / 2 - n / 2) * 512; /* no range of its own: both disks are alike */
 		assert_int_equal(disk_peek(r.d, base, n * 512, shadow), 0);
 		rng_init(&rng, k, 2);
 		for (int i = 0; i < 400; i++) {
@@ -292,10 +335,11 @@ static void whatever_it_is_made_of_it_holds_what_was_written(void **state)
 static void requests_out_of_place_are_refused_and_all_are_answered(void **state)
 {
 	static const char *const disks[] = { DISK "bridge_kb 16\n" ZONES, DISK "arms halves\n" ZONES,
-		                             DISK "arms interleaved\n" ZONES };
+		                             DISK "arms interleaved\n" ZONES,
+		                             DISK "arms joined\njoined_density 0.5\n" ZONES };
 
 	(void)state;
-	for (size_t k = 0; k < 3; k++) {
+	for (size_t k = 0; k < 4; k++) {
 		struct run r;
 		uint64_t size, done = 0;
 		struct rng rng;
@@ -341,7 +385,9 @@ static void what_makes_no_sense_is_refused(void **state)
 	refused("arms halves\nzone 10 10\n", "two arms want two surfaces");
 	refused("surfaces 2\narms halves\nzone 10 10\nbad 1 1 r 1\n", "two arms want");
 	refused("surfaces 2\narms halves\nzone 10 10 0\n", "an arm has no sectors in zone 0");
-	refused("surfaces 2\narms both\nzone 10 10\n", "one of these was expected: one halves interleaved");
+	refused("surfaces 2\narms both\nzone 10 10\n", "one of these was expected: one halves interleaved joined");
+	refused("arms joined\nzone 10 10\nbad 1 1 r 1\n", "two disks go with");
+	refused("arms joined\njoined_density 11\nzone 10 10\n", "joined_density");
 	refused("physical_sector 4096\nbridge_kb 3\nzone 10 10\n", "whole physical sectors");
 	refused("surfaces 2\narms interleaved\narm_stripe_kb 0\nzone 10 10\n", "arm_stripe_kb is 0");
 }
@@ -353,6 +399,7 @@ int main(void)
 		cmocka_unit_test(a_bridge_lets_one_request_pass_at_a_time),
 		cmocka_unit_test(a_bridge_that_drops_flushes_loses_what_was_flushed),
 		cmocka_unit_test(an_arm_has_its_half_and_both_work_at_once),
+		cmocka_unit_test(two_joined_disks_are_one_after_the_other),
 		cmocka_unit_test(every_sector_of_two_arms_has_a_place_of_its_own),
 		cmocka_unit_test(two_arms_stream_as_the_truth_says),
 		cmocka_unit_test(zones_of_two_arms_are_without_a_gap_and_have_their_rates),

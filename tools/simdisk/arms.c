@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Two arms: each has half of the surfaces, and with them a half of the LBA range, or every second stripe of it. Each arm's part is a geometry of
- * its own; here is which byte lies on which.
+ * Two arms: each has half of the surfaces, and with them a half of the LBA range, or every second stripe of it; or two whole disks, one after the
+ * other. Each arm's part is a geometry of its own; here is which byte lies on which.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "geometry.h"
+
+static void fill_tracks(const struct profile *p, size_t arm, uint32_t surface, uint32_t *spt)
+{
+	if (p->arms != ARMS_JOINED) {
+		if ((surface < p->surfaces / 2) != (arm == 0))
+			*spt = 0;
+	} else if (arm == 1 && *spt) {
+		*spt = (uint32_t)fmax(1, round(*spt * p->joined_density));
+	}
+}
 
 bool arms_fill(struct geometry *g)
 {
@@ -26,14 +36,15 @@ bool arms_fill(struct geometry *g)
 		arm->seed += i;
 		for (z = 0; z < arm->nzones; z++)
 			for (s = 0; s < PROFILE_SURFACES_MAX; s++)
-				if ((s < p->surfaces / 2) != (i == 0))
-					arm->zones[z].spt[s] = 0;
+				fill_tracks(p, i, s, &arm->zones[z].spt[s]);
+		if (p->arms == ARMS_JOINED && i == 1)
+			arm->nskips = 0; /* the list is the first one's */
 		g->arm[i] = geometry_new(arm);
 		if (!g->arm[i])
 			return false;
 		arm->capacity_lba = geometry_lbas(g->arm[i]);
 	}
-	if (p->arms == ARMS_HALVES) {
+	if (p->arms != ARMS_INTERLEAVED) {
 		g->lbas = g->arm[0]->lbas + g->arm[1]->lbas;
 	} else {
 		uint64_t least = g->arm[0]->lbas < g->arm[1]->lbas ? g->arm[0]->lbas : g->arm[1]->lbas;
@@ -104,7 +115,7 @@ double arms_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t en
 		geometry_on_arm(g, i, first_byte, end_byte, &from, &to);
 		ns[i] = to > from ? truth_stream_ns(g->arm[i], from, to) : 0;
 	}
-	return g->p->arms == ARMS_HALVES ? ns[0] + ns[1] : fmax(ns[0], ns[1]);
+	return g->p->arms != ARMS_INTERLEAVED ? ns[0] + ns[1] : fmax(ns[0], ns[1]);
 }
 
 /* One arm's zones after the other's. */
@@ -155,7 +166,7 @@ static size_t interleaved_zones(const struct geometry *g, struct truth_zone *ret
 
 size_t arms_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
 {
-	return g->p->arms == ARMS_HALVES ? halves_zones(g, ret, max) : interleaved_zones(g, ret, max);
+	return g->p->arms != ARMS_INTERLEAVED ? halves_zones(g, ret, max) : interleaved_zones(g, ret, max);
 }
 
 /* Each arm goes from its own last request to its next: what the other did meanwhile is nothing to it. */

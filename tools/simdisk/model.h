@@ -52,12 +52,12 @@
  * Trimmed. What holds no data answers zeros without the media, when a read lies wholly in it, until it is written.
  * On its own. Recalibration at times that the seed fixes; scans, parked heads and a stopped spindle when the mechanics were idle for long enough.
  *   They are looked at when a request for the media comes.
- * Made of others. A bridge (front.c) or two arms (arms.c, front.c): each part is a disk of its own on the same time line. Answers of such a disk are
+ * Made of others. A bridge (front.c), two arms or two disks in a row (arms.c, front.c): each part is a disk of its own on the same time line. Answers of such a disk are
  *   known when their time has come, not before; the arms do not share the interface's rate; what both arms were told to write survives a loss of power.
  * Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed revolutions come late. What is fixed
  *   in a drive (skews that scatter, weak tracks) is a hash of seed and track, what changes each time is drawn. The truth has all of it in it:
  *   a seek, a switch or an overhead as such is its median, a rate or a service time is an expectation (truth_*_mean_ns are means, too).
- * Not modelled: sector reassignment while it runs, media caches, drive-managed shingling (their place: writecache.c), two devices in a row.
+ * Not modelled: sector reassignment while it runs, media caches, drive-managed shingling (their place: writecache.c).
  *
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
  * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
@@ -156,7 +156,12 @@ enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, 
 enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
 enum write_turns { TURNS_READS /* reads go first */, TURNS_FAIR /* one after the other, once it is being emptied */ };
 
-enum arms { ARMS_ONE, ARMS_HALVES /* of the LBA range */, ARMS_INTERLEAVED /* by stripes */ };
+enum arms {
+	ARMS_ONE,
+	ARMS_HALVES,      /* of the LBA range */
+	ARMS_INTERLEAVED, /* by stripes */
+	ARMS_JOINED,      /* two disks in a row, each whole */
+};
 
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
@@ -242,8 +247,9 @@ struct profile {
 	/* the path */
 	uint64_t
 		bridge_bytes; /* a bridge that cuts requests into pieces of so much, and passes one at a time; 0: none */
-	uint32_t arms;        /* enum arms: each has half of the surfaces */
+	uint32_t arms;        /* enum arms: each has half of the surfaces, but of two disks each has all */
 	uint64_t arm_stripe_bytes;
+	double joined_density; /* of the second of two disks: its sectors per track are so many times the first's */
 	double limit_ops, credit_ops;                /* a token bucket of requests; 0: none */
 	double other_share, other_on_s, other_off_s; /* others take this share of the limits while they are on */
 	double latency_sigma; /* flat devices: latencies are lognormal, read_latency_us etc. their medians */

@@ -45,6 +45,7 @@ void profile_init(struct profile *p)
 		.gone_at_s = INFINITY,
 		.slip_run = 1,
 		.arm_stripe_bytes = 1 << 20,
+		.joined_density = 1,
 		.trimmed_us = NAN,
 		.keep_behind = 0.5,
 		.has_write_cache = 1,

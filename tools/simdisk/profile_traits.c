@@ -75,8 +75,9 @@ static const struct trait traits[] = {
 	{ "park", 2, { DOUBLE(park_after_s, 0, 1e7), DOUBLE(park_ms, 0, 1e6) } },
 	{ "standby", 2, { DOUBLE(standby_after_s, 0, 1e7), DOUBLE(standby_s, 0, 1e4) } },
 	{ "bridge_kb", 1, { KB(bridge_bytes, 0, 0x1p30) } },
-	{ "arms", 1, { CHOICE(arms, "one halves interleaved") } },
+	{ "arms", 1, { CHOICE(arms, "one halves interleaved joined") } },
 	{ "arm_stripe_kb", 1, { KB(arm_stripe_bytes, 65536, 0x1p40) } },
+	{ "joined_density", 1, { DOUBLE(joined_density, 0.1, 10) } },
 	{ "limit_iops", 1, { DOUBLE(limit_ops, 0, 1e9), DOUBLE(credit_ops, 0, 1e12) } },
 	{ "neighbour", 3, { DOUBLE(other_share, 0, 0.99), DOUBLE(other_on_s, 0, 1e6), DOUBLE(other_off_s, 0, 1e6) } },
 	{ "latency_sigma", 1, { DOUBLE(latency_sigma, 0, 3) } },
@@ -344,15 +345,15 @@ static int check_parts(const struct profile *p, struct err *err)
 		               "disk profile %s: bridge_kb and arm_stripe_kb must be whole physical sectors", p->name);
 	if (p->arms == ARMS_ONE)
 		return 0;
-	if (p->kind != DISK_ROTATING || p->surfaces < 2 || p->bridge_bytes || p->nbads || p->nslows || p->ntrims ||
-	    p->nfails || p->gone_at_request || p->power_loss_at_request || p->drop_writes_from ||
-	    p->limit_bytes_per_s > 0 || p->limit_ops > 0)
+	if (p->kind != DISK_ROTATING || (p->surfaces < 2 && p->arms != ARMS_JOINED) || p->bridge_bytes || p->nbads ||
+	    p->nslows || p->ntrims || p->nfails || p->gone_at_request || p->power_loss_at_request ||
+	    p->drop_writes_from || p->limit_bytes_per_s > 0 || p->limit_ops > 0)
 		return err_set(
 			err, -EINVAL,
-			"disk profile %s: two arms want two surfaces, and go with no bridge, limit, bad, slow or trimmed "
+			"disk profile %s: two arms want two surfaces, and they or two disks go with no bridge, limit, bad, slow or trimmed "
 			"sectors, and no trouble at a request",
 			p->name);
-	for (i = 0; i < p->nzones; i++) {
+	for (i = 0; i < p->nzones && p->arms != ARMS_JOINED; i++) {
 		uint64_t sum[2] = { 0, 0 };
 
 		for (s = 0; s < p->surfaces && s < PROFILE_SURFACES_MAX; s++)

@@ -270,6 +270,7 @@ static json_t *cache_json(const struct profile *p)
 
 static int print_json(FILE *out, const struct geometry *g)
 {
+	static const char *const arms[] = { "one", "halves", "interleaved", "joined" };
 	const struct profile *p = g->p;
 	json_t *o = json_object();
 	int r;
@@ -285,7 +286,7 @@ static int print_json(FILE *out, const struct geometry *g)
 	set(o, "cache_bytes", json_integer((json_int_t)p->cache_bytes));
 	set(o, "write_cache_bytes", json_integer((json_int_t)p->write_cache_bytes));
 	set(o, "cache", cache_json(p));
-	set(o, "arms", json_string(p->arms == ARMS_ONE ? "one" : p->arms == ARMS_HALVES ? "halves" : "interleaved"));
+	set(o, "arms", json_string(arms[p->arms]));
 	set(o, "bridge_bytes", p->bridge_bytes ? json_integer((json_int_t)p->bridge_bytes) : json_null());
 	set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));
 	if (p->kind == DISK_ROTATING)
