@@ -98,6 +98,15 @@ figure geometry '.figures.start_sectors_per_track += 300 | .intervals.start_sect
 rows='def row(t; o): .tables[t].rows += [[.tables[t].columns[].key as $k | o[$k]]]; '
 judge zones "$rows"'row("slow_regions"; {first_byte: 10000000000, last_byte: 11000000000, rate_bytes_per_s: 20e6,
 	expected_bytes_per_s: 40e6, rate_to_expected_ratio: 0.5, readings: 3})' "slow region"
+stretch() # first byte, last byte, kind
+{
+	echo "$rows"'row("stretches"; {first_byte: '"$1, last_byte: $2, rate_bytes_per_s: 40e6, beside_bytes_per_s: 20e6, kind: \"$3\"})"
+}
+judge zones "$(stretch 500000000 900000000 "not stored, or cached")" "stretch not stored"
+judge zones "$(stretch 500000000 900000000 "another device or arm")" "stretch of another device"
+judge zones "$(stretch 500000000 900000000 uneven)" "uneven stretch"
+judge zones "$(say another-device)" another-device
+judge zones "$(say uneven)" uneven
 judge zones "$rows"'row("unreadable"; {first_byte: 1048576, last_byte: 1052671, errno_name: "EIO"})' "unreadable region"
 judge zones '.tables.bands.rows |= (.[0] as $r | [$r] + ($r | [.[0] = 2200000000]) + .[1:])' "recording zone"
 judge geometry '.figures.surfaces += 1' surfaces
@@ -112,3 +121,26 @@ judge geometry '(.tables.zones.columns | map(.key)) as $c | ($c | index("first_b
 jq '.figures.rotation_rpm = 7200' "$dir/keep/seek-1.json" >"$dir/planted.json"
 "$wild" seek --judge="$dir/planted.json" --profile="$dir/keep/seek-1.disk" --json="$dir/judged.json" >"$dir/out"
 jq -e '.lies | has("rotation_rpm")' "$dir/judged.json" >/dev/null || fail "a rotation rate of an SSD passes for true"
+
+# What is said of parts holds where there are such parts, and only of them: LBAs 1000000 to 2999999 were trimmed; two disks meet at half of the bytes.
+parts() # lines for the profile
+{
+	cp "$dir/whole.disk" "$dir/parts.disk"
+	printf '%s\n' "$@" >>"$dir/parts.disk"
+	cp "$dir/parts.disk" "$dir/keep/zones-1.disk"
+	cp "$dir/plain.json" "$dir/keep/zones-1.json"
+}
+jq '.figures = {} | .intervals = {} | .notices = [] | .tables |= with_entries(.value.rows = [])' "$dir/keep/zones-1.json" >"$dir/plain.json"
+grep -v "^capacity_lba" "$dir/keep/zones-1.disk" >"$dir/whole.disk"
+parts "trimmed 1000000 2000000"
+judge zones "$(stretch 600000000 1400000000 "not stored, or cached")" ""
+judge zones "$(say not-stored)" ""
+judge zones "$(stretch 1600000000 2000000000 "not stored, or cached")" "stretch not stored"
+judge zones "$(stretch 600000000 1400000000 "another device or arm")" "stretch of another device"
+judge zones "$(stretch 600000000 1400000000 uneven)" "uneven stretch" # it rotates
+parts "arms joined"
+size=$("$SIMDISK" truth --json "$dir/parts.disk" | jq .size_bytes)
+places="def places: .tables.curve.rows = [range(64) as \$i | [.tables.curve.columns[] | null]]; places | "
+judge zones "$places$(stretch $((size / 2)) $((size - 1)) "another device or arm")" ""
+judge zones "$(say another-device)" ""
+judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or arm")" "stretch of another device"

@@ -13,6 +13,7 @@
 
 #define SLOW_TRUTH_PART 0.5 /* of the loss that was told, by which the disk must be slower in truth */
 #define SLOW_OFF        0.1 /* a slow region's rate may be off by that part */
+#define STRETCH_PART    0.5 /* of a stretch that must be as it is told */
 #define STALL_S         4.0 /* a wait so long may be told as a stall, which begins at 5 s */
 
 struct judge {
@@ -179,6 +180,70 @@ static void bands(struct judge *j)
 	}
 }
 
+/* ---- zones: stretches ---- */
+
+static bool is_flat(const struct wild_case *c)
+{
+	return c->p->kind != DISK_ROTATING;
+}
+
+/* Share of these bytes that holds no data. */
+static double unstored_share(const struct wild_case *c, double first, double end)
+{
+	double sum = 0, sector = c->p->logical_sector_bytes;
+
+	for (size_t i = 0; i < c->p->ntrims; i++) {
+		double from = fmax(first, (double)c->p->trims[i].lba * sector);
+		double to = fmin(end, (double)(c->p->trims[i].lba + c->p->trims[i].count) * sector);
+
+		sum += fmax(0, to - from);
+	}
+	return end > first ? sum / (end - first) : 0;
+}
+
+/* Where the second arm's half, or the second disk, begins; NaN: nowhere. */
+static double second_begins(const struct wild_case *c)
+{
+	bool is_in_a_row = c->p->arms == ARMS_HALVES || c->p->arms == ARMS_JOINED;
+	uint64_t at = is_in_a_row && c->g->arm[0] ? geometry_bytes(c->g->arm[0]) : UINT64_MAX;
+
+	return at < geometry_bytes(c->g) ? (double)at : (double)NAN;
+}
+
+/* What is not stored makes one part of a flat device unlike the others. */
+static bool differs(const struct wild_case *c, double first, double end)
+{
+	double size = (double)geometry_bytes(c->g), here = unstored_share(c, first, end);
+	double rest = size - (end - first), beside = unstored_share(c, 0, size) * size - here * (end - first);
+
+	return rest > 0 && fabs(here - beside / rest) >= STRETCH_PART;
+}
+
+/* To the nearest places that were measured. */
+static void stretches(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "stretches"), *row;
+	size_t places = json_array_size(wild_rows(j->c->doc, "curve")), i;
+	double spacing = (double)geometry_bytes(j->c->g) / (double)(places > 1 ? places - 1 : 1);
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		const char *kind = wild_text(j->c->doc, "stretches", row, "kind");
+		double first = wild_cell(j->c->doc, "stretches", row, "first_byte");
+		double end = wild_cell(j->c->doc, "stretches", row, "last_byte") + 1;
+
+		if (!kind)
+			continue;
+		if (strcmp(kind, "not stored, or cached") == 0 && !(unstored_share(j->c, first, end) >= STRETCH_PART))
+			lie(j, "stretch not stored", "of %.0f to %.0f, %.0f %% hold no data", first, end - 1,
+			    100 * unstored_share(j->c, first, end));
+		if (strcmp(kind, "another device or arm") == 0 && !(fabs(first - second_begins(j->c)) <= 2 * spacing))
+			lie(j, "stretch of another device", "none begins near %.0f", first);
+		if (strcmp(kind, "uneven") == 0 && !(is_flat(j->c) && differs(j->c, first, end)))
+			lie(j, "uneven stretch", "%.0f to %.0f is as the rest", first, end - 1);
+	}
+}
+
 /* ---- geometry: zones told as sure, the layout ---- */
 
 static bool has_equal_tracks(const json_t *a, const json_t *b)
@@ -258,13 +323,29 @@ static bool does_turning_show(const struct profile *p)
 	return false;
 }
 
+/* Of one of two arms or disks; else of the disk. */
+static double surfaces_of_part(const struct profile *p)
+{
+	return p->arms == ARMS_HALVES || p->arms == ARMS_INTERLEAVED ? floor(p->surfaces / 2.0) : p->surfaces;
+}
+
+/* Of all of it, or of either part. */
+static bool is_right_count(const struct profile *p, double surfaces)
+{
+	double part = surfaces_of_part(p);
+
+	if (p->arms == ARMS_JOINED)
+		return surfaces == part || surfaces == 2 * part;
+	return surfaces == p->surfaces || surfaces == part || (part < p->surfaces && surfaces == p->surfaces - part);
+}
+
 static bool is_right_layout(const struct profile *p, const char *text)
 {
 	const struct profile_zone *z = &p->zones[0];
 	bool is_alternate = strstr(text, "heads alternate") != NULL;
 	char want[128];
 
-	if (p->surfaces == 1)
+	if (surfaces_of_part(p) == 1)
 		return strcmp(text, "one surface") == 0;
 	if (is_alternate != z->heads_alternate && (is_alternate || does_turning_show(p)))
 		return false;
@@ -286,7 +367,7 @@ static void layout(struct judge *j)
 	const struct profile_zone *z = j->c->p->zones;
 	double surfaces = wild_number(figures, "surfaces");
 
-	if (isfinite(surfaces) && surfaces != j->c->p->surfaces)
+	if (isfinite(surfaces) && !is_right_count(j->c->p, surfaces))
 		lie(j, "surfaces", "%.0f told, there are %" PRIu32, surfaces, j->c->p->surfaces);
 	if (text && !is_right_layout(j->c->p, text))
 		lie(j, "layout", "%s told; bands of %" PRIu32 "%s%s", text, z->band_tracks,
@@ -299,11 +380,6 @@ static bool never(const struct wild_case *c)
 {
 	(void)c;
 	return false;
-}
-
-static bool is_flat(const struct wild_case *c)
-{
-	return c->p->kind != DISK_ROTATING;
 }
 
 static bool is_rotating(const struct wild_case *c)
@@ -341,6 +417,16 @@ static bool may_stall(const struct wild_case *c)
 static bool has_unstored(const struct wild_case *c)
 {
 	return c->p->ntrims > 0;
+}
+
+static bool is_of_two(const struct wild_case *c)
+{
+	return isfinite(second_begins(c));
+}
+
+static bool is_uneven(const struct wild_case *c)
+{
+	return is_flat(c) && c->p->ntrims > 0;
 }
 
 static bool sleeps(const struct wild_case *c)
@@ -390,7 +476,8 @@ static const struct claim {
 	{ "rotation-unclear", never, "the machine was idle" },
 	{ "surfaces", do_surfaces_differ, "all surfaces are alike" },
 	{ "not-stored", has_unstored, "all of it is stored" },
-	{ "another-device", never, "it is one device" },
+	{ "another-device", is_of_two, "it is one device with one arm" },
+	{ "uneven", is_uneven, "all of it is alike" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },
 	{ "regime", is_limited, "there is no limit" },
@@ -447,6 +534,7 @@ json_t *wild_judge(const struct wild_case *c)
 		rate_rows(&j, "curve", "(places of the curve)");
 		slow_regions(&j);
 		unreadable(&j);
+		stretches(&j);
 		if (rotates)
 			bands(&j);
 	}

@@ -461,6 +461,29 @@ static int draw_bridge(struct rng *r, struct profile *p)
 	p->jitter_us = between(r, 0, 60);
 	p->is_flush_ignored = chance(r, 0.3);
 	strcpy(p->transport, "usb");
+	if (chance(r, 0.5)) /* it cuts what is larger */
+		p->bridge_bytes = chance(r, 0.5) ? 120 << 10 : (uint64_t)log_between(r, 16, 1024) / 4 * 4 << 10;
+	return error;
+}
+
+/* A nearline drive whose arms work at once, mostly as two halves of the LBA range. */
+static int draw_two_arms(struct rng *r, struct profile *p)
+{
+	int error = draw_era(r, p, &nearline_era);
+
+	p->arms = chance(r, 0.8) ? ARMS_HALVES : ARMS_INTERLEAVED;
+	p->arm_stripe_bytes = (uint64_t)1 << whole(r, 16, 24);
+	return error;
+}
+
+/* A linear volume over two disks, of one kind or of kinds that differ. */
+static int draw_concatenation(struct rng *r, struct profile *p)
+{
+	int error = draw_era(r, p, chance(r, 0.5) ? &desktop_era : &enterprise_era);
+
+	p->arms = ARMS_JOINED;
+	if (chance(r, 0.5))
+		p->joined_density = log_between(r, 0.5, 2);
 	return error;
 }
 
@@ -588,6 +611,8 @@ const struct wild_class wild_classes[] = {
 	{ "cloud", "a network volume, mostly behind a limit with a credit", 0.5, draw_cloud },
 	{ CLASS_TRIMMED, "a rotating disk that takes TRIM, parts of it trimmed", 0.5, draw_desktop },
 	{ CLASS_THIN, "an SSD or a thin volume of which half was never written", 0.5, draw_ssd },
+	{ "two-arms", "a nearline drive with two arms, of halves or of stripes", 0.5, draw_two_arms },
+	{ "concatenation", "two disks in a row, as a linear volume", 0.5, draw_concatenation },
 	{ NULL, NULL, 0, NULL },
 };
 
