@@ -376,6 +376,10 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		sp.most_ns = s->p->span_ns * (s->p->quick ? 9 : 20);
 	}
 	sp.first -= sp.first % s->t.block_bytes;
+	/* Of so few tracks that the curve does not help: what the others need no more is theirs. */
+	if (s->has_fit && !s->p->quick && !seek_has_control(s, sp.first, sp.first + sp.bytes) &&
+	    sp.most_ns < s->p->span_ns * 5 / 2)
+		sp.most_ns = s->p->span_ns * 5 / 2;
 	row.first_byte = sp.first;
 	r = measure_span(s, &sp, &row, h, err);
 	if (r < 0 || row.samples + row.hits == 0)
