@@ -39,6 +39,14 @@ static inline uint32_t utf8_code(const char *text, size_t n)
 	return c;
 }
 
+/* What a terminal would obey (C0, DEL) becomes `instead`. Reports of documents are stricter: report_printable(). */
+static inline void utf8_tame(char *text, char instead)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = instead;
+}
+
 /* Columns of a terminal that a character takes: none for marks that combine, two for the wide ones of East Asia and pictures. */
 static inline unsigned utf8_columns(uint32_t c)
 {

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 /* ---- before the run ---- */
@@ -235,9 +236,7 @@ int log_line(int fd, const char *name, const char *text)
 		return 0;
 	(void)snprintf(raw, sizeof(raw), "%s platter[%ld] %s: %s", clock_wall_text(stamp, sizeof(stamp)),
 	               (long)getpid(), name, text);
-	for (char *p = raw; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = ' '; /* one line is one event, whatever a model name holds */
+	utf8_tame(raw, ' '); /* one line is one event, whatever a model name holds */
 	(void)report_printable(line, sizeof(line) - 1, raw, 0, true); /* C1, and what turns the direction of writing */
 	len = strlen(line);
 	line[len++] = '\n';

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 #define REDRAW_NS  (100 * NS_PER_MS)
@@ -138,9 +139,7 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 		add_bar(line, sizeof(line), width - used, p->done);
 	used = strlen(line);
 	(void)snprintf(line + used, sizeof(line) - used, "%s", tail);
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	utf8_tame(line, '?');
 	cut(line, width);
 	used = columns(line);
 	/* Spaces wipe the rest of the old line on any terminal, also one without escapes. */

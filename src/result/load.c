@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "result/build.h"
 
 /* The largest document that platter itself can make is well below; a tree in memory takes up to thirty times its text. */
@@ -28,14 +29,6 @@ struct reader {
 	struct err *err;
 	char where[160]; /* the object being read: "head.host" */
 };
-
-/* Names and texts from a file may hold anything: what a terminal would obey does not reach it. */
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 127)
-			*text = '?';
-}
 
 static int refuse(const struct reader *rd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -47,7 +40,7 @@ static int refuse(const struct reader *rd, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	make_printable(what);
+	utf8_tame(what, '?'); /* names and texts from a file may hold anything */
 	return err_set(rd->err, -EINVAL,
 	               "this is not a platter result that can be read: %s; give the file that --json wrote.", what);
 }

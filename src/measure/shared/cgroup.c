@@ -10,6 +10,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,20 +72,17 @@ static int find_hierarchy(const char *root, struct hierarchy *ret)
 {
 	cleanup_fclose FILE *f = open_below(root, "/proc/self/mounts");
 	char line[4096];
+	struct mntent m;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		char where[PATH_MAX / 2], type[32], options[1024], full[PATH_MAX / 2];
-
-		if (sscanf(line, "%*s %1023s %31s %1023s", where, type, options) != 3)
-			continue;
-		(void)snprintf(full, sizeof(full), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root, where);
-		if (strcmp(type, "cgroup") == 0 && has_word(options, "memory", ","))
+	while (f && getmntent_r(f, &m, line, sizeof(line))) {
+		(void)snprintf(ret->mount, sizeof(ret->mount), "%.1000s%.1023s", strcmp(root, "/") == 0 ? "" : root,
+		               m.mnt_dir);
+		if (strcmp(m.mnt_type, "cgroup") == 0 && hasmntopt(&m, "memory"))
 			ret->version = 1;
-		else if (strcmp(type, "cgroup2") == 0 && offers_memory(full))
+		else if (strcmp(m.mnt_type, "cgroup2") == 0 && offers_memory(ret->mount))
 			ret->version = 2;
 		else
 			continue;
-		(void)snprintf(ret->mount, sizeof(ret->mount), "%s", full);
 		return 0;
 	}
 	return -ENOENT;

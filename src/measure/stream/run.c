@@ -396,9 +396,9 @@ static void tick(void *arg, uint64_t now_ns)
 	                 short_name(s->lanes[slowest].name, name, sizeof(name)));
 }
 
-int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err)
+int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 {
-	uint64_t block = s->p->block_bytes, there = 0, now;
+	uint64_t block = s->p->block_bytes, time_ns = stream_time_ns(s->ses, s->p), there = 0, now;
 	int r;
 
 	if (rate == 0)
@@ -411,7 +411,7 @@ int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t 
 	    s->places > s->depth * s->nlanes)
 		s->places =
 			s->depth * s->nlanes; /* nothing waits in the ring: what is in flight is all that it holds */
-	s->blocks_max = bytes ? (bytes + block - 1) / block : UINT64_MAX;
+	s->blocks_max = s->p->bytes ? (s->p->bytes + block - 1) / block : UINT64_MAX;
 	r = open_ring(s, err);
 	if (r == 0)
 		r = reset_lanes(s, err);

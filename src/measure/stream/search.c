@@ -48,7 +48,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	int r;
 
 	s->parts_left = 1;
-	r = stream_once(s, RATE_MAX, stream_time_ns(s->ses, s->p), s->p->bytes, err);
+	r = stream_once(s, RATE_MAX, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	rate = tradeoff_table(s);
@@ -62,8 +62,7 @@ int stream_tradeoff(struct stream_run *s, struct err *err)
 	stream_once_done(s);
 	s->parts_done = 1;
 	s->parts_left = 0;
-	r = stream_once(s, (uint64_t)(0.95 * rate), stream_time_ns(s->ses, s->p), s->p->bytes,
-	                err); /* the proof: a real run at 95 % of it */
+	r = stream_once(s, (uint64_t)(0.95 * rate), err); /* the proof: a real run at 95 % of it */
 	if (r == 0)
 		stream_figures(s, (uint64_t)(0.95 * rate));
 	return r;
@@ -85,7 +84,7 @@ static bool is_borne(const struct stream_run *s)
 	return faults * 100 <= s->completed;
 }
 
-static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *ret_good, struct err *err)
+static int one_try(struct stream_run *s, uint64_t rate, bool *ret_good, struct err *err)
 {
 	struct table *t = result_table(s->ses->res, "tries", "Search for the highest rate", stream_try_fields);
 	struct try_row row;
@@ -93,7 +92,7 @@ static int one_try(struct stream_run *s, uint64_t rate, uint64_t time_ns, bool *
 	int r;
 
 	stream_once_done(s);
-	r = stream_once(s, rate, time_ns, s->p->bytes, err);
+	r = stream_once(s, rate, err);
 	if (r < 0)
 		return r;
 	*ret_good = s->ring.nevents == 0 && is_borne(s);
@@ -138,7 +137,7 @@ static int search(struct stream_run *s, uint64_t time_ns, uint64_t guess, struct
 		s->parts_done++;
 		s->parts_left = b->low ? fmax(ceil(log2((double)(b->high - b->low) / (0.01 * (double)b->high))), 1.0)
 		                       : TRIES_EXPECTED;
-		r = one_try(s, rate, time_ns, &good, err);
+		r = one_try(s, rate, &good, err);
 		if (r == 0 && !session_is_over(s->ses))
 			*(good ? &b->low : &b->high) = rate;
 		rate = next_rate(b);
@@ -155,7 +154,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	int r;
 
 	s->parts_left = TRIES_EXPECTED + 1;
-	r = stream_once(s, RATE_MAX, time_ns, s->p->bytes, err);
+	r = stream_once(s, RATE_MAX, err);
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	tell_thinned(s);
@@ -182,7 +181,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 	stream_once_done(s);
 	s->parts_done++;
 	s->parts_left = 0;
-	r = stream_once(s, b.low, time_ns, s->p->bytes, err);
+	r = stream_once(s, b.low, err);
 	if (r == 0)
 		stream_figures(s, b.low);
 	return r;

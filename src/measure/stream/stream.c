@@ -42,7 +42,7 @@ static int plain(struct stream_run *s, struct err *err)
 	}
 	s->parts_left =
 		s->p->verify ? 0.5 : 0.0; /* reading back is at full speed: something between nothing and as long */
-	r = stream_once(s, s->p->rate, stream_time_ns(s->ses, s->p), s->p->bytes, err);
+	r = stream_once(s, s->p->rate, err);
 	if (r < 0)
 		return r;
 	stream_figures(s, s->p->rate);

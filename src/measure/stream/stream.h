@@ -128,8 +128,8 @@ void stream_settle_cache(struct stream_run *s, bool has, uint64_t before_read, u
 
 /* ---- run.c ---- */
 
-/* One run at `rate` (RATE_MAX: as fast as it goes) for time_ns or bytes, from the start of every target. */
-int stream_once(struct stream_run *s, uint64_t rate, uint64_t time_ns, uint64_t bytes, struct err *err);
+/* One run at `rate` (RATE_MAX: as fast as it goes) for --time or --bytes, from the start of every target. */
+int stream_once(struct stream_run *s, uint64_t rate, struct err *err);
 void stream_once_done(struct stream_run *s);
 /* Reads everything back and checks it; blocks that are not as written are counted and told. The lanes begin anew. */
 int stream_verify(struct stream_run *s, uint64_t *ret_blocks, uint64_t *ret_bad, struct err *err);
