@@ -48,7 +48,8 @@ struct feeder {
 	enum feed (*next)(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);
 	/*
 	 * Cheaper than next() for feeders that always have something, want it at once and leave buffers alone: fills up to n, returns how
-	 * many; 0: next() knows why. May be NULL.
+	 * many; 0: next() knows why. May be NULL. Worth 46 of 222 user instructions of a random read (tests/bench/README.md: 200 at
+	 * most).
 	 */
 	uint32_t (*many)(struct feeder *f, struct io_req *const *reqs, uint32_t n);
 };

@@ -207,36 +207,6 @@ static bool hold(struct run *run, struct io_req *req, uint64_t now_ns)
 	return false;
 }
 
-/* Looks at a handful. One that differs from the one before only in its place is quicker to judge. */
-static int pass_many(struct run *run, struct io_req **reqs, uint32_t n, uint64_t now_ns)
-{
-	const struct io_req *last = reqs[0];
-	const struct gate *g = NULL;
-	uint64_t room = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct io_req *req = reqs[i];
-		uint64_t offset = req->offset_bytes;
-
-		if (__builtin_expect(g && req->len_bytes == last->len_bytes && req->target == last->target &&
-		                             req->op == last->op && offset - g->first <= room &&
-		                             !(offset & g->misaligned),
-		                     1)) {
-			req->fd = last->fd;
-			continue;
-		}
-		g = NULL;
-		last = req;
-		if (may_pass(run, req)) {
-			g = &run->gates[req->target];
-			room = g->span - req->len_bytes;
-		} else if (look_closer(run, req, now_ns) < 0) {
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
 /* Requests by the handful, until the feeder has no more or no more may be issued: feed() finds out which. */
 static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 {
@@ -248,8 +218,9 @@ static int feed_many(struct run *run, struct feeder *f, uint64_t now_ns)
 		n = f->many(f, reqs, n);
 		if (n == 0)
 			return 0;
-		if (pass_many(run, reqs, n, now_ns) < 0)
-			return -EINVAL;
+		for (uint32_t i = 0; i < n; i++)
+			if (__builtin_expect(!may_pass(run, reqs[i]), 0) && look_closer(run, reqs[i], now_ns) < 0)
+				return -EINVAL;
 		memcpy(run->batch + run->nbatch, reqs, n * sizeof(*reqs));
 		memmove(reqs, reqs + n, (size_t)(run->free + run->nfree - reqs - n) * sizeof(*reqs));
 		run->nbatch += n;
