@@ -19,6 +19,7 @@
 
 #define SIGMA_MIN    3e-4 /* skew leaves regular errors of this size, even without noise */
 #define STEP_MIN     2e-3 /* relative; smaller steps are no zones */
+#define JOIN_SIGMAS  6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
 #define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed */
 #define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps */
@@ -98,7 +99,7 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 		size_t a = start[k - 1], b = start[k], c = k + 1 < nsegments ? start[k + 1] : n;
 		double noise = sigma * sqrt(1.0 / (double)(b - a) + 1.0 / (double)(c - b));
 
-		if (fabs(mean_y(v, a, b) - mean_y(v, b, c)) >= fmax(STEP_MIN, 4.0 * noise)) {
+		if (fabs(mean_y(v, a, b) - mean_y(v, b, c)) >= fmax(STEP_MIN, JOIN_SIGMAS * noise)) {
 			k++;
 			continue;
 		}
