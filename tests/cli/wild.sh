@@ -31,7 +31,7 @@ done <"$dir/classes"
 
 for command in seek zones geometry; do
 	# seek: its intervals of overhead and seeks are 95 % ones and few
-	"$wild" $command --profile=$ideal --noise=none --disks=2 -q --keep="$dir/keep" --json="$dir/board.json" >"$dir/out" ||
+	"$wild" $command --profile=$ideal --noise=none --disks=3 -q --keep="$dir/keep" --json="$dir/board.json" >"$dir/out" ||
 		fail "wild $command"
 	jq -e '.disks == 2 and .disks_with_lies == 0 and (.lies | length) == 0' "$dir/board.json" >/dev/null ||
 		fail "$command: something false on an ideal disk: $(jq -c .lies "$dir/board.json")"
