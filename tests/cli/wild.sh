@@ -33,7 +33,7 @@ for command in seek zones geometry; do
 	# seek: its intervals of overhead and seeks are 95 % ones and few
 	"$wild" $command --profile=$ideal --noise=none --disks=3 -q --keep="$dir/keep" --json="$dir/board.json" >"$dir/out" ||
 		fail "wild $command"
-	jq -e '.disks == 2 and .disks_with_lies == 0 and (.lies | length) == 0' "$dir/board.json" >/dev/null ||
+	jq -e '.disks == 3 and .disks_with_lies == 0 and (.lies | length) == 0' "$dir/board.json" >/dev/null ||
 		fail "$command: something false on an ideal disk: $(jq -c .lies "$dir/board.json")"
 	jq -e '.ended | keys == ["complete"]' "$dir/board.json" >/dev/null || fail "$command: how it ended"
 	jq -e '[.figures[] | select(.name | test("p99|skew") | not) | .given == .asked] | all' "$dir/board.json" >/dev/null ||
