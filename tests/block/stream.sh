@@ -128,7 +128,7 @@ rm "$kept"
 
 # Memory is no disk: told apart; with --cached it is written.
 mounted -t tmpfs -o size=32M none
-stream 1 --rate=1MB --time=1s "$mnt"
+stream 1 --rate=4MB --time=1s "$mnt"
 says "cached"
 stream 0 --cached --rate=10MB --time=1s "$mnt"
 [ -z "$(ls "$mnt")" ] || fail "$last left something"
