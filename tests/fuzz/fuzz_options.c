@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "measure/measures.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -394,7 +394,7 @@ static bool is_limited(const struct wild_case *c)
 
 static bool changes_with_time(const struct wild_case *c)
 {
-	return c->p->nstalls || c->p->drift || is_limited(c);
+	return c->p->nstalls || c->p->drift != 0.0 || is_limited(c);
 }
 
 static bool may_stall(const struct wild_case *c)

@@ -308,8 +308,8 @@ static double average(const struct wild_case *c, double cylinders)
 	double sum = 0, weight = 0, step = fmax(1, floor(cylinders / 50000));
 
 	for (double d = 0; d < cylinders; d += step) {
-		weight += d ? 2 * (cylinders - d) : cylinders / step;
-		sum += 2 * (cylinders - d) * (d ? truth_seek_ns(c->g, d) : 0);
+		weight += d > 0.0 ? 2 * (cylinders - d) : cylinders / step;
+		sum += 2 * (cylinders - d) * (d > 0.0 ? truth_seek_ns(c->g, d) : 0);
 	}
 	return sum / weight;
 }
@@ -499,7 +499,7 @@ static struct interval lowest(const struct wild_case *c)
 
 static struct interval drift(const struct wild_case *c)
 {
-	return just(c->p->nstalls || c->p->drift || isfinite(lasting(c->p)) ? (double)NAN : 0);
+	return just(c->p->nstalls || c->p->drift != 0.0 || isfinite(lasting(c->p)) ? (double)NAN : 0);
 }
 
 /* ---- geometry ---- */

@@ -255,7 +255,7 @@ static int pairs_in_folders(const struct result *a, const struct result *b, bool
 
 static void only_documents_of_the_same_place_belong_together(void **state)
 {
-	static const struct {
+	const struct {
 		struct spot a, b;
 		int pairs;
 	} cases[] = {
