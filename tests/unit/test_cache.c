@@ -58,6 +58,31 @@ static void every_cell_is_there_once_and_in_order(void **state)
 	assert_int_equal(files_left(), 0);
 }
 
+/* Each look at the clock is 2 s later than the one before. */
+static void step_on(struct files_run *run)
+{
+	run->now_ns += 2 * NS_PER_S;
+}
+
+static void without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out(void **state)
+{
+	struct files_run run = RUN(.at_look = step_on);
+
+	(void)state;
+	start(&run, "--mode=cached --min-size=64K --min-record=64K");
+	files_run(&run);
+	if (run.r == -ENOSPC) {
+		files_done(&run);
+		skip(); /* no room for twice the memory here */
+	}
+	assert_int_equal(run.r, 0);
+	assert_true(files_has_notice(&run, "time", "and more were measured in part or not at all"));
+	assert_in_range((uint64_t)run.res->head.elapsed_s, 300, 330);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(files_table(&run, "matrix")->nrows > 0);
+	files_done(&run);
+}
+
 /* A look at the clock is a millisecond; 64 KiB go between two looks. */
 static void the_rate_is_bytes_over_time(void **state)
 {
@@ -457,6 +482,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_MEMORY(every_cell_is_there_once_and_in_order),
+		ON_DISK(without_a_size_it_ends_after_5_minutes_and_says_what_it_left_out),
 		IN_MEMORY(the_rate_is_bytes_over_time),
 		ON_DISK(cells_begin_cold_or_warm_as_they_say),
 		IN_MEMORY(past_the_cache_twins_are_left_out_and_small_records_too),

@@ -129,7 +129,8 @@ static int repeat(struct cache_run *c, const struct cell_row *row, enum operatio
 
 		if (r < 0)
 			return r;
-		if (c->ses->cancel && *c->ses->cancel)
+		if ((c->ses->cancel && *c->ses->cancel) ||
+		    cache_is_late(c)) /* perhaps its state was not made, or it was cut short */
 			return -EINTR;
 		x->rate[x->n++] = o.rate;
 		x->sum.hit_ratio += o.hit_ratio;
@@ -260,7 +261,8 @@ static int run_matrix(struct cache_run *c, struct err *err)
 	const struct cache_params *p = c->p;
 	struct table *t = result_table(c->ses->res, "matrix", "File size by record size", cache_cell_fields);
 	uint64_t smallest = c->df ? p->min_size_bytes : cache_existing_size(p, &c->ses->devs[0]),
-		 largest = c->df ? cache_largest_size(p) : smallest;
+		 largest = c->df ? cache_largest_size(p) : smallest, size_begun = smallest;
+	char size_text[32];
 	int r = open_files(c, err);
 
 	assert(p->min_record_bytes > 0); /* the option allows no less than 1 */
@@ -269,12 +271,18 @@ static int run_matrix(struct cache_run *c, struct err *err)
 	           (size_t)__builtin_popcount(c->operations) * (p->mode == MODE_BOTH ? 2 : 1);
 	for (uint64_t size = smallest; r == 0 && size <= largest && !cache_is_over(c) && session_time_left_ns(c->ses);
 	     size *= 2) {
+		size_begun = size;
 		for (uint64_t record = p->min_record_bytes;
 		     r == 0 && record <= p->max_record_bytes && record <= size && !cache_is_over(c); record *= 2) {
 			c->file_bytes = size - size % record;
 			r = run_record(c, t, record);
 		}
 	}
+	if (cache_is_late(c))
+		result_notice(
+			c->ses->res, "time",
+			"Without --max-size and --time it ends after 5 minutes: files of %s and more were measured in part or not at all, and the end of the cache was not looked for; give either.",
+			units_bytes(size_text, sizeof(size_text), size_begun));
 	cache_tell_extremes(c->ses->res, t);
 	if (r == 0 && c->df && !p->no_knee && p->mode != MODE_DIRECT && !cache_is_over(c))
 		r = cache_find_knee(c, p->min_size_bytes < CACHE_PRIME_BYTES ? CACHE_PRIME_BYTES : p->min_size_bytes,
@@ -293,6 +301,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	struct cache_run c = { .ses = ses,
 		               .p = p,
 		               .first = d->kind == DEVICE_FILE ? datafile_first_byte(d) : DATAFILE_DATA_OFFSET,
+		               .end_ns = cache_has_default_end(ses, p) ? ses->start_ns + CACHE_DEFAULT_NS : 0,
 		               .cached_fd = -1,
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),

@@ -56,6 +56,7 @@ struct cache_run {
 	unsigned operations;   /* a bit for each that is wanted */
 	uint64_t filled_bytes; /* so much of the file was written, when no operation does that */
 	size_t cells_done, cells;
+	uint64_t end_ns;     /* of the default time; 0: none */
 	uint64_t room_bytes; /* what the cgroup left to file pages, at the last reading for the knee; 0: not known */
 };
 
@@ -68,9 +69,19 @@ struct cache_loop {
 	struct rng rng;
 };
 
+/* Nobody said how far to go: on much memory that would take hours, so it ends after this time and says what it left out. */
+#define CACHE_DEFAULT_NS (300 * NS_PER_S)
+
+bool cache_has_default_end(const struct session *ses, const struct cache_params *p); /* plan.c */
+
+static inline bool cache_is_late(const struct cache_run *c)
+{
+	return c->end_ns && clock_now_ns(c->ses->env->clk) >= c->end_ns;
+}
+
 static inline bool cache_is_over(const struct cache_run *c)
 {
-	return session_is_over(c->ses);
+	return session_is_over(c->ses) || cache_is_late(c);
 }
 
 /* ---- plan.c ---- */

@@ -2,6 +2,7 @@
 /* What is asked for: the options, and whether the target is one for it. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 
@@ -133,12 +134,33 @@ static int check_target(const struct cache_params *p, const struct device *d, st
 	return 0;
 }
 
+bool cache_has_default_end(const struct session *ses, const struct cache_params *p)
+{
+	return !p->max_size_bytes && !p->memory_bytes && !ses->common->time_ns && ses->devs[0].kind == DEVICE_DIRECTORY;
+}
+
+/*
+ * Guesses, said as such in the manual: a cell takes --cell a repetition or its file at 1 GB/s, whichever is less; and each repetition may have to
+ * write or read the whole file first, at 1 GB/s while it fits into memory and at 100 MB/s beyond. existing_bytes: 0: all sizes.
+ */
+static uint64_t matrix_time_ns(const struct cache_params *p, uint64_t existing_bytes)
+{
+	double first = existing_bytes ? (double)existing_bytes : (double)p->min_size_bytes,
+	       last = existing_bytes ? first : (double)cache_largest_size(p), memory = (double)memory_limit(p),
+	       sum = 0.0;
+	double cells = (double)(cache_count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS *
+	                        (p->mode == MODE_BOTH ? 2 : 1) * p->repeat);
+
+	for (double size = first; size <= last; size *= 2)
+		sum += cells * (fmin((double)p->cell_ns, size) + size * (size < memory ? 1.0 : 10.0));
+	return sum < 1e18 ? (uint64_t)sum : (uint64_t)1e18;
+}
+
 int cache_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
 {
 	const struct cache_params *p = params;
 	bool is_existing = ses->devs[0].kind == DEVICE_FILE;
-	size_t cells = (is_existing ? 1 : cache_count_doublings(p->min_size_bytes, cache_largest_size(p))) *
-	               cache_count_doublings(p->min_record_bytes, p->max_record_bytes) * OPS * 2;
+	uint64_t matrix_ns, limit_ns = ses->common->time_ns;
 	int r = check_target(p, &ses->devs[0], err);
 
 	if (r < 0)
@@ -156,8 +178,11 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 	plan->opens_itself = true;
 	plan->read_bytes = UINT64_MAX;
 	plan->write_bytes = is_existing ? 0 : UINT64_MAX;
-	plan_phase(plan, "matrix", cells * p->repeat * p->cell_ns);
-	if (!p->no_knee && !is_existing)
+	if (limit_ns == 0 && cache_has_default_end(ses, p))
+		limit_ns = CACHE_DEFAULT_NS;
+	matrix_ns = matrix_time_ns(p, is_existing ? cache_existing_size(p, &ses->devs[0]) : 0);
+	plan_phase(plan, "matrix", limit_ns && limit_ns < matrix_ns ? limit_ns : matrix_ns);
+	if (!p->no_knee && !is_existing && !(limit_ns && limit_ns < matrix_ns))
 		plan_phase(plan, "knee", 20 * NS_PER_S);
 	return 0;
 }

@@ -112,6 +112,8 @@ int cache_run_loop(struct cache_run *c, struct cache_loop *l, uint64_t limit_ns,
 	uint64_t every = l->record >= CLOCK_BYTES ? 1 : CLOCK_BYTES / l->record, start = cache_now_ns(c), spent = 0;
 	int r = 0;
 
+	if (c->end_ns)
+		limit_ns = start >= c->end_ns ? 0 : c->end_ns - start < limit_ns ? c->end_ns - start : limit_ns;
 	while (r == 0 && (l->done < l->n || (l->repeats && spent < WARM_NS)) && spent < limit_ns &&
 	       !(c->ses->cancel && *c->ses->cancel)) {
 		r = batch(c, l, l->done < l->n && l->n - l->done < every ? l->n - l->done : every);
