@@ -634,6 +634,8 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	va_list ap;
 	int n;
 
+	if (res->nnotices == RESULT_NOTICES_ALL)
+		return;
 	va_start(ap, fmt);
 	n = vasprintf(&raw, fmt, ap);
 	va_end(ap);
@@ -642,7 +644,8 @@ void result_notice(struct result *res, const char *code, const char *fmt, ...)
 	text = result_strdup(build_must(raw));
 	if (is_told(res, code, text, &same) || same > RESULT_NOTICES_MAX)
 		return;
-	if (same == RESULT_NOTICES_MAX) { /* a disk that stalls for a week must not fill the memory */
+	if (same == RESULT_NOTICES_MAX ||
+	    res->nnotices == RESULT_NOTICES_ALL - 1) { /* a disk that stalls for a week must not fill the memory */
 		free(text);
 		text = result_strdup("There was more of this than is listed.");
 	}

@@ -132,6 +132,7 @@ struct result {
 
 #define RESULT_FAULTS_MAX  1000
 #define RESULT_NOTICES_MAX 100   /* with the same code; the next one says that there are more */
+#define RESULT_NOTICES_ALL 4096  /* with all codes together: each is held against those before it */
 #define RESULT_ROWS_MAX    20000 /* per table; more is dropped with a notice (CSV sinks take single requests) */
 
 /*
@@ -180,7 +181,7 @@ void result_take(struct result *res, struct result *part);
 void result_fault(struct result *res, const char *target, const char *op, uint64_t offset_bytes, uint64_t length_bytes,
                   int64_t result, double time_s);
 uint64_t result_fault_count(const struct result *res);
-/* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once. */
+/* The same code may be given several times, up to RESULT_NOTICES_MAX; equal code and text once; of all codes RESULT_NOTICES_ALL. */
 void result_notice(struct result *res, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool result_has_notice(const struct result *res, const char *code);
 void result_plot(struct result *res, const struct plot_decl *plot); /* copied; unused members NULL */

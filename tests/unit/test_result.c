@@ -224,6 +224,22 @@ static void a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_mo
 	assert_string_equal(res->notices[RESULT_NOTICES_MAX + 2].code, "last");
 }
 
+/* Else a document of others, with a code for each, costs the square of its length. */
+static void of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more(void **state)
+{
+	struct result *res = *state;
+
+	for (int i = 0; i < 200000; i++) {
+		char code[32];
+
+		(void)snprintf(code, sizeof(code), "code-%d", i);
+		result_notice(res, code, "Another one.");
+	}
+	assert_int_equal(res->nnotices, RESULT_NOTICES_ALL);
+	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 2].text, "Another one.");
+	assert_string_equal(res->notices[RESULT_NOTICES_ALL - 1].text, "There was more of this than is listed.");
+}
+
 static void text_that_is_not_utf8_is_made_so(void **state)
 {
 	static const struct {
@@ -382,6 +398,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_same_notice_is_kept_once_another_text_of_its_code_too, make, drop),
 		cmocka_unit_test_setup_teardown(a_hundred_notices_of_a_kind_are_kept_and_one_says_that_there_were_more,
 		                                make, drop),
+		cmocka_unit_test_setup_teardown(
+			of_all_notices_so_many_are_kept_and_the_last_one_says_that_there_were_more, make, drop),
 		cmocka_unit_test(text_that_is_not_utf8_is_made_so),
 		cmocka_unit_test_setup_teardown(hostile_names_are_made_utf8_wherever_they_enter, make, drop),
 		cmocka_unit_test_setup_teardown(a_string_can_be_set_to_itself, make, drop),
