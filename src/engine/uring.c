@@ -345,6 +345,9 @@ static int probe_poll(struct engine *eng)
 
 static void uring_done(struct engine *eng, struct uring_state *st)
 {
+	/* The kernel takes a ring apart when it finds the time; a removed file that it still holds keeps its room on the disk until then. */
+	if (st->file_of_fd)
+		(void)io_uring_unregister_files(&st->ring);
 	io_uring_queue_exit(&st->ring);
 	free(st->file_of_fd);
 	free(st->at_once);
