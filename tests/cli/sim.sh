@@ -77,5 +77,12 @@ echo old >"$dir/r.csv"
 run 0 seek sim:tiny --dry-run --quiet --requests="$dir/r.csv"
 [ "$(cat "$dir/r.csv")" = old ] || fail "$last: r.csv was touched"
 
+# What a search moves is told before, all its tries: a try without a hold until the rate is too high or low, halvings, the first and the last.
+for words in "--rate=1MB 10000000" "--rate=1MB,--tradeoff 20000000" "--find-max 250000000"; do
+	# shellcheck disable=SC2046 # words
+	run 0 stream --read --bytes=10MB $(echo "${words% *}" | tr , ' ') sim:tiny --dry-run --json=-
+	[ "$(jq '.figures.read_bytes' "$dir/out")" = "${words##* }" ] || fail "$last: not ${words##* } bytes are told"
+done
+
 [ $tried -gt 0 ] || fail "no command could be tried"
 echo "$tried commands tried"

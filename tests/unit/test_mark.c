@@ -200,6 +200,9 @@ static void the_mark_in_the_document_is_the_harmonic_mean_of_its_speeds(void **s
 	assert_string_equal(files_string(t, 1, "way"), "syscall");
 	assert_near(number(t, 0, "diskmark_mib_per_s"), files_figure(&run, "diskmark_mib_per_s"), 1e-9);
 	assert_near(number(t, 1, "diskmark_mib_per_s"), files_figure(&run, "diskmark_syscall_mib_per_s"), 1e-9);
+	/* Not the harmonic mean of the three figures above it, and it says so. */
+	assert_string_equal(result_find_figure(run.res, "diskmark_mib_per_s")->label,
+	                    "DiskMark, mean of the runs' marks");
 	assert_int_equal(number(t, 0, "repetitions"), 3);
 	assert_true(files_has_notice(&run, "what", "this is a memory score") ||
 	            files_has_notice(&run, "what", "does not tell"));

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -271,6 +272,33 @@ static void a_phase_name_cannot_steer_the_terminal(void **state)
 	screen_done(&s);
 }
 
+/* A terminal that shows the log obeys nothing in it, whatever a model's name holds. */
+static void a_line_of_the_log_holds_no_control_character_of_any_kind(void **state)
+{
+	char got[512];
+	int fds[2];
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(log_line(fds[1], "zones",
+	                          "a\x1b[2Jb\nc\xc2\x85"
+	                          "d\xe2\x80\xae"
+	                          "e"),
+	                 0);
+	n = read(fds[0], got, sizeof(got) - 1);
+	assert_true(n > 0);
+	got[n] = '\0';
+	assert_non_null(strstr(got, " zones: a"));
+	assert_string_equal(got + n - 2, "e\n");
+	assert_null(memchr(got, '\x1b', (size_t)n));
+	assert_ptr_equal(memchr(got, '\n', (size_t)n), got + n - 1);
+	assert_null(strstr(got, "\xc2\x85"));
+	assert_null(strstr(got, "\xe2\x80\xae"));
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +306,7 @@ int main(void)
 		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
 		cmocka_unit_test(a_start_of_unknown_length_is_no_part_of_the_estimate),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),
+		cmocka_unit_test(a_line_of_the_log_holds_no_control_character_of_any_kind),
 		cmocka_unit_test(the_line_is_gone_with_its_progress),
 		cmocka_unit_test(progress_never_goes_backwards_and_never_past_the_end),
 		cmocka_unit_test(the_line_is_drawn_at_most_ten_times_a_second),
