@@ -257,7 +257,7 @@ fi
 
 # ---- the lock of udev and sfdisk, on the whole disk ----
 fresh locked
-flock -s "$loop" -c "touch $work/locked; sleep 60" & pid=$!
+flock -s "$loop" -c "touch $work/locked; exec sleep 60" & pid=$!
 at_end "pkill -P $pid; kill $pid"
 for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$work/locked" ] && break; sleep 0.1; done
 refused "locked by another program" "$image" "$n is locked by another program" -- -c "$n" "$loop"
