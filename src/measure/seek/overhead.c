@@ -344,7 +344,7 @@ static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, 
 	return r;
 }
 
-int seek_overhead(struct seek_run *s, struct err *err)
+static int find_overhead(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct aim_log *log = calloc(1, sizeof(*log));
 	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
@@ -367,5 +367,14 @@ int seek_overhead(struct seek_run *s, struct err *err)
 		s->track_ratio = stats_median(ratio, nratio);
 	if (r == 0)
 		conclude(s, log);
+	return r;
+}
+
+int seek_media(struct seek_run *s, struct err *err)
+{
+	int r = s->has_rates ? 0 : seek_rates(s, err);
+
+	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
+		r = find_overhead(s, err);
 	return r;
 }

@@ -70,3 +70,8 @@ double seek_track_at(const struct seek_run *s, double place)
 {
 	return seek_track_bytes(s, place) * s->track_ratio;
 }
+
+bool seek_is_hit(const struct seek_run *s, double access_ns)
+{
+	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
+}

@@ -334,15 +334,6 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
-int seek_media(struct seek_run *s, struct err *err)
-{
-	int r = s->has_rates ? 0 : seek_rates(s, err);
-
-	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-		r = seek_overhead(s, err);
-	return r;
-}
-
 static int run_phases(struct seek_run *s, struct err *err)
 {
 	int r = rotation_find(&s->t, s->p->quick ? 1 * NS_PER_S : 4 * NS_PER_S, &s->rot, err);

@@ -106,7 +106,6 @@ int seek_queue(struct seek_run *s, struct err *err);
 
 /* Rates, and with them what lies where (place.c); the overhead. */
 int seek_rates(struct seek_run *s, struct err *err);
-int seek_overhead(struct seek_run *s, struct err *err);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
 
 /* Table "curve": seek time against distance. Rates and overhead first. Table "near": over few tracks; and from it that to the next cylinder. After the curve. */

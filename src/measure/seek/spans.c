@@ -65,11 +65,6 @@ const struct field seek_queue_fields[] = {
 	FIELD_END,
 };
 
-bool seek_is_hit(const struct seek_run *s, double access_ns)
-{
-	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
-}
-
 static int compare_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
