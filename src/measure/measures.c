@@ -8,6 +8,7 @@ extern const struct measure measure_info;
 extern const struct measure measure_zones;
 extern const struct measure measure_seek;
 extern const struct measure measure_geometry;
+extern const struct measure measure_surface;
 extern const struct measure measure_stream;
 extern const struct measure measure_passes;
 extern const struct measure measure_cache;
@@ -21,6 +22,7 @@ const struct measure *const measures[] = {
 	&measure_zones,
 	&measure_seek,
 	&measure_geometry,
+	&measure_surface,
 	&measure_stream,
 	&measure_passes,
 	&measure_cache,

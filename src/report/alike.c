@@ -59,6 +59,8 @@ static const struct {
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
 	{ "slow_regions", FIGURE_TROUBLE, -1 },
 	{ "unreadable_regions", FIGURE_TROUBLE, -1 },
+	{ "always_places", FIGURE_TROUBLE, -1 },
+	{ "unreadable_places", FIGURE_TROUBLE, -1 },
 	{ "verify_errors", FIGURE_TROUBLE, -1 },
 	{ "wrong_words", FIGURE_TROUBLE, -1 },
 	{ "transactions_failed", FIGURE_TROUBLE, -1 },

@@ -21,6 +21,7 @@ sim() # file, words...: a document; the verdict may be "no", and a disk may have
 }
 sim info info sim:samsung-hd103sj
 sim zones zones sim:failing
+sim surface surface sim:failing
 sim seek seek --quick sim:tiny
 sim geometry geometry --quick sim:quantum-fireball-tm2110a
 sim stream stream --read --rate=20MB --time=30s sim:tiny

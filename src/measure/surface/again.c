@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Second readings. Suspects are read again in rounds, one reading of each in a round, and reads elsewhere between the rounds put the drive's cache out of
+ * the way. A reading is a pair: a lead-in that takes the arm there, and what is in question behind it, so that the time between the two
+ * completions is the medium's. What is slow each time is halved down to a sector, and that sector is read alone beside another: only
+ * what is slow then as well is weak itself; else the drive goes elsewhere there (a sector moved away, a track skipped).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/surface/surface.h"
+
+#define RESTS_MOST     16 /* bad places of a request that are told apart */
+#define AGAIN_LEAST    2  /* good readings, and nothing more is asked */
+#define AGAIN_MOST     3
+#define RESTARTS_MOST  2
+#define SHIFT_UNITS    37
+#define HITS_MOST      12
+#define HIT_PART       0.4 /* of the medium's time: quicker, and the drive's cache answered */
+#define HIT_LEAST      (128u << 10)
+#define FLUSH_MOST     1024
+#define ROTATION_NS    (4 * NS_PER_S)
+#define AGAIN_AFTER_NS (300 * NS_PER_S)
+#define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4)
+#define SHARE          0.05            /* of the time of the scan, */
+#define SHARE_LEAST_NS (60 * NS_PER_S) /* and this much, may go into second readings */
+#define FAR_BYTES      (32ull << 20)
+#define BESIDE_BYTES   (4ull << 20)
+/*
+ * A sector beside differs by up to a revolution either way, as the disk happens to stand: by more than half of one longer in 1 of 8 cases, and in 7 of 8
+ * for a sector that always takes one more. So many cases more of the one kind than of the other are an error in 100000 (sequential test of Wald).
+ */
+#define ALONE_SURE 6
+#define ALONE_MOST 24
+
+const char *const surface_kind_names[SURFACE_KINDS] = { "pending", "always",     "sometimes", "passing",
+	                                                "once",    "unreadable", "healed",    "unchecked" };
+
+/* ---- the lists ---- */
+
+static void put_away(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)
+{
+	s->kind = kind;
+	s->stage = STAGE_END;
+	if (s->is_silent && (kind == SURFACE_ONCE || kind == SURFACE_HEALED))
+		return;
+	run->nkinds[kind]++;
+	if (run->nplaces < SURFACE_PLACES)
+		run->places[run->nplaces++] = *s;
+}
+
+void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how)
+{
+	struct surface_suspect s = *how;
+
+	if (!s.is_silent) {
+		run->failed += s.error != 0;
+		run->slow += !s.error;
+	}
+
+	if (run->nactive == SURFACE_ACTIVE ||
+	    (double)run->again_spent_ns > SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS)
+		put_away(run, &s, SURFACE_UNCHECKED);
+	else
+		run->active[run->nactive++] = s;
+}
+
+bool surface_wants_again(const struct surface_run *run, uint64_t since_ns)
+{
+	return run->nactive >= AGAIN_FULL || (run->nactive && since_ns >= AGAIN_AFTER_NS);
+}
+
+/* What is behind a bad place in the same request may have another one. */
+static void add_rest(struct surface_run *run, const struct surface_suspect *s, uint64_t end_bytes)
+{
+	struct surface_suspect rest = { .first_bytes = s->bad_end,
+		                        .end_bytes = end_bytes,
+		                        .time_ns = s->time_ns,
+		                        .scan_bytes = s->scan_bytes,
+		                        .ns_per_byte = s->ns_per_byte,
+		                        .error = s->error,
+		                        .rests = s->rests + 1,
+		                        .is_silent = true };
+
+	if (rest.first_bytes < rest.end_bytes && rest.rests < RESTS_MOST)
+		surface_suspect_add(run, &rest);
+}
+
+/* ---- one reading ---- */
+
+struct reader {
+	struct sink sink; /* first */
+	const struct list_item *items;
+	struct {
+		uint64_t submit_ns, done_ns;
+		int error; /* 0: good; 1: short */
+		bool is_done;
+	} v[4];
+	size_t n;
+};
+
+static void reader_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct reader *r = (struct reader *)sink;
+
+	r->v[req->tag].submit_ns = req->submit_ns;
+	r->v[req->tag].done_ns = req->done_ns;
+	r->v[req->tag].error = !is_fault ? 0 : req->res < 0 ? req->res : 1;
+	r->v[req->tag].is_done = true;
+}
+
+static int read_list(struct surface_run *run, const struct list_item *items, size_t n, uint32_t depth, struct reader *r,
+                     struct err *err)
+{
+	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &r->sink, .depth = depth };
+	struct list_feeder feeder;
+	struct load_stats stats;
+
+	memset(r, 0, sizeof(*r));
+	r->sink.take = reader_take;
+	r->n = n;
+	list_feeder_init(&feeder, items, n);
+	load.feeder = &feeder.f;
+	return session_load(run->ses, &load, run->eng, &stats, err);
+}
+
+struct outcome {
+	bool is_known, is_bad;
+	int error;
+	uint64_t time_ns;
+};
+
+/* Half of what is looked for: a revolution, or where none was found what the request took too long. */
+static double limit_ns(const struct surface_run *run, const struct surface_suspect *s)
+{
+	if (run->rot.is_rotating)
+		return run->rot.period_ns / 2;
+	return fmax(SURFACE_LEAST_OVER_NS, ((double)s->time_ns - s->ns_per_byte * (double)s->scan_bytes) / 2);
+}
+
+/* [first, end) behind a lead-in. */
+static int read_pair(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
+                     struct outcome *ret, struct err *err)
+{
+	uint64_t len = s->again % 2 ? run->range.block_bytes / 2 : run->range.block_bytes; /* cut in another way */
+	uint64_t lead = first < len ? 0 : first - len;
+	uint64_t from = lead == first && !s->error ? first + run->range.unit_bytes : first;
+	struct list_item items[2] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(from - lead), .op = IO_READ },
+		                      { .offset_bytes = from, .len_bytes = (uint32_t)(end - from), .op = IO_READ } };
+	struct reader r;
+	double usual, took;
+	int code;
+
+	*ret = (struct outcome){ 0 };
+	if (from >= end) { /* the very first sector: alone */
+		items[0].len_bytes = items[1].len_bytes = (uint32_t)(end - first);
+		items[1].offset_bytes = first;
+	}
+	code = s->error ? read_list(run, items + 1, 1, 1, &r, err) : read_list(run, items, 2, 2, &r, err);
+	if (code < 0 || !r.v[r.n - 1].is_done)
+		return code;
+	ret->error = r.v[r.n - 1].error;
+	if (s->error || ret->error) {
+		ret->is_known = true;
+		ret->is_bad = ret->error != 0;
+		ret->time_ns = r.v[r.n - 1].done_ns - r.v[r.n - 1].submit_ns;
+		return 0;
+	}
+	ret->time_ns = r.v[1].done_ns - (r.v[0].done_ns > r.v[1].submit_ns ? r.v[0].done_ns : r.v[1].submit_ns);
+	usual = s->ns_per_byte * (double)items[1].len_bytes;
+	took = (double)ret->time_ns;
+	ret->is_known =
+		r.v[0].error == 0 && !isnan(usual) && (items[1].len_bytes < HIT_LEAST || took > HIT_PART * usual);
+	ret->is_bad = took > usual + limit_ns(run, s);
+	return 0;
+}
+
+/* How much longer a sector takes by itself than another one, each from another place at the same distance. NaN: not known. */
+static int read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err)
+{
+	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, unit = run->range.unit_bytes, places[4];
+	uint64_t far = FAR_BYTES + s->step * 7 * (FAR_BYTES / 5), beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
+	struct list_item items[4];
+	struct reader r;
+	int code;
+
+	if (far + beside > size / 2) {
+		far = size / 4 + s->step * (size / 64);
+		beside = size / 16 + s->step * (size / 128);
+	}
+	places[0] = (at + beside + far) % (size - unit);
+	places[1] = (at + beside) % (size - unit);
+	places[2] = (at + far) % (size - unit);
+	places[3] = at;
+	for (size_t i = 0; i < 4; i++)
+		items[i] = (struct list_item){ .offset_bytes = places[i] - places[i] % unit,
+			                       .len_bytes = (uint32_t)unit,
+			                       .op = IO_READ };
+	*ret_ns = NAN;
+	code = read_list(run, items, 4, 1, &r, err);
+	if (code < 0 || !r.v[3].is_done || r.v[0].error || r.v[1].error || r.v[2].error || r.v[3].error)
+		return code;
+	if ((double)(r.v[3].done_ns - r.v[3].submit_ns) > run->rot.hit_most_ns || isnan(run->rot.hit_most_ns))
+		*ret_ns = (double)(r.v[3].done_ns - r.v[3].submit_ns) - (double)(r.v[1].done_ns - r.v[1].submit_ns);
+	return 0;
+}
+
+/* ---- the stages ---- */
+
+static void begin_bisection(struct surface_suspect *s)
+{
+	s->stage = STAGE_BISECT;
+	s->good_end = s->first_bytes;
+	s->bad_end = s->end_bytes;
+	s->step = 0;
+}
+
+/* What was found takes the place of the request. */
+static void narrow(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)
+{
+	uint64_t end_bytes = s->end_bytes;
+
+	s->first_bytes = s->good_end;
+	s->end_bytes = s->bad_end;
+	s->is_silent = false;
+	put_away(run, s, kind);
+	add_rest(run, s, end_bytes);
+}
+
+static void after_again(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
+{
+	s->again++;
+	s->again_bad += o->is_bad;
+	if (s->error ? o->is_bad : s->again == AGAIN_MOST && s->again_bad == s->again) {
+		begin_bisection(s);
+	} else if (s->again >= AGAIN_LEAST && !s->again_bad) {
+		put_away(run, s, s->error ? SURFACE_HEALED : SURFACE_ONCE);
+	} else if (s->again == AGAIN_MOST) {
+		put_away(run, s, SURFACE_SOMETIMES);
+	}
+}
+
+static void after_bisection(struct surface_run *run, struct surface_suspect *s)
+{
+	if (s->bad_end - s->good_end > run->range.unit_bytes)
+		return;
+	if (s->error) {
+		s->stage = STAGE_EXTEND;
+		return;
+	}
+	if (s->good_end == s->first_bytes && !s->rests && s->restarts++ < RESTARTS_MOST &&
+	    s->first_bytes >
+	            SHIFT_UNITS *
+	                    run->range
+	                            .unit_bytes) { /* some drives stumble where two requests meet: let them meet elsewhere */
+		s->first_bytes -= SHIFT_UNITS * run->range.unit_bytes;
+		begin_bisection(s);
+		return;
+	}
+	s->stage = STAGE_VERIFY;
+	s->step = s->good_end > s->first_bytes ? 0 : 1;
+}
+
+/* Sector by sector to the end of what cannot be read. */
+static void after_extending(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
+{
+	if (o->is_bad)
+		s->bad_end += run->range.unit_bytes;
+	if (!o->is_bad || s->bad_end + run->range.unit_bytes > s->end_bytes)
+		narrow(run, s, SURFACE_UNREADABLE);
+}
+
+static void after_verifying(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
+{
+	bool is_as_said = o->is_bad == (s->step == 1);
+
+	if (!is_as_said && s->restarts++ < RESTARTS_MOST) {
+		begin_bisection(s);
+	} else if (!is_as_said) {
+		put_away(run, s, SURFACE_SOMETIMES);
+	} else if (s->step++ == 1) {
+		s->stage = STAGE_ALONE;
+		s->step = 0;
+	}
+}
+
+static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
+{
+	double d;
+	int r = read_alone(run, s, &d, err);
+
+	if (r < 0)
+		return r;
+	if (isnan(d)) {
+		s->hits++;
+		return 0;
+	}
+	s->step++;
+	s->balance += d > limit_ns(run, s) ? 1 : -1;
+	if (s->balance > -ALONE_SURE && s->balance < ALONE_SURE && s->step < ALONE_MOST)
+		return 0;
+	if (s->rests && s->good_end == s->first_bytes && s->balance < 0) /* only where two requests met */
+		put_away(run, s, SURFACE_ONCE);
+	else
+		narrow(run, s,
+		       s->balance >= ALONE_SURE                            ? SURFACE_ALWAYS
+		       : s->balance > -ALONE_SURE || !run->rot.is_rotating ? SURFACE_SOMETIMES
+		                                                           : SURFACE_PASSING);
+	return 0;
+}
+
+static void what_to_read(const struct surface_run *run, const struct surface_suspect *s, uint64_t *ret_first,
+                         uint64_t *ret_end)
+{
+	uint32_t unit = run->range.unit_bytes;
+
+	*ret_first = s->first_bytes;
+	*ret_end = s->end_bytes;
+	if (s->stage == STAGE_BISECT)
+		*ret_end = s->good_end + ((s->bad_end - s->good_end + unit - 1) / unit + 1) / 2 * unit;
+	else if (s->stage == STAGE_VERIFY)
+		*ret_end = s->step == 0 ? s->good_end : s->bad_end;
+	else if (s->stage == STAGE_EXTEND)
+		*ret_end = (*ret_first = s->bad_end) + unit;
+}
+
+static int step(struct surface_run *run, struct surface_suspect *s, struct err *err)
+{
+	struct outcome o;
+	uint64_t first, end;
+	int r;
+
+	if (s->hits > HITS_MOST) {
+		put_away(run, s, SURFACE_UNCHECKED);
+		return 0;
+	}
+	if (s->stage == STAGE_ALONE)
+		return step_alone(run, s, err);
+	what_to_read(run, s, &first, &end);
+	if (s->stage == STAGE_BISECT && end >= s->bad_end) { /* nothing to halve */
+		after_bisection(run, s);
+		return 0;
+	}
+	r = read_pair(run, s, first, end, &o, err);
+	if (r < 0 || session_is_over(run->ses))
+		return r;
+	if (!o.is_known) {
+		s->hits++;
+		run->flush_reads = run->flush_reads * 2 < FLUSH_MOST ? run->flush_reads * 2 : FLUSH_MOST;
+		return 0;
+	}
+	if (o.error && !s->error) { /* it was slow, and cannot be read now */
+		s->error = o.error;
+		begin_bisection(s);
+		return 0;
+	}
+	s->again_ns = o.is_bad && o.time_ns > s->again_ns ? o.time_ns : s->again_ns;
+	if (s->stage == STAGE_AGAIN) {
+		after_again(run, s, &o);
+	} else if (s->stage == STAGE_BISECT) {
+		if (o.is_bad)
+			s->bad_end = end;
+		else
+			s->good_end = end;
+		after_bisection(run, s);
+	} else if (s->stage == STAGE_EXTEND) {
+		after_extending(run, s, &o);
+	} else {
+		after_verifying(run, s, &o);
+	}
+	return 0;
+}
+
+/* ---- rounds ---- */
+
+/* From the end of the disk to its start: what the drive reads ahead was then read already. */
+static int by_place_down(const void *a, const void *b)
+{
+	const struct surface_suspect *x = a, *y = b;
+
+	return x->first_bytes > y->first_bytes ? -1 : x->first_bytes < y->first_bytes;
+}
+
+static int flush(struct surface_run *run, struct err *err)
+{
+	uint64_t offsets[64], size = run->ses->devs[0].size_bytes;
+	double access_ns[64];
+	int r = 0;
+
+	for (uint32_t left = run->flush_reads, n; r == 0 && left && !session_is_over(run->ses); left -= n) {
+		n = left < 64 ? left : 64;
+		for (uint32_t i = 0; i < n; i++)
+			offsets[i] = timed_random(&run->timed, 0, size);
+		r = timed_reads(&run->timed, offsets, n, access_ns, NULL, err);
+	}
+	return r;
+}
+
+int surface_learn_rotation(struct surface_run *run, struct err *err)
+{
+	int r = 0;
+
+	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
+	if (run->ses->devs[0].rotational != 0)
+		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
+	run->flush_reads = run->rot.flush_reads + 2;
+	return r;
+}
+
+static int round_of_all(struct surface_run *run, struct err *err)
+{
+	size_t n = run->nactive, kept = 0; /* rests that are added lie behind them */
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses) && session_time_left_ns(run->ses); i++) {
+		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
+
+		do { /* an error is in no cache: nothing has to be read in between */
+			r = step(run, &s, err);
+		} while (r == 0 && s.error && s.stage != STAGE_END && !session_is_over(run->ses));
+		run->active[i] = s;
+	}
+	for (size_t i = 0; i < run->nactive; i++)
+		if (run->active[i].stage != STAGE_END)
+			run->active[kept++] = run->active[i];
+	run->nactive = kept;
+	return r;
+}
+
+int surface_again(struct surface_run *run, struct err *err)
+{
+	uint64_t start_ns = surface_now(run);
+	int r = 0;
+
+	while (r == 0 && run->nactive && !session_is_over(run->ses) && session_time_left_ns(run->ses)) {
+		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
+		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
+		r = flush(run, err);
+		if (r == 0)
+			r = round_of_all(run, err);
+	}
+	run->again_spent_ns += surface_now(run) - start_ns;
+	return r;
+}

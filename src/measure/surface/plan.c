@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `surface` will read: options, and what they say together with the target. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "measure/surface/surface.h"
+
+#define BLOCK_BYTES       (1u << 20)
+#define GUESS_BYTES_PER_S 100e6 /* for the plan, before anything was read */
+
+#define P struct surface_params
+
+const struct opt surface_opts[] = {
+	OPT_STR(P, from, "from", 0, "PLACE", "0", "begin here: 10G, 25%"),
+	OPT_STR(P, to, "to", 0, "PLACE", "100%", "end here"),
+	OPT_BYTES(P, block_bytes, "block", 0, "SIZE", NULL, "size of a request (default 1MiB, at most a revolution)",
+	          .min = 4096, .max = 1 << 24),
+	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 32),
+	OPT_END,
+};
+
+#undef P
+
+static int parse_place(const char *option, const char *text, const struct device *dev, uint64_t *ret, struct err *err)
+{
+	size_t len = strlen(text);
+	double ratio = 0.0;
+	int r;
+
+	if (len && text[len - 1] == '%') {
+		r = units_parse_ratio(text, &ratio, err);
+		if (r == 0 && (ratio < 0.0 || ratio > 1.0))
+			r = err_set(err, -EINVAL, "--%s=%s lies outside the target; give 0%% to 100%%.", option, text);
+		*ret = ratio >= 1.0 ? dev->size_bytes : (uint64_t)(ratio * (double)dev->size_bytes);
+		return r;
+	}
+	r = units_parse_bytes(text, ret, err);
+	if (r == 0 && *ret > dev->size_bytes)
+		r = err_set(err, -EINVAL, "--%s=%s lies behind the end of the target (%" PRIu64 " bytes); give less.",
+		            option, text, dev->size_bytes);
+	return r;
+}
+
+int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err)
+{
+	uint32_t sector = dev->logical_block_bytes ? dev->logical_block_bytes : 512;
+	int r = parse_place("from", p->from, dev, &ret->first_bytes, err);
+
+	if (r == 0)
+		r = parse_place("to", p->to, dev, &ret->end_bytes, err);
+	if (r < 0)
+		return r;
+	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
+	if (p->block_bytes % ret->unit_bytes)
+		return err_set(err, -EINVAL,
+		               "--block=%" PRIu64 " is no multiple of the %" PRIu32 " bytes of a sector of %s.",
+		               p->block_bytes, ret->unit_bytes, dev->path);
+	ret->block_bytes = p->block_bytes ? (uint32_t)p->block_bytes : BLOCK_BYTES;
+	ret->first_bytes -= ret->first_bytes % ret->unit_bytes;
+	ret->end_bytes -= ret->end_bytes % sector;
+	if (ret->first_bytes >= ret->end_bytes)
+		return err_set(err, -EINVAL,
+		               "Nothing lies between --from=%s and --to=%s; give a place before and one behind.",
+		               p->from, p->to);
+	return 0;
+}
+
+int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
+{
+	struct surface_range range;
+	int r = surface_range(&ses->devs[0], params, &range, err);
+
+	if (r < 0)
+		return r;
+	plan_phase(ret_plan, "scan",
+	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
+	plan_phase(ret_plan, "second readings", 0);
+	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
+	ret_plan->is_direct = true;
+	return 0;
+}

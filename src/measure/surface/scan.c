@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Every block once, in order, several requests in flight. A leg ends between two batches, so that a position says exactly what was scanned.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "measure/surface/surface.h"
+
+const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,
+	                                             500 * NS_PER_MS, 5000 * NS_PER_MS, UINT64_MAX };
+
+#define TURN_NS     8.3e6 /* where the rotation is not known */
+#define BLOCK_LEAST (64u << 10)
+
+struct batch {
+	uint64_t first; /* index of its first request in the leg */
+	size_t n, done; /* requests, and those that completed */
+	struct request {
+		uint64_t time_ns;
+		uint32_t len_bytes;
+		int error;
+		bool is_lead; /* nothing was in flight before it: its time has the arm's way in it */
+	} v[SURFACE_BATCH];
+};
+
+struct scan {
+	struct feeder feeder;
+	struct sink sink;
+	struct surface_run *run;
+	uint64_t origin;  /* of the leg */
+	uint64_t at, end; /* next request */
+	uint64_t start_ns, last_done_ns, last_batch_ns;
+	uint32_t in_flight;
+	bool is_draining; /* after a fault */
+	bool is_ending;   /* with this batch */
+	bool is_lead;
+	struct batch batches[2]; /* in work */
+	uint64_t judged;         /* batches */
+	double ns_per_byte[SURFACE_BATCH];
+};
+
+static uint64_t index_of(const struct scan *s, uint64_t offset)
+{
+	return (offset - s->origin) / s->run->range.block_bytes;
+}
+
+static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct scan *s = (struct scan *)((char *)f - offsetof(struct scan, feeder));
+	uint64_t left = s->end - s->at, index = index_of(s, s->at);
+
+	if (s->is_draining && s->in_flight) {
+		*ret_until_ns = CLOCK_NEVER;
+		return FEED_WAIT;
+	}
+	s->is_draining = false;
+	if (index % SURFACE_BATCH == 0) {
+		struct batch *b = &s->batches[index / SURFACE_BATCH % 2];
+
+		if (index / SURFACE_BATCH >= s->judged + 2) { /* one of it has still to come */
+			*ret_until_ns = CLOCK_NEVER;
+			return FEED_WAIT;
+		}
+		s->is_ending |= (!s->run->is_tuned && index) || session_time_left_ns(s->run->ses) == 0 ||
+		                surface_wants_again(s->run, now_ns - s->start_ns);
+		if (!left || s->is_ending)
+			return FEED_END;
+		memset(b, 0, sizeof(*b));
+		b->first = index;
+	}
+	if (!left)
+		return FEED_END;
+	req->op = IO_READ;
+	req->target = 0;
+	req->offset_bytes = s->at;
+	req->len_bytes = left < s->run->range.block_bytes ? (uint32_t)left : s->run->range.block_bytes;
+	s->batches[index / SURFACE_BATCH % 2].n++;
+	s->at += req->len_bytes;
+	s->is_lead = s->in_flight == 0;
+	req->tag = s->is_lead;
+	s->in_flight++;
+	return FEED_IO;
+}
+
+static void count(struct surface_run *run, uint64_t offset, const struct request *q, double expected_ns, bool is_slow)
+{
+	const struct surface_range *g = &run->range;
+	size_t i =
+		(size_t)((double)(offset - g->first_bytes) / (double)(g->end_bytes - g->first_bytes) * SURFACE_CELLS);
+	struct surface_cell *c = &run->cells[i < SURFACE_CELLS ? i : SURFACE_CELLS - 1];
+	size_t k = 0;
+
+	c->bytes += q->len_bytes;
+	if (q->error) {
+		c->errors++;
+		return;
+	}
+	while (q->time_ns >= surface_class_ns[k] && k < SURFACE_CLASSES - 1)
+		k++;
+	c->classes[k]++;
+	c->busy_ns += q->time_ns;
+	if (q->is_lead)
+		return;
+	c->worst_ns = q->time_ns > c->worst_ns ? q->time_ns : c->worst_ns;
+	if (is_slow)
+		c->excess_ns += (uint64_t)((double)q->time_ns - expected_ns);
+}
+
+static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
+{
+	struct surface_run *run = s->run;
+	uint64_t offset = s->origin + b->first * run->range.block_bytes, bytes = 0;
+	struct surface_limit limit;
+
+	for (size_t i = 0; i < b->n; i++)
+		s->ns_per_byte[i] = b->v[i].error || b->v[i].is_lead
+		                            ? (double)NAN
+		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
+	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
+	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct request *q = &b->v[i];
+		double expected_ns = limit.level * q->len_bytes;
+		bool is_slow = !isnan(limit.level) && (double)q->time_ns > expected_ns + limit.over_ns;
+
+		count(run, offset, q, expected_ns, is_slow);
+		if (is_slow || q->error)
+			surface_suspect_add(run, &(struct surface_suspect){ .first_bytes = offset,
+			                                                    .end_bytes = offset + q->len_bytes,
+			                                                    .time_ns = q->time_ns,
+			                                                    .scan_bytes = q->len_bytes,
+			                                                    .ns_per_byte = limit.level,
+			                                                    .error = q->error,
+			                                                    .is_silent = q->is_lead && !q->error });
+		offset += q->len_bytes;
+		bytes += q->len_bytes;
+	}
+	run->position = offset;
+	run->scan_bytes += bytes;
+	if (now_ns > s->last_batch_ns)
+		run->bytes_per_s = (double)bytes * 1e9 / (double)(now_ns - s->last_batch_ns);
+	s->last_batch_ns = now_ns;
+}
+
+static void show(const struct surface_run *run)
+{
+	const struct surface_range *g = &run->range;
+	char rate[32];
+
+	session_progress(run->ses, "scan",
+	                 (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes), "%s",
+	                 units_rate(rate, sizeof(rate), run->bytes_per_s));
+}
+
+static bool is_complete(const struct scan *s, const struct batch *b)
+{
+	return b->n && b->done == b->n && (b->n == SURFACE_BATCH || s->at == s->end);
+}
+
+static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct scan *s = (struct scan *)((char *)sink - offsetof(struct scan, sink));
+	uint64_t index = index_of(s, req->offset_bytes);
+	struct batch *b = &s->batches[index / SURFACE_BATCH % 2];
+	uint64_t from = req->submit_ns > s->last_done_ns ? req->submit_ns : s->last_done_ns;
+
+	s->in_flight--;
+	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
+		                                        .len_bytes = req->len_bytes,
+		                                        .error = !is_fault      ? 0
+		                                                 : req->res < 0 ? req->res
+		                                                                : 1,
+		                                        .is_lead = req->tag };
+	s->last_done_ns = req->done_ns;
+	s->is_draining |= is_fault;
+	b->done++;
+	for (b = &s->batches[s->judged % 2]; is_complete(s, b); b = &s->batches[s->judged % 2]) {
+		judge_batch(s, b, req->done_ns);
+		b->n = 0;
+		s->judged++;
+		show(s->run);
+	}
+}
+
+/* A request of at most a revolution passes few tracks: what it loses stands out. */
+static void tune(struct surface_run *run)
+{
+	double turn_ns = run->rot.is_rotating ? run->rot.period_ns : TURN_NS;
+	uint32_t block = run->range.block_bytes;
+
+	run->is_tuned = true;
+	while (block / 2 >= BLOCK_LEAST && block / 2 % run->range.unit_bytes == 0 &&
+	       (double)block > run->bytes_per_s * 1e-9 * turn_ns)
+		block /= 2;
+	if (block != run->range.block_bytes)
+		memset(&run->base, 0, sizeof(run->base));
+	run->range.block_bytes = block;
+}
+
+int surface_scan_leg(struct surface_run *run, struct err *err)
+{
+	struct scan s = { .feeder = { .next = scan_next },
+		          .sink = { scan_take },
+		          .run = run,
+		          .origin = run->position,
+		          .at = run->position,
+		          .end = run->range.end_bytes,
+		          .start_ns = surface_now(run) };
+	struct load load = { .targets = run->ses->targets,
+		             .ntargets = 1,
+		             .feeder = &s.feeder,
+		             .sink = &s.sink,
+		             .depth = (uint32_t)run->p->depth };
+	struct load_stats stats;
+	int r;
+
+	s.last_batch_ns = s.start_ns;
+	r = session_load(run->ses, &load, run->eng, &stats, err);
+	run->scan_ns += surface_now(run) - s.start_ns;
+	if (!run->is_tuned && !session_is_over(run->ses))
+		tune(run);
+	return r;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads every block of a disk, looks at the time of each request, and finds out what slow and unreadable places are.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "measure/surface/surface.h"
+
+static void declare_plots(struct result *res)
+{
+	result_plot(res, &(struct plot_decl){ .kind = "line",
+	                                      .title = "Rate by place",
+	                                      .table = "map",
+	                                      .x = "first_byte",
+	                                      .y = "rate_bytes_per_s",
+	                                      .marks = "slow:offset_bytes" });
+	result_plot(res, &(struct plot_decl){ .kind = "step",
+	                                      .title = "Longest request by place",
+	                                      .table = "map",
+	                                      .x = "first_byte",
+	                                      .y = "worst_ns" });
+	result_plot(res, &(struct plot_decl){ .kind = "step",
+	                                      .title = "Revolutions lost by place",
+	                                      .table = "map",
+	                                      .x = "first_byte",
+	                                      .y = "revolutions_lost" });
+}
+
+static int run_init(struct surface_run *run, struct err *err)
+{
+	struct session *ses = run->ses;
+	struct engine_config cfg = { .depth = (uint32_t)run->p->depth, .one_by_one = true };
+	int r = surface_range(&ses->devs[0], run->p, &run->range, err);
+
+	if (r < 0)
+		return r;
+	cfg.buf_bytes = 2 * run->range.block_bytes;
+	r = session_engine(ses, &cfg, &run->eng, err);
+	if (r < 0)
+		return r;
+	run->position = run->range.first_bytes;
+	run->timed = (struct timed){ .ses = ses,
+		                     .eng = run->eng,
+		                     .target = &ses->targets[0],
+		                     .block_bytes = run->range.unit_bytes,
+		                     .step_bytes = run->range.unit_bytes };
+	session_rng(ses, 0, &run->timed.rng);
+	run->is_tuned = run->p->block_bytes != 0;
+	return surface_learn_rotation(run, err);
+}
+
+static void say(const struct surface_run *run)
+{
+	struct result *res = run->ses->res;
+
+	if (run->nkinds[SURFACE_UNCHECKED])
+		result_notice(res, "unchecked",
+		              "There was no time to read all slow places again: %" PRIu64
+		              " were not; scan this part alone (--from, --to) to have them told.",
+		              run->nkinds[SURFACE_UNCHECKED]);
+}
+
+static int surface_run(struct session *ses, const void *params, struct err *err)
+{
+	struct surface_run *run = calloc(1, sizeof(*run));
+	int r;
+
+	if (!run)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	run->ses = ses;
+	run->p = params;
+	r = run_init(run, err);
+	if (r == 0)
+		declare_plots(ses->res);
+	while (r == 0 && !session_is_over(ses) && session_time_left_ns(ses) &&
+	       (run->position < run->range.end_bytes || run->nactive)) {
+		r = surface_scan_leg(run, err);
+		if (r == 0 && !session_is_over(ses))
+			r = surface_again(run, err);
+		surface_tell(run);
+		session_checkpoint(ses);
+	}
+	if (run->eng)
+		say(run);
+	engine_close(run->eng);
+	free(run);
+	return r;
+}
+
+const struct measure measure_surface = {
+	.name = "surface",
+	.help = "every block, each request by its time: weak and unreadable places",
+	.group = GROUP_DISK,
+	.targets = "DEVICE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = surface_opts,
+	.params_size = sizeof(struct surface_params),
+	.plan = surface_plan,
+	.run = surface_run,
+	.tables = surface_tables,
+};

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
+ * scatter let expect (pure); scan.c: every block once, in legs; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
+ * sector; tell.c: the document, which is the state of a scan to be continued as well; surface.c: the run.
+ *
+ * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
+ * its completion. A *batch* is a number of requests in a row that are judged together. A *suspect* is a request that was slow or failed.
+ */
+#ifndef PLATTER_MEASURE_SURFACE_H
+#define PLATTER_MEASURE_SURFACE_H
+
+#include <math.h>
+
+#include "measure/shared/timed.h"
+#include "session/session.h"
+
+struct surface_params {
+	uint64_t block_bytes, depth;
+	const char *from, *to;
+};
+
+/* ---- plan.c ---- */
+
+extern const struct opt surface_opts[];
+
+struct surface_range {
+	uint64_t first_bytes, end_bytes;
+	uint32_t block_bytes, unit_bytes; /* unit: what a bad place is narrowed down to, a physical sector */
+};
+/* 0, or -EINVAL and a sentence. */
+int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err);
+int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
+
+/* ---- judge.c ---- */
+
+#define SURFACE_BATCH         64    /* requests */
+#define SURFACE_BASE          31    /* batches that say what is usual */
+#define SURFACE_LEAST_OVER_NS 2.2e6 /* half a revolution of the quickest drives */
+
+struct surface_base { /* of the last batches: ns per byte */
+	double level[SURFACE_BASE], over[SURFACE_BASE], mad[SURFACE_BASE];
+	size_t n, at;
+};
+
+struct surface_limit {
+	double level;   /* expected time of a byte here */
+	double over_ns; /* a request that takes so much longer is slow */
+};
+
+/*
+ * The requests of a batch by their times per byte (NaN: not known), each of about len_bytes: what to expect of them, by themselves and the batches before.
+ * The batch is then one of these. Less than least_over_ns is never slow.
+ */
+struct surface_limit surface_judge(struct surface_base *base, const double *ns_per_byte, size_t n, double len_bytes,
+                                   double least_over_ns);
+
+/* ---- suspects ---- */
+
+enum surface_kind { /* what became of it */
+	            SURFACE_PENDING,
+	            SURFACE_ALWAYS,     /* slow whenever it is read, also alone */
+	            SURFACE_SOMETIMES,  /* slow in some of the readings */
+	            SURFACE_PASSING,    /* slow when it is passed, not by itself: the drive goes elsewhere, or skips */
+	            SURFACE_ONCE,       /* never again */
+	            SURFACE_UNREADABLE, /* failed again */
+	            SURFACE_HEALED,     /* failed once, and was read since */
+	            SURFACE_UNCHECKED,  /* was not read again: no time for so many */
+	            SURFACE_KINDS,
+};
+extern const char *const surface_kind_names[SURFACE_KINDS];
+
+enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_ALONE, STAGE_END };
+
+struct surface_suspect {
+	uint64_t first_bytes, end_bytes; /* the request; later what is known to be hit */
+	uint64_t time_ns, scan_bytes;    /* of the request when it was scanned */
+	double ns_per_byte;              /* expected; NaN: not known */
+	uint64_t again_ns;               /* the longest of the second readings */
+	uint32_t again, again_bad;       /* second readings, and those that were slow or failed */
+	int error;                       /* negative errno or 1 (short) of the scan or of a reading again; 0: slow */
+	bool is_silent; /* no word about it when it is well: what is left of a request behind a bad place */
+	enum surface_kind kind;
+	enum surface_stage stage;
+	uint32_t step, restarts;    /* of the stage; begun anew */
+	uint32_t rests;             /* bad places before it in the same request */
+	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
+	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
+	int balance;                /* alone: longer than a sector beside it, less the cases when it was not */
+};
+
+/* ---- the run ---- */
+
+#define SURFACE_CELLS   1024
+#define SURFACE_ACTIVE  256                              /* suspects that are looked at together */
+#define SURFACE_PLACES  4096                             /* places kept: memory does not grow with the disk */
+#define SURFACE_CLASSES 7                                /* of times; the last: more than all */
+extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
+
+struct surface_cell {
+	uint64_t bytes, busy_ns, worst_ns, excess_ns;
+	uint64_t classes[SURFACE_CLASSES], errors;
+};
+
+struct surface_run {
+	struct session *ses;
+	const struct surface_params *p;
+	struct surface_range range;
+	struct engine *eng;
+	struct timed timed;
+	struct rotation rot;
+	bool is_tuned;     /* the block is what it will be */
+	uint64_t position; /* all before it is scanned and judged */
+	struct surface_base base;
+	struct surface_cell cells[SURFACE_CELLS];
+	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
+	size_t nactive, nplaces;
+	uint64_t nkinds
+		[SURFACE_KINDS]; /* of all suspects that came to an end, also of those for which there was no room */
+	uint64_t slow, failed;   /* requests, when scanned */
+	uint64_t again_spent_ns; /* in second readings */
+	uint32_t flush_reads;    /* elsewhere, until what was read has left the drive's cache */
+	uint64_t scan_ns;        /* in legs */
+	uint64_t scan_bytes;     /* in them */
+	double bytes_per_s;      /* now */
+};
+
+static inline uint64_t surface_now(const struct surface_run *run)
+{
+	return clock_now_ns(run->ses->env->clk);
+}
+
+/* ---- scan.c ---- */
+
+/* From run->position on until suspects want to be read again, or to the end. 0, also when the run is over; or negative errno. */
+int surface_scan_leg(struct surface_run *run, struct err *err);
+
+/* ---- again.c ---- */
+
+/* The rotation period, and how the drive's cache forgets: before all else. */
+int surface_learn_rotation(struct surface_run *run, struct err *err);
+/* Reads active suspects again until all came to an end, or the run is over. 0, or negative errno. */
+int surface_again(struct surface_run *run, struct err *err);
+/* Copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
+void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
+/* Time to read suspects again? */
+bool surface_wants_again(const struct surface_run *run, uint64_t since_ns);
+
+/* ---- tell.c ---- */
+
+extern const struct measure_table surface_tables[];
+void surface_tell(struct surface_run *run);
+
+#endif

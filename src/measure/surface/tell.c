@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was found, as tables and figures; and back: the document of a scan that did not come to its end is all that it takes to go on.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/surface/surface.h"
+
+struct slow_row {
+	uint64_t offset_bytes, length_bytes, lba, time_ns, expected_ns, again_ns, again, again_slow;
+	const char *kind;
+	int64_t error;
+};
+
+static const struct field slow_fields[] = {
+	FIELD_U64(struct slow_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct slow_row, length_bytes, UNIT_BYTES, "length"),
+	FIELD_U64(struct slow_row, lba, UNIT_COUNT, "LBA"),
+	FIELD_U64(struct slow_row, time_ns, UNIT_NS, "time"),
+	FIELD_U64(struct slow_row, expected_ns, UNIT_NS, "expected"),
+	FIELD_U64(struct slow_row, again_ns, UNIT_NS, "at worst again", .detail = true),
+	FIELD_U64(struct slow_row, again, UNIT_COUNT, "read again"),
+	FIELD_U64(struct slow_row, again_slow, UNIT_COUNT, "of these slow"),
+	FIELD_STR(struct slow_row, kind, "kind"),
+	FIELD_I64(struct slow_row, error, UNIT_NONE, "error", .detail = true),
+	FIELD_END,
+};
+
+struct class_row {
+	uint64_t up_to_ns, requests;
+	const char *class_name;
+};
+
+static const struct field class_fields[] = {
+	FIELD_U64(struct class_row, up_to_ns, UNIT_NS, "up to", .detail = true),
+	FIELD_U64(struct class_row, requests, UNIT_COUNT, "requests"),
+	FIELD_STR(struct class_row, class_name, "class"),
+	FIELD_END,
+};
+
+struct map_row {
+	uint64_t first_byte, last_byte, scanned_bytes, busy_ns, worst_ns, excess_ns, errors;
+	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
+	double rate_bytes_per_s, revolutions_lost;
+};
+
+static const struct field map_fields[] = {
+	FIELD_U64(struct map_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
+	FIELD_U64(struct map_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
+	FIELD_U64(struct map_row, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
+	FIELD_U64(struct map_row, busy_ns, UNIT_NS, "busy", .detail = true),
+	FIELD_U64(struct map_row, worst_ns, UNIT_NS, "worst", .detail = true),
+	FIELD_U64(struct map_row, excess_ns, UNIT_NS, "longer than expected", .detail = true),
+	FIELD_U64(struct map_row, errors, UNIT_COUNT, "errors", .detail = true),
+	FIELD_U64(struct map_row, below_3ms, UNIT_COUNT, "below 3 ms", .detail = true),
+	FIELD_U64(struct map_row, below_10ms, UNIT_COUNT, "below 10 ms", .detail = true),
+	FIELD_U64(struct map_row, below_50ms, UNIT_COUNT, "below 50 ms", .detail = true),
+	FIELD_U64(struct map_row, below_150ms, UNIT_COUNT, "below 150 ms", .detail = true),
+	FIELD_U64(struct map_row, below_500ms, UNIT_COUNT, "below 500 ms", .detail = true),
+	FIELD_U64(struct map_row, below_5s, UNIT_COUNT, "below 5 s", .detail = true),
+	FIELD_U64(struct map_row, over_5s, UNIT_COUNT, "over", .detail = true),
+	FIELD_F64(struct map_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
+	FIELD_F64(struct map_row, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
+	FIELD_END,
+};
+
+const struct measure_table surface_tables[] = {
+	{ "classes", "Requests by the time that each took", class_fields },
+	{ "slow", "Slow and unreadable places", slow_fields },
+	{ "map", "The surface in cells", map_fields },
+	{ NULL, NULL, NULL },
+};
+
+/* ---- tables ---- */
+
+static void tell_place(struct table *t, const struct surface_run *run, const struct surface_suspect *s)
+{
+	uint64_t len = s->end_bytes - s->first_bytes;
+	struct slow_row row = { .offset_bytes = s->first_bytes,
+		                .length_bytes = len,
+		                .lba = s->first_bytes / run->ses->devs[0].logical_block_bytes,
+		                .time_ns = s->time_ns,
+		                .expected_ns = isnan(s->ns_per_byte)
+		                                       ? UINT64_MAX
+		                                       : (uint64_t)(s->ns_per_byte * (double)s->scan_bytes),
+		                .again_ns = s->again_ns ? s->again_ns : UINT64_MAX,
+		                .again = s->again,
+		                .again_slow = s->again_bad,
+		                .kind = surface_kind_names[s->kind],
+		                .error = s->error };
+
+	result_row(t, &row);
+}
+
+static struct table *empty_table(struct result *res, size_t i)
+{
+	struct table *t = result_table(res, surface_tables[i].name, surface_tables[i].title, surface_tables[i].fields);
+
+	result_table_clear(t);
+	return t;
+}
+
+static void tell_classes(struct result *res, const struct surface_cell *all)
+{
+	static const char *const names[SURFACE_CLASSES] = { "below 3 ms",   "below 10 ms",  "below 50 ms",
+		                                            "below 150 ms", "below 500 ms", "below 5 s",
+		                                            "over" };
+	struct table *t = empty_table(res, 0);
+
+	for (size_t k = 0; k < SURFACE_CLASSES; k++)
+		result_row(t, &(struct class_row){ surface_class_ns[k], all->classes[k], names[k] });
+	result_row(t, &(struct class_row){ UINT64_MAX, all->errors, "error" });
+}
+
+static void add_cell(struct surface_cell *to, const struct surface_cell *c)
+{
+	to->bytes += c->bytes;
+	to->busy_ns += c->busy_ns;
+	to->excess_ns += c->excess_ns;
+	to->errors += c->errors;
+	to->worst_ns = c->worst_ns > to->worst_ns ? c->worst_ns : to->worst_ns;
+	for (size_t k = 0; k < SURFACE_CLASSES; k++)
+		to->classes[k] += c->classes[k];
+}
+
+static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
+{
+	double span = (double)(run->range.end_bytes - run->range.first_bytes),
+	       turn_ns = run->rot.is_rotating ? run->rot.period_ns : (double)NAN;
+	struct table *t = empty_table(run->ses->res, 2);
+
+	for (size_t i = 0; i < SURFACE_CELLS; i++) {
+		const struct surface_cell *c = &run->cells[i];
+		struct map_row row = { .scanned_bytes = c->bytes,
+			               .busy_ns = c->busy_ns,
+			               .worst_ns = c->worst_ns,
+			               .excess_ns = c->excess_ns,
+			               .errors = c->errors,
+			               .below_3ms = c->classes[0],
+			               .below_10ms = c->classes[1],
+			               .below_50ms = c->classes[2],
+			               .below_150ms = c->classes[3],
+			               .below_500ms = c->classes[4],
+			               .below_5s = c->classes[5],
+			               .over_5s = c->classes[6] };
+
+		row.first_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)i);
+		row.last_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
+		row.rate_bytes_per_s = c->busy_ns ? (double)c->bytes * 1e9 / (double)c->busy_ns : (double)NAN;
+		row.revolutions_lost = (double)c->excess_ns / turn_ns;
+		add_cell(ret_all, c);
+		result_row(t, &row);
+	}
+}
+
+/* ---- figures ---- */
+
+static void tell_kinds(struct surface_run *run)
+{
+	static const char *const labels[SURFACE_KINDS] = {
+		"places to be read again",     "places that are always slow", "places that are slow sometimes",
+		"places slow only in passing", "slow once, and never again",  "places that cannot be read",
+		"failed once, and read since", "places not read again",
+	};
+
+	for (size_t k = 0; k < SURFACE_KINDS; k++) {
+		char name[40];
+
+		(void)snprintf(name, sizeof(name), "%s_places", surface_kind_names[k]);
+		result_figure_u64(run->ses->res, name, labels[k], UNIT_COUNT,
+		                  k == SURFACE_PENDING ? run->nactive : run->nkinds[k]);
+	}
+}
+
+void surface_tell(struct surface_run *run)
+{
+	struct result *res = run->ses->res;
+	struct surface_cell all = { 0 };
+	struct table *t;
+
+	tell_map(run, &all);
+	tell_classes(res, &all);
+	t = empty_table(res, 1);
+	for (size_t i = 0; i < run->nplaces; i++)
+		tell_place(t, run, &run->places[i]);
+	for (size_t i = 0; i < run->nactive; i++)
+		tell_place(t, run, &run->active[i]);
+	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all.bytes);
+	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
+	result_figure(res, "rate_bytes_per_s", "rate of the scan", UNIT_BYTES_PER_S,
+	              run->scan_ns ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
+	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
+	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);
+	tell_kinds(run);
+	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
+	              all.bytes ? (double)all.excess_ns / (run->rot.is_rotating ? run->rot.period_ns : (double)NAN) /
+	                                  ((double)all.bytes * 1e-9)
+	                        : (double)NAN,
+	              NULL, 0);
+	result_figure(res, "worst_ns", "longest request", UNIT_NS, all.worst_ns ? (double)all.worst_ns : (double)NAN,
+	              NULL, 0);
+	result_figure(res, "again_s", "second readings took", UNIT_S, (double)run->again_spent_ns * 1e-9, NULL, 0);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `surface` on disks whose weak and unreadable sectors are planted: each is told with its LBA, and nothing else is. PLATTER_LONG=1: 100 wild
+ * disks instead of 15.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rows.h"
+#include "seeds.h"
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_surface;
+
+static struct sim_run run_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", p->name, run.err.text);
+	return run;
+}
+
+static void load(struct profile *p, const char *name)
+{
+	char path[256];
+	struct err err;
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static size_t count_kind(const struct result *res, const char *kind, uint64_t lba)
+{
+	const struct table *t = result_find_table(res, "slow");
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nrows; i++)
+		n += strcmp(table_string(t, i, (size_t)table_column(t, "kind")), kind) == 0 &&
+		     (lba == UINT64_MAX || (uint64_t)number(t, i, "lba") == lba);
+	return n;
+}
+
+/* ---- weak sectors ---- */
+
+static void plant(struct profile *p, uint64_t lba, uint64_t count, double revolutions)
+{
+	const struct profile_slow s = { .lba = lba, .count = count, .every = 1, .revolutions = revolutions };
+	struct err err;
+
+	assert_int_equal(profile_add_slow(p, &s), 0);
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void every_weak_sector_is_found_with_its_lba_and_no_other(void **state)
+{
+	static const struct {
+		const char *profile, *words;
+		uint64_t first, step;
+	} disks[] = {
+		{ "modern-4tb", "--to=30GB sda", 9999992, 8000008 },
+		{ "quantum-fireball-tm2110a", "sda", 300001, 777777 },
+		{ "ibm-deskstar-60gxp", "--to=10GB sda", 1000003, 3333333 },
+		{ "seagate-cheetah-15k7", "--to=20GB sda", 5000005, 6000007 },
+		{ "samsung-hd103sj", "--to=20GB sda", 5000005, 6000007 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(disks) / sizeof(disks[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+		size_t found = 0, n = 5;
+
+		load(&p, disks[i].profile);
+		for (size_t k = 0; k < n; k++)
+			plant(&p, disks[i].first + k * disks[i].step, p.physical_sector_bytes / p.logical_sector_bytes,
+			      1);
+		run = run_on(&p, disks[i].words);
+		for (size_t k = 0; k < n; k++)
+			found += count_kind(run.res, "always", disks[i].first + k * disks[i].step);
+		print_message("%s: %zu of %zu, %zu told; %.1f s of %.1f s for second readings\n", p.name, found, n,
+		              count_kind(run.res, "always", UINT64_MAX), sim_figure(&run, "again_s"),
+		              (double)sim_elapsed_ns(run.sim) * 1e-9);
+		assert_int_equal(found, n);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
+		assert_int_equal(run.res->status, STATUS_COMPLETE);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static void weak_sectors_of_one_request_are_told_apart(void **state)
+{
+	static const uint64_t lbas[] = { 30000000, 30000016, 30000800, 30001600 };
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (size_t i = 0; i < 4; i++)
+		plant(&p, lbas[i], 8, 1 + (double)i);
+	run = run_on(&p, "--from=15GB --to=17GB sda");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(count_kind(run.res, "always", lbas[i]), 1);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 4);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+static void what_was_slow_once_is_no_weak_place(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (uint64_t nth = 2000; nth < 3000; nth += 100) {
+		const struct profile_fail f = {
+			.op = DISK_READ, .nth = nth, .short_bytes = UINT64_MAX, .delay_s = 0.1
+		};
+
+		assert_int_equal(profile_add_fail(&p, &f), 0);
+	}
+	run = run_on(&p, "--to=4GB sda");
+	assert_true(count_kind(run.res, "once", UINT64_MAX) >= 5);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
+	assert_int_equal(count_kind(run.res, "sometimes", UINT64_MAX), 0);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* ---- unreadable sectors ---- */
+
+static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
+{
+	static const struct {
+		uint64_t lba, count;
+	} bads[] = { { 0, 8 }, { 25000000, 8 }, { 25000032, 72 }, { 27000000, 8 } };
+	struct profile p;
+	struct sim_run run;
+	const struct table *t;
+	struct err err;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (size_t i = 0; i < 4; i++) {
+		const struct profile_bad b = {
+			.lba = bads[i].lba, .count = bads[i].count, .kind = BAD_READ, .revolutions = 30, .err = -EIO
+		};
+
+		assert_int_equal(profile_add_bad(&p, &b), 0);
+	}
+	assert_int_equal(profile_finish(&p, &err), 0);
+	run = run_on(&p, "--to=15GB sda");
+	assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+	t = result_find_table(run.res, "slow");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(count_kind(run.res, "unreadable", bads[i].lba), 1);
+	for (size_t r = 0; r < t->nrows; r++)
+		for (size_t i = 0; i < 4; i++)
+			if ((uint64_t)number(t, r, "lba") == bads[i].lba)
+				assert_int_equal((uint64_t)number(t, r, "length_bytes"), bads[i].count * 512);
+	assert_int_equal(count_kind(run.res, "unreadable", UINT64_MAX), 4);
+	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 15000000000 / 512 * 512);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* ---- healthy disks ---- */
+
+static void of_healthy_wild_disks_nothing_is_called_weak(void **state)
+{
+	uint64_t most = getenv("PLATTER_LONG") ? 100 : TALLY_SEEDS(15), n = 0, passing = 0, once = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; n < most; seed++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+		bool is_healthy;
+
+		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+		is_healthy = strstr(p.name, "dying") == NULL && !(p.weak_share > 0); /* weak tracks are weak */
+		if (is_healthy) {
+			n++;
+			run = run_on(&p, "--to=1% sda");
+			if (count_kind(run.res, "always", UINT64_MAX) || count_kind(run.res, "unreadable", UINT64_MAX))
+				fail_msg("%s: %zu weak, %zu unreadable", p.name,
+				         count_kind(run.res, "always", UINT64_MAX),
+				         count_kind(run.res, "unreadable", UINT64_MAX));
+			passing += count_kind(run.res, "passing", UINT64_MAX);
+			once += count_kind(run.res, "once", UINT64_MAX);
+			sim_run_end(&run);
+		}
+		profile_done(&p);
+	}
+	print_message("%d disks: 0 weak, %d slow in passing, %d once\n", (int)n, (int)passing, (int)once);
+}
+
+/* ---- the frame ---- */
+
+static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+{
+	static const char *const words[] = { "--block=5000 sda", "--from=50% --to=40% sda", "--to=120% sda",
+		                             "--from=1P sda", "sda sda" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+
+		(void)sim_add_profile(run.sim, "tiny", "sda");
+		assert_int_equal(sim_run(&run), -EINVAL);
+		assert_true(strlen(run.err.text) > 10);
+		sim_run_end(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_weak_sector_is_found_with_its_lba_and_no_other),
+		cmocka_unit_test(weak_sectors_of_one_request_are_told_apart),
+		cmocka_unit_test(what_was_slow_once_is_no_weak_place),
+		cmocka_unit_test(unreadable_sectors_are_told_from_the_first_to_the_last),
+		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
+		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
