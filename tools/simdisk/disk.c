@@ -180,6 +180,8 @@ static void admit(struct disk *d, struct node *n, double t)
 
 	d->in_queue++;
 	noise_freeze(d, t);
+	if (d->mcache)
+		mediacache_host(d, t);
 	if (t >= d->gone) {
 		disk_finish(d, n, t, gone_res(d), HOW_NONE);
 		return;
@@ -249,12 +251,12 @@ static void start(struct disk *d, struct node *n, double t)
 	double end;
 
 	if (n->req.op == DISK_READ) {
-		media_read(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
+		(d->mcache ? mediacache_read : media_read)(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
 		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), (uint64_t)n->res));
 	} else {
 		end = disk_bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */
-		media_write(d, t, &n->place, n->first, n->end, n->is_partial, &op);
+		(d->mcache ? mediacache_write : media_write)(d, t, &n->place, n->first, n->end, n->is_partial, &op);
 		d->count.media_written_bytes += (n->end - n->first) * d->p.physical_sector_bytes;
 		end = fmax(op.end, end);
 	}
@@ -299,7 +301,7 @@ static void finish_all(struct disk *d, struct list *l, double t)
 }
 
 /* What comes next, and when. */
-enum work { WORK_NONE, WORK_ADMIT, WORK_REQUEST, WORK_DESTAGE, WORK_DESTAGED, WORK_GONE };
+enum work { WORK_NONE, WORK_ADMIT, WORK_REQUEST, WORK_DESTAGE, WORK_DESTAGED, WORK_CLEAN, WORK_GONE };
 
 struct event {
 	enum work work;
@@ -321,6 +323,8 @@ static void next_of_mechanics(const struct disk *d, struct event *e)
 	if (d->queued.head)
 		*e = (struct event){ .work = WORK_REQUEST,
 			             .t = stall_skip(d, fmax(d->mech_free, d->queued.head->eligible)) };
+	if (d->mcache && (t = stall_skip(d, fmax(mediacache_idle_at(d), d->now))) < e->t)
+		*e = (struct event){ .work = WORK_CLEAN, .t = t };
 	if (d->ndirty == 0 || d->p.kind == DISK_SSD)
 		return;
 	t = d->is_emptying ? d->mech_free : fmax(d->mech_free, d->dirty_since + d->p.write_delay_ms * 1e6);
@@ -332,6 +336,9 @@ static void next_of_mechanics(const struct disk *d, struct event *e)
 
 		(void)cache_next(d, &w.lba, &w.lbas, &ready, &w.place);
 		w.t = stall_skip(d, fmax(t, ready));
+		if (d->mcache &&
+		    !mediacache_has_room(d, w.lba / d->g->ratio, (w.lba + w.lbas + d->g->ratio - 1) / d->g->ratio))
+			w.work = WORK_CLEAN;
 		if (w.t < e->t || (w.t == e->t && is_urgent && !d->last_was_destage))
 			*e = w;
 	}
@@ -379,6 +386,10 @@ static void take(struct disk *d, const struct event *e)
 		break;
 	case WORK_DESTAGED:
 		disk_destaged(d, t);
+		break;
+	case WORK_CLEAN:
+		d->last_was_destage = true;
+		mediacache_clean(d, t);
 		break;
 	case WORK_GONE:
 		finish_all(d, &d->queued, t);

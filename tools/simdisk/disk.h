@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of a disk at work, for the model's own files. The door is model.h. disk.c: requests, queue, completions; front.c: disks made of
- * others; path.c: limits in front; cache.c: which sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle,
+ * others; mediacache.c: what is written elsewhere first; path.c: limits in front; cache.c: which sectors are buffered or dirty; writecache.c: the write cache at work; media.c: arm, spindle,
  * stream; background.c: what nobody asked for; noise.c: what differs each time; trim.c: what holds no data; flat.c: no mechanics at all.
  * Without time: geometry.c, defects.c, arms.c (where a sector is), mechanics.c (how long moves take, what is fixed in a track).
  * Times are double ns since start_ns; phase is the angle of the spindle in revolutions since then, whole ones included.
@@ -131,8 +131,9 @@ struct disk {
 	struct profile_range *trims;
 	size_t ntrims;
 
-	struct front *front;     /* made of others: then only contents, counters and in_flight are used here */
-	uint64_t recalibrations; /* over, or looked at */
+	struct mediacache *mcache; /* NULL: there is none */
+	struct front *front;       /* made of others: then only contents, counters and in_flight are used here */
+	uint64_t recalibrations;   /* over, or looked at */
 	double ops_credit, ops_credit_at;
 
 	double gone; /* time; INFINITY: never */
@@ -243,9 +244,32 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
                 struct media_op *ret);
 void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
                  struct media_op *ret);
+/* Only the way there and over the sectors: no stream, nothing that waits for it. is_any_angle: begins at whatever angle the head comes down. */
+void media_pass(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, enum disk_op op,
+                bool is_any_angle, struct media_op *ret);
 /* Time from t to the first sector: what satf compares. */
 double media_cost(struct disk *d, double t, const struct node *n);
 bool media_is_bad(const struct region *r, uint64_t sector, enum disk_op op);
+
+/* ---- mediacache.c: as media_read() and media_write(), where some of it lies in the cache on the media ---- */
+
+bool mediacache_is_wanted(const struct profile *p);
+struct mediacache *mediacache_new(const struct disk *d); /* NULL: out of memory */
+void mediacache_free(struct mediacache *m);
+void mediacache_read(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
+                     bool is_sequential, struct media_op *ret);
+void mediacache_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end,
+                      bool is_partial, struct media_op *ret);
+bool mediacache_has_room(const struct disk *d, uint64_t first, uint64_t end);
+/* The first sector of [first, end) that lies in it; end: none. */
+uint64_t mediacache_next(const struct mediacache *m, uint64_t first, uint64_t end);
+/* The host wants something until t. */
+void mediacache_host(struct disk *d, double t);
+/* When it is cleaned if nothing else happens; infinity: it is empty. */
+double mediacache_idle_at(const struct disk *d);
+/* One access of cleaning at t. */
+void mediacache_clean(struct disk *d, double t);
+uint64_t mediacache_entries(const struct mediacache *m);
 
 /* ---- cache.c ---- */
 

@@ -96,6 +96,10 @@ struct disk *disk_new(const struct profile *p, uint64_t start_ns)
 		memcpy(d->trims, p->trims, p->ntrims * sizeof(*d->trims));
 		d->ntrims = p->ntrims;
 	}
+	if (mediacache_is_wanted(p) && !(d->mcache = mediacache_new(d))) {
+		disk_free(d);
+		return NULL;
+	}
 	d->ops_credit = fmax(p->credit_ops, 1);
 	d->period_ns = d->g->period_ns;
 	d->slack = ANGLE_SLACK_NS / d->period_ns;
@@ -143,6 +147,7 @@ void disk_free(struct disk *d)
 		free(d->bads[i].healed);
 	free(d->bads);
 	free(d->slows);
+	mediacache_free(d->mcache);
 	front_free(d->front);
 	free(d->channel_free);
 	free(d->trims);
@@ -276,6 +281,7 @@ void disk_counters(const struct disk *d, struct disk_counters *ret)
 	size_t n = d->front ? front_parts(d->front, &part) : 0, i;
 
 	*ret = d->count; /* requests are the host's, what they met is the parts' */
+	ret->mcache_entries = d->mcache ? mediacache_entries(d->mcache) : 0;
 	for (i = 0; i < n; i++) {
 		ret->read_bytes += part[i]->count.read_bytes;
 		ret->written_bytes += part[i]->count.written_bytes;
@@ -285,6 +291,8 @@ void disk_counters(const struct disk *d, struct disk_counters *ret)
 		ret->errors += part[i]->count.errors;
 		ret->media_read_bytes += part[i]->count.media_read_bytes;
 		ret->media_written_bytes += part[i]->count.media_written_bytes;
+		ret->cleanings += part[i]->count.cleanings;
+		ret->mcache_entries += part[i]->mcache ? mediacache_entries(part[i]->mcache) : 0;
 	}
 }
 

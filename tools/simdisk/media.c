@@ -359,6 +359,8 @@ void stream_aim(struct disk *d, double t, uint64_t first, uint64_t end, bool is_
 
 	if (limit > d->g->sectors)
 		limit = d->g->sectors;
+	if (d->mcache) /* what lies elsewhere is not read here */
+		limit = mediacache_next(d->mcache, s->at, limit);
 	if (limit <= s->at) {
 		s->limit = s->at;
 		return;
@@ -498,22 +500,43 @@ void media_read(struct disk *d, double t, const struct place *place, uint64_t fi
 		cache_drop(d, s->segment, end);
 }
 
-void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
-                 struct media_op *ret)
+/* To w->at, which lies at w->place, and over all that it wants, without the stream. */
+static void access_and_walk(struct disk *d, double t, struct walk *w, bool is_any_angle, struct media_op *ret)
 {
-	struct walk w = {
-		.op = DISK_WRITE, .at = first, .to = end, .phase_limit = INFINITY, .place = *place, .is_placed = true
-	};
-	double begin;
-	size_t i;
+	bool settles = w->op == DISK_WRITE && d->write_end != w->at;
+	double begin = phase_at(d, t);
 
 	*ret = (struct media_op){ 0 };
 	stream_stop(d, t);
-	w.phase = begin = phase_at(d, t);
-	ret->seek_ns = access_place(d, &w.phase, place, d->write_end == first ? 0 : d->p.write_settle_ms * 1e6);
-	ret->latency_ns = (w.phase - begin) * d->period_ns - ret->seek_ns;
-	ret->begin = time_at(d, w.phase);
-	walk(d, &w);
+	w->phase = begin;
+	w->phase_limit = INFINITY;
+	w->is_placed = true;
+	ret->seek_ns = access_place(d, &w->phase, &w->place, settles ? d->p.write_settle_ms * 1e6 : 0);
+	if (is_any_angle)
+		w->phase -= d->waited;
+	ret->latency_ns = (w->phase - begin) * d->period_ns - ret->seek_ns;
+	ret->begin = time_at(d, w->phase);
+	walk(d, w);
+}
+
+void media_pass(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, enum disk_op op,
+                bool is_any_angle, struct media_op *ret)
+{
+	struct walk w = { .op = op, .at = first, .to = end, .place = *place };
+
+	access_and_walk(d, t, &w, is_any_angle, ret);
+	ret->end = time_at(d, w.phase);
+	ret->err = w.err;
+	d->write_end = op == DISK_WRITE ? end : UINT64_MAX;
+}
+
+void media_write(struct disk *d, double t, const struct place *place, uint64_t first, uint64_t end, bool is_partial,
+                 struct media_op *ret)
+{
+	struct walk w = { .op = DISK_WRITE, .at = first, .to = end, .place = *place };
+	size_t i;
+
+	access_and_walk(d, t, &w, false, ret);
 	if (is_partial)
 		w.phase += 1;
 	ret->end = time_at(d, w.phase);

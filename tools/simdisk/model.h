@@ -57,7 +57,10 @@
  * Scatter. Whatever scatters does so around its nominal value: the core is symmetric, tails and missed revolutions come late. What is fixed
  *   in a drive (skews that scatter, weak tracks) is a hash of seed and track, what changes each time is drawn. The truth has all of it in it:
  *   a seek, a switch or an overhead as such is its median, a rate or a service time is an expectation (truth_*_mean_ns are means, too).
- * Not modelled: sector reassignment while it runs, media caches, drive-managed shingling (their place: writecache.c).
+ * Media cache. Small writes go to a log on the media first, in one sequence at whatever angle, and to their places when the disk is idle or the log or its
+ *   map is full; with shingled bands a band at a time, read and written as a whole. It takes no room of the disk's own sectors: its place says where
+ *   the arm goes. What is read from it is not kept in the read buffer.
+ * Not modelled: sector reassignment while it runs.
  *
  * Times are ns on the caller's time line; the angle is 0 at start_ns. Inside, times are double ns since start_ns: exact to
  * 1 ns for 100 days. Completions are rounded up to a ns; the rounding does not accumulate.
@@ -226,6 +229,17 @@ struct profile {
 	uint32_t has_write_cache; /* 0: it is switched off */
 	uint32_t write_turns;
 	uint32_t is_fua_ignored;
+
+	/* a cache on the media, and shingled bands: see mediacache.c */
+	uint64_t mcache_bytes;        /* 0: none */
+	uint32_t mcache_entries;      /* of its map; 0: as many as there is room for */
+	double mcache_place;          /* where it lies, as a share of the disk */
+	double mcache_idle_ms;        /* when idle for so long it is cleaned */
+	uint64_t mcache_direct_bytes; /* what is written in one sequence of so much goes to its place */
+	uint64_t band_bytes;          /* tracks shingle, in bands of so much; 0: they do not */
+	uint32_t dip_writes; /* each so many writes of dip_bytes and more the drive is busy for dip_ms; 0: never */
+	double dip_ms;
+	uint64_t dip_bytes;
 
 	/* defects by the thousand: see defects.c */
 	uint32_t slipped;      /* so many runs of sectors without data, at random places, fixed */
@@ -449,6 +463,8 @@ struct disk_counters {
 	uint64_t hits, stream_hits, misses, errors;
 	uint64_t media_read_bytes,
 		media_written_bytes; /* passed under the head: reading ahead and destaging included */
+	uint64_t cleanings;          /* of a band of the media cache */
+	uint64_t mcache_entries;     /* that are in it now */
 };
 void disk_counters(const struct disk *d, struct disk_counters *ret);
 /* Parts of the LBA range that have an arm of their own, as queue/independent_access_ranges shows them; 1 when there is one arm, or they interleave. */

@@ -66,6 +66,11 @@ static const struct trait traits[] = {
 	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
 	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
 	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
+	{ "media_cache_kb", 1, { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },
+	{ "media_cache_idle_ms", 1, { DOUBLE(mcache_idle_ms, 0, 1e7) } },
+	{ "media_cache_direct_kb", 1, { KB(mcache_direct_bytes, 0, 0x1p40) } },
+	{ "shingle_band_kb", 1, { KB(band_bytes, 0, 0x1p40) } },
+	{ "write_dip", 2, { U32(dip_writes, 0, 1e9), DOUBLE(dip_ms, 0, 1e6), KB(dip_bytes, 0, 0x1p40) } },
 	{ "slipped", 1, { U32(slipped, 0, PROFILE_LIST_MAX), DOUBLE(slip_run, 1, 1e6) } },
 	{ "spare_tracks", 1, { U32(spare_tracks, 0, 1e6) } },
 	{ "remapped", 1, { U32(remapped, 0, PROFILE_LIST_MAX) } },
@@ -364,6 +369,23 @@ static int check_parts(const struct profile *p, struct err *err)
 	return 0;
 }
 
+static int check_media_cache(const struct profile *p, struct err *err)
+{
+	uint64_t sector = p->physical_sector_bytes;
+
+	if (p->mcache_bytes == 0 && p->band_bytes == 0)
+		return 0;
+	if (p->kind != DISK_ROTATING || p->arms != ARMS_ONE || p->mcache_bytes < 1 << 20 ||
+	    (p->mcache_entries && p->mcache_entries < 100) || (p->band_bytes && p->band_bytes < 1 << 20) ||
+	    p->mcache_bytes % sector || p->band_bytes % sector)
+		return err_set(
+			err, -EINVAL,
+			"disk profile %s: a media cache, which shingling wants, needs one arm, whole physical sectors, 1 MiB and 100 "
+			"entries or more, bands as well 1 MiB",
+			p->name);
+	return 0;
+}
+
 static int range_order(const void *a, const void *b)
 {
 	const struct profile_range *x = a, *y = b;
@@ -422,6 +444,8 @@ int traits_finish(struct profile *p, struct err *err)
 		return err_set(err, -EINVAL,
 		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);
 	r = check_parts(p, err);
+	if (r == 0)
+		r = check_media_cache(p, err);
 	return r < 0 ? r : finish_seek(p, err);
 }
 

@@ -268,6 +268,18 @@ static json_t *cache_json(const struct profile *p)
 	return o;
 }
 
+static json_t *media_cache_json(const struct profile *p)
+{
+	json_t *o = json_object();
+
+	set(o, "bytes", json_integer((json_int_t)p->mcache_bytes));
+	set(o, "entries", p->mcache_entries ? json_integer(p->mcache_entries) : json_null());
+	set(o, "place", real(p->mcache_place));
+	set(o, "idle_ms", real(p->mcache_idle_ms));
+	set(o, "shingle_band_bytes", p->band_bytes ? json_integer((json_int_t)p->band_bytes) : json_null());
+	return o;
+}
+
 static int print_json(FILE *out, const struct geometry *g)
 {
 	static const char *const arms[] = { "one", "halves", "interleaved", "joined" };
@@ -286,6 +298,8 @@ static int print_json(FILE *out, const struct geometry *g)
 	set(o, "cache_bytes", json_integer((json_int_t)p->cache_bytes));
 	set(o, "write_cache_bytes", json_integer((json_int_t)p->write_cache_bytes));
 	set(o, "cache", cache_json(p));
+	if (p->mcache_bytes)
+		set(o, "media_cache", media_cache_json(p));
 	set(o, "arms", json_string(arms[p->arms]));
 	set(o, "bridge_bytes", p->bridge_bytes ? json_integer((json_int_t)p->bridge_bytes) : json_null());
 	set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));

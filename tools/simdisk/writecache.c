@@ -2,8 +2,8 @@
 /*
  * The write cache at work: what it takes, when flushes are over, and how it is emptied. Which sectors are dirty is cache.c's.
  *
- * All that is written to the media goes through writecache_destage() or, without the cache, start() in disk.c: a disk that writes elsewhere
- * first (a media cache, drive-managed shingling) belongs between these two and media_write().
+ * All that is written to the media goes through writecache_destage() or, without the cache, start() in disk.c; where a disk writes elsewhere
+ * first (mediacache.c), it does so there.
  */
 #include "disk.h"
 
@@ -58,7 +58,7 @@ void writecache_destage(struct disk *d, double t, uint64_t lba, uint64_t lbas, c
 
 	cache_remove(d, lba, lbas);
 	(void)contents_destage(&d->contents, lba, lbas); /* an error of the store: the write was answered long ago */
-	media_write(d, t, place, first, end, is_partial, &op);
+	(d->mcache ? mediacache_write : media_write)(d, t, place, first, end, is_partial, &op);
 	d->count.media_written_bytes += (end - first) * d->p.physical_sector_bytes;
 	d->mech_free = op.end;
 	d->destage_lba = lba + lbas;
