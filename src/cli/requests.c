@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --requests: every single request as a CSV row while the run goes on, as memory must not grow with the length of the run. Times are
+ * --requests: every single request as a CSV row while the run goes on (rowlog.c), as memory must not grow with the length of the run. Times are
  * nanoseconds since the start of the run.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,13 +12,25 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 
-#define BUFFER_BYTES (1 << 20)
-
 struct requests {
-	FILE *f;
+	struct rowlog *log;
 	const char *path;
 	uint64_t n;
-	int error; /* of the first failed write; nothing is written after it */
+	int error; /* the file could not be opened, or its thread not be made */
+	/* Names outlive their targets: a measurement may close them before the last row is written. */
+	struct name {
+		struct name *next;
+		char text[];
+	} * names, **of_target; /* all of them; the last seen of each target's number */
+	size_t ntargets;
+};
+
+struct row {
+	const struct name *target;
+	uint64_t offset_bytes, due_ns, submit_ns, done_ns; /* due_ns UINT64_MAX: at once */
+	uint32_t len_bytes;
+	int32_t res;
+	enum io_op op;
 };
 
 struct requests *requests_new(const char *path)
@@ -31,69 +42,131 @@ struct requests *requests_new(const char *path)
 	return r;
 }
 
+static void put_string(struct rowlog *l, const char *s)
+{
+	rowlog_text(l, s, strlen(s));
+}
+
+/* RFC 4180: in quotes, with quotes doubled, only when it has to be. */
+static void put_name(struct rowlog *l, const char *s)
+{
+	if (!strpbrk(s, ",\"\r\n")) {
+		put_string(l, s);
+		return;
+	}
+	put_string(l, "\"");
+	for (; *s; s++)
+		rowlog_text(l, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+	put_string(l, "\"");
+}
+
+static void put_row(struct rowlog *l, const void *row, const void *arg)
+{
+	const struct row *r = row;
+
+	(void)arg;
+	put_name(l, r->target->text);
+	put_string(l, ",");
+	put_string(l, io_op_name(r->op));
+	put_string(l, ",");
+	rowlog_u64(l, r->offset_bytes, 1, ',');
+	rowlog_u64(l, r->len_bytes, 1, ',');
+	if (r->res >= 0) {
+		rowlog_u64(l, (uint64_t)r->res, 1, ',');
+	} else {
+		put_string(l, ",");
+		put_string(l, err_name(r->res));
+	}
+	put_string(l, ",");
+	if (r->due_ns == UINT64_MAX)
+		put_string(l, ",");
+	else
+		rowlog_u64(l, r->due_ns, 1, ',');
+	rowlog_u64(l, r->submit_ns, 1, ',');
+	rowlog_u64(l, r->done_ns, 1, '\r');
+	put_string(l, "\n");
+}
+
 /* Only when there is something to write: a run that is refused leaves an older file alone. */
 static int open_file(struct requests *r)
 {
+	static const struct rowlog_form form = {
+		.head = "target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns\r\n",
+		.row_bytes = sizeof(struct row),
+		.put = put_row,
+	};
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0666);
 	struct stat st;
 
 	if (fd < 0)
-		return errno;
+		return -errno;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) { /* it may have changed since output_check() */
 		(void)close(fd);                          /* nothing was written */
-		return EPERM;
+		return -EPERM;
 	}
 	if (st.st_nlink == 1) /* else it is somebody's under another name as well */
 		result_give_to_caller(fd);
-	if (ftruncate(fd, 0) == 0)
-		r->f = fdopen(fd, "w");
-	if (!r->f) {
-		int error = errno;
+	if (ftruncate(fd, 0) < 0) {
+		int error = -errno;
 
 		(void)close(fd); /* nothing was written */
 		return error;
 	}
-	(void)setvbuf(r->f, NULL, _IOFBF, BUFFER_BYTES); /* without it only slower */
-	fputs("target,op,offset_bytes,length_bytes,result_bytes,errno,due_ns,submit_ns,done_ns\r\n", r->f);
-	return 0;
+	return rowlog_open(&r->log, fd, &form);
 }
 
-/* RFC 4180: in quotes, with quotes doubled, only when it has to be. */
-static void put_text(FILE *f, const char *s)
+/* The name, kept; NULL: out of memory. */
+static const struct name *name_of(struct requests *r, uint32_t target, const char *text)
 {
-	if (!strpbrk(s, ",\"\r\n")) {
-		fputs(s, f);
-		return;
+	size_t len = strlen(text) + 1;
+	struct name *name;
+
+	if (target < r->ntargets && r->of_target[target] && !strcmp(r->of_target[target]->text, text))
+		return r->of_target[target];
+	if (target >= r->ntargets) {
+		struct name **all = reallocarray(r->of_target, target + 1, sizeof(struct name *));
+
+		if (!all)
+			return NULL;
+		r->of_target = all;
+		while (r->ntargets <= target)
+			all[r->ntargets++] = NULL;
 	}
-	fputc('"', f);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', f);
-		fputc(*s, f);
+	for (name = r->names; name && strcmp(name->text, text) != 0;)
+		name = name->next;
+	if (!name) {
+		name = malloc(sizeof(*name) + len);
+		if (!name)
+			return NULL;
+		memcpy(name->text, text, len);
+		name->next = r->names;
+		r->names = name;
 	}
-	fputc('"', f);
+	return r->of_target[target] = name;
 }
 
 void requests_take(struct requests *r, const char *target, const struct io_req *req, uint64_t start_ns)
 {
-	if (r && !r->f && !r->error)
+	const struct name *name;
+
+	if (r && !r->log && !r->error)
 		r->error = open_file(r);
 	if (!r || r->error)
 		return;
-	errno = 0; /* whichever of these empties the buffer */
-	put_text(r->f, target);
-	fprintf(r->f, ",%s,%" PRIu64 ",%" PRIu32 ",", io_op_name(req->op), req->offset_bytes, req->len_bytes);
-	if (req->res >= 0)
-		fprintf(r->f, "%" PRId32 ",,", req->res);
-	else
-		fprintf(r->f, ",%s,", err_name(req->res));
-	if (req->due_ns)
-		fprintf(r->f, "%" PRIu64, req->due_ns - start_ns);
-	if (fprintf(r->f, ",%" PRIu64 ",%" PRIu64 "\r\n", req->submit_ns - start_ns, req->done_ns - start_ns) < 0 ||
-	    ferror(r->f))
-		r->error = errno ? errno : EIO;
-	else
-		r->n++;
+	name = name_of(r, req->target, target);
+	if (!name) {
+		r->error = -ENOMEM;
+		return;
+	}
+	rowlog_add(r->log, &(struct row){ .target = name,
+	                                  .offset_bytes = req->offset_bytes,
+	                                  .due_ns = req->due_ns ? req->due_ns - start_ns : UINT64_MAX,
+	                                  .submit_ns = req->submit_ns - start_ns,
+	                                  .done_ns = req->done_ns - start_ns,
+	                                  .len_bytes = req->len_bytes,
+	                                  .res = req->res,
+	                                  .op = req->op });
+	r->n++;
 }
 
 uint64_t requests_count(const struct requests *r)
@@ -103,19 +176,25 @@ uint64_t requests_count(const struct requests *r)
 
 int requests_close(struct requests *r, struct err *err)
 {
-	int error;
+	struct rowlog_cost cost;
+	int error, written;
 
 	if (!r)
 		return 0;
 	error = r->error;
-	errno = 0;
-	if (r->f && fclose(r->f) != 0 && !error)
-		error = errno ? errno : EIO;
+	written = r->log ? rowlog_close(r->log, &cost) : 0;
+	if (!error)
+		error = written;
 	if (error)
 		(void)err_set(
-			err, -error,
+			err, error,
 			"--requests: writing %s failed (%s), so it holds the first requests only; make room or give another path.",
 			r->path, err_name(error));
+	for (struct name *name = r->names, *next; name; name = next) {
+		next = name->next;
+		free(name);
+	}
+	free(r->of_target);
 	free(r);
-	return -error;
+	return error;
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,14 +72,18 @@ int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg)
 {
 	const struct sched_param param = { 0 };
 	pthread_attr_t attr;
+	sigset_t all, old;
 	int r = pthread_attr_init(&attr);
 
 	if (r)
 		return -r;
+	(void)sigfillset(&all); /* none of these can fail */
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	(void)pthread_attr_setschedpolicy(&attr, SCHED_OTHER); /* known values: these cannot fail */
 	(void)pthread_attr_setschedparam(&attr, &param);
 	(void)pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 	r = pthread_create(ret, &attr, run, arg);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 	(void)pthread_attr_destroy(&attr);
 	return -r;
 }

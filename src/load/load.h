@@ -163,6 +163,29 @@ struct list_feeder {
 };
 void list_feeder_init(struct list_feeder *f, const struct list_item *items, size_t n);
 
+/* ---- rowlog.c: a line of text for each row, written by a thread of its own while the loop goes on ---- */
+
+struct rowlog;
+struct rowlog_form {
+	const char *head; /* first line */
+	size_t row_bytes;
+	/* Gives the row's text to rowlog_text() and rowlog_u64(); in the writing thread. */
+	void (*put)(struct rowlog *log, const void *row, const void *arg);
+	const void *arg;
+};
+struct rowlog_cost {
+	uint64_t rows, cpu_ns; /* of the writing thread */
+	uint64_t waits;        /* times that the loop had to wait for the writer: its memory was full */
+};
+
+/* Writes to fd, which is closed in any case. 0 or negative errno: no memory, or no thread. */
+int rowlog_open(struct rowlog **ret, int fd, const struct rowlog_form *form);
+void rowlog_add(struct rowlog *log, const void *row);
+void rowlog_text(struct rowlog *log, const char *s, size_t len);
+void rowlog_u64(struct rowlog *log, uint64_t v, unsigned least_digits, char behind);
+/* Writes what is left, and frees. 0 or negative errno: rows are missing. */
+int rowlog_close(struct rowlog *log, struct rowlog_cost *ret);
+
 /* ---- payload.c: data that can be checked ---- */
 
 /*
@@ -191,7 +214,7 @@ void host_timer_slack(void);
 /* SCHED_FIFO, memory locked, timer slack: for the rest of the process. Does what it can; negative errno: what it could not. */
 int host_realtime(struct err *err);
 
-/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller. 0, or negative errno; join it. */
+/* Starts a thread of ordinary priority, whatever host_realtime() made of the caller, and without signals: they are the loop's. 0, or negative errno; join it. */
 int host_thread(pthread_t *ret, void *(*run)(void *arg), void *arg);
 
 struct host_usage { /* of the whole process since its start: all threads, so punted requests are counted */

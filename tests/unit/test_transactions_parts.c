@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "load/load.h"
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"
 
@@ -94,34 +95,29 @@ static void what_is_under_way_is_given_up_at_the_end(void **state)
 	tx_cpu_close(c); /* returns */
 }
 
-static const char *name_of(const void *arg, uint32_t class)
-{
-	return ((const char *const *)arg)[class];
-}
-
 static void every_one_of_a_million_rows_is_written(void **state)
 {
 	static const char *const names[] = { "light", "heavy" };
 	char dir[] = "/tmp/platter-test.XXXXXX", path[64], line[256], want[256];
-	struct tx_each_cost cost = { 0 };
+	struct rowlog_cost cost = { 0 };
 	struct err err = { 0 };
-	struct tx_each *e;
+	struct rowlog *e;
 	FILE *f;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/each.csv", dir);
-	assert_int_equal(tx_each_open(&e, path, name_of, names, &err), 0);
+	assert_int_equal(tx_each_open(&e, path, &err), 0);
 	for (uint64_t i = 0; i < ROWS; i++)
-		tx_each_add(e, &(struct tx_row){ .user = i % 30,
-		                                 .class = i % 2,
-		                                 .end_ns = i * 1000001,
-		                                 .think_ns = 5 * NS_PER_S + i,
-		                                 .response_ns = i,
-		                                 .load = 0.5,
-		                                 .requests = i % 7,
-		                                 .has_fault = i % 5 == 0 });
-	assert_int_equal(tx_each_close(e, &cost), 0);
+		rowlog_add(e, &(struct tx_row){ .user = i % 30,
+		                                .class_name = names[i % 2],
+		                                .end_ns = i * 1000001,
+		                                .think_ns = 5 * NS_PER_S + i,
+		                                .response_ns = i,
+		                                .load = 0.5,
+		                                .requests = i % 7,
+		                                .has_fault = i % 5 == 0 });
+	assert_int_equal(rowlog_close(e, &cost), 0);
 	assert_int_equal(cost.rows, ROWS);
 	assert_int_equal(cost.waits, 0);
 	assert_true(cost.cpu_ns > 0);
@@ -143,22 +139,19 @@ static void every_one_of_a_million_rows_is_written(void **state)
 	}
 	assert_null(fgets(line, sizeof(line), f));
 	assert_int_equal(fclose(f), 0);
-	assert_true(tx_each_open(&e, path, name_of, names, &err) < 0); /* never written over */
+	assert_true(tx_each_open(&e, path, &err) < 0); /* never written over */
 	(void)unlink(path);
 	(void)rmdir(dir);
 }
 
 static void a_file_that_cannot_be_made_is_told(void **state)
 {
-	static const char *const names[] = { "users" };
-	struct tx_each_cost cost = { 0 };
 	struct err err = { 0 };
-	struct tx_each *e;
+	struct rowlog *e;
 
 	(void)state;
-	assert_true(tx_each_open(&e, "/nowhere/each.csv", name_of, names, &err) < 0);
+	assert_true(tx_each_open(&e, "/nowhere/each.csv", &err) < 0);
 	assert_non_null(strstr(err.text, "/nowhere/each.csv"));
-	assert_int_equal(tx_each_close(NULL, &cost), 0);
 }
 
 int main(void)

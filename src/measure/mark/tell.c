@@ -1,13 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What mark says beside its tables: how random the draws were, what the mark is a mark of, its pictures. */
+/* What mark says: its tables and figures, how random the draws were, what the mark is a mark of, its pictures. */
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/mark/mark.h"
-#include "result/result.h"
 
-void mark_tell_draws(struct result *res, const struct mark_draws *d)
+const struct field mark_run_fields[] = {
+	FIELD_STR(struct mark_row, way, "way"),
+	FIELD_U64(struct mark_row, repetition, UNIT_COUNT, "run"),
+	FIELD_U64(struct mark_row, file_bytes, UNIT_BYTES, "file"),
+	FIELD_F64(struct mark_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct mark_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
+	FIELD_F64(struct mark_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct mark_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct mark_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_U64(struct mark_row, checksum_read, UNIT_COUNT, "check sum"),
+	FIELD_U64(struct mark_row, checksum_written, UNIT_COUNT, "check sum written", .detail = true),
+	FIELD_F64(struct mark_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
+	FIELD_F64(struct mark_row, cached_ratio, UNIT_RATIO, "in memory", .detail = true),
+	FIELD_F64(struct mark_row, from_device_ratio, UNIT_RATIO, "from device", .detail = true),
+	FIELD_F64(struct mark_row, from_disk_ratio, UNIT_RATIO, "disk moved", .detail = true),
+	FIELD_F64(struct mark_row, read_from_device_ratio, UNIT_RATIO, "reading: from device", .detail = true),
+	FIELD_U64(struct mark_row, sync_ns, UNIT_NS, "fsync", .detail = true),
+	FIELD_U64(struct mark_row, records, UNIT_COUNT, "records", .detail = true),
+	FIELD_END,
+};
+
+static const struct field mark_way_fields[] = {
+	FIELD_STR(struct mark_way_row, way, "way"),
+	FIELD_F64(struct mark_way_row, write_mib_per_s, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct mark_way_row, write_synced_mib_per_s, UNIT_MIB_PER_S, "and fsync"),
+	FIELD_F64(struct mark_way_row, read_mib_per_s, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct mark_way_row, random_mib_per_s, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct mark_way_row, diskmark_mib_per_s, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_F64(struct mark_way_row, cached_ratio, UNIT_RATIO, "in memory"),
+	FIELD_F64(struct mark_way_row, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_F64(struct mark_way_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
+	FIELD_F64(struct mark_way_row, random_per_s, UNIT_PER_S, "random reads", .detail = true),
+	FIELD_U64(struct mark_way_row, repetitions, UNIT_COUNT, "runs", .detail = true),
+	FIELD_END,
+};
+
+const struct field mark_sweep_fields[] = {
+	FIELD_U64(struct mark_point, file_bytes, UNIT_BYTES, "file"),
+	FIELD_F64(struct mark_point, write, UNIT_MIB_PER_S, "write"),
+	FIELD_F64(struct mark_point, read, UNIT_MIB_PER_S, "read"),
+	FIELD_F64(struct mark_point, random, UNIT_MIB_PER_S, "random"),
+	FIELD_F64(struct mark_point, diskmark, UNIT_MIB_PER_S, "DiskMark"),
+	FIELD_F64(struct mark_point, cached_ratio, UNIT_RATIO, "in memory"),
+	FIELD_F64(struct mark_point, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_END,
+};
+
+const struct measure_table mark_tables[] = {
+	{ "ways", "Three ways", mark_way_fields },
+	{ "runs", "Each repetition", mark_run_fields },
+	{ "sweep", "Mark against file size", mark_sweep_fields },
+	{ NULL, NULL, NULL },
+};
+
+struct table *mark_way_table(struct result *res)
+{
+	return result_table(res, "ways", mark_tables[0].title, mark_way_fields);
+}
+
+static void tell_draws(struct result *res, const struct mark_draws *d)
 {
 	const struct {
 		const char *name, *label;
@@ -24,6 +83,43 @@ void mark_tell_draws(struct result *res, const struct mark_draws *d)
 
 	for (size_t i = 0; i < ARRAY_LEN(list); i++)
 		result_figure(res, list[i].name, list[i].label, UNIT_RATIO, list[i].value, NULL, list[i].n);
+}
+
+void mark_tell_way(struct result *res, const struct mark_row *rows, size_t n, bool is_the_mark,
+                   const struct mark_draws *draws)
+{
+	struct interval ci[MARK_SPEEDS];
+	struct mark_way_row way;
+	char name[64], label[64];
+
+	mark_means(rows, n, &way, ci);
+	for (size_t f = 0; mark_speeds[f].name; f++) {
+		double mean;
+
+		memcpy(&mean, (const char *)&way + mark_speeds[f].of_way, sizeof(mean));
+		if (is_the_mark && mark_speeds[f].label)
+			result_figure(res, mark_speeds[f].name, mark_speeds[f].label, UNIT_MIB_PER_S, mean, &ci[f], n);
+	}
+	if (is_the_mark && draws)
+		tell_draws(res, draws);
+	if (is_the_mark) {
+		result_figure_u64(res, "checksum", "check sum, equal in write and read", UNIT_COUNT,
+		                  rows[n - 1].checksum_read);
+	} else {
+		(void)snprintf(name, sizeof(name), "diskmark_%s_mib_per_s", way.way);
+		(void)snprintf(label, sizeof(label), "DiskMark of the way %s", way.way);
+		result_figure(res, name, label, UNIT_MIB_PER_S, way.diskmark_mib_per_s, &ci[MARK_SPEED_MARK], n);
+	}
+	result_row(mark_way_table(res), &way);
+}
+
+void mark_tell_sweep(struct result *res, const struct mark_cache_end *s, bool is_direct)
+{
+	if (s->largest_cached)
+		result_figure_u64(res, "largest_cached_bytes", "largest file that was wholly in memory", UNIT_BYTES,
+		                  s->largest_cached);
+	if (s->smallest_not != UINT64_MAX && !is_direct)
+		result_figure_u64(res, "cache_ends_bytes", "smallest file that was not", UNIT_BYTES, s->smallest_not);
 }
 
 /* One plain sentence: what was measured. */

@@ -157,18 +157,29 @@ static double waited(const struct aim *a, double phase, double submit, int side,
 	return isfinite(phase) ? wait + round((access - wait) / a->period) * a->period : (double)NAN;
 }
 
-/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_access: to the begin of the sector; NaN when it tells nothing (hit, fault, head elsewhere). *ret_is_aimed: it ended where it was aimed at. */
-static int hop(struct aim *a, int side, double want_ns, double *ret_access, bool *ret_is_aimed, struct err *err)
+static void add(struct aim *a, const struct aim_access *access)
+{
+	struct aim_log *log = a->log;
+
+	if (log->n == ARRAY_LEN(log->access))
+		return;
+	log->access[log->n++] = *access;
+	if (aim_tells(access))
+		believe(a->belief, access->ns, a->period);
+}
+
+/* One access to the place on that side; want_ns: the time to aim at, NaN: any. *ret_tells: it is in the log, and not as a hit (fault, head elsewhere). */
+static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *ret_tells, struct err *err)
 {
 	struct aim_place *p = &a->place[side];
 	struct timed *t = &a->s->t;
 	double target = -1.0, phase = NAN, access = NAN, submit;
 	uint64_t offset, done = 0;
+	struct aim_access one = { .how = how, .end = AIM_CACHE, .pair = a->log->pairs };
 	bool counts = a->head == 1 - side && !(a->setup->backward_only && side == 1);
 	int r;
 
-	*ret_access = NAN;
-	*ret_is_aimed = false;
+	*ret_tells = false;
 	if (isfinite(want_ns) && a->last_ns)
 		target = aimed_target(
 			a, p, phase_at(a, (double)(a->last_ns - a->origin_ns) + want_ns + a->transfer[side]), &phase);
@@ -187,76 +198,64 @@ static int hop(struct aim *a, int side, double want_ns, double *ret_access, bool
 	if (!a->origin_ns)
 		a->origin_ns = done - (uint64_t)access;
 	a->last_ns = done;
+	one.bytes = counts ? fabs((double)offset - a->from) : (double)NAN;
 	if (seek_is_hit(a->s, access)) {
-		a->log->hits++;
+		one.ns = access;
+		add(a, &one);
 		learn(p, (double)offset, NAN);
 		return 0;
 	}
 	submit = (double)(done - a->origin_ns) - access;
 	learn(p, (double)offset, phase_at(a, (double)(done - a->origin_ns)));
 	if (counts) {
-		access -= a->transfer[side];
-		*ret_is_aimed = fabs(access - waited(a, phase, submit, side, access)) < TOLERANCE * a->period;
-		*ret_access = access;
-		a->log->bytes += fabs((double)offset - a->from);
-		a->log->accesses++;
+		one.ns = access - a->transfer[side];
+		one.end = fabs(one.ns - waited(a, phase, submit, side, one.ns)) < TOLERANCE * a->period ? AIM_THERE
+		                                                                                        : AIM_ELSEWHERE;
+		add(a, &one);
+		*ret_tells = true;
 	}
 	a->head = side;
 	a->from = (double)offset;
 	return 0;
 }
 
-static void note(struct aim *a, double access, bool is_aimed)
-{
-	struct aim_log *log = a->log;
-
-	if (!isfinite(access))
-		return;
-	if (!is_aimed || log->n == ARRAY_LEN(log->sample)) {
-		log->odd++;
-		return;
-	}
-	log->sample[log->n++] = (struct arrival_sample){ access, log->pairs };
-	believe(a->belief, access, a->period);
-}
-
 /* At the parts of a revolution that the setup says. */
 static int evenly(struct aim *a, struct err *err)
 {
-	double access = NAN;
-	bool is_aimed;
+	bool tells;
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
-		r = hop(a, i, NAN, &access, &is_aimed, err);
+		r = hop(a, i, NAN, AIM_FIRST, &tells, err);
 	for (size_t i = 0, tries = 0;
 	     r == 0 && i < a->setup->neven && tries < 4 * a->setup->neven && !session_is_over(a->s->ses); tries++) {
-		r = hop(a, a->head == 0, a->setup->even[i] * a->period, &access, &is_aimed, err);
-		if (r != 0 || !isfinite(access))
-			continue;
-		note(a, access, is_aimed);
-		a->log->even_sum += access;
-		a->log->neven++;
-		i++;
+		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &tells, err);
+		i += r == 0 && tells;
 	}
 	return r;
 }
 
+static size_t told(const struct aim_log *log)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < log->n; i++)
+		n += aim_tells(&log->access[i]);
+	return n;
+}
+
 static int about_the_edge(struct aim *a, struct err *err)
 {
-	size_t had = a->log->n;
+	size_t want = told(a->log) + a->setup->aimed;
 	struct rng *rng = &a->s->t.rng;
 	int r = 0;
 
-	for (size_t i = 0;
-	     r == 0 && i < 2 * a->setup->aimed && a->log->n - had < a->setup->aimed && !session_is_over(a->s->ses);
+	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && told(a->log) < want && !session_is_over(a->s->ses);
 	     i++) {
-		double access, off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
-		bool is_aimed;
+		double off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
+		bool tells;
 
-		r = hop(a, a->head == 0, fmax(draw(a->belief, rng) + off, 0.0), &access, &is_aimed, err);
-		if (r == 0)
-			note(a, access, is_aimed);
+		r = hop(a, a->head == 0, fmax(draw(a->belief, rng) + off, 0.0), AIM_EDGE, &tells, err);
 	}
 	return r;
 }
@@ -265,7 +264,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
              struct err *err)
 {
 	struct aim a = { .s = s, .setup = setup, .belief = belief, .period = s->rot.period_ns, .head = -1, .log = log };
-	size_t had = log->n;
+	size_t had = told(log);
 	int r;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -277,6 +276,6 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	r = evenly(&a, err);
 	if (r == 0 && !session_is_over(s->ses))
 		r = about_the_edge(&a, err);
-	log->pairs += log->n > had;
+	log->pairs += told(log) > had;
 	return r;
 }

@@ -62,7 +62,7 @@ static int learn_media(struct seek_run *s, const struct seek_read *reads, size_t
 /* Those that had passed get the time that the media would have taken. */
 static void add_revolutions(const struct seek_run *s, struct seek_read *reads, size_t n)
 {
-	double size = (double)s->t.target->size_bytes, track, passing;
+	double size = (double)s->size_bytes, track, passing;
 
 	if (!s->has_overhead || !isfinite(s->overhead_ns))
 		return;
@@ -80,7 +80,7 @@ static void add_revolutions(const struct seek_run *s, struct seek_read *reads, s
 /* A place at random not far from the span, but outside. */
 static uint64_t elsewhere(struct seek_run *s, uint64_t first, uint64_t end)
 {
-	uint64_t size = s->t.target->size_bytes, reach = (uint64_t)fmax((double)size / 50.0, ELSEWHERE);
+	uint64_t size = s->size_bytes, reach = (uint64_t)fmax((double)size / 50.0, ELSEWHERE);
 	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size, at = from;
 
 	for (int i = 0; i < 16; i++) {

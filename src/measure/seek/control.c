@@ -17,19 +17,18 @@
 
 static double stroke_at(const struct seek_run *s, double byte)
 {
-	return seek_stroke_of(s, fmin(byte / (double)s->t.target->size_bytes, 1.0));
+	return seek_stroke_of(s, fmin(byte / (double)s->size_bytes, 1.0));
 }
 
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end)
 {
 	return s->has_fit && s->rot.is_rotating &&
-	       (double)(end - first) > TRACKS_LEAST * seek_track_at(s, (double)first / (double)s->t.target->size_bytes);
+	       (double)(end - first) > TRACKS_LEAST * seek_track_at(s, (double)first / (double)s->size_bytes);
 }
 
 static double transfer_at(const struct seek_run *s, double byte)
 {
-	return s->t.block_bytes / seek_track_at(s, fmin(byte / (double)s->t.target->size_bytes, 1.0)) *
-	       s->rot.period_ns;
+	return s->t.block_bytes / seek_track_at(s, fmin(byte / (double)s->size_bytes, 1.0)) * s->rot.period_ns;
 }
 
 /* How far apart the scatter of arrivals blurs the edge. */

@@ -22,7 +22,7 @@
 static int one_pair(struct seek_run *s, double first, double second, struct aim_setup *setup, struct aim_belief *belief,
                     struct aim_log *log, struct err *err)
 {
-	double size = (double)s->t.target->size_bytes;
+	double size = (double)s->size_bytes;
 
 	setup->first[0] = first;
 	setup->first[1] = second;
@@ -47,7 +47,7 @@ static void even_aims(struct seek_run *s, struct aim_setup *setup, size_t pair, 
 /* The first pair of a distance may lie anywhere, the others as far as possible from each other. */
 static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, struct err *err)
 {
-	double size = (double)s->t.target->size_bytes, at = rng_double(&s->t.rng), stroke = p->stroke;
+	double size = (double)s->size_bytes, at = rng_double(&s->t.rng), stroke = p->stroke;
 	cleanup_free struct aim_belief *belief = malloc(sizeof(*belief));
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6 };
 	uint64_t key = rng_u64(&s->t.rng);
@@ -73,7 +73,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 /* So many tracks apart, in the outer tenth of the disk. */
 static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, struct err *err)
 {
-	double size = (double)s->t.target->size_bytes, at = rng_double(&s->t.rng);
+	double size = (double)s->size_bytes, at = rng_double(&s->t.rng);
 	cleanup_free struct aim_belief *belief = malloc(sizeof(*belief));
 	struct aim_setup setup = { .aimed = s->p->quick ? 5 : 6, .backward_only = p->tracks < 3 };
 	uint64_t key = rng_u64(&s->t.rng);
@@ -96,7 +96,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 /* Where the curve begins: nearer, cylinders are too few for a place to tell them. */
 static double curve_low(const struct seek_run *s)
 {
-	return fmin(fmax(32.0 * seek_track_at(s, 0.0) / (double)s->t.target->size_bytes, 0.003), 0.02);
+	return fmin(fmax(32.0 * seek_track_at(s, 0.0) / (double)s->size_bytes, 0.003), 0.02);
 }
 
 /* Evenly in the logarithm; a third and the whole stroke exactly. */
@@ -136,6 +136,7 @@ int seek_curve(struct seek_run *s, struct err *err)
 		/* Near and far in turn: a drift in time does not bend the curve. */
 		struct seek_point *q = &p[s->p->quick ? (i * 5) % n : (i * 7) % n];
 		bool is_figure = q->stroke == 1.0 || q->stroke == 1.0 / 3.0;
+		struct summary even;
 		char text[32];
 
 		r = one_distance(s, q, s->p->quick ? (is_figure ? 5 : 3) : is_figure ? 16 : 8, err);
@@ -146,10 +147,10 @@ int seek_curve(struct seek_run *s, struct err *err)
 			learn_scatter(s, q);
 		}
 		s->fraction += 0.3 / (double)n;
-		if (q->log.neven)
-			session_progress(
-				s->ses, "curve", s->fraction, "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
-				units_time(text, sizeof(text), (uint64_t)(q->log.even_sum / (double)q->log.neven)));
+		seek_tell_accesses(s, "curve", q);
+		if (seek_even_mean(&q->log, &even))
+			session_progress(s->ses, "curve", s->fraction, "%.1f %% of the stroke: %s on average",
+			                 100.0 * q->stroke, units_time(text, sizeof(text), (uint64_t)even.mean));
 	}
 	if (r == 0)
 		seek_tell_curve(s, p, n);
@@ -162,7 +163,7 @@ int seek_near(struct seek_run *s, struct err *err)
 	static const uint64_t few[] = { 4, 5, 8 };
 	const bool quick = s->p->quick;
 	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
-	uint64_t most = (uint64_t)(curve_low(s) * (double)s->t.target->size_bytes / seek_track_at(s, 0.0));
+	uint64_t most = (uint64_t)(curve_low(s) * (double)s->size_bytes / seek_track_at(s, 0.0));
 	size_t n = 0;
 	int r = 0;
 
@@ -172,8 +173,10 @@ int seek_near(struct seek_run *s, struct err *err)
 		p[n++].tracks = k;
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++)
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
 		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
+		seek_tell_accesses(s, "near", &p[i]);
+	}
 	if (r == 0)
 		seek_tell_near(s, p, n);
 	return r;

@@ -89,7 +89,7 @@ struct lookaround {
 
 static int look(struct walk *w, struct lookaround *v, struct err *err)
 {
-	double guess = seek_track_bytes(w->s, w->at / (double)w->s->t.target->size_bytes) * 1.1;
+	double guess = seek_track_bytes(w->s, w->at / (double)w->s->size_bytes) * 1.1;
 	int r = 0;
 
 	v->n = 0;
@@ -211,7 +211,7 @@ static void next_track(struct walk *w)
 /* false: tracks are not equal here. Else the walk's track is the one before the survey. */
 static bool survey_tracks(struct walk *w, struct lookaround *v)
 {
-	double guess = seek_track_bytes(w->s, w->at / (double)w->s->t.target->size_bytes), first, slack;
+	double guess = seek_track_bytes(w->s, w->at / (double)w->s->size_bytes), first, slack;
 
 	w->track = v->n > SURVEY / 2 ? track_length(v, guess) : (double)NAN;
 	if (!isfinite(w->track) || !find_grid(v, &w->track, &first, &slack))
@@ -291,11 +291,12 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 		if (is_near(turns, 0.0) || is_near(turns, 1.0)) {
 			access -= transfer;
 			believe(b, access, period);
-			if (log->n < ARRAY_LEN(log->sample))
-				log->sample[log->n++] = (struct arrival_sample){ fmax(access, 0.0), log->pairs };
+			if (log->n < ARRAY_LEN(log->access))
+				log->access[log->n++] = (struct aim_access){ .ns = fmax(access, 0.0),
+					                                     .pair = log->pairs,
+					                                     .how = AIM_EDGE };
 		} else if (isfinite(turns)) { /* not on one track: it begins later */
 			w->end += slack;
-			log->odd++;
 		}
 		next_track(w);
 	}
@@ -303,33 +304,15 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 	return r;
 }
 
-static void conclude(struct seek_run *s, const struct aim_log *log)
-{
-	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
-	struct arrival a;
-
-	s->overhead_ns = NAN;
-	s->overhead_ci = (struct interval){ NAN, NAN };
-	if (log->pairs >= 2 && fit_arrival(log->sample, log->n, s->rot.period_ns, &prior, &a) &&
-	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
-		s->overhead_ns = fmax(a.median, 0.0);
-		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
-		return;
-	}
-	result_notice(
-		s->ses->res, "overhead",
-		"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
-}
-
 static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, double *ret_ratio, struct err *err)
 {
 	struct walk w = { .s = s };
 	struct lookaround v;
 	double access, place;
-	int r = go(&w, (double)s->t.target->size_bytes * (0.1 + 0.8 * rng_double(&s->t.rng)), &access, NULL, err);
+	int r = go(&w, (double)s->size_bytes * (0.1 + 0.8 * rng_double(&s->t.rng)), &access, NULL, err);
 
 	*ret_ratio = NAN;
-	place = w.at / (double)s->t.target->size_bytes;
+	place = w.at / (double)s->size_bytes;
 	if (r == 0)
 		r = look(&w, &v, err);
 	if (r < 0 || !survey_tracks(&w, &v)) {
@@ -344,28 +327,39 @@ static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, 
 	return r;
 }
 
-int seek_overhead(struct seek_run *s, struct err *err)
+static int find_overhead(struct seek_run *s, struct err *err)
 {
-	cleanup_free struct aim_log *log = calloc(1, sizeof(*log));
+	cleanup_free struct seek_point *p = calloc(1, sizeof(*p));
 	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
 	double ratio[3 * PLACES];
 	const uint32_t block = s->t.block_bytes;
 	size_t want = s->p->quick ? 3 : PLACES, nratio = 0;
 	int r = 0;
 
-	if (!log)
+	if (!p)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
-	for (size_t i = 0; r == 0 && log->pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
-		r = one_place(s, &b, log, &ratio[nratio], err);
+	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
+		r = one_place(s, &b, &p->log, &ratio[nratio], err);
 		nratio += r == 0 && isfinite(ratio[nratio]);
 	}
 	s->t.block_bytes = block;
 	s->has_overhead = true;
 	if (nratio)
 		s->track_ratio = stats_median(ratio, nratio);
-	if (r == 0)
-		conclude(s, log);
+	if (r == 0) {
+		seek_tell_accesses(s, "overhead", p);
+		seek_conclude_overhead(s, p);
+	}
+	return r;
+}
+
+int seek_media(struct seek_run *s, struct err *err)
+{
+	int r = s->has_rates ? 0 : seek_rates(s, err);
+
+	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
+		r = find_overhead(s, err);
 	return r;
 }

@@ -18,33 +18,60 @@ static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate,
 	uint64_t want = bytes > 1048576.0 ? (uint64_t)bytes : 1048576u;
 
 	want -= want % (1u << 20);
-	return timed_rate(&s->t, (uint64_t)(x * (double)s->t.target->size_bytes), want, ret_rate, err);
+	return timed_rate(&s->t, (uint64_t)(x * (double)s->size_bytes), want, ret_rate, err);
+}
+
+struct rate_row {
+	double place_ratio, rate_bytes_per_s;
+};
+
+const struct field seek_rate_fields[] = {
+	FIELD_F64(struct rate_row, place_ratio, UNIT_RATIO, "of the device", .detail = true),
+	FIELD_F64(struct rate_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "sequential rate", .detail = true),
+	FIELD_END,
+};
+
+bool seek_learn_places(struct seek_run *s, const struct table *t)
+{
+	double x[RATE_PLACES], rate[RATE_PLACES];
+	struct density_fit fit;
+	size_t n = 0;
+
+	for (; n < t->nrows && n < RATE_PLACES; n++) {
+		struct rate_row row;
+
+		table_row(t, n, seek_rate_fields, &row);
+		x[n] = row.place_ratio;
+		rate[n] = row.rate_bytes_per_s;
+	}
+	s->rate_start = s->ratio = NAN;
+	s->track_ratio = 1.0;
+	if (n < 3 || !fit_density(x, rate, n, &fit))
+		return false;
+	s->rate_start = fit.r0;
+	s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
+	s->place_off = fit.rms_ratio / sqrt((double)n);
+	return true;
 }
 
 int seek_rates(struct seek_run *s, struct err *err)
 {
-	double x[RATE_PLACES], rate[RATE_PLACES], guess = NAN;
-	struct density_fit fit;
-	size_t n = 0, places = s->p->quick ? 5 : RATE_PLACES;
+	struct table *t = result_table(s->res, "rates", "Sequential rates", seek_rate_fields);
+	double guess = NAN;
+	size_t places = s->p->quick ? 5 : RATE_PLACES;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(s->ses); i++) {
-		double at = (double)i / (double)(places - 1), v = NAN;
+		struct rate_row row = { (double)i / (double)(places - 1), NAN };
 
-		r = rate_at(s, at, guess, &v, err);
-		if (r == 0 && isfinite(v)) {
-			x[n] = at;
-			rate[n++] = guess = v;
+		r = rate_at(s, row.place_ratio, guess, &row.rate_bytes_per_s, err);
+		if (r == 0 && isfinite(row.rate_bytes_per_s)) {
+			guess = row.rate_bytes_per_s;
+			result_row(t, &row);
 		}
 	}
 	s->has_rates = true;
-	s->rate_start = s->ratio = NAN;
-	s->track_ratio = 1.0;
-	if (r == 0 && n >= 3 && fit_density(x, rate, n, &fit)) {
-		s->rate_start = fit.r0;
-		s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
-		s->place_off = fit.rms_ratio / sqrt((double)n);
-	}
+	(void)seek_learn_places(s, t);
 	return r;
 }
 
@@ -69,4 +96,9 @@ double seek_track_bytes(const struct seek_run *s, double x)
 double seek_track_at(const struct seek_run *s, double place)
 {
 	return seek_track_bytes(s, place) * s->track_ratio;
+}
+
+bool seek_is_hit(const struct seek_run *s, double access_ns)
+{
+	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
 }

@@ -71,30 +71,65 @@ static struct interval less_overhead(const struct seek_run *s, double median, st
 	return (struct interval){ value - hypot(median - ci.low, off), value + hypot(ci.high - median, off) };
 }
 
+void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
+{
+	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
+	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
+	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
+	struct arrival a;
+
+	s->overhead_ns = NAN;
+	s->overhead_ci = (struct interval){ NAN, NAN };
+	if (p->log.pairs >= 2 && fit_arrival(sample, n, s->rot.period_ns, &prior, &a) &&
+	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
+		s->overhead_ns = fmax(a.median, 0.0);
+		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
+		return;
+	}
+	result_notice(
+		s->res, "overhead",
+		"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
+}
+
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior)
 {
-	p->is_known = p->log.pairs > 0 && fit_arrival(p->log.sample, p->log.n, s->rot.period_ns, prior, &p->fit) &&
+	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
+	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
+
+	p->is_known = p->log.pairs > 0 && fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
 	              half_of(p->fit.ci) < 0.05 * s->rot.period_ns;
 }
 
-static double even_mean(const struct seek_point *p)
+static void count_missed(struct seek_run *s, const struct seek_point *p, size_t n)
 {
-	return p->log.neven ? p->log.even_sum / (double)p->log.neven : (double)NAN;
+	s->missed = (struct arrival_missed){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		struct arrival_sample sample[ARRAY_LEN(p->log.access)];
+
+		if (p[i].is_known)
+			arrival_count_missed(sample, seek_samples(&p[i].log, -1, sample, ARRAY_LEN(sample)),
+			                     s->rot.period_ns, &p[i].fit, &s->missed);
+	}
 }
 
-/* The scatter that the first distances tell is what is expected of all; then what all tell of missed revolutions. */
+/* The scatter and the missed revolutions that all distances tell are what is expected of each. */
 static void fit_all(struct seek_run *s, struct seek_point *p, size_t n)
 {
 	struct arrival_prior prior = { 0 };
 	double scatter[POINTS_MAX], low[POINTS_MAX], high[POINTS_MAX];
 	size_t m = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		seek_point_fit(s, &p[i], NULL);
 		if (p[i].is_known)
 			scatter[m++] = p[i].fit.scatter;
+	}
 	prior.scatter = m ? stats_median(scatter, m) : 0.0;
+	count_missed(s, p, n);
+	prior.missed = s->missed.of ? (double)s->missed.missed / (double)s->missed.of : 0.0;
 	for (size_t i = 0; i < n; i++)
 		seek_point_fit(s, &p[i], &prior);
+	count_missed(s, p, n);
 	m = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!p[i].is_known)
@@ -102,7 +137,6 @@ static void fit_all(struct seek_run *s, struct seek_point *p, size_t n)
 		low[m] = p[i].fit.scatter_ci.low;
 		high[m] = p[i].fit.scatter_ci.high;
 		scatter[m++] = p[i].fit.scatter;
-		arrival_count_missed(p[i].log.sample, p[i].log.n, s->rot.period_ns, &p[i].fit, &s->missed);
 	}
 	s->scatter_ns = m ? stats_median(scatter, m) : (double)NAN;
 	if (m) /* distances differ: the middle of their intervals is that of a middling distance */
@@ -168,9 +202,10 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 {
 	double y[POINTS_MAX], v[6][REFITS], mean = seek_mean_over_pairs(&s->fit), off;
 	struct seek_fit_ci *ci = &s->fit_ci;
-	struct rng rng = s->t.rng; /* a copy: what is read afterwards does not depend on this */
+	struct rng rng;
 	size_t m = 0;
 
+	rng_init(&rng, 1, 0x53454546); /* the same for the same accesses */
 	for (size_t k = 0; k < REFITS; k++) {
 		struct seek_fit f;
 
@@ -231,15 +266,15 @@ static void compare_estimates(struct seek_run *s, const struct seek_point *p, si
 	char a[32];
 
 	for (size_t i = 0; i < n; i++)
-		if (p[i].is_known && p[i].log.neven >= 6)
-			diff[m++] = even_mean(&p[i]) - period / 2.0 - lost - p[i].fit.median;
+		if (p[i].is_known && seek_even_mean(&p[i].log, &sum) && sum.n >= 6)
+			diff[m++] = sum.mean - period / 2.0 - lost - p[i].fit.median;
 	if (m < 6 || !summary_of(diff, m, &sum))
 		return;
 	if (fabs(sum.mean) < floor_ns || fabs(sum.mean) < 2.6 * sum.stddev / sqrt((double)m))
 		return;
 	(void)units_time(a, sizeof(a), (uint64_t)fabs(sum.mean));
 	result_notice(
-		s->ses->res, "estimators-disagree",
+		s->res, "estimators-disagree",
 		"The mean of the access times less half a revolution is %s %s than the time of arrival: waits are not spread over one revolution. Means are then longer than seek, half a revolution and overhead; look what else the drive or the host was busy with.",
 		a, sum.mean > 0.0 ? "longer" : "shorter");
 }
@@ -247,9 +282,9 @@ static void compare_estimates(struct seek_run *s, const struct seek_point *p, si
 static void tell_row(struct seek_run *s, struct table *t, const struct seek_point *p)
 {
 	struct interval ci = less_overhead(s, p->fit.median, p->fit.ci);
-	double mean = even_mean(p);
+	struct summary even;
+	double mean = seek_even_mean(&p->log, &even) ? even.mean : (double)NAN;
 	struct curve_row row = {
-		.distance_bytes = (uint64_t)(p->log.bytes / (double)(p->log.accesses ? p->log.accesses : 1)),
 		.seek_ns = p->fit.median - s->overhead_ns,
 		.access_mean_ns = mean,
 		.stroke_ratio = p->stroke,
@@ -259,16 +294,15 @@ static void tell_row(struct seek_run *s, struct table *t, const struct seek_poin
 		.scatter_ns = p->fit.scatter,
 		.mean_seek_ns = mean - s->rot.period_ns / 2.0 - s->overhead_ns,
 		.fit_ns = s->has_fit ? seek_time(s, p->stroke) : (double)NAN,
-		.samples = p->log.accesses,
-		.hits = p->log.hits,
 	};
 
+	row.distance_bytes = seek_distance(&p->log, &row.samples, &row.hits);
 	result_row(t, &row);
 }
 
 void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
 {
-	struct table *t = result_table(s->ses->res, "curve", "Seek time against distance", seek_curve_fields);
+	struct table *t = result_table(s->res, "curve", "Seek time against distance", seek_curve_fields);
 	size_t known = 0;
 
 	fit_all(s, p, n);
@@ -291,16 +325,13 @@ void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
 static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, double *ret)
 {
 	const struct arrival_prior prior = { .scatter = isfinite(s->scatter_ns) ? s->scatter_ns : 0.0 };
-	struct arrival_sample one[64];
 	size_t found = 0;
 
 	for (uint32_t g = 0; g < p->log.pairs; g++) {
+		struct arrival_sample one[64];
 		struct arrival a;
-		size_t n = 0;
+		size_t n = seek_samples(&p->log, g, one, ARRAY_LEN(one));
 
-		for (size_t i = 0; i < p->log.n; i++)
-			if (p->log.sample[i].group == g && n < ARRAY_LEN(one))
-				one[n++] = (struct arrival_sample){ p->log.sample[i].access, 0 };
 		if (n >= 5 && fit_arrival(one, n, s->rot.period_ns, &prior, &a) &&
 		    half_of(a.ci) < 0.02 * s->rot.period_ns)
 			ret[found++] = a.median;
@@ -366,20 +397,20 @@ static void widen_track(struct seek_run *s, const struct seek_point *p, double (
 
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 {
-	struct table *t = result_table(s->ses->res, "near", "Seek time over few tracks", seek_near_fields);
+	struct table *t = result_table(s->res, "near", "Seek time over few tracks", seek_near_fields);
 	double pairs[POINTS_MAX][64];
 	size_t npairs[POINTS_MAX], chosen;
 
 	for (size_t i = 0; i < n; i++) {
 		double v[64];
 		struct summary sum;
-		struct near_row row = { .tracks = p[i].tracks, .samples = p[i].log.accesses, .hits = p[i].log.hits };
+		struct near_row row = { .tracks = p[i].tracks };
 
 		npairs[i] = p[i].log.pairs ? pairs_of(s, &p[i], pairs[i]) : 0;
 		memcpy(v, pairs[i], sizeof(v));
 		if (npairs[i] == 0 || !summary_of(v, npairs[i], &sum))
 			continue;
-		row.distance_bytes = (uint64_t)(p[i].log.bytes / (double)p[i].log.accesses);
+		row.distance_bytes = seek_distance(&p[i].log, &row.samples, &row.hits);
 		row.with_overhead_ns = sum.median;
 		row.seek_ns = sum.median - s->overhead_ns;
 		row.low = sum.min - s->overhead_ns;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -31,22 +32,13 @@ static const struct opt seek_opts[] = {
 	OPT_END,
 };
 
-struct part_row {
-	const char *part;
-	double time_ns;
-};
-
-static const struct field part_fields[] = {
-	FIELD_STR(struct part_row, part, "part"),
-	FIELD_F64(struct part_row, time_ns, UNIT_NS, "time"),
-	FIELD_END,
-};
-
 static const struct measure_table seek_tables[] = {
 	{ "spans", "Service time of random reads", seek_span_fields },
 	{ "curve", "Seek time against distance", seek_curve_fields },
 	{ "near", "Seek time over few tracks", seek_near_fields },
-	{ "parts", "Parts of a random access", part_fields },
+	{ "accesses", "Accesses between two places", seek_access_fields },
+	{ "rates", "Sequential rates", seek_rate_fields },
+	{ "parts", "Parts of a random access", seek_part_fields },
 	{ "queue", "What a queue brings", seek_queue_fields },
 	DISTRIBUTION_TABLE,
 	{ NULL, NULL, NULL },
@@ -91,218 +83,6 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	return 0;
 }
 
-/* ---- figures ---- */
-
-static void not_rotating(struct seek_run *s)
-{
-	char text[32];
-
-	if (s->rot.is_unclear) {
-		result_notice(
-			s->ses->res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, which are as slow as a disk's: answers may have been late. Try again on a machine that is less busy.",
-			s->rot.events);
-		return;
-	}
-	if (s->rot.anywhere_ns > 0.0)
-		result_notice(
-			s->ses->res, "not-rotating",
-			"A read anywhere takes %s, as long as one that was just done: this is no rotating disk, so there is no seek curve.",
-			units_time(text, sizeof(text), (uint64_t)s->rot.anywhere_ns));
-	else
-		result_notice(
-			s->ses->res, "not-rotating",
-			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, so there is no seek curve.",
-			s->rot.events);
-}
-
-static void rotation_figures(struct seek_run *s)
-{
-	struct result *res = s->ses->res;
-	struct interval ci = { NAN, NAN };
-	double rpm = 60e9 / s->rot.period_ns;
-
-	if (!s->rot.is_rotating) {
-		result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, NAN, NULL, 0);
-		result_figure(res, "track_to_track_ns", "seek, track to track", UNIT_NS, NAN, NULL, 0);
-		result_figure(res, "average_seek_ns", "seek, average", UNIT_NS, NAN, NULL, 0);
-		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
-		not_rotating(s);
-		if (s->ses->devs[0].rotational == 1)
-			result_notice(res, "says-rotating",
-			              "The kernel calls %s rotational, but it does not behave so.",
-			              s->ses->devs[0].name);
-		return;
-	}
-	ci.low = rpm * (1.0 - 1.96 * s->rot.se_ns / s->rot.period_ns);
-	ci.high = rpm * (1.0 + 1.96 * s->rot.se_ns / s->rot.period_ns);
-	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, s->rot.events);
-	if (s->ses->devs[0].rotational == 0)
-		result_notice(res, "says-not-rotating",
-		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
-		              s->ses->devs[0].name);
-}
-
-/* Mean of the fitted curve, overhead and seek, over uniform pairs of bytes, which is what random reads do: outer cylinders hold more of them. */
-static double mean_over_bytes(const struct seek_run *s)
-{
-	double sum = 0.0;
-	int steps = 200;
-
-	for (int i = 0; i < steps; i++)
-		for (int k = 0; k < steps; k++)
-			sum += seek_arrival(s, fabs(seek_stroke_of(s, ((double)i + 0.5) / steps) -
-			                            seek_stroke_of(s, ((double)k + 0.25) / steps)));
-	return sum / (steps * steps);
-}
-
-/*
- * As measured over few tracks; where changes of the head take longer and hide it, from the curve, which has to be known well enough to tell: a cylinder
- * holds one to ten tracks, and three is off by less than the curve rises over that.
- */
-static void choose_track(struct seek_run *s)
-{
-	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->t.target->size_bytes);
-	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
-
-	struct interval about = { fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
-
-	if (isfinite(s->track.median) && s->track.median <= fitted + slack && s->has_track_bound)
-		return;
-	if (isfinite(s->track.median)) { /* it may be one or the other */
-		about.low = fmin(about.low, s->track.ci.low);
-		about.high = fmax(about.high, s->track.ci.high);
-	}
-	if (!isfinite(s->track.median) || s->track.median > fitted + slack)
-		s->track.median = fitted;
-	s->track.ci = about;
-}
-
-/* A seek time, and the same with the overhead, which is known even where the overhead is not. */
-static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
-{
-	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, seek = a->median - s->overhead_ns;
-	struct interval ci = { seek - hypot(a->median - a->ci.low, off), seek + hypot(a->ci.high - a->median, off) };
-	char key[64], text[96];
-
-	result_figure(s->ses->res, name, title, UNIT_NS, seek, &ci, a->n);
-	(void)snprintf(key, sizeof(key), "%.*s_with_overhead_ns", (int)(strlen(name) - 3), name);
-	(void)snprintf(text, sizeof(text), "%s, with overhead", title);
-	result_figure(s->ses->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
-}
-
-static struct interval shifted(struct interval ci, double by, double value, double off)
-{
-	return (struct interval){ value - by - hypot(value - ci.low, off), value - by + hypot(ci.high - value, off) };
-}
-
-static void seek_figures(struct seek_run *s)
-{
-	struct result *res = s->ses->res;
-	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, less = s->overhead_ns;
-	const struct seek_fit_ci *ci = &s->fit_ci;
-	struct interval a, c;
-	struct arrival average = { .median = NAN };
-
-	if (!s->has_fit)
-		return;
-	choose_track(s);
-	average.median = seek_mean_over_pairs(&s->fit);
-	average.ci = ci->average;
-	a = shifted(ci->a, less, s->fit.a, off);
-	c = shifted(ci->c, less, s->fit.c, off);
-	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
-	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &average);
-	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
-	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
-	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, s->overhead_ns, &s->overhead_ci, 0);
-	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a - less, &a, 0);
-	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
-	if (isfinite(s->fit.knee)) {
-		result_figure(res, "fit_c_ns", "fit far: c + e d, c", UNIT_NS, s->fit.c - less, &c, 0);
-		result_figure(res, "fit_e_ns", "fit far, e", UNIT_NS, s->fit.e, &ci->e, 0);
-		result_figure(res, "fit_knee_ratio", "where the pieces meet", UNIT_RATIO, s->fit.knee, &ci->knee, 0);
-	}
-}
-
-/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own (Wilson's interval, 1927). */
-static void scatter_figures(struct seek_run *s)
-{
-	double n = (double)s->missed.of, p = (double)s->missed.missed / n, z = 1.96, mid, half;
-	struct interval ci;
-
-	if (isfinite(s->scatter_ns))
-		result_figure(s->ses->res, "seek_scatter_ns", "scatter of seeks", UNIT_NS, s->scatter_ns,
-		              &s->scatter_ci, 0);
-	if (n < 20.0)
-		return;
-	mid = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-	half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n);
-	ci = (struct interval){ fmin(fmax(mid - half, 0.0), p), mid + half };
-	result_figure(s->ses->res, "missed_revolution_ratio", "accesses a revolution or more late", UNIT_RATIO, p, &ci,
-	              s->missed.of);
-}
-
-static void parts(struct seek_run *s)
-{
-	struct table *t;
-	double transfer, arrival, half = s->rot.period_ns / 2.0;
-	struct part_row rows[6];
-	size_t n = 0;
-
-	if (!s->has_fit || !isfinite(s->whole_mean_ns))
-		return;
-	transfer = s->t.block_bytes / (seek_track_bytes(s, 0.5) * s->track_ratio) * s->rot.period_ns;
-	arrival = mean_over_bytes(s);
-	if (isfinite(s->overhead_ns)) {
-		rows[n++] = (struct part_row){ "command overhead", s->overhead_ns };
-		rows[n++] = (struct part_row){ "seek, mean over the device", arrival - s->overhead_ns };
-	} else {
-		rows[n++] = (struct part_row){ "command overhead and seek, mean over the device", arrival };
-	}
-	rows[n++] = (struct part_row){ "half a revolution", half };
-	rows[n++] = (struct part_row){ "transfer", transfer };
-	rows[n++] = (struct part_row){ "sum of the parts", arrival + half + transfer };
-	rows[n++] = (struct part_row){ "measured, whole device", s->whole_mean_ns };
-	t = result_table(s->ses->res, "parts", "Parts of a random access", part_fields);
-	for (size_t i = 0; i < n; i++)
-		result_row(t, &rows[i]);
-}
-
-static void plots(struct session *ses)
-{
-	static char line[] = "line", scatter[] = "scatter", spans[] = "spans",
-		    span_title[] = "Service time against span", span[] = "span_bytes", mean[] = "mean_ns",
-		    low[] = "low", high[] = "high", anchor[] = "anchor", curve[] = "curve",
-		    curve_title[] = "Seek time against distance", stroke[] = "stroke_ratio", seek[] = "seek_ns",
-		    queue[] = "queue", queue_title[] = "IOPS against queue depth", depth[] = "depth", iops[] = "iops";
-
-	result_plot(ses->res, &(struct plot_decl){ .kind = line,
-	                                           .title = span_title,
-	                                           .table = spans,
-	                                           .x = span,
-	                                           .y = mean,
-	                                           .low = low,
-	                                           .high = high,
-	                                           .series = anchor });
-	distribution_plots(ses->res, "random reads over the whole device",
-	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
-	result_plot(ses->res, &(struct plot_decl){ .kind = scatter,
-	                                           .title = curve_title,
-	                                           .table = curve,
-	                                           .x = stroke,
-	                                           .y = seek,
-	                                           .low = low,
-	                                           .high = high });
-	result_plot(ses->res, &(struct plot_decl){ .kind = line,
-	                                           .title = queue_title,
-	                                           .table = queue,
-	                                           .x = depth,
-	                                           .y = iops,
-	                                           .low = low,
-	                                           .high = high });
-}
-
 /* ---- the run ---- */
 
 static int open_iolog(struct seek_run *s, struct err *err)
@@ -334,22 +114,15 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
-int seek_media(struct seek_run *s, struct err *err)
-{
-	int r = s->has_rates ? 0 : seek_rates(s, err);
-
-	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-		r = seek_overhead(s, err);
-	return r;
-}
-
 static int run_phases(struct seek_run *s, struct err *err)
 {
 	int r = rotation_find(&s->t, s->p->quick ? 1 * NS_PER_S : 4 * NS_PER_S, &s->rot, err);
 
 	if (r < 0 || session_is_over(s->ses))
 		return r;
-	rotation_figures(s);
+	seek_tell_rotation(s);
+	s->rot.period_ns =
+		60e9 / (60e9 / s->rot.period_ns); /* as the document has it: what is told again is the same */
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
 	if (s->rot.is_rotating && !s->p->no_curve) {
@@ -358,32 +131,26 @@ static int run_phases(struct seek_run *s, struct err *err)
 			r = seek_curve(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_near(s, err);
-		seek_figures(s);
-		scatter_figures(s);
+		seek_tell_figures(s);
 		session_checkpoint(s->ses);
 	}
 	if (r == 0 && !session_is_over(s->ses))
 		r = seek_spans(s, err);
 	if (s->rot.is_rotating)
-		parts(s);
+		seek_tell_parts(s);
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
 		r = seek_queue(s, err);
 	return r;
 }
 
+#define UNKNOWN                                                                                                       \
+	.overhead_ns = NAN, .overhead_ci = { NAN, NAN }, .rate_start = NAN, .ratio = NAN, .track = { .median = NAN }, \
+	.third = { .median = NAN }, .full = { .median = NAN }, .scatter_ns = NAN, .whole_mean_ns = NAN
+
 static int seek_run(struct session *ses, const void *params, struct err *err)
 {
 	struct seek_params p = *(const struct seek_params *)params;
-	struct seek_run s = { .ses = ses,
-		              .p = &p,
-		              .overhead_ns = NAN,
-		              .rate_start = NAN,
-		              .ratio = NAN,
-		              .track = { .median = NAN },
-		              .third = { .median = NAN },
-		              .full = { .median = NAN },
-		              .scatter_ns = NAN,
-		              .whole_mean_ns = NAN };
+	struct seek_run s = { .ses = ses, .res = ses->res, .size_bytes = ses->targets[0].size_bytes, .p = &p, UNKNOWN };
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
 	int r, closed;
 
@@ -401,11 +168,53 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		r = open_iolog(&s, err);
 	if (r == 0) {
 		r = run_phases(&s, err);
-		plots(ses);
+		seek_tell_plots(ses->res);
 	}
 	closed = close_iolog(&s, r == 0 ? err : NULL);
 	engine_close(s.t.eng);
 	return r < 0 ? r : closed;
+}
+
+/* 0: not known. */
+static uint64_t target_bytes(const struct result *saved)
+{
+	const struct target_info *t = saved->targets;
+
+	for (size_t i = 0; saved->ntargets && i < t->n; i++)
+		if (!strcmp(t->columns[i].key, "size_bytes") && t->columns[i].type == FIELD_TYPE_U64 &&
+		    !t->cells[i].is_null)
+			return t->cells[i].u64;
+	return 0;
+}
+
+/* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many reads to be in the document. */
+static int seek_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *accesses = result_find_table(saved, "accesses"), *rates = result_find_table(saved, "rates");
+	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
+	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
+	struct seek_run s = { .res = ret,
+		              .size_bytes = target_bytes(saved),
+		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
+		              UNKNOWN };
+	size_t n;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (!accesses || !rates || !(rpm > 0.0) || !s.size_bytes)
+		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
+	if (!seek_learn_places(&s, rates))
+		return err_set(err, -ENODATA, "The document has too few rates.");
+	if (seek_load_accesses(accesses, "overhead", p))
+		seek_conclude_overhead(&s, p);
+	memset(p, 0, POINTS_MAX * sizeof(*p));
+	n = seek_load_accesses(accesses, "curve", p);
+	seek_tell_curve(&s, p, n);
+	memset(p, 0, POINTS_MAX * sizeof(*p));
+	n = seek_load_accesses(accesses, "near", p);
+	seek_tell_near(&s, p, n);
+	seek_tell_figures(&s);
+	return 0;
 }
 
 const struct measure measure_seek = {
@@ -420,5 +229,6 @@ const struct measure measure_seek = {
 	.precision = 0.015,
 	.plan = seek_plan,
 	.run = seek_run,
+	.again = seek_again,
 	.tables = seek_tables,
 };

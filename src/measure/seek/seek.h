@@ -19,7 +19,9 @@ struct seek_regime {
 };
 
 struct seek_run {
-	struct session *ses;
+	struct session *ses; /* NULL where a saved document is told again: only what reads and waits needs it */
+	struct result *res;
+	uint64_t size_bytes;
 	const struct seek_params *p;
 	struct timed t;
 	struct rotation rot;
@@ -105,8 +107,9 @@ extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 
 /* Rates, and with them what lies where (place.c); the overhead. */
+extern const struct field seek_rate_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
-int seek_overhead(struct seek_run *s, struct err *err);
+bool seek_learn_places(struct seek_run *s, const struct table *rates);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
 
 /* Table "curve": seek time against distance. Rates and overhead first. Table "near": over few tracks; and from it that to the next cylinder. After the curve. */
@@ -128,14 +131,27 @@ struct aim_setup {
 	size_t aimed;       /* then so many about the edge */
 	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
 };
-struct aim_log {                            /* of the pairs of one distance */
-	struct arrival_sample sample[1024]; /* group: the pair */
+enum aim_how { AIM_FIRST, AIM_EVENLY, AIM_EDGE }; /* any place; evenly over the revolution; about the arrival */
+enum aim_end {
+	AIM_THERE,
+	AIM_ELSEWHERE,
+	AIM_CACHE
+}; /* at the angle that was aimed at; at another; the cache answered */
+struct aim_access {
+	double ns, bytes; /* to the begin of the sector; from the one before */
+	uint32_t pair;
+	enum aim_how how;
+	enum aim_end end;
+};
+/* The likelihood takes it. */
+static inline bool aim_tells(const struct aim_access *a)
+{
+	return a->how != AIM_FIRST && a->end == AIM_THERE;
+}
+struct aim_log { /* of the pairs of one distance */
+	struct aim_access access[1024];
 	size_t n;
 	uint32_t pairs;
-	size_t accesses, odd, hits; /* odd: not at the angle that was aimed at */
-	double bytes;               /* sum of distances */
-	double even_sum;            /* of those aimed evenly, without transfer */
-	size_t neven;
 };
 void aim_believe_anything(struct aim_belief *b, double period, double scatter);
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
@@ -150,10 +166,27 @@ struct seek_point {
 	struct arrival fit;
 	bool is_known;
 };
+/* Table "accesses", and back from it: the distances in the order of the table; how many (accesses.c). */
+extern const struct field seek_access_fields[];
+void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_point *p);
+size_t seek_load_accesses(const struct table *t, const char *of, struct seek_point *ret);
+/* What the likelihood takes of one pair (-1: of all). */
+size_t seek_samples(const struct aim_log *log, int64_t pair, struct arrival_sample *ret, size_t most);
+bool seek_even_mean(const struct aim_log *log, struct summary *ret); /* of those aimed evenly; false: none */
+uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t *ret_hits); /* its mean */
+
+void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p);
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior);
 /* Into the tables and the run's figures. Sorts. */
 void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n);
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n);
+
+/* Figures, notices, pictures (tell.c). */
+extern const struct field seek_part_fields[];
+void seek_tell_rotation(struct seek_run *s);
+void seek_tell_figures(struct seek_run *s);
+void seek_tell_parts(struct seek_run *s);
+void seek_tell_plots(struct result *res);
 
 /* Place on the stroke (0 outer, 1 inner) of a place in bytes (0..1 of the size) under constant linear density, and back. */
 double seek_stroke_of(const struct seek_run *s, double x);

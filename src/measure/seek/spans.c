@@ -65,11 +65,6 @@ const struct field seek_queue_fields[] = {
 	FIELD_END,
 };
 
-bool seek_is_hit(const struct seek_run *s, double access_ns)
-{
-	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
-}
-
 static int compare_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -146,10 +141,10 @@ static void regime_tell(struct seek_run *s, const struct bucket_point *p, size_t
 {
 	struct regime_fit fit;
 
-	if (s->rot.is_rotating || !fit_regime(p, n, &fit) || result_has_notice(s->ses->res, "regime"))
+	if (s->rot.is_rotating || !fit_regime(p, n, &fit) || result_has_notice(s->res, "regime"))
 		return;
 	result_notice(
-		s->ses->res, "regime",
+		s->res, "regime",
 		"%s, %.0f reads were answered a second for %.3g s, then %.0f: the storage behind is fast until a credit is used up. Its figures hold for neither alone; what lasts is the second.",
 		when, fit.burst_bytes_per_s, fit.change_s, fit.base_bytes_per_s);
 }
@@ -174,7 +169,7 @@ static int forget(struct seek_run *s, struct err *err)
 		uint32_t n = left < CHUNK ? left : CHUNK;
 
 		for (uint32_t i = 0; i < n; i++)
-			offsets[i] = timed_random(&s->t, 0, s->t.target->size_bytes);
+			offsets[i] = timed_random(&s->t, 0, s->size_bytes);
 		r = timed_reads(&s->t, offsets, n, access, NULL, err);
 		left -= n;
 	}
@@ -280,11 +275,11 @@ static void tell_whole(struct seek_run *s, const struct span_row *row, const str
 	s->whole_mean_ns = row->mean_ns;
 	s->whole_ci = (struct interval){ row->low, row->high };
 	s->whole_reads = row->samples;
-	result_figure(s->ses->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
+	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
 	              &s->whole_ci, row->samples);
-	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), h, true);
-	distribution_clear(s->ses->res);
-	distribution_add(s->ses->res, NULL, h);
+	distribution_figures(s->res, qs, ARRAY_LEN(qs), h, true);
+	distribution_clear(s->res);
+	distribution_add(s->res, NULL, h);
 }
 
 /* Reads in the span until they are enough. */
@@ -352,8 +347,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 
 static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, struct err *err)
 {
-	struct table *t = result_table(s->ses->res, "spans", "Service time of random reads", seek_span_fields);
-	uint64_t size = s->t.target->size_bytes;
+	struct table *t = result_table(s->res, "spans", "Service time of random reads", seek_span_fields);
+	uint64_t size = s->size_bytes;
 	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
 	struct span_row row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN };
 	cleanup_free struct hist *h = hist_new();
@@ -403,17 +398,17 @@ static void span_notices(struct seek_run *s)
 
 	if (s->revisited_bytes)
 		result_notice(
-			s->ses->res, "revisited",
+			s->res, "revisited",
 			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, each time with reads elsewhere before so that the drive's cache forgot them.",
 			units_bytes_dec(text, sizeof(text), s->revisited_bytes));
 	if (s->in_cache_bytes)
 		result_notice(
-			s->ses->res, "span-in-cache",
+			s->res, "span-in-cache",
 			"In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
 			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
 	if (s->cached_bytes > s->in_cache_bytes)
 		result_notice(
-			s->ses->res, "span-cached",
+			s->res, "span-cached",
 			"In spans up to %s the drive's cache answered reads. They are counted, and were read again after reads elsewhere for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
 			units_bytes_dec(text, sizeof(text), s->cached_bytes));
 }
@@ -436,7 +431,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 	static const char *const anchors[] = { "start", "middle", "end" };
 	const uint64_t *span = s->p->quick ? decades : megabytes;
 	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors);
-	uint64_t size = s->t.target->size_bytes;
+	uint64_t size = s->size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
 	double share;
 	int r;
@@ -496,7 +491,7 @@ static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, d
 	size_t n;
 	int r;
 
-	random_feeder_init(&feeder, IO_READ, 0, 0, s->t.target->size_bytes, s->t.block_bytes, QUEUE_READS + depth,
+	random_feeder_init(&feeder, IO_READ, 0, 0, s->size_bytes, s->t.block_bytes, QUEUE_READS + depth,
 	                   rng_u64(&s->t.rng));
 	load.feeder = &feeder.f;
 	r = session_load(s->ses, &load, s->t.eng, &stats, err);
@@ -530,7 +525,7 @@ static double relative_half(const struct queue_row *row)
 
 int seek_queue(struct seek_run *s, struct err *err)
 {
-	struct table *t = result_table(s->ses->res, "queue", "What a queue brings", seek_queue_fields);
+	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
 	cleanup_free struct queue_sink *q = calloc(1, sizeof(*q));
 	double first = NAN, best = NAN, first_part = NAN;
 	struct interval best_ci = { NAN, NAN };
@@ -578,7 +573,6 @@ int seek_queue(struct seek_run *s, struct err *err)
 		session_checkpoint(s->ses);
 	}
 	if (isfinite(best))
-		result_figure(s->ses->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, &best_ci,
-		              0);
+		result_figure(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, &best_ci, 0);
 	return r;
 }

@@ -124,23 +124,16 @@ static void begin(struct tx_run *r, struct tx_job *j, uint64_t intended_ns)
 	j->is_untouched = r->memory[j->class] != NULL;
 }
 
-const char *tx_class_name(const void *run, uint32_t class)
-{
-	const struct tx_run *r = run;
-
-	return r->classes[class].name;
-}
-
 static void write_row(const struct tx_run *r, const struct tx_job *j, uint64_t end_ns)
 {
-	tx_each_add(r->each, &(struct tx_row){ .user = j->index,
-	                                       .class = j->class,
-	                                       .end_ns = end_ns - r->start_ns,
-	                                       .think_ns = j->think_ns,
-	                                       .response_ns = end_ns - j->intended_ns,
-	                                       .load = j->load,
-	                                       .requests = j->ios,
-	                                       .has_fault = j->has_fault });
+	rowlog_add(r->each, &(struct tx_row){ .user = j->index,
+	                                      .class_name = r->classes[j->class].name,
+	                                      .end_ns = end_ns - r->start_ns,
+	                                      .think_ns = j->think_ns,
+	                                      .response_ns = end_ns - j->intended_ns,
+	                                      .load = j->load,
+	                                      .requests = j->ios,
+	                                      .has_fault = j->has_fault });
 }
 
 static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t response_ns)

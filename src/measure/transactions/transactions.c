@@ -74,11 +74,11 @@ static int find_users(struct tx_run *r, struct err *err)
 
 static void each_close(struct tx_run *r)
 {
-	struct tx_each_cost cost;
+	struct rowlog_cost cost;
 
 	if (!r->each)
 		return;
-	if (tx_each_close(r->each, &cost) < 0)
+	if (rowlog_close(r->each, &cost) < 0)
 		result_notice(r->ses->res, "each-incomplete", "%s could not be written in full; is there room?",
 		              r->p->each);
 	if (cost.waits)
@@ -132,7 +132,7 @@ static int prepare(struct tx_run *r, struct err *err)
 		for (uint32_t i = 0; i < r->depth; i++)
 			payload_fill(engine_buf(r->eng, i),
 			             &(struct payload_id){ ses->seed, i, 0, 0, (uint32_t)r->p->record_bytes });
-	return r->p->each ? tx_each_open(&r->each, r->p->each, tx_class_name, r, err) : 0;
+	return r->p->each ? tx_each_open(&r->each, r->p->each, err) : 0;
 }
 
 static int run_users(struct tx_run *r, struct err *err)

@@ -101,7 +101,7 @@ struct tx_run {
 	struct tx_totals of[TX_CLASSES_MAX], all;
 	struct slots ends, responses; /* of all: in the order of their ends */
 	struct hist *late, *service;
-	struct tx_each *each;
+	struct rowlog *each;
 	struct tx_stand before, after;
 };
 
@@ -128,7 +128,6 @@ bool tx_file_is_all(const struct session *ses, const struct tx_params *p);
 /* users 0: as the classes say. Runs once; totals are of this run. 0 or negative errno and a sentence. */
 int tx_once(struct tx_run *r, uint64_t users, struct err *err);
 void tx_run_done(struct tx_run *r);
-const char *tx_class_name(const void *run, uint32_t class);
 /* Seconds that throughput is told over. */
 double tx_seconds(const struct tx_run *r);
 

@@ -27,14 +27,6 @@ void zone_analysis_free(struct zone_analysis *a)
 	free(a);
 }
 
-static bool is_in_slow(const struct zone_slows *slows, size_t position)
-{
-	for (size_t i = 0; i < slows->n; i++)
-		if (slows->v[i].sample == ZONE_NONE && position >= slows->v[i].first && position <= slows->v[i].last)
-			return true;
-	return false;
-}
-
 /* The smooth law of constant linear density, by the healthy positions. */
 static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 {
@@ -43,7 +35,8 @@ static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 	size_t n = 0;
 
 	for (size_t p = 0; x && rate && p < a->levels.n; p++) {
-		if (!a->levels.v[p].n || is_in_slow(&a->slows, p) || zone_is_in_stretch(&a->stretches, p))
+		if (!a->levels.v[p].n || zone_is_in_slow(&a->slows, p, ZONE_SLOW_REGION) ||
+		    zone_is_in_stretch(&a->stretches, p))
 			continue;
 		x[n] = zone_place(t, (double)t->layout.positions[p].cell_bytes + 0.5 * (double)t->layout.cell_bytes);
 		rate[n++] = zone_rate(a->levels.v[p].y);

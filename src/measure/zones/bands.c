@@ -45,10 +45,8 @@ struct left_out {
 
 static bool is_left_out(const struct left_out *out, const struct zone_sample *s)
 {
-	for (size_t i = 0; out->slows && i < out->slows->n; i++)
-		if (out->slows->v[i].is_confirmed && s->from_bytes < out->slows->v[i].end_bytes &&
-		    s->end_bytes > out->slows->v[i].first_bytes)
-			return true;
+	if (out->slows && zone_touches_slow(out->slows, s))
+		return true;
 	for (size_t i = 0; out->stretches && i < out->stretches->n; i++)
 		if (out->stretches->v[i].kind != STRETCH_DEVICE && s->from_bytes < out->stretches->v[i].end_bytes &&
 		    s->end_bytes > out->stretches->v[i].first_bytes)

@@ -215,12 +215,8 @@ static const struct zone_sample *first_sample(const struct zone_target *t, size_
 
 static const char *position_state(const struct zone_target *t, size_t position)
 {
-	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow *s = &t->analysis->slows.v[i];
-
-		if (s->is_confirmed && s->sample == ZONE_NONE && position >= s->first && position <= s->last)
-			return "slow";
-	}
+	if (zone_is_in_slow(&t->analysis->slows, position, ZONE_SLOW_REGION | ZONE_SLOW_CONFIRMED))
+		return "slow";
 	for (size_t i = 0; i < t->samples.n; i++)
 		if (t->samples.v[i].position == position && t->samples.v[i].has_fault)
 			return "errors";
@@ -258,8 +254,6 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 	}
 }
 
-#define INTERFACE_LIMIT 0.9 /* of the rate from the drive's buffer: what comes as fast may be limited by it */
-
 struct sectors {
 	uint64_t n, low, high;
 };
@@ -274,7 +268,7 @@ static struct sectors sectors_of(const struct zones_run *run, const struct zone_
 	struct interval ci = zone_rate_ci(b->y, b->half);
 
 	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
-	    zone_rate(b->y) > INTERFACE_LIMIT * t->interface_bytes_per_s)
+	    zone_rate(b->y) > INTERFACE_HIDES * t->interface_bytes_per_s)
 		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate), (uint64_t)floor(ci.low * per_rate),
 		                 (uint64_t)ceil(ci.high * per_rate) };

@@ -350,7 +350,19 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
-static bool is_in(const struct zone_slows *slows, const struct zone_sample *s)
+bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which)
+{
+	for (size_t i = 0; i < slows->n; i++) {
+		const struct zone_slow *s = &slows->v[i];
+
+		if ((!(which & ZONE_SLOW_REGION) || s->sample == ZONE_NONE) &&
+		    (!(which & ZONE_SLOW_CONFIRMED) || s->is_confirmed) && position >= s->first && position <= s->last)
+			return true;
+	}
+	return false;
+}
+
+bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s)
 {
 	for (size_t i = 0; i < slows->n; i++)
 		if (slows->v[i].is_confirmed && s->from_bytes < slows->v[i].end_bytes &&
@@ -389,7 +401,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .y = log(s->ns_per_byte),
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
-		if (!is_slow_single(ret, l, slow, s) || is_in(ret, s))
+		if (!is_slow_single(ret, l, slow, s) || zone_touches_slow(ret, s))
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];

@@ -22,10 +22,9 @@
 #define STEP_SIGMAS 6.0 /* of a step between two places */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define INTERFACE_PART 0.8 /* of the rate from the buffer: requests of a stream cost their own time, too */
-#define UP_STEPS_MAX   4   /* more of them are a pattern of surfaces */
-#define UNEVEN_MAX     8
-#define SAMPLES_MIN    2
+#define UP_STEPS_MAX 4 /* more of them are a pattern of surfaces */
+#define UNEVEN_MAX   8
+#define SAMPLES_MIN  2
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
@@ -40,14 +39,6 @@ static void places_done(struct places *s)
 	free(s->y);
 }
 
-static bool is_in_slow(const struct zone_slows *slows, size_t position)
-{
-	for (size_t i = 0; i < slows->n; i++)
-		if (slows->v[i].is_confirmed && position >= slows->v[i].first && position <= slows->v[i].last)
-			return true;
-	return false;
-}
-
 static int places_make(const struct zone_levels *lv, const struct zone_slows *slows, struct places *s)
 {
 	cleanup_free double *se = calloc(lv->n + 1, sizeof(*se));
@@ -58,7 +49,7 @@ static int places_make(const struct zone_levels *lv, const struct zone_slows *sl
 	if (!s->position || !s->y || !se)
 		return -ENOMEM;
 	for (size_t p = 0; p < lv->n; p++) {
-		if (!lv->v[p].n || isnan(lv->v[p].y) || is_in_slow(slows, p))
+		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
 			continue;
 		s->position[s->n] = p;
 		s->y[s->n++] = lv->v[p].y;
@@ -162,7 +153,7 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 	for (size_t i = 1; i + 1 < s->n; i++) {
 		if (s->y[i + 1] - s->y[i] < down)
 			continue;
-		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_PART * interface_bytes_per_s)
+		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * interface_bytes_per_s)
 			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
 		break;
 	}

@@ -31,7 +31,6 @@
 #define EDGE_STEPS      6
 #define EDGE_REGIONS    8
 #define BAND_STEPS      2
-#define INTERFACE_LIMIT 0.85 /* of the rate from the drive's buffer: from there on it may be the limit */
 #define PASS_PART       0.85 /* of the progress */
 
 #define P struct zones_params
@@ -224,7 +223,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 		return r;
 	r = zone_interface_measure(run, t, s->first_bytes, err);
 	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
-	if (!(t->bytes_per_s > INTERFACE_LIMIT * t->interface_bytes_per_s))
+	if (!(t->bytes_per_s > INTERFACE_NEAR * t->interface_bytes_per_s))
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r;
 }

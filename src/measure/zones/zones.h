@@ -34,6 +34,17 @@ enum zone_class {
 #define ZONE_NONE   SIZE_MAX /* no position */
 #define ZONE_REV_NS 8.4e6    /* of a revolution, where it is not known */
 
+/*
+ * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what each request costs (interface.c), a
+ * stream's is not (a bridge that takes one request at a time gave 0.85 of it in requests of 64 KiB: trial), so none is 1. They differ by what is at stake:
+ */
+#define INTERFACE_REACHED \
+	0.80 /* a front was never stored: requests of any size; the step down behind it is the stronger sign */
+#define INTERFACE_NEAR \
+	0.85 /* requests stay large: judged by one window only, and small ones would make it slower still */
+#define INTERFACE_HIDES \
+	0.90 /* sectors per track are not told: a band's mean is exact, and its requests are large by then */
+
 struct zone_position {
 	uint64_t cell_bytes; /* where the cell begins */
 	enum zone_class class;
@@ -297,6 +308,14 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
                     struct zone_slows *ret);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
 int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows);
+/*
+ * Is the place in a slow region? Of those only that are more than a single sample (the level of the place is theirs), and that are confirmed (what is
+ * not yet confirmed may be chance). Both: only what is both.
+ */
+enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
+bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
+/* Are bytes of the sample in a confirmed one? */
+bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 
