@@ -31,6 +31,13 @@ run 0 mark --time=5ms --repeat=3 --sweep=64K,128K --json="$dir/mark.json" "$dir/
 same "$dir/mark.json" 7
 differs "$dir/mark.json" "$(changed runs 0 read_mib_per_s)" read_mib_per_s
 
+run 0 passes --size=1M --passes=3 --json="$dir/passes.json" "$dir/files"
+same "$dir/passes.json" 4
+differs "$dir/passes.json" "$(changed steps 1 elapsed_ns)" write_synced_bytes_per_s
+run 0 passes --size=1M --passes=20 --json="$dir/passes.json" "$dir/files" "$dir/files"
+same "$dir/passes.json" 4
+differs "$dir/passes.json" "$(changed steps 0 elapsed_ns)" write_synced_bytes_per_s
+
 run 0 cache --max-size=2M --min-record=4K --max-record=8K --cell=2ms --json="$dir/cache.json" "$dir/files"
 same "$dir/cache.json" 4
 differs "$dir/cache.json" '.tables.matrix as $t | ($t.columns | map(.key)) as $k |

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 
 #include "filesrun.h"
-#include "measure/passes.h"
+#include "measure/passes/passes.h"
 
 extern const struct measure measure_passes, measure_mark;
 
@@ -419,12 +419,17 @@ static void a_first_pass_that_the_time_budget_ends_has_a_rate(void **state)
 	assert_int_equal(unlink(files_path("large")), 0);
 }
 
+#define READ(file, from, to, bytes)                                           \
+	{                                                                     \
+		file, STEP_READ, from, ((to) - (from)) * NS_PER_S, 0.0, bytes \
+	}
+
 static void the_rate_of_all_files_is_that_of_the_time_when_all_were_read(void **state)
 {
 	/* File 0 has the disk for itself until 2 s, and is done at 10 s; file 1 goes on alone. */
-	const struct passes_span v[] = { { 0, 0, 1, 400 },  { 0, 1, 2, 400 },  { 0, 2, 6, 400 },
-		                         { 0, 6, 10, 400 }, { 1, 2, 10, 800 }, { 1, 10, 11, 800 } };
-	const struct passes_span apart[] = { { 0, 0, 1, 400 }, { 1, 1, 2, 400 } };
+	const struct passes_step v[] = { READ(0, 0, 1, 400),  READ(0, 1, 2, 400),  READ(0, 2, 6, 400),
+		                         READ(0, 6, 10, 400), READ(1, 2, 10, 800), READ(1, 10, 11, 800) };
+	const struct passes_step apart[] = { READ(0, 0, 1, 400), READ(1, 1, 2, 400) };
 
 	(void)state;
 	assert_near(passes_common_rate(v, ARRAY_LEN(v), 2), 200.0, 1e-9); /* 2 to 10 s: 800 and 800 */
@@ -436,7 +441,7 @@ static void the_rate_of_all_files_is_that_of_the_time_when_all_were_read(void **
 static void of_several_files_the_figure_is_bytes_over_the_common_time(void **state)
 {
 	struct files_run run;
-	struct passes_span v[64];
+	struct passes_step v[64];
 	const struct table *t;
 	double want, got;
 	size_t n = 0;
@@ -449,10 +454,10 @@ static void of_several_files_the_figure_is_bytes_over_the_common_time(void **sta
 	files_run_well(&run);
 	t = files_table(&run, "steps");
 	for (; n < t->nrows; n++)
-		v[n] = (struct passes_span){ strstr(files_string(t, n, "file"), "large") ? 1 : 0,
-			                     number(t, n, "start_s"),
-			                     number(t, n, "start_s") + number(t, n, "elapsed_ns") * 1e-9,
-			                     number(t, n, "moved_bytes") };
+		v[n] = (struct passes_step){ .file = strstr(files_string(t, n, "file"), "large") ? 1 : 0,
+			                     .start_s = number(t, n, "start_s"),
+			                     .elapsed_ns = (uint64_t)number(t, n, "elapsed_ns"),
+			                     .moved_bytes = number(t, n, "moved_bytes") };
 	assert_int_equal(n, 16);
 	want = passes_common_rate(v, n, 2);
 	if (isnan(want)) { /* the small one was read before the other thread began */

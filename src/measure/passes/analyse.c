@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps to rates; how far a run is, by time (bytes say little when a file is written to a disk and read from memory). */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "measure/passes/passes.h"
+#include "stats/stats.h"
+
+#define STUTTER_NS (NS_PER_S / 4) /* since the rest began: before that a rate of it is chance (a choice) */
+
+double passes_pace_done(const struct passes_pace *p, uint64_t now_ns)
+{
+	uint64_t first_end_ns = p->rest_ns ? p->rest_ns : now_ns;
+	double elapsed_s = (double)(now_ns - p->start_ns) * 1e-9, left_s;
+	double first_rate = (double)p->first_done_bytes / ((double)(first_end_ns - p->start_ns) * 1e-9);
+	double rest_rate = p->rest_guess_bytes_per_s > 0.0 ? p->rest_guess_bytes_per_s : first_rate;
+
+	if (p->rest_ns && now_ns - p->rest_ns > STUTTER_NS)
+		rest_rate = (double)p->rest_done_bytes / ((double)(now_ns - p->rest_ns) * 1e-9);
+	left_s = 0.0;
+	if (p->first_done_bytes < p->first_bytes)
+		left_s += (double)(p->first_bytes - p->first_done_bytes) / first_rate;
+	if (p->rest_done_bytes < p->rest_bytes)
+		left_s += (double)(p->rest_bytes - p->rest_done_bytes) / rest_rate;
+	return elapsed_s > 0.0 && isfinite(left_s) ? elapsed_s / (elapsed_s + left_s) : 0.0;
+}
+
+static double step_end_s(const struct passes_step *s)
+{
+	return s->start_s + (double)s->elapsed_ns * 1e-9;
+}
+
+double passes_common_rate(const struct passes_step *v, size_t n, size_t nfiles)
+{
+	double from = -INFINITY, to = INFINITY, bytes = 0.0;
+
+	for (size_t file = 0; file < nfiles; file++) {
+		double first = INFINITY, last = -INFINITY;
+
+		for (size_t i = 0; i < n; i++) {
+			first = v[i].file == file ? fmin(first, v[i].start_s) : first;
+			last = v[i].file == file ? fmax(last, step_end_s(&v[i])) : last;
+		}
+		from = fmax(from, first);
+		to = fmin(to, last);
+	}
+	if (!(to > from))
+		return NAN;
+	for (size_t i = 0; i < n; i++) {
+		double within = fmin(step_end_s(&v[i]), to) - fmax(v[i].start_s, from);
+
+		if (within > 0.0)
+			bytes += v[i].moved_bytes * within / (step_end_s(&v[i]) - v[i].start_s);
+	}
+	return bytes / (to - from);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct passes_step *x = a, *y = b;
+
+	return x->start_s != y->start_s ? (x->start_s < y->start_s ? -1 : 1)
+	                                : (x->file > y->file) - (x->file < y->file);
+}
+
+/* Written and synced, of all files together; NaN, if one of them was not. */
+static void find_written(const struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
+{
+	size_t written = 0, synced = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].kind != STEP_WRITE)
+			continue;
+		written++;
+		ret->write_bytes_per_s += v[i].rate_bytes_per_s;
+		for (size_t k = 0; k < n; k++) {
+			if (v[k].kind != STEP_FSYNC || v[k].file != v[i].file)
+				continue;
+			synced++;
+			ret->synced_bytes_per_s +=
+				v[i].moved_bytes / ((double)(v[i].elapsed_ns + v[k].elapsed_ns) * 1e-9);
+			ret->fsync_ns = fmax(ret->fsync_ns, (double)v[k].elapsed_ns);
+		}
+	}
+	if (written < nfiles)
+		ret->write_bytes_per_s = NAN;
+	if (synced < nfiles)
+		ret->synced_bytes_per_s = NAN;
+}
+
+int passes_analyse(struct passes_step *v, size_t n, size_t nfiles, struct passes_found *ret)
+{
+	cleanup_free struct passes_step *reads = calloc(n + 1, sizeof(*reads));
+	cleanup_free double *rates = calloc(n + 1, sizeof(*rates));
+	bool has_each = true;
+	struct summary s;
+
+	if (!reads || !rates)
+		return -ENOMEM;
+	*ret = (struct passes_found){ .nfiles = nfiles, .fsync_ns = NAN, .read_bytes_per_s = NAN };
+	qsort(v, n, sizeof(*v), by_start); /* sums do not depend on which thread was first */
+	find_written(v, n, nfiles, ret);
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].kind != STEP_READ)
+			continue;
+		rates[ret->reads] = v[i].rate_bytes_per_s;
+		reads[ret->reads++] = v[i];
+	}
+	for (size_t file = 0; file < nfiles; file++) {
+		bool has = false;
+
+		for (size_t i = 0; i < ret->reads; i++)
+			has = has || reads[i].file == file;
+		has_each = has_each && has;
+	}
+	if (nfiles > 1) {
+		ret->read_bytes_per_s = passes_common_rate(reads, ret->reads, nfiles);
+	} else if (summary_of(rates, ret->reads, &s)) {
+		ret->read_bytes_per_s = s.mean;
+		ret->read_ci = s.mean_ci;
+	} else {
+		has_each = false;
+	}
+	ret->has_reads = has_each;
+	return 0;
+}

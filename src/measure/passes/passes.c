@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB that hold the words 1 to 16384, written
+ * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, by three witnesses: counted by the
+ * kernel for the very thread (/proc/thread-self/io), by the disk for everybody (diskstats), and what was in memory before (cachestat). Writing and
+ * fsync() are steps of their own.
+ *
+ * These loops do not go through load_run(): at memory speed a request object per 64 KiB would be part of what is measured, and cached reads
+ * are answered at once. Several files run at once as threads; they share nothing but the document, under one lock.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "measure/passes/passes.h"
+
+#define BLOCK_WORDS        (PASSES_BLOCK_BYTES / 4)
+#define MEMORY_BYTES_PER_S 3e9 /* a guess of reading from memory, for the time left until there is a measurement */
+
+static int figures(struct session *ses, const struct passes_params *p, const struct passes_work *works, size_t n,
+                   struct err *err)
+{
+	struct passes_step *all;
+	struct passes_found found;
+	size_t k = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		k += works[i].nsteps;
+	all = calloc(k + 1, sizeof(*all));
+	k = 0;
+	for (size_t i = 0; all && i < n; i++) {
+		memcpy(all + k, works[i].steps, works[i].nsteps * sizeof(*all));
+		k += works[i].nsteps;
+	}
+	r = all ? passes_analyse(all, k, n, &found) : -ENOMEM;
+	free(all);
+	if (r < 0)
+		return err_set(err, r, "Out of memory.");
+	passes_tell_figures(ses->res, &found, p->size_bytes != 0);
+	return 0;
+}
+
+static int passes_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct passes_params *p = params;
+	struct passes_shared shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct passes_work works[PASSES_FILES_MAX] = { 0 };
+	struct sysinfo memory;
+	void *words = NULL;
+	size_t n = 0, started = 0;
+	int r = posix_memalign(&words, 4096, PASSES_BLOCK_BYTES) ? err_set(err, -ENOMEM, "Out of memory.") : 0;
+
+	for (uint32_t i = 0; words && i < BLOCK_WORDS; i++)
+		((uint32_t *)words)[i] = i + 1;
+	shared.words = words;
+	shared.started = time(NULL);
+	while (r == 0 && n < ses->ndevs) {
+		struct passes_work *w = &works[n];
+
+		*w = (struct passes_work){ .ses = ses, .p = p, .index = n++, .shared = &shared, .fd = -1 };
+		r = passes_work_init(w, err);
+		shared.pace.first_bytes += w->size;
+		shared.pace.rest_bytes += w->size * (p->size_bytes ? p->passes : p->passes - 1);
+	}
+	if (!p->direct && !p->cold && sysinfo(&memory) == 0 &&
+	    shared.pace.first_bytes < (uint64_t)memory.totalram * memory.mem_unit / 2)
+		shared.pace.rest_guess_bytes_per_s = MEMORY_BYTES_PER_S;
+	shared.pace.start_ns = clock_now_ns(ses->env->clk);
+	if (r == 0)
+		pagecache_note_witness(ses, works[0].fd);
+	for (; r == 0 && started < n; started++)
+		if (pthread_create(&works[started].thread, NULL, passes_work_run, &works[started]) != 0)
+			r = err_set(err, -EAGAIN, "No thread could be started for %s.", works[started].path);
+	for (size_t i = 0; i < started; i++)
+		(void)pthread_join(works[i].thread, NULL); /* of our own threads: cannot fail */
+	if (r == 0) {
+		r = figures(ses, p, works, n, err);
+		passes_tell_words(ses->res, works, n);
+		passes_tell_plots(ses);
+		for (size_t i = 0; p->classic && i < n; i++)
+			passes_tell_classic(&works[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		passes_work_done(&works[i]);
+	free(words);
+	return r;
+}
+
+static size_t file_of(const char **names, size_t *n, const char *name)
+{
+	size_t i = 0;
+
+	while (i < *n && strcmp(names[i], name) != 0)
+		i++;
+	if (i == *n && i < PASSES_FILES_MAX)
+		names[(*n)++] = name;
+	return i < PASSES_FILES_MAX ? i : 0;
+}
+
+/*
+ * The table does not say which steps were done in full. Without faults and signals all were, but for a pass that --time broke off: it moved less than
+ * the one before. Words that differ are not in it.
+ */
+static int passes_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *t = result_find_table(saved, "steps");
+	const char *names[PASSES_FILES_MAX];
+	uint64_t most[PASSES_FILES_MAX] = { 0 };
+	struct passes_found found;
+	struct passes_step *v;
+	size_t n = 0, nfiles = 0;
+	bool has_written = false;
+	int r;
+
+	if (!t || !t->nrows || saved->status != STATUS_COMPLETE || result_fault_count(saved))
+		return err_set(err, -ENODATA, "The document does not say which passes were whole.");
+	v = calloc(t->nrows, sizeof(*v));
+	for (size_t i = 0; v && i < t->nrows; i++) {
+		struct passes_row row;
+		size_t file;
+
+		table_row(t, i, passes_fields, &row);
+		file = file_of(names, &nfiles, row.file ? row.file : "");
+		v[n] = (struct passes_step){ .file = file,
+			                     .kind = !row.step || !strncmp(row.step, "read ", 5) ? STEP_READ
+			                             : !strcmp(row.step, "write")                ? STEP_WRITE
+			                                                                         : STEP_FSYNC,
+			                     .start_s = row.start_s,
+			                     .elapsed_ns = row.elapsed_ns,
+			                     .rate_bytes_per_s = row.rate_bytes_per_s,
+			                     .moved_bytes = (double)row.moved_bytes };
+		has_written = has_written || v[n].kind == STEP_WRITE;
+		if (v[n].kind == STEP_READ && row.moved_bytes < most[file])
+			continue;
+		if (v[n].kind == STEP_READ)
+			most[file] = row.moved_bytes;
+		n++;
+	}
+	r = v ? passes_analyse(v, n, nfiles, &found) : -ENOMEM;
+	free(v);
+	if (r < 0)
+		return err_set(err, r, "Out of memory.");
+	passes_tell_figures(ret, &found, has_written);
+	return 0;
+}
+
+const struct measure measure_passes = {
+	.name = "passes",
+	.help = "write a file and read it several times, as a program would",
+	.group = GROUP_PROGRAM,
+	.targets = "FILE|DIRECTORY|DEVICE...",
+	.min_targets = 1,
+	.max_targets = PASSES_FILES_MAX,
+	.makes_files = true,
+	.may_create = true,
+	.opts = passes_opts,
+	.params_size = sizeof(struct passes_params),
+	.plan = passes_plan,
+	.run = passes_run,
+	.again = passes_again,
+	.tables = passes_tables,
+};

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows and lines of each step, the figures, the log of 1997. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "measure/passes/passes.h"
+
+const struct field passes_fields[] = {
+	FIELD_STR(struct passes_row, step, "step"),
+	FIELD_STR(struct passes_row, end_time, "ended"),
+	FIELD_U64(struct passes_row, elapsed_ns, UNIT_NS, "time"),
+	FIELD_F64(struct passes_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct passes_row, cpu_percent, UNIT_PERCENT, "CPU"),
+	FIELD_F64(struct passes_row, cpu_s_per_mb, UNIT_NONE, "CPU s/MB"),
+	FIELD_F64(struct passes_row, from_device_ratio, UNIT_RATIO, "from device"),
+	FIELD_F64(struct passes_row, from_disk_ratio, UNIT_RATIO, "disk moved"),
+	FIELD_F64(struct passes_row, cached_before_ratio, UNIT_RATIO, "in memory"),
+	FIELD_STR(struct passes_row, job, "job"), /* of several; else null, and then not shown */
+	FIELD_STR(struct passes_row, file, "file", .detail = true),
+	FIELD_F64(struct passes_row, start_s, UNIT_S, "began", .detail = true),
+	FIELD_U64(struct passes_row, moved_bytes, UNIT_BYTES, "moved", .detail = true),
+	FIELD_END,
+};
+
+const struct measure_table passes_tables[] = {
+	{ "steps", "Steps", passes_fields },
+	{ NULL, NULL, NULL },
+};
+
+/* The line of a step in the log. */
+static void log_step(struct passes_work *w, const struct passes_row *row)
+{
+	char number[32], rate[40] = "", device[40] = "";
+
+	if (isfinite(row->from_device_ratio))
+		(void)units_printf(device, sizeof(device), ", from the device %.1f %%", 100.0 * row->from_device_ratio);
+	if (isfinite(row->rate_bytes_per_s))
+		(void)snprintf(rate, sizeof(rate), ", %s", units_rate(number, sizeof(number), row->rate_bytes_per_s));
+	session_log(w->ses, "%s%s%s %s: %.3f s%s, CPU %.1f %%%s", w->job, w->job[0] ? " " : "", w->path, row->step,
+	            (double)row->elapsed_ns * 1e-9, rate, row->cpu_percent, device);
+}
+
+void passes_tell_step(struct passes_work *w, const struct passes_row *row)
+{
+	result_row(result_table(w->ses->res, "steps", "Steps", passes_fields), row);
+	log_step(w, row);
+	session_checkpoint(w->ses);
+}
+
+void passes_tell_figures(struct result *res, const struct passes_found *f, bool has_written)
+{
+	bool is_one = f->nfiles == 1;
+
+	if (has_written) {
+		result_figure(res, "write_bytes_per_s", "writing, without fsync", UNIT_BYTES_PER_S,
+		              f->write_bytes_per_s, NULL, f->nfiles);
+		result_figure(res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S,
+		              f->synced_bytes_per_s, NULL, f->nfiles);
+		result_figure(res, "fsync_ns", is_one ? "fsync alone" : "the longest fsync", UNIT_NS, f->fsync_ns, NULL,
+		              f->nfiles);
+	}
+	if (f->has_reads)
+		result_figure(res, "read_bytes_per_s",
+		              is_one ? "reading, mean of the passes" : "reading, while all files were read",
+		              UNIT_BYTES_PER_S, f->read_bytes_per_s, is_one ? &f->read_ci : NULL, f->reads);
+	if (f->has_reads && !is_one && isnan(f->read_bytes_per_s))
+		result_notice(res, "not-together",
+		              "There was no time at which all files were being read, so no rate of all together is "
+		              "told; give more --passes, or a larger --size.");
+}
+
+void passes_tell_words(struct result *res, const struct passes_work *works, size_t n)
+{
+	uint64_t wrong = 0, words = 0;
+	bool is_known = false;
+
+	for (size_t i = 0; i < n; i++) {
+		wrong += works[i].verify_errors;
+		words += works[i].wrong_words;
+		is_known |= works[i].is_ours;
+	}
+	if (is_known) {
+		result_figure_u64(res, "verify_errors", "blocks that were not as written", UNIT_COUNT, wrong);
+		result_figure_u64(res, "wrong_words", "words that were not as written", UNIT_COUNT, words);
+	} else {
+		result_figure_text(res, "verify_errors", "blocks that were not as written", NULL);
+	}
+	if (wrong)
+		res->verdict_is_no = true;
+}
+
+/*
+ * The log of 1997, one for each job: J, the time of day and the suffix letter name it; MB is 2^20 there. A file that was only read has lines of
+ * their own kind.
+ */
+void passes_tell_classic(const struct passes_work *w)
+{
+	struct session *ses = w->ses;
+	const struct passes_params *p = w->p;
+	const struct table *t = result_find_table(ses->res, "steps");
+	char start[64], name[16];
+	double mib = (double)w->size / 1048576.0;
+	struct tm tm;
+
+	(void)localtime_r(&w->shared->started, &tm);
+	(void)strftime(start, sizeof(start), "%a %b %e %H:%M:%S %Y", &tm);
+	(void)strftime(name, sizeof(name), "J%H%M%S", &tm);
+	result_text(ses->res, "##############################################\n\nDisk test platter %s\n",
+	            PLATTER_VERSION);
+	if (!p->size_bytes)
+		result_text(ses->res, "Reading file %s\n", w->path);
+	result_text(ses->res, "Job %s%s  %s\n\n", name, w->job[0] ? w->job : "Z", start);
+	if (p->size_bytes)
+		result_text(ses->res, "Data File %s %.1f Mbytes\nFiles written %" PRIu64 " bytes (data*%.4g)\n\n",
+		            w->path, mib, w->size, mib);
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *step = table_string(t, i, (size_t)table_column(t, "step")),
+			   *end = table_string(t, i, (size_t)table_column(t, "end_time"));
+		double seconds = table_number(t, i, (size_t)table_column(t, "elapsed_ns")) * 1e-9;
+		double rate = table_number(t, i, (size_t)table_column(t, "rate_bytes_per_s")) / 1048576.0;
+
+		if (w->job[0] && strcmp(table_string(t, i, (size_t)table_column(t, "job")), w->job) != 0)
+			continue;
+		if (strcmp(step, "write") == 0)
+			result_text(ses->res, "%8.2f seconds for writing file at %.2f MB/s %s\n", seconds, rate, end);
+		else if (strncmp(step, "read ", 5) == 0 && p->size_bytes)
+			result_text(ses->res, "%8.2f seconds for read pass %s at %.2f MB/s %s\n", seconds, step + 5,
+			            rate, end);
+		else if (strncmp(step, "read ", 5) == 0)
+			result_text(ses->res, "%8.2f seconds %.1fMB pass %s at %.2f MB/s %s\n", seconds, mib, step + 5,
+			            rate, end);
+	}
+	result_text(ses->res, "\n");
+}
+
+void passes_tell_plots(struct session *ses)
+{
+	static char kind[] = "bars", title[] = "Rate of each step", table[] = "steps", x[] = "step",
+		    y[] = "rate_bytes_per_s", series[] = "file";
+
+	result_plot(ses->res, &(struct plot_decl){ .kind = kind,
+	                                           .title = title,
+	                                           .table = table,
+	                                           .x = x,
+	                                           .y = y,
+	                                           .series = ses->ndevs > 1 ? series : NULL });
+}
