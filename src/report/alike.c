@@ -32,7 +32,9 @@ static const struct {
 	{ "passes", "time" },       { "passes", "passes" },
 	{ "passes", "job" },        { "cache", "time" },
 	{ "cache", "repeat" },      { "cache", "no-knee" },
-	{ "mark", "repeat" },
+	{ "mark", "repeat" },       { "surface", "time" },
+	{ "surface", "state" },     { "surface", "resume" },
+	{ "surface", "portion" },
 };
 
 /* What of the host is part of the test, and of which. */
@@ -57,6 +59,9 @@ static const struct {
 	{ "sustained", FIGURE_EXACT, 1 },
 	{ "confidence", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
+	{ "portions", FIGURE_OF_RUN, 0 },
+	{ "scan_s", FIGURE_OF_RUN, 0 },
+	{ "again_s", FIGURE_OF_RUN, 0 },
 	{ "slow_regions", FIGURE_TROUBLE, -1 },
 	{ "unreadable_regions", FIGURE_TROUBLE, -1 },
 	{ "always_places", FIGURE_TROUBLE, -1 },

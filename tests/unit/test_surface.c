@@ -14,7 +14,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/rng.h"
 #include "rows.h"
 #include "seeds.h"
 #include "simrun.h"
@@ -211,12 +215,160 @@ static void of_healthy_wild_disks_nothing_is_called_weak(void **state)
 	print_message("%d disks: 0 weak, %d slow in passing, %d once\n", (int)n, (int)passing, (int)once);
 }
 
+/* ---- a scan that is continued ---- */
+
+#define BLOCK      (1u << 20)
+#define BLOCKS     28611 /* the last one is shorter */
+#define SCAN_BYTES 30000000000u
+#define WORDS      "--block=1M --to=30GB --resume --state="
+
+struct watcher { /* in memory that parent and child share */
+	uint64_t kill_at, requests, scanned_to;
+	bool is_read[BLOCKS];
+};
+
+/* Requests of whole blocks: the scan's own, and second readings. */
+static void watch(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct watcher *w = arg;
+
+	(void)ses;
+	(void)target;
+	(void)is_fault;
+	if (w->kill_at && ++w->requests == w->kill_at)
+		(void)raise(SIGKILL);
+	if (req->len_bytes < BLOCK && req->offset_bytes + req->len_bytes != SCAN_BYTES / 512 * 512)
+		return;
+	w->is_read[req->offset_bytes / BLOCK] |= req->offset_bytes % BLOCK == 0;
+	if (w->scanned_to < req->offset_bytes + req->len_bytes)
+		w->scanned_to = req->offset_bytes + req->len_bytes;
+}
+
+static int scan_with_state(const struct profile *p, const char *path, struct watcher *w, struct result **ret)
+{
+	char words[300];
+	struct sim_run run = {
+		.sim = sim_new(), .m = &measure_surface, .words = words, .hooks = { .request = watch, .arg = w }
+	};
+	int r;
+
+	(void)snprintf(words, sizeof(words), WORDS "%s sda", path);
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	r = sim_run(&run);
+	if (r < 0)
+		print_message("%s\n", run.err.text);
+	*ret = run.res;
+	run.res = NULL;
+	sim_run_end(&run);
+	return r;
+}
+
+static void after_sigkill_nothing_is_left_out_or_counted_twice(void **state)
+{
+	struct watcher *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char dir[] = "/tmp/surface-XXXXXX", path[64];
+	struct rng rng;
+	struct profile p;
+
+	(void)state;
+	assert_true(w != MAP_FAILED);
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	rng_init(&rng, 23, 1);
+	load(&p, "modern-4tb");
+	for (int k = 0; k < 24; k++) {
+		uint64_t killed_at, counted = 0, to = 0, again = 0;
+		struct result *res = NULL;
+		int status;
+		pid_t pid;
+
+		memset(w, 0, sizeof(*w));
+		w->kill_at = 500 + rng_below(&rng, 28000);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			(void)scan_with_state(&p, path, w, &res);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		killed_at = w->scanned_to;
+		if (access(path, F_OK) == 0) {
+			struct err err;
+
+			assert_int_equal(result_load(&res, path, &err), 0);
+			to = (uint64_t)figure_number(result_find_figure(res, "scanned_to_bytes"));
+			counted = (uint64_t)figure_number(result_find_figure(res, "scanned_bytes"));
+			result_free(res);
+		}
+		assert_int_equal(to, counted);
+		assert_true(to <= killed_at && (double)(killed_at - to) < 60 * 230e6);
+		memset(w, 0, sizeof(*w));
+		assert_int_equal(scan_with_state(&p, path, w, &res), 0);
+		for (uint64_t i = 0; i < BLOCKS; i++) {
+			if (i >= to / BLOCK)
+				assert_true(w->is_read[i]);
+			else
+				again += w->is_read[i];
+		}
+		assert_true(again < 20); /* second readings */
+		assert_int_equal(w->scanned_to, SCAN_BYTES / 512 * 512);
+		assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), w->scanned_to);
+		result_free(res);
+		(void)unlink(path);
+	}
+	profile_done(&p);
+	(void)rmdir(dir);
+	(void)munmap(w, sizeof(*w));
+}
+
+/* A weak place that was found, and one that was only suspected, when the portion ended. */
+static void portions_find_what_one_run_finds(void **state)
+{
+	static const uint64_t lbas[] = { 4000000, 20000000, 29000000 };
+	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];
+	struct result *res = NULL;
+	struct profile p;
+	int portions = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(words, sizeof(words), "--to=20GB --resume --portion=31s --state=%s sda", path);
+	load(&p, "modern-4tb");
+	for (size_t i = 0; i < 3; i++)
+		plant(&p, lbas[i], 8, 2);
+	do {
+		struct sim_run run = run_on(&p, words);
+
+		result_free(res);
+		res = run.res;
+		run.res = NULL;
+		assert_true((double)sim_elapsed_ns(run.sim) < 40e9);
+		sim_run_end(&run);
+		assert_true(++portions < 12);
+	} while (result_has_notice(res, "unfinished"));
+	assert_true(portions > 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(count_kind(res, "always", lbas[i]), 1);
+	assert_int_equal(count_kind(res, "always", UINT64_MAX), 3);
+	assert_int_equal((int)figure_number(result_find_figure(res, "portions")), portions);
+	assert_int_equal((uint64_t)figure_number(result_find_figure(res, "scanned_bytes")), 20000000000 / 512 * 512);
+	result_free(res);
+	profile_done(&p);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
 /* ---- the frame ---- */
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 {
-	static const char *const words[] = { "--block=5000 sda", "--from=50% --to=40% sda", "--to=120% sda",
-		                             "--from=1P sda", "sda sda" };
+	static const char *const words[] = { "--block=5000 sda", "--from=50% --to=40% sda",
+		                             "--to=120% sda",    "--from=1P sda",
+		                             "sda sda",          "--resume sda",
+		                             "--portion=1h sda" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -237,6 +389,8 @@ int main(void)
 		cmocka_unit_test(what_was_slow_once_is_no_weak_place),
 		cmocka_unit_test(unreadable_sectors_are_told_from_the_first_to_the_last),
 		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
+		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),
+		cmocka_unit_test(portions_find_what_one_run_finds),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 	};
 

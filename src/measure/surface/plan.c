@@ -19,6 +19,9 @@ const struct opt surface_opts[] = {
 	OPT_BYTES(P, block_bytes, "block", 0, "SIZE", NULL, "size of a request (default 1MiB, at most a revolution)",
 	          .min = 4096, .max = 1 << 24),
 	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 32),
+	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute"),
+	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
+	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after so long; --resume goes on"),
 	OPT_END,
 };
 
@@ -71,10 +74,15 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 int surface_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	struct surface_range range;
+
+	const struct surface_params *p = params;
 	int r = surface_range(&ses->devs[0], params, &range, err);
 
 	if (r < 0)
 		return r;
+	if ((p->resume || p->portion_ns) && !p->state)
+		return err_set(err, -EINVAL, "--%s wants a file that says how far the scan came; give --state=FILE.",
+		               p->resume ? "resume" : "portion");
 	plan_phase(ret_plan, "scan",
 	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
 	plan_phase(ret_plan, "second readings", 0);

@@ -23,7 +23,7 @@ struct batch {
 		uint64_t time_ns;
 		uint32_t len_bytes;
 		int error;
-		bool is_lead; /* nothing was in flight before it: its time has the arm's way in it */
+		bool is_lead; /* its time has more in it than the medium's: the arm's way, or our own delay */
 	} v[SURFACE_BATCH];
 };
 
@@ -38,6 +38,7 @@ struct scan {
 	bool is_draining; /* after a fault */
 	bool is_ending;   /* with this batch */
 	bool is_lead;
+	uint32_t late;           /* so many completions are seen late */
 	struct batch batches[2]; /* in work */
 	uint64_t judged;         /* batches */
 	double ns_per_byte[SURFACE_BATCH];
@@ -65,7 +66,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 			*ret_until_ns = CLOCK_NEVER;
 			return FEED_WAIT;
 		}
-		s->is_ending |= (!s->run->is_tuned && index) || session_time_left_ns(s->run->ses) == 0 ||
+		s->is_ending |= (!s->run->is_tuned && index) || surface_is_out_of_time(s->run) || s->run->error ||
 		                surface_wants_again(s->run, now_ns - s->start_ns);
 		if (!left || s->is_ending)
 			return FEED_END;
@@ -161,6 +162,17 @@ static bool is_complete(const struct scan *s, const struct batch *b)
 	return b->n && b->done == b->n && (b->n == SURFACE_BATCH || s->at == s->end);
 }
 
+/* What completed meanwhile is seen late: its time is the file's. */
+static void save(struct scan *s)
+{
+	uint64_t before_ns = s->run->saved_ns;
+
+	if (!s->run->error)
+		s->run->error = surface_state_save(s->run, false, &s->run->why);
+	if (s->run->saved_ns != before_ns)
+		s->late = s->in_flight;
+}
+
 static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct scan *s = (struct scan *)((char *)sink - offsetof(struct scan, sink));
@@ -174,7 +186,8 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 		                                        .error = !is_fault      ? 0
 		                                                 : req->res < 0 ? req->res
 		                                                                : 1,
-		                                        .is_lead = req->tag };
+		                                        .is_lead = req->tag || s->late };
+	s->late -= s->late > 0;
 	s->last_done_ns = req->done_ns;
 	s->is_draining |= is_fault;
 	b->done++;
@@ -183,6 +196,7 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 		b->n = 0;
 		s->judged++;
 		show(s->run);
+		save(s);
 	}
 }
 
@@ -223,5 +237,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	run->scan_ns += surface_now(run) - s.start_ns;
 	if (!run->is_tuned && !session_is_over(run->ses))
 		tune(run);
+	if (r == 0 && run->error)
+		r = err_set(err, run->error, "%s", run->why.text);
 	return r;
 }

@@ -28,6 +28,12 @@ static void declare_plots(struct result *res)
 	                                      .y = "revolutions_lost" });
 }
 
+bool surface_is_out_of_time(const struct surface_run *run)
+{
+	return session_time_left_ns(run->ses) == 0 ||
+	       (run->p->portion_ns && surface_now(run) - run->start_ns >= run->p->portion_ns);
+}
+
 static int run_init(struct surface_run *run, struct err *err)
 {
 	struct session *ses = run->ses;
@@ -48,12 +54,25 @@ static int run_init(struct surface_run *run, struct err *err)
 		                     .step_bytes = run->range.unit_bytes };
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
-	return surface_learn_rotation(run, err);
+	run->start_ns = surface_now(run);
+	r = surface_state_load(run, err);
+	run->portions++;
+	return r == 0 ? surface_learn_rotation(run, err) : r;
+}
+
+static bool is_unfinished(const struct surface_run *run)
+{
+	return run->position < run->range.end_bytes || run->nactive;
 }
 
 static void say(const struct surface_run *run)
 {
 	struct result *res = run->ses->res;
+
+	if (is_unfinished(run))
+		result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned%s.",
+		              run->range.end_bytes - run->position, run->range.end_bytes - run->range.first_bytes,
+		              run->p->state ? "; --resume goes on" : "");
 
 	if (run->nkinds[SURFACE_UNCHECKED])
 		result_notice(res, "unchecked",
@@ -74,13 +93,14 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	r = run_init(run, err);
 	if (r == 0)
 		declare_plots(ses->res);
-	while (r == 0 && !session_is_over(ses) && session_time_left_ns(ses) &&
-	       (run->position < run->range.end_bytes || run->nactive)) {
+	while (r == 0 && !session_is_over(ses) && !surface_is_out_of_time(run) && is_unfinished(run)) {
 		r = surface_scan_leg(run, err);
 		if (r == 0 && !session_is_over(ses))
 			r = surface_again(run, err);
 		surface_tell(run);
 		session_checkpoint(ses);
+		if (r == 0)
+			r = surface_state_save(run, true, err);
 	}
 	if (run->eng)
 		say(run);

@@ -17,7 +17,9 @@
 
 struct surface_params {
 	uint64_t block_bytes, depth;
-	const char *from, *to;
+	uint64_t portion_ns;
+	const char *from, *to, *state;
+	bool resume;
 };
 
 /* ---- plan.c ---- */
@@ -123,7 +125,14 @@ struct surface_run {
 	uint64_t scan_ns;        /* in legs */
 	uint64_t scan_bytes;     /* in them */
 	double bytes_per_s;      /* now */
+	uint64_t portions;       /* runs that it took so far */
+	uint64_t start_ns, saved_ns;
+	int error; /* of saving, within a leg */
+	struct err why;
 };
+
+/* Of the run: --time and --portion. */
+bool surface_is_out_of_time(const struct surface_run *run);
 
 static inline uint64_t surface_now(const struct surface_run *run)
 {
@@ -150,5 +159,15 @@ bool surface_wants_again(const struct surface_run *run, uint64_t since_ns);
 
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
+/* What a state's tables say goes into the run. */
+void surface_take_tables(struct surface_run *run, const struct result *state);
+
+/* ---- state.c ---- */
+
+/* Saves the state when it is time, or is_due. Between two batches. 0, or negative errno and a sentence. */
+int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
+/* What --state and --resume ask for. 0, or negative errno and a sentence. */
+int surface_state_load(struct surface_run *run, struct err *err);
+const char *surface_device_id(const struct surface_run *run);
 
 #endif

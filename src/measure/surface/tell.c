@@ -14,6 +14,7 @@ struct slow_row {
 	uint64_t offset_bytes, length_bytes, lba, time_ns, expected_ns, again_ns, again, again_slow;
 	const char *kind;
 	int64_t error;
+	uint64_t scanned_bytes, before;
 };
 
 static const struct field slow_fields[] = {
@@ -27,6 +28,8 @@ static const struct field slow_fields[] = {
 	FIELD_U64(struct slow_row, again_slow, UNIT_COUNT, "of these slow"),
 	FIELD_STR(struct slow_row, kind, "kind"),
 	FIELD_I64(struct slow_row, error, UNIT_NONE, "error", .detail = true),
+	FIELD_U64(struct slow_row, scanned_bytes, UNIT_BYTES, "request", .detail = true),
+	FIELD_U64(struct slow_row, before, UNIT_COUNT, "bad places before it", .detail = true),
 	FIELD_END,
 };
 
@@ -91,7 +94,9 @@ static void tell_place(struct table *t, const struct surface_run *run, const str
 		                .again = s->again,
 		                .again_slow = s->again_bad,
 		                .kind = surface_kind_names[s->kind],
-		                .error = s->error };
+		                .error = s->error,
+		                .scanned_bytes = s->scan_bytes,
+		                .before = s->rests };
 
 	result_row(t, &row);
 }
@@ -189,6 +194,11 @@ void surface_tell(struct surface_run *run)
 		tell_place(t, run, &run->places[i]);
 	for (size_t i = 0; i < run->nactive; i++)
 		tell_place(t, run, &run->active[i]);
+	result_figure_text(res, "device_id", "disk", surface_device_id(run));
+	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
+	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
+	result_figure_u64(res, "portions", "runs", UNIT_COUNT, run->portions);
+	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all.bytes);
 	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
 	result_figure(res, "rate_bytes_per_s", "rate of the scan", UNIT_BYTES_PER_S,
@@ -204,4 +214,75 @@ void surface_tell(struct surface_run *run)
 	result_figure(res, "worst_ns", "longest request", UNIT_NS, all.worst_ns ? (double)all.worst_ns : (double)NAN,
 	              NULL, 0);
 	result_figure(res, "again_s", "second readings took", UNIT_S, (double)run->again_spent_ns * 1e-9, NULL, 0);
+}
+
+/* ---- and back ---- */
+
+static enum surface_kind kind_of(const char *name)
+{
+	size_t k = 0;
+
+	while (k + 1 < SURFACE_KINDS && (!name || strcmp(surface_kind_names[k], name) != 0))
+		k++;
+	return (enum surface_kind)k;
+}
+
+static void take_place(struct surface_run *run, const struct slow_row *row)
+{
+	struct surface_suspect s = { .first_bytes = row->offset_bytes,
+		                     .end_bytes = row->offset_bytes + row->length_bytes,
+		                     .time_ns = row->time_ns,
+		                     .scan_bytes = row->scanned_bytes,
+		                     .ns_per_byte = row->expected_ns == UINT64_MAX || !row->scanned_bytes
+		                                            ? (double)NAN
+		                                            : (double)row->expected_ns / (double)row->scanned_bytes,
+		                     .again_ns = row->again_ns == UINT64_MAX ? 0 : row->again_ns,
+		                     .again = (uint32_t)row->again,
+		                     .again_bad = (uint32_t)row->again_slow,
+		                     .error = (int)row->error,
+		                     .rests = (uint32_t)row->before,
+		                     .is_silent = row->before > 0,
+		                     .kind = kind_of(row->kind) };
+
+	if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE) {
+		s.again = s.again_bad = 0;
+		run->active[run->nactive++] = s;
+	} else if (s.kind != SURFACE_PENDING && run->nplaces < SURFACE_PLACES) {
+		s.stage = STAGE_END;
+		run->places[run->nplaces++] = s;
+	}
+}
+
+void surface_take_tables(struct surface_run *run, const struct result *state)
+{
+	const struct table *map = result_find_table(state, surface_tables[2].name);
+	const struct table *slow = result_find_table(state, surface_tables[1].name);
+
+	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++) {
+		struct map_row row;
+
+		table_row(map, i, map_fields, &row);
+		run->cells[i] = (struct surface_cell){
+			row.scanned_bytes,
+			row.busy_ns,
+			row.worst_ns,
+			row.excess_ns,
+			{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
+			  row.over_5s },
+			row.errors,
+		};
+	}
+	for (size_t i = 0; slow && i < slow->nrows; i++) {
+		struct slow_row row;
+
+		table_row(slow, i, slow_fields, &row);
+		take_place(run, &row);
+	}
+	for (size_t k = 0; k < SURFACE_KINDS; k++) {
+		char name[40];
+
+		(void)snprintf(name, sizeof(name), "%s_places", surface_kind_names[k]);
+		if (k != SURFACE_PENDING)
+			run->nkinds[k] = (uint64_t)figure_number(result_find_figure(state, name));
+	}
 }
