@@ -34,9 +34,6 @@
 #define ALONE_SURE 6
 #define ALONE_MOST 24
 
-const char *const surface_kind_names[SURFACE_KINDS] = { "pending", "always",     "sometimes", "passing",
-	                                                "once",    "unreadable", "healed",    "unchecked" };
-
 /* ---- the lists ---- */
 
 static void put_away(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What `surface` will read: options, and what they say together with the target. */
+/* What `surface` will read: options, and what they say together with the target; and what is fixed for all parts. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,6 +10,12 @@
 
 #define BLOCK_BYTES       (1u << 20)
 #define GUESS_BYTES_PER_S 100e6 /* for the plan, before anything was read */
+
+const char *const surface_kind_names[SURFACE_KINDS] = { "pending", "always",     "sometimes", "passing",
+	                                                "once",    "unreadable", "healed",    "unchecked" };
+
+const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,
+	                                             500 * NS_PER_MS, 5000 * NS_PER_MS, UINT64_MAX };
 
 #define P struct surface_params
 
@@ -89,4 +95,20 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
 	return 0;
+}
+
+/* ---- what all parts ask ---- */
+
+bool surface_is_out_of_time(const struct surface_run *run)
+{
+	return session_time_left_ns(run->ses) == 0 ||
+	       (run->p->portion_ns && surface_now(run) - run->start_ns >= run->p->portion_ns);
+}
+
+/* The disk by what stays with it. */
+const char *surface_device_id(const struct surface_run *run)
+{
+	const struct device *dev = &run->ses->devs[0];
+
+	return dev->wwn[0] ? dev->wwn : dev->serial[0] ? dev->serial : dev->uuid[0] ? dev->uuid : dev->name;
 }

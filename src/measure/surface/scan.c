@@ -10,9 +10,6 @@
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
-const uint64_t surface_class_ns[SURFACE_CLASSES] = { 3 * NS_PER_MS,   10 * NS_PER_MS,   50 * NS_PER_MS, 150 * NS_PER_MS,
-	                                             500 * NS_PER_MS, 5000 * NS_PER_MS, UINT64_MAX };
-
 #define TURN_NS     8.3e6 /* where the rotation is not known */
 #define BLOCK_LEAST (64u << 10)
 

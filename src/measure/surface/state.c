@@ -24,14 +24,6 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 	return result_save(run->ses->res, run->p->state, err);
 }
 
-/* The disk by what stays with it. */
-const char *surface_device_id(const struct surface_run *run)
-{
-	const struct device *dev = &run->ses->devs[0];
-
-	return dev->wwn[0] ? dev->wwn : dev->serial[0] ? dev->serial : dev->uuid[0] ? dev->uuid : dev->name;
-}
-
 static uint64_t whole(const struct result *res, const char *name)
 {
 	double x = figure_number(result_find_figure(res, name));

@@ -28,12 +28,6 @@ static void declare_plots(struct result *res)
 	                                      .y = "revolutions_lost" });
 }
 
-bool surface_is_out_of_time(const struct surface_run *run)
-{
-	return session_time_left_ns(run->ses) == 0 ||
-	       (run->p->portion_ns && surface_now(run) - run->start_ns >= run->p->portion_ns);
-}
-
 static int run_init(struct surface_run *run, struct err *err)
 {
 	struct session *ses = run->ses;

@@ -131,7 +131,8 @@ struct surface_run {
 	struct err why;
 };
 
-/* Of the run: --time and --portion. */
+/* plan.c, of the run: --time and --portion; the disk by what stays with it. */
+const char *surface_device_id(const struct surface_run *run);
 bool surface_is_out_of_time(const struct surface_run *run);
 
 static inline uint64_t surface_now(const struct surface_run *run)
@@ -168,6 +169,5 @@ void surface_take_tables(struct surface_run *run, const struct result *state);
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);
-const char *surface_device_id(const struct surface_run *run);
 
 #endif
