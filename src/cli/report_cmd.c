@@ -82,11 +82,16 @@ static int shelf_add_folder(struct shelf *s, const char *path, struct err *err)
 	               why.code ? "; the last one tried: " : "; save results there with --json.", why.text);
 }
 
-static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
+static bool is_folder(const char *path)
 {
 	struct stat st;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int shelf_add_any(struct shelf *s, const char *path, struct err *err)
+{
+	if (is_folder(path))
 		return shelf_add_folder(s, path, err);
 	return shelf_add(s, path, err);
 }
@@ -99,7 +104,8 @@ static int status_of_failure(int r)
 /* ---- report ---- */
 
 struct report_params {
-	const char *output, *csv, *prometheus;
+	const char *output, *csv, *prometheus, *json;
+	double threshold;
 	bool again;
 };
 
@@ -109,12 +115,17 @@ static const struct opt report_opts[] = {
 	        "write the figures and tables as CSV; - is standard output"),
 	OPT_STR(struct report_params, prometheus, "prometheus", 0, "FILE", NULL,
 	        "write the figures for node_exporter (OpenMetrics); - is standard output"),
+	OPT_STR(struct report_params, json, "json", 'j', "FILE", NULL,
+	        "save what was found of the disks as a document; - is standard output"),
+	OPT_RATIO(struct report_params, threshold, "threshold", 't', "RATIO", "2%",
+	          "of many disks: differences below this do not count", .min = 0, .max = 10),
 	OPT_FLAG(struct report_params, again, "again", 0, "compute the figures anew from the samples in the document"),
 	OPT_END,
 };
 
 struct page_job {
 	const struct shelf *shelf;
+	struct compare_options options;
 	struct err *err;
 };
 
@@ -122,7 +133,7 @@ static int write_page(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
 
-	return report_html(f, (const struct result *const *)job->shelf->v, job->shelf->n, job->err);
+	return report_page(f, (const struct result *const *)job->shelf->v, job->shelf->n, &job->options, job->err);
 }
 
 static int write_all_csv(FILE *f, void *arg)
@@ -178,16 +189,39 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 	return r;
 }
 
+static int write_fleet(FILE *f, void *arg)
+{
+	const struct page_job *job = arg;
+	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+	cleanup_free char *text = result_to_json(res);
+
+	result_free(res);
+	return text && fprintf(f, "%s\n", text) >= 0 ? 0 : -EIO;
+}
+
+static int show_fleet(FILE *out, const struct page_job *job, const struct text_style *style)
+{
+	struct result *res = report_fleet((const struct result *const *)job->shelf->v, job->shelf->n, &job->options);
+	int r = report_text(out, res, style);
+
+	result_free(res);
+	return r;
+}
+
 static int run_report(const struct env *env, const struct view_params *view, const void *params,
                       const char *const *operands, size_t n, struct err *err)
 {
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
-	struct page_job job = { &shelf, err };
+	struct page_job job = { &shelf, { p->threshold }, err };
 	struct text_style style = output_style(env->out, view);
-	int r = check_output((struct cli_params){ .html = p->output, .csv = p->csv, .prometheus = p->prometheus },
-	                     operands, n, err);
+	bool has_folder = false;
+	int r = check_output(
+		(struct cli_params){ .html = p->output, .csv = p->csv, .prometheus = p->prometheus, .json = p->json },
+		operands, n, err);
 
+	for (size_t i = 0; i < n; i++)
+		has_folder |= is_folder(operands[i]);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
 	for (size_t i = 0; r == 0 && p->again && i < shelf.n; i++)
@@ -198,8 +232,12 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = output_save(p->csv, env->out, write_all_csv, &job, err);
 	if (r == 0 && p->prometheus)
 		r = output_save(p->prometheus, env->out, write_all_metrics, &job, err);
-	if (r == 0 && !p->output && !p->csv && !p->prometheus)
-		r = show_texts(env->out, &shelf, &style);
+	if (r == 0 && p->json)
+		r = output_save(p->json, env->out, write_fleet, &job, err);
+	if (r == 0 && !p->output && !p->csv && !p->prometheus && !p->json)
+		r = has_folder && report_fleet_disks((const struct result *const *)shelf.v, shelf.n) > 1
+		            ? show_fleet(env->out, &job, &style)
+		            : show_texts(env->out, &shelf, &style);
 	shelf_done(&shelf);
 	return r < 0 ? r : EXIT_DONE;
 }

@@ -5,7 +5,9 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "report/alike.h"
@@ -202,18 +204,76 @@ enum alike alike(const struct result *a, const struct result *b, char *why)
 	return is_same_way(a, b, why) ? ALIKE : OTHER_OPTIONS;
 }
 
+bool alike_same_disk(const struct result *a, const struct result *b)
+{
+	char why[WHY_TEXT];
+
+	return a->ntargets == 1 && b->ntargets == 1 && is_same_target(&a->targets[0], &b->targets[0], why);
+}
+
+size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk)
+{
+	const struct result **latest = calloc(n + 1, sizeof(*latest));
+	size_t ndisks = 0;
+
+	if (!latest)
+		abort(); /* as in result.c */
+	for (size_t i = 0; i < n; i++) {
+		size_t d = 0;
+
+		while (d < ndisks && !alike_same_disk(latest[d], sorted[i]))
+			d++;
+		ret_disk[i] = sorted[i]->ntargets == 1 ? d : SIZE_MAX;
+		if (sorted[i]->ntargets != 1)
+			continue;
+		latest[d] = sorted[i];
+		ndisks += d == ndisks;
+	}
+	free(latest);
+	return ndisks;
+}
+
+bool alike_same_kind(const struct result *a, const struct result *b)
+{
+	char why[WHY_TEXT];
+
+	return strcmp(a->head.measurement, b->head.measurement) == 0 && a->ntargets == 1 && b->ntargets == 1 &&
+	       members(&a->targets[0], &b->targets[0], "model", NULL) > 0 &&
+	       members(&a->targets[0], &b->targets[0], "size_bytes", NULL) >= 0 && is_same_way(a, b, why);
+}
+
+const char *alike_text(const struct result *res, const char *key)
+{
+	enum field_type type;
+	const struct cell *c = res->ntargets ? member(&res->targets[0], key, &type) : NULL;
+
+	return c && type == FIELD_TYPE_STR ? c->str : NULL;
+}
+
 const char *alike_disk(const struct result *res)
 {
 	static const char *const keys[] = { "serial", "model", "path" };
-	enum field_type type;
+	const char *text = NULL;
 
-	for (size_t i = 0; res->ntargets && i < ARRAY_LEN(keys); i++) {
-		const struct cell *c = member(&res->targets[0], keys[i], &type);
+	for (size_t i = 0; !text && i < ARRAY_LEN(keys); i++)
+		text = alike_text(res, keys[i]);
+	return text ? text : "";
+}
 
-		if (c && type == FIELD_TYPE_STR)
-			return c->str;
-	}
-	return "";
+double alike_years(const struct result *res)
+{
+	struct tm tm = { 0 };
+
+	if (!res->head.started || !strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm))
+		return NAN;
+	return (double)timegm(&tm) / (365.25 * 86400.0);
+}
+
+int alike_by_date(const void *a, const void *b)
+{
+	double x = alike_years(*(const struct result *const *)a), y = alike_years(*(const struct result *const *)b);
+
+	return (x > y) - (x < y);
 }
 
 const char *alike_disturbed(const struct result *res)
@@ -232,6 +292,12 @@ int alike_outcome(const struct result *res)
 	};
 
 	return outcomes[res->status];
+}
+
+const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name)
+{
+	*ret_name = i < ARRAY_LEN(settings) ? settings[i] : NULL;
+	return *ret_name && res->ntargets ? member_text(&res->targets[0], *ret_name, buf) : NULL;
 }
 
 void alike_tell_settings(struct result *out, const struct result *a, const struct result *b)

@@ -3,6 +3,8 @@
 #ifndef PLATTER_REPORT_ALIKE_H
 #define PLATTER_REPORT_ALIKE_H
 
+#include <stdbool.h>
+
 #include "result/result.h"
 
 #define WHY_TEXT 200
@@ -11,14 +13,36 @@ enum alike { ALIKE, OTHER_MEASUREMENT, OTHER_DISK, OTHER_OPTIONS };
 
 /* Are two documents of the same test: the same measurement, of the same place, by the same way? why (WHY_TEXT bytes) says what is not. */
 enum alike alike(const struct result *a, const struct result *b, char *why);
+/* The same disk, or partition or file of it; whatever was measured, and how. */
+bool alike_same_disk(const struct result *a, const struct result *b);
+/*
+ * Numbers the disks of documents that are sorted by date: ret_disk gets one for each document, SIZE_MAX where it is of none or of several at once. A disk
+ * that has changed its name, or got a new one, is still the same. Returns how many.
+ */
+size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk);
+/* The same measurement by the same way, of disks of one model and size. */
+bool alike_same_kind(const struct result *a, const struct result *b);
+/* A text that the first target has under this name; NULL: none. */
+const char *alike_text(const struct result *res, const char *key);
 /* How documents call the disk: serial number, else model, else path. */
 const char *alike_disk(const struct result *res);
 /* The first notice that says that the run was disturbed from outside: its code, NULL: none. */
 const char *alike_disturbed(const struct result *res);
 /* How a run ended: 0 well, 1 with errors, 2 without the disk; -1: cut short by its user or by us, which says nothing of the disk. */
 int alike_outcome(const struct result *res);
+/* The i-th setting of the first target; NULL: not known. ret_name: NULL behind the last one. buf of CELL_TEXT. */
+const char *alike_setting(const struct result *res, size_t i, char *buf, const char **ret_name);
 /* Settings of disk and host that differ: notices. */
 void alike_tell_settings(struct result *out, const struct result *a, const struct result *b);
+
+/*
+ * What was not the same from one run of a disk to its next: kernel, host, program, firmware, settings, temperature (by ten degrees). A table "changes", a row
+ * for each change with the number of disks it came to; none, no table. res in any order.
+ */
+void alike_changes(struct result *out, const struct result *const *res, size_t n);
+/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it, of pointers, for qsort(). */
+double alike_years(const struct result *res);
+int alike_by_date(const void *a, const void *b);
 
 enum figure_role {
 	FIGURE_MEASURED, /* by its interval, and not at all without one */
@@ -34,5 +58,23 @@ const char *figure_judge(const struct figure *f, double change);
 double two_sided_t(double p, double df);
 /* The level of each of n looks that together err in 5 % (Sidak 1967). */
 double sidak_level(size_t n);
+
+/* ---- trend.c ---- */
+
+struct trend_row {
+	const char *measurement, *disk, *figure, *unit, *verdict; /* verdict: "steady", or what figure_judge() says */
+	uint64_t documents;
+	double first, last, per_year_percent, low, high, p;
+};
+
+struct trend {
+	struct result *out; /* gets notices; NULL: none */
+	double threshold, level;
+	void (*found)(void *arg, const struct trend_row *row);
+	void *arg;
+	size_t slopes, got_bad; /* filled in: got_bad is of runs whose status became worse */
+};
+/* All slopes that there are: level 0 counts them, else found gets each. */
+size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);
 
 #endif

@@ -9,12 +9,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/report.h"
+#include "report/html.h"
 #include "report/svg.h"
 
 #define TABLE_ROWS_MAX 200 /* of a table on the page; the document has all */
 #define PAPER_ROWS_MAX 40  /* of a table that is printed */
-#define DOCUMENTS_MAX  64
 
 /* A dash for what the document does not tell. */
 static void markup_seconds(FILE *out, double seconds, int decimals)
@@ -51,7 +50,13 @@ static const char style[] =
 	".figures td{font-weight:600}.figures td span{font-weight:400}.scroll th,.scroll td{overflow-wrap:normal}ul.notes{padding-left:1.2rem;color:var(--warn)}"
 	"code,pre{font:0.85rem/1.45 ui-monospace,'DejaVu Sans Mono',monospace}pre{background:var(--soft);padding:.7rem;white-space:pre-wrap;margin:.4rem 0}"
 	"details{margin:.8rem 0}summary{cursor:pointer;font-weight:500}\n"
-	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}}\n"
+	".disk>summary,.disk.head{display:grid;grid-template-columns:minmax(0,2fr) 4.5rem repeat(3,minmax(0,2fr)) 6rem;gap:.2rem .9rem;align-items:center;font-weight:400}"
+	".disk{border-top:1px solid var(--rule);margin:0;padding:.3rem 0}.disk.head{border:0;font-size:.85rem;color:var(--dim)}.disk>summary:hover{background:var(--soft)}"
+	".disk .n{text-align:right;white-space:nowrap}.disk .why{grid-column:1/-1;font-size:.88rem;color:var(--warn)}.warn{color:var(--warn)}.state.bad{font-weight:600}"
+	"svg.small{display:block;width:100%;height:2.2rem;background:var(--soft)}.small path{vector-effect:non-scaling-stroke}.small .line{stroke-width:1.6}"
+	".then{stroke:var(--dim);opacity:.6}.dot{stroke-width:4;stroke-linecap:round}.dot.big{stroke-width:9}\n"
+	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}"
+	".disk>summary{grid-template-columns:repeat(3,minmax(0,1fr))}.disk.head{display:none}}\n"
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
@@ -217,7 +222,7 @@ static const char *small_on_paper(size_t columns)
 	return columns <= 12 ? " class=\"w1\"" : columns <= 16 ? " class=\"w2\"" : " class=\"w3\"";
 }
 
-static void table(FILE *out, const struct table *t)
+void html_table(FILE *out, const struct table *t)
 {
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
@@ -359,30 +364,31 @@ static void section(FILE *out, const struct result *const *res, size_t n)
 		notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
-			table(out, res[i]->tables[k]);
+			html_table(out, res[i]->tables[k]);
 		settings(out, res[i]);
 	}
 	(void)fputs("</section>\n", out);
 }
 
-int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)
+void html_begin(FILE *out, const char *title, const char *started)
 {
-	bool done[DOCUMENTS_MAX] = { false };
-
-	if (n == 0 || n > DOCUMENTS_MAX)
-		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu; make several pages.",
-		               DOCUMENTS_MAX, n);
 	(void)fputs(
 		"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
 		"<title>platter: ",
 		out);
-	markup_text(out, res[0]->head.measurement);
+	markup_text(out, title);
 	(void)fputs("</title>\n<style>\n", out);
 	(void)fputs(style, out);
 	hues(out);
 	(void)fputs("</style></head><body>\n<h1>platter</h1>\n<p class=\"dim\">What the disk itself does. ", out);
-	markup_text(out, res[0]->head.started);
+	markup_text(out, started);
 	(void)fputs("</p>\n", out);
+}
+
+void html_sections(FILE *out, const struct result *const *res, size_t n)
+{
+	bool done[DOCUMENTS_MAX] = { false };
+
 	for (size_t i = 0; i < n; i++) {
 		const struct result *group[DOCUMENTS_MAX];
 		size_t ngroup = 0;
@@ -395,6 +401,20 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
 		if (ngroup)
 			section(out, group, ngroup);
 	}
+}
+
+int html_end(FILE *out, struct err *err)
+{
 	(void)fputs("</body></html>\n", out);
 	return ferror(out) || fflush(out) != 0 ? err_set(err, -EIO, "The page could not be written in full.") : 0;
+}
+
+int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err)
+{
+	if (n == 0 || n > DOCUMENTS_MAX)
+		return err_set(err, -EINVAL, "A page takes 1 to %d documents, not %zu; make several pages.",
+		               DOCUMENTS_MAX, n);
+	html_begin(out, res[0]->head.measurement, res[0]->head.started);
+	html_sections(out, res, n);
+	return html_end(out, err);
 }

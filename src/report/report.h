@@ -16,6 +16,10 @@ struct text_style {
 	bool plots; /* draw the document's plots with characters */
 };
 
+struct compare_options {
+	double threshold; /* relative; smaller differences do not count even when they are sure */
+};
+
 /* text.c, table.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
 /* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). */
@@ -26,6 +30,9 @@ int report_prometheus(FILE *out, const struct result *const *res, size_t n);
 
 /* html.c: one self-contained page; results of one kind are overlaid. */
 int report_html(FILE *out, const struct result *const *res, size_t n, struct err *err);
+/* The same, but of two disks or more, or of more documents than fit, it begins with a row for each disk; of more than fit there is nothing else. */
+int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
+                struct err *err);
 /* plot.c: a plot with characters, of n documents laid over each other; and all plots of documents of one measurement. */
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style);
@@ -35,14 +42,19 @@ int report_plots_text(FILE *out, const struct result *const *res, size_t n, cons
  * compare.c and trend.c: both make a new document (measurement "compare" or "trend") that every renderer takes; its verdict_is_no says that something differs
  * (compare) or gets worse (trend). Which documents belong together: alike.c.
  */
-struct compare_options {
-	double threshold; /* relative; smaller differences do not count even when they are sure */
-};
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err);
 /* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates. */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
+
+/*
+ * fleet.c: a row for each disk of the documents, with what was found about it: a new document (measurement "fleet"); its verdict_is_no says that one is
+ * going bad. Documents of files, and of several disks at once, have no row.
+ */
+struct result *report_fleet(const struct result *const *res, size_t n, const struct compare_options *opt);
+/* How many rows that would be. */
+size_t report_fleet_disks(const struct result *const *res, size_t n);
 
 /* ---- value.c: numbers for people ---- */
 

@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Is a disk getting worse: a straight line through each figure over the dates of the documents of one test. The scatter of the figures themselves says how
- * sure the slope is; the level of each is such that 5 % is the chance that any of all the slopes is called one although there is none (Sidak 1967).
+ * sure the slope is, but never surer than their own intervals; the level of each is such that 5 % is the chance that any of all the slopes is called one although there is none (Sidak 1967).
  */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
 #include "report/alike.h"
 #include "report/report.h"
 
 #define DATES_MIN 3
-
-struct trend_row {
-	const char *measurement, *disk, *figure, *unit, *verdict;
-	uint64_t documents;
-	double first, last, per_year_percent, low, high;
-};
 
 static const struct field trend_fields[] = {
 	FIELD_STR(struct trend_row, measurement, "measurement"),
@@ -37,30 +30,32 @@ static const struct field trend_fields[] = {
 	FIELD_END,
 };
 
-/* Gone through twice, as in compare.c. */
-struct trend {
-	struct result *out;
+struct trend_table {
 	struct table *t;
-	double threshold, level;
-	size_t slopes, worse;
-	bool is_counting;
+	size_t worse;
 };
 
 /* The documents of one test that came to their end, in the order of time. */
 struct test {
 	const struct result **v;
-	double *year, *value; /* of those that have the figure */
+	double *year, *value, *error; /* of those that have the figure; error 0: it has no interval */
 	size_t n;
 };
 
-/* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. */
-static double years_of(const struct result *res)
+/* What the slope's error is at least: the points' own intervals do not let it be known better, whatever few points look like. */
+static double least_slope_error(const struct test *test, size_t n)
 {
-	struct tm tm = { 0 };
+	double mean = 0.0, wide = 0.0, sum = 0.0;
 
-	if (!res->head.started || !strptime(res->head.started, "%Y-%m-%dT%H:%M:%S", &tm))
-		return NAN;
-	return (double)timegm(&tm) / (365.25 * 86400.0);
+	for (size_t i = 0; i < n; i++)
+		mean += test->year[i] / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		double off = test->year[i] - mean;
+
+		wide += off * off;
+		sum += off * off * test->error[i] * test->error[i];
+	}
+	return wide > 0.0 ? sqrt(sum) / wide : 0.0;
 }
 
 static void trend_figure(struct trend *tr, const struct figure *f, const struct test *test)
@@ -75,20 +70,24 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	size_t n = 0;
 
 	for (size_t i = 0; i < test->n; i++) {
-		double v = figure_number(result_find_figure(test->v[i], f->name));
+		const struct figure *g = result_find_figure(test->v[i], f->name);
+		double v = figure_number(g);
 
 		if (!isfinite(v))
 			continue;
-		test->year[n] = years_of(test->v[i]);
+		test->error[n] =
+			isfinite(g->ci.high - g->ci.low) ? (g->ci.high - g->ci.low) / 2.0 / stats_t_975(9.0) : 0.0;
+		test->year[n] = alike_years(test->v[i]);
 		test->value[n++] = v;
 	}
 	if (n < DATES_MIN || figure_role(f) == FIGURE_OF_RUN || f->type == FIELD_TYPE_STR ||
 	    !fit_line(test->year, test->value, NULL, n, &line))
 		return;
 	tr->slopes++;
-	if (tr->is_counting)
+	if (!(tr->level > 0.0))
 		return;
 	scale = 100.0 / fmax(fabs(test->value[0]), 1e-300);
+	line.b_se = fmax(line.b_se, least_slope_error(test, n));
 	half = two_sided_t(tr->level, (double)(n - 2)) * line.b_se;
 	row.documents = n;
 	row.first = test->value[0];
@@ -96,12 +95,12 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	row.per_year_percent = line.b * scale;
 	row.low = (line.b - half) * scale;
 	row.high = (line.b + half) * scale;
+	row.p = 2.0 * (1.0 - stats_t_cdf(fabs(line.b / line.b_se), (double)(n - 2)));
 	row.verdict = "steady";
 	if (row.low * row.high > 0.0 &&
 	    fabs(line.b * (test->year[n - 1] - test->year[0])) * scale > 100.0 * tr->threshold)
 		row.verdict = figure_judge(f, line.b);
-	tr->worse += strcmp(row.verdict, "worse") == 0;
-	result_row(tr->t, &row);
+	tr->found(tr->arg, &row);
 }
 
 /* The last one with errors, or without the disk, where the first was not: no line needs to be drawn through that. */
@@ -109,18 +108,11 @@ static void trend_status(struct trend *tr, const struct test *test)
 {
 	const struct result *first = test->v[0], *last = test->v[test->n - 1];
 
-	if (tr->is_counting || alike_outcome(last) <= alike_outcome(first))
+	if (!tr->out || alike_outcome(last) <= alike_outcome(first))
 		return;
-	tr->worse++;
+	tr->got_bad++;
 	result_notice(tr->out, "status", "%s of %s: the first run was %s, the last one is %s.", first->head.measurement,
 	              alike_disk(first), status_name(first->status), status_name(last->status));
-}
-
-static int by_date(const void *a, const void *b)
-{
-	double x = years_of(*(const struct result *const *)a), y = years_of(*(const struct result *const *)b);
-
-	return (x > y) - (x < y);
 }
 
 /* Quiet runs alone where there are enough of them: what others did to the disk is no trend of it. */
@@ -133,7 +125,7 @@ static void leave_out_disturbed(struct trend *tr, struct test *test)
 		quiet += alike_disturbed(test->v[i]) == NULL;
 	if (quiet == test->n)
 		return;
-	if (!tr->is_counting)
+	if (tr->out)
 		result_notice(
 			tr->out, "disturbed",
 			quiet >= DATES_MIN
@@ -153,62 +145,74 @@ static bool collect(struct test *test, const struct result *const *res, size_t n
 
 	test->n = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (alike_outcome(res[i]) < 0 || !isfinite(years_of(res[i])) || alike(res[at], res[i], why) != ALIKE)
+		if (alike_outcome(res[i]) < 0 || !isfinite(alike_years(res[i])) || alike(res[at], res[i], why) != ALIKE)
 			continue;
 		if (i < at)
 			return false;
 		test->v[test->n++] = res[i];
 	}
-	qsort(test->v, test->n, sizeof(struct result *), by_date);
+	qsort(test->v, test->n, sizeof(struct result *), alike_by_date);
 	return test->n >= DATES_MIN;
 }
 
-static void all_tests(struct trend *tr, const struct result *const *res, size_t n, struct test *test)
+size_t trend_all(struct trend *tr, const struct result *const *res, size_t n)
 {
+	cleanup_free const struct result **v = calloc(n + 1, sizeof(struct result *));
+	cleanup_free double *year = calloc(n + 1, sizeof(double));
+	cleanup_free double *value = calloc(n + 1, sizeof(double));
+	cleanup_free double *error = calloc(n + 1, sizeof(double));
+	struct test test = { .v = v, .year = year, .value = value, .error = error };
+
+	if (!v || !year || !value || !error)
+		abort(); /* as in result.c */
+	tr->slopes = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct result *last;
 
-		if (alike_outcome(res[i]) < 0 || !collect(test, res, n, i))
+		if (alike_outcome(res[i]) < 0 || !collect(&test, res, n, i))
 			continue;
-		trend_status(tr, test);
-		leave_out_disturbed(tr, test);
-		last = test->v[test->n - 1];
+		trend_status(tr, &test);
+		leave_out_disturbed(tr, &test);
+		last = test.v[test.n - 1];
 		for (size_t k = 0; k < last->nfigures; k++)
-			trend_figure(tr, &last->figures[k], test);
+			trend_figure(tr, &last->figures[k], &test);
 	}
+	return tr->slopes;
+}
+
+static void add_row(void *arg, const struct trend_row *row)
+{
+	struct trend_table *to = arg;
+
+	to->worse += strcmp(row->verdict, "worse") == 0;
+	result_row(to->t, row);
 }
 
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err)
 {
-	struct result *out = result_new("trend");
-	cleanup_free const struct result **v = calloc(n + 1, sizeof(struct result *));
-	cleanup_free double *year = calloc(n + 1, sizeof(double));
-	cleanup_free double *value = calloc(n + 1, sizeof(double));
-	struct test test = { .v = v, .year = year, .value = value };
-	struct trend tr = { .out = out,
-		            .t = result_table(out, "trends", "Change over time", trend_fields),
-		            .threshold = opt->threshold,
-		            .is_counting = true };
+	struct trend tr = { .threshold = opt->threshold };
+	size_t slopes = trend_all(&tr, res, n);
+	struct result *out;
+	struct trend_table to = { 0 };
 
-	if (!v || !year || !value)
-		abort(); /* as in result.c */
-	all_tests(&tr, res, n, &test);
-	if (tr.slopes == 0) {
-		result_free(out);
+	if (slopes == 0)
 		return err_set(
 			err, -ENOENT,
 			"A trend needs at least three documents of the same measurement of the same disk, done the same way, to their end, "
 			"which are not there; measure again later, or give two documents to compare them.");
-	}
-	tr.level = sidak_level(tr.slopes);
-	tr.slopes = 0;
-	tr.is_counting = false;
-	all_tests(&tr, res, n, &test);
-	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, tr.worse);
-	result_figure_text(out, "verdict", "verdict", tr.worse ? "degrading" : "steady");
+	out = result_new("trend");
+	to.t = result_table(out, "trends", "Change over time", trend_fields);
+	tr = (struct trend){
+		.out = out, .threshold = opt->threshold, .level = sidak_level(slopes), .found = add_row, .arg = &to
+	};
+	(void)trend_all(&tr, res, n);
+	to.worse += tr.got_bad;
+	alike_changes(out, res, n);
+	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
+	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
 	out->status = STATUS_COMPLETE;
-	out->verdict_is_no = tr.worse > 0;
+	out->verdict_is_no = to.worse > 0;
 	*ret = out;
 	return 0;
 }

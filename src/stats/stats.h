@@ -88,8 +88,9 @@ struct summary {
 /* x is left as it is; memory for a copy is taken (false when there is none or n = 0). */
 bool summary_of(const double *x, size_t n, struct summary *ret);
 
-size_t stats_keep_finite(double *x, size_t n);                     /* moves the finite values to the front, in order */
-double stats_median(double *x, size_t n);                          /* reorders x; NaN when n = 0 */
+size_t stats_keep_finite(double *x, size_t n); /* moves the finite values to the front, in order */
+double stats_median(double *x, size_t n);      /* reorders x; NaN when n = 0 */
+double stats_qn(const double *x, size_t n);    /* scale that bears half of the values being wrong; NaN when n < 2 */
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
@@ -149,7 +150,7 @@ bool stop_check(struct stop *s, const double *x, size_t n);
 
 /* ---- slots.c: for batch means of a series that is too long to keep ---- */
 
-#define SLOTS_MAX     128
+#define SLOTS_MAX 128
 #define SLOTS_MIN 20 /* fewer full ones tell nothing */
 
 struct slots {

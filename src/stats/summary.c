@@ -40,6 +40,25 @@ size_t stats_keep_finite(double *x, size_t n)
 	return kept;
 }
 
+/* Qn (Rousseeuw and Croux 1993): about the first quarter of all distances of two, with their factors for few values (Croux and Rousseeuw 1992). */
+double stats_qn(const double *x, size_t n)
+{
+	static const double few[] = { 0, 0, 0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872 };
+	size_t h = n / 2 + 1, pairs = 0;
+	double *apart = n >= 2 ? malloc(n * (n - 1) / 2 * sizeof(*apart)) : NULL, factor, q;
+
+	if (!apart)
+		return NAN;
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			apart[pairs++] = fabs(x[i] - x[k]);
+	stats_sort(apart, pairs);
+	q = apart[h * (h - 1) / 2 - 1];
+	free(apart);
+	factor = n < sizeof(few) / sizeof(few[0]) ? few[n] : (double)n / ((double)n + (n % 2 ? 1.4 : 3.8));
+	return 2.2219 * factor * q;
+}
+
 double stats_quantile_sorted(const double *x, size_t n, double q)
 {
 	double place, part;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was not the same from one run of a disk to its next: whoever sees a figure move wants to know whether it was the disk. A change that came to many
+ * disks at once is one row.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/alike.h"
+
+#define WARMER_CELSIUS 10.0
+
+struct change {
+	const char *what, *before, *after, *disk;
+	uint64_t disks;
+	const char *from, *to; /* dates: the run before the first such change, and the run after the last */
+	char texts[2][64], dates[2][11];
+};
+
+static const struct field change_fields[] = {
+	FIELD_STR(struct change, from, "from"),   FIELD_STR(struct change, to, "to"),
+	FIELD_STR(struct change, what, "what"),   FIELD_STR(struct change, before, "before"),
+	FIELD_STR(struct change, after, "after"), FIELD_U64(struct change, disks, UNIT_COUNT, "disks"),
+	FIELD_STR(struct change, disk, "disk"),   FIELD_END,
+};
+
+struct changes {
+	struct change *v;
+	size_t n, room;
+};
+
+/* Adds it, or counts it where an earlier disk had the same. */
+static void add(struct changes *c, const char *what, const char *before, const char *after, const struct result *a,
+                const struct result *b)
+{
+	struct change one = { .what = what, .disk = alike_disk(b) }, *known = c->v;
+
+	(void)snprintf(one.texts[0], sizeof(one.texts[0]), "%s", before);
+	(void)snprintf(one.texts[1], sizeof(one.texts[1]), "%s", after);
+	(void)snprintf(one.dates[0], sizeof(one.dates[0]), "%s", a->head.started);
+	(void)snprintf(one.dates[1], sizeof(one.dates[1]), "%s", b->head.started);
+	while (known < c->v + c->n &&
+	       (strcmp(known->what, what) != 0 || memcmp(known->texts, one.texts, sizeof(one.texts)) != 0))
+		known++;
+	if (known == c->v + c->n) {
+		if (c->n == c->room) {
+			c->room = c->room ? 2 * c->room : 16;
+			c->v = reallocarray(c->v, c->room, sizeof(*c->v));
+			if (!c->v)
+				abort(); /* as in result.c */
+		}
+		known = &c->v[c->n++];
+		*known = one;
+	}
+	known->disks++;
+	memcpy(known->dates[1], one.dates[1], sizeof(one.dates[1])); /* runs come sorted */
+}
+
+static void add_texts(struct changes *c, const char *what, const char *before, const char *after,
+                      const struct result *a, const struct result *b)
+{
+	if (before && after && strcmp(before, after) != 0)
+		add(c, what, before, after, a, b);
+}
+
+static double celsius(const struct result *res)
+{
+	const struct target_info *t = &res->targets[0];
+
+	for (size_t i = 0; i < t->n; i++)
+		if (strcmp(t->columns[i].key, "temperature_celsius") == 0 && !t->cells[i].is_null &&
+		    t->columns[i].type == FIELD_TYPE_F64)
+			return t->cells[i].f64;
+	return NAN;
+}
+
+static void between(struct changes *c, const struct result *a, const struct result *b)
+{
+	char x[CELL_TEXT], y[CELL_TEXT];
+	const char *name, *before;
+
+	add_texts(c, "kernel", a->head.host.kernel, b->head.host.kernel, a, b);
+	add_texts(c, "host", a->head.host.name, b->head.host.name, a, b);
+	add_texts(c, "program", a->head.program, b->head.program, a, b);
+	for (size_t i = 0; before = alike_setting(a, i, x, &name), name; i++)
+		add_texts(c, name, before, alike_setting(b, i, y, &name), a, b);
+	if (fabs(celsius(a) - celsius(b)) >= WARMER_CELSIUS) {
+		(void)snprintf(x, sizeof(x), "%.0f", celsius(a));
+		(void)snprintf(y, sizeof(y), "%.0f", celsius(b));
+		add(c, "temperature_celsius", x, y, a, b);
+	}
+}
+
+void alike_changes(struct result *out, const struct result *const *res, size_t n)
+{
+	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup_free size_t *disk = calloc(n + 1, sizeof(*disk));
+	struct changes c = { 0 };
+
+	if (!sorted || !disk)
+		abort();
+	memcpy(sorted, res, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), alike_by_date);
+	(void)alike_disks(sorted, n, disk);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i; k-- > 0 && disk[i] != SIZE_MAX;)
+			if (disk[k] == disk[i]) {
+				if (sorted[k]->head.started && sorted[i]->head.started)
+					between(&c, sorted[k], sorted[i]);
+				break;
+			}
+	for (size_t i = 0; i < c.n; i++) {
+		struct change *v = &c.v[i];
+
+		v->before = v->texts[0];
+		v->after = v->texts[1];
+		v->from = v->dates[0];
+		v->to = v->dates[1];
+		if (v->disks > 1)
+			v->disk = NULL;
+		result_row(result_table(out, "changes", "What changed between runs", change_fields), v);
+	}
+	free(c.v);
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Many disks, many runs: which of them go bad. Three kinds of evidence, each held against chance, and all looks of a fleet together call a healthy one
+ * bad in 1 % at most (Sidak 1967):
+ *
+ *   - what was seen: errors, places that cannot be read, a disk that went; and slow places in two runs in succession, that were not there before or grew;
+ *   - the disk against itself: a straight line through each figure over the dates (trend.c);
+ *   - the disk against the others of its model: the last value of each figure against their median, in units of the scale Qn (Rousseeuw and Croux 1993:
+ *     half of the disks may be anything without harm, and it is worth 82 % of the standard deviation), widened by what this disk's own interval is wider
+ *     than usual, and of the median's own error; by Student's t with as many degrees of freedom as that scale has (about 0.7 (n - 1), found by simulation).
+ *     A figure of which a quarter of the disks are outliers has two kinds of disks, and none of them is called one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/fleet.h"
+
+#define FALSE_ALARMS 0.01 /* of a whole fleet */
+#define LIKES_MIN    8    /* disks of one model, for outliers */
+#define RUNS_MIN     3    /* for a trend, as in trend.c */
+#define GROWN        1.5
+
+const char *fleet_state_name(enum fleet_state s)
+{
+	static const char *const names[] = { "failing", "worse", "watch", "odd", "good", "few runs" };
+
+	return names[s];
+}
+
+static void *must(void *p)
+{
+	if (!p)
+		abort(); /* as in result.c */
+	return p;
+}
+
+static void add_finding(struct fleet_disk *d, const struct fleet_finding *one)
+{
+	d->findings = must(reallocarray(d->findings, d->nfindings + 1, sizeof(*d->findings)));
+	d->findings[d->nfindings++] = *one;
+}
+
+const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip)
+{
+	for (size_t i = d->n; i-- > 0;)
+		if (strcmp(d->v[i]->head.measurement, measurement) == 0 && alike_outcome(d->v[i]) >= 0 && skip-- == 0)
+			return d->v[i];
+	return NULL;
+}
+
+/* The measurements of a disk, each by its last document. */
+static bool is_last_of_kind(const struct fleet_disk *d, size_t i)
+{
+	return fleet_last(d, d->v[i]->head.measurement, 0) == d->v[i];
+}
+
+/* ---- what was seen ---- */
+
+/* How much of it there is: the bytes of the table of that name, else the count. */
+static double extent(const struct result *res, const char *figure)
+{
+	const struct table *t = res ? result_find_table(res, figure) : NULL;
+	int first = t ? table_column(t, "first_byte") : -1, last = t ? table_column(t, "last_byte") : -1;
+	double sum = 0.0;
+
+	if (!res || first < 0 || last < 0)
+		return figure_number(res ? result_find_figure(res, figure) : NULL);
+	for (size_t r = 0; r < t->nrows; r++)
+		sum += table_number(t, r, (size_t)last) - table_number(t, r, (size_t)first) + 1.0;
+	return sum;
+}
+
+static const struct result *first_of(const struct fleet_disk *d, const char *measurement)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (strcmp(d->v[i]->head.measurement, measurement) == 0 && alike_outcome(d->v[i]) >= 0)
+			return d->v[i];
+	return NULL;
+}
+
+/* Of slow places one run alone may be wrong; a place that cannot be read is. */
+static void look_at_trouble(struct fleet_disk *d, const struct result *last, const struct figure *f)
+{
+	const char *measurement = last->head.measurement;
+	const struct result *before = fleet_last(d, measurement, 1), *first = first_of(d, measurement);
+	struct fleet_finding one = { .measurement = measurement, .figure = f->name, .chance = NAN };
+	double now = figure_number(f);
+	bool is_hard = strcmp(f->name, "slow_regions") != 0, is_again = before && extent(before, f->name) > 0.0,
+	     is_more = first != last && !(extent(last, f->name) < GROWN * extent(first, f->name));
+
+	if (!(now > 0.0))
+		return;
+	one.state = is_hard ? FLEET_FAILING : is_again && is_more ? FLEET_WORSE : FLEET_WATCH;
+	(void)snprintf(one.text, sizeof(one.text), "%s: %g, %g in the first run%s", f->label ? f->label : f->name, now,
+	               figure_number(result_find_figure(first, f->name)),
+	               is_hard || is_more == false ? ""
+	               : is_again                  ? ", growing"
+	                                           : "; not in the run before: measure again");
+	add_finding(d, &one);
+}
+
+static void look_at_status(struct fleet_disk *d, const struct result *last)
+{
+	struct fleet_finding one = { FLEET_FAILING, last->head.measurement, "status", "", NAN };
+	const struct result *before = NULL;
+
+	if (last->status == STATUS_DEVICE_GONE)
+		(void)snprintf(one.text, sizeof(one.text), "%s: the disk went away in its last run", one.measurement);
+	else if (result_fault_count(last))
+		(void)snprintf(one.text, sizeof(one.text), "%s: failed requests in the last run: %llu", one.measurement,
+		               (unsigned long long)result_fault_count(last));
+	else
+		for (size_t skip = 1; (before = fleet_last(d, one.measurement, skip)) != NULL; skip++)
+			if (result_fault_count(before) || before->status == STATUS_DEVICE_GONE) {
+				one.state = FLEET_WATCH;
+				(void)snprintf(one.text, sizeof(one.text), "%s: errors on %.10s, none since",
+				               one.measurement, before->head.started);
+				break;
+			}
+	if (one.text[0])
+		add_finding(d, &one);
+}
+
+static void look_at_what_was_seen(struct fleet_disk *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct result *last = d->v[i];
+
+		if (!is_last_of_kind(d, i))
+			continue;
+		look_at_status(d, last);
+		for (size_t k = 0; k < last->nfigures; k++)
+			if (figure_role(&last->figures[k]) == FIGURE_TROUBLE)
+				look_at_trouble(d, last, &last->figures[k]);
+	}
+}
+
+/* ---- against itself ---- */
+
+struct own_trend {
+	struct fleet *fleet;
+	struct fleet_disk *disk;
+};
+
+static double of_all_looks(const struct fleet *f, double p)
+{
+	return -expm1((double)f->looks * log1p(-fmin(p, 1.0)));
+}
+
+static void found_trend(void *arg, const struct trend_row *row)
+{
+	const struct own_trend *own = arg;
+	const struct result *last = fleet_last(own->disk, row->measurement, 0);
+	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
+	struct fleet_finding one = { FLEET_WORSE, row->measurement, row->figure, "", of_all_looks(own->fleet, row->p) };
+
+	if (strcmp(row->verdict, "worse") != 0 || !f || figure_role(f) != FIGURE_MEASURED)
+		return;
+	one.figure = f->name; /* the row's own is gone when this is shown */
+	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% a year (%+.1f to %+.1f)",
+	               f->label ? f->label : f->name, row->per_year_percent, row->low, row->high);
+	add_finding(own->disk, &one);
+}
+
+/* ---- against the others of its model ---- */
+
+struct outliers {
+	struct fleet *fleet;
+	double threshold;
+	bool is_counting;
+	/* of the figure in hand, of so many disks: */
+	size_t *disk;
+	double *value, *error, *work;
+	size_t n;
+};
+
+/* The last documents of this kind, and what they say of this figure. */
+static void gather(struct outliers *o, const struct result *like, const struct figure *f)
+{
+	o->n = 0;
+	for (size_t d = 0; d < o->fleet->ndisks; d++) {
+		const struct result *last = fleet_last(&o->fleet->disks[d], like->head.measurement, 0);
+		const struct figure *g = last && alike_same_kind(like, last) ? result_find_figure(last, f->name) : NULL;
+
+		if (!g || !isfinite(figure_number(g)) || !isfinite(g->ci.low) || !isfinite(g->ci.high))
+			continue;
+		o->disk[o->n] = d;
+		o->value[o->n] = figure_number(g);
+		o->error[o->n++] = (g->ci.high - g->ci.low) / 2.0 / stats_t_975(9.0);
+	}
+}
+
+static double median_of(struct outliers *o, const double *x)
+{
+	memcpy(o->work, x, o->n * sizeof(*x));
+	return stats_median(o->work, o->n);
+}
+
+/* p of the i-th being one of them. */
+static double chance_of(const struct outliers *o, size_t i, double median, double scale, double usual_error)
+{
+	double n = (double)o->n, wider = fmax(0.0, pow(o->error[i], 2.0) - pow(usual_error, 2.0));
+	double sd = sqrt(scale * scale * (1.0 + M_PI / 2.0 / n) + wider), off = fabs(o->value[i] - median);
+
+	return sd > 0.0 ? 2.0 * (1.0 - stats_t_cdf(off / sd, 0.7 * (n - 1.0))) : off > 0.0 ? 0.0 : 1.0;
+}
+
+static void tell_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
+                         double p)
+{
+	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", of_all_looks(o->fleet, p) };
+
+	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model",
+	               f->label ? f->label : f->name, 100.0 * (o->value[i] - median) / fabs(median), o->n);
+	add_finding(&o->fleet->disks[o->disk[i]], &one);
+}
+
+static void look_at_figure(struct outliers *o, const struct result *like, const struct figure *f)
+{
+	double median, scale, usual;
+	size_t found = 0;
+
+	gather(o, like, f);
+	if (o->n < LIKES_MIN)
+		return;
+	if (o->is_counting) {
+		o->fleet->looks += o->n;
+		return;
+	}
+	median = median_of(o, o->value);
+	usual = median_of(o, o->error);
+	scale = stats_qn(o->value, o->n);
+	if (!(scale > 0.0) || median == 0.0)
+		return; /* more than half of them are equal: there is no measure of far */
+	for (int pass = 0; pass < 2; pass++) {
+		if (pass == 1 && 4 * found >= o->n)
+			return;
+		for (size_t i = 0; i < o->n; i++) {
+			double p = chance_of(o, i, median, scale, usual);
+
+			if (p >= o->fleet->level || fabs(o->value[i] - median) <= o->threshold * fabs(median))
+				continue;
+			found += pass == 0;
+			if (pass == 1)
+				tell_outlier(o, i, f, like->head.measurement, median, p);
+		}
+	}
+}
+
+/* Has an earlier disk a last document of the same kind? Then its figures were looked at there. */
+static bool is_repeated(const struct fleet *f, size_t disk, const struct result *res)
+{
+	for (size_t d = 0; d < disk; d++) {
+		const struct result *last = fleet_last(&f->disks[d], res->head.measurement, 0);
+
+		if (last && alike_same_kind(last, res))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_models(struct outliers *o)
+{
+	for (size_t d = 0; d < o->fleet->ndisks; d++) {
+		const struct fleet_disk *disk = &o->fleet->disks[d];
+
+		for (size_t i = 0; i < disk->n; i++) {
+			const struct result *res = disk->v[i];
+
+			if (!is_last_of_kind(disk, i) || is_repeated(o->fleet, d, res))
+				continue;
+			for (size_t k = 0; k < res->nfigures; k++)
+				if (figure_role(&res->figures[k]) == FIGURE_MEASURED)
+					look_at_figure(o, res, &res->figures[k]);
+		}
+	}
+}
+
+/* ---- all of it ---- */
+
+static bool has_row(const struct result *res)
+{
+	const char *kind = alike_text(res, "kind");
+
+	return res->ntargets == 1 && !(kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0));
+}
+
+/* The documents of each disk, by date, behind each other in one array. */
+static void divide(struct fleet *f, const struct result *const *res, size_t n)
+{
+	cleanup_free const struct result **by_date = must(calloc(n + 1, sizeof(*by_date)));
+	cleanup_free size_t *of = must(calloc(n + 1, sizeof(*of)));
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (has_row(res[i]))
+			by_date[kept++] = res[i];
+	f->without_row = n - kept;
+	f->nsorted = kept;
+	qsort(by_date, kept, sizeof(*by_date), alike_by_date);
+	f->ndisks = alike_disks(by_date, kept, of);
+	f->disks = must(calloc(f->ndisks + 1, sizeof(*f->disks)));
+	f->sorted = must(calloc(kept + 1, sizeof(*f->sorted)));
+	for (size_t d = 0; d < f->ndisks; d++) {
+		f->disks[d].v = f->sorted + at;
+		for (size_t i = 0; i < kept; i++)
+			if (of[i] == d)
+				f->sorted[at++] = by_date[i];
+		f->disks[d].n = (size_t)(f->sorted + at - f->disks[d].v);
+	}
+}
+
+static int worst_finding(const void *a, const void *b)
+{
+	const struct fleet_finding *x = a, *y = b;
+
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return (x->chance > y->chance) - (x->chance < y->chance);
+}
+
+static int worst_disk(const void *a, const void *b)
+{
+	const struct fleet_disk *x = a, *y = b;
+
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	return strcmp(alike_disk(x->v[0]), alike_disk(y->v[0]));
+}
+
+static void judge(struct fleet_disk *d)
+{
+	size_t runs = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (is_last_of_kind(d, i))
+			while (fleet_last(d, d->v[i]->head.measurement, runs))
+				runs++;
+	if (d->nfindings)
+		qsort(d->findings, d->nfindings, sizeof(*d->findings), worst_finding);
+	d->state = d->nfindings ? d->findings[0].state : runs < RUNS_MIN ? FLEET_FEW : FLEET_GOOD;
+}
+
+struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold)
+{
+	struct fleet *f = must(calloc(1, sizeof(*f)));
+	struct outliers o = { .fleet = f, .threshold = threshold, .is_counting = true };
+	struct own_trend own = { .fleet = f };
+	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own };
+
+	divide(f, res, n);
+	o.disk = must(calloc(f->ndisks + 1, sizeof(*o.disk)));
+	o.value = must(calloc(3 * f->ndisks + 1, sizeof(*o.value)));
+	o.error = o.value + f->ndisks;
+	o.work = o.error + f->ndisks;
+	for (size_t d = 0; d < f->ndisks; d++)
+		f->looks += trend_all(&tr, f->disks[d].v, f->disks[d].n);
+	look_at_models(&o);
+	f->level = 1.0 - pow(1.0 - FALSE_ALARMS, 1.0 / (double)(f->looks ? f->looks : 1));
+	tr.level = f->level;
+	o.is_counting = false;
+	for (size_t d = 0; d < f->ndisks; d++) {
+		own.disk = &f->disks[d];
+		look_at_what_was_seen(own.disk);
+		(void)trend_all(&tr, own.disk->v, own.disk->n);
+	}
+	look_at_models(&o);
+	for (size_t d = 0; d < f->ndisks; d++)
+		judge(&f->disks[d]);
+	if (f->ndisks)
+		qsort(f->disks, f->ndisks, sizeof(*f->disks), worst_disk);
+	free(o.disk);
+	free(o.value);
+	return f;
+}
+
+void fleet_free(struct fleet *f)
+{
+	if (!f)
+		return;
+	for (size_t d = 0; d < f->ndisks; d++)
+		free(f->disks[d].findings);
+	free(f->disks);
+	free(f->sorted);
+	free(f);
+}
+
+/* ---- the summary as a document ---- */
+
+char *fleet_sentence(const struct fleet *f, char *buf)
+{
+	size_t count[FLEET_FEW + 1] = { 0 }, bad, at;
+
+	for (size_t d = 0; d < f->ndisks; d++)
+		count[f->disks[d].state]++;
+	bad = count[FLEET_FAILING] + count[FLEET_WORSE];
+	at = (size_t)snprintf(buf, FLEET_SENTENCE,
+	                      bad == 1 ? "1 of %zu disks is going bad" : "%2$zu of %1$zu disks are going bad",
+	                      f->ndisks, bad);
+	if (!bad)
+		at = (size_t)snprintf(buf, FLEET_SENTENCE, "None of %zu disks is seen to go bad", f->ndisks);
+	for (size_t d = 0; d < bad && at < FLEET_SENTENCE / 2; d++)
+		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, "%s%.40s",
+		                       d == 0         ? ": "
+		                       : d + 1 == bad ? " and "
+		                                      : ", ",
+		                       alike_disk(f->disks[d].v[0]));
+	at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, ".");
+	if (count[FLEET_WATCH])
+		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, " %zu to watch.", count[FLEET_WATCH]);
+	if (count[FLEET_ODD])
+		at += (size_t)snprintf(buf + at, FLEET_SENTENCE - at, " %zu unlike the others of the model.",
+		                       count[FLEET_ODD]);
+	if (count[FLEET_FEW])
+		(void)snprintf(buf + at, FLEET_SENTENCE - at, " Of %zu there are too few runs for a trend.",
+		               count[FLEET_FEW]);
+	return buf;
+}
+
+struct disk_row {
+	const char *disk, *state, *model, *why, *first, *last;
+	uint64_t runs;
+	double mean_bytes_per_s, random_access_mean_ns;
+	char dates[2][11];
+};
+
+static const struct field disk_fields[] = {
+	FIELD_STR(struct disk_row, disk, "disk"),
+	FIELD_STR(struct disk_row, state, "state"),
+	FIELD_F64(struct disk_row, mean_bytes_per_s, UNIT_BYTES_PER_S, "mean rate"),
+	FIELD_F64(struct disk_row, random_access_mean_ns, UNIT_NS, "random access"),
+	FIELD_U64(struct disk_row, runs, UNIT_COUNT, "runs"),
+	FIELD_STR(struct disk_row, last, "last run"),
+	FIELD_STR(struct disk_row, first, "first run", .detail = true),
+	FIELD_STR(struct disk_row, model, "model", .detail = true),
+	FIELD_STR(struct disk_row, why, "why", .detail = true),
+	FIELD_END,
+};
+
+struct finding_row {
+	const char *disk, *state, *measurement, *figure, *text;
+	double sure_percent;
+};
+
+static const struct field finding_fields[] = {
+	FIELD_STR(struct finding_row, disk, "disk"),
+	FIELD_STR(struct finding_row, state, "state"),
+	FIELD_STR(struct finding_row, text, "what"),
+	FIELD_F64(struct finding_row, sure_percent, UNIT_PERCENT, "sure"),
+	FIELD_STR(struct finding_row, measurement, "measurement", .detail = true),
+	FIELD_STR(struct finding_row, figure, "figure", .detail = true),
+	FIELD_END,
+};
+
+static double last_figure(const struct fleet_disk *d, const char *measurement, const char *name)
+{
+	const struct result *last = fleet_last(d, measurement, 0);
+
+	return last ? figure_number(result_find_figure(last, name)) : (double)NAN;
+}
+
+static void tell_disk(struct result *out, const struct fleet_disk *d)
+{
+	struct disk_row row = { .disk = alike_disk(d->v[d->n - 1]),
+		                .state = fleet_state_name(d->state),
+		                .model = alike_text(d->v[d->n - 1], "model"),
+		                .why = d->nfindings ? d->findings[0].text : NULL,
+		                .runs = d->n,
+		                .mean_bytes_per_s = last_figure(d, "zones", "mean_bytes_per_s"),
+		                .random_access_mean_ns = last_figure(d, "seek", "random_access_mean_ns") };
+
+	(void)snprintf(row.dates[0], sizeof(row.dates[0]), "%s", d->v[0]->head.started);
+	(void)snprintf(row.dates[1], sizeof(row.dates[1]), "%s", d->v[d->n - 1]->head.started);
+	row.first = row.dates[0];
+	row.last = row.dates[1];
+	result_row(result_table(out, "disks", "Disks", disk_fields), &row);
+}
+
+struct result *report_fleet(const struct result *const *res, size_t n, const struct compare_options *opt)
+{
+	struct fleet *f = fleet_of(res, n, opt->threshold);
+	struct result *out = result_new("fleet");
+	char sentence[FLEET_SENTENCE];
+	size_t bad = 0;
+
+	for (size_t d = 0; d < f->ndisks; d++)
+		bad += f->disks[d].state <= FLEET_WORSE;
+	result_figure_text(out, "verdict", "verdict", fleet_sentence(f, sentence));
+	result_figure_u64(out, "disks", "disks", UNIT_COUNT, f->ndisks);
+	result_figure_u64(out, "going_bad", "disks going bad", UNIT_COUNT, bad);
+	for (size_t d = 0; d < f->ndisks; d++)
+		for (size_t i = 0; i < f->disks[d].nfindings; i++) {
+			const struct fleet_finding *one = &f->disks[d].findings[i];
+
+			result_row(result_table(out, "findings", "What was found", finding_fields),
+			           &(struct finding_row){ alike_disk(f->disks[d].v[0]), fleet_state_name(one->state),
+			                                  one->measurement, one->figure, one->text,
+			                                  isfinite(one->chance)
+			                                          ? fmin(100.0 * (1.0 - one->chance), 99.99)
+			                                          : (double)NAN });
+		}
+	for (size_t d = 0; d < f->ndisks; d++)
+		tell_disk(out, &f->disks[d]);
+	alike_changes(out, f->sorted, f->nsorted);
+	if (f->without_row)
+		result_notice(
+			out, "no-row",
+			"%zu documents are of files or of several disks at once: they have no row; show them by themselves.",
+			f->without_row);
+	out->status = STATUS_COMPLETE;
+	out->verdict_is_no = bad > 0;
+	fleet_free(f);
+	return out;
+}
+
+size_t report_fleet_disks(const struct result *const *res, size_t n)
+{
+	struct fleet f = { 0 };
+
+	divide(&f, res, n);
+	free(f.disks);
+	free(f.sorted);
+	return f.ndisks;
+}

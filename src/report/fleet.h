@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fleet.c: what documents of many disks say of each of them. Only src/report includes this. */
+#ifndef PLATTER_REPORT_FLEET_H
+#define PLATTER_REPORT_FLEET_H
+
+#include "report/alike.h"
+#include "report/report.h"
+
+/* The worst first. */
+enum fleet_state {
+	FLEET_FAILING, /* errors, or places that cannot be read, in the last run */
+	FLEET_WORSE,   /* a figure falls, or slow places grow, beyond chance */
+	FLEET_WATCH,   /* something that one more run will tell, or that was so from the start */
+	FLEET_ODD,     /* far from the others of its model */
+	FLEET_GOOD,
+	FLEET_FEW, /* nothing seen, in too few runs for a trend */
+};
+const char *fleet_state_name(enum fleet_state s);
+
+struct fleet_finding {
+	enum fleet_state state;
+	const char *measurement, *figure;
+	char text[160]; /* "mean_bytes_per_s falls by 9.4 % a year" */
+	double chance;  /* that it is none, all looks together; NaN: it was seen, and nothing was estimated */
+};
+
+struct fleet_disk {
+	const struct result **v; /* its documents, by date */
+	size_t n;
+	enum fleet_state state;
+	struct fleet_finding *findings; /* the worst first */
+	size_t nfindings;
+};
+
+struct fleet {
+	struct fleet_disk *disks;     /* the worst first */
+	size_t ndisks, without_row;   /* documents of several disks at once */
+	const struct result **sorted; /* one disk's behind another's, each by date */
+	size_t nsorted;
+	double level; /* of a look */
+	size_t looks;
+};
+
+/* threshold: as of compare. The documents stay the caller's. */
+struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold);
+void fleet_free(struct fleet *f);
+/* The last document of a measurement that came to its end; NULL: none. skip: so many from the end. */
+const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip);
+/* "3 of 40 disks need attention: A, B and C." buf of FLEET_SENTENCE. */
+#define FLEET_SENTENCE 512
+char *fleet_sentence(const struct fleet *f, char *buf);
+
+#endif

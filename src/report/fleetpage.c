@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Many disks on one page: a row for each, with small pictures on scales that all rows share, and all that is known of the disk folded up below it. No
+ * script: <details> folds.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/fleet.h"
+#include "report/html.h"
+#include "report/svg.h"
+
+#define WIDE            100.0
+#define HIGH            30.0
+#define BRIEF_POINTS    48    /* of a line in a small picture */
+#define UNKNOWN_PERCENT 200.0 /* an interval of a trend that is wider tells nothing */
+#define HEALTH_LOW      0.8   /* the rate against the first run's, at the picture's edges */
+#define HEALTH_HIGH     1.1
+
+/* What all rows share. */
+struct scales {
+	double rate, access, span; /* the largest */
+	double first, last;        /* years */
+};
+
+struct columns {
+	const char *measurement, *table, *x, *y;
+};
+static const struct columns zone_curve = { "zones", "curve", "offset_bytes", "rate_bytes_per_s" };
+static const struct columns access_curve = { "seek", "spans", "span_bytes", "mean_ns" };
+
+static double cell(const struct table *t, size_t row, const char *key)
+{
+	int c = table_column(t, key);
+
+	return c < 0 ? (double)NAN : table_number(t, row, (size_t)c);
+}
+
+static double largest(const struct result *res, const char *table, const char *key)
+{
+	const struct table *t = res ? result_find_table(res, table) : NULL;
+	double most = 0.0;
+
+	for (size_t r = 0; t && r < t->nrows; r++)
+		most = fmax(most, cell(t, r, key));
+	return most;
+}
+
+static struct scales scales_of(const struct fleet *f)
+{
+	struct scales s = { .first = INFINITY, .last = -INFINITY };
+
+	for (size_t d = 0; d < f->ndisks; d++) {
+		const struct fleet_disk *disk = &f->disks[d];
+
+		s.rate = fmax(s.rate, largest(fleet_last(disk, "zones", 0), zone_curve.table, zone_curve.y));
+		s.access = fmax(s.access, largest(fleet_last(disk, "seek", 0), access_curve.table, access_curve.y));
+		s.first = fmin(s.first, alike_years(disk->v[0]));
+		s.last = fmax(s.last, alike_years(disk->v[disk->n - 1]));
+	}
+	return s;
+}
+
+/* ---- small pictures ---- */
+
+static void begin_picture(FILE *out, const char *title)
+{
+	(void)fprintf(out,
+	              "<svg class=\"small\" viewBox=\"0 0 %g %g\" preserveAspectRatio=\"none\" role=\"img\"><title>",
+	              WIDE, HIGH);
+	markup_text(out, title);
+	(void)fputs("</title>", out);
+}
+
+static void line_of(FILE *out, const struct result *res, const struct columns *c, double x_most, double y_most,
+                    const char *class)
+{
+	const struct table *t = res ? result_find_table(res, c->table) : NULL;
+	size_t every = t ? t->nrows / BRIEF_POINTS + 1 : 1;
+	char sep = 'M';
+
+	if (!t || t->nrows == 0)
+		return;
+	(void)fprintf(out, "<path class=\"%s\" d=\"", class);
+	for (size_t r = 0; r < t->nrows; r += every) {
+		double x = cell(t, r, c->x) / x_most, y = cell(t, r, c->y) / y_most;
+
+		if (!isfinite(x) || !isfinite(y))
+			continue;
+		(void)fprintf(out, "%c%.1f %.1f", sep, WIDE * x, HIGH - 1.0 - (HIGH - 2.0) * y);
+		sep = 'L';
+	}
+	(void)fputs("\"/>", out);
+}
+
+/* Stretches of a table, at least so wide that they are seen. */
+static void stretches(FILE *out, const struct result *res, const char *table, double x_most, const char *class)
+{
+	const struct table *t = res ? result_find_table(res, table) : NULL;
+
+	for (size_t r = 0; t && r < t->nrows && r < 40; r++) {
+		double first = cell(t, r, "first_byte") / x_most, last = cell(t, r, "last_byte") / x_most;
+
+		if (isfinite(first) && isfinite(last))
+			(void)fprintf(out, "<path class=\"%s\" d=\"M%.1f 0V%gH%.1fV0\"/>", class, WIDE * first, HIGH,
+			              WIDE * fmax(last, first + 0.01));
+	}
+}
+
+static void zones_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
+{
+	const struct result *last = fleet_last(d, "zones", 0), *first = NULL;
+	double size = largest(last, "curve", "last_byte");
+
+	if (!last || !(size > 0.0) || !(s->rate > 0.0)) {
+		(void)fputs("<span class=\"dim\">-</span>", out);
+		return;
+	}
+	for (size_t i = 0; i < d->n && !first; i++)
+		if (strcmp(d->v[i]->head.measurement, "zones") == 0 && alike_outcome(d->v[i]) >= 0)
+			first = d->v[i];
+	begin_picture(out, "rate by place, the last run; grey: the first");
+	stretches(out, last, "slow_regions", size, "mark m0");
+	stretches(out, last, "unreadable", size, "mark m1");
+	if (first != last)
+		line_of(out, first, &zone_curve, size, s->rate, "line then");
+	line_of(out, last, &zone_curve, size, s->rate, "line s0");
+	(void)fputs("</svg>", out);
+}
+
+static void access_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
+{
+	const struct result *last = fleet_last(d, "seek", 0);
+	double span = largest(last, access_curve.table, access_curve.x);
+
+	if (!(span > 0.0) || !(s->access > 0.0) || result_find_table(last, access_curve.table)->nrows < 2) {
+		(void)fputs("<span class=\"dim\">-</span>", out);
+		return;
+	}
+	begin_picture(out, "mean access time by span, the last run");
+	line_of(out, last, &access_curve, span, s->access, "line s2");
+	(void)fputs("</svg>", out);
+}
+
+static double run_place(const struct scales *s, const struct result *res)
+{
+	double wide = s->last - s->first;
+
+	return wide > 0.0 ? 3.0 + (WIDE - 6.0) * (alike_years(res) - s->first) / wide : WIDE / 2.0;
+}
+
+/* A dot for each run by its date, on the line of the mean rate against the first one's; large where something was wrong. */
+static void health_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
+{
+	double base = NAN, ratio, y = HIGH / 2.0;
+
+	begin_picture(out, "runs by date, on the mean rate against the first run's, from 80 to 110 %");
+	(void)fprintf(out, "<path class=\"grid\" d=\"M0 %.1fH%g\"/>",
+	              HIGH * (HEALTH_HIGH - 1.0) / (HEALTH_HIGH - HEALTH_LOW), WIDE);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct result *res = d->v[i];
+		bool is_bad = alike_outcome(res) > 0,
+		     is_slow = figure_number(result_find_figure(res, "slow_regions")) > 0.0;
+		double rate = figure_number(result_find_figure(res, "mean_bytes_per_s"));
+
+		if (!isfinite(alike_years(res)))
+			continue;
+		base = isfinite(base) ? base : rate;
+		ratio = fmin(fmax(rate / base, HEALTH_LOW), HEALTH_HIGH);
+		if (isfinite(rate) && isfinite(ratio))
+			y = HIGH * (HEALTH_HIGH - ratio) / (HEALTH_HIGH - HEALTH_LOW);
+		(void)fprintf(out, "<path class=\"dot%s\" d=\"M%.1f %.1fh0\"/>",
+		              is_bad                   ? " s6 big"
+		              : is_slow                ? " s1 big"
+		              : alike_outcome(res) < 0 ? " then"
+		                                       : " s5",
+		              run_place(s, res), y);
+	}
+	(void)fputs("</svg>", out);
+}
+
+/* ---- what is folded up ---- */
+
+/* A trend for each figure of the disk, by name. */
+struct trends {
+	struct trend_row *v;
+	size_t n;
+};
+
+static void keep_trend(void *arg, const struct trend_row *row)
+{
+	struct trends *t = arg;
+	struct trend_row *more = reallocarray(t->v, t->n + 1, sizeof(*more));
+
+	if (!more)
+		return; /* then the page says nothing of it */
+	t->v = more;
+	t->v[t->n++] = *row;
+}
+
+static void put_value(FILE *out, enum unit unit, double value)
+{
+	char text[64];
+	struct cell c = { .f64 = value };
+
+	markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, unit, &c));
+}
+
+static void figure_row(FILE *out, const struct result *res, const struct figure *f, const struct trends *trends)
+{
+	(void)fputs("<tr><th>", out);
+	markup_text(out, f->label && f->label[0] ? f->label : f->name);
+	(void)fputs("</th><td>", out);
+	put_value(out, f->unit, figure_number(f));
+	(void)fputs("</td><td><span class=\"dim\">", out);
+	put_value(out, f->unit, f->ci.low);
+	(void)fputs(" to ", out);
+	put_value(out, f->unit, f->ci.high);
+	(void)fputs("</span></td><td>", out);
+	for (size_t i = 0; i < trends->n; i++) {
+		const struct trend_row *t = &trends->v[i];
+
+		if (strcmp(t->figure, f->name) != 0 || strcmp(t->measurement, res->head.measurement) != 0)
+			continue;
+		if (t->high - t->low > UNKNOWN_PERCENT)
+			(void)fputs("<span class=\"dim\">too few runs</span>", out);
+		else
+			(void)fprintf(out, "%+.1f %% <span class=\"dim\">%+.1f to %+.1f%s</span>", t->per_year_percent,
+			              t->low, t->high, strcmp(t->verdict, "worse") == 0 ? ", worse" : "");
+	}
+	(void)fputs("</td></tr>\n", out);
+}
+
+static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d)
+{
+	struct trends trends = { 0 };
+	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends };
+
+	(void)trend_all(&tr, d->v, d->n);
+	(void)fputs(
+		"<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 % interval</th>"
+		"<th>a year, with the interval of the fleet&#39;s level</th></tr></thead>\n",
+		out);
+	for (size_t i = 0; i < d->n; i++) {
+		const struct result *res = d->v[i];
+
+		for (size_t k = 0; k < res->nfigures && fleet_last(d, res->head.measurement, 0) == res; k++)
+			if (figure_role(&res->figures[k]) == FIGURE_MEASURED && isfinite(res->figures[k].ci.low))
+				figure_row(out, res, &res->figures[k], &trends);
+	}
+	(void)fputs("</table></div>\n", out);
+	free(trends.v);
+}
+
+static void changes(FILE *out, const struct result *const *res, size_t n)
+{
+	struct result *told = result_new("changes");
+	const struct table *t;
+
+	alike_changes(told, res, n);
+	t = result_find_table(told, "changes");
+	if (t)
+		html_table(out, t);
+	result_free(told);
+}
+
+static void runs(FILE *out, const struct fleet_disk *d)
+{
+	(void)fputs("<p class=\"dim\">Runs: ", out);
+	for (size_t i = 0; i < d->n; i++) {
+		markup_text(out, i ? ", " : "");
+		(void)fprintf(out, "%.10s ", d->v[i]->head.started ? d->v[i]->head.started : "?");
+		markup_text(out, d->v[i]->head.measurement);
+		if (d->v[i]->status != STATUS_COMPLETE)
+			(void)fprintf(out, " (%s)", status_name(d->v[i]->status));
+	}
+	(void)fputs(".</p>\n", out);
+}
+
+static void findings(FILE *out, const struct fleet_disk *d)
+{
+	if (!d->nfindings)
+		return;
+	(void)fputs("<ul class=\"notes\">", out);
+	for (size_t i = 0; i < d->nfindings; i++) {
+		const struct fleet_finding *one = &d->findings[i];
+
+		(void)fprintf(out, "<li>%s: ", fleet_state_name(one->state));
+		markup_text(out, one->text);
+		if (isfinite(one->chance))
+			(void)fprintf(out, " (sure to %.2f %%)", fmin(100.0 * (1.0 - one->chance), 99.99));
+		(void)fputs("</li>", out);
+	}
+	(void)fputs("</ul>\n", out);
+}
+
+static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *d, const struct scales *s)
+{
+	const struct result *last = d->v[d->n - 1], *zones = fleet_last(d, "zones", 0);
+	const char *model = alike_text(last, "model");
+
+	(void)fputs("<details class=\"disk paper\"><summary><span><b>", out);
+	markup_text(out, alike_disk(last));
+	(void)fputs("</b> <span class=\"dim\">", out);
+	markup_text(out, model ? model : "");
+	(void)fprintf(out, "</span></span><span class=\"state%s\">%s</span>",
+	              d->state <= FLEET_WORSE ? " bad"
+	              : d->state <= FLEET_ODD ? " warn"
+	                                      : "",
+	              fleet_state_name(d->state));
+	zones_picture(out, d, s);
+	access_picture(out, d, s);
+	health_picture(out, d, s);
+	(void)fputs("<span class=\"n\">", out);
+	put_value(out, UNIT_BYTES_PER_S,
+	          zones ? figure_number(result_find_figure(zones, "mean_bytes_per_s")) : (double)NAN);
+	(void)fputs("</span>", out);
+	if (d->nfindings) {
+		(void)fputs("<span class=\"why\">", out);
+		markup_text(out, d->findings[0].text);
+		if (d->nfindings > 1)
+			(void)fprintf(out, ", and %zu more", d->nfindings - 1);
+		(void)fputs("</span>", out);
+	}
+	(void)fputs("</summary>\n", out);
+	findings(out, d);
+	figures(out, f, d);
+	changes(out, d->v, d->n);
+	runs(out, d);
+	(void)fputs("</details>\n", out);
+}
+
+static void fleet_section(FILE *out, const struct fleet *f)
+{
+	struct scales s = scales_of(f);
+	char sentence[FLEET_SENTENCE];
+
+	(void)fputs("<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">", out);
+	markup_text(out, fleet_sentence(f, sentence));
+	(void)fputs(
+		"</p>\n<div class=\"disk head\"><span>disk</span><span>state</span><span>rate by place</span><span>access by span</span>"
+		"<span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
+		out);
+	for (size_t d = 0; d < f->ndisks; d++)
+		disk_row(out, f, &f->disks[d], &s);
+	(void)fprintf(
+		out,
+		"<p class=\"dim\">The level of all %zu looks together: where nothing happens, 1 of 100 such pages calls a disk worse or odd. "
+		"Grey in the pictures is the first run; marked are slow and unreadable places. All rows share their scales.</p>\n",
+		f->looks);
+	if (f->without_row)
+		(void)fprintf(
+			out,
+			"<p class=\"dim\">%zu documents are of files, or of several disks at once, and have no row.</p>\n",
+			f->without_row);
+	changes(out, f->sorted, f->nsorted);
+	(void)fputs("</section>\n", out);
+}
+
+int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
+                struct err *err)
+{
+	struct fleet *f = fleet_of(res, n, opt->threshold);
+	bool is_fleet = f->ndisks > 1 || (f->ndisks == 1 && n > DOCUMENTS_MAX);
+
+	if (is_fleet) {
+		html_begin(out, "disks", "");
+		fleet_section(out, f);
+	}
+	fleet_free(f);
+	if (!is_fleet)
+		return report_html(out, res, n, err);
+	if (n <= DOCUMENTS_MAX)
+		html_sections(out, res, n);
+	return html_end(out, err);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* html.c: what pages are made of. Only src/report includes this. */
+#ifndef PLATTER_REPORT_HTML_H
+#define PLATTER_REPORT_HTML_H
+
+#include "report/report.h"
+
+#define DOCUMENTS_MAX 64 /* in full, on one page */
+
+void html_begin(FILE *out, const char *title, const char *started);
+/* One for each measurement; n up to DOCUMENTS_MAX. */
+void html_sections(FILE *out, const struct result *const *res, size_t n);
+/* A table, folded up. */
+void html_table(FILE *out, const struct table *t);
+/* 0, or negative errno and a sentence when any of it could not be written. */
+int html_end(FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which disks of a fleet go bad: on documents whose truth is known by construction, so that many fleets can be judged. Real runs of simulated disks are in
+ * cli/fleet.sh. PLATTER_LONG=1: more fleets.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "report/fleet.h"
+
+#define DISKS  24
+#define MONTHS 8
+
+struct target {
+	const char *path, *kind, *model, *serial, *wwn;
+	uint64_t size_bytes;
+};
+static const struct field target_fields[] = {
+	FIELD_STR(struct target, path, "path"),
+	FIELD_STR(struct target, kind, "kind"),
+	FIELD_STR(struct target, model, "model"),
+	FIELD_STR(struct target, serial, "serial number"),
+	FIELD_STR(struct target, wwn, "wwn"),
+	FIELD_U64(struct target, size_bytes, UNIT_BYTES, "size"),
+	FIELD_END,
+};
+
+static const struct {
+	const char *name;
+	enum unit unit;
+	double value;
+} figures[] = { { "start_bytes_per_s", UNIT_BYTES_PER_S, 2e8 }, { "middle_bytes_per_s", UNIT_BYTES_PER_S, 1.6e8 },
+	        { "end_bytes_per_s", UNIT_BYTES_PER_S, 1e8 },   { "mean_bytes_per_s", UNIT_BYTES_PER_S, 1.5e8 },
+	        { "end_to_start_ratio", UNIT_RATIO, 0.5 },      { "access_ns", UNIT_NS, 1.2e7 } };
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+/* Student's law with 4 degrees of freedom, of deviation 1: heavier tails than disks are expected to have. */
+static double heavy(struct rng *rng)
+{
+	double chi = 0.0;
+
+	for (int i = 0; i < 4; i++)
+		chi += pow(rng_normal(rng), 2.0);
+	return rng_normal(rng) / sqrt(chi / 4.0) / sqrt(2.0);
+}
+
+struct fleet_run {
+	struct result *v[DISKS * MONTHS];
+	size_t n, months;
+	double bad_by_month,
+		odd_by; /* of disk 3 all rates fall by this part a month; disk 5 is off by this part from the start */
+};
+
+static struct result *document(const char *serial, const char *path, size_t month)
+{
+	struct result *res = result_new("zones");
+	struct target t = { path, "disk", "MODEL", serial, NULL, 4000000000000 };
+	char started[64];
+
+	(void)snprintf(started, sizeof(started), "%zu-%02zu-01T00:00:00.000000Z", 2024 + month / 12, month % 12 + 1);
+	result_set(&res->head.started, started);
+	result_set(&res->head.host.kernel, "6.1");
+	result_set(&res->head.engine, "uring");
+	result_target(res, &t, target_fields);
+	res->status = STATUS_COMPLETE;
+	return res;
+}
+
+/* Disks differ by a hundredth, runs of one disk by a five-hundredth. */
+static void make_fleet(struct fleet_run *run, uint64_t seed, double (*draw)(struct rng *rng))
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 1);
+	for (size_t d = 0; d < DISKS; d++) {
+		double made[FIGURES];
+		char serial[16], path[16];
+
+		for (size_t f = 0; f < FIGURES; f++)
+			made[f] = figures[f].value * (1.0 + 0.01 * draw(&rng)) * (d == 5 ? 1.0 + run->odd_by : 1.0);
+		(void)snprintf(serial, sizeof(serial), "S%02zu", d);
+		for (size_t month = 0; month < run->months; month++) {
+			struct result *res;
+
+			(void)snprintf(path, sizeof(path), "/dev/sd%c", (char)('a' + (d + 7 * month) % DISKS));
+			res = document(serial, path, month);
+			for (size_t f = 0; f < FIGURES; f++) {
+				double fall = d == 3 && figures[f].unit == UNIT_BYTES_PER_S ? run->bad_by_month : 0.0;
+				double value = made[f] * (1.0 + 0.002 * draw(&rng)) * (1.0 - fall * (double)month);
+				struct interval ci = { value * 0.996, value * 1.004 };
+
+				result_figure(res, figures[f].name, NULL, figures[f].unit, value, &ci, 30);
+			}
+			result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, 0);
+			run->v[run->n++] = res;
+		}
+	}
+}
+
+static void free_fleet(struct fleet_run *run)
+{
+	for (size_t i = 0; i < run->n; i++)
+		result_free(run->v[i]);
+	run->n = 0;
+}
+
+static struct fleet *judged(const struct fleet_run *run, double threshold)
+{
+	return fleet_of((const struct result *const *)run->v, run->n, threshold);
+}
+
+static enum fleet_state state_of(const struct fleet *f, const char *serial)
+{
+	for (size_t d = 0; d < f->ndisks; d++)
+		if (strcmp(alike_disk(f->disks[d].v[0]), serial) == 0)
+			return f->disks[d].state;
+	fail_msg("no disk %s", serial);
+	return FLEET_FEW;
+}
+
+/* Without a threshold, so that nothing but the statistics stands between chance and an alarm. */
+static void alarms(double (*draw)(struct rng *rng), size_t fleets, size_t *ret_worse, size_t *ret_odd)
+{
+	*ret_worse = *ret_odd = 0;
+	for (size_t seed = 1; seed <= fleets; seed++) {
+		struct fleet_run run = { .months = MONTHS };
+		struct fleet *f;
+		bool is_worse = false, is_odd = false;
+
+		make_fleet(&run, seed, draw);
+		f = judged(&run, 0.0);
+		assert_int_equal(f->ndisks, DISKS);
+		for (size_t d = 0; d < f->ndisks; d++)
+			for (size_t i = 0; i < f->disks[d].nfindings; i++) {
+				is_worse |= f->disks[d].findings[i].state < FLEET_ODD;
+				is_odd |= f->disks[d].findings[i].state == FLEET_ODD;
+			}
+		*ret_worse += is_worse;
+		*ret_odd += is_odd;
+		fleet_free(f);
+		free_fleet(&run);
+	}
+}
+
+static size_t fleets_of(size_t brief)
+{
+	return getenv("PLATTER_LONG") ? 100 * brief : brief;
+}
+
+static void a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most(void **state)
+{
+	size_t n = fleets_of(40), worse, odd;
+
+	(void)state;
+	alarms(rng_normal, n, &worse, &odd);
+	print_message("normal: %zu and %zu of %zu healthy fleets have a disk called worse, or odd\n", worse, odd, n);
+	assert_true((double)(worse + odd) <= 0.01 * (double)n + 3.0 * sqrt(0.01 * (double)n));
+	alarms(heavy, n, &worse, &odd);
+	print_message("Student(4): %zu and %zu of %zu\n", worse, odd, n);
+	assert_true((double)worse <= 0.01 * (double)n + 3.0 * sqrt(0.01 * (double)n));
+	/* Tails that heavy do make some disks unlike the others: they are, and none of them is called worse for it. */
+}
+
+static void a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else(void **state)
+{
+	size_t n = fleets_of(10), exact = 0;
+
+	(void)state;
+	for (size_t seed = 1; seed <= n; seed++) {
+		struct fleet_run run = { .months = MONTHS, .bad_by_month = 0.01, .odd_by = -0.12 };
+		struct fleet *f;
+
+		make_fleet(&run, 1000 + seed, rng_normal);
+		f = judged(&run, 0.02);
+		exact += state_of(f, "S03") == FLEET_WORSE && state_of(f, "S05") == FLEET_ODD &&
+		         f->disks[2].state == FLEET_GOOD;
+		fleet_free(f);
+		free_fleet(&run);
+	}
+	print_message("%zu of %zu fleets are told exactly\n", exact, n);
+	assert_true((double)exact >= 0.97 * (double)n - 1.0);
+}
+
+/* Half of the disks of another kind: nobody can say who of them is the odd one. */
+static void two_kinds_of_disks_are_no_outliers(void **state)
+{
+	struct fleet_run run = { .months = 1 };
+	struct fleet *f;
+
+	(void)state;
+	make_fleet(&run, 7, rng_normal);
+	for (size_t i = 0; i < run.n; i += 3)
+		run.v[i]->figures[0].value.f64 *= 1.3;
+	f = judged(&run, 0.02);
+	for (size_t d = 0; d < f->ndisks; d++)
+		assert_int_equal(f->disks[d].state, FLEET_FEW);
+	fleet_free(f);
+	free_fleet(&run);
+}
+
+static void set_count(struct result *res, const char *figure, uint64_t n)
+{
+	result_figure_u64(res, figure, NULL, UNIT_COUNT, n);
+}
+
+static void what_was_seen_is_told_by_how_often(void **state)
+{
+	static const struct {
+		uint64_t slow[3], unreadable[3];
+		enum fleet_state state;
+	} cases[] = {
+		{ { 0, 0, 0 }, { 0, 0, 0 }, FLEET_GOOD },    { { 0, 0, 1 }, { 0, 0, 0 }, FLEET_WATCH },
+		{ { 0, 1, 1 }, { 0, 0, 0 }, FLEET_WORSE },   { { 2, 2, 2 }, { 0, 0, 0 }, FLEET_WATCH },
+		{ { 2, 3, 4 }, { 0, 0, 0 }, FLEET_WORSE },   { { 0, 1, 0 }, { 0, 0, 0 }, FLEET_GOOD },
+		{ { 0, 0, 0 }, { 0, 0, 1 }, FLEET_FAILING }, { { 0, 0, 0 }, { 1, 1, 0 }, FLEET_GOOD },
+	};
+
+	(void)state;
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fleet_run run = { 0 };
+		struct fleet *f;
+
+		for (size_t i = 0; i < 3; i++) {
+			run.v[i] = document("S1", "/dev/sda", i);
+			set_count(run.v[i], "slow_regions", cases[c].slow[i]);
+			set_count(run.v[i], "unreadable_regions", cases[c].unreadable[i]);
+		}
+		run.n = 3;
+		f = judged(&run, 0.02);
+		if (f->disks[0].state != cases[c].state)
+			fail_msg("case %zu is %s, not %s", c, fleet_state_name(f->disks[0].state),
+			         fleet_state_name(cases[c].state));
+		fleet_free(f);
+		free_fleet(&run);
+	}
+}
+
+static void errors_of_the_last_run_are_failing_and_of_an_earlier_one_to_watch(void **state)
+{
+	for (size_t at = 0; at < 3; at++) {
+		struct fleet_run run = { .n = 3 };
+		struct fleet *f;
+
+		(void)state;
+		for (size_t i = 0; i < 3; i++)
+			run.v[i] = document("S1", "/dev/sda", i);
+		result_fault(run.v[at], "sda", "read", 0, 512, -5, 1.0);
+		run.v[at]->status = STATUS_WITH_ERRORS;
+		f = judged(&run, 0.02);
+		assert_int_equal(f->disks[0].state, at == 2 ? FLEET_FAILING : FLEET_WATCH);
+		fleet_free(f);
+		free_fleet(&run);
+	}
+}
+
+static void a_hostile_folder_is_borne(void **state)
+{
+	struct result *res[] = { result_new("zones"), document("S1", "x", 0), document("S1", "x", 0),
+		                 document("S2", "<b>", 1) };
+	struct compare_options opt = { 0.02 };
+	struct result *out;
+	struct err err = { 0 };
+	FILE *f = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(f);
+	result_set(&res[2]->head.started, "yesterday");
+	result_figure(res[3], "mean_bytes_per_s", NULL, UNIT_BYTES_PER_S, NAN, NULL, 0);
+	for (size_t n = 1; n <= 4; n++) {
+		out = report_fleet((const struct result *const *)res, n, &opt);
+		assert_int_equal(report_text(f, out, &(struct text_style){ 0 }), 0);
+		result_free(out);
+		assert_int_equal(report_page(f, (const struct result *const *)res, n, &opt, &err), 0);
+	}
+	for (size_t i = 0; i < 4; i++)
+		result_free(res[i]);
+	(void)fclose(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_healthy_fleet_raises_an_alarm_in_1_percent_of_pages_at_most),
+		cmocka_unit_test(a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_else),
+		cmocka_unit_test(two_kinds_of_disks_are_no_outliers),
+		cmocka_unit_test(what_was_seen_is_told_by_how_often),
+		cmocka_unit_test(errors_of_the_last_run_are_failing_and_of_an_earlier_one_to_watch),
+		cmocka_unit_test(a_hostile_folder_is_borne),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
