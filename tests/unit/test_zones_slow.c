@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "tally.h"
+#include "wild.h"
 #include "zonesrun.h"
 
 #define LOST_OFTEN 0.08 /* of its time; where a region has many samples, so much is nearly always found */
@@ -224,12 +225,39 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 	assert_int_equal(false_ones, 0);
 }
 
+/* Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time: found by the scoreboard. */
+static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before(void **state)
+{
+	static const uint64_t seeds[] = { 6, 7, 9, 13, 26, 31, 33, 44, 48 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		const struct table *bands;
+		char words[64];
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seeds[i]);
+		run = zones_on(&p, words);
+		run.words = NULL;
+		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+		bands = result_find_table(run.res, "bands");
+		for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
+			assert_true(number(bands, r, "rate_bytes_per_s") < number(bands, r - 1, "rate_bytes_per_s"));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks),
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
 		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
+		cmocka_unit_test(healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

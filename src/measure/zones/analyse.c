@@ -79,12 +79,17 @@ static void find_lowest(struct zone_analysis *a)
 int zone_analyse(struct zone_target *t)
 {
 	struct zone_analysis *a = calloc(1, sizeof(*a));
+	struct zone_stretches fast = { 0 }; /* without it what is stored would be slow beside what is not */
 	int r = a ? 0 : -ENOMEM;
 
 	if (r == 0)
 		r = zone_levels_fit(&t->samples, &t->layout, &a->levels);
 	if (r == 0)
-		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &a->slows);
+		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,
+		                        &fast);
+	if (r == 0)
+		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
+	free(fast.v);
 	if (r == 0)
 		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,
 		                        &a->stretches);

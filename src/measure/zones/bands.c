@@ -3,8 +3,10 @@
  * Recording zones and the mean of the whole surface, from samples in the order of their places.
  *
  * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the scatter within
- * positions. The edge between two zones lies between the last sample of one and the first of the next; the middle is reported, with half
- * the distance as its uncertainty.
+ * positions. Revolutions lost in a sample are left out of it where that makes samples agree better: they say nothing of density. Density never rises from
+ * one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left out, unless so many do that surfaces must
+ * differ. The edge between two zones lies between the last sample of one and the first of the next, or wherever else the samples would
+ * fit hardly worse (likelihood ratio); the middle is reported, with half the distance as its uncertainty.
  *
  * Mean: time to read everything = integral of time per byte over the place, by trapezoids between the samples. Its error has
  * two parts: the noise of the samples with their weights, and the place of each step between two samples, about which
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
@@ -25,9 +28,17 @@
 #define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps */
 #define UP_STEP      0.006 /* relative */
 #define UP_PART      0.25
+#define EDGE_LOG \
+	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
+#define UNEVEN_TIMES 1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface */
+#define CLEAN_TIMES  0.8 /* scatter without the lost revolutions, against that with them: they are left out */
+#define LOST_PART    0.5 /* of a sample's time: more revolutions are not left out of it */
 
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
+	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
+	double lost;     /* what y would be less without the revolutions that were lost */
+	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
 static int by_mid(const void *a, const void *b)
@@ -73,6 +84,11 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].mid = 0.5 * (v[n].from + v[n].end);
 		v[n].y = s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
+		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
+		v[n].lost = s->wait_revs * l->rev_ns < LOST_PART * s->elapsed_ns
+		                    ? -log1p(-s->wait_revs * l->rev_ns / s->elapsed_ns)
+		                    : 0.0;
+		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
 	}
 	if (v)
@@ -109,60 +125,195 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 	return nsegments;
 }
 
+/* Scatter of the samples within their positions, as they are or without lost revolutions. NaN: none was read twice. */
+static double scatter_of(const struct at *v, size_t n, size_t npositions, bool is_clean)
+{
+	cleanup_free struct zone_level *p = calloc(npositions + 1, sizeof(*p)); /* n, y: of each */
+	double ss = 0.0, df = 0.0;
+
+	for (size_t i = 0; p && i < n; i++) {
+		double y = v[i].y - (is_clean ? v[i].lost : 0.0), off;
+		struct zone_level *at = &p[v[i].position == ZONE_NONE ? npositions : v[i].position];
+
+		off = y - at->y;
+		at->n++;
+		at->y += off / (double)at->n;
+		ss += v[i].position == ZONE_NONE ? 0.0 : off * (y - at->y);
+		df += v[i].position != ZONE_NONE && at->n > 1;
+	}
+	return df > 0.0 ? sqrt(ss / df) : (double)NAN;
+}
+
+struct segments {
+	struct at *v;
+	size_t n, *start, nsegments;
+	double sigma, anew; /* from this byte on another device begins, and may be faster; infinity: none does */
+};
+
+static size_t segment_end(const struct segments *s, size_t k)
+{
+	return k + 1 < s->nsegments ? s->start[k + 1] : s->n;
+}
+
+static double segment_y(const struct segments *s, size_t k)
+{
+	return mean_y(s->v, s->start[k], segment_end(s, k));
+}
+
 /* Constant linear density: places behind are never faster, unless they lie on another surface. */
-static bool goes_up(const struct zone_bands *bands)
+static bool goes_up(const struct segments *s)
 {
 	size_t up = 0;
 
-	for (size_t k = 1; k < bands->n; k++)
-		up += bands->v[k].y < bands->v[k - 1].y - UP_STEP;
-	return up >= UP_MIN && (double)up >= UP_PART * (double)bands->n;
+	for (size_t k = 1; k < s->nsegments; k++)
+		up += segment_y(s, k) < segment_y(s, k - 1) - UP_STEP;
+	return up >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
 }
 
-static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
+static void drop(struct segments *s, size_t k)
 {
-	size_t n, nsegments;
-	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
-	cleanup_free double *y = calloc(n + 1, sizeof(*y));
-	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
+	size_t a = s->start[k], b = segment_end(s, k);
 
-	sigma = fmax(sigma, SIGMA_MIN);
+	memmove(s->v + a, s->v + b, (s->n - b) * sizeof(*s->v));
+	s->n -= b - a;
+	s->nsegments--;
+	for (size_t i = k; i < s->nsegments; i++)
+		s->start[i] = s->start[i + 1] - (b - a);
+	s->nsegments = join_equal(s->v, s->n, s->start, s->nsegments, s->sigma);
+}
 
-	*ret = (struct zone_bands){ 0 };
-	if (!v || !y || !start)
-		return -ENOMEM;
-	if (!n)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		y[i] = v[i].y;
-	nsegments = n < 2 ? 1 : fit_segments(y, n, sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
-	nsegments = join_equal(v, n, start, nsegments, sigma);
-	ret->v = calloc(nsegments, sizeof(*ret->v));
+/* Where the density would rise, the smaller of the two bands is an accident. */
+static void drop_rising(struct segments *s)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		size_t before = s->start[k] - s->start[k - 1], behind = segment_end(s, k) - s->start[k];
+
+		if (segment_y(s, k) >= segment_y(s, k - 1) ||
+		    (s->v[s->start[k] - 1].from < s->anew && s->v[s->start[k]].end > s->anew)) {
+			k++;
+			continue;
+		}
+		drop(s, before < behind ? k - 1 : k);
+		k = 1;
+	}
+}
+
+/* Are the samples v[0..n) that were dropped from s about as even inside as the others? work: room for n. */
+static bool are_even(const struct at *v, size_t n, const struct segments *s, double *work)
+{
+	size_t kept = 0, dropped = 0;
+	double usual;
+
+	for (size_t i = 0; i < s->n; i++)
+		work[i] = s->v[i].uneven;
+	usual = stats_median(work, s->n);
+	for (size_t i = 0; i < n; i++) {
+		if (kept < s->n && v[i].mid == s->v[kept].mid)
+			kept++;
+		else
+			work[dropped++] = v[i].uneven;
+	}
+	return dropped && stats_median(work, dropped) <= UNEVEN_TIMES * usual;
+}
+
+/* The samples between which the edge before band k may lie: behind the first, before the second. */
+static void edge_between(const struct segments *s, size_t k, double *ret_first, double *ret_end)
+{
+	double y0 = segment_y(s, k - 1), y1 = segment_y(s, k), worse = 0.0;
+	size_t at = s->start[k], first = at - 1, end = at;
+
+	for (size_t i = at; i-- > s->start[k - 1] + 1 && worse < EDGE_LOG;) {
+		worse += ((s->v[i].y - y1) * (s->v[i].y - y1) - (s->v[i].y - y0) * (s->v[i].y - y0)) / s->sigma /
+		         s->sigma;
+		first = worse < EDGE_LOG ? i - 1 : first;
+	}
+	worse = 0.0;
+	for (size_t i = at; i + 1 < segment_end(s, k) && worse < EDGE_LOG; i++) {
+		worse += ((s->v[i].y - y0) * (s->v[i].y - y0) - (s->v[i].y - y1) * (s->v[i].y - y1)) / s->sigma /
+		         s->sigma;
+		end = worse < EDGE_LOG ? i + 1 : end;
+	}
+	*ret_first = s->v[first].end;
+	*ret_end = s->v[end].from;
+}
+
+static int fill_bands(const struct segments *s, const struct zone_layout *l, const struct zone_levels *lv,
+                      struct zone_bands *ret)
+{
+	ret->v = calloc(s->nsegments, sizeof(*ret->v));
 	if (!ret->v)
 		return -ENOMEM;
-	ret->n = nsegments;
-	for (size_t k = 0; k < nsegments; k++) {
-		size_t a = start[k], b = k + 1 < nsegments ? start[k + 1] : n;
+	ret->n = s->nsegments;
+	for (size_t k = 0; k < s->nsegments; k++) {
 		struct zone_band *band = &ret->v[k];
+		double first, end;
 
-		band->samples = b - a;
-		band->y = mean_y(v, a, b);
-		band->half = zone_half(lv, ZONE_SHORT, (double)(b - a));
+		for (size_t i = s->start[k]; i < segment_end(s, k); i++)
+			band->y += s->v[i].y + s->v[i].lost;
+		band->samples = segment_end(s, k) - s->start[k];
+		band->y /= (double)band->samples;
+		band->half = zone_half(lv, ZONE_SHORT, (double)band->samples);
 		band->half = sqrt(band->half * band->half + 1.96 * 1.96 * lv->excess_var);
 		band->first_bytes = l->first_bytes;
 		band->end_bytes = l->end_bytes;
 		if (!k)
 			continue;
-		band->first_bytes = (uint64_t)fmax(0.5 * (v[a - 1].end + v[a].from), 0.0);
+		edge_between(s, k, &first, &end);
+		band->first_bytes = (uint64_t)fmax(0.5 * (first + end), 0.0);
 		band->first_bytes -= band->first_bytes % l->align_bytes;
-		band->edge_half_bytes = (uint64_t)(0.5 * fabs(v[a].from - v[a - 1].end));
+		band->edge_half_bytes = (uint64_t)(0.5 * fabs(end - first));
 		ret->v[k - 1].end_bytes = band->first_bytes;
 	}
-	ret->has_sawtooth = goes_up(ret);
-	ret->least_step =
-		fmax(STEP_MIN, SEEN_SIGMAS * sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	return 0;
+}
+
+static double begins_anew(const struct zone_stretches *st)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].kind == STRETCH_DEVICE)
+			return (double)st->v[i].first_bytes;
+	return INFINITY;
+}
+
+static int find_with(double sigma, bool is_clean, const struct zone_samples *samples, const struct zone_layout *l,
+                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
+{
+	size_t n;
+	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
+	cleanup_free double *y = calloc(n + 1, sizeof(*y));
+	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
+	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
+	cleanup_free size_t *start_w = calloc(n + 1, sizeof(*start_w));
+	struct segments s = { v, n, start, 1, fmax(sigma, SIGMA_MIN), begins_anew(out->stretches) };
+
+	*ret = (struct zone_bands){ 0 };
+	if (!v || !y || !start || !w || !start_w)
+		return -ENOMEM;
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		v[i].lost = is_clean ? v[i].lost : 0.0;
+		y[i] = v[i].y -= v[i].lost;
+	}
+	if (n >= 2)
+		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
+	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma);
+	ret->has_sawtooth = goes_up(&s);
+	if (ret->has_sawtooth) {
+		struct segments all = s;
+
+		memcpy(w, v, n * sizeof(*w));
+		memcpy(start_w, start, s.nsegments * sizeof(*start));
+		s = (struct segments){ w, n, start_w, all.nsegments, all.sigma, all.anew };
+		drop_rising(&s);
+		ret->has_sawtooth = are_even(v, n, &s, y);
+		s = ret->has_sawtooth ? all : s;
+	} else {
+		drop_rising(&s);
+	}
+	ret->least_step =
+		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
+	return fill_bands(&s, l, lv, ret);
 }
 
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
@@ -170,19 +321,29 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 {
 	const struct left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
-	int r;
+	bool is_clean = false;
+	size_t n;
+	struct at *v = in_order(samples, l, lv, &out, &n);
 
+	if (v) {
+		double raw = scatter_of(v, n, l->npositions, false), clean = scatter_of(v, n, l->npositions, true);
+
+		is_clean = clean < CLEAN_TIMES * raw;
+		usual *= is_clean ? clean / raw : 1.0;
+	}
+	free(v);
 	/*
 	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that are looked for: there the
 	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
 	 */
 	if (ROBUST_TIMES * lv->rob_sigma < usual) {
-		r = find_with(lv->rob_sigma, samples, l, lv, &out, ret);
+		int r = find_with(lv->rob_sigma, is_clean, samples, l, lv, &out, ret);
+
 		if (r < 0 || ret->has_sawtooth)
 			return r;
 		free(ret->v);
 	}
-	return find_with(usual, samples, l, lv, &out, ret);
+	return find_with(usual, is_clean, samples, l, lv, &out, ret);
 }
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */

@@ -30,6 +30,7 @@
 #define REGIME_F_MIN     30.0
 #define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
 #define UNEVEN_TIMES     1.7
+#define WAITS_PART       0.5 /* of the time that a sample took longer, that its waits must hold */
 #define DRIFT_SIGMAS     3.5
 #define READ_PART_MAX    0.95
 #define OUTLIERS_MANY    0.03 /* part of all samples; more are none */
@@ -319,10 +320,11 @@ static double unevenness(const struct zone_sample *s)
 }
 
 /*
- * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows inside the sample, as unevenness;
- * one that is only a little off, and as even as the others, lies on a surface of another density and belongs to the place.
+ * Is the sample off by more than the tolerance, and for a reason that lies in time? A lost revolution or a stall shows inside the sample, as unevenness, and as
+ * waits that hold the time that it took longer; a sample that is only a little off belongs to the place: it lies on a surface of another density, or partly so.
  */
-static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance)
+static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sample *s, double off, double tolerance,
+                         double rev_ns)
 {
 	double x[64];
 	size_t n = 0;
@@ -331,14 +333,18 @@ static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sam
 		return false;
 	if (fabs(off) > DENSITY_MAX)
 		return true;
+	if (off > 0.0 && s->wait_revs * rev_ns < WAITS_PART * s->elapsed_ns * (1.0 - exp(-off)))
+		return false;
 	for (size_t i = g->first[p]; i < g->first[p + 1] && n < ARRAY_LEN(x); i++)
 		x[n++] = unevenness(g->s[i]);
 	return unevenness(s) > UNEVEN_TIMES * stats_median(x, n);
 }
 
-static void mark_outliers(const struct groups *g, const struct zone_layout *l, const double *sigma,
-                          struct zone_levels *lv)
+static void mark_outliers(const struct groups *g, const struct zone_layout *l, const struct zone_samples *samples,
+                          const double *sigma, struct zone_levels *lv)
 {
+	double rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
+
 	for (size_t p = 0; p < l->npositions; p++) {
 		size_t n = g->first[p + 1] - g->first[p], far = 0;
 		double m = group_median(g, p), s = sigma[l->positions[p].class];
@@ -351,7 +357,13 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 			bool is_edge = fabs(off) > most && is_between(g, l->npositions, p, raw_y(g->s[i]), tolerance);
 
 			lv->v[p].is_mixed |= is_edge;
-			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most);
+			g->s[i]->is_outlier = !is_edge && is_disturbed(g, p, g->s[i], off, most, rev_ns);
+			if (g->s[i]->is_outlier && off > 0.0 && l->positions[p].class == ZONE_LONG) {
+				enum zone_recheck said = zone_recheck(samples, (size_t)(g->s[i] - samples->v), m, most);
+
+				g->s[i]->is_outlier = said != RECHECK_OF_PLACE;
+				lv->v[p].unchecked += said == RECHECK_NONE;
+			}
 			far += g->s[i]->is_outlier;
 		}
 		if (far * 3 <= n)
@@ -695,7 +707,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
 		struct sums s = sums_of(g, p);
-		double along, own = 0.0, sum = 0.0;
+		double along, own = 0.0, sum = 0.0, all = 0.0;
 
 		v->n = (size_t)s.n;
 		v->first_bytes = UINT64_MAX;
@@ -703,10 +715,13 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			struct zone_sample *z = g->s[i];
 
+			double y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s);
+
+			all += exp(y + (z->is_outlier ? 0.0 : log1p(lv->excess)));
 			v->outliers += z->is_outlier;
 			if (z->is_outlier)
 				continue;
-			z->y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s) + log1p(lv->excess);
+			z->y = y + log1p(lv->excess);
 			own += z->se_ratio * z->se_ratio;
 			sum += exp(z->y);
 			v->moved_bytes += z->moved_bytes;
@@ -723,7 +738,9 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 		if (v->is_uneven)
 			fill_uneven(g, p, log1p(lv->excess), v);
 		along = drift_se * (s.t - lv->mid_s);
-		v->half = sqrt(v->half * v->half + along * along + 1.96 * 1.96 * lv->excess_var);
+		v->half = v->noise_half = sqrt(v->half * v->half + along * along + 1.96 * 1.96 * lv->excess_var);
+		if (v->unchecked) /* whether they are of the place only reading the same bytes again would tell */
+			v->half += fabs(log(all / (s.n + (double)v->outliers)) - v->y);
 	}
 }
 
@@ -750,7 +767,7 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 		sigma[c] = robust_sigma(&g, l, (enum zone_class)c);
 		sigma[c] = isnan(sigma[c]) ? lv.rob_sigma : sigma[c];
 	}
-	mark_outliers(&g, l, sigma, &lv);
+	mark_outliers(&g, l, samples, sigma, &lv);
 	fit_drift_within(&g, l, &lv);
 	find_sigma(&g, l, &lv);
 	find_noise(&g, l, &lv);

@@ -21,6 +21,8 @@
 #define SLOW_ENOUGH       0.5  /* is slow, whatever the noise */
 #define DENSITY_MAX       0.17 /* surfaces of one disk differ by less */
 #define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it */
+#define SINGLE_NEAR       2    /* positions on either side that say how many waits are usual ... */
+#define SINGLE_TIMES      3.0  /* ... times this, and those above, make it slow */
 #define SINGLE_WAITS_LESS 2    /* if its level is slow as well: media beside what is not stored have none */
 #define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone */
@@ -56,7 +58,7 @@ static void series_done(struct series *s)
 	free(s->is_slow);
 }
 
-static int series_make(const struct zone_levels *lv, struct series *s)
+static int series_make(const struct zone_levels *lv, const struct zone_stretches *st, struct series *s)
 {
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
@@ -66,7 +68,7 @@ static int series_make(const struct zone_levels *lv, struct series *s)
 	if (!s->position || !s->y || !s->se || !s->excess || !s->is_slow)
 		return -ENOMEM;
 	for (size_t p = 0; p < lv->n; p++) {
-		if (!lv->v[p].n || isnan(lv->v[p].y))
+		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_at_interface(st, p))
 			continue;
 		s->position[s->n] = p;
 		s->y[s->n] = lv->v[p].y;
@@ -196,6 +198,24 @@ static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_s
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		good += log(s->part_ns_per_byte[i]) <= limit_y; /* NaN is not */
 	return s->is_good && log(s->ns_per_byte) > limit_y && good <= 1;
+}
+
+enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
+{
+	enum zone_recheck said = RECHECK_NONE;
+
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *s = &samples->v[k];
+		double off;
+
+		if (s->kind != SAMPLE_CHECK || s->check_of != i || !s->is_good || s->is_disturbed)
+			continue;
+		off = log(s->ns_per_byte) - y;
+		said = off > tolerance    ? RECHECK_OF_PLACE
+		       : off > -tolerance ? RECHECK_OF_TIME
+		                          : said; /* faster: cached */
+	}
+	return said;
 }
 
 struct readings { /* of a run of slow positions */
@@ -371,15 +391,32 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 	return false;
 }
 
+/* Waits that the samples beside it let expect in so much time: some disks give data by the track, and all their samples have waits. */
+static double usual_waits(const struct zone_samples *samples, const struct zone_slow *slow, double elapsed_ns)
+{
+	double waits = 0.0, ns = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (i == slow->sample || !s->is_good || s->position == ZONE_NONE ||
+		    s->position + SINGLE_NEAR < slow->first || s->position > slow->first + SINGLE_NEAR)
+			continue;
+		waits += s->waits;
+		ns += s->elapsed_ns;
+	}
+	return ns > 0.0 ? waits / ns * elapsed_ns : 0.0;
+}
+
 /* Does it lose revolutions again and again, or so much time that no surface of less density explains it? */
 static bool is_slow_single(const struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *slow,
-                           const struct zone_sample *s)
+                           const struct zone_sample *s, double usual)
 {
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
-	return is_slow_throughout(slow, s) &&
-	       (s->waits >= SINGLE_WAITS || (slow->y - slow->expected_y > slows->threshold &&
-	                                     (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
+	return is_slow_throughout(slow, s) && (s->waits >= SINGLE_WAITS + SINGLE_TIMES * usual ||
+	                                       (slow->y - slow->expected_y > slows->threshold &&
+	                                        (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
 }
 
 /* Slow samples among good ones: their bytes are read again. */
@@ -389,6 +426,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
+		double usual;
 
 		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
 		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * rev_ns(l))
@@ -401,7 +439,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .y = log(s->ns_per_byte),
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
-		if (!is_slow_single(ret, l, slow, s) || zone_touches_slow(ret, s))
+		usual = usual_waits(samples, slow, s->elapsed_ns);
+		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s))
 			continue;
 		for (size_t k = 0; k < samples->n; k++) {
 			const struct zone_sample *check = &samples->v[k];
@@ -409,7 +448,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 
 			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
 				continue;
-			is_again = is_slow_single(ret, l, slow, check);
+			is_again = is_slow_single(ret, l, slow, check, usual);
 			if (is_again && check->is_disturbed)
 				continue;
 			slow->readings++;
@@ -439,10 +478,10 @@ static double least_loss(const struct zone_samples *samples, const struct zone_l
 }
 
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    struct zone_slows *ret)
+                    const struct zone_stretches *st, struct zone_slows *ret)
 {
 	struct series s = { 0 };
-	int r = series_make(lv, &s);
+	int r = series_make(lv, st, &s);
 
 	*ret = (struct zone_slows){ 0 };
 	if (r == 0) {
@@ -456,7 +495,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 			mark_slow(&s, &ret->threshold);
 		else
 			ret->threshold = INFINITY;
-		r = zone_waits_find(samples, l, ret);
+		r = zone_waits_find(samples, l, st, ret);
 		add_runs(&s, samples, l, ret);
 		add_singles(samples, l, lv, ret);
 	}

@@ -115,6 +115,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
+	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
 	if (st.samples >= SAMPLES_MIN)
 		to->v[to->n++] = st;
 }
@@ -139,8 +140,7 @@ static size_t stretch_end(const struct places *s, size_t a)
 	return b;
 }
 
-static void find_rotating(const struct zone_samples *samples, const struct places *s, double interface_bytes_per_s,
-                          struct zone_stretches *ret)
+static void find_rotating(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
 	size_t steps = 0;
@@ -153,7 +153,7 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 	for (size_t i = 1; i + 1 < s->n; i++) {
 		if (s->y[i + 1] - s->y[i] < down)
 			continue;
-		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * interface_bytes_per_s)
+		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
 			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
 		break;
 	}
@@ -216,7 +216,8 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	struct places s = { 0 };
 	int r = places_make(lv, slows, &s);
 
-	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)) };
+	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)),
+		                        .interface_bytes_per_s = interface_bytes_per_s };
 	if (r < 0 || !ret->v) {
 		places_done(&s);
 		free(ret->v);
@@ -226,7 +227,7 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	if (l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
 	else if (s.n >= 3)
-		find_rotating(samples, &s, interface_bytes_per_s, ret);
+		find_rotating(samples, &s, ret);
 	places_done(&s);
 	return 0;
 }

@@ -20,12 +20,15 @@
 #define BORDER_REVS   80.0  /* that tell the level beside a border */
 #define BORDER_MIN    20.0
 #define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least */
-#define STEP_ENOUGH   0.05 /* but never more than this */
+#define STEP_ENOUGH   0.05 /* but not more than this, ... */
+#define STEP_LEAST    0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
 #define STEP_TIMES    2.5
 #define SIDE_PART     -0.5 /* of the least step, that each of two sides must show */
 #define SCORE_MIN     7.0  /* log of the likelihood ratio that makes a suspect, which is read again ... */
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it */
+#define REVS_PER_WAIT 3.0  /* that count, at most */
+#define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one */
 #define LEAST_SHARE   0.07 /* of its time that a region loses */
 #define LOST_MAX      0.95
 #define DENSER        1.3 /* times the waits of a stretch: what a region in it must have */
@@ -70,10 +73,11 @@ static double background(const struct series *v)
 	return n ? stats_quantile_sorted(rate, n, QUIET_PART) : 0.0;
 }
 
-/* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts for more. */
+/* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts for more, one long freeze not. */
 static double score(const struct series *v, size_t i, double slow)
 {
-	return 0.5 * (v->s[i]->waits + v->s[i]->wait_revs) * log(slow / v->usual) -
+	return 0.5 * (v->s[i]->waits + fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits)) *
+	               log(slow / v->usual) -
 	       (slow - v->usual) * v->s[i]->elapsed_ns / v->rev_ns;
 }
 
@@ -156,7 +160,7 @@ static struct steps steps_at(const struct series *v, size_t first, size_t last)
  */
 static bool stands_out(const struct steps *s, double excess)
 {
-	double least = fmin(STEP_PART * excess, STEP_ENOUGH);
+	double least = fmin(STEP_PART * excess, fmax(STEP_ENOUGH, STEP_LEAST * excess));
 
 	if (!isnan(s->before) && !isnan(s->behind))
 		return s->before + s->behind > 2.0 * least && fmin(s->before, s->behind) > SIDE_PART * least;
@@ -165,9 +169,11 @@ static bool stands_out(const struct steps *s, double excess)
 	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
 }
 
-static bool fill_region(const struct series *v, size_t first, size_t last, double sum, struct zone_slow *ret)
+/* sum: its score; slow: the waits per revolution that the score was against */
+static bool fill_region(const struct series *v, size_t first, size_t last, double sum, double slow,
+                        struct zone_slow *ret)
 {
-	double bytes = 0.0, ns = 0.0, lost = 0.0, step;
+	double bytes = 0.0, ns = 0.0, lost = 0.0, rest = 0.0, most = 0.0, step;
 	struct steps steps = steps_at(v, first, last);
 
 	*ret = (struct zone_slow){ .first = ZONE_NONE, .sample = ZONE_NONE, .by_waits = true };
@@ -178,6 +184,8 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		bytes += s->moved_bytes;
 		ns += s->elapsed_ns;
 		lost += s->wait_revs * v->rev_ns;
+		rest += score(v, i, slow);
+		most = fmax(most, score(v, i, slow));
 		ret->end_bytes = s->end_bytes > ret->end_bytes ? s->end_bytes : ret->end_bytes;
 		ret->readings++;
 		if (s->position == ZONE_NONE)
@@ -192,7 +200,8 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		return false;
 	ret->y = log(ns / bytes);
 	ret->expected_y = log((ns - lost) / bytes);
-	ret->is_confirmed = (sum >= SCORE_SURE || step > v->threshold) && is_lasting(v, first, last);
+	ret->is_confirmed =
+		(sum >= SCORE_SURE || step > v->threshold) && rest - most >= SCORE_REST && is_lasting(v, first, last);
 	return stands_out(&steps, ret->y - ret->expected_y);
 }
 
@@ -217,14 +226,15 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		sum = fmax(sum, best_stretch(v, slow, a, b + 1, &a, &b));
 	}
 	find_in(v, first, a, least, slows);
-	if (fill_region(v, a, b, sum, &slows->v[slows->n]))
+	if (fill_region(v, a, b, sum, slow, &slows->v[slows->n]))
 		slows->n++;
 	else if (b > a)
 		find_in(v, a, b + 1, DENSER * fmax(slow, rate_of(v, a, b)), slows); /* the region may be a part of it */
 	find_in(v, b + 1, end, least, slows);
 }
 
-int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                    struct zone_slows *slows)
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
 	struct series v = { .s = s, .rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns };
@@ -235,7 +245,8 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		return 0;
 	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
-		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK)
+		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK &&
+		    !zone_is_at_interface(st, samples->v[i].position))
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);

@@ -308,36 +308,53 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 		return false;
 	if (run->p->full)
 		return is_suspect(t, position); /* everything was read already */
-	return !v->n || v->wants_more || isnan(v->half) || v->half > log1p(session_precision(run->ses)) ||
+	return !v->n || v->wants_more || isnan(v->half) || v->noise_half > log1p(session_precision(run->ses)) ||
 	       is_suspect(t, position);
 }
 
 /*
- * The bytes of slow samples among good ones, once more: as much a part of the measurement as the passes, for else they would go untold. The requests
- * begin half a block later: skews that barely suffice cost a revolution wherever a request ends at the end of a track, each time again.
+ * The bytes of a slow sample, once more. The requests begin half a block later: skews that barely suffice cost a revolution wherever a request ends at the
+ * end of a track, each time again.
+ */
+static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, struct err *err)
+{
+	uint64_t shift = t->layout.block_bytes / 2;
+	struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK, .check_of = i };
+
+	how.first_bytes = t->samples.v[i].first_bytes + shift - shift % t->layout.align_bytes;
+	how.end_bytes = t->samples.v[i].end_bytes;
+	return zone_sample_take(run, t, &how, NULL, err);
+}
+
+/*
+ * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the places of the figures those, too, that
+ * were set aside: the figure has to hold them where they are of the place.
  */
 static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
-	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+	size_t n = t->samples.n;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
-		struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK };
-		uint64_t shift;
-		int r;
 
 		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
 		    !has_time(run, t, false))
 			continue;
-		how.check_of = s->sample;
-		how.first_bytes = t->samples.v[s->sample].first_bytes;
-		how.end_bytes = t->samples.v[s->sample].end_bytes;
-		shift = t->layout.block_bytes / 2;
-		how.first_bytes += shift - shift % t->layout.align_bytes;
-		r = zone_sample_take(run, t, &how, NULL, err);
-		if (r < 0)
-			return r;
+		r = check_sample(run, t, s->sample, err);
 		(*ret_taken)++;
 	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < n && !run->p->full; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+
+		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
+		    zone_recheck(&t->samples, i, 0.0, INFINITY) != RECHECK_NONE || session_is_over(run->ses) ||
+		    !has_time(run, t, true))
+			continue;
+		r = check_sample(run, t, i, err);
+		(*ret_taken)++;
+	}
+	return r;
 }
 
 static int look_again(struct zones_run *run, struct zone_target *t, struct err *err)

@@ -216,6 +216,8 @@ struct zone_level {
 	size_t n;                        /* samples that it rests on; 0: none */
 	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
 	double y, half;                  /* 95 %: y - half .. y + half; NaN: not known */
+	double noise_half;               /* the same by the samples that stand: what more of them would make smaller */
+	size_t unchecked;                /* outliers at a place of the figures whose bytes were not read again */
 	double sigma, df;                /* of one sample there */
 	double moved_bytes, elapsed_ns;
 	size_t outliers; /* samples set aside */
@@ -302,12 +304,13 @@ struct zone_slows {
 
 /*
  * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other reasons (stretches.c). 0 or
- * -ENOMEM. free(ret->v).
+ * -ENOMEM. free(ret->v). st: places that answer as fast as the interface have neither waits nor a level that others are measured by.
  */
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                    struct zone_slows *ret);
+                    const struct zone_stretches *st, struct zone_slows *ret);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
-int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows);
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                    struct zone_slows *slows);
 /*
  * Is the place in a slow region? Of those only that are more than a single sample (the level of the place is theirs), and that are confirmed (what is
  * not yet confirmed may be chance). Both: only what is both.
@@ -316,6 +319,9 @@ enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
 /* Are bytes of the sample in a confirmed one? */
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
+/* Is a sample slower than y by more than the tolerance for what lies there, or for what happened then? The bytes read again tell. */
+enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
+enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 
@@ -331,21 +337,30 @@ struct zone_stretch {       /* of places at one level that the media of one heal
 	size_t first, last; /* positions */
 	uint64_t first_bytes, end_bytes;
 	enum zone_stretch_kind kind;
-	double y, beside_y; /* mean level there, and of what lies beside it */
+	double y, beside_y;   /* mean level there, and of what lies beside it */
+	bool is_at_interface; /* as fast as what the drive holds in its buffer: no media */
 	size_t samples;
 };
 
 struct zone_stretches {
 	struct zone_stretch *v;
 	size_t n;
+	double interface_bytes_per_s; /* NaN: not known */
 };
 
-/* 0 or -ENOMEM. free(ret->v). */
-/* interface_bytes_per_s: NaN, if not known. */
+/* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
 int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
+/* Is it in one that no media take part in? */
+static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].is_at_interface && position >= st->v[i].first && position <= st->v[i].last)
+			return true;
+	return false;
+}
 
 /* ---- analyse.c ---- */
 
