@@ -49,6 +49,24 @@ same "$dir/seek.json" 14
 differs "$dir/seek.json" '.tables.accesses as $t | ($t.columns | map(.key)) as $k | ($k | index("access_ns")) as $ns |
 	.tables.accesses.rows |= map(if .[$k | index("stroke_ratio")] == 1 then .[$ns] += 1e6 else . end)' full_stroke_ns
 
+run_sim() # measurement, further words: its document, on a simulated disk
+{
+	"$PLATTER_SIM" "$@" --quiet --seed=1 --json="$dir/sim.json" sim:tiny >"$dir/out" 2>&1 || [ $? -eq 5 ] || fail "platter-sim $*"
+}
+run_sim stream --read --rate=400MB --buffer=4M --time=3s # too fast: the ring runs dry
+same "$dir/sim.json" 3
+differs "$dir/sim.json" "$(changed overflows 0 start_s)" first_overflow_s
+run_sim stream --read --find-max --buffer=8M --time=20s
+same "$dir/sim.json" 4
+differs "$dir/sim.json" '.tables.tries as $t | ($t.columns | map(.key) | index("overflows")) as $o | .tables.tries.rows[-1][$o] = 1' max_rate_bytes_per_s
+run_sim transactions --users=5 --think=100ms --find-users --limit="p95<400ms" --time=100s
+same "$dir/sim.json" 3
+differs "$dir/sim.json" "$(changed classes 0 max_ns)" response_max_ns
+differs "$dir/sim.json" '.tables.tries.rows[0][0] = 100000' max_users
+run 0 transactions --size=64K --record=4K --users=2 --count=3 --ios=2 --read-time=1ms --think=0s --json="$dir/tx.json" "$dir/files/t"
+same "$dir/tx.json" 4
+differs "$dir/tx.json" "$(changed file 0 rate_bytes_per_s)" write_bytes_per_s
+
 # What has no samples says so and is shown as it is.
 run 0 info "$dir/files" --json="$dir/info.json"
 run 0 report --again "$dir/info.json"

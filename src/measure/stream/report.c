@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a run of `stream` has to say: tables, figures, the verdict. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -278,6 +280,13 @@ static void verdict(struct stream_run *s, uint64_t rate, double seconds)
 		s->ses->res->verdict_is_no = !sustained;
 }
 
+static void event_figures(struct result *res, bool is_read, uint64_t n, uint64_t dropped_bytes, double first_s)
+{
+	result_figure_u64(res, "overflows", is_read ? "underruns" : "overflows", UNIT_COUNT, n);
+	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, dropped_bytes);
+	result_figure(res, "first_overflow_s", "first of them at", UNIT_S, first_s, NULL, 0);
+}
+
 static void ring_figures(struct stream_run *s, uint64_t rate)
 {
 	const struct ring *r = &s->ring;
@@ -290,10 +299,8 @@ static void ring_figures(struct stream_run *s, uint64_t rate)
 	result_figure(res, "peak_ratio", "peak as part of the ring", UNIT_RATIO,
 	              (double)r->peak_bytes / (double)(s->places * s->p->block_bytes), NULL, 0);
 	result_figure_u64(res, "needed_bytes", "ring that would have been enough", UNIT_BYTES, needed);
-	result_figure_u64(res, "overflows", s->p->read ? "underruns" : "overflows", UNIT_COUNT, r->nevents);
-	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES, r->dropped_bytes);
-	result_figure(res, "first_overflow_s", "first of them at", UNIT_S,
-	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN, NULL, 0);
+	event_figures(res, s->p->read, r->nevents, r->dropped_bytes,
+	              r->nevents ? (double)r->events[0].start_ns * 1e-9 : (double)NAN);
 }
 
 void stream_figures(struct stream_run *s, uint64_t rate)
@@ -325,6 +332,55 @@ void stream_figures(struct stream_run *s, uint64_t rate)
 	timeline_table(s);
 	stall_table(s);
 	zone_notice(s);
+}
+
+void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high)
+{
+	result_figure(res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S, (double)low,
+	              &(struct interval){ (double)low, (double)high }, 0);
+}
+
+/* The search again: what held and what did not. Nothing, if the upper end was the disks' own rate, or errors decided: neither is in the table. */
+static void max_rate_again(const struct result *saved, const struct table *tries, struct result *ret)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	for (size_t i = 0; i < tries->nrows; i++) {
+		struct try_row row;
+
+		table_row(tries, i, stream_try_fields, &row);
+		if (row.overflows == 0 && row.rate_bytes_per_s > (double)low)
+			low = (uint64_t)row.rate_bytes_per_s;
+		if (row.overflows && row.rate_bytes_per_s < (double)high)
+			high = (uint64_t)row.rate_bytes_per_s;
+	}
+	if (low && high != UINT64_MAX && result_find_figure(saved, "max_rate_bytes_per_s"))
+		stream_tell_max_rate(ret, low, high);
+}
+
+/* Of single blocks the document has the distribution only; of overflows and tries all. */
+int stream_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *events = result_find_table(saved, "overflows"), *tries = result_find_table(saved, "tries");
+	const struct figure *ring = result_find_figure(saved, "overflows");
+	size_t n = events ? events->nrows : 0;
+	uint64_t dropped = 0;
+	double first_s = NAN;
+
+	if (saved->status != STATUS_COMPLETE || result_fault_count(saved))
+		return err_set(err, -ENODATA, "What errors and signals took is not in the tables.");
+	for (size_t i = 0; i < n; i++) {
+		struct event_row row;
+
+		table_row(events, i, event_fields, &row);
+		dropped += row.dropped_bytes;
+		first_s = i == 0 ? row.start_s : first_s;
+	}
+	if (ring && n < RING_EVENTS_MAX) /* of more only the first are kept */
+		event_figures(ret, !strcmp(ring->label, "underruns"), n, dropped, first_s);
+	if (tries)
+		max_rate_again(saved, tries, ret);
+	return ret->nfigures ? 0 : err_set(err, -ENODATA, "The document has no account of a ring.");
 }
 
 void stream_plots(struct session *ses)

@@ -176,8 +176,7 @@ int stream_find_max(struct stream_run *s, struct err *err)
 		s->ses->res->verdict_is_no = true;
 		return 0;
 	}
-	result_figure(s->ses->res, "max_rate_bytes_per_s", "highest rate without overflow", UNIT_BYTES_PER_S,
-	              (double)b.low, &(struct interval){ (double)b.low, (double)b.high }, 0);
+	stream_tell_max_rate(s->ses->res, b.low, b.high);
 	stream_once_done(s);
 	s->parts_done++;
 	s->parts_left = 0;

@@ -159,7 +159,10 @@ struct try_row {
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
 bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
+/* It held; what did not, or cannot, is above it. */
+void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
+int stream_again(const struct result *saved, struct result *ret, struct err *err);
 
 /* ---- search.c, project.c ---- */
 

@@ -18,19 +18,12 @@
 #define WRITE_DEPTH   4
 #define STREAM_PASSES 2
 
-struct file_row {
-	const char *step;
-	uint64_t records, elapsed_ns;
-	double rate_bytes_per_s;
-	uint64_t service_ns;
-};
-
 const struct field tx_file_fields[] = {
-	FIELD_STR(struct file_row, step, "step"),
-	FIELD_U64(struct file_row, records, UNIT_COUNT, "records"),
-	FIELD_U64(struct file_row, elapsed_ns, UNIT_NS, "time"),
-	FIELD_F64(struct file_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_U64(struct file_row, service_ns, UNIT_NS, "time of a read"),
+	FIELD_STR(struct tx_file_row, step, "step"),
+	FIELD_U64(struct tx_file_row, records, UNIT_COUNT, "records"),
+	FIELD_U64(struct tx_file_row, elapsed_ns, UNIT_NS, "time"),
+	FIELD_F64(struct tx_file_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct tx_file_row, service_ns, UNIT_NS, "time of a read"),
 	FIELD_END,
 };
 
@@ -84,9 +77,16 @@ static void add_row(struct session *ses, const char *step, uint64_t records, uin
                     uint64_t service_ns)
 {
 	result_row(result_table(ses->res, "file", "Making the file", tx_file_fields),
-	           &(struct file_row){ step, records, elapsed_ns, (double)bytes / fmax((double)elapsed_ns, 1.0) * 1e9,
-	                               service_ns });
+	           &(struct tx_file_row){ step, records, elapsed_ns,
+	                                  (double)bytes / fmax((double)elapsed_ns, 1.0) * 1e9, service_ns });
 	session_checkpoint(ses);
+}
+
+void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes_per_s)
+{
+	result_figure(res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S, bytes_per_s, NULL, 1);
+	result_figure(res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S, synced_bytes_per_s,
+	              NULL, 1);
 }
 
 static int write_all(struct session *ses, const struct tx_params *p, struct err *err)
@@ -128,10 +128,7 @@ static int write_all(struct session *ses, const struct tx_params *p, struct err 
 		return r;
 	add_row(ses, "write", size / p->record_bytes, written, size, UINT64_MAX);
 	add_row(ses, "write and fsync", size / p->record_bytes, synced, size, UINT64_MAX);
-	result_figure(ses->res, "write_bytes_per_s", "writing the file", UNIT_BYTES_PER_S,
-	              (double)size / (double)written * 1e9, NULL, 1);
-	result_figure(ses->res, "write_synced_bytes_per_s", "writing, with fsync", UNIT_BYTES_PER_S,
-	              (double)size / (double)synced * 1e9, NULL, 1);
+	tx_tell_written(ses->res, (double)size / (double)written * 1e9, (double)size / (double)synced * 1e9);
 	return 0;
 }
 

@@ -64,9 +64,7 @@ static int find_users(struct tx_run *r, struct err *err)
 	}
 	if (!good)
 		tx_tell(r);
-	result_figure_u64(r->ses->res, "max_users", "users that stay within the limit", UNIT_COUNT, good);
-	if (bad)
-		result_figure_u64(r->ses->res, "users_too_many", "the least that were found too many", UNIT_COUNT, bad);
+	tx_tell_users(r->ses->res, good, bad);
 	return ret;
 }
 
@@ -177,5 +175,6 @@ const struct measure measure_transactions = {
 	.params_size = sizeof(struct tx_params),
 	.plan = tx_plan,
 	.run = tx_run,
+	.again = tx_again,
 	.tables = tx_tables,
 };

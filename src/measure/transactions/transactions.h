@@ -142,7 +142,14 @@ uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
 int tx_file_open(struct datafile **ret, struct session *ses, const struct tx_params *p, struct err *err);
 /* Removes it unless it is to be kept. NULL is fine. */
 void tx_file_close(struct datafile *f, struct session *ses);
+struct tx_file_row {
+	const char *step;
+	uint64_t records, elapsed_ns;
+	double rate_bytes_per_s;
+	uint64_t service_ns;
+};
 extern const struct field tx_file_fields[];
+void tx_tell_written(struct result *res, double bytes_per_s, double synced_bytes_per_s);
 
 /* ---- tell.c ---- */
 
@@ -150,7 +157,10 @@ extern const struct field tx_file_fields[];
 void tx_tell(const struct tx_run *r);
 /* A step of --find-users. */
 void tx_tell_try(const struct tx_run *r, uint64_t users, uint64_t response_ns, bool fits);
+/* What --find-users found; bad 0: nothing was too many. */
+void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
+int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];
 
 #endif
