@@ -62,6 +62,8 @@ static const struct {
 	{ "confidence", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
 	{ "portions", FIGURE_OF_RUN, 0 },
+	{ "yields", FIGURE_OF_RUN, 0 },
+	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },
 	{ "again_s", FIGURE_OF_RUN, 0 },
 	{ "slow_regions", FIGURE_TROUBLE, -1 },

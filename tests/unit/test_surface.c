@@ -361,6 +361,76 @@ static void portions_find_what_one_run_finds(void **state)
 	(void)rmdir(dir);
 }
 
+/* ---- others ---- */
+
+static void use_it(void *disk)
+{
+	sim_foreign_io(disk, &(struct device_io){ .reads = 1, .read_bytes = 4096 });
+}
+
+/* Requests of ours that begin while others, who come every 80 ms, use the disk: from 10 s to 14.8 s. */
+static void count_rude(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
+
+	(void)target;
+	(void)is_fault;
+	n[0] += at_ns > 10 * NS_PER_S && at_ns < 14800 * NS_PER_MS;
+	n[1]++;
+}
+
+static void idle_lets_others_go_first_within_one_request(void **state)
+{
+	uint64_t n[2] = { 0 };
+	struct sim_run run = { .sim = sim_new(),
+		               .m = &measure_surface,
+		               .words = "--idle --to=4GB sda",
+		               .hooks = { .request = count_rude, .arg = n } };
+	struct sim_disk *sd;
+	struct profile p;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	plant(&p, 4000000, 8, 1);
+	sd = sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(run.sim, false);
+	for (uint64_t ms = 10000; ms < 14800; ms += 80)
+		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(n[0] <= 3); /* the one under way, and those between two looks */
+	assert_true(n[1] > 3800);
+	assert_int_equal((int)sim_figure(&run, "yields"), 1);
+	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 4000000000);
+	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+	sim_run_end(&run);
+}
+
+static void rate_and_share_are_kept(void **state)
+{
+	static const struct {
+		const char *words;
+		double least_s, most_s;
+	} runs[] = { { "--rate=50MB --to=5GB sda", 94, 125 }, { "--share=10% --to=3GB sda", 120, 170 } };
+	struct profile p;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	plant(&p, 4000000, 8, 1);
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		struct sim_run run = run_on(&p, runs[i].words);
+		double took_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
+
+		print_message("%s: %.1f s, %.1f s paused\n", runs[i].words, took_s, sim_figure(&run, "paused_s"));
+		assert_true(took_s > runs[i].least_s && took_s < runs[i].most_s);
+		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
 /* ---- the frame ---- */
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
@@ -391,6 +461,8 @@ int main(void)
 		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
 		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),
 		cmocka_unit_test(portions_find_what_one_run_finds),
+		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
+		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 	};
 

@@ -88,6 +88,7 @@ static void add_rest(struct surface_run *run, const struct surface_suspect *s, u
 
 struct reader {
 	struct sink sink; /* first */
+	struct surface_run *run;
 	const struct list_item *items;
 	struct {
 		uint64_t submit_ns, done_ns;
@@ -101,6 +102,8 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 {
 	struct reader *r = (struct reader *)sink;
 
+	r->run->own_bytes += req->len_bytes;
+	r->run->gentle.has_base &= !is_fault;
 	r->v[req->tag].submit_ns = req->submit_ns;
 	r->v[req->tag].done_ns = req->done_ns;
 	r->v[req->tag].error = !is_fault ? 0 : req->res < 0 ? req->res : 1;
@@ -116,6 +119,7 @@ static int read_list(struct surface_run *run, const struct list_item *items, siz
 
 	memset(r, 0, sizeof(*r));
 	r->sink.take = reader_take;
+	r->run = run;
 	r->n = n;
 	list_feeder_init(&feeder, items, n);
 	load.feeder = &feeder.f;
@@ -379,6 +383,16 @@ static int by_place_down(const void *a, const void *b)
 	return x->first_bytes > y->first_bytes ? -1 : x->first_bytes < y->first_bytes;
 }
 
+/* Second readings are single, too: others are looked for before each. */
+static void give_way(struct surface_run *run)
+{
+	uint64_t until_ns;
+
+	while (!session_is_over(run->ses) && !surface_is_out_of_time(run) &&
+	       (until_ns = surface_yield_until(run, surface_now(run))) > 0)
+		run->ses->env->clk->sleep_until_ns(run->ses->env->clk, until_ns);
+}
+
 static int flush(struct surface_run *run, struct err *err)
 {
 	uint64_t offsets[64], size = run->ses->devs[0].size_bytes;
@@ -386,10 +400,12 @@ static int flush(struct surface_run *run, struct err *err)
 	int r = 0;
 
 	for (uint32_t left = run->flush_reads, n; r == 0 && left && !session_is_over(run->ses); left -= n) {
-		n = left < 64 ? left : 64;
+		n = run->p->idle ? 1 : left < 64 ? left : 64;
 		for (uint32_t i = 0; i < n; i++)
 			offsets[i] = timed_random(&run->timed, 0, size);
 		r = timed_reads(&run->timed, offsets, n, access_ns, NULL, err);
+		run->own_bytes += n * run->range.unit_bytes;
+		give_way(run);
 	}
 	return r;
 }
@@ -413,6 +429,7 @@ static int round_of_all(struct surface_run *run, struct err *err)
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses) && !surface_is_out_of_time(run); i++) {
 		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
 
+		give_way(run);
 		do { /* an error is in no cache: nothing has to be read in between */
 			r = step(run, &s, err);
 		} while (r == 0 && s.error && s.stage != STAGE_END && !session_is_over(run->ses));

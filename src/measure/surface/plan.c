@@ -28,6 +28,9 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after so long; --resume goes on"),
+	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
+	OPT_RATE(P, rate, "rate", 0, "RATE", NULL, "read no more than this, on average", .min = 1, .max = 1e15),
+	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .max = 1),
 	OPT_END,
 };
 

@@ -10,8 +10,10 @@
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
-#define TURN_NS     8.3e6 /* where the rotation is not known */
-#define BLOCK_LEAST (64u << 10)
+#define TURN_NS          8.3e6 /* where the rotation is not known */
+#define BLOCK_LEAST      (64u << 10)
+#define LATE_AFTER_PAUSE 16 /* requests, until what the drive has read ahead meanwhile is used up */
+#define BURST_BATCHES    4
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */
@@ -34,8 +36,9 @@ struct scan {
 	uint32_t in_flight;
 	bool is_draining; /* after a fault */
 	bool is_ending;   /* with this batch */
-	bool is_lead;
-	uint32_t late;           /* so many completions are seen late */
+	uint32_t depth;
+	uint32_t late; /* so many completions are seen late */
+	uint64_t paused_until_ns, burst_ns, burst_bytes;
 	struct batch batches[2]; /* in work */
 	uint64_t judged;         /* batches */
 	double ns_per_byte[SURFACE_BATCH];
@@ -56,6 +59,14 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 		return FEED_WAIT;
 	}
 	s->is_draining = false;
+	if (s->run->p->idle && s->in_flight == 0)
+		*ret_until_ns = surface_yield_until(s->run, now_ns);
+	else
+		*ret_until_ns = s->paused_until_ns > now_ns ? s->paused_until_ns : 0;
+	if (*ret_until_ns && !session_is_over(s->run->ses) && !surface_is_out_of_time(s->run)) {
+		s->late = LATE_AFTER_PAUSE;
+		return FEED_WAIT;
+	}
 	if (index % SURFACE_BATCH == 0) {
 		struct batch *b = &s->batches[index / SURFACE_BATCH % 2];
 
@@ -78,8 +89,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	req->len_bytes = left < s->run->range.block_bytes ? (uint32_t)left : s->run->range.block_bytes;
 	s->batches[index / SURFACE_BATCH % 2].n++;
 	s->at += req->len_bytes;
-	s->is_lead = s->in_flight == 0;
-	req->tag = s->is_lead;
+	req->tag = s->in_flight == 0 && (s->depth > 1 || req->offset_bytes == s->origin);
 	s->in_flight++;
 	return FEED_IO;
 }
@@ -170,6 +180,21 @@ static void save(struct scan *s)
 		s->late = s->in_flight;
 }
 
+static void pause_after(struct scan *s, const struct batch *b, uint64_t now_ns)
+{
+	uint64_t pause_ns;
+
+	for (size_t i = 0; i < b->n; i++)
+		s->burst_bytes += b->v[i].len_bytes;
+	if ((s->judged + 1) % BURST_BATCHES)
+		return;
+	pause_ns = surface_pause_ns(s->run, s->burst_bytes, now_ns - s->burst_ns);
+	s->paused_until_ns = now_ns + pause_ns;
+	s->run->gentle.paused_ns += pause_ns;
+	s->burst_ns = now_ns + pause_ns;
+	s->burst_bytes = 0;
+}
+
 static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct scan *s = (struct scan *)((char *)sink - offsetof(struct scan, sink));
@@ -178,6 +203,8 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	uint64_t from = req->submit_ns > s->last_done_ns ? req->submit_ns : s->last_done_ns;
 
 	s->in_flight--;
+	s->run->own_bytes += req->len_bytes;
+	s->run->gentle.has_base &= !is_fault; /* what the kernel counts of it is its secret */
 	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
 		                                        .len_bytes = req->len_bytes,
 		                                        .error = !is_fault      ? 0
@@ -190,6 +217,7 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	b->done++;
 	for (b = &s->batches[s->judged % 2]; is_complete(s, b); b = &s->batches[s->judged % 2]) {
 		judge_batch(s, b, req->done_ns);
+		pause_after(s, b, req->done_ns);
 		b->n = 0;
 		s->judged++;
 		show(s->run);
@@ -220,16 +248,15 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 		          .origin = run->position,
 		          .at = run->position,
 		          .end = run->range.end_bytes,
-		          .start_ns = surface_now(run) };
-	struct load load = { .targets = run->ses->targets,
-		             .ntargets = 1,
-		             .feeder = &s.feeder,
-		             .sink = &s.sink,
-		             .depth = (uint32_t)run->p->depth };
+		          .start_ns = surface_now(run),
+		          .depth = run->p->idle ? 1 : run->eng->cfg.depth };
+	struct load load = {
+		.targets = run->ses->targets, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = s.depth
+	};
 	struct load_stats stats;
 	int r;
 
-	s.last_batch_ns = s.start_ns;
+	s.last_batch_ns = s.burst_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
 	run->scan_ns += surface_now(run) - s.start_ns;
 	if (!run->is_tuned && !session_is_over(run->ses))

@@ -19,7 +19,9 @@ struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns;
 	const char *from, *to, *state;
-	bool resume;
+	uint64_t rate;
+	double share;
+	bool resume, idle;
 };
 
 /* ---- plan.c ---- */
@@ -125,7 +127,14 @@ struct surface_run {
 	uint64_t scan_ns;        /* in legs */
 	uint64_t scan_bytes;     /* in them */
 	double bytes_per_s;      /* now */
-	uint64_t portions;       /* runs that it took so far */
+	struct {
+		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
+		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
+		uint64_t yields, paused_ns;
+		bool has_base;
+	} gentle;
+	uint64_t own_bytes; /* read */
+	uint64_t portions;  /* runs that it took so far */
 	uint64_t start_ns, saved_ns;
 	int error; /* of saving, within a leg */
 	struct err why;
@@ -139,6 +148,13 @@ static inline uint64_t surface_now(const struct surface_run *run)
 {
 	return clock_now_ns(run->ses->env->clk);
 }
+
+/* ---- gentle.c ---- */
+
+/* --idle: 0, or when to ask again, as others use the disk. With nothing of ours in flight. */
+uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns);
+/* --rate, --share: how long to pause after so many bytes. */
+uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns);
 
 /* ---- scan.c ---- */
 

@@ -197,6 +197,10 @@ void surface_tell(struct surface_run *run)
 	result_figure_text(res, "device_id", "disk", surface_device_id(run));
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
+	if (run->p->idle)
+		result_figure_u64(res, "yields", "times that others went first", UNIT_COUNT, run->gentle.yields);
+	if (run->p->rate || run->p->share > 0.0)
+		result_figure(res, "paused_s", "pauses", UNIT_S, (double)run->gentle.paused_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "portions", "runs", UNIT_COUNT, run->portions);
 	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all.bytes);
