@@ -231,7 +231,85 @@ static void a_disk_freezes_now_and_then_and_all_wait(void **state)
 	run_free(&r);
 }
 
+/* Answers are late in bursts, and in the mean as often and as much as the truth says. */
+static void a_busy_host_answers_late_in_bursts(void **state)
+{
+	struct truth_random truth, plain;
+	double late[100] = { 0 }, all = 0, sq = 0, sum = 0;
+	struct run r, idle;
+
+	(void)state;
+	run_new(&idle, RUN_BASE RUN_ZONE);
+	truth_random(disk_geometry(idle.d), 0, 100000 * 512, 512, &plain);
+	run_free(&idle);
+	run_new(&r, RUN_BASE "busy_host 1 4 0.25 1\n" RUN_ZONE);
+	truth_random(disk_geometry(r.d), 0, 100000 * 512, 512, &truth);
+	near(truth.service_ns - plain.service_ns, 0.2 * 0.25 * 1e6, 1);
+	for (uint64_t i = 0; i < 100000; i++) {
+		(void)run_one(&r, DISK_READ, rng_mix(i) % 100000 * 512, 512, NULL);
+		late[i / 1000] += r.done.done_ns > r.done.ideal_ns;
+		sum += (double)(r.done.done_ns - r.done.ideal_ns);
+	}
+	for (size_t i = 0; i < 100; i++) {
+		all += late[i];
+		sq += late[i] * late[i];
+	}
+	near(sum / 100000, 0.2 * 0.25 * 1e6,
+	     0.15 * 0.2 * 0.25 * 1e6); /* late ones take time, so that fewer come in a burst */
+	assert_true(sq / 100 - all / 100 * all / 100 > 3 * all / 100); /* Poisson has 1 */
+	run_free(&r);
+}
+
 /* ---- revolutions ---- */
+
+/* Lost revolutions in so many windows of so many requests of 1 MiB each: their mean, and their deviation as a part of it. */
+static double deviation_of_lost(const double *lost, size_t n, size_t window, double *ret_mean)
+{
+	double sum = 0, sq = 0, k = (double)(n / window);
+
+	for (size_t i = 0; i + window <= n; i += window) {
+		double x = 0;
+
+		for (size_t j = 0; j < window; j++)
+			x += lost[i + j];
+		sum += x;
+		sq += x * x;
+	}
+	*ret_mean = sum / k / (double)window;
+	return sqrt(fmax(0, sq / k - sum / k * sum / k)) / (sum / k);
+}
+
+static void rates_that_are_restless_do_not_come_to_rest_with_length(void **state)
+{
+	static const char *const texts[] = { RUN_BASE "retry_per_gb 300\n" RUN_ZONE,
+		                             RUN_BASE "retry_per_gb 300\nretry_unrest 0.8 0.05\n" RUN_ZONE };
+	const size_t n = 40000;
+	double *lost = calloc(n, sizeof(*lost)), falls[2], mean[2], whole;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct run r;
+
+		run_new(&r, texts[k]);
+		for (size_t i = 0; i < n; i++) { /* the same bytes: without losses they take the same time */
+			(void)run_one(&r, DISK_READ, 0, 1 << 20, NULL);
+			lost[i] = r.done.transfer_ns;
+		}
+		whole = lost[0];
+		for (size_t i = 0; i < n; i++)
+			whole = fmin(whole, lost[i]);
+		for (size_t i = 0; i < n; i++)
+			lost[i] = (lost[i] - whole) / PERIOD_NS;
+		falls[k] = deviation_of_lost(lost, n, 256, &mean[k]) / deviation_of_lost(lost, n, 16, &mean[k]);
+		run_free(&r);
+	}
+	near(mean[0], 300 * 1.048576e-3, 0.02 * 0.3146);
+	near(mean[1], 300 * 1.048576e-3,
+	     0.25 * 0.3146); /* slow noise: its mean wanders, and is the truth's in the end */
+	near(falls[0], 0.25, 0.07);
+	assert_true(falls[1] > 0.45);
+	free(lost);
+}
 
 static void revolutions_are_missed_by_distance_and_some_of_them_several_times(void **state)
 {
@@ -545,6 +623,8 @@ int main(void)
 		cmocka_unit_test(overhead_and_completion_scatter_and_the_truth_is_the_median_of_both),
 		cmocka_unit_test(hits_have_a_scatter_of_their_own),
 		cmocka_unit_test(a_disk_freezes_now_and_then_and_all_wait),
+		cmocka_unit_test(a_busy_host_answers_late_in_bursts),
+		cmocka_unit_test(rates_that_are_restless_do_not_come_to_rest_with_length),
 		cmocka_unit_test(revolutions_are_missed_by_distance_and_some_of_them_several_times),
 		cmocka_unit_test(a_spindle_that_warms_up_turns_as_the_truth_says),
 		cmocka_unit_test(skews_that_scatter_are_fixed_and_the_truth_knows_each),

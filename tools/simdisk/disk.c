@@ -137,7 +137,7 @@ void disk_finish(struct disk *d, struct node *n, double end, int32_t res, enum d
 		if (r < 0)
 			n->res = r;
 	}
-	noise = noise_done_ns(d);
+	noise = noise_done_ns(d, end);
 	n->done.req = n->req;
 	n->done.res = n->res;
 	n->done.ideal_ns = to_ns(d, end);

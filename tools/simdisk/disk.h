@@ -83,6 +83,7 @@ struct disk {
 	double pending_ms; /* scatter drawn for a move that is not made yet; NaN: none */
 	double last_eligible;
 	double frozen_until;              /* nothing moves until then */
+	double unrest, unrest_until;      /* of the octave that changes fastest */
 	double retry_sectors, retry_left; /* mean between lost revolutions, and until the next */
 
 	/* requests: arrived, waiting for a place in the queue; in the queue, waiting for the mechanics; for room in the cache; for a flush */
@@ -194,6 +195,8 @@ int trim_written(struct disk *d, uint64_t lba, uint64_t lbas);                /*
 
 /* ---- path.c: what is between host and disk ---- */
 
+/* Whether something that goes on and off by turns is on at t: for on_s of each on_s + off_s, at a place that seed and `what` fix. */
+bool path_is_on(const struct disk *d, uint64_t what, double on_s, double off_s, double t);
 /* When bytes may pass the limit, from t on. */
 double path_bytes(struct disk *d, double t, uint64_t bytes);
 /* When a request that comes at t may pass. */
@@ -204,12 +207,13 @@ double path_request(struct disk *d, double t);
 double noise_overhead_ns(struct disk *d);
 double noise_hit_ns(struct disk *d);
 double noise_write_ns(struct disk *d, bool is_cached);
-double noise_done_ns(struct disk *d);        /* from the end of the work to the answer */
-void noise_freeze(struct disk *d, double t); /* of a request that comes at t */
+double noise_done_ns(struct disk *d, double end); /* from the end of the work to the answer */
+void noise_freeze(struct disk *d, double t);      /* of a request that comes at t */
 /* From where the head is; the same until pending_ms is NaN again. */
 double noise_move_ns(struct disk *d, const struct place *to);
 /* A latency of a flat device whose median is this. */
 double noise_flat_ns(struct disk *d, double median_us);
+double noise_unrest(struct disk *d, double t); /* how much more often than in the mean revolutions are lost at t */
 double noise_missed(struct disk *d,
                     const struct place *to); /* whole revolutions, of an access from where the head is */
 double noise_weak(struct disk *d, const struct place *place, uint64_t n); /* the same, while n sectors pass */

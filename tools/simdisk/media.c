@@ -174,6 +174,7 @@ struct walk {
 	struct place place; /* of at */
 	bool is_placed;     /* place is valid, and the head over it at `phase` */
 	int err;
+	double unrest; /* how much faster than in the mean the next lost revolution comes nearer */
 	uint64_t next; /* slow or bad sector ahead; `to`: none */
 	enum trouble kind;
 	const struct region *region;
@@ -216,8 +217,8 @@ static uint64_t walk_run(const struct disk *d, const struct walk *w, double phas
 		n = 1;
 	else if (w->next - w->at < n)
 		n = w->next - w->at;
-	if (d->retry_sectors > 0 && (double)n > d->retry_left)
-		n = d->retry_left < 1 ? 1 : (uint64_t)d->retry_left;
+	if (d->retry_sectors > 0 && (double)n > d->retry_left / w->unrest)
+		n = d->retry_left < w->unrest ? 1 : (uint64_t)(d->retry_left / w->unrest);
 	return room < (double)n ? (uint64_t)fmax(room, 0) : n;
 }
 
@@ -231,7 +232,7 @@ static void walk_pass(struct disk *d, struct walk *w, double phase, uint64_t n)
 	}
 	w->phase += noise_weak(d, &w->place, n);
 	if (d->retry_sectors > 0) {
-		d->retry_left -= (double)n;
+		d->retry_left -= (double)n * w->unrest;
 		lose_revolutions(d, &w->phase);
 	}
 	w->at += n;
@@ -256,6 +257,7 @@ static void walk(struct disk *d, struct walk *w)
 			w->err = w->region->err;
 			return;
 		}
+		w->unrest = d->retry_sectors > 0 ? noise_unrest(d, phase * d->period_ns) : 1;
 		n = walk_run(d, w, phase);
 		if (n == 0)
 			return;
@@ -447,7 +449,7 @@ static double read_from_the_middle(struct disk *d, const struct place *place, ui
 	s->phase += ceil(over) / place->spt + noise_weak(d, place, n);
 	s->at = first + n;
 	s->is_placed = false;
-	d->retry_left -= (double)n;
+	d->retry_left -= (double)n * noise_unrest(d, s->phase * d->period_ns);
 	if (d->retry_sectors > 0)
 		lose_revolutions(d, &s->phase);
 	d->count.media_read_bytes += n * d->p.physical_sector_bytes;

@@ -217,6 +217,10 @@ struct profile {
 	double outlier_p, outlier_ms; /* and with this probability by an exponential time of this mean */
 	double retry_per_gb; /* lost revolutions per 10^9 bytes read from or written to the media, exponentially distributed */
 
+	double unrest_sigma, unrest_s; /* lost revolutions are more frequent at times: see noise_unrest() */
+	double busy_on_s, busy_off_s;  /* the host is busy by turns, and then */
+	double busy_p, busy_ms;        /* an answer is late with this probability by an exponential time of this mean */
+
 	/* caches as they are */
 	uint32_t ahead_reach, ahead_stop, cache_sizing; /* enums of these names */
 	uint32_t ahead_when;                            /* enum ahead_when */

@@ -5,6 +5,8 @@
  */
 #include "disk.h"
 
+#define UNREST_OCTAVES 6
+
 static double scattered_ns(struct disk *d, double nominal_ms, const struct scatter *s)
 {
 	return (scatter_is_on(s) ? nominal_ms + scatter_draw(s, nominal_ms, &d->noise) : nominal_ms) * 1e6;
@@ -27,7 +29,7 @@ double noise_write_ns(struct disk *d, bool is_cached)
 	return is_cached ? noise_hit_ns(d) : noise_overhead_ns(d);
 }
 
-double noise_done_ns(struct disk *d)
+double noise_done_ns(struct disk *d, double end)
 {
 	double noise = 0;
 
@@ -35,6 +37,9 @@ double noise_done_ns(struct disk *d)
 		noise += fabs(rng_normal(&d->rng)) * d->p.jitter_us * 1e3;
 	if (d->p.outlier_p > 0 && rng_double(&d->rng) < d->p.outlier_p)
 		noise += rng_exp(&d->rng, d->p.outlier_ms * 1e6);
+	if (d->p.busy_p > 0 && path_is_on(d, 0xb057, d->p.busy_on_s, d->p.busy_off_s, end) &&
+	    rng_double(&d->noise) < d->p.busy_p)
+		noise += rng_exp(&d->noise, d->p.busy_ms * 1e6);
 	return noise + scattered_ns(d, d->p.done_ms, &d->p.done_scatter);
 }
 
@@ -49,6 +54,29 @@ void noise_freeze(struct disk *d, double t)
 
 	if (d->p.freeze_p > 0 && rng_double(&d->noise) < d->p.freeze_p)
 		d->frozen_until = fmax(d->frozen_until, t + 1e6 * from * pow(to / from, rng_double(&d->noise)));
+}
+
+/*
+ * Lognormal of mean 1, as a sum over octaves of time of which each has a value of its own in each of its intervals: however long a measurement
+ * is, there is noise as slow as that, and more of it hardly helps.
+ */
+double noise_unrest(struct disk *d, double t)
+{
+	double sigma = d->p.unrest_sigma, sum = 0, interval = d->p.unrest_s * 1e9;
+
+	if (!(sigma > 0))
+		return 1;
+	if (t < d->unrest_until)
+		return d->unrest;
+	d->unrest_until = (floor(t / interval) + 1) * interval;
+	for (uint64_t k = 0; k < UNREST_OCTAVES; k++, interval *= 4) {
+		struct rng r;
+
+		rng_init(&r, rng_mix(d->p.seed ^ 0x0c7a) + k, (uint64_t)(t / interval));
+		sum += rng_normal(&r);
+	}
+	d->unrest = exp(sigma * sum / sqrt(UNREST_OCTAVES) - sigma * sigma / 2);
+	return d->unrest;
 }
 
 double noise_move_ns(struct disk *d, const struct place *to)

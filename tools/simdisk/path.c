@@ -2,22 +2,21 @@
 /* What is between host and disk: limits of bytes and requests, as rented storage has them, and others that share them. */
 #include "disk.h"
 
-/*
- * Others take their share of the limits while they are on: by turns, with lengths that are fixed by the seed. Everything is within a factor
- * of two of its mean length.
- */
-static bool others_are_on(const struct disk *d, double t)
+bool path_is_on(const struct disk *d, uint64_t what, double on_s, double off_s, double t)
 {
-	double cycle = (d->p.other_on_s + d->p.other_off_s) * 1e9, k = floor(t / cycle), at = t / cycle - k;
-	double u = (double)(rng_mix(rng_mix(d->p.seed ^ 0x07e5) ^ (uint64_t)k) >> 11) * 0x1p-53;
-	double on = d->p.other_on_s * 1e9 / cycle, start = (1 - on) * u;
+	double cycle = (on_s + off_s) * 1e9, k = floor(t / cycle), at = t / cycle - k;
+	double u = (double)(rng_mix(rng_mix(d->p.seed ^ what) ^ (uint64_t)k) >> 11) * 0x1p-53;
+	double on = on_s * 1e9 / cycle, start = (1 - on) * u;
 
 	return at >= start && at < start + on;
 }
 
+/* Others take their share of the limits while they are on. */
 static double rate_at(const struct disk *d, double t, double limit)
 {
-	return d->p.other_share > 0 && others_are_on(d, t) ? limit * (1 - d->p.other_share) : limit;
+	return d->p.other_share > 0 && path_is_on(d, 0x07e5, d->p.other_on_s, d->p.other_off_s, t)
+	               ? limit * (1 - d->p.other_share)
+	               : limit;
 }
 
 /* A token bucket: when so much may pass that asks at t. Its rate is the one of when it asks. */

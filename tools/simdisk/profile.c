@@ -44,6 +44,7 @@ void profile_init(struct profile *p)
 		.seed = 1,
 		.gone_at_s = INFINITY,
 		.slip_run = 1,
+		.unrest_s = 0.1,
 		.mcache_idle_ms = 1000,
 		.mcache_direct_bytes = 1 << 20,
 		.arm_stripe_bytes = 1 << 20,

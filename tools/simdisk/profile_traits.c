@@ -66,7 +66,9 @@ static const struct trait traits[] = {
 	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
 	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
 	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
-	{ "media_cache_kb", 1, { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },
+	{ "media_cache_kb",
+	  1,
+	  { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },
 	{ "media_cache_idle_ms", 1, { DOUBLE(mcache_idle_ms, 0, 1e7) } },
 	{ "media_cache_direct_kb", 1, { KB(mcache_direct_bytes, 0, 0x1p40) } },
 	{ "shingle_band_kb", 1, { KB(band_bytes, 0, 0x1p40) } },
@@ -106,6 +108,10 @@ static const struct trait traits[] = {
 	{ "skew_scatter", 1, { DOUBLE(skew_sd_us, 0, 1e6), DOUBLE(skew_far_p, 0, 1), DOUBLE(skew_far, 0, 0.5) } },
 	{ "weak_tracks", 2, { DOUBLE(weak_share, 0, 1), DOUBLE(weak_p, 0, 1) } },
 	{ "rpm_drift", 2, { SIGNED(drift, -0.05, 0.05), DOUBLE(drift_s, 1, 1e6) } },
+	{ "retry_unrest", 2, { DOUBLE(unrest_sigma, 0, 3), DOUBLE(unrest_s, 1e-3, 1e6) } },
+	{ "busy_host",
+	  4,
+	  { DOUBLE(busy_on_s, 0, 1e6), DOUBLE(busy_off_s, 0, 1e6), DOUBLE(busy_p, 0, 1), DOUBLE(busy_ms, 0, 1e6) } },
 	{ "reported_rpm", 1, { DOUBLE(reported_rpm, 0, 1e6) } },
 };
 
@@ -440,6 +446,8 @@ int traits_finish(struct profile *p, struct err *err)
 	if (p->other_share > 0 && !(p->other_on_s + p->other_off_s >= 1e-3))
 		return err_set(err, -EINVAL, "disk profile %s: a neighbour that is neither on nor off for a ms",
 		               p->name);
+	if (p->busy_p > 0 && !(p->busy_on_s + p->busy_off_s >= 1e-3))
+		return err_set(err, -EINVAL, "disk profile %s: a host that is neither busy nor not for a ms", p->name);
 	if (p->freeze_p > 0 && !(p->freeze_min_ms > 0 && p->freeze_max_ms >= p->freeze_min_ms))
 		return err_set(err, -EINVAL,
 		               "disk profile %s: freeze lasts from more than 0 ms up to as long or longer", p->name);

@@ -42,6 +42,8 @@ double truth_done_ns(const struct geometry *g)
 	double ms = p->done_ms + scatter_mean(&p->done_scatter) + p->jitter_us * 1e-3 * sqrt(2 / M_PI) +
 	            p->outlier_p * p->outlier_ms;
 
+	if (p->busy_p > 0)
+		ms += p->busy_on_s / (p->busy_on_s + p->busy_off_s) * p->busy_p * p->busy_ms;
 	if (p->freeze_p > 0)
 		ms += p->freeze_p *
 		      (p->freeze_max_ms > p->freeze_min_ms
