@@ -144,3 +144,18 @@ places="def places: .tables.curve.rows = [range(64) as \$i | [.tables.curve.colu
 judge zones "$places$(stretch $((size / 2)) $((size - 1)) "another device or arm")" ""
 judge zones "$(say another-device)" ""
 judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or arm")" "stretch of another device"
+
+# What is there, was measured and is not told is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.
+missed() # jq program, how many should be told, how many were not
+{
+	jq "$1" "$dir/keep/zones-1.json" >"$dir/planted.json" || fail "zones: cannot plant: $1"
+	"$wild" zones --judge="$dir/planted.json" --profile="$dir/keep/zones-1.disk" --json="$dir/judged.json" >"$dir/out" || fail "--judge: $1"
+	jq -e ".planted == $2 and .not_told == $3" "$dir/judged.json" >/dev/null || fail "missed: $1: $(jq -c '[.planted, .not_told, .missed]' "$dir/judged.json")"
+}
+parts "slow 1000000 400000 100 1" "bad 3000000 1000 r 3"
+missed . 0 0 # nothing was measured there
+missed "$rows"'row("curve"; {first_byte: 600000000, last_byte: 600999999})' 1 1
+grep -q "Not told: slow region" "$dir/out" || fail "what was not told is not in the text"
+missed "$rows"'row("curve"; {first_byte: 600000000, last_byte: 600999999}) | row("slow_regions"; {first_byte: 590000000, last_byte: 610000000})' 1 0
+missed "$rows"'row("curve"; {first_byte: 1535000000, last_byte: 1536999999})' 1 1
+missed "$rows"'row("curve"; {first_byte: 1535000000, last_byte: 1536999999}) | row("unreadable"; {first_byte: 1536000000, last_byte: 1536000511})' 1 0

@@ -23,7 +23,7 @@ struct wild_case {
 
 /*
  * {"figures": [{"name", "value", "low", "high", "true_low", "true_high", "scale"}], "lies": [{"what", "text"}],
- * "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
+ * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
  */
 json_t *wild_judge(const struct wild_case *c);
 

@@ -14,12 +14,14 @@
 #define SLOW_TRUTH_PART 0.5 /* of the loss that was told, by which the disk must be slower in truth */
 #define SLOW_OFF        0.1 /* a slow region's rate may be off by that part */
 #define STRETCH_PART    0.5 /* of a stretch that must be as it is told */
+#define MISSED_LOSS     0.1 /* a slow region that loses so much and in which it was measured should be found */
 #define STALL_S         4.0 /* a wait so long may be told as a stall, which begins at 5 s */
 
 struct judge {
 	const struct wild_case *c;
 	const char *command;
-	json_t *figures, *lies, *notices;
+	json_t *figures, *lies, *notices, *missed;
+	size_t planted; /* regions that should be found */
 };
 
 static json_t *real(double x)
@@ -27,8 +29,8 @@ static json_t *real(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void lie(struct judge *j, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void lie(struct judge *j, const char *what, const char *fmt, ...)
+static void say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(json_t *to, const char *what, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -36,8 +38,10 @@ static void lie(struct judge *j, const char *what, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	(void)json_array_append_new(j->lies, json_pack("{s:s,s:s}", "what", what, "text", text));
+	(void)json_array_append_new(to, json_pack("{s:s,s:s}", "what", what, "text", text));
 }
+
+#define lie(j, ...) say((j)->lies, __VA_ARGS__)
 
 /* ---- figures ---- */
 
@@ -150,6 +154,46 @@ static void unreadable(struct judge *j)
 
 		if (!is_in_region(j, first, last + 1, true))
 			lie(j, "unreadable region", "%.0f to %.0f can be read", first, last);
+	}
+}
+
+/* Does a row of the table lie on these bytes; or, is_within, in them as a whole? */
+static bool has_row(const struct judge *j, const char *table, double first, double end, bool is_within)
+{
+	const json_t *rows = wild_rows(j->c->doc, table), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double from = wild_cell(j->c->doc, table, row, "first_byte");
+		double to = wild_cell(j->c->doc, table, row, "last_byte");
+
+		if (is_within ? from >= first && to < end : from < end && to >= first)
+			return true;
+	}
+	return false;
+}
+
+/* What is there, was measured, and is not told: nothing false, but what one measures for. */
+static void missed(struct judge *j)
+{
+	const json_t *regions = json_object_get(j->c->truth, "regions"), *r;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)regions, i, r)
+	{
+		double first = wild_number(r, "first_byte"), end = wild_number(r, "end_byte");
+		double rate = wild_number(r, "rate_bytes_per_s"), usual = truth_rate_at(j->c->g, (uint64_t)first);
+		bool is_slow = isfinite(rate);
+
+		if (!has_row(j, "curve", first, end, is_slow) || (is_slow && rate > (1 - MISSED_LOSS) * usual))
+			continue;
+		j->planted++;
+		if (has_row(j, "unreadable", first, end, false) ||
+		    (is_slow && has_row(j, "slow_regions", first, end, false)))
+			continue;
+		say(j->missed, is_slow ? "slow region" : "unreadable region", "%.0f to %.0f, %.1f %% slow", first,
+		    end - 1, 100 * (1 - (is_slow ? rate / usual : 0)));
 	}
 }
 
@@ -527,6 +571,7 @@ json_t *wild_judge(const struct wild_case *c)
 	j.figures = json_array();
 	j.lies = json_array();
 	j.notices = json_array();
+	j.missed = json_array();
 	for (const struct wild_figure *f = wild_figures; f->name; f++)
 		if (strcmp(f->command, j.command) == 0)
 			one_figure(&j, f);
@@ -534,6 +579,7 @@ json_t *wild_judge(const struct wild_case *c)
 		rate_rows(&j, "curve", "(places of the curve)");
 		slow_regions(&j);
 		unreadable(&j);
+		missed(&j);
 		stretches(&j);
 		if (rotates)
 			bands(&j);
@@ -543,6 +589,7 @@ json_t *wild_judge(const struct wild_case *c)
 		layout(&j);
 	}
 	notices(&j);
-	return json_pack("{s:o,s:o,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "notices", j.notices, "status",
-	                 status ? status : "none", "device_s", real(wild_number(head, "elapsed_s")));
+	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "missed", j.missed,
+	                 "planted", (json_int_t)j.planted, "notices", j.notices, "status", status ? status : "none",
+	                 "device_s", real(wild_number(head, "elapsed_s")));
 }

@@ -340,25 +340,23 @@ static void print_counts(FILE *out, const struct wild_board *b, const char *titl
 }
 
 /* The first of each kind on each disk, in words. */
-static void print_lies(FILE *out, const struct wild_board *b)
+static void print_texts(FILE *out, const struct wild_board *b, const char *list, const char *title)
 {
-	json_t *counts = seeds_of(b, "lies", "what"), *seeds, *verdict, *l;
+	json_t *counts = seeds_of(b, list, "what"), *seeds, *verdict, *l;
 	const char *what;
 	size_t i, k;
 
-	if (json_object_size(counts) == 0)
-		(void)fputs("\nNothing was said that is false.\n", out);
 	json_object_foreach(counts, what, seeds)
 	{
 		size_t listed = 0;
 
-		(void)fprintf(out, "\nSaid and false: %s, on %zu disks\n", what, json_array_size(seeds));
+		(void)fprintf(out, "\n%s: %s, on %zu disks\n", title, what, json_array_size(seeds));
 		json_array_foreach(b->verdicts, i, verdict)
 		{
 			size_t n = 0;
 			const char *first = NULL;
 
-			json_array_foreach(json_object_get(verdict, "lies"), k, l)
+			json_array_foreach(json_object_get(verdict, list), k, l)
 			{
 				const char *of = json_string_value(json_object_get(l, "what"));
 
@@ -380,6 +378,20 @@ static void print_lies(FILE *out, const struct wild_board *b)
 			(void)fprintf(out, "  and %zu disks more\n", listed - LIES_LISTED);
 	}
 	json_decref(counts);
+}
+
+/* All of what verdicts count, or list, under this name. */
+static size_t total(const struct wild_board *b, const char *key)
+{
+	const json_t *verdict, *v;
+	size_t n = 0, i;
+
+	json_array_foreach(b->verdicts, i, verdict)
+	{
+		v = json_object_get(verdict, key);
+		n += json_is_array(v) ? json_array_size(v) : (size_t)json_integer_value(v);
+	}
+	return n;
 }
 
 static size_t disks_with_lies(const struct wild_board *b)
@@ -416,7 +428,13 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 	}
 	print_counts(out, b, "How runs ended", "ended", NULL);
 	print_counts(out, b, "Notices", "notices", NULL);
-	print_lies(out, b);
+	if (total(b, "lies") == 0)
+		(void)fputs("\nNothing was said that is false.\n", out);
+	print_texts(out, b, "lies", "Said and false");
+	if (total(b, "planted"))
+		(void)fprintf(out, "\nBad places where it measured: %zu, of which it did not tell %zu\n",
+		              total(b, "planted"), total(b, "missed"));
+	print_texts(out, b, "missed", "Not told");
 }
 
 /* ---- a row of the table in tests/README.md ---- */
@@ -494,10 +512,11 @@ json_t *wild_board_json(const struct wild_board *b)
 
 	for (size_t i = 0; i < b->nlines; i++)
 		(void)json_array_append_new(figures, sum_json(&b->lines[i]));
-	return json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:O}", "schema", "platter-scoreboard", "command",
-	                 b->command, "disks", (json_int_t)json_array_size(b->verdicts), "disks_with_lies",
+	return json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:O}", "schema", "platter-scoreboard",
+	                 "command", b->command, "disks", (json_int_t)json_array_size(b->verdicts), "disks_with_lies",
 	                 (json_int_t)disks_with_lies(b), "figures", figures, "lies", seeds_of(b, "lies", "what"),
-	                 "notices", seeds_of(b, "notices", NULL), "ended", seeds_of(b, "ended", NULL), "device_s",
-	                 spread_json(spread_of(b, "device_s")), "cpu_s", spread_json(spread_of(b, "cpu_s")), "verdicts",
-	                 b->verdicts);
+	                 "missed", seeds_of(b, "missed", "what"), "planted", (json_int_t)total(b, "planted"),
+	                 "not_told", (json_int_t)total(b, "missed"), "notices", seeds_of(b, "notices", NULL), "ended",
+	                 seeds_of(b, "ended", NULL), "device_s", spread_json(spread_of(b, "device_s")), "cpu_s",
+	                 spread_json(spread_of(b, "cpu_s")), "verdicts", b->verdicts);
 }

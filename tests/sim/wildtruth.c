@@ -525,11 +525,14 @@ static struct interval tracks(const struct wild_case *c)
 static struct interval size_at(const struct wild_case *c, const char *figure, double part)
 {
 	double told = wild_number(json_object_get(c->doc, "figures"), figure), nearest = (double)NAN;
+	uint64_t sector = (uint64_t)((double)(geometry_sectors(c->g) - 1) * part);
+	bool is_second = c->p->arms == ARMS_JOINED && sector >= geometry_sectors(c->g->arm[0]);
+	const struct profile *p = is_second ? geometry_profile(c->g->arm[1]) : c->p;
 	struct place at;
 
-	geometry_place(c->g, (uint64_t)((double)(geometry_sectors(c->g) - 1) * part), &at);
-	for (uint32_t s = 0; s < c->p->surfaces; s++) {
-		double size = c->p->zones[at.zone].spt[s];
+	geometry_place(c->g, sector, &at);
+	for (uint32_t s = 0; s < p->surfaces; s++) {
+		double size = p->zones[at.zone].spt[s];
 
 		if (size > 0 && !(fabs(size - told) >= fabs(nearest - told)))
 			nearest = size;
