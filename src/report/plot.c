@@ -227,7 +227,7 @@ static void draw_polar(struct canvas *c, const struct plot_data *d)
 static void draw_series(struct canvas *c, const struct plot_data *d, size_t i)
 {
 	const struct series *s = &d->series[i];
-	bool is_joined = d->kind == PLOT_LINE || d->kind == PLOT_STEP;
+	bool is_joined = !s->is_dots && (d->kind == PLOT_LINE || d->kind == PLOT_STEP);
 
 	for (size_t k = 0; k < s->n; k++) {
 		double here[2] = { axis_place(&d->x, s->v[k].x), axis_place(&d->y, s->v[k].y) };

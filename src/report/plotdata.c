@@ -180,6 +180,30 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 	}
 }
 
+/* plot->dots: "table:x:y". */
+static void take_dots(struct plot_data *d, const struct result *const *res, size_t n, size_t which,
+                      const struct plot *plot)
+{
+	struct columns c = { -1, -1, -1, -1, -1, -1, { -1, -1, -1 } };
+	cleanup_free char *text = plot->dots ? must(strdup(plot->dots)) : NULL;
+	char *save = NULL, label[160], name[300];
+	const char *table = text ? strtok_r(text, ":", &save) : NULL, *x = table ? strtok_r(NULL, ":", &save) : NULL,
+		   *y = x ? strtok_r(NULL, ":", &save) : NULL;
+	const struct table *t = y ? result_find_table(res[which], table) : NULL;
+
+	if (!t)
+		return;
+	c.x = table_column(t, x);
+	c.y = table_column(t, y);
+	if (c.x < 0 || c.y < 0)
+		return;
+	(void)document_label(res, n, which, label, sizeof(label));
+	(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->title, label);
+	collect(d, t, &c, name, which);
+	for (size_t i = 0; i < d->nseries; i++)
+		d->series[i].is_dots = d->series[i].is_dots || strcmp(d->series[i].name, name) == 0;
+}
+
 /* ---- marks ---- */
 
 static struct marks *add_marks(struct plot_data *d, const char *name)
@@ -378,6 +402,8 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 		if (plot->kind && strcmp(plot->kind, kind_names[i]) == 0)
 			d->kind = (enum plot_kind)i;
 	d->title = must(strdup(plot->title ? plot->title : ""));
+	for (size_t i = 0; i < n; i++)
+		take_dots(d, res, n, i, plot);
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
 	for (size_t i = 0; i < n; i++)

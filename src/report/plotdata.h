@@ -24,6 +24,7 @@ struct series {
 	struct point *v;
 	size_t n, room;
 	size_t document; /* index of the document it came from */
+	bool is_dots;    /* behind the lines of a plot: points that are not joined */
 };
 
 /* Places or stretches along x that a reader should see: slow regions, overflows, the end of the cache. */

@@ -433,7 +433,7 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 	switch (d->kind) {
 	case PLOT_LINE:
 	case PLOT_STEP:
-		draw_line(out, d, s, hue);
+		(s->is_dots ? draw_scatter : draw_line)(out, d, s, hue);
 		break;
 	case PLOT_SCATTER:
 		draw_scatter(out, d, s, hue);
@@ -454,7 +454,8 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 void svg_plot(FILE *out, struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nseries; i++)
-		plot_thin(&d->series[i], POINTS_MAX);
+		if (!d->series[i].is_dots)
+			plot_thin(&d->series[i], POINTS_MAX);
 	legend(out, d);
 	if (d->kind == PLOT_HEATMAP) {
 		map_legend(out, d);

@@ -372,6 +372,7 @@ static void write_plots(struct out *o, const struct result *res)
 		member_if(o, "series", p->series);
 		member_if(o, "low", p->low);
 		member_if(o, "high", p->high);
+		member_if(o, "dots", p->dots);
 		member_if(o, "marks", p->marks);
 		end_line(o, "}");
 	}

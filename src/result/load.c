@@ -587,7 +587,7 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 		       (r = read_text(rd, obj, "table", &p->table)) || (r = read_text(rd, obj, "x", &p->x)) ||
 		       (r = read_text(rd, obj, "y", &p->y)) || (r = read_text(rd, obj, "series", &p->series)) ||
 		       (r = read_text(rd, obj, "low", &p->low)) || (r = read_text(rd, obj, "high", &p->high)) ||
-		       (r = read_text(rd, obj, "marks", &p->marks)));
+		       (r = read_text(rd, obj, "dots", &p->dots)) || (r = read_text(rd, obj, "marks", &p->marks)));
 		if (r)
 			return r;
 		if (!p->kind)

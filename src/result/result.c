@@ -302,6 +302,7 @@ static void plot_done(struct plot *p)
 	free(p->series);
 	free(p->low);
 	free(p->high);
+	free(p->dots);
 	free(p->marks);
 }
 
@@ -693,6 +694,7 @@ void result_plot(struct result *res, const struct plot_decl *plot)
 		.series = result_strdup(plot->series),
 		.low = result_strdup(plot->low),
 		.high = result_strdup(plot->high),
+		.dots = result_strdup(plot->dots),
 		.marks = result_strdup(plot->marks),
 	};
 }

@@ -75,6 +75,7 @@ struct notice {
 struct plot {
 	char *kind, *title, *table, *x, *y, *series;
 	char *low, *high; /* keys of the interval of y, or NULL */
+	char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
 	/*
 	 * What is marked along x, or NULL: "table:first" or "table:first:last" for places or stretches, "figures:name" for one place; several with
 	 * commas between them.
@@ -84,7 +85,7 @@ struct plot {
 
 /* The same as it is declared in code. */
 struct plot_decl {
-	const char *kind, *title, *table, *x, *y, *series, *low, *high, *marks;
+	const char *kind, *title, *table, *x, *y, *series, *low, *high, *dots, *marks;
 };
 
 struct option_value { /* options in force, as a user would type them */

@@ -268,6 +268,16 @@ struct seek_fit {
 bool fit_seek(const double *distance, const double *seek, const double *w, size_t n, struct seek_fit *ret);
 double seek_fit_at(const struct seek_fit *f, double distance);
 
+/* ---- smooth.c ---- */
+
+#define SMOOTH_MAX 192 /* points */
+struct smooth_point {
+	double x, y, se; /* x > 0; y: about 0, what a trend leaves; se > 0 */
+};
+/* The smooth curve through points, summed over nx places with the weights w, and its standard error. false: fewer than four points, or too many. */
+bool smooth_sum(const struct smooth_point *p, size_t n, const double *x, const double *w, size_t nx, double *ret_mean,
+                double *ret_se);
+
 /* ---- laws.c ---- */
 
 /* 95 % upper bound of the rate of events of which none came in time T: 3 / T (2.9957). */

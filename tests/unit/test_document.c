@@ -111,7 +111,8 @@ static struct result *full(bool is_known)
 	result_notice(res, "code", "Text.");
 	result_plot(res,
 	            &(struct plot_decl){ C("line"), C("Title"), C("curve"), C("offset_bytes"), C("offset_bytes"),
-	                                 C("name"), C("offset_bytes"), C("offset_bytes"), C("curve:offset_bytes") });
+	                                 C("name"), C("offset_bytes"), C("offset_bytes"),
+	                                 C("curve:offset_bytes:offset_bytes"), C("curve:offset_bytes") });
 	return res;
 }
 

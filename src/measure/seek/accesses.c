@@ -38,7 +38,7 @@ void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_po
 			                  end_names[a->end],
 			                  p->tracks,
 			                  a->pair,
-			                  p->tracks ? (double)NAN : p->stroke,
+			                  p->stroke > 0.0 ? p->stroke : (double)NAN,
 			                  a->bytes,
 			                  a->ns };
 
@@ -65,6 +65,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 		size_t k = 0;
 
 		table_row(t, i, seek_access_fields, &row);
+		row.stroke_ratio = isfinite(row.stroke_ratio) ? row.stroke_ratio : 0.0;
 		a = (struct aim_access){ .ns = row.access_ns,
 			                 .bytes = row.distance_bytes,
 			                 .pair = (uint32_t)row.pair,
@@ -72,13 +73,13 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 			                 .end = index_of(end_names, ARRAY_LEN(end_names), row.end) };
 		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_EDGE || a.end > AIM_CACHE)
 			continue;
-		while (k < n && (ret[k].tracks != row.tracks || (!row.tracks && ret[k].stroke != row.stroke_ratio)))
+		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
 			k++;
 		if (k == POINTS_MAX || ret[k].log.n == ARRAY_LEN(ret[k].log.access))
 			continue;
 		n = k < n ? n : k + 1;
 		ret[k].tracks = row.tracks;
-		ret[k].stroke = row.tracks ? 0.0 : row.stroke_ratio;
+		ret[k].stroke = row.stroke_ratio;
 		ret[k].log.access[ret[k].log.n++] = a;
 		if (aim_tells(&a) && ret[k].log.pairs <= a.pair)
 			ret[k].log.pairs = a.pair + 1;

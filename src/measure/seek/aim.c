@@ -199,7 +199,7 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 		a->origin_ns = done - (uint64_t)access;
 	a->last_ns = done;
 	one.bytes = counts ? fabs((double)offset - a->from) : (double)NAN;
-	if (seek_is_hit(a->s, access)) {
+	if (seek_is_sector_hit(a->s, access)) {
 		one.ns = access;
 		add(a, &one);
 		learn(p, (double)offset, NAN);
@@ -260,13 +260,18 @@ static int about_the_edge(struct aim *a, struct err *err)
 	return r;
 }
 
+/*
+ * By single sectors: of a longer block a drive without latency reads the end first if the head comes down in it, and is done before the angle aimed at.
+ */
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
              struct err *err)
 {
 	struct aim a = { .s = s, .setup = setup, .belief = belief, .period = s->rot.period_ns, .head = -1, .log = log };
+	const uint32_t block = s->t.block_bytes;
 	size_t had = told(log);
 	int r;
 
+	s->t.block_bytes = s->t.step_bytes;
 	for (size_t i = 0; i < 2; i++) {
 		a.place[i].first = setup->first[i];
 		a.place[i].length = setup->track[i];
@@ -276,6 +281,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	r = evenly(&a, err);
 	if (r == 0 && !session_is_over(s->ses))
 		r = about_the_edge(&a, err);
+	s->t.block_bytes = block;
 	log->pairs += told(log) > had;
 	return r;
 }

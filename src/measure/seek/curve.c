@@ -60,7 +60,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 		double base = at * (1.0 - stroke), more = 0.0;
 
 		if (stroke == 1.0) /* inwards from the ends: fresh tracks */
-			more = 3.0 * (double)i * seek_track_at(s, 0.0);
+			more = (double)i * seek_track_at(s, 0.0);
 		even_aims(s, &setup, i, pairs, key);
 		r = one_pair(s, seek_place_of(s, base) * size + more, seek_place_of(s, base + stroke) * size - more,
 		             &setup, belief, &p->log, err);

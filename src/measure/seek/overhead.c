@@ -59,7 +59,7 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 	start = w->at;
 	if (r == 0 && !session_is_over(w->s->ses))
 		r = go(w, to, &access, NULL, err);
-	if (r == 0 && isfinite(access) && !seek_is_hit(w->s, access)) {
+	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access)) {
 		*ret_ns = access;
 		*ret_turns = access / w->s->rot.period_ns - (1.0 - (start - w->at) / w->track);
 	}
@@ -98,7 +98,7 @@ static int look(struct walk *w, struct lookaround *v, struct err *err)
 		uint64_t done = 0;
 
 		r = go(w, w->at - guess * HOP * (0.9 + 0.2 * rng_double(&w->s->t.rng)), &access, &done, err);
-		if (r < 0 || !isfinite(access) || seek_is_hit(w->s, access))
+		if (r < 0 || !isfinite(access) || seek_is_sector_hit(w->s, access))
 			continue;
 		if (!w->origin_ns)
 			w->origin_ns = done;
@@ -279,28 +279,29 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 {
 	double period = w->s->rot.period_ns, block = w->s->t.block_bytes, transfer = block / w->track * period;
 	double slack = 0.004 * w->track;
-	size_t had = log->n;
+	size_t there = 0;
+	bool is_there;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2 * AIMED && log->n - had < AIMED && !session_is_over(w->s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < 2 * AIMED && there < AIMED && !session_is_over(w->s->ses); i++) {
 		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
 		double aim = draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scale, access, turns;
 
 		aim = fmax(aim + transfer, least);
 		r = back(w, to + w->track * (1.0 - aim / period), to, &access, &turns, err);
-		if (is_near(turns, 0.0) || is_near(turns, 1.0)) {
-			access -= transfer;
+		is_there = is_near(turns, 0.0) || is_near(turns, 1.0);
+		access = fmax(access - transfer, 0.0);
+		if (is_there)
 			believe(b, access, period);
-			if (log->n < ARRAY_LEN(log->access))
-				log->access[log->n++] = (struct aim_access){ .ns = fmax(access, 0.0),
-					                                     .pair = log->pairs,
-					                                     .how = AIM_EDGE };
-		} else if (isfinite(turns)) { /* not on one track: it begins later */
+		else if (isfinite(turns)) /* not on one track: it begins later */
 			w->end += slack;
-		}
+		if (isfinite(turns) && log->n < ARRAY_LEN(log->access))
+			log->access[log->n++] = (struct aim_access){ access, 0.0, log->pairs, AIM_EDGE,
+				                                     is_there ? AIM_THERE : AIM_ELSEWHERE };
+		there += is_there;
 		next_track(w);
 	}
-	log->pairs += log->n > had;
+	log->pairs += there > 0;
 	return r;
 }
 
@@ -327,6 +328,30 @@ static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, 
 	return r;
 }
 
+bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
+{
+	return s->sector_hit_ns > 0.0 && fabs(access_ns - s->sector_hit_ns) < s->rot.hit_width_ns;
+}
+
+/* The same sector at once again; with the block of the run set to one sector. */
+static int learn_sector_hits(struct seek_run *s, struct err *err)
+{
+	uint64_t offsets[10], at = timed_random(&s->t, 0, s->size_bytes);
+	double access[ARRAY_LEN(offsets)];
+	struct summary sum;
+	int r;
+
+	if (!isfinite(s->rot.hit_ns))
+		return 0;
+	for (size_t i = 0; i < ARRAY_LEN(offsets); i++)
+		offsets[i] = at;
+	r = timed_reads(&s->t, offsets, ARRAY_LEN(offsets), access, NULL, err);
+	if (r == 0 && summary_of(access + 1, ARRAY_LEN(offsets) - 1, &sum) &&
+	    sum.median < s->rot.hit_ns + s->rot.hit_width_ns)
+		s->sector_hit_ns = sum.median;
+	return r;
+}
+
 static int find_overhead(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *p = calloc(1, sizeof(*p));
@@ -340,6 +365,7 @@ static int find_overhead(struct seek_run *s, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
+	r = learn_sector_hits(s, err);
 	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
 		r = one_place(s, &b, &p->log, &ratio[nratio], err);
 		nratio += r == 0 && isfinite(ratio[nratio]);

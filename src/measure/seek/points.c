@@ -10,8 +10,11 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define CYLINDER_MOST 24 /* tracks of a cylinder */
-#define REFITS        60 /* for the intervals of the fit */
+#define CYLINDER_MOST 24   /* tracks of a cylinder */
+#define REFITS        60   /* for the intervals of the fit */
+#define RETURNS_LEAST 0.25 /* of a place: where fewer came by at the angle aimed at, it was chance, and not one track */
+#define SPLIT         0.3  /* of the rise of the curve: real ones fall by less */
+#define GROSS         4.0  /* standard errors: chance does that once in 16000 */
 #define BRIDGE \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
 
@@ -71,16 +74,35 @@ static struct interval less_overhead(const struct seek_run *s, double median, st
 	return (struct interval){ value - hypot(median - ci.low, off), value + hypot(ci.high - median, off) };
 }
 
+static size_t tried(const struct aim_log *log, uint32_t pair)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < log->n; i++)
+		n += log->access[i].pair == pair;
+	return n;
+}
+
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 {
 	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
-	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
+	size_t n = 0, places = 0;
 	struct arrival a;
 
+	for (uint32_t g = 0; g < p->log.pairs; g++) {
+		size_t more = seek_samples(&p->log, g, sample + n, ARRAY_LEN(sample) - n);
+
+		if ((double)more < RETURNS_LEAST * (double)tried(&p->log, g))
+			continue;
+		for (size_t i = n; i < n + more; i++)
+			sample[i].group = (uint32_t)places;
+		places++;
+		n += more;
+	}
 	s->overhead_ns = NAN;
 	s->overhead_ci = (struct interval){ NAN, NAN };
-	if (p->log.pairs >= 2 && fit_arrival(sample, n, s->rot.period_ns, &prior, &a) &&
+	if (places >= 2 && fit_arrival(sample, n, s->rot.period_ns, &prior, &a) &&
 	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
 		s->overhead_ns = fmax(a.median, 0.0);
 		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
@@ -150,38 +172,152 @@ static int compare_point(const void *a, const void *b)
 	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
 }
 
-static void note_figures(struct seek_run *s, const struct seek_point *p)
+/* ---- the smooth curve ---- */
+
+#define SMOOTH_LOW 1e-4 /* part of the stroke: nearer, nothing changes that a part of the stroke could tell */
+
+double seek_smooth_at(size_t cell)
 {
-	if (!p->is_known)
-		return;
-	if (p->stroke == 1.0)
-		s->full = p->fit;
-	else if (p->stroke == 1.0 / 3.0)
-		s->third = p->fit;
-}
-
-double seek_mean_over_pairs(const struct seek_fit *fit)
-{
-	double sum = 0.0;
-	int steps = 2000;
-
-	for (int i = 0; i < steps; i++) {
-		double d = ((double)i + 0.5) / steps;
-
-		sum += 2.0 * (1.0 - d) * fmax(seek_fit_at(fit, d), 0.0) / steps;
-	}
-	return sum;
+	return SMOOTH_LOW * pow(1.0 / SMOOTH_LOW, (double)cell / (SEEK_SMOOTH_CELLS - 1));
 }
 
 double seek_arrival(const struct seek_run *s, double stroke)
 {
-	return stroke > 0.0 ? fmax(seek_fit_at(&s->fit, stroke), 0.0) : 0.0;
+	double at = log(fmax(stroke, SMOOTH_LOW) / SMOOTH_LOW) / log(1.0 / SMOOTH_LOW) * (SEEK_SMOOTH_CELLS - 1);
+	size_t cell = (size_t)fmin(at, SEEK_SMOOTH_CELLS - 2);
+	double part = fmin(at - (double)cell, 1.0);
+
+	if (!(stroke > 0.0))
+		return 0.0;
+	return fmax(seek_fit_at(&s->fit, stroke) + (1.0 - part) * s->smooth[cell] + part * s->smooth[cell + 1], 0.0);
 }
 
-double seek_time(const struct seek_run *s, double stroke)
+/* What a wrong place does to the time, as 95 %: places err by a bridge between the ends of the stroke, which are known. */
+static double place_off_ns(const struct seek_run *s, double stroke)
 {
-	return stroke > 0.0 ? fmax(seek_arrival(s, stroke) - s->overhead_ns, 0.0) : 0.0;
+	double slope = (seek_fit_at(&s->fit, stroke * 1.1) - seek_fit_at(&s->fit, stroke * 0.9)) / (0.2 * stroke);
+
+	return stroke < 1.0 ? BRIDGE * s->place_off * slope * fmin(4.0 * stroke, 1.0) : 0.0;
 }
+
+/* What no other point explains is no better known than it deviates from them: gross errors. */
+static void tame(struct smooth_point *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct smooth_point others[POINTS_MAX];
+		double one = 1.0, mean, se, off;
+
+		memcpy(others, p, i * sizeof(*p));
+		memcpy(others + i, p + i + 1, (n - i - 1) * sizeof(*p));
+		if (!smooth_sum(others, n - 1, &p[i].x, &one, 1, &mean, &se))
+			continue;
+		off = fabs(p[i].y - mean);
+		if (off > GROSS * hypot(se, p[i].se))
+			p[i].se = off;
+	}
+}
+
+/* What a point says of the part of the stroke that was wanted. */
+static struct arrival wanted(const struct seek_run *s, const struct seek_point *p, double stroke)
+{
+	struct arrival a = p->fit;
+	double more = seek_fit_at(&s->fit, stroke) - seek_fit_at(&s->fit, p->stroke), off = place_off_ns(s, stroke);
+
+	a.median += more;
+	a.ci.low = a.median - hypot(p->fit.median - p->fit.ci.low, off);
+	a.ci.high = a.median + hypot(p->fit.ci.high - p->fit.median, off);
+	return a;
+}
+
+struct smooth_row {
+	double stroke_ratio, with_overhead_ns, latest_ns, seek_ns;
+};
+
+const struct field seek_smooth_fields[] = {
+	FIELD_F64(struct smooth_row, stroke_ratio, UNIT_RATIO, "distance, of the stroke", .detail = true),
+	FIELD_F64(struct smooth_row, with_overhead_ns, UNIT_NS, "the head is there", .detail = true),
+	FIELD_F64(struct smooth_row, latest_ns, UNIT_NS, "a revolution later", .detail = true),
+	FIELD_F64(struct smooth_row, seek_ns, UNIT_NS, "seek", .detail = true),
+	FIELD_END,
+};
+
+static void tell_smooth(struct seek_run *s, const struct seek_point *p)
+{
+	struct table *t = result_table(s->res, "smooth", "Smooth curve through the points", seek_smooth_fields);
+
+	for (size_t i = 0; i < SEEK_SMOOTH_CELLS; i++) {
+		struct smooth_row row = { .stroke_ratio = seek_smooth_at(i) };
+
+		if (row.stroke_ratio < p[0].stroke)
+			continue;
+		row.with_overhead_ns = seek_arrival(s, row.stroke_ratio);
+		row.latest_ns = row.with_overhead_ns + s->rot.period_ns;
+		row.seek_ns = row.with_overhead_ns - s->overhead_ns;
+		result_row(t, &row);
+	}
+}
+
+/* Over uniform pairs of cylinders: a distance d has the density 2 (1 - d). */
+static struct arrival smooth_average(const struct seek_run *s, const struct smooth_point *p, size_t n)
+{
+	enum { STEPS = 200 };
+	double x[STEPS], w[STEPS], more, se, half, value = 0.0;
+	struct arrival a = { .median = NAN };
+
+	for (size_t i = 0; i < STEPS; i++) {
+		x[i] = ((double)i + 0.5) / STEPS;
+		w[i] = 2.0 * (1.0 - x[i]) / STEPS;
+		value += w[i] * seek_fit_at(&s->fit, x[i]);
+	}
+	if (!smooth_sum(p, n, x, w, STEPS, &more, &se))
+		return a;
+	value += more;
+	half = hypot(1.96 * se, BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
+	a = (struct arrival){ .median = value, .ci = { value - half, value + half } };
+	return a;
+}
+
+static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t n)
+{
+	struct smooth_point v[POINTS_MAX];
+	double beyond = 0.0, chi2 = 0.0, one = 1.0, se, most = 0.0, far = 0.0, least = INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		v[i] = (struct smooth_point){ p[i].stroke, p[i].fit.median - seek_fit_at(&s->fit, p[i].stroke),
+			                      fmax(hypot(half_of(p[i].fit.ci), place_off_ns(s, p[i].stroke)) / 1.96,
+			                           1e3) };
+		beyond += (v[i].y * v[i].y - v[i].se * v[i].se) / (double)n;
+		chi2 += v[i].y * v[i].y / (v[i].se * v[i].se);
+	}
+	/* Beyond what chance does once in thousands of runs; the fit has up to five parameters of its own. */
+	s->misfit_ns = chi2 > (double)n + 4.0 * sqrt(2.0 * (double)n) ? sqrt(fmax(beyond, 0.0)) : 0.0;
+	tame(v, n);
+	for (size_t i = 0; i < SEEK_SMOOTH_CELLS; i++) {
+		double at = seek_smooth_at(i);
+
+		if (!smooth_sum(v, n, &at, &one, 1, &s->smooth[i], &se))
+			s->smooth[i] = 0.0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (p[i].stroke < 0.6)
+			most = fmax(most, p[i].fit.ci.low);
+		else
+			far = fmax(far, p[i].fit.ci.high);
+		least = fmin(least, p[i].fit.median);
+	}
+	s->is_split = most - far > SPLIT * (most - least);
+	if (s->is_split)
+		return;
+	tell_smooth(s, p);
+	s->average = smooth_average(s, v, n);
+	for (size_t i = 0; i < n; i++)
+		if (p[i].is_full)
+			s->full = wanted(s, &p[i], 1.0);
+		else if (p[i].stroke == 1.0 / 3.0)
+			s->third = wanted(s, &p[i], p[i].stroke);
+}
+
+/* ---- the fit ---- */
 
 /* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
 static struct interval scatter(double value, const double *v, size_t n)
@@ -200,7 +336,7 @@ static struct interval scatter(double value, const double *v, size_t n)
  */
 static void fit_intervals(struct seek_run *s, const struct seek_point *p, const double *x, const double *w, size_t n)
 {
-	double y[POINTS_MAX], v[6][REFITS], mean = seek_mean_over_pairs(&s->fit), off;
+	double y[POINTS_MAX], v[5][REFITS];
 	struct seek_fit_ci *ci = &s->fit_ci;
 	struct rng rng;
 	size_t m = 0;
@@ -218,22 +354,16 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 		v[1][m] = f.b;
 		v[2][m] = f.c;
 		v[3][m] = f.e;
-		v[4][m] = f.knee;
-		v[5][m++] = seek_mean_over_pairs(&f);
+		v[4][m++] = f.knee;
 	}
-	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m),    scatter(s->fit.b, v[1], m),
-		                    scatter(s->fit.c, v[2], m),    scatter(s->fit.e, v[3], m),
-		                    scatter(s->fit.knee, v[4], m), scatter(mean, v[5], m) };
+	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m), scatter(s->fit.b, v[1], m), scatter(s->fit.c, v[2], m),
+		                    scatter(s->fit.e, v[3], m), scatter(s->fit.knee, v[4], m) };
 	for (size_t i = 0; i < n; i++) { /* where between two distances the knee lies shows little */
 		if (x[i] < s->fit.knee && (i + 1 == n || x[i + 1] >= s->fit.knee))
 			ci->knee.low = fmin(ci->knee.low, x[i]);
 		if (x[i] >= s->fit.knee && (i == 0 || x[i - 1] < s->fit.knee))
 			ci->knee.high = fmax(ci->knee.high, x[i]);
 	}
-	/* And what the places, from rates that scatter, may be off, where the curve rises. */
-	off = hypot(fmax(half_of(ci->average), s->fit.rms),
-	            BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
-	ci->average = (struct interval){ mean - off, mean + off };
 }
 
 /* Of the times with overhead: what that is wrong bends nothing. */
@@ -249,8 +379,10 @@ static void fit_points(struct seek_run *s, const struct seek_point *p, size_t n)
 		w[i] = 1.0 / (half * half + 1e8); /* 10 us: no point is better than the model */
 	}
 	s->has_fit = fit_seek(x, y, w, n, &s->fit);
-	if (s->has_fit)
+	if (s->has_fit) {
 		fit_intervals(s, p, x, w, n);
+		smooth_points(s, p, n);
+	}
 }
 
 /*
@@ -293,11 +425,23 @@ static void tell_row(struct seek_run *s, struct table *t, const struct seek_poin
 		.with_overhead_ns = p->fit.median,
 		.scatter_ns = p->fit.scatter,
 		.mean_seek_ns = mean - s->rot.period_ns / 2.0 - s->overhead_ns,
-		.fit_ns = s->has_fit ? seek_time(s, p->stroke) : (double)NAN,
+		.fit_ns = s->has_fit ? seek_fit_at(&s->fit, p->stroke) - s->overhead_ns : (double)NAN,
 	};
 
 	row.distance_bytes = seek_distance(&p->log, &row.samples, &row.hits);
 	result_row(t, &row);
+}
+
+/* The pairs over the whole stroke lie a few tracks inwards, each on fresh ones: on small disks that is less of the stroke. */
+static void note_full(const struct seek_run *s, struct seek_point *p)
+{
+	uint64_t reads, hits, distance = seek_distance(&p->log, &reads, &hits);
+	double off = (double)(s->size_bytes - (distance < s->size_bytes ? distance : s->size_bytes)) /
+	             (double)s->size_bytes / 2.0;
+
+	p->is_full = p->stroke == 1.0;
+	if (p->is_full)
+		p->stroke = seek_stroke_of(s, 1.0 - off) - seek_stroke_of(s, off);
 }
 
 void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
@@ -310,13 +454,13 @@ void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (p[i].is_known)
 			memmove(&p[known++], &p[i], sizeof(p[i]));
+	for (size_t i = 0; i < known; i++)
+		note_full(s, &p[i]);
 	qsort(p, known, sizeof(p[0]), compare_point);
 	if (known >= 4)
 		fit_points(s, p, known);
-	for (size_t i = 0; i < known; i++) {
-		note_figures(s, &p[i]);
+	for (size_t i = 0; i < known; i++)
 		tell_row(s, t, &p[i]);
-	}
 }
 
 /* ---- over few tracks ---- */

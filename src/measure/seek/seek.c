@@ -35,6 +35,7 @@ static const struct opt seek_opts[] = {
 static const struct measure_table seek_tables[] = {
 	{ "spans", "Service time of random reads", seek_span_fields },
 	{ "curve", "Seek time against distance", seek_curve_fields },
+	{ "smooth", "Smooth curve through the points", seek_smooth_fields },
 	{ "near", "Seek time over few tracks", seek_near_fields },
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
@@ -145,7 +146,8 @@ static int run_phases(struct seek_run *s, struct err *err)
 
 #define UNKNOWN                                                                                                       \
 	.overhead_ns = NAN, .overhead_ci = { NAN, NAN }, .rate_start = NAN, .ratio = NAN, .track = { .median = NAN }, \
-	.third = { .median = NAN }, .full = { .median = NAN }, .scatter_ns = NAN, .whole_mean_ns = NAN
+	.third = { .median = NAN }, .average = { .median = NAN }, .full = { .median = NAN }, .scatter_ns = NAN,       \
+	.whole_mean_ns = NAN
 
 static int seek_run(struct session *ses, const void *params, struct err *err)
 {

@@ -11,6 +11,7 @@ struct seek_params {
 	const char *iolog;
 };
 
+#define SEEK_SMOOTH_CELLS 64
 /* How many reads were answered until when. */
 struct seek_regime {
 	struct bucket_point point[1024];
@@ -33,8 +34,9 @@ struct seek_run {
 	bool has_rates, has_overhead; /* were looked for */
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
 	double place_off;             /* parts of the stroke that a place may be off */
-	double track_ratio;           /* track over what passes in a revolution of sequential reading: 1 + skew */
-	double aim_scatter_ns;        /* what is believed of the scatter of arrivals, for aiming */
+	double sector_hit_ns;  /* of a read of a single sector that the drive's cache answers; 0: it answers none */
+	double track_ratio;    /* track over what passes in a revolution of sequential reading: 1 + skew */
+	double aim_scatter_ns; /* what is believed of the scatter of arrivals, for aiming */
 	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
 	struct arrival track, third, full;
 	bool has_track_bound; /* the track's interval reaches up to where the arm moves for certain */
@@ -44,8 +46,12 @@ struct seek_run {
 	struct seek_fit fit; /* overhead and seek against part of the stroke */
 	bool has_fit;
 	struct seek_fit_ci {
-		struct interval a, b, c, e, knee, average;
+		struct interval a, b, c, e, knee;
 	} fit_ci;
+	double misfit_ns;                 /* of the two pieces, beside what the points are not known */
+	double smooth[SEEK_SMOOTH_CELLS]; /* what the smooth curve adds to the fit, at seek_smooth_at() */
+	struct arrival average;
+	bool is_split;        /* far seeks take less than near ones: not one arm */
 	double whole_mean_ns; /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
@@ -113,7 +119,7 @@ bool seek_learn_places(struct seek_run *s, const struct table *rates);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
 
 /* Table "curve": seek time against distance. Rates and overhead first. Table "near": over few tracks; and from it that to the next cylinder. After the curve. */
-extern const struct field seek_curve_fields[], seek_near_fields[];
+extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
 int seek_curve(struct seek_run *s, struct err *err);
 int seek_near(struct seek_run *s, struct err *err);
 
@@ -164,7 +170,7 @@ struct seek_point {
 	uint64_t tracks; /* 0: given by stroke */
 	struct aim_log log;
 	struct arrival fit;
-	bool is_known;
+	bool is_known, is_full; /* full: the whole stroke was wanted */
 };
 /* Table "accesses", and back from it: the distances in the order of the table; how many (accesses.c). */
 extern const struct field seek_access_fields[];
@@ -194,12 +200,12 @@ double seek_place_of(const struct seek_run *s, double stroke);
 /* Bytes that pass in one revolution at a place (0..1): a track without its skew. */
 double seek_track_bytes(const struct seek_run *s, double x);
 double seek_track_at(const struct seek_run *s, double x); /* and of a track whole */
-/* Mean of a curve over uniform pairs of cylinders: distance d has the density 2 (1 - d). */
-double seek_mean_over_pairs(const struct seek_fit *fit);
-/* Fitted time to arrive (overhead and seek), and without the overhead, at a part of the stroke; 0 for 0. */
+/* Time to arrive (overhead and seek) by the smooth curve through the points, at a part of the stroke; 0 for 0. */
 double seek_arrival(const struct seek_run *s, double stroke);
-double seek_time(const struct seek_run *s, double stroke);
+double seek_smooth_at(size_t cell); /* part of the stroke */
 /* Is that the time of a read that the drive's cache answered? */
 bool seek_is_hit(const struct seek_run *s, double access_ns);
+/* The same of a single sector, which is sooner through the interface than a block. */
+bool seek_is_sector_hit(const struct seek_run *s, double access_ns);
 
 #endif

@@ -128,20 +128,23 @@ static void time_figures(struct seek_run *s)
 	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, less = s->overhead_ns;
 	const struct seek_fit_ci *ci = &s->fit_ci;
 	struct interval a, c;
-	struct arrival average = { .median = NAN };
 
 	if (!s->has_fit)
 		return;
 	choose_track(s);
-	average.median = seek_mean_over_pairs(&s->fit);
-	average.ci = ci->average;
 	a = shifted(ci->a, less, s->fit.a, off);
 	c = shifted(ci->c, less, s->fit.c, off);
 	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
-	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &average);
+	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &s->average);
 	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
 	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
 	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, s->overhead_ns, &s->overhead_ci, 0);
+	if (s->is_split) {
+		result_notice(
+			res, "not-one-arm",
+			"Far seeks take less than near ones: this is not one arm over one stroke, but several arms or disks behind one name. Seek times over parts of the stroke mean nothing then; give the parts to measure each by itself.");
+		return;
+	}
 	result_figure(res, "fit_a_ns", "fit near: a + b sqrt(d), a", UNIT_NS, s->fit.a - less, &a, 0);
 	result_figure(res, "fit_b_ns", "fit near, b (d: part of the stroke)", UNIT_NS, s->fit.b, &ci->b, 0);
 	if (isfinite(s->fit.knee)) {
@@ -172,6 +175,15 @@ void seek_tell_figures(struct seek_run *s)
 {
 	time_figures(s);
 	scatter_figures(s);
+	if (s->has_fit && !s->is_split && s->misfit_ns > 0.0) {
+		char text[32];
+
+		result_figure(s->res, "fit_misfit_ns", "fit: beside the points by", UNIT_NS, s->misfit_ns, NULL, 0);
+		result_notice(
+			s->res, "fit-misfit",
+			"The points lie beside the fit a + b sqrt(d), c + e d by %s (root of the mean square), which chance does not explain: take seek times from the smooth curve, which the figures are from, and not from the fit.",
+			units_time(text, sizeof(text), (uint64_t)s->misfit_ns));
+	}
 }
 
 void seek_tell_parts(struct seek_run *s)
@@ -206,7 +218,11 @@ void seek_tell_plots(struct result *res)
 		    span_title[] = "Service time against span", span[] = "span_bytes", mean[] = "mean_ns",
 		    low[] = "low", high[] = "high", anchor[] = "anchor", curve[] = "curve",
 		    curve_title[] = "Seek time against distance", stroke[] = "stroke_ratio", seek[] = "seek_ns",
-		    queue[] = "queue", queue_title[] = "IOPS against queue depth", depth[] = "depth", iops[] = "iops";
+		    queue[] = "queue", queue_title[] = "IOPS against queue depth", depth[] = "depth", iops[] = "iops",
+		    smooth[] = "smooth",
+		    accesses_title[] = "Every access: the head is there, and the sector comes by within a revolution",
+		    arrival[] = "with_overhead_ns,latest_ns", there[] = "with_overhead_ns", latest[] = "latest_ns",
+		    accesses[] = "accesses:stroke_ratio:access_ns";
 
 	result_plot(res, &(struct plot_decl){ .kind = line,
 	                                      .title = span_title,
@@ -218,6 +234,14 @@ void seek_tell_plots(struct result *res)
 	                                      .series = anchor });
 	distribution_plots(res, "random reads over the whole device",
 	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
+	result_plot(res, &(struct plot_decl){ .kind = line,
+	                                      .title = accesses_title,
+	                                      .table = smooth,
+	                                      .x = stroke,
+	                                      .y = arrival,
+	                                      .low = there,
+	                                      .high = latest,
+	                                      .dots = accesses });
 	result_plot(res, &(struct plot_decl){ .kind = scatter,
 	                                      .title = curve_title,
 	                                      .table = curve,
