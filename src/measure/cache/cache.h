@@ -8,9 +8,10 @@
 #include "session/session.h"
 
 #define CACHE_PRIME_BYTES (1u << 20) /* block of the passes that make a state */
-#define CACHE_HIT_RATIO   0.98
+#define CACHE_HIT_RATIO \
+	0.98 /* of records that were in memory: the kernel takes single pages back at any time (a choice) */
 
-#define CACHE_REPEATS_MAX 50
+#define CACHE_REPEATS_MAX 50 /* rates kept of a cell */
 
 enum mode { MODE_BOTH, MODE_CACHED, MODE_DIRECT };
 enum sync { SYNC_NONE, SYNC_END, SYNC_EACH };

@@ -10,7 +10,7 @@
 
 #include "measure/cache/cache.h"
 
-#define KNEE_RECORD 65536u
+#define KNEE_RECORD 65536u /* as a program reads; the knee is that of pages, whatever the record */
 
 /*
  * Reads the file a third time from its start and asks about each record right before: what is in memory then had stayed there, for the kernel was

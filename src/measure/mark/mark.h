@@ -5,7 +5,7 @@
 
 #include "session/session.h"
 
-#define MARK_REPEATS_MAX  100
+#define MARK_REPEATS_MAX  100 /* rows of a way on the stack */
 #define MARK_RECORD_BYTES 64u /* of DiskMark */
 
 enum mark_way { WAY_STREAM, WAY_SYSCALL, WAY_MEDIA, WAYS };

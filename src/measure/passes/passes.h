@@ -11,7 +11,7 @@
 #include "session/session.h"
 
 #define PASSES_BLOCK_BYTES 65536u /* of the program of 1997; its words are 1 to 16384 */
-#define PASSES_FILES_MAX   64
+#define PASSES_FILES_MAX   64     /* a thread each */
 
 struct passes_params {
 	uint64_t size_bytes, passes;

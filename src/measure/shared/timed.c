@@ -9,16 +9,17 @@
 
 #include "base/cleanup.h"
 
-#define PERIOD_LOW_NS  2.8e6                 /* 21 400 rpm */
-#define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm */
+#define PERIOD_LOW_NS \
+	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
+#define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
 #define FLUSH_MAX      256                   /* more segments than any drive has */
-#define EVENTS_MAX     400
-#define EVENTS_MIN     24
-#define EVENTS_GOOD    60
-#define RETRIES        4
-#define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
-#define RATE_BLOCK     (1u << 20)
+#define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
+#define EVENTS_MIN     24         /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
+#define EVENTS_GOOD    60         /* enough: the error of a period falls with the 1.5th power of their number */
+#define RETRIES        4          /* each with other sectors (a choice) */
+#define NOISE_MOST     0.03       /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define RATE_BLOCK     (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
 
 struct timed_sink {
 	struct sink sink; /* first: take() gets a pointer to it */

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "measure/stream/stream.h"
 
-#define TIME_DEFAULT_NS (60 * NS_PER_S)
+#define TIME_DEFAULT_NS (60 * NS_PER_S) /* a choice: longer than a buffer of any drive hides */
 
 static const char *const layouts[] = { "balance", "roundrobin", NULL };
 static const char *const producers[] = { "none", "memcpy", NULL };

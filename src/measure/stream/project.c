@@ -19,9 +19,9 @@
 #include "measure/shared/timed.h"
 #include "measure/stream/stream.h"
 
-#define PLACES      17
-#define PLACE_BYTES (8ull << 20)
-#define STEPS       2000 /* of the way through a disk, at least */
+#define PLACES      17           /* both ends and 15 between, a straight line from each to the next (a choice) */
+#define PLACE_BYTES (8ull << 20) /* five revolutions and more, also of the fastest disks (1.6 MB in one) */
+#define STEPS       2000         /* of the way through a disk, at least: the rate changes by less than 0.1 % in one */
 
 struct curve {
 	double *at, *rate; /* sorted by place on the disk */

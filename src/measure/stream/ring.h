@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RING_EVENTS_MAX 1000
+#define RING_EVENTS_MAX 1000 /* with their times; all are counted */
 
 struct ring_event {
 	uint64_t start_ns, end_ns; /* since t0: begin of the first dropped block and of the next one taken */

@@ -16,9 +16,10 @@
 #include "base/units.h"
 #include "measure/stream/stream.h"
 
-#define DEPTH_TURNING 4
-#define DEPTH_OTHER   16
-#define DEAD_STREAK   16 /* failures in a row after which a target is left out */
+#define DEPTH_TURNING 4  /* one in the drive, one on the bus, two in hand: more only lengthens the response */
+#define DEPTH_OTHER   16 /* their channels work at the same time; a choice */
+#define DEAD_STREAK \
+	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a choice) */
 
 /* Silence for longer is told as a stall: half a second, and what a block takes at 4 MB/s. */
 #define STALL_NS          (500 * NS_PER_MS)

@@ -10,7 +10,7 @@
 #include "measure/stream/stream.h"
 
 #define TRIES_MAX      16    /* without any that held: less than a ten thousandth */
-#define BLOCKS_MIN     100.0 /* fewer in a try say nothing */
+#define BLOCKS_MIN     100.0 /* fewer in a try say nothing: one more or less is 1 %, as sharp as the answer is to be */
 #define TRIES_EXPECTED 3.0   /* when the first guess holds, as it mostly does */
 
 /* A run of very many blocks: what is said of it is on the safe side, and how far. */

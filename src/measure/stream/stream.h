@@ -20,13 +20,13 @@ struct stream_params {
 enum stream_layout { LAYOUT_BALANCE, LAYOUT_ROUNDROBIN };
 enum stream_producer { PRODUCER_NONE, PRODUCER_MEMCPY };
 
-#define STREAM_LANES_MAX      64
-#define STREAM_FILES_MAX      4096
-#define STREAM_FILES_PER_LANE 1000 /* numbers in names: lane * 1000 + file */
-#define STREAM_RUNS_EXPECTED  8    /* of --find-max: at full speed, the tries, the proof */
-#define STREAM_RUNS_MAX       25   /* 16 tries without any that held, 7 halvings to 1 % */
-#define TIMELINE_MAX          1800
-#define STALLS_MAX            1000
+#define STREAM_LANES_MAX      64                /* targets at once; arrays of a run */
+#define STREAM_FILES_MAX      4096              /* open at the same time; arrays of a run */
+#define STREAM_FILES_PER_LANE 1000              /* numbers in names: lane * 1000 + file */
+#define STREAM_RUNS_EXPECTED  8                 /* of --find-max: one at full speed, about six tries, the proof */
+#define STREAM_RUNS_MAX       25                /* 16 tries without any that held, 7 halvings to 1 % */
+#define TIMELINE_MAX          1800              /* rows: half an hour of seconds; beyond that pairs are merged */
+#define STALLS_MAX            1000              /* rows of the table (a choice) */
 #define STREAM_POINTS_MAX     ((size_t)1 << 22) /* 64 MiB when there are so many completions */
 
 /* One target of the user: a device, a file, or a directory with several files. */
@@ -58,7 +58,7 @@ struct stall_row {
 };
 
 /* When blocks were due and went out, evenly thinned; see pace.c. */
-#define PACE_POINTS 4096
+#define PACE_POINTS 4096 /* 64 KiB; thinned evenly, and a slope wants no more */
 struct pace_point {
 	uint64_t due_ns, issue_ns;
 };

@@ -10,8 +10,8 @@
 
 #include "load/load.h"
 
-#define SLICE_NS   (100 * NS_PER_US) /* between two looks whether to give up */
-#define PAGE_BYTES 4096
+#define SLICE_NS   (100 * NS_PER_US) /* between two looks whether to give up: nobody sees a delay of it */
+#define PAGE_BYTES 4096              /* the smallest page there is: each is touched */
 /* The loop wakes and polls this long before a deadline (base/clock.c): looking twice as rarely leaves it asleep half of the time at least. */
 #define LOOK_AGAIN_NS (150 * NS_PER_US)
 

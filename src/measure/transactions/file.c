@@ -12,11 +12,11 @@
 
 #include "measure/transactions/transactions.h"
 
-#define PASSES        3
-#define PASS_READS    200
+#define PASSES        3        /* as diskrand */
+#define PASS_READS    200      /* at least, as diskrand */
 #define WRITE_BYTES   1048576u /* a write of the making: records together, at least one */
-#define WRITE_DEPTH   4
-#define STREAM_PASSES 2
+#define WRITE_DEPTH   4        /* sequential writes need no more */
+#define STREAM_PASSES 2        /* number of the random stream; as below in run.c, no two alike */
 
 const struct field tx_file_fields[] = {
 	FIELD_STR(struct tx_file_row, step, "step"),

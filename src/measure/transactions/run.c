@@ -18,10 +18,11 @@
 
 #include "measure/transactions/transactions.h"
 
-#define WAIT_NS         (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
-#define OPEN_DRAIN_NS   (60 * NS_PER_S)
-#define STREAM_ARRIVALS 1
-#define STREAM_USERS    1000
+#define WAIT_NS (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
+#define OPEN_DRAIN_NS \
+	(60 * NS_PER_S)      /* after the last arrival: what has not ended by then is told as unfinished (a choice) */
+#define STREAM_ARRIVALS 1    /* numbers of the random streams: arrivals, */
+#define STREAM_USERS    1000 /* and from here on one for each user */
 
 struct tx_job {
 	struct tx_job *next;

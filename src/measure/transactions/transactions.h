@@ -11,10 +11,10 @@
 #include "session/session.h"
 
 #define TX_CLASSES_MAX     16
-#define TX_TIME_DEFAULT_NS (60 * NS_PER_S)
-#define TX_OUTSTANDING_MAX (1u << 20)
-#define TX_PROCESSORS_MAX  1024
-#define TX_MEMORY_SLOTS    1024 /* open runs: so many transactions have memory of their own */
+#define TX_TIME_DEFAULT_NS (60 * NS_PER_S) /* a choice */
+#define TX_OUTSTANDING_MAX (1u << 20)      /* memory has an end: beyond it arrivals run away from the device */
+#define TX_PROCESSORS_MAX  1024            /* a thread each */
+#define TX_MEMORY_SLOTS    1024            /* open runs: so many transactions have memory of their own */
 
 enum tx_think { TX_THINK_EXPONENTIAL, TX_THINK_UNIFORM, TX_THINK_FIXED };
 
