@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "visible.h"
 #include "wildboard.h"
 
 #define SLOW_TRUTH_PART 0.5 /* of the loss that was told, by which the disk must be slower in truth */
@@ -346,25 +347,6 @@ static void sure_zones(struct judge *j)
 		if (wrong)
 			lie(j, "sure zone", "%.0f to %.0f, %.0f sectors: %s", first, last, size, wrong);
 	}
-}
-
-/* Bands longer than any zone are not visible as such. */
-static bool is_one_band(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nzones; i++)
-		if (p->zones[i].cylinders > p->zones[i].band_tracks)
-			return false;
-	return true;
-}
-
-/* Does the order of the surfaces turn round in some zone, in a way that shows in the sizes? */
-static bool does_turning_show(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nzones; i++)
-		for (uint32_t k = 0; k < p->surfaces && p->zones[i].cylinders > p->zones[i].band_tracks; k++)
-			if (p->zones[i].spt[k] != p->zones[i].spt[p->surfaces - 1 - k])
-				return true;
-	return false;
 }
 
 /* Of one of two arms or disks; else of the disk. */

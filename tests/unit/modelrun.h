@@ -20,6 +20,18 @@ struct run {
 	"interface_mbs 1000\n"
 #define RUN_ZONE "zone 1000 500\n"
 
+/* The profile is refused, in a sentence with these words. */
+static inline void refused(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
+		fail_msg("taken: %s", text);
+	if (!strstr(err.text, words))
+		fail_msg("'%s' gives '%s'", text, err.text);
+}
+
 static inline void run_new(struct run *r, const char *text)
 {
 	struct err err = { 0 };

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "simrun.h"
+#include "visible.h"
 
 extern const struct measure measure_geometry;
 
@@ -125,25 +126,6 @@ static void check_edges(const struct geometry *g, const struct sim_run *run, str
 		print_message("%s: a zone that is none is told as sure\n", geometry_profile(g)->name);
 		r->silent++;
 	}
-}
-
-/* Bands longer than any zone are not visible as such. */
-static bool is_one_band(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nzones; i++)
-		if (p->zones[i].cylinders > p->zones[i].band_tracks)
-			return false;
-	return true;
-}
-
-/* Does the order of the surfaces turn round in some zone, in a way that shows in the sizes? */
-static bool does_turning_show(const struct profile *p)
-{
-	for (size_t i = 0; i < p->nzones; i++)
-		for (uint32_t k = 0; k < p->surfaces && p->zones[i].cylinders > p->zones[i].band_tracks; k++)
-			if (p->zones[i].spt[k] != p->zones[i].spt[p->surfaces - 1 - k])
-				return true;
-	return false;
 }
 
 static bool is_right_layout(const struct profile *p, const char *text)

@@ -223,16 +223,6 @@ static void spares_are_skips_at_the_ends_of_groups_of_tracks(void **state)
 	same_places("spare 1 1\nzone 3 7\n", "zone 3 7\nskip 0 0 6\nskip 1 0 6\nskip 2 0 6\n");
 }
 
-static void refused(const char *text, const char *words)
-{
-	struct err err = { 0 };
-	struct profile p;
-
-	assert_true(profile_parse(&p, "t", text, strlen(text), &err) < 0);
-	if (!strstr(err.text, words))
-		fail_msg("'%s' gives '%s', not '%s'", text, err.text, words);
-}
-
 static void what_makes_no_sense_is_refused(void **state)
 {
 	(void)state;

@@ -368,17 +368,6 @@ static void requests_out_of_place_are_refused_and_all_are_answered(void **state)
 	}
 }
 
-static void refused(const char *text, const char *words)
-{
-	struct err err = { 0 };
-	struct profile p;
-
-	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
-		fail_msg("taken: %s", text);
-	if (!strstr(err.text, words))
-		fail_msg("'%s' gives '%s'", text, err.text);
-}
-
 static void what_makes_no_sense_is_refused(void **state)
 {
 	(void)state;

@@ -386,17 +386,6 @@ static void an_unwritten_part_is_faster_and_the_truth_mixes_them(void **state)
 	run_free(&r);
 }
 
-static void refused(const char *text, const char *words)
-{
-	struct err err = { 0 };
-	struct profile p;
-
-	if (profile_parse(&p, "x", text, strlen(text), &err) >= 0)
-		fail_msg("taken: %s", text);
-	if (!strstr(err.text, words))
-		fail_msg("'%s' gives '%s'", text, err.text);
-}
-
 static void what_makes_no_sense_is_refused(void **state)
 {
 	(void)state;
