@@ -61,7 +61,7 @@ const char *opt_nearest(const char *word, const char *const *names, size_t n);
 /* Options of all commands. */
 struct view_params {
 	int color; /* enum color_when */
-	bool plot, help, version;
+	bool plot, tables, help, version;
 };
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 extern const struct opt view_opts[];
@@ -93,6 +93,11 @@ void cli_help_command(FILE *out, const struct command *c);
 
 /* --again: computes the figures of a document anew from its own samples, and adds a notice that says which ones, and which are not as they were. */
 int cli_again(struct result *res, struct err *err);
+
+/* ---- screen.c ---- */
+
+/* The first screen of a document from its own figures, as its measurement has it; nothing when that says nothing of them. */
+void cli_screen(struct result *res);
 
 /* ---- common.c: options of every measurement ---- */
 

@@ -48,7 +48,8 @@ const struct opt common_opts[] = {
 #undef P
 
 const struct opt view_opts[] = {
-	OPT_FLAG(struct view_params, plot, "plot", 0, "draw plots with characters"),
+	OPT_FLAG(struct view_params, plot, "plot", 0, "draw all pictures with characters"),
+	OPT_FLAG(struct view_params, tables, "tables", 'v', "print all figures, tables and notices"),
 	OPT_CHOICE(struct view_params, color, "color", 0, color_words, "auto", "colour the text", .implied = "always"),
 	OPT_FLAG(struct view_params, help, "help", 'h', "show this text"),
 	OPT_FLAG(struct view_params, version, "version", 'V', "show the version"),

@@ -297,5 +297,6 @@ struct text_style output_style(FILE *out, const struct view_params *view)
 		.colour = wants_colour(out, view->color),
 		.unicode = says_utf8(),
 		.plots = view->plot,
+		.lines = view->tables ? 0 : SCREEN_LINES,
 	};
 }

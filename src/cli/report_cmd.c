@@ -162,13 +162,16 @@ static int check_output(struct cli_params c, const char *const *operands, size_t
 	return r;
 }
 
+#define DOCUMENTS_ON_SCREEN 5
+
 /* Documents in the order given; the plots of several of one measurement over each other, after the last of them. */
 static int show_texts(FILE *out, const struct shelf *shelf, const struct text_style *style)
 {
 	const struct result **group = calloc(shelf->n + 1, sizeof(*group));
+	size_t shown = style->lines && shelf->n > DOCUMENTS_ON_SCREEN ? DOCUMENTS_ON_SCREEN : shelf->n;
 	int r = group ? 0 : -ENOMEM;
 
-	for (size_t i = 0; r == 0 && i < shelf->n; i++) {
+	for (size_t i = 0; r == 0 && i < shown; i++) {
 		struct text_style one = *style;
 		bool is_last = true;
 		size_t n = 0;
@@ -179,12 +182,16 @@ static int show_texts(FILE *out, const struct shelf *shelf, const struct text_st
 				is_last = k <= i;
 			}
 		one.plots = style->plots && n == 1;
+		one.lines = shown > 1 && style->lines ? (style->lines - 2) / (unsigned)shown - 1 : style->lines;
 		if (i)
 			(void)fputc('\n', out);
 		r = report_text(out, shelf->v[i], &one);
 		if (r == 0 && style->plots && n > 1 && is_last)
 			r = report_plots_text(out, group, n, style);
 	}
+	if (r == 0 && shown < shelf->n)
+		(void)fprintf(out, "\nAnd %zu more documents: -v shows them, --output makes a page.\n",
+		              shelf->n - shown);
 	free(group);
 	return r;
 }
@@ -226,6 +233,9 @@ static int run_report(const struct env *env, const struct view_params *view, con
 		r = status_of_failure(shelf_add_any(&shelf, operands[i], err));
 	for (size_t i = 0; r == 0 && p->again && i < shelf.n; i++)
 		r = status_of_failure(cli_again(shelf.v[i], err));
+	for (size_t i = 0; r == 0 && i < shelf.n; i++)
+		if (p->again || !shelf.v[i]->shows)
+			cli_screen(shelf.v[i]);
 	if (r == 0 && p->output)
 		r = output_save(p->output, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)

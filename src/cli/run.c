@@ -132,6 +132,7 @@ static void on_checkpoint(void *arg, struct session *ses)
 	if (!run->p.json || is_stdout(run->p.json))
 		return;
 	ses->res->status = STATUS_CANCELLED; /* what the file is, if this is the last of it */
+	cli_screen(ses->res);
 	save_json(run, ses->res);
 	ses->res->status = status;
 }
@@ -471,6 +472,8 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		cli_complain(run->env, run->m->name, &err);
 		log_it(run, err.text);
 	}
+	if (has_something && !run->p.common.dry_run)
+		cli_screen(res);
 	if (has_something)
 		save_and_show(run, res);
 	close_log(run);

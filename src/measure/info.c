@@ -510,6 +510,15 @@ static int info_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
+static const struct screen_decl info_screen = {
+	.shows = "#users,#signatures,#partitions,#devices,#identity,#sizes,#caches",
+	.says =
+		(const struct clause[]){
+			{ "May be written: {write}" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_info = {
 	.name = "info",
 	.help = "what a device is, what is on it, whether it may be written",
@@ -521,5 +530,6 @@ const struct measure measure_info = {
 	.params_size = sizeof(struct info_params),
 	.plan = info_plan,
 	.run = info_run,
+	.screen = &info_screen,
 	.tables = info_tables,
 };

@@ -415,6 +415,53 @@ static size_t all_pairs(struct pairs *p, struct judge *j)
 	return pairs;
 }
 
+static int rank(const char *verdict)
+{
+	return !strcmp(verdict, "worse") ? 0 : is_difference(verdict) ? 1 : 2;
+}
+
+/* What is worse stands first, then other differences: the first screen may have the first rows only. */
+static void put_worst_first(struct table *t)
+{
+	size_t column = (size_t)table_column(t, "verdict"), bytes = t->ncolumns * sizeof(*t->cells), n = 0;
+	struct cell *sorted = calloc(t->nrows + 1, bytes);
+
+	if (!sorted)
+		return;
+	for (int k = 0; k <= 2; k++)
+		for (size_t i = 0; i < t->nrows; i++)
+			if (rank(table_string(t, i, column)) == k)
+				memcpy(&sorted[n++ * t->ncolumns], &t->cells[i * t->ncolumns], bytes);
+	memcpy(t->cells, sorted, n * bytes);
+	free(sorted);
+}
+
+/* "worse: a, b; better: c" */
+static void tell_answer(struct result *res, const struct table *t, size_t differ)
+{
+	static const char *const verdicts[] = { "worse", "better", "different" };
+	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure");
+	char text[400] = "B is not different from A, beyond what chance explains";
+	size_t used = strlen(text);
+
+	if (differ)
+		used = (size_t)snprintf(text, sizeof(text), "B differs from A");
+	for (size_t k = 0; k < ARRAY_LEN(verdicts); k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < t->nrows && used + 100 < sizeof(text); i++)
+			if (!strcmp(table_string(t, i, verdict), verdicts[k]) && ++n <= 3)
+				used += (size_t)snprintf(text + used, sizeof(text) - used,
+				                         n == 1 ? "; %s: %.60s" : ", %.0s%.60s", verdicts[k],
+				                         table_string(t, i, name));
+		if (n > 3)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " and %zu more", n - 3);
+	}
+	(void)snprintf(text + used, sizeof(text) - used, ".");
+	result_set(&res->answer, text);
+	result_set(&res->shows, "pairs,different,#differences");
+}
+
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err)
 {
@@ -442,6 +489,8 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	(void)all_pairs(&p, &j);
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, pairs);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
+	put_worst_first(j.t);
+	tell_answer(res, j.t, j.differ);
 	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = j.differ > 0;
 	*ret = res;

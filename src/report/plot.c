@@ -13,8 +13,10 @@
 #include "report/plotdata.h"
 #include "report/report.h"
 
-#define ROWS   15
-#define GUTTER 10 /* columns left of the drawing: tick labels */
+#define ROWS       15
+#define ROWS_LEAST 6
+#define ROWS_POLAR 24
+#define GUTTER     10 /* columns left of the drawing: tick labels */
 
 struct canvas {
 	size_t columns, rows;  /* in characters */
@@ -303,47 +305,75 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 	(void)fputc('\n', out);
 }
 
+/* Of characters, by the lines that the whole picture may have; 0: not enough. */
+static size_t rows_of(const struct plot_data *d, const struct text_style *style)
+{
+	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS,
+	       around = d->kind == PLOT_POLAR ? 2 : 6; /* empty line, title; label, axis, ticks, label */
+
+	around += 2 * d->nmarks + (d->nseries > 1 ? d->nseries : 0);
+	if (style->lines == 0)
+		return most;
+	if (style->lines < around + ROWS_LEAST)
+		return 0;
+	return style->lines - around < most ? style->lines - around : most;
+}
+
+static void print_maps(FILE *out, const struct plot_data *d, const struct text_style *style)
+{
+	char text[64];
+
+	for (size_t i = 0; i < d->nseries; i++)
+		print_map(out, d, &d->series[i], style);
+	for (size_t i = 0; i < d->nmarks; i++) {
+		struct cell cell = { .f64 = d->marks[i].v[0][0] };
+
+		(void)fprintf(out, "%s: %s\n", d->marks[i].name,
+		              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
+	}
+}
+
+/* 0 or -ENOMEM. */
+static int print_drawing(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width,
+                         size_t rows)
+{
+	bool is_polar = d->kind == PLOT_POLAR;
+	struct canvas c;
+
+	if (!canvas_init(&c, is_polar ? 2 * rows : width - GUTTER - 2, rows, has_braille(d, style)))
+		return -ENOMEM;
+	if (is_polar)
+		draw_polar(&c, d);
+	for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
+		draw_series(&c, d, i);
+	print_canvas(out, &c, d, style);
+	legend(out, d, style);
+	free(c.dot);
+	return 0;
+}
+
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style)
 {
 	struct plot_data *d = plot_data_new(res, n, plot);
-	size_t width = style->width ? style->width : 80;
-	struct canvas c;
+	size_t width = style->width ? style->width : 80, rows;
+	int r = 0;
 
 	if (!d)
 		return 0; /* nothing to draw is no failure: an interrupted run */
 	if (width < 40)
 		width = 40;
-	(void)fprintf(out, "\n%s\n", d->title);
-	if (d->kind == PLOT_BARS) {
+	rows = rows_of(d, style);
+	if (rows > 0)
+		(void)fprintf(out, "\n%s\n", d->title);
+	if (rows > 0 && d->kind == PLOT_BARS)
 		print_bars(out, d, style, width);
-	} else if (d->kind == PLOT_HEATMAP) {
-		for (size_t i = 0; i < d->nseries; i++)
-			print_map(out, d, &d->series[i], style);
-		for (size_t i = 0; i < d->nmarks; i++) {
-			struct cell cell = { .f64 = d->marks[i].v[0][0] };
-			char text[64];
-
-			(void)fprintf(out, "%s: %s\n", d->marks[i].name,
-			              report_value(text, sizeof(text), FIELD_TYPE_F64, d->x.unit, &cell));
-		}
-	} else {
-		bool is_polar = d->kind == PLOT_POLAR;
-
-		if (!canvas_init(&c, is_polar ? 48 : width - GUTTER - 2, is_polar ? 24 : ROWS, has_braille(d, style))) {
-			plot_data_free(d);
-			return -ENOMEM;
-		}
-		if (is_polar)
-			draw_polar(&c, d);
-		for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
-			draw_series(&c, d, i);
-		print_canvas(out, &c, d, style);
-		legend(out, d, style);
-		free(c.dot);
-	}
+	else if (rows > 0 && d->kind == PLOT_HEATMAP)
+		print_maps(out, d, style);
+	else if (rows > 0)
+		r = print_drawing(out, d, style, width, rows);
 	plot_data_free(d);
-	return ferror(out) ? -EIO : 0;
+	return r < 0 ? r : ferror(out) ? -EIO : 0;
 }
 
 int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style)

@@ -13,14 +13,18 @@
 struct text_style {
 	unsigned width; /* columns of the terminal, 0: 80 */
 	bool colour, unicode;
-	bool plots; /* draw the document's plots with characters */
+	bool plots;     /* draw all the document's plots with characters */
+	unsigned lines; /* at most, with one of the plots: the first screen; 0: all there is */
 };
 
 struct compare_options {
 	double threshold; /* relative; smaller differences do not count even when they are sure */
 };
 
-/* text.c, table.c, csv.c. All return 0 or a negative errno (a failed write). */
+/* Of the first screen: what a person takes in without scrolling. */
+#define SCREEN_LINES 40
+
+/* page.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);
 /* Figures, then each table, as one CSV with a line "# table NAME" before each (RFC 4180 quoting). */
 int report_csv(FILE *out, const struct result *res);
@@ -34,6 +38,7 @@ int report_html(FILE *out, const struct result *const *res, size_t n, struct err
 int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
                 struct err *err);
 /* plot.c: a plot with characters, of n documents laid over each other; and all plots of documents of one measurement. */
+/* plot.c: a plot with characters, of n documents laid over each other, in style->lines (nothing, where these do not do); and all plots of documents of one measurement. */
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style);
 int report_plots_text(FILE *out, const struct result *const *res, size_t n, const struct text_style *style);

@@ -42,7 +42,7 @@ struct sheet {
 
 static size_t shown_row(const struct sheet *s, size_t i)
 {
-	return s->nshown == s->t->nrows || s->nshown < 2 ? i : i * (s->t->nrows - 1) / (s->nshown - 1);
+	return s->nshown == s->t->nrows || s->nshown < 2 || s->p->rows ? i : i * (s->t->nrows - 1) / (s->nshown - 1);
 }
 
 static unsigned value_text(const struct sheet *s, const struct view *v, size_t row, char *buf, size_t len)
@@ -265,6 +265,34 @@ static int add_view(struct sheet *s, size_t col)
 	return 0;
 }
 
+/* Of a short table that is too wide: words that all rows have in common. Whether any were left out. */
+static bool leave_out_constants(struct sheet *s)
+{
+	size_t kept = 0, before = s->nviews;
+	struct block b = { 0 };
+
+	if (s->nviews)
+		next_block(s, &b);
+	if (!s->p->rows || s->t->nrows < 2 || b.end == s->nviews)
+		return false;
+	for (size_t i = 0; i < before; i++) {
+		bool is_constant = s->views[i].is_text;
+
+		for (size_t row = 1; row < s->t->nrows && is_constant; row++) {
+			const char *a = table_string(s->t, row - 1, s->views[i].col),
+				   *z = table_string(s->t, row, s->views[i].col);
+
+			is_constant = a && z && !strcmp(a, z);
+		}
+		if (is_constant)
+			free(s->views[i].heading);
+		else
+			s->views[kept++] = s->views[i];
+	}
+	s->nviews = kept;
+	return kept < before;
+}
+
 /* ---- printing ---- */
 
 static void put_aligned(const struct sheet *s, const struct view *v, const char *text, size_t bytes)
@@ -364,7 +392,8 @@ static void print_title(struct printer *p, const char *title, bool is_none)
 
 int text_table(struct printer *p, const struct table *t)
 {
-	struct sheet s = { .p = p, .t = t, .nshown = t->nrows > ROWS_ALL ? ROWS_SHOWN : t->nrows };
+	size_t most = p->rows ? p->rows : t->nrows > ROWS_ALL ? ROWS_SHOWN : t->nrows;
+	struct sheet s = { .p = p, .t = t, .nshown = most < t->nrows ? most : t->nrows };
 	cleanup_free char *title = text_printable(p, t->title ? t->title : t->name);
 	int r = title ? 0 : -ENOMEM;
 
@@ -376,9 +405,12 @@ int text_table(struct printer *p, const struct table *t)
 		print_title(p, title, s.nviews == 0);
 		match_decimals(&s);
 		lay_out(&s);
+		if (leave_out_constants(&s))
+			lay_out(&s);
 		print_blocks(&s);
 		if (s.nviews && s.nshown < t->nrows)
-			text_printf(p, "  (%zu of %zu rows; --csv and --json have all)\n", s.nshown, t->nrows);
+			text_printf(p, "  (%zu of %zu rows%s)\n", s.nshown, t->nrows,
+			            p->rows ? "" : "; --csv and --json have all");
 	}
 	for (size_t i = 0; i < s.nviews; i++)
 		free(s.views[i].heading);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The page that a person reads after a run: what was measured on which disk, the figures with their intervals, the
+ * The parts of the page that a person reads after a run: what was measured on which disk, the figures with their intervals, the
  * tables, what the disk answered badly, and what the reader should know. Every text in a document may come from a
  * stranger's disk or file: all pass through report_printable().
  */
@@ -14,12 +14,11 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "report/plotdata.h"
 
-#define FAULTS_SHOWN 5
+#define FAULTS_SHOWN  5
+#define TARGETS_SHOWN 3 /* of the first screen */
 
-/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
-static void fill(struct printer *p, const char *text, unsigned at, unsigned indent)
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent)
 {
 	unsigned column = at;
 	bool is_first = true;
@@ -173,8 +172,9 @@ static const char *const status_sentences[] = {
 	[STATUS_FAILED] = "Not finished: this is what was measured until the failure.",
 };
 
-static int print_head(struct printer *p, const struct result *res)
+int text_head(struct printer *p, const struct result *res)
 {
+	size_t shown = p->style->lines && res->ntargets > TARGETS_SHOWN + 1 ? TARGETS_SHOWN : res->ntargets;
 	cleanup_free char *measurement = text_printable(p, res->head.measurement);
 	int r = measurement ? 0 : -ENOMEM;
 
@@ -186,8 +186,10 @@ static int print_head(struct printer *p, const struct result *res)
 	text_put(p, measurement);
 	text_plain(p);
 	text_end(p);
-	for (size_t i = 0; i < res->ntargets && r == 0; i++)
+	for (size_t i = 0; i < shown && r == 0; i++)
 		r = print_target(p, &res->targets[i]);
+	if (shown < res->ntargets)
+		text_printf(p, "  and %zu more\n", res->ntargets - shown);
 	if (r == 0)
 		r = print_circumstances(p, res);
 	if (status_sentences[res->status]) {
@@ -327,13 +329,18 @@ static struct widths widths_of(const struct figure_line *lines, size_t n)
 	return w;
 }
 
-/* Too narrow: the numbers of samples go first; files have them. */
+/* Too narrow: the rates in bits go first, then the numbers of samples; files have them. */
 static void fit(const struct printer *p, struct figure_line *lines, size_t n, struct widths *w)
 {
 	unsigned heading = (unsigned)strlen("95 % interval");
 	unsigned interval = w->interval > heading ? w->interval : w->interval ? heading : 0;
+	unsigned most = w->label + w->number + w->unit + 5 + (interval ? interval + 2 : 0) +
+	                (w->samples ? max_width(w->samples, "samples") + 2 : 0);
 
-	if (!w->samples || w->label + w->number + w->unit + interval + (unsigned)strlen("samples") + 9 <= p->width)
+	for (size_t i = 0; i < n; i++)
+		if (most + text_width(lines[i].bits) + 4 > p->width)
+			*lines[i].bits = 0;
+	if (!w->samples || most <= p->width)
 		return;
 	for (size_t i = 0; i < n; i++)
 		*lines[i].samples = 0;
@@ -355,7 +362,7 @@ static void print_line(struct printer *p, const struct figure_line *l, const str
 	put_padded(p, l->label, w->label, false);
 	text_spaces(p, 2);
 	if (l->text) {
-		fill(p, l->text, w->label + 4, w->label + 4);
+		text_fill(p, l->text, w->label + 4, w->label + 4);
 		return;
 	}
 	put_padded(p, l->number, w->number - l->behind, true);
@@ -398,24 +405,24 @@ static void print_figure_head(struct printer *p, struct widths *w)
 	text_end(p);
 }
 
-static int print_figures(struct printer *p, const struct result *res)
+int text_figures(struct printer *p, const struct figure *const *v, size_t n)
 {
-	struct figure_line *lines = calloc(res->nfigures + 1, sizeof(*lines));
+	struct figure_line *lines = calloc(n + 1, sizeof(*lines));
 	struct widths w;
 	int r = lines ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < res->nfigures && r == 0; i++)
-		r = line_of(p, &res->figures[i], &lines[i]);
-	if (r == 0 && res->nfigures) {
-		align_points(lines, res->nfigures);
-		w = widths_of(lines, res->nfigures);
-		fit(p, lines, res->nfigures, &w);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = line_of(p, v[i], &lines[i]);
+	if (r == 0 && n) {
+		align_points(lines, n);
+		w = widths_of(lines, n);
+		fit(p, lines, n, &w);
 		text_end(p);
 		print_figure_head(p, &w);
-		for (size_t i = 0; i < res->nfigures; i++)
+		for (size_t i = 0; i < n; i++)
 			print_line(p, &lines[i], &w);
 	}
-	for (size_t i = 0; i < res->nfigures && lines; i++) {
+	for (size_t i = 0; i < n && lines; i++) {
 		free(lines[i].label);
 		free(lines[i].text);
 	}
@@ -423,24 +430,9 @@ static int print_figures(struct printer *p, const struct result *res)
 	return r;
 }
 
-/* ---- tables and their plots ---- */
+/* ---- tables ---- */
 
-static int print_plots(struct printer *p, const struct result *res, const char *table)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < res->nplots && p->style->plots && r == 0; i++) {
-		const struct plot *plot = &res->plots[i];
-
-		if (!plot->table || strcmp(plot->table, table) != 0 || plot_is_repeated(&res, 0, i))
-			continue;
-		text_end(p);
-		r = report_plot_text(p->out, &res, 1, plot, p->style);
-	}
-	return r;
-}
-
-static int print_table(struct printer *p, const struct result *res, const struct table *t)
+int text_table_of(struct printer *p, const struct result *res, const struct table *t)
 {
 	bool is_done = false;
 	int r = 0;
@@ -451,28 +443,12 @@ static int print_table(struct printer *p, const struct result *res, const struct
 	return r < 0 || is_done ? r : text_table(p, t);
 }
 
-/* Nothing but details: for files and pictures. */
-static bool is_for_files(const struct table *t)
+bool text_is_for_files(const struct table *t)
 {
 	for (size_t i = 0; i < t->ncolumns; i++)
 		if (!t->columns[i].detail)
 			return false;
 	return t->ncolumns > 0;
-}
-
-static int print_tables(struct printer *p, const struct result *res)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < res->ntables && r == 0; i++) {
-		if (!is_for_files(res->tables[i])) {
-			text_end(p);
-			r = print_table(p, res, res->tables[i]);
-		}
-		if (r == 0)
-			r = print_plots(p, res, res->tables[i]->name);
-	}
-	return r;
 }
 
 /* ---- faults and notices ---- */
@@ -496,13 +472,14 @@ static int print_fault(struct printer *p, const struct result_fault *f)
 	if (!line)
 		return -ENOMEM;
 	text_spaces(p, 2);
-	fill(p, line, 2, 4);
+	text_fill(p, line, 2, 4);
 	return 0;
 }
 
-static int print_faults(struct printer *p, const struct result *res)
+int text_faults(struct printer *p, const struct result *res)
 {
 	uint64_t n = result_fault_count(res);
+	size_t shown = p->style->lines ? 0 : FAULTS_SHOWN; /* of the first screen the count alone */
 	int r = 0;
 
 	if (n == 0)
@@ -518,65 +495,19 @@ static int print_faults(struct printer *p, const struct result *res)
 		            name ? name : "");
 	}
 	text_put(p, res->nfault_totals ? ")\n" : "\n");
-	for (size_t i = 0; i < res->nfaults && i < FAULTS_SHOWN && r == 0; i++)
+	for (size_t i = 0; i < res->nfaults && i < shown && r == 0; i++)
 		r = print_fault(p, &res->faults[i]);
-	if (n > FAULTS_SHOWN && res->nfaults > FAULTS_SHOWN)
-		text_printf(p, "  (%d of %llu; --json has %s)\n", FAULTS_SHOWN, (unsigned long long)n,
+	if (shown && n > shown && res->nfaults > shown)
+		text_printf(p, "  (%zu of %llu; --json has %s)\n", shown, (unsigned long long)n,
 		            n > res->nfaults ? "the first 1000" : "all");
 	return r;
 }
 
-static int print_notices(struct printer *p, const struct result *res)
+void text_note(struct printer *p, const char *text)
 {
-	for (size_t i = 0; i < res->nnotices; i++) {
-		cleanup_free char *text = text_printable(p, res->notices[i].text);
-
-		if (!text)
-			return -ENOMEM;
-		if (i == 0)
-			text_end(p);
-		text_look(p, LOOK_NOTE);
-		text_put(p, "note:");
-		text_plain(p);
-		text_spaces(p, 1);
-		fill(p, text, 6, 6);
-	}
-	return 0;
-}
-
-/* Of a measurement (--classic); line for line, since names of files may be in it. */
-static int print_own_layout(struct printer *p, const char *text)
-{
-	while (*text) {
-		size_t bytes = strcspn(text, "\n");
-		cleanup_free char *raw = strndup(text, bytes);
-		cleanup_free char *line = raw ? text_printable(p, raw) : NULL;
-
-		if (!line)
-			return -ENOMEM;
-		text_put(p, line);
-		text_end(p);
-		text += bytes + (text[bytes] == '\n');
-	}
-	return 0;
-}
-
-int report_text(FILE *out, const struct result *res, const struct text_style *style)
-{
-	struct printer p = { .out = out, .style = style, .width = style->width ? style->width : 80 };
-	const char *measurement = res->head.measurement ? res->head.measurement : "";
-	int r;
-
-	if (p.width < 40)
-		p.width = 40;                            /* below that nothing reads well; let the terminal wrap */
-	p.is_streaming = !strcmp(measurement, "stream"); /* a rate of a network is in bits */
-	if (res->text)
-		r = print_own_layout(&p, res->text);
-	else
-		(void)((r = print_head(&p, res)) || (r = print_figures(&p, res)) || (r = print_tables(&p, res)));
-	if (r == 0)
-		(void)((r = print_faults(&p, res)) || (r = print_notices(&p, res)));
-	if (r == 0 && (fflush(out) || ferror(out)))
-		r = errno ? -errno : -EIO;
-	return r;
+	text_look(p, LOOK_NOTE);
+	text_put(p, "note:");
+	text_plain(p);
+	text_spaces(p, 1);
+	text_fill(p, text, 6, 6);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between printer.c, table.c, pivot.c and text.c, which make the page for people together, each with those before it. Not a door. */
+/* Between printer.c, table.c, pivot.c, text.c, screen.c and page.c, which make the page for people together, each with those before it. Not a door. */
 #ifndef PLATTER_REPORT_TEXT_H
 #define PLATTER_REPORT_TEXT_H
 
@@ -10,6 +10,7 @@ struct printer {
 	const struct text_style *style;
 	unsigned width;
 	bool is_streaming;
+	size_t rows;     /* of a table, from its first on; 0: many, and else a choice of them */
 	unsigned spaces; /* owed: printed before the next text, forgotten at the end of a line */
 };
 
@@ -27,6 +28,22 @@ void text_end(struct printer *p); /* of a line: none ends in spaces */
 char *text_printable(struct printer *p, const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
+
+/* ---- text.c: the parts of the page ---- */
+
+/* Words of printable text filled into lines; the first begins at column `at`, the others at `indent`. Ends the line. */
+void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent);
+int text_head(struct printer *p, const struct result *res);
+int text_figures(struct printer *p, const struct figure *const *v, size_t n);
+int text_table_of(struct printer *p, const struct result *res, const struct table *t);
+bool text_is_for_files(const struct table *t); /* nothing but details: for files and pictures */
+int text_faults(struct printer *p, const struct result *res);
+void text_note(struct printer *p, const char *text); /* printable text */
+
+/* ---- screen.c ---- */
+
+/* The document in style->lines lines: the answer, a picture, the figures and tables that it shows, faults and notices; and how much more there is. */
+int text_screen(struct printer *p, const struct result *res);
 
 /* ---- table.c, pivot.c ---- */
 

@@ -388,6 +388,8 @@ char *result_to_json(const struct result *res)
 	member_u64(&o, "version", RESULT_VERSION);
 	member_text(&o, "status", status_name(res->status));
 	write_head(&o, res);
+	member_if(&o, "answer", res->answer);
+	member_if(&o, "shows", res->shows);
 	write_targets(&o, res);
 	key(&o, "tables");
 	begin(&o, "{");

@@ -632,10 +632,18 @@ static int load_status(struct reader *rd, const json_t *root, struct result *res
 	return refuse(rd, "it has no status");
 }
 
+static int load_screen(struct reader *rd, const json_t *root, struct result *res)
+{
+	int r = read_text(rd, root, "answer", &res->answer);
+
+	return r ? r : read_text(rd, root, "shows", &res->shows);
+}
+
 static int load_root(struct reader *rd, const json_t *root, struct result *res)
 {
 	static int (*const parts[])(struct reader *, const json_t *, struct result *) = {
-		load_status, load_head, load_targets, load_tables, load_figures, load_faults, load_notices, load_plots,
+		load_status,  load_head,   load_screen,  load_targets, load_tables,
+		load_figures, load_faults, load_notices, load_plots,
 	};
 	int r = check_schema(rd, root);
 

@@ -330,6 +330,8 @@ void result_free(struct result *res)
 	for (size_t i = 0; i < res->nplots; i++)
 		plot_done(&res->plots[i]);
 	free(res->plots);
+	free(res->answer);
+	free(res->shows);
 	free(res->text);
 	free(res);
 }

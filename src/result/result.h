@@ -128,6 +128,8 @@ struct result {
 	size_t nnotices;
 	struct plot *plots;
 	size_t nplots;
+	/* The first screen: the answer in a sentence, and the figures and, with # before them, tables that a person came for, comma-separated. NULL: not told. */
+	char *answer, *shows;
 	char *text; /* --classic: a layout of the measurement's own, shown to people instead of figures and tables; not saved */
 };
 

@@ -99,6 +99,20 @@ struct session {
 #define GROUP_PROGRAM "Measure what a program gets"
 #define GROUP_RESULT  "Look at results"
 
+/*
+ * The first screen of a result, as the document keeps it: cli/screen.c makes the sentence of the clauses, report/screen.c shows it. All of it is
+ * about what the document has; a figure that is null or not there is passed over, and so is a clause that speaks of one.
+ */
+struct screen_decl {
+	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
+	const struct clause {
+		/* "{name}" is a figure's value, "{name%}" a ratio in percent, "{name:slow region}" a count of those: "1 slow region". */
+		const char *text;
+		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
+		unsigned instead_of;          /* said only when none of so many clauses before it was */
+	} * says;                             /* in their order; text NULL ends them */
+};
+
 struct measure {
 	const char *name, *help; /* help: lower case, no full stop */
 	const char *group;       /* one of GROUP_ */
@@ -122,6 +136,7 @@ struct measure {
 	 * sentence (-ENODATA: the samples are not in this document).
 	 */
 	int (*again)(const struct result *saved, struct result *ret, struct err *err);
+	const struct screen_decl *screen;
 	/* All tables it can make, for --describe and the man check; NULL-terminated. */
 	const struct measure_table {
 		const char *name, *title;

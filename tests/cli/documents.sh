@@ -73,7 +73,9 @@ grep -qi "not finished" "$dir/out" && fail "$last: a comparison is complete"
 
 # Documents of version 1 are readable for ever: a folder of them is kept, and grows when the format does. Its files are never changed.
 for old in "$TOP"/tests/data/documents/version-1/*.json; do
-	run 0 report --plot "$old"
+	run 0 report "$old"
+	[ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
+	run 0 report --tables --plot "$old"
 	err_is_empty
 	out_has "Figures"
 	figures=$(jq '[.figures[] | select(. != null)] | length' "$old")

@@ -92,6 +92,8 @@ static struct result *full(bool is_known)
 	device_row(&dev, &target);
 	result_target(res, &target, device_fields);
 	result_argv(res, argv, 2);
+	result_set(&res->answer, "The layout is text.");
+	result_set(&res->shows, "layout");
 	if (is_known) {
 		result_set(&res->head.started, "2026-11-20T12:00:00.123456Z");
 		result_set(&res->head.clock, "virtual");

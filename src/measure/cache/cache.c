@@ -366,6 +366,18 @@ static int cache_again(const struct result *saved, struct result *ret, struct er
 	return 0;
 }
 
+static const struct screen_decl cache_screen = {
+	.shows =
+		"hit_bytes_per_s,miss_bytes_per_s,knee_bytes,hit_ns,miss_ns,read_ahead_gain_ratio,write_back_gain_ratio,#knee",
+	.says =
+		(const struct clause[]){
+			{ "{hit_bytes_per_s} from memory" },
+			{ "{miss_bytes_per_s} when nothing is in memory" },
+			{ "files of up to {knee_bytes} are read from memory" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_cache = {
 	.name = "cache",
 	.help = "file size by record size, cached against direct; where the cache ends",
@@ -380,5 +392,6 @@ const struct measure measure_cache = {
 	.plan = cache_plan,
 	.run = cache_run,
 	.again = cache_again,
+	.screen = &cache_screen,
 	.tables = cache_tables,
 };

@@ -563,6 +563,19 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	return r;
 }
 
+static const struct screen_decl geometry_screen = {
+	.shows =
+		"rotation_rpm,rotation_period_ns,surfaces,layout,confidence,start_sectors_per_track,middle_sectors_per_track,end_sectors_per_track,skew_ratio,cylinder_skew_ratio,head_skew_ratio,#zones",
+	.says =
+		(const struct clause[]){
+			{ "It turns at {rotation_rpm}" },
+			{ "{surfaces:surface}, layout {layout}" },
+			{ "{surfaces:surface}", .instead_of = 1 },
+			{ "{start_sectors_per_track} sectors in a track at the start, {middle_sectors_per_track} in the middle, {end_sectors_per_track} at the end" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_geometry = {
 	.name = "geometry",
 	.help = "rotation, sectors per track, skew, zones, surfaces and their layout",
@@ -574,5 +587,6 @@ const struct measure measure_geometry = {
 	.params_size = sizeof(struct geometry_params),
 	.plan = geometry_plan,
 	.run = geometry_run,
+	.screen = &geometry_screen,
 	.tables = geometry_tables,
 };

@@ -207,6 +207,17 @@ static int mark_again(const struct result *saved, struct result *ret, struct err
 	return 0;
 }
 
+static const struct screen_decl mark_screen = {
+	.shows =
+		"diskmark_mib_per_s,write_mib_per_s,write_synced_mib_per_s,read_mib_per_s,random_mib_per_s,diskmark_syscall_mib_per_s,diskmark_media_mib_per_s,covered_ratio,#ways",
+	.says =
+		(const struct clause[]){
+			{ "DiskMark {diskmark_mib_per_s}: writing {write_mib_per_s}, reading {read_mib_per_s}, at random {random_mib_per_s}" },
+			{ "{diskmark_media_mib_per_s} with every request to the medium" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_mark = {
 	.name = "mark",
 	.help = "DiskMark: small records written, read and read at random",
@@ -221,5 +232,6 @@ const struct measure measure_mark = {
 	.plan = mark_plan,
 	.run = mark_run,
 	.again = mark_again,
+	.screen = &mark_screen,
 	.tables = mark_tables,
 };

@@ -147,6 +147,19 @@ static int passes_again(const struct result *saved, struct result *ret, struct e
 	return 0;
 }
 
+static const struct screen_decl passes_screen = {
+	.shows =
+		"write_bytes_per_s,write_synced_bytes_per_s,fsync_ns,read_bytes_per_s,verify_errors,wrong_words,#steps",
+	.says =
+		(const struct clause[]){
+			{ "Writing {write_synced_bytes_per_s} with fsync" },
+			{ "reading {read_bytes_per_s}" },
+			{ "{verify_errors:block} not as written", .if_any = "verify_errors" },
+			{ "every block that was read is as it was written", .if_none = "verify_errors" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_passes = {
 	.name = "passes",
 	.help = "write a file and read it several times, as a program would",
@@ -161,5 +174,6 @@ const struct measure measure_passes = {
 	.plan = passes_plan,
 	.run = passes_run,
 	.again = passes_again,
+	.screen = &passes_screen,
 	.tables = passes_tables,
 };

@@ -219,6 +219,21 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	return 0;
 }
 
+static const struct screen_decl seek_screen = {
+	.shows =
+		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,overhead_ns,rotation_rpm",
+	.says =
+		(const struct clause[]){
+			{ "A random read takes {random_access_mean_ns}" },
+			{ "the arm moves to the next track in {track_to_track_ns}, to a random place in {average_seek_ns}, over the whole disk in {full_stroke_ns}" },
+			{ "with the drive's overhead, which could not be told apart, the arm moves to the next track in {track_to_track_with_overhead_ns}, to a random place in {average_seek_with_overhead_ns}, over the whole disk in {full_stroke_with_overhead_ns}",
+	                  .instead_of = 1 },
+			{ "the drive's overhead is {overhead_ns}" },
+			{ "it turns at {rotation_rpm}" },
+			{ NULL },
+		},
+};
+
 const struct measure measure_seek = {
 	.name = "seek",
 	.help = "random access time against span, seek curve, what a queue brings",
@@ -232,5 +247,6 @@ const struct measure measure_seek = {
 	.plan = seek_plan,
 	.run = seek_run,
 	.again = seek_again,
+	.screen = &seek_screen,
 	.tables = seek_tables,
 };

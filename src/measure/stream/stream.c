@@ -86,6 +86,22 @@ static int stream_measure(struct session *ses, const void *params, struct err *e
 	return r;
 }
 
+static const struct screen_decl stream_screen = {
+	.shows =
+		"max_rate_bytes_per_s,rate_bytes_per_s,requested_bytes_per_s,sustained,overflows,dropped_bytes,first_overflow_s,peak_bytes,ring_bytes,needed_bytes,response_p99_ns,response_max_ns,#tradeoff,#overflows,#stalls,#targets",
+	.says =
+		(const struct clause[]){
+			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },
+			{ "{rate_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
+	                  .instead_of = 1 },
+			{ "the ring of {ring_bytes} was never fuller than {peak_bytes}", .if_any = "sustained" },
+			{ "{requested_bytes_per_s} was not sustained: the ring of {ring_bytes} failed {overflows:time}, first after {first_overflow_s}",
+	                  .if_none = "sustained", .instead_of = 3 },
+			{ "{requested_bytes_per_s} was not sustained", .if_none = "sustained", .instead_of = 4 },
+			{ NULL },
+		},
+};
+
 const struct measure measure_stream = {
 	.name = "stream",
 	.help = "do these disks sustain this rate through this ring buffer",
@@ -99,5 +115,6 @@ const struct measure measure_stream = {
 	.plan = stream_plan,
 	.run = stream_measure,
 	.again = stream_again,
+	.screen = &stream_screen,
 	.tables = stream_tables,
 };

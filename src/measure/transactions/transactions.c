@@ -163,6 +163,21 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 	return ret;
 }
 
+static const struct screen_decl transactions_screen = {
+	.shows =
+		"transactions_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,users,max_users,users_too_many,device_busy_ratio,cpu_percent,#tries,#classes",
+	.says =
+		(const struct clause[]){
+			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
+			{ "{max_users:user} stay within the limit", .instead_of = 1 },
+			{ "{transactions_per_s} with {users:user}" },
+			{ "the response takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
+			{ "the response takes {response_mean_ns} on average, {response_max_ns} at worst",
+	                  .instead_of = 1 },
+			{ NULL },
+		},
+};
+
 const struct measure measure_transactions = {
 	.name = "transactions",
 	.help = "users, think time and requests: response and throughput",
@@ -176,5 +191,6 @@ const struct measure measure_transactions = {
 	.plan = tx_plan,
 	.run = tx_run,
 	.again = tx_again,
+	.screen = &transactions_screen,
 	.tables = tx_tables,
 };

@@ -739,6 +739,22 @@ static int zones_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
+static const struct screen_decl zones_screen = {
+	.shows =
+		"start_bytes_per_s,middle_bytes_per_s,end_bytes_per_s,end_to_start_ratio,mean_bytes_per_s,read_all_s,lowest_bytes_per_s,interface_bytes_per_s,#slow_regions,#unreadable,#stretches",
+	.says =
+		(const struct clause[]){
+			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
+			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
+			{ "{bands:recording zone}", .if_any = "bands" },
+			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
+			{ "{unreadable_regions:unreadable region}", .if_any = "unreadable_regions" },
+			{ "nothing slow by {slow_least_loss_ratio%} or more, nothing unreadable",
+	                  .if_none = "slow_regions", .instead_of = 2 },
+			{ NULL },
+		},
+};
+
 const struct measure measure_zones = {
 	.name = "zones",
 	.help = "transfer rate of the media by place: start, middle, end, the whole curve",
@@ -751,5 +767,6 @@ const struct measure measure_zones = {
 	.precision = 0.01,
 	.plan = zones_plan,
 	.run = zones_run,
+	.screen = &zones_screen,
 	.tables = zones_tables,
 };

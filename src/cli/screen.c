@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The answer in one sentence: the clauses that a measurement declares (struct screen_decl), filled with the figures of the document. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "measure/measures.h"
+
+#define ANSWER_BYTES 1000
+
+/* Three digits, or fewer when less is known; two of the interval's half-width at most. */
+static void value_text(const struct figure *f, char *buf, size_t len)
+{
+	double v = figure_number(f), half = isfinite(f->ci.low) ? (f->ci.high - f->ci.low) / 2 : 0;
+	struct value_scale scale;
+	const char *unit;
+	char number[64];
+
+	if (f->unit == UNIT_COUNT) {
+		(void)snprintf(buf, len, "%.6g", v);
+		return;
+	}
+	if (f->type != FIELD_TYPE_F64 || v == 0) {
+		(void)report_value(buf, len, f->type, f->unit, &f->value);
+		return;
+	}
+	scale = report_scale_of(f->unit, v, fmax(half, 0.1 * fabs(v)));
+	unit = scale.is_mixed ? "" : scale.unit; /* a mixed number has its own */
+	(void)report_number(number, sizeof(number), &scale, v);
+	(void)snprintf(buf, len, "%s%s%s", number, *scale.unit == '/' || !*unit ? "" : " ", unit);
+}
+
+/* What stands for "{name}", "{name%}" or "{name:noun}"; false: there is nothing to be said. */
+static bool mention(const struct result *res, const char *what, size_t bytes, char *buf, size_t len)
+{
+	size_t name_bytes = strcspn(what, "%:}");
+	char name[64];
+	const struct figure *f;
+	double v;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)name_bytes, what);
+	f = result_find_figure(res, name);
+	if (!f || f->value.is_null)
+		return false;
+	v = figure_number(f);
+	if (what[name_bytes] == '%')
+		(void)snprintf(buf, len, "%.2g %%", 100 * v);
+	else if (what[name_bytes] == ':')
+		(void)snprintf(buf, len, "%.0f %.*s%s", v, (int)(bytes - name_bytes - 1), what + name_bytes + 1,
+		               v == 1 ? "" : "s");
+	else
+		value_text(f, buf, len);
+	return true;
+}
+
+/* "82 MB/s at the start, 70 in the middle": a unit is said once, until another one comes. */
+static void drop_unit(char *value, char *unit, size_t len)
+{
+	char *space = strrchr(value, ' ');
+
+	if (space && !strcmp(space + 1, unit))
+		*space = '\0';
+	else if (space)
+		(void)snprintf(unit, len, "%s", space + 1);
+}
+
+static bool fill_clause(const struct result *res, const char *text, char *buf, size_t len)
+{
+	char unit[32] = "";
+	size_t used = 0;
+
+	buf[0] = '\0';
+	while (*text && used + 1 < len) {
+		size_t plain = strcspn(text, "{");
+		char value[200];
+		size_t bytes;
+
+		(void)snprintf(buf + used, len - used, "%.*s", (int)plain, text);
+		used += strlen(buf + used);
+		text += plain;
+		if (!*text)
+			break;
+		bytes = strcspn(++text, "}");
+		if (!mention(res, text, bytes, value, sizeof(value)))
+			return false;
+		if (!memchr(text, ':', bytes))
+			drop_unit(value, unit, sizeof(unit));
+		(void)snprintf(buf + used, len - used, "%s", value);
+		used += strlen(buf + used);
+		text += bytes + 1;
+	}
+	return true;
+}
+
+static bool is_meant(const struct result *res, const struct clause *c)
+{
+	double any = figure_number(c->if_any ? result_find_figure(res, c->if_any) : NULL),
+	       none = figure_number(c->if_none ? result_find_figure(res, c->if_none) : NULL);
+
+	return (!c->if_any || any > 0) && (!c->if_none || none == 0);
+}
+
+void cli_screen(struct result *res)
+{
+	const struct measure *m = measure_find(res->head.measurement ? res->head.measurement : "");
+	const struct clause *first = m && m->screen ? m->screen->says : NULL;
+	char answer[ANSWER_BYTES] = "", one[ANSWER_BYTES];
+	size_t silent = 0; /* clauses in a row that were not said */
+
+	for (const struct clause *c = first; c && c->text; c++) {
+		size_t used = strlen(answer);
+
+		if (silent < c->instead_of || !is_meant(res, c) || !fill_clause(res, c->text, one, sizeof(one))) {
+			silent++;
+			continue;
+		}
+		silent = 0;
+		(void)snprintf(answer + used, sizeof(answer) - used, "%s%s", used ? "; " : "", one);
+	}
+	if (!*answer)
+		return;
+	answer[0] = (char)toupper((unsigned char)answer[0]);
+	if (strlen(answer) + 1 < sizeof(answer))
+		memcpy(answer + strlen(answer), ".", 2);
+	result_set(&res->answer, answer);
+	result_set(&res->shows, m->screen->shows);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The first screen: what a person takes in without scrolling, of what the document says that people come for. Each part is made in memory and
+ * kept when it fits: the answer and the figures first, then what the disk did wrong, notices, tables, and a picture in the lines that are left. What had
+ * to stay out is counted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "report/plotdata.h"
+#include "report/text.h"
+
+#define FIGURES_MAX   12
+#define PICTURE_LEAST 12 /* lines */
+#define PICTURE_MOST  20
+#define TABLE_LEAST   6
+#define NOTE_LINES    4 /* of one notice */
+
+enum part { PART_HEAD, PART_PICTURE, PART_FIGURES, PART_TABLES, PART_FAULTS, PART_NOTES, PARTS };
+
+struct screen {
+	const struct printer *page;
+	const struct result *res;
+	const struct figure **figures; /* that may be shown, and below, the first of them that are */
+	const struct table **tables;
+	size_t nfigures, ntables;
+	size_t rows;  /* of a table, at most */
+	size_t lines; /* still free */
+	char *part[PARTS];
+	size_t shown[PARTS]; /* things of each */
+};
+
+/* Prints the first n of its things. 0 or negative errno. */
+typedef int print_fn(struct printer *p, const struct screen *s, size_t n);
+
+static size_t less(size_t a, size_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static size_t lines_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
+/* What print prints, on the heap; NULL: out of memory. */
+static char *capture(const struct screen *s, print_fn *print, size_t n)
+{
+	struct printer p = *s->page;
+	char *text = NULL;
+	size_t len = 0;
+	int r;
+
+	p.rows = s->rows;
+	p.out = open_memstream(&text, &len);
+	if (!p.out)
+		return NULL;
+	r = print(&p, s, n);
+	if (fclose(p.out) == 0 && r >= 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The text becomes the part, in place of what was there, when it takes at most room lines. */
+static bool keep(struct screen *s, enum part part, char *text, size_t room)
+{
+	size_t n = text ? lines_of(text) : 0;
+
+	if (n > room) {
+		free(text);
+		return false;
+	}
+	s->lines = less(s->lines, n);
+	s->part[part] = text;
+	return true;
+}
+
+static void drop(struct screen *s, enum part part)
+{
+	s->lines += s->part[part] ? lines_of(s->part[part]) : 0;
+	free(s->part[part]);
+	s->part[part] = NULL;
+}
+
+/* The first of n things, as many as fit into room lines, become the part; *ret: how many. */
+static int fit(struct screen *s, enum part part, print_fn *print, size_t n, size_t room, size_t *ret)
+{
+	*ret = 0;
+	for (n = n < room ? n : room; n > 0 && *ret == 0; n--) {
+		char *text = capture(s, print, n);
+
+		if (!text)
+			return -ENOMEM;
+		*ret = keep(s, part, text, room) ? n : 0;
+	}
+	return 0;
+}
+
+/* ---- the parts ---- */
+
+static int print_head(struct printer *p, const struct screen *s, size_t n)
+{
+	cleanup_free char *answer = text_printable(p, s->res->answer);
+	int r = answer ? text_head(p, s->res) : -ENOMEM;
+
+	(void)n;
+	if (r < 0 || !*answer)
+		return r;
+	text_end(p);
+	text_look(p, LOOK_TITLE);
+	text_fill(p, answer, 0, 0);
+	text_plain(p);
+	return 0;
+}
+
+static int print_figures(struct printer *p, const struct screen *s, size_t n)
+{
+	return text_figures(p, s->figures, n);
+}
+
+static int print_tables(struct printer *p, const struct screen *s, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		text_end(p);
+		r = text_table_of(p, s->res, s->tables[i]);
+	}
+	return r;
+}
+
+static int print_faults(struct printer *p, const struct screen *s, size_t n)
+{
+	(void)n;
+	return text_faults(p, s->res);
+}
+
+static int print_notes(struct printer *p, const struct screen *s, size_t n)
+{
+	text_end(p);
+	for (size_t i = 0; i < n; i++) {
+		char text[4 * 400];
+
+		(void)report_printable(text, sizeof(text), s->res->notices[i].text, NOTE_LINES * (p->width - 12),
+		                       p->style->unicode);
+		text_note(p, text);
+	}
+	return 0;
+}
+
+/* Plot n - 1, where it fits into the lines that are free. */
+static int print_picture(struct printer *p, const struct screen *s, size_t n)
+{
+	struct text_style style = *p->style;
+
+	style.lines = (unsigned)(s->lines < PICTURE_MOST ? s->lines : PICTURE_MOST);
+	return p->style->plots ? 0 : report_plot_text(p->out, &s->res, 1, &s->res->plots[n - 1], &style);
+}
+
+/* ---- which of them ---- */
+
+static bool is_null(const struct figure *f)
+{
+	return !f || f->value.is_null;
+}
+
+/* What the document says that is shown; of one that does not say it, all. */
+static int choose(struct screen *s)
+{
+	const struct result *res = s->res;
+	cleanup_free char *shows = strdup(res->shows ? res->shows : "");
+	char *save = NULL;
+
+	s->figures = calloc(res->nfigures + 1, sizeof(*s->figures));
+	s->tables = calloc(res->ntables + 1, sizeof(*s->tables));
+	if (!shows || !s->figures || !s->tables)
+		return -ENOMEM;
+	for (const char *name = strtok_r(shows, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		bool is_table = *name == '#';
+		const struct figure *f = is_table ? NULL : result_find_figure(res, name);
+		const struct table *t = is_table ? result_find_table(res, name + 1) : NULL;
+
+		if (!is_null(f) && s->nfigures < res->nfigures)
+			s->figures[s->nfigures++] = f;
+		if (t && t->nrows && s->ntables < res->ntables)
+			s->tables[s->ntables++] = t;
+	}
+	for (size_t i = 0; !res->shows && i < res->nfigures; i++)
+		if (!is_null(&res->figures[i]))
+			s->figures[s->nfigures++] = &res->figures[i];
+	for (size_t i = 0; !res->shows && i < res->ntables; i++)
+		if (res->tables[i]->nrows && !text_is_for_files(res->tables[i]))
+			s->tables[s->ntables++] = res->tables[i];
+	return 0;
+}
+
+/* As many tables as can be with one row each, and then as many rows as can be. */
+static int fit_tables(struct screen *s, size_t room)
+{
+	size_t most = 1;
+	int r;
+
+	for (size_t i = 0; i < s->ntables; i++)
+		most = s->tables[i]->nrows > most ? s->tables[i]->nrows : most;
+	s->rows = 1;
+	r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
+	if (r < 0 || s->shown[PART_TABLES] == 0)
+		return r;
+	drop(s, PART_TABLES);
+	for (s->rows = most < room ? most : room; s->rows > 0; s->rows--) {
+		char *text = capture(s, print_tables, s->shown[PART_TABLES]);
+
+		if (!text)
+			return -ENOMEM;
+		if (keep(s, PART_TABLES, text, room))
+			break;
+	}
+	return 0;
+}
+
+/* The first plot that can be drawn in the lines that are left. */
+static int fit_picture(struct screen *s)
+{
+	for (size_t i = 0; i < s->res->nplots && !s->shown[PART_PICTURE] && s->lines >= PICTURE_LEAST; i++) {
+		char *text = capture(s, print_picture, i + 1);
+
+		if (!text)
+			return -ENOMEM;
+		if (*text)
+			s->shown[PART_PICTURE] = keep(s, PART_PICTURE, text, s->lines);
+		else
+			free(text);
+	}
+	return 0;
+}
+
+/* What has to share the lines that answer, figures and faults leave: room is kept for the picture. */
+static int fit_rest(struct screen *s, size_t picture)
+{
+	const struct result *res = s->res;
+	size_t table = s->ntables ? TABLE_LEAST : 0, *notes = &s->shown[PART_NOTES];
+	int r = fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture + table), notes);
+
+	if (r == 0 && *notes == 0) /* one at least, for a picture */
+		r = fit(s, PART_NOTES, print_notes, res->nnotices ? 1 : 0, s->lines, notes);
+	if (r == 0)
+		r = fit_tables(s, less(s->lines, picture));
+	if (r == 0 && *notes < res->nnotices && *notes) { /* where the tables did not need what was kept for them */
+		drop(s, PART_NOTES);
+		r = fit(s, PART_NOTES, print_notes, res->nnotices, less(s->lines, picture), notes);
+		if (r == 0 && *notes == 0)
+			r = fit(s, PART_NOTES, print_notes, 1, s->lines, notes);
+	}
+	return r < 0 ? r : fit_picture(s);
+}
+
+/* ---- what else there is ---- */
+
+static size_t tables_for_people(const struct result *res)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < res->ntables; i++)
+		n += res->tables[i]->nrows > 0 && !text_is_for_files(res->tables[i]);
+	return n;
+}
+
+static size_t plots_with_points(const struct result *res)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < res->nplots; i++) {
+		struct plot_data *d = plot_is_repeated(&res, 0, i) ? NULL : plot_data_new(&res, 1, &res->plots[i]);
+
+		n += d != NULL;
+		plot_data_free(d);
+	}
+	return n;
+}
+
+/* What was left out, and which option has it. */
+static void print_rest(struct printer *p, const struct screen *s)
+{
+	const struct result *res = s->res;
+	size_t pictures = p->style->plots ? 0 : less(plots_with_points(res), s->shown[PART_PICTURE]);
+	const struct {
+		size_t n;
+		const char *what;
+	} more[] = {
+		{ less(res->nfigures, s->shown[PART_FIGURES]), "figure" },
+		{ less(tables_for_people(res), s->shown[PART_TABLES]), "table" },
+		{ less(res->nnotices, s->shown[PART_NOTES]), "notice" },
+	};
+	const char *before = "More with -v: ";
+
+	text_look(p, LOOK_QUIET);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		if (more[i].n)
+			text_printf(p, "%s%zu %s%s", before, more[i].n, more[i].what, more[i].n == 1 ? "" : "s");
+		before = more[i].n ? ", " : before;
+	}
+	if (pictures)
+		text_printf(p, "%s%zu picture%s", *before == ',' ? "; with --plot: " : "More with --plot: ", pictures,
+		            pictures == 1 ? "" : "s");
+	text_plain(p);
+	if (pictures || *before == ',')
+		text_end(p);
+}
+
+int text_screen(struct printer *p, const struct result *res)
+{
+	struct screen s = { .page = p, .res = res, .lines = p->style->lines };
+	size_t picture = res->nplots && !p->style->plots ? PICTURE_LEAST : 0;
+	int r = choose(&s);
+
+	if (r == 0)
+		r = fit(&s, PART_HEAD, print_head, 1, SIZE_MAX, &s.shown[PART_HEAD]);
+	s.lines = less(s.lines, 1); /* what else there is */
+	if (r == 0)
+		r = fit(&s, PART_FIGURES, print_figures, s.nfigures < FIGURES_MAX ? s.nfigures : FIGURES_MAX, s.lines,
+		        &s.shown[PART_FIGURES]);
+	if (r == 0 && result_fault_count(res))
+		r = fit(&s, PART_FAULTS, print_faults, 1, s.lines, &s.shown[PART_FAULTS]);
+	if (r == 0)
+		r = fit_rest(&s, picture);
+	if (r == 0 && picture && s.shown[PART_PICTURE] == 0) { /* none can be drawn so small */
+		drop(&s, PART_NOTES);
+		drop(&s, PART_TABLES);
+		r = fit_rest(&s, 0);
+	}
+	for (size_t i = 0; i < PARTS; i++) {
+		text_put(p, r == 0 && s.part[i] ? s.part[i] : "");
+		free(s.part[i]);
+	}
+	if (r == 0 && p->style->plots)
+		r = report_plots_text(p->out, &res, 1, p->style);
+	if (r == 0)
+		print_rest(p, &s);
+	free(s.figures);
+	free(s.tables);
+	return r;
+}

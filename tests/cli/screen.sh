@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What every command prints when nothing else is asked for: one screen that begins with an answer, on terminals of several widths; and the same
+# of the saved document.
+. "$(dirname "$0")/lib.sh"
+needs jq
+export LC_ALL=C.UTF-8
+mkdir "$dir/files"
+
+screen() # NAME WORDS...: 40 lines at most by the width of the terminal, and the answer in words
+{
+	name=$1
+	shift
+	for COLUMNS in 80 100 120; do
+		export COLUMNS
+		last="platter $*, $COLUMNS columns"
+		"$program" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+		case $? in
+		0 | 4 | 5) ;;
+		*) fail "$last" ;;
+		esac
+		lines=$(wc -l <"$dir/out")
+		[ "$lines" -gt 5 ] || fail "$last: nothing"
+		[ "$lines" -le 40 ] || fail "$last: $lines lines"
+		[ "$(wc -L <"$dir/out")" -le "$COLUMNS" ] || fail "$last: too wide"
+		[ $name = plan ] || grep -q '\.$' "$dir/out" || fail "$last: no sentence"
+	done
+	unset COLUMNS
+	echo "$name" >>"$dir/seen"
+}
+measured() # NAME WORDS...
+{
+	name=$1
+	shift
+	screen "$name" "$@" --json="$dir/$name.json"
+	jq -e '(.answer | length > 10) and (.shows | length > 0)' "$dir/$name.json" >/dev/null || fail "$last: the document"
+	"$PLATTER" report --tables "$dir/$name.json" >"$dir/all" || fail "platter report --tables $name.json"
+	grep -q "More with" "$dir/all" && fail "$name: there is more than all"
+	cp "$dir/out" "$dir/first" # of 120 columns, as the document of the same run
+	COLUMNS=120 "$PLATTER" report "$dir/$name.json" >"$dir/again"
+	cmp -s "$dir/first" "$dir/again" || {
+		diff "$dir/first" "$dir/again"
+		fail "$name: another screen from the document than from the run"
+	}
+}
+
+program=$PLATTER_SIM
+measured info info sim:samsung-hd103sj
+measured zones zones --quick sim:failing
+measured seek seek --quick sim:tiny
+measured geometry geometry --quick sim:quantum-fireball-tm2110a
+measured stream stream --read --rate=20MB --time=30s sim:tiny
+measured transactions transactions --users=8 --count=20 sim:tiny
+program=$PLATTER # these use files
+measured passes passes --size=1M --passes=3 "$dir/files"
+measured mark mark --time=20ms --repeat=1 "$dir/files"
+measured cache cache --min-size=1M --max-size=2M --min-record=16K --max-record=32K --repeat=3 --cell=1ms --no-knee "$dir/files"
+program=$PLATTER_SIM
+screen too-much stream --read --rate=40MB --time=30s sim:tiny
+screen search stream --read --find-max --time=20s sim:tiny
+screen users transactions --users=8 --find-users --time=20s sim:tiny
+screen plan zones --dry-run sim:tiny
+"$PLATTER_SIM" zones --quick --quiet sim:quantum-fireball-tm2110a --json="$dir/other.json" || fail "a second disk"
+for year in 2023 2024 2025; do
+	jq --arg y $year '.head.started |= sub("^[0-9]+"; $y)' "$dir/zones.json" >"$dir/year-$year.json"
+done
+screen compare compare "$dir/zones.json" "$dir/other.json"
+screen trend compare "$dir"/year-*.json
+screen report report "$dir"/*.json
+"$PLATTER" --describe | jq -r '.commands[].name' >"$dir/commands"
+while read -r command; do
+	grep -qx "$command" "$dir/seen" || fail "nothing looks at the screen of $command: add a line here"
+done <"$dir/commands"
+exit 0

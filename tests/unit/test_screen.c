@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The first screen: the sentence that the clauses of a measurement make of a document, and the lines that it may have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+
+struct place {
+	uint64_t first_byte;
+	double rate_bytes_per_s;
+};
+static const struct field place_fields[] = {
+	FIELD_U64(struct place, first_byte, UNIT_BYTES, "First byte"),
+	FIELD_F64(struct place, rate_bytes_per_s, UNIT_BYTES_PER_S, "Rate"),
+	FIELD_END,
+};
+
+static struct result *zones(double slow, double unreadable)
+{
+	struct result *res = result_new("zones");
+
+	result_figure(res, "start_bytes_per_s", "start", UNIT_BYTES_PER_S, 82.04e6,
+	              &(struct interval){ 81.9e6, 82.1e6 }, 4);
+	result_figure(res, "middle_bytes_per_s", "middle", UNIT_BYTES_PER_S, 70.3e6, NULL, 0);
+	result_figure(res, "end_bytes_per_s", "end", UNIT_BYTES_PER_S, 45e6, NULL, 0);
+	result_figure_u64(res, "bands", "recording zones", UNIT_COUNT, 16);
+	result_figure(res, "slow_least_loss_ratio", "least loss", UNIT_RATIO, 0.1, NULL, 0);
+	result_figure(res, "slow_regions", "slow regions", UNIT_COUNT, slow, NULL, 0);
+	result_figure(res, "unreadable_regions", "unreadable regions", UNIT_COUNT, unreadable, NULL, 0);
+	res->status = STATUS_COMPLETE;
+	return res;
+}
+
+static void expect_answer(struct result *res, const char *answer)
+{
+	cli_screen(res);
+	if (answer)
+		assert_string_equal(res->answer, answer);
+	else
+		assert_null(res->answer);
+	result_free(res);
+}
+
+#define PLACES "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; 16 recording zones; "
+
+static void the_answer_says_what_the_figures_say(void **state)
+{
+	(void)state;
+	expect_answer(zones(0, 0), PLACES "nothing slow by 10 % or more, nothing unreadable.");
+	expect_answer(zones(1, 0), PLACES "1 slow region.");
+	expect_answer(zones(2, 3), PLACES "2 slow regions; 3 unreadable regions.");
+	expect_answer(zones(0, 1), PLACES "1 unreadable region.");
+}
+
+/* Nothing was looked for: that nothing was found must not be said. */
+static void what_is_not_known_is_not_said(void **state)
+{
+	struct result *res = zones(NAN, NAN);
+
+	(void)state;
+	result_figure(res, "end_bytes_per_s", "end", UNIT_BYTES_PER_S, NAN, NULL, 0);
+	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, 66e6, NULL, 0);
+	expect_answer(res, "66.0 MB/s on average; 16 recording zones.");
+	expect_answer(result_new("zones"), NULL);
+	expect_answer(result_new("nothing of ours"), NULL);
+	expect_answer(result_new(NULL), NULL);
+}
+
+static void the_screen_is_the_same_from_a_file(void **state)
+{
+	struct result *res = zones(0, 0), *read = NULL;
+	struct err err = { 0 };
+	char *text;
+
+	(void)state;
+	cli_screen(res);
+	text = result_to_json(res);
+	assert_int_equal(result_from_json(&read, text, strlen(text), &err), 0);
+	assert_string_equal(read->answer, res->answer);
+	assert_string_equal(read->shows, res->shows);
+	free(text);
+	result_free(res);
+	result_free(read);
+}
+
+/* ---- lines ---- */
+
+static char *rendered(const struct result *res, unsigned width, unsigned lines)
+{
+	const struct text_style style = { .width = width, .lines = lines, .unicode = width % 2 };
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	assert_int_equal(report_text(out, res, &style), 0);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void expect_fits(const char *text, unsigned width, unsigned lines)
+{
+	unsigned n = 0;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1, n++) {
+		unsigned columns = 0;
+
+		for (const char *p = line; *p != '\n'; p += utf8_len(p))
+			columns += utf8_columns(utf8_code(p, utf8_len(p)));
+		if (columns > width)
+			fail_msg("%u columns, not %u: %.*s", columns, width, (int)strcspn(line, "\n"), line);
+	}
+	if (n > lines)
+		fail_msg("%u lines, not %u, of %u columns:\n%s", n, lines, width, text);
+}
+
+struct drive {
+	const char *path, *model;
+};
+static const struct field drive_fields[] = {
+	FIELD_STR(struct drive, path, "path"),
+	FIELD_STR(struct drive, model, "model"),
+	FIELD_END,
+};
+
+/* More of everything than there is room for: bits of what say of what. */
+static struct result *many(unsigned what)
+{
+	static const char *const tables[] = { "slow_regions", "unreadable", "stretches" };
+	struct result *res = zones(2, 3);
+	char name[64], words[401] = "";
+
+	for (size_t i = 0; i < sizeof(words) - 1; i += 8)
+		memcpy(words + i, " and on,", 9);
+	for (size_t i = 0; what & 1 && i < 20; i++)
+		result_target(res, &(struct drive){ "/dev/disk/by-id/something", "A MODEL WITH A NAME" }, drive_fields);
+	for (size_t i = 0; what & 2 && i < 60; i++) {
+		(void)snprintf(name, sizeof(name), "more_%zu_ratio", i);
+		result_figure(res, name, NULL, UNIT_RATIO, 0.5, NULL, 0);
+	}
+	for (size_t k = 0; what & 4 && k < ARRAY_LEN(tables); k++)
+		for (size_t i = 0; i < 100; i++)
+			result_row(result_table(res, tables[k], tables[k], place_fields),
+			           &(struct place){ i * 1000000, 1e6 * (double)i });
+	for (size_t i = 0; what & 8 && i < 50; i++)
+		result_notice(res, "note", "%zu: a notice that goes on%.*s.", i, (int)i * 8 % 400, words);
+	for (size_t i = 0; what & 16 && i < 1000; i++)
+		result_fault(res, "/dev/sda", "read", i * 512, 512, -EIO, 1);
+	for (size_t i = 0; what & 32 && i < 50; i++)
+		result_row(result_table(res, "curve", "curve", place_fields),
+		           &(struct place){ i * 1000000, 1e6 * (double)(100 - i) });
+	if (what & 32)
+		result_plot(res, &(struct plot_decl){ .kind = "line",
+		                                      .title = "The curve",
+		                                      .table = "curve",
+		                                      .x = "first_byte",
+		                                      .y = "rate_bytes_per_s" });
+	if (what & 64)
+		cli_screen(res);
+	return res;
+}
+
+static void whatever_there_is_the_screen_has_its_lines(void **state)
+{
+	(void)state;
+	for (unsigned what = 0; what < 128; what++) {
+		struct result *res = many(what);
+
+		for (unsigned width = 80; width <= 120; width += 13) {
+			char *text = rendered(res, width, SCREEN_LINES);
+
+			expect_fits(text, width, SCREEN_LINES);
+			if (what & 8) /* of many at least one, and the others are counted */
+				assert_non_null(strstr(text, "note: 0: a notice"));
+			if ((what & 8) && !strstr(text, "notices"))
+				fail_msg("the notices that are left out are not counted:\n%s", text);
+			if ((what & 16) && !strstr(text, "Disk errors: 1000"))
+				fail_msg("no word of errors:\n%s", text);
+			free(text);
+		}
+		result_free(res);
+	}
+}
+
+static void a_picture_is_among_them_where_there_is_one(void **state)
+{
+	struct result *res = many(32 | 64);
+	char *text = rendered(res, 80, SCREEN_LINES), *all = rendered(res, 80, 0);
+
+	(void)state;
+	assert_non_null(strstr(text, "The curve\n"));
+	assert_null(strstr(all, "The curve\n"));
+	assert_non_null(strstr(text, "82.0 MB/s at the start"));
+	assert_non_null(strstr(text, "More with -v: "));
+	assert_null(strstr(all, "More with"));
+	free(text);
+	free(all);
+	result_free(res);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_answer_says_what_the_figures_say),
+		cmocka_unit_test(what_is_not_known_is_not_said),
+		cmocka_unit_test(the_screen_is_the_same_from_a_file),
+		cmocka_unit_test(whatever_there_is_the_screen_has_its_lines),
+		cmocka_unit_test(a_picture_is_among_them_where_there_is_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
