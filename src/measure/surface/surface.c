@@ -103,6 +103,23 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	return r;
 }
 
+static const struct screen_decl surface_screen = {
+	.shows =
+		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,worst_ns,#slow,#classes",
+	.says =
+		(const struct clause[]){
+			{ "{scanned_bytes} read at {rate_bytes_per_s}" },
+			{ "{unreadable_places:unreadable place}", .if_any = "unreadable_places" },
+			{ "{always_places:place} always slow", .if_any = "always_places" },
+			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
+			{ "{pending_places:place} still to be read again", .if_any = "pending_places" },
+			{ "{unchecked_places:place} not read again, for want of time", .if_any = "unchecked_places" },
+			{ "every block of them was read, and no place stays slow", .if_none = "unreadable_places",
+	                  .instead_of = 5 },
+			{ NULL },
+		},
+};
+
 const struct measure measure_surface = {
 	.name = "surface",
 	.help = "every block, each request by its time: weak and unreadable places",
@@ -114,5 +131,6 @@ const struct measure measure_surface = {
 	.params_size = sizeof(struct surface_params),
 	.plan = surface_plan,
 	.run = surface_run,
+	.screen = &surface_screen,
 	.tables = surface_tables,
 };
