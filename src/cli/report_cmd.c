@@ -162,7 +162,7 @@ static int check_output(struct cli_params c, const char *const *operands, size_t
 	return r;
 }
 
-#define DOCUMENTS_ON_SCREEN 5
+#define DOCUMENTS_ON_SCREEN 4
 
 /* Documents in the order given; the plots of several of one measurement over each other, after the last of them. */
 static int show_texts(FILE *out, const struct shelf *shelf, const struct text_style *style)
