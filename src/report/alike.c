@@ -36,7 +36,8 @@ static const struct {
 	{ "cache", "repeat" },      { "cache", "no-knee" },
 	{ "mark", "repeat" },       { "surface", "time" },
 	{ "surface", "state" },     { "surface", "resume" },
-	{ "surface", "portion" },
+	{ "surface", "portion" },   { "surface", "mapfile" },
+	{ "surface", "badblocks" },
 };
 
 /* What of the host is part of the test, and of which. */

@@ -361,6 +361,56 @@ static void portions_find_what_one_run_finds(void **state)
 	(void)rmdir(dir);
 }
 
+/* ---- lists ---- */
+
+static void read_back(const char *path, char *buf, size_t len)
+{
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(buf, 1, len - 1, f);
+	buf[n] = 0;
+	(void)fclose(f);
+	(void)unlink(path);
+}
+
+static void lists_for_other_programs_name_what_cannot_be_read(void **state)
+{
+	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64], text[2000];
+	const struct profile_bad b = { .lba = 20006, .count = 4, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
+	uint8_t super[4096] = { 0 };
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	struct sim_disk *sd;
+	struct profile p;
+	struct err err;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	load(&p, "tiny");
+	assert_int_equal(profile_add_bad(&p, &b), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sd = sim_add_disk(run.sim, &p, "sda");
+	(void)snprintf(words, sizeof(words), "--from=8M --to=16M --mapfile=%s/map --badblocks=%s/bad sda", dir, dir);
+	assert_int_equal(sim_run(&run), -EINVAL); /* there is no file system */
+	sim_run_done(&run);
+	super[1024 + 24] = 2;
+	super[1024 + 56] = 0x53;
+	super[1024 + 57] = 0xEF;
+	assert_int_equal(disk_poke(sim_model(sd), 0, sizeof(super), super), 0);
+	assert_int_equal(sim_run(&run), 0);
+	(void)snprintf(path, sizeof(path), "%s/bad", dir);
+	read_back(path, text, sizeof(text));
+	assert_string_equal(text, "2500\n2501\n"); /* bytes 10243072 to 10245119 */
+	(void)snprintf(path, sizeof(path), "%s/map", dir);
+	read_back(path, text, sizeof(text));
+	assert_non_null(strstr(text, "\n0x00000000  0x00800000  ?\n0x00800000  0x001C4C00  +\n"));
+	assert_non_null(strstr(text, "\n0x009C4C00  0x00000800  -\n0x009C5400  0x0063AC00  +\n0x01000000  0x"));
+	sim_run_end(&run);
+	profile_done(&p);
+	(void)rmdir(dir);
+}
+
 /* ---- others ---- */
 
 static void use_it(void *disk)
@@ -461,6 +511,7 @@ int main(void)
 		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
 		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),
 		cmocka_unit_test(portions_find_what_one_run_finds),
+		cmocka_unit_test(lists_for_other_programs_name_what_cannot_be_read),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),

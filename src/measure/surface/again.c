@@ -246,10 +246,13 @@ static void after_bisection(struct surface_run *run, struct surface_suspect *s)
 {
 	if (s->bad_end - s->good_end > run->range.unit_bytes)
 		return;
-	if (s->error) {
-		s->stage = STAGE_EXTEND;
+
+	if (s->error) { /* did it fail, or only what was read around it? */
+		s->stage = STAGE_VERIFY;
+		s->step = 1;
 		return;
 	}
+
 	if (s->good_end == s->first_bytes && !s->rests && s->restarts++ < RESTARTS_MOST &&
 	    s->first_bytes >
 	            SHIFT_UNITS *
@@ -275,6 +278,14 @@ static void after_extending(struct surface_run *run, struct surface_suspect *s, 
 static void after_verifying(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
 {
 	bool is_as_said = o->is_bad == (s->step == 1);
+
+	if (s->error) {
+		if (o->is_bad)
+			s->stage = STAGE_EXTEND;
+		else
+			put_away(run, s, SURFACE_HEALED);
+		return;
+	}
 
 	if (!is_as_said && s->restarts++ < RESTARTS_MOST) {
 		begin_bisection(s);
@@ -320,6 +331,9 @@ static void what_to_read(const struct surface_run *run, const struct surface_sus
 	*ret_end = s->end_bytes;
 	if (s->stage == STAGE_BISECT)
 		*ret_end = s->good_end + ((s->bad_end - s->good_end + unit - 1) / unit + 1) / 2 * unit;
+
+	else if (s->stage == STAGE_VERIFY && s->error)
+		*ret_first = s->good_end, *ret_end = s->bad_end;
 	else if (s->stage == STAGE_VERIFY)
 		*ret_end = s->step == 0 ? s->good_end : s->bad_end;
 	else if (s->stage == STAGE_EXTEND)

@@ -31,6 +31,9 @@ const struct opt surface_opts[] = {
 	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
 	OPT_RATE(P, rate, "rate", 0, "RATE", NULL, "read no more than this, on average", .min = 1, .max = 1e15),
 	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .max = 1),
+	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile"),
+	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
+	        "save unreadable blocks of an ext file system for e2fsck -l"),
 	OPT_END,
 };
 

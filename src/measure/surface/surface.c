@@ -49,7 +49,9 @@ static int run_init(struct surface_run *run, struct err *err)
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
-	r = surface_state_load(run, err);
+	r = surface_lists_prepare(run, err);
+	if (r == 0)
+		r = surface_state_load(run, err);
 	run->portions++;
 	return r == 0 ? surface_learn_rotation(run, err) : r;
 }
@@ -98,6 +100,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	}
 	if (run->eng)
 		say(run);
+	if (r == 0)
+		r = surface_lists_save(run, err);
 	engine_close(run->eng);
 	free(run);
 	return r;

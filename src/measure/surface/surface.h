@@ -18,7 +18,7 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns;
-	const char *from, *to, *state;
+	const char *from, *to, *state, *mapfile, *badblocks;
 	uint64_t rate;
 	double share;
 	bool resume, idle;
@@ -133,8 +133,9 @@ struct surface_run {
 		uint64_t yields, paused_ns;
 		bool has_base;
 	} gentle;
-	uint64_t own_bytes; /* read */
-	uint64_t portions;  /* runs that it took so far */
+	uint64_t own_bytes;      /* read */
+	uint32_t fs_block_bytes; /* --badblocks */
+	uint64_t portions;       /* runs that it took so far */
 	uint64_t start_ns, saved_ns;
 	int error; /* of saving, within a leg */
 	struct err why;
@@ -178,6 +179,12 @@ extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
 /* What a state's tables say goes into the run. */
 void surface_take_tables(struct surface_run *run, const struct result *state);
+
+/* ---- lists.c: --mapfile, --badblocks ---- */
+
+/* Before the scan: is there what the lists need? 0, or negative errno and a sentence. */
+int surface_lists_prepare(struct surface_run *run, struct err *err);
+int surface_lists_save(const struct surface_run *run, struct err *err);
 
 /* ---- state.c ---- */
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Lists for other programs: ddrescue's mapfile, and block numbers for e2fsck -l. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/surface/surface.h"
+
+#define EXT_SUPER_BYTES 4096 /* that hold it: it begins at 1024 */
+#define EXT_LOG_BLOCK   (1024 + 24)
+#define EXT_MAGIC       (1024 + 56)
+#define EXT_BLOCK_LEAST 1024u
+#define EXT_LOG_MOST    6
+
+struct bad {
+	uint64_t first, end;
+};
+
+struct list {
+	const struct surface_run *run;
+	struct bad bads[SURFACE_PLACES + SURFACE_ACTIVE]; /* in order, neighbours joined */
+	size_t n;
+	uint32_t block_bytes;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct bad *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static void add(struct list *l, const struct surface_suspect *s)
+{
+	if (s->kind == SURFACE_UNREADABLE || (s->error && (s->kind == SURFACE_PENDING || s->kind == SURFACE_UNCHECKED)))
+		l->bads[l->n++] = (struct bad){ s->first_bytes, s->end_bytes };
+}
+
+static void gather(struct list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->run->nplaces; i++)
+		add(l, &l->run->places[i]);
+	for (size_t i = 0; i < l->run->nactive; i++)
+		add(l, &l->run->active[i]);
+	qsort(l->bads, l->n, sizeof(l->bads[0]), by_place);
+	for (size_t i = 0; i < l->n; i++)
+		if (n && l->bads[i].first <= l->bads[n - 1].end)
+			l->bads[n - 1].end = l->bads[i].end > l->bads[n - 1].end ? l->bads[i].end : l->bads[n - 1].end;
+		else
+			l->bads[n++] = l->bads[i];
+	l->n = n;
+}
+
+/* ---- ddrescue ---- */
+
+static void map_line(FILE *f, uint64_t first, uint64_t end, char status)
+{
+	if (first < end)
+		(void)fprintf(f, "0x%08" PRIX64 "  0x%08" PRIX64 "  %c\n", first, end - first, status);
+}
+
+/* What was not scanned is "non-tried", what was read counts as such, though nothing was copied: for --domain-mapfile. */
+static int write_map(FILE *f, void *arg)
+{
+	const struct list *l = arg;
+	uint64_t at = l->run->range.first_bytes, to = l->run->position;
+
+	(void)fprintf(f, "# Mapfile of a scan by platter surface\n# current_pos  current_status  current_pass\n");
+	(void)fprintf(f, "0x%08" PRIX64 "     %c               1\n#      pos        size  status\n", to,
+	              to < l->run->range.end_bytes ? '?' : '+');
+	map_line(f, 0, at, '?');
+	for (size_t i = 0; i < l->n; i++) {
+		map_line(f, at, l->bads[i].first, '+');
+		map_line(f, l->bads[i].first, l->bads[i].end, '-');
+		at = l->bads[i].end;
+	}
+	map_line(f, at, to, '+');
+	map_line(f, to > at ? to : at, l->run->ses->devs[0].size_bytes, '?');
+	return ferror(f) ? -EIO : 0;
+}
+
+/* ---- e2fsck ---- */
+
+static int write_blocks(FILE *f, void *arg)
+{
+	const struct list *l = arg;
+	uint64_t next = 0; /* a block may hold several bad sectors */
+
+	for (size_t i = 0; i < l->n; i++) {
+		uint64_t b = l->bads[i].first / l->block_bytes;
+
+		for (b = b < next ? next : b; b * l->block_bytes < l->bads[i].end; b++)
+			(void)fprintf(f, "%" PRIu64 "\n", b);
+		next = b;
+	}
+	return ferror(f) ? -EIO : 0;
+}
+
+struct super {
+	struct sink sink; /* first */
+	uint8_t v[EXT_SUPER_BYTES];
+	bool is_read;
+};
+
+static void super_take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct super *s = (struct super *)sink;
+
+	s->is_read = !is_fault;
+	if (s->is_read)
+		memcpy(s->v, req->buf, sizeof(s->v));
+}
+
+int surface_lists_prepare(struct surface_run *run, struct err *err)
+{
+	struct list_item item = { .len_bytes = EXT_SUPER_BYTES, .op = IO_READ };
+	struct super super = { .sink = { super_take } };
+	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &super.sink, .depth = 1 };
+	struct list_feeder feeder;
+	struct load_stats stats;
+	unsigned log;
+	int r;
+
+	if (!run->p->badblocks)
+		return 0;
+	list_feeder_init(&feeder, &item, 1);
+	load.feeder = &feeder.f;
+	r = session_load(run->ses, &load, run->eng, &stats, err);
+	if (r < 0)
+		return r;
+	log = super.v[EXT_LOG_BLOCK];
+	if (!super.is_read || super.v[EXT_MAGIC] != 0x53 || super.v[EXT_MAGIC + 1] != 0xEF || log > EXT_LOG_MOST)
+		return err_set(
+			err, -EINVAL,
+			"--badblocks wants the device of an ext file system, whose blocks it counts, and %s begins with "
+			"none; give the partition or the volume.",
+			run->ses->devs[0].path);
+	run->fs_block_bytes = EXT_BLOCK_LEAST << log;
+	return 0;
+}
+
+int surface_lists_save(const struct surface_run *run, struct err *err)
+{
+	struct list *l = calloc(1, sizeof(*l));
+	int r = 0;
+
+	if (!l)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	l->run = run;
+	l->block_bytes = run->fs_block_bytes;
+	gather(l);
+	if (run->p->mapfile)
+		r = result_save_file(run->p->mapfile, write_map, l, err);
+	if (r == 0 && run->p->badblocks)
+		r = result_save_file(run->p->badblocks, write_blocks, l, err);
+	free(l);
+	return r;
+}
