@@ -42,20 +42,28 @@ for profile in "$TOP"/tools/simdisk/profiles/*.disk; do
 	cmp -s "$profile" "$root/usr/share/platter-simdisk/${profile##*/}" || fail "the profile ${profile##*/} is not in a package"
 done
 
+for file in tutorial.md README zones.svg; do
+	[ -n "$(find "$root/usr/share/doc/platter" -name "$file*")" ] || fail "no $file in the package"
+done
+# What autopkgtest runs on the installed package, on what was unpacked; without loop devices a part of it.
+env PATH="$root/usr/sbin:$PATH" PLATTER_PROFILES="$root/usr/share/platter-simdisk" "$TOP/contrib/debian/tests/core" >"$dir/out" 2>"$dir/err"
+status=$?
+[ $status = 0 ] || [ $status = 77 ] || fail "contrib/debian/tests/core: exit status $status"
+
 # The systemd unit: its commands as systemd gives them to the shell, over a simulated disk.
 units=$root/usr/lib/systemd/system
 grep -q '^OnCalendar=monthly' "$units/platter-check@.timer" || fail "the timer is not monthly"
 if command -v systemd-analyze >/dev/null; then
-	sed "s|/usr/sbin/platter|$PLATTER|" "$units/platter-check@.service" >"$dir/platter-check@x.service"
-	cp "$units/platter-check@.timer" "$dir/platter-check@x.timer"
-	systemd-analyze verify "$dir/platter-check@x.service" "$dir/platter-check@x.timer" >"$dir/out" 2>&1 || fail "systemd-analyze verify"
+	sed "s|/usr/sbin/platter|$PLATTER|" "$units/platter-check@.service" >"$dir/platter-check@dev-x.service"
+	cp "$units/platter-check@.timer" "$dir/platter-check@dev-x.timer"
+	systemd-analyze verify "$dir/platter-check@dev-x.service" "$dir/platter-check@dev-x.timer" >"$dir/out" 2>&1 || fail "systemd-analyze verify"
 	[ ! -s "$dir/out" ] || fail "systemd-analyze verify warns"
 fi
 mkdir "$dir/state"
 unit_command() # ExecStart or ExecStartPost
 {
 	sed -n "s/^$1=//p" "$units/platter-check@.service" |
-		sed "s/%%/%/g; s/\\\$\\\$/\$/g; s|/dev/%[iI]|sim:tiny|; s|/usr/sbin/platter|$PLATTER_SIM|" >"$dir/command"
+		sed "s/%%/%/g; s/\\\$\\\$/\$/g; s|%f|sim:tiny|; s|/usr/sbin/platter|$PLATTER_SIM|" >"$dir/command"
 	grep -q "$PLATTER_SIM" "$dir/command" || fail "the unit's $1 does not call /usr/sbin/platter"
 	(cd "$dir" && STATE_DIRECTORY=$dir/state sh "$dir/command" >"$dir/out" 2>"$dir/err")
 	status=$?

@@ -64,6 +64,7 @@ struct device {
 	/* As queue/independent_access_ranges says of the whole disk, in order; 0: nothing is said, which is usual with one arm. */
 	struct device_range ranges[DEVICE_RANGES_MAX];
 	uint32_t nranges;
+	uint32_t temperature_mc; /* thousandths of a degree Celsius, as hwmon says; 0: not said */
 	bool is_read_only, is_removable, is_cdrom;
 	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
 	uint32_t partition;                   /* number, 0: not a partition */
@@ -91,6 +92,7 @@ struct device_row {
 	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
 	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
 	uint64_t read_only, removable, free_bytes;
+	double temperature_celsius;
 };
 extern const struct field device_fields[]; /* of struct device_row */
 void device_row(const struct device *dev, struct device_row *ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A device as typed columns. The keys of the first ones are a contract: platter-json(5). */
+#include <math.h>
 #include <stdbool.h>
 
 #include "device/device.h"
@@ -51,6 +52,7 @@ const struct field device_fields[] = {
 	FIELD_U64(ROW, discard_max_bytes, UNIT_BYTES, "largest discard"),
 	FIELD_U64(ROW, read_only, UNIT_COUNT, "read-only"),
 	FIELD_U64(ROW, removable, UNIT_COUNT, "removable"),
+	FIELD_F64(ROW, temperature_celsius, UNIT_NONE, "temperature (C)"),
 	FIELD_END,
 };
 
@@ -82,6 +84,7 @@ void device_row(const struct device *dev, struct device_row *ret)
 
 	*ret = (struct device_row){
 		.path = dev->path,
+		.temperature_celsius = dev->temperature_mc ? (double)dev->temperature_mc / 1000.0 : (double)NAN,
 		.kind = device_kind_name(dev->kind),
 		.disk = known(dev->disk),
 		.name = known(dev->name),

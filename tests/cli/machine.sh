@@ -26,6 +26,17 @@ document transactions "$sim" transactions --users=4 --count=50 sim:tiny
 document info "$PLATTER" info "$dir/target"
 document passes "$PLATTER" passes "$dir/target"
 
+# A figure's name never changes its meaning, nor its unit, and none goes away: what scripts outside may rely on. The list only grows.
+for name in zones seek geometry stream transactions passes; do
+	jq -r --arg m $name '.figure_info | to_entries[] | [$m, .key, .value.type] | join(" ")' "$dir/documents/$name.json"
+done | sort >"$dir/figures"
+lost=$(grep -v '^#' "$TOP/tests/data/documents/figures" | cut -d ' ' -f 1-3 | sort | comm -23 - "$dir/figures")
+[ -z "$lost" ] || fail "figures that are gone, or have another unit than tests/data/documents/figures says: $lost"
+while read -r measurement figure unit _; do
+	case $measurement in "#"*) continue ;; esac
+	cat "$TOP/man/platter-$measurement.8" "$TOP/man/platter-json.5" | grep -qwF "$figure" || fail "$figure ($unit) of $measurement is in no man page"
+done <"$TOP/tests/data/documents/figures"
+
 # JSON Lines: one document a line, the same as the files; a line that a full disk has cut harms no other; nobody's lines are mixed.
 [ "$(wc -l <"$dir/all.jsonl")" = 7 ] || fail "--jsonl: not seven lines"
 for m in zones seek geometry stream transactions info passes; do

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "device/device.h"
 #include "report/fleet.h"
 
 #define DISKS  24
@@ -263,6 +264,54 @@ static void errors_of_the_last_run_are_failing_and_of_an_earlier_one_to_watch(vo
 	}
 }
 
+static void what_changed_between_runs_is_told_once_for_many_disks(void **state)
+{
+	static const struct field with_heat[] = { FIELD_STR(struct device_row, path, "path"),
+		                                  FIELD_STR(struct device_row, serial, "serial"),
+		                                  FIELD_STR(struct device_row, firmware, "firmware"),
+		                                  FIELD_F64(struct device_row, temperature_celsius, UNIT_NONE, "t"),
+		                                  FIELD_END };
+	struct result *v[6], *out = result_new("changes");
+	const struct table *t;
+
+	(void)state;
+	for (size_t i = 0; i < 6;
+	     i++) { /* two disks, three runs each: a new kernel before the last, and one new firmware, and warmer */
+		struct device_row row = { .path = "x",
+			                  .serial = i % 2 ? "S1" : "S2",
+			                  .firmware = i >= 3 && i % 2 ? "2.0" : "1.0",
+			                  .temperature_celsius = i < 4    ? 30.0
+			                                         : i == 4 ? 41.0
+			                                                  : 39.0 };
+
+		v[i] = result_new("zones");
+		result_set(&v[i]->head.started, i < 2   ? "2025-01-01T00:00:00"
+		                                : i < 4 ? "2025-02-01T00:00:00"
+		                                        : "2025-03-01T00:00:00");
+		result_set(&v[i]->head.host.kernel, i < 4 ? "6.1" : "6.6");
+		result_target(v[i], &row, with_heat);
+	}
+	alike_changes(out, (const struct result *const *)v, 6);
+	t = result_find_table(out, "changes");
+	assert_non_null(t);
+	assert_int_equal(t->nrows, 3);
+	for (size_t r = 0; r < t->nrows; r++) {
+		const char *what = table_string(t, r, (size_t)table_column(t, "what"));
+		bool is_kernel = strcmp(what, "kernel") == 0, is_firmware = strcmp(what, "firmware") == 0;
+
+		assert_true(is_kernel || is_firmware || strcmp(what, "temperature_celsius") == 0);
+		assert_int_equal(table_number(t, r, (size_t)table_column(t, "disks")), is_kernel ? 2 : 1);
+		assert_string_equal(table_string(t, r, (size_t)table_column(t, "after")), is_kernel     ? "6.6"
+		                                                                          : is_firmware ? "2.0"
+		                                                                                        : "41");
+		assert_string_equal(table_string(t, r, (size_t)table_column(t, "from")),
+		                    is_firmware ? "2025-01-01" : "2025-02-01");
+	}
+	result_free(out);
+	for (size_t i = 0; i < 6; i++)
+		result_free(v[i]);
+}
+
 static void a_hostile_folder_is_borne(void **state)
 {
 	struct result *res[] = { result_new("zones"), document("S1", "x", 0), document("S1", "x", 0),
@@ -295,6 +344,7 @@ int main(void)
 		cmocka_unit_test(two_kinds_of_disks_are_no_outliers),
 		cmocka_unit_test(what_was_seen_is_told_by_how_often),
 		cmocka_unit_test(errors_of_the_last_run_are_failing_and_of_an_earlier_one_to_watch),
+		cmocka_unit_test(what_changed_between_runs_is_told_once_for_many_disks),
 		cmocka_unit_test(a_hostile_folder_is_borne),
 	};
 

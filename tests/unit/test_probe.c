@@ -343,6 +343,29 @@ static void a_disk_whose_entry_or_number_changed_is_not_there(void **state)
 	dump_close(&d);
 }
 
+static void the_temperature_is_what_hwmon_says(void **state)
+{
+	static const char *const places[] = { "sys/class/block/sda/device/hwmon/hwmon3/temp1_input",
+		                              "sys/class/block/sda/device/hwmon7/temp1_input" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		struct dump d;
+		struct device dev;
+		struct device_row row;
+
+		dump_open(&d, "sata-512e");
+		probe_in(&d, "/dev/sda", &dev);
+		device_row(&dev, &row);
+		assert_true(isnan(row.temperature_celsius));
+		dump_set(&d, places[i], "38500\n");
+		probe_in(&d, "/dev/sda", &dev);
+		device_row(&dev, &row);
+		assert_true(row.temperature_celsius == 38.5);
+		dump_close(&d);
+	}
+}
+
 /* ---- hostile contents ---- */
 
 static const char *const attributes[] = {
@@ -630,6 +653,7 @@ int main(void)
 		cmocka_unit_test(every_field_of_a_row_has_a_key_of_its_own),
 		cmocka_unit_test(a_folder_and_a_file_know_their_file_system),
 		cmocka_unit_test(what_is_no_target_is_said_in_a_sentence),
+		cmocka_unit_test(the_temperature_is_what_hwmon_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
