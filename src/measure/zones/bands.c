@@ -5,8 +5,8 @@
  * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the scatter within
  * positions. Revolutions lost in a sample are left out of it where that makes samples agree better: they say nothing of density. Density never rises from
  * one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left out, unless so many do that surfaces must
- * differ. The edge between two zones lies between the last sample of one and the first of the next, or wherever else the samples would
- * fit hardly worse (likelihood ratio); the middle is reported, with half the distance as its uncertainty.
+ * differ. The edge between two zones lies between the last sample of one and the first of the next: the middle is reported. Its uncertainty
+ * reaches over all places where the edge would fit the samples hardly worse (likelihood ratio).
  *
  * Mean: time to read everything = integral of time per byte over the place, by trapezoids between the samples. Its error has
  * two parts: the noise of the samples with their weights, and the place of each step between two samples, about which
@@ -246,7 +246,7 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 	ret->n = s->nsegments;
 	for (size_t k = 0; k < s->nsegments; k++) {
 		struct zone_band *band = &ret->v[k];
-		double first, end;
+		double at, first, end;
 
 		for (size_t i = s->start[k]; i < segment_end(s, k); i++)
 			band->y += s->v[i].y + s->v[i].lost;
@@ -258,10 +258,11 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 		band->end_bytes = l->end_bytes;
 		if (!k)
 			continue;
+		at = 0.5 * (s->v[s->start[k] - 1].end + s->v[s->start[k]].from);
 		edge_between(s, k, &first, &end);
-		band->first_bytes = (uint64_t)fmax(0.5 * (first + end), 0.0);
+		band->first_bytes = (uint64_t)fmax(at, 0.0);
 		band->first_bytes -= band->first_bytes % l->align_bytes;
-		band->edge_half_bytes = (uint64_t)(0.5 * fabs(end - first));
+		band->edge_half_bytes = (uint64_t)fmax(fabs(at - first), fabs(end - at));
 		ret->v[k - 1].end_bytes = band->first_bytes;
 	}
 	return 0;
