@@ -15,14 +15,14 @@ tools/new-measure sample >"$dir/out" 2>&1 && fail "tools/new-measure sample, aga
 tools/new-measure Sample/x >"$dir/out" 2>&1
 [ $? = 2 ] || fail "tools/new-measure Sample/x: it is no name"
 if command -v clang-format >/dev/null; then
-	clang-format --dry-run -Werror src/measure/sample.c src/measure/measures.c tests/unit/test_sample.c >"$dir/out" 2>&1 ||
+	clang-format --dry-run -Werror src/measure/sample/*.[ch] src/measure/measures.c tests/unit/test_sample.c >"$dir/out" 2>&1 ||
 		fail "the sources are not in our format"
 fi
 tools/check-layers >"$dir/out" || fail "tools/check-layers"
 
 CC=${CC:-gcc} meson setup --buildtype=plain build >"$dir/out" 2>&1 || fail "meson setup"
 ninja -C build -j 2 src/platter tests/unit/test_sample >"$dir/out" 2>&1 || { grep -A 3 -E "error|FAILED" "$dir/out" >"$dir/err"; : >"$dir/out"; fail "ninja"; }
-grep -E 'sample\.c:.*warning' "$dir/out" && fail "there are warnings"
+grep -E 'measure/sample/.*warning' "$dir/out" && fail "there are warnings"
 build/tests/unit/test_sample >"$dir/out" 2>&1 || fail "its unit test"
 
 PLATTER=$tree/build/src/platter
@@ -37,6 +37,10 @@ head -c 1048576 /dev/zero >"$dir/target"
 if "$PLATTER" sample "$dir/target" --count=50 --json=- >"$dir/out" 2>"$dir/err"; then
 	jq -e '(.tables.reads.rows | length) == 50 and .figures.mean_ns > 0 and (.plots | length) == 1' "$dir/out" >/dev/null ||
 		fail "platter sample: the document"
+	export COLUMNS=1000 # notices in one line
+	cp "$dir/out" "$dir/sample.json"
+	run 0 report --again "$dir/sample.json"
+	out_has "1 of 1 figures were computed again from the samples, and are as they were measured"
 else
 	grep -qi direct "$dir/err" || fail "platter sample"
 fi
