@@ -108,6 +108,37 @@ static void writes_have_an_overhead_of_their_own(void **state)
 }
 
 /* Behind the head on the same track: with a restart of 1.5 ms what comes by within that is a revolution late. */
+static void overheads_of_writes_scatter_and_answers_take_their_way(void **state)
+{
+	double sum = 0, sq = 0, t, sd;
+	struct truth_random with, without;
+	struct run r;
+	const int n = 4000;
+
+	(void)state;
+	run_new(&r, CACHED "write_cache_kb 65536\nwrite_overhead_ms 0.7\nwrite_overhead_scatter 0.05\n" RUN_ZONE);
+	for (int i = 0; i < n; i++) { /* all into the cache */
+		(void)run_one(&r, DISK_WRITE, (uint64_t)(i % 100) * 4096, 4096, NULL);
+		t = run_took(&r) - 700000 - 40960;
+		sum += t / n;
+		sq += t * t / n;
+	}
+	sd = sqrt(sq - sum * sum);
+	assert_true(fabs(sum) < 5 * 50000 / sqrt(n));
+	assert_true(fabs(sd - 50000) < 5 * 50000 / sqrt(2.0 * n));
+	run_free(&r);
+
+	run_new(&r, RUN_BASE RUN_ZONE);
+	truth_random(disk_geometry(r.d), 0, 100000000, 4096, &without);
+	run_free(&r);
+	run_new(&r, RUN_BASE "completion_ms 0.3\n" RUN_ZONE);
+	truth_random(disk_geometry(r.d), 0, 100000000, 4096, &with);
+	(void)run_one(&r, DISK_READ, far, 4096, NULL);
+	assert_true(fabs((double)(r.done.done_ns - r.done.ideal_ns) - 300000) <= 1);
+	assert_true(fabs(with.done_ns - without.done_ns - 300000) <= 1);
+	run_free(&r);
+}
+
 static void an_access_that_does_not_stream_takes_its_restart(void **state)
 {
 	struct run r;
@@ -242,6 +273,7 @@ int main(void)
 		cmocka_unit_test(what_was_answered_is_dropped_and_what_lies_ahead_stays),
 		cmocka_unit_test(a_write_empties_the_buffer),
 		cmocka_unit_test(writes_have_an_overhead_of_their_own),
+		cmocka_unit_test(overheads_of_writes_scatter_and_answers_take_their_way),
 		cmocka_unit_test(an_access_that_does_not_stream_takes_its_restart),
 		cmocka_unit_test(the_transfer_waits_for_its_watermark),
 		cmocka_unit_test(the_truth_of_a_service_time_has_restart_and_watermark_in_it),

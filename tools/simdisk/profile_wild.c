@@ -624,6 +624,46 @@ static int add_places(struct rng *r, const char *class_name, struct profile *p)
 	return strcmp(class_name, CLASS_TRIMMED) == 0 || strcmp(class_name, CLASS_THIN) == 0 ? add_trims(r, p) : 0;
 }
 
+/*
+ * Desktop drives of late that shingle and do not say so, and large conventional ones with a media cache. From a stream of its own: a disk that is
+ * only read is as it would be without.
+ */
+static void add_media_cache(uint64_t seed, const char *class_name, struct profile *p)
+{
+	static const struct {
+		const char *name;
+		double shingled, cached;
+	} shares[] = { { "desktop", 0.3, 0.1 }, { CLASS_TRIMMED, 0.6, 0 }, { "laptop", 0.2, 0.1 },
+		       { "bridge", 0.3, 0.1 },  { "nearline", 0, 0.4 },    { "enterprise", 0, 0.3 } };
+	struct rng own;
+	double x;
+	size_t i = 0;
+
+	rng_init(&own, seed, 0x5317);
+	while (i < COUNT(shares) && strcmp(shares[i].name, class_name) != 0)
+		i++;
+	x = rng_double(&own);
+	if (i == COUNT(shares) || x >= shares[i].shingled + shares[i].cached)
+		return;
+	p->mcache_place = chance(&own, 0.7) ? 0 : 0.5;
+	p->mcache_idle_ms = log_between(&own, 100, 5000);
+	if (x < shares[i].shingled) {
+		p->mcache_bytes = (uint64_t)log_between(&own, 1 << 20, 100 << 20) / 4 * 4 << 10;
+		p->mcache_entries = (uint32_t)log_between(&own, 100000, 250000);
+		p->band_bytes = (uint64_t)whole(&own, 15, 40) << 20;
+		if (chance(&own, 0.5)) {
+			p->dip_writes = whole(&own, 100, 500);
+			p->dip_ms = between(&own, 100, 1000);
+			p->dip_bytes = 256 << 10;
+		}
+	} else {
+		p->mcache_bytes = (uint64_t)log_between(&own, 64 << 10, 4 << 20) / 4 * 4 << 10;
+		p->mcache_entries = (uint32_t)log_between(&own, 5000, 100000);
+	}
+	if (p->write_cache_bytes == 0)
+		p->write_cache_bytes = p->cache_bytes / 4;
+}
+
 static const struct wild_class *draw_class(struct rng *r)
 {
 	const struct wild_class *c;
@@ -668,6 +708,7 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
 	(void)snprintf(p.serial, sizeof(p.serial), "WILD%llu", (unsigned long long)seed);
 	(void)snprintf(p.note, sizeof(p.note), "Drawn at random, seed %llu: %s.", (unsigned long long)seed, c->what);
 	error = c->draw(&r, &p);
+	add_media_cache(seed, c->name, &p);
 	if (error == 0)
 		error = profile_finish(&p, err);
 	if (error == 0)
