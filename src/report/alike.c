@@ -63,6 +63,7 @@ static const struct {
 	{ "confidence", FIGURE_OF_RUN, 0 },
 	{ "drift_ratio", FIGURE_OF_RUN, 0 },
 	{ "portions", FIGURE_OF_RUN, 0 },
+	{ "least_over_ns", FIGURE_OF_RUN, 0 },
 	{ "yields", FIGURE_OF_RUN, 0 },
 	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },

@@ -147,6 +147,28 @@ static void what_was_slow_once_is_no_weak_place(void **state)
 	profile_done(&p);
 }
 
+/* Where a revolution is lost in nearly every batch, one more is not told from that, and that is said. */
+static void what_hides_weak_places_is_told(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	p.retry_per_gb = 40;
+	run = run_on(&p, "--to=10GB sda");
+	assert_true(result_has_notice(run.res, "insensitive"));
+	assert_true(sim_figure(&run, "least_over_ns") > 8e6);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
+	sim_run_end(&run);
+	p.retry_per_gb = 0;
+	run = run_on(&p, "--to=10GB sda");
+	assert_false(result_has_notice(run.res, "insensitive"));
+	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /* ---- unreadable sectors ---- */
 
 static void unreadable_sectors_are_told_from_the_first_to_the_last(void **state)
@@ -507,6 +529,7 @@ int main(void)
 		cmocka_unit_test(every_weak_sector_is_found_with_its_lba_and_no_other),
 		cmocka_unit_test(weak_sectors_of_one_request_are_told_apart),
 		cmocka_unit_test(what_was_slow_once_is_no_weak_place),
+		cmocka_unit_test(what_hides_weak_places_is_told),
 		cmocka_unit_test(unreadable_sectors_are_told_from_the_first_to_the_last),
 		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),
 		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),

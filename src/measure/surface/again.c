@@ -19,7 +19,7 @@
 #define HITS_MOST      12
 #define HIT_PART       0.4 /* of the medium's time: quicker, and the drive's cache answered */
 #define HIT_LEAST      (128u << 10)
-#define FLUSH_MOST     1024
+#define FLUSH_TIMES    4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
 #define ROTATION_NS    (4 * NS_PER_S)
 #define AGAIN_AFTER_NS (300 * NS_PER_S)
 #define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4)
@@ -362,7 +362,7 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 		return r;
 	if (!o.is_known) {
 		s->hits++;
-		run->flush_reads = run->flush_reads * 2 < FLUSH_MOST ? run->flush_reads * 2 : FLUSH_MOST;
+		run->has_hits = true;
 		return 0;
 	}
 	if (o.error && !s->error) { /* it was slow, and cannot be read now */
@@ -465,8 +465,11 @@ int surface_again(struct surface_run *run, struct err *err)
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
 		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
 		r = flush(run, err);
+		run->has_hits = false;
 		if (r == 0)
 			r = round_of_all(run, err);
+		if (run->has_hits && run->flush_reads < FLUSH_TIMES * (run->rot.flush_reads + 2))
+			run->flush_reads *= 2;
 	}
 	run->again_spent_ns += surface_now(run) - start_ns;
 	return r;

@@ -130,6 +130,8 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
 	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
 	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
+	run->over_sum_ns += limit.over_ns;
+	run->batches += limit.over_ns > 0.0;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];
 		double expected_ns = limit.level * q->len_bytes;

@@ -8,6 +8,8 @@
 
 #include "measure/surface/surface.h"
 
+#define REVOLUTION_PART 0.9 /* of a revolution: what is told only beyond it leaves weak sectors out */
+
 static void declare_plots(struct result *res)
 {
 	result_plot(res, &(struct plot_decl){ .kind = "line",
@@ -70,6 +72,12 @@ static void say(const struct surface_run *run)
 		              run->range.end_bytes - run->position, run->range.end_bytes - run->range.first_bytes,
 		              run->p->state ? "; --resume goes on" : "");
 
+	if (run->rot.is_rotating && run->over_sum_ns > REVOLUTION_PART * run->rot.period_ns * (double)run->batches)
+		result_notice(
+			res, "insensitive",
+			"The times of requests to %s vary so much that a revolution lost is not told from that: weak places "
+			"may be missing. Stop what else runs on this machine, and repeat.",
+			run->ses->devs[0].path);
 	if (run->nkinds[SURFACE_UNCHECKED])
 		result_notice(res, "unchecked",
 		              "There was no time to read all slow places again: %" PRIu64

@@ -116,6 +116,8 @@ struct surface_run {
 	bool is_tuned;     /* the block is what it will be */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
+	double over_sum_ns; /* what is slow, of all batches of this run */
+	uint64_t batches;
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
 	size_t nactive, nplaces;
@@ -124,6 +126,7 @@ struct surface_run {
 	uint64_t slow, failed;   /* requests, when scanned */
 	uint64_t again_spent_ns; /* in second readings */
 	uint32_t flush_reads;    /* elsewhere, until what was read has left the drive's cache */
+	bool has_hits;           /* in this round: they were not enough */
 	uint64_t scan_ns;        /* in legs */
 	uint64_t scan_bytes;     /* in them */
 	double bytes_per_s;      /* now */

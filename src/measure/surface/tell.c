@@ -210,6 +210,8 @@ void surface_tell(struct surface_run *run)
 	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
 	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);
 	tell_kinds(run);
+	result_figure(res, "least_over_ns", "longer by this is told", UNIT_NS,
+	              run->batches ? run->over_sum_ns / (double)run->batches : (double)NAN, NULL, 0);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
 	              all.bytes ? (double)all.excess_ns / (run->rot.is_rotating ? run->rot.period_ns : (double)NAN) /
 	                                  ((double)all.bytes * 1e-9)
