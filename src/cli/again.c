@@ -34,6 +34,15 @@ static size_t differing(const struct result *res, const struct result *part, cha
 	return n;
 }
 
+/* The last notice is what was asked for: it stands before the others, which the first screen may have no room for. */
+static void put_last_first(struct result *res)
+{
+	struct notice last = res->notices[res->nnotices - 1];
+
+	memmove(res->notices + 1, res->notices, (res->nnotices - 1) * sizeof(last));
+	res->notices[0] = last;
+}
+
 int cli_again(struct result *res, struct err *err)
 {
 	const struct measure *m = measure_find(res->head.measurement);
@@ -48,6 +57,7 @@ int cli_again(struct result *res, struct err *err)
 			return r;
 		result_notice(res, "again",
 		              "Nothing of this document can be computed again: its samples are not in it.");
+		put_last_first(res);
 		return 0;
 	}
 	all = part->nfigures;
@@ -62,5 +72,6 @@ int cli_again(struct result *res, struct err *err)
 		result_notice(res, "again",
 		              "%zu of %zu figures were computed again from the samples, and are as they were measured.",
 		              all, res->nfigures);
+	put_last_first(res);
 	return 0;
 }
