@@ -305,6 +305,43 @@ static size_t count_of(const char *text, const char *word)
 	return n;
 }
 
+/* The rows of another table stand behind the line, each as a dot: none is thinned out, and they widen the axes. */
+static void dots_of_another_table_stand_behind_the_line(void **state)
+{
+	enum { DOTS = 2000 };
+	struct result *res = sample_bars("Disk A", 4, NULL);
+	struct table *t = result_table(res, "accesses", "Accesses", sample_bar_fields);
+	struct plot_decl decl = { .kind = "line", .table = "distribution", .x = "from_ns", .y = "share_percent" };
+	const struct result *one[] = { res };
+	struct text text = { 0 };
+	struct plot_data *d;
+	FILE *f;
+
+	(void)state;
+	for (uint64_t i = 0; i < DOTS; i++)
+		result_row(t,
+		           &(struct sample_bar){ i * 10000, 0, i == 77 ? (double)NAN : 50.0 + (double)(i % 7), NULL });
+	for (int k = 0; k < 4; k++) {
+		static const char *const dots[] = { "accesses:from_ns:share_percent", "accesses:from_ns:no_such",
+			                            "accesses", "no_such:from_ns:share_percent" };
+
+		decl.dots = dots[k];
+		result_plot(res, &decl);
+		d = plot_data_new(one, 1, &res->plots[res->nplots - 1]);
+		assert_non_null(d);
+		assert_int_equal(d->nseries, k ? 1 : 2);
+		assert_true(d->series[0].is_dots == (k == 0));
+		assert_true(k ? d->y.high < 50.0 : d->y.high >= 56.0);
+		f = open_memstream(&text.v, &text.len);
+		svg_plot(f, d);
+		assert_int_equal(fclose(f), 0);
+		assert_int_equal(count_of(text.v, "<circle"), (k ? 0 : DOTS - 1) + d->series[d->nseries - 1].n);
+		free(text.v);
+		plot_data_free(d);
+	}
+	result_free(res);
+}
+
 /* Three years: the oldest document knows no distribution and has a figure less. */
 static void what_only_a_later_document_has_is_on_the_page_too(void **state)
 {
@@ -550,6 +587,7 @@ int main(void)
 		cmocka_unit_test(documents_of_one_kind_are_overlaid_and_told_apart),
 		cmocka_unit_test(histograms_over_each_other_are_drawn_as_before),
 		cmocka_unit_test(histograms_of_one_law_are_equally_high_whatever_their_bars_are),
+		cmocka_unit_test(dots_of_another_table_stand_behind_the_line),
 		cmocka_unit_test(what_only_a_later_document_has_is_on_the_page_too),
 		cmocka_unit_test(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second),
 		cmocka_unit_test(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip),
