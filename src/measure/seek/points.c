@@ -10,11 +10,13 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define CYLINDER_MOST 24   /* tracks of a cylinder */
-#define REFITS        60   /* for the intervals of the fit */
-#define RETURNS_LEAST 0.25 /* of a place: where fewer came by at the angle aimed at, it was chance, and not one track */
-#define SPLIT         0.3  /* of the rise of the curve: real ones fall by less */
-#define GROSS         4.0  /* standard errors: chance does that once in 16000 */
+#define CYLINDER_MOST 24 /* tracks of a cylinder */
+#define REFITS        60 /* for the intervals of the fit */
+#define RETURNS_LEAST \
+	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
+#define RETURNS_MANY 5
+#define SPLIT        0.3 /* of the rise of the curve: real ones fall by less */
+#define GROSS        4.0 /* standard errors: chance does that once in 16000 */
 #define BRIDGE \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
 
@@ -93,7 +95,7 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 	for (uint32_t g = 0; g < p->log.pairs; g++) {
 		size_t more = seek_samples(&p->log, g, sample + n, ARRAY_LEN(sample) - n);
 
-		if ((double)more < RETURNS_LEAST * (double)tried(&p->log, g))
+		if (more < RETURNS_MANY && (double)more < RETURNS_LEAST * (double)tried(&p->log, g))
 			continue;
 		for (size_t i = n; i < n + more; i++)
 			sample[i].group = (uint32_t)places;
