@@ -69,8 +69,8 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 		a = (struct aim_access){ .ns = row.access_ns,
 			                 .bytes = row.distance_bytes,
 			                 .pair = (uint32_t)row.pair,
-			                 .how = index_of(how_names, ARRAY_LEN(how_names), row.aimed),
-			                 .end = index_of(end_names, ARRAY_LEN(end_names), row.end) };
+			                 .how = (enum aim_how)index_of(how_names, ARRAY_LEN(how_names), row.aimed),
+			                 .end = (enum aim_end)index_of(end_names, ARRAY_LEN(end_names), row.end) };
 		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_EDGE || a.end > AIM_CACHE)
 			continue;
 		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
