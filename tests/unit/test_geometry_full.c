@@ -264,7 +264,7 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	struct sim *sim = sim_new();
 	struct profile p;
 	struct err err;
-	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks sda" };
+	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "--tracks --time=9h sda" };
 	const struct geometry *g;
 
 	assert_int_equal(profile_random(&p, seed, limits, &err), 0);

@@ -18,7 +18,11 @@
 #define PLACE_TRACKS 5 /* looked at in each place */
 #define EDGES_MAX    64
 #define RATE_BYTES   (16ull << 20)
-#define SURVEYS      3 /* of a place, until all edges are there when looked at again */
+#define WALK_PART \
+	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
+#define LATE_PART 1.5  /* what only computes may go on until then */
+#define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
+#define SURVEYS   3    /* of a place, until all edges are there when looked at again */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -100,7 +104,8 @@ static int geometry_plan(const struct session *ses, const void *params, struct p
 	plan_phase(plan, "rotation", 8 * NS_PER_S);
 	plan_phase(plan, "start, middle, end", 30 * NS_PER_S);
 	if (!p->quick)
-		plan_phase(plan, "tracks", 15 * 60 * NS_PER_S);
+		plan_phase(plan, "tracks, surfaces",
+		           GEO_BUDGET_NS - 38 * NS_PER_S); /* with the two before, the budget */
 	return 0;
 }
 
@@ -441,39 +446,75 @@ static void left_out_figure(struct result *res, const struct geo_fit *fit)
 	result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, n, &ci, 0);
 }
 
-static int walk_figures(struct geo_walk *w, bool all, struct err *err)
+/* Goes on until this part of the budget is spent. */
+static int timed_walk(struct geo_walk *w, double part, struct err *err)
+{
+	struct geo *g = w->g;
+	uint64_t start = clock_now_ns(g->ses->env->clk), seen = g->tracks_seen;
+	int r;
+
+	geo_may_take(g, part);
+	r = geo_walk(w, err);
+	geo_may_take(g, 1.0);
+	g->walk_ns += clock_now_ns(g->ses->env->clk) - start;
+	g->walk_seen += g->tracks_seen - seen;
+	return r;
+}
+
+/* Surfaces and layout from what was seen so far, and then the rest of the disk, which tells zones only. */
+static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_layout *layout, struct err *err)
+{
+	struct geo *g = w->g;
+	int r = geo_order_fill(order, w, err);
+
+	if (r < 0 || order->tracks == 0)
+		return r;
+	if (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN)
+		result_notice(
+			g->ses->res, "layout-unknown",
+			"The number of surfaces and the layout could not be told: too little was seen of the disk.");
+	else
+		r = geo_layout(g, order, layout, err);
+	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
+		return r;
+	session_checkpoint(g->ses);
+	r = timed_walk(w, 1.0, err);
+	free(order->seg);
+	*order = (struct geo_order){ .seg = NULL };
+	if (r == 0)
+		r = geo_order_fill(order, w, err);
+	geo_may_take(g, LATE_PART);
+	if (r == 0 && layout->fit)
+		geo_order_fit_whole(order, &layout->shape, layout->fit);
+	return r;
+}
+
+static int walk_figures(struct geo_walk *w, struct err *err)
 {
 	struct geo *g = w->g;
 	struct result *res = g->ses->res;
 	struct geo_order order = { .seg = NULL };
 	struct geo_layout layout = { .fit = NULL };
-	uint64_t end = all ? g->sectors : w->at;
-	int r = geo_order_fill(&order, w, err);
+	int r = find_layout(w, &order, &layout, err);
 
 	if (g->p->tracks)
 		run_rows(w);
 	session_checkpoint(g->ses);
-	if (r == 0 && order.tracks && w->at < g->sectors / 2 && w->is_stuck)
-		result_notice(
-			res, "layout-unknown",
-			"The number of surfaces and the layout could not be told: too little was seen of the disk.");
-	else if (r == 0 && order.tracks)
-		r = geo_layout(g, &order, &layout, err);
 	if (r == 0 && order.tracks) {
-		zone_rows(w, &layout, end);
-		if (all)
+		zone_rows(w, &layout, w->is_whole ? g->sectors : w->at);
+		if (w->is_whole)
 			count_tracks(w);
 		if (layout.is_told)
 			skew_figures(g, &layout);
-		if (layout.is_told)
+		if (layout.is_told && w->is_whole)
 			left_out_figure(res, layout.fit);
-		free(layout.fit);
 	}
-	if (!all)
+	if (!w->is_whole)
 		result_notice(res, "not-to-the-end",
 		              "Only %.1f %% of the disk were looked at, because %s; the number of tracks is not told.",
 		              100.0 * (double)w->at / (double)g->sectors,
 		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
+	free(layout.fit);
 	free(order.seg);
 	return r;
 }
@@ -481,7 +522,6 @@ static int walk_figures(struct geo_walk *w, bool all, struct err *err)
 static int walk(struct geo *g, struct err *err)
 {
 	struct geo_walk *w = calloc(1, sizeof(*w));
-	uint64_t start, seen;
 	int r;
 
 	if (!w)
@@ -492,13 +532,9 @@ static int walk(struct geo *g, struct err *err)
 		free(w);
 		return 0;
 	}
-	start = clock_now_ns(g->ses->env->clk);
-	seen = g->tracks_seen;
-	r = geo_walk(w, err);
-	g->walk_ns = clock_now_ns(g->ses->env->clk) - start;
-	g->walk_seen = g->tracks_seen - seen;
+	r = timed_walk(w, WALK_PART, err);
 	if (r == 0)
-		r = walk_figures(w, !w->is_stuck && !geo_is_over(g), err);
+		r = walk_figures(w, err);
 	geo_walk_free(w);
 	return r;
 }
@@ -520,10 +556,12 @@ static int run_phases(struct geo *g, struct err *err)
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	if (r == 0 && session_time_left_ns(g->ses) == 0)
+	if (r == 0 && geo_is_late(g))
 		result_notice(
 			g->ses->res, "out-of-time",
-			"The time given by --time ended before all was looked at; figures without a value were not measured.");
+			"%s ended before all was looked at; what was found up to then is told, and a longer --time tells more.",
+			g->ses->common->time_ns ? "The time given by --time"
+						: "The ten minutes that a run takes without --time");
 	plots(g->ses);
 	return r;
 }
@@ -552,6 +590,8 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 		sector = ses->targets[0].align_bytes;
 	g.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector };
 	g.sectors = ses->targets[0].size_bytes / sector;
+	g.budget_ns = ses->common->time_ns ? ses->common->time_ns : GEO_BUDGET_NS;
+	geo_may_take(&g, 1.0);
 	session_rng(ses, 0x47454f4dull, &g.t.rng);
 	null_figures(ses);
 	r = session_engine(ses, &cfg, &g.t.eng, err);

@@ -23,6 +23,8 @@ struct geo {
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
+	uint64_t budget_ns;          /* of the whole run: --time, or GEO_BUDGET */
+	uint64_t until_ns; /* what is being looked for may take until then, counted from the start of the run */
 	struct table *angles;
 	/* Angles that are known for certain, by sector: reading one again would need a way round the drive's cache. */
 	struct {
@@ -41,8 +43,15 @@ struct geo_edge {
 
 /* ---- probe.c ---- */
 
-/* Is the run over, or its time? */
+/* Device time that a run may take unless --time says otherwise: a coffee, and enough for the whole of a disk in good order. */
+#define GEO_BUDGET_NS (600 * NS_PER_S)
+
+/* What comes next may take until this part of the budget is spent; the rest is for what comes behind it. */
+void geo_may_take(struct geo *g, double part);
+/* Is the run over, or the time of what is being looked for? */
 bool geo_is_over(const struct geo *g);
+/* Is all of the budget spent? */
+bool geo_is_late(const struct geo *g);
 
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
@@ -119,6 +128,7 @@ struct geo_walk {
 	double per_track; /* about */
 	double next_size; /* the same for the track at `at`, once that is known */
 	bool is_stuck;
+	bool is_whole; /* it has come to the end */
 	struct geo_run runs[3 * GEO_RUNS];
 	size_t nruns;
 	struct geo_item *items;

@@ -31,9 +31,24 @@ static const struct field angle_fields[] = {
 	FIELD_END,
 };
 
+static uint64_t spent_ns(const struct geo *g)
+{
+	return clock_now_ns(g->ses->env->clk) - g->ses->start_ns;
+}
+
+void geo_may_take(struct geo *g, double part)
+{
+	g->until_ns = (uint64_t)(part * (double)g->budget_ns);
+}
+
 bool geo_is_over(const struct geo *g)
 {
-	return session_is_over(g->ses) || session_time_left_ns(g->ses) == 0;
+	return session_is_over(g->ses) || spent_ns(g) >= g->until_ns;
+}
+
+bool geo_is_late(const struct geo *g)
+{
+	return spent_ns(g) >= g->budget_ns;
 }
 
 double geo_frac(double x)

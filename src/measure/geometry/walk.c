@@ -687,7 +687,8 @@ int geo_walk(struct geo_walk *w, struct err *err)
 		bool is_end = (double)(g->sectors - w->at) <= 1.3 * w->per_track;
 		char text[32];
 
-		if (is_end && w->confirmed == w->nitems)
+		w->is_whole = is_end && w->confirmed == w->nitems;
+		if (w->is_whole)
 			break;
 		r = is_end || w->nitems >= w->confirmed + CONFIRM ? confirm(w, err) : one_step(w, err);
 		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
