@@ -104,13 +104,15 @@ static int status_of_failure(int r)
 /* ---- report ---- */
 
 struct report_params {
-	const char *output, *csv, *prometheus, *json;
+	const char *output, *picture, *csv, *prometheus, *json;
 	double threshold;
 	bool again;
 };
 
 static const struct opt report_opts[] = {
 	OPT_STR(struct report_params, output, "output", 'o', "FILE", NULL, "write one HTML page; - is standard output"),
+	OPT_STR(struct report_params, picture, "picture", 0, "NAME", NULL,
+	        "one of the pictures, as SVG, instead of the page: any other name lists them"),
 	OPT_STR(struct report_params, csv, "csv", 0, "FILE", NULL,
 	        "write the figures and tables as CSV; - is standard output"),
 	OPT_STR(struct report_params, prometheus, "prometheus", 0, "FILE", NULL,
@@ -126,14 +128,17 @@ static const struct opt report_opts[] = {
 struct page_job {
 	const struct shelf *shelf;
 	struct compare_options options;
+	const char *picture; /* or NULL: the page */
 	struct err *err;
 };
 
 static int write_page(FILE *f, void *arg)
 {
 	const struct page_job *job = arg;
+	const struct result *const *v = (const struct result *const *)job->shelf->v;
 
-	return report_page(f, (const struct result *const *)job->shelf->v, job->shelf->n, &job->options, job->err);
+	return job->picture ? report_picture(f, v, job->shelf->n, job->picture, job->err)
+	                    : report_page(f, v, job->shelf->n, &job->options, job->err);
 }
 
 static int write_all_csv(FILE *f, void *arg)
@@ -220,7 +225,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 {
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
-	struct page_job job = { &shelf, { p->threshold }, err };
+	struct page_job job = { &shelf, { p->threshold }, p->picture, err };
+	const char *page = p->picture && !p->output ? "-" : p->output;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
 	int r = check_output(
@@ -236,15 +242,15 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	for (size_t i = 0; r == 0 && i < shelf.n; i++)
 		if (p->again || !shelf.v[i]->shows)
 			cli_screen(shelf.v[i]);
-	if (r == 0 && p->output)
-		r = output_save(p->output, env->out, write_page, &job, err);
+	if (r == 0 && page)
+		r = output_save(page, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)
 		r = output_save(p->csv, env->out, write_all_csv, &job, err);
 	if (r == 0 && p->prometheus)
 		r = output_save(p->prometheus, env->out, write_all_metrics, &job, err);
 	if (r == 0 && p->json)
 		r = output_save(p->json, env->out, write_fleet, &job, err);
-	if (r == 0 && !p->output && !p->csv && !p->prometheus && !p->json)
+	if (r == 0 && !page && !p->csv && !p->prometheus && !p->json)
 		r = has_folder && report_fleet_disks((const struct result *const *)shelf.v, shelf.n) > 1
 		            ? show_fleet(env->out, &job, &style)
 		            : show_texts(env->out, &shelf, &style);

@@ -25,22 +25,16 @@ static void markup_seconds(FILE *out, double seconds, int decimals)
 }
 
 static const char style[] =
-	":root{color-scheme:light dark;--bg:#fff;--fg:#1c2024;--dim:#5d666f;--rule:#dde1e5;--soft:#f4f6f8;--warn:#8a4b00;"
-	"--c0:#0b62a8;--c1:#c4510c;--c2:#1a7f5a;--c3:#8b3f8f;--c4:#a17700;--c5:#3d6fd1;--c6:#b3264a;--c7:#4c6b1f}\n"
-	"@media screen and (prefers-color-scheme:dark){:root{--bg:#14181c;--fg:#e4e8ec;--dim:#98a3ad;--rule:#323a42;--soft:#1d2329;--warn:#f0b46a;"
-	"--c0:#62b0f0;--c1:#f5935a;--c2:#4fc79a;--c3:#d28fd6;--c4:#e0b840;--c5:#8fb0ff;--c6:#f27d97;--c7:#a9c76a}}\n"
 	"*{box-sizing:border-box}body{margin:0 auto;max-width:70rem;padding:1.5rem 1rem 4rem;background:var(--bg);color:var(--fg);"
 	"font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;overflow-wrap:anywhere}\n"
 	"h1{font-size:1.5rem;margin:0 0 .2rem}h2{font-size:1.2rem;margin:2.2rem 0 .6rem;border-top:1px solid var(--rule);padding-top:1.4rem}"
 	"h3{font-size:1rem;margin:1.4rem 0 .4rem}h4{font-size:.9rem;font-weight:500;margin:.8rem 0 0;color:var(--dim)}\n"
 	"p{margin:.4rem 0}.dim{color:var(--dim)}.status{font-weight:600}.bad{color:var(--c6)}\n"
 	".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr));gap:1rem 2rem}figure{margin:0;min-width:0}"
-	"figcaption{font-weight:600;font-size:.95rem}\n"
-	"svg.plot{display:block;width:100%;height:auto}svg text{font-size:13px;fill:var(--dim)}svg .l{fill:var(--fg)}"
-	".grid{stroke:var(--rule);stroke-width:1}.line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
-	".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:var(--rule)}"
+	"figcaption{font-weight:600;font-size:.95rem}.see{font-size:.9rem;color:var(--dim);margin:.1rem 0 .3rem}.answer{font-size:1.1rem}\n"
+	"svg.plot{display:block;width:100%;height:auto}"
 	".heat{fill:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft));background:color-mix(in srgb,var(--c0) calc(var(--h)*100%),var(--soft))}"
-	".mark{opacity:.35}.m0{fill:var(--c1)}.m1{fill:var(--c6)}.n0{background:var(--c1)}.n1{background:var(--c6)}.knee{stroke:var(--c1);stroke-width:3}"
+	".n0{background:var(--c1)}.n1{background:var(--c6)}"
 	".wide{grid-column:1/-1}.maps{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,26rem),1fr));gap:.5rem 2rem}\n"
 	".legend{font-size:.85rem;margin:.2rem 0;display:flex;flex-wrap:wrap;gap:.1rem 1rem}.legend i{display:inline-block;width:.8em;"
 	"height:.8em;margin-right:.4em;border-radius:2px}\n"
@@ -64,11 +58,16 @@ static const char style[] =
 	".scroll .w1{font-size:7.4pt}.scroll .w2{font-size:6.4pt}.scroll .w3{font-size:5.6pt}.scroll [class^=w] td.n{white-space:nowrap}.scroll [class^=w] th{overflow-wrap:normal}.scroll [class^=w] td{overflow-wrap:break-word}"
 	".scroll .w1 th,.scroll .w1 td{padding-right:.4rem}.scroll .w2 th,.scroll .w2 td,.scroll .w3 th,.scroll .w3 td{padding-right:.3rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
-static void hues(FILE *out)
+static void colours_and_hues(FILE *out)
 {
-	for (int i = 0; i < 8; i++)
-		(void)fprintf(out, ".s%d{stroke:var(--c%d)}.f%d{fill:var(--c%d)}.b%d{background:var(--c%d)}", i, i, i,
-		              i, i, i);
+	(void)fputs(":root{color-scheme:light dark;", out);
+	svg_colours(out, false);
+	(void)fputs("}\n@media screen and (prefers-color-scheme:dark){:root{", out);
+	svg_colours(out, true);
+	(void)fputs("}}\n", out);
+	svg_style(out, false);
+	for (int i = 0; i < SVG_HUES; i++)
+		(void)fprintf(out, ".b%d{background:var(--c%d)}", i, i);
 	(void)fputc('\n', out);
 }
 
@@ -186,6 +185,11 @@ static void one_plot(FILE *out, const struct result *const *res, size_t n, const
 	(void)fprintf(out, "<figure%s><figcaption>", d->kind == PLOT_HEATMAP ? " class=\"wide\"" : "");
 	markup_text(out, d->title);
 	(void)fputs("</figcaption>\n", out);
+	if (plot->see) {
+		(void)fputs("<p class=\"see\">", out);
+		markup_text(out, plot->see);
+		(void)fputs("</p>\n", out);
+	}
 	svg_plot(out, d);
 	(void)fputs("</figure>\n", out);
 	plot_data_free(d);
@@ -337,6 +341,20 @@ static void settings(FILE *out, const struct result *res)
 	(void)fputs(" s</p></details>\n", out);
 }
 
+static void answer(FILE *out, const struct result *res, const char *label)
+{
+	if (!res->answer)
+		return;
+	(void)fputs("<p class=\"answer\">", out);
+	if (label) {
+		(void)fputs("<b>", out);
+		markup_text(out, label);
+		(void)fputs(":</b> ", out);
+	}
+	markup_text(out, res->answer);
+	(void)fputs("</p>\n", out);
+}
+
 /* Documents of one measurement: plots and figures together, the rest one after the other. */
 static void section(FILE *out, const struct result *const *res, size_t n)
 {
@@ -349,6 +367,8 @@ static void section(FILE *out, const struct result *const *res, size_t n)
 		markup_text(out, document_label(res, n, i, label, sizeof(label)));
 	}
 	(void)fputs("</h2>\n", out);
+	for (size_t i = 0; i < n; i++)
+		answer(out, res[i], n > 1 ? document_label(res, n, i, label, sizeof(label)) : NULL);
 	plots(out, res, n);
 	figures(out, res, n);
 	for (size_t i = 0; i < n; i++) {
@@ -378,8 +398,8 @@ void html_begin(FILE *out, const char *title, const char *started)
 		out);
 	markup_text(out, title);
 	(void)fputs("</title>\n<style>\n", out);
+	colours_and_hues(out);
 	(void)fputs(style, out);
-	hues(out);
 	(void)fputs("</style></head><body>\n<h1>platter</h1>\n<p class=\"dim\">What the disk itself does. ", out);
 	markup_text(out, started);
 	(void)fputs("</p>\n", out);

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "report/plotdata.h"
-#include "report/report.h"
+#include "report/text.h"
 
 #define ROWS       15
 #define ROWS_LEAST 6
@@ -306,12 +306,12 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 }
 
 /* Of characters, by the lines that the whole picture may have; 0: not enough. */
-static size_t rows_of(const struct plot_data *d, const struct text_style *style)
+static size_t rows_of(const struct plot_data *d, const struct text_style *style, size_t see)
 {
 	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS,
 	       around = d->kind == PLOT_POLAR ? 2 : 6; /* empty line, title; label, axis, ticks, label */
 
-	around += 2 * d->nmarks + (d->nseries > 1 ? d->nseries : 0);
+	around += see + 2 * d->nmarks + (d->nseries > 1 ? d->nseries : 0);
 	if (style->lines == 0)
 		return most;
 	if (style->lines < around + ROWS_LEAST)
@@ -352,10 +352,32 @@ static int print_drawing(FILE *out, const struct plot_data *d, const struct text
 	return 0;
 }
 
+/* What to see, in lines; heap. */
+static char *see_text(const struct plot *plot, const struct text_style *style, unsigned width)
+{
+	struct printer p = { .style = style, .width = width };
+	cleanup_free char *see = text_printable(&p, plot->see);
+	char *text = NULL;
+	size_t len = 0;
+
+	p.out = open_memstream(&text, &len);
+	if (!see || !p.out)
+		abort(); /* as in plotdata.c */
+	if (*see) {
+		text_look(&p, LOOK_QUIET);
+		text_fill(&p, see, 0, 0);
+		text_plain(&p);
+	}
+	if (fclose(p.out) != 0)
+		abort();
+	return text;
+}
+
 int report_plot_text(FILE *out, const struct result *const *res, size_t n, const struct plot *plot,
                      const struct text_style *style)
 {
 	struct plot_data *d = plot_data_new(res, n, plot);
+	cleanup_free char *see = NULL;
 	size_t width = style->width ? style->width : 80, rows;
 	int r = 0;
 
@@ -363,9 +385,10 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 		return 0; /* nothing to draw is no failure: an interrupted run */
 	if (width < 40)
 		width = 40;
-	rows = rows_of(d, style);
+	see = see_text(plot, style, (unsigned)width);
+	rows = rows_of(d, style, text_lines(see));
 	if (rows > 0)
-		(void)fprintf(out, "\n%s\n", d->title);
+		(void)fprintf(out, "\n%s\n%s", d->title, see);
 	if (rows > 0 && d->kind == PLOT_BARS)
 		print_bars(out, d, style, width);
 	else if (rows > 0 && d->kind == PLOT_HEATMAP)

@@ -70,6 +70,15 @@ char *text_printable(struct printer *p, const char *text)
 	return copy;
 }
 
+size_t text_lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		n++;
+	return n;
+}
+
 unsigned text_width(const char *text)
 {
 	unsigned n = 0;

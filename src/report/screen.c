@@ -40,15 +40,6 @@ static size_t less(size_t a, size_t b)
 	return a > b ? a - b : 0;
 }
 
-static size_t lines_of(const char *text)
-{
-	size_t n = 0;
-
-	for (; (text = strchr(text, '\n')); text++)
-		n++;
-	return n;
-}
-
 /* What print prints, on the heap; NULL: out of memory. */
 static char *capture(const struct screen *s, print_fn *print, size_t n)
 {
@@ -71,7 +62,7 @@ static char *capture(const struct screen *s, print_fn *print, size_t n)
 /* The text becomes the part, in place of what was there, when it takes at most room lines. */
 static bool keep(struct screen *s, enum part part, char *text, size_t room)
 {
-	size_t n = text ? lines_of(text) : 0;
+	size_t n = text ? text_lines(text) : 0;
 
 	if (n > room) {
 		free(text);
@@ -84,7 +75,7 @@ static bool keep(struct screen *s, enum part part, char *text, size_t room)
 
 static void drop(struct screen *s, enum part part)
 {
-	s->lines += s->part[part] ? lines_of(s->part[part]) : 0;
+	s->lines += s->part[part] ? text_lines(s->part[part]) : 0;
 	free(s->part[part]);
 	s->part[part] = NULL;
 }

@@ -6,22 +6,23 @@
 #include "report/svg.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/units.h"
 #include "report/report.h"
 
-#define WIDTH       640.0
-#define HEIGHT      340.0
-#define LEFT        70.0
-#define RIGHT       18.0
-#define TOP         34.0
-#define BOTTOM      58.0
-#define SERIES_HUES 8
-#define MARK_HUES   2
-#define MARK_WIDTH  3.0  /* of a place */
-#define POINTS_MAX  1600 /* of one line: two per unit of width, and thinning keeps extremes */
+#define WIDTH      640.0
+#define HEIGHT     340.0
+#define LEFT       70.0
+#define RIGHT      18.0
+#define TOP        34.0
+#define BOTTOM     58.0
+#define MARK_HUES  2
+#define MARK_WIDTH 3.0  /* of a place */
+#define POINTS_MAX 1600 /* of one line: two per unit of width, and thinning keeps extremes */
 
 /* Bytes at p, up to 3, that a browser would obey: C1, marks of direction, what has no width; 0: none. */
 static size_t obeyed_bytes(const unsigned char *p)
@@ -67,6 +68,81 @@ void markup_text(FILE *out, const char *text)
 	}
 }
 
+/* ---- colours ---- */
+
+static const struct {
+	const char *name, *light, *dark;
+} palette[] = {
+	{ "c0", "#0b62a8", "#62b0f0" },   { "c1", "#c4510c", "#f5935a" },   { "c2", "#1a7f5a", "#4fc79a" },
+	{ "c3", "#8b3f8f", "#d28fd6" },   { "c4", "#a17700", "#e0b840" },   { "c5", "#3d6fd1", "#8fb0ff" },
+	{ "c6", "#b3264a", "#f27d97" },   { "c7", "#4c6b1f", "#a9c76a" },   { "bg", "#ffffff", "#14181c" },
+	{ "fg", "#1c2024", "#e4e8ec" },   { "dim", "#5d666f", "#98a3ad" },  { "rule", "#dde1e5", "#323a42" },
+	{ "soft", "#f4f6f8", "#1d2329" }, { "warn", "#8a4b00", "#f0b46a" },
+};
+
+void svg_colours(FILE *out, bool is_dark)
+{
+	for (size_t i = 0; i < ARRAY_LEN(palette); i++)
+		(void)fprintf(out, "--%s:%s;", palette[i].name, is_dark ? palette[i].dark : palette[i].light);
+}
+
+static const char *light(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(palette); i++)
+		if (strncmp(palette[i].name, name, len) == 0 && palette[i].name[len] == '\0')
+			return palette[i].light;
+	return "#000000";
+}
+
+/* The rules, "@name" standing for a colour. */
+static void put_rules(FILE *out, const char *rules, bool is_fixed)
+{
+	for (const char *p = rules; *p; p++) {
+		size_t len = *p == '@' ? strspn(p + 1, "abcdefghijklmnopqrstuvwxyz0123456789") : 0;
+
+		if (len && is_fixed)
+			(void)fputs(light(p + 1, len), out);
+		else if (len)
+			(void)fprintf(out, "var(--%.*s)", (int)len, p + 1);
+		else
+			(void)fputc(*p, out);
+		p += len;
+	}
+}
+
+void svg_style(FILE *out, bool is_fixed)
+{
+	put_rules(out,
+	          "svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
+	          ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
+	          ".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
+	          ".mark{opacity:.35}.m0{fill:@c1}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}\n",
+	          is_fixed);
+	for (int i = 0; i < SVG_HUES; i++) {
+		char rule[64];
+
+		(void)snprintf(rule, sizeof(rule), ".s%d{stroke:@c%d}.f%d{fill:@c%d}", i, i, i, i);
+		put_rules(out, rule, is_fixed);
+	}
+	(void)fputc('\n', out);
+}
+
+/* Between pale and strong, where a style sheet cannot mix. */
+static void put_heat(FILE *out, double part)
+{
+	unsigned long pale = strtoul(light("soft", 4) + 1, NULL, 16), strong = strtoul(light("c0", 2) + 1, NULL, 16);
+
+	(void)fputs(" fill=\"#", out);
+	for (unsigned shift = 24; shift > 0; shift -= 8) {
+		double from = (double)(pale >> (shift - 8) & 0xff), to = (double)(strong >> (shift - 8) & 0xff);
+
+		(void)fprintf(out, "%02x", (unsigned)lround(from + part * (to - from)));
+	}
+	(void)fputc('"', out);
+}
+
+/* ---- in a page ---- */
+
 static double px(const struct plot_data *d, double x)
 {
 	return LEFT + axis_place(&d->x, x) * (WIDTH - LEFT - RIGHT);
@@ -85,7 +161,7 @@ static void legend(FILE *out, const struct plot_data *d)
 		return;
 	(void)fputs("<p class=\"legend\">", out);
 	for (size_t i = 0; has_series && i < d->nseries; i++) {
-		(void)fprintf(out, "<span><i class=\"b%zu\"></i>", i % SERIES_HUES);
+		(void)fprintf(out, "<span><i class=\"b%zu\"></i>", i % SVG_HUES);
 		markup_text(out, d->series[i].name);
 		(void)fputs("</span> ", out);
 	}
@@ -331,20 +407,33 @@ static void map_marks(FILE *out, const struct plot_data *d, const double *xs, si
 		}
 }
 
+#define HEAT_STEPS 4
+
+/* What step i of the colours stands for. Returns buf. */
+static char *heat_text(const struct plot_data *d, int i, char *buf, size_t len)
+{
+	double part = (double)i / HEAT_STEPS;
+	struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
+		                                : d->z.low + part * (d->z.high - d->z.low) };
+
+	return report_value(buf, len, FIELD_TYPE_F64, d->z.unit, &cell);
+}
+
+static const char *heat_label(const struct plot_data *d)
+{
+	return d->z.label[0] ? d->z.label : "value";
+}
+
 /* What light and dark stand for. */
 static void map_legend(FILE *out, const struct plot_data *d)
 {
 	char text[64];
 
 	(void)fputs("<p class=\"legend\">", out);
-	markup_text(out, d->z.label[0] ? d->z.label : "value");
-	for (int i = 0; i <= 4; i++) {
-		double part = i / 4.0;
-		struct cell cell = { .f64 = d->z.is_log ? d->z.low * pow(d->z.high / d->z.low, part)
-			                                : d->z.low + part * (d->z.high - d->z.low) };
-
-		(void)fprintf(out, " <span><i class=\"heat\" style=\"--h:%.2f\"></i>", part);
-		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
+	markup_text(out, heat_label(d));
+	for (int i = 0; i <= HEAT_STEPS; i++) {
+		(void)fprintf(out, " <span><i class=\"heat\" style=\"--h:%.2f\"></i>", (double)i / HEAT_STEPS);
+		markup_text(out, heat_text(d, i, text, sizeof(text)));
 		(void)fputs("</span>", out);
 	}
 	(void)fputs("</p>\n<div class=\"maps\">\n", out);
@@ -366,8 +455,10 @@ static void draw_map(FILE *out, const struct plot_data *d, const struct series *
 
 		(void)fprintf(
 			out,
-			"<rect class=\"heat\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
+			"<rect class=\"heat\" style=\"--h:%.2f\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"",
 			heat, left, top, fmax(w - 1.0, 0.5), fmax(h - 1.0, 0.5));
+		put_heat(out, heat);
+		(void)fputs("><title>", out);
 		markup_text(out, report_value(text, sizeof(text), FIELD_TYPE_F64, d->z.unit, &cell));
 		(void)fputs("</title></rect>\n", out);
 	}
@@ -408,8 +499,8 @@ static void draw_polar(FILE *out, const struct plot_data *d)
 			double turn = d->series[i].v[k].x * 6.283185307179586;
 			double r = outer - (outer - inner) * axis_place(&d->y, d->series[i].v[k].y);
 
-			(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>",
-			              i % SERIES_HUES, cx + r * sin(turn), cy - r * cos(turn));
+			(void)fprintf(out, "<circle class=\"f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\"/>", i % SVG_HUES,
+			              cx + r * sin(turn), cy - r * cos(turn));
 		}
 	(void)fputs("\n", out);
 }
@@ -428,7 +519,7 @@ static void open_svg(FILE *out, const struct plot_data *d, const char *what)
 static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 {
 	const struct series *s = &d->series[i];
-	size_t hue = i % SERIES_HUES;
+	size_t hue = i % SVG_HUES;
 
 	switch (d->kind) {
 	case PLOT_LINE:
@@ -451,11 +542,33 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 	}
 }
 
-void svg_plot(FILE *out, struct plot_data *d)
+/* Of a plot that is no map. */
+static void draw_plot(FILE *out, const struct plot_data *d)
+{
+	if (d->kind == PLOT_POLAR) {
+		draw_polar(out, d);
+		return;
+	}
+	x_axis(out, d);
+	y_axis(out, d);
+	if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
+		draw_marks(out, d);
+	for (size_t i = 0; i < d->nseries; i++)
+		draw_series(out, d, i);
+	if (d->kind == PLOT_HISTOGRAM)
+		draw_marks(out, d);
+}
+
+static void thin(struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nseries; i++)
 		if (!d->series[i].is_dots)
 			plot_thin(&d->series[i], POINTS_MAX);
+}
+
+void svg_plot(FILE *out, struct plot_data *d)
+{
+	thin(d);
 	legend(out, d);
 	if (d->kind == PLOT_HEATMAP) {
 		map_legend(out, d);
@@ -474,17 +587,134 @@ void svg_plot(FILE *out, struct plot_data *d)
 		return;
 	}
 	open_svg(out, d, "");
-	if (d->kind == PLOT_POLAR) {
-		draw_polar(out, d);
-	} else {
-		x_axis(out, d);
-		y_axis(out, d);
-		if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
-			draw_marks(out, d);
-		for (size_t i = 0; i < d->nseries; i++)
-			draw_series(out, d, i);
-		if (d->kind == PLOT_HISTOGRAM)
-			draw_marks(out, d);
-	}
+	draw_plot(out, d);
 	(void)fputs("</svg>\n", out);
+}
+
+/* ---- alone ---- */
+
+#define MARGIN    16.0
+#define LINE      20.0 /* from one line of text to the next */
+#define CHARACTER 7.6  /* of 13 px, in a wide face */
+
+/* Text lines above the drawing are made in memory, since the size of the whole stands in front of them. */
+struct sheet {
+	FILE *out;
+	double x, y; /* where the next word of the legend begins; the base of the last line */
+};
+
+static void sheet_text(struct sheet *s, const char *look, double x, const char *text, size_t bytes)
+{
+	char *copy = strndup(text, bytes);
+
+	(void)fprintf(s->out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\">", look, x, s->y);
+	markup_text(s->out, copy ? copy : "");
+	(void)fputs("</text>\n", s->out);
+	free(copy);
+}
+
+/* Words filled into lines of so many bytes: as few as fit in any face. */
+static void sheet_fill(struct sheet *s, const char *look, const char *text, size_t most)
+{
+	while (text && *text) {
+		size_t n = strlen(text);
+
+		if (n > most)
+			for (n = most; n > 0 && text[n] != ' '; n--)
+				;
+		if (n == 0) /* a word that is longer than a line */
+			n = strcspn(text, " ");
+		s->y += LINE;
+		sheet_text(s, look, MARGIN, text, n);
+		text += n + (text[n] == ' ');
+	}
+}
+
+/* One of the legend: a swatch, unless it has no class, and its name. */
+static void sheet_entry(struct sheet *s, const char *look, double heat, const char *name)
+{
+	double width = 24.0 + CHARACTER * (double)strlen(name);
+
+	if (s->x + width > MARGIN + WIDTH) {
+		s->x = MARGIN;
+		s->y += LINE;
+	}
+	if (*look) {
+		(void)fprintf(s->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\"", look, s->x,
+		              s->y - 10.0);
+		if (heat >= 0.0)
+			put_heat(s->out, heat);
+		(void)fputs("/>", s->out);
+	}
+	sheet_text(s, "l", s->x + (*look ? 16.0 : 0.0), name, strlen(name));
+	s->x += width;
+}
+
+static void sheet_legend(struct sheet *s, const struct plot_data *d)
+{
+	char look[32];
+
+	s->x = MARGIN;
+	s->y += d->kind == PLOT_HEATMAP || d->nseries > 1 || d->nmarks ? LINE : 0.0;
+	if (d->kind == PLOT_HEATMAP)
+		sheet_entry(s, "", -1.0, heat_label(d));
+	for (int i = 0; d->kind == PLOT_HEATMAP && i <= HEAT_STEPS; i++)
+		sheet_entry(s, "heat", (double)i / HEAT_STEPS, heat_text(d, i, look, sizeof(look)));
+	for (size_t i = 0; d->kind != PLOT_HEATMAP && d->nseries > 1 && i < d->nseries; i++) {
+		(void)snprintf(look, sizeof(look), "f%zu", i % SVG_HUES);
+		sheet_entry(s, look, -1.0, d->series[i].name);
+	}
+	for (size_t i = 0; i < d->nmarks; i++) {
+		(void)snprintf(look, sizeof(look), d->kind == PLOT_HEATMAP ? "m%zu" : "mark m%zu", i % MARK_HUES);
+		sheet_entry(s, look, -1.0, d->marks[i].name);
+	}
+}
+
+/* The drawing, or of a map each of them with its name. */
+static void sheet_drawings(struct sheet *s, const struct plot_data *d)
+{
+	for (size_t i = 0; i < (d->kind == PLOT_HEATMAP ? d->nseries : 1); i++) {
+		if (d->kind == PLOT_HEATMAP)
+			sheet_fill(s, "l", d->series[i].name, SIZE_MAX);
+		s->y += 8.0;
+		(void)fprintf(s->out, "<svg x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\">\n", MARGIN, s->y,
+		              WIDTH, HEIGHT);
+		if (d->kind == PLOT_HEATMAP)
+			draw_map(s->out, d, &d->series[i]);
+		else
+			draw_plot(s->out, d);
+		(void)fputs("</svg>\n", s->out);
+		s->y += HEIGHT;
+	}
+}
+
+void svg_alone(FILE *out, struct plot_data *d, const char *what, const char *see)
+{
+	char *body = NULL;
+	size_t len = 0;
+	struct sheet s = { .out = open_memstream(&body, &len), .y = MARGIN - 4.0 };
+	double width = WIDTH + 2 * MARGIN;
+
+	if (!s.out)
+		abort(); /* as in plotdata.c */
+	thin(d);
+	sheet_fill(&s, "l title", d->title, 68);
+	sheet_fill(&s, "t", what, 92);
+	sheet_fill(&s, "l", see, 92);
+	sheet_legend(&s, d);
+	sheet_drawings(&s, d);
+	if (fclose(s.out) != 0)
+		abort();
+	(void)fprintf(
+		out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, sans-serif\">\n<style>",
+		2 * width, 2 * (s.y + MARGIN), width, s.y + MARGIN);
+	svg_style(out, true);
+	(void)fprintf(
+		out,
+		"svg .title{font-size:16px;font-weight:bold}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>\n",
+		light("bg", 2));
+	(void)fputs(body, out);
+	(void)fputs("</svg>\n", out);
+	free(body);
 }

@@ -26,6 +26,7 @@ void text_printf(struct printer *p, const char *fmt, ...) __attribute__((format(
 void text_end(struct printer *p); /* of a line: none ends in spaces */
 /* A heap copy that a terminal shows and does not obey; NULL only when out of memory. "" for NULL. */
 char *text_printable(struct printer *p, const char *text);
+size_t text_lines(const char *text);
 /* Columns of text that is printable. */
 unsigned text_width(const char *text);
 

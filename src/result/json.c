@@ -364,8 +364,10 @@ static void write_plots(struct out *o, const struct result *res)
 		const struct plot *p = &res->plots[i];
 
 		begin_line(o, "{");
+		member_if(o, "name", p->name);
 		member_text(o, "kind", p->kind);
 		member_if(o, "title", p->title);
+		member_if(o, "see", p->see);
 		member_if(o, "table", p->table);
 		member_if(o, "x", p->x);
 		member_if(o, "y", p->y);

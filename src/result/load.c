@@ -583,7 +583,8 @@ static int load_plots(struct reader *rd, const json_t *root, struct result *res)
 			return refuse(rd, "%s is %s where an object was expected", rd->where, kind_of(obj));
 		result_plot(res, &(struct plot_decl){ 0 });
 		p = &res->plots[res->nplots - 1];
-		(void)((r = read_text(rd, obj, "kind", &p->kind)) || (r = read_text(rd, obj, "title", &p->title)) ||
+		(void)((r = read_text(rd, obj, "name", &p->name)) || (r = read_text(rd, obj, "see", &p->see)) ||
+		       (r = read_text(rd, obj, "kind", &p->kind)) || (r = read_text(rd, obj, "title", &p->title)) ||
 		       (r = read_text(rd, obj, "table", &p->table)) || (r = read_text(rd, obj, "x", &p->x)) ||
 		       (r = read_text(rd, obj, "y", &p->y)) || (r = read_text(rd, obj, "series", &p->series)) ||
 		       (r = read_text(rd, obj, "low", &p->low)) || (r = read_text(rd, obj, "high", &p->high)) ||

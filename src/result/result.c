@@ -294,6 +294,8 @@ static void faults_done(struct result *res)
 
 static void plot_done(struct plot *p)
 {
+	free(p->name);
+	free(p->see);
 	free(p->kind);
 	free(p->title);
 	free(p->table);
@@ -688,6 +690,8 @@ void result_plot(struct result *res, const struct plot_decl *plot)
 {
 	res->plots = build_grow(res->plots, res->nplots, sizeof(*res->plots));
 	res->plots[res->nplots++] = (struct plot){
+		.name = result_strdup(plot->name),
+		.see = result_strdup(plot->see),
 		.kind = result_strdup(plot->kind),
 		.title = result_strdup(plot->title),
 		.table = result_strdup(plot->table),

@@ -73,6 +73,8 @@ struct notice {
 
 /* kind: "line", "scatter", "step", "bars", "heatmap", "polar", "histogram", "bands"; y may list several keys, comma-separated; series: a key that splits rows into lines */
 struct plot {
+	char *name; /* unlike those of the document's other plots, or NULL: told by an older program, as see is */
+	char *see;  /* a sentence: what to see in it */
 	char *kind, *title, *table, *x, *y, *series;
 	char *low, *high; /* keys of the interval of y, or NULL */
 	char *dots;       /* "table:x:y", rows that are dots behind the lines, or NULL */
@@ -85,7 +87,7 @@ struct plot {
 
 /* The same as it is declared in code. */
 struct plot_decl {
-	const char *kind, *title, *table, *x, *y, *series, *low, *high, *dots, *marks;
+	const char *name, *see, *kind, *title, *table, *x, *y, *series, *low, *high, *dots, *marks;
 };
 
 struct option_value { /* options in force, as a user would type them */

@@ -161,7 +161,8 @@ static int replace(int dir, const char *name, int (*write)(FILE *f, void *arg), 
 	}
 	if (r) {
 		(void)unlinkat(dir, temporary, 0);
-		return save_error(err, r, path, step);
+		return err && err->code ? r
+		                        : save_error(err, r, path, step); /* what is written may say why it cannot be */
 	}
 	(void)fsync(dir); /* the name; the text is safe already */
 	return 0;

@@ -145,13 +145,36 @@ void cache_tell_plots(struct session *ses)
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
-			.kind = map, .title = title, .table = matrix, .x = x, .y = y, .series = series, .marks = end });
+			.name = "matrix",
+			.see = "A strong colour is fast; where it turns pale towards larger files, they no longer fit into memory.",
+			.kind = map,
+			.title = title,
+			.table = matrix,
+			.x = x,
+			.y = y,
+			.series = series,
+			.marks = end });
 	result_plot(ses->res,
 	            &(struct plot_decl){
-			    .kind = line, .title = knee_title, .table = knee, .x = x, .y = rate, .marks = end });
-	result_plot(ses->res,
-	            &(struct plot_decl){
-			    .kind = line, .title = hits_title, .table = knee, .x = x, .y = hits, .marks = end });
+			    .name = "knee",
+			    .see = "The rate falls where the file no longer fits into memory: the mark is that size.",
+			    .kind = line,
+			    .title = knee_title,
+			    .table = knee,
+			    .x = x,
+			    .y = rate,
+			    .marks = end });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "hits",
+			.see = "The part that came from memory: it falls from 1 towards 0 where the file no longer fits.",
+			.kind = line,
+			.title = hits_title,
+			.table = knee,
+			.x = x,
+			.y = hits,
+			.marks = end });
 }
 
 /* The last row of either kind: the search never goes back. */

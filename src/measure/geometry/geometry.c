@@ -317,14 +317,36 @@ static void plots(struct session *ses)
 		    offset[] = "offset_bytes", profile[] = "profile", distance[] = "distance_tracks",
 		    access[] = "access_ns", profile_title[] = "Seek profile: shortest access against tracks";
 
-	result_plot(ses->res,
-	            &(struct plot_decl){
-			    .kind = scatter, .title = size_title, .table = tracks, .x = first, .y = per_track });
-	result_plot(ses->res,
-	            &(struct plot_decl){
-			    .kind = scatter, .title = profile_title, .table = profile, .x = distance, .y = access });
-	result_plot(ses->res, &(struct plot_decl){
-				      .kind = polar, .title = polar_title, .table = angles, .x = angle, .y = offset });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "tracks",
+			.see = "All tracks of a zone hold the same number of sectors; two rows of dots at one place are heads of different density.",
+			.kind = scatter,
+			.title = size_title,
+			.table = tracks,
+			.x = first,
+			.y = per_track });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "profile",
+			.see = "How long the arm needs at least for so many tracks: the lower edge of the dots is the drive at its best.",
+			.kind = scatter,
+			.title = profile_title,
+			.table = profile,
+			.x = distance,
+			.y = access });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "angles",
+			.see = "The disk from above, its outer edge outside: each dot is a sector, at the angle at which it came by.",
+			.kind = polar,
+			.title = polar_title,
+			.table = angles,
+			.x = angle,
+			.y = offset });
 }
 
 static void count_tracks(const struct geo_walk *w)

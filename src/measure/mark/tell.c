@@ -154,7 +154,25 @@ void mark_tell_plots(struct result *res, bool has_sweep)
 	static char bars[] = "bars", bars_title[] = "DiskMark by way", ways[] = "ways", way[] = "way",
 		    mark[] = "diskmark_mib_per_s";
 
-	result_plot(res, &(struct plot_decl){ .kind = bars, .title = bars_title, .table = ways, .x = way, .y = mark });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "ways",
+			.see = "The same file by each way: where bars differ, it is the memory or the way, not the disk.",
+			.kind = bars,
+			.title = bars_title,
+			.table = ways,
+			.x = way,
+			.y = mark });
 	if (has_sweep)
-		result_plot(res, &(struct plot_decl){ .kind = line, .title = title, .table = sweep, .x = x, .y = y });
+		result_plot(
+			res,
+			&(struct plot_decl){
+				.name = "sweep",
+				.see = "Where a line falls, the file no longer fits into memory: what is left at the right is the disk.",
+				.kind = line,
+				.title = title,
+				.table = sweep,
+				.x = x,
+				.y = y });
 }

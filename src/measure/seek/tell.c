@@ -224,36 +224,56 @@ void seek_tell_plots(struct result *res)
 		    arrival[] = "with_overhead_ns,latest_ns", there[] = "with_overhead_ns", latest[] = "latest_ns",
 		    accesses[] = "accesses:stroke_ratio:access_ns";
 
-	result_plot(res, &(struct plot_decl){ .kind = line,
-	                                      .title = span_title,
-	                                      .table = spans,
-	                                      .x = span,
-	                                      .y = mean,
-	                                      .low = low,
-	                                      .high = high,
-	                                      .series = anchor });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "accesses",
+			.see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
+			.kind = line,
+			.title = accesses_title,
+			.table = smooth,
+			.x = stroke,
+			.y = arrival,
+			.low = there,
+			.high = latest,
+			.dots = accesses });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "spans",
+			.see = "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone.",
+			.kind = line,
+			.title = span_title,
+			.table = spans,
+			.x = span,
+			.y = mean,
+			.low = low,
+			.high = high,
+			.series = anchor });
 	distribution_plots(res, "random reads over the whole device",
 	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
-	result_plot(res, &(struct plot_decl){ .kind = line,
-	                                      .title = accesses_title,
-	                                      .table = smooth,
-	                                      .x = stroke,
-	                                      .y = arrival,
-	                                      .low = there,
-	                                      .high = latest,
-	                                      .dots = accesses });
-	result_plot(res, &(struct plot_decl){ .kind = scatter,
-	                                      .title = curve_title,
-	                                      .table = curve,
-	                                      .x = stroke,
-	                                      .y = seek,
-	                                      .low = low,
-	                                      .high = high });
-	result_plot(res, &(struct plot_decl){ .kind = line,
-	                                      .title = queue_title,
-	                                      .table = queue,
-	                                      .x = depth,
-	                                      .y = iops,
-	                                      .low = low,
-	                                      .high = high });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "curve",
+			.see = "A steep rise over short ways, while the arm speeds up, then nearly a straight line, while it moves at full speed.",
+			.kind = scatter,
+			.title = curve_title,
+			.table = curve,
+			.x = stroke,
+			.y = seek,
+			.low = low,
+			.high = high });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "queue",
+			.see = "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting.",
+			.kind = line,
+			.title = queue_title,
+			.table = queue,
+			.x = depth,
+			.y = iops,
+			.low = low,
+			.high = high });
 }

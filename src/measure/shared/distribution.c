@@ -69,18 +69,28 @@ void distribution_plots(struct result *res, const char *things, const char *mark
 
 	(void)snprintf(took, sizeof(took), "How long %s took", things);
 	(void)snprintf(within, sizeof(within), "Share of %s that took no longer", things);
-	result_plot(res, &(struct plot_decl){ .kind = "histogram",
-	                                      .title = took,
-	                                      .table = "distribution",
-	                                      .x = "from_ns,to_ns",
-	                                      .y = "share_percent",
-	                                      .series = "of",
-	                                      .marks = marks });
-	result_plot(res, &(struct plot_decl){ .kind = "line",
-	                                      .title = within,
-	                                      .table = "distribution",
-	                                      .x = "to_ns",
-	                                      .y = "within_percent",
-	                                      .series = "of",
-	                                      .marks = marks });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "distribution",
+			.see = "A hill is what is usual; a second hill, or a tail to the right, are those that had to wait.",
+			.kind = "histogram",
+			.title = took,
+			.table = "distribution",
+			.x = "from_ns,to_ns",
+			.y = "share_percent",
+			.series = "of",
+			.marks = marks });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "within",
+			.see = "The time at 99 % is what 99 of 100 kept within; the nearer the line comes to a wall, the steadier.",
+			.kind = "line",
+			.title = within,
+			.table = "distribution",
+			.x = "to_ns",
+			.y = "within_percent",
+			.series = "of",
+			.marks = marks });
 }

@@ -385,22 +385,37 @@ int stream_again(const struct result *saved, struct result *ret, struct err *err
 
 void stream_plots(struct session *ses)
 {
-	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
-	                                           .title = "Rate over time",
-	                                           .table = "timeline",
-	                                           .x = "time_s",
-	                                           .y = "rate_bytes_per_s",
-	                                           .marks = "overflows:start_s" });
-	result_plot(ses->res, &(struct plot_decl){ .kind = "step",
-	                                           .title = "Most in the ring",
-	                                           .table = "timeline",
-	                                           .x = "time_s",
-	                                           .y = "occupancy_bytes",
-	                                           .marks = "overflows:start_s" });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "rate",
+			.see = "What was asked for is a straight line; each dip is a time when the disk did not keep up, each mark a loss.",
+			.kind = "line",
+			.title = "Rate over time",
+			.table = "timeline",
+			.x = "time_s",
+			.y = "rate_bytes_per_s",
+			.marks = "overflows:start_s" });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "ring",
+			.see = "How much the ring held at most in each stretch of time: a peak is a time when the disk did not keep up.",
+			.kind = "step",
+			.title = "Most in the ring",
+			.table = "timeline",
+			.x = "time_s",
+			.y = "occupancy_bytes",
+			.marks = "overflows:start_s" });
 	distribution_plots(ses->res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
-	result_plot(ses->res, &(struct plot_decl){ .kind = "line",
-	                                           .title = "Largest rate of a ring",
-	                                           .table = "tradeoff",
-	                                           .x = "ring_bytes",
-	                                           .y = "rate_bytes_per_s" });
+	result_plot(
+		ses->res,
+		&(struct plot_decl){
+			.name = "tradeoff",
+			.see = "How much a ring of each size carries without loss: where the line is flat, a larger one no longer helps.",
+			.kind = "line",
+			.title = "Largest rate of a ring",
+			.table = "tradeoff",
+			.x = "ring_bytes",
+			.y = "rate_bytes_per_s" });
 }

@@ -12,22 +12,37 @@
 
 static void declare_plots(struct result *res)
 {
-	result_plot(res, &(struct plot_decl){ .kind = "line",
-	                                      .title = "Rate by place",
-	                                      .table = "map",
-	                                      .x = "first_byte",
-	                                      .y = "rate_bytes_per_s",
-	                                      .marks = "slow:offset_bytes" });
-	result_plot(res, &(struct plot_decl){ .kind = "step",
-	                                      .title = "Longest request by place",
-	                                      .table = "map",
-	                                      .x = "first_byte",
-	                                      .y = "worst_ns" });
-	result_plot(res, &(struct plot_decl){ .kind = "step",
-	                                      .title = "Revolutions lost by place",
-	                                      .table = "map",
-	                                      .x = "first_byte",
-	                                      .y = "revolutions_lost" });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "rate",
+			.see = "The rate falls in steps from the outer tracks to the inner ones; dips and marks are places that took longer.",
+			.kind = "line",
+			.title = "Rate by place",
+			.table = "map",
+			.x = "first_byte",
+			.y = "rate_bytes_per_s",
+			.marks = "slow:offset_bytes" });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "worst",
+			.see = "A sound disk is even; a place one revolution above its neighbours was read twice, one far above was fought for.",
+			.kind = "step",
+			.title = "Longest request by place",
+			.table = "map",
+			.x = "first_byte",
+			.y = "worst_ns" });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "lost",
+			.see = "A sound disk stays near zero; revolutions that pile up at a place are retries of its sectors.",
+			.kind = "step",
+			.title = "Revolutions lost by place",
+			.table = "map",
+			.x = "first_byte",
+			.y = "revolutions_lost" });
 }
 
 static int run_init(struct surface_run *run, struct err *err)

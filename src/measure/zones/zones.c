@@ -627,6 +627,8 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 static void declare_plots(struct session *ses, const struct zones_params *p)
 {
 	const struct plot_decl curve = {
+		.name = "curve",
+		.see = "The rate falls in steps from the outer tracks to the inner ones; a dip that no step explains, or a mark, is a place to look at.",
 		.kind = "line",
 		.title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
 		.table = "curve",
@@ -638,13 +640,17 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 		.marks = ses->ndevs > 1 ? NULL : /* those are places of the target, not of the disk */
 		                 "slow_regions:first_byte:last_byte,unreadable:first_byte:last_byte"
 	};
-	const struct plot_decl bands = { .kind = "bands",
-		                         .title = "Recording zones",
-		                         .table = "bands",
-		                         .x = "first_byte,last_byte",
-		                         .y = "rate_bytes_per_s",
-		                         .low = "low",
-		                         .high = "high" };
+	const struct plot_decl bands = {
+		.name = "bands",
+		.see = "Each bar is a recording zone: within it all tracks hold the same number of sectors, so the rate is the same.",
+		.kind = "bands",
+		.title = "Recording zones",
+		.table = "bands",
+		.x = "first_byte,last_byte",
+		.y = "rate_bytes_per_s",
+		.low = "low",
+		.high = "high"
+	};
 
 	result_plot(ses->res, &curve);
 	if (!p->places && ses->ndevs == 1)

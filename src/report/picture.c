@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One plot of documents as a picture of its own. */
+#include <errno.h>
+#include <string.h>
+
+#include "report/plotdata.h"
+#include "report/report.h"
+#include "report/svg.h"
+
+#define PICTURE_DOCUMENTS 64
+
+/* What a document of an older program calls it is its title. */
+static const char *name_of(const struct plot *plot)
+{
+	return plot->name ? plot->name : plot->title ? plot->title : "";
+}
+
+static bool has_points(const struct result *const *res, size_t which, size_t i)
+{
+	struct plot_data *d =
+		plot_is_repeated(res, which, i) ? NULL : plot_data_new(&res[which], 1, &res[which]->plots[i]);
+
+	plot_data_free(d);
+	return d != NULL;
+}
+
+static int refuse(const struct result *const *res, size_t n, const char *name, struct err *err)
+{
+	char names[512] = "";
+
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++) {
+			size_t used = strlen(names);
+
+			if (has_points(res, which, i))
+				(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				               name_of(&res[which]->plots[i]));
+		}
+	if (!names[0])
+		return err_set(err, -EINVAL, "There is no picture '%s': the documents have none.", name);
+	return err_set(err, -EINVAL, "There is no picture '%s'; there are: %s.", name, names);
+}
+
+static int draw(FILE *out, const struct result *const *res, size_t n, const struct plot *plot, const char *what)
+{
+	struct plot_data *d = plot_data_new(res, n, plot);
+
+	if (!d)
+		return -ENODATA;
+	svg_alone(out, d, what, plot->see);
+	plot_data_free(d);
+	return ferror(out) ? -EIO : 0;
+}
+
+int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name, struct err *err)
+{
+	char label[160], what[256];
+
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++) {
+			const struct result *group[PICTURE_DOCUMENTS];
+			size_t ngroup = 0;
+
+			if (strcmp(name_of(&res[which]->plots[i]), name) != 0 || !has_points(res, which, i))
+				continue;
+			for (size_t k = 0; k < n && ngroup < PICTURE_DOCUMENTS; k++)
+				if (strcmp(res[k]->head.measurement, res[which]->head.measurement) == 0)
+					group[ngroup++] = res[k];
+			(void)snprintf(what, sizeof(what), "platter %s of %s, %.10s", res[which]->head.measurement,
+			               ngroup == 1 ? document_label(res, n, which, label, sizeof(label)) : "several",
+			               res[which]->head.started ? res[which]->head.started : "");
+			return draw(out, group, ngroup, &res[which]->plots[i], what);
+		}
+	return refuse(res, n, name, err);
+}
