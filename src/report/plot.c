@@ -135,30 +135,48 @@ static void x_labels(FILE *out, const struct axis *a, size_t columns)
 	(void)fprintf(out, "%s\n%*s\n", line, (int)(GUTTER + columns), a->label);
 }
 
-/* Under the axis: a row for each kind of mark, and what it is. */
+/* Do the names of the marks fit into one line? */
+static bool marks_share_line(const struct plot_data *d, size_t columns)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < d->nmarks; i++)
+		used += text_width(d->marks[i].name) + 4;
+	return used <= columns;
+}
+
+/* Under the axis: a row of all marks, and what each stands for. */
 static void print_marks(FILE *out, const struct plot_data *d, const struct text_style *style, size_t columns)
 {
-	cleanup_free char *line = malloc(columns + 1);
+	static const char signs[] = "^!v~";
+	cleanup_free char *line = calloc(columns + 1, 1);
 
-	for (size_t i = 0; line && i < d->nmarks; i++) {
-		const struct marks *m = &d->marks[i];
-		size_t last = 0;
+	if (!line || d->nmarks == 0)
+		return;
+	for (size_t i = 0; i < d->nmarks; i++)
+		for (size_t k = 0; k < d->marks[i].n; k++) {
+			size_t from = (size_t)lround(axis_place(&d->x, d->marks[i].v[k][0]) * (double)(columns - 1));
+			size_t to = (size_t)lround(axis_place(&d->x, d->marks[i].v[k][1]) * (double)(columns - 1));
 
-		memset(line, ' ', columns);
-		for (size_t k = 0; k < m->n; k++) {
-			size_t from = (size_t)lround(axis_place(&d->x, m->v[k][0]) * (double)(columns - 1));
-			size_t to = (size_t)lround(axis_place(&d->x, m->v[k][1]) * (double)(columns - 1));
-
-			memset(line + from, '^', to - from + 1);
-			last = to > last ? to : last;
+			memset(line + from, signs[i % 4], to - from + 1);
 		}
-		line[last + 1] = '\0';
-		(void)fprintf(out, "%*s", GUTTER, "");
-		ink(out, style, 2, line);
-		(void)fprintf(out, "\n%*s", GUTTER, "");
-		ink(out, style, 2, "^");
-		(void)fprintf(out, " %s\n", m->name);
+	for (size_t i = 0; i < columns; i++)
+		line[i] = line[i] ? line[i] : ' ';
+	for (size_t n = columns; n > 0 && line[n - 1] == ' '; n--)
+		line[n - 1] = '\0';
+	(void)fprintf(out, "%*s", GUTTER, "");
+	ink(out, style, 2, line);
+	for (size_t i = 0; i < d->nmarks; i++) {
+		char sign[2] = { signs[i % 4], '\0' };
+
+		if (i == 0 || !marks_share_line(d, columns))
+			(void)fprintf(out, "\n%*s", GUTTER, "");
+		else
+			(void)fputs("  ", out);
+		ink(out, style, 2, sign);
+		(void)fprintf(out, " %s", d->marks[i].name);
 	}
+	(void)fputc('\n', out);
 }
 
 static void print_canvas(FILE *out, const struct canvas *c, const struct plot_data *d, const struct text_style *style)
@@ -306,12 +324,13 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 }
 
 /* Of characters, by the lines that the whole picture may have; 0: not enough. */
-static size_t rows_of(const struct plot_data *d, const struct text_style *style, size_t see)
+static size_t rows_of(const struct plot_data *d, const struct text_style *style, size_t width, size_t see)
 {
 	size_t most = d->kind == PLOT_POLAR ? ROWS_POLAR : ROWS,
 	       around = d->kind == PLOT_POLAR ? 2 : 6; /* empty line, title; label, axis, ticks, label */
 
-	around += see + 2 * d->nmarks + (d->nseries > 1 ? d->nseries : 0);
+	around += see + (d->nmarks ? 1 + (marks_share_line(d, width - GUTTER - 2) ? 1 : d->nmarks) : 0) +
+	          (d->nseries > 1 ? d->nseries : 0);
 	if (style->lines == 0)
 		return most;
 	if (style->lines < around + ROWS_LEAST)
@@ -386,7 +405,7 @@ int report_plot_text(FILE *out, const struct result *const *res, size_t n, const
 	if (width < 40)
 		width = 40;
 	see = see_text(plot, style, (unsigned)width);
-	rows = rows_of(d, style, text_lines(see));
+	rows = rows_of(d, style, width, text_lines(see));
 	if (rows > 0)
 		(void)fprintf(out, "\n%s\n%s", d->title, see);
 	if (rows > 0 && d->kind == PLOT_BARS)

@@ -305,12 +305,32 @@ static void print_rest(struct printer *p, const struct screen *s)
 		text_end(p);
 }
 
+/* The fewest lines in which the first plot that can be drawn is one; 0: there is none. Of a disk that fails it has marks. */
+static int picture_needs(struct screen *s, size_t *ret)
+{
+	size_t lines = s->lines;
+
+	*ret = 0;
+	for (size_t i = 0; i < s->res->nplots && *ret == 0; i++)
+		for (s->lines = PICTURE_LEAST; s->lines <= PICTURE_MOST && *ret == 0; s->lines++) {
+			cleanup_free char *text = capture(s, print_picture, i + 1);
+
+			if (!text)
+				return -ENOMEM;
+			*ret = *text ? s->lines : 0;
+		}
+	s->lines = lines;
+	return 0;
+}
+
 int text_screen(struct printer *p, const struct result *res)
 {
 	struct screen s = { .page = p, .res = res, .lines = p->style->lines };
-	size_t picture = res->nplots && !p->style->plots ? PICTURE_LEAST : 0;
+	size_t picture = 0;
 	int r = choose(&s);
 
+	if (r == 0 && !p->style->plots)
+		r = picture_needs(&s, &picture);
 	if (r == 0)
 		r = fit(&s, PART_HEAD, print_head, 1, SIZE_MAX, &s.shown[PART_HEAD]);
 	s.lines = less(s.lines, 1); /* what else there is */

@@ -64,6 +64,8 @@ run 0 report "$TOP/tests/data/documents/version-1" -o old.html
 	echo '</body></html>'
 } >pictures.html
 [ "$(grep -c '<svg xmlns' pictures.html)" -ge 20 ] || fail "too few pictures"
+run 0 report zones.json
+grep -q '^Read rate by place' out && grep -q '\^ Slow regions  ! Unreadable' out || fail "a failing disk's first screen has no picture with its places"
 run 0 report --picture=curve three -o three.svg
 grep -c 'class="line s' three.svg | grep -qx 3 || fail "three disks are not three lines"
 run 0 report --picture=curve zones.json
