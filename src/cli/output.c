@@ -204,7 +204,7 @@ int output_save(const char *path, FILE *out, int (*write)(FILE *f, void *arg), v
 	if (strcmp(path, "-") != 0)
 		return result_save_file(path, write, arg, err);
 	r = write(out, arg);
-	return r < 0 && !err->code ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : r;
+	return r < 0 ? err_set(err, r, "Writing to standard output failed (%s).", err_name(r)) : 0;
 }
 
 /* ---- the log ---- */

@@ -137,7 +137,7 @@ static int write_page(FILE *f, void *arg)
 	const struct page_job *job = arg;
 	const struct result *const *v = (const struct result *const *)job->shelf->v;
 
-	return job->picture ? report_picture(f, v, job->shelf->n, job->picture, job->err)
+	return job->picture ? report_picture(f, v, job->shelf->n, job->picture)
 	                    : report_page(f, v, job->shelf->n, &job->options, job->err);
 }
 
@@ -242,6 +242,8 @@ static int run_report(const struct env *env, const struct view_params *view, con
 	for (size_t i = 0; r == 0 && i < shelf.n; i++)
 		if (p->again || !shelf.v[i]->shows)
 			cli_screen(shelf.v[i]);
+	if (r == 0 && p->picture)
+		r = report_picture_check((const struct result *const *)shelf.v, shelf.n, p->picture, err);
 	if (r == 0 && page)
 		r = output_save(page, env->out, write_page, &job, err);
 	if (r == 0 && p->csv)

@@ -52,24 +52,38 @@ static int draw(FILE *out, const struct result *const *res, size_t n, const stru
 	return ferror(out) ? -EIO : 0;
 }
 
-int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name, struct err *err)
+static const struct plot *find(const struct result *const *res, size_t n, const char *name, size_t *ret_which)
+{
+	for (size_t which = 0; which < n; which++)
+		for (size_t i = 0; i < res[which]->nplots; i++)
+			if (strcmp(name_of(&res[which]->plots[i]), name) == 0 && has_points(res, which, i)) {
+				*ret_which = which;
+				return &res[which]->plots[i];
+			}
+	return NULL;
+}
+
+int report_picture_check(const struct result *const *res, size_t n, const char *name, struct err *err)
+{
+	size_t which;
+
+	return find(res, n, name, &which) ? 0 : refuse(res, n, name, err);
+}
+
+int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name)
 {
 	char label[160], what[256];
+	const struct result *group[PICTURE_DOCUMENTS];
+	size_t ngroup = 0, which = 0;
+	const struct plot *plot = find(res, n, name, &which);
 
-	for (size_t which = 0; which < n; which++)
-		for (size_t i = 0; i < res[which]->nplots; i++) {
-			const struct result *group[PICTURE_DOCUMENTS];
-			size_t ngroup = 0;
-
-			if (strcmp(name_of(&res[which]->plots[i]), name) != 0 || !has_points(res, which, i))
-				continue;
-			for (size_t k = 0; k < n && ngroup < PICTURE_DOCUMENTS; k++)
-				if (strcmp(res[k]->head.measurement, res[which]->head.measurement) == 0)
-					group[ngroup++] = res[k];
-			(void)snprintf(what, sizeof(what), "platter %s of %s, %.10s", res[which]->head.measurement,
-			               ngroup == 1 ? document_label(res, n, which, label, sizeof(label)) : "several",
-			               res[which]->head.started ? res[which]->head.started : "");
-			return draw(out, group, ngroup, &res[which]->plots[i], what);
-		}
-	return refuse(res, n, name, err);
+	if (!plot)
+		return -EINVAL;
+	for (size_t k = 0; k < n && ngroup < PICTURE_DOCUMENTS; k++)
+		if (strcmp(res[k]->head.measurement, res[which]->head.measurement) == 0)
+			group[ngroup++] = res[k];
+	(void)snprintf(what, sizeof(what), "platter %s of %s, %.10s", res[which]->head.measurement,
+	               ngroup == 1 ? document_label(res, n, which, label, sizeof(label)) : "several",
+	               res[which]->head.started ? res[which]->head.started : "");
+	return draw(out, group, ngroup, plot, what);
 }

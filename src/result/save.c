@@ -161,8 +161,7 @@ static int replace(int dir, const char *name, int (*write)(FILE *f, void *arg), 
 	}
 	if (r) {
 		(void)unlinkat(dir, temporary, 0);
-		return err && err->code ? r
-		                        : save_error(err, r, path, step); /* what is written may say why it cannot be */
+		return save_error(err, r, path, step);
 	}
 	(void)fsync(dir); /* the name; the text is safe already */
 	return 0;
