@@ -36,25 +36,26 @@ struct changes {
 static void add(struct changes *c, const char *what, const char *before, const char *after, const struct result *a,
                 const struct result *b)
 {
-	struct change one = { .what = what, .disk = alike_disk(b) }, *known = c->v;
+	struct change one = { .what = what, .disk = alike_disk(b) }, *known;
+	size_t at = 0;
 
 	(void)snprintf(one.texts[0], sizeof(one.texts[0]), "%s", before);
 	(void)snprintf(one.texts[1], sizeof(one.texts[1]), "%s", after);
 	(void)snprintf(one.dates[0], sizeof(one.dates[0]), "%s", a->head.started);
 	(void)snprintf(one.dates[1], sizeof(one.dates[1]), "%s", b->head.started);
-	while (known < c->v + c->n &&
-	       (strcmp(known->what, what) != 0 || memcmp(known->texts, one.texts, sizeof(one.texts)) != 0))
-		known++;
-	if (known == c->v + c->n) {
+	while (at < c->n &&
+	       (strcmp(c->v[at].what, what) != 0 || memcmp(c->v[at].texts, one.texts, sizeof(one.texts)) != 0))
+		at++;
+	if (at == c->n) {
 		if (c->n == c->room) {
 			c->room = c->room ? 2 * c->room : 16;
 			c->v = reallocarray(c->v, c->room, sizeof(*c->v));
 			if (!c->v)
 				abort(); /* as in result.c */
 		}
-		known = &c->v[c->n++];
-		*known = one;
+		c->v[c->n++] = one;
 	}
+	known = &c->v[at];
 	known->disks++;
 	memcpy(known->dates[1], one.dates[1], sizeof(one.dates[1])); /* runs come sorted */
 }

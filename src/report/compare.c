@@ -432,7 +432,8 @@ static void put_worst_first(struct table *t)
 		for (size_t i = 0; i < t->nrows; i++)
 			if (rank(table_string(t, i, column)) == k)
 				memcpy(&sorted[n++ * t->ncolumns], &t->cells[i * t->ncolumns], bytes);
-	memcpy(t->cells, sorted, n * bytes);
+	if (n)
+		memcpy(t->cells, sorted, n * bytes);
 	free(sorted);
 }
 
