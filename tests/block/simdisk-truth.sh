@@ -121,7 +121,8 @@ deep_queue() # profile
 written() # profile
 {
 	on_disk "$1" --rw=randwrite --bs=4k --ioengine=psync --fsync=1 --number_ios=40 --randseed=3 || return
-	judge write 0.02 "$work/requests"
+	# A write and a flush each time, both through loop and FUSE: 0.3 ms of this machine beside 13 ms of the disk.
+	judge write 0.04 "$work/requests"
 }
 
 for profile in $SIMDISK_TEST_PROFILES; do
