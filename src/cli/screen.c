@@ -98,7 +98,8 @@ static bool is_meant(const struct result *res, const struct clause *c)
 	double any = figure_number(c->if_any ? result_find_figure(res, c->if_any) : NULL),
 	       none = figure_number(c->if_none ? result_find_figure(res, c->if_none) : NULL);
 
-	return (!c->if_any || any > 0) && (!c->if_none || none == 0);
+	return (!c->if_any || any > 0) && (!c->if_none || none == 0) &&
+	       !(c->unless && result_has_notice(res, c->unless));
 }
 
 void cli_screen(struct result *res)

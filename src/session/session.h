@@ -109,6 +109,7 @@ struct screen_decl {
 		/* "{name}" is a figure's value, "{name%}" a ratio in percent, "{name:slow region}" a count of those: "1 slow region". */
 		const char *text;
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
+		const char *unless;           /* a notice with this code says why it must not be said */
 		unsigned instead_of;          /* said only when none of so many clauses before it was */
 	} * says;                             /* in their order; text NULL ends them */
 };

@@ -62,6 +62,17 @@ static void the_answer_says_what_the_figures_say(void **state)
 	expect_answer(zones(0, 1), PLACES "1 unreadable region.");
 }
 
+/* A band may be of a zone or of surfaces: zones are not counted. */
+static void zones_that_may_be_surfaces_are_not_said(void **state)
+{
+	struct result *res = zones(0, 0);
+
+	(void)state;
+	result_notice(res, "surfaces", "A band may be of a zone or of surfaces.");
+	expect_answer(res, "82.0 MB/s at the start, 70.3 in the middle, 45.0 at the end; nothing slow by 10 % or more, "
+	                   "nothing unreadable.");
+}
+
 /* Nothing was looked for: that nothing was found must not be said. */
 static void what_is_not_known_is_not_said(void **state)
 {
@@ -212,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_answer_says_what_the_figures_say),
+		cmocka_unit_test(zones_that_may_be_surfaces_are_not_said),
 		cmocka_unit_test(what_is_not_known_is_not_said),
 		cmocka_unit_test(the_screen_is_the_same_from_a_file),
 		cmocka_unit_test(whatever_there_is_the_screen_has_its_lines),

@@ -752,7 +752,7 @@ static const struct screen_decl zones_screen = {
 		(const struct clause[]){
 			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
-			{ "{bands:recording zone}", .if_any = "bands" },
+			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces" },
 			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
 			{ "{unreadable_regions:unreadable region}", .if_any = "unreadable_regions" },
 			{ "nothing slow by {slow_least_loss_ratio%} or more, nothing unreadable",
