@@ -59,6 +59,13 @@ differs "$dir/sim.json" "$(changed overflows 0 start_s)" first_overflow_s
 run_sim stream --read --find-max --buffer=8M --time=20s
 same "$dir/sim.json" 4
 differs "$dir/sim.json" '.tables.tries as $t | ($t.columns | map(.key) | index("overflows")) as $o | .tables.tries.rows[-1][$o] = 1' max_rate_bytes_per_s
+# All of zones: its samples, their places and what was measured of the target are in the document.
+for words in "" "--zones=start,25%,end" "--full"; do
+	run_sim zones $words
+	same "$dir/sim.json" 14
+	differs "$dir/sim.json" '.tables.samples as $t | ($t.columns | map(.key)) as $k | ($k | index("rate_bytes_per_s")) as $rate |
+		.tables.samples.rows |= map(if .[$k | index("position")] == 0 then .[$rate] *= 1.1 else . end)' start_bytes_per_s
+done
 run_sim transactions --users=5 --think=100ms --find-users --limit="p95<400ms" --time=100s
 same "$dir/sim.json" 3
 differs "$dir/sim.json" "$(changed classes 0 max_ns)" response_max_ns

@@ -107,3 +107,14 @@ int zone_analyse(struct zone_target *t)
 	t->analysis = a;
 	return 0;
 }
+
+void zone_targets_done(struct zones_run *run)
+{
+	for (size_t i = 0; i < run->ntargets; i++) {
+		zone_layout_done(&run->targets[i].layout);
+		zone_analysis_free(run->targets[i].analysis);
+		free(run->targets[i].samples.v);
+		free(run->targets[i].unreadable);
+	}
+	free(run->targets);
+}

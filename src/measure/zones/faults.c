@@ -168,7 +168,7 @@ int zones_faults_locate(struct zones_run *run, struct zone_target *t, struct err
 	}
 	if (gone)
 		result_notice(
-			run->ses->res, "healed",
+			run->res, "healed",
 			"%s: %zu of %zu failed requests were read well when tried again: the disk retries at its limit there.",
 			t->dev->path, gone, before);
 	if (t->nunreadable)

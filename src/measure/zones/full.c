@@ -95,10 +95,11 @@ static int close_bin(struct sweeper *s, double now_ns)
 	}
 	if (!s->has_fault && !isnan(first_ns) && now_ns > first_ns) {
 		z.is_good = true;
-		z.elapsed_ns = now_ns - first_ns;
-		z.ns_per_byte = z.elapsed_ns / z.moved_bytes;
+		z.elapsed_ns = round(now_ns - first_ns);
+		z.ns_per_byte = zone_as_kept(z.elapsed_ns / z.moved_bytes);
 		z.se_ratio = isnan(e.se_ratio) ? 0.0 : e.se_ratio;
-		memcpy(z.part_ns_per_byte, e.part_ns_per_byte, sizeof(z.part_ns_per_byte));
+		for (size_t i = 0; i < ZONE_PARTS; i++)
+			z.part_ns_per_byte[i] = zone_as_kept(e.part_ns_per_byte[i]);
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
 	}
 	all->v[all->n++] = z;

@@ -145,31 +145,6 @@ static const struct field spot_fields[] = {
 	FIELD_END,
 };
 
-struct sample_row {
-	double at_s;
-	uint64_t offset_bytes, counted_from_bytes, end_bytes;
-	double rate_bytes_per_s;
-	uint64_t moved_bytes, elapsed_ns, flush_ns, late, pass;
-	const char *kind, *state, *target;
-};
-
-static const struct field sample_fields[] = {
-	FIELD_F64(struct sample_row, at_s, UNIT_S, "at"),
-	FIELD_U64(struct sample_row, offset_bytes, UNIT_BYTES, "offset"),
-	FIELD_U64(struct sample_row, counted_from_bytes, UNIT_BYTES, "counted from"),
-	FIELD_U64(struct sample_row, end_bytes, UNIT_BYTES, "end"),
-	FIELD_F64(struct sample_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
-	FIELD_U64(struct sample_row, moved_bytes, UNIT_BYTES, "counted"),
-	FIELD_U64(struct sample_row, elapsed_ns, UNIT_NS, "time"),
-	FIELD_U64(struct sample_row, flush_ns, UNIT_NS, "flush"),
-	FIELD_U64(struct sample_row, late, UNIT_COUNT, "seen late"),
-	FIELD_U64(struct sample_row, pass, UNIT_COUNT, "pass"),
-	FIELD_STR(struct sample_row, kind, "kind"),
-	FIELD_STR(struct sample_row, state, "state"),
-	FIELD_STR(struct sample_row, target, "target"),
-	FIELD_END,
-};
-
 const struct measure_table zones_tables[] = {
 	{ "curve", "Transfer rate by place", curve_fields },
 	{ "bands", "Recording zones", band_fields },
@@ -178,7 +153,9 @@ const struct measure_table zones_tables[] = {
 	{ "unreadable", "Unreadable regions", unreadable_fields },
 	{ "places", "Targets and their places on the disk", place_fields },
 	{ "spots", "The bytes that the figures speak of", spot_fields },
-	{ "samples", "Samples", sample_fields },
+	{ "samples", "Samples", zone_sample_fields },
+	{ "layouts", "What is measured of each target", zone_layout_fields },
+	{ "cells", "Places", zone_cell_fields },
 	{ NULL },
 };
 
@@ -194,12 +171,6 @@ static struct table *fresh_table(struct result *res, const char *name)
 		return t;
 	}
 	return NULL;
-}
-
-/* Only when there are several, so that the text stays narrow. */
-static const char *target_name(const struct zones_run *run, const struct zone_target *t)
-{
-	return run->ntargets > 1 ? t->dev->path : NULL;
 }
 
 /* ---- tables ---- */
@@ -229,7 +200,7 @@ static void fill_curve(const struct zones_run *run, const struct zone_target *t,
 		const struct zone_level *v = &t->analysis->levels.v[p];
 		const struct zone_sample *s = first_sample(t, p);
 		struct interval ci = zone_rate_ci(v->y, v->half);
-		struct curve_row row = { .target = target_name(run, t) };
+		struct curve_row row = { .target = zone_target_name(run, t) };
 
 		if (t->layout.positions[p].is_extra || !s)
 			continue;
@@ -290,7 +261,7 @@ static void fill_bands(const struct zones_run *run, const struct zone_target *t,
 			                .sectors_high = sectors.high,
 			                .edge_half_bytes = b->edge_half_bytes,
 			                .samples = b->samples,
-			                .target = target_name(run, t) };
+			                .target = zone_target_name(run, t) };
 
 		result_row(table, &row);
 	}
@@ -306,7 +277,7 @@ static void fill_slow(const struct zones_run *run, const struct zone_target *t, 
 			                .expected_bytes_per_s = zone_rate(s->expected_y),
 			                .rate_to_expected_ratio = exp(s->expected_y - s->y),
 			                .readings = s->readings,
-			                .target = target_name(run, t) };
+			                .target = zone_target_name(run, t) };
 
 		if (s->is_confirmed)
 			result_row(table, &row);
@@ -330,7 +301,7 @@ static void fill_stretches(const struct zones_run *run, const struct zone_target
 			                   .rate_to_beside_ratio = exp(s->beside_y - s->y),
 			                   .kind = stretch_kinds[s->kind],
 			                   .samples = s->samples,
-			                   .target = target_name(run, t) };
+			                   .target = zone_target_name(run, t) };
 
 		result_row(table, &row);
 	}
@@ -343,39 +314,8 @@ static void fill_unreadable(const struct zones_run *run, const struct zone_targe
 		struct unreadable_row row = { .first_byte = u->first_bytes,
 			                      .last_byte = u->end_bytes - 1,
 			                      .errno_name = u->error ? err_name(u->error) : "short",
-			                      .target = target_name(run, t) };
+			                      .target = zone_target_name(run, t) };
 
-		result_row(table, &row);
-	}
-}
-
-static const char *const kind_names[] = {
-	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",
-	[SAMPLE_CHECK] = "check", [SAMPLE_PROBE] = "probe",
-};
-
-static void fill_samples(const struct zones_run *run, const struct zone_target *t, struct table *table)
-{
-	for (size_t i = 0; i < t->samples.n; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
-		struct sample_row row = { .at_s = s->at_s,
-			                  .offset_bytes = s->first_bytes,
-			                  .counted_from_bytes = s->is_good ? s->from_bytes : UINT64_MAX,
-			                  .end_bytes = s->end_bytes,
-			                  .rate_bytes_per_s = s->is_good ? 1e9 / s->ns_per_byte : (double)NAN,
-			                  .moved_bytes = s->is_good ? (uint64_t)s->moved_bytes : 0,
-			                  .elapsed_ns = s->is_good ? (uint64_t)s->elapsed_ns : UINT64_MAX,
-			                  .flush_ns = isnan(s->flush_ns) ? UINT64_MAX : (uint64_t)s->flush_ns,
-			                  .late = s->late,
-			                  .pass = s->pass,
-			                  .kind = kind_names[s->kind],
-			                  .target = target_name(run, t) };
-
-		row.state = s->has_fault    ? "error"
-		            : !s->is_good   ? "too short"
-		            : s->is_burst   ? "burst"
-		            : s->is_outlier ? "outlier"
-		                            : NULL;
 		result_row(table, &row);
 	}
 }
@@ -446,7 +386,7 @@ static void spot_row(const struct zones_run *run, struct table *table, const cha
 	row.low = ci.low;
 	row.high = ci.high;
 	row.samples = v->n;
-	row.target = target_name(run, s->t);
+	row.target = zone_target_name(run, s->t);
 	result_row(table, &row);
 }
 
@@ -523,13 +463,13 @@ static void lowest_figure(const struct zones_run *run)
 	}
 	if (!is_whole)
 		low.t = NULL; /* a part of the curve says nothing about everywhere */
-	rate_figure(run->ses->res, "lowest_bytes_per_s", "holds everywhere", &low);
+	rate_figure(run->res, "lowest_bytes_per_s", "holds everywhere", &low);
 }
 
 /* Mean over all targets: of time per byte, weighted by size. */
 static void mean_figures(const struct zones_run *run)
 {
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	double bytes = 0.0, ns = 0.0, var = 0.0, disk, half;
 	struct interval ci;
 	uint64_t n = 0;
@@ -614,7 +554,7 @@ static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double 
 
 static bool burst_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	double burst, lasting;
 	char a[32], b[32];
 	size_t n;
@@ -636,7 +576,7 @@ static bool burst_figures(const struct zones_run *run, const struct zone_target 
 static void regime_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	const struct zone_regime *g = &t->analysis->levels.regime;
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	char a[32], b[32], c[32];
 
 	if (burst_figures(run, t, is_final) || !g->is_found)
@@ -664,7 +604,7 @@ static void regime_figures(const struct zones_run *run, const struct zone_target
 static void single_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
 	const struct zone_analysis *a = t->analysis;
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	double last_s = t->samples.n ? t->samples.v[t->samples.n - 1].at_s : 0.0, first_s;
 	struct interval ci;
 
@@ -702,7 +642,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 
 static void count_figures(const struct zones_run *run)
 {
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
 	bool has_zones = false;
 
@@ -729,7 +669,7 @@ static void count_figures(const struct zones_run *run)
 
 static void fill_figures(struct zones_run *run, bool is_final)
 {
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	struct table *spots = fresh_table(res, "spots");
 	struct spot start, middle, end;
 
@@ -756,10 +696,11 @@ static void fill_figures(struct zones_run *run, bool is_final)
 
 void zones_report(struct zones_run *run, bool is_final)
 {
-	struct result *res = run->ses->res;
+	struct result *res = run->res;
 	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
 	struct table *stretches = fresh_table(res, "stretches");
 	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
+	struct table *layouts = fresh_table(res, "layouts"), *cells = fresh_table(res, "cells");
 
 	if (!run->p->places)
 		bands = fresh_table(res, "bands");
@@ -769,7 +710,7 @@ void zones_report(struct zones_run *run, bool is_final)
 		const struct zone_target *t = &run->targets[i];
 
 		fill_unreadable(run, t, bad);
-		fill_samples(run, t, samples);
+		zone_keep(run, t, layouts, cells, samples);
 		if (!t->analysis)
 			continue;
 		fill_curve(run, t, curve);

@@ -266,11 +266,12 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
 	                    isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, &z->waits, &z->wait_revs);
 	z->is_good = true;
-	z->ns_per_byte = e.ns_per_byte;
+	z->ns_per_byte = zone_as_kept(e.ns_per_byte);
 	z->se_ratio = e.se_ratio;
-	memcpy(z->part_ns_per_byte, e.part_ns_per_byte, sizeof(z->part_ns_per_byte));
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		z->part_ns_per_byte[i] = zone_as_kept(e.part_ns_per_byte[i]);
 	z->moved_bytes = e.moved_bytes;
-	z->elapsed_ns = e.elapsed_ns;
+	z->elapsed_ns = round(e.elapsed_ns);
 	z->late = (uint32_t)e.late;
 	z->end_bytes = s->first + (uint64_t)(s->piece_bytes[0] + blocks[n - 1].bytes);
 	z->from_bytes = z->end_bytes - (uint64_t)e.moved_bytes;
@@ -298,7 +299,7 @@ static void estimate_write(struct zones_run *run, const struct sampler *s, struc
 	if (!(db > 0.0) || !(dt > 0.0))
 		return;
 	z->is_good = true;
-	z->ns_per_byte = dt / db;
+	z->ns_per_byte = zone_as_kept(dt / db);
 	/* Each of the two times contains a wait for the angle, uniform over a revolution: deviation of their difference. */
 	z->se_ratio = (isfinite(run->targets[s->target].layout.rev_ns) ? run->targets[s->target].layout.rev_ns : 0.0) /
 	              sqrt(6.0) / dt;

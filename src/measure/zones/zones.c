@@ -216,9 +216,8 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	t->interface_bytes_per_s = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
 	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
-		result_notice(run->ses->res, "spin-up",
-		              "The first read of %s took %s: it was asleep. That is not counted.", t->dev->path,
-		              units_time(took, sizeof(took), now_of(run) - before_ns));
+		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
+		              t->dev->path, units_time(took, sizeof(took), now_of(run) - before_ns));
 	if (r < 0 || !s || !s->is_good || run->p->write || run->p->rewrite || session_is_over(run->ses))
 		return r;
 	r = zone_interface_measure(run, t, s->first_bytes, err);
@@ -510,18 +509,17 @@ static void say_precision(const struct zones_run *run, struct zone_target *t)
 		wide += v->n && (isnan(v->half) || v->half > log1p(precision));
 	}
 	if (wide)
-		result_notice(run->ses->res, "precision",
+		result_notice(run->res, "precision",
 		              "%s: the interval of %zu of %zu places is wider than +-%.3g %%, because %s; %s.",
 		              t->dev->path, wide, t->analysis->levels.n, 100.0 * precision,
 		              t->is_out_of_time ? "the time was up" : "there are no unread bytes left there",
 		              t->is_out_of_time ? "give more --time" : "take fewer --positions");
 	if (none)
-		result_notice(run->ses->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path,
-		              none, t->analysis->levels.n,
+		result_notice(run->res, "no-figure", "%s: no figure for %zu of %zu places: %s.", t->dev->path, none,
+		              t->analysis->levels.n,
 		              session_is_over(run->ses) || t->is_out_of_time ? "the run ended before"
-		              : result_fault_count(run->ses->res)
-		                      ? "every reading there failed"
-		                      : "too few bytes for a sample; measure a larger --range");
+		              : result_fault_count(run->res)                 ? "every reading there failed"
+		                                             : "too few bytes for a sample; measure a larger --range");
 }
 
 static void say_drift(const struct zones_run *run, const struct zone_target *t)
@@ -533,7 +531,7 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 
 	if (!isnan(lv->drift_ci.low) && lv->drift_ci.low * lv->drift_ci.high > 0.0 && fabs(total) > 0.01)
 		result_notice(
-			run->ses->res, "drift",
+			run->res, "drift",
 			"%s became %.1f %% %s during the run; the curve shows its middle. Let it warm up, stop other users, and repeat.",
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
@@ -543,7 +541,7 @@ static void say_surfaces(const struct zones_run *run, const struct zone_target *
 	if (!t->analysis->bands.has_sawtooth)
 		return;
 	result_notice(
-		run->ses->res, "surfaces",
+		run->res, "surfaces",
 		"%s gets faster and slower again from place to place: its surfaces differ in density, and a band may be of a zone or of "
 		"surfaces. Edges of zones are not resolved where the rates on both sides differ by less than %.2g %%.",
 		t->dev->path, 100.0 * t->analysis->bands.least_step);
@@ -561,25 +559,25 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 		units_rate(beside, sizeof(beside), zone_rate(s->beside_y));
 		if (s->kind == STRETCH_FAST)
 			result_notice(
-				run->ses->res, "not-stored",
+				run->res, "not-stored",
 				"%s answers at %s from %s to %s, beside it at %s: faster than one disk's media change. Probably nothing is "
 				"stored there (never written, or trimmed), or a cache answers; it says nothing of the media.",
 				t->dev->path, rate, from, to, beside);
 		else if (s->kind == STRETCH_DEVICE)
 			result_notice(
-				run->ses->res, "another-device",
+				run->res, "another-device",
 				"%s gets faster at %s, from %s to %s, and falls again from there: another arm or another disk begins there.",
 				t->dev->path, from, beside, rate);
 		else
 			result_notice(
-				run->ses->res, "uneven",
+				run->res, "uneven",
 				"%s answers at %s from %s to %s, most of it at %s: written and unwritten parts, a cache or several devices "
 				"differ so. It does not rotate, and this alone is no sign of a failure.",
 				t->dev->path, rate, from, to, beside);
 	}
 	if (t->analysis->has_no_zones && t->layout.rev_ns != 0.0 && !run->p->places)
 		result_notice(
-			run->ses->res, "no-zones",
+			run->res, "no-zones",
 			"%s is as fast at its end as at its start, as no disk with recording zones is: none are told.",
 			t->dev->path);
 }
@@ -664,11 +662,11 @@ static void say_settings(const struct zones_run *run)
 
 		if (t->dev->rotational == 0)
 			result_notice(
-				run->ses->res, "not-rotational",
+				run->res, "not-rotational",
 				"%s does not rotate: it has no recording zones; differences by place have other reasons.",
 				t->dev->path);
 		if (t->layout.wanted_positions > t->layout.npositions)
-			result_notice(run->ses->res, "positions",
+			result_notice(run->res, "positions",
 			              "%s is too small for %zu places without reading bytes twice; %zu were measured.",
 			              t->dev->path, t->layout.wanted_positions, t->layout.npositions);
 	}
@@ -718,19 +716,13 @@ static void run_done(struct zones_run *run)
 {
 	engine_close(run->eng);
 	zones_journal_close(run);
-	for (size_t i = 0; i < run->ntargets; i++) {
-		zone_layout_done(&run->targets[i].layout);
-		zone_analysis_free(run->targets[i].analysis);
-		free(run->targets[i].samples.v);
-		free(run->targets[i].unreadable);
-	}
-	free(run->targets);
+	zone_targets_done(run);
 	free(run->done);
 }
 
 static int zones_run(struct session *ses, const void *params, struct err *err)
 {
-	struct zones_run run = { .ses = ses, .p = params };
+	struct zones_run run = { .ses = ses, .res = ses->res, .p = params };
 	int r = run_init(&run, err);
 
 	if (r == 0) {
@@ -773,6 +765,7 @@ const struct measure measure_zones = {
 	.precision = 0.01,
 	.plan = zones_plan,
 	.run = zones_run,
+	.again = zones_again,
 	.screen = &zones_screen,
 	.tables = zones_tables,
 };

@@ -2,7 +2,8 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
  * sample.c: one sample; estimate.c: completions to a rate; level.c: samples to the levels of the positions; bands.c:
- * recording zones; slow.c: slow regions; report.c: tables and figures. The estimators are pure
+ * recording zones; slow.c: slow regions; report.c: tables and figures; kept.c: samples in the document;
+ * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
  * Words: a *position* is a place of the curve; it has a *cell* of `slots` windows; each *sample* reads one window (or a part of it)
@@ -153,7 +154,8 @@ struct zone_target {
 };
 
 struct zones_run {
-	struct session *ses;
+	struct session *ses; /* NULL: computed again from a document */
+	struct result *res;
 	const struct zones_params *p;
 	struct engine *eng;
 	struct zone_done *done; /* completions of the sample that is being taken */
@@ -381,14 +383,35 @@ struct zone_analysis {
 /* Analyses what there is, anew; 0 or -ENOMEM. */
 int zone_analyse(struct zone_target *t);
 void zone_analysis_free(struct zone_analysis *a);
+void zone_targets_done(struct zones_run *run);
 /* Where byte x of the target lies on the whole disk, 0 .. 1. */
 double zone_place(const struct zone_target *t, double x_bytes);
+
+/* ---- kept.c: layout and samples as they are in the document; all that the analysis needs of them ---- */
+
+extern const struct field zone_layout_fields[], zone_cell_fields[], zone_sample_fields[];
+/* NULL where there is one target only, so that the text stays narrow. */
+const char *zone_target_name(const struct zones_run *run, const struct zone_target *t);
+void zone_keep(const struct zones_run *run, const struct zone_target *t, struct table *layouts, struct table *cells,
+               struct table *samples);
+/* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not whole. zone_targets_done(). */
+int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
+/* A time per byte that a rate in a document gives back to the last bit: once there and back. */
+static inline double zone_as_kept(double ns_per_byte)
+{
+	return 1e9 / (1e9 / ns_per_byte);
+}
 
 /* ---- report.c ---- */
 
 extern const struct measure_table zones_tables[];
 /* Fills tables, figures and plots anew from the analyses of all targets. */
 void zones_report(struct zones_run *run, bool is_final);
+
+/* ---- again.c ---- */
+
+/* platter report --again: struct measure.again */
+int zones_again(const struct result *saved, struct result *ret, struct err *err);
 
 /* ---- journal.c ---- */
 

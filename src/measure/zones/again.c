@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* platter report --again: what a run told, from the samples in its document. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/zones/zones.h"
+
+static const char *option_of(const struct result *saved, const char *name)
+{
+	for (size_t i = 0; i < saved->head.noptions; i++)
+		if (strcmp(saved->head.options[i].name, name) == 0 && saved->head.options[i].text)
+			return saved->head.options[i].text;
+	return "";
+}
+
+static bool is_set(const struct result *saved, const char *name)
+{
+	return strcmp(option_of(saved, name), "yes") == 0;
+}
+
+int zones_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *layouts = result_find_table(saved, "layouts");
+	struct zones_params p = { .write = is_set(saved, "write"),
+		                  .rewrite = is_set(saved, "rewrite"),
+		                  .places = option_of(saved, "zones")[0] ? "given" : NULL };
+	struct zones_run run = { .res = ret, .p = &p };
+	cleanup_free struct device *devs = NULL;
+	int r = 0;
+
+	if (!layouts || !layouts->nrows || !result_find_table(saved, "cells") || !result_find_table(saved, "samples"))
+		return err_set(err, -ENODATA, "The document does not have its samples.");
+	(void)units_parse_ratio(option_of(saved, "skew"), &p.skew_ratio, NULL);
+	run.targets = calloc(layouts->nrows, sizeof(*run.targets));
+	devs = calloc(layouts->nrows, sizeof(*devs));
+	if (!run.targets || !devs)
+		r = -ENOMEM;
+	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++)
+		r = zone_load(saved, run.ntargets, &run.targets[run.ntargets], &devs[run.ntargets]);
+	for (size_t i = 0; r == 0 && i < run.ntargets; i++)
+		r = zone_analyse(&run.targets[i]);
+	if (r == 0)
+		zones_report(&run, false);
+	zone_targets_done(&run);
+	return r == 0 ? 0 : err_set(err, r, r == -ENOMEM ? "Out of memory." : "The document's samples are not whole.");
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the document keeps of a run: all that the analysis is made of, so that `platter report --again` can make it anew, by later methods, too. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+struct layout_row {
+	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
+	double rev_ns, interface_bytes_per_s;
+	uint64_t disk_offset_bytes, disk_bytes;
+	const char *disk, *target;
+};
+
+const struct field zone_layout_fields[] = {
+	FIELD_U64(struct layout_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct layout_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_U64(struct layout_row, cell_bytes, UNIT_BYTES, "a place"),
+	FIELD_U64(struct layout_row, align_bytes, UNIT_BYTES, "aligned to", .detail = true),
+	FIELD_U64(struct layout_row, block_bytes, UNIT_BYTES, "block", .detail = true),
+	FIELD_U64(struct layout_row, request_bytes, UNIT_BYTES, "request"),
+	FIELD_U64(struct layout_row, sector_bytes, UNIT_BYTES, "sector", .detail = true),
+	FIELD_F64(struct layout_row, rev_ns, UNIT_NS, "revolution"), /* 0: does not rotate */
+	FIELD_F64(struct layout_row, interface_bytes_per_s, UNIT_BYTES_PER_S, "from the drive's buffer",
+	          .detail = true),
+	FIELD_U64(struct layout_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
+	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),
+	FIELD_STR(struct layout_row, disk, "disk"),
+	FIELD_STR(struct layout_row, target, "target"),
+	FIELD_END,
+};
+
+struct cell_row {
+	uint64_t first_byte;
+	const char *figure;
+	uint64_t extra;  /* not of the curve */
+	uint64_t longer; /* its samples are those of a place of the figures */
+	const char *target;
+};
+
+const struct field zone_cell_fields[] = {
+	FIELD_U64(struct cell_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_STR(struct cell_row, figure, "figure"),
+	FIELD_U64(struct cell_row, extra, UNIT_COUNT, "beside the curve", .detail = true),
+	FIELD_U64(struct cell_row, longer, UNIT_COUNT, "longer", .detail = true),
+	FIELD_STR(struct cell_row, target, "target"),
+	FIELD_END,
+};
+
+struct sample_row {
+	double at_s;
+	uint64_t offset_bytes, counted_from_bytes, end_bytes;
+	double rate_bytes_per_s;
+	uint64_t moved_bytes, elapsed_ns, flush_ns, late, pass;
+	const char *kind, *state, *target;
+	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns;
+	double error_ratio, quarter1_bytes_per_s, quarter2_bytes_per_s, quarter3_bytes_per_s, quarter4_bytes_per_s;
+};
+
+const struct field zone_sample_fields[] = {
+	FIELD_F64(struct sample_row, at_s, UNIT_S, "at"),
+	FIELD_U64(struct sample_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct sample_row, counted_from_bytes, UNIT_BYTES, "counted from"),
+	FIELD_U64(struct sample_row, end_bytes, UNIT_BYTES, "end"),
+	FIELD_F64(struct sample_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_U64(struct sample_row, moved_bytes, UNIT_BYTES, "counted"),
+	FIELD_U64(struct sample_row, elapsed_ns, UNIT_NS, "time"),
+	FIELD_U64(struct sample_row, flush_ns, UNIT_NS, "flush"),
+	FIELD_U64(struct sample_row, late, UNIT_COUNT, "seen late"),
+	FIELD_U64(struct sample_row, pass, UNIT_COUNT, "pass"),
+	FIELD_STR(struct sample_row, kind, "kind"),
+	FIELD_STR(struct sample_row, state, "state"),
+	FIELD_STR(struct sample_row, target, "target"),
+	FIELD_U64(struct sample_row, position, UNIT_COUNT, "place", .detail = true),
+	FIELD_U64(struct sample_row, check_of, UNIT_COUNT, "once more", .detail = true),
+	FIELD_U64(struct sample_row, waits, UNIT_COUNT, "waits", .detail = true),
+	FIELD_U64(struct sample_row, lost_revolutions, UNIT_COUNT, "revolutions lost", .detail = true),
+	FIELD_U64(struct sample_row, disturbed, UNIT_COUNT, "processor taken away", .detail = true),
+	FIELD_U64(struct sample_row, whole_bytes, UNIT_BYTES, "all of it", .detail = true),
+	FIELD_U64(struct sample_row, whole_ns, UNIT_NS, "time of all", .detail = true),
+	FIELD_F64(struct sample_row, error_ratio, UNIT_RATIO, "error by itself", .detail = true),
+	FIELD_F64(struct sample_row, quarter1_bytes_per_s, UNIT_BYTES_PER_S, "first quarter", .detail = true),
+	FIELD_F64(struct sample_row, quarter2_bytes_per_s, UNIT_BYTES_PER_S, "second quarter", .detail = true),
+	FIELD_F64(struct sample_row, quarter3_bytes_per_s, UNIT_BYTES_PER_S, "third quarter", .detail = true),
+	FIELD_F64(struct sample_row, quarter4_bytes_per_s, UNIT_BYTES_PER_S, "fourth quarter", .detail = true),
+	FIELD_END,
+};
+
+static const char *const kind_names[] = {
+	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",
+	[SAMPLE_CHECK] = "check", [SAMPLE_PROBE] = "probe",
+};
+
+static const char *const figure_names[] = { "start", "middle", "end" };
+
+const char *zone_target_name(const struct zones_run *run, const struct zone_target *t)
+{
+	return run->ntargets > 1 ? t->dev->path : NULL;
+}
+
+/* ---- to the document ---- */
+
+static void keep_layout(const struct zone_target *t, const char *name, struct table *table)
+{
+	const struct zone_layout *l = &t->layout;
+	struct layout_row row = {
+		.first_byte = l->first_bytes,
+		.last_byte = l->end_bytes - 1,
+		.cell_bytes = l->cell_bytes,
+		.align_bytes = l->align_bytes,
+		.block_bytes = l->block_bytes,
+		.request_bytes = l->request_bytes,
+		.sector_bytes = t->dev->logical_block_bytes,
+		.rev_ns = l->rev_ns,
+		.interface_bytes_per_s = t->interface_bytes_per_s,
+		.disk_offset_bytes = t->dev->partition_offset_bytes,
+		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
+		.disk = t->dev->disk,
+		.target = name,
+	};
+
+	result_row(table, &row);
+}
+
+static void keep_cells(const struct zone_layout *l, const char *name, struct table *table)
+{
+	for (size_t p = 0; p < l->npositions; p++) {
+		const struct zone_position *pos = &l->positions[p];
+		struct cell_row row = { .first_byte = pos->cell_bytes,
+			                .figure = p == l->start    ? figure_names[0]
+			                          : p == l->middle ? figure_names[1]
+			                          : p == l->end    ? figure_names[2]
+			                                           : NULL,
+			                .extra = pos->is_extra,
+			                .longer = pos->class == ZONE_LONG,
+			                .target = name };
+
+		result_row(table, &row);
+	}
+}
+
+static void keep_sample(const struct zone_sample *s, const char *name, struct table *table)
+{
+	struct sample_row row = { .at_s = s->at_s,
+		                  .offset_bytes = s->first_bytes,
+		                  .counted_from_bytes = s->is_good ? s->from_bytes : UINT64_MAX,
+		                  .end_bytes = s->end_bytes,
+		                  .rate_bytes_per_s = s->is_good ? 1e9 / s->ns_per_byte : (double)NAN,
+		                  .moved_bytes = s->is_good ? (uint64_t)s->moved_bytes : 0,
+		                  .elapsed_ns = s->is_good ? (uint64_t)s->elapsed_ns : UINT64_MAX,
+		                  .flush_ns = isnan(s->flush_ns) ? UINT64_MAX : (uint64_t)s->flush_ns,
+		                  .late = s->late,
+		                  .pass = s->pass,
+		                  .kind = kind_names[s->kind],
+		                  .target = name,
+		                  .position = s->position,
+		                  .check_of = s->kind == SAMPLE_CHECK ? s->check_of : UINT64_MAX,
+		                  .waits = s->waits,
+		                  .lost_revolutions = s->wait_revs,
+		                  .disturbed = s->is_disturbed,
+		                  .whole_bytes = (uint64_t)s->whole_bytes,
+		                  .whole_ns = (uint64_t)s->whole_ns,
+		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN,
+		                  .quarter1_bytes_per_s = 1e9 / s->part_ns_per_byte[0],
+		                  .quarter2_bytes_per_s = 1e9 / s->part_ns_per_byte[1],
+		                  .quarter3_bytes_per_s = 1e9 / s->part_ns_per_byte[2],
+		                  .quarter4_bytes_per_s = 1e9 / s->part_ns_per_byte[3] };
+
+	row.state = s->has_fault    ? "error"
+	            : !s->is_good   ? "too short"
+	            : s->is_burst   ? "burst"
+	            : s->is_outlier ? "outlier"
+	                            : NULL;
+	result_row(table, &row);
+}
+
+void zone_keep(const struct zones_run *run, const struct zone_target *t, struct table *layouts, struct table *cells,
+               struct table *samples)
+{
+	const char *name = zone_target_name(run, t);
+
+	keep_layout(t, name, layouts);
+	keep_cells(&t->layout, name, cells);
+	for (size_t i = 0; i < t->samples.n; i++)
+		keep_sample(&t->samples.v[i], name, samples);
+}
+
+/* ---- and back ---- */
+
+static bool is_of(const char *target, const struct layout_row *layout)
+{
+	return !layout->target || (target && strcmp(target, layout->target) == 0);
+}
+
+static int load_cells(const struct table *cells, const struct layout_row *layout, struct zone_layout *l)
+{
+	*l = (struct zone_layout){ .first_bytes = layout->first_byte,
+		                   .end_bytes = layout->last_byte + 1,
+		                   .align_bytes = (uint32_t)layout->align_bytes,
+		                   .block_bytes = (uint32_t)layout->block_bytes,
+		                   .request_bytes = (uint32_t)layout->request_bytes,
+		                   .cell_bytes = layout->cell_bytes,
+		                   .rev_ns = layout->rev_ns,
+		                   .positions = calloc(cells->nrows + 1, sizeof(*l->positions)),
+		                   .start = ZONE_NONE,
+		                   .middle = ZONE_NONE,
+		                   .end = ZONE_NONE };
+	size_t *const figures[] = { &l->start, &l->middle, &l->end };
+
+	for (size_t i = 0; l->positions && i < cells->nrows; i++) {
+		struct cell_row row;
+
+		table_row(cells, i, zone_cell_fields, &row);
+		if (!is_of(row.target, layout))
+			continue;
+		for (size_t k = 0; row.figure && k < ARRAY_LEN(figures); k++)
+			if (strcmp(row.figure, figure_names[k]) == 0)
+				*figures[k] = l->npositions;
+		l->positions[l->npositions++] =
+			(struct zone_position){ .cell_bytes = row.first_byte,
+			                        .class = row.longer == 1 ? ZONE_LONG : ZONE_SHORT,
+			                        .is_extra = row.extra == 1 };
+	}
+	return l->positions ? 0 : -ENOMEM;
+}
+
+/* false: no row of a sample that this version knows. */
+static bool load_sample(const struct sample_row *row, const struct zone_target *t, struct zone_sample *s)
+{
+	*s = (struct zone_sample){
+		.position = row->position,
+		.pass = (uint32_t)row->pass,
+		.first_bytes = row->offset_bytes,
+		.end_bytes = row->end_bytes,
+		.moved_bytes = (double)row->moved_bytes,
+		.ns_per_byte = 1e9 / row->rate_bytes_per_s,
+		.se_ratio = row->error_ratio,
+		.whole_bytes = (double)row->whole_bytes,
+		.whole_ns = (double)row->whole_ns,
+		.part_ns_per_byte = { 1e9 / row->quarter1_bytes_per_s, 1e9 / row->quarter2_bytes_per_s,
+		                      1e9 / row->quarter3_bytes_per_s, 1e9 / row->quarter4_bytes_per_s },
+		.at_s = row->at_s,
+		.flush_ns = row->flush_ns == UINT64_MAX ? (double)NAN : (double)row->flush_ns,
+		.late = (uint32_t)row->late,
+		.waits = (uint32_t)row->waits,
+		.wait_revs = (uint32_t)row->lost_revolutions,
+		.is_good = row->counted_from_bytes != UINT64_MAX,
+		.has_fault = row->state && strcmp(row->state, "error") == 0,
+		.is_disturbed = row->disturbed == 1,
+		.check_of = row->check_of
+	};
+	if (s->is_good) {
+		s->from_bytes = row->counted_from_bytes;
+		s->elapsed_ns = (double)row->elapsed_ns;
+	}
+	if (s->is_good &&
+	    !(s->ns_per_byte > 0.0 && isfinite(s->ns_per_byte) && isfinite(s->at_s) && s->elapsed_ns > 0.0 &&
+	      s->moved_bytes > 0.0 && s->se_ratio >= 0.0 && s->from_bytes < s->end_bytes))
+		return false;
+	for (size_t k = 0; row->kind && k < ARRAY_LEN(kind_names); k++) {
+		s->kind = (enum sample_kind)k;
+		if (strcmp(row->kind, kind_names[k]) == 0)
+			return s->position < t->layout.npositions ||
+			       (s->position == ZONE_NONE && (s->kind == SAMPLE_EDGE || s->kind == SAMPLE_CHECK));
+	}
+	return false;
+}
+
+static int load_samples(const struct table *samples, const struct layout_row *layout, struct zone_target *t)
+{
+	t->samples.v = calloc(samples->nrows + 1, sizeof(*t->samples.v));
+	for (size_t i = 0; t->samples.v && i < samples->nrows; i++) {
+		struct sample_row row;
+
+		table_row(samples, i, zone_sample_fields, &row);
+		if (!is_of(row.target, layout))
+			continue;
+		if (!load_sample(&row, t, &t->samples.v[t->samples.n]))
+			return -ENODATA;
+		t->samples.n++;
+	}
+	return t->samples.v ? 0 : -ENOMEM;
+}
+
+static int load_unreadable(const struct table *unreadable, struct zone_target *t)
+{
+	const char *name = t->dev->path;
+	int r = 0;
+
+	for (size_t i = 0; unreadable && r == 0 && i < unreadable->nrows; i++) {
+		int column = table_column(unreadable, "target");
+		const char *target = column < 0 ? NULL : table_string(unreadable, i, (size_t)column);
+
+		if (!target || strcmp(target, name) == 0)
+			r = zone_fault_note(t, 0, 0, 0);
+	}
+	return r;
+}
+
+int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev)
+{
+	struct layout_row layout;
+	int r;
+
+	table_row(result_find_table(saved, "layouts"), i, zone_layout_fields, &layout);
+	if (layout.first_byte > layout.last_byte || !layout.align_bytes || layout.last_byte == UINT64_MAX ||
+	    !layout.request_bytes || !layout.sector_bytes || !layout.disk_bytes)
+		return -ENODATA;
+	dev->partition_offset_bytes = layout.disk_offset_bytes;
+	dev->size_bytes = layout.last_byte + 1;
+	dev->disk_size_bytes = layout.disk_bytes;
+	dev->logical_block_bytes = (uint32_t)layout.sector_bytes;
+	(void)snprintf(dev->path, sizeof(dev->path), "%s", layout.target ? layout.target : "");
+	(void)snprintf(dev->disk, sizeof(dev->disk), "%s", layout.disk ? layout.disk : "");
+	t->dev = dev;
+	t->interface_bytes_per_s = layout.interface_bytes_per_s;
+	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
+	if (r == 0)
+		r = load_samples(result_find_table(saved, "samples"), &layout, t);
+	if (r == 0)
+		r = load_unreadable(result_find_table(saved, "unreadable"), t);
+	return r == 0 && !(t->layout.npositions && t->samples.n) ? -ENODATA : r;
+}
