@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "sim.h"
+#include "truth_print.h"
 #include "wild.h"
 #include "wildboard.h"
 
@@ -175,9 +176,10 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 static json_t *judged(const struct options *o, const struct profile *p, uint64_t seed, const json_t *doc)
 {
 	struct geometry *g = geometry_new(p);
-	json_t *truth = wild_truth(p), *verdict = NULL;
+	json_t *truth = g ? truth_json(g, strcmp(o->command, "zones") == 0 ? TRUTH_STREAMED : 0) : NULL,
+	       *verdict = NULL;
 
-	if (g && truth)
+	if (truth)
 		verdict = wild_judge(&(struct wild_case){ .doc = doc, .truth = truth, .g = g, .p = p });
 	if (o->keep && truth)
 		keep_json(o, seed, ".truth.json", truth);

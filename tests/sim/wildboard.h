@@ -15,8 +15,9 @@
 /* ---- a document and the disk that it speaks of ---- */
 
 struct wild_case {
-	const json_t *doc;   /* a result document, platter-json(5) */
-	const json_t *truth; /* as `platter-simdisk truth --json` prints it */
+	const json_t *doc; /* a result document, platter-json(5) */
+	const json_t *
+		truth; /* as `platter-simdisk truth --json` prints it; rates of the disk and of zones only for zones, no random reads */
 	const struct geometry *g;
 	const struct profile *p;
 };
@@ -26,9 +27,6 @@ struct wild_case {
  * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
  */
 json_t *wild_judge(const struct wild_case *c);
-
-/* Of a profile; NULL: out of memory. */
-json_t *wild_truth(const struct profile *p);
 
 /* What errors are told in. */
 enum wild_scale {

@@ -31,21 +31,6 @@ static struct interval just(double x)
 	return (struct interval){ x, x };
 }
 
-json_t *wild_truth(const struct profile *p)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	json_t *truth = NULL;
-
-	if (!out)
-		return NULL;
-	if (truth_print(out, p, true) == 0 && fclose(out) == 0)
-		truth = json_loadb(text, len, 0, NULL);
-	free(text);
-	return truth;
-}
-
 /* ---- cells ---- */
 
 double wild_number(const json_t *o, const char *key)
@@ -303,22 +288,12 @@ static struct interval seek_full(const struct wild_case *c)
 	return seek_part(c, 1);
 }
 
-static double average(const struct wild_case *c, double cylinders)
-{
-	double sum = 0, weight = 0, step = fmax(1, floor(cylinders / 50000));
-
-	for (double d = 0; d < cylinders; d += step) {
-		weight += d > 0.0 ? 2 * (cylinders - d) : cylinders / step;
-		sum += 2 * (cylinders - d) * (d > 0.0 ? truth_seek_ns(c->g, d) : 0);
-	}
-	return sum / weight;
-}
-
 static struct interval seek_average(const struct wild_case *c)
 {
 	struct interval s = stroke(c);
 
-	return (struct interval){ average(c, s.low + 1), average(c, s.high + 1) };
+	return (struct interval){ truth_seek_average_of_ns(c->g, (uint32_t)s.low + 1),
+		                  truth_seek_average_of_ns(c->g, (uint32_t)s.high + 1) };
 }
 
 /* With the mean of what the host adds, or without. */

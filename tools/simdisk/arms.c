@@ -119,9 +119,10 @@ double arms_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t en
 }
 
 /* One arm's zones after the other's. */
-static size_t halves_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+static size_t halves_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max)
 {
-	size_t n = truth_zones(g->arm[0], ret, max), m = truth_zones(g->arm[1], ret + n, max - n), i;
+	size_t n = truth_list_zones(g->arm[0], is_streamed, ret, max);
+	size_t m = truth_list_zones(g->arm[1], is_streamed, ret + n, max - n), i;
 	uint64_t half = geometry_bytes(g->arm[0]);
 
 	for (i = n; i < n + m; i++) {
@@ -132,7 +133,7 @@ static size_t halves_zones(const struct geometry *g, struct truth_zone *ret, siz
 }
 
 /* Both arms' zones have the same cylinders; where their edges differ there is one more zone between them. */
-static size_t interleaved_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+static size_t interleaved_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max)
 {
 	struct truth_zone *z = calloc(2 * (size_t)PROFILE_ZONES_MAX, sizeof(*z)),
 			  *arm[2] = { z, z + PROFILE_ZONES_MAX };
@@ -140,7 +141,7 @@ static size_t interleaved_zones(const struct geometry *g, struct truth_zone *ret
 	uint64_t first = 0, size = geometry_bytes(g) / 2;
 
 	for (i = 0; z && i < 2; i++)
-		n[i] = truth_zones(g->arm[i], arm[i], PROFILE_ZONES_MAX);
+		n[i] = truth_list_zones(g->arm[i], is_streamed, arm[i], PROFILE_ZONES_MAX);
 	while (z && first < size && at[0] < n[0] && at[1] < n[1] && out < max) {
 		const struct truth_zone *a = &arm[0][at[0]], *b = &arm[1][at[1]];
 		uint64_t end = a->end_byte < b->end_byte ? a->end_byte : b->end_byte;
@@ -164,9 +165,10 @@ static size_t interleaved_zones(const struct geometry *g, struct truth_zone *ret
 	return out;
 }
 
-size_t arms_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+size_t arms_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max)
 {
-	return g->p->arms != ARMS_INTERLEAVED ? halves_zones(g, ret, max) : interleaved_zones(g, ret, max);
+	return g->p->arms != ARMS_INTERLEAVED ? halves_zones(g, is_streamed, ret, max)
+	                                      : interleaved_zones(g, is_streamed, ret, max);
 }
 
 /* Each arm goes from its own last request to its next: what the other did meanwhile is nothing to it. */

@@ -81,7 +81,7 @@ void arms_place(const struct geometry *g, uint64_t sector, struct place *ret);
 void geometry_on_arm(const struct geometry *g, size_t arm, uint64_t first_byte, uint64_t end_byte, uint64_t *ret_first,
                      uint64_t *ret_end);
 double arms_stream_ns(const struct geometry *g, uint64_t first_byte, uint64_t end_byte);
-size_t arms_zones(const struct geometry *g, struct truth_zone *ret, size_t max);
+size_t arms_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max);
 void arms_random(const struct geometry *g, uint64_t first_byte, uint64_t end_byte, uint32_t len_bytes,
                  struct truth_random *ret);
 

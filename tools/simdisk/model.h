@@ -493,6 +493,8 @@ struct truth_zone {
 };
 /* Zones with data, in LBA order; capacity_lba cuts. Returns how many, at most max. */
 size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max);
+/* The same; sustained rates only when it is_streamed, as those may take seconds. */
+size_t truth_list_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max);
 
 /*
  * Exact time of the media to stream [first, end), from the begin of the first sector to the end of the last; slow sectors and the expectation
@@ -517,6 +519,7 @@ double truth_seek_between_ns(const struct geometry *g, uint64_t byte_a, uint64_t
 double truth_seek_track_ns(const struct geometry *g);   /* to the next cylinder */
 double truth_seek_third_ns(const struct geometry *g);   /* a third of the stroke */
 double truth_seek_average_ns(const struct geometry *g); /* mean over uniform pairs of cylinders */
+double truth_seek_average_of_ns(const struct geometry *g, uint32_t cylinders); /* of so many of them in a row */
 double truth_seek_full_ns(const struct geometry *g);
 
 /*

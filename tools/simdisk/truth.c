@@ -254,10 +254,10 @@ double truth_rate(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 /* ---- zones ---- */
 
 static void zone_fill(const struct geometry *g, const struct geo_zone *z, uint64_t first, uint64_t end,
-                      struct truth_zone *ret)
+                      bool is_streamed, struct truth_zone *ret)
 {
 	uint64_t sector = g->p->physical_sector_bytes, size = geometry_bytes(g);
-	double ns = plain_stream_ns(g, first, end);
+	double ns = is_streamed ? plain_stream_ns(g, first, end) : (double)NAN;
 	uint32_t h;
 
 	*ret = (struct truth_zone){
@@ -270,23 +270,29 @@ static void zone_fill(const struct geometry *g, const struct geo_zone *z, uint64
 		ret->spt[z->surface[h]] = z->spt[h];
 	ret->bytes_per_track = (double)z->before[z->heads] / z->heads * (double)sector;
 	ret->media_bytes_per_s = ret->bytes_per_track * 1e9 / g->period_ns;
-	ret->sustained_bytes_per_s = fmin((double)((end - first) * sector) * 1e9 / ns, door_rate(g->p));
+	ret->sustained_bytes_per_s =
+		is_streamed ? fmin((double)((end - first) * sector) * 1e9 / ns, door_rate(g->p)) : (double)NAN;
 }
 
-size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+size_t truth_list_zones(const struct geometry *g, bool is_streamed, struct truth_zone *ret, size_t max)
 {
 	size_t i, n = 0;
 
 	if (g->arm[0])
-		return arms_zones(g, ret, max);
+		return arms_zones(g, is_streamed, ret, max);
 	for (i = 0; i < g->nzones && n < max; i++) {
 		const struct geo_zone *z = &g->zones[i];
 		uint64_t first = zone_first(g, z), end = zone_end(g, z);
 
 		if (first < end)
-			zone_fill(g, z, first, end, &ret[n++]);
+			zone_fill(g, z, first, end, is_streamed, &ret[n++]);
 	}
 	return n;
+}
+
+size_t truth_zones(const struct geometry *g, struct truth_zone *ret, size_t max)
+{
+	return truth_list_zones(g, true, ret, max);
 }
 
 double truth_rate_at(const struct geometry *g, uint64_t byte)

@@ -142,12 +142,24 @@ double truth_seek_full_ns(const struct geometry *g)
 	return truth_seek_ns(g, g->cylinders - 1);
 }
 
-double truth_seek_average_ns(const struct geometry *g)
+double truth_seek_average_of_ns(const struct geometry *g, uint32_t cylinders)
 {
-	double sum = 0, n = g->cylinders;
+	double sum = 0, n = cylinders, late = 0;
+	struct scatter known = { 0 };
 	uint32_t d;
 
-	for (d = 1; d < g->cylinders; d++) /* 2 (n - d) of the n^2 pairs have the distance d */
-		sum += 2 * (n - d) / (n * n) * truth_seek_ns(g, d);
+	for (d = 1; d < cylinders; d++) { /* 2 (n - d) of the n^2 pairs have the distance d */
+		struct scatter s = mechanics_seek_scatter(g->p, d);
+
+		if (s.sd_ms != known.sd_ms || s.tail_p != known.tail_p || s.tail_ms != known.tail_ms)
+			late = scatter_median(&s) * 1e6; /* which takes longer than all else */
+		known = s;
+		sum += 2 * (n - d) / (n * n) * fmax(geometry_seek_ns(g, d) + late, g->p->restart_ms * 1e6);
+	}
 	return sum;
+}
+
+double truth_seek_average_ns(const struct geometry *g)
+{
+	return truth_seek_average_of_ns(g, g->cylinders);
 }

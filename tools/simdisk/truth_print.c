@@ -2,12 +2,12 @@
 /* The truth about a profile, for people and as JSON: `platter-simdisk truth`. */
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "geometry.h"
+#include "truth_print.h"
 
 /* Spans of the random table: diskrand's, then decades up to the whole disk. */
 static const uint64_t spans_mb[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 0 };
@@ -140,10 +140,10 @@ static void set(json_t *o, const char *key, json_t *value)
 	                          value); /* out of memory shows as a missing member; json_dumpf then fails as well */
 }
 
-static json_t *zones_json(const struct geometry *g)
+static json_t *zones_json(const struct geometry *g, bool is_streamed)
 {
 	struct truth_zone z[PROFILE_ZONES_MAX];
-	size_t i, n = truth_zones(g, z, PROFILE_ZONES_MAX);
+	size_t i, n = truth_list_zones(g, is_streamed, z, PROFILE_ZONES_MAX);
 	json_t *list = json_array();
 	uint32_t s;
 
@@ -223,7 +223,7 @@ static json_t *regions_json(const struct geometry *g)
 	return list;
 }
 
-static void rotation_json(json_t *o, const struct geometry *g)
+static void rotation_json(json_t *o, const struct geometry *g, bool is_streamed)
 {
 	uint64_t size = geometry_bytes(g);
 
@@ -241,10 +241,12 @@ static void rotation_json(json_t *o, const struct geometry *g)
 	set(o, "seek_full_mean_ns", real(truth_seek_mean_ns(g, g->cylinders - 1.0)));
 	set(o, "head_switch_ns", real(truth_head_switch_ns(g)));
 	set(o, "overhead_ns", real(truth_overhead_ns(g)));
-	set(o, "start_bytes_per_s", real(truth_rate_at(g, 0)));
-	set(o, "middle_bytes_per_s", real(truth_rate_at(g, size / 2)));
-	set(o, "end_bytes_per_s", real(truth_rate_at(g, size - 1)));
-	set(o, "zones", zones_json(g));
+	if (is_streamed) {
+		set(o, "start_bytes_per_s", real(truth_rate_at(g, 0)));
+		set(o, "middle_bytes_per_s", real(truth_rate_at(g, size / 2)));
+		set(o, "end_bytes_per_s", real(truth_rate_at(g, size - 1)));
+	}
+	set(o, "zones", zones_json(g, is_streamed));
 }
 
 static json_t *cache_json(const struct profile *p)
@@ -280,12 +282,11 @@ static json_t *media_cache_json(const struct profile *p)
 	return o;
 }
 
-static int print_json(FILE *out, const struct geometry *g)
+json_t *truth_json(const struct geometry *g, unsigned parts)
 {
 	static const char *const arms[] = { "one", "halves", "interleaved", "joined" };
 	const struct profile *p = g->p;
 	json_t *o = json_object();
-	int r;
 
 	set(o, "name", json_string(p->name));
 	set(o, "model", json_string(p->model));
@@ -302,12 +303,21 @@ static int print_json(FILE *out, const struct geometry *g)
 		set(o, "media_cache", media_cache_json(p));
 	set(o, "arms", json_string(arms[p->arms]));
 	set(o, "bridge_bytes", p->bridge_bytes ? json_integer((json_int_t)p->bridge_bytes) : json_null());
-	set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));
+	if (parts & TRUTH_STREAMED)
+		set(o, "mean_bytes_per_s", real(truth_harmonic_mean(g)));
 	if (p->kind == DISK_ROTATING)
-		rotation_json(o, g);
-	set(o, "random", random_json(g));
+		rotation_json(o, g, parts & TRUTH_STREAMED);
+	if (parts & TRUTH_RANDOM)
+		set(o, "random", random_json(g));
 	set(o, "regions", regions_json(g));
-	r = json_dumpf(o, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ? -EIO : 0;
+	return o;
+}
+
+static int print_json(FILE *out, const struct geometry *g)
+{
+	json_t *o = truth_json(g, TRUTH_STREAMED | TRUTH_RANDOM);
+	int r = json_dumpf(o, out, JSON_INDENT(2)) < 0 || fputc('\n', out) == EOF ? -EIO : 0;
+
 	json_decref(o);
 	return r;
 }
