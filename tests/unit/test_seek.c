@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -378,9 +379,74 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	sim_run_end(&run);
 }
 
+/* Three quarters of it hold no data; the stored places turn. And no read at 37 % is answered. */
+static void partly_trimmed(struct profile *p)
+{
+	const uint64_t lbas = p->capacity_lba;
+	const struct profile_range trims[] = { { .lba = lbas / 10, .count = lbas * 3 / 10 },
+		                               { .lba = lbas / 2, .count = lbas * 9 / 20 } };
+
+	assert_int_equal(profile_add_trim(p, &trims[0]), 0);
+	assert_int_equal(profile_add_trim(p, &trims[1]), 0);
+}
+
+static void unreadable_at_37(struct profile *p)
+{
+	const struct profile_bad bad = { .lba = p->capacity_lba * 369 / 1000,
+		                         .count = p->capacity_lba / 500,
+		                         .kind = BAD_READ,
+		                         .revolutions = 2.0,
+		                         .err = -EIO };
+
+	assert_int_equal(profile_add_bad(p, &bad), 0);
+}
+
+static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state)
+{
+	static void (*const change[])(struct profile * p) = { partly_trimmed, unreadable_at_37 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_run run = seek_changed("--quick --no-curve --no-queue sda", "modern-4tb", change[i]);
+		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+
+		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
+		assert_false(result_has_notice(run.res, "not-rotating"));
+		sim_run_end(&run);
+	}
+}
+
+static void network_of_half_a_ms(struct profile *p)
+{
+	p->read_latency_us = 500.0;
+	p->latency_sigma = 0.3;
+}
+
+static void network_of_3_ms(struct profile *p)
+{
+	p->read_latency_us = 3000.0;
+	p->latency_sigma = 0.4;
+}
+
+static void a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed(void **state)
+{
+	static void (*const change[])(struct profile * p) = { network_of_half_a_ms, network_of_3_ms };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_run run = seek_changed("--time=10s sda", "ssd-sata", change[i]);
+
+		assert_true(result_has_notice(run.res, "not-rotating"));
+		assert_false(result_has_notice(run.res, "rotation-unclear"));
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
+		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
 		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),
 		cmocka_unit_test(both_estimates_are_given_and_agree),
 		cmocka_unit_test(over_few_tracks_the_head_switch_is_the_floor),

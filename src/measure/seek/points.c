@@ -485,11 +485,31 @@ static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, dou
 	return found;
 }
 
-/* The next cylinder: the least of the distances at which the arm moves; a time far below the curve's begin is the change to another head. Index of the row, n: none. */
+/*
+ * Times far below the curve's begin are changes to another head, where they stand beside longer ones over as many tracks: of places as far apart some lie
+ * in one cylinder and some do not. Where all are as short, the curve begins lower than it was followed.
+ */
+static double least_of_seeks(const struct seek_run *s, const struct seek_point *p, double (*pairs)[64],
+                             const size_t *npairs, size_t n)
+{
+	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0;
+
+	for (size_t i = 0; i < n && p[i].tracks <= CYLINDER_MOST; i++) {
+		size_t below = 0;
+
+		for (size_t k = 0; k < npairs[i]; k++)
+			below += pairs[i][k] < least;
+		if (below && below < npairs[i])
+			return least;
+	}
+	return 0.0;
+}
+
+/* The next cylinder: the least of the distances at which the arm moves. Index of the row, n: none. */
 static size_t choose_track(struct seek_run *s, const struct seek_point *p, double (*pairs)[64], const size_t *npairs,
                            size_t n)
 {
-	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0;
+	double least = least_of_seeks(s, p, pairs, npairs, n);
 	size_t chosen = n;
 
 	for (size_t i = 0; i < n; i++) {

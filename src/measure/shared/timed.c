@@ -19,7 +19,15 @@
 #define EVENTS_GOOD    60         /* enough: the error of a period falls with the 1.5th power of their number */
 #define RETRIES        4          /* each with other sectors (a choice) */
 #define NOISE_MOST     0.03       /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
-#define RATE_BLOCK     (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
+#define PLACES         24         /* first looks: one in six stored is found but once in a hundred disks */
+#define HITS           15         /* reads again: so many tell their spread to a fifth */
+#define HITS_LEAST     5          /* of a place that answers that often at least */
+#define WHOLE_BYTES    4000000000 /* over less, a disk's seeks are short */
+#define AGAIN_MOST     6          /* slow ones among them that are looked at again */
+#define BESIDE_BYTES   (8u << 20) /* beyond what drives read ahead, within what is trimmed or stored together */
+#define ALIKE_MOST_NS \
+	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
+#define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
 
 struct timed_sink {
 	struct sink sink; /* first: take() gets a pointer to it */
@@ -119,24 +127,70 @@ static double quick_ones(double *v, size_t n, double *ret_mad)
 	return v[n / 4];
 }
 
-/* What a read costs that the drive's cache answers: the same sector at once again. */
-static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
-{
-	double v[9];
-	size_t n = 0;
-	uint64_t done;
-	double access = NAN, hit, mad;
-	struct summary s;
-	int r = revisit(t, sector, 1, &access, &done, err);
+/* ---- places ---- */
 
-	while (r == 0 && n < ARRAY_LEN(v) && isfinite(access) && !session_is_over(t->ses)) {
-		r = revisit(t, sector, 0, &access, &done, err);
+struct places { /* first looks, the slow ones last */
+	struct place {
+		uint64_t at;
+		double ns;
+	} v[PLACES];
+	size_t n;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *p = a, *q = b;
+
+	return (p->ns > q->ns) - (p->ns < q->ns);
+}
+
+/* Evenly over the device, as what is unreadable, trimmed or cached in one place must not decide. The first read of all wakes it up and is not looked at. */
+static int look_around(struct timed *t, struct places *l, struct err *err)
+{
+	uint64_t done;
+	double part = 0.37, access;
+	int r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &access, &done, err);
+
+	for (size_t i = 0; r == 0 && i < PLACES && !session_is_over(t->ses); i++) {
+		uint64_t at = timed_align(t, part * (double)t->target->size_bytes);
+
+		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
+		r = revisit(t, at, 0, &access, &done, err);
 		if (r == 0 && isfinite(access))
-			v[n++] = access;
+			l->v[l->n++] = (struct place){ at, access };
 	}
-	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
-	if (r < 0 || n < 5)
-		return r;
+	qsort(l->v, l->n, sizeof(l->v[0]), compare_places);
+	return r;
+}
+
+/* What a read costs that the drive's cache answers: the same sector at once again. */
+static int probe_hits(struct timed *t, const struct places *l, double *v, size_t *ret_n, struct err *err)
+{
+	int r = 0;
+
+	*ret_n = 0;
+	for (size_t k = 1; r == 0 && k <= 3 && *ret_n < HITS_LEAST && l->n; k++) {
+		uint64_t sector = l->v[l->n - 1 - (l->n - 1) * k / 4].at, done; /* the slowest may have been late */
+		double access = NAN;
+
+		*ret_n = 0;
+		r = revisit(t, sector, 1, &access, &done, err);
+		while (r == 0 && *ret_n < HITS && isfinite(access) && !session_is_over(t->ses)) {
+			r = revisit(t, sector, 0, &access, &done, err);
+			if (r == 0 && isfinite(access))
+				v[(*ret_n)++] = access;
+		}
+	}
+	return r;
+}
+
+static void note_hits(double *v, size_t n, struct rotation *ret)
+{
+	double hit, mad;
+	struct summary s;
+
+	if (n < HITS_LEAST)
+		return;
 	hit = quick_ones(v, n, &mad);
 	if (summary_of(v, n, &s) && s.median < 1.5 * hit) { /* a quiet host */
 		hit = s.median;
@@ -147,34 +201,83 @@ static int probe_hits(struct timed *t, uint64_t sector, struct rotation *ret, st
 		ret->hit_width_ns = fmax(3.0 * 1.4826 * mad, 30e3);
 		ret->hit_most_ns = hit + fmax(fmax(6.0 * 1.4826 * mad, 0.25 * hit), 100e3);
 	}
+}
+
+/* Reads that are slow where others are quick: do they stay so beside? Then something is stored there, and elsewhere not; what is late is late anywhere. */
+static int are_places_slow(struct timed *t, const struct places *l, double most_ns, bool *ret_are, struct err *err)
+{
+	size_t tried = 0, slow = 0;
+	int r = 0;
+
+	for (size_t i = l->n; r == 0 && i > 0 && l->v[i - 1].ns > most_ns && tried < AGAIN_MOST; i--) {
+		double access = NAN;
+		uint64_t done;
+
+		r = revisit(t, timed_align(t, (double)l->v[i - 1].at + BESIDE_BYTES), 0, &access, &done, err);
+		tried += isfinite(access);
+		slow += access > most_ns;
+	}
+	*ret_are = slow >= 2 && slow * 3 >= tried * 2;
 	return r;
+}
+
+/*
+ * Reads again are as slow as first ones, which are quicker than a rotating disk's over the whole of it; and they are not of one length, as a revolution
+ * is. That is a network's time, or that of flash.
+ */
+static bool is_alike(const struct timed *t, const struct places *l, double *again, size_t n)
+{
+	struct summary s;
+	double ignore, first = l->v[l->n / 4].ns;
+
+	return n >= HITS_LEAST && t->target->size_bytes >= WHOLE_BYTES && l->v[l->n / 2].ns < ALIKE_MOST_NS &&
+	       quick_ones(again, n, &ignore) > 0.6 * first && summary_of(again, n, &s) &&
+	       (s.median < PERIOD_LOW_NS * 0.9 || s.mad > 0.05 * s.median);
+}
+
+/* Is there anything that turns? Else ret->anywhere_ns is set. *ret_sector: one that the media have. */
+static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sector, struct err *err)
+{
+	struct places l = { .n = 0 };
+	double again[HITS], quick;
+	size_t n = 0;
+	bool are_slow = false;
+	int r = look_around(t, &l, err);
+
+	ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+	if (r == 0)
+		r = probe_hits(t, &l, again, &n, err);
+	if (r < 0 || l.n < PLACES / 2)
+		return r;
+	*ret_sector = l.v[l.n * 3 / 4].at;
+	quick = l.v[l.n / 4].ns;
+	r = are_places_slow(t, &l, 3.0 * quick, &are_slow, err);
+	if (r < 0)
+		return r;
+	if (!are_slow && is_alike(t, &l, again, n)) {
+		ret->anywhere_ns = quick;
+		return 0;
+	}
+	note_hits(again, n, ret);
+	if (are_slow) {
+		*ret_sector = l.v[l.n - 2].at;
+	} else if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) { /* Any read is as fast: not a cache. */
+		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
+		if (quick < QUICK_NS)
+			ret->anywhere_ns = quick;
+	}
+	return 0;
 }
 
 /* How many reads elsewhere it takes until the sector is read from the media again. */
 static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
 {
 	uint64_t done;
-	double elsewhere[16], quick, ignore;
-	size_t n = 0;
 	int r = 0;
 
 	ret->flush_reads = 0;
 	if (!isfinite(ret->hit_ns))
 		return 0; /* nothing to flush */
-	for (size_t i = 0; r == 0 && i < ARRAY_LEN(elsewhere); i++) {
-		r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &elsewhere[n], &done, err);
-		n += r == 0 && isfinite(elsewhere[n]);
-	}
-	if (r < 0 || n < ARRAY_LEN(elsewhere) / 2)
-		return r;
-	quick = quick_ones(elsewhere, n, &ignore);
-	if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) {
-		/* Any read is as fast: not a cache. */
-		ret->hit_ns = ret->hit_width_ns = ret->hit_most_ns = NAN;
-		if (quick < QUICK_NS)
-			ret->anywhere_ns = quick;
-		return 0;
-	}
 	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
 		size_t hits = 0, seen = 0;
 
@@ -324,12 +427,12 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
-	uint64_t sector = timed_align(t, (double)t->target->size_bytes * 0.37);
+	uint64_t sector = 0;
 	struct events ev = { .n = 0 };
 	int r;
 
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
-	r = probe_hits(t, sector, ret, err);
+	r = judge_places(t, ret, &sector, err);
 	if (r == 0)
 		r = find_flush(t, sector, ret, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
