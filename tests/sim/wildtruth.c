@@ -368,7 +368,8 @@ static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, 
 /* One request at a time, and reading ahead as the drive likes, may not keep up with the media. */
 static bool is_media_bound(const struct profile *p)
 {
-	return p->kind == DISK_ROTATING && p->queue_depth > 1 && fastest(p) < NEAR_INTERFACE * p->interface_bytes_per_s;
+	return p->kind == DISK_ROTATING && p->queue_depth > 1 && p->read_ahead &&
+	       fastest(p) < NEAR_INTERFACE * p->interface_bytes_per_s;
 }
 
 /*

@@ -8,24 +8,10 @@
  */
 #include <math.h>
 
+#include "draw.h"
 #include "wild.h"
 
 const char *const wild_noise_names[] = { "none", "mild", "real", "live", NULL };
-
-static double between(struct rng *r, double low, double high)
-{
-	return low + (high - low) * rng_double(r);
-}
-
-static double log_between(struct rng *r, double low, double high)
-{
-	return low * pow(high / low, rng_double(r));
-}
-
-static bool chance(struct rng *r, double p)
-{
-	return rng_double(r) < p;
-}
 
 static void quiet(struct profile *p)
 {

@@ -10,28 +10,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "draw.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-static double between(struct rng *r, double low, double high)
-{
-	return low + (high - low) * rng_double(r);
-}
-
-/* Evenly over orders of magnitude. */
-static double log_between(struct rng *r, double low, double high)
-{
-	return low * pow(high / low, rng_double(r));
-}
-
-static bool chance(struct rng *r, double p)
-{
-	return rng_double(r) < p;
-}
-
-static uint32_t whole(struct rng *r, uint32_t low, uint32_t high)
-{
-	return low + (uint32_t)rng_below(r, high - low + 1);
-}
 
 /* ---- noise ---- */
 
@@ -709,6 +690,8 @@ int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, str
 	(void)snprintf(p.note, sizeof(p.note), "Drawn at random, seed %llu: %s.", (unsigned long long)seed, c->what);
 	error = c->draw(&r, &p);
 	add_media_cache(seed, c->name, &p);
+	if (error == 0)
+		error = profile_add_rare(&p, seed, c->name);
 	if (error == 0)
 		error = profile_finish(&p, err);
 	if (error == 0)

@@ -19,6 +19,8 @@ extern const char *const wild_noise_names[]; /* ends with NULL */
 
 /* A finished disk, named wild-CLASS-SEED; the same seed (and class) gives the same disk. class_name: NULL: any. -EINVAL and a sentence: there is no such class. */
 int profile_wild(struct profile *ret, uint64_t seed, const char *class_name, struct err *err);
+/* To a drawn disk, not finished, what few have; from a stream of its own: a disk without any is as it would be. 0 or -ENOMEM. */
+int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name);
 /* Instead of what noise it has, that of a level, drawn within what was measured on drives; 0 or -ENOMEM. To be finished. */
 int profile_draw_noise(struct profile *p, enum wild_noise level, struct rng *r);
 /* The same with a seed, which is then the profile's, to a finished profile, which is finished again. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Drawing what a disk is. */
+#ifndef SIMDISK_DRAW_H
+#define SIMDISK_DRAW_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/rng.h"
+
+static inline double between(struct rng *r, double low, double high)
+{
+	return low + (high - low) * rng_double(r);
+}
+
+/* Evenly over orders of magnitude. */
+static inline double log_between(struct rng *r, double low, double high)
+{
+	return low * pow(high / low, rng_double(r));
+}
+
+static inline bool chance(struct rng *r, double p)
+{
+	return rng_double(r) < p;
+}
+
+static inline uint32_t whole(struct rng *r, uint32_t low, uint32_t high)
+{
+	return low + (uint32_t)rng_below(r, high - low + 1);
+}
+
+#endif
