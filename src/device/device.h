@@ -139,6 +139,44 @@ const char *finding_kind_name(enum finding_kind kind); /* "mounted", "swap", ...
 /* One sentence: what was found, where, and what to do. Returns buf. */
 char *finding_text(const struct finding *f, char *buf, size_t len);
 
+/* ---- what lies at a place ---- */
+
+enum content_kind {
+	CONTENT_FILE,
+	CONTENT_DIRECTORY,
+	CONTENT_METADATA, /* of a file system, also a file's own */
+	CONTENT_FREE,     /* of a file system */
+	CONTENT_UNNAMED, /* in use, by no file that was found: one without a name, or metadata where the file system does not tell */
+	CONTENT_PARITY,  /* of an array */
+	CONTENT_OUTSIDE, /* of all partitions, mappings and arrays in use: their tables, and what they leave over */
+	CONTENT_SWAP,
+	CONTENT_UNMOUNTED, /* fs_type says what it is */
+	CONTENT_UNKNOWN,
+	CONTENT_KINDS,
+};
+extern const char *const content_kind_names[CONTENT_KINDS];
+
+struct content {
+	uint64_t first_bytes, end_bytes; /* of the device that was asked about */
+	enum content_kind kind;
+	char on[160];        /* the devices that lead there, "sda2 > vg-home" */
+	char fs_type[32];    /* "": none known */
+	char *path;          /* NULL: none */
+	uint64_t file_bytes; /* of a file: its byte that lies at first_bytes; UINT64_MAX: not known */
+};
+struct contents {
+	struct content *v;
+	size_t n;
+};
+void content_list_done(struct contents *c);
+
+struct content_question {
+	const struct device_range *places; /* of the device */
+	size_t n;
+	bool (*is_over)(void *arg); /* asked on the way: file systems with many files take their time */
+	void *arg;
+};
+
 /* ---- the outside ---- */
 
 struct write_permit;
@@ -170,6 +208,9 @@ struct device_ops {
 	bool (*holds)(void *ctx, const struct device *dev, const char *path);
 	/* Partitions of a disk in the order of their places: an array to free(). NULL: there are none. */
 	int (*partitions)(void *ctx, const struct device *dev, struct device **ret, size_t *ret_n, struct err *err);
+	/* What lies at places of a disk or partition, in no order; an array for content_list_done(). 0, or negative errno. NULL: nobody knows. */
+	int (*contents)(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
+	                struct err *err);
 };
 
 struct device_context {      /* ctx of device_system */

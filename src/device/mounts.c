@@ -47,6 +47,8 @@ static bool parse_mount(char *line, struct mount *ret)
 			ret->id = atoi(word);
 		else if (field == 2 && sscanf(word, "%u:%u", &maj, &min) == 2)
 			ret->dev = makedev(maj, min);
+		else if (field == 3)
+			text_copy(ret->root, sizeof(ret->root), word);
 		else if (field == 4)
 			text_copy(ret->where, sizeof(ret->where), word);
 	}
@@ -62,6 +64,7 @@ static bool parse_mount(char *line, struct mount *ret)
 		ret->upper[strcspn(ret->upper, ",")] = '\0';
 	}
 	text_unescape(ret->where);
+	text_unescape(ret->root);
 	text_unescape(ret->source);
 	text_unescape(ret->upper);
 	return true;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "device/contents.h"
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
@@ -317,6 +318,14 @@ static int system_partitions(void *ctx, const struct device *dev, struct device 
 	return 0;
 }
 
+static int system_contents(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
+                           struct err *err)
+{
+	char root[PATH_MAX];
+
+	return content_find(sysroot_of(ctx, root, sizeof(root)), dev, q, ret, err);
+}
+
 const struct device_ops device_system = {
 	.probe = system_probe,
 	.open = system_open,
@@ -329,4 +338,5 @@ const struct device_ops device_system = {
 	.drop_cache = system_drop_cache,
 	.holds = system_holds,
 	.partitions = system_partitions,
+	.contents = system_contents,
 };

@@ -54,6 +54,7 @@ void sim_free(struct sim *sim)
 		sim->disks = sd->next;
 		disk_free(sd->model);
 		survey_done(&sd->findings);
+		content_list_done(&sd->contents);
 		free(sd);
 	}
 	free(sim->opens);
@@ -230,6 +231,19 @@ void sim_add_finding(struct sim_disk *sd, enum finding_kind kind, const char *on
 {
 	if (survey_add(&sd->findings, kind, on, what, where) < 0)
 		sim_die("out of memory");
+}
+
+void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const char *path)
+{
+	struct contents *c = &sd->contents;
+
+	c->v = reallocarray(c->v, c->n + 1, sizeof(*c->v));
+	if (!c->v)
+		sim_die("out of memory");
+	c->v[c->n] = (struct content){
+		.first_bytes = first, .end_bytes = end, .kind = CONTENT_FILE, .fs_type = "ext4", .path = strdup(path)
+	};
+	(void)snprintf(c->v[c->n++].on, sizeof(c->v->on), "%s", sd->dev.name);
 }
 
 void sim_foreign_io(struct sim_disk *sd, const struct device_io *more)

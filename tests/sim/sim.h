@@ -47,6 +47,8 @@ struct disk *sim_model(struct sim_disk *sd); /* the model below: contents, count
 struct device *sim_device(struct sim_disk *sd);
 /* What the survey will find; -EBUSY for claim when kind is one that the kernel's O_EXCL would refuse. */
 void sim_add_finding(struct sim_disk *sd, enum finding_kind kind, const char *on, const char *what, const char *where);
+/* What lies from first to end on a disk, for those who ask: a file of this path. The path must stay. */
+void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const char *path);
 /* Somebody else's I/O appears in the disk's counters. */
 void sim_foreign_io(struct sim_disk *sd, const struct device_io *more);
 unsigned sim_opens(const struct sim_disk *sd);       /* descriptors that are open, claims included */

@@ -221,6 +221,36 @@ static int dev_partitions(void *ctx, const struct device *dev, struct device **r
 	return 0;
 }
 
+static int dev_contents(void *ctx, const struct device *dev, const struct content_question *q, struct contents *ret,
+                        struct err *err)
+{
+	struct sim_disk *sd;
+	int r = look(ctx, dev, &sd, err);
+
+	*ret = (struct contents){ 0 };
+	if (r < 0)
+		return r;
+	ret->v = calloc(q->n * sd->contents.n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		sim_die("out of memory");
+	for (size_t i = 0; i < q->n; i++)
+		for (size_t k = 0; k < sd->contents.n; k++) {
+			const struct device_range *g = &q->places[i];
+			struct content c = sd->contents.v[k];
+			uint64_t first = c.first_bytes;
+
+			c.first_bytes = first > g->first_byte ? first : g->first_byte;
+			if (c.end_bytes > g->first_byte + g->bytes)
+				c.end_bytes = g->first_byte + g->bytes;
+			if (c.first_bytes >= c.end_bytes)
+				continue;
+			c.file_bytes = c.first_bytes - first;
+			c.path = strdup(c.path);
+			ret->v[ret->n++] = c;
+		}
+	return 0;
+}
+
 const struct device_ops device_sim = {
 	.probe = dev_probe,
 	.open = dev_open,
@@ -231,4 +261,5 @@ const struct device_ops device_sim = {
 	.claim = dev_claim,
 	.drop_cache = dev_drop_cache,
 	.partitions = dev_partitions,
+	.contents = dev_contents,
 };

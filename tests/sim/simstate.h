@@ -14,6 +14,7 @@ struct sim_disk {
 	uint64_t first_byte; /* on the whole disk */
 	struct survey findings;
 	struct device_io foreign;
+	struct contents contents;
 	unsigned opens, write_opens;
 	bool is_claimed; /* opened for exclusive use */
 };

@@ -433,6 +433,48 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 	(void)rmdir(dir);
 }
 
+/* ---- what lies there ---- */
+
+static void the_files_at_bad_places_are_named(void **state)
+{
+	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
+	static const char *const words[] = { "--to=5GB sda", "--to=5GB --no-files sda" };
+	struct profile p;
+	struct err err;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	plant(&p, 4000000, 8, 1);
+	assert_int_equal(profile_add_bad(&p, &b), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	for (size_t i = 0; i < 2; i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
+		struct sim_disk *sd = sim_add_disk(run.sim, &p, "sda");
+		const struct table *t;
+
+		sim_set_contents(run.sim, false);
+		sim_add_file_at(sd, 0, 1 << 30, "/before");
+		sim_add_file_at(sd, 4000000ull * 512 - 8192, 4000000ull * 512 + (1 << 20), "/home/weak");
+		sim_add_file_at(sd, 5000000ull * 512, 5000000ull * 512 + 512, "/home/a");
+		sim_add_file_at(sd, 5000000ull * 512 + 512, 5000000ull * 512 + 4096, "/home/b");
+		assert_int_equal(sim_run(&run), 0);
+		t = result_find_table(run.res, "contents");
+		if (i) {
+			assert_null(t);
+		} else {
+			assert_int_equal(t->nrows, 3);
+			assert_string_equal(table_string(t, 0, (size_t)table_column(t, "path")), "/home/weak");
+			assert_int_equal((int)number(t, 0, "file_offset_bytes"), 8192);
+			assert_int_equal((int)number(t, 0, "length_bytes"), 4096);
+			assert_string_equal(table_string(t, 1, (size_t)table_column(t, "path")), "/home/a");
+			assert_string_equal(table_string(t, 2, (size_t)table_column(t, "lies")), "file");
+			assert_int_equal((int)sim_figure(&run, "files_hit"), 3);
+		}
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
 /* ---- others ---- */
 
 static void use_it(void *disk)
@@ -535,6 +577,7 @@ int main(void)
 		cmocka_unit_test(after_sigkill_nothing_is_left_out_or_counted_twice),
 		cmocka_unit_test(portions_find_what_one_run_finds),
 		cmocka_unit_test(lists_for_other_programs_name_what_cannot_be_read),
+		cmocka_unit_test(the_files_at_bad_places_are_named),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),

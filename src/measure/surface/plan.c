@@ -34,6 +34,7 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile"),
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l"),
+	OPT_FLAG(P, no_files, "no-files", 0, "do not look which files lie at slow and unreadable places"),
 	OPT_END,
 };
 
@@ -100,6 +101,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	plan_phase(ret_plan, "second readings", 0);
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
+	ret_plan->keeps_privileges = !p->no_files; /* which file lies where the kernel tells root only */
 	return 0;
 }
 

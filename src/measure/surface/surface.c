@@ -124,6 +124,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	if (run->eng)
 		say(run);
 	if (r == 0)
+		r = surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS], err);
+	if (r == 0)
 		r = surface_lists_save(run, err);
 	engine_close(run->eng);
 	free(run);
@@ -132,7 +134,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,worst_ns,#slow,#classes",
+		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,worst_ns,files_hit,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "{scanned_bytes} read at {rate_bytes_per_s}" },
@@ -141,8 +143,9 @@ static const struct screen_decl surface_screen = {
 			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
 			{ "{pending_places:place} still to be read again", .if_any = "pending_places" },
 			{ "{unchecked_places:place} not read again, for want of time", .if_any = "unchecked_places" },
+			{ "{files_hit:file} hit", .if_any = "files_hit" },
 			{ "every block of them was read, and no place stays slow", .if_none = "unreadable_places",
-	                  .instead_of = 5 },
+	                  .instead_of = 6 },
 			{ NULL },
 		},
 };

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
  * scatter let expect (pure); scan.c: every block once, in legs; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
- * sector; tell.c: the document, which is the state of a scan to be continued as well; surface.c: the run.
+ * sector; tell.c: the document, which is the state of a scan to be continued as well; contents.c: what lies at such places; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
  * its completion. A *batch* is a number of requests in a row that are judged together. A *suspect* is a request that was slow or failed.
@@ -21,7 +21,7 @@ struct surface_params {
 	const char *from, *to, *state, *mapfile, *badblocks;
 	uint64_t rate;
 	double share;
-	bool resume, idle;
+	bool resume, idle, no_files;
 };
 
 /* ---- plan.c ---- */
@@ -176,8 +176,15 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run, uint64_t since_ns);
 
+/* ---- contents.c ---- */
+
+extern const struct field surface_content_fields[];
+/* Tells in this table which files lie at slow and unreadable places: once, when the scan or the portion is over. 0, or negative errno and a sentence. */
+int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err);
+
 /* ---- tell.c ---- */
 
+enum surface_table { SURFACE_TABLE_CLASSES, SURFACE_TABLE_SLOW, SURFACE_TABLE_MAP, SURFACE_TABLE_CONTENTS };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
 /* What a state's tables say goes into the run. */

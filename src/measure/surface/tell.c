@@ -75,6 +75,7 @@ const struct measure_table surface_tables[] = {
 	{ "classes", "Requests by the time that each took", class_fields },
 	{ "slow", "Slow and unreadable places", slow_fields },
 	{ "map", "The surface in cells", map_fields },
+	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -101,7 +102,7 @@ static void tell_place(struct table *t, const struct surface_run *run, const str
 	result_row(t, &row);
 }
 
-static struct table *empty_table(struct result *res, size_t i)
+static struct table *empty_table(struct result *res, enum surface_table i)
 {
 	struct table *t = result_table(res, surface_tables[i].name, surface_tables[i].title, surface_tables[i].fields);
 
@@ -114,7 +115,7 @@ static void tell_classes(struct result *res, const struct surface_cell *all)
 	static const char *const names[SURFACE_CLASSES] = { "below 3 ms",   "below 10 ms",  "below 50 ms",
 		                                            "below 150 ms", "below 500 ms", "below 5 s",
 		                                            "over" };
-	struct table *t = empty_table(res, 0);
+	struct table *t = empty_table(res, SURFACE_TABLE_CLASSES);
 
 	for (size_t k = 0; k < SURFACE_CLASSES; k++)
 		result_row(t, &(struct class_row){ surface_class_ns[k], all->classes[k], names[k] });
@@ -136,7 +137,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 {
 	double span = (double)(run->range.end_bytes - run->range.first_bytes),
 	       turn_ns = run->rot.is_rotating ? run->rot.period_ns : (double)NAN;
-	struct table *t = empty_table(run->ses->res, 2);
+	struct table *t = empty_table(run->ses->res, SURFACE_TABLE_MAP);
 
 	for (size_t i = 0; i < SURFACE_CELLS; i++) {
 		const struct surface_cell *c = &run->cells[i];
@@ -164,6 +165,12 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 
 /* ---- figures ---- */
 
+static const char *kind_figure(char *buf, size_t len, size_t kind)
+{
+	(void)snprintf(buf, len, "%s_places", surface_kind_names[kind]);
+	return buf;
+}
+
 static void tell_kinds(struct surface_run *run)
 {
 	static const char *const labels[SURFACE_KINDS] = {
@@ -175,8 +182,7 @@ static void tell_kinds(struct surface_run *run)
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
 
-		(void)snprintf(name, sizeof(name), "%s_places", surface_kind_names[k]);
-		result_figure_u64(run->ses->res, name, labels[k], UNIT_COUNT,
+		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), labels[k], UNIT_COUNT,
 		                  k == SURFACE_PENDING ? run->nactive : run->nkinds[k]);
 	}
 }
@@ -189,7 +195,7 @@ void surface_tell(struct surface_run *run)
 
 	tell_map(run, &all);
 	tell_classes(res, &all);
-	t = empty_table(res, 1);
+	t = empty_table(res, SURFACE_TABLE_SLOW);
 	for (size_t i = 0; i < run->nplaces; i++)
 		tell_place(t, run, &run->places[i]);
 	for (size_t i = 0; i < run->nactive; i++)
@@ -261,8 +267,8 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 
 void surface_take_tables(struct surface_run *run, const struct result *state)
 {
-	const struct table *map = result_find_table(state, surface_tables[2].name);
-	const struct table *slow = result_find_table(state, surface_tables[1].name);
+	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
+	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
 
 	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++) {
 		struct map_row row;
@@ -287,8 +293,8 @@ void surface_take_tables(struct surface_run *run, const struct result *state)
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
 
-		(void)snprintf(name, sizeof(name), "%s_places", surface_kind_names[k]);
 		if (k != SURFACE_PENDING)
-			run->nkinds[k] = (uint64_t)figure_number(result_find_figure(state, name));
+			run->nkinds[k] =
+				(uint64_t)figure_number(result_find_figure(state, kind_figure(name, sizeof(name), k)));
 	}
 }

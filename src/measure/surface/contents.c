@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which files are hit: asked once, when the scan or the portion is over. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/surface/surface.h"
+
+struct content_row {
+	uint64_t offset_bytes, length_bytes;
+	const char *lies, *on, *file_system, *path;
+	uint64_t file_offset_bytes;
+};
+
+const struct field surface_content_fields[] = {
+	FIELD_U64(struct content_row, offset_bytes, UNIT_BYTES, "offset"),
+	FIELD_U64(struct content_row, length_bytes, UNIT_BYTES, "length"),
+	FIELD_STR(struct content_row, lies, "what"),
+	FIELD_STR(struct content_row, on, "on"),
+	FIELD_STR(struct content_row, file_system, "file system"),
+	FIELD_STR(struct content_row, path, "path"),
+	FIELD_U64(struct content_row, file_offset_bytes, UNIT_BYTES, "in the file", .detail = true),
+	FIELD_END,
+};
+
+static size_t gather(const struct surface_run *run, struct device_range *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < run->nplaces + run->nactive; i++) {
+		const struct surface_suspect *s = i < run->nplaces ? &run->places[i] : &run->active[i - run->nplaces];
+
+		if (s->kind != SURFACE_ONCE && s->kind != SURFACE_HEALED)
+			ret[n++] = (struct device_range){ s->first_bytes, s->end_bytes - s->first_bytes };
+	}
+	return n;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct content *x = a, *y = b;
+
+	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
+}
+
+/* Files have parts that are told row by row; each counts once. */
+static uint64_t count_files(const struct contents *c)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		bool is_new = c->v[i].kind == CONTENT_FILE;
+
+		for (size_t k = 0; k < i && is_new; k++)
+			is_new = c->v[k].kind != CONTENT_FILE || strcmp(c->v[k].path, c->v[i].path) != 0;
+		n += is_new;
+	}
+	return n;
+}
+
+static bool is_over(void *arg)
+{
+	return session_is_over(arg);
+}
+
+static void tell(struct surface_run *run, const struct measure_table *mt, struct contents *c)
+{
+	struct table *t = result_table(run->ses->res, mt->name, mt->title, mt->fields);
+
+	result_table_clear(t);
+	qsort(c->v, c->n, sizeof(c->v[0]), by_place);
+	for (size_t i = 0; i < c->n; i++)
+		result_row(t, &(struct content_row){
+				      .offset_bytes = c->v[i].first_bytes,
+				      .length_bytes = c->v[i].end_bytes - c->v[i].first_bytes,
+				      .lies = content_kind_names[c->v[i].kind],
+				      .on = c->v[i].on,
+				      .file_system = c->v[i].fs_type[0] ? c->v[i].fs_type : NULL,
+				      .path = c->v[i].path,
+				      .file_offset_bytes = c->v[i].file_bytes,
+			      });
+	result_figure_u64(run->ses->res, "files_hit", "files that lie there", UNIT_COUNT, count_files(c));
+}
+
+int surface_contents(struct surface_run *run, const struct measure_table *table, struct err *err)
+{
+	const struct env *env = run->ses->env;
+	const struct device *dev = &run->ses->devs[0];
+	cleanup_free struct device_range *places = calloc(SURFACE_PLACES + SURFACE_ACTIVE, sizeof(*places));
+	struct content_question q = { .places = places, .is_over = is_over, .arg = run->ses };
+	struct contents found = { 0 };
+	struct err why;
+
+	if (!places)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	q.n = gather(run, places);
+	if (run->p->no_files || !q.n || session_is_over(run->ses) || !env->devices->contents ||
+	    (dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION))
+		return 0;
+	session_progress(run->ses, "files at bad places", -1.0, NULL);
+	if (env->devices->contents(env->devices_ctx, dev, &q, &found, &why) < 0)
+		result_notice(run->ses->res, "no-files", "%s The scan stands.", why.text);
+	else
+		tell(run, table, &found);
+	content_list_done(&found);
+	return 0;
+}
