@@ -136,45 +136,39 @@ void cache_tell_classic(const struct cache_run *c, const struct table *t)
 
 void cache_tell_plots(struct session *ses)
 {
-	static char map[] = "heatmap", title[] = "Rate by file and record size", matrix[] = "matrix",
-		    x[] = "file_bytes", y[] = "record_bytes,rate_bytes_per_s", series[] = "operation,mode",
-		    line[] = "line", knee_title[] = "Second reading against file size", knee[] = "knee",
-		    rate[] = "rate_bytes_per_s", hits_title[] = "Hit ratio of the second reading", hits[] = "hit_ratio",
-		    end[] = "figures:knee_bytes";
-
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "matrix",
 			.see = "A strong colour is fast; where it turns pale towards larger files, they no longer fit into memory.",
-			.kind = map,
-			.title = title,
-			.table = matrix,
-			.x = x,
-			.y = y,
-			.series = series,
-			.marks = end });
+			.kind = "heatmap",
+			.title = "Rate by file and record size",
+			.table = "matrix",
+			.x = "file_bytes",
+			.y = "record_bytes,rate_bytes_per_s",
+			.series = "operation,mode",
+			.marks = "figures:knee_bytes" });
 	result_plot(ses->res,
 	            &(struct plot_decl){
 			    .name = "knee",
 			    .see = "The rate falls where the file no longer fits into memory: the mark is that size.",
-			    .kind = line,
-			    .title = knee_title,
-			    .table = knee,
-			    .x = x,
-			    .y = rate,
-			    .marks = end });
+			    .kind = "line",
+			    .title = "Second reading against file size",
+			    .table = "knee",
+			    .x = "file_bytes",
+			    .y = "rate_bytes_per_s",
+			    .marks = "figures:knee_bytes" });
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "hits",
 			.see = "The part that came from memory: it falls from 1 towards 0 where the file no longer fits.",
-			.kind = line,
-			.title = hits_title,
-			.table = knee,
-			.x = x,
-			.y = hits,
-			.marks = end });
+			.kind = "line",
+			.title = "Hit ratio of the second reading",
+			.table = "knee",
+			.x = "file_bytes",
+			.y = "hit_ratio",
+			.marks = "figures:knee_bytes" });
 }
 
 /* The last row of either kind: the search never goes back. */

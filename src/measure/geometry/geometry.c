@@ -311,42 +311,36 @@ static int look_at_places(struct geo *g, struct err *err)
 
 static void plots(struct session *ses)
 {
-	static char scatter[] = "scatter", polar[] = "polar", size_title[] = "Track size against position",
-		    polar_title[] = "Angles of sectors", tracks[] = "tracks", first[] = "first_byte",
-		    per_track[] = "sectors_per_track", angles[] = "angles", angle[] = "angle_ratio",
-		    offset[] = "offset_bytes", profile[] = "profile", distance[] = "distance_tracks",
-		    access[] = "access_ns", profile_title[] = "Seek profile: shortest access against tracks";
-
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "tracks",
 			.see = "All tracks of a zone hold the same number of sectors; two rows of dots at one place are heads of different density.",
-			.kind = scatter,
-			.title = size_title,
-			.table = tracks,
-			.x = first,
-			.y = per_track });
+			.kind = "scatter",
+			.title = "Track size against position",
+			.table = "tracks",
+			.x = "first_byte",
+			.y = "sectors_per_track" });
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "profile",
 			.see = "How long the arm needs at least for so many tracks: the lower edge of the dots is the drive at its best.",
-			.kind = scatter,
-			.title = profile_title,
-			.table = profile,
-			.x = distance,
-			.y = access });
+			.kind = "scatter",
+			.title = "Seek profile: shortest access against tracks",
+			.table = "profile",
+			.x = "distance_tracks",
+			.y = "access_ns" });
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "angles",
 			.see = "The disk from above, its outer edge outside: each dot is a sector, at the angle at which it came by.",
-			.kind = polar,
-			.title = polar_title,
-			.table = angles,
-			.x = angle,
-			.y = offset });
+			.kind = "polar",
+			.title = "Angles of sectors",
+			.table = "angles",
+			.x = "angle_ratio",
+			.y = "offset_bytes" });
 }
 
 static void count_tracks(const struct geo_walk *w)

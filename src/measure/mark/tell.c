@@ -149,30 +149,25 @@ void mark_tell_what(struct result *res, uint64_t file_bytes, double cached_ratio
 
 void mark_tell_plots(struct result *res, bool has_sweep)
 {
-	static char line[] = "line", title[] = "Mark against file size", sweep[] = "sweep", x[] = "file_bytes",
-		    y[] = "write,read,random,diskmark";
-	static char bars[] = "bars", bars_title[] = "DiskMark by way", ways[] = "ways", way[] = "way",
-		    mark[] = "diskmark_mib_per_s";
-
 	result_plot(
 		res,
 		&(struct plot_decl){
 			.name = "ways",
 			.see = "The same file by each way: where bars differ, it is the memory or the way, not the disk.",
-			.kind = bars,
-			.title = bars_title,
-			.table = ways,
-			.x = way,
-			.y = mark });
+			.kind = "bars",
+			.title = "DiskMark by way",
+			.table = "ways",
+			.x = "way",
+			.y = "diskmark_mib_per_s" });
 	if (has_sweep)
 		result_plot(
 			res,
 			&(struct plot_decl){
 				.name = "sweep",
 				.see = "Where a line falls, the file no longer fits into memory: what is left at the right is the disk.",
-				.kind = line,
-				.title = title,
-				.table = sweep,
-				.x = x,
-				.y = y });
+				.kind = "line",
+				.title = "Mark against file size",
+				.table = "sweep",
+				.x = "file_bytes",
+				.y = "write,read,random,diskmark" });
 }

@@ -138,18 +138,15 @@ void passes_tell_classic(const struct passes_work *w)
 
 void passes_tell_plots(struct session *ses)
 {
-	static char kind[] = "bars", title[] = "Rate of each step", table[] = "steps", x[] = "step",
-		    y[] = "rate_bytes_per_s", series[] = "file";
-
 	result_plot(
 		ses->res,
 		&(struct plot_decl){
 			.name = "steps",
 			.see = "Each bar is a step; a pass that is much faster than those before it was read from memory.",
-			.kind = kind,
-			.title = title,
-			.table = table,
-			.x = x,
-			.y = y,
-			.series = ses->ndevs > 1 ? series : NULL });
+			.kind = "bars",
+			.title = "Rate of each step",
+			.table = "steps",
+			.x = "step",
+			.y = "rate_bytes_per_s",
+			.series = ses->ndevs > 1 ? "file" : NULL });
 }

@@ -214,42 +214,32 @@ void seek_tell_parts(struct seek_run *s)
 
 void seek_tell_plots(struct result *res)
 {
-	static char line[] = "line", scatter[] = "scatter", spans[] = "spans",
-		    span_title[] = "Service time against span", span[] = "span_bytes", mean[] = "mean_ns",
-		    low[] = "low", high[] = "high", anchor[] = "anchor", curve[] = "curve",
-		    curve_title[] = "Seek time against distance", stroke[] = "stroke_ratio", seek[] = "seek_ns",
-		    queue[] = "queue", queue_title[] = "IOPS against queue depth", depth[] = "depth", iops[] = "iops",
-		    smooth[] = "smooth",
-		    accesses_title[] = "Every access: the head is there, and the sector comes by within a revolution",
-		    arrival[] = "with_overhead_ns,latest_ns", there[] = "with_overhead_ns", latest[] = "latest_ns",
-		    accesses[] = "accesses:stroke_ratio:access_ns";
-
 	result_plot(
 		res,
 		&(struct plot_decl){
 			.name = "accesses",
 			.see = "Each dot is a read. In the band it came by within a revolution; above it, a revolution was lost.",
-			.kind = line,
-			.title = accesses_title,
-			.table = smooth,
-			.x = stroke,
-			.y = arrival,
-			.low = there,
-			.high = latest,
-			.dots = accesses });
+			.kind = "line",
+			.title = "Every access: the head is there, and the sector comes by within a revolution",
+			.table = "smooth",
+			.x = "stroke_ratio",
+			.y = "with_overhead_ns,latest_ns",
+			.low = "with_overhead_ns",
+			.high = "latest_ns",
+			.dots = "accesses:stroke_ratio:access_ns" });
 	result_plot(
 		res,
 		&(struct plot_decl){
 			.name = "spans",
 			.see = "The wider the part of the disk that reads are spread over, the longer each takes; at the left it is the rotation alone.",
-			.kind = line,
-			.title = span_title,
-			.table = spans,
-			.x = span,
-			.y = mean,
-			.low = low,
-			.high = high,
-			.series = anchor });
+			.kind = "line",
+			.title = "Service time against span",
+			.table = "spans",
+			.x = "span_bytes",
+			.y = "mean_ns",
+			.low = "low",
+			.high = "high",
+			.series = "anchor" });
 	distribution_plots(res, "random reads over the whole device",
 	                   "figures:random_access_p50_ns,figures:random_access_p99_ns");
 	result_plot(
@@ -257,23 +247,23 @@ void seek_tell_plots(struct result *res)
 		&(struct plot_decl){
 			.name = "curve",
 			.see = "A steep rise over short ways, while the arm speeds up, then nearly a straight line, while it moves at full speed.",
-			.kind = scatter,
-			.title = curve_title,
-			.table = curve,
-			.x = stroke,
-			.y = seek,
-			.low = low,
-			.high = high });
+			.kind = "scatter",
+			.title = "Seek time against distance",
+			.table = "curve",
+			.x = "stroke_ratio",
+			.y = "seek_ns",
+			.low = "low",
+			.high = "high" });
 	result_plot(
 		res,
 		&(struct plot_decl){
 			.name = "queue",
 			.see = "With more requests to choose from, the drive finds shorter ways; where the line is flat, more depth is only waiting.",
-			.kind = line,
-			.title = queue_title,
-			.table = queue,
-			.x = depth,
-			.y = iops,
-			.low = low,
-			.high = high });
+			.kind = "line",
+			.title = "IOPS against queue depth",
+			.table = "queue",
+			.x = "depth",
+			.y = "iops",
+			.low = "low",
+			.high = "high" });
 }
