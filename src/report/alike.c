@@ -79,23 +79,12 @@ static const struct {
 	{ "write_all_s", FIGURE_MEASURED, -1 },
 };
 
-static const struct cell *member(const struct target_info *t, const char *key, enum field_type *ret_type)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->columns[i].key, key) == 0 && !t->cells[i].is_null &&
-		    (t->columns[i].type != FIELD_TYPE_STR || t->cells[i].str[0])) {
-			*ret_type = t->columns[i].type;
-			return &t->cells[i];
-		}
-	return NULL;
-}
-
 static const char *member_text(const struct target_info *t, const char *key, char *buf)
 {
-	enum field_type type = FIELD_TYPE_STR;
-	const struct cell *c = member(t, key, &type);
+	enum field_type type;
+	const struct cell *c = target_cell(t, key, &type);
 
-	return c ? result_cell_text(buf, CELL_TEXT, type, c) : NULL;
+	return c && (type != FIELD_TYPE_STR || c->str[0]) ? result_cell_text(buf, CELL_TEXT, type, c) : NULL;
 }
 
 /* +1 equal, -1 not, 0: one of them does not know. */
@@ -248,10 +237,7 @@ bool alike_same_kind(const struct result *a, const struct result *b)
 
 const char *alike_text(const struct result *res, const char *key)
 {
-	enum field_type type;
-	const struct cell *c = res->ntargets ? member(&res->targets[0], key, &type) : NULL;
-
-	return c && type == FIELD_TYPE_STR ? c->str : NULL;
+	return target_text(res->targets, key);
 }
 
 const char *alike_disk(const struct result *res)

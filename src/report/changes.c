@@ -67,30 +67,21 @@ static void add_texts(struct changes *c, const char *what, const char *before, c
 		add(c, what, before, after, a, b);
 }
 
-static double celsius(const struct result *res)
-{
-	const struct target_info *t = &res->targets[0];
-
-	for (size_t i = 0; i < t->n; i++)
-		if (strcmp(t->columns[i].key, "temperature_celsius") == 0 && !t->cells[i].is_null &&
-		    t->columns[i].type == FIELD_TYPE_F64)
-			return t->cells[i].f64;
-	return NAN;
-}
-
 static void between(struct changes *c, const struct result *a, const struct result *b)
 {
 	char x[CELL_TEXT], y[CELL_TEXT];
 	const char *name, *before;
+	double was = target_number(a->targets, "temperature_celsius"),
+	       is = target_number(b->targets, "temperature_celsius");
 
 	add_texts(c, "kernel", a->head.host.kernel, b->head.host.kernel, a, b);
 	add_texts(c, "host", a->head.host.name, b->head.host.name, a, b);
 	add_texts(c, "program", a->head.program, b->head.program, a, b);
 	for (size_t i = 0; before = alike_setting(a, i, x, &name), name; i++)
 		add_texts(c, name, before, alike_setting(b, i, y, &name), a, b);
-	if (fabs(celsius(a) - celsius(b)) >= WARMER_CELSIUS) {
-		(void)snprintf(x, sizeof(x), "%.0f", celsius(a));
-		(void)snprintf(y, sizeof(y), "%.0f", celsius(b));
+	if (fabs(is - was) >= WARMER_CELSIUS) {
+		(void)snprintf(x, sizeof(x), "%.0f", was);
+		(void)snprintf(y, sizeof(y), "%.0f", is);
 		add(c, "temperature_celsius", x, y, a, b);
 	}
 }

@@ -94,8 +94,8 @@ static void look_at_trouble(struct fleet_disk *d, const struct result *last, con
 	if (!(now > 0.0))
 		return;
 	one.state = is_hard ? FLEET_FAILING : is_again && is_more ? FLEET_WORSE : FLEET_WATCH;
-	(void)snprintf(one.text, sizeof(one.text), "%s: %g, %g in the first run%s", f->label ? f->label : f->name, now,
-	               figure_number(result_find_figure(first, f->name)),
+	(void)snprintf(one.text, sizeof(one.text), "%s: %g, %g in the first run%s", label_or_name(f->label, f->name),
+	               now, figure_number(result_find_figure(first, f->name)),
 	               is_hard || is_more == false ? ""
 	               : is_again                  ? ", growing"
 	                                           : "; not in the run before: measure again");
@@ -161,7 +161,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 		return;
 	one.figure = f->name; /* the row's own is gone when this is shown */
 	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% a year (%+.1f to %+.1f)",
-	               f->label ? f->label : f->name, row->per_year_percent, row->low, row->high);
+	               label_or_name(f->label, f->name), row->per_year_percent, row->low, row->high);
 	add_finding(own->disk, &one);
 }
 
@@ -214,7 +214,7 @@ static void tell_outlier(struct outliers *o, size_t i, const struct figure *f, c
 	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", of_all_looks(o->fleet, p) };
 
 	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model",
-	               f->label ? f->label : f->name, 100.0 * (o->value[i] - median) / fabs(median), o->n);
+	               label_or_name(f->label, f->name), 100.0 * (o->value[i] - median) / fabs(median), o->n);
 	add_finding(&o->fleet->disks[o->disk[i]], &one);
 }
 

@@ -211,7 +211,7 @@ static void put_value(FILE *out, enum unit unit, double value)
 static void figure_row(FILE *out, const struct result *res, const struct figure *f, const struct trends *trends)
 {
 	(void)fputs("<tr><th>", out);
-	markup_text(out, f->label && f->label[0] ? f->label : f->name);
+	markup_text(out, label_or_name(f->label, f->name));
 	(void)fputs("</th><td>", out);
 	put_value(out, f->unit, figure_number(f));
 	(void)fputs("</td><td><span class=\"dim\">", out);

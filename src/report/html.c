@@ -99,7 +99,7 @@ static void targets(FILE *out, const struct result *res)
 			if (v->is_null || (c->type == FIELD_TYPE_STR && !v->str[0]) || c->detail)
 				continue;
 			(void)fputs("<tr><th>", out);
-			markup_text(out, c->label && c->label[0] ? c->label : c->key);
+			markup_text(out, label_or_name(c->label, c->key));
 			(void)fputs("</th><td>", out);
 			put_cell(out, c->type, c->unit, v);
 			(void)fputs("</td></tr>", out);
@@ -125,7 +125,7 @@ static void interval_text(FILE *out, const struct figure *f)
 static void figure_row(FILE *out, const struct result *const *res, size_t n, const struct figure *first)
 {
 	(void)fputs("<tr><th>", out);
-	markup_text(out, first->label && first->label[0] ? first->label : first->name);
+	markup_text(out, label_or_name(first->label, first->name));
 	(void)fputs("</th>", out);
 	for (size_t i = 0; i < n; i++) {
 		const struct figure *f = result_find_figure(res[i], first->name);
@@ -211,8 +211,7 @@ static void table_head(FILE *out, const struct table *t)
 	(void)fputs("<thead><tr>", out);
 	for (size_t c = 0; c < t->ncolumns; c++) {
 		(void)fprintf(out, "<th%s>", is_number(t->columns[c].type) ? " class=\"n\"" : "");
-		markup_text(out,
-		            t->columns[c].label && t->columns[c].label[0] ? t->columns[c].label : t->columns[c].key);
+		markup_text(out, label_or_name(t->columns[c].label, t->columns[c].key));
 		(void)fputs("</th>", out);
 	}
 	(void)fputs("</tr></thead>\n", out);
@@ -231,7 +230,7 @@ void html_table(FILE *out, const struct table *t)
 	size_t every = t->nrows / TABLE_ROWS_MAX + 1;
 
 	(void)fprintf(out, "<details%s><summary>", t->nrows <= PAPER_ROWS_MAX ? " class=\"paper\"" : "");
-	markup_text(out, t->title && t->title[0] ? t->title : t->name);
+	markup_text(out, label_or_name(t->title, t->name));
 	(void)fprintf(out, " <span class=\"dim\">(%zu rows%s)</span></summary><div class=\"scroll\"><table%s>",
 	              t->nrows, every > 1 ? ", thinned here; the JSON document has all" : "",
 	              small_on_paper(t->ncolumns));

@@ -241,14 +241,14 @@ static void take_mark(struct plot_data *d, const struct result *res, char *text)
 		return;
 	if (strcmp(table, "figures") == 0) {
 		if (f && f->type != FIELD_TYPE_STR && !f->value.is_null)
-			add_mark(d, f->label && f->label[0] ? f->label : f->name, figure_number(f), (double)NAN);
+			add_mark(d, label_or_name(f->label, f->name), figure_number(f), (double)NAN);
 		return;
 	}
 	t = result_find_table(res, table);
 	from = t ? table_column(t, first) : -1;
 	to = t && last ? table_column(t, last) : -1;
 	for (size_t row = 0; from >= 0 && row < t->nrows; row++)
-		add_mark(d, t->title && t->title[0] ? t->title : t->name, number(t, row, from), number(t, row, to));
+		add_mark(d, label_or_name(t->title, t->name), number(t, row, from), number(t, row, to));
 }
 
 static void take_marks(struct plot_data *d, const struct result *res, const struct plot *plot)
@@ -494,24 +494,20 @@ void plot_thin(struct series *s, size_t max)
 	s->room = 2 * groups;
 }
 
-static const char *target_text(const struct result *res, const char *key)
+static const char *text_of(const struct result *res, const char *key)
 {
-	for (size_t i = 0; res->ntargets && i < res->targets[0].n; i++)
-		if (strcmp(res->targets[0].columns[i].key, key) == 0 &&
-		    res->targets[0].columns[i].type == FIELD_TYPE_STR && !res->targets[0].cells[i].is_null)
-			return res->targets[0].cells[i].str;
-	return "";
+	return target_text(res->targets, key) ?: "";
 }
 
 char *document_label(const struct result *const *res, size_t n, size_t which, char *buf, size_t len)
 {
-	const char *model = target_text(res[which], "model"), *serial = target_text(res[which], "serial");
-	const char *name = model[0] ? model : target_text(res[which], "path");
+	const char *model = text_of(res[which], "model"), *serial = text_of(res[which], "serial");
+	const char *name = model[0] ? model : text_of(res[which], "path");
 	bool is_same = false;
 
 	for (size_t i = 0; i < n; i++)
-		if (i != which && strcmp(target_text(res[i], "model"), model) == 0 &&
-		    strcmp(target_text(res[i], "serial"), serial) == 0)
+		if (i != which && strcmp(text_of(res[i], "model"), model) == 0 &&
+		    strcmp(text_of(res[i], "serial"), serial) == 0)
 			is_same = true;
 	if (is_same)
 		(void)snprintf(buf, len, "%.80s%s%.40s, %.10s", name, serial[0] ? " " : "", serial,

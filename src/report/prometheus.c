@@ -77,19 +77,16 @@ static void put_identity(FILE *f, const struct result *res, const char *label, c
 	bool is_begun = false;
 
 	for (size_t i = 0; i < res->ntargets; i++) {
-		const struct target_info *t = &res->targets[i];
+		const char *text = target_text(&res->targets[i], key);
 
-		for (size_t k = 0; k < t->n; k++) {
-			if (strcmp(t->columns[k].key, key) != 0 || t->columns[k].type != FIELD_TYPE_STR ||
-			    t->cells[k].is_null || !*t->cells[k].str)
-				continue;
-			if (is_begun)
-				(void)fputc(',', f);
-			else
-				(void)fprintf(f, ",%s=\"", label);
-			is_begun = true;
-			put_escaped(f, t->cells[k].str, true);
-		}
+		if (!text)
+			continue;
+		if (is_begun)
+			(void)fputc(',', f);
+		else
+			(void)fprintf(f, ",%s=\"", label);
+		is_begun = true;
+		put_escaped(f, text, true);
 	}
 	if (is_begun)
 		(void)fputc('"', f);

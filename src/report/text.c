@@ -46,25 +46,6 @@ void text_fill(struct printer *p, const char *text, unsigned at, unsigned indent
 
 /* ---- what was measured, on what ---- */
 
-static const struct cell *target_cell(const struct target_info *t, const char *key, const struct column **ret)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		if (strcmp(t->columns[i].key, key) != 0 || t->cells[i].is_null)
-			continue;
-		*ret = &t->columns[i];
-		return &t->cells[i];
-	}
-	return NULL;
-}
-
-static const char *target_text(const struct target_info *t, const char *key)
-{
-	const struct column *c = NULL;
-	const struct cell *cell = target_cell(t, key, &c);
-
-	return cell && c->type == FIELD_TYPE_STR && *cell->str ? cell->str : NULL;
-}
-
 /* Parts with commas between, in lines; the first begins at column `at`. Ends the line. */
 static int put_parts(struct printer *p, const char *const *parts, size_t n, unsigned at)
 {
@@ -98,8 +79,7 @@ static int print_target(struct printer *p, const struct target_info *t)
 	bool is_file = kind && (!strcmp(kind, "file") || !strcmp(kind, "directory"));
 	const char *name = target_text(t, is_file ? "disk" : "model");
 	const char *second = target_text(t, is_file ? "fs_type" : "serial");
-	const struct column *c = NULL;
-	const struct cell *size = target_cell(t, "size_bytes", &c);
+	double size = target_number(t, "size_bytes");
 	cleanup_free char *path = text_printable(p, target_text(t, "path"));
 	cleanup_free char *marked = NULL; /* "on sda" or "serial WD-WCC7K5" */
 	char amount[32];
@@ -114,8 +94,8 @@ static int print_target(struct printer *p, const struct target_info *t)
 		parts[n++] = is_file ? marked : name;
 	if (second)
 		parts[n++] = is_file ? second : marked;
-	if (size && c->type == FIELD_TYPE_U64 && size->u64) /* a new file has none yet */
-		parts[n++] = units_bytes_dec(amount, sizeof(amount), size->u64);
+	if (size > 0.0) /* a new file has none yet */
+		parts[n++] = units_bytes_dec(amount, sizeof(amount), (uint64_t)size);
 	text_printf(p, "  %s", path);
 	text_spaces(p, 2);
 	return put_parts(p, parts, n, text_width(path) + 4);
@@ -259,7 +239,7 @@ static int line_of(struct printer *p, const struct figure *f, struct figure_line
 	bool has_ci = isfinite(f->ci.low) && isfinite(f->ci.high);
 	double value = figure_number(f);
 
-	l->label = text_printable(p, f->label ? f->label : f->name);
+	l->label = text_printable(p, label_or_name(f->label, f->name));
 	if (!l->label)
 		return -ENOMEM;
 	if (!f->label)

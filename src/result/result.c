@@ -729,3 +729,34 @@ void result_target(struct result *res, const void *target_struct, const struct f
 	res->targets = build_grow(res->targets, res->ntargets, sizeof(*res->targets));
 	res->targets[res->ntargets++] = t;
 }
+
+const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type)
+{
+	for (size_t i = 0; t && i < t->n; i++)
+		if (!strcmp(t->columns[i].key, key) && !t->cells[i].is_null) {
+			*ret_type = t->columns[i].type;
+			return &t->cells[i];
+		}
+	return NULL;
+}
+
+const char *target_text(const struct target_info *t, const char *key)
+{
+	enum field_type type;
+	const struct cell *c = target_cell(t, key, &type);
+
+	return c && type == FIELD_TYPE_STR && c->str[0] ? c->str : NULL;
+}
+
+double target_number(const struct target_info *t, const char *key)
+{
+	enum field_type type;
+	const struct cell *c = target_cell(t, key, &type);
+
+	return c ? cell_number(type, c) : (double)NAN;
+}
+
+const char *label_or_name(const char *label, const char *name)
+{
+	return label && label[0] ? label : name;
+}

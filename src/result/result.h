@@ -195,6 +195,12 @@ void result_text(struct result *res, const char *fmt, ...) __attribute__((format
 void result_option(struct result *res, const char *name, const char *text);
 /* Adds a target from a struct and its fields. */
 void result_target(struct result *res, const void *target_struct, const struct field *fields);
+/* What a target has under this key, and of which type; NULL: nothing, null, or t is NULL. The others: a text that is not empty, else NULL; a number, else NaN. */
+const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type);
+const char *target_text(const struct target_info *t, const char *key);
+double target_number(const struct target_info *t, const char *key);
+/* What people call a column, figure or table: its label, or the name that scripts have for it. */
+const char *label_or_name(const char *label, const char *name);
 
 const char *status_name(enum result_status s);
 const char *unit_name(enum unit u);

@@ -177,18 +177,6 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	return r < 0 ? r : closed;
 }
 
-/* 0: not known. */
-static uint64_t target_bytes(const struct result *saved)
-{
-	const struct target_info *t = saved->targets;
-
-	for (size_t i = 0; saved->ntargets && i < t->n; i++)
-		if (!strcmp(t->columns[i].key, "size_bytes") && t->columns[i].type == FIELD_TYPE_U64 &&
-		    !t->cells[i].is_null)
-			return t->cells[i].u64;
-	return 0;
-}
-
 /* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many reads to be in the document. */
 static int seek_again(const struct result *saved, struct result *ret, struct err *err)
 {
@@ -196,7 +184,7 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
 	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
 	struct seek_run s = { .res = ret,
-		              .size_bytes = target_bytes(saved),
+		              .size_bytes = (uint64_t)fmax(0.0, target_number(saved->targets, "size_bytes")),
 		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
 		              UNKNOWN };
 	size_t n;
