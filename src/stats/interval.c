@@ -216,3 +216,14 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 	s->was_narrow = s->at.relative_half <= s->precision;
 	return s->is_reached;
 }
+
+struct interval stats_share_ci(uint64_t k, uint64_t n)
+{
+	const double z = 1.96, m = (double)n, p = (double)k / m, d = 1.0 + z * z / m;
+	double mid = p + z * z / (2.0 * m), half = z * sqrt(p * (1.0 - p) / m + z * z / (4.0 * m * m));
+
+	if (n == 0)
+		return (struct interval){ NAN, NAN };
+	/* Exactly p at the ends, where rounding would leave it out. */
+	return (struct interval){ fmin(fmax((mid - half) / d, 0.0), p), fmax(fmin((mid + half) / d, 1.0), p) };
+}

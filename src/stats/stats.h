@@ -116,6 +116,8 @@ double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
+/* 95 % interval of the share k of n (E. B. Wilson, 1927): holds it near 0 and 1, too. NaNs: n is 0. */
+struct interval stats_share_ci(uint64_t k, uint64_t n);
 /* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */
 struct interval stats_quantile_ci_sorted(const double *x, size_t n, double q);
 /* The 1-based ranks of that interval's ends, without interpolation: never less than 95 %. */

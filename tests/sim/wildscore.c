@@ -150,22 +150,12 @@ static double median(double *v, size_t n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* E. B. Wilson, 1927: holds its 95 % near 0 and 1, too. */
-static void wilson(size_t k, size_t n, double *ret_low, double *ret_high)
-{
-	const double z = 1.96;
-	double p = (double)k / (double)n, d = 1 + z * z / (double)n, mid = p + z * z / (2 * (double)n);
-	double half = z * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
-
-	*ret_low = fmax(0, (mid - half) / d);
-	*ret_high = fmin(1, (mid + half) / d);
-}
-
 /* class_name: NULL: all. */
 static struct sum sum_of(const struct score_line *l, const char *class_name)
 {
 	double *errors = calloc(l->n + 1, sizeof(*errors)), *widths = calloc(l->n + 1, sizeof(*widths));
-	struct sum s = { .low = (double)NAN, .high = (double)NAN };
+	struct sum s = { 0 };
+	struct interval held;
 
 	if (!errors || !widths)
 		abort();
@@ -188,8 +178,9 @@ static struct sum sum_of(const struct score_line *l, const char *class_name)
 	}
 	s.median_error = median(errors, s.given);
 	s.median_width = median(widths, s.intervals);
-	if (s.intervals)
-		wilson(s.held, s.intervals, &s.low, &s.high);
+	held = stats_share_ci(s.held, s.intervals);
+	s.low = held.low;
+	s.high = held.high;
 	free(errors);
 	free(widths);
 	return s;

@@ -429,9 +429,22 @@ static void hostile_series_give_no_interval_instead_of_a_wrong_one(void **state)
 	assert_true(stop.next_n == 51);
 }
 
+/* 5 of 10: 0.2366 to 0.7634 (Wilson 1927, in every textbook since); none of 20: up to z^2 / (n + z^2). */
+static void a_share_has_wilsons_interval(void **state)
+{
+	struct interval half = stats_share_ci(5, 10), none = stats_share_ci(0, 20), all = stats_share_ci(20, 20);
+
+	(void)state;
+	assert_true(fabs(half.low - 0.2366) < 1e-4 && fabs(half.high - 0.7634) < 1e-4);
+	assert_true(none.low == 0.0 && fabs(none.high - 3.8416 / 23.8416) < 1e-12);
+	assert_true(all.high == 1.0 && fabs(all.low - (1.0 - none.high)) < 1e-12);
+	assert_true(isnan(stats_share_ci(0, 0).low) && isnan(stats_share_ci(0, 0).high));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_share_has_wilsons_interval),
 		cmocka_unit_test(students_t_agrees_with_the_tables),
 		cmocka_unit_test(distribution_functions_agree_with_closed_forms),
 		cmocka_unit_test(the_binomial_law_is_the_sum_of_its_terms),

@@ -154,21 +154,17 @@ static void time_figures(struct seek_run *s)
 	}
 }
 
-/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own (Wilson's interval, 1927). */
+/* How seeks scatter about their median, and how often an access comes whole revolutions late for no reason of its own. */
 static void scatter_figures(struct seek_run *s)
 {
-	double n = (double)s->missed.of, p = (double)s->missed.missed / n, z = 1.96, mid, half;
-	struct interval ci;
+	struct interval ci = stats_share_ci(s->missed.missed, s->missed.of);
 
 	if (isfinite(s->scatter_ns))
 		result_figure(s->res, "seek_scatter_ns", "scatter of seeks", UNIT_NS, s->scatter_ns, &s->scatter_ci, 0);
-	if (n < 20.0)
+	if (s->missed.of < 20)
 		return;
-	mid = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-	half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n)) / (1.0 + z * z / n);
-	ci = (struct interval){ fmin(fmax(mid - half, 0.0), p), mid + half };
-	result_figure(s->res, "missed_revolution_ratio", "accesses a revolution or more late", UNIT_RATIO, p, &ci,
-	              s->missed.of);
+	result_figure(s->res, "missed_revolution_ratio", "accesses a revolution or more late", UNIT_RATIO,
+	              (double)s->missed.missed / (double)s->missed.of, &ci, s->missed.of);
 }
 
 void seek_tell_figures(struct seek_run *s)
