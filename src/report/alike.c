@@ -335,6 +335,13 @@ const char *figure_judge(const struct figure *f, double change)
 	return sign > 0 ? "better" : sign < 0 ? "worse" : "different";
 }
 
+double figure_error(const struct figure *f)
+{
+	double wide = f->ci.high - f->ci.low;
+
+	return isfinite(wide) ? wide / 2.0 / stats_t_975(9.0) : 0.0;
+}
+
 double two_sided_t(double p, double df)
 {
 	double low = 0.0, high = 2.0;

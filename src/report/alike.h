@@ -54,6 +54,9 @@ enum figure_role figure_role(const struct figure *f);
 /* Tells what it means when a figure has grown: "better", "worse", "different". */
 const char *figure_judge(const struct figure *f, double change);
 
+/* The standard error that its 95 % interval was made of, as of ten values; 0: it has none. */
+double figure_error(const struct figure *f);
+
 /* t with P(|T| > t) = p of Student's law. */
 double two_sided_t(double p, double df);
 /* The level of each of n looks that together err in 5 % (Sidak 1967). */

@@ -89,21 +89,23 @@ static void between(struct changes *c, const struct result *a, const struct resu
 void alike_changes(struct result *out, const struct result *const *res, size_t n)
 {
 	cleanup_free const struct result **sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup_free const struct result **latest = calloc(n + 1, sizeof(*latest));
 	cleanup_free size_t *disk = calloc(n + 1, sizeof(*disk));
 	struct changes c = { 0 };
 
-	if (!sorted || !disk)
+	if (!sorted || !latest || !disk)
 		abort();
 	memcpy(sorted, res, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), alike_by_date);
 	(void)alike_disks(sorted, n, disk);
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = i; k-- > 0 && disk[i] != SIZE_MAX;)
-			if (disk[k] == disk[i]) {
-				if (sorted[k]->head.started && sorted[i]->head.started)
-					between(&c, sorted[k], sorted[i]);
-				break;
-			}
+	for (size_t i = 0; i < n; i++) {
+		const struct result **before = disk[i] == SIZE_MAX ? NULL : &latest[disk[i]];
+
+		if (before && *before && (*before)->head.started && sorted[i]->head.started)
+			between(&c, *before, sorted[i]);
+		if (before)
+			*before = sorted[i];
+	}
 	for (size_t i = 0; i < c.n; i++) {
 		struct change *v = &c.v[i];
 

@@ -51,6 +51,11 @@ const struct result *fleet_last(const struct fleet_disk *d, const char *measurem
 	return NULL;
 }
 
+double fleet_sure_percent(const struct fleet_finding *one)
+{
+	return isfinite(one->chance) ? fmin(100.0 * (1.0 - one->chance), 99.99) : (double)NAN;
+}
+
 /* The measurements of a disk, each by its last document. */
 static bool is_last_of_kind(const struct fleet_disk *d, size_t i)
 {
@@ -73,7 +78,7 @@ static double extent(const struct result *res, const char *figure)
 	return sum;
 }
 
-static const struct result *first_of(const struct fleet_disk *d, const char *measurement)
+const struct result *fleet_first(const struct fleet_disk *d, const char *measurement)
 {
 	for (size_t i = 0; i < d->n; i++)
 		if (strcmp(d->v[i]->head.measurement, measurement) == 0 && alike_outcome(d->v[i]) >= 0)
@@ -85,7 +90,7 @@ static const struct result *first_of(const struct fleet_disk *d, const char *mea
 static void look_at_trouble(struct fleet_disk *d, const struct result *last, const struct figure *f)
 {
 	const char *measurement = last->head.measurement;
-	const struct result *before = fleet_last(d, measurement, 1), *first = first_of(d, measurement);
+	const struct result *before = fleet_last(d, measurement, 1), *first = fleet_first(d, measurement);
 	struct fleet_finding one = { .measurement = measurement, .figure = f->name, .chance = NAN };
 	double now = figure_number(f);
 	bool is_hard = strcmp(f->name, "slow_regions") != 0, is_again = before && extent(before, f->name) > 0.0,
@@ -189,7 +194,7 @@ static void gather(struct outliers *o, const struct result *like, const struct f
 			continue;
 		o->disk[o->n] = d;
 		o->value[o->n] = figure_number(g);
-		o->error[o->n++] = (g->ci.high - g->ci.low) / 2.0 / stats_t_975(9.0);
+		o->error[o->n++] = figure_error(g);
 	}
 }
 
@@ -498,9 +503,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 			result_row(result_table(out, "findings", "What was found", finding_fields),
 			           &(struct finding_row){ alike_disk(f->disks[d].v[0]), fleet_state_name(one->state),
 			                                  one->measurement, one->figure, one->text,
-			                                  isfinite(one->chance)
-			                                          ? fmin(100.0 * (1.0 - one->chance), 99.99)
-			                                          : (double)NAN });
+			                                  fleet_sure_percent(one) });
 		}
 	for (size_t d = 0; d < f->ndisks; d++)
 		tell_disk(out, &f->disks[d]);

@@ -46,6 +46,10 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 void fleet_free(struct fleet *f);
 /* The last document of a measurement that came to its end; NULL: none. skip: so many from the end. */
 const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip);
+/* And the first. */
+const struct result *fleet_first(const struct fleet_disk *d, const char *measurement);
+/* How sure a finding is, as people are told: at most 99.99, NaN where nothing was estimated. */
+double fleet_sure_percent(const struct fleet_finding *one);
 /* "3 of 40 disks need attention: A, B and C." buf of FLEET_SENTENCE. */
 #define FLEET_SENTENCE 512
 char *fleet_sentence(const struct fleet *f, char *buf);

@@ -111,16 +111,13 @@ static void stretches(FILE *out, const struct result *res, const char *table, do
 
 static void zones_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = fleet_last(d, "zones", 0), *first = NULL;
+	const struct result *last = fleet_last(d, "zones", 0), *first = fleet_first(d, "zones");
 	double size = largest(last, "curve", "last_byte");
 
 	if (!last || !(size > 0.0) || !(s->rate > 0.0)) {
 		(void)fputs("<span class=\"dim\">-</span>", out);
 		return;
 	}
-	for (size_t i = 0; i < d->n && !first; i++)
-		if (strcmp(d->v[i]->head.measurement, "zones") == 0 && alike_outcome(d->v[i]) >= 0)
-			first = d->v[i];
 	begin_picture(out, "rate by place, the last run; grey: the first");
 	stretches(out, last, "slow_regions", size, "mark m0");
 	stretches(out, last, "unreadable", size, "mark m1");
@@ -290,7 +287,7 @@ static void findings(FILE *out, const struct fleet_disk *d)
 		(void)fprintf(out, "<li>%s: ", fleet_state_name(one->state));
 		markup_text(out, one->text);
 		if (isfinite(one->chance))
-			(void)fprintf(out, " (sure to %.2f %%)", fmin(100.0 * (1.0 - one->chance), 99.99));
+			(void)fprintf(out, " (sure to %.2f %%)", fleet_sure_percent(one));
 		(void)fputs("</li>", out);
 	}
 	(void)fputs("</ul>\n", out);
@@ -362,16 +359,15 @@ static void fleet_section(FILE *out, const struct fleet *f)
 int report_page(FILE *out, const struct result *const *res, size_t n, const struct compare_options *opt,
                 struct err *err)
 {
-	struct fleet *f = fleet_of(res, n, opt->threshold);
-	bool is_fleet = f->ndisks > 1 || (f->ndisks == 1 && n > DOCUMENTS_MAX);
+	size_t ndisks = report_fleet_disks(res, n);
+	struct fleet *f;
 
-	if (is_fleet) {
-		html_begin(out, "disks", "");
-		fleet_section(out, f);
-	}
-	fleet_free(f);
-	if (!is_fleet)
+	if (ndisks == 0 || (ndisks == 1 && n <= DOCUMENTS_MAX))
 		return report_html(out, res, n, err);
+	f = fleet_of(res, n, opt->threshold);
+	html_begin(out, "disks", "");
+	fleet_section(out, f);
+	fleet_free(f);
 	if (n <= DOCUMENTS_MAX)
 		html_sections(out, res, n);
 	return html_end(out, err);

@@ -3,25 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/plotdata.h"
-#include "report/report.h"
+#include "report/html.h"
 #include "report/svg.h"
-
-#define PICTURE_DOCUMENTS 64
 
 /* What a document of an older program calls it is its title. */
 static const char *name_of(const struct plot *plot)
 {
 	return plot->name ? plot->name : plot->title ? plot->title : "";
-}
-
-static bool has_points(const struct result *const *res, size_t which, size_t i)
-{
-	struct plot_data *d =
-		plot_is_repeated(res, which, i) ? NULL : plot_data_new(&res[which], 1, &res[which]->plots[i]);
-
-	plot_data_free(d);
-	return d != NULL;
 }
 
 static int refuse(const struct result *const *res, size_t n, const char *name, struct err *err)
@@ -32,7 +20,7 @@ static int refuse(const struct result *const *res, size_t n, const char *name, s
 		for (size_t i = 0; i < res[which]->nplots; i++) {
 			size_t used = strlen(names);
 
-			if (has_points(res, which, i))
+			if (plot_has_points(res, which, i))
 				(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
 				               name_of(&res[which]->plots[i]));
 		}
@@ -56,7 +44,7 @@ static const struct plot *find(const struct result *const *res, size_t n, const 
 {
 	for (size_t which = 0; which < n; which++)
 		for (size_t i = 0; i < res[which]->nplots; i++)
-			if (strcmp(name_of(&res[which]->plots[i]), name) == 0 && has_points(res, which, i)) {
+			if (strcmp(name_of(&res[which]->plots[i]), name) == 0 && plot_has_points(res, which, i)) {
 				*ret_which = which;
 				return &res[which]->plots[i];
 			}
@@ -73,13 +61,13 @@ int report_picture_check(const struct result *const *res, size_t n, const char *
 int report_picture(FILE *out, const struct result *const *res, size_t n, const char *name)
 {
 	char label[160], what[256];
-	const struct result *group[PICTURE_DOCUMENTS];
+	const struct result *group[DOCUMENTS_MAX];
 	size_t ngroup = 0, which = 0;
 	const struct plot *plot = find(res, n, name, &which);
 
 	if (!plot)
 		return -EINVAL;
-	for (size_t k = 0; k < n && ngroup < PICTURE_DOCUMENTS; k++)
+	for (size_t k = 0; k < n && ngroup < DOCUMENTS_MAX; k++)
 		if (strcmp(res[k]->head.measurement, res[which]->head.measurement) == 0)
 			group[ngroup++] = res[k];
 	(void)snprintf(what, sizeof(what), "platter %s of %s, %.10s", res[which]->head.measurement,

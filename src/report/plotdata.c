@@ -446,6 +446,15 @@ bool plot_is_repeated(const struct result *const *res, size_t which, size_t i)
 	return false;
 }
 
+bool plot_has_points(const struct result *const *res, size_t which, size_t i)
+{
+	struct plot_data *d =
+		plot_is_repeated(res, which, i) ? NULL : plot_data_new(&res[which], 1, &res[which]->plots[i]);
+
+	plot_data_free(d);
+	return d != NULL;
+}
+
 void plot_data_free(struct plot_data *d)
 {
 	if (!d)

@@ -69,6 +69,8 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 void plot_data_free(struct plot_data *d);
 /* Has an earlier document, or this one before, a plot of the same columns? Then plot_data_new() of that has shown this one, too. */
 bool plot_is_repeated(const struct result *const *res, size_t which, size_t i);
+/* Is there anything to be drawn of plot i of that document, that was not drawn before? */
+bool plot_has_points(const struct result *const *res, size_t which, size_t i);
 /* Where the bar at point i ends. */
 double plot_bar_end(const struct plot_data *d, const struct series *s, size_t i);
 

@@ -267,12 +267,8 @@ static size_t plots_with_points(const struct result *res)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < res->nplots; i++) {
-		struct plot_data *d = plot_is_repeated(&res, 0, i) ? NULL : plot_data_new(&res, 1, &res->plots[i]);
-
-		n += d != NULL;
-		plot_data_free(d);
-	}
+	for (size_t i = 0; i < res->nplots; i++)
+		n += plot_has_points(&res, 0, i);
 	return n;
 }
 

@@ -75,8 +75,7 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 
 		if (!isfinite(v))
 			continue;
-		test->error[n] =
-			isfinite(g->ci.high - g->ci.low) ? (g->ci.high - g->ci.low) / 2.0 / stats_t_975(9.0) : 0.0;
+		test->error[n] = figure_error(g);
 		test->year[n] = alike_years(test->v[i]);
 		test->value[n++] = v;
 	}
