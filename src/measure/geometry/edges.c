@@ -473,6 +473,8 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 
 /* ---- tracks ---- */
 
+#define ROUND 1.5 /* revolutions: no track goes on for so long, there is an end in between that was not seen */
+
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
 static uint64_t whole_track(const struct geo *g, double spacing_ratio)
 {
@@ -564,7 +566,8 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 			                       .per_track = whole ? whole : len,
 			                       .skew = edge[i].jump,
 			                       .is_sure = whole != 0,
-			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure };
+			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure ||
+			                                      (double)len * edge[i].after > ROUND };
 	}
 	return m;
 }

@@ -22,8 +22,9 @@
 #define RANK_TRACKS 40000 /* enough for ranking */
 #define FEW_TRACKS  1500  /* for a first look */
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
+#define DEARER      1.2   /* what else is odd of a sequence costs false layouts at times less than the true one */
 #define STRETCH     12000 /* tracks that accesses are tried in */
-#define MESSY       0.08  /* of cost for each track: more, and nothing is told */
+#define MESSY_MOST  0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
@@ -118,7 +119,7 @@ static double limit(const struct search *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		best = fmin(best, s->c[i].cost);
-	return best * 1.1 + MARGIN;
+	return best * DEARER + MARGIN;
 }
 
 static void forget_dear_ones(struct search *s)
@@ -470,28 +471,52 @@ static bool goes_on_behind_band(const struct geo_fit *fit)
 	return at + 1 < fit->n && memcmp(fit->zone[at].size, fit->zone[at + 1].size, sizeof(fit->zone[at].size)) == 0;
 }
 
-/* Right layouts explain nearly all but zones and tracks without data, and zones hold less and less inwards. */
-static bool is_messy(const struct geo_fit *fit, const struct geo_shape *shape, uint64_t tracks)
+/* Of size or skew. */
+static size_t changes_in(const struct geo_order *o, uint64_t tracks)
+{
+	size_t n = 0;
+
+	while (n < o->n && o->seg[n].track < tracks)
+		n++;
+	return n;
+}
+
+enum order {
+	IN_ORDER,
+	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
+	MESSY
+};
+
+/* Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards. changes: of size or skew in those tracks. */
+static enum order order_of(const struct geo_fit *fit, const struct geo_shape *shape, size_t changes)
 {
 	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out;
 	size_t up = 0;
 
 	for (size_t i = 1; i < fit->n; i++)
 		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
-	if (fit->cost > ODD_MOST + MESSY * (double)tracks)
-		return true;
 	if (shape->heads > 1 && shape->band == 0)
-		return goes_on_behind_band(fit) || odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n;
-	return odd > ODD_MOST + (double)fit->n || up * 4 > fit->n;
+		return goes_on_behind_band(fit) || odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n ? MESSY
+		                                                                                            : IN_ORDER;
+	if (odd <= ODD_MOST + (double)fit->n && up * 4 <= fit->n)
+		return IN_ORDER;
+	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes ? MESSY : DISTURBED;
 }
 
-static bool decide(struct search *s, bool messy, bool is_same_elsewhere)
+/* What became of the second place. */
+enum elsewhere { NO_OTHER_PLACE, FITS_THERE, FITS_NOT };
+
+static bool decide(struct search *s, enum order order, enum elsewhere elsewhere)
 {
-	bool several = false;
+	bool several = false, messy = order == MESSY;
+
+	/* With bands of its own and no second surface a layout is a way to read what has no order. */
+	if (order == DISTURBED && s->n)
+		messy = elsewhere == NO_OTHER_PLACE || (s->c[0].shape.heads == 1 && s->c[0].shape.band != 1);
 
 	for (size_t i = 0; i < s->n; i++)
 		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
-	if (s->n && s->is_shown && !several && !messy && is_same_elsewhere) {
+	if (s->n && s->is_shown && !several && !messy && elsewhere != FITS_NOT) {
 		tell(s);
 		return true;
 	}
@@ -500,7 +525,7 @@ static bool decide(struct search *s, bool messy, bool is_same_elsewhere)
 		several ? "several layouts explain sizes, skews and access times"
 		: !s->n ? "sizes and skews repeat, but the access times fit no layout that is known here"
 		: messy ? "too much in sizes and skews is in no order"
-		: !is_same_elsewhere
+		: elsewhere == FITS_NOT
 			? "the layout that fits the access times in one zone does not fit them in another"
 			: "access times differ too little to tell tracks over each other from tracks side by side");
 	return false;
@@ -547,10 +572,10 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
 }
 
-/* The longest other zone that begins and ends for certain; false: there is none. */
+/* The longest other zone that begins and ends for certain, or else what lies behind in the same zone; false: there is neither. */
 static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 {
-	uint64_t from = s->first, to = s->first + s->tracks, most = 2ull * s->c[0].shape.heads;
+	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
 
 	for (size_t i = 0; i < fit->n; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
@@ -559,6 +584,14 @@ static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 			continue;
 		most = s->tracks = z->tracks;
 		s->first = z->track;
+	}
+	for (size_t i = 0; i < fit->n && s->first == from; i++) {
+		const struct geo_fit_zone *z = &fit->zone[i];
+
+		if (from >= z->track && to < z->track + z->tracks && z->track + z->tracks - to > least) {
+			s->tracks = z->track + z->tracks - to;
+			s->first = to;
+		}
 	}
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 	return s->first != from;
@@ -589,9 +622,8 @@ static void choose_edge_pairs(struct search *s, const struct geo_fit *fit)
 
 /*
  * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there.
- * *ret_ok stays when there is no other.
  */
-static int check_elsewhere(struct search *s, const struct geo_fit *fit, bool *ret_ok, struct err *err)
+static int check_elsewhere(struct search *s, const struct geo_fit *fit, enum elsewhere *ret, struct err *err)
 {
 	struct candidate c = s->c[0];
 	size_t all = s->n;
@@ -610,7 +642,7 @@ static int check_elsewhere(struct search *s, const struct geo_fit *fit, bool *re
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	judge(s, &c);
-	*ret_ok = c.is_possible;
+	*ret = c.is_possible ? FITS_THERE : FITS_NOT;
 	s->c[0].agreeing += c.agreeing;
 	s->c[0].judged += c.judged;
 	return 0;
@@ -632,7 +664,9 @@ static void choose_rival_stretch(struct search *s, int round)
 static int search(struct search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest;
-	bool is_same_elsewhere = true, several = true;
+	enum elsewhere elsewhere = NO_OTHER_PLACE;
+	enum order order;
+	bool several = true;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -663,13 +697,14 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	session_progress(s->g->ses, "zones", GEO_CHECK_AT, NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
-	ret->is_messy = is_messy(s->fit, &ret->shape, s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS);
-	if (s->n && !ret->is_messy)
-		r = check_elsewhere(s, ret->fit, &is_same_elsewhere, err);
+	order = order_of(s->fit, &ret->shape, changes_in(s->o, RANK_TRACKS));
+	ret->is_messy = order != IN_ORDER;
+	if (s->n && order != MESSY)
+		r = check_elsewhere(s, ret->fit, &elsewhere, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	s->is_decided = true;
-	ret->is_told = decide(s, ret->is_messy, is_same_elsewhere);
+	ret->is_told = decide(s, order, elsewhere);
 	if (!ret->is_told)
 		find_common_edges(s, ret);
 	return 0;

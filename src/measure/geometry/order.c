@@ -18,6 +18,7 @@
 
 #define COST_ZONE    2.0
 #define COST_LEFT    2.0
+#define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
 #define COST_FIRST   2.0  /* one in the first zone that is unlike others */
 #define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
@@ -26,6 +27,8 @@
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
+#define LONE_AHEAD   3    /* tracks of a surface, of which one has the size that one of another size should have */
+#define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
@@ -67,6 +70,7 @@ struct band {
 	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
 	bool is_back;
 	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
+	bool is_full;         /* no other has none, whatever a skew looks like */
 };
 
 static enum change first_change(const struct parser *p)
@@ -102,6 +106,8 @@ static bool is_left_out(const struct parser *p, const struct band *b, struct sta
 {
 	enum change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
 
+	if (isnan(*jump)) /* not known */
+		return false;
 	vote(p, st, c, *jump, 1);
 	if (isnan(st->jump[c])) {
 		st->jump[c] = *jump;
@@ -112,6 +118,10 @@ static bool is_left_out(const struct parser *p, const struct band *b, struct sta
 		return false;
 	}
 	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
+		if (b->is_full) {
+			st->cost += COST_LATE;
+			return false;
+		}
 		*jump -= st->jump[c];
 		st->cost += COST_LEFT;
 		st->left_out++;
@@ -124,18 +134,27 @@ static bool is_left_out(const struct parser *p, const struct band *b, struct sta
 	return false;
 }
 
-/* A track of another size, alone on its surface: with missing sectors that could not be told. */
+/*
+ * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
+ * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
+ */
 static bool is_lone(const struct parser *p, const struct band *b, uint64_t t, uint64_t size, uint64_t j)
 {
 	const struct geo_seg *seg = geo_order_at(p->o, t);
-	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, other;
+	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, ahead = LONE_AHEAD;
 
 	if (seg->is_odd)
 		return true;
-	if (seg->size > size || seg->tracks > 1)
+	if (seg->size > size + size / LONE_MORE || seg->tracks > 1)
 		return false;
-	other = b->cylinders > 1 && j + 1 == b->cylinders ? t - 1 : t + on;
-	return other < p->o->tracks && geo_order_at(p->o, other)->size == size;
+	if (b->cylinders > 1 && j + 1 == b->cylinders)
+		return geo_order_at(p->o, t - 1)->size == size;
+	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
+		ahead = b->cylinders - 1 - j;
+	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
+		if (geo_order_at(p->o, t + k * on)->size == size)
+			return true;
+	return false;
 }
 
 static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k, uint64_t j)
@@ -312,11 +331,20 @@ struct way {
 	uint64_t in_zone;         /* bands */
 	struct geo_fit_zone zone; /* that it is in, as far as it has come; no tracks: none yet */
 	size_t node;              /* the zone before; 0: none */
+	size_t odd;               /* the last band of which some slots have no data; 0: none */
 };
 
 struct node {
 	size_t parent;
 	struct geo_fit_zone zone;
+};
+
+/* A band of which some slots were taken for ones without data. */
+struct odd_band {
+	size_t parent;
+	uint64_t t;
+	struct state st; /* in front of it */
+	size_t skip, skip_to;
 };
 
 /* Somebody has come so far for that. */
@@ -338,6 +366,8 @@ struct reading {
 	size_t n;
 	struct node *node;
 	size_t nnodes, room;
+	struct odd_band *odd;
+	size_t nodd, odd_room;
 	struct trail *trail;       /* is written; NULL: none */
 	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
 	size_t rival_at;
@@ -369,6 +399,19 @@ static void keep_zone(struct reading *q, struct way *w)
 	q->node = more;
 	q->node[q->nnodes] = (struct node){ .parent = w->node, .zone = w->zone };
 	w->node = q->nnodes++;
+}
+
+static void keep_odd(struct reading *q, struct way *w, const struct way *from, const struct band *b)
+{
+	struct odd_band *more = more_room(q->odd, q->nodd, &q->odd_room, sizeof(*more));
+
+	if (!more) {
+		q->is_out_of_memory = true;
+		return;
+	}
+	q->odd = more;
+	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to };
+	w->odd = q->nodd++;
 }
 
 static void leave_mark(struct reading *q, const struct way *w)
@@ -415,42 +458,67 @@ static void begin_zone(struct way *w)
 	w->in_zone = 0;
 }
 
-/* A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. */
-static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
-               double *ret_cost)
+/* This band goes on from here, if it fits. ret: the way behind it. */
+static bool take_band(struct reading *q, const struct way *from, struct band *b, struct way *ret)
 {
-	struct way w = *from;
-	struct band b = { .cylinders = cylinders,
-		          .skip = skip,
-		          .skip_to = skip_to,
-		          .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
-	struct geo_fit_zone *z = &w.zone;
+	struct geo_fit_zone *z = &ret->zone;
 
-	if (!w.is_new)
-		memcpy(b.size, z->size, sizeof(b.size));
-	if ((w.is_new && w.t && w.t == q->avoid) || !match(&q->p, &b, &w.st, &w.t))
+	*ret = *from;
+	if (!ret->is_new)
+		memcpy(b->size, z->size, sizeof(b->size));
+	if ((ret->is_new && ret->t && ret->t == q->avoid) || !match(&q->p, b, &ret->st, &ret->t))
 		return false;
-	if (w.is_new) {
-		w.st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b.size);
+	if (ret->is_new) {
+		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
 		*z = (struct geo_fit_zone){ .track = from->t,
 			                    .first = geo_order_first(q->p.o, from->t),
 			                    .cylinder = from->cylinder };
 	}
-	memcpy(z->size, b.size, sizeof(z->size));
-	z->cylinders += cylinders;
-	z->bands += cylinders == q->p.shape->band;
-	z->tracks = w.t - z->track;
-	z->head_skew = w.st.often[TO_HEAD];
-	z->cylinder_skew = w.st.often[TO_CYLINDER];
-	z->band_skew = w.st.often[TO_BAND];
-	*ret_cost = w.st.cost;
-	w.cylinder += cylinders;
-	w.in_zone++;
-	w.is_new = false;
-	if (cylinders != q->p.shape->band || (skip < skip_to && skip_to + 1 == q->p.shape->heads))
-		begin_zone(&w);
-	add_way(q, &w);
+	memcpy(z->size, b->size, sizeof(z->size));
+	z->cylinders += b->cylinders;
+	z->bands += b->cylinders == q->p.shape->band;
+	z->tracks = ret->t - z->track;
+	z->head_skew = ret->st.often[TO_HEAD];
+	z->cylinder_skew = ret->st.often[TO_CYLINDER];
+	z->band_skew = ret->st.often[TO_BAND];
+	ret->cylinder += b->cylinders;
+	ret->in_zone++;
+	ret->is_new = false;
+	if (b->cylinders != q->p.shape->band || (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
+		begin_zone(ret);
+	if (ret->st.left_out > from->st.left_out)
+		keep_odd(q, ret, from, b);
 	return true;
+}
+
+/*
+ * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. Where skews look like
+ * those of further tracks without data, these may be answers that were late as well.
+ */
+static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
+               double *ret_cost)
+{
+	const struct band band = { .cylinders = cylinders,
+		                   .skip = skip,
+		                   .skip_to = skip_to,
+		                   .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
+	int ways = q->p.shape->heads > 1 ? 2 : 1; /* on one surface nothing is shifted by it */
+	bool found = false;
+
+	for (int k = 0; k < ways; k++) {
+		struct band b = band;
+		struct way w;
+
+		b.is_full = k;
+		if (!take_band(q, from, &b, &w))
+			continue;
+		*ret_cost = found ? fmin(*ret_cost, w.st.cost) : w.st.cost;
+		found = true;
+		add_way(q, &w);
+		if (w.st.left_out == from->st.left_out)
+			break;
+	}
+	return found;
 }
 
 static void end_zone(struct reading *q, const struct way *from)
@@ -582,8 +650,6 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 {
 	struct state st = w->st;
 
-	st.rest = NAN;
-
 	q->p.labels = labels;
 	for (size_t i = 0; i < fit->n; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
@@ -591,14 +657,23 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 
 		q->p.cylinder = z->cylinder;
 		while (left && t < z->track + z->tracks) {
-			struct band b = { .skip = SIZE_MAX, .is_back = q->p.shape->is_alternate && in_zone++ % 2 };
+			struct band b = { .skip = SIZE_MAX,
+				          .is_back = q->p.shape->is_alternate && in_zone++ % 2,
+				          .is_full = true };
 			uint64_t band = q->p.shape->band;
 
+			st.rest = NAN;
+			for (size_t k = w->odd; k; k = q->odd[k].parent) {
+				if (q->odd[k].t != t)
+					continue;
+				b.skip = q->odd[k].skip;
+				b.skip_to = q->odd[k].skip_to;
+				b.is_full = false;
+				st = q->odd[k].st;
+			}
 			b.cylinders = band && band < left ? band : left;
 			memcpy(b.size, z->size, sizeof(b.size));
-			if (!match(&q->p, &b, &st, &t))
-				for (b.skip = b.skip_to = 0; b.skip < q->p.shape->heads && !match(&q->p, &b, &st, &t);)
-					b.skip_to = ++b.skip;
+			(void)match(&q->p, &b, &st, &t);
 			q->p.cylinder += b.cylinders;
 			left -= b.cylinders;
 		}
@@ -619,7 +694,7 @@ static struct reading *reading_new(struct geo_order *o, const struct geo_shape *
 		return NULL;
 	q->p = (struct parser){ .o = o, .shape = shape };
 	q->limit = limit;
-	q->nnodes = 1; /* 0: none */
+	q->nnodes = q->nodd = 1; /* 0: none */
 	add_way(q, &start);
 	return q;
 }
@@ -628,6 +703,8 @@ static void reading_free(struct reading *q)
 {
 	if (q)
 		free(q->node);
+	if (q)
+		free(q->odd);
 	free(q);
 }
 
@@ -672,6 +749,8 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 	other->avoid = avoid;
 	other->node = NULL; /* the zones themselves are of no interest */
 	other->nnodes = other->room = 0;
+	other->odd = NULL;
+	other->nodd = other->odd_room = 0;
 	read_to(other, q->p.o->tracks);
 	if (best_way(other, &w))
 		cost = w.st.cost;

@@ -2,12 +2,14 @@
 /* The sequence of tracks that the walk has found, as equal tracks in a row; what it is held against is in order.c. */
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "measure/geometry/geometry.h"
 
 #define NEAR_ITEMS 200
-#define OFTEN      4 /* tracks of one size nearby: no accident */
+#define SHORT_BY   40 /* part of a track: so many sectors may be missing of it */
+#define OFTEN      4  /* tracks of one size nearby: no accident */
 
 static int push(struct geo_order *o, const struct geo_seg *seg)
 {
@@ -47,6 +49,36 @@ static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
 	return n;
 }
 
+/*
+ * One that holds as much as several of the size before: an end between them was hidden by an answer that came late. How many that are; the skews between them are
+ * not known.
+ */
+static uint64_t tracks_in(const struct geo_order *o, const struct geo_seg *seg)
+{
+	uint64_t usual = o->n ? o->seg[o->n - 1].size : 0;
+	uint64_t m = usual && seg->tracks == 1 ? (seg->size + usual / 2) / usual : 1;
+
+	return m > 1 && seg->size + m * usual / SHORT_BY >= m * usual ? m : 1;
+}
+
+static int push_tracks(struct geo_order *o, struct geo_seg seg)
+{
+	uint64_t m = tracks_in(o, &seg), usual = m > 1 ? o->seg[o->n - 1].size : 0;
+	struct geo_seg one = seg;
+	int r = 0;
+
+	for (; m > 1 && r == 0; m--) {
+		one.size = usual;
+		one.jump = NAN;
+		one.is_odd = true;
+		r = push(o, &one);
+		seg.first = one.first += usual;
+		seg.size -= usual;
+		seg.is_odd = true;
+	}
+	return r < 0 ? r : push(o, &seg);
+}
+
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
 {
 	o->g = w->g;
@@ -67,7 +99,7 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			if (push(o, &seg) < 0)
+			if (push_tracks(o, seg) < 0)
 				return err_set(err, -ENOMEM, "Out of memory.");
 			at += run->tracks * run->per_track;
 		}

@@ -306,7 +306,7 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
 		bool differ = false,
-		     is_unclear = !layout->is_told || is_fit_zone_doubtful(w, layout->fit, i) ||
+		     is_unclear = !layout->is_told || layout->is_messy || is_fit_zone_doubtful(w, layout->fit, i) ||
 		                  (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 		                  (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 
