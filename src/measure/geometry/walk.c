@@ -41,6 +41,7 @@ struct leap {
 #define CONFIRM \
 	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
 #define PIECE     0.75 /* of the track before: no surface or zone holds so much less */
+#define TWO       1.6  /* of the track before: no surface or zone holds so much more */
 #define AGAIN     3    /* times that an item is walked again whose end was none the second time */
 #define AGAIN_ALL 200
 
@@ -503,6 +504,11 @@ static int survey_here(struct geo_walk *w, struct err *err)
 			continue;
 		edge[0].after = edge[1].before;
 		m = geo_tracks(g, edge, n + 1, track);
+		/* One that holds so much more is two: an answer that came late hid the end between them. */
+		if (k == 0 && (double)track[0].per_track > TWO * per_track) {
+			geo_forget(g);
+			continue;
+		}
 		/* The last one may go on behind what was surveyed (missing sectors), so one more is wanted. */
 		if (m < 2 && k < 2 && n < 2)
 			continue;
