@@ -691,6 +691,8 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 			return 0;
 	}
 	ret->shape = s->n ? s->c[0].shape : cheapest;
+	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
+		ret->shape.band = 1;
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");

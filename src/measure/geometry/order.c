@@ -200,12 +200,18 @@ static bool take_track(struct parser *p, const struct band *b, struct state *st,
 	return true;
 }
 
+/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
+static bool is_single_slot(const struct parser *p, const struct band *b)
+{
+	return p->shape->heads == 1 && b->cylinders == 1;
+}
+
 /* A band from track *t on; false: the sizes do not fit. */
 static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *t)
 {
 	uint64_t at = *t, slot = 0;
 	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
-	bool is_rest = isfinite(st->rest);
+	bool is_rest = isfinite(st->rest), is_single = is_single_slot(p, b);
 
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
@@ -226,8 +232,10 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 				jump = skew_before(p->o, at);
 			}
 			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
-			if (is_rest)
+			if (is_rest && !is_single)
 				continue;
+			p->cylinder += is_rest;
+			is_rest = false;
 			if (!take_track(p, b, st, at, size, k, j))
 				return false;
 			at++;
@@ -481,7 +489,7 @@ static bool take_band(struct reading *q, const struct way *from, struct band *b,
 	z->head_skew = ret->st.often[TO_HEAD];
 	z->cylinder_skew = ret->st.often[TO_CYLINDER];
 	z->band_skew = ret->st.often[TO_BAND];
-	ret->cylinder += b->cylinders;
+	ret->cylinder += b->cylinders + (is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
 	if (b->cylinders != q->p.shape->band || (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
@@ -758,6 +766,21 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 	return cost;
 }
 
+static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
+{
+	bool has = false;
+
+	for (size_t k = 0; k < GEO_HEADS; k++)
+		has = has || z->size[k] == seg->size;
+	return has && !seg->is_odd;
+}
+
+/* Are the tracks on both sides of its begin as those of their zones are? One that is not may belong to either. */
+static bool is_clear_begin(struct geo_order *o, const struct geo_fit_zone *z)
+{
+	return has_size(z, geo_order_at(o, z->track)) && has_size(z - 1, geo_order_at(o, z->track - 1));
+}
+
 /*
  * How much dearer the sequence is read when no zone begins where one does. Up to there all is read as before; behind it, ways that stay behind those that may begin
  * one there, by more than ways ever make good and what makes an edge certain, need not be read to the end.
@@ -772,7 +795,8 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 		q->rival = trail;
 	for (size_t i = 1; q && i < fit->n; i++) {
 		read_to(q, fit->zone[i].track);
-		fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
+		if (is_clear_begin(o, &fit->zone[i]))
+			fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
 	}
 	reading_free(q);
 }
