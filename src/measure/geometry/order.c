@@ -775,10 +775,14 @@ static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
 	return has && !seg->is_odd;
 }
 
-/* Are the tracks on both sides of its begin as those of their zones are? One that is not may belong to either. */
-static bool is_clear_begin(struct geo_order *o, const struct geo_fit_zone *z)
+/*
+ * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of their zones are? A track that is not may belong
+ * to either; and where some surfaces hold more the bands of one zone may have been cut up wrongly.
+ */
+static bool is_clear_begin(const struct parser *p, const struct geo_fit_zone *z)
 {
-	return has_size(z, geo_order_at(o, z->track)) && has_size(z - 1, geo_order_at(o, z->track - 1));
+	return odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, geo_order_at(p->o, z->track)) &&
+	       has_size(z - 1, geo_order_at(p->o, z->track - 1));
 }
 
 /*
@@ -795,7 +799,7 @@ static void find_margins(struct geo_order *o, const struct geo_shape *shape, str
 		q->rival = trail;
 	for (size_t i = 1; q && i < fit->n; i++) {
 		read_to(q, fit->zone[i].track);
-		if (is_clear_begin(o, &fit->zone[i]))
+		if (is_clear_begin(&q->p, &fit->zone[i]))
 			fit->zone[i].margin = cost_without(q, fit->zone[i].track) - fit->cost;
 	}
 	reading_free(q);
