@@ -572,7 +572,7 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
 }
 
-/* The longest other zone that begins and ends for certain, or else what lies behind in the same zone; false: there is neither. */
+/* The longest other zone that begins and ends for certain, or else what lies behind in the same zone, or its second half; false: there is none of them. */
 static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 {
 	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
@@ -587,11 +587,12 @@ static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 	}
 	for (size_t i = 0; i < fit->n && s->first == from; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
+		uint64_t end = z->track + z->tracks, half = end / 2 + from / 2;
 
-		if (from >= z->track && to < z->track + z->tracks && z->track + z->tracks - to > least) {
-			s->tracks = z->track + z->tracks - to;
-			s->first = to;
-		}
+		if (from < z->track || to > end)
+			continue;
+		s->first = end - to > least ? to : end - half > least ? half : from;
+		s->tracks = end - s->first;
 	}
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 	return s->first != from;

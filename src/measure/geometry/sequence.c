@@ -49,24 +49,25 @@ static uint64_t near_of_size(const struct geo_walk *w, size_t at, uint64_t size)
 	return n;
 }
 
-/*
- * One that holds as much as several of the size before: an end between them was hidden by an answer that came late. How many that are; the skews between them are
- * not known.
- */
-static uint64_t tracks_in(const struct geo_order *o, const struct geo_seg *seg)
+/* How many tracks of about that size one is that holds as much as several: ends between them were hidden by answers that came late. 1: it is one. */
+static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t short_by)
 {
-	uint64_t usual = o->n ? o->seg[o->n - 1].size : 0;
 	uint64_t m = usual && seg->tracks == 1 ? (seg->size + usual / 2) / usual : 1;
 
-	return m > 1 && seg->size + m * usual / SHORT_BY >= m * usual ? m : 1;
+	return m > 1 && seg->size + short_by * m >= m * usual && seg->size <= m * usual + short_by ? m : 1;
 }
 
-static int push_tracks(struct geo_order *o, struct geo_seg seg)
+/* next: size of what follows. The skews between tracks whose ends were hidden are not known. */
+static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t next)
 {
-	uint64_t m = tracks_in(o, &seg), usual = m > 1 ? o->seg[o->n - 1].size : 0;
+	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
 	int r = 0;
 
+	if (m == 1 && o->n) {
+		usual = o->seg[o->n - 1].size;
+		m = tracks_in(&seg, usual, usual / SHORT_BY);
+	}
 	for (; m > 1 && r == 0; m--) {
 		one.size = usual;
 		one.jump = NAN;
@@ -77,6 +78,16 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg)
 		seg.is_odd = true;
 	}
 	return r < 0 ? r : push(o, &seg);
+}
+
+/* Size of the first run behind the k-th of an item; 0: there is none. */
+static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
+{
+	const struct geo_item *item = &w->items[i];
+
+	if (k + 1 < item->times * item->nruns)
+		return item->run[(k + 1) % item->nruns].per_track;
+	return i + 1 < w->nitems ? w->items[i + 1].run[0].per_track : 0;
 }
 
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
@@ -99,7 +110,7 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			if (push_tracks(o, seg) < 0)
+			if (push_tracks(o, seg, next_size(w, i, k)) < 0)
 				return err_set(err, -ENOMEM, "Out of memory.");
 			at += run->tracks * run->per_track;
 		}
