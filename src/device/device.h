@@ -93,6 +93,8 @@ struct device_row {
 	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
 	uint64_t read_only, removable, free_bytes;
 	double temperature_celsius;
+	const char *access_ranges; /* in ranges_text: a row is not to be copied */
+	char ranges_text[DEVICE_RANGES_MAX * 42];
 };
 extern const struct field device_fields[]; /* of struct device_row */
 void device_row(const struct device *dev, struct device_row *ret);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A device as typed columns. The keys of the first ones are a contract: platter-json(5). */
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "device/device.h"
 
@@ -52,6 +54,7 @@ const struct field device_fields[] = {
 	FIELD_U64(ROW, discard_max_bytes, UNIT_BYTES, "largest discard"),
 	FIELD_U64(ROW, read_only, UNIT_COUNT, "read-only"),
 	FIELD_U64(ROW, removable, UNIT_COUNT, "removable"),
+	FIELD_STR(ROW, access_ranges, "access ranges"),
 	FIELD_F64(ROW, temperature_celsius, UNIT_NONE, "temperature (C)"),
 	FIELD_END,
 };
@@ -76,6 +79,16 @@ static const char *known(const char *s)
 static uint64_t known_u64(uint64_t v)
 {
 	return v ? v : UINT64_MAX;
+}
+
+static const char *ranges_text(const struct device *dev, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < dev->nranges && at < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%" PRIu64 "+%" PRIu64, i ? " " : "",
+		                       dev->ranges[i].first_byte, dev->ranges[i].bytes);
+	return at ? buf : NULL;
 }
 
 void device_row(const struct device *dev, struct device_row *ret)
@@ -129,4 +142,5 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.read_only = dev->is_read_only,
 		.removable = dev->is_removable,
 	};
+	ret->access_ranges = ranges_text(dev, ret->ranges_text, sizeof(ret->ranges_text));
 }

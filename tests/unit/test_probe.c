@@ -91,6 +91,7 @@ static void arms_of_their_own_are_ranges_of_the_disk(void **state)
 {
 #define QUEUE \
 	"sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/queue/independent_access_ranges/"
+	struct device_row row;
 	struct device dev;
 	struct dump d;
 
@@ -98,6 +99,8 @@ static void arms_of_their_own_are_ranges_of_the_disk(void **state)
 	dump_open(&d, "sata-512e");
 	probe_in(&d, "/dev/sda", &dev);
 	assert_int_equal(dev.nranges, 0);
+	device_row(&dev, &row);
+	assert_null(row.access_ranges);
 	dump_set(&d, QUEUE "0/sector", "0\n");
 	dump_set(&d, QUEUE "0/nr_sectors", "3907018584\n");
 	dump_set(&d, QUEUE "1/sector", "3907018584\n");
@@ -108,6 +111,8 @@ static void arms_of_their_own_are_ranges_of_the_disk(void **state)
 	assert_int_equal(dev.ranges[0].bytes, 3907018584ull * 512);
 	assert_int_equal(dev.ranges[1].first_byte, 3907018584ull * 512);
 	assert_int_equal(dev.ranges[1].first_byte + dev.ranges[1].bytes, dev.size_bytes);
+	device_row(&dev, &row);
+	assert_string_equal(row.access_ranges, "0+2000393515008 2000393515008+2000393515008");
 	probe_in(&d, "/dev/sda2", &dev); /* they are the disk's */
 	assert_int_equal(dev.nranges, 2);
 	dump_set(&d, QUEUE "1/nr_sectors", "0\n"); /* one that is not told whole: nothing is known */
