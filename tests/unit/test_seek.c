@@ -407,13 +407,35 @@ static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_changed("--quick --no-curve --no-queue sda", "modern-4tb", change[i]);
+		struct sim_run run = seek_changed("--quick --no-queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+
+		assert_true(isfinite(sim_figure(&run, "average_seek_with_overhead_ns")));
+		assert_int_equal(result_has_notice(run.res, "not-stored"), i == 0);
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
 		assert_false(result_has_notice(run.res, "not-rotating"));
 		sim_run_end(&run);
 	}
+}
+
+/* 64 MiB in pieces as small as what was asked for: no 256 blocks drive one out of it. */
+static void many_small_pieces(struct profile *p)
+{
+	p->cache_sizing = CACHE_BY_USE;
+	p->cache_bytes = 64u << 20;
+	p->segments = 4096;
+	p->read_ahead = false;
+}
+
+static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
+{
+	struct sim_run run = seek_changed("--quick --no-curve --no-queue sda", "modern-4tb", many_small_pieces);
+	double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
+
+	(void)state;
+	assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
+	sim_run_end(&run);
 }
 
 static void network_of_half_a_ms(struct profile *p)
@@ -446,6 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
+		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
 		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
 		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),
 		cmocka_unit_test(both_estimates_are_given_and_agree),

@@ -219,6 +219,13 @@ static int hop(struct aim *a, int side, double want_ns, enum aim_how how, bool *
 	return 0;
 }
 
+/* Nothing is stored at one of the places, which answers at once: the first look says so. */
+static bool is_unstored(const struct aim *a)
+{
+	return a->s->rot.is_patchy &&
+	       (!a->place[0].n || !a->place[1].n || isnan(a->place[0].phase[0]) || isnan(a->place[1].phase[0]));
+}
+
 /* At the parts of a revolution that the setup says. */
 static int evenly(struct aim *a, struct err *err)
 {
@@ -227,8 +234,9 @@ static int evenly(struct aim *a, struct err *err)
 
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
 		r = hop(a, i, NAN, AIM_FIRST, &tells, err);
-	for (size_t i = 0, tries = 0;
-	     r == 0 && i < a->setup->neven && tries < 4 * a->setup->neven && !session_is_over(a->s->ses); tries++) {
+	for (size_t i = 0, tries = 0; r == 0 && !is_unstored(a) && i < a->setup->neven && tries < 4 * a->setup->neven &&
+	                              !session_is_over(a->s->ses);
+	     tries++) {
 		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &tells, err);
 		i += r == 0 && tells;
 	}
@@ -279,7 +287,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	}
 	believe_less(belief);
 	r = evenly(&a, err);
-	if (r == 0 && !session_is_over(s->ses))
+	if (r == 0 && !is_unstored(&a) && !session_is_over(s->ses))
 		r = about_the_edge(&a, err);
 	s->t.block_bytes = block;
 	log->pairs += told(log) > had;

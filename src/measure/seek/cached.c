@@ -22,9 +22,12 @@
 #define TRACK_MOST  4e6  /* bytes: no track has more */
 #define FEW_HITS    0.01 /* of the reads: so few are left out */
 #define AGAIN_MOST  0.02 /* of the reads: a cache that has them even then hides the media */
-#define ELSEWHERE   1e9  /* bytes: reads elsewhere go so far at least, where the device has them */
 #define AGAIN_LEAST 10
-#define FORGET_MOST 256
+#define LEFT_MOST   0.1 /* of the reads: a choice; so few add 5 % of a revolution to the interval */
+#define UNSTORED_MOST \
+	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer then */
+#define LEFT_WRONG \
+	0.25 /* of a revolution, as a standard error: those that had just passed would have taken half of one more than the others */
 
 /* Those that are wanted again, and what came of it. */
 struct again {
@@ -77,35 +80,17 @@ static void add_revolutions(const struct seek_run *s, struct seek_read *reads, s
 	}
 }
 
-/* A place at random not far from the span, but outside. */
-static uint64_t elsewhere(struct seek_run *s, uint64_t first, uint64_t end)
-{
-	uint64_t size = s->size_bytes, reach = (uint64_t)fmax((double)size / 50.0, ELSEWHERE);
-	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size, at = from;
-
-	for (int i = 0; i < 16; i++) {
-		at = timed_random(&s->t, from, to);
-		if (at + s->t.block_bytes <= first || at >= end)
-			break;
-	}
-	return at;
-}
-
 /* Elsewhere until it is forgotten, the place before, and the place itself. */
 static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t first, uint64_t end, double *ret_ns,
                       struct err *err)
 {
-	uint64_t offsets[FORGET_MOST + 2];
-	double access[FORGET_MOST + 2];
-	size_t n = s->rot.flush_reads < FORGET_MOST ? s->rot.flush_reads : FORGET_MOST;
-	int r;
+	const uint64_t offsets[2] = { read->before - s->t.block_bytes, read->offset };
+	double access[2] = { NAN, NAN };
+	int r = timed_forget(&s->t, &s->rot, first, end, err);
 
-	for (size_t i = 0; i < n; i++)
-		offsets[i] = elsewhere(s, first, end);
-	offsets[n] = read->before - s->t.block_bytes;
-	offsets[n + 1] = read->offset;
-	r = timed_reads(&s->t, offsets, n + 2, access, NULL, err);
-	*ret_ns = r == 0 && isfinite(access[n]) ? access[n + 1] : (double)NAN;
+	if (r == 0)
+		r = timed_reads(&s->t, offsets, 2, access, NULL, err);
+	*ret_ns = r == 0 && isfinite(access[0]) ? access[1] : (double)NAN;
 	return r;
 }
 
@@ -171,6 +156,23 @@ static double unknown_part(const struct seek_run *s, const struct again *a, size
 	return part;
 }
 
+/* To have the drive forget what is wanted again takes longer than there is time for. */
+static bool is_dear(const struct seek_run *s, const struct seek_where *where)
+{
+	return s->rot.forget_ns * AGAIN_LEAST >= 1.5 * (double)where->budget_ns;
+}
+
+/* Few are left out where it is dear to read them again; all that lie where nothing was ever stored. What that makes wrong is in the interval. */
+static void leave_out(const struct seek_run *s, struct seek_uncached *ret)
+{
+	if (s->rot.is_patchy) {
+		ret->unknown = ret->unknown <= UNSTORED_MOST ? 0.0 : ret->unknown;
+	} else if (ret->unknown <= LEFT_MOST) {
+		ret->extra_se = hypot(ret->extra_se, LEFT_WRONG * s->rot.period_ns * ret->unknown);
+		ret->unknown = 0.0;
+	}
+}
+
 /* All times in order, with one of those read again for each that was to be; and the media's own. */
 static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, const struct again *a,
                    struct seek_uncached *ret)
@@ -221,10 +223,13 @@ int seek_uncached(struct seek_run *s, struct seek_read *reads, const struct seek
 	for (size_t i = 0; i < n; i++)
 		if (is_wanted_again(&reads[i]))
 			index[a.nwanted++] = i;
-	if (r == 0 && s->rot.is_rotating && (double)a.nwanted > FEW_HITS * (double)n)
+	if (r == 0 && s->rot.is_rotating && (double)a.nwanted > FEW_HITS * (double)n && !is_dear(s, where) &&
+	    !s->rot.is_patchy)
 		r = measure_again(s, reads, where, &a, err);
 	if (r == 0)
 		sum_up(s, reads, n, &a, ret);
+	if (r == 0 && s->rot.is_rotating && (is_dear(s, where) || s->rot.is_patchy))
+		leave_out(s, ret);
 	return r;
 }
 

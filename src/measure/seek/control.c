@@ -12,8 +12,11 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define TRACKS_LEAST 24  /* of a span: in fewer the angle depends on the distance */
-#define STEPS        160 /* of the mean over the span's pairs, each way */
+#define TRACKS_LEAST 24    /* of a span: in fewer the angle depends on the distance */
+#define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
+#define WRONG_SIDE \
+	0.8 /* of a deviation: mean distance from the edge under the normal law, and so how many reads it puts on its wrong side */
+#define STEPS 160 /* of the mean over the span's pairs, each way */
 
 static double stroke_at(const struct seek_run *s, double byte)
 {
@@ -22,7 +25,8 @@ static double stroke_at(const struct seek_run *s, double byte)
 
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end)
 {
-	return s->has_fit && s->rot.is_rotating &&
+	/* Of what is stored in parts, the distances are not those of the span. */
+	return s->has_fit && s->rot.is_rotating && !s->rot.is_patchy &&
 	       (double)(end - first) > TRACKS_LEAST * seek_track_at(s, (double)first / (double)s->size_bytes);
 }
 
@@ -31,10 +35,11 @@ static double transfer_at(const struct seek_run *s, double byte)
 	return s->t.block_bytes / seek_track_at(s, fmin(byte / (double)s->size_bytes, 1.0)) * s->rot.period_ns;
 }
 
-/* How far apart the scatter of arrivals blurs the edge. */
+/* How far apart the scatter of arrivals, and what the curve does not know, blur the edge. */
 static double blur(const struct seek_run *s)
 {
-	return fmax(isfinite(s->scatter_ns) ? s->scatter_ns : 0.0, 0.002 * s->rot.period_ns) + s->fit.rms;
+	return hypot(fmax(isfinite(s->scatter_ns) ? s->scatter_ns : 0.0, LEAST_BLUR * s->rot.period_ns),
+	             s->smooth_rms_ns);
 }
 
 /* What a read from behind `before` should take, given when its sector came by. */
@@ -88,8 +93,8 @@ bool seek_control_mean(const struct seek_run *s, const struct seek_read *const *
 		ci = sum.mean_ci;
 	ret->mean_ns = known_mean(s, first, end) + sum.mean;
 	/* That none of few reads was on the wrong side of the edge does not say that none would be. */
-	least = 1.96 * sqrt(s->rot.period_ns * blur(s) / (double)m);
-	ret->half_ns = hypot(fmax((ci.high - ci.low) / 2.0, least), 0.25 * s->fit.rms);
+	least = 1.96 * sqrt(s->rot.period_ns * WRONG_SIDE * blur(s) / (double)m);
+	ret->half_ns = hypot(fmax((ci.high - ci.low) / 2.0, least), 0.25 * s->smooth_rms_ns);
 	ret->variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev);
 	return true;
 }

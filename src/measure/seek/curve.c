@@ -16,6 +16,7 @@
 #define FIRST_SCATTER 0.010        /* of a revolution: what is believed of it before any distance tells */
 #define LEAST_SCATTER 0.002        /* aims are no better than that */
 #define LEARNING      6            /* distances that tell the scatter for those after them */
+#define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
 /* Two places, the nearer one to the start first. */
@@ -31,6 +32,12 @@ static int one_pair(struct seek_run *s, double first, double second, struct aim_
 		setup->first[i] = fmax(fmin(setup->first[i], size - setup->track[i]), 0.0);
 	}
 	return seek_aim(s, setup, belief, log, err);
+}
+
+/* So many are tried for those that are wanted. */
+static size_t tries(const struct seek_run *s, size_t pairs)
+{
+	return s->rot.is_patchy ? PATCHY_TRIES * pairs : pairs + pairs / 2;
 }
 
 /* Two of the strata that the revolution is divided into for all pairs of a distance, in a random order. */
@@ -56,7 +63,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	if (!belief)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
-	for (size_t i = 0; r == 0 && i < pairs + pairs / 2 && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
 		if (stroke == 1.0) /* inwards from the ends: fresh tracks */
@@ -82,7 +89,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 	if (!belief)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
-	for (size_t i = 0; r == 0 && i < pairs + pairs / 2 && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
 		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(s, first / size);
 
 		even_aims(s, &setup, i, pairs, key);

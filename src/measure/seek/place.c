@@ -10,6 +10,8 @@
 #include "measure/seek/seek.h"
 
 #define RATE_PLACES 9
+#define LATE_HIT    3.0
+#define PLACE_TRIES 24 /* about a place: one of which a tenth is stored is found nine times in ten */
 
 /* For about so long, or 1 MiB. */
 static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)
@@ -54,6 +56,27 @@ bool seek_learn_places(struct seek_run *s, const struct table *t)
 	return true;
 }
 
+/* Where some of it is not stored: one of the places about it that is; NaN: none. */
+static int stored_place(struct seek_run *s, double *place, double reach, struct err *err)
+{
+	double wanted = *place;
+
+	for (int i = 0; s->rot.is_patchy && i < PLACE_TRIES; i++) {
+		uint64_t offset;
+		double access = NAN;
+		int r;
+
+		*place = fmin(fmax(wanted + reach * (2.0 * rng_double(&s->t.rng) - 1.0), 0.0), 1.0);
+		offset = timed_align(&s->t, *place * (double)s->size_bytes);
+		r = timed_reads(&s->t, &offset, 1, &access, NULL, err);
+		if (r < 0 || (isfinite(access) && !seek_is_hit(s, access)))
+			return r;
+	}
+	if (s->rot.is_patchy)
+		*place = NAN;
+	return 0;
+}
+
 int seek_rates(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->res, "rates", "Sequential rates", seek_rate_fields);
@@ -64,6 +87,9 @@ int seek_rates(struct seek_run *s, struct err *err)
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(s->ses); i++) {
 		struct rate_row row = { (double)i / (double)(places - 1), NAN };
 
+		r = stored_place(s, &row.place_ratio, 0.4 / (double)(places - 1), err);
+		if (r < 0 || !isfinite(row.place_ratio))
+			continue;
 		r = rate_at(s, row.place_ratio, guess, &row.rate_bytes_per_s, err);
 		if (r == 0 && isfinite(row.rate_bytes_per_s)) {
 			guess = row.rate_bytes_per_s;
@@ -100,5 +126,7 @@ double seek_track_at(const struct seek_run *s, double place)
 
 bool seek_is_hit(const struct seek_run *s, double access_ns)
 {
+	if (s->rot.is_patchy) /* many are, so that the late ones among them count */
+		return access_ns < fmax(s->rot.hit_most_ns, LATE_HIT * s->rot.hit_ns);
 	return isfinite(s->rot.hit_ns) && fabs(access_ns - s->rot.hit_ns) < s->rot.hit_width_ns;
 }

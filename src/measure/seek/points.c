@@ -300,7 +300,11 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 		if (!smooth_sum(v, n, &at, &one, 1, &s->smooth[i], &se))
 			s->smooth[i] = 0.0;
 	}
+	s->smooth_rms_ns = 0.0;
 	for (size_t i = 0; i < n; i++) {
+		double off = p[i].fit.median - seek_arrival(s, p[i].stroke);
+
+		s->smooth_rms_ns = hypot(s->smooth_rms_ns, off / sqrt((double)n));
 		if (p[i].stroke < 0.6)
 			most = fmax(most, p[i].fit.ci.low);
 		else

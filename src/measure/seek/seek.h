@@ -49,6 +49,7 @@ struct seek_run {
 		struct interval a, b, c, e, knee;
 	} fit_ci;
 	double misfit_ns;                 /* of the two pieces, beside what the points are not known */
+	double smooth_rms_ns;             /* of the points about the smooth curve */
 	double smooth[SEEK_SMOOTH_CELLS]; /* what the smooth curve adds to the fit, at seek_smooth_at() */
 	struct arrival average;
 	bool is_split;        /* far seeks take less than near ones: not one arm */

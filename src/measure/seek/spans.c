@@ -17,6 +17,7 @@
 
 #define CHUNK       25
 #define QUEUE_READS 4000
+#define FORGET_MOST 0.2  /* of a span's time, for reads elsewhere */
 #define CACHED_TOLD 0.02 /* from that share on a notice says so */
 
 struct span_row {
@@ -158,24 +159,6 @@ struct span {
 	double precision;
 };
 
-/* Reads elsewhere until the drive's cache holds nothing of the span any more. */
-static int forget(struct seek_run *s, struct err *err)
-{
-	uint64_t offsets[CHUNK];
-	double access[CHUNK];
-	int r = 0;
-
-	for (uint32_t left = s->rot.flush_reads; r == 0 && left && !session_is_over(s->ses);) {
-		uint32_t n = left < CHUNK ? left : CHUNK;
-
-		for (uint32_t i = 0; i < n; i++)
-			offsets[i] = timed_random(&s->t, 0, s->size_bytes);
-		r = timed_reads(&s->t, offsets, n, access, NULL, err);
-		left -= n;
-	}
-	return r;
-}
-
 /* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
 static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
                       struct err *err)
@@ -183,7 +166,7 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 	uint64_t left = sp->nblocks - sp->next % sp->nblocks;
 	bool is_first = left == sp->nblocks;
 	size_t n = left < CHUNK ? (size_t)left : CHUNK;
-	int r = is_first && sp->next ? forget(s, err) : 0;
+	int r = is_first && sp->next ? timed_forget(&s->t, &s->rot, sp->first, sp->first + sp->bytes, err) : 0;
 
 	for (size_t i = 0; i < n; i++, sp->next++) {
 		if (sp->next % sp->nblocks == 0)
@@ -223,6 +206,8 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 		if (!r->is_hit && !r->is_behind_hit)
 			t->v[t->n++] = access;
 	}
+	if (isfinite(access) && r->is_hit && s->rot.is_patchy)
+		return; /* the head did not move */
 	t->was_hit = isfinite(access) && r->is_hit;
 	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
 }
@@ -256,7 +241,10 @@ static bool is_enough(const struct seek_run *s, const struct span *sp, struct st
 		if (spent_ns >= s->p->span_ns && stop_check(stop, t->v, t->n))
 			return true;
 	}
-	return t->tried >= 4 * sp->reads && t->n * 2 < t->tried && spent_ns >= s->p->span_ns;
+	if (t->tried >= 4 * sp->reads && t->n * 2 < t->tried && spent_ns >= s->p->span_ns / 4)
+		return true;
+	/* Each block was read; to have the drive forget them takes longer than is worth it. */
+	return sp->next % sp->nblocks == 0 && s->rot.forget_ns > FORGET_MOST * (double)s->p->span_ns;
 }
 
 static void no_service_time(struct span_row *row)
@@ -401,12 +389,17 @@ static void span_notices(struct seek_run *s)
 			s->res, "revisited",
 			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, each time with reads elsewhere before so that the drive's cache forgot them.",
 			units_bytes_dec(text, sizeof(text), s->revisited_bytes));
+	if (s->rot.is_patchy)
+		result_notice(
+			s->res, "not-stored",
+			"Parts of %s answer without its media, as what was trimmed or never written does: figures are of reads that the media answered.",
+			s->t.target->name);
 	if (s->in_cache_bytes)
 		result_notice(
 			s->res, "span-in-cache",
 			"In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
 			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
-	if (s->cached_bytes > s->in_cache_bytes)
+	if (s->cached_bytes > s->in_cache_bytes && !s->rot.is_patchy)
 		result_notice(
 			s->res, "span-cached",
 			"In spans up to %s the drive's cache answered reads. They are counted, and were read again after reads elsewhere for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",

@@ -23,10 +23,17 @@ static void not_rotating(struct seek_run *s)
 {
 	char text[32];
 
+	if (s->rot.is_unclear && s->rot.is_held) {
+		result_notice(
+			s->res, "cache-holds",
+			"What was read before is answered by the drive's cache even after reads of %s elsewhere: whether it rotates could not be found out.",
+			units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes));
+		return;
+	}
 	if (s->rot.is_unclear) {
 		result_notice(
 			s->res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, which are as slow as a disk's: answers may have been late. Try again on a machine that is less busy.",
+			"No rotation was found in the times of %zu reads, which are as slow as a disk's. Either nothing turns there, or answers came too late to tell: try again when machine and device have less to do.",
 			s->rot.events);
 		return;
 	}

@@ -13,18 +13,20 @@
 	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
 #define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
-#define FLUSH_MAX      256                   /* more segments than any drive has */
+#define FLUSH_MAX      256                   /* of a MiB, as much as most caches hold; it takes a few seconds */
 #define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
-#define EVENTS_MIN     24         /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
-#define EVENTS_GOOD    60         /* enough: the error of a period falls with the 1.5th power of their number */
-#define RETRIES        4          /* each with other sectors (a choice) */
-#define NOISE_MOST     0.03       /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
-#define PLACES         24         /* first looks: one in six stored is found but once in a hundred disks */
-#define HITS           15         /* reads again: so many tell their spread to a fifth */
-#define HITS_LEAST     5          /* of a place that answers that often at least */
-#define WHOLE_BYTES    4000000000 /* over less, a disk's seeks are short */
-#define AGAIN_MOST     6          /* slow ones among them that are looked at again */
-#define BESIDE_BYTES   (8u << 20) /* beyond what drives read ahead, within what is trimmed or stored together */
+#define EVENTS_MIN     24          /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
+#define EVENTS_GOOD    60          /* enough: the error of a period falls with the 1.5th power of their number */
+#define HALF_BY_VOLUME 32          /* sectors after each of these floods: as many events as are enough in a few */
+#define ELSEWHERE      1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
+#define RETRIES        4           /* each with other sectors (a choice) */
+#define NOISE_MOST     0.03        /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define PLACES         24          /* first looks: one in six stored is found but once in a hundred disks */
+#define HITS           15          /* reads again: so many tell their spread to a fifth */
+#define HITS_LEAST     5           /* of a place that answers that often at least */
+#define WHOLE_BYTES    4000000000  /* over less, a disk's seeks are short */
+#define AGAIN_MOST     6           /* slow ones among them that are looked at again */
+#define BESIDE_BYTES   (8u << 20)  /* beyond what drives read ahead, within what is trimmed or stored together */
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
 #define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
@@ -259,6 +261,7 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 		return 0;
 	}
 	note_hits(again, n, ret);
+	ret->is_patchy = are_slow && isfinite(ret->hit_ns);
 	if (are_slow) {
 		*ret_sector = l.v[l.n - 2].at;
 	} else if (quick < 3.0 * ret->hit_ns + ret->hit_width_ns) { /* Any read is as fast: not a cache. */
@@ -269,28 +272,88 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 	return 0;
 }
 
-/* How many reads elsewhere it takes until the sector is read from the media again. */
+/* ---- the drive's cache ---- */
+
+/* A place at random, outside first to end. */
+static uint64_t elsewhere(struct timed *t, uint64_t first, uint64_t end)
+{
+	uint64_t size = t->target->size_bytes, reach = size / 50 > ELSEWHERE ? size / 50 : ELSEWHERE, at = 0;
+	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size;
+
+	for (int i = 0; i < 16; i++) {
+		at = end ? timed_random(t, from, to) : timed_random(t, 0, size);
+		if (at + t->block_bytes <= first || at >= end)
+			break;
+	}
+	return at;
+}
+
+int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err)
+{
+	const uint32_t block = t->block_bytes;
+	int r = 0;
+
+	t->block_bytes = rot->flush_bytes ? rot->flush_bytes : block;
+	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !session_is_over(t->ses); left -= n) {
+		uint64_t offsets[32];
+		double access[32];
+
+		n = left < 32 ? left : 32;
+		for (uint32_t i = 0; i < n; i++)
+			offsets[i] = elsewhere(t, first, end);
+		r = timed_reads(t, offsets, n, access, NULL, err);
+	}
+	t->block_bytes = block;
+	return r;
+}
+
+/* Is the sector in the cache after the reads elsewhere that ret says? */
+static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bool *ret_is, struct err *err)
+{
+	size_t hits = 0, seen = 0;
+	int r = 0;
+
+	for (int k = 0; r == 0 && k < (ret->flush_reads < 16 ? 4 : 2) && hits == 0 && !session_is_over(t->ses); k++) {
+		uint64_t start = clock_now_ns(t->ses->env->clk), done;
+		double access = NAN;
+
+		r = timed_forget(t, ret, 0, 0, err);
+		ret->forget_ns = (double)(clock_now_ns(t->ses->env->clk) - start);
+		if (r == 0)
+			r = revisit(t, sector, 0, &access, &done, err);
+		hits += access < ret->hit_most_ns;
+		seen += isfinite(access);
+	}
+	*ret_is = seen && hits == 0;
+	ret->is_held = hits > 0;
+	return r;
+}
+
+/*
+ * How many reads elsewhere it takes until the sector is read from the media again: of blocks, as caches of a few segments want; by volume, where many
+ * small pieces fit in.
+ */
 static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
 {
-	uint64_t done;
+	uint32_t large = t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK;
+	bool is = false;
 	int r = 0;
 
 	ret->flush_reads = 0;
+	ret->flush_bytes = t->block_bytes;
+	ret->forget_ns = 0.0;
 	if (!isfinite(ret->hit_ns))
 		return 0; /* nothing to flush */
-	for (uint32_t m = 1; r == 0 && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
-		size_t hits = 0, seen = 0;
-
-		for (int k = 0; r == 0 && k < (m < 16 ? 4 : 2) && hits == 0; k++) {
-			double access;
-
-			r = revisit(t, sector, m, &access, &done, err);
-			hits += access < ret->hit_most_ns;
-			seen += isfinite(access);
-		}
+	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
 		ret->flush_reads = m;
-		if (seen && hits == 0)
-			break;
+		r = is_flushed(t, sector, ret, &is, err);
+	}
+	if (r == 0 && !is && large > t->block_bytes)
+		ret->flush_bytes = large;
+	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !session_is_over(t->ses);
+	     m *= 4) {
+		ret->flush_reads = m;
+		r = is_flushed(t, sector, ret, &is, err);
 	}
 	return r;
 }
@@ -305,9 +368,15 @@ struct rounds {
 	size_t half;
 };
 
-static void rounds_init(struct timed *t, struct rounds *q, uint32_t flush_reads)
+/* Where it takes large reads, those come before each half: other sectors are not enough. */
+static bool is_by_volume(const struct timed *t, const struct rotation *rot)
 {
-	q->half = flush_reads > 6 ? flush_reads : 6;
+	return rot->flush_bytes > t->block_bytes;
+}
+
+static void rounds_init(struct timed *t, struct rounds *q, const struct rotation *rot)
+{
+	q->half = is_by_volume(t, rot) ? HALF_BY_VOLUME : rot->flush_reads > 6 ? rot->flush_reads : 6;
 	for (size_t i = 0; i < 2 * q->half; i++) {
 		q->sector[i] = timed_random(t, 0, t->target->size_bytes);
 		q->first[i] = 0;
@@ -413,13 +482,16 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	struct rounds q;
 	int r = 0;
 
-	rounds_init(t, &q, rot->flush_reads);
+	rounds_init(t, &q, rot);
 	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
 	                (ev->n - had < want || spent < budget_ns);
 	     k ^= 1) {
 		size_t at = k ? q.half : 0;
 
-		r = one_half(t, rot, q.sector + at, q.first + at, q.half, ev, err);
+		if (is_by_volume(t, rot))
+			r = timed_forget(t, rot, 0, 0, err);
+		if (r == 0)
+			r = one_half(t, rot, q.sector + at, q.first + at, q.half, ev, err);
 		spent = clock_now_ns(t->ses->env->clk) - start;
 	}
 	return r;
@@ -442,7 +514,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 		if (r < 0 || fit_rotation(&ev, ret))
 			return r;
-		ret->is_unclear = is_slow(&ev);
+		ret->is_unclear = ret->is_held || is_slow(&ev);
 		if (!ret->is_unclear)
 			break;
 	}

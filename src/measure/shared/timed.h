@@ -40,6 +40,10 @@ struct rotation {
 	double hit_most_ns;   /* no hit takes longer: generous, for events that must not be hits */
 	double anywhere_ns;   /* 0, or the time of a read anywhere on a device without mechanics */
 	uint32_t flush_reads; /* reads elsewhere after which a sector is not in the drive's cache any more */
+	uint32_t flush_bytes; /* of each of them: a block, or more where blocks were not enough */
+	double forget_ns;     /* how long they take */
+	bool is_patchy;       /* places in between answer like a cache from the first: what is there was never stored */
+	bool is_held;         /* the sector is in the cache even after the most of them that are tried */
 	size_t events;
 };
 
@@ -48,6 +52,9 @@ struct rotation {
  * comes by once a revolution, so the times between completions of its reads lie on a lattice of the period (fit_period). budget_ns: device time.
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
+
+/* Those reads elsewhere, outside first to end, but not far from it; 0, 0: anywhere. */
+int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err);
 
 /* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it could not be read. */
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
