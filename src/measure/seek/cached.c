@@ -159,7 +159,7 @@ static double unknown_part(const struct seek_run *s, const struct again *a, size
 /* To have the drive forget what is wanted again takes longer than there is time for. */
 static bool is_dear(const struct seek_run *s, const struct seek_where *where)
 {
-	return s->rot.forget_ns * AGAIN_LEAST >= 1.5 * (double)where->budget_ns;
+	return s->rot.forget_ns * AGAIN_LEAST >= 1.2 * (double)where->budget_ns;
 }
 
 /* Few are left out where it is dear to read them again; all that lie where nothing was ever stored. What that makes wrong is in the interval. */

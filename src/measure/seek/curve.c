@@ -16,6 +16,8 @@
 #define FIRST_SCATTER 0.010        /* of a revolution: what is believed of it before any distance tells */
 #define LEAST_SCATTER 0.002        /* aims are no better than that */
 #define LEARNING      6            /* distances that tell the scatter for those after them */
+#define FULL_NS       30e9         /* of the device, for the curve: of the 120 s that a run may take */
+#define QUICK_NS      2.8e9        /* and of 15 s */
 #define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
@@ -129,10 +131,22 @@ static void learn_scatter(struct seek_run *s, const struct seek_point *p)
 			fmax(0.7 * s->aim_scatter_ns + 0.3 * fmin(p->fit.scatter, 0.02 * s->rot.period_ns), least);
 }
 
+/* How many pairs of the next distance, of those that are left: fewer where each takes long. */
+static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_so_far, uint64_t start_ns, size_t left)
+{
+	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns), budget = s->p->quick ? QUICK_NS : FULL_NS;
+	double each = pairs_so_far ? spent / (double)pairs_so_far : 0.0, least = s->p->quick ? 2.0 : 4.0;
+
+	if (!(each > 0.0))
+		return wanted;
+	return (size_t)fmin(fmax((budget - spent) / (double)left / each, least), (double)wanted);
+}
+
 int seek_curve(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
-	size_t n;
+	const uint64_t start_ns = clock_now_ns(s->ses->env->clk);
+	size_t n, pairs = 0;
 	int r = 0;
 
 	if (!p)
@@ -146,9 +160,12 @@ int seek_curve(struct seek_run *s, struct err *err)
 		struct summary even;
 		char text[32];
 
-		r = one_distance(s, q, s->p->quick ? (is_figure ? 5 : 3) : is_figure ? 16 : 8, err);
+		r = one_distance(s, q,
+		                 (is_figure ? 2 : 1) * affordable(s, s->p->quick ? 3 : 8, pairs, start_ns, n + 2 - i),
+		                 err);
 		if (r < 0)
 			break;
+		pairs += q->log.pairs;
 		if (i < LEARNING) {
 			seek_point_fit(s, q, NULL);
 			learn_scatter(s, q);

@@ -17,6 +17,8 @@
 
 #define CHUNK       25
 #define QUEUE_READS 4000
+#define FULL_SPANS  45.0 /* times of a span, for all but the whole device, of the 120 s that a run may take */
+#define QUICK_SPANS 5.0
 #define FORGET_MOST 0.2  /* of a span's time, for reads elsewhere */
 #define CACHED_TOLD 0.02 /* from that share on a notice says so */
 
@@ -156,6 +158,7 @@ struct span {
 	uint64_t first, bytes;
 	const char *anchor;
 	uint64_t key, next, nblocks, reads, most_ns; /* reads: at least */
+	uint64_t again_ns;                           /* for reading again what the cache had */
 	double precision;
 };
 
@@ -306,7 +309,7 @@ static void note_largest(struct seek_run *s, const struct span *sp, const struct
 static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
 {
 	cleanup_free struct taken *t = calloc(1, sizeof(*t));
-	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = s->p->span_ns };
+	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = sp->again_ns };
 	struct seek_uncached media;
 	int r;
 
@@ -333,7 +336,9 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 	return r;
 }
 
-static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, struct err *err)
+/* share: of the run. allowed_ns: what the spans that are left leave for this one. */
+static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, double allowed_ns,
+                    struct err *err)
 {
 	struct table *t = result_table(s->res, "spans", "Service time of random reads", seek_span_fields);
 	uint64_t size = s->size_bytes;
@@ -363,6 +368,8 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	if (s->has_fit && !s->p->quick && !seek_has_control(s, sp.first, sp.first + sp.bytes) &&
 	    sp.most_ns < s->p->span_ns * 5 / 2)
 		sp.most_ns = s->p->span_ns * 5 / 2;
+	sp.most_ns = (uint64_t)fmin((double)sp.most_ns, allowed_ns);
+	sp.again_ns = (uint64_t)fmin(3.0 * (double)s->p->span_ns, allowed_ns);
 	row.first_byte = sp.first;
 	r = measure_span(s, &sp, &row, h, err);
 	if (r < 0 || row.samples + row.hits == 0)
@@ -426,16 +433,21 @@ int seek_spans(struct seek_run *s, struct err *err)
 	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors);
 	uint64_t size = s->size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
-	double share;
+	double share, budget = (double)s->p->span_ns * (s->p->quick ? QUICK_SPANS : FULL_SPANS);
+	uint64_t start;
 	int r;
 
 	s->regime = (struct seek_regime){ .stride = 1 };
 	share = 0.5 / (double)(nspans * nanchors + 1);
-	r = one_span(s, size, "whole", share, err);
+	r = one_span(s, size, "whole", share, INFINITY, err);
+	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
 		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
 		     k++)
-			r = one_span(s, span[i] * 1000000, anchors[k], share, err);
+			r = one_span(s, span[i] * 1000000, anchors[k], share,
+			             fmax(budget - (double)(clock_now_ns(s->ses->env->clk) - start), 0.0) /
+			                     (double)(nspans * nanchors - i * nanchors - k),
+			             err);
 	span_notices(s);
 	regime_tell(s, s->regime.point, s->regime.n, "In the spans");
 	return r;
