@@ -183,6 +183,8 @@ struct progress;
 struct progress *progress_new(FILE *out, struct clock *clk, enum progress_mode mode, const char *name);
 /* done: 0 .. 1 of the whole run, negative: not known now. figure: NULL or the current one. */
 void progress_update(struct progress *p, const char *phase, double done, const char *figure);
+/* A map above the line from now on: cells as session_map() has them. Drawn with the next update, on terminals that know escapes. */
+void progress_map(struct progress *p, const uint8_t *cells, size_t n);
 void progress_clear(struct progress *p); /* before anything else is printed */
 void progress_free(struct progress *p);
 

@@ -14,12 +14,14 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 
-#define REDRAW_NS  (100 * NS_PER_MS)
-#define PLAIN_NS   (60 * NS_PER_S)
-#define ETA_MIN    0.02 /* done before a time left is told */
-#define BAR_MAX    24
-#define BAR_MIN    8
-#define LINE_BYTES 512
+#define REDRAW_NS   (100 * NS_PER_MS)
+#define PLAIN_NS    (60 * NS_PER_S)
+#define ETA_MIN     0.02 /* done before a time left is told */
+#define BAR_MAX     24
+#define BAR_MIN     8
+#define LINE_BYTES  512
+#define MAP_COLUMNS 64u
+#define MAP_ROWS    8u
 
 struct progress {
 	FILE *out;
@@ -27,10 +29,13 @@ struct progress {
 	enum progress_mode mode;
 	char name[32], phase[64];
 	uint64_t start_ns, drawn_ns;
-	uint64_t known_ns;          /* from when on it is known how far it is */
-	double known_done, done;    /* how far it was then; the furthest so far */
-	size_t drawn;               /* columns that the line takes now */
-	bool is_drawn;              /* at least once */
+	uint64_t known_ns;       /* from when on it is known how far it is */
+	double known_done, done; /* how far it was then; the furthest so far */
+	size_t drawn;            /* columns that the line takes now */
+	bool is_drawn;           /* at least once */
+	uint8_t map[MAP_ROWS * MAP_COLUMNS];
+	bool has_map;
+	size_t map_drawn;           /* lines of it above the line */
 	bool is_known, was_unknown; /* how far it is: told at least once; not told at least once before */
 };
 
@@ -114,6 +119,62 @@ static void add_bar(char *line, size_t len, size_t room, double done)
 	line[at] = '\0';
 }
 
+/* ---- the map ---- */
+
+void progress_map(struct progress *p, const uint8_t *cells, size_t n)
+{
+	const char *term = getenv("TERM");
+
+	if (!p || p->mode != PROGRESS_TTY || !term || !*term || strcmp(term, "dumb") == 0 || n < sizeof(p->map))
+		return;
+	memset(p->map, 0, sizeof(p->map));
+	p->has_map = true;
+	for (size_t i = 0; i < n; i++) { /* the worst of those that share a cell */
+		uint8_t *cell = &p->map[i * sizeof(p->map) / n];
+
+		*cell = cells[i] > *cell ? cells[i] : *cell;
+	}
+}
+
+/* By characters as well as by colours: who sees no colours reads it, too. */
+static void put_cell(FILE *out, uint8_t cell)
+{
+	static const struct {
+		char mark;
+		const char *colour;
+	} looks[SESSION_MAP_WORST + 1] = {
+		{ '.', "90" }, { '-', "32" }, { '=', "32" }, { '+', "33" },   { 'x', "33" },
+		{ 'X', "35" }, { '%', "35" }, { '#', "31" }, { '!', "1;31" },
+	};
+	size_t k = cell > SESSION_MAP_WORST ? SESSION_MAP_WORST : cell;
+
+	if (getenv("NO_COLOR"))
+		(void)fputc(looks[k].mark, out);
+	else
+		(void)fprintf(out, "\033[%sm%c\033[0m", looks[k].colour, looks[k].mark);
+}
+
+static void up(struct progress *p)
+{
+	if (p->map_drawn)
+		(void)fprintf(p->out, "\r\033[%zuA", p->map_drawn);
+}
+
+static void draw_map(struct progress *p, size_t width)
+{
+	up(p);
+	p->map_drawn = 0;
+	if (!p->has_map || width < MAP_COLUMNS)
+		return;
+	for (size_t row = 0; row < MAP_ROWS; row++) {
+		(void)fputc('\r', p->out);
+		for (size_t column = 0; column < MAP_COLUMNS; column++)
+			put_cell(p->out, p->map[row * MAP_COLUMNS + column]);
+		(void)fputs("\033[K\n", p->out);
+	}
+	p->map_drawn = MAP_ROWS;
+}
+
 /* "zones: curve  42 % [#######.........] 183.2 MB/s, 1 m 02 s left": what does not fit goes, the bar first. */
 static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 {
@@ -122,6 +183,7 @@ static void draw(struct progress *p, uint64_t now_ns, const char *figure)
 	double left_s = time_left_s(p, now_ns);
 	size_t used, room;
 
+	draw_map(p, width);
 	if (!isnan(left_s))
 		left_text(left, sizeof(left), left_s);
 	(void)snprintf(line, sizeof(line), "%s: %s", p->name, p->phase);
@@ -226,6 +288,10 @@ void progress_clear(struct progress *p)
 	if (!p || p->mode != PROGRESS_TTY || !p->drawn)
 		return;
 	fprintf(p->out, "\r%*s\r", (int)p->drawn, "");
+	up(p);
+	if (p->map_drawn)
+		(void)fputs("\033[J", p->out);
+	p->map_drawn = 0;
 	(void)fflush(p->out); /* progress is not worth an error */
 	p->drawn = 0;
 }

@@ -145,6 +145,14 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 	progress_update(run->progress, phase, done, figure);
 }
 
+static void on_map(void *arg, struct session *ses, const uint8_t *cells, size_t n)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	progress_map(run->progress, cells, n);
+}
+
 static void log_it(struct run *run, const char *text)
 {
 	int r = log_line(run->log_fd, run->m->name, text);
@@ -450,6 +458,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		.cancel = &cli_signal,
 		.hooks = { .checkpoint = on_checkpoint,
 		           .progress = on_progress,
+		           .map = run->progress ? on_map : NULL,
 		           .warn = on_warn,
 		           .log = on_log,
 		           .request = run->requests ? on_request : NULL,

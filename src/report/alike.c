@@ -37,7 +37,7 @@ static const struct {
 	{ "mark", "repeat" },       { "surface", "time" },
 	{ "surface", "state" },     { "surface", "resume" },
 	{ "surface", "portion" },   { "surface", "mapfile" },
-	{ "surface", "badblocks" },
+	{ "surface", "badblocks" }, { "surface", "no-files" },
 };
 
 /* What of the host is part of the test, and of which. */
@@ -65,6 +65,7 @@ static const struct {
 	{ "portions", FIGURE_OF_RUN, 0 },
 	{ "least_over_ns", FIGURE_OF_RUN, 0 },
 	{ "yields", FIGURE_OF_RUN, 0 },
+	{ "files_hit", FIGURE_OF_RUN, 0 },
 	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },
 	{ "again_s", FIGURE_OF_RUN, 0 },

@@ -40,6 +40,11 @@ void alike_tell_settings(struct result *out, const struct result *a, const struc
  * for each change with the number of disks it came to; none, no table. res in any order.
  */
 void alike_changes(struct result *out, const struct result *const *res, size_t n);
+/*
+ * Two scans by `surface`: a table "places" with a row for each place that stays slow or unreadable: new, gone, worse, better, the same. Returns how many are
+ * new or worse. Of other measurements nothing.
+ */
+size_t places_compare(struct result *res, const struct result *a, const struct result *b);
 /* Years since 1970 of "2026-11-20T12:00:00.123456Z"; NaN when it is no such thing. And the order by it, of pointers, for qsort(). */
 double alike_years(const struct result *res);
 int alike_by_date(const void *a, const void *b);

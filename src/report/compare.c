@@ -328,6 +328,7 @@ static void compare_pair(struct judge *j, const struct result *a, const struct r
 	if (j->is_counting)
 		return;
 	compare_status(j, a, b);
+	j->differ += places_compare(j->res, a, b);
 	alike_tell_settings(j->res, a, b);
 	for (size_t i = 0; i < ARRAY_LEN(both); i++)
 		if (alike_disturbed(both[i]))
@@ -460,7 +461,7 @@ static void tell_answer(struct result *res, const struct table *t, size_t differ
 	}
 	(void)snprintf(text + used, sizeof(text) - used, ".");
 	result_set(&res->answer, text);
-	result_set(&res->shows, "pairs,different,#differences");
+	result_set(&res->shows, "pairs,different,#places,#differences");
 }
 
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,

@@ -13,10 +13,11 @@
 #include "report/plotdata.h"
 #include "report/text.h"
 
-#define ROWS       15
-#define ROWS_LEAST 6
-#define ROWS_POLAR 24
-#define GUTTER     10 /* columns left of the drawing: tick labels */
+#define ROWS         15
+#define ROWS_LEAST   6
+#define NUMBERS_MOST 16 /* side by side, of a map: more do not fit into a line */
+#define ROWS_POLAR   24
+#define GUTTER       10 /* columns left of the drawing: tick labels */
 
 struct canvas {
 	size_t columns, rows;  /* in characters */
@@ -298,14 +299,29 @@ static int compare_point(const void *a, const void *b)
 	return (p->x > q->x) - (p->x < q->x);
 }
 
-/* A heat map as numbers: a row for each y, shaded by colour when there is colour. */
+/* Where numbers would not fit: the stronger, the hotter. */
+static void print_shade(FILE *out, const struct plot_data *d, double z, const struct text_style *style)
+{
+	static const char *const shades[][5] = { { ".", ":", "+", "x", "#" },
+		                                 { "\xc2\xb7", "\xe2\x96\x91", "\xe2\x96\x92", "\xe2\x96\x93",
+		                                   "\xe2\x96\x88" } };
+	double heat = fmin(fmax(axis_place(&d->z, z), 0.0), 1.0);
+	const char *shade = isfinite(z) ? shades[style->unicode][lround(heat * 4.0)] : " ";
+
+	(void)fprintf(out, "%s%s", shade, shade);
+}
+
+/* A heat map as numbers, or shades: a row for each y, shaded by colour when there is colour. */
 static void print_map(FILE *out, const struct plot_data *d, const struct series *s, const struct text_style *style)
 {
 	const char *suffix = d->z.unit == UNIT_BYTES_PER_S ? " (MB/s)" : "";
 	double scale = d->z.unit == UNIT_BYTES_PER_S ? 1e6 : 1.0;
+	size_t across = 0;
 	char text[64];
 
 	qsort(s->v, s->n, sizeof(*s->v), compare_point);
+	while (across < s->n && s->v[across].y == s->v[0].y)
+		across++;
 	(void)fprintf(out, "%s: %s%s; rows: %s\n", s->name[0] ? s->name : d->title, d->z.label, suffix, d->y.label);
 	for (size_t i = 0; i < s->n; i++) {
 		bool is_new = i == 0 || s->v[i].y != s->v[i - 1].y;
@@ -316,7 +332,10 @@ static void print_map(FILE *out, const struct plot_data *d, const struct series 
 			                                      : "");
 		if (style->colour)
 			(void)fprintf(out, "\033[48;5;%dm", 232 + (int)lround(axis_place(&d->z, s->v[i].z) * 20.0));
-		(void)fprintf(out, "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
+		if (across > NUMBERS_MOST)
+			print_shade(out, d, s->v[i].z, style);
+		else
+			(void)fprintf(out, "%7.*f", s->v[i].z / scale < 100.0 ? 1 : 0, s->v[i].z / scale);
 		if (style->colour)
 			(void)fputs("\033[0m", out);
 	}

@@ -81,6 +81,8 @@ struct session {
 		void (*checkpoint)(void *arg, struct session *ses);
 		/* phase: name; done 0..1 of the whole run; figure: "183.2 MB/s" or NULL. */
 		void (*progress)(void *arg, struct session *ses, const char *phase, double done, const char *figure);
+		/* The target in cells, for who watches: see session_map(). NULL: nobody does. */
+		void (*map)(void *arg, struct session *ses, const uint8_t *cells, size_t n);
 		/* Something that has to be known before anything is written; it becomes a notice as well. */
 		void (*warn)(void *arg, struct session *ses, const char *text);
 		/* One time-stamped line for --log. */
@@ -191,6 +193,9 @@ uint64_t session_time_left_ns(const struct session *ses);
 uint64_t session_stolen_ticks(const struct session *ses);
 
 void session_checkpoint(struct session *ses);
+/* The target in cells from its start to its end: 0 where nothing was done yet, else a class, the worse the more, up to SESSION_MAP_WORST. */
+#define SESSION_MAP_WORST 8
+void session_map(struct session *ses, const uint8_t *cells, size_t n);
 void session_progress(struct session *ses, const char *phase, double done, const char *figure_fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void session_log(struct session *ses, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

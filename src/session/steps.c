@@ -271,6 +271,12 @@ void session_progress(struct session *ses, const char *phase, double done, const
 	ses->hooks.progress(ses->hooks.arg, ses, phase, done, figure_fmt ? figure : NULL);
 }
 
+void session_map(struct session *ses, const uint8_t *cells, size_t n)
+{
+	if (ses->hooks.map)
+		ses->hooks.map(ses->hooks.arg, ses, cells, n);
+}
+
 void session_log(struct session *ses, const char *fmt, ...)
 {
 	char line[512];

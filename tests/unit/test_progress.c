@@ -87,6 +87,45 @@ static void the_line_shows_phase_percent_figure_and_time_left(void **state)
 	screen_done(&s);
 }
 
+/* Of 1024 cells, each 2 share one, and the worse is seen. */
+static void a_map_stands_above_the_line_where_the_terminal_can(void **state)
+{
+	uint8_t cells[1024] = { 0 };
+	struct screen s;
+
+	(void)state;
+	assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+	cells[0] = 1;
+	cells[3] = 8;
+	cells[2] = 4;
+	for (int can = 0; can < 2; can++) {
+		assert_int_equal(setenv("TERM", can ? "xterm" : "dumb", 1), 0);
+		screen_init(&s, "80", PROGRESS_TTY, "surface");
+		s.clk.now += 10 * NS_PER_S;
+		progress_map(s.p, cells, 1024);
+		progress_update(s.p, "scan", 0.25, "183.2 MB/s");
+		(void)fflush(s.f);
+		if (can)
+			assert_non_null(strstr(s.text,
+			                       "\r-!.............................................................."
+			                       "\033[K\n\r..."));
+		else
+			assert_string_equal(shown(&s),
+			                    "surface: scan  25 % [######..................] 183.2 MB/s, 30 s left");
+		progress_clear(s.p);
+		(void)fflush(s.f);
+		assert_int_equal(strstr(s.text, "\033[8A\033[J") != NULL, can);
+		screen_done(&s);
+	}
+	screen_init(&s, "40", PROGRESS_TTY, "surface"); /* too narrow */
+	progress_map(s.p, cells, 1024);
+	progress_update(s.p, "scan", 0.25, "183.2 MB/s");
+	(void)fflush(s.f);
+	assert_null(strstr(s.text, "\n"));
+	screen_done(&s);
+	assert_int_equal(unsetenv("NO_COLOR"), 0);
+}
+
 static void no_time_left_is_told_before_there_is_a_past(void **state)
 {
 	struct screen s;
@@ -303,6 +342,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_line_shows_phase_percent_figure_and_time_left),
+		cmocka_unit_test(a_map_stands_above_the_line_where_the_terminal_can),
 		cmocka_unit_test(no_time_left_is_told_before_there_is_a_past),
 		cmocka_unit_test(a_start_of_unknown_length_is_no_part_of_the_estimate),
 		cmocka_unit_test(no_line_is_wider_than_the_terminal),

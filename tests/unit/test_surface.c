@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "report/report.h"
 #include "rows.h"
 #include "seeds.h"
 #include "simrun.h"
@@ -166,6 +167,16 @@ static void what_hides_weak_places_is_told(void **state)
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
 	sim_run_end(&run);
+	for (int rotational = 0; rotational < 2;
+	     rotational++) { /* a disk without rotation, that says so and that does not */
+		struct sim_run ssd = { .sim = sim_new(), .m = &measure_surface, .words = "--to=1GB sda" };
+
+		sim_device(sim_add_profile(ssd.sim, "ssd-sata", "sda"))->rotational = rotational;
+		sim_set_contents(ssd.sim, false);
+		assert_int_equal(sim_run(&ssd), 0);
+		assert_int_equal(result_has_notice(ssd.res, "insensitive"), rotational);
+		sim_run_end(&ssd);
+	}
 	profile_done(&p);
 }
 
@@ -475,6 +486,60 @@ static void the_files_at_bad_places_are_named(void **state)
 	profile_done(&p);
 }
 
+/* ---- two scans ---- */
+
+static const char *verdict_at(const struct result *res, uint64_t offset)
+{
+	const struct table *t = result_find_table(res, "places");
+
+	for (size_t i = 0; i < t->nrows; i++)
+		if ((uint64_t)number(t, i, "offset_bytes") == offset)
+			return table_string(t, i, (size_t)table_column(t, "verdict"));
+	return "";
+}
+
+static void two_scans_are_compared_by_place(void **state)
+{
+	/* A: weak, weak, weak, -; B: weak, unreadable, -, weak */
+	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
+	const struct profile_bad b = { .lba = lbas[1], .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
+	const struct compare_options opt = { 0 };
+	const struct result *res[2];
+	struct result *said = NULL;
+	struct sim_run runs[2];
+	struct err err;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct profile p;
+
+		load(&p, "modern-4tb");
+		for (size_t i = 0; i < 4; i++)
+			if (k ? i == 0 || i == 3 : i < 3)
+				plant(&p, lbas[i], 8, 2);
+		if (k)
+			assert_int_equal(profile_add_bad(&p, &b), 0);
+		assert_int_equal(profile_finish(&p, &err), 0);
+		runs[k] = run_on(&p, "--to=3GB sda");
+		res[k] = runs[k].res;
+		profile_done(&p);
+	}
+	if (report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(verdict_at(said, lbas[0] * 512), "same");
+	assert_string_equal(verdict_at(said, lbas[1] * 512), "worse");
+	assert_string_equal(verdict_at(said, lbas[2] * 512), "gone");
+	assert_string_equal(verdict_at(said, lbas[3] * 512), "new");
+	assert_true(said->verdict_is_no);
+	result_free(said);
+	assert_int_equal(report_compare(&res[0], 1, &res[0], 1, &opt, &said, &err), 0);
+	assert_string_equal(verdict_at(said, lbas[2] * 512), "same");
+	assert_false(said->verdict_is_no);
+	result_free(said);
+	sim_run_end(&runs[0]);
+	sim_run_end(&runs[1]);
+}
+
 /* ---- others ---- */
 
 static void use_it(void *disk)
@@ -578,6 +643,7 @@ int main(void)
 		cmocka_unit_test(portions_find_what_one_run_finds),
 		cmocka_unit_test(lists_for_other_programs_name_what_cannot_be_read),
 		cmocka_unit_test(the_files_at_bad_places_are_named),
+		cmocka_unit_test(two_scans_are_compared_by_place),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),

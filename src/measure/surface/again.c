@@ -106,7 +106,7 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 	r->run->gentle.has_base &= !is_fault;
 	r->v[req->tag].submit_ns = req->submit_ns;
 	r->v[req->tag].done_ns = req->done_ns;
-	r->v[req->tag].error = !is_fault ? 0 : req->res < 0 ? req->res : 1;
+	r->v[req->tag].error = surface_error(req, is_fault);
 	r->v[req->tag].is_done = true;
 }
 

@@ -3,6 +3,7 @@
  * Every block once, in order, several requests in flight. A leg ends between two batches, so that a position says exactly what was scanned.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	if (q->is_lead)
 		return;
 	c->worst_ns = q->time_ns > c->worst_ns ? q->time_ns : c->worst_ns;
+	run->worst_ns = q->time_ns > run->worst_ns ? q->time_ns : run->worst_ns;
 	if (is_slow)
 		c->excess_ns += (uint64_t)((double)q->time_ns - expected_ns);
 }
@@ -156,14 +158,32 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 	s->last_batch_ns = now_ns;
 }
 
+static uint8_t look_of(const struct surface_cell *c)
+{
+	uint8_t k = SURFACE_CLASSES;
+
+	if (c->errors)
+		return SESSION_MAP_WORST;
+	while (k > 0 && !c->classes[k - 1])
+		k--;
+	return k;
+}
+
 static void show(const struct surface_run *run)
 {
 	const struct surface_range *g = &run->range;
+	uint8_t cells[SURFACE_CELLS];
 	char rate[32];
 
+	if (run->ses->hooks.map) {
+		for (size_t i = 0; i < SURFACE_CELLS; i++)
+			cells[i] = look_of(&run->cells[i]);
+		session_map(run->ses, cells, SURFACE_CELLS);
+	}
 	session_progress(run->ses, "scan",
-	                 (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes), "%s",
-	                 units_rate(rate, sizeof(rate), run->bytes_per_s));
+	                 (double)(run->position - g->first_bytes) / (double)(g->end_bytes - g->first_bytes),
+	                 "%s, worst %.0f ms, %" PRIu64 " failed", units_rate(rate, sizeof(rate), run->bytes_per_s),
+	                 (double)run->worst_ns * 1e-6, run->failed);
 }
 
 static bool is_complete(const struct scan *s, const struct batch *b)
@@ -209,9 +229,7 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	s->run->gentle.has_base &= !is_fault; /* what the kernel counts of it is its secret */
 	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
 		                                        .len_bytes = req->len_bytes,
-		                                        .error = !is_fault      ? 0
-		                                                 : req->res < 0 ? req->res
-		                                                                : 1,
+		                                        .error = surface_error(req, is_fault),
 		                                        .is_lead = req->tag || s->late };
 	s->late -= s->late > 0;
 	s->last_done_ns = req->done_ns;

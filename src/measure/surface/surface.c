@@ -15,6 +15,16 @@ static void declare_plots(struct result *res)
 	result_plot(
 		res,
 		&(struct plot_decl){
+			.name = "cells",
+			.see = "Row by row from the start of the disk, each cell by its longest request: a strong one was fought for, or failed.",
+			.kind = "heatmap",
+			.title = "The surface",
+			.table = "map",
+			.x = "column_bytes",
+			.y = "row_byte,shown_ns" });
+	result_plot(
+		res,
+		&(struct plot_decl){
 			.name = "rate",
 			.see = "The rate falls in steps from the outer tracks to the inner ones; dips and marks are places that took longer.",
 			.kind = "line",
@@ -93,6 +103,12 @@ static void say(const struct surface_run *run)
 			"The times of requests to %s vary so much that a revolution lost is not told from that: weak places "
 			"may be missing. Stop what else runs on this machine, and repeat.",
 			run->ses->devs[0].path);
+	if (run->ses->devs[0].rotational == 1 && !run->rot.is_rotating)
+		result_notice(
+			res, "insensitive",
+			"%s calls itself rotating, but no rotation was found: what takes less than %.1f ms longer than expected "
+			"is not told, and weak places may be missing. See platter-geometry(8) for what it says of the rotation.",
+			run->ses->devs[0].path, SURFACE_LEAST_OVER_NS * 1e-6);
 	if (run->nkinds[SURFACE_UNCHECKED])
 		result_notice(res, "unchecked",
 		              "There was no time to read all slow places again: %" PRIu64

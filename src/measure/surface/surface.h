@@ -130,6 +130,7 @@ struct surface_run {
 	uint64_t scan_ns;        /* in legs */
 	uint64_t scan_bytes;     /* in them */
 	double bytes_per_s;      /* now */
+	uint64_t worst_ns;       /* so far, of this run */
 	struct {
 		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
 		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
@@ -151,6 +152,12 @@ bool surface_is_out_of_time(const struct surface_run *run);
 static inline uint64_t surface_now(const struct surface_run *run)
 {
 	return clock_now_ns(run->ses->env->clk);
+}
+
+/* 0; negative errno; or 1: short. */
+static inline int surface_error(const struct io_req *req, bool is_fault)
+{
+	return !is_fault ? 0 : req->res < 0 ? req->res : 1;
 }
 
 /* ---- gentle.c ---- */
