@@ -225,7 +225,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 {
 	const struct report_params *p = params;
 	struct shelf shelf = { 0 };
-	struct page_job job = { &shelf, { p->threshold }, p->picture, err };
+	struct page_job job = { &shelf, { p->threshold, NULL }, p->picture, err };
 	const char *page = p->picture && !p->output ? "-" : p->output;
 	struct text_style style = output_style(env->out, view);
 	bool has_folder = false;
@@ -265,7 +265,7 @@ static int run_report(const struct env *env, const struct view_params *view, con
 struct compare_params {
 	double threshold;
 	bool trend;
-	const char *json;
+	const char *output, *json;
 };
 
 static const struct opt compare_opts[] = {
@@ -273,41 +273,59 @@ static const struct opt compare_opts[] = {
 	          "differences below this do not count", .min = 0, .max = 10),
 	OPT_FLAG(struct compare_params, trend, "trend", 0,
 	         "is it getting worse: all documents over time (the default with one operand)"),
+	OPT_STR(struct compare_params, output, "output", 'o', "FILE", NULL,
+	        "write one HTML page; - is standard output"),
 	OPT_STR(struct compare_params, json, "json", 'j', "FILE", NULL,
 	        "save the comparison as a document; - is standard output"),
 	OPT_END,
 };
 
+struct changes_job {
+	const struct result *told;
+	const struct fleet *disks;
+	struct err *err;
+};
+
+static int write_changes_page(FILE *f, void *arg)
+{
+	const struct changes_job *job = arg;
+
+	return report_changes_page(f, job->told, job->disks, job->err);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && strcmp(path, "-") == 0;
+}
+
 static int show(const struct env *env, const struct view_params *view, const struct compare_params *p,
-                const struct result *res, struct err *err)
+                struct changes_job *job)
 {
 	struct text_style style = output_style(env->out, view);
+	int r = 0;
 
-	if (p->json && strcmp(p->json, "-") != 0) {
-		int r = result_save(res, p->json, err);
-
-		if (r < 0)
-			return r;
-	}
-	if (p->json && strcmp(p->json, "-") == 0) {
-		cleanup_free char *text = result_to_json(res);
+	if (p->output)
+		r = output_save(p->output, env->out, write_changes_page, job, job->err);
+	if (r == 0 && p->json && !is_stdout(p->json))
+		r = result_save(job->told, p->json, job->err);
+	if (r == 0 && is_stdout(p->json)) {
+		cleanup_free char *text = result_to_json(job->told);
 
 		(void)fprintf(env->out, "%s\n", text ? text : "null");
-		return 0;
 	}
-	return report_text(env->out, res, &style);
+	return r < 0 || is_stdout(p->json) || is_stdout(p->output) ? r : report_text(env->out, job->told, &style);
 }
 
 static int run_compare(const struct env *env, const struct view_params *view, const void *params,
                        const char *const *operands, size_t n, struct err *err)
 {
 	const struct compare_params *p = params;
-	const struct compare_options opt = { .threshold = p->threshold };
+	struct fleet *disks = NULL;
+	const struct compare_options opt = { p->threshold, &disks };
 	bool is_trend = p->trend || n != 2;
 	struct shelf a = { 0 }, b = { 0 };
 	struct result *res = NULL;
-	int r = check_output((struct cli_params){ .html = p->json && strcmp(p->json, "-") != 0 ? p->json : NULL },
-	                     operands, n, err);
+	int r = check_output((struct cli_params){ .html = p->output, .json = p->json }, operands, n, err);
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = status_of_failure(shelf_add_any(i == 0 || is_trend ? &a : &b, operands[i], err));
@@ -317,9 +335,10 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 		r = report_compare((const struct result *const *)a.v, a.n, (const struct result *const *)b.v, b.n, &opt,
 		                   &res, err);
 	if (r == 0)
-		r = show(env, view, p, res, err);
+		r = show(env, view, p, &(struct changes_job){ res, disks, err });
 	if (r == 0)
 		r = res->verdict_is_no ? EXIT_VERDICT_NO : EXIT_DONE;
+	fleet_free(disks);
 	result_free(res);
 	shelf_done(&a);
 	shelf_done(&b);

@@ -70,6 +70,8 @@ double sidak_level(size_t n);
 /* ---- trend.c ---- */
 
 struct trend_row {
+	const struct result *like; /* one of its documents */
+	const char *label;
 	const char *measurement, *disk, *figure, *unit, *verdict; /* verdict: "steady", or what figure_judge() says */
 	uint64_t documents;
 	double first, last, per_year_percent, low, high, p;
@@ -80,7 +82,7 @@ struct trend {
 	double threshold, level;
 	void (*found)(void *arg, const struct trend_row *row);
 	void *arg;
-	size_t slopes, got_bad; /* filled in: got_bad is of runs whose status became worse */
+	size_t slopes; /* filled in */
 };
 /* All slopes that there are: level 0 counts them, else found gets each. */
 size_t trend_all(struct trend *tr, const struct result *const *res, size_t n);

@@ -7,17 +7,20 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/alike.h"
-#include "report/report.h"
+#include "report/fleet.h"
+
+#define FALSE_ALARMS 0.05 /* of a whole comparison: sidak_level() */
 
 struct difference {
 	const char *measurement, *disk, *figure, *unit, *verdict;
-	double a, b, change_percent, needed_percent;
+	double a, b, change_percent, needed_percent, sure_percent;
+	double p; /* that chance alone puts them so far apart; NaN: nothing was estimated */
 };
 
 static const struct field difference_fields[] = {
@@ -30,6 +33,7 @@ static const struct field difference_fields[] = {
 	FIELD_F64(struct difference, change_percent, UNIT_PERCENT, "change"),
 	FIELD_F64(struct difference, needed_percent, UNIT_PERCENT, "sure from"),
 	FIELD_STR(struct difference, verdict, "verdict"),
+	FIELD_F64(struct difference, sure_percent, UNIT_PERCENT, "sure", .detail = true),
 	FIELD_END,
 };
 
@@ -37,8 +41,9 @@ static const struct field difference_fields[] = {
 struct judge {
 	struct result *res;
 	struct table *t;
-	double threshold, level;
-	size_t looks, differ;
+	struct fleet *disks; /* its looks and level are those of all */
+	double threshold;
+	size_t differ;
 	bool is_counting;
 };
 
@@ -58,27 +63,37 @@ static struct estimate of_figure(const struct figure *f)
 	return (struct estimate){ figure_number(f), f->ci.low, f->ci.high, degrees((double)f->samples) };
 }
 
-/* How far apart they must be to differ, at this level; 0 for exact numbers; NaN: it cannot be told. */
-static double needed(const struct estimate *a, const struct estimate *b, double level)
+/* The standard error of their difference, and its degrees of freedom; 0 for exact numbers; NaN: it cannot be told. */
+static double error_between(const struct estimate *a, const struct estimate *b, double *ret_df)
 {
 	double ha = b->value >= a->value ? a->high - a->value : a->value - a->low;
 	double hb = b->value >= a->value ? b->value - b->low : b->high - b->value;
-	double va = pow(ha / stats_t_975(a->df), 2.0), vb = pow(hb / stats_t_975(b->df), 2.0), df;
+	double va = pow(ha / stats_t_975(a->df), 2.0), vb = pow(hb / stats_t_975(b->df), 2.0);
 
-	if (!isfinite(va) || !isfinite(vb))
-		return NAN;
-	if (!(va + vb > 0.0))
-		return 0.0;
-	df = pow(va + vb, 2.0) / (va * va / a->df + vb * vb / b->df);
-	return two_sided_t(level, df) * sqrt(va + vb);
+	*ret_df = pow(va + vb, 2.0) / (va * va / a->df + vb * vb / b->df);
+	return isfinite(va) && isfinite(vb) ? sqrt(va + vb) : (double)NAN;
 }
 
-/* Two counts that are not 0: is so uneven a share of their sum chance? */
-static bool is_more_than_chance(double a, double b, double level)
+/* How far apart they must be to differ, at this level. */
+static double needed(const struct estimate *a, const struct estimate *b, double level)
 {
-	uint64_t n = (uint64_t)(a + b), less = (uint64_t)fmin(a, b);
+	double df, error = error_between(a, b, &df);
 
-	return 2.0 * stats_binomial_cdf(less, n, 0.5) < level;
+	return error > 0.0 ? two_sided_t(level, df) * error : error;
+}
+
+/* The chance of being so far apart and more; NaN for exact numbers. */
+static double chance(const struct estimate *a, const struct estimate *b, double apart)
+{
+	double df, error = error_between(a, b, &df);
+
+	return error > 0.0 ? 2.0 * (1.0 - stats_t_cdf(apart / error, df)) : (double)NAN;
+}
+
+/* Two counts that are not 0: the chance of so uneven a share of their sum. */
+static double chance_of_counts(double a, double b)
+{
+	return 2.0 * stats_binomial_cdf((uint64_t)fmin(a, b), (uint64_t)(a + b), 0.5);
 }
 
 /* The verdict when there is none to be had, else NULL. */
@@ -99,15 +114,17 @@ static const char *same_or_not(struct judge *j, const struct figure *a, const st
 			return "same";
 		if (x.value == 0.0 || y.value == 0.0)
 			return figure_judge(a, y.value - x.value);
-		j->looks++;
-		return is_more_than_chance(x.value, y.value, j->level) ? figure_judge(a, y.value - x.value) : "same";
+		j->disks->looks += j->is_counting;
+		row->p = chance_of_counts(x.value, y.value);
+		return row->p < j->disks->level ? figure_judge(a, y.value - x.value) : "same";
 	case FIGURE_MEASURED:
 		break;
 	}
-	least = needed(&x, &y, j->level);
+	least = needed(&x, &y, j->disks->level);
 	if (!isfinite(least))
 		return "no interval";
-	j->looks++;
+	j->disks->looks += j->is_counting;
+	row->p = chance(&x, &y, apart);
 	row->needed_percent = 100.0 * fmax(least / base, j->threshold);
 	/* Numbers that should be equal have been added up in another order. */
 	return apart <= fmax(fmax(least, j->threshold * base), 1e-9 * base) ? "same"
@@ -125,11 +142,47 @@ static bool is_comparable(const struct figure *a, const struct figure *b)
 	       (a->type == FIELD_TYPE_STR) == (b->type == FIELD_TYPE_STR);
 }
 
-static void add_row(struct judge *j, const struct difference *row)
+/* Of the disk of b. */
+static void find(struct judge *j, const struct result *b, const char *figure, const char *verdict, double p,
+                 const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+static void find(struct judge *j, const struct result *b, const char *figure, const char *verdict, double p,
+                 const char *fmt, ...)
 {
-	if (j->is_counting)
+	struct fleet_disk *disk = fleet_disk_of(j->disks, b);
+	struct fleet_finding one = { .state = fleet_state_of(verdict, figure),
+		                     .measurement = b->head.measurement,
+		                     .figure = figure,
+		                     .chance = fleet_chance(j->disks, p) };
+	va_list ap;
+
+	if (!disk)
 		return;
-	j->differ += is_difference(row->verdict);
+	va_start(ap, fmt);
+	(void)vsnprintf(one.text, sizeof(one.text), fmt, ap);
+	va_end(ap);
+	fleet_add(disk, &one);
+}
+
+static void find_figure(struct judge *j, const struct figure *fa, const struct result *b, const struct figure *fb,
+                        const struct difference *row)
+{
+	char was[CELL_TEXT + 32], is[CELL_TEXT + 32], by[32] = "";
+
+	if (isfinite(row->change_percent))
+		(void)snprintf(by, sizeof(by), "%+.1f %%, ", row->change_percent);
+	find(j, b, fb->name, row->verdict, row->p, "%.50s: %s%s, was %s", label_or_name(fb->label, fb->name), by,
+	     report_value(is, sizeof(is), fb->type, fb->unit, &fb->value),
+	     report_value(was, sizeof(was), fa->type, fa->unit, &fa->value));
+}
+
+static void add_row(struct judge *j, struct difference *row)
+{
+	bool differs = is_difference(row->verdict);
+
+	j->differ += differs;
+	row->sure_percent =
+		differs ? fleet_sure_percent(&(struct fleet_finding){ .chance = fleet_chance(j->disks, row->p) })
+			: (double)NAN;
 	result_row(j->t, row);
 }
 
@@ -141,7 +194,8 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 			                  .disk = alike_disk(a),
 			                  .figure = fa->name,
 			                  .unit = unit_name(fa->unit),
-			                  .needed_percent = NAN };
+			                  .needed_percent = NAN,
+			                  .p = NAN };
 
 		if (!is_comparable(fa, fb))
 			continue;
@@ -151,7 +205,11 @@ static void compare_figures(struct judge *j, const struct result *a, const struc
 		                     : row.a != 0.0 ? 100.0 * (row.b - row.a) / fabs(row.a)
 		                                    : (double)NAN;
 		row.verdict = same_or_not(j, fa, fb, &row);
+		if (j->is_counting)
+			continue;
 		add_row(j, &row);
+		if (is_difference(row.verdict))
+			find_figure(j, fa, b, fb, &row);
 	}
 }
 
@@ -165,19 +223,22 @@ static void compare_status(struct judge *j, const struct result *a, const struct
 		              a->head.measurement, alike_disk(a), status_name(a->status), status_name(b->status));
 		return;
 	}
-	if (was != is)
-		add_row(j, &(struct difference){ .measurement = a->head.measurement,
-		                                 .disk = alike_disk(a),
-		                                 .figure = "status",
-		                                 .unit = unit_name(UNIT_TEXT),
-		                                 .a = NAN,
-		                                 .b = NAN,
-		                                 .change_percent = NAN,
-		                                 .needed_percent = NAN,
-		                                 .verdict = is > was ? "worse" : "better" });
-	if (was != is)
-		result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
-		              status_name(a->status), status_name(b->status));
+	if (was == is)
+		return;
+	add_row(j, &(struct difference){ .measurement = a->head.measurement,
+	                                 .disk = alike_disk(a),
+	                                 .figure = "status",
+	                                 .unit = unit_name(UNIT_TEXT),
+	                                 .a = NAN,
+	                                 .b = NAN,
+	                                 .change_percent = NAN,
+	                                 .needed_percent = NAN,
+	                                 .p = NAN,
+	                                 .verdict = is > was ? "worse" : "better" });
+	find(j, b, "status", is > was ? "worse" : "better", NAN, "%s was %s, is %s", a->head.measurement,
+	     status_name(a->status), status_name(b->status));
+	result_notice(j->res, "status", "%s of %s: A is %s, B is %s.", a->head.measurement, alike_disk(a),
+	              status_name(a->status), status_name(b->status));
 }
 
 /* ---- tables: place by place ---- */
@@ -275,46 +336,59 @@ static double slope_allowance(const struct curve_decl *d, const struct table *a,
 
 /* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be told. */
 static double row_change(const struct judge *j, const struct curve_decl *d, const struct table *ta, size_t r,
-                         const struct table *tb)
+                         const struct table *tb, double *ret_p)
 {
 	long other = same_row(d, ta, r, tb);
 	struct estimate x = of_row(d, ta, r), y;
-	double least;
+	double least, allowed;
 
 	if (other < 0)
 		return NAN;
 	y = of_row(d, tb, (size_t)other);
-	least = needed(&x, &y, j->level) + slope_allowance(d, ta, r, tb, (size_t)other);
+	allowed = slope_allowance(d, ta, r, tb, (size_t)other);
+	least = needed(&x, &y, j->disks->level) + allowed;
 	if (!(x.value > 0.0) || !isfinite(y.value) || !isfinite(least))
 		return NAN;
 	if (fabs(y.value - x.value) <= fmax(fmax(least, j->threshold * x.value), 1e-9 * x.value))
 		return 0.0;
+	*ret_p = chance(&x, &y, fmax(0.0, fabs(y.value - x.value) - allowed));
 	return (y.value - x.value) / x.value;
+}
+
+/* A rate that falls is worse, and a time that grows. */
+static const char *curve_judge(const struct curve_decl *d, double change)
+{
+	bool is_time = strlen(d->value) > 3 && strcmp(d->value + strlen(d->value) - 3, "_ns") == 0;
+
+	return (change > 0.0) == is_time ? "worse" : "better";
 }
 
 static void compare_curve(struct judge *j, const struct curve_decl *d, const struct result *a, const struct result *b)
 {
 	const struct table *ta = result_find_table(a, d->table), *tb = result_find_table(b, d->table);
 	size_t differ = 0, n = 0, worst_row = 0;
-	double worst = 0.0;
+	double worst = 0.0, least_p = NAN;
 
 	for (size_t r = 0; ta && tb && r < ta->nrows; r++) {
-		double change = row_change(j, d, ta, r, tb);
+		double p = NAN, change = row_change(j, d, ta, r, tb, &p);
 
 		n += isfinite(change);
 		differ += isfinite(change) && change != 0.0;
+		least_p = fmin(least_p, p); /* the number, where one is none */
 		if (fabs(change) > fabs(worst)) {
 			worst = change;
 			worst_row = r;
 		}
 	}
-	j->looks += n;
+	j->disks->looks += j->is_counting ? n : 0;
 	if (j->is_counting || !differ)
 		return;
 	j->differ += differ;
 	result_notice(j->res, "curve",
 	              "%s of %s: the table %s differs at %zu of %zu places, most in row %zu: %+.1f %%.",
 	              a->head.measurement, alike_disk(a), d->table, differ, n, worst_row + 1, 100.0 * worst);
+	find(j, b, d->table, curve_judge(d, worst), least_p, "%s %s: %zu of %zu places differ, most by %+.1f %%",
+	     a->head.measurement, d->table, differ, n, 100.0 * worst);
 }
 
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
@@ -384,36 +458,45 @@ static void tell_why_not(struct result *res, const struct result *a, const struc
 }
 
 struct pairs {
-	const struct result *const *a, *const *b;
-	size_t na, nb;
+	const struct result **v; /* of A, of B, of A ... */
+	size_t n;                /* pairs */
 	bool is_forced;
 	char why[WHY_TEXT]; /* of the last that has no like */
 };
 
-static size_t all_pairs(struct pairs *p, struct judge *j)
+/* What a of A is compared with, the latest of its like with the latest; NULL: nothing. */
+static void find_pairs(struct pairs *p, struct result *res, const struct result *const *a, size_t na,
+                       const struct result *const *b, size_t nb)
 {
-	size_t pairs = 0;
-
-	for (size_t i = 0; i < p->na; i++) {
-		const struct result *a = p->a[i], *other;
+	p->v = calloc(2 * na + 1, sizeof(*p->v));
+	if (!p->v)
+		abort(); /* as in result.c */
+	p->is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
+	for (size_t i = 0; i < na; i++) {
+		const struct result *other = p->is_forced ? b[0] : NULL;
 		char why[WHY_TEXT] = "";
 
-		if (!p->is_forced && latest_match(p->a, p->na, a, NULL) != a)
+		if (!other && latest_match(a, na, a[i], NULL) != a[i])
 			continue;
-		other = p->is_forced ? p->b[0] : latest_match(p->b, p->nb, a, why);
-		if (!other && j->is_counting) {
-			result_notice(j->res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
-			              a->head.measurement, alike_disk(a), why[0] ? ": " : "", why);
+		other = other ? other : latest_match(b, nb, a[i], why);
+		if (!other) {
+			result_notice(res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
+			              a[i]->head.measurement, alike_disk(a[i]), why[0] ? ": " : "", why);
 			(void)snprintf(p->why, WHY_TEXT, "%s", why);
-		}
-		if (!other)
 			continue;
-		pairs++;
-		if (p->is_forced && !j->is_counting)
-			tell_why_not(j->res, a, other);
-		compare_pair(j, a, other);
+		}
+		p->v[2 * p->n] = a[i];
+		p->v[2 * p->n++ + 1] = other;
 	}
-	return pairs;
+}
+
+static void all_pairs(const struct pairs *p, struct judge *j)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->is_forced && !j->is_counting)
+			tell_why_not(j->res, p->v[2 * i], p->v[2 * i + 1]);
+		compare_pair(j, p->v[2 * i], p->v[2 * i + 1]);
+	}
 }
 
 static int rank(const char *verdict)
@@ -464,37 +547,56 @@ static void tell_answer(struct result *res, const struct table *t, size_t differ
 	result_set(&res->shows, "pairs,different,#places,#differences");
 }
 
+/* First the looks are counted, then they are judged with the level that so many allow. */
+static struct fleet *judge_pairs(const struct pairs *p, struct judge *j)
+{
+	j->disks = fleet_divide(p->v, 2 * p->n);
+	j->disks->level = j->disks->alarms = FALSE_ALARMS;
+	for (size_t d = 0; d < j->disks->ndisks; d++)
+		j->disks->disks[d].quiet = FLEET_SAME;
+	j->is_counting = true;
+	all_pairs(p, j);
+	j->disks->level = sidak_level(j->disks->looks);
+	j->is_counting = false;
+	all_pairs(p, j);
+	fleet_sort(j->disks);
+	return j->disks;
+}
+
 int report_compare(const struct result *const *a, size_t na, const struct result *const *b, size_t nb,
                    const struct compare_options *opt, struct result **ret, struct err *err)
 {
 	struct result *res = result_new("compare");
 	struct judge j = { .res = res,
 		           .t = result_table(res, "differences", "Figures", difference_fields),
-		           .threshold = opt->threshold,
-		           .level = 0.05,
-		           .is_counting = true };
-	struct pairs p = { .a = a, .b = b, .na = na, .nb = nb };
-	size_t pairs;
+		           .threshold = opt->threshold };
+	struct pairs p = { 0 };
+	struct fleet *disks;
 
-	p.is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
-	pairs = all_pairs(&p, &j);
-	if (pairs == 0) {
+	find_pairs(&p, res, a, na, b, nb);
+	if (p.n == 0) {
 		result_free(res);
+		free(p.v);
 		return err_set(
 			err, -ENOENT,
 			"No document of A has its like in B: the same measurement of the same disk, done the same way, to "
 			"its end%s%s; give two single documents of one measurement to compare others.",
 			p.why[0] ? "; " : "", p.why);
 	}
-	j.level = sidak_level(j.looks);
-	j.is_counting = false;
-	(void)all_pairs(&p, &j);
-	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, pairs);
+	disks = judge_pairs(&p, &j);
+	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, p.n);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
 	put_worst_first(j.t);
 	tell_answer(res, j.t, j.differ);
+	if (!p.is_forced)
+		fleet_tell_changed(res, disks, "pairs,different,#disks");
 	res->status = STATUS_COMPLETE;
 	res->verdict_is_no = j.differ > 0;
+	free(p.v);
 	*ret = res;
+	if (opt->ret_disks)
+		*opt->ret_disks = disks;
+	else
+		fleet_free(disks);
 	return 0;
 }

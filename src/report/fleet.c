@@ -23,39 +23,6 @@
 #define RUNS_MIN     3    /* for a trend, as in trend.c */
 #define GROWN        1.5
 
-const char *fleet_state_name(enum fleet_state s)
-{
-	static const char *const names[] = { "failing", "worse", "watch", "odd", "good", "few runs" };
-
-	return names[s];
-}
-
-static void *must(void *p)
-{
-	if (!p)
-		abort(); /* as in result.c */
-	return p;
-}
-
-static void add_finding(struct fleet_disk *d, const struct fleet_finding *one)
-{
-	d->findings = must(reallocarray(d->findings, d->nfindings + 1, sizeof(*d->findings)));
-	d->findings[d->nfindings++] = *one;
-}
-
-const struct result *fleet_last(const struct fleet_disk *d, const char *measurement, size_t skip)
-{
-	for (size_t i = d->n; i-- > 0;)
-		if (strcmp(d->v[i]->head.measurement, measurement) == 0 && alike_outcome(d->v[i]) >= 0 && skip-- == 0)
-			return d->v[i];
-	return NULL;
-}
-
-double fleet_sure_percent(const struct fleet_finding *one)
-{
-	return isfinite(one->chance) ? fmin(100.0 * (1.0 - one->chance), 99.99) : (double)NAN;
-}
-
 /* The measurements of a disk, each by its last document. */
 static bool is_last_of_kind(const struct fleet_disk *d, size_t i)
 {
@@ -78,14 +45,6 @@ static double extent(const struct result *res, const char *figure)
 	return sum;
 }
 
-const struct result *fleet_first(const struct fleet_disk *d, const char *measurement)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (strcmp(d->v[i]->head.measurement, measurement) == 0 && alike_outcome(d->v[i]) >= 0)
-			return d->v[i];
-	return NULL;
-}
-
 /* Of slow places one run alone may be wrong; a place that cannot be read is. */
 static void look_at_trouble(struct fleet_disk *d, const struct result *last, const struct figure *f)
 {
@@ -104,7 +63,7 @@ static void look_at_trouble(struct fleet_disk *d, const struct result *last, con
 	               is_hard || is_more == false ? ""
 	               : is_again                  ? ", growing"
 	                                           : "; not in the run before: measure again");
-	add_finding(d, &one);
+	fleet_add(d, &one);
 }
 
 static void look_at_status(struct fleet_disk *d, const struct result *last)
@@ -126,7 +85,7 @@ static void look_at_status(struct fleet_disk *d, const struct result *last)
 				break;
 			}
 	if (one.text[0])
-		add_finding(d, &one);
+		fleet_add(d, &one);
 }
 
 static void look_at_what_was_seen(struct fleet_disk *d)
@@ -150,24 +109,19 @@ struct own_trend {
 	struct fleet_disk *disk;
 };
 
-static double of_all_looks(const struct fleet *f, double p)
-{
-	return -expm1((double)f->looks * log1p(-fmin(p, 1.0)));
-}
-
 static void found_trend(void *arg, const struct trend_row *row)
 {
 	const struct own_trend *own = arg;
 	const struct result *last = fleet_last(own->disk, row->measurement, 0);
 	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
-	struct fleet_finding one = { FLEET_WORSE, row->measurement, row->figure, "", of_all_looks(own->fleet, row->p) };
+	struct fleet_finding one = { FLEET_WORSE, row->measurement, row->figure, "", fleet_chance(own->fleet, row->p) };
 
 	if (strcmp(row->verdict, "worse") != 0 || !f || figure_role(f) != FIGURE_MEASURED)
 		return;
 	one.figure = f->name; /* the row's own is gone when this is shown */
 	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% a year (%+.1f to %+.1f)",
 	               label_or_name(f->label, f->name), row->per_year_percent, row->low, row->high);
-	add_finding(own->disk, &one);
+	fleet_add(own->disk, &one);
 }
 
 /* ---- against the others of its model ---- */
@@ -216,11 +170,11 @@ static double chance_of(const struct outliers *o, size_t i, double median, doubl
 static void tell_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
                          double p)
 {
-	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", of_all_looks(o->fleet, p) };
+	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", fleet_chance(o->fleet, p) };
 
 	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model",
 	               label_or_name(f->label, f->name), 100.0 * (o->value[i] - median) / fabs(median), o->n);
-	add_finding(&o->fleet->disks[o->disk[i]], &one);
+	fleet_add(&o->fleet->disks[o->disk[i]], &one);
 }
 
 static void look_at_figure(struct outliers *o, const struct result *like, const struct figure *f)
@@ -286,57 +240,8 @@ static void look_at_models(struct outliers *o)
 
 /* ---- all of it ---- */
 
-static bool has_row(const struct result *res)
-{
-	const char *kind = alike_text(res, "kind");
-
-	return res->ntargets == 1 && !(kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0));
-}
-
-/* The documents of each disk, by date, behind each other in one array. */
-static void divide(struct fleet *f, const struct result *const *res, size_t n)
-{
-	cleanup_free const struct result **by_date = must(calloc(n + 1, sizeof(*by_date)));
-	cleanup_free size_t *of = must(calloc(n + 1, sizeof(*of)));
-	size_t kept = 0, at = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (has_row(res[i]))
-			by_date[kept++] = res[i];
-	f->without_row = n - kept;
-	f->nsorted = kept;
-	qsort(by_date, kept, sizeof(*by_date), alike_by_date);
-	f->ndisks = alike_disks(by_date, kept, of);
-	f->disks = must(calloc(f->ndisks + 1, sizeof(*f->disks)));
-	f->sorted = must(calloc(kept + 1, sizeof(*f->sorted)));
-	for (size_t d = 0; d < f->ndisks; d++) {
-		f->disks[d].v = f->sorted + at;
-		for (size_t i = 0; i < kept; i++)
-			if (of[i] == d)
-				f->sorted[at++] = by_date[i];
-		f->disks[d].n = (size_t)(f->sorted + at - f->disks[d].v);
-	}
-}
-
-static int worst_finding(const void *a, const void *b)
-{
-	const struct fleet_finding *x = a, *y = b;
-
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	return (x->chance > y->chance) - (x->chance < y->chance);
-}
-
-static int worst_disk(const void *a, const void *b)
-{
-	const struct fleet_disk *x = a, *y = b;
-
-	if (x->state != y->state)
-		return x->state < y->state ? -1 : 1;
-	return strcmp(alike_disk(x->v[0]), alike_disk(y->v[0]));
-}
-
-static void judge(struct fleet_disk *d)
+/* What a disk is of which nothing was found. */
+static enum fleet_state quiet_state(const struct fleet_disk *d)
 {
 	size_t runs = 0;
 
@@ -344,26 +249,26 @@ static void judge(struct fleet_disk *d)
 		if (is_last_of_kind(d, i))
 			while (fleet_last(d, d->v[i]->head.measurement, runs))
 				runs++;
-	if (d->nfindings)
-		qsort(d->findings, d->nfindings, sizeof(*d->findings), worst_finding);
-	d->state = d->nfindings ? d->findings[0].state : runs < RUNS_MIN ? FLEET_FEW : FLEET_GOOD;
+	return runs < RUNS_MIN ? FLEET_FEW : FLEET_GOOD;
 }
 
 struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold)
 {
-	struct fleet *f = must(calloc(1, sizeof(*f)));
+	struct fleet *f = fleet_divide(res, n);
 	struct outliers o = { .fleet = f, .threshold = threshold, .is_counting = true };
 	struct own_trend own = { .fleet = f };
 	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own };
 
-	divide(f, res, n);
-	o.disk = must(calloc(f->ndisks + 1, sizeof(*o.disk)));
-	o.value = must(calloc(3 * f->ndisks + 1, sizeof(*o.value)));
+	o.disk = calloc(f->ndisks + 1, sizeof(*o.disk));
+	o.value = calloc(3 * f->ndisks + 1, sizeof(*o.value));
+	if (!o.disk || !o.value)
+		abort(); /* as in result.c */
 	o.error = o.value + f->ndisks;
 	o.work = o.error + f->ndisks;
 	for (size_t d = 0; d < f->ndisks; d++)
 		f->looks += trend_all(&tr, f->disks[d].v, f->disks[d].n);
 	look_at_models(&o);
+	f->alarms = FALSE_ALARMS;
 	f->level = 1.0 - pow(1.0 - FALSE_ALARMS, 1.0 / (double)(f->looks ? f->looks : 1));
 	tr.level = f->level;
 	o.is_counting = false;
@@ -374,23 +279,11 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	}
 	look_at_models(&o);
 	for (size_t d = 0; d < f->ndisks; d++)
-		judge(&f->disks[d]);
-	if (f->ndisks)
-		qsort(f->disks, f->ndisks, sizeof(*f->disks), worst_disk);
+		f->disks[d].quiet = quiet_state(&f->disks[d]);
+	fleet_sort(f);
 	free(o.disk);
 	free(o.value);
 	return f;
-}
-
-void fleet_free(struct fleet *f)
-{
-	if (!f)
-		return;
-	for (size_t d = 0; d < f->ndisks; d++)
-		free(f->disks[d].findings);
-	free(f->disks);
-	free(f->sorted);
-	free(f);
 }
 
 /* ---- the summary as a document ---- */
@@ -494,6 +387,8 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 	for (size_t d = 0; d < f->ndisks; d++)
 		bad += f->disks[d].state <= FLEET_WORSE;
 	result_figure_text(out, "verdict", "verdict", fleet_sentence(f, sentence));
+	result_set(&out->answer, sentence);
+	result_set(&out->shows, "disks,going_bad,#findings,#changes,#disks");
 	result_figure_u64(out, "disks", "disks", UNIT_COUNT, f->ndisks);
 	result_figure_u64(out, "going_bad", "disks going bad", UNIT_COUNT, bad);
 	for (size_t d = 0; d < f->ndisks; d++)
@@ -517,14 +412,4 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 	out->verdict_is_no = bad > 0;
 	fleet_free(f);
 	return out;
-}
-
-size_t report_fleet_disks(const struct result *const *res, size_t n)
-{
-	struct fleet f = { 0 };
-
-	divide(&f, res, n);
-	free(f.disks);
-	free(f.sorted);
-	return f.ndisks;
 }

@@ -15,6 +15,7 @@
 #define WIDE            100.0
 #define HIGH            30.0
 #define BRIEF_POINTS    48    /* of a line in a small picture */
+#define DOT             4.0   /* half of a large one */
 #define UNKNOWN_PERCENT 200.0 /* an interval of a trend that is wider tells nothing */
 #define HEALTH_LOW      0.8   /* the rate against the first run's, at the picture's edges */
 #define HEALTH_HIGH     1.1
@@ -27,9 +28,10 @@ struct scales {
 
 struct columns {
 	const char *measurement, *table, *x, *y;
+	const char *series, *parts[2]; /* of a table of several series: which of them, joined, make the line */
 };
-static const struct columns zone_curve = { "zones", "curve", "offset_bytes", "rate_bytes_per_s" };
-static const struct columns access_curve = { "seek", "spans", "span_bytes", "mean_ns" };
+static const struct columns zone_curve = { "zones", "curve", "offset_bytes", "rate_bytes_per_s", NULL, { NULL, NULL } };
+static const struct columns access_curve = { "seek", "spans", "span_bytes", "mean_ns", "anchor", { "start", "whole" } };
 
 static double cell(const struct table *t, size_t row, const char *key)
 {
@@ -74,6 +76,14 @@ static void begin_picture(FILE *out, const char *title)
 	(void)fputs("</title>", out);
 }
 
+static bool is_part(const struct table *t, size_t row, const struct columns *c, size_t part)
+{
+	int column = c->series ? table_column(t, c->series) : -1;
+	const char *text = column < 0 ? NULL : table_string(t, row, (size_t)column);
+
+	return column < 0 ? part == 0 : text && strcmp(text, c->parts[part]) == 0;
+}
+
 static void line_of(FILE *out, const struct result *res, const struct columns *c, double x_most, double y_most,
                     const char *class)
 {
@@ -84,14 +94,15 @@ static void line_of(FILE *out, const struct result *res, const struct columns *c
 	if (!t || t->nrows == 0)
 		return;
 	(void)fprintf(out, "<path class=\"%s\" d=\"", class);
-	for (size_t r = 0; r < t->nrows; r += every) {
-		double x = cell(t, r, c->x) / x_most, y = cell(t, r, c->y) / y_most;
+	for (size_t part = 0; part < ARRAY_LEN(c->parts); part++)
+		for (size_t r = 0; r < t->nrows; r += every) {
+			double x = cell(t, r, c->x) / x_most, y = cell(t, r, c->y) / y_most;
 
-		if (!isfinite(x) || !isfinite(y))
-			continue;
-		(void)fprintf(out, "%c%.1f %.1f", sep, WIDE * x, HIGH - 1.0 - (HIGH - 2.0) * y);
-		sep = 'L';
-	}
+			if (!isfinite(x) || !isfinite(y) || !is_part(t, r, c, part))
+				continue;
+			(void)fprintf(out, "%c%.1f %.1f", sep, WIDE * x, HIGH - 1.0 - (HIGH - 2.0) * y);
+			sep = 'L';
+		}
 	(void)fputs("\"/>", out);
 }
 
@@ -129,14 +140,16 @@ static void zones_picture(FILE *out, const struct fleet_disk *d, const struct sc
 
 static void access_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	const struct result *last = fleet_last(d, "seek", 0);
+	const struct result *last = fleet_last(d, "seek", 0), *first = fleet_first(d, "seek");
 	double span = largest(last, access_curve.table, access_curve.x);
 
 	if (!(span > 0.0) || !(s->access > 0.0) || result_find_table(last, access_curve.table)->nrows < 2) {
 		(void)fputs("<span class=\"dim\">-</span>", out);
 		return;
 	}
-	begin_picture(out, "mean access time by span, the last run");
+	begin_picture(out, "mean access time by span, the last run; grey: the first");
+	if (first != last)
+		line_of(out, first, &access_curve, span, s->access, "line then");
 	line_of(out, last, &access_curve, span, s->access, "line s2");
 	(void)fputs("</svg>", out);
 }
@@ -148,14 +161,19 @@ static double run_place(const struct scales *s, const struct result *res)
 	return wide > 0.0 ? 3.0 + (WIDE - 6.0) * (alike_years(res) - s->first) / wide : WIDE / 2.0;
 }
 
+static double health_place(double ratio)
+{
+	ratio = fmin(fmax(ratio, HEALTH_LOW), HEALTH_HIGH);
+	return DOT + (HIGH - 2.0 * DOT) * (HEALTH_HIGH - ratio) / (HEALTH_HIGH - HEALTH_LOW);
+}
+
 /* A dot for each run by its date, on the line of the mean rate against the first one's; large where something was wrong. */
 static void health_picture(FILE *out, const struct fleet_disk *d, const struct scales *s)
 {
-	double base = NAN, ratio, y = HIGH / 2.0;
+	double base = NAN, y = health_place(1.0);
 
 	begin_picture(out, "runs by date, on the mean rate against the first run's, from 80 to 110 %");
-	(void)fprintf(out, "<path class=\"grid\" d=\"M0 %.1fH%g\"/>",
-	              HIGH * (HEALTH_HIGH - 1.0) / (HEALTH_HIGH - HEALTH_LOW), WIDE);
+	(void)fprintf(out, "<path class=\"grid\" d=\"M0 %.1fH%g\"/>", y, WIDE);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct result *res = d->v[i];
 		bool is_bad = alike_outcome(res) > 0,
@@ -165,9 +183,8 @@ static void health_picture(FILE *out, const struct fleet_disk *d, const struct s
 		if (!isfinite(alike_years(res)))
 			continue;
 		base = isfinite(base) ? base : rate;
-		ratio = fmin(fmax(rate / base, HEALTH_LOW), HEALTH_HIGH);
-		if (isfinite(rate) && isfinite(ratio))
-			y = HIGH * (HEALTH_HIGH - ratio) / (HEALTH_HIGH - HEALTH_LOW);
+		if (isfinite(rate / base))
+			y = health_place(rate / base);
 		(void)fprintf(out, "<path class=\"dot%s\" d=\"M%.1f %.1fh0\"/>",
 		              is_bad                   ? " s6 big"
 		              : is_slow                ? " s1 big"
@@ -221,7 +238,7 @@ static void figure_row(FILE *out, const struct result *res, const struct figure 
 
 		if (strcmp(t->figure, f->name) != 0 || strcmp(t->measurement, res->head.measurement) != 0)
 			continue;
-		if (t->high - t->low > UNKNOWN_PERCENT)
+		if (!(t->high - t->low <= UNKNOWN_PERCENT))
 			(void)fputs("<span class=\"dim\">too few runs</span>", out);
 		else
 			(void)fprintf(out, "%+.1f %% <span class=\"dim\">%+.1f to %+.1f%s</span>", t->per_year_percent,
@@ -329,13 +346,12 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	(void)fputs("</details>\n", out);
 }
 
-static void fleet_section(FILE *out, const struct fleet *f)
+static void fleet_section(FILE *out, const struct fleet *f, const char *sentence, const char *called)
 {
 	struct scales s = scales_of(f);
-	char sentence[FLEET_SENTENCE];
 
 	(void)fputs("<section class=\"fleet\"><h2>Disks</h2><p class=\"status\">", out);
-	markup_text(out, fleet_sentence(f, sentence));
+	markup_text(out, sentence);
 	(void)fputs(
 		"</p>\n<div class=\"disk head\"><span>disk</span><span>state</span><span>rate by place</span><span>access by span</span>"
 		"<span>runs and mean rate</span><span class=\"n\">mean rate</span></div>\n",
@@ -344,9 +360,9 @@ static void fleet_section(FILE *out, const struct fleet *f)
 		disk_row(out, f, &f->disks[d], &s);
 	(void)fprintf(
 		out,
-		"<p class=\"dim\">The level of all %zu looks together: where nothing happens, 1 of 100 such pages calls a disk worse or odd. "
+		"<p class=\"dim\">The level of all %zu looks together: where nothing happens, %.0f of 100 such pages calls a disk %s. "
 		"Grey in the pictures is the first run; marked are slow and unreadable places. All rows share their scales.</p>\n",
-		f->looks);
+		f->looks, 100.0 * f->alarms, called);
 	if (f->without_row)
 		(void)fprintf(
 			out,
@@ -360,15 +376,31 @@ int report_page(FILE *out, const struct result *const *res, size_t n, const stru
                 struct err *err)
 {
 	size_t ndisks = report_fleet_disks(res, n);
+	char sentence[FLEET_SENTENCE];
 	struct fleet *f;
 
 	if (ndisks == 0 || (ndisks == 1 && n <= DOCUMENTS_MAX))
 		return report_html(out, res, n, err);
 	f = fleet_of(res, n, opt->threshold);
 	html_begin(out, "disks", "");
-	fleet_section(out, f);
+	fleet_section(out, f, fleet_sentence(f, sentence), "worse or odd");
 	fleet_free(f);
 	if (n <= DOCUMENTS_MAX)
 		html_sections(out, res, n);
+	return html_end(out, err);
+}
+
+int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err)
+{
+	static const char *const tables[] = { "differences", "trends" };
+
+	if (!result_find_table(told, "disks"))
+		return report_html(out, &told, 1, err);
+	html_begin(out, told->head.measurement, "");
+	fleet_section(out, disks, told->answer, "different");
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		if (result_find_table(told, tables[i]))
+			html_table(out, result_find_table(told, tables[i]));
+	html_notices(out, told);
 	return html_end(out, err);
 }

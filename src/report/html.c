@@ -50,7 +50,7 @@ static const char style[] =
 	"svg.small{display:block;width:100%;height:2.2rem;background:var(--soft)}.small path{vector-effect:non-scaling-stroke}.small .line{stroke-width:1.6}"
 	".then{stroke:var(--dim);opacity:.6}.dot{stroke-width:4;stroke-linecap:round}.dot.big{stroke-width:9}\n"
 	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}"
-	".disk>summary{grid-template-columns:repeat(3,minmax(0,1fr))}.disk.head{display:none}}\n"
+	".disk>summary,.disk.head{grid-template-columns:repeat(3,minmax(0,1fr))}}\n"
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
 	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
@@ -247,7 +247,7 @@ void html_table(FILE *out, const struct table *t)
 	(void)fputs("</table></div></details>\n", out);
 }
 
-static void notices(FILE *out, const struct result *res)
+void html_notices(FILE *out, const struct result *res)
 {
 	if (res->nnotices) {
 		(void)fputs("<h3>Notices</h3><ul class=\"notes\">", out);
@@ -310,6 +310,8 @@ static void shell_word(FILE *out, const char *word)
 /* Everything that is needed to repeat the run. */
 static void settings(FILE *out, const struct result *res)
 {
+	if (!res->head.argc && !res->head.noptions)
+		return; /* made of documents, not measured */
 	(void)fputs("<h3>To repeat this run</h3><pre>", out);
 	for (size_t i = 0; i < res->head.argc; i++) {
 		if (i)
@@ -380,7 +382,7 @@ static void section(FILE *out, const struct result *const *res, size_t n)
 		(void)fputs(res[i]->status == STATUS_COMPLETE ? "\">" : " bad\">", out);
 		markup_text(out, status_name(res[i]->status));
 		(void)fputs("</span></p>\n", out);
-		notices(out, res[i]);
+		html_notices(out, res[i]);
 		targets(out, res[i]);
 		for (size_t k = 0; k < res[i]->ntables; k++)
 			html_table(out, res[i]->tables[k]);

@@ -12,6 +12,8 @@ void html_begin(FILE *out, const char *title, const char *started);
 void html_sections(FILE *out, const struct result *const *res, size_t n);
 /* A table, folded up. */
 void html_table(FILE *out, const struct table *t);
+/* What the document notes, and the errors of the disk. */
+void html_notices(FILE *out, const struct result *res);
 /* 0, or negative errno and a sentence when any of it could not be written. */
 int html_end(FILE *out, struct err *err);
 

@@ -18,8 +18,11 @@ struct text_style {
 };
 
 struct compare_options {
-	double threshold; /* relative; smaller differences do not count even when they are sure */
+	double threshold;         /* relative; smaller differences do not count even when they are sure */
+	struct fleet **ret_disks; /* NULL, or gets what report_changes_page() needs: fleet_free() it */
 };
+struct fleet;
+void fleet_free(struct fleet *f);
 
 /* Of the first screen: what a person takes in without scrolling. */
 #define SCREEN_LINES 40
@@ -55,6 +58,9 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 /* Is this disk degrading: every figure of documents of one disk and measurement against the date. At least three dates. */
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
                  struct err *err);
+
+/* fleetpage.c: a comparison or trend as one page; of several disks it begins with a row for each. The documents that it was made of must still be there. */
+int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err);
 
 /*
  * fleet.c: a row for each disk of the documents, with what was found about it: a new document (measurement "fleet"); its verdict_is_no says that one is

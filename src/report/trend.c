@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/alike.h"
-#include "report/report.h"
+#include "report/fleet.h"
 
 #define DATES_MIN 3
 
@@ -32,6 +31,7 @@ static const struct field trend_fields[] = {
 
 struct trend_table {
 	struct table *t;
+	struct fleet *disks;
 	size_t worse;
 };
 
@@ -61,7 +61,9 @@ static double least_slope_error(const struct test *test, size_t n)
 static void trend_figure(struct trend *tr, const struct figure *f, const struct test *test)
 {
 	const struct result *like = test->v[0];
-	struct trend_row row = { .measurement = like->head.measurement,
+	struct trend_row row = { .like = like,
+		                 .label = label_or_name(f->label, f->name),
+		                 .measurement = like->head.measurement,
 		                 .disk = alike_disk(like),
 		                 .figure = f->name,
 		                 .unit = unit_name(f->unit) };
@@ -85,7 +87,7 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	tr->slopes++;
 	if (!(tr->level > 0.0))
 		return;
-	scale = 100.0 / fmax(fabs(test->value[0]), 1e-300);
+	scale = test->value[0] != 0.0 ? 100.0 / fabs(test->value[0]) : (double)NAN; /* of nothing there is no part */
 	line.b_se = fmax(line.b_se, least_slope_error(test, n));
 	half = two_sided_t(tr->level, (double)(n - 2)) * line.b_se;
 	row.documents = n;
@@ -96,8 +98,8 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	row.high = (line.b + half) * scale;
 	row.p = 2.0 * (1.0 - stats_t_cdf(fabs(line.b / line.b_se), (double)(n - 2)));
 	row.verdict = "steady";
-	if (row.low * row.high > 0.0 &&
-	    fabs(line.b * (test->year[n - 1] - test->year[0])) * scale > 100.0 * tr->threshold)
+	if (fabs(line.b) > half &&
+	    fabs(line.b * (test->year[n - 1] - test->year[0])) > tr->threshold * fabs(test->value[0]))
 		row.verdict = figure_judge(f, line.b);
 	tr->found(tr->arg, &row);
 }
@@ -109,7 +111,20 @@ static void trend_status(struct trend *tr, const struct test *test)
 
 	if (!tr->out || alike_outcome(last) <= alike_outcome(first))
 		return;
-	tr->got_bad++;
+	tr->found(tr->arg, &(struct trend_row){ .like = last,
+	                                        .label = "status",
+	                                        .measurement = last->head.measurement,
+	                                        .disk = alike_disk(last),
+	                                        .figure = "status",
+	                                        .unit = unit_name(UNIT_TEXT),
+	                                        .verdict = "worse",
+	                                        .documents = test->n,
+	                                        .first = NAN,
+	                                        .last = NAN,
+	                                        .per_year_percent = NAN,
+	                                        .low = NAN,
+	                                        .high = NAN,
+	                                        .p = NAN });
 	result_notice(tr->out, "status", "%s of %s: the first run was %s, the last one is %s.", first->head.measurement,
 	              alike_disk(first), status_name(first->status), status_name(last->status));
 }
@@ -183,8 +198,26 @@ static void add_row(void *arg, const struct trend_row *row)
 {
 	struct trend_table *to = arg;
 
+	struct fleet_disk *disk = fleet_disk_of(to->disks, row->like);
+	struct fleet_finding one = { .state = fleet_state_of(row->verdict, row->figure),
+		                     .measurement = row->like->head.measurement,
+		                     .figure = row->figure,
+		                     .chance = fleet_chance(to->disks, row->p) };
+
 	to->worse += strcmp(row->verdict, "worse") == 0;
 	result_row(to->t, row);
+	if (!disk || strcmp(row->verdict, "steady") == 0)
+		return;
+	if (isfinite(row->per_year_percent))
+		(void)snprintf(one.text, sizeof(one.text), "%.60s: %+.1f %% a year (%+.1f to %+.1f)", row->label,
+		               row->per_year_percent, row->low, row->high);
+	else if (isfinite(row->first))
+		(void)snprintf(one.text, sizeof(one.text), "%.60s: %g in the first run, %g in the last", row->label,
+		               row->first, row->last);
+	else
+		(void)snprintf(one.text, sizeof(one.text), "%s: the last run is %s", one.measurement,
+		               status_name(row->like->status));
+	fleet_add(disk, &one);
 }
 
 int report_trend(const struct result *const *res, size_t n, const struct compare_options *opt, struct result **ret,
@@ -202,19 +235,30 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 			"which are not there; measure again later, or give two documents to compare them.");
 	out = result_new("trend");
 	to.t = result_table(out, "trends", "Change over time", trend_fields);
+	to.disks = fleet_divide(res, n);
+	to.disks->looks = slopes;
+	to.disks->level = sidak_level(slopes);
+	to.disks->alarms = 0.05;
 	tr = (struct trend){
-		.out = out, .threshold = opt->threshold, .level = sidak_level(slopes), .found = add_row, .arg = &to
+		.out = out, .threshold = opt->threshold, .level = to.disks->level, .found = add_row, .arg = &to
 	};
 	(void)trend_all(&tr, res, n);
-	to.worse += tr.got_bad;
+	for (size_t d = 0; d < to.disks->ndisks; d++)
+		to.disks->disks[d].quiet = FLEET_STEADY;
+	fleet_sort(to.disks);
 	alike_changes(out, res, n);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
 	result_set(&out->answer, to.worse ? "The disk is getting worse: the figures below."
 	                                  : "Nothing is getting worse, beyond what chance explains.");
 	result_set(&out->shows, "worse,verdict,#trends");
+	fleet_tell_changed(out, to.disks, "worse,verdict,#disks,#changes");
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
 	*ret = out;
+	if (opt->ret_disks)
+		*opt->ret_disks = to.disks;
+	else
+		fleet_free(to.disks);
 	return 0;
 }

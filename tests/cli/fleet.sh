@@ -20,6 +20,15 @@ named() # document: the disks that are going bad, by what it says
 		select(.state == "failing" or .state == "worse") | .disk' "$1" | sort
 }
 
+rows_of() # document of a comparison or trend, its page: in $dir/called the disks that got worse; each disk has a row in both
+{
+	[ "$(jq '.tables.disks.rows | length' "$1")" = 40 ] || fail "$last: not a row for each disk"
+	[ "$(grep -c '<details class="disk' "$2")" = 40 ] || fail "$last: not a row for each disk on the page"
+	grep -qF "$(jq -r .answer "$1")" "$2" || fail "$last: not the sentence on the page: $(jq -r .answer "$1")"
+	jq -r '.tables.disks | (.columns | map(.key)) as $k | .rows[] | [., $k] | transpose | map({(.[1]): .[0]}) | add |
+		select(.verdict == "worse" or .verdict == "failing") | .disk' "$1" | sort >"$dir/called"
+}
+
 make_fleet "$dir/year" --seed=1
 [ "$(wc -l <"$dir/bad")" = 3 ] || fail "not three bad disks: $(cat "$dir/told")"
 run 0 report "$dir/year" --json="$dir/fleet.json" -o "$dir/page.html" --prometheus="$dir/fleet.prom"
@@ -33,6 +42,8 @@ jq -e '.tables.changes.rows | length == 1' "$dir/fleet.json" >/dev/null || fail 
 [ "$(wc -c <"$dir/page.html")" -lt 1000000 ] || fail "$last: the page has $(wc -c <"$dir/page.html") bytes"
 [ "$(grep -c '<details class="disk' "$dir/page.html")" = 40 ] || fail "$last: not a row for each disk on the page"
 grep -qE '<script|https?://[^"]*\.(js|css)' "$dir/page.html" && fail "$last: the page does not stand alone"
+grep -o 'class="line s2" d="[^"]*"' "$dir/page.html" | tr -d 'a-z="' | tr 'ML' '\n\n' |
+	awk 'NF < 2 { x = -1; next } $1 < x { exit 1 } { x = $1; n++ } END { if (n < 80) exit 1 }' || fail "$last: a line of access times goes back"
 sentence=$(sed -n 's|.*<p class="status">\([^<]*\)</p>.*|\1|p' "$dir/page.html")
 while read -r disk; do
 	case $sentence in
@@ -42,17 +53,32 @@ while read -r disk; do
 done <"$dir/bad"
 [ "$(printf '%s' "$sentence" | grep -o 'SIM[0-9]*' | wc -l)" = 3 ] || fail "$last: the page says '$sentence'"
 
-# The text: the same sentence, and all of it on a terminal of 80 columns.
+# The text: the same sentence on one screen; all of it with -v; on a terminal of 80 columns.
 run 0 report "$dir/year"
+[ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
 tr -s ' \n' ' ' <"$dir/out" | grep -qF "$sentence" || fail "$last: not the sentence of the page: $sentence"
 awk 'length > 80 { exit 1 }' "$dir/out" || fail "$last: wider than 80 columns"
 
 # By identity and not by kernel name: these change each month.
-run 5 compare --trend --threshold=2% "$dir/year" --json="$dir/trend.json"
+run 5 compare --trend --threshold=2% "$dir/year" --json="$dir/trend.json" -o "$dir/trend.html"
+[ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
+rows_of "$dir/trend.json" "$dir/trend.html"
+cmp -s "$dir/called" "$dir/bad" || fail "$last: worse are $(tr '\n' ' ' <"$dir/called")"
 jq -r '.tables.trends as $t | ($t.columns | map(.key)) as $k | $t.rows[] | [., $k] | transpose | map({(.[1]): .[0]}) | add |
 	select(.verdict == "worse") | .disk' "$dir/trend.json" | sort -u >"$dir/worse"
 [ -s "$dir/worse" ] && [ -z "$(comm -23 "$dir/worse" "$dir/bad")" ] || fail "$last: worse are $(tr '\n' ' ' <"$dir/worse")"
 jq -e '.tables.changes.rows | length == 1' "$dir/trend.json" >/dev/null || fail "$last: the change of the kernel is not told"
+
+# January against December: the same three, by the row of each disk.
+mkdir "$dir/a" "$dir/b"
+cp "$dir"/year/zones-*-01.json "$dir"/year/seek-*-03.json "$dir/a"
+cp "$dir"/year/*-12.json "$dir/b"
+run 5 compare "$dir/a" "$dir/b" --json="$dir/compare.json" -o "$dir/compare.html"
+[ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
+rows_of "$dir/compare.json" "$dir/compare.html"
+cmp -s "$dir/called" "$dir/bad" || fail "$last: worse are $(tr '\n' ' ' <"$dir/called")"
+jq -e '.tables.disks | (.columns | map(.key) | index("sure_percent")) as $s | [.rows[][$s] | numbers] | all(. >= 95 and . <= 99.99)' \
+	"$dir/compare.json" >/dev/null || fail "$last: a difference that is less than 95 % sure"
 
 cat >"$dir/check.py" <<'PY'
 import json, os, pathlib, resource, subprocess, sys
@@ -79,7 +105,7 @@ except ImportError:
 paths = sorted((here / 'year').glob('*.json'))
 if not os.environ.get('PLATTER_LONG'):
     paths = paths[::40]
-for path in paths + [here / 'fleet.json', here / 'trend.json']:
+for path in paths + [here / name for name in ('fleet.json', 'trend.json', 'compare.json')]:
     for error in jsonschema.Draft7Validator(schema).iter_errors(json.loads(path.read_text())):
         sys.exit('FAIL: %s: %s at %s' % (path.name, error.message[:300], list(error.absolute_path)))
 PY
