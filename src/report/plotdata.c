@@ -136,6 +136,17 @@ static void collect(struct plot_data *d, const struct table *t, const struct col
 	}
 }
 
+/* What an axis of several columns shows: no one of them gives it its name. NULL: its column does. */
+static const char *quantity(enum unit unit, bool is_single)
+{
+	static const char *const names[] = {
+		[UNIT_NS] = "time",          [UNIT_S] = "time",         [UNIT_BYTES] = "size",
+		[UNIT_BYTES_PER_S] = "rate", [UNIT_MIB_PER_S] = "rate", [UNIT_PER_S] = "rate"
+	};
+
+	return is_single || unit >= ARRAY_LEN(names) ? NULL : names[unit];
+}
+
 static void take_document(struct plot_data *d, const struct result *const *res, size_t n, size_t which,
                           const struct plot *plot)
 {
@@ -170,7 +181,8 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 		if (k == 0 && !d->x.label[0]) { /* units and labels come from the first document that has the table */
 			(void)snprintf(d->x.label, sizeof(d->x.label), "%s", t->columns[c.x].label);
 			d->x.unit = t->columns[c.x].unit;
-			(void)snprintf(d->y.label, sizeof(d->y.label), "%s", t->columns[c.y].label);
+			(void)snprintf(d->y.label, sizeof(d->y.label), "%s",
+			               quantity(t->columns[c.y].unit, is_single) ?: t->columns[c.y].label);
 			d->y.unit = t->columns[c.y].unit;
 			if (c.z >= 0) {
 				(void)snprintf(d->z.label, sizeof(d->z.label), "%s", t->columns[c.z].label);

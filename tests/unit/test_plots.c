@@ -342,6 +342,27 @@ static void dots_of_another_table_stand_behind_the_line(void **state)
 	result_free(res);
 }
 
+/* None of several columns gives the axis its name: "first (ms)" beside two lines would be wrong for one of them. */
+static void an_axis_of_several_columns_has_the_name_of_what_they_are(void **state)
+{
+	struct result *res = sample_bars("Disk A", 4, NULL);
+	const struct result *one[] = { res };
+	struct plot_decl decl = { .kind = "line", .table = "distribution", .x = "share_percent", .y = "from_ns" };
+
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct plot_data *d;
+
+		decl.y = k ? "to_ns,from_ns" : "to_ns";
+		result_plot(res, &decl);
+		d = plot_data_new(one, 1, &res->plots[res->nplots - 1]);
+		assert_non_null(d);
+		assert_int_equal(strncmp(d->y.label, "time (", 6) == 0, k == 1);
+		plot_data_free(d);
+	}
+	result_free(res);
+}
+
 /* Three years: the oldest document knows no distribution and has a figure less. */
 static void what_only_a_later_document_has_is_on_the_page_too(void **state)
 {
@@ -588,6 +609,7 @@ int main(void)
 		cmocka_unit_test(histograms_over_each_other_are_drawn_as_before),
 		cmocka_unit_test(histograms_of_one_law_are_equally_high_whatever_their_bars_are),
 		cmocka_unit_test(dots_of_another_table_stand_behind_the_line),
+		cmocka_unit_test(an_axis_of_several_columns_has_the_name_of_what_they_are),
 		cmocka_unit_test(what_only_a_later_document_has_is_on_the_page_too),
 		cmocka_unit_test(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second),
 		cmocka_unit_test(ten_thousand_rows_make_a_page_below_two_megabytes_that_keeps_the_dip),
