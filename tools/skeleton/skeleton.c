@@ -43,6 +43,12 @@ static int skeleton_again(const struct result *saved, struct result *ret, struct
 	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
 }
 
+/* What a person came for: the figures of the first screen, and the sentence that they make. */
+static const struct screen_decl skeleton_screen = {
+	.shows = "mean_ns",
+	.says = (const struct clause[]){ { "{mean_ns} for a read at a random place" }, { NULL } },
+};
+
 const struct measure measure_skeleton = {
 	.name = "skeleton",
 	.help = "time of single reads at random places",
@@ -56,5 +62,6 @@ const struct measure measure_skeleton = {
 	.plan = skeleton_plan,
 	.run = skeleton_run,
 	.again = skeleton_again,
+	.screen = &skeleton_screen,
 	.tables = skeleton_tables,
 };

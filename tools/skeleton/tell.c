@@ -22,7 +22,9 @@ void skeleton_tell_samples(struct result *res, const struct skeleton_samples *sa
 
 	for (size_t i = 0; i < samples->n; i++)
 		result_row(t, &samples->v[i]);
-	result_plot(res, &(struct plot_decl){ .kind = "scatter",
+	result_plot(res, &(struct plot_decl){ .name = "reads",
+	                                      .see = "Each dot is a read; a high one had to wait.",
+	                                      .kind = "scatter",
 	                                      .title = "Time of each read",
 	                                      .table = "reads",
 	                                      .x = "offset_bytes",
