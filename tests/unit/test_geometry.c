@@ -496,6 +496,54 @@ static void judging_ends_at_once_when_interrupted(void **state)
 	}
 }
 
+/* The largest disk, with noise: its walk takes longer than the budget. What is most useful is told, and how far it came. */
+static void ends_with_the_budget(const char *words, double budget_s)
+{
+	static const char *const told[] = { "rotation_rpm", "start_sectors_per_track", "middle_sectors_per_track",
+		                            "end_sectors_per_track" };
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "toshiba-x300", "sdx");
+	const struct table *zones;
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.jitter_us = 10.0;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	run_words(&run, sim, words);
+	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, (double)sim_elapsed_ns(sim) * 1e-9,
+	              sim_figure(&run, "surfaces"));
+	assert_true((double)sim_elapsed_ns(sim) * 1e-9 >= 0.98 * budget_s);
+	assert_true((double)sim_elapsed_ns(sim) * 1e-9 <= budget_s + 10.0);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(result_has_notice(run.res, "out-of-time"));
+	assert_true(result_has_notice(run.res, "not-to-the-end"));
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		const struct figure *f = result_find_figure(run.res, told[i]);
+
+		assert_true(isfinite(figure_number(f)) && isfinite(f->ci.low) && isfinite(f->ci.high));
+	}
+	assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) <= 10e-6);
+	assert_true(isnan(sim_figure(&run, "tracks")));
+	zones = result_find_table(run.res, "zones");
+	assert_true(zones && zones->nrows > 0);
+	if (budget_s >= 600.0)
+		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+static void a_run_ends_with_its_budget(void **state)
+{
+	(void)state;
+	ends_with_the_budget("sda", 600.0);
+	ends_with_the_budget("--time=60s sda", 60.0);
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -576,6 +624,7 @@ int main(void)
 		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
 		cmocka_unit_test(judging_says_what_it_does),
 		cmocka_unit_test(judging_ends_at_once_when_interrupted),
+		cmocka_unit_test(a_run_ends_with_its_budget),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

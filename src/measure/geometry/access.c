@@ -11,15 +11,15 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define ROUNDS        40
-#define USUAL_ROUNDS  16.0 /* of them, until all is found */
-#define SCATTER_EVERY 3    /* rounds */
-#define FIRST_AIM     0.7  /* revolutions */
-#define FINE_SCATTER  0.6  /* of what single accesses scatter: finer takes many looks */
-#define STUCK_MOST    10
+#define ROUNDS        40             /* more than any pair takes: an end for pairs that never settle */
+#define USUAL_ROUNDS  16.0           /* of them, until all is found */
+#define SCATTER_EVERY 3              /* rounds */
+#define FIRST_AIM     0.7            /* revolutions */
+#define FINE_SCATTER  0.6            /* of what single accesses scatter: finer takes many looks */
+#define STUCK_MOST    10             /* accesses of a pair that ended where none can, until it is given up */
 #define FINE          (1.0 / 2048.0) /* of a revolution: fine enough */
 #define START_FROM    0.8 /* part of the track that accesses begin in: behind it reading ahead may be on the next track */
-#define AIMS          16
+#define AIMS          16   /* starts that are tried: the best of them is some hundredths of a sector off */
 #define AIM_MET       0.05 /* of a revolution: so far off is no answer that came in time */
 
 const struct field geo_profile_fields[] = {
@@ -172,8 +172,8 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 	}
 	*ret_scatter = NAN;
 	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++) {
-		session_progress(g->ses, "access times", from + (to - from) * fmin(1.0, k / USUAL_ROUNDS), "%zu of %zu",
-		                 n - open, n);
+		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, k / USUAL_ROUNDS)),
+		                 "%zu of %zu", n - open, n);
 		r = one_round(g, pair, looks, n, &open, err);
 		if (k == 0 || k % SCATTER_EVERY == 0)
 			*ret_scatter = geo_scatter(looks, n);

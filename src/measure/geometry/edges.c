@@ -13,9 +13,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define GRID     9 /* points of a track */
-#define GAPS_MAX 64
-#define GRID_MAX 1024
+#define GRID     9    /* points of a track */
+#define GAPS_MAX 64   /* edges of one survey: all of them fit in one batch of reads */
+#define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
 struct gap {

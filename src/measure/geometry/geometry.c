@@ -15,9 +15,10 @@
 
 #include "base/cleanup.h"
 
-#define PLACE_TRACKS 5 /* looked at in each place */
-#define EDGES_MAX    64
-#define RATE_BYTES   (16ull << 20)
+#define PLACE_TRACKS 5  /* looked at in each place */
+#define EDGES_MAX    64 /* of a place: five tracks with ten gaps each and some to spare */
+#define RATE_BYTES \
+	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
 #define WALK_PART \
 	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
 #define LATE_PART 1.5  /* what only computes may go on until then */
@@ -295,7 +296,7 @@ static int look_at_places(struct geo *g, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
 		/* All of a quick run, little of a whole one. */
 		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
-		                 NULL);
+		                 "%.1f rpm", 60e9 / g->rot.period_ns);
 		r = look_at(g, &places[i], &skews, err);
 	}
 	stats_sort(skews.v, skews.n);

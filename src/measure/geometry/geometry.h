@@ -9,7 +9,7 @@ struct geometry_params {
 	bool quick, tracks;
 };
 
-#define GEO_KNOWN 4096
+#define GEO_KNOWN 4096 /* angles remembered: a survey and what is confirmed of it take some hundreds */
 
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
 struct geo {
@@ -52,6 +52,8 @@ void geo_may_take(struct geo *g, double part);
 bool geo_is_over(const struct geo *g);
 /* Is all of the budget spent? */
 bool geo_is_late(const struct geo *g);
+/* How far the run is: by what is done, or by the time that it may take, whichever is farther. */
+double geo_done(const struct geo *g, double done);
 
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
@@ -59,7 +61,7 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
  * The same, at most GEO_BATCH of them; ret_doubt[i]: the read was so short that the drive may have had the sector already, and the angle may be that of the
  * answer, not the sector's. again: those whose doubt is set are read anew, after reads elsewhere.
  */
-#define GEO_BATCH 128
+#define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
 /*
@@ -108,7 +110,7 @@ struct geo_run {
 	double turn; /* from its first track's angle to the angle of the track behind its last, in [0, 1) */
 };
 
-#define GEO_RUNS 72
+#define GEO_RUNS 72 /* of a cycle: two turns of GEO_HEADS surfaces and the changes between */
 
 /* A stretch of the disk: a few runs, so many times over. */
 struct geo_item {
@@ -144,8 +146,8 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- sequence.c ---- */
 
-#define GEO_HEADS     32
-#define GEO_ZONES_MAX 256
+#define GEO_HEADS     32  /* no drive was ever built with more */
+#define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 
 /* Equal tracks in a row, each followed by the same jump. */
 struct geo_seg {
@@ -290,7 +292,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 
 /* ---- threshold.c ---- */
 
-#define GEO_LOOKS     28
+#define GEO_LOOKS     28  /* accesses of a pair: halving comes to the scatter in 10, the rest is for late ones */
 #define GEO_TURNS_MAX 4.0 /* revolutions: no shortest access is longer */
 
 /* Accesses of one pair that were aimed: how many revolutions each took. */
@@ -311,7 +313,7 @@ double geo_scatter(const struct geo_looks *looks, size_t n);
 
 /* ---- judge.c ---- */
 
-#define GEO_PAIRS 96
+#define GEO_PAIRS 96 /* each distance that tells, some times over, of three or four layouts */
 
 /* A shortest access, and what a layout says of it. */
 struct geo_access {

@@ -23,7 +23,7 @@
 #define HEAVY   3.0    /* degrees of freedom of Student's t: a few accesses may be anywhere */
 #define AGREE   0.9    /* of the accesses */
 #define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
-#define FEWEST  8
+#define FEWEST  8      /* accesses: fewer fit nearly any curve */
 
 struct fit {
 	const struct geo_access *seen;

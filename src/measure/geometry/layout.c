@@ -16,9 +16,9 @@
 #include "measure/geometry/geometry.h"
 
 #define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8 /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128
-#define SHAPES_MAX  160
+#define LENGTHS     8     /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX   128   /* LENGTHS and their parts, equal ones once */
+#define SHAPES_MAX  160   /* that are kept at a time; the dear ones go when it is full */
 #define RANK_TRACKS 40000 /* enough for ranking */
 #define FEW_TRACKS  1500  /* for a first look */
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
@@ -208,7 +208,8 @@ static int find_candidates(struct search *s)
 	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
 		s->n = m = 0;
 		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
-			session_progress(s->g->ses, "layouts", GEO_LAYOUT_AT, "%zu of %zu", i, n);
+			session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i,
+			                 n, s->n);
 			rank(s, &all[i], some);
 			if (!(all[i].cost <= limit(s)) ||
 			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
@@ -697,7 +698,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	ret->fit = calloc(1, sizeof(*ret->fit));
 	if (!ret->fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	session_progress(s->g->ses, "zones", GEO_CHECK_AT, NULL);
+	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &ret->shape, changes_in(s->o, RANK_TRACKS));

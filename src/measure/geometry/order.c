@@ -16,8 +16,8 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define COST_ZONE    2.0
-#define COST_LEFT    2.0
+#define COST_ZONE    2.0  /* in units of one odd skew; a zone changes two, the one into it and the one behind */
+#define COST_LEFT    2.0  /* the same, by one that is not there */
 #define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
 #define COST_FIRST   2.0  /* one in the first zone that is unlike others */

@@ -15,10 +15,10 @@
 #define DOUBT      0.15   /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
 #define NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
 #define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
-#define FLUSH_MAX  1024
-#define TRIES      5
-#define ANGLES_MAX 6000
-#define READINGS   5 /* of one sector, until two agree */
+#define FLUSH_MAX  1024   /* reads elsewhere: more than any cache has segments */
+#define TRIES      5      /* with twice as many reads elsewhere each time */
+#define ANGLES_MAX 6000   /* dots of the polar picture: more only make it black */
+#define READINGS   5      /* of one sector, until two agree */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -49,6 +49,11 @@ bool geo_is_over(const struct geo *g)
 bool geo_is_late(const struct geo *g)
 {
 	return spent_ns(g) >= g->budget_ns;
+}
+
+double geo_done(const struct geo *g, double done)
+{
+	return fmin(1.0, fmax(done, (double)spent_ns(g) / (double)g->budget_ns));
 }
 
 double geo_frac(double x)

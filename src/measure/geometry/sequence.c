@@ -7,9 +7,9 @@
 
 #include "measure/geometry/geometry.h"
 
-#define NEAR_ITEMS 200
-#define SHORT_BY   40 /* part of a track: so many sectors may be missing of it */
-#define OFTEN      4  /* tracks of one size nearby: no accident */
+#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by OFTEN */
+#define SHORT_BY   40  /* part of a track: so many sectors may be missing of it */
+#define OFTEN      4   /* tracks of one size nearby: no accident */
 
 static int push(struct geo_order *o, const struct geo_seg *seg)
 {

@@ -13,7 +13,7 @@
 	0.03 /* of the accesses come a revolution late, or a little more or less: those that do not are not hurt by that */
 #define STRAY   1e-4 /* what nothing explains */
 #define POINTS  48   /* of a grid over what is possible, made finer so often: */
-#define REFINED 5
+#define REFINED 5    /* from 4 revolutions to below the finest deviation */
 #define ASKED   24   /* pairs at most that tell how far accesses scatter */
 #define FAR     12.0 /* of the log-likelihood: so much less likely is not looked at again */
 

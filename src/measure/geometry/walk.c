@@ -18,9 +18,9 @@
 #include "base/units.h"
 #include "measure/geometry/geometry.h"
 
-#define UNIT_RUNS    72 /* runs of a cycle at most */
-#define STUCK_TRIES  20
-#define EDGES        24
+#define UNIT_RUNS    72   /* runs of a cycle at most */
+#define STUCK_TRIES  20   /* surveys of one place: late answers come and go, a place without ends stays */
+#define EDGES        24   /* of a survey of two or three tracks */
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 
 /* What is tried as a whole. */
@@ -43,7 +43,7 @@ struct leap {
 #define PIECE     0.75 /* of the track before: no surface or zone holds so much less */
 #define TWO       1.6  /* of the track before: no surface or zone holds so much more */
 #define AGAIN     3    /* times that an item is walked again whose end was none the second time */
-#define AGAIN_ALL 200
+#define AGAIN_ALL 200  /* of the whole walk: where so many ends are none, going back does not end it */
 
 /*
  * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
@@ -691,7 +691,7 @@ int geo_walk(struct geo_walk *w, struct err *err)
 	}
 	while (r == 0 && !geo_is_over(g) && !w->is_stuck) {
 		bool is_end = (double)(g->sectors - w->at) <= 1.3 * w->per_track;
-		char text[32];
+		char at[32], all[32];
 
 		w->is_whole = is_end && w->confirmed == w->nitems;
 		if (w->is_whole)
@@ -703,9 +703,12 @@ int geo_walk(struct geo_walk *w, struct err *err)
 			if (r == 0 && w->confirmed < w->nitems)
 				r = confirm(w, err);
 		}
-		session_progress(g->ses, "tracks",
-		                 GEO_WALK_AT + (GEO_LAYOUT_AT - GEO_WALK_AT) * (double)w->at / (double)g->sectors, "%s",
-		                 units_bytes_dec(text, sizeof(text), w->at * g->t.block_bytes));
+		session_progress(
+			g->ses, "tracks",
+			geo_done(g, GEO_WALK_AT + (GEO_LAYOUT_AT - GEO_WALK_AT) * (double)w->at / (double)g->sectors),
+			"%.1f rpm, %.0f sectors a track, %s of %s", 60e9 / g->rot.period_ns, w->per_track,
+			units_bytes_dec(at, sizeof(at), w->at * g->t.block_bytes),
+			units_bytes_dec(all, sizeof(all), g->t.target->size_bytes));
 	}
 	return r;
 }
