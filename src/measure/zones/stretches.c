@@ -28,15 +28,16 @@
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
-	double *y;
+	double *y, *se; /* level, and its standard error */
 	size_t n;
-	double noise; /* standard error of a usual level */
+	double noise; /* the usual one */
 };
 
 static void places_done(struct places *s)
 {
 	free(s->position);
 	free(s->y);
+	free(s->se);
 }
 
 static int places_make(const struct zone_levels *lv, const struct zone_slows *slows, struct places *s)
@@ -46,12 +47,14 @@ static int places_make(const struct zone_levels *lv, const struct zone_slows *sl
 
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
-	if (!s->position || !s->y || !se)
+	s->se = calloc(lv->n + 1, sizeof(*s->se));
+	if (!s->position || !s->y || !s->se || !se)
 		return -ENOMEM;
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
 			continue;
 		s->position[s->n] = p;
+		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
 			se[n++] = lv->v[p].half / 1.96;
@@ -68,6 +71,12 @@ static double step_up(const struct places *s, size_t i)
 	double behind = i + 2 < s->n ? 0.5 * (s->y[i + 1] + s->y[i + 2]) : s->y[i + 1];
 
 	return near > 0.0 ? fmin(near, fmax(before - behind, 0.5 * near)) : fmax(near, before - behind);
+}
+
+/* Is it more than surfaces, or the errors of the two levels, explain? */
+static bool is_step_up(const struct places *s, size_t i, double least)
+{
+	return step_up(s, i) > fmax(least, STEP_SIGMAS * hypot(s->se[i], s->se[i + 1]));
 }
 
 static double mean_of(const struct places *s, size_t a, size_t b)
@@ -146,7 +155,7 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 	size_t steps = 0;
 
 	for (size_t i = 0; i + 1 < s->n; i++)
-		steps += step_up(s, i) > up && (!i || step_up(s, i - 1) <= up); /* a place may lie over the step */
+		steps += is_step_up(s, i, up) && (!i || !is_step_up(s, i - 1, up)); /* a place may lie over the step */
 	if (steps > UP_STEPS_MAX)
 		return; /* surfaces of unlike densities, or no disk whose places can be told apart */
 	/* The front: as fast as what comes out of the drive's buffer. A zone ends with a step down as well. */
@@ -160,7 +169,7 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 	for (size_t i = 0; i + 1 < s->n; i++) {
 		size_t b;
 
-		if (step_up(s, i) <= up)
+		if (!is_step_up(s, i, up))
 			continue;
 		b = stretch_end(s, i + 1);
 		add(ret, samples, s, i + 1, b, b + 1 == s->n && !is_flat(s, i + 1, b) ? STRETCH_DEVICE : STRETCH_FAST,

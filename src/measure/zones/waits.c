@@ -14,10 +14,12 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define WAITS_USUAL   0.004 /* per revolution, that a healthy place may have on top of the background ... */
-#define USUAL_TIMES   1.3   /* ... times this */
-#define WAITS_SLOW    0.03  /* more than the usual: what is looked for */
-#define BORDER_REVS   80.0  /* that tell the level beside a border */
+#define WAITS_USUAL 0.004 /* per revolution, that a healthy place may have on top of the background ... */
+#define USUAL_TIMES 1.3   /* ... times this */
+#define WAITS_SLOW  0.03  /* more than the usual: what is looked for */
+#define WAITS_COMMON \
+	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
+#define BORDER_REVS   80.0 /* that tell the level beside a border */
 #define BORDER_MIN    20.0
 #define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least */
 #define STEP_ENOUGH   0.05 /* but not more than this, ... */
@@ -52,8 +54,8 @@ static int by_place(const void *a, const void *b)
 	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
 }
 
-/* Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow. */
-static double background(const struct series *v)
+/* Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow. *ret_least: of the best */
+static double background(const struct series *v, double *ret_least)
 {
 	double rate[STRETCHES_MAX], all = 0.0, waits = 0.0, ns = 0.0, least;
 	size_t n = 0;
@@ -70,6 +72,7 @@ static double background(const struct series *v)
 		waits = ns = 0.0;
 	}
 	stats_sort(rate, n);
+	*ret_least = n ? rate[0] : 0.0;
 	return n ? stats_quantile_sorted(rate, n, QUIET_PART) : 0.0;
 }
 
@@ -239,6 +242,8 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
 	struct series v = { .s = s, .rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns };
 
+	double least;
+
 	if (!s)
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
@@ -249,7 +254,9 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		    !zone_is_at_interface(st, samples->v[i].position))
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
-	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v);
+	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v, &least);
+	if (least > WAITS_COMMON)
+		return 0;
 	v.threshold = slows->threshold;
 	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
 	return 0;
