@@ -83,6 +83,7 @@ done
 judge seek "$(say not-rotating)" not-rotating
 judge seek "$(say regime)" regime
 judge seek "$(say rotation-unclear)" rotation-unclear
+judge seek "$(say not-one-arm)" not-one-arm
 judge zones "$(say token-bucket)" token-bucket
 judge zones "$(say bursts)" bursts
 judge zones "$(say spin-up)" spin-up
@@ -143,6 +144,7 @@ size=$("$SIMDISK" truth --json "$dir/parts.disk" | jq .size_bytes)
 places="def places: .tables.curve.rows = [range(64) as \$i | [.tables.curve.columns[] | null]]; places | "
 judge zones "$places$(stretch $((size / 2)) $((size - 1)) "another device or arm")" ""
 judge zones "$(say another-device)" ""
+judge zones "$(say not-one-arm)" ""
 judge zones "$places$(stretch $((size / 4)) $((size - 1)) "another device or arm")" "stretch of another device"
 
 # What is there, was measured and is not told is counted: of LBAs 1000000 to 1399999 each hundredth sector costs a revolution, 3000000 to 3000999 fail.

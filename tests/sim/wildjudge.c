@@ -445,6 +445,11 @@ static bool has_unstored(const struct wild_case *c)
 	return c->p->ntrims > 0;
 }
 
+static bool has_two_arms(const struct wild_case *c)
+{
+	return c->p->arms != ARMS_ONE;
+}
+
 static bool is_of_two(const struct wild_case *c)
 {
 	return isfinite(second_begins(c));
@@ -502,6 +507,7 @@ static const struct claim {
 	{ "rotation-unclear", never, "the machine was idle" },
 	{ "surfaces", do_surfaces_differ, "all surfaces are alike" },
 	{ "not-stored", has_unstored, "all of it is stored" },
+	{ "not-one-arm", has_two_arms, "one arm moves over all of it" },
 	{ "another-device", is_of_two, "it is one device with one arm" },
 	{ "uneven", is_uneven, "all of it is alike" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
