@@ -328,11 +328,6 @@ const struct write_permit *datafile_permit(const struct datafile *df)
 	return df->permit;
 }
 
-const char *datafile_path(const struct datafile *df)
-{
-	return df->path;
-}
-
 uint64_t datafile_data_bytes(const struct datafile *df)
 {
 	struct stat st;

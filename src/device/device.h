@@ -304,7 +304,6 @@ int datafile_open(const struct datafile *df, bool is_direct, struct err *err);
 /* Back to the header alone, blocks given back: the next write extends the file again. */
 int datafile_reset(struct datafile *df, struct err *err);
 const struct write_permit *datafile_permit(const struct datafile *df);
-const char *datafile_path(const struct datafile *df);    /* "" when anonymous */
 uint64_t datafile_data_bytes(const struct datafile *df); /* behind the header, now */
 
 /* Is that a file with our header (and no symbolic link)? */

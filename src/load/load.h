@@ -24,7 +24,6 @@ struct target {
 	int fd;
 	uint64_t size_bytes;
 	uint32_t align_bytes;              /* of offset and length */
-	uint32_t max_io_bytes;             /* 0: no limit known */
 	const struct write_permit *permit; /* NULL: IO_WRITE is refused with -EPERM, always */
 	uint64_t touch_first, touch_end;   /* bytes that the plan allows: [first, end); both 0: all */
 	/* Asked when a request fails or moves 0 bytes inside the device; NULL: it is there. */
@@ -117,14 +116,12 @@ int load_run(const struct load *load, struct engine *eng, struct load_stats *ret
 struct seq_feeder {
 	struct feeder f;
 	enum io_op op;
-	bool is_backward;
 	uint32_t target, block_bytes;
-	uint64_t first, end, at;
+	uint64_t end, at;
 	uint64_t tag;
 };
 void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint64_t first, uint64_t end,
                      uint32_t block_bytes);
-void seq_feeder_turn(struct seq_feeder *f); /* from end down to first instead */
 
 #define PERMUTATION_ROUNDS 4
 

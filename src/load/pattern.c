@@ -67,22 +67,19 @@ uint64_t permute(uint64_t i, uint64_t n, uint64_t key)
 static enum feed seq_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct seq_feeder *f = (struct seq_feeder *)feeder;
-	uint64_t left = f->is_backward ? f->at - f->first : f->end - f->at;
+	uint64_t left = f->end - f->at;
 	uint32_t len = left < f->block_bytes ? (uint32_t)left : f->block_bytes;
 
 	(void)now_ns;
 	(void)ret_until_ns;
 	if (len == 0)
 		return FEED_END;
-	if (f->is_backward)
-		f->at -= len;
 	req->op = f->op;
 	req->target = f->target;
 	req->offset_bytes = f->at;
 	req->len_bytes = len;
 	req->tag = f->tag++;
-	if (!f->is_backward)
-		f->at += len;
+	f->at += len;
 	return FEED_IO;
 }
 
@@ -94,16 +91,9 @@ void seq_feeder_init(struct seq_feeder *f, enum io_op op, uint32_t target, uint6
 		.op = op,
 		.target = target,
 		.block_bytes = block_bytes,
-		.first = first,
 		.end = end < first ? first : end,
 		.at = first,
 	};
-}
-
-void seq_feeder_turn(struct seq_feeder *f)
-{
-	f->is_backward = true;
-	f->at = f->end;
 }
 
 static enum feed random_next(struct feeder *feeder, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns);

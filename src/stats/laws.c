@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Laws: what zero events say, shares, the operational laws of Denning and Buzen (1978), queues with known answers,
- * and whether two figures differ.
+ * Laws: what zero events say, shares, the operational laws of Denning and Buzen (1978), and whether two figures differ.
  */
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/cleanup.h"
 
 double law_rule_of_three(double t)
 {
@@ -33,104 +29,4 @@ double law_utilisation(double throughput, double service)
 double law_knee_users(double d, double d_max, double z)
 {
 	return (d + z) / d_max;
-}
-
-static bool is_stable(double rate, double service)
-{
-	return rate >= 0 && service > 0 && rate * service < 1;
-}
-
-double law_mg1_mean(double rate, double service, double cv2)
-{
-	double u = rate * service;
-
-	if (!is_stable(rate, service) || !(cv2 >= 0))
-		return NAN;
-	return service * (1 + u * (1 + cv2) / (2 * (1 - u)));
-}
-
-double law_mm1_mean(double rate, double service)
-{
-	return law_mg1_mean(rate, service, 1);
-}
-
-/* The response of M/M/1 served in order is exponential. */
-double law_mm1_quantile(double rate, double service, double q)
-{
-	if (!(q >= 0 && q < 1))
-		return NAN;
-	return -log1p(-q) * law_mm1_mean(rate, service);
-}
-
-double law_md1_mean(double rate, double service)
-{
-	return law_mg1_mean(rate, service, 0);
-}
-
-#define MD1_STATES ((size_t)4000) /* enough for u = 0.999 at q = 0.9999 */
-
-/*
- * P(at most j in the system), j = 0 .. MD1_STATES - 1, of M/D/1 with load u, by the recursion without subtractions of
- * Ramaswami (1988). Tails of the Poisson law: b[i] = P(arrivals in one service >= i).
- */
-static void md1_states(double u, double *tail, double *p, double *sum)
-{
-	double term = exp(-u), total = term;
-
-	tail[0] = 1;
-	for (size_t i = 1; i < MD1_STATES; i++) {
-		/* far out 1 - total is rounding; the first term of what is left is good there */
-		term *= u / (double)i;
-		tail[i] = 1 - total > 1e-6 ? 1 - total : term * (1 + u / (double)(i + 1) * (1 + u / (double)(i + 2)));
-		total += term;
-	}
-	p[0] = sum[0] = 1 - u;
-	for (size_t i = 1; i < MD1_STATES; i++) {
-		double v = p[0] * tail[i];
-
-		for (size_t j = i > 200 ? i - 200 : 1; j < i; j++) /* arrivals of more than 200 in one service: never */
-			v += p[j] * tail[i + 1 - j];
-		p[i] = v / (1 - tail[1]);
-		sum[i] = sum[i - 1] + p[i];
-	}
-}
-
-/*
- * P(wait <= t), t in services: with k - 1 <= t < k, exp(-u (k - t)) sum over j < k of Q[k - 1 - j] (u (k - t))^j /
- * j!, where Q[m] = P(at most m + 1 in the system): no alternating terms (Franx 2001).
- */
-static double md1_wait_cdf(double t, double u, const double *sum)
-{
-	size_t k = (size_t)t + 1;
-	double y = u * ((double)k - t), term = exp(-y), total = 0;
-
-	for (size_t j = 0; j < k && j < 200; j++) {
-		total += term * sum[k - j];
-		term *= y / (double)(j + 1);
-	}
-	return total;
-}
-
-double law_md1_quantile(double rate, double service, double q)
-{
-	cleanup_free double *work = malloc(3 * MD1_STATES * sizeof(*work));
-	double u = rate * service, low = 0, high = MD1_STATES - 3, *sum;
-
-	if (!work || !is_stable(rate, service) || !(q >= 0 && q < 1))
-		return NAN;
-	sum = work + 2 * MD1_STATES;
-	md1_states(u, work, work + MD1_STATES, sum);
-	if (q <= 1 - u) /* no wait at all */
-		return service;
-	if (md1_wait_cdf(high, u, sum) < q)
-		return NAN; /* loads too near 1 */
-	for (int i = 0; i < 100 && high - low > 1e-12 * high; i++) {
-		double mid = (low + high) / 2;
-
-		if (md1_wait_cdf(mid, u, sum) < q)
-			low = mid;
-		else
-			high = mid;
-	}
-	return service * (1 + (low + high) / 2);
 }

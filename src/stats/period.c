@@ -338,7 +338,7 @@ static double choose_multiple(const double *t, size_t n, const struct lattice *l
 	return chosen > 0 ? chosen : l->b;
 }
 
-bool fit_period_full(const double *t, size_t n, double low, double high, struct period_fit *ret)
+bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret)
 {
 	cleanup_free double *own = n >= EVENTS_MIN ? malloc(3 * n * sizeof(*own)) : NULL;
 	struct period_fit fit = { .inliers = 0 };
@@ -372,17 +372,6 @@ bool fit_period_full(const double *t, size_t n, double low, double high, struct 
 	fit.coherence = coherence(own, n, 1 / l.b, NULL);
 	fit.t0 = start + l.a + l.b * index[n / 2];
 	*ret = fit;
-	return true;
-}
-
-bool fit_period(const double *t, size_t n, double low, double high, double *ret_period, double *ret_se)
-{
-	struct period_fit fit;
-
-	if (!fit_period_full(t, n, low, high, &fit))
-		return false;
-	*ret_period = fit.period;
-	*ret_se = fit.se;
 	return true;
 }
 

@@ -94,11 +94,6 @@ double stats_qn(const double *x, size_t n);    /* scale that bears half of the v
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
-/*
- * Kolmogorov-Smirnov distance and p value (ret_p may be NULL) of gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that
- * law, sorted.
- */
-double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p);
 
 /* ---- dist.c ---- */
 
@@ -108,7 +103,6 @@ double stats_normal_cdf(double z);
 double stats_normal_quantile(double p);
 double stats_beta_cdf(double x, double a, double b); /* regularised incomplete beta function I_x(a, b) */
 double stats_binomial_cdf(uint64_t k, uint64_t n, double p);
-double stats_gamma_cdf(double x, double a); /* regularised incomplete gamma function P(a, x) */
 /* Kolmogorov-Smirnov distance of sorted x to the uniform law on [0, 1), and its p value (ret_p may be NULL). */
 double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
 
@@ -221,20 +215,18 @@ void arrival_count_missed(const struct arrival_sample *s, size_t n, double perio
 
 /*
  * Period of events t_i = t_0 + n_i * T with unknown integers n_i: T in [low, high], found by maximum phase coherence
- * and refined by least squares on the lattice. ret_se: standard error of T. false when no period stands out. The
+ * and refined by least squares on the lattice. false when no period stands out. The
  * longest period that explains the events is taken, so their distances must not all be multiples of 2 T or 3 T while
  * that lies in [low, high]: vary the waiting. At least 20 events.
  */
-bool fit_period(const double *t, size_t n, double low, double high, double *ret_period, double *ret_se);
-
 struct period_fit {
-	double period, se; /* in the unit of t */
+	double period, se; /* in the unit of t; se: standard error */
 	double t0;         /* a time on the lattice, near the middle of the events */
 	double coherence;  /* mean resultant length, 0..1 */
 	double noise;      /* deviation of an inlier from the lattice */
 	size_t inliers, outliers;
 };
-bool fit_period_full(const double *t, size_t n, double low, double high, struct period_fit *ret);
+bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret);
 
 /* Angles are parts of a revolution, in [0, 1). */
 double phase_of(double t, double t0, double period);
@@ -290,17 +282,6 @@ double law_interactive_n(double throughput, double response, double z); /* N = X
 double law_utilisation(double throughput, double service);              /* U = X S */
 /* Closed system: total demand d, largest demand d_max, think time z. */
 double law_knee_users(double d, double d_max, double z); /* N* = (D + Z) / D_max */
-
-/*
- * Queues with one server and Poisson arrivals; service: mean; NaN unless rate * service < 1. Response = wait +
- * service.
- */
-double law_mm1_mean(double rate, double service);
-double law_mm1_quantile(double rate, double service, double q);
-double law_md1_mean(double rate, double service);
-double law_md1_quantile(double rate, double service, double q);
-/* Pollaczek and Khinchine; cv2: variance / mean^2 of the service time. */
-double law_mg1_mean(double rate, double service, double cv2);
 
 /* ---- bucket.c: rate and ring ---- */
 

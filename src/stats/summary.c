@@ -169,12 +169,3 @@ bool summary_of(const double *x, size_t n, struct summary *ret)
 	*ret = s;
 	return true;
 }
-
-double stats_ks_exponential(double *gap, size_t n, double mean, double *ret_p)
-{
-	n = mean > 0 ? stats_keep_finite(gap, n) : 0;
-	for (size_t i = 0; i < n; i++)
-		gap[i] = gap[i] > 0 ? -expm1(-gap[i] / mean) : 0;
-	stats_sort(gap, n);
-	return stats_ks_uniform_sorted(gap, n, ret_p);
-}

@@ -122,25 +122,6 @@ static void sequential_requests_touch_and_end_in_a_short_one(void **state)
 	assert_int_equal(f.f.next(&f.f, 0, &req, &until), FEED_END);
 }
 
-static void backward_requests_go_from_the_end_to_the_first_byte(void **state)
-{
-	struct seq_feeder f;
-	struct io_req req = { 0 };
-	uint64_t until, at = 1000448;
-	int n = 0;
-
-	(void)state;
-	seq_feeder_init(&f, IO_READ, 0, 512, 1000448, 4096);
-	seq_feeder_turn(&f);
-	while (f.f.next(&f.f, 0, &req, &until) == FEED_IO) {
-		at -= req.len_bytes;
-		assert_int_equal(req.offset_bytes, at);
-		n++;
-	}
-	assert_int_equal(at, 512);
-	assert_int_equal(n, (1000448 - 512 + 4095) / 4096);
-}
-
 static void empty_ranges_end_at_once(void **state)
 {
 	struct seq_feeder s;
@@ -271,7 +252,6 @@ int main(void)
 		cmocka_unit_test(over_many_keys_every_index_goes_everywhere_equally),
 		cmocka_unit_test(the_first_part_of_a_permutation_covers_the_range_evenly),
 		cmocka_unit_test(sequential_requests_touch_and_end_in_a_short_one),
-		cmocka_unit_test(backward_requests_go_from_the_end_to_the_first_byte),
 		cmocka_unit_test(empty_ranges_end_at_once),
 		cmocka_unit_test(many_at_once_are_the_same_as_one_by_one),
 		cmocka_unit_test(random_blocks_repeat_only_after_all_were_given),

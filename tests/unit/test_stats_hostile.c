@@ -85,7 +85,6 @@ static void samples_may_hold_anything(void **state)
 		stats_sort(x, n);
 		assert_true(is_sane(stats_quantile_ci_sorted(x, n, 0.5)));
 		(void)stats_ks_uniform_sorted(x, finite, NULL);
-		(void)stats_ks_exponential(y, n, 1, NULL);
 	}
 }
 
@@ -132,7 +131,7 @@ static void rotation_may_be_looked_for_in_anything(void **state)
 		struct phase_mean mean;
 
 		fill(&rng, x, n);
-		if (fit_period_full(x, n, 0.3, 3, &period))
+		if (fit_period(x, n, 0.3, 3, &period))
 			assert_true(period.period > 0.29 && period.period < 3.01 && period.se >= 0);
 		if (phase_mean(x, n, &mean))
 			assert_true(mean.mean >= 0 && mean.mean < 1);
@@ -149,11 +148,9 @@ static void figures_may_be_anything(void **state)
 	for (int round = 0; round < ROUNDS; round++) {
 		fill(&rng, x, ARRAY_LEN(x));
 		if (round % 100 == 0) {
-			(void)law_md1_quantile(x[0], x[1], x[2]);
 			(void)stats_t_975(x[0]);
 			(void)stats_t_cdf(x[0], x[1]);
 			(void)stats_beta_cdf(x[0], x[1], x[2]);
-			(void)stats_gamma_cdf(x[0], x[1]);
 			(void)stats_normal_quantile(x[0]);
 		}
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "queue_laws.h"
 #include "tally.h"
 
 static bool is_near(double a, double b, double relative)

@@ -453,9 +453,8 @@ static bool fit_rotation(const struct events *ev, struct rotation *ret)
 	if (ev->n < EVENTS_MIN)
 		return false;
 	qsort(sorted.when, sorted.n, sizeof(sorted.when[0]), compare_times);
-	if (!fit_period_full(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) ||
-	    fit.inliers * 5 < ev->n * 3 || fit.noise > NOISE_MOST * fit.period ||
-	    !waits_for_rotation(&sorted, fit.period))
+	if (!fit_period(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) || fit.inliers * 5 < ev->n * 3 ||
+	    fit.noise > NOISE_MOST * fit.period || !waits_for_rotation(&sorted, fit.period))
 		return false;
 	ret->is_rotating = true;
 	ret->is_unclear = false; /* of an earlier attempt */
