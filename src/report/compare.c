@@ -394,6 +394,7 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
 {
 	const struct result *both[] = { a, b };
+	size_t places;
 
 	compare_figures(j, a, b);
 	for (size_t i = 0; i < ARRAY_LEN(curve_decls); i++)
@@ -402,7 +403,11 @@ static void compare_pair(struct judge *j, const struct result *a, const struct r
 	if (j->is_counting)
 		return;
 	compare_status(j, a, b);
-	j->differ += places_compare(j->res, a, b);
+	places = places_compare(j->res, a, b);
+	j->differ += places;
+	if (places)
+		find(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
+		     places == 1 ? " is" : "s are");
 	alike_tell_settings(j->res, a, b);
 	for (size_t i = 0; i < ARRAY_LEN(both); i++)
 		if (alike_disturbed(both[i]))

@@ -80,6 +80,18 @@ cmp -s "$dir/called" "$dir/bad" || fail "$last: worse are $(tr '\n' ' ' <"$dir/c
 jq -e '.tables.disks | (.columns | map(.key) | index("sure_percent")) as $s | [.rows[][$s] | numbers] | all(. >= 95 and . <= 99.99)' \
 	"$dir/compare.json" >/dev/null || fail "$last: a difference that is less than 95 % sure"
 
+# Places of a surface are of the row of their disk, too.
+mkdir "$dir/then" "$dir/now"
+for scan in "tiny 200MB" "failing 1GB"; do
+	now=$dir/now/${scan% *}.json
+	"$PLATTER_SIM" surface "--to=${scan#* }" "sim:${scan% *}" --json="$now" >"$dir/out" 2>"$dir/err"
+	jq '.head.started |= sub("^[0-9]+"; "2020") | .tables.slow.rows = [] | .faults = [] | .status = "complete"' "$now" >"$dir/then/${now##*/}"
+done
+run 5 compare "$dir/then" "$dir/now" --json="$dir/places.json"
+jq -e '.tables.disks | (.columns | map(.key)) as $k | [.rows[] | [., $k] | transpose | map({(.[1]): .[0]}) | add | [.verdict, .findings]] ==
+	[["failing", 2], ["same", 0]]' "$dir/places.json" >/dev/null ||
+	fail "$last: what the rows say is $(jq -c .tables.disks.rows "$dir/places.json")"
+
 cat >"$dir/check.py" <<'PY'
 import json, os, pathlib, resource, subprocess, sys
 
