@@ -253,10 +253,11 @@ static void figures(FILE *out, const struct fleet *f, const struct fleet_disk *d
 	struct trend tr = { .level = f->level, .found = keep_trend, .arg = &trends };
 
 	(void)trend_all(&tr, d->v, d->n);
-	(void)fputs(
-		"<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 % interval</th>"
-		"<th>a year, with the interval of the fleet&#39;s level</th></tr></thead>\n",
-		out);
+	(void)fprintf(
+		out,
+		"<div class=\"scroll\"><table class=\"figures\"><thead><tr><th></th><th>last run</th><th>95 %% interval</th>"
+		"<th>%s</th></tr></thead>\n",
+		trends.n ? "a year, with the interval of the fleet&#39;s level" : "");
 	for (size_t i = 0; i < d->n; i++) {
 		const struct result *res = d->v[i];
 
