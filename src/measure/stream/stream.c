@@ -92,12 +92,14 @@ static const struct screen_decl stream_screen = {
 	.says =
 		(const struct clause[]){
 			{ "{max_rate_bytes_per_s} is the highest rate without a loss" },
-			{ "{rate_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
+			{ "{requested_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
 	                  .instead_of = 1 },
+			{ "{rate_bytes_per_s} was sustained where it was tested", .if_any = "sustained",
+	                  .instead_of = 2 },
 			{ "the ring of {ring_bytes} was never fuller than {peak_bytes}", .if_any = "sustained" },
 			{ "{requested_bytes_per_s} was not sustained: the ring of {ring_bytes} failed {overflows:time}, first after {first_overflow_s}",
-	                  .if_none = "sustained", .instead_of = 3 },
-			{ "{requested_bytes_per_s} was not sustained", .if_none = "sustained", .instead_of = 4 },
+	                  .if_none = "sustained", .instead_of = 4 },
+			{ "{requested_bytes_per_s} was not sustained", .if_none = "sustained", .instead_of = 5 },
 			{ NULL },
 		},
 };
