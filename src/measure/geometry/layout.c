@@ -29,6 +29,7 @@
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
 	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define BAND_ZONES  3    /* that a disturbed sequence of such zones has at least */
 #define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
@@ -488,20 +489,25 @@ enum order {
 	MESSY
 };
 
-/* Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards. changes: of size or skew in those tracks. */
+/*
+ * Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards. Where a zone is one band nearly any order can be
+ * explained, but not by zones that hold less each time. changes: of size or skew in those tracks.
+ */
 static enum order order_of(const struct geo_fit *fit, const struct geo_shape *shape, size_t changes)
 {
-	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out;
+	bool is_band = shape->heads > 1 && shape->band == 0;
+	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out, n = (double)fit->n;
 	size_t up = 0;
 
 	for (size_t i = 1; i < fit->n; i++)
 		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
-	if (shape->heads > 1 && shape->band == 0)
-		return goes_on_behind_band(fit) || odd > ODD_BAND + 0.5 * (double)fit->n || up * 4 > fit->n ? MESSY
-		                                                                                            : IN_ORDER;
-	if (odd <= ODD_MOST + (double)fit->n && up * 4 <= fit->n)
+	if (is_band && goes_on_behind_band(fit))
+		return MESSY;
+	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
 		return IN_ORDER;
-	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes ? MESSY : DISTURBED;
+	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || (is_band && (up || fit->n < BAND_ZONES))
+	               ? MESSY
+	               : DISTURBED;
 }
 
 /* What became of the second place. */

@@ -20,6 +20,7 @@
 #define COST_LEFT    2.0  /* the same, by one that is not there */
 #define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
+#define COST_STAY    1.0  /* some surfaces go on as before, as their zones end elsewhere */
 #define COST_FIRST   2.0  /* one in the first zone that is unlike others */
 #define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
 #define COST_STUMP   0.5  /* one inside or at its end */
@@ -309,26 +310,34 @@ static size_t partial_lengths(const struct parser *p, uint64_t t, double step, u
 	return n;
 }
 
-/* What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. */
+/*
+ * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where the zones of surfaces end at different places
+ * some hold as many as before, and the others fewer.
+ */
 static double odd_sizes(const struct parser *p, const uint64_t *before, const uint64_t *after)
 {
-	double cost = 0.0;
-	bool differ = false;
+	double cost = 0.0, step = 1.0;
+	bool differ = false, stay = false;
 
 	for (uint64_t k = 1; k < p->shape->heads && !before[0]; k++)
 		cost += after[k] != after[k - 1] && after[k] != after[0] ? COST_FIRST : 0.0;
 	if (!before[0])
 		return cost;
+	for (uint64_t k = 0; k < p->shape->heads; k++)
+		if (before[k] && after[k])
+			step = fmin(step, (double)after[k] / (double)before[k]);
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
-		double was = (double)before[k] / (double)before[0], is = (double)after[k] / (double)after[0];
+		double off = (double)after[k] / ((double)before[k] * step) - 1.0;
 
-		if (!before[k] || !after[k] || !after[0])
+		if (!before[k] || !after[k])
 			continue;
 		differ = differ || before[k] != after[k];
-		if (fabs(is / was - 1.0) > fmax(DENSITY_STEP, 1.5 / (double)after[k]) || after[k] > before[k])
-			cost += COST_ODD;
+		if (off <= fmax(DENSITY_STEP, 1.5 / (double)after[k]) && after[k] <= before[k])
+			continue;
+		stay = stay || before[k] == after[k];
+		cost += before[k] == after[k] ? 0.0 : COST_ODD;
 	}
-	return differ ? cost : COST_SAME;
+	return differ ? cost + (stay ? COST_STAY : 0.0) : COST_SAME;
 }
 
 /* A way to read the sequence up to track t. */

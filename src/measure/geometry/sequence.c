@@ -57,6 +57,28 @@ static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t sh
 	return m > 1 && seg->size + short_by * m >= m * usual && seg->size <= m * usual + short_by ? m : 1;
 }
 
+/*
+ * Two pieces that make one track, with a gap between them that could not be counted: together they have no more sectors than the track before, and what follows is
+ * turned against their begin as behind it.
+ */
+static bool join_pieces(struct geo_order *o, const struct geo_seg *seg)
+{
+	struct geo_seg *last = o->n > 1 ? &o->seg[o->n - 1] : NULL;
+	const struct geo_seg *whole = last ? last - 1 : NULL;
+	uint64_t size = last ? last->size + seg->size : 0;
+	double jump;
+
+	if (!last || !last->is_odd || !seg->is_odd || whole->is_odd || last->tracks > 1 || seg->tracks > 1 ||
+	    size > whole->size || size * 2 < whole->size)
+		return false;
+	jump = geo_frac(last->jump + seg->jump + (double)size / (double)whole->size);
+	if (!geo_order_same(o, jump, whole->jump))
+		return false;
+	last->size = whole->size;
+	last->jump = jump;
+	return true;
+}
+
 /* next: size of what follows. The skews between tracks whose ends were hidden are not known. */
 static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t next)
 {
@@ -68,6 +90,8 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t next)
 		usual = o->seg[o->n - 1].size;
 		m = tracks_in(&seg, usual, usual / SHORT_BY);
 	}
+	if (join_pieces(o, &seg))
+		return 0;
 	for (; m > 1 && r == 0; m--) {
 		one.size = usual;
 		one.jump = NAN;
