@@ -544,6 +544,64 @@ static void a_run_ends_with_its_budget(void **state)
 	ends_with_the_budget("--time=60s sda", 60.0);
 }
 
+/* Is that the size of a track near there? */
+static bool is_size_near(const struct geometry *g, double at, double size)
+{
+	uint64_t sectors = geometry_sectors(g), from = (uint64_t)(at * (double)sectors), step = sectors / 2000;
+	bool is_there = false;
+
+	for (uint64_t i = 0; i < 40; i++) {
+		uint64_t sector = at > 0.5 ? from - 1 - i * step : at > 0.0 ? from + i * step - 20 * step : i * step;
+		struct place place;
+
+		geometry_place(g, sector, &place);
+		is_there = is_there || place.spt == size;
+	}
+	return is_there;
+}
+
+/* Noise that hides most ends, and many late answers: what is told of a place is still the size of a track, never of a piece of one. */
+static void pieces_are_no_tracks(void **state)
+{
+	static const struct {
+		const char *name;
+		double at;
+	} places[] = { { "start_sectors_per_track", 0.0 },
+		       { "middle_sectors_per_track", 0.5 },
+		       { "end_sectors_per_track", 1.0 } };
+	size_t told = 0, wrong = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g;
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_random(&p, seed,
+		                                &(struct profile_limits){ .max_bytes = 1000000000, .jitter_us = 150 },
+		                                &err),
+		                 0);
+		p.outlier_p = 0.1;
+		p.outlier_ms = 5.0;
+		g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+		run_words(&run, sim, "--quick sda");
+		for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+			double size = sim_figure(&run, places[i].name);
+
+			told += isfinite(size);
+			wrong += isfinite(size) && !is_size_near(g, places[i].at, size);
+		}
+		sim_run_done(&run);
+		profile_done(&p);
+		sim_free(sim);
+	}
+	print_message("pieces: %zu told, %zu wrong\n", told, wrong);
+	assert_int_equal(wrong, 0);
+	assert_true(told > 0);
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -625,6 +683,7 @@ int main(void)
 		cmocka_unit_test(judging_says_what_it_does),
 		cmocka_unit_test(judging_ends_at_once_when_interrupted),
 		cmocka_unit_test(a_run_ends_with_its_budget),
+		cmocka_unit_test(pieces_are_no_tracks),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

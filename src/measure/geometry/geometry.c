@@ -15,7 +15,9 @@
 
 #include "base/cleanup.h"
 
-#define PLACE_TRACKS 5  /* looked at in each place */
+#define PLACE_TRACKS 5    /* looked at in each place */
+#define ALIKE        0.75 /* of each other: no surfaces of one place hold sectors in a more unlike number */
+#define ALIKE_LEAST  2
 #define EDGES_MAX    64 /* of a place: five tracks with ten gaps each and some to spare */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
@@ -203,10 +205,14 @@ struct skews {
 	size_t n;
 };
 
-/* Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. */
+/*
+ * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0: there is none that others bear out: one track
+ * alone may be a piece between ends that are none.
+ */
 static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes, struct interval *ret_all)
 {
 	uint64_t best = 0;
+	size_t all = 0, alike = 0;
 
 	*ret_votes = 0;
 	*ret_all = (struct interval){ INFINITY, -INFINITY };
@@ -224,7 +230,12 @@ static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_
 			best = track[i].per_track;
 		}
 	}
-	return best;
+	for (size_t i = 0; i < n; i++) {
+		all += !track[i].is_doubtful;
+		alike += !track[i].is_doubtful && (double)track[i].per_track >= ALIKE * (double)best &&
+		         (double)best >= ALIKE * (double)track[i].per_track;
+	}
+	return alike >= ALIKE_LEAST && alike * 2 > all ? best : 0;
 }
 
 static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, struct err *err)
@@ -275,7 +286,7 @@ static int look_at(struct geo *g, const struct place *p, struct skews *skews, st
 	else
 		result_notice(
 			g->ses->res, "no-tracks",
-			"At the %s no ends of tracks stood out of the noise, so sectors per track are not known there.",
+			"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
 			p->name);
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(track[i].skew) && !track[i].is_doubtful)
