@@ -20,8 +20,8 @@ static void declare_plots(struct result *res)
 			.kind = "heatmap",
 			.title = "The surface",
 			.table = "map",
-			.x = "column_bytes",
-			.y = "row_byte,shown_ns" });
+			.x = "column",
+			.y = "row,shown_ns" });
 	result_plot(
 		res,
 		&(struct plot_decl){

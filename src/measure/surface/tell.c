@@ -52,7 +52,7 @@ struct map_row {
 	uint64_t first_byte, last_byte, scanned_bytes, busy_ns, worst_ns, excess_ns, errors;
 	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
 	double rate_bytes_per_s, revolutions_lost;
-	uint64_t row_byte, column_bytes, shown_ns;
+	uint64_t row, column, shown_ns;
 };
 
 static const struct field map_fields[] = {
@@ -72,8 +72,8 @@ static const struct field map_fields[] = {
 	FIELD_U64(struct map_row, over_5s, UNIT_COUNT, "over", .detail = true),
 	FIELD_F64(struct map_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate", .detail = true),
 	FIELD_F64(struct map_row, revolutions_lost, UNIT_NONE, "revolutions lost", .detail = true),
-	FIELD_U64(struct map_row, row_byte, UNIT_BYTES, "row from", .detail = true),
-	FIELD_U64(struct map_row, column_bytes, UNIT_BYTES, "place in the row", .detail = true),
+	FIELD_U64(struct map_row, row, UNIT_COUNT, "row", .detail = true),
+	FIELD_U64(struct map_row, column, UNIT_COUNT, "cell of the row", .detail = true),
 	FIELD_U64(struct map_row, shown_ns, UNIT_NS, "longest request, 10 s where one failed", .detail = true),
 	FIELD_END,
 };
@@ -148,8 +148,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 
 	for (size_t i = 0; i < SURFACE_CELLS; i++) {
 		const struct surface_cell *c = &run->cells[i];
-		double from = span / SURFACE_CELLS * (double)i,
-		       row_from = span / SURFACE_CELLS * (double)(i - i % MAP_COLUMNS);
+		double from = span / SURFACE_CELLS * (double)i;
 		struct map_row row = { .scanned_bytes = c->bytes,
 			               .busy_ns = c->busy_ns,
 			               .worst_ns = c->worst_ns,
@@ -167,8 +166,8 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 		row.last_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
 		row.rate_bytes_per_s = c->busy_ns ? (double)c->bytes * 1e9 / (double)c->busy_ns : (double)NAN;
 		row.revolutions_lost = (double)c->excess_ns / turn_ns;
-		row.row_byte = run->range.first_bytes + (uint64_t)row_from;
-		row.column_bytes = i % MAP_COLUMNS * (uint64_t)(span / SURFACE_CELLS); /* the same in each row */
+		row.row = i / MAP_COLUMNS;
+		row.column = i % MAP_COLUMNS;
 		row.shown_ns = c->errors ? FAILED_SHOWN_NS : c->bytes ? c->worst_ns : UINT64_MAX;
 		add_cell(ret_all, c);
 		result_row(t, &row);
