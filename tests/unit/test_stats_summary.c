@@ -434,9 +434,53 @@ static void a_share_has_wilsons_interval(void **state)
 	assert_true(isnan(stats_share_ci(0, 0).low) && isnan(stats_share_ci(0, 0).high));
 }
 
+/* tests/data/random-reads: how many there are of a run. */
+static size_t read_run(const char *run, double *ret, size_t most)
+{
+	FILE *f = fopen(TEST_DATA "/random-reads", "re");
+	char line[400];
+	size_t n = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		char *save = NULL, *name = strtok_r(line, " \n", &save), *word;
+
+		while (name && strcmp(name, run) == 0 && n < most && (word = strtok_r(NULL, " \n", &save)))
+			ret[n++] = strtod(word, NULL);
+	}
+	(void)fclose(f);
+	return n;
+}
+
+/* The estimator of a span's mean without a curve: what it says of one run of a real drive, another one has to bear out. */
+static void reads_of_a_real_drive_tell_the_mean_of_its_next_run(void **state)
+{
+	enum { READS = 1000, PART = 50 };
+	double one[READS], two[READS];
+	struct summary first, second;
+	struct interval ci;
+	size_t held = 0;
+
+	(void)state;
+	assert_int_equal(read_run("run-1", one, READS), READS);
+	assert_int_equal(read_run("run-2", two, READS), READS);
+	assert_true(summary_of(one, READS, &first) && summary_of(two, READS, &second));
+	ci = stats_batch_means_ci(one, READS);
+	print_message("%.2f .. %.2f ms, the other run %.2f\n", ci.low, ci.high, second.mean);
+	assert_true(ci.low <= second.mean && second.mean <= ci.high);
+	assert_true(ci.high - ci.low < 0.05 * first.mean);
+	for (size_t i = 0; i < READS; i += PART) {
+		ci = stats_batch_means_ci(one + i, PART);
+		held += ci.low <= second.mean && second.mean <= ci.high;
+	}
+	print_message("%zu of 20 parts of fifty reads hold it\n", held);
+	assert_in_range(held, 17, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads_of_a_real_drive_tell_the_mean_of_its_next_run),
 		cmocka_unit_test(a_share_has_wilsons_interval),
 		cmocka_unit_test(students_t_agrees_with_the_tables),
 		cmocka_unit_test(distribution_functions_agree_with_closed_forms),

@@ -359,7 +359,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	sp.most_ns = s->p->span_ns * 5 / 4;
 	if (strcmp(anchor, "whole") ==
 	    0) { /* the figure: three times as sharp, for what time that takes, within limits */
-		sp.reads *= 2;
+		sp.reads *= s->p->quick ? 1 : 2;
 		sp.precision /= s->p->quick ? 1.0 : 3.0;
 		sp.most_ns = s->p->span_ns * (s->p->quick ? 9 : 20);
 	}
