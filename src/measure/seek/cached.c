@@ -19,10 +19,12 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define TRACK_MOST  4e6  /* bytes: no track has more */
-#define FEW_HITS    0.01 /* of the reads: so few are left out */
-#define AGAIN_MOST  0.02 /* of the reads: a cache that has them even then hides the media */
-#define AGAIN_LEAST 10
+#define TRACK_MOST 4e6 /* bytes: no track has more (285 MB/s at 7200 rpm are 2.4) */
+#define FEW_HITS \
+	0.01 /* of the reads: so few are left out (half a revolution each is half a percent of one: below the precision) */
+#define AGAIN_MOST \
+	0.02 /* of the reads: a cache that has them even then hides the media (a choice: a percent of the mean) */
+#define AGAIN_LEAST 10  /* read again at least: fewer do not tell how many the cache still has (a choice) */
 #define LEFT_MOST   0.1 /* of the reads: a choice; so few add 5 % of a revolution to the interval */
 #define UNSTORED_MOST \
 	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer then */

@@ -12,11 +12,11 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define TRACKS_LEAST 24    /* of a span: in fewer the angle depends on the distance */
+#define TRACKS_LEAST 24    /* of a span: in fewer the angle depends on the distance (physics; how many is a choice) */
 #define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
 #define WRONG_SIDE \
 	0.8 /* of a deviation: mean distance from the edge under the normal law, and so how many reads it puts on its wrong side */
-#define STEPS 160 /* of the mean over the span's pairs, each way */
+#define STEPS 160 /* of the mean over the span's pairs, each way (a choice) */
 
 static double stroke_at(const struct seek_run *s, double byte)
 {

@@ -20,13 +20,13 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define PLACES     5
-#define SURVEY     44    /* reads */
-#define HOP        0.37  /* of a track, back */
-#define TOLERANCE  0.012 /* of a revolution: tracks are skewed by more */
-#define CONSISTENT 0.85  /* of the survey's pairs that a grid has to explain */
-#define AIMED      16    /* returns of one place about the overhead */
-#define MOST       0.4   /* of a revolution: longer overheads are not looked for */
+#define PLACES     5     /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY     44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
+#define HOP        0.37  /* of a track, back: two or three reads a track, at changing angles */
+#define TOLERANCE  0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
+#define CONSISTENT 0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
+#define AIMED      16    /* returns of one place about the overhead (a choice: half a second of the device) */
+#define MOST       0.4   /* of a revolution: longer overheads are not looked for (a choice) */
 
 struct walk {
 	struct seek_run *s;

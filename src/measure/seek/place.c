@@ -9,9 +9,10 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define RATE_PLACES 9
-#define LATE_HIT    3.0
-#define PLACE_TRIES 24 /* about a place: one of which a tenth is stored is found nine times in ten */
+#define RATE_PLACES \
+	9 /* half a second each; two parameters are fitted to them, and the rest tells what places are off */
+#define LATE_HIT    3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
+#define PLACE_TRIES 24  /* about a place: one of which a tenth is stored is found nine times in ten */
 
 /* For about so long, or 1 MiB. */
 static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)

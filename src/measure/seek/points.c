@@ -10,12 +10,12 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define CYLINDER_MOST 24 /* tracks of a cylinder */
-#define REFITS        60 /* for the intervals of the fit */
+#define CYLINDER_MOST 24 /* tracks of a cylinder: no drive has more surfaces than 22 */
+#define REFITS        60 /* for the intervals of the fit: their width is known to a tenth then */
 #define RETURNS_LEAST \
 	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
-#define RETURNS_MANY 5
-#define SPLIT        0.3 /* of the rise of the curve: real ones fall by less */
+#define RETURNS_MANY 5   /* in time by chance at one angle: once in ten million */
+#define SPLIT        0.3 /* of the rise of the curve: real ones fall by less (a choice) */
 #define GROSS        4.0 /* standard errors: chance does that once in 16000 */
 #define BRIDGE \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */

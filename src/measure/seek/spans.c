@@ -15,12 +15,13 @@
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
 
-#define CHUNK       25
-#define QUEUE_READS 4000
+#define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
+#define QUEUE_READS 4000 /* of one depth: ten seconds of the fastest disk */
 #define FULL_SPANS  45.0 /* times of a span, for all but the whole device, of the 120 s that a run may take */
-#define QUICK_SPANS 5.0
-#define FORGET_MOST 0.2  /* of a span's time, for reads elsewhere */
-#define CACHED_TOLD 0.02 /* from that share on a notice says so */
+#define QUICK_SPANS 5.0  /* and of 15 s */
+#define FORGET_MOST \
+	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
+#define CACHED_TOLD 0.02 /* from that share on a notice says so (a choice: what is left out otherwise) */
 
 struct span_row {
 	uint64_t span_bytes;

@@ -23,10 +23,11 @@
 #define NOISE_MOST     0.03        /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 #define PLACES         24          /* first looks: one in six stored is found but once in a hundred disks */
 #define HITS           15          /* reads again: so many tell their spread to a fifth */
-#define HITS_LEAST     5           /* of a place that answers that often at least */
-#define WHOLE_BYTES    4000000000  /* over less, a disk's seeks are short */
-#define AGAIN_MOST     6           /* slow ones among them that are looked at again */
-#define BESIDE_BYTES   (8u << 20)  /* beyond what drives read ahead, within what is trimmed or stored together */
+#define HITS_LEAST     5           /* of a place that answers that often at least (a choice) */
+#define WHOLE_BYTES    4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take */
+#define AGAIN_MOST \
+	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once in 800 */
+#define BESIDE_BYTES (8u << 20) /* beyond what drives read ahead, within what is trimmed or stored together */
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
 #define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
