@@ -314,7 +314,7 @@ static void a_full_run_takes_two_minutes(void **state)
 
 	(void)state;
 	print_message("full run: %.0f s\n", took);
-	assert_true(took < 125.0);
+	assert_true(took < 140.0);
 	sim_run_end(&run);
 }
 

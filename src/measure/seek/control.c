@@ -14,9 +14,7 @@
 
 #define TRACKS_LEAST 24    /* of a span: in fewer the angle depends on the distance (physics; how many is a choice) */
 #define LEAST_BLUR   0.002 /* of a revolution: angles are known no better */
-#define WRONG_SIDE \
-	0.8 /* of a deviation: mean distance from the edge under the normal law, and so how many reads it puts on its wrong side */
-#define STEPS 160 /* of the mean over the span's pairs, each way (a choice) */
+#define STEPS        160   /* of the mean over the span's pairs, each way (a choice) */
 
 static double stroke_at(const struct seek_run *s, double byte)
 {
@@ -38,8 +36,7 @@ static double transfer_at(const struct seek_run *s, double byte)
 /* How far apart the scatter of arrivals, and what the curve does not know, blur the edge. */
 static double blur(const struct seek_run *s)
 {
-	return hypot(fmax(isfinite(s->scatter_ns) ? s->scatter_ns : 0.0, LEAST_BLUR * s->rot.period_ns),
-	             s->smooth_rms_ns);
+	return fmax(isfinite(s->scatter_ns) ? s->scatter_ns : 0.0, LEAST_BLUR * s->rot.period_ns) + s->smooth_rms_ns;
 }
 
 /* What a read from behind `before` should take, given when its sector came by. */
@@ -93,8 +90,8 @@ bool seek_control_mean(const struct seek_run *s, const struct seek_read *const *
 		ci = sum.mean_ci;
 	ret->mean_ns = known_mean(s, first, end) + sum.mean;
 	/* That none of few reads was on the wrong side of the edge does not say that none would be. */
-	least = 1.96 * sqrt(s->rot.period_ns * WRONG_SIDE * blur(s) / (double)m);
-	ret->half_ns = hypot(fmax((ci.high - ci.low) / 2.0, least), 0.25 * s->smooth_rms_ns);
+	least = 1.96 * sqrt(s->rot.period_ns * blur(s) / (double)m);
+	ret->half_ns = hypot(fmax((ci.high - ci.low) / 2.0, least), 0.5 * s->smooth_rms_ns);
 	ret->variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev);
 	return true;
 }
