@@ -22,12 +22,13 @@ struct search {
 
 static int settle(struct search *s, const struct sys_block *b, const char *on, const struct piece *p)
 {
-	struct ground *g = s->v;
+	struct ground *g = NULL;
 	struct piece *more;
 
-	while (g < s->v + s->n && g->rdev != b->rdev)
-		g++;
-	if (g == s->v + s->n) {
+	for (size_t i = 0; i < s->n && !g; i++)
+		if (s->v[i].rdev == b->rdev)
+			g = &s->v[i];
+	if (!g) {
 		struct ground *grown = reallocarray(s->v, s->n + 1, sizeof(*grown));
 
 		if (!grown)
