@@ -50,5 +50,7 @@ static inline uint64_t clock_now_ns(struct clock *clk)
 
 /* "2026-11-20T12:00:00.123456Z" of the wall clock, into buf (at least 28 bytes); returns buf. */
 char *clock_wall_text(char *buf, size_t len);
+/* Seconds since midnight, as the wall clock shows them where we are; of a virtual clock, whose days begin at 0, since its midnight. */
+uint32_t clock_second_of_day(struct clock *clk);
 
 #endif

@@ -198,6 +198,8 @@ struct device_ops {
 	bool (*is_there)(void *ctx, const struct device *dev, int fd);
 	/* Counters of the whole disk; -ENOENT when there are none. */
 	int (*io)(void *ctx, const struct device *dev, struct device_io *ret);
+	/* Of the whole disk now, in thousandths of a degree Celsius; 0: not said. NULL: nothing is. */
+	uint32_t (*temperature)(void *ctx, const struct device *dev);
 	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
 	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL: there are none. */

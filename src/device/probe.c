@@ -135,21 +135,23 @@ static void read_below(const char *root, const struct sys_block *b, struct devic
 }
 
 /* hwmon is a child of the SCSI device (drivetemp), or of the NVMe controller itself. */
-static void read_temperature(const char *root, const char *dir, struct device *dev)
+uint32_t probe_temperature(const char *root, const char *dir)
 {
 	static const char *const places[] = { "device/hwmon", "device" };
+	uint32_t found = 0;
 	uint64_t v;
 
-	for (size_t i = 0; i < ARRAY_LEN(places) && !dev->temperature_mc; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(places) && !found; i++) {
 		struct sys_list names;
 
 		sys_list(root, &names, "%s/%s", dir, places[i]);
 		for (size_t k = 0; k < names.n; k++)
 			if (strncmp(names.v[k], "hwmon", strlen("hwmon")) == 0 &&
 			    sys_u64(root, &v, "%s/%s/%s/temp1_input", dir, places[i], names.v[k]) && v <= 150000)
-				dev->temperature_mc = (uint32_t)v;
+				found = (uint32_t)v;
 		sys_list_done(&names);
 	}
+	return found;
 }
 
 static void read_sysfs(const char *root, const struct sys_block *b, struct device *dev)
@@ -181,7 +183,7 @@ static void read_sysfs(const char *root, const struct sys_block *b, struct devic
 	dev->is_cdrom = strncmp(b->disk, "sr", 2) == 0 || (sys_u64(root, &v, "%s/device/type", b->disk_dir) && v == 5);
 	read_queue(root, b->disk_dir, dev);
 	read_below(root, b, dev);
-	read_temperature(root, b->disk_dir, dev);
+	dev->temperature_mc = probe_temperature(root, b->disk_dir);
 	identity_sysfs(dev, root, b);
 	names_find(dev, root, b);
 	reach_find(dev, root, b);

@@ -13,6 +13,9 @@ int probe_path(const char *root, const char *path, struct device *ret, struct er
 /* A block device that sysfs knows; path: as the user gave it, NULL: its node. */
 int probe_block(const char *root, const struct sys_block *b, const char *path, struct device *ret, struct err *err);
 
+/* Thousandths of a degree Celsius by hwmon; 0: not said. dir: of the whole disk in sysfs. */
+uint32_t probe_temperature(const char *root, const char *dir);
+
 /* ---- mounts.c ---- */
 
 struct mount {

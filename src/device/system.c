@@ -240,6 +240,15 @@ static int system_io(void *ctx, const struct device *dev, struct device_io *ret)
 	return 0;
 }
 
+static uint32_t system_temperature(void *ctx, const struct device *dev)
+{
+	char root[PATH_MAX];
+	struct sys_block b;
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	return sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ? 0 : probe_temperature(root, b.disk_dir);
+}
+
 static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
 	char root[PATH_MAX];
@@ -332,6 +341,7 @@ const struct device_ops device_system = {
 	.close = system_close,
 	.is_there = system_is_there,
 	.io = system_io,
+	.temperature = system_temperature,
 	.survey = system_survey,
 	.lock = system_lock,
 	.claim = system_claim,

@@ -38,6 +38,7 @@ static const struct {
 	{ "surface", "state" },     { "surface", "resume" },
 	{ "surface", "portion" },   { "surface", "mapfile" },
 	{ "surface", "badblocks" }, { "surface", "no-files" },
+	{ "surface", "hours" },     { "surface", "max-temperature" },
 };
 
 /* What of the host is part of the test, and of which. */
@@ -66,6 +67,7 @@ static const struct {
 	{ "least_over_ns", FIGURE_OF_RUN, 0 },
 	{ "yields", FIGURE_OF_RUN, 0 },
 	{ "files_hit", FIGURE_OF_RUN, 0 },
+	{ "held_s", FIGURE_OF_RUN, 0 },
 	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },
 	{ "again_s", FIGURE_OF_RUN, 0 },

@@ -128,6 +128,13 @@ static int dev_io(void *ctx, const struct device *dev, struct device_io *ret)
 	return 0;
 }
 
+static uint32_t dev_temperature(void *ctx, const struct device *dev)
+{
+	const struct sim_disk *sd = same(ctx, dev);
+
+	return sd ? sd->whole->dev.temperature_mc : 0;
+}
+
 /* Whether what is found on `other` concerns one who wants sd: a disk and its partitions, a partition and its disk. */
 static bool is_related(const struct sim_disk *sd, const struct sim_disk *other)
 {
@@ -257,6 +264,7 @@ const struct device_ops device_sim = {
 	.close = dev_close,
 	.is_there = dev_is_there,
 	.io = dev_io,
+	.temperature = dev_temperature,
 	.survey = dev_survey,
 	.claim = dev_claim,
 	.drop_cache = dev_drop_cache,

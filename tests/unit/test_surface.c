@@ -610,14 +610,85 @@ static void rate_and_share_are_kept(void **state)
 	profile_done(&p);
 }
 
+static void count_held(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	uint64_t *n = arg, at_ns = req->submit_ns - ses->start_ns;
+
+	(void)target;
+	(void)is_fault;
+	n[0] += at_ns > 30 * NS_PER_S && at_ns < 100 * NS_PER_S; /* a look is due every 10 s */
+	n[1]++;
+}
+
+static void get_warm(void *sd)
+{
+	sim_device(sd)->temperature_mc = 52000;
+}
+
+static void get_less_warm(void *sd)
+{
+	sim_device(sd)->temperature_mc = 48500; /* not by 3 degrees */
+}
+
+static void get_cool(void *sd)
+{
+	sim_device(sd)->temperature_mc = 45000;
+}
+
+static void nothing_is_read_while_the_disk_is_too_warm(void **state)
+{
+	uint64_t n[2] = { 0 };
+	struct sim_run run = { .sim = sim_new(),
+		               .m = &measure_surface,
+		               .words = "--max-temperature=50 --to=10GB sda",
+		               .hooks = { .request = count_held, .arg = n } };
+	struct sim_disk *sd = sim_add_profile(run.sim, "modern-4tb", "sda");
+
+	(void)state;
+	sim_set_contents(run.sim, false);
+	assert_int_equal(sim_run(&run), -EINVAL); /* it does not say */
+	sim_run_done(&run);
+	get_cool(sd);
+	sim_at(run.sim, 18 * NS_PER_S, get_warm, sd);
+	sim_at(run.sim, 60 * NS_PER_S, get_less_warm, sd);
+	sim_at(run.sim, 100 * NS_PER_S, get_cool, sd);
+	assert_int_equal(sim_run(&run), 0);
+	assert_int_equal(n[0], 0);
+	assert_true(n[1] > 9000);
+	assert_true(sim_figure(&run, "held_s") >= 70 && sim_figure(&run, "held_s") <= 100);
+	assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 10000000000 / 512 * 512);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
+	sim_run_end(&run);
+}
+
+/* The virtual clock begins at 1000 s of its day. */
+static void outside_of_the_hours_nothing_is_read(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	plant(&p, 4000000, 8, 1);
+	run = run_on(&p, "--hours=1-3 --to=4GB sda");
+	assert_true(sim_elapsed_ns(run.sim) > 2600 * NS_PER_S && sim_elapsed_ns(run.sim) < 2700 * NS_PER_S);
+	assert_int_equal(count_kind(run.res, "always", 4000000), 1);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+	sim_run_end(&run);
+	run = run_on(&p, "--hours=22-6 --to=1GB sda");
+	assert_true(sim_elapsed_ns(run.sim) < 60 * NS_PER_S);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /* ---- the frame ---- */
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 {
-	static const char *const words[] = { "--block=5000 sda", "--from=50% --to=40% sda",
-		                             "--to=120% sda",    "--from=1P sda",
-		                             "sda sda",          "--resume sda",
-		                             "--portion=1h sda" };
+	static const char *const words[] = {
+		"--block=5000 sda", "--from=50% --to=40% sda", "--to=120% sda",   "--from=1P sda",     "sda sda",
+		"--resume sda",     "--portion=1h sda",        "--hours=7-7 sda", "--hours=22-25 sda", "--hours=7 sda"
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -646,6 +717,8 @@ int main(void)
 		cmocka_unit_test(two_scans_are_compared_by_place),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
 		cmocka_unit_test(rate_and_share_are_kept),
+		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),
+		cmocka_unit_test(outside_of_the_hours_nothing_is_read),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 	};
 

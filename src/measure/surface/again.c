@@ -403,7 +403,8 @@ static void give_way(struct surface_run *run)
 	uint64_t until_ns;
 
 	while (!session_is_over(run->ses) && !surface_is_out_of_time(run) &&
-	       (until_ns = surface_yield_until(run, surface_now(run))) > 0)
+	       ((until_ns = surface_yield_until(run, surface_now(run))) > 0 ||
+	        (until_ns = surface_hold_until(run, surface_now(run))) > 0))
 		run->ses->env->clk->sleep_until_ns(run->ses->env->clk, until_ns);
 }
 

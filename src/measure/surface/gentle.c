@@ -2,12 +2,15 @@
 /*
  * Room for others. With --idle there is one request at a time, and before each the disk's counters are looked at: what they have beyond our own bytes is
  * somebody's, and we wait until there was nothing of that for a while. With --rate and --share there is a pause after every few batches, so that what is
- * judged was read at the full rate of the medium.
+ * judged was read at the full rate of the medium. Outside of --hours, and while the disk is warmer than --max-temperature, nothing is read.
  */
 #include "measure/surface/surface.h"
 
-#define LOOK_NS  (5 * NS_PER_MS)
-#define QUIET_NS (100 * NS_PER_MS)
+#define LOOK_NS        (5 * NS_PER_MS)
+#define QUIET_NS       (100 * NS_PER_MS)
+#define LOOK_AROUND_NS (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */
+#define COOLER_CELSIUS 3.0             /* than the limit, before it goes on: not to and fro */
+#define DAY_S          86400u
 
 /* Bytes that others moved since the last look; own: bytes of ours since then. Nothing of ours may be in flight. */
 static bool is_used(struct surface_run *run)
@@ -36,6 +39,45 @@ uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns)
 		run->gentle.quiet_ns = now_ns + QUIET_NS;
 	}
 	return run->gentle.quiet_ns > now_ns ? now_ns + LOOK_NS : 0;
+}
+
+/* Outside of the hours: until they begin. */
+static uint64_t until_hours_ns(const struct surface_run *run, uint64_t now_ns)
+{
+	uint32_t from = run->range.hours_from, to = run->range.hours_to, s = clock_second_of_day(run->ses->env->clk);
+	bool is_in = from == to || (from < to ? s >= from && s < to : s >= from || s < to);
+
+	return is_in ? 0 : now_ns + (from + DAY_S - s) % DAY_S * NS_PER_S;
+}
+
+static bool is_too_warm(struct surface_run *run)
+{
+	const struct env *env = run->ses->env;
+	double celsius = env->devices->temperature
+	                         ? env->devices->temperature(env->devices_ctx, &run->ses->devs[0]) * 1e-3
+	                         : 0.0;
+
+	run->gentle.is_hot = celsius > run->p->max_celsius - (run->gentle.is_hot ? COOLER_CELSIUS : 0.0);
+	return run->gentle.is_hot;
+}
+
+uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns)
+{
+	uint64_t until_ns = 0;
+
+	if (!(run->p->max_celsius > 0.0) && !run->p->hours)
+		return 0;
+	if (run->gentle.looked_ns && now_ns < run->gentle.looked_ns + LOOK_AROUND_NS)
+		return run->gentle.hold_ns > now_ns ? run->gentle.hold_ns : 0;
+	if (run->gentle.held_since_ns)
+		run->gentle.held_for_ns += now_ns - run->gentle.held_since_ns;
+	run->gentle.looked_ns = now_ns;
+	until_ns = until_hours_ns(run, now_ns);
+	if (until_ns > now_ns + LOOK_AROUND_NS || (until_ns == 0 && run->p->max_celsius > 0.0 && is_too_warm(run)))
+		until_ns = now_ns + LOOK_AROUND_NS; /* and then again: clocks are set, and disks cool down */
+	run->gentle.hold_ns = until_ns;
+	run->gentle.held_since_ns = until_ns ? now_ns : 0;
+	return until_ns;
 }
 
 uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns)

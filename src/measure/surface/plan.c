@@ -31,6 +31,9 @@ const struct opt surface_opts[] = {
 	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
 	OPT_RATE(P, rate, "rate", 0, "RATE", NULL, "read no more than this, on average", .min = 1, .max = 1e15),
 	OPT_RATIO(P, share, "share", 0, "RATIO", NULL, "take no more than this part of the time: 10%", .max = 1),
+	OPT_F64(P, max_celsius, "max-temperature", 0, "CELSIUS", NULL, "pause while the disk is warmer", .min = 1,
+	        .max = 150),
+	OPT_STR(P, hours, "hours", 0, "FROM-TO", NULL, "read in these hours of the day only: 22-6"),
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile"),
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l"),
@@ -60,6 +63,23 @@ static int parse_place(const char *option, const char *text, const struct device
 	return r;
 }
 
+static int parse_hours(const char *text, struct surface_range *ret, struct err *err)
+{
+	unsigned from = 0, to = 0;
+	int end = 0;
+
+	ret->hours_from = ret->hours_to = 0;
+	if (!text)
+		return 0;
+	if (sscanf(text, "%2u-%2u%n", &from, &to, &end) != 2 || text[end] || from > 24 || to > 24 ||
+	    from % 24 == to % 24)
+		return err_set(err, -EINVAL, "--hours=%s are no hours of the day; give two different ones: 22-6.",
+		               text);
+	ret->hours_from = from % 24 * 3600;
+	ret->hours_to = to % 24 * 3600;
+	return 0;
+}
+
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err)
 {
 	uint32_t sector = dev->logical_block_bytes ? dev->logical_block_bytes : 512;
@@ -67,6 +87,8 @@ int surface_range(const struct device *dev, const struct surface_params *p, stru
 
 	if (r == 0)
 		r = parse_place("to", p->to, dev, &ret->end_bytes, err);
+	if (r == 0)
+		r = parse_hours(p->hours, ret, err);
 	if (r < 0)
 		return r;
 	ret->unit_bytes = dev->physical_block_bytes > sector ? dev->physical_block_bytes : sector;
@@ -96,6 +118,11 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	if ((p->resume || p->portion_ns) && !p->state)
 		return err_set(err, -EINVAL, "--%s wants a file that says how far the scan came; give --state=FILE.",
 		               p->resume ? "resume" : "portion");
+	if (p->max_celsius > 0.0 && !ses->devs[0].temperature_mc)
+		return err_set(
+			err, -EINVAL,
+			"--max-temperature: nothing tells how warm %s is; load the module drivetemp, or do without.",
+			ses->devs[0].path);
 	plan_phase(ret_plan, "scan",
 	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
 	plan_phase(ret_plan, "second readings", 0);

@@ -20,7 +20,8 @@ struct surface_params {
 	uint64_t portion_ns;
 	const char *from, *to, *state, *mapfile, *badblocks;
 	uint64_t rate;
-	double share;
+	double share, max_celsius;
+	const char *hours;
 	bool resume, idle, no_files;
 };
 
@@ -30,6 +31,7 @@ extern const struct opt surface_opts[];
 
 struct surface_range {
 	uint64_t first_bytes, end_bytes;
+	uint32_t hours_from, hours_to;    /* --hours, seconds of the day; equal: all of it */
 	uint32_t block_bytes, unit_bytes; /* unit: what a bad place is narrowed down to, a physical sector */
 };
 /* 0, or -EINVAL and a sentence. */
@@ -135,6 +137,9 @@ struct surface_run {
 		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
 		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
 		uint64_t yields, paused_ns;
+		uint64_t looked_ns, hold_ns, held_since_ns,
+			held_for_ns; /* the last look, until when to hold; since when, and in all */
+		bool is_hot;
 		bool has_base;
 	} gentle;
 	uint64_t own_bytes;      /* read */
@@ -164,6 +169,8 @@ static inline int surface_error(const struct io_req *req, bool is_fault)
 
 /* --idle: 0, or when to ask again, as others use the disk. With nothing of ours in flight. */
 uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns);
+/* --max-temperature, --hours: 0, or until when nothing is to be begun. */
+uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns);
 /* --rate, --share: how long to pause after so many bytes. */
 uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns);
 

@@ -218,6 +218,9 @@ void surface_tell(struct surface_run *run)
 		result_figure_u64(res, "yields", "times that others went first", UNIT_COUNT, run->gentle.yields);
 	if (run->p->rate || run->p->share > 0.0)
 		result_figure(res, "paused_s", "pauses", UNIT_S, (double)run->gentle.paused_ns * 1e-9, NULL, 0);
+	if (run->p->hours || run->p->max_celsius > 0.0)
+		result_figure(res, "held_s", "outside of the hours, or too warm", UNIT_S,
+		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "portions", "runs", UNIT_COUNT, run->portions);
 	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all.bytes);
