@@ -11,22 +11,22 @@
 
 #include "measure/surface/surface.h"
 
-#define RESTS_MOST     16 /* bad places of a request that are told apart */
-#define AGAIN_LEAST    2  /* good readings, and nothing more is asked */
-#define AGAIN_MOST     3
-#define RESTARTS_MOST  2
-#define SHIFT_UNITS    37
-#define HITS_MOST      12
-#define HIT_PART       0.4 /* of the medium's time: quicker, and the drive's cache answered */
-#define HIT_LEAST      (128u << 10)
+#define RESTS_MOST     16           /* bad places of a request that are told apart */
+#define AGAIN_LEAST    2            /* good readings, and nothing more is asked */
+#define AGAIN_MOST     3            /* readings in all: what a busy moment does to all three is rare */
+#define RESTARTS_MOST  2            /* of a bisection that its proof denied: then it is only sometimes slow */
+#define SHIFT_UNITS    37           /* no power of two, so that requests meet nowhere where they met before */
+#define HITS_MOST      12           /* answers of the drive's cache in place of the medium's, before it is given up */
+#define HIT_PART       0.4          /* of the medium's time: quicker, and the drive's cache answered */
+#define HIT_LEAST      (128u << 10) /* of less, the overhead of a command is as long as the medium's time */
 #define FLUSH_TIMES    4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
-#define ROTATION_NS    (4 * NS_PER_S)
-#define AGAIN_AFTER_NS (300 * NS_PER_S)
-#define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4)
-#define SHARE          0.05            /* of the time of the scan, */
-#define SHARE_LEAST_NS (60 * NS_PER_S) /* and this much, may go into second readings */
-#define FAR_BYTES      (32ull << 20)
-#define BESIDE_BYTES   (4ull << 20)
+#define ROTATION_NS    (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
+#define AGAIN_AFTER_NS (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
+#define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
+#define SHARE          0.05                     /* of the time of the scan, */
+#define SHARE_LEAST_NS (60 * NS_PER_S)          /* and this much, may go into second readings */
+#define FAR_BYTES      (32ull << 20)            /* the arm moves, and what was read ahead does not reach */
+#define BESIDE_BYTES   (4ull << 20)             /* another track, in the same zone */
 /*
  * A sector beside differs by up to a revolution either way, as the disk happens to stand: by more than half of one longer in 1 of 8 cases, and in 7 of 8
  * for a sector that always takes one more. So many cases more of the one kind than of the other are an error in 100000 (sequential test of Wald).

@@ -6,10 +6,10 @@
  */
 #include "measure/surface/surface.h"
 
-#define LOOK_NS        (5 * NS_PER_MS)
-#define QUIET_NS       (100 * NS_PER_MS)
-#define LOOK_AROUND_NS (10 * NS_PER_S) /* a disk warms up by less than a degree meanwhile */
-#define COOLER_CELSIUS 3.0             /* than the limit, before it goes on: not to and fro */
+#define LOOK_NS        (5 * NS_PER_MS)   /* less than most requests of others take */
+#define QUIET_NS       (100 * NS_PER_MS) /* a program that thinks between two reads is not done yet */
+#define LOOK_AROUND_NS (10 * NS_PER_S)   /* a disk warms up by less than a degree meanwhile */
+#define COOLER_CELSIUS 3.0               /* than the limit, before it goes on: not to and fro */
 #define DAY_S          86400u
 
 /* Bytes that others moved since the last look; own: bytes of ours since then. Nothing of ours may be in flight. */

@@ -9,10 +9,11 @@
 #include "base/cleanup.h"
 #include "measure/surface/surface.h"
 
-#define OVER_MARGIN 1.15
-#define BASE_LEAST  7   /* batches, before what sticks out in them is known */
-#define MADS        8.0 /* instead */
-#define TO_SIGMA    1.4826
+#define OVER_MARGIN 1.15   /* above what sticks out usually: its own scatter */
+#define LEVEL_MOST  1.2    /* of the usual: neighbouring zones differ by less */
+#define BASE_LEAST  7      /* batches, before what sticks out in them is known */
+#define MADS        8.0    /* instead */
+#define TO_SIGMA    1.4826 /* a MAD of Gauss's law to its standard deviation */
 
 static double median_of(const double *v, size_t n)
 {
@@ -41,7 +42,7 @@ struct surface_limit surface_judge(struct surface_base *base, const double *ns_p
 	base->at = (base->at + 1) % SURFACE_BASE;
 	base->n += base->n < SURFACE_BASE;
 	if (base->n >= BASE_LEAST) { /* a whole batch that is slow does not hide itself */
-		ret.level = fmin(level, median_of(base->level, base->n) * 1.2);
+		ret.level = fmin(level, median_of(base->level, base->n) * LEVEL_MOST);
 		ret.over_ns = OVER_MARGIN * median_of(base->over, base->n) * len_bytes;
 	} else {
 		ret.over_ns = MADS * TO_SIGMA * median_of(base->mad, base->n) * len_bytes;

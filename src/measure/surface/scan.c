@@ -11,10 +11,10 @@
 #include "base/units.h"
 #include "measure/surface/surface.h"
 
-#define TURN_NS          8.3e6 /* where the rotation is not known */
-#define BLOCK_LEAST      (64u << 10)
-#define LATE_AFTER_PAUSE 16 /* requests, until what the drive has read ahead meanwhile is used up */
-#define BURST_BATCHES    4
+#define TURN_NS          8.3e6       /* where the rotation is not known */
+#define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
+#define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
+#define BURST_BATCHES    4 /* at full rate between two pauses: enough for judging, about a second for others */
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */

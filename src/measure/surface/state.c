@@ -20,7 +20,8 @@ int surface_state_save(struct surface_run *run, bool is_due, struct err *err)
 	if (!run->p->state || (!is_due && now_ns - run->saved_ns < SAVE_NS))
 		return 0;
 	run->saved_ns = now_ns;
-	surface_tell(run);
+	if (!is_due) /* else it was told just now */
+		surface_tell(run);
 	return result_save(run->ses->res, run->p->state, err);
 }
 

@@ -40,7 +40,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 
 /* ---- judge.c ---- */
 
-#define SURFACE_BATCH         64    /* requests */
+#define SURFACE_BATCH         64 /* requests: few tracks' worth of neighbours, and a median that one slow one does not move */
 #define SURFACE_BASE          31    /* batches that say what is usual */
 #define SURFACE_LEAST_OVER_NS 2.2e6 /* half a revolution of the quickest drives */
 
@@ -97,7 +97,7 @@ struct surface_suspect {
 
 /* ---- the run ---- */
 
-#define SURFACE_CELLS   1024
+#define SURFACE_CELLS   1024                             /* a picture's worth */
 #define SURFACE_ACTIVE  256                              /* suspects that are looked at together */
 #define SURFACE_PLACES  4096                             /* places kept: memory does not grow with the disk */
 #define SURFACE_CLASSES 7                                /* of times; the last: more than all */
@@ -212,7 +212,7 @@ int surface_lists_save(const struct surface_run *run, struct err *err);
 
 /* ---- state.c ---- */
 
-/* Saves the state when it is time, or is_due. Between two batches. 0, or negative errno and a sentence. */
+/* Saves the state when it is time, or is_due, when the caller has just told all. Between two batches. 0, or negative errno and a sentence. */
 int surface_state_save(struct surface_run *run, bool is_due, struct err *err);
 /* What --state and --resume ask for. 0, or negative errno and a sentence. */
 int surface_state_load(struct surface_run *run, struct err *err);
