@@ -294,7 +294,7 @@ static void zones_of_simple_disks_are_exact(void **state)
 	struct whole w = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(20); seed++)
+	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(12); seed++)
 		whole_random(seed,
 		             &(struct profile_limits){ .max_bytes = 1000000000,
 		                                       .no_defects = true,
@@ -313,7 +313,7 @@ static void what_is_told_of_any_disk_is_true(void **state)
 	struct whole w = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(20); seed++)
+	for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(12); seed++)
 		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
 	say_whole("any disks", &w);
 	assert_int_equal(w.surfaces_wrong, 0);

@@ -319,7 +319,7 @@ static uint64_t how_many(uint64_t n)
 	n /= 4;
 #endif
 #endif
-	return is_long() ? n * 16 : n;
+	return is_long() ? n * 32 : n;
 }
 
 /* Nothing that is told as sure may be false, on no disk. */
@@ -336,7 +336,7 @@ static void any_disk_is_found_out(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= how_many(64); seed++)
+	for (uint64_t seed = 1; seed <= how_many(32); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
 	say("any disks", &r);
 	assert_nothing_false_is_sure(&r);
@@ -356,7 +356,7 @@ static void disks_without_defects_are_exact(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 5001; seed <= 5000 + how_many(40); seed++)
+	for (uint64_t seed = 5001; seed <= 5000 + how_many(20); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = 500000000, .no_defects = true }, &r);
 	say("without defects", &r);
 	assert_nothing_false_is_sure(&r);
@@ -400,7 +400,7 @@ static void noise_and_outliers_make_no_false_answers(void **state)
 
 	(void)state;
 	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
-	for (uint64_t seed = 7001; seed <= 7000 + how_many(24); seed++)
+	for (uint64_t seed = 7001; seed <= 7000 + how_many(12); seed++)
 		one_with(seed, &(struct profile_limits){ .max_bytes = 300000000, .jitter_us = 10.0 }, 0.003, &r);
 	say("noise and defects", &r);
 	assert_nothing_false_is_sure(&r);
@@ -412,7 +412,7 @@ static void noise_alone_is_borne(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 7501; seed <= 7500 + how_many(24); seed++)
+	for (uint64_t seed = 7501; seed <= 7500 + how_many(12); seed++)
 		one_with(seed,
 		         &(struct profile_limits){ .max_bytes = 300000000, .jitter_us = 10.0, .no_defects = true },
 		         0.001, &r);
@@ -429,7 +429,7 @@ static void unreadable_sectors_are_survived(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 8001; seed <= 8000 + how_many(24); seed++)
+	for (uint64_t seed = 8001; seed <= 8000 + how_many(12); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = 300000000, .no_defects = true, .bad_regions = 3 }, &r);
 	say("unreadable sectors", &r);
 	assert_nothing_false_is_sure(&r);
