@@ -208,7 +208,7 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 		p.jitter_us = JITTER_US;
 		p.seed = k + 1;
 		run = zones_seeded(&p, k + 1);
-		slow_sample(&p, &run, 5 + 11 * k % 125, sim_figure(&run, "slow_least_loss_ratio") + 0.1);
+		slow_sample(&p, &run, 5 + 11 * k % 170, sim_figure(&run, "slow_least_loss_ratio") + 0.1);
 		sim_run_end(&run);
 		run = zones_seeded(&p, k + 1);
 		assert_int_equal(truth_regions(geometry_of(&run), &region, 1), 1);

@@ -2,10 +2,10 @@
 /*
  * From samples to the level of each position, apart from drift in time, with honest intervals.
  *
- * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position is visited in an upward and a
- * downward pass, time and place are nearly orthogonal; least squares within positions gives the drift, the
+ * Model: log(ns per byte) of a sample = level of its position + drift x (time - middle) + noise. Since every position is visited in an upward, a
+ * downward and a shuffled pass, time and place are nearly orthogonal; least squares within positions gives the drift, the
  * scatter that is left within positions gives the noise: pooled over all positions of a class (short samples, long samples), so
- * that two samples at a place are enough for an interval.
+ * that three samples at a place are enough for an interval.
  *
  * Outliers: a sample that stands out from the others at its position by six deviations (robust, from the differences of pairs) is set aside if most others
  * there agree. It is not forgotten: the time it lost, as part of all time, is added to every level (with its variance, that of a compound Poisson

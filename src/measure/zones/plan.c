@@ -29,13 +29,11 @@
 #define WINDOW_BLOCKS      32 /* at least, in a window */
 #define COUNTED_BLOCKS_MIN 12
 #define REVOLUTIONS \
-	6.0 /* of a sample, at least: the skews at its ends, a fifth of a revolution, are off by less than 1 % (statistics of slopes) */
+	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
 #define SHORT_REVOLUTIONS \
-	24.0 /* of a sample of the curve, at most: steps of zones of 1 % show in two passes of these, and of no shorter ones (trial: profiles) */
-#define BRIEF_REVOLUTIONS \
-	10.0 /* of one more: it is taken where samples differ by their places, and many brief ones say more in the same time (trial: maxtor300g) */
-#define LONG_REVOLUTIONS  30.0   /* of the places of the figures: surfaces that differ come by turns */
-#define PLACE_REVOLUTIONS 10.0   /* the same with --zones, where the precision asked for decides on more of them */
+	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
+#define LONG_REVOLUTIONS  60.0   /* of the places of the figures: surfaces that differ come by turns */
+#define PLACE_REVOLUTIONS 26.0   /* the same with --zones, where the precision asked for decides on more of them */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS       800e6
@@ -48,12 +46,12 @@ uint32_t zone_passes(const struct zones_params *p)
 {
 	if (p->passes)
 		return (uint32_t)p->passes;
-	return p->places ? 4 : 2;
+	return p->quick ? 2 : p->places ? 4 : 3;
 }
 
 uint32_t zone_visits(const struct zones_params *p, enum zone_class class)
 {
-	return class == ZONE_LONG && !p->places ? VISITS : 1;
+	return class == ZONE_LONG && !p->places ? 2 : 1;
 }
 
 double zone_guess_rate(const struct device *dev)
@@ -152,7 +150,7 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
 	bool is_fixed = p->block_bytes || (p->full && region >= FULL_BYTES_MIN); /* --full has no windows to fit into */
 
-	l->slots = p->places ? 3 * zone_passes(p) : 2 * zone_passes(p) + 4;
+	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
 		(*npositions)--;
 	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
@@ -327,7 +325,7 @@ void zone_layout_done(struct zone_layout *l)
 }
 
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
-                           bool is_brief, double bytes_per_s)
+                           double bytes_per_s)
 {
 	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
 	       bytes;
@@ -335,10 +333,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	uint64_t window_blocks = l->window_bytes / l->block_bytes;
 
 	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
-	most = rev_ns * (p->places             ? PLACE_REVOLUTIONS
-	                 : is_brief            ? BRIEF_REVOLUTIONS
-	                 : class == ZONE_SHORT ? SHORT_REVOLUTIONS
-	                                       : LONG_REVOLUTIONS);
+	most = rev_ns * (class == ZONE_SHORT ? SHORT_REVOLUTIONS : p->places ? PLACE_REVOLUTIONS : LONG_REVOLUTIONS);
 	most = bytes_per_s * 1e-9 * fmin(most, class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
 	if (p->quick)
 		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);

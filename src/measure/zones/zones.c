@@ -3,7 +3,7 @@
  * platter zones: the transfer rate of the media by place. The method, in the order of the run:
  *
  * 1. A probe spins the disk up and tells roughly how fast it is.
- * 2. Passes: upward, downward (small disks: and shuffled), over positions spread evenly; each sample reads bytes that no other one read (plan.c), the
+ * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one read (plan.c), the
  *    lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place (level.c).
  * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree, where
  *    a fault spoiled them, where something looks slow.
@@ -25,10 +25,9 @@
 
 #define PROBE_BLOCKS    8
 #define FAULT_TRIES     2 /* more windows after a fault, in the same visit */
-#define OWN_LIMIT_NS    (60 * NS_PER_S)
+#define OWN_LIMIT_NS    (110 * NS_PER_S)
 #define QUICK_LIMIT_NS  (26 * NS_PER_S)
-#define PLACES_LIMIT_NS (2700 * NS_PER_MS) /* with the last visit less than 3 s */
-#define FEW_NS          (10 * NS_PER_S) /* two passes in less: a small disk, whose samples have few revolutions; one more */
+#define PLACES_LIMIT_NS (12 * NS_PER_S)
 #define EDGE_STEPS      6
 #define EDGE_REGIONS    8
 #define BAND_STEPS      2
@@ -37,8 +36,7 @@
 #define P struct zones_params
 static const struct opt zones_opts[] = {
 	OPT_U64(P, positions, "positions", 0, "COUNT", "64", "places to measure", .min = 1, .max = 10000),
-	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 2, on small disks 3)",
-	        .max = 100),
+	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 3)", .max = 100),
 	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10G",
 	        .implied = "start,middle,end"),
 	OPT_FLAG(P, quick, "quick", 0, "two short passes: less than a minute"),
@@ -98,7 +96,7 @@ static void plan_target(const struct zones_params *p, const struct zone_layout *
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < l->npositions; i++) {
-		double bytes = (double)zone_sample_bytes(l, p, l->positions[i].class, false, rate);
+		double bytes = (double)zone_sample_bytes(l, p, l->positions[i].class, rate);
 
 		ns += zone_visits(p, l->positions[i].class) * (bytes / rate * 1e9 + 30e6);
 		most += l->slots * l->window_bytes;
@@ -183,10 +181,7 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 {
 	enum zone_class class = t->layout.positions[position].class;
 	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
-	/* What scatters by more than was asked for does so by its places: many brief samples see more of them. */
-	bool is_brief = kind == SAMPLE_AGAIN && class == ZONE_SHORT &&
-	                t->analysis->levels.sigma[ZONE_SHORT] > session_precision(run->ses);
-	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, is_brief, t->bytes_per_s);
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, t->bytes_per_s);
 
 	*ret = NULL;
 	if (kind == SAMPLE_PROBE && bytes > (uint64_t)PROBE_BLOCKS * t->layout.block_bytes)
@@ -233,7 +228,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 }
 
 /*
- * Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come twice more at the end, the middle first: right after a
+ * Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end, the middle first: right after a
  * sample at the same place the drive would have read ahead into the next one.
  */
 static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
@@ -248,13 +243,12 @@ static size_t order_pass(const struct zones_run *run, struct zone_target *t, uin
 		order[i] = order[k];
 		order[k] = swap;
 	}
-	for (uint32_t more = 1; more < VISITS; more++)
-		for (size_t i = 0; i < t->layout.npositions; i++) {
-			size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
+	for (size_t i = 0; i < t->layout.npositions; i++) {
+		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
 
-			if (zone_visits(run->p, t->layout.positions[k].class) > more)
-				order[n++] = k;
-		}
+		if (zone_visits(run->p, t->layout.positions[k].class) > 1)
+			order[n++] = k;
+	}
 	return n;
 }
 
@@ -270,7 +264,7 @@ static int renew(struct zones_run *run, struct zone_target *t, struct err *err)
 static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
 {
 	static const char *const names[] = { "upward", "downward", "shuffled" };
-	cleanup_free size_t *order = calloc(VISITS * t->layout.npositions + 1, sizeof(*order));
+	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
 	uint32_t passes = zone_passes(run->p);
 	size_t n;
 
@@ -364,7 +358,7 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 
 static int look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	cleanup_free size_t *order = calloc(VISITS * t->layout.npositions + 1, sizeof(*order));
+	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
 
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
@@ -401,7 +395,7 @@ static int halve(struct zones_run *run, struct zone_target *t, const struct zone
                  uint64_t bad, struct err *err)
 {
 	const struct zone_layout *l = &t->layout;
-	uint64_t bytes = zone_sample_bytes(l, run->p, ZONE_SHORT, true, t->bytes_per_s / 4);
+	uint64_t bytes = zone_sample_bytes(l, run->p, ZONE_SHORT, t->bytes_per_s / 4);
 
 	for (int step = 0; step < EDGE_STEPS && !session_is_over(run->ses) && has_time(run, t, true); step++) {
 		uint64_t gap = good < bad ? bad - good : good - bad, at = (good < bad ? good : bad) + gap / 2;
@@ -473,7 +467,7 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 /* Reads in the middle between the last place of a band and the first of the next one: edges get closer, and the mean with them. */
 static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, true, t->bytes_per_s);
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
 
 	for (int round = 0; round < BAND_STEPS; round++) {
 		const struct zone_bands *bands = &t->analysis->bands;
@@ -590,15 +584,11 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	uint32_t passes = zone_passes(run->p);
 	int r = probe(run, t, err);
 
-	for (uint32_t pass = 0; r == 0 && pass < passes && !session_is_over(run->ses); pass++) {
+	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++)
 		if (has_time(run, t, false))
 			r = run_pass(run, t, pass, err);
-		if (pass == 1 && passes == 2 && !run->p->passes && !run->p->quick && now_of(run) - t->start_ns < FEW_NS)
-			passes++;
-	}
 	return r;
 }
 

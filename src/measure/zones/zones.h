@@ -76,9 +76,9 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 void zone_layout_done(struct zone_layout *l);
 /* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions. */
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
-/* How much a sample should read when the rate is about this; is_brief: one more, or one beside the places. Lead-in included; a multiple of the block, at most a window. */
+/* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
-                           bool is_brief, double bytes_per_s);
+                           double bytes_per_s);
 /*
  * Takes the next window of the position, and about want_bytes of it from a random place in it; the very first sample at the target's start and at
  * its end reach the first and the last byte. false when all were taken.
@@ -87,7 +87,6 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
                       uint64_t *ret_end);
 /* Passes of the curve at least, samples at a place of class per pass. */
 uint32_t zone_passes(const struct zones_params *p);
-#define VISITS 3 /* of a place of the figures in each pass: six samples tell their own scatter */
 uint32_t zone_visits(const struct zones_params *p, enum zone_class class);
 double zone_guess_rate(const struct device *dev); /* for plans, before anything was measured */
 
