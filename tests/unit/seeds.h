@@ -14,5 +14,7 @@
 #define TALLY_SHARE 1
 #endif
 #define TALLY_SEEDS(n) ((n) / TALLY_SHARE)
+/* Of a list of drives those that are to be run: the first ones there. */
+#define TALLY_DRIVES(n) (TALLY_SHARE > 1 && (n) > 2 ? 2 : (n))
 
 #endif

@@ -336,7 +336,7 @@ static void zones_and_layout_of_known_drives(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
 		struct sim *sim = sim_new();
 		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
 		struct whole w = { 0 };
@@ -391,7 +391,7 @@ static void late_answers_hide_no_layout(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
 		struct whole w = { 0 };
 		struct sim_run run;
 
