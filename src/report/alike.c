@@ -362,7 +362,7 @@ double two_sided_t(double p, double df)
 	return high;
 }
 
-double sidak_level(size_t n)
+double sidak_level(double alarms, size_t n)
 {
-	return 1.0 - pow(0.95, 1.0 / (double)(n ? n : 1));
+	return 1.0 - pow(1.0 - alarms, 1.0 / (double)(n ? n : 1));
 }

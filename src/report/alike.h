@@ -64,8 +64,8 @@ double figure_error(const struct figure *f);
 
 /* t with P(|T| > t) = p of Student's law. */
 double two_sided_t(double p, double df);
-/* The level of each of n looks that together err in 5 % (Sidak 1967). */
-double sidak_level(size_t n);
+/* The level of each of n looks that together raise a false alarm with this chance (Sidak 1967). */
+double sidak_level(double alarms, size_t n);
 
 /* ---- trend.c ---- */
 

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "report/fleet.h"
 
-#define FALSE_ALARMS 0.05 /* of a whole comparison: sidak_level() */
+#define FALSE_ALARMS 0.05 /* of a whole comparison */
 
 struct difference {
 	const char *measurement, *disk, *figure, *unit, *verdict;
@@ -561,7 +561,7 @@ static struct fleet *judge_pairs(const struct pairs *p, struct judge *j)
 		j->disks->disks[d].quiet = FLEET_SAME;
 	j->is_counting = true;
 	all_pairs(p, j);
-	j->disks->level = sidak_level(j->disks->looks);
+	j->disks->level = sidak_level(j->disks->alarms, j->disks->looks);
 	j->is_counting = false;
 	all_pairs(p, j);
 	fleet_sort(j->disks);

@@ -269,7 +269,7 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 		f->looks += trend_all(&tr, f->disks[d].v, f->disks[d].n);
 	look_at_models(&o);
 	f->alarms = FALSE_ALARMS;
-	f->level = 1.0 - pow(1.0 - FALSE_ALARMS, 1.0 / (double)(f->looks ? f->looks : 1));
+	f->level = sidak_level(f->alarms, f->looks);
 	tr.level = f->level;
 	o.is_counting = false;
 	for (size_t d = 0; d < f->ndisks; d++) {

@@ -12,7 +12,8 @@
 #include "base/cleanup.h"
 #include "report/fleet.h"
 
-#define DATES_MIN 3
+#define DATES_MIN    3
+#define FALSE_ALARMS 0.05 /* of all slopes together */
 
 static const struct field trend_fields[] = {
 	FIELD_STR(struct trend_row, measurement, "measurement"),
@@ -237,8 +238,8 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	to.t = result_table(out, "trends", "Change over time", trend_fields);
 	to.disks = fleet_divide(res, n);
 	to.disks->looks = slopes;
-	to.disks->level = sidak_level(slopes);
-	to.disks->alarms = 0.05;
+	to.disks->alarms = FALSE_ALARMS;
+	to.disks->level = sidak_level(to.disks->alarms, slopes);
 	tr = (struct trend){
 		.out = out, .threshold = opt->threshold, .level = to.disks->level, .found = add_row, .arg = &to
 	};
