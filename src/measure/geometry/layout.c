@@ -53,7 +53,7 @@ struct search {
 	struct geo_order *o;
 	struct candidate c[SHAPES_MAX];
 	size_t n;
-	struct geo_fit *fit, *best_fit;
+	struct geo_fit *fit;
 	uint64_t first, tracks; /* of the stretch */
 	struct geo_pair pair[GEO_PAIRS];
 	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */

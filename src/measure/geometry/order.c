@@ -718,10 +718,10 @@ static struct reading *reading_new(struct geo_order *o, const struct geo_shape *
 
 static void reading_free(struct reading *q)
 {
-	if (q)
+	if (q) {
 		free(q->node);
-	if (q)
 		free(q->odd);
+	}
 	free(q);
 }
 

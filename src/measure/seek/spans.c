@@ -459,7 +459,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 struct queue_sink {
 	struct sink sink; /* first */
 	uint32_t depth;
-	uint64_t seen, first_ns, last_ns, fed_ns; /* fed: the last completion with a full queue */
+	uint64_t seen, first_ns, last_ns;
 	size_t n;
 	double v[QUEUE_READS];
 	struct bucket_point point[QUEUE_READS];
