@@ -222,8 +222,6 @@ int content_find(const char *root, const struct device *dev, const struct conten
 
 	if (r == 0)
 		r = sys_block_by_rdev(root, dev->rdev, &first.b);
-	if (r < 0)
-		return err_set(err, r, "Cannot find out what lies on %s: %s.", dev->path, strerror(-r));
 	text_copy(first.on, sizeof(first.on), dev->name);
 	for (size_t i = 0; i < q->n && r == 0; i++) {
 		first.p = (struct piece){ q->places[i].first_byte, q->places[i].first_byte + q->places[i].bytes,
