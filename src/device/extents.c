@@ -192,10 +192,37 @@ static int walk(const struct content_question *q, struct ground *g, struct conte
 	return r;
 }
 
-/* What no extent covered. Found ones may be covered in part only: the rest is told by nobody. */
+/* What no extent covered: between those of several files there may be what nobody is named for. */
+static int tell_rest(struct ground *g, struct contents *c, const struct want *x, enum content_kind kind)
+{
+	uint64_t origin = x->p->origin - x->p->first; /* modulo 2^64 */
+	size_t n = c->n;
+	int r = 0;
+
+	for (uint64_t at = x->first, to; at < x->end && r == 0; at = to) {
+		bool is_told = false;
+
+		to = x->end;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t first = c->v[i].first_bytes - origin, end = c->v[i].end_bytes - origin;
+
+			if (first <= at && at < end) {
+				to = is_told && to > end ? to : end;
+				is_told = true;
+			} else if (!is_told && first > at && first < to) {
+				to = first;
+			}
+		}
+		if (!is_told)
+			r = content_list_add(c, g, x->p, at, to, kind, NULL, UINT64_MAX);
+	}
+	return r;
+}
+
 int extents_find(const struct content_question *q, struct ground *g, struct contents *c)
 {
 	cleanup_close int fd = open(g->where, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	enum content_kind rest;
 	struct wants w = { 0 };
 	int r = 0;
 
@@ -208,13 +235,15 @@ int extents_find(const struct content_question *q, struct ground *g, struct cont
 	}
 	if (r == 0 && w.n)
 		r = walk(q, g, c, &w);
-	for (size_t i = 0; i < w.n && r == 0; i++)
-		if (!w.v[i].is_found && w.v[i].p->is_known)
-			r = content_list_add(c, g, w.v[i].p, w.v[i].first, w.v[i].end, CONTENT_UNNAMED, NULL,
-			                     UINT64_MAX);
-	for (size_t i = 0; i < w.n; i++)
-		if (w.v[i].is_found)
-			g->v[w.v[i].p - g->v].is_known = true;
+	rest = q->is_over && q->is_over(q->arg) ? CONTENT_UNKNOWN : CONTENT_UNNAMED; /* not all files were asked */
+	for (size_t i = 0; i < w.n && r == 0; i++) {
+		struct want *x = &w.v[i];
+
+		if (!x->inode || !x->is_found)
+			r = tell_rest(g, c, x, x->p->is_known ? rest : CONTENT_UNKNOWN);
+	}
+	for (size_t i = 0; i < g->n; i++)
+		g->v[i].is_known = fd >= 0;
 	free(w.v);
 	return r;
 }

@@ -59,6 +59,19 @@ try() # FILE_SYSTEM mkfs...
 		tell "$at 512 file|${dev#/dev/}|$fs|$into/some/folder/file $i|0" "$fs, file $i" "$dev" "$at,512"
 		tell "file $i|8192" "$fs, in the middle of file $i" "$dev" "$((at + 8192)),4096"
 	done
+	# a place with all three files in it: each is named, and not a byte of it is left out
+	first=$(sed -n '1s/:.*//p' "$work/needles") last=$(sed -n '$s/:.*//p' "$work/needles")
+	tell "file 1|0" "$fs, three files in one place" "$dev" "$first,$((last - first + 409600))"
+	sort -n "$work/said" | awk -v at="$first" -v end="$((last + 409600))" \
+		'{ if ($1 > at) gap = 1; if ($1 + $2 > at) at = $1 + $2 } END { exit gap || at < end }' || { bad "$fs: bytes between the files are not told"; cat "$work/said"; }
+	for i in 2 3; do
+		grep -qF "file $i|0" "$work/said" || bad "$fs: file $i is missing beside the others"
+	done
+	exec 9<"$into/some/folder/file 2" # in use, and without a name, between two that have one
+	rm "$into/some/folder/file 2"
+	sync -f "$into"
+	tell "$(where 2) 200704 unnamed|" "$fs, a file without a name beside others" "$dev" "$first,$((last - first + 409600))"
+	exec 9<&-
 	# 20 MiB before the end: nobody has written there
 	tell "free|${dev#/dev/}|$fs|-|" "$fs, what is free" "$dev" $((380 << 20)),4096
 	case $fs in

@@ -275,6 +275,11 @@ void sim_set_contents(struct sim *sim, bool has_contents)
 	sim->has_contents = has_contents;
 }
 
+void sim_set_file_cost(struct sim *sim, uint64_t ns)
+{
+	sim->file_cost_ns = ns;
+}
+
 void sim_set_host_cost(struct sim *sim, uint64_t submit_ns, uint64_t reap_ns)
 {
 	sim->submit_cost_ns = submit_ns;

@@ -246,6 +246,9 @@ static int dev_contents(void *ctx, const struct device *dev, const struct conten
 			struct content c = sd->contents.v[k];
 			uint64_t first = c.first_bytes;
 
+			if (q->is_over(q->arg))
+				return 0;
+			sd->sim->vc.now_ns += sd->sim->file_cost_ns;
 			c.first_bytes = first > g->first_byte ? first : g->first_byte;
 			if (c.end_bytes > g->first_byte + g->bytes)
 				c.end_bytes = g->first_byte + g->bytes;

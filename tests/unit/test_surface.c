@@ -449,7 +449,8 @@ static void lists_for_other_programs_name_what_cannot_be_read(void **state)
 static void the_files_at_bad_places_are_named(void **state)
 {
 	const struct profile_bad b = { .lba = 5000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
-	static const char *const words[] = { "--to=5GB sda", "--to=5GB --no-files sda" };
+	static const char *const words[] = { "--to=5GB sda", "--to=5GB --no-files sda",
+		                             "--to=5GB --files-time=1m sda" };
 	struct profile p;
 	struct err err;
 
@@ -458,20 +459,24 @@ static void the_files_at_bad_places_are_named(void **state)
 	plant(&p, 4000000, 8, 1);
 	assert_int_equal(profile_add_bad(&p, &b), 0);
 	assert_int_equal(profile_finish(&p, &err), 0);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words[i] };
 		struct sim_disk *sd = sim_add_disk(run.sim, &p, "sda");
 		const struct table *t;
 
 		sim_set_contents(run.sim, false);
+		sim_set_file_cost(run.sim, i == 2 ? 25 * NS_PER_S : NS_PER_S);
 		sim_add_file_at(sd, 0, 1 << 30, "/before");
 		sim_add_file_at(sd, 4000000ull * 512 - 8192, 4000000ull * 512 + (1 << 20), "/home/weak");
 		sim_add_file_at(sd, 5000000ull * 512, 5000000ull * 512 + 512, "/home/a");
 		sim_add_file_at(sd, 5000000ull * 512 + 512, 5000000ull * 512 + 4096, "/home/b");
 		assert_int_equal(sim_run(&run), 0);
 		t = result_find_table(run.res, "contents");
-		if (i) {
+		assert_int_equal(result_has_notice(run.res, "files-cut"), i == 2);
+		if (i == 1) {
 			assert_null(t);
+		} else if (i == 2) { /* 25 s each: the second is the last one that is begun with time left */
+			assert_int_equal((int)sim_figure(&run, "files_hit"), 1);
 		} else {
 			assert_int_equal(t->nrows, 3);
 			assert_string_equal(table_string(t, 0, (size_t)table_column(t, "path")), "/home/weak");

@@ -59,9 +59,19 @@ static uint64_t count_files(const struct contents *c)
 	return n;
 }
 
+/* Until when files are looked for. */
+struct patience {
+	const struct session *ses;
+	uint64_t until_ns;
+	bool is_gone;
+};
+
 static bool is_over(void *arg)
 {
-	return session_is_over(arg);
+	struct patience *p = arg;
+
+	p->is_gone = p->is_gone || clock_now_ns(p->ses->env->clk) >= p->until_ns;
+	return p->is_gone || session_is_over(p->ses);
 }
 
 static void tell(struct surface_run *run, const struct measure_table *mt, struct contents *c)
@@ -88,7 +98,8 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 	const struct env *env = run->ses->env;
 	const struct device *dev = &run->ses->devs[0];
 	cleanup_free struct device_range *places = calloc(SURFACE_PLACES + SURFACE_ACTIVE, sizeof(*places));
-	struct content_question q = { .places = places, .is_over = is_over, .arg = run->ses };
+	struct patience patience = { .ses = run->ses, .until_ns = surface_now(run) + run->p->files_ns };
+	struct content_question q = { .places = places, .is_over = is_over, .arg = &patience };
 	struct contents found = { 0 };
 	struct err why;
 
@@ -103,6 +114,12 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 		result_notice(run->ses->res, "no-files", "%s The scan stands.", why.text);
 	else
 		tell(run, table, &found);
+	if (patience.is_gone)
+		result_notice(
+			run->ses->res, "files-cut",
+			"Not all files of %s could be asked in %.0f s: some that lie at bad places may be missing; "
+			"give them more by --files-time.",
+			dev->path, (double)run->p->files_ns * 1e-9);
 	content_list_done(&found);
 	return 0;
 }

@@ -37,6 +37,7 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, mapfile, "mapfile", 0, "FILE", NULL, "save what can be read and what cannot as ddrescue's mapfile"),
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l"),
+	OPT_TIME(P, files_ns, "files-time", 0, "TIME", "15m", "look for these files no longer than this"),
 	OPT_FLAG(P, no_files, "no-files", 0, "do not look which files lie at slow and unreadable places"),
 	OPT_END,
 };

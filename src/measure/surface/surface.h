@@ -17,7 +17,7 @@
 
 struct surface_params {
 	uint64_t block_bytes, depth;
-	uint64_t portion_ns;
+	uint64_t portion_ns, files_ns;
 	const char *from, *to, *state, *mapfile, *badblocks;
 	uint64_t rate;
 	double share, max_celsius;
