@@ -44,6 +44,8 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 	if (!f || f->value.is_null)
 		return false;
 	v = figure_number(f);
+	if (what[name_bytes] == '%' && v >= 1)
+		return false;
 	if (what[name_bytes] == '%')
 		(void)snprintf(buf, len, "%.2g %%", 100 * v);
 	else if (what[name_bytes] == ':')
@@ -99,7 +101,7 @@ static bool is_meant(const struct result *res, const struct clause *c)
 	       none = figure_number(c->if_none ? result_find_figure(res, c->if_none) : NULL);
 
 	return (!c->if_any || any > 0) && (!c->if_none || none == 0) &&
-	       !(c->unless && result_has_notice(res, c->unless));
+	       !(c->unless && result_has_notice(res, c->unless)) && (!c->because || result_has_notice(res, c->because));
 }
 
 void cli_screen(struct result *res)

@@ -497,6 +497,18 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 	return r;
 }
 
+/* Of several: how many there are, and how many nobody may write. */
+static void count_devices(struct session *ses)
+{
+	const struct table *t = table(ses, DEVICES);
+	size_t refused = 0;
+
+	for (size_t i = 0; i < t->nrows; i++)
+		refused += !strcmp(table_string(t, i, (size_t)table_column(t, "may_write")), "no");
+	result_figure_u64(ses->res, "devices", "devices", UNIT_COUNT, t->nrows);
+	result_figure_u64(ses->res, "refused", "of them nobody may write", UNIT_COUNT, refused);
+}
+
 static int info_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct info_params *p = params;
@@ -507,6 +519,8 @@ static int info_run(struct session *ses, const void *params, struct err *err)
 		r = look_at(ses, &ses->devs[i], p->quick, err);
 		session_checkpoint(ses);
 	}
+	if (r == 0 && ses->ndevs > 1)
+		count_devices(ses);
 	return r;
 }
 
@@ -515,6 +529,8 @@ static const struct screen_decl info_screen = {
 	.says =
 		(const struct clause[]){
 			{ "May be written: {write}" },
+			{ "{devices:device}; {refused} may not be written, the others by name", .if_any = "refused" },
+			{ "{devices:device}; all may be written, by name", .if_none = "refused" },
 			{ NULL },
 		},
 };

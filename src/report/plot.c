@@ -22,14 +22,21 @@
 struct canvas {
 	size_t columns, rows;  /* in characters */
 	size_t dots_x, dots_y; /* dots per character */
-	unsigned char *dot;    /* one per dot: 0 empty, else series + 1 */
+	bool has_light_dots;   /* no colour tells them from lines */
+	unsigned char *dot;    /* one per dot: 0 empty, else series + 1, with BEHIND */
 };
+
+#define BEHIND 0x80 /* a dot behind the lines: it shows in characters that no line goes through */
 
 static const char marks[] = "*o+x#%@&";
 
-static bool canvas_init(struct canvas *c, size_t columns, size_t rows, bool unicode)
+static bool canvas_init(struct canvas *c, size_t columns, size_t rows, bool has_braille, bool has_colour)
 {
-	*c = (struct canvas){ .columns = columns, .rows = rows, .dots_x = unicode ? 2 : 1, .dots_y = unicode ? 4 : 1 };
+	*c = (struct canvas){ .columns = columns,
+		              .rows = rows,
+		              .dots_x = has_braille ? 2 : 1,
+		              .dots_y = has_braille ? 4 : 1,
+		              .has_light_dots = !has_braille || !has_colour };
 	c->dot = calloc(columns * c->dots_x, rows * c->dots_y);
 	return c->dot != NULL;
 }
@@ -40,7 +47,7 @@ static void canvas_dot(struct canvas *c, double x, double y, size_t series)
 	size_t w = c->columns * c->dots_x, h = c->rows * c->dots_y;
 	size_t col = (size_t)lround(x * (double)(w - 1)), row = (size_t)lround((1.0 - y) * (double)(h - 1));
 
-	c->dot[row * w + col] = (unsigned char)(series % 8 + 1);
+	c->dot[row * w + col] = (unsigned char)((series & BEHIND) | (series % 8 + 1));
 }
 
 static void canvas_line(struct canvas *c, const double from[2], const double to[2], size_t series)
@@ -60,21 +67,24 @@ static void canvas_line(struct canvas *c, const double from[2], const double to[
 static void canvas_cell(const struct canvas *c, size_t col, size_t row, char text[4], size_t *ret_series)
 {
 	static const unsigned bit[4][2] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 } };
-	size_t w = c->columns * c->dots_x;
-	unsigned pattern = 0;
+	size_t w = c->columns * c->dots_x, last[2] = { 0, 0 };
+	unsigned patterns[2] = { 0, 0 }, pattern; /* of what lies behind, and of lines */
 
-	*ret_series = 0;
 	for (size_t y = 0; y < c->dots_y; y++)
 		for (size_t x = 0; x < c->dots_x; x++) {
 			unsigned char d = c->dot[(row * c->dots_y + y) * w + col * c->dots_x + x];
 
 			if (d) {
-				pattern |= bit[y][x];
-				*ret_series = d;
+				patterns[!(d & BEHIND)] |= bit[y][x];
+				last[!(d & BEHIND)] = d & ~BEHIND;
 			}
 		}
+	pattern = patterns[patterns[1] != 0];
+	*ret_series = last[patterns[1] != 0];
 	if (!pattern) {
 		memcpy(text, " ", 2);
+	} else if (!patterns[1] && c->has_light_dots) {
+		(void)stpcpy(text, c->dots_x == 1 ? "." : "\xc2\xb7");
 	} else if (c->dots_x == 1) {
 		text[0] = marks[(*ret_series - 1) % 8];
 		text[1] = '\0';
@@ -96,12 +106,14 @@ static void ink(FILE *out, const struct text_style *style, size_t series, const 
 		(void)fputs(text, out);
 }
 
-/* The tick nearest to the middle of a character row, as a label of GUTTER - 2 columns. */
+/* The tick nearest to the middle of a character row, as a label of GUTTER - 2 columns; every other one where a row would have two. */
 static void y_label(FILE *out, const struct axis *a, size_t row, size_t rows)
 {
+	double apart =
+		a->nticks > 1 ? (axis_place(a, a->tick[1]) - axis_place(a, a->tick[0])) * (double)(rows - 1) : 1.0;
 	char text[64];
 
-	for (size_t i = 0; i < a->nticks; i++)
+	for (size_t i = 0; i < a->nticks; i += apart < 1.0 ? 2 : 1)
 		if ((size_t)lround((1.0 - axis_place(a, a->tick[i])) * (double)(rows - 1)) == row) {
 			(void)fprintf(out, "%*.*s ", GUTTER - 2, GUTTER - 2, axis_tick_text(a, i, text, sizeof(text)));
 			return;
@@ -216,19 +228,38 @@ static void print_canvas(FILE *out, const struct canvas *c, const struct plot_da
 	}
 }
 
-/* Dots cannot tell several series apart without colour; marks can. */
+/* Braille cannot tell several lines apart without colour; marks can. */
 static bool has_braille(const struct plot_data *d, const struct text_style *style)
 {
-	return style->unicode && (style->colour || d->nseries == 1);
+	size_t lines = 0;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		lines += !d->series[i].is_dots;
+	return style->unicode && (style->colour || lines <= 1);
 }
 
-static void legend(FILE *out, const struct plot_data *d, const struct text_style *style)
+/* In one line, where it is wide enough for all names. */
+static size_t legend_lines(const struct plot_data *d, size_t width)
 {
-	for (size_t i = 0; d->nseries > 1 && i < d->nseries; i++) {
+	size_t used = 0;
+
+	for (size_t i = 0; i < d->nseries; i++)
+		used += text_width(d->series[i].name) + 4;
+	return d->nseries < 2 ? 0 : used <= width ? 1 : d->nseries;
+}
+
+static void legend(FILE *out, const struct plot_data *d, const struct text_style *style, size_t width)
+{
+	size_t lines = legend_lines(d, width);
+
+	for (size_t i = 0; lines > 0 && i < d->nseries; i++) {
 		char mark[2] = { marks[i % 8], '\0' };
 
-		ink(out, style, i + 1, has_braille(d, style) ? "\xe2\x96\xa0" : mark);
-		(void)fprintf(out, " %s\n", d->series[i].name);
+		ink(out, style, i + 1,
+		    d->series[i].is_dots    ? style->unicode ? "\xc2\xb7" : "."
+		    : has_braille(d, style) ? "\xe2\x96\xa0"
+		                            : mark);
+		(void)fprintf(out, " %s%s", d->series[i].name, lines > 1 || i + 1 == d->nseries ? "\n" : "  ");
 	}
 }
 
@@ -253,7 +284,7 @@ static void draw_series(struct canvas *c, const struct plot_data *d, size_t i)
 	for (size_t k = 0; k < s->n; k++) {
 		double here[2] = { axis_place(&d->x, s->v[k].x), axis_place(&d->y, s->v[k].y) };
 
-		canvas_dot(c, here[0], here[1], i);
+		canvas_dot(c, here[0], here[1], s->is_dots ? i % 8 | BEHIND : i);
 		if (is_joined && k > 0) {
 			double before[2] = { axis_place(&d->x, s->v[k - 1].x), axis_place(&d->y, s->v[k - 1].y) };
 
@@ -349,7 +380,7 @@ static size_t rows_of(const struct plot_data *d, const struct text_style *style,
 	       around = d->kind == PLOT_POLAR ? 2 : 6; /* empty line, title; label, axis, ticks, label */
 
 	around += see + (d->nmarks ? 1 + (marks_share_line(d, width - GUTTER - 2) ? 1 : d->nmarks) : 0) +
-	          (d->nseries > 1 ? d->nseries : 0);
+	          legend_lines(d, width);
 	if (style->lines == 0)
 		return most;
 	if (style->lines < around + ROWS_LEAST)
@@ -378,14 +409,14 @@ static int print_drawing(FILE *out, const struct plot_data *d, const struct text
 	bool is_polar = d->kind == PLOT_POLAR;
 	struct canvas c;
 
-	if (!canvas_init(&c, is_polar ? 2 * rows : width - GUTTER - 2, rows, has_braille(d, style)))
+	if (!canvas_init(&c, is_polar ? 2 * rows : width - GUTTER - 2, rows, has_braille(d, style), style->colour))
 		return -ENOMEM;
 	if (is_polar)
 		draw_polar(&c, d);
 	for (size_t i = d->nseries; !is_polar && i-- > 0;) /* the first series on top */
 		draw_series(&c, d, i);
 	print_canvas(out, &c, d, style);
-	legend(out, d, style);
+	legend(out, d, style, width);
 	free(c.dot);
 	return 0;
 }

@@ -174,7 +174,7 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 		if (c.x < 0 || c.y < 0)
 			break;
 		if (is_single)
-			(void)snprintf(name, sizeof(name), "%s", n > 1 ? label : "");
+			(void)snprintf(name, sizeof(name), "%s", n > 1 ? label : plot->dots ? label_or_name(t->title, t->name) : "");
 		else
 			(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->columns[c.y].label, label);
 		collect(d, t, &c, name, which);
@@ -415,9 +415,9 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 			d->kind = (enum plot_kind)i;
 	d->title = must(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
-		take_dots(d, res, n, i, plot);
-	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
+	for (size_t i = 0; i < n; i++)
+		take_dots(d, res, n, i, plot);
 	for (size_t i = 0; i < n; i++)
 		take_marks(d, res[i], plot);
 	for (size_t i = 0; i < d->nseries; i++) {

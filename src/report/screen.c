@@ -16,6 +16,7 @@
 #define PICTURE_LEAST 12 /* lines */
 #define PICTURE_MOST  20
 #define TABLE_LEAST   6
+#define ROWS_LEAST    4 /* of a table: fewer of each say less than more of the first ones */
 #define NOTE_LINES    4 /* of one notice */
 
 enum part { PART_HEAD, PART_PICTURE, PART_FIGURES, PART_TABLES, PART_FAULTS, PART_NOTES, PARTS };
@@ -192,16 +193,16 @@ static int choose(struct screen *s)
 	return 0;
 }
 
-/* As many tables as can be with one row each, and then as many rows as can be. */
+/* As many tables as can be with some rows each, or with one where not even the first has room for those, and then as many rows as can be. */
 static int fit_tables(struct screen *s, size_t room)
 {
 	size_t most = 1;
-	int r;
+	int r = 0;
 
 	for (size_t i = 0; i < s->ntables; i++)
 		most = s->tables[i]->nrows > most ? s->tables[i]->nrows : most;
-	s->rows = 1;
-	r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
+	for (s->rows = ROWS_LEAST; s->rows > 0 && r == 0 && s->shown[PART_TABLES] == 0; s->rows--)
+		r = fit(s, PART_TABLES, print_tables, s->ntables, room, &s->shown[PART_TABLES]);
 	if (r < 0 || s->shown[PART_TABLES] == 0)
 		return r;
 	drop(s, PART_TABLES);

@@ -23,6 +23,7 @@
 #define MARK_HUES  2
 #define MARK_WIDTH 3.0  /* of a place */
 #define POINTS_MAX 1600 /* of one line: two per unit of width, and thinning keeps extremes */
+#define DOTS_MAX   4000 /* behind lines */
 
 /* Bytes at p, up to 3, that a browser would obey: C1, marks of direction, what has no width; 0: none. */
 static size_t obeyed_bytes(const unsigned char *p)
@@ -116,7 +117,7 @@ void svg_style(FILE *out, bool is_fixed)
 	          "svg text{font-size:13px;fill:@dim}svg .l{fill:@fg}.grid{stroke:@rule;stroke-width:1}"
 	          ".line{fill:none;stroke-width:1.8;stroke-linejoin:round}.whisker{stroke-width:1;opacity:.6}"
 	          ".span{fill:none;stroke-width:5}.band{opacity:.18;stroke:none}.rim{fill:none;stroke:@rule}"
-	          ".mark{opacity:.35}.m0{fill:@c1}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}\n",
+	          ".dots{opacity:.45}.mark{opacity:.35}.m0{fill:@c1}.m1{fill:@c6}.knee{stroke:@c1;stroke-width:3}\n",
 	          is_fixed);
 	for (int i = 0; i < SVG_HUES; i++) {
 		char rule[64];
@@ -524,7 +525,13 @@ static void draw_series(FILE *out, const struct plot_data *d, size_t i)
 	switch (d->kind) {
 	case PLOT_LINE:
 	case PLOT_STEP:
-		(s->is_dots ? draw_scatter : draw_line)(out, d, s, hue);
+		if (s->is_dots) {
+			(void)fputs("<g class=\"dots\">", out);
+			draw_scatter(out, d, s, hue);
+			(void)fputs("</g>\n", out);
+		} else {
+			draw_line(out, d, s, hue);
+		}
 		break;
 	case PLOT_SCATTER:
 		draw_scatter(out, d, s, hue);
@@ -553,8 +560,10 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 	y_axis(out, d);
 	if (d->kind != PLOT_HISTOGRAM) /* whose bars would hide them */
 		draw_marks(out, d);
-	for (size_t i = 0; i < d->nseries; i++)
-		draw_series(out, d, i);
+	for (int is_line = 0; is_line < 2; is_line++)
+		for (size_t i = 0; i < d->nseries; i++)
+			if (d->series[i].is_dots == !is_line)
+				draw_series(out, d, i);
 	if (d->kind == PLOT_HISTOGRAM)
 		draw_marks(out, d);
 }
@@ -562,8 +571,7 @@ static void draw_plot(FILE *out, const struct plot_data *d)
 static void thin(struct plot_data *d)
 {
 	for (size_t i = 0; i < d->nseries; i++)
-		if (!d->series[i].is_dots)
-			plot_thin(&d->series[i], POINTS_MAX);
+		plot_thin(&d->series[i], d->series[i].is_dots ? DOTS_MAX : POINTS_MAX);
 }
 
 void svg_plot(FILE *out, struct plot_data *d)

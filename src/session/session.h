@@ -108,10 +108,13 @@ struct session {
 struct screen_decl {
 	const char *shows; /* figures and, with # before them, tables that a person came for, comma-separated */
 	const struct clause {
-		/* "{name}" is a figure's value, "{name%}" a ratio in percent, "{name:slow region}" a count of those: "1 slow region". */
+		/*
+		 * "{name}" is a figure's value, "{name%}" a ratio below 1 in percent (of 1 and more nothing is said), "{name:slow region}" a count of
+		 * those: "1 slow region".
+		 */
 		const char *text;
 		const char *if_any, *if_none; /* said only when this figure is above 0; only when it is 0 */
-		const char *unless;           /* a notice with this code says why it must not be said */
+		const char *unless, *because; /* a notice with this code says why it must not be said; why it must */
 		unsigned instead_of;          /* said only when none of so many clauses before it was */
 	} * says;                             /* in their order; text NULL ends them */
 };

@@ -115,6 +115,61 @@ static void two_runs_of_the_same_are_called_different_in_about_5_percent(void **
 	}
 }
 
+/* One of a fleet: zones whose edges fall between the places where a quick run looks. */
+static struct result *zones_of_disk(size_t number, size_t seed)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_zones };
+	char text[500], words[80];
+	struct profile p;
+	struct result *res;
+
+	(void)snprintf(
+		text, sizeof(text),
+		"model SIMULATED 400\nserial SIM%04zu\ntransport ata\nsurfaces 4\nseed %zu\nrpm 7200\nseek 0.8 0.06 300 1.4 0.0015\n"
+		"head_switch_ms 0.8\ncapacity_lba 740000\nseek_scatter 1 0.05\njitter_us 10\noutlier 0.0003 4\nretry_per_gb 2\n"
+		"zone 150 400 398 403 401\nzone 150 350 352 347 349\nzone 150 300 303 298 301\nzone 150 250 251 253 249\n",
+		number, seed);
+	if (profile_parse(&p, "fleet", text, strlen(text), &run.err) < 0)
+		fail_msg("%s", run.err.text);
+	(void)snprintf(words, sizeof(words), "--seed=%zu --quick --positions=16 sda", seed);
+	run.words = words;
+	(void)sim_add_disk(run.sim, &p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	res = run.res;
+	run.res = NULL;
+	sim_run_end(&run);
+	profile_done(&p);
+	return res;
+}
+
+/* However many disks and looks there are: any of them counts. */
+static void folders_of_forty_equal_disks_differ_in_about_5_percent(void **state)
+{
+	enum { DISKS = 40 };
+	size_t pairs = pairs_of(10, 200), wrong = 0;
+
+	(void)state;
+	for (size_t i = 0; i < pairs; i++) {
+		struct result *v[2][DISKS], *res = NULL;
+		struct compare_options opt = { 0 };
+		struct err err = { 0 };
+
+		for (size_t d = 0; d < 2 * (size_t)DISKS; d++)
+			v[d / DISKS][d % DISKS] = zones_of_disk(d % DISKS, 1000 * i + d + 1);
+		if (report_compare((const struct result *const *)v[0], DISKS, (const struct result *const *)v[1], DISKS,
+		                   &opt, &res, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal((int)figure_number(result_find_figure(res, "pairs")), DISKS);
+		wrong += res->verdict_is_no;
+		result_free(res);
+		for (size_t d = 0; d < 2 * (size_t)DISKS; d++)
+			result_free(v[d / DISKS][d % DISKS]);
+	}
+	assert_about_5_percent("folders of forty disks", wrong, pairs);
+}
+
 /* Another disk, or more of them at work: the same looks must find what is so. */
 static void a_disk_that_has_changed_is_seen(void **state)
 {
@@ -554,6 +609,7 @@ int main(void)
 		cmocka_unit_test(rate_and_mean_response_are_covered_by_their_intervals),
 		cmocka_unit_test_setup_teardown(marks_of_the_same_are_called_different_in_about_5_percent,
 		                                files_dir_make, files_dir_remove),
+		cmocka_unit_test(folders_of_forty_equal_disks_differ_in_about_5_percent),
 		cmocka_unit_test(two_runs_of_the_same_are_called_different_in_about_5_percent),
 	};
 

@@ -330,14 +330,62 @@ static void dots_of_another_table_stand_behind_the_line(void **state)
 		d = plot_data_new(one, 1, &res->plots[res->nplots - 1]);
 		assert_non_null(d);
 		assert_int_equal(d->nseries, k ? 1 : 2);
-		assert_true(d->series[0].is_dots == (k == 0));
+		assert_true(d->series[d->nseries - 1].is_dots == (k == 0));
 		assert_true(k ? d->y.high < 50.0 : d->y.high >= 56.0);
 		f = open_memstream(&text.v, &text.len);
 		svg_plot(f, d);
 		assert_int_equal(fclose(f), 0);
-		assert_int_equal(count_of(text.v, "<circle"), (k ? 0 : DOTS - 1) + d->series[d->nseries - 1].n);
+		assert_int_equal(count_of(text.v, "<circle"), (k ? 0 : DOTS - 1) + d->series[0].n);
 		free(text.v);
 		plot_data_free(d);
+	}
+	result_free(res);
+}
+
+/* The line is seen whatever lies behind it, by a terminal with colours, without, and without Unicode; where it does not go, the dots are; both have names. */
+static void dots_do_not_hide_the_line_in_text(void **state)
+{
+	enum { DOTS = 3000 };
+	struct result *res = sample_bars("Disk A", 4, NULL);
+	struct table *t = result_table(res, "accesses", "Accesses", sample_bar_fields);
+	const struct plot_decl decl = { .kind = "line",
+		                        .table = "distribution",
+		                        .x = "from_ns",
+		                        .y = "share_percent",
+		                        .dots = "accesses:from_ns:share_percent" };
+	const struct result *one[] = { res };
+
+	(void)state;
+	for (uint64_t i = 0; i < DOTS; i++) /* all over the picture */
+		result_row(t, &(struct sample_bar){ i % 60 * 100000, 0, 30.0 * (double)i / DOTS, NULL });
+	result_plot(res, &decl);
+	for (int k = 0; k < 3; k++) {
+		static const struct {
+			struct text_style style;
+			const char *line, *dot, *line_named, *dots_named;
+		} looks[] = {
+			{ { .width = 80 }, "*", ".", "* Distribution", ". Accesses\n" },
+			{ { .width = 80, .unicode = true },
+			  "\xe2\xa0",
+			  "\xc2\xb7",
+			  "\xe2\x96\xa0 Distribution",
+			  "\xc2\xb7 Accesses\n" },
+			{ { .width = 80, .unicode = true, .colour = true },
+			  "\033[38;5;33m\xe2",
+			  "\033[38;5;208m\xe2",
+			  "\033[38;5;33m\xe2\x96\xa0\033[0m Distribution",
+			  "\033[38;5;208m\xc2\xb7\033[0m Accesses\n" },
+		};
+		struct text text = { 0 };
+		FILE *f = open_memstream(&text.v, &text.len);
+
+		assert_int_equal(report_plot_text(f, one, 1, &res->plots[res->nplots - 1], &looks[k].style), 0);
+		assert_int_equal(fclose(f), 0);
+		if (count_of(text.v, looks[k].line) < 50 || count_of(text.v, looks[k].dot) < 200 ||
+		    !strstr(text.v, looks[k].line_named) || !strstr(text.v, looks[k].dots_named))
+			fail_msg("look %d: %zu of the line, %zu dots\n%s", k, count_of(text.v, looks[k].line),
+			         count_of(text.v, looks[k].dot), text.v);
+		free(text.v);
 	}
 	result_free(res);
 }
@@ -524,6 +572,76 @@ static void one_bad_place_in_an_equal_curve_is_found(void **state)
 	result_free(b);
 }
 
+/* A place beside a step of the curve is on this side of it in one run and on the other in the next; a slow one has no step beside it there. */
+static void a_step_beside_the_place_is_no_difference_but_a_slow_place_is(void **state)
+{
+	enum { STEP = 30, SLOW = 50 };
+
+	(void)state;
+	for (int is_slow = 0; is_slow < 2; is_slow++)
+		for (int is_earlier = 0; is_earlier < 2; is_earlier++) {
+			struct result *doc[2];
+
+			for (int k = 0; k < 2; k++) {
+				struct table *t;
+
+				doc[k] = sample_zones("A", "1",
+				                      k ? "2026-02-01T00:00:00.000000Z" : "2026-01-01T00:00:00.000000Z",
+				                      64, 1.0);
+				t = doc[k]->tables[0];
+				for (size_t i = 0; i < 64; i++) {
+					bool is_behind = (int)i >= STEP + (k == is_earlier),
+					     is_bad = is_slow && k && i == SLOW;
+
+					t->cells[i * t->ncolumns].u64 += k ? 1000000 : 0;
+					for (size_t c = 1; c <= 3; c++)
+						t->cells[i * t->ncolumns + c].f64 *=
+							(is_behind ? 0.9 : 1.0) * (is_bad ? 0.9 : 1.0);
+				}
+			}
+			assert_true(differs(doc[0], doc[1], 0.0) == is_slow);
+			assert_true(differs(doc[1], doc[0], 0.0) == is_slow);
+			result_free(doc[0]);
+			result_free(doc[1]);
+		}
+}
+
+struct span {
+	uint64_t span_bytes, samples, hits;
+	double mean_ns, low, high;
+};
+
+static const struct field span_fields[] = {
+	FIELD_U64(struct span, span_bytes, UNIT_BYTES, "span"),
+	FIELD_U64(struct span, samples, UNIT_COUNT, "reads"),
+	FIELD_U64(struct span, hits, UNIT_COUNT, "hits"),
+	FIELD_F64(struct span, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct span, low, UNIT_NS, "low"),
+	FIELD_F64(struct span, high, UNIT_NS, "high"),
+	FIELD_END,
+};
+
+static void what_the_drives_cache_left_of_a_span_is_not_compared(void **state)
+{
+	(void)state;
+	for (uint64_t hits = 1; hits <= 100; hits *= 100) {
+		struct result *doc[2];
+
+		for (int k = 0; k < 2; k++) {
+			double mean = k ? 6e6 : 5e6;
+
+			doc[k] = result_new("seek");
+			doc[k]->status = STATUS_COMPLETE;
+			result_row(result_table(doc[k], "spans", "Spans", span_fields),
+			           &(struct span){ 1000000, 100, k ? hits : 0, mean, 0.96 * mean, 1.04 * mean });
+		}
+		assert_true(differs(doc[0], doc[1], 0.0) == (hits == 1));
+		assert_true(differs(doc[1], doc[0], 0.0) == (hits == 1));
+		result_free(doc[0]);
+		result_free(doc[1]);
+	}
+}
+
 static void nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs(void **state)
 {
 	struct rng rng;
@@ -609,6 +727,7 @@ int main(void)
 		cmocka_unit_test(histograms_over_each_other_are_drawn_as_before),
 		cmocka_unit_test(histograms_of_one_law_are_equally_high_whatever_their_bars_are),
 		cmocka_unit_test(dots_of_another_table_stand_behind_the_line),
+		cmocka_unit_test(dots_do_not_hide_the_line_in_text),
 		cmocka_unit_test(an_axis_of_several_columns_has_the_name_of_what_they_are),
 		cmocka_unit_test(what_only_a_later_document_has_is_on_the_page_too),
 		cmocka_unit_test(ten_thousand_rows_go_from_text_to_a_page_in_less_than_a_second),
@@ -618,6 +737,8 @@ int main(void)
 		cmocka_unit_test(a_document_is_no_different_from_itself),
 		cmocka_unit_test(a_change_beyond_the_intervals_is_found_and_one_within_is_not),
 		cmocka_unit_test(one_bad_place_in_an_equal_curve_is_found),
+		cmocka_unit_test(a_step_beside_the_place_is_no_difference_but_a_slow_place_is),
+		cmocka_unit_test(what_the_drives_cache_left_of_a_span_is_not_compared),
 		cmocka_unit_test(nothing_changed_is_called_a_difference_in_at_most_five_of_a_hundred_pairs),
 		cmocka_unit_test(a_falling_disk_is_seen_over_the_years_and_a_steady_one_is_not),
 		cmocka_unit_test(documents_without_a_like_are_refused_with_a_sentence),

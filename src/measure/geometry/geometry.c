@@ -636,6 +636,8 @@ static const struct screen_decl geometry_screen = {
 		"rotation_rpm,rotation_period_ns,surfaces,layout,confidence,start_sectors_per_track,middle_sectors_per_track,end_sectors_per_track,skew_ratio,cylinder_skew_ratio,head_skew_ratio,#zones",
 	.says =
 		(const struct clause[]){
+			{ "It does not turn, or something in front of it answers", .because = "not-rotating" },
+			{ "Too few reads, or too busy a machine, to see it turn", .because = "rotation-unclear" },
 			{ "It turns at {rotation_rpm}" },
 			{ "{surfaces:surface}, layout {layout}" },
 			{ "{surfaces:surface}", .instead_of = 1 },

@@ -100,6 +100,11 @@ static const struct screen_decl stream_screen = {
 			{ "{requested_bytes_per_s} was not sustained: the ring of {ring_bytes} failed {overflows:time}, first after {first_overflow_s}",
 	                  .if_none = "sustained", .instead_of = 4 },
 			{ "{requested_bytes_per_s} was not sustained", .if_none = "sustained", .instead_of = 5 },
+			{ "{rate_bytes_per_s} when nothing holds it back; a block took {response_max_ns} at most",
+	                  .instead_of = 6 },
+			{ "all of it was read back as it was written", .if_any = "verified_blocks",
+	                  .if_none = "verify_errors" },
+			{ "{verify_errors:block} came back wrong", .if_any = "verify_errors" },
 			{ NULL },
 		},
 };

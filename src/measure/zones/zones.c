@@ -626,7 +626,9 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 {
 	const struct plot_decl curve = {
 		.name = "curve",
-		.see = "The rate falls in steps from the outer tracks to the inner ones; a dip that no step explains, or a mark, is a place to look at.",
+		.see = ses->ndevs > 1
+		               ? "The rate falls in steps from the outer tracks to the inner ones; a dip that no step explains is a place to look at."
+		               : "The rate falls in steps towards the inner tracks; rows of dots beside the line are heads of other densities, lone dots below it and marks are slow places.",
 		.kind = "line",
 		.title = p->write || p->rewrite ? "Write rate by place" : "Read rate by place",
 		.table = "curve",
@@ -635,12 +637,13 @@ static void declare_plots(struct session *ses, const struct zones_params *p)
 		.series = ses->ndevs > 1 ? "target" : NULL,
 		.low = "low",
 		.high = "high",
+		.dots = ses->ndevs > 1 ? NULL : "samples:offset_bytes:rate_bytes_per_s",
 		.marks = ses->ndevs > 1 ? NULL : /* those are places of the target, not of the disk */
 		                 "slow_regions:first_byte:last_byte,unreadable:first_byte:last_byte"
 	};
 	const struct plot_decl bands = {
 		.name = "bands",
-		.see = "Each bar is a recording zone: within it all tracks hold the same number of sectors, so the rate is the same.",
+		.see = "Each bar is a stretch of one rate: a recording zone, whose tracks hold the same number of sectors; or, where bars go up and down, of one surface.",
 		.kind = "bands",
 		.title = "Recording zones",
 		.table = "bands",
@@ -744,6 +747,7 @@ static const struct screen_decl zones_screen = {
 		(const struct clause[]){
 			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
+			{ "{lowest_bytes_per_s} at the slowest place of all", .instead_of = 2 },
 			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces" },
 			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
 			{ "{unreadable_regions:unreadable region}", .if_any = "unreadable_regions" },
