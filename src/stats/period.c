@@ -375,6 +375,77 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
 	return true;
 }
 
+/* What is left of each event beside the weighted offset of its group; as large as it would be if that were known. Weights by the last round's scale, 0: all alike. */
+static void take_offsets(struct period_event *ev, size_t n, double period, double scale, double *w, double *work)
+{
+	for (size_t from = 0, end; from < n; from = end) {
+		double offset, sum = 0.0, weight = 0.0, m;
+
+		for (end = from; end < n && ev[end].group == ev[from].group; end++)
+			work[end] = ev[end].residual = ev[end].t - period * rint(ev[end].t / period);
+		m = (double)(end - from);
+		offset = stats_median(work + from, end - from);
+		for (size_t i = from; i < end; i++) {
+			w[i] = scale > 0.0 ? weight_of(ev[i].residual - offset, scale) : 1.0;
+			sum += w[i] * ev[i].residual;
+			weight += w[i];
+		}
+		for (size_t i = from; i < end; i++)
+			ev[i].residual =
+				(ev[i].residual - (weight > 0.0 ? sum / weight : offset)) * sqrt(m / (m - 1.0));
+	}
+}
+
+/*
+ * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual is what it would be had its event not
+ * been in the fit (MacKinnon and White 1985, HC3), and few events tell as little as Student's distribution is wider than the normal.
+ */
+static double within_groups(struct period_event *ev, size_t n, double period, const double *w, double *ret_se)
+{
+	double sii = 0.0, sie = 0.0, meat = 0.0, bread = 0.0, free = -1.0;
+
+	for (size_t from = 0, end; from < n; from = end) {
+		double si = 0.0, sw = 0.0;
+
+		for (end = from; end < n && ev[end].group == ev[from].group; end++) {
+			sw += w[end];
+			si += w[end] * rint(ev[end].t / period);
+		}
+		free += (double)(end - from) - 1.0;
+		for (size_t i = from; i < end; i++) {
+			ev[i].arm = sw > 0.0 ? rint(ev[i].t / period) - si / sw : 0.0;
+			sii += w[i] * ev[i].arm * ev[i].arm;
+			sie += w[i] * ev[i].residual * ev[i].arm;
+			bread += w[i] < 1.0 ? 0.0 : ev[i].arm * ev[i].arm;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		double e = w[i] * ev[i].residual * ev[i].arm / (1.0 - w[i] * ev[i].arm * ev[i].arm / sii);
+
+		meat += e * e;
+	}
+	*ret_se = free > 2.0 ? sqrt(meat * free / (free - 2.0)) / bread : (double)NAN;
+	return sie / sii;
+}
+
+void refine_period(struct period_event *ev, size_t n, struct period_fit *fit)
+{
+	cleanup_free double *own = n < EVENTS_MIN ? NULL : malloc(2 * n * sizeof(*own));
+	double period = fit->period, se = NAN, scale = 0.0;
+
+	for (int round = 0; own && round < 12; round++) {
+		take_offsets(ev, n, period, scale, own, own + n);
+		for (size_t i = 0; i < n; i++)
+			own[n + i] = fabs(ev[i].residual);
+		scale = fmax(1.4826 * stats_median(own + n, n), 1e-9 * period);
+		period += within_groups(ev, n, period, own, &se);
+	}
+	if (!isfinite(period) || !isfinite(se) || fabs(period / fit->period - 1.0) > 1e-3)
+		return;
+	fit->period = period;
+	fit->se = se;
+}
+
 /*
  * Mean direction of the phases within `limit` of m->mean (0.5: all), and its standard error from the circular
  * dispersion (1 - rho2) / (2 R^2) (Mardia and Jupp 2000, 4.4.3).

@@ -228,6 +228,18 @@ struct period_fit {
 };
 bool fit_period(const double *t, size_t n, double low, double high, struct period_fit *ret);
 
+/*
+ * The same period, and how well it is known, from events in groups: those of a group have one phase, which nobody knows. (Where each is counted from the
+ * first of its group, an error of that one is in all of them, and a standard error that takes them for independent is too small.) ev: group
+ * by group, two at least of each; finite times. *fit stays as it is where that tells nothing.
+ */
+struct period_event {
+	double t;
+	size_t group;
+	double residual, arm; /* are written; arm: turns from the middle of its group */
+};
+void refine_period(struct period_event *ev, size_t n, struct period_fit *fit);
+
 /* Angles are parts of a revolution, in [0, 1). */
 double phase_of(double t, double t0, double period);
 double phase_distance(double a, double b); /* the short way from b to a, in [-0.5, 0.5) */

@@ -295,6 +295,59 @@ static void angles_without_a_direction_have_no_mean(void **state)
 	assert_true(fabs(m.mean - 0.7) < 1e-12 && m.se < 1e-6 && m.outliers == 1 && m.n == 99);
 }
 
+/* Twelve sectors in turn, five times; each time is counted from the sector's first answer, and answers stray, some far. */
+static size_t make_groups(uint64_t seed, double period, double noise, struct period_event *ev, double *when)
+{
+	size_t n = 0, m = 0;
+	struct rng rng;
+
+	rng_init(&rng, seed, 7);
+	for (size_t g = 0; g < 12; g++) {
+		double first = noise * rng_normal(&rng) + (rng_below(&rng, 10) == 0 ? 10 * noise : 0.0);
+		uint64_t turn = 0;
+
+		ev[n++] = (struct period_event){ .t = 0, .group = g };
+		for (size_t i = 0; i < 5; i++) {
+			turn += 20 + rng_below(&rng, 7);
+			when[m] = (double)turn * period + noise * rng_normal(&rng) - first;
+			if (rng_below(&rng, 20) == 0)
+				when[m] += period * 0.3 * rng_double(&rng);
+			ev[n++] = (struct period_event){ .t = when[m++], .group = g };
+		}
+	}
+	return n;
+}
+
+static void the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its_interval_is_honest(void **state)
+{
+	const double period = 8.333e6;
+	size_t held = 0, held_before = 0, closer = 0, n = 0;
+	double width = 0.0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct period_event ev[72];
+		struct period_fit fit;
+		double when[60], before;
+		size_t all = make_groups(seed, period, 40e3, ev, when);
+
+		if (!fit_period(when, ARRAY_LEN(when), 2.8e6, 18.5e6, &fit) || fabs(fit.period / period - 1.0) > 0.01)
+			continue;
+		n++;
+		before = fabs(fit.period - period);
+		held_before += before < 1.96 * fit.se;
+		refine_period(ev, all, &fit);
+		held += fabs(fit.period - period) < 1.96 * fit.se;
+		closer += fabs(fit.period - period) < before;
+		width += 1.96 * fit.se / period;
+	}
+	print_message("of %zu: %zu within the interval, %zu before; %zu closer; half width %.1f ppm\n", n, held,
+	              held_before, closer, 1e6 * width / (double)n);
+	assert_true(n * 10 > SEEDS * 9);
+	assert_in_range(held * 1000 / n, 915, 985);
+	assert_true(closer * 2 > n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +358,8 @@ int main(void)
 		cmocka_unit_test(a_period_is_found_without_noise_and_in_any_order),
 		cmocka_unit_test(a_long_baseline_is_no_harder_than_a_short_one),
 		cmocka_unit_test(hostile_events_are_refused),
+		cmocka_unit_test(
+			the_period_of_many_sectors_is_closer_when_each_has_its_phase_and_its_interval_is_honest),
 		cmocka_unit_test(angles_go_round),
 		cmocka_unit_test(a_mean_angle_across_zero_has_an_honest_error),
 		cmocka_unit_test(angles_without_a_direction_have_no_mean),

@@ -404,6 +404,7 @@ static bool is_hit(const struct rotation *rot, double access)
 
 struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];
+	uint64_t first[EVENTS_MAX]; /* of its sector, which when is counted from */
 	size_t n;
 	double all[EVENTS_MAX]; /* times of the first reads, hits as well */
 	size_t nall;
@@ -429,6 +430,7 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 			first[i] = done[i];
 		else if (ev->n < EVENTS_MAX) {
 			ev->access[ev->n] = access[i];
+			ev->first[ev->n] = first[i];
 			ev->when[ev->n++] = (double)(done[i] - first[i]);
 		}
 	}
@@ -444,6 +446,29 @@ static bool waits_for_rotation(struct events *ev, double period_ns)
 	return stats_median(ev->access, ev->n) > 0.25 * period_ns;
 }
 
+static int compare_events(const void *a, const void *b)
+{
+	const struct period_event *p = a, *q = b;
+
+	return (p->group > q->group) - (p->group < q->group);
+}
+
+/* Each sector has an angle of its own, and its first answer strayed as others do. */
+static void refine(const struct events *ev, struct period_fit *fit)
+{
+	struct period_event all[2 * EVENTS_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		all[n++] = (struct period_event){ .t = ev->when[i], .group = ev->first[i] };
+	qsort(all, n, sizeof(all[0]), compare_events);
+	for (size_t i = 0, m = n; i < m; i++)
+		if (i == 0 || all[i].group != all[i - 1].group)
+			all[n++] = (struct period_event){ .group = all[i].group };
+	qsort(all, n, sizeof(all[0]), compare_events);
+	refine_period(all, n, fit);
+}
+
 /* From the events so far; with fewer than three in five on the lattice it is doubtful. */
 static bool fit_rotation(const struct events *ev, struct rotation *ret)
 {
@@ -457,6 +482,7 @@ static bool fit_rotation(const struct events *ev, struct rotation *ret)
 	if (!fit_period(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) || fit.inliers * 5 < ev->n * 3 ||
 	    fit.noise > NOISE_MOST * fit.period || !waits_for_rotation(&sorted, fit.period))
 		return false;
+	refine(ev, &fit);
 	ret->is_rotating = true;
 	ret->is_unclear = false; /* of an earlier attempt */
 	ret->period_ns = fit.period;
