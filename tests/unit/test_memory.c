@@ -25,7 +25,7 @@
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_seek, measure_transactions, measure_geometry, measure_passes,
-	measure_cache, measure_mark;
+	measure_cache, measure_mark, measure_surface;
 
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_ASAN 1
@@ -41,17 +41,41 @@ extern const struct measure measure_zones, measure_seek, measure_transactions, m
 struct how {
 	const struct measure *m;
 	const char *words;
-	double delay_s;     /* that each request waits for its answer: a dying disk */
-	uint32_t cylinders; /* of each zone of the disk; 0: as tiny has */
-	uint32_t missing;   /* sectors strewn over the disk that carry no data */
-	double least_s;     /* virtual time that it has to take */
+	uint64_t flash_bytes; /* 0: tiny; else an SSD of this size, whose every 1000th answer comes late */
+	double delay_s;       /* that each request waits for its answer: a dying disk */
+	uint32_t cylinders;   /* of each zone of the disk; 0: as tiny has */
+	uint32_t missing;     /* sectors strewn over the disk that carry no data */
+	double least_s;       /* virtual time that it has to take */
 };
+
+static void prepare_flash(struct sim *sim, const struct how *how)
+{
+	const struct profile_fail late = {
+		.op = DISK_READ, .nth = 1000, .every = 1000, .short_bytes = UINT64_MAX, .delay_s = 0.5
+	};
+	struct profile p;
+	struct err err = { 0 };
+
+	assert_int_equal(profile_load(&p, SIMDISK_PROFILES "/ssd-sata.disk", &err), 0);
+	p.capacity_lba = how->flash_bytes / 512;
+	p.stripe_bytes = 16 << 20; /* quick to work out */
+	assert_int_equal(profile_add_fail(&p, &late), 0);
+	if (profile_finish(&p, &err) < 0)
+		fail_msg("%s", err.text);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(sim, false);
+}
 
 static void prepare(struct sim *sim, const struct how *how)
 {
 	struct profile p;
 	struct err err = { 0 };
 
+	if (how->flash_bytes) {
+		prepare_flash(sim, how);
+		return;
+	}
 	if (profile_load(&p, SIMDISK_PROFILES "/tiny.disk", &err) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; how->cylinders && i < p.nzones; i++)
@@ -214,6 +238,20 @@ static void geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_on
 	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 }, 4096);
 }
 
+/* Its lists of places are full on the large disk, and its document long. */
+static void surface_of_20_tb_needs_no_more_memory_than_of_100_gb(void **state)
+{
+	(void)state;
+	compare(run_sim,
+	        &(struct how){
+			.m = &measure_surface, .words = "--block=16M --no-files sda", .flash_bytes = 100000000000 },
+	        &(struct how){ .m = &measure_surface,
+	                       .words = "--block=16M --no-files sda",
+	                       .flash_bytes = 20000000000000,
+	                       .least_s = 36000.0 },
+	        4096);
+}
+
 /* ---- files ---- */
 
 static int run_files(const struct how *how)
@@ -261,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_week_of_transactions_needs_no_more_memory_than_an_hour),
 		cmocka_unit_test(an_overload_ends_with_a_sentence_before_the_memory_does),
 		cmocka_unit_test(geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_one),
+		cmocka_unit_test(surface_of_20_tb_needs_no_more_memory_than_of_100_gb),
 		cmocka_unit_test_setup_teardown(passes_cache_and_mark_with_many_repetitions_need_hardly_more_memory,
 		                                files_dir_make, files_dir_remove),
 	};
