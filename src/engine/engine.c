@@ -27,7 +27,9 @@
 
 const char *io_op_name(enum io_op op)
 {
-	static const char *const names[] = { [IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush" };
+	static const char *const names[] = {
+		[IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush", [IO_VERIFY] = "verify"
+	};
 
 	return names[op];
 }

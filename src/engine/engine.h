@@ -30,8 +30,9 @@ enum io_op {
 	IO_READ,
 	IO_WRITE,
 	IO_FLUSH, /* fsync of the file, cache flush of the device */
+	IO_VERIFY, /* the disk reads, and nothing is transferred: of engines that can (engine_ops.verifies), of whole SCSI and ATA disks */
 };
-const char *io_op_name(enum io_op op); /* "read", "write", "flush": in documents and sentences alike */
+const char *io_op_name(enum io_op op); /* "read", "write", "flush", "verify": in documents and sentences alike */
 
 struct io_req {
 	enum io_op op;
@@ -55,6 +56,7 @@ struct engine;
 struct engine_ops {
 	const char *name, *help;
 	uint32_t max_depth; /* 1: each request is done within submit() */
+	bool verifies;      /* takes IO_VERIFY */
 	int (*open)(struct engine *eng, struct err *err);
 	int (*submit)(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs);
 	int (*reap)(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns);

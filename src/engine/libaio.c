@@ -86,7 +86,7 @@ static void prepare(struct iocb *cb, struct io_req *req)
 		cb->aio_lio_opcode = IO_CMD_FDSYNC;
 		return;
 	}
-	cb->aio_lio_opcode = req->op == IO_READ ? IO_CMD_PREAD : IO_CMD_PWRITE;
+	cb->aio_lio_opcode = req->op == IO_WRITE ? IO_CMD_PWRITE : IO_CMD_PREAD;
 	cb->u.c.buf = req->buf;
 	cb->u.c.nbytes = req->len_bytes;
 	cb->u.c.offset = (long long)req->offset_bytes;

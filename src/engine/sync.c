@@ -6,15 +6,23 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "engine/engine.h"
+#include "engine/verify.h"
 
 struct sync_state {
 	struct io_req *done; /* the request that is finished and not yet reaped */
 	int flags;
+	struct verifier verifier;
 };
+
+static int ask_kernel(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg);
+}
 
 static int sync_open(struct engine *eng, struct err *err)
 {
@@ -24,11 +32,12 @@ static int sync_open(struct engine *eng, struct err *err)
 		return err_set(err, -ENOMEM, "No memory for the synchronous engine.");
 	if (eng->cfg.poll)
 		st->flags = RWF_HIPRI;
+	st->verifier.ask = ask_kernel;
 	eng->priv = st;
 	return 0;
 }
 
-static ssize_t transfer(const struct sync_state *st, const struct io_req *req)
+static ssize_t transfer(struct sync_state *st, const struct io_req *req)
 {
 	const struct iovec iov = { .iov_base = req->buf, .iov_len = req->len_bytes };
 
@@ -39,6 +48,8 @@ static ssize_t transfer(const struct sync_state *st, const struct io_req *req)
 		return pwritev2(req->fd, &iov, 1, (off_t)req->offset_bytes, st->flags);
 	case IO_FLUSH:
 		return fdatasync(req->fd);
+	case IO_VERIFY:
+		return verify_medium(&st->verifier, req->fd, req->offset_bytes, req->len_bytes);
 	}
 	errno = EINVAL;
 	return -1;
@@ -59,8 +70,9 @@ static int sync_submit(struct engine *eng, struct io_req *const *reqs, uint32_t 
 	else {
 		do {
 			n = transfer(st, req);
-		} while (n < 0 && errno == EINTR); /* nothing was moved; only network file systems do this */
-		if (n < 0)
+		} while (n < 0 && req->op != IO_VERIFY &&
+		         errno == EINTR); /* nothing was moved; only network file systems do this */
+		if (n < 0 && req->op != IO_VERIFY)
 			n = -errno;
 	}
 	req->res = (int32_t)n; /* the kernel moves less than 2 GiB at a time */
@@ -91,6 +103,7 @@ const struct engine_ops engine_sync = {
 	.name = "sync",
 	.help = "one request at a time with preadv2 and pwritev2",
 	.max_depth = 1,
+	.verifies = true,
 	.open = sync_open,
 	.submit = sync_submit,
 	.reap = sync_reap,

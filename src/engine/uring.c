@@ -147,7 +147,7 @@ static uint64_t entry_head(const struct uring_state *st, uint8_t opcode, int fd)
 
 static __attribute__((noinline)) void learn_kind(struct uring_state *st, const struct io_req *req)
 {
-	bool is_read = req->op == IO_READ;
+	bool is_read = req->op != IO_WRITE;
 
 	st->last_kind = kind_of(req);
 	st->head_plain = entry_head(st, is_read ? IORING_OP_READ : IORING_OP_WRITE, req->fd);

@@ -122,6 +122,8 @@ static int explain(struct run *run, const struct io_req *req, uint64_t now_ns)
 		return 0;
 	if (req->op == IO_WRITE && !t->permit)
 		return refuse(run, req, t, -EPERM, "there is no permit to write", now_ns);
+	if (req->op == IO_VERIFY && !run->eng->ops->verifies)
+		return refuse(run, req, t, -EOPNOTSUPP, "the engine knows no verify commands", now_ns);
 	if (req->len_bytes == 0 || req->len_bytes > INT32_MAX)
 		return refuse(run, req, t, -EINVAL, "the length is out of range", now_ns);
 	if (req->offset_bytes < g->first || req->len_bytes > g->span ||

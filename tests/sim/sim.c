@@ -275,6 +275,11 @@ void sim_set_contents(struct sim *sim, bool has_contents)
 	sim->has_contents = has_contents;
 }
 
+void sim_set_verify(struct sim *sim, enum sim_verify how)
+{
+	sim->verify = how;
+}
+
 void sim_set_file_cost(struct sim *sim, uint64_t ns)
 {
 	sim->file_cost_ns = ns;

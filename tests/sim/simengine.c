@@ -125,9 +125,10 @@ static int translate(const struct sim *sim, const struct io_req *req, const stru
 		return -ENOSPC;
 	*ret = (struct disk_req){
 		.op = req->op == IO_WRITE ? DISK_WRITE : DISK_READ,
+		.is_verify = req->op == IO_VERIFY,
 		.offset_bytes = o->sd->first_byte + req->offset_bytes,
 		.len_bytes = req->len_bytes < left ? req->len_bytes : (uint32_t)left,
-		.buf = sim->has_contents ? req->buf : NULL,
+		.buf = sim->has_contents && req->op != IO_VERIFY ? req->buf : NULL,
 	};
 	return 0;
 }
@@ -143,7 +144,9 @@ static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
 	req->submit_ns = sim->vc.now_ns;
 	sim->requests++;
 	r = translate(sim, req, &o, &q);
-	if (r < 0) {
+	if (r == 0 && req->op == IO_VERIFY && sim->verify != SIM_VERIFY_TRUE)
+		r = sim->verify == SIM_VERIFY_LIES ? (int)req->len_bytes : -EOPNOTSUPP;
+	if (r != 0) {
 		req->res = r;
 		make_ready(se, req, sim->vc.now_ns);
 		return;
@@ -237,6 +240,7 @@ const struct engine_ops engine_sim_sync = {
 	.name = "sim-sync",
 	.help = "simulated disks in virtual time, one request at a time",
 	.max_depth = 1,
+	.verifies = true,
 	.open = sim_engine_open,
 	.submit = sim_sync_submit,
 	.reap = sim_reap,

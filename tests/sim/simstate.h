@@ -33,6 +33,7 @@ struct sim {
 	size_t nopens;
 	bool has_contents;
 	uint64_t submit_cost_ns, reap_cost_ns, file_cost_ns, requests;
+	enum sim_verify verify;
 };
 
 static inline struct sim *sim_of_clock(struct clock *clk)

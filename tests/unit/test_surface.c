@@ -686,6 +686,96 @@ static void outside_of_the_hours_nothing_is_read(void **state)
 	profile_done(&p);
 }
 
+/* ---- verify commands ---- */
+
+struct ops { /* requests, and bytes that were read */
+	uint64_t verifies, read_bytes;
+};
+
+static void count_ops(void *arg, struct session *ses, const char *target, const struct io_req *req, bool is_fault)
+{
+	struct ops *n = arg;
+
+	(void)ses;
+	(void)target;
+	(void)is_fault;
+	n->verifies += req->op == IO_VERIFY;
+	n->read_bytes += req->op == IO_READ ? req->len_bytes : 0;
+}
+
+static int verify_on(const struct profile *p, enum sim_verify how, const char *words, struct sim_run *run,
+                     struct ops *n)
+{
+	*run = (struct sim_run){
+		.sim = sim_new(), .m = &measure_surface, .words = words, .hooks = { .request = count_ops, .arg = n }
+	};
+	*n = (struct ops){ 0 };
+	sim_set_contents(run->sim, false);
+	sim_set_verify(run->sim, how);
+	(void)sim_add_disk(run->sim, p, "sda");
+	return sim_run(run);
+}
+
+/* Also behind a connection that is slower than the medium, where it is the quicker way, and reading would not see a revolution lost. */
+static void verify_commands_find_what_reading_finds(void **state)
+{
+	const struct profile_bad b = { .lba = 9000000, .count = 8, .kind = BAD_READ, .revolutions = 2, .err = -EIO };
+	struct profile p;
+	struct err err;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	plant(&p, 4000000, 8, 1);
+	assert_int_equal(profile_add_bad(&p, &b), 0);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		struct sim_run run;
+		struct ops n;
+
+		p.interface_bytes_per_s = i ? 80e6 : 600e6;
+		assert_int_equal(verify_on(&p, SIM_VERIFY_TRUE, "--verify-command --to=5GB sda", &run, &n), 0);
+		print_message("at %.0f MB/s: %d verified, %.1f MB read; %.1f MB/s, ratio %.2f\n",
+		              p.interface_bytes_per_s * 1e-6, (int)n.verifies, (double)n.read_bytes * 1e-6,
+		              sim_figure(&run, "rate_bytes_per_s") * 1e-6, sim_figure(&run, "verify_rate_ratio"));
+		assert_int_equal(count_kind(run.res, "always", 4000000), 1);
+		assert_int_equal(count_kind(run.res, "unreadable", 9000000), 1);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+		assert_int_equal(count_kind(run.res, "unreadable", UINT64_MAX), 1);
+		assert_int_equal((uint64_t)sim_figure(&run, "scanned_bytes"), 5000000000 / 512 * 512);
+		assert_true(n.verifies > 4500 && n.read_bytes < 600000000);
+		assert_true(sim_figure(&run, "verify_rate_ratio") > (i ? 1.5 : 0.9));
+		assert_true(sim_figure(&run, "rate_bytes_per_s") > (i ? 150e6 : 100e6));
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
+static void verify_commands_that_do_not_reach_the_medium_are_refused(void **state)
+{
+	static const struct {
+		const char *profile, *words, *why;
+		enum sim_verify how;
+	} cases[] = {
+		{ "modern-4tb", "--verify-command --to=5GB sda", "without a look", SIM_VERIFY_LIES },
+		{ "modern-4tb", "--verify-command --to=5GB sda", "knows no verify", SIM_VERIFY_UNKNOWN },
+		{ "ssd-sata", "--verify-command --to=5GB sda", "No rotation", SIM_VERIFY_TRUE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+		struct ops n;
+
+		load(&p, cases[i].profile);
+		assert_int_equal(verify_on(&p, cases[i].how, cases[i].words, &run, &n), -EOPNOTSUPP);
+		assert_non_null(strstr(run.err.text, cases[i].why));
+		assert_true(n.verifies <= 24);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 /* ---- the frame ---- */
 
 static void what_does_not_fit_is_refused_with_a_sentence(void **state)
@@ -724,6 +814,8 @@ int main(void)
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),
 		cmocka_unit_test(outside_of_the_hours_nothing_is_read),
+		cmocka_unit_test(verify_commands_find_what_reading_finds),
+		cmocka_unit_test(verify_commands_that_do_not_reach_the_medium_are_refused),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 	};
 

@@ -90,13 +90,19 @@ static uint64_t to_ns(const struct disk *d, double t)
 	return d->start_ns + (x > 0 ? (uint64_t)x : 0);
 }
 
+/* What a request has for the interface. */
+static uint64_t bus_bytes(const struct node *n)
+{
+	return n->req.is_verify ? 0 : (uint64_t)n->res;
+}
+
 static int move_data(struct disk *d, struct node *n)
 {
 	uint64_t lbas = (uint64_t)n->res / d->p.logical_sector_bytes;
 	int r;
 
 	if (n->req.op == DISK_READ) {
-		d->count.read_bytes += (uint64_t)n->res;
+		d->count.read_bytes += bus_bytes(n); /* as the kernel counts: commands that transfer nothing are none */
 		if (!n->req.buf)
 			return 0;
 		r = contents_read(&d->contents, n->lba, lbas, n->req.buf);
@@ -220,7 +226,7 @@ static void admit(struct disk *d, struct node *n, double t)
 	if (d->ntrims && trim_covers(d, n->lba, n->lbas)) {
 		double at = stall_skip(d, t) + noise_flat_ns(d, d->p.trimmed_us);
 
-		disk_finish(d, n, disk_bus(d, at, (uint64_t)n->res), n->res, HOW_HIT);
+		disk_finish(d, n, disk_bus(d, at, bus_bytes(n)), n->res, HOW_HIT);
 		return;
 	}
 	if (d->p.kind == DISK_SSD) {
@@ -235,9 +241,9 @@ static void admit(struct disk *d, struct node *n, double t)
 			stream_aim(d, t, n->first, n->end, n->is_sequential);
 		if (d->p.drops_read)
 			cache_drop(d, segment, n->end);
-		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
+		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), bus_bytes(n)), n->res, HOW_HIT);
 	} else if (d->ndirty && cache_is_dirty(d, n->lba, n->lbas)) {
-		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), (uint64_t)n->res), n->res, HOW_HIT);
+		disk_finish(d, n, disk_bus(d, stall_skip(d, t) + noise_hit_ns(d), bus_bytes(n)), n->res, HOW_HIT);
 	} else {
 		queue_media(d, n, t);
 	}
@@ -252,7 +258,7 @@ static void start(struct disk *d, struct node *n, double t)
 
 	if (n->req.op == DISK_READ) {
 		(d->mcache ? mediacache_read : media_read)(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
-		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), (uint64_t)n->res));
+		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), bus_bytes(n)));
 	} else {
 		end = disk_bus(d, fmax(t, n->eligible), (uint64_t)n->res);
 		cache_remove(d, n->lba, n->lbas); /* FUA over dirty data */

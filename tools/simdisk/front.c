@@ -101,6 +101,7 @@ static int give(struct disk *d, struct whole *w, size_t part, uint64_t offset, u
 {
 	const struct disk_req q = { .op = w->done.req.op,
 		                    .fua = w->done.req.fua,
+		                    .is_verify = w->done.req.is_verify,
 		                    .offset_bytes = offset,
 		                    .len_bytes = (uint32_t)len,
 		                    .buf = buf,

@@ -400,6 +400,7 @@ struct disk;
 struct disk_req {
 	enum disk_op op;
 	bool fua;              /* write: on the media before it is done */
+	bool is_verify;        /* read: nothing is transferred */
 	uint32_t len_bytes;    /* offset and length: multiples of the logical sector, else -EINVAL */
 	uint64_t offset_bytes; /* reads across the end are short, at the end 0; writes at the end -ENOSPC */
 	void *buf;             /* must stay until it was popped; NULL: timing only */

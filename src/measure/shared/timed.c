@@ -66,7 +66,7 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 		if (t->iolog)
 			(void)fprintf(t->iolog, "%s read %" PRIu64 " %" PRIu32 "\n", t->target->name, offsets[i],
 			              t->block_bytes);
-		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = IO_READ };
+		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = t->op };
 		ret_access_ns[i] = NAN;
 	}
 	list_feeder_init(&feeder, items, n);
@@ -582,7 +582,7 @@ int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_byt
 	if (offset + bytes + lead > t->target->size_bytes)
 		offset = t->target->size_bytes > bytes + lead ? t->target->size_bytes - bytes - lead : 0;
 	offset -= offset % t->block_bytes;
-	seq_feeder_init(&feeder, IO_READ, 0, offset,
+	seq_feeder_init(&feeder, t->op, 0, offset,
 	                offset + bytes + lead < t->target->size_bytes ? offset + bytes + lead : t->target->size_bytes,
 	                (uint32_t)block);
 	load.feeder = &feeder.f;

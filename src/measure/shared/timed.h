@@ -13,6 +13,7 @@ struct timed {
 	struct engine *eng;
 	const struct target *target;
 	uint32_t block_bytes; /* of each read; a multiple of the step */
+	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	struct rng rng;
 	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */

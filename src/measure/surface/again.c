@@ -102,7 +102,7 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 {
 	struct reader *r = (struct reader *)sink;
 
-	r->run->own_bytes += req->len_bytes;
+	r->run->own_bytes += req->op == IO_READ ? req->len_bytes : 0;
 	r->run->gentle.has_base &= !is_fault;
 	r->v[req->tag].submit_ns = req->submit_ns;
 	r->v[req->tag].done_ns = req->done_ns;
@@ -110,9 +110,10 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 	r->v[req->tag].is_done = true;
 }
 
-static int read_list(struct surface_run *run, const struct list_item *items, size_t n, uint32_t depth, struct reader *r,
+static int read_list(struct surface_run *run, struct list_item *items, size_t n, uint32_t depth, struct reader *r,
                      struct err *err)
 {
+	struct engine *eng = run->verifier ? run->verifier : run->eng;
 	struct load load = { .targets = run->ses->targets, .ntargets = 1, .sink = &r->sink, .depth = depth };
 	struct list_feeder feeder;
 	struct load_stats stats;
@@ -121,9 +122,11 @@ static int read_list(struct surface_run *run, const struct list_item *items, siz
 	r->sink.take = reader_take;
 	r->run = run;
 	r->n = n;
+	for (size_t i = 0; i < n; i++)
+		items[i].op = run->verifier ? IO_VERIFY : IO_READ;
 	list_feeder_init(&feeder, items, n);
 	load.feeder = &feeder.f;
-	return session_load(run->ses, &load, run->eng, &stats, err);
+	return session_load(run->ses, &load, eng, &stats, err);
 }
 
 struct outcome {
@@ -147,8 +150,8 @@ static int read_pair(struct surface_run *run, struct surface_suspect *s, uint64_
 	uint64_t len = s->again % 2 ? run->range.block_bytes / 2 : run->range.block_bytes; /* cut in another way */
 	uint64_t lead = first < len ? 0 : first - len;
 	uint64_t from = lead == first && !s->error ? first + run->range.unit_bytes : first;
-	struct list_item items[2] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(from - lead), .op = IO_READ },
-		                      { .offset_bytes = from, .len_bytes = (uint32_t)(end - from), .op = IO_READ } };
+	struct list_item items[2] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(from - lead) },
+		                      { .offset_bytes = from, .len_bytes = (uint32_t)(end - from) } };
 	struct reader r;
 	double usual, took;
 	int code;
@@ -195,9 +198,8 @@ static int read_alone(struct surface_run *run, const struct surface_suspect *s, 
 	places[2] = (at + far) % (size - unit);
 	places[3] = at;
 	for (size_t i = 0; i < 4; i++)
-		items[i] = (struct list_item){ .offset_bytes = places[i] - places[i] % unit,
-			                       .len_bytes = (uint32_t)unit,
-			                       .op = IO_READ };
+		items[i] =
+			(struct list_item){ .offset_bytes = places[i] - places[i] % unit, .len_bytes = (uint32_t)unit };
 	*ret_ns = NAN;
 	code = read_list(run, items, 4, 1, &r, err);
 	if (code < 0 || !r.v[3].is_done || r.v[0].error || r.v[1].error || r.v[2].error || r.v[3].error)

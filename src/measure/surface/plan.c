@@ -26,6 +26,7 @@ const struct opt surface_opts[] = {
 	          .min = 4096, .max = 1 << 24),
 	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 32),
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute"),
+	OPT_FLAG(P, verify, "verify-command", 0, "let the disk read by itself and transfer nothing (SCSI, ATA)"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after so long; --resume goes on"),
 	OPT_FLAG(P, idle, "idle", 0, "one request at a time, and none while others use the disk"),
@@ -124,12 +125,19 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 			err, -EINVAL,
 			"--max-temperature: nothing tells how warm %s is; load the module drivetemp, or do without.",
 			ses->devs[0].path);
+	if (p->verify && ses->devs[0].kind != DEVICE_DISK)
+		return err_set(
+			err, -EINVAL,
+			"--verify-command goes to whole disks, and %s is none; give the disk, with --from and --to.",
+			ses->devs[0].path);
 	plan_phase(ret_plan, "scan",
 	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
 	plan_phase(ret_plan, "second readings", 0);
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
-	ret_plan->keeps_privileges = !p->no_files; /* which file lies where the kernel tells root only */
+	ret_plan->keeps_privileges =
+		!p->no_files ||
+		p->verify; /* which file lies where the kernel tells root only; so are commands of ATA */
 	return 0;
 }
 

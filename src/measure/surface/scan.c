@@ -86,7 +86,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 	}
 	if (!left)
 		return FEED_END;
-	req->op = IO_READ;
+	req->op = s->run->verifier ? IO_VERIFY : IO_READ;
 	req->target = 0;
 	req->offset_bytes = s->at;
 	req->len_bytes = left < s->run->range.block_bytes ? (uint32_t)left : s->run->range.block_bytes;
@@ -227,8 +227,8 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	uint64_t from = req->submit_ns > s->last_done_ns ? req->submit_ns : s->last_done_ns;
 
 	s->in_flight--;
-	s->run->own_bytes += req->len_bytes;
-	s->run->gentle.has_base &= !is_fault; /* what the kernel counts of it is its secret */
+	s->run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
+	s->run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
 	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
 		                                        .len_bytes = req->len_bytes,
 		                                        .error = surface_error(req, is_fault),
@@ -271,7 +271,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 		          .at = run->position,
 		          .end = run->range.end_bytes,
 		          .start_ns = surface_now(run),
-		          .depth = run->p->idle ? 1 : run->eng->cfg.depth };
+		          .depth = run->p->idle || run->verifier ? 1 : run->eng->cfg.depth };
 	struct load load = {
 		.targets = run->ses->targets, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = s.depth
 	};
@@ -279,7 +279,7 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	int r;
 
 	s.last_batch_ns = s.burst_ns = s.start_ns;
-	r = session_load(run->ses, &load, run->eng, &stats, err);
+	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
 	run->scan_ns += surface_now(run) - s.start_ns;
 	if (!run->is_tuned && !session_is_over(run->ses))
 		tune(run);

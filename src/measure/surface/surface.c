@@ -80,7 +80,9 @@ static int run_init(struct surface_run *run, struct err *err)
 	if (r == 0)
 		r = surface_state_load(run, err);
 	run->portions++;
-	return r == 0 ? surface_learn_rotation(run, err) : r;
+	if (r == 0)
+		r = surface_learn_rotation(run, err);
+	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 
 static bool is_unfinished(const struct surface_run *run)
@@ -144,6 +146,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0)
 		r = surface_lists_save(run, err);
 	engine_close(run->eng);
+	engine_close(run->verifier);
 	free(run);
 	return r;
 }

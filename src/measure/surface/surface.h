@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
- * scatter let expect (pure); scan.c: every block once, in legs; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
+ * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
  * sector; tell.c: the document, which is the state of a scan to be continued as well; contents.c: what lies at such places; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
@@ -22,7 +22,7 @@ struct surface_params {
 	uint64_t rate;
 	double share, max_celsius;
 	const char *hours;
-	bool resume, idle, no_files;
+	bool resume, idle, no_files, verify;
 };
 
 /* ---- plan.c ---- */
@@ -112,7 +112,8 @@ struct surface_run {
 	struct session *ses;
 	const struct surface_params *p;
 	struct surface_range range;
-	struct engine *eng;
+	struct engine *eng,
+		*verifier; /* verifier: --verify-command, for all but what clears the drive's cache; else NULL */
 	struct timed timed;
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
@@ -173,6 +174,11 @@ uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns);
 uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns);
 /* --rate, --share: how long to pause after so many bytes. */
 uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns);
+
+/* ---- verify.c ---- */
+
+/* An engine for verify commands, after it is proven that they reach the medium. 0, or negative errno and a sentence. */
+int surface_verifier_open(struct surface_run *run, struct err *err);
 
 /* ---- scan.c ---- */
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Verify commands as they go to the kernel, before a disk that is made up here: which bytes, and what its answers become. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/fs.h>
+#include <scsi/sg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/verify.h"
+
+static struct fake {
+	bool knows_scsi, knows_ata; /* else "illegal request" */
+	bool has_no_commands;       /* a loop device */
+	int attentions;             /* first answers that say that something happened before */
+	uint64_t bad;               /* sector; UINT64_MAX: none */
+	bool is_descriptor;         /* form of what went wrong */
+	int host_status;
+	/* What it saw. */
+	int asked;
+	uint64_t first, count;
+} fake;
+
+static void sense(struct sg_io_hdr *h, uint8_t key)
+{
+	h->status = 2;
+	h->sb_len_wr = 18;
+	h->sbp[0] = fake.is_descriptor ? 0x72 : 0x70;
+	h->sbp[fake.is_descriptor ? 1 : 2] = key;
+}
+
+static uint64_t number_at(const uint8_t *at, int bytes)
+{
+	uint64_t x = 0;
+
+	while (bytes--)
+		x = x << 8 | *at++;
+	return x;
+}
+
+/* ATA's registers from the command of SAT. */
+static void take_ata(const uint8_t *c)
+{
+	assert_int_equal(c[1], 3 << 1 | 1);
+	assert_int_equal(c[2], 0);
+	assert_int_equal(c[14], 0x42);
+	assert_int_equal(c[13] & 0x40, 0x40);
+	fake.count = number_at(c + 5, 2) ? number_at(c + 5, 2) : 65536;
+	fake.first = (uint64_t)c[11] << 40 | (uint64_t)c[9] << 32 | (uint64_t)c[7] << 24 | (uint64_t)c[12] << 16 |
+	             (uint64_t)c[10] << 8 | c[8];
+}
+
+static int answer(int fd, unsigned long request, void *arg)
+{
+	struct sg_io_hdr *h = arg;
+	const uint8_t *c;
+	bool is_known;
+
+	assert_int_equal(fd, 7);
+	if (request == BLKSSZGET) {
+		*(int *)arg = 512;
+		return 0;
+	}
+	assert_int_equal(request, SG_IO);
+	c = h->cmdp;
+	fake.asked++;
+	if (fake.has_no_commands) {
+		errno = ENOTTY;
+		return -1;
+	}
+	assert_int_equal(h->interface_id, 'S');
+	assert_int_equal(h->dxfer_direction, SG_DXFER_NONE);
+	assert_int_equal(h->dxfer_len, 0);
+	assert_int_equal(h->cmd_len, c[0] == 0x2f ? 10 : 16);
+	assert_int_equal(c[0] == 0x85 ? 0 : c[1], 0); /* no comparison with bytes of ours */
+	is_known = c[0] == 0x85 ? fake.knows_ata : fake.knows_scsi;
+	if (fake.host_status) {
+		h->host_status = (unsigned short)fake.host_status;
+	} else if (!is_known) {
+		sense(h, 5);
+	} else if (fake.attentions > 0) {
+		fake.attentions--;
+		sense(h, 6);
+	} else {
+		if (c[0] == 0x85)
+			take_ata(c);
+		else
+			fake.first = c[0] == 0x2f ? number_at(c + 2, 4) : number_at(c + 2, 8);
+		if (c[0] != 0x85)
+			fake.count = c[0] == 0x2f ? number_at(c + 7, 2) : number_at(c + 10, 4);
+		if (fake.bad >= fake.first && fake.bad < fake.first + fake.count)
+			sense(h, 3);
+	}
+	return 0;
+}
+
+static int32_t verify(uint64_t offset, uint32_t len)
+{
+	struct verifier v = { .ask = answer };
+
+	fake.asked = 0;
+	return verify_medium(&v, 7, offset, len);
+}
+
+static void commands_name_the_sectors(void **state)
+{
+	static const struct {
+		uint64_t sector, sectors;
+	} v[] = {
+		{ 0, 1 }, { 1234567, 2048 }, { 4294967295ull, 8 }, { 4294967287ull, 8 }, { 0x123456789abull, 65536 }
+	};
+
+	(void)state;
+	for (int way = 0; way < 2; way++)
+		for (size_t i = 0; i < ARRAY_LEN(v); i++) {
+			fake = (struct fake){ .knows_scsi = way == 0, .knows_ata = true, .bad = UINT64_MAX };
+			assert_int_equal(verify(v[i].sector * 512, (uint32_t)v[i].sectors * 512), v[i].sectors * 512);
+			assert_int_equal(fake.first, v[i].sector);
+			assert_int_equal(fake.count, v[i].sectors);
+			assert_int_equal(fake.asked, 1 + way);
+		}
+}
+
+static void answers_become_the_errors_of_reading(void **state)
+{
+	(void)state;
+	for (int form = 0; form < 2; form++) {
+		fake = (struct fake){ .knows_scsi = true, .bad = 1003, .is_descriptor = form };
+		assert_int_equal(verify(1000 * 512, 3 * 512), 3 * 512);
+		assert_int_equal(verify(1000 * 512, 4 * 512), -ENODATA);
+		fake.attentions = 1;
+		assert_int_equal(verify(0, 512), 512);
+		fake.attentions = 100;
+		assert_int_equal(verify(0, 512), -EIO);
+		fake = (struct fake){ .is_descriptor = form };
+		assert_int_equal(verify(0, 512), -EOPNOTSUPP);
+	}
+	fake = (struct fake){ .has_no_commands = true };
+	assert_int_equal(verify(0, 512), -EOPNOTSUPP);
+	fake = (struct fake){ .knows_scsi = true, .host_status = 1 };
+	assert_int_equal(verify(0, 512), -ENODEV);
+	fake.host_status = 7;
+	assert_int_equal(verify(0, 512), -EIO);
+	assert_int_equal(verify(100, 512), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(commands_name_the_sectors),
+		cmocka_unit_test(answers_become_the_errors_of_reading),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
