@@ -56,7 +56,7 @@ struct device {
 	char transport[16]; /* "ata", "scsi", "nvme", "usb", "virtio", "loop", "" */
 	char scheduler[32];
 	char write_cache[32]; /* "write back", "write through" */
-	char zoned[16];       /* "none", "host-managed", "host-aware" */
+	char zoned[16];       /* "none", "host-managed", "host-aware", "drive-managed" */
 	uint64_t read_ahead_bytes;
 	uint32_t nr_requests, max_sectors_bytes, max_hw_sectors_bytes, max_segments, max_segment_bytes, queue_depth;
 	uint32_t rq_affinity, nomerges, wbt_lat_us, io_poll, fua; /* as sysfs prints them */

@@ -17,6 +17,7 @@ extern const struct measure measure_transactions;
 
 /* One a line: tools/new-measure adds to them. */
 /* clang-format off */
+extern const struct measure measure_smr;
 const struct measure *const measures[] = {
 	&measure_info,
 	&measure_zones,
@@ -28,6 +29,7 @@ const struct measure *const measures[] = {
 	&measure_cache,
 	&measure_mark,
 	&measure_transactions,
+	&measure_smr,
 	NULL,
 };
 /* clang-format on */

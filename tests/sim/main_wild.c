@@ -27,7 +27,7 @@
 struct options {
 	uint64_t disks, disk_limit_ns, time_limit_ns;
 	const char *seeds, *class_name, *profile, *keep, *json, *judge, *row;
-	int noise;
+	int noise, writes;
 	bool by_class, is_list, is_quiet;
 	/* not options: */
 	const char *command;
@@ -38,6 +38,8 @@ struct options {
 
 static const char *const noise_choices[] = { "own", "none", "mild", "real", "live", NULL };
 
+static const char *const writes_choices[] = { "any", "shingled", "cached", "plain", NULL };
+
 static const struct opt opts[] = {
 	OPT_U64(struct options, disks, "disks", 'n', "N", "50", "how many disks: seeds 1 to N", .min = 1, .max = 1e6),
 	OPT_STR(struct options, seeds, "seeds", 0, "A-B", NULL, "these seeds instead; one number is one disk"),
@@ -46,6 +48,8 @@ static const struct opt opts[] = {
 	        "this profile (a name or a file) instead of wild disks; seeds are those of its noise"),
 	OPT_CHOICE(struct options, noise, "noise", 0, noise_choices, "own",
 	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
+	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
+	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
 	OPT_STR(struct options, keep, "keep", 0, "DIR", NULL,
 	        "keep of each disk its profile, truth, document and verdict in this folder"),
 	OPT_STR(struct options, json, "json", 'j', "FILE", NULL,
@@ -144,8 +148,8 @@ static void keep_profile(const struct options *o, uint64_t seed, const struct pr
 static json_t *run_command(const struct options *o, const struct profile *p, uint64_t seed, int *ret_status,
                            char **ret_said)
 {
-	char *text = NULL, seed_text[40];
-	char *argv[WORDS_MAX + 8] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
+	char *text = NULL, seed_text[40], consent[100];
+	char *argv[WORDS_MAX + 10] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
 	size_t len = 0, said = 0, argc = 2;
 	struct sim *sim = sim_new();
 	struct env *env = sim_env(sim);
@@ -154,6 +158,11 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
 	for (size_t i = 0; i < o->nmore; i++)
 		argv[argc++] = o->more[i];
+	if (strcmp(o->command, "smr") == 0) { /* without writing it says little */
+		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->serial);
+		argv[argc++] = (char *)(uintptr_t) "--write";
+		argv[argc++] = consent;
+	}
 	argv[argc++] = (char *)(uintptr_t) "--quiet";
 	argv[argc++] = (char *)(uintptr_t) "--json=-";
 	argv[argc++] = seed_text;
@@ -236,6 +245,14 @@ static json_t *verdict_of_dead(int status)
 	return json_pack("{s:s,s:[{s:s,s:s}]}", "ended", text, "lies", "what", "crash", "text", text);
 }
 
+static bool is_wanted(const struct options *o, const struct profile *p)
+{
+	enum { ANY, SHINGLED, CACHED, PLAIN } kind = p->band_bytes ? SHINGLED : p->mcache_bytes ? CACHED : PLAIN;
+
+	return o->writes == ANY || o->writes == (int)kind;
+}
+
+/* NULL without an error: not one of those that are wanted. */
 static json_t *run_disk(const struct options *o, uint64_t seed, struct err *err)
 {
 	char name[64];
@@ -248,6 +265,10 @@ static json_t *run_disk(const struct options *o, uint64_t seed, struct err *err)
 
 	if (make_profile(o, seed, &p, err) < 0)
 		return NULL;
+	if (!is_wanted(o, &p)) {
+		profile_done(&p);
+		return NULL;
+	}
 	if (o->keep)
 		keep_profile(o, seed, &p);
 	if (pipe(fds) < 0 || (pid = fork()) < 0) {
@@ -314,20 +335,22 @@ static int run_all(const struct options *o, struct err *err)
 {
 	struct wild_board *b = wild_board_new(o->command);
 	double began = now_s();
+	uint64_t done = 0;
 	int r = 0;
 
 	if (!b)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t seed = o->first; r == 0 && seed <= o->last; seed++) {
+	for (uint64_t seed = o->first; r == 0 && seed <= o->last && done < o->disks; seed++) {
 		json_t *verdict;
 
 		if (o->time_limit_ns && (now_s() - began) * 1e9 >= (double)o->time_limit_ns)
 			break;
 		verdict = run_disk(o, seed, err);
 		if (!verdict) {
-			r = err->code ? err->code : -EINVAL;
-			break;
+			r = err->code;
+			continue;
 		}
+		done++;
 		say_disk(o, verdict);
 		wild_board_add(b, verdict);
 	}
@@ -375,13 +398,14 @@ static int settle(struct options *o, struct err *err)
 	char *end = NULL;
 
 	o->first = 1;
-	o->last = o->disks;
+	o->last = o->writes ? UINT64_MAX : o->disks;
 	if (o->seeds) {
 		o->first = o->last = strtoull(o->seeds, &end, 10);
 		if (*end == '-')
 			o->last = strtoull(end + 1, &end, 10);
 		if (*end || end == o->seeds || o->last < o->first)
 			return err_set(err, -EINVAL, "--seeds wants A-B or a number, not %s.", o->seeds);
+		o->disks = o->last - o->first + 1;
 	}
 	if (o->keep && mkdir(o->keep, 0777) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "Cannot make %s: %s.", o->keep, strerror(errno));

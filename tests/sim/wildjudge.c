@@ -400,6 +400,20 @@ static void layout(struct judge *j)
 		    z->tracks_alternate ? ", serpentine" : "", z->heads_alternate ? ", heads alternate" : "");
 }
 
+/* ---- smr ---- */
+
+static void shingling(struct judge *j)
+{
+	const char *told = json_string_value(json_object_get(json_object_get(j->c->doc, "figures"), "shingled"));
+	bool shingles = j->c->p->band_bytes > 0;
+
+	j->planted++;
+	if (told && strcmp(told, shingles ? "no" : "yes") == 0)
+		lie(j, "shingled", "%s told, and its tracks %s", told, shingles ? "shingle" : "do not");
+	else if (!told || strcmp(told, "undecided") == 0)
+		say(j->missed, "verdict", "whether its tracks shingle");
+}
+
 /* ---- notices that blame somebody ---- */
 
 static bool never(const struct wild_case *c)
@@ -437,7 +451,8 @@ static bool may_stall(const struct wild_case *c)
 	for (size_t i = 0; i < p->nbads; i++)
 		if (p->bads[i].revolutions * turn_s >= STALL_S)
 			return true;
-	return is_limited(c) || p->standby_s >= STALL_S;
+	return is_limited(c) || p->standby_s >= STALL_S ||
+	       p->mcache_bytes > 0; /* which is cleaned for as long as it takes */
 }
 
 static bool has_unstored(const struct wild_case *c)
@@ -576,6 +591,8 @@ json_t *wild_judge(const struct wild_case *c)
 		sure_zones(&j);
 		layout(&j);
 	}
+	if (strcmp(j.command, "smr") == 0)
+		shingling(&j);
 	notices(&j);
 	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "missed", j.missed,
 	                 "planted", (json_int_t)j.planted, "notices", j.notices, "status", status ? status : "none",

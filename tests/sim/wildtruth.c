@@ -541,6 +541,23 @@ static struct interval head_skew(const struct wild_case *c)
 	return just(c->p->surfaces > 1 ? c->p->zones[0].head_skew : (double)NAN);
 }
 
+static struct interval of_media_cache(const struct wild_case *c, const char *member)
+{
+	return just(wild_number(json_object_get(c->truth, "media_cache"), member));
+}
+
+static struct interval cache_entries(const struct wild_case *c)
+{
+	double entries = of_media_cache(c, "entries").low, room = of_media_cache(c, "bytes").low / 4096;
+
+	return just(fmin(entries, room)); /* whichever is full first */
+}
+
+static struct interval band(const struct wild_case *c)
+{
+	return of_media_cache(c, "shingle_band_bytes");
+}
+
 const struct wild_figure wild_figures[] = {
 	{ "zones", "start_bytes_per_s", NULL, spot_start, WILD_RATIO, false },
 	{ "zones", "middle_bytes_per_s", NULL, spot_middle, WILD_RATIO, false },
@@ -570,5 +587,7 @@ const struct wild_figure wild_figures[] = {
 	{ "geometry", "tracks", NULL, tracks, WILD_RATIO, true },
 	{ "geometry", "cylinder_skew_ratio", NULL, cyl_skew, WILD_TURN, true },
 	{ "geometry", "head_skew_ratio", NULL, head_skew, WILD_TURN, true },
+	{ "smr", "cache_entries", NULL, cache_entries, WILD_RATIO, false },
+	{ "smr", "band_bytes", NULL, band, WILD_RATIO, true },
 	{ NULL, NULL, NULL, NULL, WILD_RATIO, false },
 };

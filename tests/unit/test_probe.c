@@ -545,6 +545,23 @@ static void strings_that_the_kernel_has_put_right_stay_right(void **state)
 	assert_int_equal(dev.reported_rpm, 5408);
 }
 
+static void a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over(void **state)
+{
+	const uint8_t said[4] = { 0, 1, 2, 3 }; /* SBC-4: not said, host-aware, drive-managed, reserved */
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(said); i++) {
+		uint8_t page[64] = { 0, 0xb1, 0, 60, 0x16, 0xda, 0, 0, (uint8_t)(said[i] << 4) };
+		struct device dev = { .zoned = "none" }, aware = { .zoned = "host-aware" };
+
+		identity_vpd_medium(&dev, page, sizeof(page));
+		identity_vpd_medium(&aware, page, sizeof(page));
+		assert_string_equal(dev.zoned, said[i] == 2 ? "drive-managed" : "none");
+		assert_string_equal(aware.zoned, "host-aware"); /* the kernel knows better */
+		assert_int_equal(dev.reported_rpm, 5850);
+	}
+}
+
 static void identify_data_with_a_wrong_check_sum_are_not_believed(void **state)
 {
 	struct device dev = { 0 };
@@ -654,6 +671,7 @@ int main(void)
 		cmocka_unit_test(a_missing_attribute_leaves_its_field_unknown),
 		cmocka_unit_test(random_pages_never_hurt),
 		cmocka_unit_test(identify_data_with_a_wrong_check_sum_are_not_believed),
+		cmocka_unit_test(a_drive_that_manages_its_zones_itself_says_so_in_a_page_that_the_kernel_passes_over),
 		cmocka_unit_test(strings_that_the_kernel_has_put_right_stay_right),
 		cmocka_unit_test(every_field_of_a_row_has_a_key_of_its_own),
 		cmocka_unit_test(a_folder_and_a_file_know_their_file_system),

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the writes say. Three kinds of disk are held against each other by the likelihood of what was seen:
+ *
+ *   plain      no cache but one in memory: each write takes an access of the arm, or less where many are sorted, from the beginning on
+ *   cached     a cache on the media: faster than any arm until it is full, from then on an access or two for each write
+ *   shingled   the same before; behind, a write to a band of its own takes what it takes to read and write the band, which is
+ *              much longer than an access, and the same each time
+ *
+ * Two things are looked at: the batches while the map is being filled, and behind the cliff the twelve writes in a row that are slowest by their median
+ * (those of the singles, if the cache is cleaned from its oldest entries on). Times are taken in logarithms, and each may be an outlier.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/smr/smr.h"
+
+#define ACCESS_NS   8e6   /* where it is not known: what the slowest and the fastest differ from by a factor of two */
+#define STREAM      100e6 /* bytes per second, the same */
+#define SORTED      0.15  /* accesses: no disk writes blocks at random in less each, however many it sorts */
+#define SORTED_MOST 2.5   /* nor takes more, a flush included */
+#define FLUSH       4     /* accesses that a flush may take besides */
+#define WINDOW      12    /* of the 16 singles */
+#define BATCHES     8     /* enough to know that it was slow from the start */
+#define BATCHES_MAX 64    /* that are looked at */
+#define USUAL       4     /* times what a batch usually takes */
+#define AFTER       12    /* batches after the single ones that tell whether all is slow now */
+#define CLIFFS      64    /* of which nothing came: then it ends */
+#define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
+#define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
+#define BAND_MOST   (256u << 20)
+#define OUTLIER     0.1  /* of times that have another reason */
+#define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
+#define ALONE       256  /* writes one by one after a slow start: a cleaning of a crowded cache comes within so many */
+#define ALONE_MOST  1024 /* more tell no more */
+#define CLEAN       8    /* accesses: what takes longer cleans several writes at once */
+#define CUSHION     0.1  /* accesses that each block of the cushion takes at least, when it is cleaned */
+#define SHORT       0.25 /* accesses: a flush that has something to do takes more */
+#define LAST        128  /* single writes whose mean is looked at */
+#define CONTRAST    5    /* times that the last ones take longer than the shortest */
+#define FULL        0.1  /* accesses that they take at least, on average: of the comb many go at once */
+#define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
+#define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
+#define GAPS_MOST   12   /* of the comb: then its band is known to 4 % and better */
+
+struct view { /* of the samples */
+	const struct smr_input *in;
+	double access_ns, band_least_ns, band_most_ns;
+	uint64_t bulk;     /* number of its first write */
+	double usual_ns;   /* a batch of the bulk, by their median */
+	size_t first_bulk; /* sample */
+	size_t tail, end;  /* samples: the last ones in a row that are single; tail is n when there are none */
+};
+
+static double total_ns(const struct smr_sample *s)
+{
+	return (double)(s->write_ns + s->flush_ns);
+}
+
+static void view_init(struct view *v, const struct smr_input *in)
+{
+	double stream = in->stream_bytes_per_s > 0 ? in->stream_bytes_per_s : STREAM, x[BATCHES_MAX];
+	size_t n = 0;
+
+	*v = (struct view){ .in = in, .access_ns = in->access_ns > 0 ? in->access_ns : ACCESS_NS };
+	v->bulk = smr_layout_writes(in->layout) - in->layout->part[SMR_BULK].n;
+	v->band_least_ns = 2 * BAND_LEAST / stream * 1e9;
+	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
+	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
+		v->first_bulk++;
+	for (v->end = in->n; v->end > v->first_bulk && in->n - v->end < AFTER && in->v[v->end - 1].writes > 1; v->end--)
+		;
+	for (v->tail = v->end; v->tail > v->first_bulk && in->v[v->tail - 1].writes == 1; v->tail--)
+		;
+	if (v->tail == v->end) /* none, or what came afterwards shows that nothing was full */
+		v->tail = v->end = in->n;
+	v->usual_ns = INFINITY;
+	for (size_t i = v->first_bulk; i < v->tail && n < BATCHES_MAX; i++)
+		if (in->v[i].writes > 1)
+			x[n++] = total_ns(&in->v[i]);
+	if (n >= BATCHES)
+		v->usual_ns = stats_median(x, n);
+}
+
+/* It took what an arm takes, however well it sorts. */
+static bool is_slow(const struct view *v, size_t i)
+{
+	const struct smr_sample *s = &v->in->v[i];
+
+	return total_ns(s) > v->access_ns * (SORTED * (double)s->writes + FLUSH);
+}
+
+/* Much longer than the others. */
+static bool is_like_a_cliff(const struct view *v, size_t i)
+{
+	if (isinf(v->usual_ns))
+		return is_slow(v, i);
+	return total_ns(&v->in->v[i]) > USUAL * v->usual_ns + FLUSH * v->access_ns ||
+	       (is_slow(v, i) && total_ns(&v->in->v[i]) > 2 * v->usual_ns);
+}
+
+/* What cleaning the cushion takes at least. */
+static double cushion_ns(const struct view *v)
+{
+	return CUSHION * v->access_ns * (double)v->in->layout->part[SMR_CUSHION].n;
+}
+
+/* Flushes that cost nothing beside the writes: it may be that nothing waits for them. */
+static bool are_flushes_short(const struct view *v)
+{
+	double x[BATCHES_MAX];
+	size_t n = 0;
+
+	for (size_t i = v->first_bulk; i < v->tail && n < BATCHES_MAX; i++)
+		x[n++] = (double)v->in->v[i].flush_ns;
+	return n && stats_median(x, n) < SHORT * v->access_ns;
+}
+
+/* ---- likelihoods, per unit of the logarithm ---- */
+
+static double log_normal(double x, double centre, double sigma)
+{
+	double z = log(x / centre) / sigma;
+
+	return exp(-0.5 * z * z) / (sigma * sqrt(2 * M_PI));
+}
+
+static double even(double x, double low, double high)
+{
+	return x >= low && x <= high ? 1 / log(high / low) : 0;
+}
+
+/* Anything from a tenth of a millisecond to minutes. */
+static double outlier(double ns)
+{
+	return even(fmin(fmax(ns, 1e5), 1e11), 1e5, 1e11);
+}
+
+/* Of times that scatter about one that is only known to lie between low and high, evenly in its logarithm. */
+static double common_time(const double *x, size_t n, double low, double high, double sigma)
+{
+	enum { STEPS = 100 };
+	double best = -INFINITY, sum = 0, log_l[STEPS];
+
+	for (int k = 0; k < STEPS; k++) {
+		double centre = low * pow(high / low, (k + 0.5) / STEPS);
+
+		log_l[k] = 0;
+		for (size_t i = 0; i < n; i++)
+			log_l[k] += log((1 - OUTLIER) * log_normal(x[i], centre, sigma) + OUTLIER * outlier(x[i]));
+		best = fmax(best, log_l[k]);
+	}
+	for (int k = 0; k < STEPS; k++)
+		sum += exp(log_l[k] - best) / STEPS;
+	return best + log(sum);
+}
+
+/* While the map is being filled: sorted by an arm, or faster than any. */
+static void weigh_batches(const struct view *v, double log_l[SMR_MODELS])
+{
+	double x[BATCHES_MAX], fast = 0;
+	size_t n = 0, end = v->tail < v->in->n && v->tail ? v->tail - 1 : v->tail; /* but the cliff */
+	size_t step = (end - v->first_bulk) / BATCHES_MAX + 1;
+
+	for (size_t i = v->first_bulk; i < end; i += step)
+		if (v->in->v[i].writes > 1)
+			x[n++] = total_ns(&v->in->v[i]) / (double)v->in->v[i].writes;
+	for (size_t i = 0; i < n; i++) /* the flush besides */
+		fast += log((1 - OUTLIER) * even(x[i] / v->access_ns, 0.0005, 2 * SORTED) + OUTLIER * outlier(x[i]));
+	log_l[SMR_PLAIN] += common_time(x, n, SORTED * v->access_ns, SORTED_MOST * v->access_ns, 0.35);
+	log_l[SMR_CACHED] += fast;
+	log_l[SMR_SHINGLED] += fast;
+}
+
+static void weigh_window(const struct view *v, const double *x, double log_l[SMR_MODELS])
+{
+	double arm = common_time(x, WINDOW, 0.5 * v->access_ns, 4 * v->access_ns, 0.5);
+
+	log_l[SMR_PLAIN] += arm;
+	log_l[SMR_CACHED] += arm;
+	log_l[SMR_SHINGLED] +=
+		common_time(x, WINDOW, v->band_least_ns + v->access_ns, v->band_most_ns + 4 * v->access_ns, 0.25);
+}
+
+/* ---- behind the cliff ---- */
+
+/* Index, among n times, of the WINDOW in a row whose median is the longest; sorted into ret. */
+static void slowest_window(const double *x, size_t n, double ret[WINDOW])
+{
+	double best = -1;
+
+	for (size_t i = 0; i + WINDOW <= n; i++) {
+		double w[WINDOW];
+
+		for (size_t k = 0; k < WINDOW; k++)
+			w[k] = x[i + k];
+		stats_sort(w, WINDOW);
+		if (w[WINDOW / 2 - 1] + w[WINDOW / 2] <= best)
+			continue;
+		best = w[WINDOW / 2 - 1] + w[WINDOW / 2];
+		for (size_t k = 0; k < WINDOW; k++)
+			ret[k] = w[k];
+	}
+}
+
+static struct smr_estimate median_of(double *x, size_t n)
+{
+	struct smr_estimate e;
+
+	stats_sort(x, n);
+	e.value = stats_quantile_sorted(x, n, 0.5);
+	e.ci = stats_quantile_ci_sorted(x, n, 0.5);
+	return e;
+}
+
+static struct smr_estimate unknown(void)
+{
+	return (struct smr_estimate){ NAN, { NAN, NAN } };
+}
+
+#define COMB_MOST 64
+struct comb { /* what went at once */
+	struct smr_estimate band;
+	double waits[COMB_MOST];
+	size_t n;
+};
+
+/*
+ * Teeth of the comb that go at once are those of one band: writes from one long wait to the next. What a stray wait cuts, and the bands at
+ * the ends, are left out.
+ */
+static bool comb_of(const struct view *v, const double *x, size_t n, double wait_ns, struct comb *ret)
+{
+	double gaps[COMB_MOST], waits[COMB_MOST], sorted[COMB_MOST], sum = 0, median, half;
+	double step = (double)v->in->layout->part[SMR_COMB].step_bytes;
+	size_t ngaps = 0, last = n, teeth = 0, most = v->in->layout->part[SMR_COMB].n;
+
+	*ret = (struct comb){ .band = unknown() };
+	for (size_t i = 0; i < n && teeth < most && ngaps < COMB_MOST; i++) {
+		if (x[i] < wait_ns)
+			continue;
+		if (last < n && i - last >= 3 && (double)(i - last) * step < BAND_MOST) {
+			waits[ngaps] = x[last];
+			gaps[ngaps++] = (double)(i - last);
+			teeth += i - last;
+		}
+		last = i;
+	}
+	if (ngaps < 4)
+		return false;
+	memcpy(sorted, gaps + 1, (ngaps - 1) * sizeof(*gaps)); /* the first is of a part of a band */
+	stats_sort(sorted, ngaps - 1);
+	median = stats_quantile_sorted(sorted, ngaps - 1, 0.5);
+	for (size_t i = 1; i < ngaps; i++)
+		if (fabs(gaps[i] - median) < fmax(1.5, 0.1 * median)) {
+			sum += gaps[i];
+			ret->waits[ret->n++] = waits[i];
+		}
+	if (ret->n < 3 || ret->n * 2 < ngaps - 1)
+		return false;
+	half = 0.2 + 1 / sqrt((double)ret->n); /* a count is off by up to one tooth, evenly: sd 0.41 */
+	sum /= (double)ret->n;
+	ret->band = (struct smr_estimate){ step * sum, { step * (sum - half), step * (sum + half) } };
+	return true;
+}
+
+/* ---- the figures ---- */
+
+static void rates(const struct view *v, struct smr_found *f)
+{
+	const struct smr_input *in = v->in;
+	cleanup_free double *x = calloc(in->n + 1, sizeof(*x));
+	size_t n = 0, end = f->cliff < in->n ? f->cliff : v->tail;
+
+	for (size_t i = v->first_bulk; x && i < end; i++)
+		if (in->v[i].writes > 1)
+			x[n++] = (double)in->v[i].writes * 1e9 / (double)(in->v[i].write_ns + 1);
+	if (n >= 6 && !f->is_slow_from_start)
+		f->fast = median_of(x, n);
+	if (n >= 6 && f->is_slow_from_start) {
+		for (size_t i = v->first_bulk; i < end; i++)
+			x[i - v->first_bulk] = (double)in->v[i].writes * 1e9 / total_ns(&in->v[i]);
+		f->slow = median_of(x, n);
+	}
+}
+
+/*
+ * Of the writes that found room: the cliff lies within a batch, or at a single write soon after it. A write cache that is not emptied by a flush
+ * would have taken in more, and nobody knows how many. The same where a wait before the cliff was as long as that of the cushion: it may have gone then.
+ */
+static void entries(const struct view *v, struct smr_found *f)
+{
+	const struct smr_sample *s = &v->in->v[f->cliff], *late;
+	double end;
+
+	if (f->cliff >= v->in->n || (!v->in->is_through && are_flushes_short(v)))
+		return;
+	for (size_t i = v->first_bulk; i < f->cliff; i++)
+		if (total_ns(&v->in->v[i]) > cushion_ns(v))
+			return;
+	late = &v->in->v[v->tail + f->late_by];
+	end = (double)(s->first + s->writes);
+	if (f->late_by && total_ns(late) > cushion_ns(v)) /* less: what lay there before went first, and made room */
+		end = (double)(late->first + 1);
+	f->entries = (struct smr_estimate){ ((double)s->first + end) / 2, { (double)s->first, BEFORE * end } };
+}
+
+static double mean(const double *x, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i];
+	return sum / (double)n;
+}
+
+static bool has_cushion_gone(const struct view *v, const double *x, size_t late_by)
+{
+	return (v->tail && total_ns(&v->in->v[v->tail - 1]) > cushion_ns(v)) || x[late_by] > cushion_ns(v);
+}
+
+/*
+ * Was that the cliff, and not the machine? Then the cushion had to go, and the writes that it made room for were fast, but the last ones not any
+ * more. Where a write cache that no flush empties has hidden that, whole batches have to stay slow.
+ */
+static bool is_full(const struct view *v, const double *x, size_t n, size_t late_by)
+{
+	double quiet = INFINITY, all = 0;
+	size_t slow = 0, after = v->in->n - v->end;
+
+	if (n < 4 * LAST)
+		return false;
+	if (has_cushion_gone(v, x, late_by)) {
+		for (size_t i = 0; i + LAST <= n; i += LAST / 4)
+			quiet = fmin(quiet, mean(x + i, LAST));
+		return mean(x + n - LAST, LAST) > fmax(CONTRAST * quiet, FULL * v->access_ns);
+	}
+	for (size_t i = v->end; i < v->in->n; i++) {
+		slow += is_slow(v, i);
+		all += total_ns(&v->in->v[i]);
+	}
+	return after >= AFTER && are_flushes_short(v) && slow * 4 >= after && all > USUAL * v->usual_ns * (double)after;
+}
+
+/*
+ * A band cannot go in less time than it takes to read and write it. (That it takes longer tells nothing: conventional drives clean what lies together
+ * at once, too, and as long as it takes.)
+ */
+static void weigh_comb(const struct view *v, const struct comb *c, double log_l[SMR_MODELS])
+{
+	double stream = v->in->stream_bytes_per_s > 0 ? v->in->stream_bytes_per_s : STREAM;
+	double twice = 2 * c->band.value / stream * 1e9, any = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		any += log(outlier(c->waits[i]));
+	log_l[SMR_SHINGLED] += fmin(0, common_time(c->waits, c->n, 0.75 * twice, 8 * twice + 1e9, 0.1) - any);
+}
+
+/* Writes behind the cliff before those that the comb makes room for: long waits early among them are for what lay in the cache before, and for the cushion. */
+static size_t before_comb(const struct smr_layout *l)
+{
+	return l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + WINDOW;
+}
+
+static size_t find_cliff(const struct view *v, const double *x, size_t n)
+{
+	size_t most = v->in->layout->part[SMR_CUSHION].n / 2, last = 0;
+
+	for (size_t i = 0; i < n && i < most; i++)
+		if (x[i] > v->band_least_ns)
+			last = i;
+	return last;
+}
+
+static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_MODELS])
+{
+	const struct smr_input *in = v->in;
+	size_t n = v->end - v->tail;
+	cleanup_free double *x = calloc(n + 1, sizeof(*x));
+	double window[WINDOW], sum = 0, stalled = 0;
+	struct comb comb;
+
+	f->behind = n;
+	for (size_t i = 0; x && i < n; i++) {
+		x[i] = total_ns(&in->v[v->tail + i]);
+		sum += x[i];
+		stalled += x[i] > v->band_least_ns ? x[i] : 0;
+	}
+	f->stall_share = sum > 0 ? stalled / sum : 0;
+	if (!x || n < 2 * WINDOW)
+		return;
+	f->late_by = find_cliff(v, x, n);
+	f->is_full = is_full(v, x, n, f->late_by);
+	slowest_window(x, f->late_by + before_comb(in->layout) < n ? f->late_by + before_comb(in->layout) : n, window);
+	weigh_window(v, window, log_l);
+	if (comb_of(v, x, n, CLEAN * v->access_ns, &comb))
+		weigh_comb(v, &comb, log_l);
+	f->band_ns = median_of(window, WINDOW);
+	(void)comb_of(v, x, n, 0.6 * f->band_ns.value, &comb);
+	f->band = comb.band;
+	f->gaps = comb.n;
+	if (!f->is_slow_from_start)
+		f->slow = (struct smr_estimate){ 1e9 / f->band_ns.value,
+			                         { 1e9 / f->band_ns.ci.high, 1e9 / f->band_ns.ci.low } };
+}
+
+/* Enough was written one by one for the cushion, the singles and some of the comb to have had their turn. */
+static bool has_seen_singles(const struct smr_input *in, const struct smr_found *f)
+{
+	const struct smr_layout *l = in->layout;
+
+	if (f->is_slow_from_start)
+		return f->behind >= ALONE;
+	return f->behind >= f->late_by + before_comb(l) + l->part[SMR_COMB].n / 4;
+}
+
+static void judge(const struct smr_input *in, struct smr_found *f)
+{
+	const double *l = f->log_likelihood;
+
+	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
+	if (f->behind < 2 * WINDOW)
+		return;
+	if (f->log10_ratio >= SURE)
+		f->verdict = SMR_YES;
+	else if (f->log10_ratio <= -SURE && has_seen_singles(in, f) &&
+	         (f->is_slow_from_start ? f->stall_share < STALLED : f->is_full))
+		f->verdict = SMR_NO;
+}
+
+void smr_analyse(const struct smr_input *in, struct smr_found *f)
+{
+	struct view v;
+	size_t slow = 0, n;
+
+	*f = (struct smr_found){
+		.fast = unknown(), .slow = unknown(), .entries = unknown(), .band = unknown(), .band_ns = unknown()
+	};
+	view_init(&v, in);
+	n = v.tail - v.first_bulk;
+	for (size_t i = v.first_bulk; i < v.tail && i < v.first_bulk + BATCHES; i++)
+		slow += is_slow(&v, i);
+	f->is_slow_from_start = n && slow == (n < BATCHES ? n : BATCHES);
+	f->cliff = !f->is_slow_from_start && v.tail < in->n && n ? v.tail - 1 : in->n;
+	weigh_batches(&v, f->log_likelihood);
+	behind(&v, f, f->log_likelihood);
+	rates(&v, f);
+	judge(in, f);
+	if (f->verdict == SMR_YES || f->verdict == SMR_NO)
+		entries(&v, f);
+	if (f->verdict != SMR_YES)
+		f->band = f->band_ns = unknown();
+}
+
+enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
+{
+	const struct smr_layout *l = in->layout;
+	struct view v;
+	size_t n, cliffs = 0;
+	bool is_last_slow;
+
+	if (f->verdict == SMR_NO || (f->is_slow_from_start && f->behind >= ALONE_MOST))
+		return SMR_STOP;
+	if (f->verdict == SMR_YES &&
+	    (f->gaps >= GAPS_MOST ||
+	     f->behind >= l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + l->part[SMR_COMB].n))
+		return SMR_STOP;
+	view_init(&v, in);
+	n = v.tail - v.first_bulk;
+	if (n == 0)
+		return SMR_BATCH;
+	for (size_t i = v.first_bulk; i + 1 < in->n; i++)
+		cliffs += in->v[i].writes > 1 && in->v[i + 1].writes == 1;
+	if (f->behind && v.end == in->n && (f->verdict == SMR_YES || f->is_slow_from_start || !has_seen_singles(in, f)))
+		return SMR_SINGLE;
+	if (f->behind) /* back to batches: was it the cliff? */
+		return cliffs >= CLIFFS && in->n - v.end >= AFTER ? SMR_STOP : SMR_BATCH;
+	is_last_slow = is_like_a_cliff(&v, in->n - 1);
+	if (!f->is_slow_from_start)
+		return is_last_slow ? SMR_SINGLE : SMR_BATCH;
+	return n >= BATCHES || total_ns(&in->v[in->n - 1]) > HOPELESS * v.access_ns * (double)l->batch ? SMR_SINGLE
+	                                                                                               : SMR_BATCH;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `smr` will do: options, what of them does not fit the target, and the order of the writes. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "measure/smr/smr.h"
+
+#define SLOT      (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
+#define UNITS     64              /* of the size, in which the parts are counted */
+#define LEAST     (256u << 20)    /* below, nothing fits between two blocks */
+#define TEETH     64              /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
+#define BATCH_MAX 256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
+#define BATCH_NS  (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
+
+const struct opt smr_opts[] = {
+	OPT_FLAG(struct smr_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
+	OPT_BYTES(struct smr_params, size_bytes, "size", 0, "SIZE", "4GiB", "write within so much", .min = LEAST,
+	          .max = 1ull << 42),
+	OPT_BYTES(struct smr_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on the device", .max = 9e18),
+	OPT_END,
+};
+
+bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes)
+{
+	uint64_t unit = size_bytes / UNITS / SLOT * SLOT, first = (first_bytes + SMR_BLOCK - 1) / SMR_BLOCK * SMR_BLOCK;
+
+	*l = (struct smr_layout){ .first_bytes = first, .size_bytes = unit * UNITS };
+	if (l->size_bytes < LEAST / 2)
+		return false;
+	l->part[SMR_CUSHION] = (struct smr_run_of){ first, SLOT, unit / 8 / SLOT };
+	l->part[SMR_SINGLES] = (struct smr_run_of){ first + unit, unit, 16 };
+	l->part[SMR_COMB] = (struct smr_run_of){ first + 17 * unit, unit / TEETH / SLOT * SLOT, 8ull * TEETH };
+	if (l->part[SMR_COMB].step_bytes == 0) /* a small one: as many as there is room for */
+		l->part[SMR_COMB] = (struct smr_run_of){ first + 17 * unit, SLOT, 8 * unit / SLOT };
+	l->part[SMR_BULK] = (struct smr_run_of){ first + 25 * unit, SLOT, 39 * unit / SLOT };
+	l->batch = l->part[SMR_CUSHION].n / 4;
+	l->batch = l->batch > BATCH_MAX ? BATCH_MAX : l->batch ? l->batch : 1;
+	return true;
+}
+
+uint64_t smr_layout_writes(const struct smr_layout *l)
+{
+	uint64_t n = 0;
+
+	for (int k = 0; k < SMR_PARTS; k++)
+		n += l->part[k].n;
+	return n;
+}
+
+enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i)
+{
+	int k = 0;
+
+	while (k < SMR_BULK && i >= l->part[k].n)
+		i -= l->part[k++].n;
+	return (enum smr_part)k;
+}
+
+uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
+{
+	enum smr_part k = smr_part_of(l, i);
+
+	for (int before = 0; before < (int)k; before++)
+		i -= l->part[before].n;
+	if (k == SMR_BULK || k == SMR_CUSHION)
+		i = permute(i, l->part[k].n, seed);
+	return l->part[k].first_bytes + i * l->part[k].step_bytes;
+}
+
+uint64_t smr_size(const struct device *dev, const struct smr_params *p)
+{
+	uint64_t room;
+
+	if (dev->kind == DEVICE_DIRECTORY)
+		return p->size_bytes;
+	room = dev->size_bytes > p->start_bytes ? dev->size_bytes - p->start_bytes : 0;
+	room -= room < SMR_BLOCK ? room : SMR_BLOCK; /* of a start that is no multiple of a block */
+	return room < p->size_bytes ? room : p->size_bytes;
+}
+
+static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
+{
+	struct consent_names names;
+
+	if (dev->kind == DEVICE_FILE)
+		return err_set(err, -EINVAL,
+		               "%s is an existing file, which is never written over; give its directory, or a device.",
+		               dev->path);
+	if (dev->kind == DEVICE_DIRECTORY && p->write)
+		return err_set(err, -EINVAL,
+		               "%s is a directory, in which smr makes a file of its own; leave --write out.",
+		               dev->path);
+	if (dev->kind == DEVICE_DIRECTORY && p->start_bytes)
+		return err_set(err, -EINVAL, "--start is for devices; %s is a directory.", dev->path);
+	if (dev->kind == DEVICE_DIRECTORY)
+		return 0;
+	consent_names(dev, &names);
+	if (p->write && (dev->logical_block_bytes == 0 || SMR_BLOCK % dev->logical_block_bytes))
+		return err_set(err, -EINVAL, "%s has blocks of %" PRIu32 " bytes, but smr writes %d at a time.",
+		               dev->path, dev->logical_block_bytes, SMR_BLOCK);
+	return 0;
+}
+
+int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
+{
+	const struct smr_params *p = params;
+	const struct device *dev = &ses->devs[0];
+	struct smr_layout l;
+	int r = check_target(dev, p, err);
+
+	if (r < 0)
+		return r;
+	ret_plan->is_direct = true;
+	ret_plan->read_bytes = 0;
+	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
+	if (dev->kind != DEVICE_DIRECTORY && !p->write)
+		return 0;
+	if (!smr_layout_init(&l, p->start_bytes, smr_size(dev, p)))
+		return err_set(err, -EINVAL, "%s has no room for %d MiB from --start on, and less is not enough.",
+		               dev->path, (int)(LEAST >> 20));
+	ret_plan->opens_itself = dev->kind == DEVICE_DIRECTORY;
+	ret_plan->writes = p->write ? WRITE_DESTROY : WRITE_NONE;
+	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
+	if (dev->kind == DEVICE_DIRECTORY)
+		ret_plan->write_bytes += l.size_bytes;
+	else
+		ret_plan->write_bytes += l.part[SMR_COMB].n * l.part[SMR_COMB].step_bytes;
+	plan_phase(ret_plan, "writing in sequence", ret_plan->write_bytes / 100 * 1000);
+	plan_phase(ret_plan, "writing at random", ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS);
+	return 0;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `smr` does to the disk. One request at a time: a queue would hide how long a single one had to wait. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "measure/shared/timed.h"
+#include "measure/smr/smr.h"
+
+#define STREAM_BLOCK  (1u << 20)
+#define STREAM_CHUNK  16 /* blocks that make a rate: more than a track, so that its ends even out */
+#define STREAM_CHUNKS 4096
+#define ACCESSES      32
+#define ACCESS_LEAST  8     /* of them, that were slow enough for an arm */
+#define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
+#define ROTATION_NS   (1 * NS_PER_S)
+
+/* ---- opening ---- */
+
+static int open_file(struct smr_io *io, struct err *err)
+{
+	const struct device *dev = &io->ses->devs[0];
+	uint64_t end = io->layout->first_bytes + io->layout->size_bytes;
+	int fd, r = datafile_create(&io->file, dev->path, end - DATAFILE_DATA_OFFSET,
+	                            DATAFILE_ANONYMOUS | DATAFILE_ALLOCATE, err);
+
+	if (r < 0)
+		return r;
+	fd = datafile_open(io->file, true, err);
+	if (fd < 0)
+		return fd;
+	io->own = (struct target){ .name = dev->path,
+		                   .fd = fd,
+		                   .size_bytes = end,
+		                   .align_bytes = dev->dio_offset_align_bytes ? dev->dio_offset_align_bytes : 512,
+		                   .permit = datafile_permit(io->file) };
+	return 0;
+}
+
+int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err)
+{
+	const struct engine_config cfg = { .depth = 2, .buf_bytes = STREAM_BLOCK };
+	uint64_t left = session_time_left_ns(ses);
+	int r = 0;
+
+	*io = (struct smr_io){ .ses = ses, .layout = layout, .own = { .fd = -1 }, .target = &io->own };
+	io->end_ns = clock_now_ns(ses->env->clk) + (left == UINT64_MAX ? SMR_TIME_NS : left);
+	if (ses->plan->opens_itself)
+		r = open_file(io, err);
+	else
+		io->target = &ses->targets[0];
+	if (r == 0)
+		r = session_engine(ses, &cfg, &io->eng, err);
+	for (uint32_t slot = 0; r == 0 && slot < io->eng->cfg.slots; slot++)
+		payload_fill(engine_buf(io->eng, slot),
+		             &(struct payload_id){ .seed = ses->seed, .sequence = slot, .len_bytes = STREAM_BLOCK });
+	return r;
+}
+
+void smr_close(struct smr_io *io)
+{
+	engine_close(io->eng);
+	if (io->file && io->own.fd >= 0)
+		(void)close(io->own.fd); /* the file goes */
+	datafile_close(io->file);
+}
+
+bool smr_is_over(const struct smr_io *io)
+{
+	return session_is_over(io->ses) || clock_now_ns(io->ses->env->clk) >= io->end_ns;
+}
+
+/* ---- before the writes at random ---- */
+
+static void timed_init(struct smr_io *io, struct timed *t)
+{
+	uint32_t physical = io->ses->devs[0].physical_block_bytes;
+
+	*t = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target };
+	t->block_bytes = t->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
+	session_rng(io->ses, 1, &t->rng);
+}
+
+int smr_turns(struct smr_io *io, int *ret_turns, struct err *err)
+{
+	struct rotation rot;
+	struct timed t;
+	int r;
+
+	timed_init(io, &t);
+	r = rotation_find(&t, ROTATION_NS, &rot, err);
+	if (r == 0)
+		*ret_turns = rot.is_rotating ? 1 : rot.is_unclear || rot.is_patchy ? -1 : 0;
+	return r;
+}
+
+int smr_access(struct smr_io *io, double *ret_access_ns, struct err *err)
+{
+	double ns[ACCESSES], sum = 0.0;
+	uint64_t at[ACCESSES];
+	size_t n = 0;
+	struct timed t;
+	int r;
+
+	timed_init(io, &t);
+	for (size_t i = 0; i < ACCESSES; i++)
+		at[i] = timed_random(&t, io->layout->first_bytes, io->layout->first_bytes + io->layout->size_bytes);
+	r = timed_reads(&t, at, ACCESSES, ns, NULL, err);
+	for (size_t i = 0; i < ACCESSES; i++)
+		if (ns[i] > ARM_NS)
+			ns[n++] = ns[i];
+	stats_sort(ns, n);
+	for (size_t i = 0; i < n * 3 / 4; i++) /* what came late is left out, with as many that did not */
+		sum += ns[i];
+	*ret_access_ns = n >= ACCESS_LEAST ? sum / (double)(n * 3 / 4) : (double)NAN;
+	return r;
+}
+
+struct chunks {
+	struct sink sink; /* first: take() gets a pointer to it */
+	double rate[STREAM_CHUNKS];
+	size_t n;
+	uint64_t seen, begin_ns;
+};
+
+static void take_chunk(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct chunks *c = (struct chunks *)s;
+
+	if (is_fault || c->seen++ % STREAM_CHUNK != 0)
+		return;
+	if (c->begin_ns && req->done_ns > c->begin_ns && c->n < STREAM_CHUNKS)
+		c->rate[c->n++] = (double)STREAM_BLOCK * STREAM_CHUNK / ((double)(req->done_ns - c->begin_ns) * 1e-9);
+	c->begin_ns = req->done_ns;
+}
+
+int smr_stream(struct smr_io *io, double *ret_bytes_per_s, struct err *err)
+{
+	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
+	uint64_t first = io->file ? io->layout->first_bytes : comb->first_bytes;
+	uint64_t end = io->file ? first + io->layout->size_bytes : first + comb->n * comb->step_bytes;
+	cleanup_free struct chunks *c = calloc(1, sizeof(*c));
+	struct load load = { .targets = io->target, .ntargets = 1, .depth = 2 };
+	struct load_stats stats;
+	struct seq_feeder feeder;
+	int r;
+
+	if (!c)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	io->target->touch_first =
+		io->layout->first_bytes; /* reads looked elsewhere, too; from here on, nothing is touched there */
+	io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
+	c->sink.take = take_chunk;
+	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
+	load.feeder = &feeder.f;
+	load.sink = &c->sink;
+	session_progress(io->ses, "writing in sequence", 0.02, NULL);
+	r = session_load(io->ses, &load, io->eng, &stats, err);
+	*ret_bytes_per_s =
+		stats_median(c->rate, c->n); /* of most: a buffer takes the first ones faster, dips are slower */
+	return r;
+}
+
+/* ---- the writes at random ---- */
+
+struct batch {
+	struct sink sink;
+	uint64_t begin_ns, written_ns, flushed_ns;
+	bool is_bad;
+};
+
+static void take_write(struct sink *s, const struct io_req *req, bool is_fault)
+{
+	struct batch *b = (struct batch *)s;
+
+	b->is_bad |= is_fault && req->op == IO_FLUSH;
+	if (!b->begin_ns)
+		b->begin_ns = req->submit_ns;
+	if (req->op == IO_FLUSH)
+		b->flushed_ns = req->done_ns;
+	else
+		b->written_ns = req->done_ns;
+}
+
+static int keep(struct smr_samples *s, const struct smr_sample *sample)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 1024;
+		struct smr_sample *v = realloc(s->v, room * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		s->v = v;
+		s->room = room;
+	}
+	s->v[s->n++] = *sample;
+	return 0;
+}
+
+int smr_write(struct smr_io *io, uint64_t n, struct smr_samples *s, struct err *err)
+{
+	uint64_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0, all = smr_layout_writes(io->layout);
+	cleanup_free struct list_item *items = NULL;
+	struct batch b = { .sink = { take_write } };
+	struct load load = { .targets = io->target, .ntargets = 1, .sink = &b.sink, .depth = 1 };
+	struct list_feeder feeder;
+	struct load_stats stats;
+	struct smr_sample sample;
+	uint64_t k = 1;
+	int r;
+
+	while (k < n && first + k < all && smr_part_of(io->layout, first + k) == smr_part_of(io->layout, first))
+		k++;
+	items = calloc(k + 1, sizeof(*items));
+	if (!items)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint64_t i = 0; i < k; i++)
+		items[i] = (struct list_item){ .offset_bytes = smr_place(io->layout, first + i, io->ses->seed),
+			                       .len_bytes = SMR_BLOCK,
+			                       .op = IO_WRITE };
+	items[k].op = IO_FLUSH;
+	list_feeder_init(&feeder, items, k + 1);
+	load.feeder = &feeder.f;
+	r = session_load(io->ses, &load, io->eng, &stats, err);
+	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
+		return r;
+	sample = (struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
+		                      .first = first,
+		                      .writes = k,
+		                      .write_ns = b.written_ns - b.begin_ns,
+		                      .flush_ns = b.flushed_ns - b.written_ns };
+	sample.writes_per_s = (double)k * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1);
+	r = keep(s, &sample);
+	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
+}

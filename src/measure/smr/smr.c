@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is this disk shingled, and what does that cost? (After Aghayev and Desnoyers, Skylight, FAST 2015.) The cache that such a disk must have is filled with
+ * single blocks until it has to be cleaned, and what it then takes for a write to a band of its own decides: see smr.h and analyse.c.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/smr/smr.h"
+
+#define LOOK_EACH 16 /* single writes between two looks at what they say */
+
+/* ---- what is known without writing ---- */
+
+static bool says_so(const struct device *dev)
+{
+	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
+}
+
+/* Neither the kernel nor the reads say that it turns: what of it could shingle? */
+static bool does_not_turn(const struct device *dev, int turns)
+{
+	return dev->rotational == 0 && turns == 0;
+}
+
+/* ---- the writes ---- */
+
+static int write_until_known(struct smr_io *io, struct smr_input *in, struct err *err)
+{
+	struct smr_samples samples = { NULL, 0, 0 };
+	uint64_t all = smr_layout_writes(io->layout), done = 0;
+	struct smr_found found;
+	enum smr_step step = SMR_BATCH;
+	size_t told = 0;
+	int r = 0;
+
+	smr_analyse(in, &found);
+	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
+		size_t before = samples.n;
+
+		r = smr_write(io, step == SMR_SINGLE ? 1 : io->layout->batch, &samples, err);
+		if (r < 0 || samples.n == before)
+			break;
+		done = samples.v[samples.n - 1].first + samples.v[samples.n - 1].writes;
+		in->v = samples.v;
+		in->n = samples.n;
+		session_progress(io->ses, "writing at random", (double)done / (double)all, "%.0f/s",
+		                 samples.v[samples.n - 1].writes_per_s);
+		if (step == SMR_SINGLE && samples.n % LOOK_EACH)
+			continue;
+		smr_analyse(in, &found);
+		step = smr_next(in, &found);
+	}
+	smr_analyse(in, &found);
+	smr_tell_samples(io->ses->res, &samples, told);
+	smr_tell_found(io->ses->res, in, &found);
+	smr_tell_plots(io->ses->res);
+	in->v = NULL;
+	free(samples.v);
+	return r;
+}
+
+static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct err *err)
+{
+	struct result *res = io->ses->res;
+	const struct device *dev = &io->ses->devs[0];
+	int turns = -1, r = 0;
+
+	if (!io->file)
+		r = smr_turns(io, &turns, err);
+	if (r < 0 || session_is_over(io->ses))
+		return r;
+	if (does_not_turn(dev, turns)) {
+		smr_tell_verdict(res, SMR_NO, "it does not rotate");
+		return 0;
+	}
+	if (!writes) {
+		smr_tell_verdict(res, SMR_UNDECIDED, "only writing tells, and nothing was written");
+		return 0;
+	}
+	r = smr_stream(io, &in->stream_bytes_per_s, err);
+	if (r == 0 && !session_is_over(io->ses))
+		r = smr_access(io, &in->access_ns, err);
+	return r < 0 || session_is_over(io->ses) ? r : write_until_known(io, in, err);
+}
+
+static int smr_run(struct session *ses, const void *params, struct err *err)
+{
+	const struct smr_params *p = params;
+	const struct device *dev = &ses->devs[0];
+	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write;
+	struct smr_layout layout;
+	struct smr_input in = { .layout = &layout,
+		                .access_ns = NAN,
+		                .stream_bytes_per_s = NAN,
+		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
+	const struct figure *f;
+	struct smr_io io;
+	int r;
+
+	if (says_so(dev)) {
+		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
+		return 0;
+	}
+	(void)smr_layout_init(&layout, is_folder ? DATAFILE_DATA_OFFSET : p->start_bytes, smr_size(dev, p));
+	r = smr_open(&io, ses, &layout, err);
+	if (r == 0)
+		r = measure(&io, &in, writes, err);
+	smr_close(&io);
+	f = result_find_figure(ses->res, "shingled");
+	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
+		smr_tell_undecided(
+			ses->res, dev->path,
+			writes ? "Let it rest for some hours, so that it can clean its cache, and repeat with more "
+				 "--time or another --size."
+			       : "Give a folder on it, in which a file is made and removed, or --write.");
+	session_checkpoint(ses);
+	return r;
+}
+
+/* What a person came for: the figures of the first screen, and the sentence that they make. */
+static const struct screen_decl smr_screen = {
+	.shows =
+		"shingled,cache_entries,band_bytes,band_clean_ns,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
+	.says =
+		(const struct clause[]){
+			{ "shingled: {shingled}" },
+			{ "{reason}" },
+			{ NULL },
+		},
+};
+
+const struct measure measure_smr = {
+	.name = "smr",
+	.help = "is this disk shingled, and what does that cost",
+	.group = GROUP_DISK,
+	.targets = "DEVICE|DIRECTORY",
+	.min_targets = 1,
+	.max_targets = 1,
+	.makes_files = true,
+	.opts = smr_opts,
+	.params_size = sizeof(struct smr_params),
+	.plan = smr_plan,
+	.run = smr_run,
+	.screen = &smr_screen,
+	.tables = smr_tables,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; run.c
+ * the writes, timed; analyse.c what they say of each kind of disk; tell.c the document; smr.c goes through them.
+ *
+ * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on the media until its map, or the
+ * cache, is full; from then on it has to clean a band for what is to be taken in: read, merged and written (Aghayev and Desnoyers, Skylight, FAST
+ * 2015). Conventional drives may have such a cache, too, and are then as fast before and as slow afterwards; what they never do is to need the time of a
+ * band for a single block.
+ */
+#ifndef PLATTER_MEASURE_SMR_H
+#define PLATTER_MEASURE_SMR_H
+
+#include "session/session.h"
+
+struct smr_params { /* what the options fill */
+	uint64_t size_bytes, start_bytes;
+	bool write;
+};
+
+/* ---- plan.c: options and the device to what will be done, or a sentence why not ---- */
+
+/*
+ * Blocks of 4 KiB, none beside another, in the order in which they are written; caches are cleaned from what is oldest on, so that it comes back in
+ * this order:
+ *   cushion   close together, but at random, which takes long: the first to be cleaned, all at once, for the writes that are under way when the
+ *             cache turns out to be full
+ *   singles   far from each other, so that no two lie in one band: each costs what a band costs
+ *   comb      in even steps, upward: how many go at once tells how large a band is
+ *   bulk      at random, to fill the map
+ */
+enum smr_part { SMR_CUSHION, SMR_SINGLES, SMR_COMB, SMR_BULK, SMR_PARTS };
+
+#define SMR_BLOCK   4096
+#define SMR_TIME_NS (15 * 60 * NS_PER_S) /* unless --time says otherwise */
+struct smr_layout {
+	uint64_t first_bytes, size_bytes; /* of the target: what may be written */
+	struct smr_run_of {
+		uint64_t first_bytes, step_bytes, n;
+	} part[SMR_PARTS];
+	uint64_t batch; /* writes between two flushes while the map is being filled */
+};
+
+extern const struct opt smr_opts[];
+int smr_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
+/* false: so few bytes are none to measure in. */
+bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_bytes);
+uint64_t smr_layout_writes(const struct smr_layout *l); /* of all parts */
+/* Where the block lies that is written as number i; and to which part it belongs. */
+uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
+enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
+/* What will be written of this device or folder; 0: there is no room. */
+uint64_t smr_size(const struct device *dev, const struct smr_params *p);
+
+/* ---- run.c: writes out, times kept; nothing is judged here ---- */
+
+/* Writes and the flush behind them: a row of the document. */
+struct smr_sample {
+	double time_s, writes_per_s; /* when it ended, since the start; with the flush */
+	uint64_t first, writes;      /* number of the first of them; how many */
+	uint64_t write_ns, flush_ns;
+};
+struct smr_samples {
+	struct smr_sample *v; /* free() it */
+	size_t n, room;
+};
+
+struct smr_io {
+	struct session *ses;
+	struct engine *eng;
+	struct target *target; /* the session's, or that of a file of our own */
+	struct target own;
+	struct datafile *file;
+	const struct smr_layout *layout;
+	uint64_t end_ns; /* no batch begins later */
+};
+
+int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err);
+void smr_close(struct smr_io *io);
+/* Does it turn, as far as reads tell? 1, 0, or -1: they do not. */
+int smr_turns(struct smr_io *io, int *ret_turns, struct err *err);
+/* A file from end to end, a device the stretch of the comb; bytes per second in sequence as the media take them, NaN: not known. */
+int smr_stream(struct smr_io *io, double *ret_bytes_per_s, struct err *err);
+/* What a read takes at places at random, if they are as slow as an arm; NaN: too few are. */
+int smr_access(struct smr_io *io, double *ret_access_ns, struct err *err);
+/* The next n writes, then a flush; appended to s. */
+int smr_write(struct smr_io *io, uint64_t n, struct smr_samples *s, struct err *err);
+bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
+
+/* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
+
+struct smr_input { /* what a saved document has, too */
+	const struct smr_sample *v;
+	size_t n;
+	const struct smr_layout *layout;
+	double access_ns, stream_bytes_per_s; /* NaN: not known */
+	bool is_through;                      /* the device says that it has no write cache, or that it is off */
+};
+
+enum smr_verdict { SMR_UNDECIDED, SMR_NO, SMR_YES };
+enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
+
+struct smr_estimate {
+	double value; /* NaN: not known */
+	struct interval ci;
+};
+
+struct smr_found {
+	enum smr_verdict verdict;
+	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
+	double log10_ratio;                /* shingled to the more likely of the other two */
+	size_t cliff;                      /* sample in which the writes slow down; n: there is none */
+	bool is_slow_from_start, is_full;  /* is_full: and it stays so */
+	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
+	size_t late_by;                    /* so many of those later than it seemed was the cliff */
+	size_t gaps;                       /* of the comb, that tell the size of a band */
+	double stall_share;                /* of their time that went into those that took as long as a band does */
+	struct smr_estimate fast, slow, entries, band, band_ns;
+};
+void smr_analyse(const struct smr_input *in, struct smr_found *ret);
+enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
+/* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
+enum smr_step smr_next(const struct smr_input *in, const struct smr_found *found);
+
+/* ---- tell.c: samples and estimates to rows, figures, notices, plots ---- */
+
+extern const struct field smr_sample_fields[];
+extern const struct measure_table smr_tables[];
+void smr_tell_samples(struct result *res, const struct smr_samples *samples, size_t from);
+void smr_tell_plots(struct result *res);
+/* reason: a clause, as what follows "because". */
+void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
+void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do);
+void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `smr` says. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/units.h"
+#include "measure/smr/smr.h"
+
+const struct field smr_sample_fields[] = {
+	FIELD_F64(struct smr_sample, time_s, UNIT_S, "time"),
+	FIELD_F64(struct smr_sample, writes_per_s, UNIT_PER_S, "writes"),
+	FIELD_U64(struct smr_sample, first, UNIT_COUNT, "written before"),
+	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "so many"),
+	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
+	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
+	FIELD_END,
+};
+
+const struct measure_table smr_tables[] = {
+	{ "writes", "Writes at random, and the flush behind them", smr_sample_fields },
+	{ NULL, NULL, NULL },
+};
+
+void smr_tell_samples(struct result *res, const struct smr_samples *samples, size_t from)
+{
+	struct table *t = result_table(res, smr_tables[0].name, smr_tables[0].title, smr_sample_fields);
+
+	for (size_t i = from; i < samples->n; i++)
+		result_row(t, &samples->v[i]);
+}
+
+void smr_tell_plots(struct result *res)
+{
+	result_plot(res, &(struct plot_decl){
+				 .name = "rate",
+				 .see = "Faster than an arm can be is a cache; where the rate falls, it is full.",
+				 .kind = "scatter",
+				 .title = "Rate over writes",
+				 .table = "writes",
+				 .x = "first",
+				 .y = "writes_per_s",
+				 .marks = "figures:cache_entries" });
+	result_plot(res,
+	            &(struct plot_decl){ .name = "waits",
+	                                 .see = "Behind the cliff each dot is one write and its flush: as long as an "
+	                                        "access of the arm, or as long as it takes to write a band.",
+	                                 .kind = "scatter",
+	                                 .title = "Time of a flush over time",
+	                                 .table = "writes",
+	                                 .x = "time_s",
+	                                 .y = "flush_ns" });
+}
+
+static void tell(struct result *res, const char *name, const char *label, enum unit unit, const struct smr_estimate *e)
+{
+	result_figure(res, name, label, unit, e->value, &e->ci, 0);
+}
+
+static const char *const verdicts[] = { [SMR_UNDECIDED] = "undecided", [SMR_NO] = "no", [SMR_YES] = "yes" };
+
+void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
+{
+	result_figure_text(res, "shingled", "shingled", verdicts[verdict]);
+	result_figure_text(res, "reason", "because", reason);
+	res->verdict_is_no = verdict == SMR_NO;
+}
+
+static const char *reason_of(const struct smr_input *in, const struct smr_found *f, char *buf, size_t len)
+{
+	char t[32], a[32];
+	uint64_t written = in->n ? in->v[in->n - 1].first + in->v[in->n - 1].writes : 0;
+
+	(void)units_time(t, sizeof(t), f->slow.value > 0 ? (uint64_t)(1e9 / f->slow.value) : 0);
+	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
+	if (f->verdict == SMR_YES)
+		(void)snprintf(
+			buf, len,
+			"when its cache was full, a write to a band of its own took %s, and the arm needs %s for one",
+			t, a);
+	else if (f->verdict == SMR_NO && f->is_slow_from_start)
+		(void)snprintf(buf, len,
+		               "it was never faster than its arm, and no write had to wait as long as a band takes");
+	else if (f->verdict == SMR_NO)
+		(void)snprintf(
+			buf, len,
+			"it has a cache, but when that was full, a write took %s, which an arm explains (%s each)", t,
+			a);
+	else if (f->behind == 0)
+		(void)snprintf(buf, len, "in %" PRIu64 " writes its cache, if that is one, was never full", written);
+	else
+		(void)snprintf(buf, len, "what was seen behind the cliff does not tell bands from an arm");
+	return buf;
+}
+
+void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *f)
+{
+	char reason[200];
+
+	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
+	result_figure(res, "evidence_log10_ratio", "evidence that it is, decades", UNIT_NONE,
+	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
+	tell(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
+	tell(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
+	tell(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
+	tell(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
+	tell(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
+	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
+	result_figure(res, "stream_bytes_per_s", "writing in sequence", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
+	              0);
+}
+
+void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do)
+{
+	const struct figure *f = result_find_figure(res, "reason");
+
+	result_notice(res, "undecided", "Whether the tracks of %s shingle is not decided: %s. %s", device,
+	              f && f->value.str ? f->value.str : "", what_to_do);
+}

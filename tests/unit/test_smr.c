@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `smr` on disks whose truth is known: no verdict is wrong, and cache and bands are as large as they are. tools/wild smr does it on hundreds of disks as
+ * they occur. Here small caches, so that they are full in seconds: PLATTER_LONG=1 for more of them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_smr;
+
+enum kind { PLAIN, CACHED, SHINGLED };
+
+/* 40 GB, four surfaces; what a media cache is like follows. */
+#define MECHANICS                                                                                                           \
+	"surfaces 4\ncache_kb 32768\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\nserial SMRTEST1\n" \
+	"interface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 8192\nwrite_start 0.2\nwrite_delay_ms 100\n"
+
+struct drawn {
+	enum kind kind;
+	double rpm, band, entries; /* bytes */
+	char text[900];
+};
+
+static void draw(struct drawn *d, uint64_t seed)
+{
+	struct rng rng;
+	char cache[200] = "";
+
+	rng_init(&rng, seed, 0x5352);
+	d->kind = (enum kind)(seed % 3);
+	d->rpm = rng_below(&rng, 2) ? 5400 : 7200;
+	d->band = (double)(15 + rng_below(&rng, 26)) * 1048576;
+	d->entries = (double)(5000 + rng_below(&rng, 8000));
+	if (d->kind != PLAIN)
+		(void)snprintf(cache, sizeof(cache), "media_cache_kb 1048576 %.0f %g\nmedia_cache_idle_ms %d\n",
+		               d->entries, rng_below(&rng, 2) ? 0.5 : 0, 300 + (int)rng_below(&rng, 4000));
+	if (d->kind == SHINGLED)
+		(void)snprintf(cache + strlen(cache), sizeof(cache) - strlen(cache), "shingle_band_kb %.0f\n",
+		               d->band / 1024);
+	(void)snprintf(d->text, sizeof(d->text), MECHANICS "rpm %g\n%szone 4000 %d\nzone 4000 %d\n", d->rpm, cache, 330,
+	               250);
+}
+
+static struct sim_run run_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_smr, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	return run;
+}
+
+static void parse(struct profile *p, const char *text)
+{
+	struct err err = { 0 };
+
+	if (profile_parse(p, "drawn", text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static const char *verdict(const struct sim_run *run)
+{
+	const struct figure *f = result_find_figure(run->res, "shingled");
+
+	return f && f->value.str ? f->value.str : "none";
+}
+
+static void near(const struct sim_run *run, const char *name, double truth, double part)
+{
+	const struct figure *f = result_find_figure(run->res, name);
+
+	if (!(fabs(figure_number(f) / truth - 1) <= part && f->ci.low <= truth && truth <= f->ci.high))
+		fail_msg("%s is %.6g (%.6g .. %.6g), in truth %.6g", name, figure_number(f), f->ci.low, f->ci.high,
+		         truth);
+}
+
+#define SMR_BLOCK 4096
+#define WRITE     "--write --destroy-data=SMRTEST1 sda"
+
+static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(void **state)
+{
+	uint64_t n = getenv("PLATTER_LONG") ? 60 : 9;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < n; seed++) {
+		struct drawn d;
+		struct profile p;
+		struct sim_run run;
+
+		draw(&d, seed);
+		parse(&p, d.text);
+		run = run_on(&p, WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		if (strcmp(verdict(&run), d.kind == SHINGLED ? "yes" : "no") != 0)
+			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
+		assert_int_equal(run.res->verdict_is_no, d.kind != SHINGLED);
+		assert_true(sim_elapsed_ns(run.sim) < 300 * NS_PER_S);
+		if (d.kind != PLAIN)
+			near(&run, "cache_entries", d.entries, 0.1);
+		if (d.kind == SHINGLED)
+			near(&run, "band_bytes", d.band, 0.1);
+		else
+			assert_true(isnan(sim_figure(&run, "band_bytes")));
+		assert_true((d.kind == PLAIN) == isnan(sim_figure(&run, "fast_writes_per_s")));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band. */
+static void what_does_not_turn_is_not_shingled_and_not_written_to(void **state)
+{
+	static const char *const classes[] = { "ssd", "cloud", "thin" };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		for (uint64_t seed = 1; seed <= 3; seed++) {
+			struct profile p;
+			struct err err = { 0 };
+			struct sim_run run;
+			struct disk_counters c;
+
+			assert_int_equal(profile_wild(&p, seed, classes[i], &err), 0);
+			(void)snprintf(p.serial, sizeof(p.serial), "SMRTEST1");
+			run = run_on(&p, "--time=60s " WRITE);
+			assert_int_equal(sim_run(&run), 0);
+			assert_string_not_equal(verdict(&run), "yes");
+			disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+			if (strcmp(classes[i], "ssd") == 0) {
+				assert_string_equal(verdict(&run), "no");
+				assert_int_equal(c.writes, 0);
+			}
+			sim_run_end(&run);
+			profile_done(&p);
+		}
+}
+
+static void without_consent_nothing_is_written_and_nothing_decided(void **state)
+{
+	struct drawn d;
+	struct profile p;
+	struct sim_run run;
+	struct disk_counters c;
+
+	(void)state;
+	draw(&d, 2);
+	parse(&p, d.text);
+	run = run_on(&p, "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_string_equal(verdict(&run), "undecided");
+	assert_false(run.res->verdict_is_no);
+	assert_true(result_has_notice(run.res, "undecided"));
+	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+	assert_int_equal(c.writes, 0);
+	sim_run_end(&run);
+	run = run_on(&p, "--write --destroy-data=SMRTEST2 sda");
+	assert_true(sim_run(&run) < 0);
+	assert_true(run.is_refused);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+static void what_says_so_itself_is_believed(void **state)
+{
+	struct drawn d;
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	draw(&d, 2);
+	parse(&p, d.text);
+	run = run_on(&p, "sda");
+	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
+	assert_int_equal(sim_run(&run), 0);
+	assert_string_equal(verdict(&run), "yes");
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+static void nothing_else_is_written_and_not_more_than_announced(void **state)
+{
+	const struct disk_write_log *log;
+	size_t n;
+	struct drawn d;
+	struct profile p;
+	struct sim_run dry, run;
+	struct disk_counters c;
+
+	(void)state;
+	draw(&d, 2);
+	parse(&p, d.text);
+	run = run_on(&p, "--start=3GB --size=2GiB " WRITE);
+	assert_int_equal(sim_run(&run), 0);
+	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+	log = disk_write_log(sim_model(sim_find(run.sim, "sda")), &n);
+	assert_true(n > 1000);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(log[i].offset_bytes >= 3000000000);
+		assert_true(log[i].offset_bytes + log[i].len_bytes <= 3000000000 + (2ull << 30) + SMR_BLOCK);
+	}
+	dry = run_on(&p, "--dry-run --start=3GB --size=2GiB " WRITE);
+	assert_int_equal(sim_run(&dry), 0);
+	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
+	sim_run_end(&run);
+	sim_run_end(&dry);
+	profile_done(&p);
+}
+
+static void what_does_not_fit_is_refused_with_a_sentence(void **state)
+{
+	const char *const words[] = { "--size=1M " WRITE, "--start=1T " WRITE, "", "sda sda", "nowhere" };
+	struct drawn d;
+	struct profile p;
+
+	(void)state;
+	draw(&d, 0);
+	parse(&p, d.text);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct sim_run run = run_on(&p, words[i]);
+
+		assert_true(sim_run(&run) < 0);
+		assert_true(strlen(run.err.text) > 10);
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
+static void send_signal(void *number)
+{
+	atomic_store((atomic_int *)number, SIGINT);
+}
+
+static void a_signal_keeps_what_was_measured_and_decides_nothing(void **state)
+{
+	atomic_int number = 0;
+	struct drawn d;
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	draw(&d, 2);
+	parse(&p, d.text);
+	run = run_on(&p, WRITE);
+	run.cancel = &number;
+	sim_at(run.sim, 11 * NS_PER_S, send_signal, &number);
+	assert_int_equal(sim_run(&run), 0);
+	assert_int_equal(run.res->status, STATUS_CANCELLED);
+	assert_string_equal(verdict(&run), "undecided");
+	assert_true(result_find_table(run.res, "writes")->nrows > 2);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
+		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
+		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
+		cmocka_unit_test(what_says_so_itself_is_believed),
+		cmocka_unit_test(nothing_else_is_written_and_not_more_than_announced),
+		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
+		cmocka_unit_test(a_signal_keeps_what_was_measured_and_decides_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
