@@ -60,6 +60,8 @@ static const struct {
 	{ "surface", "mapfile" },
 	{ "surface", "badblocks" },
 	{ "surface", "no-files" },
+	{ "surface", "rewrite" },
+	{ "surface", "journal" },
 	{ "surface", "files-time" },
 	{ "surface", "hours" },
 	{ "surface", "max-temperature" },

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -686,6 +687,105 @@ static void outside_of_the_hours_nothing_is_read(void **state)
 	profile_done(&p);
 }
 
+/* ---- writing the same again ---- */
+
+#define WEAK_HEALS 40000
+#define WEAK_STAYS 70000
+
+/* A small disk with a weak sector that writing cures, one that it does not cure, and nothing else. */
+static struct sim_disk *weak_disk(struct sim *sim, uint64_t gone_at)
+{
+	struct sim_disk *sd;
+	struct profile p;
+	struct err err;
+
+	load(&p, "tiny");
+	p.gone_at_request = gone_at;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(profile_add_slow(&p, &(struct profile_slow){ .lba = i ? WEAK_STAYS : WEAK_HEALS,
+		                                                              .count = 1,
+		                                                              .every = 1,
+		                                                              .revolutions = 2,
+		                                                              .heals = i == 0 }),
+		                 0);
+	if (profile_finish(&p, &err) < 0)
+		fail_msg("%s", err.text);
+	sd = sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	return sd;
+}
+
+static const char *rewritten(const struct result *res, uint64_t lba, double *ret_before_ns, double *ret_after_ns)
+{
+	const struct table *t = result_find_table(res, "rewritten");
+
+	for (size_t i = 0; t && i < t->nrows; i++)
+		if ((uint64_t)number(t, i, "lba") == lba) {
+			*ret_before_ns = number(t, i, "before_ns");
+			*ret_after_ns = number(t, i, "after_ns");
+			return table_string(t, i, (size_t)table_column(t, "outcome"));
+		}
+	return "";
+}
+
+static void rewriting_cures_what_can_be_cured_and_changes_no_byte(void **state)
+{
+	char dir[] = "/tmp/surface-XXXXXX", words[300];
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	struct sim_disk *sd = weak_disk(run.sim, 0);
+	double before = 0, after = 0, turn_ns = 60e9 / 7200;
+	struct disk_counters c;
+	uint64_t hash = disk_contents_hash(sim_model(sd)), requests;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(words, sizeof(words), "--rewrite --block=64K --journal=%s sda", dir);
+	assert_true(sim_run(&run) < 0); /* without the name of the disk nothing is written */
+	assert_true(run.is_refused);
+	sim_run_done(&run);
+	(void)snprintf(words, sizeof(words), "--rewrite --rewrite-data=TINY0001 --block=64K --journal=%s sda", dir);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	assert_int_equal(count_kind(run.res, "always", WEAK_HEALS), 1);
+	assert_int_equal(count_kind(run.res, "always", WEAK_STAYS), 1);
+	assert_string_equal(rewritten(run.res, WEAK_HEALS, &before, &after), "quick");
+	print_message("cured: %.2f ms before, %.2f after", before * 1e-6, after * 1e-6);
+	assert_true(before > turn_ns && after < turn_ns / 2);
+	assert_string_equal(rewritten(run.res, WEAK_STAYS, &before, &after), "still-slow");
+	print_message("; not cured: %.2f, %.2f\n", before * 1e-6, after * 1e-6);
+	assert_true(before > turn_ns && after > turn_ns);
+	assert_int_equal((int)sim_figure(&run, "rewritten_places"), 2);
+	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
+	assert_int_equal((int)sim_figure(&run, "still_slow_places"), 1);
+	disk_counters(sim_model(sd), &c);
+	assert_int_equal(c.writes, 2);
+	assert_int_equal(c.written_bytes, 2 * 512);
+	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
+	assert_int_equal(rmdir(dir), 0); /* no journal is left */
+	requests = c.requests;
+	sim_run_end(&run);
+
+	/* The disk is gone, and what it had not stored with it, at many requests. */
+	assert_non_null(mkdir(dir, 0700) == 0 ? dir : NULL);
+	for (uint64_t nth = requests / 3; nth < requests; nth += requests / 60) {
+		struct sim_run lost = { .sim = sim_new(), .m = &measure_surface, .words = words };
+
+		sd = weak_disk(lost.sim, nth);
+		(void)sim_run(&lost);
+		disk_power_loss(sim_model(sd));
+		assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
+		sim_run_end(&lost);
+	}
+	run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
+	sd = weak_disk(run.sim, 0); /* with whatever journal they left */
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
+	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
+	sim_run_end(&run);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* ---- verify commands ---- */
 
 struct ops { /* requests, and bytes that were read */
@@ -814,6 +914,7 @@ int main(void)
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),
 		cmocka_unit_test(outside_of_the_hours_nothing_is_read),
+		cmocka_unit_test(rewriting_cures_what_can_be_cured_and_changes_no_byte),
 		cmocka_unit_test(verify_commands_find_what_reading_finds),
 		cmocka_unit_test(verify_commands_that_do_not_reach_the_medium_are_refused),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),

@@ -22,7 +22,7 @@ struct region {
 	uint32_t every;  /* slow; 0: bad */
 	unsigned kind;   /* bad */
 	int err;         /* bad */
-	uint8_t *healed; /* bad that heals: a bit per sector, set when written */
+	uint8_t *healed; /* of one that heals: a bit per sector, set when written */
 };
 
 enum trouble { TROUBLE_NONE, TROUBLE_SLOW, TROUBLE_BAD };

@@ -37,10 +37,14 @@ static bool regions_fill(struct disk *d)
 	for (i = 0; i < d->p.nslows; i++) {
 		const struct profile_slow *s = &d->p.slows[i];
 
-		d->slows[d->nslows++] = (struct region){ .first = s->lba / ratio,
-			                                 .end = (s->lba + s->count + ratio - 1) / ratio,
-			                                 .revolutions = s->revolutions,
-			                                 .every = s->every };
+		struct region *r = &d->slows[d->nslows++];
+
+		*r = (struct region){ .first = s->lba / ratio,
+			              .end = (s->lba + s->count + ratio - 1) / ratio,
+			              .revolutions = s->revolutions,
+			              .every = s->every };
+		if (s->heals && !(r->healed = calloc(1, (r->end - r->first + 7) / 8)))
+			return false;
 	}
 	return true;
 }
@@ -145,6 +149,8 @@ void disk_free(struct disk *d)
 	free(d->dirty);
 	for (i = 0; i < d->nbads; i++)
 		free(d->bads[i].healed);
+	for (i = 0; i < d->nslows; i++)
+		free(d->slows[i].healed);
 	free(d->bads);
 	free(d->slows);
 	mediacache_free(d->mcache);

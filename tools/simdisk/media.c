@@ -62,11 +62,16 @@ double stall_extra(const struct disk *d, double from, double to)
 
 /* ---- trouble on the way ---- */
 
+static bool is_healed(const struct region *r, uint64_t sector)
+{
+	return r->healed && r->healed[(sector - r->first) / 8] >> ((sector - r->first) % 8) & 1;
+}
+
 bool media_is_bad(const struct region *r, uint64_t sector, enum disk_op op)
 {
 	if (!(r->kind & (op == DISK_WRITE ? BAD_WRITE : BAD_READ)))
 		return false;
-	return !r->healed || !(r->healed[(sector - r->first) / 8] >> ((sector - r->first) % 8) & 1);
+	return !is_healed(r, sector);
 }
 
 /* Index of the first region that ends after the sector. */
@@ -83,6 +88,14 @@ static size_t region_after(const struct region *r, size_t n, uint64_t sector)
 			n = mid;
 	}
 	return low;
+}
+
+/* What was written from first to end. */
+static void heal(struct region *v, size_t n, uint64_t first, uint64_t end)
+{
+	for (size_t i = region_after(v, n, first); i < n && v[i].first < end; i++)
+		for (uint64_t s = v[i].first > first ? v[i].first : first; v[i].healed && s < v[i].end && s < end; s++)
+			v[i].healed[(s - v[i].first) / 8] |= (uint8_t)(1u << ((s - v[i].first) % 8));
 }
 
 /* First sector in [from, to) that is slow or bad for op; `to` when there is none. */
@@ -116,6 +129,8 @@ static uint64_t next_trouble(const struct disk *d, uint64_t from, uint64_t to, e
 
 		if (s < from)
 			s += (from - s + r->every - 1) / r->every * r->every;
+		while (s < r->end && s < found && is_healed(r, s))
+			s += r->every;
 		if (s < r->end && s < found) {
 			found = s;
 			*ret_kind = TROUBLE_SLOW;
@@ -536,7 +551,6 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
                  struct media_op *ret)
 {
 	struct walk w = { .op = DISK_WRITE, .at = first, .to = end, .place = *place };
-	size_t i;
 
 	access_and_walk(d, t, &w, false, ret);
 	if (is_partial)
@@ -545,14 +559,8 @@ void media_write(struct disk *d, double t, const struct place *place, uint64_t f
 	if (d->p.nstalls)
 		ret->end += stall_extra(d, t, ret->end);
 	ret->err = w.err;
-	for (i = region_after(d->bads, d->nbads, first); i < d->nbads && d->bads[i].first < w.at; i++) {
-		struct region *r = &d->bads[i];
-		uint64_t s;
-
-		if (r->healed)
-			for (s = r->first > first ? r->first : first; s < r->end && s < w.at; s++)
-				r->healed[(s - r->first) / 8] |= (uint8_t)(1u << ((s - r->first) % 8));
-	}
+	heal(d->bads, d->nbads, first, w.at);
+	heal(d->slows, d->nslows, first, w.at);
 	d->write_end = w.err ? UINT64_MAX : end;
 	cache_forget(d, first, end);
 }

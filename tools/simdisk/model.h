@@ -117,6 +117,7 @@ struct profile_slow {
 	uint64_t lba, count; /* logical sectors */
 	uint32_t every;      /* every how many-th media sector, counted from the first */
 	double revolutions;  /* more, each time it is read from the media */
+	bool heals;          /* as quick as the others once written */
 };
 
 enum disk_op { DISK_READ, DISK_WRITE, DISK_FLUSH, DISK_ANY };

@@ -395,6 +395,9 @@ static int check_slows(const struct profile *p, struct err *err)
 
 		if (r == 0)
 			r = profile_number(p, "'every' of a slow region", s->every, 1, 4e9, err);
+		if (r == 0 && s->heals)
+			r = profile_number(p, "the length of a slow region that heals", (double)s->count, 1, 1 << 20,
+			                   err);
 		if (r < 0)
 			return r;
 		if (s->revolutions != floor(s->revolutions)) /* the next sector comes by after whole ones only */

@@ -354,7 +354,7 @@ static int key_bad(struct parser *ps)
 
 static int key_slow(struct parser *ps)
 {
-	struct profile_slow s;
+	struct profile_slow s = { .heals = ps->nwords > 5 };
 	int r = parser_get_u64(ps, ps->word[1], UINT64_MAX, &s.lba);
 
 	if (r == 0)
@@ -365,6 +365,8 @@ static int key_slow(struct parser *ps)
 		r = parser_get_double(ps, ps->word[4], &s.revolutions);
 	if (r < 0)
 		return r;
+	if (s.heals && strcmp(ps->word[5], "heal") != 0)
+		return parser_fail(ps, "behind a slow region there is nothing, or heal", ps->word[5]);
 	return profile_add_slow(ps->p, &s) < 0 ? parser_fail(ps, "too many slow regions", NULL) : 0;
 }
 
@@ -463,7 +465,7 @@ static const struct special {
 	{ "zone", 2, PROFILE_SURFACES_MAX + 1, key_zone },
 	{ "skip", 2, 4, key_skip },
 	{ "bad", 4, 5, key_bad },
-	{ "slow", 4, 4, key_slow },
+	{ "slow", 4, 5, key_slow },
 	{ "fail", 2, 10, key_fail },
 	{ "stall", 2, 2, key_stall },
 	{ "gone_at_s", 1, 1, key_gone },
@@ -688,8 +690,9 @@ static void save_trouble(FILE *out, const struct profile *p)
 		              b->revolutions, err_name(b->err));
 	}
 	for (i = 0; i < p->nslows; i++)
-		(void)fprintf(out, "slow %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g\n", p->slows[i].lba,
-		              p->slows[i].count, p->slows[i].every, p->slows[i].revolutions);
+		(void)fprintf(out, "slow %" PRIu64 " %" PRIu64 " %" PRIu32 " %.17g%s\n", p->slows[i].lba,
+		              p->slows[i].count, p->slows[i].every, p->slows[i].revolutions,
+		              p->slows[i].heals ? " heal" : "");
 	for (i = 0; i < p->nfails; i++) {
 		const struct profile_fail *f = &p->fails[i];
 

@@ -180,10 +180,10 @@ static int read_pair(struct surface_run *run, struct surface_suspect *s, uint64_
 	return 0;
 }
 
-/* How much longer a sector takes by itself than another one, each from another place at the same distance. NaN: not known. */
-static int read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err)
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err)
 {
-	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, unit = run->range.unit_bytes, places[4];
+	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, len = s->bad_end - s->good_end,
+		 unit = run->range.unit_bytes, places[4];
 	uint64_t far = FAR_BYTES + s->step * 7 * (FAR_BYTES / 5), beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
 	struct list_item items[4];
 	struct reader r;
@@ -193,13 +193,13 @@ static int read_alone(struct surface_run *run, const struct surface_suspect *s, 
 		far = size / 4 + s->step * (size / 64);
 		beside = size / 16 + s->step * (size / 128);
 	}
-	places[0] = (at + beside + far) % (size - unit);
-	places[1] = (at + beside) % (size - unit);
-	places[2] = (at + far) % (size - unit);
+	places[0] = (at + beside + far) % (size - len);
+	places[1] = (at + beside) % (size - len);
+	places[2] = (at + far) % (size - len);
 	places[3] = at;
 	for (size_t i = 0; i < 4; i++)
 		items[i] =
-			(struct list_item){ .offset_bytes = places[i] - places[i] % unit, .len_bytes = (uint32_t)unit };
+			(struct list_item){ .offset_bytes = places[i] - places[i] % unit, .len_bytes = (uint32_t)len };
 	*ret_ns = NAN;
 	code = read_list(run, items, 4, 1, &r, err);
 	if (code < 0 || !r.v[3].is_done || r.v[0].error || r.v[1].error || r.v[2].error || r.v[3].error)
@@ -302,7 +302,7 @@ static void after_verifying(struct surface_run *run, struct surface_suspect *s, 
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
 {
 	double d;
-	int r = read_alone(run, s, &d, err);
+	int r = surface_read_alone(run, s, &d, err);
 
 	if (r < 0)
 		return r;
@@ -410,7 +410,7 @@ static void give_way(struct surface_run *run)
 		run->ses->env->clk->sleep_until_ns(run->ses->env->clk, until_ns);
 }
 
-static int flush(struct surface_run *run, struct err *err)
+int surface_forget(struct surface_run *run, struct err *err)
 {
 	uint64_t offsets[64], size = run->ses->devs[0].size_bytes;
 	double access_ns[64];
@@ -467,7 +467,7 @@ int surface_again(struct surface_run *run, struct err *err)
 	while (r == 0 && run->nactive && !session_is_over(run->ses) && !surface_is_out_of_time(run)) {
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
 		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
-		r = flush(run, err);
+		r = surface_forget(run, err);
 		run->has_hits = false;
 		if (r == 0)
 			r = round_of_all(run, err);

@@ -39,6 +39,8 @@ const struct opt surface_opts[] = {
 	OPT_STR(P, badblocks, "badblocks", 0, "FILE", NULL,
 	        "save unreadable blocks of an ext file system for e2fsck -l"),
 	OPT_TIME(P, files_ns, "files-time", 0, "TIME", "15m", "look for these files no longer than this"),
+	OPT_FLAG(P, rewrite, "rewrite", 0, "write weak places again with the same bytes, and see what it brings"),
+	OPT_STR(P, journal, "journal", 0, "DIR", "/var/lib/platter", "where --rewrite keeps the bytes in work"),
 	OPT_FLAG(P, no_files, "no-files", 0, "do not look which files lie at slow and unreadable places"),
 	OPT_END,
 };
@@ -133,6 +135,17 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	plan_phase(ret_plan, "scan",
 	           (uint64_t)((double)(range.end_bytes - range.first_bytes) / GUESS_BYTES_PER_S * 1e9));
 	plan_phase(ret_plan, "second readings", 0);
+	if (p->rewrite) {
+		const struct device *dev = &ses->devs[0];
+
+		if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+			return err_set(err, -EINVAL,
+			               "%s is a %s zoned disk, which --rewrite does not write on; leave it out.",
+			               dev->path, dev->zoned);
+		plan_phase(ret_plan, "rewriting", 0);
+		ret_plan->writes = WRITE_SAME;
+		ret_plan->write_bytes = SURFACE_REWRITE_MOST * (uint64_t)range.block_bytes;
+	}
 	ret_plan->read_bytes = UINT64_MAX; /* second readings are as many as the disk makes necessary */
 	ret_plan->is_direct = true;
 	ret_plan->keeps_privileges =

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
 #define REVOLUTION_PART 0.9 /* of a revolution: what is told only beyond it leaves weak sectors out */
@@ -76,7 +77,9 @@ static int run_init(struct surface_run *run, struct err *err)
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
-	r = surface_lists_prepare(run, err);
+	r = run->p->rewrite ? rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err) : 0;
+	if (r == 0)
+		r = surface_lists_prepare(run, err);
 	if (r == 0)
 		r = surface_state_load(run, err);
 	run->portions++;
@@ -141,10 +144,13 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	}
 	if (run->eng)
 		say(run);
+	if (r == 0 && run->journal && !is_unfinished(run) && !session_is_over(ses))
+		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
 	if (r == 0)
 		r = surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS], err);
 	if (r == 0)
 		r = surface_lists_save(run, err);
+	rewrite_close(run->journal);
 	engine_close(run->eng);
 	engine_close(run->verifier);
 	free(run);

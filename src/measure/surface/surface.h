@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
  * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
- * sector; tell.c: the document, which is the state of a scan to be continued as well; contents.c: what lies at such places; surface.c: the run.
+ * sector; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written again; contents.c: what lies there; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
  * its completion. A *batch* is a number of requests in a row that are judged together. A *suspect* is a request that was slow or failed.
@@ -18,11 +18,11 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns, files_ns;
-	const char *from, *to, *state, *mapfile, *badblocks;
+	const char *from, *to, *state, *mapfile, *badblocks, *journal;
 	uint64_t rate;
 	double share, max_celsius;
 	const char *hours;
-	bool resume, idle, no_files, verify;
+	bool resume, idle, no_files, verify, rewrite;
 };
 
 /* ---- plan.c ---- */
@@ -97,10 +97,11 @@ struct surface_suspect {
 
 /* ---- the run ---- */
 
-#define SURFACE_CELLS   1024                             /* a picture's worth */
-#define SURFACE_ACTIVE  256                              /* suspects that are looked at together */
-#define SURFACE_PLACES  4096                             /* places kept: memory does not grow with the disk */
-#define SURFACE_CLASSES 7                                /* of times; the last: more than all */
+#define SURFACE_CELLS        1024                        /* a picture's worth */
+#define SURFACE_ACTIVE       256                         /* suspects that are looked at together */
+#define SURFACE_PLACES       4096                        /* places kept: memory does not grow with the disk */
+#define SURFACE_REWRITE_MOST 256                         /* places in one run: the others are told */
+#define SURFACE_CLASSES      7                           /* of times; the last: more than all */
 extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
 
 struct surface_cell {
@@ -114,6 +115,7 @@ struct surface_run {
 	struct surface_range range;
 	struct engine *eng,
 		*verifier; /* verifier: --verify-command, for all but what clears the drive's cache; else NULL */
+	struct rewrite_journal *journal; /* --rewrite, else NULL */
 	struct timed timed;
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
@@ -196,6 +198,19 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run, uint64_t since_ns);
 
+/* Reads elsewhere, until what was read has left the drive's cache. 0, or negative errno. */
+int surface_forget(struct surface_run *run, struct err *err);
+/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same distance; s->step varies it. NaN: not known. */
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err);
+
+/* ---- refresh.c ---- */
+
+extern const struct field surface_refresh_fields[];
+/* --rewrite, when the scan came to its end. 0, or negative errno and a sentence. */
+struct rewrite_journal;
+int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,
+                    struct err *err);
+
 /* ---- contents.c ---- */
 
 extern const struct field surface_content_fields[];
@@ -204,7 +219,13 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 
 /* ---- tell.c ---- */
 
-enum surface_table { SURFACE_TABLE_CLASSES, SURFACE_TABLE_SLOW, SURFACE_TABLE_MAP, SURFACE_TABLE_CONTENTS };
+enum surface_table {
+	SURFACE_TABLE_CLASSES,
+	SURFACE_TABLE_SLOW,
+	SURFACE_TABLE_MAP,
+	SURFACE_TABLE_CONTENTS,
+	SURFACE_TABLE_REFRESH
+};
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
 /* What a state's tables say goes into the run. */

@@ -83,6 +83,7 @@ const struct measure_table surface_tables[] = {
 	{ "slow", "Slow and unreadable places", slow_fields },
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
+	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
 	{ NULL, NULL, NULL },
 };
 

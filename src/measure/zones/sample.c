@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/zones/rewrite.h"
+#include "measure/shared/rewrite.h"
 
 #define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do */
 #define SAMPLE_LONG_NS  3e9  /* but never before this */

@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/zones/rewrite.h"
+#include "measure/shared/rewrite.h"
 
 #define PROBE_BLOCKS    8
 #define FAULT_TRIES     2 /* more windows after a fault, in the same visit */

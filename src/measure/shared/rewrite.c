@@ -3,7 +3,7 @@
  * The file: a header of 4096 bytes (magic, version, identity, state, place, hashes), then the chunk. Header and chunk are written together and
  * synced once: a chunk whose hash does not fit was not noted, and then not written to the device either.
  */
-#include "measure/zones/rewrite.h"
+#include "measure/shared/rewrite.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -364,6 +364,7 @@ struct mover {
 	uint64_t at, end, first;
 	uint32_t step_bytes, sector_bytes;
 	const uint8_t *data; /* the chunk, byte `first` first */
+	uint8_t *fill;       /* NULL, or data: what is read is put there */
 	uint8_t *marks;      /* per sector: enum mark */
 	uint8_t only;        /* write or read sectors with this mark only; MARK_ANY */
 	bool is_given;       /* the flush */
@@ -412,6 +413,8 @@ static void mover_take(struct sink *s, const struct io_req *req, bool is_fault)
 		m->error = req->res < 0 ? req->res : -EIO;
 	if (m->op != IO_READ)
 		return;
+	if (m->fill && !is_fault)
+		memcpy(m->fill + (req->offset_bytes - m->first), got, req->len_bytes);
 	for (uint32_t i = 0; i < req->len_bytes; i += m->sector_bytes) {
 		size_t sector = (req->offset_bytes + i - m->first) / m->sector_bytes;
 		bool is_equal = !is_fault && memcmp(got + i, m->data + sector * m->sector_bytes, m->sector_bytes) == 0;
@@ -578,6 +581,50 @@ int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct 
 	m.data = data;
 	m.marks = marks;
 	r = heal(&m, j, eng, target, is_asked, ret, err);
+	ret->read_bytes = m.read_bytes;
+	ret->written_bytes = m.written_bytes;
+	return r;
+}
+
+int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
+                 uint32_t len_bytes, uint32_t sector_bytes, struct rewrite_recovery *ret, struct err *err)
+{
+	uint64_t sectors = len_bytes / sector_bytes;
+	cleanup_free uint8_t *data = malloc(len_bytes), *marks = calloc(sectors + 1, 1);
+	struct mover m = { .first = first_bytes,
+		           .end = first_bytes + len_bytes,
+		           .sector_bytes = sector_bytes,
+		           .data = data,
+		           .fill = data,
+		           .marks = marks };
+	uint32_t large = eng->cfg.buf_bytes - eng->cfg.buf_bytes % sector_bytes;
+	int r;
+
+	*ret = (struct rewrite_recovery){ .sectors = sectors };
+	if (!data || !marks)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = compare(&m, eng, target, err); /* with itself: what cannot be read is marked */
+	m.fill = NULL;
+	ret->unreadable = count_marks(&m, sectors, MARK_UNREADABLE);
+	if (r == 0 && !ret->unreadable) {
+		r = rewrite_begin(j, first_bytes, data, len_bytes, err);
+		if (r == 0)
+			r = move(&m, eng, target, IO_WRITE, large, MARK_ANY, err);
+		if (r == 0)
+			r = move(&m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
+		if (r == 0)
+			r = compare(&m, eng, target, err);
+		ret->restored = count_marks(&m, sectors, MARK_SAME);
+		if (r == 0 && ret->restored < sectors)
+			r = err_set(
+				err, -EIO,
+				"%" PRIu64 " of %" PRIu64 " sectors of %s at %" PRIu64
+				" were written back but read differently now, or not at all. This disk loses data: stop "
+				"using it. The original bytes are in %s; `platter zones --recover` puts them back.",
+				sectors - ret->restored, sectors, target->name, first_bytes, j->path);
+		if (r == 0)
+			r = rewrite_end(j, err);
+	}
 	ret->read_bytes = m.read_bytes;
 	ret->written_bytes = m.written_bytes;
 	return r;

@@ -19,9 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "device/device.h"
-#include "load/load.h"
+#include "session/session.h"
 
 struct rewrite_journal;
 
@@ -61,6 +59,22 @@ struct rewrite_recovery {
  */
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
                     bool is_asked, struct rewrite_recovery *ret, struct err *err);
+
+/*
+ * Reads these bytes, notes them, writes the same back, flushes, reads again and compares; a signal does not stop it. 0: ret->restored of ret->sectors were
+ * written and are as before; or none, as ret->unreadable could not be read before. Negative errno and a sentence: the journal keeps the chunk.
+ */
+int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
+                 uint32_t len_bytes, uint32_t sector_bytes, struct rewrite_recovery *ret, struct err *err);
+
+/* ---- recover.c ---- */
+
+/*
+ * Opens the journal of a target of the session, and looks after what an earlier run left in it: with is_asked it is put back, else it is an error unless all is
+ * as it was. *ret is to be closed also after a failure, unless it is NULL.
+ */
+int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
+                  bool is_asked, struct err *err);
 
 /* A flush that a signal does not stop. */
 int rewrite_flush(struct engine *eng, const struct target *target, struct err *err);
