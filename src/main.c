@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 		.devices = &device_system,
 		.devices_ctx = &devices,
 		.sysroot = "/",
+		.modules = PLATTER_MODULES,
 		.drops_privileges = true,
 		.out = stdout,
 		.err = stderr,

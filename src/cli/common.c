@@ -11,6 +11,8 @@
 static const char *const progress_words[] = { "auto", "tty", "plain", "json", "none", NULL }; /* enum progress_mode */
 static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
+static const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL }; /* enum hosts_mode */
+
 #define P struct cli_params
 const struct opt common_opts[] = {
 	OPT_STR(P, common.engine, "engine", 0, "NAME", "auto", "how I/O is done"),
@@ -29,6 +31,11 @@ const struct opt common_opts[] = {
 	OPT_STR(P, log, "log", 0, "FILE", NULL, "append one time-stamped line per step"),
 	OPT_CHOICE(P, progress, "progress", 0, progress_words, "auto", "show progress on stderr", .implied = "tty"),
 	OPT_FLAG(P, quiet, "quiet", 'q', "no text and no progress, only files and errors"),
+	OPT_CHOICE(P, hosts, "hosts", 0, hosts_words, "no", "measure on all hosts of an MPI job at the same time",
+	           .implied = "auto"),
+	OPT_STR(P, targets_file, "targets-file", 0, "FILE", NULL, "with --hosts: line k names the targets of rank k-1"),
+	OPT_TIME(P, host_wait_ns, "host-wait", 0, "TIME", "10s", "with --hosts: who is silent for so long is lost",
+	         .min = 2e9, .max = 3.6e12),
 	OPT_STR(P, cpu_latency, "cpu-latency", 0, "TIME", "0",
 	        "wake-up time allowed to idle CPUs while latency is measured, or off"),
 	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),

@@ -23,8 +23,9 @@ struct run {
 	struct progress *progress;
 	int log_fd, log_error; /* of the first line that was not written: a full disk must not end a measurement */
 	struct requests *requests;
-	struct err save_err; /* the first file that could not be saved */
-	struct err json_err; /* the last checkpoint, if it could not be saved */
+	struct together *together; /* with other hosts, else NULL */
+	struct err save_err;       /* the first file that could not be saved */
+	struct err json_err;       /* the last checkpoint, if it could not be saved */
 };
 
 /* What to do next, for sentences that do not say it themselves: the layers below know what went wrong, seldom what the user can do. */
@@ -186,6 +187,22 @@ static void on_request(void *arg, struct session *ses, const char *target, const
 
 	(void)is_fault; /* the row tells by its result */
 	requests_take(run->requests, target, req, ses->start_ns);
+}
+
+static int on_agree(void *arg, struct session *ses, int r, bool *refused, struct err *err)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	return together_agree(run->together, r, refused, err);
+}
+
+static void on_start(void *arg, struct session *ses)
+{
+	struct run *run = arg;
+
+	(void)ses;
+	together_start(run->together);
 }
 
 /* ---- before ---- */
@@ -442,8 +459,22 @@ static void log_start(struct run *run)
 	log_it(run, text);
 }
 
+/* With other hosts, once all have agreed to begin: this one's part goes to rank 0, which gets that of all for it. */
+static void gather(struct run *run, int r, uint64_t began_ns, struct result **res, const struct err *why)
+{
+	struct err err = { 0 };
+
+	if (r < 0)
+		result_notice(*res, "failed", "%s", why->text);
+	if (!run->p.common.dry_run)
+		cli_screen(*res);
+	if (together_gather(run->together, &run->p, began_ns, res, &err) < 0)
+		note_failure(run, err.code, &err);
+}
+
 static int execute(struct run *run, int argc, const char *const *argv)
 {
+	uint64_t began_ns = 0;
 	const struct session_config cfg = {
 		.env = run->env,
 		.measure = run->m,
@@ -462,7 +493,10 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		           .warn = on_warn,
 		           .log = on_log,
 		           .request = run->requests ? on_request : NULL,
+		           .agree = run->together ? on_agree : NULL,
+		           .start = run->together ? on_start : NULL,
 		           .arg = run },
+		.ret_began_ns = &began_ns,
 	};
 	struct result *res = NULL;
 	struct err err = { 0 };
@@ -477,13 +511,18 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	note_idle_options(run, res);
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
+	if (res && together_is_agreed(run->together)) {
+		gather(run, r, began_ns, &res, &err);
+		has_something = true;
+	}
 	if (r < 0) {
-		cli_complain(run->env, run->m->name, &err);
+		if (together_speaks(run->together))
+			cli_complain(run->env, run->m->name, &err);
 		log_it(run, err.text);
 	}
 	if (has_something && !run->p.common.dry_run)
 		cli_screen(res);
-	if (has_something)
+	if (has_something && together_speaks(run->together))
 		save_and_show(run, res);
 	close_log(run);
 	if (r == 0 && res)
@@ -493,11 +532,12 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	if (!run->log_error)
 		log_it(run, r == 0 && res ? status_name(res->status) : "failed");
 	result_free(res);
-	return status;
+	return together_speaks(run->together) ? status : EXIT_DONE; /* rank 0 has the exit status of all */
 }
 
 static int show_or_run(struct run *run, int argc, const char *const *as_typed, struct err *err)
 {
+	bool is_refused = false;
 	int r;
 
 	if (run->view.help)
@@ -506,8 +546,13 @@ static int show_or_run(struct run *run, int argc, const char *const *as_typed, s
 		fputs("platter " PLATTER_VERSION "\n", run->env->out);
 	if (run->view.help || run->view.version)
 		return EXIT_DONE;
-	r = prepare(run, err);
-	return r < 0 ? r : execute(run, argc, as_typed);
+	r = together_join(&run->together, run->env, run->m, &run->p, argc, as_typed, &run->operands, &run->noperands,
+	                  err);
+	if (r == 0)
+		r = prepare(run, err);
+	if (r == 0)
+		return execute(run, argc, as_typed);
+	return together_agree(run->together, r, &is_refused, err);
 }
 
 static void run_done(struct run *run)
@@ -518,6 +563,7 @@ static void run_done(struct run *run)
 	(void)requests_close(run->requests, NULL); /* open only when the run did not begin: nothing was written */
 	free_parsed(run);
 	free(run->own);
+	together_leave(run->together);
 }
 
 int run_measure(const struct env *env, const struct measure *m, int argc, char **argv)
@@ -525,6 +571,7 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 	struct run run = { .env = env, .m = m, .log_fd = -1 };
 	const char **as_typed = calloc((size_t)argc + 1, sizeof(*as_typed)); /* getopt_long moves operands */
 	struct err err = { -ENOMEM, "Out of memory." };
+	bool is_silent = false;
 	int status = -ENOMEM;
 
 	run.own = calloc(1, m->params_size + 1);
@@ -534,6 +581,7 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 		status = parse(&run, argc - 1, argv + 1, &err);
 		if (status == 0)
 			status = show_or_run(&run, argc, as_typed, &err);
+		is_silent = !together_speaks(run.together);
 		run_done(&run);
 	} else {
 		free(run.own);
@@ -541,6 +589,8 @@ int run_measure(const struct env *env, const struct measure *m, int argc, char *
 	free(as_typed);
 	if (status >= 0)
 		return status;
+	if (is_silent)
+		return EXIT_DONE;
 	cli_complain(env, m->name, &err);
 	return exit_of_error(status, status == -EPERM);
 }

@@ -394,17 +394,15 @@ static void sweep_folders(struct session *ses)
 	}
 }
 
-/* Targets are probed: plan, then either print the plan or do it. */
-static int plan_and_run(struct session *ses, const struct session_config *cfg, bool *ret_refused, struct err *err)
+/* Targets are probed: plan, then either print the plan or open what it names. */
+static int plan_and_open(struct session *ses, const struct session_config *cfg, struct plan *plan, bool *ret_refused,
+                         struct err *err)
 {
-	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
-	struct watch *watch;
-	cleanup_close int host_fd = -1;
 	int r;
 
-	ses->plan = &plan;
+	ses->plan = plan;
 	sweep_folders(ses);
-	r = cfg->measure->plan(ses, cfg->params, &plan, err);
+	r = cfg->measure->plan(ses, cfg->params, plan, err);
 	if (r < 0)
 		return r;
 	if (ses->common->dry_run) {
@@ -412,11 +410,15 @@ static int plan_and_run(struct session *ses, const struct session_config *cfg, b
 		return 0;
 	}
 	r = get_permits(ses, ret_refused, err);
-	if (r < 0)
-		return r;
-	r = open_targets(ses, err);
-	if (r < 0)
-		return r;
+	return r < 0 ? r : open_targets(ses, err);
+}
+
+static int run(struct session *ses, const struct session_config *cfg, struct err *err)
+{
+	struct watch *watch;
+	cleanup_close int host_fd = -1;
+	int r;
+
 	watch_settings(ses);
 	host_fd = quiet_host(ses);
 	drop_privileges(ses);
@@ -444,6 +446,7 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 		.hooks = cfg->hooks,
 		.seed = cfg->common->seed ? cfg->common->seed : fresh_seed(cfg->env->clk),
 	};
+	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
 	int r;
 
 	*ret_refused = false;
@@ -457,7 +460,13 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	fill_head(&ses, cfg);
 	r = probe_targets(&ses, cfg, err);
 	if (r == 0)
-		r = plan_and_run(&ses, cfg, ret_refused, err);
+		r = plan_and_open(&ses, cfg, &plan, ret_refused, err);
+	if (cfg->hooks.agree)
+		r = cfg->hooks.agree(cfg->hooks.arg, &ses, r, ret_refused, err);
+	if (r == 0 && !cfg->common->dry_run)
+		r = run(&ses, cfg, err);
+	if (cfg->ret_began_ns)
+		*cfg->ret_began_ns = ses.began_ns;
 	ses.res->status = final_status(&ses, r);
 	*ret_res = ses.res;
 	session_done(&ses);

@@ -28,6 +28,7 @@ struct env {
 	const struct device_ops *devices;
 	void *devices_ctx;
 	const char *sysroot;   /* "/" */
+	const char *modules;   /* folder of the modules that --hosts loads */
 	bool drops_privileges; /* a program of its own, not a test */
 	FILE *out, *err;
 };
@@ -63,6 +64,8 @@ struct plan {
 };
 void plan_phase(struct plan *plan, const char *name, uint64_t expect_ns);
 
+struct hosts_part; /* hosts/hosts.h */
+
 struct session {
 	const struct env *env;
 	const struct common_params *common;
@@ -90,8 +93,15 @@ struct session {
 		/* Every request of session_load(), as it completed (--requests). */
 		void (*request)(void *arg, struct session *ses, const char *target, const struct io_req *req,
 		                bool is_fault);
+		/*
+		 * With other hosts (--hosts), else NULL. agree: once, when all is open and nothing written yet, or r and err say why that failed;
+		 * returns the same of all hosts. start: waits for the instant at which all begin.
+		 */
+		int (*agree)(void *arg, struct session *ses, int r, bool *refused, struct err *err);
+		void (*start)(void *arg, struct session *ses);
 		void *arg;
 	} hooks;
+	uint64_t began_ns;           /* when session_start() returned; 0: not yet */
 	struct session_state *state; /* internal.h */
 };
 
@@ -142,6 +152,11 @@ struct measure {
 	 * sentence (-ENODATA: the samples are not in this document).
 	 */
 	int (*again)(const struct result *saved, struct result *ret, struct err *err);
+	/*
+	 * With --hosts, which is refused where this is NULL: what the documents of all hosts say together, into res, where hosts_merge() has put what
+	 * all measurements have. Pure, as .again is. A host that was lost has no document.
+	 */
+	void (*together)(const struct hosts_part *parts, size_t n, struct result *res);
 	const struct screen_decl *screen;
 	/* All tables it can make, for --describe and the man check; NULL-terminated. */
 	const struct measure_table {
@@ -170,6 +185,7 @@ struct session_config {
 	size_t noptions;
 	const atomic_int *cancel;
 	struct session_hooks hooks;
+	uint64_t *ret_began_ns; /* when session_start() returned, 0: it was not called; NULL is fine */
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
 
@@ -194,6 +210,14 @@ uint64_t session_time_left_ns(const struct session *ses);
 
 /* Ticks of 10 ms that the hypervisor took from all processors, since boot; 0: not known, or virtual time. */
 uint64_t session_stolen_ticks(const struct session *ses);
+
+/*
+ * Right before the first request of what is measured; with other hosts it waits for the instant at which all begin. Returns the time. Only the first
+ * call waits.
+ */
+uint64_t session_start(struct session *ses);
+/* Are there other hosts? Then the document has to carry what their common result is made of. */
+bool session_is_together(const struct session *ses);
 
 void session_checkpoint(struct session *ses);
 /* The target in cells from its start to its end: 0 where nothing was done yet, else a class, the worse the more, up to SESSION_MAP_WORST. */

@@ -40,6 +40,11 @@ double hist_mean(const struct hist *h);                           /* NaN when em
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
 
+/*
+ * The histogram in pieces, from which hist_add_n() makes the same again, least and largest included: begin with *at = 0; false: that was all.
+ */
+bool hist_next(const struct hist *h, size_t *at, uint64_t *ret_value, uint64_t *ret_count);
+
 /* Bars of a picture: values in [from, to). */
 struct hist_bar {
 	uint64_t from, to, count;
@@ -61,15 +66,20 @@ static inline uint32_t hist_index(uint64_t v)
 	return (shift << HIST_BITS) + (uint32_t)(v >> shift);
 }
 
-static inline void hist_add(struct hist *h, uint64_t v)
+static inline void hist_add_n(struct hist *h, uint64_t v, uint64_t n)
 {
-	h->count++;
-	h->sum += (double)v;
+	h->count += n;
+	h->sum += (double)v * (double)n;
 	if (v < h->min)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
-	h->bucket[hist_index(v)]++;
+	h->bucket[hist_index(v)] += n;
+}
+
+static inline void hist_add(struct hist *h, uint64_t v)
+{
+	hist_add_n(h, v, 1);
 }
 
 /* ---- summary.c ---- */
@@ -94,6 +104,22 @@ double stats_qn(const double *x, size_t n);    /* scale that bears half of the v
 double stats_quantile_sorted(const double *x, size_t n, double q); /* linear interpolation, x sorted */
 double stats_harmonic_mean(const double *x, size_t n);             /* all x > 0, else NaN */
 void stats_sort(double *x, size_t n);                              /* NaNs last */
+
+/* ---- straggler.c ---- */
+
+/* How a host did in a stretch of time. */
+struct host_pace {
+	size_t host;
+	double rate, latency; /* both > 0; others are left out */
+};
+struct straggler {
+	double ratio; /* how many times longer it takes than the others at the same rate; NaN: not known */
+	double p; /* that chance, and what like disks differ by, would show one so slow among so many; NaN: not known */
+};
+#define STRAGGLER_P     0.01 /* below it a host is named */
+#define STRAGGLER_RATIO 1.1  /* what is not more than this is no straggler, however sure it is */
+/* n in the order of time for each host; ret: nhosts of them. false: out of memory. */
+bool straggler_find(const struct host_pace *paces, size_t n, size_t nhosts, struct straggler *ret);
 
 /* ---- dist.c ---- */
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "measure/shared/distribution.h"
+#include "measure/shared/together.h"
 #include "measure/stream/stream.h"
 
 #define LANES_SHOWN 8 /* distributions side by side; of more there is one together */
@@ -45,6 +46,8 @@ static const struct field timeline_fields[] = {
 	FIELD_F64(struct timeline_row, time_s, UNIT_S, "time"),
 	FIELD_F64(struct timeline_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_U64(struct timeline_row, occupancy_bytes, UNIT_BYTES, "ring, most"),
+	FIELD_U64(struct timeline_row, blocks, UNIT_COUNT, "blocks", .detail = true),
+	FIELD_F64(struct timeline_row, service_mean_ns, UNIT_NS, "service, mean", .detail = true),
 	FIELD_END,
 };
 
@@ -74,6 +77,21 @@ const struct field stream_tradeoff_fields[] = {
 	FIELD_END,
 };
 
+const struct field stream_share_fields[] = {
+	FIELD_STR(struct stream_share, host, "host"),
+	FIELD_U64(struct stream_share, bytes, UNIT_BYTES, "moved"),
+	FIELD_F64(struct stream_share, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct stream_share, peak_ratio, UNIT_RATIO, "peak of the ring"),
+	FIELD_U64(struct stream_share, response_p50_ns, UNIT_NS, "response, median"),
+	FIELD_U64(struct stream_share, response_p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct stream_share, response_max_ns, UNIT_NS, "worst"),
+	FIELD_U64(struct stream_share, overflows, UNIT_COUNT, "overflows"),
+	FIELD_U64(struct stream_share, sustained, UNIT_COUNT, "sustained"),
+	FIELD_F64(struct stream_share, slowness, UNIT_NONE, "times as long"),
+	FIELD_F64(struct stream_share, chance, UNIT_NONE, "by chance", .detail = true),
+	FIELD_END,
+};
+
 const struct field stream_try_fields[] = {
 	FIELD_F64(struct try_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
 	FIELD_F64(struct try_row, peak_ratio, UNIT_RATIO, "peak of the ring"),
@@ -89,6 +107,9 @@ const struct measure_table stream_tables[] = {
 	{ "tradeoff", "Ring against rate", stream_tradeoff_fields },
 	{ "tries", "Search for the highest rate", stream_try_fields },
 	DISTRIBUTION_TABLE,
+	HISTOGRAM_TABLE,
+	{ "shares", "Host by host", stream_share_fields },
+	GAPS_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -130,13 +151,19 @@ static void target_table(struct stream_run *s)
 }
 
 /* From when a block was due to when it was done. Blocks follow each other too closely for an interval by order statistics. */
-static void response_figures(struct stream_run *s)
+void stream_tell_responses(struct result *res, const struct hist *all)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns",
 		                                             "a block, from due to done, median" },
 		                                           { 0.95, "response_p95_ns", "a block, 95 %" },
 		                                           { 0.99, "response_p99_ns", "a block, 99 %" },
 		                                           { 1.0, "response_max_ns", "a block, worst" } };
+
+	distribution_figures(res, qs, ARRAY_LEN(qs), all, false);
+}
+
+static void response_figures(struct stream_run *s)
+{
 	cleanup_free struct hist *all = hist_new();
 
 	if (!all)
@@ -149,7 +176,9 @@ static void response_figures(struct stream_run *s)
 	}
 	if (s->nlanes == 1 || s->nlanes > LANES_SHOWN)
 		distribution_add(s->ses->res, NULL, all);
-	distribution_figures(s->ses->res, qs, ARRAY_LEN(qs), all, false);
+	stream_tell_responses(s->ses->res, all);
+	if (session_is_together(s->ses))
+		together_tell_hist(s->ses->res, "response", all);
 }
 
 static void timeline_table(struct stream_run *s)

@@ -18,6 +18,9 @@
 
 #define DEPTH_TURNING 4  /* one in the drive, one on the bus, two in hand: more only lengthens the response */
 #define DEPTH_OTHER   16 /* their channels work at the same time; a choice */
+#define STEP_TOGETHER_NS \
+	(100 *           \
+	 NS_PER_MS) /* of the timeline with other hosts: what they have in common begins and ends at none of their steps */
 #define DEAD_STREAK \
 	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a choice) */
 
@@ -32,10 +35,17 @@ static void merge_timeline(struct stream_run *s)
 	for (size_t i = 0; i + 1 < s->ntimeline; i += 2) {
 		struct timeline_row *a = &s->timeline[i], *b = &s->timeline[i + 1];
 
-		s->timeline[i / 2] =
-			(struct timeline_row){ b->time_s, (a->rate_bytes_per_s + b->rate_bytes_per_s) / 2.0,
-			                       a->occupancy_bytes > b->occupancy_bytes ? a->occupancy_bytes
-			                                                               : b->occupancy_bytes };
+		double service_ns = (a->blocks ? a->service_mean_ns * (double)a->blocks : 0.0) +
+		                    (b->blocks ? b->service_mean_ns * (double)b->blocks : 0.0);
+
+		s->timeline[i / 2] = (struct timeline_row){
+			.time_s = b->time_s,
+			.rate_bytes_per_s = (a->rate_bytes_per_s + b->rate_bytes_per_s) / 2.0,
+			.occupancy_bytes =
+				a->occupancy_bytes > b->occupancy_bytes ? a->occupancy_bytes : b->occupancy_bytes,
+			.blocks = a->blocks + b->blocks,
+			.service_mean_ns = service_ns / (double)(a->blocks + b->blocks),
+		};
 	}
 	s->ntimeline /= 2;
 	s->step_ns *= 2;
@@ -54,9 +64,10 @@ static void roll_timeline(struct stream_run *s, uint64_t now_ns)
 			.time_s = (double)(s->step_end_ns - s->start_ns) * 1e-9,
 			.rate_bytes_per_s = (double)s->step_bytes / ((double)s->step_ns * 1e-9),
 			.occupancy_bytes = s->step_peak,
+			.blocks = s->step_blocks,
+			.service_mean_ns = (double)s->step_service_ns / (double)s->step_blocks,
 		};
-		s->step_bytes = 0;
-		s->step_peak = 0;
+		s->step_bytes = s->step_peak = s->step_blocks = s->step_service_ns = 0;
 		if (s->ntimeline == TIMELINE_MAX) /* an even number; the next step is the first of the new length */
 			merge_timeline(s);
 		s->step_end_ns += s->step_ns;
@@ -253,8 +264,11 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	l->outstanding--;
 	note_stall(s, l, req, full);
 	lane_account(s, l, req, !is_fault);
-	if (!is_fault)
+	if (!is_fault) {
 		s->step_bytes += (uint64_t)req->res;
+		s->step_blocks++;
+		s->step_service_ns += req->done_ns - req->submit_ns;
+	}
 	if (s->p->tradeoff || s->p->find_max)
 		bucket_log_add(&s->log, req->done_ns, s->done_bytes);
 }
@@ -425,11 +439,11 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
 	s->ntimeline = 0;
-	s->step_bytes = s->step_peak = s->done_bytes = s->nstalls = 0;
-	now = clock_now_ns(s->ses->env->clk);
+	s->step_bytes = s->step_peak = s->step_blocks = s->step_service_ns = s->done_bytes = s->nstalls = 0;
+	now = session_start(s->ses);
 	s->start_ns = now;
-	s->step_ns = NS_PER_S;
-	s->step_end_ns = now + NS_PER_S;
+	s->step_ns = session_is_together(s->ses) ? STEP_TOGETHER_NS : NS_PER_S;
+	s->step_end_ns = now + s->step_ns;
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
 		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);

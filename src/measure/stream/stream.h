@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of `stream`: from bottom to top: plan.c options and plan; ring.c the account; pace.c how well its clock was kept; files.c targets, rolling files,
- * the page cache; run.c one run of the ring over the targets; report.c tables, figures, verdict; search.c --tradeoff and --find-max; project.c
+ * the page cache; run.c one run of the ring over the targets; report.c tables, figures, verdict; together.c of many hosts; search.c --tradeoff and --find-max; project.c
  * --project; stream.c what a run is made of.
  */
 #ifndef PLATTER_MEASURE_STREAM_H
@@ -47,7 +47,8 @@ struct lane {
 
 struct timeline_row {
 	double time_s, rate_bytes_per_s;
-	uint64_t occupancy_bytes;
+	uint64_t occupancy_bytes, blocks; /* blocks: completed well in it */
+	double service_mean_ns;           /* of them; NaN: there are none */
 };
 
 /* A target that had work and finished none of it for so long. */
@@ -99,7 +100,7 @@ struct stream_run {
 	/* The timeline: steps of step_ns, merged in pairs when there are too many. */
 	struct timeline_row timeline[TIMELINE_MAX];
 	size_t ntimeline;
-	uint64_t step_ns, step_end_ns, step_bytes, step_peak;
+	uint64_t step_ns, step_end_ns, step_bytes, step_peak, step_blocks, step_service_ns;
 	struct stall_row stalls[STALLS_MAX];
 	uint64_t nstalls; /* all that were; the first STALLS_MAX are kept */
 
@@ -144,7 +145,7 @@ double pace_ratio(struct pace *p);
 /* ---- report.c ---- */
 
 extern const struct measure_table stream_tables[];
-extern const struct field stream_tradeoff_fields[], stream_try_fields[];
+extern const struct field stream_tradeoff_fields[], stream_try_fields[], stream_share_fields[];
 
 struct tradeoff_row {
 	uint64_t ring_bytes;
@@ -156,13 +157,27 @@ struct try_row {
 	uint64_t overflows;
 };
 
+/* A host among others. */
+struct stream_share {
+	const char *host;
+	uint64_t bytes;
+	double rate_bytes_per_s, peak_ratio;
+	uint64_t response_p50_ns, response_p99_ns, response_max_ns, overflows, sustained;
+	double slowness, chance;
+};
+
 /* Figures, tables and verdict of the run that was last. */
 void stream_figures(struct stream_run *s, uint64_t rate);
 bool stream_is_whole(const struct stream_run *s); /* no target was lost or returned errors */
+void stream_tell_responses(struct result *res, const struct hist *all);
 /* It held; what did not, or cannot, is above it. */
 void stream_tell_max_rate(struct result *res, uint64_t low, uint64_t high);
 void stream_plots(struct session *ses);
 int stream_again(const struct result *saved, struct result *ret, struct err *err);
+
+/* ---- together.c ---- */
+
+void stream_together(const struct hosts_part *parts, size_t n, struct result *res);
 
 /* ---- search.c, project.c ---- */
 

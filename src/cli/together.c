@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --hosts: one command line on many hosts. Which targets are this host's, where its own result goes, and that of all from rank 0. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "hosts/hosts.h"
+
+#define TARGETS_FILE_BYTES (1u << 20) /* 16 KiB for each of 64 hosts, say */
+
+struct together {
+	const struct measure *m;
+	struct hosts *hosts;
+	const char *json; /* of all */
+	char *own_json, *own_requests, *text;
+	char **paths;
+	size_t npaths;
+	bool has_met, is_agreed;
+};
+
+bool together_speaks(const struct together *t)
+{
+	return !t || !t->hosts || hosts_rank(t->hosts) == 0 || hosts_is_alone(t->hosts);
+}
+
+/* ---- names ---- */
+
+/* %h and %r in a target's name; heap. */
+static char *fill_in(const char *name, const char *host, unsigned rank)
+{
+	char *out = malloc(strlen(name) * HOST_NAME_BYTES + 16), *at = out;
+
+	for (; out && *name; name++) {
+		if (name[0] == '%' && name[1] == 'h')
+			at += sprintf(at, "%s", host);
+		else if (name[0] == '%' && name[1] == 'r')
+			at += sprintf(at, "%u", rank);
+		else {
+			*at++ = *name;
+			continue;
+		}
+		name++;
+	}
+	if (out)
+		*at = '\0';
+	return out;
+}
+
+/* "rack.json" of rank 3: "rack.3.json". NULL and "-" have none. */
+static char *own_file(const char *path, unsigned rank)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL, *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
+	char *own;
+
+	if (!path || !strcmp(path, "-"))
+		return NULL;
+	if (!dot)
+		dot = path + strlen(path);
+	return asprintf(&own, "%.*s.%u%s", (int)(dot - path), path, rank, dot) < 0 ? NULL : own;
+}
+
+/* What rank 0 reads for all. */
+static int read_targets(const char *path, char **ret, struct err *err)
+{
+	cleanup_fclose FILE *f = fopen(path, "re");
+	char *text = f ? calloc(1, TARGETS_FILE_BYTES + 1) : NULL;
+
+	if (!f)
+		return err_set(err, -errno,
+		               "--targets-file: %s cannot be read (%s); give a file with a line for each rank.", path,
+		               err_name(errno));
+	if (!text)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (fread(text, 1, TARGETS_FILE_BYTES + 1, f) > TARGETS_FILE_BYTES || ferror(f) || strlen(text) == 0) {
+		free(text);
+		return err_set(
+			err, -EINVAL,
+			"--targets-file: %s is empty, too long, or cannot be read; give a file with a line for each rank.",
+			path);
+	}
+	*ret = text;
+	return 0;
+}
+
+static int add_path(struct together *t, const char *name, const char *host, struct err *err)
+{
+	char **more = reallocarray(t->paths, t->npaths + 1, sizeof(*more));
+
+	if (more)
+		t->paths = more;
+	if (!more || !(t->paths[t->npaths] = fill_in(name, host, hosts_rank(t->hosts))))
+		return err_set(err, -ENOMEM, "Out of memory.");
+	t->npaths++;
+	return 0;
+}
+
+/* The targets of this host: of the line that is its own, or of the command line. */
+static int find_targets(struct together *t, const char *const *operands, size_t n, const char *host, struct err *err)
+{
+	char *rest = t->text, *line = NULL, *word;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = add_path(t, operands[i], host, err);
+	for (unsigned k = 0; rest && k <= hosts_rank(t->hosts); k++)
+		line = strsep(&rest, "\n");
+	if (t->text && !rest && hosts_rank(t->hosts) > 0 && !line)
+		return err_set(err, -EINVAL, "--targets-file has no line %u; give a line for each rank.",
+		               hosts_rank(t->hosts) + 1);
+	while (r == 0 && (word = strsep(&line, " \t\r")))
+		if (*word)
+			r = add_path(t, word, host, err);
+	if (r == 0 && t->text && t->npaths == 0)
+		r = err_set(err, -EINVAL, "--targets-file: line %u names nothing; give a line for each rank.",
+		            hosts_rank(t->hosts) + 1);
+	return r;
+}
+
+/* ---- the way in ---- */
+
+static char *words_of(int argc, const char *const *argv)
+{
+	char *words = NULL;
+	size_t n;
+	FILE *f = open_memstream(&words, &n);
+
+	for (int i = 1; f && i < argc; i++)
+		fprintf(f, "%s\n", argv[i]);
+	return f && fclose(f) == 0 ? words : NULL;
+}
+
+static int check(const struct measure *m, const struct cli_params *p, size_t noperands, struct err *err)
+{
+	if (p->hosts == HOSTS_NO)
+		return p->targets_file
+		               ? err_set(err, -EINVAL,
+		                         "--targets-file says what each of several hosts measures; give --hosts, too.")
+		               : 0;
+	if (!m->together)
+		return err_set(err, -EINVAL, "%s has no result of many hosts; run it on each of them, without --hosts.",
+		               m->name);
+	if (p->targets_file && noperands)
+		return err_set(err, -EINVAL, "Targets are given here and in --targets-file; give them in one place.");
+	return 0;
+}
+
+/* The outputs of all are for rank 0, those of each host have its rank in their names. */
+static void share_outputs(struct together *t, struct cli_params *p)
+{
+	unsigned rank = hosts_rank(t->hosts);
+
+	t->json = p->json;
+	t->own_json = own_file(p->json, rank);
+	t->own_requests = own_file(p->requests, rank);
+	p->json = t->own_json;
+	p->requests = t->own_requests;
+	if (rank == 0)
+		return;
+	p->csv = p->html = p->jsonl = p->prometheus = NULL;
+	p->quiet = true;
+	p->progress = PROGRESS_NONE;
+}
+
+int together_join(struct together **ret, const struct env *env, const struct measure *m, struct cli_params *p, int argc,
+                  const char *const *argv, const char *const **operands, size_t *n, struct err *err)
+{
+	static const char *const modules[] = { "no", "auto", "openmpi", "mpich" };
+	struct hosts_config cfg = { .clk = env->clk, .wait_ns = p->host_wait_ns, .cancel = &cli_signal };
+	cleanup_free char *words = NULL;
+	cleanup_free char *text = NULL;
+	struct together *t;
+	int r = check(m, p, *n, err);
+
+	if (r < 0 || p->hosts == HOSTS_NO)
+		return r;
+	*ret = t = calloc(1, sizeof(*t));
+	words = words_of(argc, argv);
+	if (!t || !words)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	t->m = m;
+	r = hosts_load(&cfg.transport, modules[p->hosts], env->modules, err);
+	if (r < 0)
+		return r;
+	if (gethostname(cfg.name, sizeof(cfg.name) - 1) < 0)
+		(void)snprintf(cfg.name, sizeof(cfg.name), "rank%u", cfg.transport->rank);
+	r = hosts_new(&t->hosts, &cfg, err);
+	if (r < 0)
+		return r;
+	if (p->targets_file && hosts_rank(t->hosts) == 0)
+		r = read_targets(p->targets_file, &text, err);
+	r = hosts_meet(t->hosts, words, text, &t->text, r, err);
+	if (r < 0)
+		return r;
+	t->has_met = true;
+	share_outputs(t, p);
+	r = find_targets(t, *operands, *n, cfg.name, err);
+	*operands = (const char *const *)t->paths;
+	*n = t->npaths;
+	return r;
+}
+
+int together_agree(struct together *t, int r, bool *refused, struct err *err)
+{
+	if (!t || !t->has_met)
+		return r;
+	r = hosts_agree(t->hosts, r, refused, err);
+	t->is_agreed = r == 0;
+	return r;
+}
+
+bool together_is_agreed(const struct together *t)
+{
+	return t && t->is_agreed;
+}
+
+void together_start(struct together *t)
+{
+	hosts_start(t->hosts);
+}
+
+/* ---- the way out ---- */
+
+int together_gather(struct together *t, struct cli_params *p, uint64_t began_ns, struct result **res, struct err *err)
+{
+	struct hosts_part *parts = NULL;
+	struct err why = { 0 };
+	int r;
+
+	if (!t)
+		return 0;
+	if (*res && t->own_json && result_save(*res, t->own_json, &why) < 0)
+		result_notice(*res, "not-saved", "This host's own result was not saved: %s", why.text);
+	r = hosts_gather(t->hosts, *res, began_ns, &parts, err);
+	p->json = hosts_rank(t->hosts) == 0 ? t->json : NULL;
+	if (!parts)
+		return r;
+	result_free(*res);
+	*res = hosts_merge(parts, hosts_count(t->hosts), t->m->together);
+	hosts_parts_free(parts, hosts_count(t->hosts));
+	return 0;
+}
+
+void together_leave(struct together *t)
+{
+	if (!t)
+		return;
+	hosts_free(t->hosts);
+	for (size_t i = 0; i < t->npaths; i++)
+		free(t->paths[i]);
+	free(t->paths);
+	free(t->own_json);
+	free(t->own_requests);
+	free(t->text);
+	free(t);
+}

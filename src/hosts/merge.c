@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The documents of several hosts as one: what is the same for all measurements. Pure: from documents to a document. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "hosts/hosts.h"
+
+struct host_row {
+	uint64_t rank;
+	const char *host, *machine_id, *status;
+	double began_s;
+	uint64_t clock_error_ns;
+	double clock_drift_ppm, elapsed_s;
+};
+
+static const struct field host_fields[] = {
+	FIELD_U64(struct host_row, rank, UNIT_NONE, "rank"),
+	FIELD_STR(struct host_row, host, "host"),
+	FIELD_STR(struct host_row, machine_id, "machine", .detail = true),
+	FIELD_STR(struct host_row, status, "status"),
+	FIELD_F64(struct host_row, began_s, UNIT_S, "began at"),
+	FIELD_U64(struct host_row, clock_error_ns, UNIT_NS, "clock known to"),
+	FIELD_F64(struct host_row, clock_drift_ppm, UNIT_NONE, "drift in ppm", .detail = true),
+	FIELD_F64(struct host_row, elapsed_s, UNIT_S, "took"),
+	FIELD_END,
+};
+
+double hosts_began_s(const struct hosts_part *parts, size_t n, size_t host)
+{
+	double first = INFINITY;
+
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].has_start)
+			first = fmin(first, parts[i].start_ns);
+	return parts[host].has_start ? (parts[host].start_ns - first) * 1e-9 : (double)NAN;
+}
+
+/* ---- tables whose columns are known when they come ---- */
+
+#define JOIN_COLUMNS 64
+
+union member {
+	uint64_t u64;
+	int64_t i64;
+	double f64;
+	const char *str;
+};
+
+/* The fields of struct { union member host, columns[]; }. Keys and labels stay the columns'. */
+static size_t fields_of(const struct column *columns, size_t n, struct field *ret)
+{
+	size_t out = 0;
+
+	ret[out++] = (struct field){ .type = FIELD_TYPE_STR, .key = "host", .label = "host", .unit = UNIT_TEXT };
+	for (size_t i = 0; i < n && out + 1 < JOIN_COLUMNS; i++)
+		if (strcmp(columns[i].key, "host") != 0)
+			ret[out++] = (struct field){ .type = columns[i].type,
+				                     .key = columns[i].key,
+				                     .label = columns[i].label,
+				                     .unit = columns[i].unit,
+				                     .detail = columns[i].detail };
+	for (size_t i = 0; i < out; i++)
+		ret[i].offset = i * sizeof(union member);
+	ret[out] = (struct field)FIELD_END;
+	return out;
+}
+
+void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, const char *name, const char *on_axis)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct table *from = parts[i].doc ? result_find_table(parts[i].doc, name) : NULL;
+		double began_s = hosts_began_s(parts, n, i);
+		struct field fields[JOIN_COLUMNS];
+		union member row[JOIN_COLUMNS];
+		struct table *to;
+
+		if (!from)
+			continue;
+		(void)fields_of(from->columns, from->ncolumns, fields);
+		to = result_table(res, name, from->title, fields);
+		to->fields = NULL; /* they are gone after this */
+		for (size_t k = 0; k < from->nrows; k++) {
+			table_row(from, k, fields, row);
+			row[0].str = parts[i].name;
+			for (size_t c = 1; on_axis && fields[c].type != FIELD_TYPE_END; c++)
+				if (fields[c].type == FIELD_TYPE_F64 && !strcmp(fields[c].key, on_axis))
+					row[c].f64 += began_s;
+			result_row(to, row);
+		}
+	}
+}
+
+static void join_targets(const struct hosts_part *part, struct result *res)
+{
+	for (size_t i = 0; i < part->doc->ntargets; i++) {
+		const struct target_info *t = &part->doc->targets[i];
+		struct field fields[JOIN_COLUMNS];
+		union member row[JOIN_COLUMNS];
+		size_t n = fields_of(t->columns, t->n, fields);
+
+		row[0].str = part->name;
+		for (size_t c = 1; c < n; c++) { /* a target is a table of one row */
+			const struct table one = {
+				.columns = t->columns, .ncolumns = t->n, .cells = t->cells, .nrows = 1
+			};
+			const struct field two[] = { fields[c], FIELD_END };
+
+			table_row(&one, 0, two, row);
+		}
+		result_target(res, row, fields);
+	}
+}
+
+/* ---- the rest ---- */
+
+static void copy_head(const struct result *from, struct result *to)
+{
+	result_set(&to->head.started, from->head.started);
+	result_set(&to->head.clock, from->head.clock);
+	result_set(&to->head.engine, from->head.engine);
+	result_argv(to, (const char *const *)from->head.argv, from->head.argc);
+	result_set(&to->head.host.name, from->head.host.name);
+	result_set(&to->head.host.machine_id, from->head.host.machine_id);
+	result_set(&to->head.host.kernel, from->head.host.kernel);
+	result_set(&to->head.host.machine, from->head.host.machine);
+	result_set(&to->head.host.cpu, from->head.host.cpu);
+	to->head.host.cpus = from->head.host.cpus;
+	to->head.host.memory_bytes = from->head.host.memory_bytes;
+	to->head.seed = from->head.seed;
+	for (size_t i = 0; i < from->head.noptions; i++)
+		result_option(to, from->head.options[i].name, from->head.options[i].text);
+}
+
+static void join_faults(const struct hosts_part *part, struct result *res)
+{
+	for (size_t i = 0; i < part->doc->nfaults; i++) {
+		const struct result_fault *f = &part->doc->faults[i];
+		char target[256];
+
+		(void)snprintf(target, sizeof(target), "%s:%s", part->name, f->target);
+		result_fault(res, target, f->op, f->offset_bytes, f->length_bytes, f->result, f->time_s);
+	}
+}
+
+static bool has_said(const struct result *doc, const struct notice *what)
+{
+	for (size_t i = 0; i < doc->nnotices; i++)
+		if (!strcmp(doc->notices[i].code, what->code) && !strcmp(doc->notices[i].text, what->text))
+			return true;
+	return false;
+}
+
+/* With the host's name; what all say is said once. */
+static void join_notices(const struct hosts_part *parts, size_t n, const struct hosts_part *part, struct result *res)
+{
+	for (size_t i = 0; i < part->doc->nnotices; i++) {
+		const struct notice *what = &part->doc->notices[i];
+		bool is_all = n > 1;
+
+		for (size_t k = 0; k < n; k++)
+			is_all = is_all && parts[k].doc && has_said(parts[k].doc, what);
+		result_notice(res, what->code, "%s: %s", is_all ? "Each host" : part->name, what->text);
+	}
+}
+
+/* What is worse of two; what one host did not finish is not whole. */
+static enum result_status worse(enum result_status a, enum result_status b)
+{
+	static const int badness[] = { [STATUS_COMPLETE] = 0,
+		                       [STATUS_WITH_ERRORS] = 1,
+		                       [STATUS_DEVICE_GONE] = 2,
+		                       [STATUS_CANCELLED] = 3,
+		                       [STATUS_FAILED] = 4 };
+
+	return badness[b] > badness[a] ? b : a;
+}
+
+struct result *hosts_merge(const struct hosts_part *parts, size_t n,
+                           void (*together)(const struct hosts_part *parts, size_t n, struct result *res))
+{
+	const struct result *first = NULL;
+	uint64_t lost = 0;
+	struct result *res;
+
+	for (size_t i = n; i-- > 0;)
+		first = parts[i].doc ? parts[i].doc : first;
+	res = result_new(first ? first->head.measurement : "");
+	if (first)
+		copy_head(first, res);
+	res->status = STATUS_COMPLETE;
+	for (size_t i = 0; i < n; i++) {
+		const struct hosts_part *p = &parts[i];
+		struct host_row row = { .rank = p->rank,
+			                .host = p->name,
+			                .status = "lost",
+			                .began_s = hosts_began_s(parts, n, i),
+			                .clock_error_ns = UINT64_MAX,
+			                .clock_drift_ppm = p->clock_drift_ppm,
+			                .elapsed_s = (double)NAN };
+
+		if (isfinite(p->clock_error_ns))
+			row.clock_error_ns = (uint64_t)ceil(p->clock_error_ns);
+		if (p->doc) {
+			row.machine_id = p->doc->head.host.machine_id;
+			row.status = status_name(p->doc->status);
+			row.elapsed_s = p->doc->head.elapsed_s;
+			res->head.elapsed_s = fmax(res->head.elapsed_s, p->doc->head.elapsed_s);
+			res->verdict_is_no |= p->doc->verdict_is_no;
+			join_targets(p, res);
+			join_faults(p, res);
+		} else {
+			lost++;
+			result_notice(
+				res, "host-lost",
+				"Host %s (rank %u) was lost; what it had measured by then is in its own result, if it came to saving one.",
+				p->name, p->rank);
+		}
+		res->status = worse(res->status, p->doc ? p->doc->status : STATUS_FAILED);
+		result_row(result_table(res, "hosts", "Hosts", host_fields), &row);
+	}
+	hosts_join(parts, n, res, "plan", NULL);
+	result_figure_u64(res, "hosts", "hosts", UNIT_COUNT, n);
+	result_figure_u64(res, "hosts_lost", "of them lost", UNIT_COUNT, lost);
+	together(parts, n, res);
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].doc)
+			join_notices(parts, n, &parts[i], res);
+	return res;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `stream` of many hosts: rates over the time that all have in common, rings that all have to hold, gaps that they share, the one that is slow. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/shared/distribution.h"
+#include "measure/shared/together.h"
+#include "measure/stream/stream.h"
+
+#define HOSTS_SHOWN 8 /* distributions side by side */
+
+static uint64_t bytes_of(const struct result *doc)
+{
+	const struct table *t = result_find_table(doc, "targets");
+	int col = t ? table_column(t, "bytes") : -1;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; col >= 0 && i < t->nrows; i++)
+		sum += t->cells[i * t->ncolumns + (size_t)col].u64;
+	return sum;
+}
+
+static uint64_t number_of(const struct result *doc, const char *figure)
+{
+	const struct figure *f = result_find_figure(doc, figure);
+
+	return f && !f->value.is_null && f->type == FIELD_TYPE_U64 ? f->value.u64 : UINT64_MAX;
+}
+
+struct window {
+	bool is_known;
+	double from_s, to_s;
+};
+
+/* A row for each host that came to an end; returns the rate of all. */
+static double tell_shares(const struct hosts_part *parts, size_t n, const struct window *w,
+                          const struct straggler *slow, struct result *res)
+{
+	struct table *t = result_table(res, "shares", "Host by host", stream_share_fields);
+	double all = 0;
+	uint64_t moved = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct result *doc = parts[i].doc;
+		cleanup_free struct hist *h = doc ? together_hist(parts, n, i, "response") : NULL;
+		struct stream_share row = { .host = parts[i].name, .slowness = slow[i].ratio, .chance = slow[i].p };
+
+		if (!doc || !h)
+			continue;
+		row.bytes = bytes_of(doc);
+		row.rate_bytes_per_s =
+			w->is_known ? together_rate(parts, n, i, "rate_bytes_per_s", w->from_s, w->to_s) : (double)NAN;
+		row.peak_ratio = figure_number(result_find_figure(doc, "peak_ratio"));
+		row.response_p50_ns = h->count ? hist_quantile(h, 0.5) : UINT64_MAX;
+		row.response_p99_ns = hist_can_quantile(h, 0.99) ? hist_quantile(h, 0.99) : UINT64_MAX;
+		row.response_max_ns = h->count ? h->max : UINT64_MAX;
+		row.overflows = number_of(doc, "overflows");
+		row.sustained = number_of(doc, "sustained");
+		if (parts[i].has_start)
+			all += row.rate_bytes_per_s;
+		moved += row.bytes;
+		result_row(t, &row);
+	}
+	result_figure_u64(res, "moved_bytes", "moved by all", UNIT_BYTES, moved);
+	return all;
+}
+
+static void tell_responses(const struct hosts_part *parts, size_t n, struct result *res)
+{
+	cleanup_free struct hist *all = together_hist(parts, n, n, "response");
+
+	if (!all)
+		return;
+	distribution_clear(res);
+	for (size_t i = 0; n <= HOSTS_SHOWN && i < n; i++) {
+		cleanup_free struct hist *own = together_hist(parts, n, i, "response");
+
+		if (own && parts[i].doc)
+			distribution_add(res, parts[i].name, own);
+	}
+	if (n > HOSTS_SHOWN)
+		distribution_add(res, NULL, all);
+	stream_tell_responses(res, all);
+}
+
+/* All have to hold, and to be there. */
+static void tell_rings(const struct hosts_part *parts, size_t n, struct result *res)
+{
+	double requested = together_sum(parts, n, "requested_bytes_per_s"),
+	       lost = figure_number(result_find_figure(res, "hosts_lost"));
+	double sustained = 0, living = 0, first_s = INFINITY;
+	char names[400] = "";
+
+	if (isnan(requested))
+		return; /* as fast as it goes */
+	for (size_t i = 0; i < n; i++) {
+		double at_s = parts[i].doc ? figure_number(result_find_figure(parts[i].doc, "first_overflow_s"))
+		                           : (double)NAN;
+
+		if (!parts[i].doc)
+			continue;
+		living++;
+		first_s = fmin(first_s, at_s + hosts_began_s(parts, n, i));
+		if (number_of(parts[i].doc, "sustained") == 1)
+			sustained++;
+		else if (strlen(names) + HOST_NAME_BYTES < sizeof(names))
+			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", *names ? ", " : "",
+			               parts[i].name);
+	}
+	result_figure(res, "requested_bytes_per_s", "rate asked for, all together", UNIT_BYTES_PER_S, requested, NULL,
+	              0);
+	/* Nobody knows of a host that was lost; that one did not hold is known anyhow. */
+	result_figure(res, "sustained", "sustained by all", UNIT_COUNT,
+	              sustained < living ? 0.0
+	              : lost > 0         ? (double)NAN
+	                                 : 1.0,
+	              NULL, 0);
+	result_figure(res, "hosts_sustained", "hosts that held", UNIT_COUNT, sustained, NULL, 0);
+	result_figure(res, "peak_ratio", "peak as part of the ring, the worst", UNIT_RATIO,
+	              together_most(parts, n, "peak_ratio"), NULL, 0);
+	result_figure_u64(res, "overflows", "overflows", UNIT_COUNT, (uint64_t)together_sum(parts, n, "overflows"));
+	result_figure_u64(res, "dropped_bytes", "dropped", UNIT_BYTES,
+	                  (uint64_t)together_sum(parts, n, "dropped_bytes"));
+	result_figure(res, "first_overflow_s", "first of them at", UNIT_S, first_s, NULL, 0);
+	res->verdict_is_no = sustained < living;
+	if (sustained < living)
+		result_notice(res, "verdict", "The rate was NOT sustained by all: %.0f of %zu hosts held, not %s.",
+		              sustained, n, names);
+	else if (lost > 0)
+		result_notice(res, "verdict",
+		              "The %.0f hosts that were there to the end sustained the rate; %.0f did not get so far.",
+		              living, lost);
+	else
+		result_notice(res, "verdict", "All %zu hosts sustained the rate.", n);
+}
+
+static void tell_plots(struct result *res)
+{
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "rate",
+			.see = "A line for each host, on one time axis: one below the others is slow, dips of all at a time have one cause.",
+			.kind = "line",
+			.title = "Rate over time",
+			.table = "timeline",
+			.x = "time_s",
+			.y = "rate_bytes_per_s",
+			.series = "host",
+			.marks = "gaps:start_s" });
+	result_plot(res,
+	            &(struct plot_decl){ .name = "ring",
+	                                 .see = "How much the ring of each host held at most in each stretch of time.",
+	                                 .kind = "step",
+	                                 .title = "Most in the rings",
+	                                 .table = "timeline",
+	                                 .x = "time_s",
+	                                 .y = "occupancy_bytes",
+	                                 .series = "host",
+	                                 .marks = "gaps:start_s" });
+	distribution_plots(res, "blocks", "figures:response_p50_ns,figures:response_p99_ns");
+}
+
+void stream_together(const struct hosts_part *parts, size_t n, struct result *res)
+{
+	static const struct together_line line = { "rate_bytes_per_s", "service_mean_ns" };
+	static const char *const gaps[] = { "overflows", "stalls", NULL };
+	cleanup_free struct straggler *slow = calloc(n + 1, sizeof(*slow));
+	struct window w = { 0 };
+	double rate;
+
+	if (!slow)
+		return;
+	for (size_t i = 0; i < n; i++)
+		slow[i] = (struct straggler){ (double)NAN, (double)NAN };
+	w.is_known = together_window(parts, n, &w.from_s, &w.to_s);
+	if (w.is_known)
+		together_stragglers(parts, n, &line, w.from_s, w.to_s, slow, res);
+	rate = tell_shares(parts, n, &w, slow, res);
+	result_figure(res, "rate_bytes_per_s", "rate of all while all were at work", UNIT_BYTES_PER_S,
+	              w.is_known ? rate : (double)NAN, NULL, 0);
+	result_figure(res, "window_s", "all were at work for", UNIT_S, w.is_known ? w.to_s - w.from_s : (double)NAN,
+	              NULL, 0);
+	tell_rings(parts, n, res);
+	tell_responses(parts, n, res);
+	if (w.is_known)
+		together_gaps(parts, n, gaps, w.to_s - w.from_s, res);
+	hosts_join(parts, n, res, "targets", NULL);
+	hosts_join(parts, n, res, "timeline", "time_s");
+	hosts_join(parts, n, res, "overflows", "start_s");
+	hosts_join(parts, n, res, "stalls", "start_s");
+	tell_plots(res);
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --hosts under mpirun of Open MPI and of MPICH: ranks on this machine, each with simulated disks in virtual time, messages over loopback and shared memory.
+. "$(dirname "$0")/../cli/lib.sh"
+: "${PLATTER_SIM:?the program over simulated disks}" "${BUILD:?the build directory}"
+needs jq mpirun.openmpi mpirun.mpich
+export PLATTER_MODULES=$BUILD/src/hosts HOME="$dir" TMPDIR="$dir"
+for module in openmpi mpich; do
+	[ -f "$PLATTER_MODULES/platter-mpi-$module.so" ] || skip "built without -Dmpi"
+done
+
+# start MPI RANKS WORD...: exit status of mpirun. AS: what is otherwise for a rank, RANK=NAME=VALUE...; MORE: options of mpirun.
+cat >"$dir/rank" <<'END'
+#!/bin/sh
+trap '' USR1 # MPICH's launcher sends it to all when one has died
+for word in $AS; do
+	[ "${word%%=*}" = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" ] && export "${word#*=}"
+done
+"$@"
+exit $?
+END
+chmod +x "$dir/rank"
+start()
+{
+	mpi=$1 ranks=$2
+	shift 2
+	last="$mpi, $ranks ranks: $*"
+	set -- -n "$ranks" "$dir/rank" "$PLATTER_SIM" "$@" --color=never
+	case $mpi in
+	openmpi)
+		set -- $MORE --oversubscribe --mca btl self,vader --mca oob_tcp_if_include lo --mca btl_vader_single_copy_mechanism none "$@"
+		[ "$(id -u)" != 0 ] || set -- --allow-run-as-root "$@"
+		;;
+	mpich) set -- $MORE "$@" ;;
+	esac
+	export AS
+	timeout 120 "mpirun.$mpi" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+}
+ends_with() # status
+{
+	got=$?
+	[ $got = "$1" ] || fail "$last: exit status $got, not $1"
+}
+holds() # file, jq condition
+{
+	jq -e "$2" "$dir/$1" >/dev/null || fail "$last: not so in $1: $2: $(jq -c '{status, figures}' "$dir/$1")"
+}
+# What is in the result of all is what is in those of the ranks, to the byte.
+sums_up()
+{
+	jq -s -e '([.[1:][] | .tables.targets.rows[][1]] | add) == .[0].figures.moved_bytes' "$dir/rack.json" "$dir"/rack.[0-9].json >/dev/null ||
+		fail "$last: the sum of the parts"
+}
+
+AS= MORE=
+export PLATTER_SIM_DISKS="sda=modern-4tb sdb=modern-4tb sdc=modern-4tb"
+printf 'sda sdb\nsdc\n' >"$dir/targets"
+sed 's/^rpm 7200/rpm 4000/' "$TOP/tools/simdisk/profiles/modern-4tb.disk" >"$dir/3.disk"
+for rank in 0 1 2; do cp "$TOP/tools/simdisk/profiles/modern-4tb.disk" "$dir/$rank.disk"; done
+
+# One result; targets by a file.
+start openmpi 2 stream --hosts --read --rate=60MB --time=10s --targets-file="$dir/targets" --json="$dir/rack.json"
+ends_with 0
+holds rack.json '.status == "complete" and .figures.hosts == 2 and .figures.sustained == 1 and (.targets | length) == 3'
+holds rack.json '[.targets[] | .host[-2:] + .path] == [":0sda", ":0sdb", ":1sdc"] and .figures.window_s > 9'
+holds rack.json '.figures.rate_bytes_per_s > 119e6 and .figures.rate_bytes_per_s < 121e6'
+sums_up
+grep -q '120 MB/s was sustained' "$dir/out" || fail "$last: no answer"
+[ "$(grep -c '^platter stream' "$dir/out")" = 1 ] || fail "$last: more than one speaks"
+
+# A slow disk has a name, and so its host; by %r.
+start mpich 4 stream --hosts --read --time=10s --json="$dir/rack.json" "sim:$dir/%r.disk"
+ends_with 0
+holds rack.json '.figures.hosts == 4 and .figures.stragglers == 1 and .figures.straggler_rank == 3 and .figures.straggler_slowness > 1.3'
+sums_up
+
+# A rank dies in the middle: the others' result is there, and says whose is not.
+rm "$dir"/rack.*json
+AS="1=PLATTER_SIM_SIGNAL=9@5" MORE=-disable-auto-cleanup
+start mpich 3 stream --hosts --host-wait=3s --read --rate=60MB --time=10s --json="$dir/rack.json" sda
+[ $? != 0 ] || fail "$last: exit status 0"
+holds rack.json '.status == "failed" and .figures.hosts_lost == 1 and .figures.sustained == null and ([.notices[].code] | index("host-lost"))'
+holds rack.json '.tables.hosts.rows[1][3] == "lost"'
+holds rack.2.json '.status == "complete"'
+AS="0=PLATTER_SIM_SIGNAL=9@5" MORE=--enable-recovery
+rm "$dir"/rack.*json
+start openmpi 2 stream --hosts --host-wait=3s --read --rate=60MB --time=10s --json="$dir/rack.json" sda
+grep -q 'rank 0) was lost' "$dir/err" || fail "$last: not told"
+holds rack.1.json '.status == "complete"'
+[ ! -e "$dir/rack.json" ] || fail "$last: a result of all"
+
+# One refusal stops all before anything is written; so do other words, and a target that is not there.
+AS="1=PLATTER_SIM_DISKS=sda=tiny" MORE= PLATTER_SIM_DISKS=sda=modern-4tb
+start mpich 2 stream --hosts --write --destroy-data=SIM0004000 --time=10s --json="$dir/rack.json" sda
+ends_with 3
+grep -q 'rank 1)' "$dir/err" || fail "$last: not told whose"
+[ ! -e "$dir/rack.json" ] && [ ! -e "$dir/rack.0.json" ] || fail "$last: a result"
+PLATTER_SIM_DISKS="sda=modern-4tb sdb=modern-4tb"
+start openmpi 2 stream --hosts --read --time=10s sdb
+ends_with 1
+grep -q 'rank 1)' "$dir/err" || fail "$last: not told whose"
+
+# Without MPI, and without its module, one sentence.
+for words in "--hosts sda" "--hosts=mpich sda" "--targets-file=$dir/targets"; do
+	PLATTER_MODULES=$dir "$PLATTER_SIM" stream --read $words >"$dir/out" 2>"$dir/err" && fail "$words: done"
+	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$words: not one sentence"
+done
+exit 0
