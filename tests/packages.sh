@@ -8,9 +8,9 @@ command -v dh >/dev/null && command -v dpkg-buildpackage >/dev/null || skip "deb
 needs dpkg-deb python3 jq git meson
 git -C "$TOP" rev-parse >/dev/null 2>&1 || skip "not a git tree: the packages are built from its files"
 
-# What is in the packages is judged here, not how fast it runs: compiled without optimisation, with objects found again by ccache if that is there.
+# What is in the packages is judged here, not how fast it runs: compiled without optimisation and what debuggers want, with objects found again by ccache if that is there.
 ccache=$(command -v ccache) && export CC="$ccache gcc"
-(unset MAKEFLAGS; DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=2" "$TOP/contrib/debian/build" "$dir") >"$dir/log" 2>&1 ||
+(unset MAKEFLAGS; DEB_CFLAGS_APPEND=-g0 DEB_BUILD_OPTIONS="nocheck noopt noautodbgsym parallel=2" "$TOP/contrib/debian/build" "$dir") >"$dir/log" 2>&1 ||
 	{ tail -n 30 "$dir/log"; fail "dpkg-buildpackage failed"; }
 [ "$(find "$dir" -name '*.deb' | wc -l)" = 4 ] || fail "not four packages: $(ls "$dir")"
 for deb in "$dir"/*.deb; do

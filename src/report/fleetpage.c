@@ -316,7 +316,8 @@ static void disk_row(FILE *out, const struct fleet *f, const struct fleet_disk *
 	const struct result *last = d->v[d->n - 1], *zones = fleet_last(d, "zones", 0);
 	const char *model = alike_text(last, "model");
 
-	(void)fputs("<details class=\"disk paper\"><summary><span><b>", out);
+	/* On paper all that is known stands below those of which there is something to be said. */
+	(void)fprintf(out, "<details class=\"disk %s\"><summary><span><b>", d->nfindings ? "paper" : "row");
 	markup_text(out, alike_disk(last));
 	(void)fputs("</b> <span class=\"dim\">", out);
 	markup_text(out, model ? model : "");

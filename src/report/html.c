@@ -52,11 +52,11 @@ static const char style[] =
 	"@media(max-width:40rem){svg text{font-size:21px}svg .o{display:none}svg .first{text-anchor:start}svg .last{text-anchor:end}body{padding:1rem .7rem}"
 	".disk>summary,.disk.head{grid-template-columns:repeat(3,minmax(0,1fr))}}\n"
 	"@media print{:root{color-scheme:light}*{print-color-adjust:exact}body{max-width:none;padding:0;font-size:10pt}"
-	"figure,tr,.legend,pre{break-inside:avoid}h2,h3,h4,figcaption{break-after:avoid}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
+	"figure,tr,.legend,pre,.row,summary{break-inside:avoid}h2,h3,h4,figcaption,summary{break-after:avoid}.row{break-after:auto;padding:.05rem 0}.disk svg.small{height:1.5rem}section+section{break-before:page}h2{border:0;padding:0;margin-top:1rem}"
 	".plots{grid-template-columns:1fr 1fr;gap:.6rem 1.4rem}.maps{grid-template-columns:1fr 1fr}.scroll{overflow:visible}table{font-size:8.5pt}"
 	"table{max-width:100%}th,td{padding-right:.5rem}.scroll th,.scroll td,td.n,th.n{white-space:normal;overflow-wrap:anywhere}"
 	".scroll .w1{font-size:7.4pt}.scroll .w2{font-size:6.4pt}.scroll .w3{font-size:5.6pt}.scroll [class^=w] td.n{white-space:nowrap}.scroll [class^=w] th{overflow-wrap:normal}.scroll [class^=w] td{overflow-wrap:break-word}"
-	".scroll .w1 th,.scroll .w1 td{padding-right:.4rem}.scroll .w2 th,.scroll .w2 td,.scroll .w3 th,.scroll .w3 td{padding-right:.3rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
+	".scroll .w1 th,.scroll .w1 td{padding-right:.4rem}.scroll .w2 th,.scroll .w2 td,.scroll .w3 th,.scroll .w3 td{padding-right:.3rem}.facts tbody{display:block;columns:2;column-gap:2rem}.facts tr{display:flex}.facts th{flex:0 0 11rem}summary{list-style:none}details:not(.paper):not(.row){display:none}details.paper::details-content{content-visibility:visible;block-size:auto;display:block}}\n";
 
 static void colours_and_hues(FILE *out)
 {

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 
+#define DOTTED_MOST 4 /* documents over each other: dots of more are a fog */
+
 static const char *const kind_names[] = {
 	[PLOT_LINE] = "line",       [PLOT_SCATTER] = "scatter", [PLOT_STEP] = "step",           [PLOT_BARS] = "bars",
 	[PLOT_HEATMAP] = "heatmap", [PLOT_POLAR] = "polar",     [PLOT_HISTOGRAM] = "histogram", [PLOT_BANDS] = "bands",
@@ -174,7 +176,10 @@ static void take_document(struct plot_data *d, const struct result *const *res, 
 		if (c.x < 0 || c.y < 0)
 			break;
 		if (is_single)
-			(void)snprintf(name, sizeof(name), "%s", n > 1 ? label : plot->dots ? label_or_name(t->title, t->name) : "");
+			(void)snprintf(name, sizeof(name), "%s",
+			               n > 1        ? label
+			               : plot->dots ? label_or_name(t->title, t->name)
+			                            : "");
 		else
 			(void)snprintf(name, sizeof(name), n > 1 ? "%s, %s" : "%s%.0s", t->columns[c.y].label, label);
 		collect(d, t, &c, name, which);
@@ -416,7 +421,7 @@ struct plot_data *plot_data_new(const struct result *const *res, size_t n, const
 	d->title = must(strdup(plot->title ? plot->title : ""));
 	for (size_t i = 0; i < n; i++)
 		take_document(d, res, n, i, plot);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; n <= DOTTED_MOST && i < n; i++)
 		take_dots(d, res, n, i, plot);
 	for (size_t i = 0; i < n; i++)
 		take_marks(d, res[i], plot);

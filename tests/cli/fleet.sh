@@ -41,6 +41,7 @@ jq -e '.tables.changes.rows | length == 1' "$dir/fleet.json" >/dev/null || fail 
 # The page.
 [ "$(wc -c <"$dir/page.html")" -lt 1000000 ] || fail "$last: the page has $(wc -c <"$dir/page.html") bytes"
 [ "$(grep -c '<details class="disk' "$dir/page.html")" = 40 ] || fail "$last: not a row for each disk on the page"
+grep '<details class="disk paper' "$dir/page.html" | grep -o 'SIM[0-9][0-9]*' | sort | cmp -s - "$dir/bad" || fail "$last: not exactly those that go bad are unfolded on paper"
 grep -qE '<script|https?://[^"]*\.(js|css)' "$dir/page.html" && fail "$last: the page does not stand alone"
 grep -o 'class="line s2" d="[^"]*"' "$dir/page.html" | tr -d 'a-z="' | tr 'ML' '\n\n' |
 	awk 'NF < 2 { x = -1; next } $1 < x { exit 1 } { x = $1; n++ } END { if (n < 80) exit 1 }' || fail "$last: a line of access times goes back"

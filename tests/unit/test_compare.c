@@ -163,6 +163,8 @@ static void folders_of_forty_equal_disks_differ_in_about_5_percent(void **state)
 			fail_msg("%s", err.text);
 		assert_int_equal((int)figure_number(result_find_figure(res, "pairs")), DISKS);
 		wrong += res->verdict_is_no;
+		if (res->verdict_is_no)
+			print_message("  %s\n", res->answer);
 		result_free(res);
 		for (size_t d = 0; d < 2 * (size_t)DISKS; d++)
 			result_free(v[d / DISKS][d % DISKS]);
