@@ -40,6 +40,11 @@ static int unknown_command(const char *word, struct err *err)
 	near = opt_nearest(word, names, all_names(names));
 	if (near)
 		return err_set(err, -EINVAL, "There is no command %.60s; did you mean %s?", word, near);
+	if (strchr(word, '/'))
+		return err_set(
+			err, -EINVAL,
+			"%.60s is no command; what is it? `platter info %.60s`; how fast? `platter zones %.60s`.", word,
+			word, word);
 	return err_set(err, -EINVAL, "There is no command %.60s; `platter --help` lists them.", word);
 }
 

@@ -29,7 +29,7 @@ void cli_help_short(FILE *out)
 	      "  platter geometry /dev/sda         what is inside\n"
 	      "  platter stream --help             does it keep up with this rate\n"
 	      "  platter report RESULT...          what was saved with --json\n\n"
-	      "All commands: platter --help. Options of one: platter COMMAND --help. Manual: man platter\n",
+	      "Commands: platter --help. Options: platter COMMAND --help. Manual: man platter\n",
 	      out);
 }
 

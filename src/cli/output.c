@@ -290,6 +290,16 @@ unsigned output_width(FILE *f)
 	return n >= 20 && n <= 1000 ? (unsigned)n : 80;
 }
 
+/* The answer stands first: what is higher than the terminal would push it out of sight; two lines are the shell's. */
+static unsigned screen_lines(FILE *f)
+{
+	struct winsize ws;
+
+	if (fileno(f) < 0 || ioctl(fileno(f), TIOCGWINSZ, &ws) != 0 || ws.ws_row == 0 || ws.ws_row > SCREEN_LINES + 2)
+		return SCREEN_LINES;
+	return ws.ws_row < SCREEN_LEAST + 2 ? SCREEN_LEAST : ws.ws_row - 2u;
+}
+
 struct text_style output_style(FILE *out, const struct view_params *view)
 {
 	return (struct text_style){
@@ -297,6 +307,6 @@ struct text_style output_style(FILE *out, const struct view_params *view)
 		.colour = wants_colour(out, view->color),
 		.unicode = says_utf8(),
 		.plots = view->plot,
-		.lines = view->tables ? 0 : SCREEN_LINES,
+		.lines = view->tables ? 0 : screen_lines(out),
 	};
 }

@@ -26,6 +26,7 @@ void fleet_free(struct fleet *f);
 
 /* Of the first screen: what a person takes in without scrolling. */
 #define SCREEN_LINES 40
+#define SCREEN_LEAST 20 /* of a terminal that has fewer than that */
 
 /* page.c, csv.c. All return 0 or a negative errno (a failed write). */
 int report_text(FILE *out, const struct result *res, const struct text_style *style);

@@ -3,7 +3,7 @@
 # What every command prints when nothing else is asked for: one screen that begins with an answer, on terminals of several widths; and the same
 # of the saved document.
 . "$(dirname "$0")/lib.sh"
-needs jq
+needs jq python3
 export LC_ALL=C.UTF-8
 mkdir "$dir/files"
 
@@ -69,6 +69,31 @@ done
 screen compare compare "$dir/zones.json" "$dir/other.json"
 screen trend compare "$dir"/year-*.json
 screen report report "$dir"/*.json
+# On a terminal of so many lines the answer is in sight, below the line that was typed: of 24, of few, of many.
+cat >"$dir/terminal.py" <<'PY'
+import fcntl, os, pty, struct, sys, termios
+rows = int(sys.argv[1])
+child, fd = pty.fork()
+if child == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', rows, 80, 0, 0))
+    os.execv(sys.argv[2], sys.argv[2:])
+text = b''
+try:
+    while True:
+        part = os.read(fd, 65536)
+        if not part:
+            break
+        text += part
+except OSError:  # the end, as terminals tell it
+    pass
+os.waitpid(child, 0)
+print(text.count(b'\n'), b'108 MB/s at the start' in text)
+PY
+for rows in 24:22 5:20 38:36 200:40; do
+	told=$(python3 "$dir/terminal.py" "${rows%:*}" "$PLATTER" report "$dir/zones.json") || fail "a terminal of ${rows%:*} lines"
+	[ "${told#* }" = True ] && [ "${told% *}" -le "${rows#*:}" ] && [ "${told% *}" -ge $((${rows#*:} - 6)) ] ||
+		fail "a terminal of ${rows%:*} lines: $told"
+done
 "$PLATTER" --describe | jq -r '.commands[].name' >"$dir/commands"
 while read -r command; do
 	grep -qx "$command" "$dir/seen" || fail "nothing looks at the screen of $command: add a line here"

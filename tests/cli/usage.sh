@@ -57,7 +57,7 @@ done
 
 run 0
 err_is_empty
-[ "$(wc -l <"$dir/out")" -le 10 ] || fail "platter alone says more than ten lines"
+[ "$(wc -l <"$dir/out")" -le 10 ] && [ "$(wc -L <"$dir/out")" -le 80 ] || fail "platter alone says more than ten lines of 80"
 for c in $(sed -n 's/^  platter \([a-z]*\) .*/\1/p' "$dir/out"); do
 	echo "$commands" | grep -qx "$c" || fail "platter alone names $c, which is no command"
 done
