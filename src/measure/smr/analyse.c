@@ -30,6 +30,8 @@
 #define CLIFFS      64    /* of which nothing came: then it ends */
 #define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
+#define THROUGH     1.5        /* times the rate in sequence comes from the drive's buffer, if that is the media's */
+#define MEDIA_MOST  300e6      /* bytes per second: the fastest media of one arm */
 #define BAND_MOST   (256u << 20)
 #define OUTLIER     0.1  /* of times that have another reason */
 #define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
@@ -48,6 +50,7 @@
 struct view { /* of the samples */
 	const struct smr_input *in;
 	double access_ns, band_least_ns, band_most_ns;
+	bool is_media_rate; /* what was written in sequence was not held up by the interface: inside, the drive is no faster */
 	uint64_t bulk;     /* number of its first write */
 	double usual_ns;   /* a batch of the bulk, by their median */
 	size_t first_bulk; /* sample */
@@ -66,7 +69,8 @@ static void view_init(struct view *v, const struct smr_input *in)
 
 	*v = (struct view){ .in = in, .access_ns = in->access_ns > 0 ? in->access_ns : ACCESS_NS };
 	v->bulk = smr_layout_writes(in->layout) - in->layout->part[SMR_BULK].n;
-	v->band_least_ns = 2 * BAND_LEAST / stream * 1e9;
+	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream;
+	v->band_least_ns = 2 * BAND_LEAST / (v->is_media_rate ? stream : MEDIA_MOST) * 1e9;
 	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
 	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
 		v->first_bulk++;
@@ -160,16 +164,15 @@ static double common_time(const double *x, size_t n, double low, double high, do
 /* While the map is being filled: sorted by an arm, or faster than any. */
 static void weigh_batches(const struct view *v, double log_l[SMR_MODELS])
 {
-	double x[BATCHES_MAX], fast = 0;
+	double x[BATCHES_MAX], fast;
 	size_t n = 0, end = v->tail < v->in->n && v->tail ? v->tail - 1 : v->tail; /* but the cliff */
 	size_t step = (end - v->first_bulk) / BATCHES_MAX + 1;
 
 	for (size_t i = v->first_bulk; i < end; i += step)
 		if (v->in->v[i].writes > 1)
 			x[n++] = total_ns(&v->in->v[i]) / (double)v->in->v[i].writes;
-	for (size_t i = 0; i < n; i++) /* the flush besides */
-		fast += log((1 - OUTLIER) * even(x[i] / v->access_ns, 0.0005, 2 * SORTED) + OUTLIER * outlier(x[i]));
 	log_l[SMR_PLAIN] += common_time(x, n, SORTED * v->access_ns, SORTED_MOST * v->access_ns, 0.35);
+	fast = common_time(x, n, 0.0005 * v->access_ns, SORTED * v->access_ns, 0.35);
 	log_l[SMR_CACHED] += fast;
 	log_l[SMR_SHINGLED] += fast;
 }
@@ -350,8 +353,7 @@ static bool is_full(const struct view *v, const double *x, size_t n, size_t late
  */
 static void weigh_comb(const struct view *v, const struct comb *c, double log_l[SMR_MODELS])
 {
-	double stream = v->in->stream_bytes_per_s > 0 ? v->in->stream_bytes_per_s : STREAM;
-	double twice = 2 * c->band.value / stream * 1e9, any = 0;
+	double twice = 2 * c->band.value / v->in->stream_bytes_per_s * 1e9, any = 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		any += log(outlier(c->waits[i]));
@@ -395,7 +397,7 @@ static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_M
 	f->is_full = is_full(v, x, n, f->late_by);
 	slowest_window(x, f->late_by + before_comb(in->layout) < n ? f->late_by + before_comb(in->layout) : n, window);
 	weigh_window(v, window, log_l);
-	if (comb_of(v, x, n, CLEAN * v->access_ns, &comb))
+	if (v->is_media_rate && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
 	(void)comb_of(v, x, n, 0.6 * f->band_ns.value, &comb);

@@ -15,6 +15,7 @@
 #define STREAM_CHUNK  16 /* blocks that make a rate: more than a track, so that its ends even out */
 #define STREAM_CHUNKS 4096
 #define ACCESSES      32
+#define AGAIN         8
 #define ACCESS_LEAST  8     /* of them, that were slow enough for an arm */
 #define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
 #define ROTATION_NS   (1 * NS_PER_S)
@@ -85,22 +86,25 @@ static void timed_init(struct smr_io *io, struct timed *t)
 	session_rng(io->ses, 1, &t->rng);
 }
 
-int smr_turns(struct smr_io *io, int *ret_turns, struct err *err)
+int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 {
+	uint64_t all = io->target->size_bytes;
 	struct rotation rot;
 	struct timed t;
 	int r;
 
 	timed_init(io, &t);
+	io->target->size_bytes = end;
 	r = rotation_find(&t, ROTATION_NS, &rot, err);
+	io->target->size_bytes = all;
 	if (r == 0)
 		*ret_turns = rot.is_rotating ? 1 : rot.is_unclear || rot.is_patchy ? -1 : 0;
 	return r;
 }
 
-int smr_access(struct smr_io *io, double *ret_access_ns, struct err *err)
+int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_bytes_per_s, struct err *err)
 {
-	double ns[ACCESSES], sum = 0.0;
+	double ns[ACCESSES], again[AGAIN], sum = 0.0;
 	uint64_t at[ACCESSES];
 	size_t n = 0;
 	struct timed t;
@@ -117,6 +121,14 @@ int smr_access(struct smr_io *io, double *ret_access_ns, struct err *err)
 	for (size_t i = 0; i < n * 3 / 4; i++) /* what came late is left out, with as many that did not */
 		sum += ns[i];
 	*ret_access_ns = n >= ACCESS_LEAST ? sum / (double)(n * 3 / 4) : (double)NAN;
+	for (size_t i = 0; i < AGAIN; i++)
+		at[i] = io->layout->part[SMR_BULK]
+		                .first_bytes; /* of it nothing was written, so it is in no cache on the media */
+	t.block_bytes = STREAM_BLOCK / 4;     /* fits into a segment of most */
+	if (r == 0)
+		r = timed_reads(&t, at, AGAIN, again, NULL, err);
+	stats_sort(again, AGAIN); /* what failed comes last */
+	*ret_interface_bytes_per_s = r == 0 ? t.block_bytes / again[0] * 1e9 : (double)NAN;
 	return r;
 }
 
@@ -138,11 +150,8 @@ static void take_chunk(struct sink *s, const struct io_req *req, bool is_fault)
 	c->begin_ns = req->done_ns;
 }
 
-int smr_stream(struct smr_io *io, double *ret_bytes_per_s, struct err *err)
+int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err)
 {
-	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
-	uint64_t first = io->file ? io->layout->first_bytes : comb->first_bytes;
-	uint64_t end = io->file ? first + io->layout->size_bytes : first + comb->n * comb->step_bytes;
 	cleanup_free struct chunks *c = calloc(1, sizeof(*c));
 	struct load load = { .targets = io->target, .ntargets = 1, .depth = 2 };
 	struct load_stats stats;
@@ -151,9 +160,10 @@ int smr_stream(struct smr_io *io, double *ret_bytes_per_s, struct err *err)
 
 	if (!c)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	io->target->touch_first =
-		io->layout->first_bytes; /* reads looked elsewhere, too; from here on, nothing is touched there */
-	io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
+	if (!io->file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
+		io->target->touch_first = io->layout->first_bytes;
+		io->target->touch_end = io->layout->first_bytes + io->layout->size_bytes;
+	}
 	c->sink.take = take_chunk;
 	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
 	load.feeder = &feeder.f;

@@ -10,7 +10,8 @@
 
 #include "measure/smr/smr.h"
 
-#define LOOK_EACH 16 /* single writes between two looks at what they say */
+#define LOOK_EACH 16           /* single writes between two looks at what they say */
+#define MEMORY    (1ull << 30) /* more than any drive has */
 
 /* ---- what is known without writing ---- */
 
@@ -62,17 +63,37 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	return r;
 }
 
-static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct err *err)
+/* What a device holds anywhere, or a file up to the comb, which was written for that. */
+static int look_whether_it_turns(struct smr_io *io, struct smr_input *in, bool *ret_turns, struct err *err)
 {
-	struct result *res = io->ses->res;
+	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	const struct device *dev = &io->ses->devs[0];
+	uint64_t first = comb->first_bytes, end = first + comb->n * comb->step_bytes;
 	int turns = -1, r = 0;
 
-	if (!io->file)
-		r = smr_turns(io, &turns, err);
+	if (io->file)
+		r = smr_stream(io, io->layout->first_bytes, end, &in->stream_bytes_per_s, err);
+	if (r == 0 && !session_is_over(io->ses))
+		r = smr_turns(io, io->file ? end : io->target->size_bytes, &turns, err);
+	*ret_turns = !does_not_turn(dev, turns);
+	/* What was written a moment ago no disk reads without turning, unless it still has it in memory; virtual disks say that they turn. */
+	if (io->file && turns == 0 && end > MEMORY)
+		*ret_turns = false;
+	return r;
+}
+
+static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct err *err)
+{
+	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
+	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
+	struct result *res = io->ses->res;
+	bool turns = true;
+	double rest;
+	int r = look_whether_it_turns(io, in, &turns, err);
+
 	if (r < 0 || session_is_over(io->ses))
 		return r;
-	if (does_not_turn(dev, turns)) {
+	if (!turns) {
 		smr_tell_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
@@ -80,9 +101,12 @@ static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct 
 		smr_tell_verdict(res, SMR_UNDECIDED, "only writing tells, and nothing was written");
 		return 0;
 	}
-	r = smr_stream(io, &in->stream_bytes_per_s, err);
+	if (io->file)
+		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, &rest, err);
+	else
+		r = smr_stream(io, comb->first_bytes, end, &in->stream_bytes_per_s, err);
 	if (r == 0 && !session_is_over(io->ses))
-		r = smr_access(io, &in->access_ns, err);
+		r = smr_access(io, &in->access_ns, &in->interface_bytes_per_s, err);
 	return r < 0 || session_is_over(io->ses) ? r : write_until_known(io, in, err);
 }
 
@@ -95,6 +119,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	struct smr_input in = { .layout = &layout,
 		                .access_ns = NAN,
 		                .stream_bytes_per_s = NAN,
+		                .interface_bytes_per_s = NAN,
 		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
 	const struct figure *f;
 	struct smr_io io;

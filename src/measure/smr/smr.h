@@ -77,12 +77,12 @@ struct smr_io {
 
 int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err);
 void smr_close(struct smr_io *io);
-/* Does it turn, as far as reads tell? 1, 0, or -1: they do not. */
-int smr_turns(struct smr_io *io, int *ret_turns, struct err *err);
-/* A file from end to end, a device the stretch of the comb; bytes per second in sequence as the media take them, NaN: not known. */
-int smr_stream(struct smr_io *io, double *ret_bytes_per_s, struct err *err);
-/* What a read takes at places at random, if they are as slow as an arm; NaN: too few are. */
-int smr_access(struct smr_io *io, double *ret_access_ns, struct err *err);
+/* Does it turn, as far as reads below end tell? 1, 0, or -1: they do not. */
+int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
+/* Writes that stretch; bytes per second in sequence as it was taken, NaN: not known. */
+int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err);
+/* What a read takes at places at random, if they are as slow as an arm; NaN: too few are. And what comes through from the drive's buffer. */
+int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_bytes_per_s, struct err *err);
 /* The next n writes, then a flush; appended to s. */
 int smr_write(struct smr_io *io, uint64_t n, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
@@ -93,8 +93,8 @@ struct smr_input { /* what a saved document has, too */
 	const struct smr_sample *v;
 	size_t n;
 	const struct smr_layout *layout;
-	double access_ns, stream_bytes_per_s; /* NaN: not known */
-	bool is_through;                      /* the device says that it has no write cache, or that it is off */
+	double access_ns, stream_bytes_per_s, interface_bytes_per_s; /* NaN: not known */
+	bool is_through; /* the device says that it has no write cache, or that it is off */
 };
 
 enum smr_verdict { SMR_UNDECIDED, SMR_NO, SMR_YES };

@@ -105,6 +105,8 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	tell(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
 	tell(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
 	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
+	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
+	              NULL, 0);
 	result_figure(res, "stream_bytes_per_s", "writing in sequence", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
 	              0);
 }

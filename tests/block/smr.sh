@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `smr` in a folder of a mounted file system, ext4 (with PLATTER_LONG=1 xfs, too), on a simulated disk that shingles. The file goes on every exit.
+. "$(dirname "$0")/lib.sh"
+need jq timeout mkfs.ext4
+: "${PLATTER:?the program}"
+need_simdisk
+
+for name in one two; do
+	cat >"$work/$name.disk" <<-END
+	name $name
+	serial SMR$name
+	rpm 7200
+	surfaces 4
+	cache_kb 8192
+	queue_depth 32
+	overhead_ms 0.1
+	seek 0.8 0.05
+	head_switch_ms 0.7
+	interface_mbs 500
+	physical_sector 4096
+	write_cache_kb 1024
+	write_start 0.2
+	write_delay_ms 100
+	media_cache_kb 262144 4000 0
+	media_cache_idle_ms 2000
+	shingle_band_kb 8192
+	zone 250 400
+	END
+done
+
+used() { df --output=used -B1 "$mnt" | tail -1; }
+
+# in_folder FILE-SYSTEM PROFILE: its mount point in $mnt
+in_folder()
+{
+	simdisk "$2" "$work/$2.disk"
+	"mkfs.$1" -q "$dev" >"$work/mkfs" 2>&1 || fail "mkfs.$1: $(cat "$work/mkfs")"
+	mounted "$dev"
+}
+
+# A killed one may still be on its way out, with a file in its hands.
+leave() # PROFILE
+{
+	for _ in $(seq 100); do
+		umount "$mnt" 2>/dev/null && break
+		sleep 0.1
+	done
+	simdisk_stop "$1"
+}
+
+empty() # after what
+{
+	left=$(ls -A "$mnt" | grep -v '^lost+found$')
+	[ -z "$left" ] && ok || bad "left after $1: $left"
+}
+
+# On a machine that stands still for seconds everything is slow, so that nothing may be decided.
+verdict()
+{
+	before=$(used)
+	timeout 120 "$PLATTER" smr --size=512MiB --time=60s "$mnt" --quiet --json="$work/r.json" >"$work/out" 2>"$work/err"
+	status=$?
+	told=$(jq -r .figures.shingled "$work/r.json")
+	echo "$told: $(jq -r .figures.reason "$work/r.json"); band $(jq .figures.band_bytes "$work/r.json"), entries $(jq .figures.cache_entries "$work/r.json")"
+	case $told,$status in
+	yes,0 | undecided,0) ok ;;
+	*) bad "exit status $status with $told: $(cat "$work/err")" ;;
+	esac
+	empty "a run"
+	[ "$(used)" -lt $((before + 8000000)) ] && ok || bad "$(used) bytes are in use afterwards, $before before"
+}
+
+in_folder ext4 one
+verdict
+for signal in INT TERM KILL; do
+	timeout -s $signal 1 "$PLATTER" smr --size=512MiB "$mnt" --quiet >"$work/out" 2>&1
+	empty "SIG$signal"
+done
+"$PLATTER" smr --size=8GiB "$mnt" >"$work/out" 2>"$work/err" && bad "8 GiB found room" || ok
+grep -q 'room\|free' "$work/err" && ok || bad "no room: $(cat "$work/err")"
+empty "a refusal"
+leave one
+
+if [ -n "${PLATTER_LONG-}" ] && command -v mkfs.xfs >/dev/null && grep -qw xfs /proc/filesystems; then
+	in_folder xfs two
+	verdict
+	leave two
+fi
+finish
