@@ -9,6 +9,9 @@
  *     half of the disks may be anything without harm, and it is worth 82 % of the standard deviation), widened by what this disk's own interval is wider
  *     than usual, and of the median's own error; by Student's t with as many degrees of freedom as that scale has (about 0.7 (n - 1), found by simulation).
  *     A figure of which a quarter of the disks are outliers has two kinds of disks, and none of them is called one.
+ *
+ * An outlier is odd; one that stands on the bad side, and whose own line leans there, too, has become it: worse. The line alone misses those that fall by a
+ * step.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,6 +25,7 @@
 #define LIKES_MIN    8    /* disks of one model, for outliers */
 #define RUNS_MIN     3    /* for a trend, as in trend.c */
 #define GROWN        1.5
+#define LEANS        0.01 /* p of an outlier's own line: of two hundred healthy outliers one is called worse */
 
 /* The measurements of a disk, each by its last document. */
 static bool is_last_of_kind(const struct fleet_disk *d, size_t i)
@@ -107,16 +111,45 @@ static void look_at_what_was_seen(struct fleet_disk *d)
 struct own_trend {
 	struct fleet *fleet;
 	struct fleet_disk *disk;
+	struct leaning {
+		const struct fleet_disk *disk;
+		const struct figure *figure;
+	} * leaning; /* what gets worse, though not beyond what so many looks find */
+	size_t n;
 };
+
+static void add_leaning(struct own_trend *own, const struct figure *f)
+{
+	own->leaning = realloc(own->leaning, (own->n + 1) * sizeof(*own->leaning));
+	if (!own->leaning)
+		abort(); /* as in result.c */
+	own->leaning[own->n++] = (struct leaning){ own->disk, f };
+}
+
+static bool is_leaning(const struct own_trend *own, const struct fleet_disk *d, const char *measurement,
+                       const char *figure)
+{
+	const struct result *last = fleet_last(d, measurement, 0);
+	const struct figure *f = last ? result_find_figure(last, figure) : NULL;
+
+	for (size_t i = 0; i < own->n; i++)
+		if (own->leaning[i].disk == d && own->leaning[i].figure == f)
+			return true;
+	return false;
+}
 
 static void found_trend(void *arg, const struct trend_row *row)
 {
-	const struct own_trend *own = arg;
+	struct own_trend *own = arg;
 	const struct result *last = fleet_last(own->disk, row->measurement, 0);
 	const struct figure *f = last ? result_find_figure(last, row->figure) : NULL;
 	struct fleet_finding one = { FLEET_WORSE, row->measurement, row->figure, "", fleet_chance(own->fleet, row->p) };
 
-	if (strcmp(row->verdict, "worse") != 0 || !f || figure_role(f) != FIGURE_MEASURED)
+	if (!f || figure_role(f) != FIGURE_MEASURED)
+		return;
+	if (row->p < LEANS && strcmp(figure_judge(f, row->per_year_percent), "worse") == 0)
+		add_leaning(own, f);
+	if (strcmp(row->verdict, "worse") != 0)
 		return;
 	one.figure = f->name; /* the row's own is gone when this is shown */
 	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% a year (%+.1f to %+.1f)",
@@ -128,6 +161,7 @@ static void found_trend(void *arg, const struct trend_row *row)
 
 struct outliers {
 	struct fleet *fleet;
+	const struct own_trend *own;
 	double threshold;
 	bool is_counting;
 	/* of the figure in hand, of so many disks: */
@@ -170,11 +204,16 @@ static double chance_of(const struct outliers *o, size_t i, double median, doubl
 static void tell_outlier(struct outliers *o, size_t i, const struct figure *f, const char *measurement, double median,
                          double p)
 {
+	struct fleet_disk *disk = &o->fleet->disks[o->disk[i]];
 	struct fleet_finding one = { FLEET_ODD, measurement, f->name, "", fleet_chance(o->fleet, p) };
 
-	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model",
-	               label_or_name(f->label, f->name), 100.0 * (o->value[i] - median) / fabs(median), o->n);
-	fleet_add(&o->fleet->disks[o->disk[i]], &one);
+	if (strcmp(figure_judge(f, o->value[i] - median), "worse") == 0 &&
+	    is_leaning(o->own, disk, measurement, f->name))
+		one.state = FLEET_WORSE;
+	(void)snprintf(one.text, sizeof(one.text), "%s: %+.1f %% off the median of %zu of its model%s",
+	               label_or_name(f->label, f->name), 100.0 * (o->value[i] - median) / fabs(median), o->n,
+	               one.state == FLEET_WORSE ? ", and getting worse" : "");
+	fleet_add(disk, &one);
 }
 
 static void look_at_figure(struct outliers *o, const struct result *like, const struct figure *f)
@@ -255,8 +294,8 @@ static enum fleet_state quiet_state(const struct fleet_disk *d)
 struct fleet *fleet_of(const struct result *const *res, size_t n, double threshold)
 {
 	struct fleet *f = fleet_divide(res, n);
-	struct outliers o = { .fleet = f, .threshold = threshold, .is_counting = true };
 	struct own_trend own = { .fleet = f };
+	struct outliers o = { .fleet = f, .own = &own, .threshold = threshold, .is_counting = true };
 	struct trend tr = { .threshold = threshold, .found = found_trend, .arg = &own };
 
 	o.disk = calloc(f->ndisks + 1, sizeof(*o.disk));
@@ -281,6 +320,7 @@ struct fleet *fleet_of(const struct result *const *res, size_t n, double thresho
 	for (size_t d = 0; d < f->ndisks; d++)
 		f->disks[d].quiet = quiet_state(&f->disks[d]);
 	fleet_sort(f);
+	free(own.leaning);
 	free(o.disk);
 	free(o.value);
 	return f;

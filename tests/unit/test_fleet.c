@@ -59,7 +59,8 @@ struct fleet_run {
 	struct result *v[DISKS * MONTHS];
 	size_t n, months;
 	double bad_by_month,
-		odd_by; /* of disk 3 all rates fall by this part a month; disk 5 is off by this part from the start */
+		odd_by; /* disk 3's rates fall by this part a month; disk 5 is off by this part from the start */
+	bool is_step;   /* disk 3's fall comes in mid-term, at once */
 };
 
 static struct result *document(const char *serial, const char *path, size_t month)
@@ -97,7 +98,9 @@ static void make_fleet(struct fleet_run *run, uint64_t seed, double (*draw)(stru
 			res = document(serial, path, month);
 			for (size_t f = 0; f < FIGURES; f++) {
 				double fall = d == 3 && figures[f].unit == UNIT_BYTES_PER_S ? run->bad_by_month : 0.0;
-				double value = made[f] * (1.0 + 0.002 * draw(&rng)) * (1.0 - fall * (double)month);
+				double value =
+					made[f] * (1.0 + 0.002 * draw(&rng)) *
+					(1.0 - fall * (double)(run->is_step ? month / (MONTHS / 2) * MONTHS : month));
 				struct interval ci = { value * 0.996, value * 1.004 };
 
 				result_figure(res, figures[f].name, NULL, figures[f].unit, value, &ci, 30);
@@ -178,7 +181,7 @@ static void a_disk_that_falls_and_a_disk_that_is_unlike_are_named_and_nothing_el
 
 	(void)state;
 	for (size_t seed = 1; seed <= n; seed++) {
-		struct fleet_run run = { .months = MONTHS, .bad_by_month = 0.01, .odd_by = -0.12 };
+		struct fleet_run run = { .months = MONTHS, .bad_by_month = 0.01, .odd_by = -0.12, .is_step = seed % 2 };
 		struct fleet *f;
 
 		make_fleet(&run, 1000 + seed, rng_normal);
