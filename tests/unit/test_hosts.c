@@ -318,8 +318,7 @@ static void an_offset_is_never_off_by_more_than_is_told(void **state)
 				       mid = now + there;
 
 				s[i] = (struct clock_sample){ (uint64_t)now,
-					                      (uint64_t)(mid + shift + drift * (mid - 1e12)) +
-					                              1000000000000000ull,
+					                      (uint64_t)(mid + 1e15 + shift + drift * (mid - 1e12)),
 					                      (uint64_t)(mid + back) };
 				tightest = fmin(tightest, (there + back) / 2);
 				now = mid + back;
@@ -332,8 +331,7 @@ static void an_offset_is_never_off_by_more_than_is_told(void **state)
 		assert_true(of[0].error_ns <= tightest * 3 + 200);
 		at = 1e12 + rng_double(&rng) * 600e9; /* when something happened, by our clock */
 		assert_true(
-			fabs(clock_ours(&of[0], &of[1],
-		                        (uint64_t)(at + shift + drift * (at - 1e12)) + 1000000000000000ull, &error) -
+			fabs(clock_ours(&of[0], &of[1], (uint64_t)(at + 1e15 + shift + drift * (at - 1e12)), &error) -
 		             at) <= error + 300);
 	}
 }
