@@ -49,7 +49,7 @@ static int compare_rows(struct surface_run *run, struct timed *verify, double *r
 
 	for (size_t i = 0; i < PLACES && r == 0; i++) {
 		uint64_t at = (2 * i + 1) * (size / (2 * PLACES));
-		double read, verified;
+		double read = (double)NAN, verified = (double)NAN;
 
 		r = timed_rate(&run->timed, timed_align(&run->timed, (double)at), row, &read, err);
 		run->own_bytes += 2 * row;
