@@ -31,7 +31,8 @@
 #define HOPELESS    20    /* accesses for each write of a batch: what is so slow is looked at one by one */
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
 #define THROUGH     1.5        /* times the rate in sequence comes from the drive's buffer, if that is the media's */
-#define MEDIA_MOST  300e6      /* bytes per second: the fastest media of one arm */
+#define TRACK_MOST  2.5e6      /* bytes of a track: the densest media */
+#define RPM         7200.0     /* where it is not known */
 #define BAND_MOST   (256u << 20)
 #define OUTLIER     0.1  /* of times that have another reason */
 #define SURE        4.0  /* decades: one wrong in ten thousand, if the models hold */
@@ -70,7 +71,8 @@ static void view_init(struct view *v, const struct smr_input *in)
 	*v = (struct view){ .in = in, .access_ns = in->access_ns > 0 ? in->access_ns : ACCESS_NS };
 	v->bulk = smr_layout_writes(in->layout) - in->layout->part[SMR_BULK].n;
 	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream;
-	v->band_least_ns = 2 * BAND_LEAST / (v->is_media_rate ? stream : MEDIA_MOST) * 1e9;
+	v->band_least_ns =
+		2 * BAND_LEAST / (v->is_media_rate ? stream : TRACK_MOST * (in->rpm > 0 ? in->rpm : RPM) / 60) * 1e9;
 	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
 	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
 		v->first_bulk++;
@@ -109,6 +111,15 @@ static bool is_like_a_cliff(const struct view *v, size_t i)
 static double cushion_ns(const struct view *v)
 {
 	return CUSHION * v->access_ns * (double)v->in->layout->part[SMR_CUSHION].n;
+}
+
+/* A wait before the cliff was as long as that of the cushion: that may have been it, and the singles have gone with it. */
+static bool was_missed(const struct view *v)
+{
+	for (size_t i = v->first_bulk; i + 1 < v->tail; i++)
+		if (total_ns(&v->in->v[i]) > cushion_ns(v))
+			return true;
+	return false;
 }
 
 /* Flushes that cost nothing beside the writes: it may be that nothing waits for them. */
@@ -291,7 +302,7 @@ static void rates(const struct view *v, struct smr_found *f)
 
 /*
  * Of the writes that found room: the cliff lies within a batch, or at a single write soon after it. A write cache that is not emptied by a flush
- * would have taken in more, and nobody knows how many. The same where a wait before the cliff was as long as that of the cushion: it may have gone then.
+ * would have taken in more, and nobody knows how many.
  */
 static void entries(const struct view *v, struct smr_found *f)
 {
@@ -300,9 +311,8 @@ static void entries(const struct view *v, struct smr_found *f)
 
 	if (f->cliff >= v->in->n || (!v->in->is_through && are_flushes_short(v)))
 		return;
-	for (size_t i = v->first_bulk; i < f->cliff; i++)
-		if (total_ns(&v->in->v[i]) > cushion_ns(v))
-			return;
+	if (was_missed(v))
+		return;
 	late = &v->in->v[v->tail + f->late_by];
 	end = (double)(s->first + s->writes);
 	if (f->late_by && total_ns(late) > cushion_ns(v)) /* less: what lay there before went first, and made room */
@@ -333,7 +343,7 @@ static bool is_full(const struct view *v, const double *x, size_t n, size_t late
 	double quiet = INFINITY, all = 0;
 	size_t slow = 0, after = v->in->n - v->end;
 
-	if (n < 4 * LAST)
+	if (n < 4 * LAST || (was_missed(v) && !are_flushes_short(v)))
 		return false;
 	if (has_cushion_gone(v, x, late_by)) {
 		for (size_t i = 0; i + LAST <= n; i += LAST / 4)
@@ -418,14 +428,15 @@ static bool has_seen_singles(const struct smr_input *in, const struct smr_found 
 	return f->behind >= f->late_by + before_comb(l) + l->part[SMR_COMB].n / 4;
 }
 
-static void judge(const struct smr_input *in, struct smr_found *f)
+static void judge(const struct view *v, struct smr_found *f)
 {
+	const struct smr_input *in = v->in;
 	const double *l = f->log_likelihood;
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	if (f->behind < 2 * WINDOW)
 		return;
-	if (f->log10_ratio >= SURE)
+	if (f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns)
 		f->verdict = SMR_YES;
 	else if (f->log10_ratio <= -SURE && has_seen_singles(in, f) &&
 	         (f->is_slow_from_start ? f->stall_share < STALLED : f->is_full))
@@ -449,7 +460,7 @@ void smr_analyse(const struct smr_input *in, struct smr_found *f)
 	weigh_batches(&v, f->log_likelihood);
 	behind(&v, f, f->log_likelihood);
 	rates(&v, f);
-	judge(in, f);
+	judge(&v, f);
 	if (f->verdict == SMR_YES || f->verdict == SMR_NO)
 		entries(&v, f);
 	if (f->verdict != SMR_YES)
@@ -477,7 +488,9 @@ enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
 		cliffs += in->v[i].writes > 1 && in->v[i + 1].writes == 1;
 	if (f->behind && v.end == in->n && (f->verdict == SMR_YES || f->is_slow_from_start || !has_seen_singles(in, f)))
 		return SMR_SINGLE;
-	if (f->behind) /* back to batches: was it the cliff? */
+	if (f->behind && v.end < in->n && total_ns(&in->v[in->n - 1]) > cushion_ns(&v))
+		return SMR_SINGLE; /* it is only now */
+	if (f->behind)             /* back to batches: was it the cliff? */
 		return cliffs >= CLIFFS && in->n - v.end >= AFTER ? SMR_STOP : SMR_BATCH;
 	is_last_slow = is_like_a_cliff(&v, in->n - 1);
 	if (!f->is_slow_from_start)

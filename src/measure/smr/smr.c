@@ -120,6 +120,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		                .access_ns = NAN,
 		                .stream_bytes_per_s = NAN,
 		                .interface_bytes_per_s = NAN,
+		                .rpm = dev->reported_rpm,
 		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
 	const struct figure *f;
 	struct smr_io io;

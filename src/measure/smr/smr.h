@@ -94,6 +94,7 @@ struct smr_input { /* what a saved document has, too */
 	size_t n;
 	const struct smr_layout *layout;
 	double access_ns, stream_bytes_per_s, interface_bytes_per_s; /* NaN: not known */
+	double rpm;                                                  /* as it says, or 0 */
 	bool is_through; /* the device says that it has no write cache, or that it is off */
 };
 
