@@ -49,7 +49,8 @@ int cli_again(struct result *res, struct err *err)
 	struct result *part = result_new(res->head.measurement);
 	char names[400];
 	size_t n, all;
-	int r = m && m->again ? m->again(res, part, err) : -ENODATA;
+	/* Tables of many hosts are not those of a measurement; each host's own document is. */
+	int r = m && m->again && !result_find_figure(res, "hosts") ? m->again(res, part, err) : -ENODATA;
 
 	if (r < 0) {
 		result_free(part);

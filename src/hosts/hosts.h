@@ -100,6 +100,11 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
                            void (*together)(const struct hosts_part *parts, size_t n, struct result *res));
 /* The rows of all hosts' tables of this name, with a column "host" before them. on_axis: a column in s that is to count from the first start, or NULL. */
 void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, const char *name, const char *on_axis);
+/*
+ * For measurements that each host does for itself, as their .together: a row of figures for each host in table "shares", all tables joined, lines with
+ * one for each host.
+ */
+void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res);
 /* When this host began, in s after the first one that did; NaN: not known. */
 double hosts_began_s(const struct hosts_part *parts, size_t n, size_t host);
 

@@ -92,6 +92,69 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 	}
 }
 
+/* Its figures as a row; a figure that a later host does not have is null there. */
+static void join_figures(const struct hosts_part *part, const struct result *first, struct result *res)
+{
+	struct column columns[JOIN_COLUMNS] = { 0 };
+	struct field fields[JOIN_COLUMNS];
+	union member row[JOIN_COLUMNS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < first->nfigures && n < JOIN_COLUMNS - 2; i++) {
+		const struct figure *f = &first->figures[i];
+
+		columns[n++] = (struct column){ .key = f->name, .label = f->label, .type = f->type, .unit = f->unit };
+	}
+	(void)fields_of(columns, n, fields);
+	row[0].str = part->name;
+	for (size_t i = 0; i < n; i++) {
+		const struct figure *f = result_find_figure(part->doc, columns[i].key);
+		const struct cell none = { .is_null = true };
+		struct cell cell = f ? f->value : none;
+		struct column own = columns[i];
+		const struct table one = { .columns = &own, .ncolumns = 1, .cells = &cell, .nrows = 1 };
+		const struct field two[] = { fields[i + 1], FIELD_END };
+
+		own.type = f ? f->type : own.type;
+		table_row(&one, 0, two, row);
+	}
+	result_table(res, "shares", "Host by host", fields)->fields = NULL; /* they are gone after this */
+	result_row(result_table(res, "shares", "Host by host", fields), row);
+}
+
+void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res)
+{
+	const struct result *first = NULL;
+	char answer[80];
+
+	for (size_t i = n; i-- > 0;)
+		first = parts[i].doc ? parts[i].doc : first;
+	if (!first)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].doc)
+			join_figures(&parts[i], first, res);
+	for (size_t i = 0; i < first->ntables; i++)
+		if (!result_find_table(res, first->tables[i]->name)) /* the plan is there already */
+			hosts_join(parts, n, res, first->tables[i]->name, NULL);
+	for (size_t i = 0; i < first->nplots; i++) {
+		const struct plot *p = &first->plots[i];
+
+		if (!p->series && (!strcmp(p->kind, "line") || !strcmp(p->kind, "step") || !strcmp(p->kind, "scatter")))
+			result_plot(res, &(struct plot_decl){ .name = p->name,
+			                                      .see = p->see,
+			                                      .kind = p->kind,
+			                                      .title = p->title,
+			                                      .table = p->table,
+			                                      .x = p->x,
+			                                      .y = p->y,
+			                                      .series = "host" });
+	}
+	(void)snprintf(answer, sizeof(answer), "%zu hosts, each measured for itself.", n);
+	result_set(&res->answer, answer);
+	result_set(&res->shows, "#shares,#hosts");
+}
+
 static void join_targets(const struct hosts_part *part, struct result *res)
 {
 	for (size_t i = 0; i < part->doc->ntargets; i++) {

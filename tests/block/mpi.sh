@@ -100,6 +100,18 @@ start openmpi 2 stream --hosts --read --time=10s sdb
 ends_with 1
 grep -q 'rank 1)' "$dir/err" || fail "$last: not told whose"
 
+# Each for itself, in one document: a row of figures for each, and all tables.
+start mpich 2 zones --hosts --json="$dir/rack.json" sim:tiny
+ends_with 0
+holds rack.json '.measurement == "zones" or .head.measurement == "zones"'
+jq -s -e '.[0].tables.shares.rows[1][0][-2:] == ":1" and (.[0].tables.curve.rows | length) == (.[1:] | map(.tables.curve.rows | length) | add)' \
+	"$dir/rack.json" "$dir"/rack.[01].json >/dev/null || fail "$last: not the documents of both"
+jq -s -e '([.[0].tables.shares.columns[].key] | index("mean_bytes_per_s")) as $i | .[0].tables.shares.rows[0][$i] == .[1].figures.mean_bytes_per_s' \
+	"$dir/rack.json" "$dir/rack.0.json" >/dev/null || fail "$last: not the figure of rank 0"
+
+"$PLATTER_SIM" report --again "$dir/rack.json" --tables >"$dir/out" || fail "report --again of $last"
+grep -q 'Nothing of this document can be computed again' "$dir/out" || fail "report --again of $last: computed from two disks at once"
+
 # Without MPI, and without its module, one sentence.
 for words in "--hosts sda" "--hosts=mpich sda" "--targets-file=$dir/targets"; do
 	PLATTER_MODULES=$dir "$PLATTER_SIM" stream --read $words >"$dir/out" 2>"$dir/err" && fail "$words: done"

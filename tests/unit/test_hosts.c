@@ -574,6 +574,50 @@ static void a_verdict_of_all_wants_all(void **state)
 	free(h);
 }
 
+/* A figure that a host does not have, or has as another type, is no other host's. */
+static void each_for_itself_is_a_row_each(void **state)
+{
+	struct hosts_part parts[3] = { { .rank = 0, .name = "a" },
+		                       { .rank = 1, .name = "b" },
+		                       { .rank = 2, .name = "c" } };
+	const struct table *t;
+	struct result *res;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		parts[i].doc = result_new("zones");
+		parts[i].doc->status = STATUS_COMPLETE;
+		result_row(result_table(parts[i].doc, "targets", "Targets", moved_fields), &(struct moved){ "sda", i });
+		result_plot(parts[i].doc, &(struct plot_decl){ .kind = "line",
+		                                               .title = "x",
+		                                               .table = "targets",
+		                                               .x = "bytes",
+		                                               .y = "bytes",
+		                                               .marks = "figures:one" });
+	}
+	result_figure(parts[0].doc, "one", "One", UNIT_S, 1.5, NULL, 0);
+	result_figure_text(parts[0].doc, "word", "Word", "yes");
+	result_figure_u64(parts[0].doc, "only", "Only", UNIT_COUNT, 7);
+	result_figure_text(parts[1].doc, "one", "One", "a text");
+	result_figure_text(parts[1].doc, "word", "Word", "no");
+	res = hosts_merge(parts, 3, hosts_apart);
+	t = result_find_table(res, "shares");
+	assert_int_equal(t->nrows, 2);
+	assert_true(table_number(t, 0, 1) == 1.5 && isnan(table_number(t, 1, 1)));
+	assert_string_equal(table_string(t, 1, 2), "no");
+	assert_true(table_number(t, 0, 3) == 7 && isnan(table_number(t, 1, 3)));
+	t = result_find_table(res, "targets");
+	assert_int_equal(t->nrows, 2);
+	assert_string_equal(table_string(t, 1, 0), "b");
+	assert_int_equal(res->nplots, 1);
+	assert_string_equal(res->plots[0].series, "host");
+	assert_null(res->plots[0].marks);
+	assert_int_equal(res->status, STATUS_FAILED); /* c was lost */
+	result_free(res);
+	result_free(parts[0].doc);
+	result_free(parts[1].doc);
+}
+
 static void a_histogram_in_pieces_is_the_same_again(void **state)
 {
 	struct hist *h = hist_new(), *again = hist_new();
@@ -612,6 +656,7 @@ int main(void)
 		cmocka_unit_test(one_host_or_none_is_not_judged),
 		cmocka_unit_test(many_documents_become_one),
 		cmocka_unit_test(a_verdict_of_all_wants_all),
+		cmocka_unit_test(each_for_itself_is_a_row_each),
 		cmocka_unit_test(a_histogram_in_pieces_is_the_same_again),
 	};
 

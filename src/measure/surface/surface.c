@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
@@ -187,5 +188,6 @@ const struct measure measure_surface = {
 	.plan = surface_plan,
 	.run = surface_run,
 	.screen = &surface_screen,
+	.together = hosts_apart,
 	.tables = surface_tables,
 };

@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
 #define PROBE_BLOCKS    8
@@ -771,5 +772,6 @@ const struct measure measure_zones = {
 	.run = zones_run,
 	.again = zones_again,
 	.screen = &zones_screen,
+	.together = hosts_apart,
 	.tables = zones_tables,
 };
