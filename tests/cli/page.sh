@@ -23,6 +23,7 @@ sim info info sim:samsung-hd103sj
 sim zones zones sim:failing
 sim surface surface sim:failing
 sim seek seek --quick sim:tiny
+sim smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
 sim geometry geometry --quick sim:quantum-fireball-tm2110a
 sim stream stream --read --rate=20MB --time=30s sim:tiny
 sim tradeoff stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny
@@ -77,7 +78,7 @@ run 0 report "--picture=$(jq -r '.plots[0].title' "$TOP/tests/data/documents/ver
 grep -q 'class="line s0"' out || fail "the picture of an old document is not known by its title"
 grep -q '<script' ./*.html && fail "a page has a script"
 
-# Copies that look at themselves, and a page that shows each at both widths and takes down what they say.
+# Copies that look at themselves, and a page that shows each of a phone's width and of a desk's and takes down what they say.
 cat >self.js <<'JS'
 onload = function () {
 	var w = document.documentElement.clientWidth, bad = [];
@@ -154,7 +155,7 @@ for page in every three years old pictures; do
 		cat self.js
 		printf '</script></body></html>\n'
 	} >$page-self.html
-	for look in 360-light 1280-light 1280-dark; do
+	for look in 360-light 1600-dark; do # places do not depend on colours
 		{
 			printf '<iframe name="%s-%s" style="border:0;width:%spx;height:3000px;color-scheme:%s" srcdoc="' \
 				$page $look ${look%-*} ${look#*-}
