@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "seeds.h"
 #include "simrun.h"
+#include "wild.h"
 
 extern const struct measure measure_geometry;
 
@@ -602,6 +603,27 @@ static void pieces_are_no_tracks(void **state)
 	assert_true(told > 0);
 }
 
+/* A wild disk with a cache of 444 MB in 1183 segments: 256 MiB from elsewhere leave a sector in it. That is said, and no machine blamed. */
+static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(&run, sim, "--quick sda");
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+	assert_true(result_has_notice(run.res, "rotation-cached"));
+	assert_false(result_has_notice(run.res, "rotation-unclear"));
+	assert_false(result_has_notice(run.res, "not-rotating"));
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -684,6 +706,7 @@ int main(void)
 		cmocka_unit_test(judging_ends_at_once_when_interrupted),
 		cmocka_unit_test(a_run_ends_with_its_budget),
 		cmocka_unit_test(pieces_are_no_tracks),
+		cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

@@ -135,6 +135,13 @@ static void rotation_figures(struct geo *g)
 	double period = g->rot.period_ns, rpm = 60e9 / period, part = 1.96 * g->rot.se_ns / period;
 	struct interval ci = { rpm * (1.0 - part), rpm * (1.0 + part) };
 
+	if (g->rot.is_unclear && g->rot.is_held) {
+		result_notice(
+			res, "rotation-cached",
+			"No rotation was found: the drive's cache still answers for a sector after %.0f MB were read elsewhere.",
+			(double)g->rot.flush_reads * g->rot.flush_bytes / 1e6);
+		return;
+	}
 	if (g->rot.is_unclear) {
 		result_notice(
 			res, "rotation-unclear",
