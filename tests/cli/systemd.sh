@@ -28,9 +28,9 @@ grep -E '^DeviceAllow=' "$unit" | grep -vqE ' r$' && fail "the unit may do more 
 mkdir "$dir/bin"
 printf '#!/bin/sh\ncat\n' >"$dir/bin/logger"
 chmod +x "$dir/bin/logger"
-line=$(sed -n 's/^ExecStopPost=-//p' "$unit" | sed "s|%f|/dev/disk/by-id/x|g; s/%%/%/g; s/\\$\\$/$/g")
 said() # result, exit status
 {
+	line=$(sed -n 's/^ExecStopPost=-//p' "$unit" | sed "s|%f|/dev/disk/by-id/x|g; s/%%/%/g; s/\\$\\$/$/g")
 	PATH="$dir/bin:$PATH" SERVICE_RESULT=$1 EXIT_STATUS=$2 sh -c "$line" >"$dir/out" 2>&1
 	last="the unit's last message for $1 $2"
 }
@@ -45,8 +45,46 @@ said exit-code 1
 out_has "PRIORITY=3"
 grep -qxE 'MESSAGE_ID=[0-9a-f]{32}' "$dir/out" || fail "$last: no identity"
 
+# The scan of every block: in portions, one scan a month, held against the one before; a disk that has vanished fails it at any time.
+check=$unit
+unit=$TOP/contrib/systemd/platter-surface@.service
+! grep -Eq '^(Condition|Assert)' "$unit" || fail "a condition skips the unit without a word"
+sed -n '/^DevicePolicy/,$p' "$check" >"$dir/a"
+sed -n '/^DevicePolicy/,$p' "$unit" >"$dir/b"
+cmp -s "$dir/a" "$dir/b" || fail "the two units are not fenced in alike"
+portion() # DEVICE STATUS: a night
+{
+	line=$(sed -n 's/^ExecStart=//p' "$unit" | sed "s|@SBINDIR@/platter|$PLATTER_SIM|g; s|%f|$1|; s|--portion=2h|--portion=$portion|; s/%%/%/g; s/\\$\\$/$/g")
+	STATE_DIRECTORY=$dir/scans sh -c "$line" >"$dir/out" 2>&1
+	got=$?
+	[ $got = "$2" ] || fail "a portion of $1: exit status $got, not $2"
+}
+mkdir "$dir/scans"
+month=$dir/scans/surface-$(date +%Y-%m).json
+grep -q -- --portion=2h "$unit" || fail "no portions"
+portion=5s
+portion sim:tiny 0
+[ -e "$dir/scans/surface.json" ] && [ ! -e "$month" ] || fail "the scan was done in one portion of 5 s"
+portion=2h
+portion sim:tiny 0
+[ ! -e "$dir/scans/surface.json" ] && [ -e "$month" ] || fail "the scan did not come to its end"
+cp "$month" "$dir/first"
+portion sim:tiny 0
+cmp -s "$month" "$dir/first" && [ ! -e "$dir/scans/surface.json" ] || fail "a second scan was begun in the same month"
+portion sim:vanished 1
+mv "$month" "$dir/scans/surface-2001-01.json"
+portion sim:tiny 0
+[ -e "$month" ] || fail "the next month's scan did not come to its end"
+rm "$month"
+portion=5s
+portion sim:vanished 1
+said exit-code 5
+out_has "compare of the last two documents"
+
 # What systemd itself says of it, where it is.
 command -v systemd-analyze >/dev/null || exit 0
-sed "s|@SBINDIR@/platter|$PLATTER|g" "$unit" >"$dir/platter-check@.service"
-systemd-analyze security --offline=true --threshold=30 "$dir/platter-check@.service" >"$dir/out" 2>&1 || fail "systemd-analyze security"
+for name in check surface; do
+	sed "s|@SBINDIR@/platter|$PLATTER|g" "$TOP/contrib/systemd/platter-$name@.service" >"$dir/platter-$name@.service"
+	systemd-analyze security --offline=true --threshold=30 "$dir/platter-$name@.service" >"$dir/out" 2>&1 || fail "systemd-analyze security, $name"
+done
 exit 0
