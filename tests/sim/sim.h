@@ -59,6 +59,20 @@ void sim_foreign_io(struct sim_disk *sd, const struct device_io *more);
 unsigned sim_opens(const struct sim_disk *sd);       /* descriptors that are open, claims included */
 unsigned sim_write_opens(const struct sim_disk *sd); /* of them writable */
 
+/* Somebody who reads 4 KiB at random places, at random times; to be there as long as the sim. */
+struct sim_user {
+	struct sim_disk *sd;
+	double mean_gap_ns;
+	size_t most;       /* reads */
+	uint64_t *took_ns; /* of each, as many as most */
+	/* Its own. */
+	struct rng rng;
+	size_t sent, n;
+};
+void sim_user_start(struct sim_user *u);
+/* Until all its reads are done, with nobody else there. */
+void sim_user_wait(struct sim_user *u);
+
 /* Whether reads fill buffers (default: yes). Without, only time is simulated: several times faster. */
 void sim_set_contents(struct sim *sim, bool has_contents);
 /* Time that the host spends in each submit and each reap call that returns something; default 0. */

@@ -114,6 +114,7 @@ static int dev_io(void *ctx, const struct device *dev, struct device_io *ret)
 
 	if (!sd)
 		return -ENOENT;
+	sim_collect(sd->sim);
 	disk_counters(sd->whole->model, &c);
 	*ret = sd->whole->foreign;
 	ret->reads += c.reads;

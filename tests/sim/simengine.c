@@ -15,10 +15,11 @@ struct sim_engine {
 	uint32_t in_flight; /* on disks */
 };
 
-/* A request on its way: which engine it comes back to. */
+/* A request on its way: which engine it comes back to, or (se NULL) which user. */
 struct ticket {
 	struct sim_engine *se;
 	struct io_req *req;
+	struct sim_user *user;
 };
 
 static int sim_engine_open(struct engine *eng, struct err *err)
@@ -50,7 +51,7 @@ static void make_ready(struct sim_engine *se, struct io_req *req, uint64_t now_n
 }
 
 /* What has happened up to now comes back, oldest first over all disks. */
-static void collect(struct sim *sim)
+void sim_collect(struct sim *sim)
 {
 	const uint64_t now = sim->vc.now_ns;
 
@@ -75,10 +76,53 @@ static void collect(struct sim *sim)
 		if (!first || !disk_pop_done(first->model, now, &done))
 			return;
 		ticket = done.req.owner;
+		if (!ticket->se) {
+			ticket->user->took_ns[ticket->user->n++] = done.done_ns - done.arrival_ns;
+			free(ticket);
+			continue;
+		}
 		ticket->req->res = done.res;
 		ticket->se->in_flight--;
 		make_ready(ticket->se, ticket->req, now);
 		free(ticket);
+	}
+}
+
+/* ---- somebody else ---- */
+
+static void user_comes(void *arg)
+{
+	struct sim_user *u = arg;
+	struct sim *sim = u->sd->sim;
+	struct ticket *ticket = malloc(sizeof(*ticket));
+	uint64_t blocks = u->sd->dev.size_bytes / 4096;
+
+	if (!ticket)
+		sim_die("out of memory");
+	*ticket = (struct ticket){ .user = u };
+	if (disk_submit(u->sd->model, sim->vc.now_ns,
+	                &(struct disk_req){ .op = DISK_READ,
+	                                    .offset_bytes = rng_below(&u->rng, blocks) * 4096,
+	                                    .len_bytes = 4096,
+	                                    .owner = ticket }) < 0)
+		sim_die("out of memory");
+	if (++u->sent < u->most)
+		vclock_at(&sim->vc, sim->vc.now_ns + (uint64_t)rng_exp(&u->rng, u->mean_gap_ns), user_comes, u);
+}
+
+void sim_user_start(struct sim_user *u)
+{
+	rng_init(&u->rng, 20, 1);
+	vclock_at(&u->sd->sim->vc, u->sd->sim->vc.now_ns + (uint64_t)rng_exp(&u->rng, u->mean_gap_ns), user_comes, u);
+}
+
+void sim_user_wait(struct sim_user *u)
+{
+	struct sim *sim = u->sd->sim;
+
+	while (u->n < u->most) {
+		(void)vclock_advance(&sim->vc, sim->vc.now_ns + NS_PER_MS);
+		sim_collect(sim);
 	}
 }
 
@@ -154,7 +198,7 @@ static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
 	ticket = malloc(sizeof(*ticket));
 	if (!ticket)
 		sim_die("out of memory");
-	*ticket = (struct ticket){ se, req };
+	*ticket = (struct ticket){ .se = se, .req = req };
 	q.owner = ticket;
 	if (disk_submit(o->sd->whole->model, sim->vc.now_ns, &q) < 0)
 		sim_die("out of memory");
@@ -194,7 +238,7 @@ static int sim_reap(struct engine *eng, struct io_req **done, uint32_t max, uint
 	for (;;) {
 		uint64_t next;
 
-		collect(sim);
+		sim_collect(sim);
 		if (se->n || max == 0)
 			return hand_out(sim, se, done, max);
 		if (until_ns <= sim->vc.now_ns || (se->in_flight == 0 && until_ns == CLOCK_NEVER))
@@ -216,7 +260,7 @@ static int sim_sync_submit(struct engine *eng, struct io_req *const *reqs, uint3
 	if (nreqs == 0 || se->n)
 		return 0;
 	issue(sim, se, reqs[0]);
-	for (collect(sim); se->n == 0; collect(sim)) {
+	for (sim_collect(sim); se->n == 0; sim_collect(sim)) {
 		uint64_t next = next_ns(sim);
 
 		if (next == CLOCK_NEVER && vclock_next_timer_ns(&sim->vc) == CLOCK_NEVER)

@@ -41,6 +41,8 @@ static inline struct sim *sim_of_clock(struct clock *clk)
 	return (struct sim *)clk;
 }
 void sim_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* What disks have done up to now goes back to whom it is for. */
+void sim_collect(struct sim *sim);
 /* NULL: not one of ours, or closed. */
 const struct sim_open *sim_open_of(const struct sim *sim, int fd);
 

@@ -154,6 +154,7 @@ static void what_hides_weak_places_is_told(void **state)
 {
 	struct profile p;
 	struct sim_run run;
+	double truth;
 
 	(void)state;
 	load(&p, "modern-4tb");
@@ -167,6 +168,9 @@ static void what_hides_weak_places_is_told(void **state)
 	run = run_on(&p, "--to=10GB sda");
 	assert_false(result_has_notice(run.res, "insensitive"));
 	assert_true(sim_figure(&run, "least_over_ns") < 5e6);
+	truth = truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 10000000000);
+	print_message("rate %.4f of the medium's\n", sim_figure(&run, "rate_bytes_per_s") / truth);
+	assert_true(sim_figure(&run, "rate_bytes_per_s") > 0.99 * truth);
 	sim_run_end(&run);
 	for (int rotational = 0; rotational < 2;
 	     rotational++) { /* a disk without rotation, that says so and that does not */
@@ -592,6 +596,57 @@ static void idle_lets_others_go_first_within_one_request(void **state)
 	sim_run_end(&run);
 }
 
+#define USER_READS 4000
+
+static int by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x > *y ? 1 : *x < *y ? -1 : 0;
+}
+
+/* 99 % of somebody's 20 random reads a second, beside a scan (words NULL: alone). */
+static double user_p99_ms(const struct profile *p, const char *words)
+{
+	static uint64_t took_ns[USER_READS];
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	struct sim_user user = {
+		.sd = sim_add_disk(run.sim, p, "sda"), .mean_gap_ns = 50e6, .most = USER_READS, .took_ns = took_ns
+	};
+
+	sim_set_contents(run.sim, false);
+	sim_user_start(&user);
+	if (words && sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	sim_user_wait(&user);
+	qsort(took_ns, USER_READS, sizeof(took_ns[0]), by_size);
+	if (words)
+		print_message("%s: median %.1f ms, 99 %% %.1f ms, %.1f MB scanned\n", words,
+		              (double)took_ns[USER_READS / 2] * 1e-6, (double)took_ns[USER_READS / 100 * 99] * 1e-6,
+		              sim_figure(&run, "scanned_bytes") * 1e-6);
+	if (words)
+		assert_true(sim_figure(&run, "scanned_bytes") > 100e6); /* and it comes on */
+	sim_run_end(&run);
+	return (double)took_ns[USER_READS / 100 * 99] * 1e-6;
+}
+
+static void a_user_hardly_feels_an_idle_scan(void **state)
+{
+	double alone, idle, as_it_is;
+	struct profile p;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	alone = user_p99_ms(&p, NULL);
+	idle = user_p99_ms(&p, "--idle --time=200s sda");
+	as_it_is = user_p99_ms(&p, "--time=200s sda");
+	print_message("99 %% alone: %.1f ms; %.2f times with --idle, %.2f without\n", alone, idle / alone,
+	              as_it_is / alone);
+	assert_true(idle <= 1.2 * alone);
+	assert_true(as_it_is > 1.2 * alone); /* else this shows nothing */
+	profile_done(&p);
+}
+
 static void rate_and_share_are_kept(void **state)
 {
 	static const struct {
@@ -911,6 +966,7 @@ int main(void)
 		cmocka_unit_test(the_files_at_bad_places_are_named),
 		cmocka_unit_test(two_scans_are_compared_by_place),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
+		cmocka_unit_test(a_user_hardly_feels_an_idle_scan),
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),
 		cmocka_unit_test(outside_of_the_hours_nothing_is_read),
