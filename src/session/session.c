@@ -394,6 +394,21 @@ static void sweep_folders(struct session *ses)
 	}
 }
 
+/* What such a disk writes goes to a cache first: how fast it is until that is full is another thing than how fast the disk is. */
+static void tell_shingled(struct session *ses)
+{
+	for (size_t i = 0; ses->plan->write_bytes && i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+
+		if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+			result_notice(
+				ses->res, "shingled",
+				"%s lies on a %s zoned (shingled) disk: times of writing may be those of its cache, and "
+				"much longer when that is full. `platter smr` tells how large it is.",
+				dev->path, dev->zoned);
+	}
+}
+
 /* Targets are probed: plan, then either print the plan or open what it names. */
 static int plan_and_open(struct session *ses, const struct session_config *cfg, struct plan *plan, bool *ret_refused,
                          struct err *err)
@@ -409,6 +424,7 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 		print_plan(ses);
 		return 0;
 	}
+	tell_shingled(ses);
 	r = get_permits(ses, ret_refused, err);
 	return r < 0 ? r : open_targets(ses, err);
 }

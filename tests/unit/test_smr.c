@@ -19,7 +19,7 @@
 #include "simrun.h"
 #include "wild.h"
 
-extern const struct measure measure_smr;
+extern const struct measure measure_smr, measure_stream;
 
 enum kind { PLAIN, CACHED, SHINGLED };
 
@@ -175,6 +175,7 @@ static void without_consent_nothing_is_written_and_nothing_decided(void **state)
 
 static void what_says_so_itself_is_believed(void **state)
 {
+	struct disk_counters c;
 	struct drawn d;
 	struct profile p;
 	struct sim_run run;
@@ -182,10 +183,13 @@ static void what_says_so_itself_is_believed(void **state)
 	(void)state;
 	draw(&d, 2);
 	parse(&p, d.text);
-	run = run_on(&p, "sda");
+	run = run_on(&p, WRITE);
 	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "yes");
+	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+	assert_int_equal(c.writes, 0);
+	assert_false(result_has_notice(run.res, "shingled"));
 	sim_run_end(&run);
 	profile_done(&p);
 }
@@ -216,6 +220,31 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
 	sim_run_end(&run);
 	sim_run_end(&dry);
+	profile_done(&p);
+}
+
+/* What others measure of writing there may be the cache's; of reading it is not. */
+static void who_writes_to_a_shingled_disk_is_told(void **state)
+{
+	static const char *const words[] = { "--write --destroy-data=SMRTEST1 --bytes=1M sda",
+		                             "--read --bytes=1M sda" };
+	struct drawn d;
+	struct profile p;
+
+	(void)state;
+	draw(&d, 2);
+	parse(&p, d.text);
+	for (size_t says = 0; says < 2; says++)
+		for (size_t i = 0; i < 2; i++) {
+			struct sim_run run = run_on(&p, words[i]);
+
+			run.m = &measure_stream;
+			if (says)
+				(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
+			assert_int_equal(sim_run(&run), 0);
+			assert_int_equal(result_has_notice(run.res, "shingled"), says && i == 0);
+			sim_run_end(&run);
+		}
 	profile_done(&p);
 }
 
@@ -272,6 +301,7 @@ int main(void)
 		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
 		cmocka_unit_test(what_says_so_itself_is_believed),
 		cmocka_unit_test(nothing_else_is_written_and_not_more_than_announced),
+		cmocka_unit_test(who_writes_to_a_shingled_disk_is_told),
 		cmocka_unit_test(what_does_not_fit_is_refused_with_a_sentence),
 		cmocka_unit_test(a_signal_keeps_what_was_measured_and_decides_nothing),
 	};

@@ -79,6 +79,11 @@ uint64_t smr_size(const struct device *dev, const struct smr_params *p)
 	return room < p->size_bytes ? room : p->size_bytes;
 }
 
+bool smr_says_so(const struct device *dev)
+{
+	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
+}
+
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
 	struct consent_names names;
@@ -113,13 +118,15 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		return r;
 	ret_plan->is_direct = true;
 	ret_plan->read_bytes = 0;
+	ret_plan->opens_itself = dev->kind == DEVICE_DIRECTORY;
+	if (smr_says_so(dev))
+		return 0;
 	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
 	if (dev->kind != DEVICE_DIRECTORY && !p->write)
 		return 0;
 	if (!smr_layout_init(&l, p->start_bytes, smr_size(dev, p)))
 		return err_set(err, -EINVAL, "%s has no room for %d MiB from --start on, and less is not enough.",
 		               dev->path, (int)(LEAST >> 20));
-	ret_plan->opens_itself = dev->kind == DEVICE_DIRECTORY;
 	ret_plan->writes = p->write ? WRITE_DESTROY : WRITE_NONE;
 	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
 	if (dev->kind == DEVICE_DIRECTORY)

@@ -15,11 +15,6 @@
 
 /* ---- what is known without writing ---- */
 
-static bool says_so(const struct device *dev)
-{
-	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
-}
-
 /* Neither the kernel nor the reads say that it turns: what of it could shingle? */
 static bool does_not_turn(const struct device *dev, int turns)
 {
@@ -126,7 +121,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	struct smr_io io;
 	int r;
 
-	if (says_so(dev)) {
+	if (smr_says_so(dev)) {
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
 		return 0;
 	}
