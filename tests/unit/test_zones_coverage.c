@@ -106,7 +106,7 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 	assert_true(is_covered_but_for_chance(&all.middle, 0.99));
 	assert_true(is_covered_but_for_chance(&all.end, 0.99));
 	assert_true(is_covered_but_for_chance(&all.figures, 0.985));
-	assert_true(is_covered_but_for_chance(&all.mean, 0.98));
+	assert_true(is_covered_but_for_chance(&all.mean, 0.99));
 	assert_true(tally_covers(&all.places));
 }
 

@@ -251,6 +251,40 @@ static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_o
 	}
 }
 
+/*
+ * Drives that lose a revolution every few hundred: most samples hold none, and the few of a figure said that there are none. The law of such losses is that
+ * of the whole disk: before it was, most of the intervals of such drives missed the truth. One may, by chance.
+ */
+static void revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals(void **state)
+{
+	static const uint64_t seeds[] = { 303, 325, 326, 344 };
+	size_t missed = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		const struct table *spots;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		run = zones_on(&p, "--seed=1 sda");
+		spots = result_find_table(run.res, "spots");
+		assert_int_equal(spots->nrows, 3);
+		for (size_t r = 0; r < 3; r++) {
+			double truth = truth_rate(geometry_of(&run), (uint64_t)number(spots, r, "first_byte"),
+			                          (uint64_t)number(spots, r, "last_byte") + 1);
+
+			missed += number(spots, r, "low") > truth || number(spots, r, "high") < truth;
+			assert_true(number(spots, r, "high") < 1.05 * number(spots, r, "low"));
+		}
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of 12 intervals miss the truth\n", missed);
+	assert_true(missed <= 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +292,7 @@ int main(void)
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
 		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
 		cmocka_unit_test(healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before),
+		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

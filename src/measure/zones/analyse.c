@@ -62,8 +62,10 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_no_zones = true;
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
-	if (a->has_no_zones)
+	if (a->has_no_zones) {
 		a->bands.n = 0;
+		a->bands.has_sawtooth = false;
+	}
 	if (a->has_no_zones || begins_anew(&a->stretches))
 		a->has_density = false;
 }
@@ -99,7 +101,8 @@ int zone_analyse(struct zone_target *t)
 		zone_analysis_free(a);
 		return r;
 	}
-	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, &a->mean_ns_per_byte, &a->mean_ci);
+	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->mean_ns_per_byte,
+	                        &a->mean_ci);
 	fit_curve(t, a);
 	doubt_zones(t, a);
 	find_lowest(a);

@@ -3,7 +3,7 @@
  * Recording zones and the mean of the whole surface, from samples in the order of their places.
  *
  * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the scatter within
- * positions. Revolutions lost in a sample are left out of it where that makes samples agree better: they say nothing of density. Density never rises from
+ * positions. Revolutions lost in a sample are left out of it: they say nothing of density. Density never rises from
  * one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left out, unless so many do that surfaces must
  * differ. The edge between two zones lies between the last sample of one and the first of the next: the middle is reported. Its uncertainty
  * reaches over all places where the edge would fit the samples hardly worse (likelihood ratio).
@@ -30,14 +30,12 @@
 #define UP_PART      0.25
 #define EDGE_LOG \
 	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
-#define UNEVEN_TIMES 1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface */
-#define CLEAN_TIMES  0.8 /* scatter without the lost revolutions, against that with them: they are left out */
-#define LOST_PART    0.5 /* of a sample's time: more revolutions are not left out of it */
+#define STRADDLE_PART 0.5 /* of the distance of two places */
+#define UNEVEN_TIMES  1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface */
 
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
-	double lost;     /* what y would be less without the revolutions that were lost */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
@@ -82,12 +80,9 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].from = (double)s->from_bytes;
 		v[n].end = (double)s->end_bytes;
 		v[n].mid = 0.5 * (v[n].from + v[n].end);
-		v[n].y = s->y;
+		v[n].y = out->slows ? s->clean_y : s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
-		v[n].lost = s->wait_revs * l->rev_ns < LOST_PART * s->elapsed_ns
-		                    ? -log1p(-s->wait_revs * l->rev_ns / s->elapsed_ns)
-		                    : 0.0;
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
 	}
@@ -123,25 +118,6 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 		k = k > 1 ? k - 1 : 1;
 	}
 	return nsegments;
-}
-
-/* Scatter of the samples within their positions, as they are or without lost revolutions. NaN: none was read twice. */
-static double scatter_of(const struct at *v, size_t n, size_t npositions, bool is_clean)
-{
-	cleanup_free struct zone_level *p = calloc(npositions + 1, sizeof(*p)); /* n, y: of each */
-	double ss = 0.0, df = 0.0;
-
-	for (size_t i = 0; p && i < n; i++) {
-		double y = v[i].y - (is_clean ? v[i].lost : 0.0), off;
-		struct zone_level *at = &p[v[i].position == ZONE_NONE ? npositions : v[i].position];
-
-		off = y - at->y;
-		at->n++;
-		at->y += off / (double)at->n;
-		ss += v[i].position == ZONE_NONE ? 0.0 : off * (y - at->y);
-		df += v[i].position != ZONE_NONE && at->n > 1;
-	}
-	return df > 0.0 ? sqrt(ss / df) : (double)NAN;
 }
 
 struct segments {
@@ -198,6 +174,24 @@ static void drop_rising(struct segments *s)
 	}
 }
 
+/*
+ * A band between two others, also in its rate, and much narrower than the distance of two places, is of samples that an edge lies in, and not sure to be a
+ * zone: it is not told as one.
+ */
+static void drop_straddling(struct segments *s, double spacing)
+{
+	for (size_t k = 1; k + 1 < s->nsegments;) {
+		double wide = s->v[segment_end(s, k) - 1].end - s->v[s->start[k]].from, y = segment_y(s, k);
+
+		if (wide > STRADDLE_PART * spacing || y < segment_y(s, k - 1) || y > segment_y(s, k + 1)) {
+			k++;
+			continue;
+		}
+		drop(s, k);
+		k = 1;
+	}
+}
+
 /* Are the samples v[0..n) that were dropped from s about as even inside as the others? work: room for n. */
 static bool are_even(const struct at *v, size_t n, const struct segments *s, double *work)
 {
@@ -249,11 +243,11 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 		double at, first, end;
 
 		for (size_t i = s->start[k]; i < segment_end(s, k); i++)
-			band->y += s->v[i].y + s->v[i].lost;
+			band->y += s->v[i].y;
 		band->samples = segment_end(s, k) - s->start[k];
 		band->y /= (double)band->samples;
 		band->half = zone_half(lv, ZONE_SHORT, (double)band->samples);
-		band->half = sqrt(band->half * band->half + 1.96 * 1.96 * lv->excess_var);
+		band->half = sqrt(band->half * band->half + 1.96 * 1.96 * (lv->excess_var + lv->loss_var));
 		band->first_bytes = l->first_bytes;
 		band->end_bytes = l->end_bytes;
 		if (!k)
@@ -276,7 +270,7 @@ static double begins_anew(const struct zone_stretches *st)
 	return INFINITY;
 }
 
-static int find_with(double sigma, bool is_clean, const struct zone_samples *samples, const struct zone_layout *l,
+static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
                      const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
 {
 	size_t n;
@@ -292,10 +286,8 @@ static int find_with(double sigma, bool is_clean, const struct zone_samples *sam
 		return -ENOMEM;
 	if (!n)
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		v[i].lost = is_clean ? v[i].lost : 0.0;
-		y[i] = v[i].y -= v[i].lost;
-	}
+	for (size_t i = 0; i < n; i++)
+		y[i] = v[i].y;
 	if (n >= 2)
 		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
 	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma);
@@ -312,6 +304,8 @@ static int find_with(double sigma, bool is_clean, const struct zone_samples *sam
 	} else {
 		drop_rising(&s);
 	}
+	if (!ret->has_sawtooth)
+		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	return fill_bands(&s, l, lv, ret);
@@ -322,29 +316,28 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 {
 	const struct left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
-	bool is_clean = false;
-	size_t n;
-	struct at *v = in_order(samples, l, lv, &out, &n);
 
-	if (v) {
-		double raw = scatter_of(v, n, l->npositions, false), clean = scatter_of(v, n, l->npositions, true);
-
-		is_clean = clean < CLEAN_TIMES * raw;
-		usual *= is_clean ? clean / raw : 1.0;
-	}
-	free(v);
 	/*
 	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that are looked for: there the
 	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
 	 */
 	if (ROBUST_TIMES * lv->rob_sigma < usual) {
-		int r = find_with(lv->rob_sigma, is_clean, samples, l, lv, &out, ret);
+		int r = find_with(lv->rob_sigma, samples, l, lv, &out, ret);
 
 		if (r < 0 || ret->has_sawtooth)
 			return r;
 		free(ret->v);
 	}
-	return find_with(usual, is_clean, samples, l, lv, &out, ret);
+	return find_with(usual, samples, l, lv, &out, ret);
+}
+
+bool zone_bands_may_hide(const struct zone_bands *bands)
+{
+	double least = INFINITY;
+
+	for (size_t k = 1; k < bands->n; k++)
+		least = fmin(least, fabs(bands->v[k].y - bands->v[k - 1].y));
+	return !bands->has_sawtooth && bands->n > 1 && least < bands->least_step;
 }
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
@@ -361,8 +354,25 @@ static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l
 	return true;
 }
 
+/*
+ * Variance of the mean of all places where surfaces differ. The samples of a place lie close together, and mostly over the same ones, so that they scatter less
+ * than places do: how much those do, a place's difference from the middle of its neighbours tells (3/2 of the variance of one).
+ */
+static double variance_of_places(const struct zone_levels *lv)
+{
+	cleanup_free double *off = calloc(lv->n + 1, sizeof(*off));
+	size_t n = 0;
+	double sd;
+
+	for (size_t p = 1; off && p + 1 < lv->n; p++)
+		if (lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n)
+			off[n++] = fabs(lv->v[p].y - 0.5 * (lv->v[p - 1].y + lv->v[p + 1].y));
+	sd = n ? 1.4826 * stats_median(off, n) : 0.0;
+	return n ? sd * sd / 1.5 / (double)n : 0.0;
+}
+
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               double *ret_ns_per_byte, struct interval *ret_ci)
+               bool has_sawtooth, double *ret_ns_per_byte, struct interval *ret_ci)
 {
 	const struct left_out none = { NULL, NULL };
 	size_t n;
@@ -385,8 +395,9 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 			var += fmax(step * step - noise, 0.0) * gap * gap / 12.0;
 		}
 	}
+	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
 	/* In the logarithm, as all else: a time is never negative. */
-	half = 1.96 * sqrt(var / mean / mean + lv->excess_var);
+	half = 1.96 * sqrt(var + lv->excess_var + lv->loss_var);
 	*ret_ns_per_byte = mean;
 	ret_ci->low = mean * exp(-half);
 	ret_ci->high = mean * exp(half);

@@ -123,14 +123,24 @@ static double span_ns(const struct zone_done *d, size_t a, size_t b)
 	return (d[b].t_ns - d[a].t_ns) / (d[b].bytes - d[a].bytes);
 }
 
+/* Time that passes between completion i - 1 and i beyond what the bytes take at this pace, as far as later completions do not catch up with it. */
+static double lasting_wait(const struct zone_done *d, size_t n, size_t i, double pace)
+{
+	double least = INFINITY;
+
+	for (size_t j = i; j < n && j <= i + LATE_LOOK; j++)
+		least = fmin(least, d[j].t_ns - d[i - 1].t_ns - pace * (d[j].bytes - d[i - 1].bytes));
+	return least;
+}
+
 /*
  * Waits of most of a revolution and more between two completions, beyond the sample's own pace (its quicker quarter): the drive tried
- * again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such waits.
+ * again, or went to a spare sector. A surface or a zone of less density has a slower pace, but no such waits; after a host that was late they are made up for.
  */
-void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
+void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
 {
 	cleanup_free double *pace = calloc(n + 1, sizeof(*pace));
-	double usual;
+	double usual, taken = 0.0;
 
 	*ret_waits = *ret_revs = 0;
 	if (!pace || n < 2 || !(rev_ns > 0.0))
@@ -140,13 +150,16 @@ void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uin
 	stats_sort(pace, n - 1);
 	usual = stats_quantile_sorted(pace, n - 1, 0.25);
 	for (size_t i = 1; i < n; i++) {
-		double more = (d[i].t_ns - d[i - 1].t_ns - usual * (d[i].bytes - d[i - 1].bytes)) / rev_ns;
+		double more = lasting_wait(d, n, i, usual) / rev_ns;
 
+		d[i - 1].t_ns -= taken;
 		if (more < WAIT_REVS_MIN)
 			continue;
 		(*ret_waits)++;
 		*ret_revs += (uint32_t)fmax(round(more), 1.0);
+		taken = *ret_revs * rev_ns;
 	}
+	d[n - 1].t_ns -= taken;
 }
 
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)

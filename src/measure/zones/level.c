@@ -39,7 +39,6 @@
 #define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
 #define UNEVEN_DF_MIN    4.0
 #define UNEVEN_RATIO     0.7
-#define UNSEEN_REVS      (1.0 / 3.0)
 #define SAID_DF          1.0 /* that the errors samples say of themselves are worth */
 #define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
 
@@ -56,9 +55,10 @@ static bool is_usable(const struct zone_sample *s)
 	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
 }
 
+/* Without lost revolutions: those are added for all (losses.c). */
 static double raw_y(const struct zone_sample *s)
 {
-	return log(s->ns_per_byte);
+	return s->clean_y;
 }
 
 /* ---- regimes ---- */
@@ -350,7 +350,7 @@ static void mark_outliers(const struct groups *g, const struct zone_layout *l, c
 		double m = group_median(g, p), s = sigma[l->positions[p].class];
 		double tolerance = fmax(OUTLIER_SIGMAS * (isnan(s) ? 0.0 : s), OUTLIER_MIN);
 
-		if (n < 2)
+		if (n < 2 || lv->v[p].loses_itself)
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			double off = raw_y(g->s[i]) - m, most = n == 2 ? tolerance / 2 : tolerance;
@@ -400,6 +400,12 @@ static struct sums sums_of(const struct groups *g, size_t p)
 	return s;
 }
 
+/* Does the scatter of its samples tell of noise: neither an edge lies in it, nor what goes wrong there alone? */
+static bool is_plain(const struct zone_level *v)
+{
+	return !v->is_mixed && !v->loses_itself;
+}
+
 /*
  * Variance of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over surfaces that differ by a tenth they
  * decide it, and the scatter of all says too little.
@@ -413,7 +419,7 @@ static double drift_se_by_places(const struct groups *g, const struct zone_layou
 		struct sums s = sums_of(g, p);
 		double own = 0.0;
 
-		if (s.n < 2.0 || lv->v[p].is_mixed)
+		if (s.n < 2.0 || !is_plain(&lv->v[p]))
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
 			double dt = g->s[i]->at_s - s.t;
@@ -435,7 +441,7 @@ static void fit_drift_within(const struct groups *g, const struct zone_layout *l
 
 		n += s.n;
 		t += s.n * s.t;
-		if (s.n < 2.0 || lv->v[p].is_mixed)
+		if (s.n < 2.0 || !is_plain(&lv->v[p]))
 			continue;
 		df += s.n - 1.0;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
@@ -480,9 +486,9 @@ static void find_sigma(const struct groups *g, const struct zone_layout *l, stru
 				continue;
 			own[c] += z->se_ratio * z->se_ratio;
 			nown[c] += 1.0;
-			ss[c] += lv->v[p].is_mixed ? 0.0 : r * r;
+			ss[c] += is_plain(&lv->v[p]) ? r * r : 0.0;
 		}
-		if (s.n > 1.0 && !lv->v[p].is_mixed)
+		if (s.n > 1.0 && is_plain(&lv->v[p]))
 			lv->df[c] += s.n - 1.0;
 	}
 	for (int c = 0; c < ZONE_CLASSES; c++) {
@@ -506,7 +512,7 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n)
  */
 static void find_excess(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double lost = 0.0, lost2 = 0.0, all = 0.0, rev_ns;
+	double lost = 0.0, lost2 = 0.0, all = 0.0;
 
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
@@ -523,10 +529,8 @@ static void find_excess(const struct groups *g, const struct zone_layout *l, str
 		}
 	}
 	lv->lost_ratio = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
-	/* As if a third of a revolution more had been lost (Kerman 2011): that none was seen does not mean that there are none. */
-	rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
-	lv->excess = all > 0.0 ? fmax(lost + UNSEEN_REVS * rev_ns, 0.0) / all : 0.0;
-	lv->excess_var = all > 0.0 ? (lost2 + UNSEEN_REVS * rev_ns * rev_ns) / all / all : 0.0;
+	lv->excess = all > 0.0 ? fmax(lost, 0.0) / all : 0.0;
+	lv->excess_var = all > 0.0 ? lost2 / all / all : 0.0;
 }
 
 struct scatter { /* of samples about the mean of their position */
@@ -607,7 +611,7 @@ static struct scatter scatter_beside(const struct groups *g, const struct zone_l
 	for (size_t q = 0; q < l->npositions; q++) {
 		struct scatter other;
 
-		if (q == p || l->positions[q].class != c || lv->v[q].is_mixed ||
+		if (q == p || l->positions[q].class != c || !is_plain(&lv->v[q]) ||
 		    (c == ZONE_SHORT && (q > p ? q - p : p - q) > NOISE_NEIGHBOURS))
 			continue;
 		other = scatter_at(g, q, lv->drift_per_s);
@@ -707,7 +711,7 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct zone_level *v = &lv->v[p];
 		struct sums s = sums_of(g, p);
-		double along, own = 0.0, sum = 0.0, all = 0.0;
+		double along, own = 0.0, sum = 0.0, all = 0.0, log_excess = log1p(lv->excess) + log1p(v->loss);
 
 		v->n = (size_t)s.n;
 		v->first_bytes = UINT64_MAX;
@@ -717,11 +721,13 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 
 			double y = raw_y(z) - lv->drift_per_s * (z->at_s - lv->mid_s);
 
-			all += exp(y + (z->is_outlier ? 0.0 : log1p(lv->excess)));
+			all += exp(y + (z->is_outlier ? 0.0 : log_excess));
 			v->outliers += z->is_outlier;
 			if (z->is_outlier)
 				continue;
-			z->y = y + log1p(lv->excess);
+			z->y = y + log_excess;
+			if (v->loses_itself)
+				z->y += log(z->ns_per_byte) - raw_y(z) - log1p(v->loss);
 			own += z->se_ratio * z->se_ratio;
 			sum += exp(z->y);
 			v->moved_bytes += z->moved_bytes;
@@ -736,9 +742,10 @@ static void fill_levels(const struct groups *g, const struct zone_layout *l, str
 			s.n); /* of times, not of their logarithms: samples of surfaces that differ by a tenth lie 0.3 % apart there */
 		v->half = half_of(v, s.n, own / s.n);
 		if (v->is_uneven)
-			fill_uneven(g, p, log1p(lv->excess), v);
+			fill_uneven(g, p, log_excess, v);
 		along = drift_se * (s.t - lv->mid_s);
-		v->half = v->noise_half = sqrt(v->half * v->half + along * along + 1.96 * 1.96 * lv->excess_var);
+		v->noise_half = sqrt(v->half * v->half + along * along);
+		v->half = sqrt(v->noise_half * v->noise_half + 1.96 * 1.96 * (lv->excess_var + v->loss_var));
 		if (v->unchecked) /* whether they are of the place only reading the same bytes again would tell */
 			v->half += fabs(log(all / (s.n + (double)v->outliers)) - v->y);
 	}
@@ -754,12 +761,13 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	for (size_t i = 0; i < samples->n; i++) {
 		samples->v[i].is_burst = samples->v[i].is_outlier = false;
 		samples->v[i].y = NAN;
+		samples->v[i].clean_y = samples->v[i].is_good ? zone_clean_y(l, &samples->v[i]) : (double)NAN;
 	}
 	lv.v = calloc(l->npositions, sizeof(*lv.v));
 	if (!lv.v)
 		return -ENOMEM;
 	find_regime(samples, l, &lv.regime);
-	if (groups_make(samples, l->npositions, &g) < 0)
+	if (groups_make(samples, l->npositions, &g) < 0 || zone_losses_find(samples, l, &lv) < 0)
 		goto out;
 	lv.spread = usual_spread(&g, l);
 	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);
@@ -775,9 +783,11 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	fill_levels(&g, l, &lv);
 	for (size_t i = 0; i < samples->n; i++) {
 		struct zone_sample *z = &samples->v[i];
+		double drift = lv.drift_per_s * (z->at_s - lv.mid_s);
 
 		if (z->kind == SAMPLE_EDGE && z->is_good && !z->is_burst)
-			z->y = raw_y(z) - lv.drift_per_s * (z->at_s - lv.mid_s);
+			z->y = log(z->ns_per_byte) - drift;
+		z->clean_y += log1p(lv.loss) + log1p(lv.excess) - drift;
 	}
 	*ret = lv;
 	lv.v = NULL;

@@ -644,7 +644,7 @@ static void count_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
 	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
-	bool has_zones = false;
+	bool has_zones = false, may_hide = false, has_surfaces = false;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
@@ -654,12 +654,18 @@ static void count_figures(const struct zones_run *run)
 			continue;
 		has_zones |= !t->analysis->has_no_zones;
 		bands += t->analysis->bands.n;
+		may_hide |= zone_bands_may_hide(&t->analysis->bands);
+		has_surfaces |= t->analysis->bands.has_sawtooth;
 		stretches += t->analysis->stretches.n;
 		for (size_t k = 0; k < t->analysis->slows.n; k++)
 			slow += t->analysis->slows.v[k].is_confirmed;
 	}
 	if (!run->p->places && has_zones)
-		result_figure_u64(res, "bands", "recording zones", UNIT_COUNT, bands);
+		result_figure_u64(res, "bands",
+		                  has_surfaces ? "bands of zones or surfaces"
+		                  : may_hide   ? "recording zones, at least"
+		                               : "recording zones",
+		                  UNIT_COUNT, bands);
 	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
 	if (stretches)
 		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,

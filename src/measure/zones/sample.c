@@ -250,21 +250,36 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 
 /* ---- estimates ---- */
 
+static void blocks_of(const struct zones_run *run, size_t part, struct zone_done *ret)
+{
+	for (size_t i = 0; i < run->ndone / part; i++)
+		ret[i] = run->done[(i + 1) * part - 1];
+}
+
 static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
 {
 	const struct zone_layout *l = &run->targets[s->target].layout;
 	size_t part = l->block_bytes / l->request_bytes, n = run->ndone / part;
 	cleanup_free struct zone_done *blocks = calloc(n + 1, sizeof(*blocks));
-	struct zone_estimate e;
+	struct zone_estimate e, clean;
+	double rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, lost;
 
 	z->has_fault = s->has_fault;
-	for (size_t i = 0; blocks && i < n; i++)
-		blocks[i] = run->done[(i + 1) * part - 1];
-	if (s->has_fault || !blocks || !zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
+	if (s->has_fault || !blocks)
+		return;
+	blocks_of(run, part, blocks);
+	if (!zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
 		return;
 	/* Of the single requests, where a revolution stands out. */
-	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
-	                    isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, &z->waits, &z->wait_revs);
+	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1), rev_ns,
+	                    &z->waits, &z->wait_revs);
+	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the same. */
+	lost = z->wait_revs * rev_ns / e.moved_bytes;
+	blocks_of(run, part, blocks);
+	if (z->wait_revs && zone_estimate(blocks + e.first, n - e.first, 0, &clean)) {
+		e.ns_per_byte = clean.ns_per_byte + lost;
+		e.se_ratio = clean.se_ratio * clean.ns_per_byte / e.ns_per_byte;
+	}
 	z->is_good = true;
 	z->ns_per_byte = zone_as_kept(e.ns_per_byte);
 	z->se_ratio = e.se_ratio;
@@ -314,12 +329,13 @@ static int take_reading(struct zones_run *run, struct zone_target *t, struct zon
 {
 	struct sampler s = make_sampler(run, t, z, IO_READ);
 	int r = run_sampler(run, &s, err);
+	struct zone_done whole = r == 0 && run->ndone ? run->done[run->ndone - 1] : (struct zone_done){ 0 };
 
 	if (r == 0)
 		estimate(run, &s, z);
 	if (r == 0 && z->is_good) {
-		z->whole_bytes = run->done[run->ndone - 1].bytes;
-		z->whole_ns = run->done[run->ndone - 1].t_ns;
+		z->whole_bytes = whole.bytes;
+		z->whole_ns = whole.t_ns;
 	}
 	return r;
 }

@@ -19,8 +19,11 @@
 #define WAITS_SLOW  0.03  /* more than the usual: what is looked for */
 #define WAITS_COMMON \
 	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
-#define BORDER_REVS   80.0 /* that tell the level beside a border */
-#define BORDER_MIN    20.0
+#define BORDER_REVS 80.0 /* that tell the level beside a border */
+#define BORDER_MIN  20.0
+#define SHARP_REVS \
+	300.0 /* that tell the waits before a region's begin and behind it, where it reaches to the end ... */
+#define SHARP_TIMES   1.5  /* and so many times more it must have */
 #define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least */
 #define STEP_ENOUGH   0.05 /* but not more than this, ... */
 #define STEP_LEAST    0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
@@ -146,6 +149,18 @@ static double level_from(const struct series *v, size_t from, int way)
 	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
 }
 
+/* Waits per revolution of the samples from `from` on, upwards or downwards. */
+static double waits_from(const struct series *v, size_t from, int way)
+{
+	double ns = 0.0, waits = 0.0;
+
+	for (size_t i = from; i < v->n && ns < SHARP_REVS * v->rev_ns; i += (size_t)way) {
+		ns += v->s[i]->elapsed_ns;
+		waits += v->s[i]->waits;
+	}
+	return ns > 0.0 ? waits * v->rev_ns / ns : 0.0;
+}
+
 struct steps { /* of the level at a stretch's borders: upwards before it, downwards behind it; NaN: not known */
 	double before, behind;
 };
@@ -205,6 +220,9 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 	ret->expected_y = log((ns - lost) / bytes);
 	ret->is_confirmed =
 		(sum >= SCORE_SURE || step > v->threshold) && rest - most >= SCORE_REST && is_lasting(v, first, last);
+	/* Nothing behind it: a disk that loses ever more revolutions towards its end has no region there. */
+	if (isnan(steps.behind) && waits_from(v, first, 1) < SHARP_TIMES * waits_from(v, first - 1, -1))
+		return false;
 	return stands_out(&steps, ret->y - ret->expected_y);
 }
 

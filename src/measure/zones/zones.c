@@ -537,9 +537,17 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
 
-static void say_surfaces(const struct zones_run *run, const struct zone_target *t)
+static void say_bands(const struct zones_run *run, const struct zone_target *t)
 {
-	if (!t->analysis->bands.has_sawtooth)
+	const struct zone_bands *bands = &t->analysis->bands;
+
+	if (zone_bands_may_hide(bands) && !run->p->places)
+		result_notice(
+			run->res, "zones-at-least",
+			"Steps between recording zones of less than %.2g %% are not seen for sure in the scatter of the samples of %s: it has "
+			"%zu zones at least.",
+			100.0 * bands->least_step, t->dev->path, bands->n);
+	if (!bands->has_sawtooth)
 		return;
 	result_notice(
 		run->res, "surfaces",
@@ -616,7 +624,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	say_precision(run, t);
 	say_drift(run, t);
 	if (!run->p->places)
-		say_surfaces(run, t);
+		say_bands(run, t);
 	say_stretches(run, t);
 	return 0;
 }
@@ -749,7 +757,8 @@ static const struct screen_decl zones_screen = {
 			{ "{start_bytes_per_s} at the start, {middle_bytes_per_s} in the middle, {end_bytes_per_s} at the end" },
 			{ "{mean_bytes_per_s} on average", .instead_of = 1 },
 			{ "{lowest_bytes_per_s} at the slowest place of all", .instead_of = 2 },
-			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces" },
+			{ "at least {bands:recording zone}", .if_any = "bands", .because = "zones-at-least" },
+			{ "{bands:recording zone}", .if_any = "bands", .unless = "surfaces", .instead_of = 1 },
 			{ "{slow_regions:slow region}", .if_any = "slow_regions" },
 			{ "{unreadable_regions:unreadable region}", .if_any = "unreadable_regions" },
 			{ "nothing slow by {slow_least_loss_ratio%} or more, nothing unreadable",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
- * sample.c: one sample; estimate.c: completions to a rate; level.c: samples to the levels of the positions; bands.c:
+ * sample.c: one sample; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
  * recording zones; slow.c: slow regions; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
@@ -123,7 +123,8 @@ struct zone_sample {
 	/* said by the analysis */
 	bool is_burst;   /* before the storage changed its regime */
 	bool is_outlier; /* differs from the others of its position by far more than the noise */
-	double y;        /* log(ns_per_byte) without drift; NaN: not used */
+	double y;        /* log(ns_per_byte) without drift, with what is lost at its position; NaN: not used */
+	double clean_y;  /* the same with what is usually lost instead: of the media alone */
 };
 
 struct zone_samples {
@@ -197,8 +198,17 @@ struct zone_estimate {
 
 /* false when there are too few completions. d is changed (late completions are moved to where they belong). */
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret);
-/* Waits of a revolution and more between completions, and the revolutions lost in them. */
-void zone_estimate_waits(const struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
+/* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
+void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
+
+/* ---- losses.c ---- */
+
+struct zone_levels;
+
+/* Level of a sample, log(ns per byte), without the revolutions lost in it. */
+double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
+/* Fills the losses of lv and of its positions; 0 or -ENOMEM. */
+int zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv);
 
 /* ---- level.c ---- */
 
@@ -221,6 +231,9 @@ struct zone_level {
 	double noise_half;               /* the same by the samples that stand: what more of them would make smaller */
 	size_t unchecked;                /* outliers at a place of the figures whose bytes were not read again */
 	double sigma, df;                /* of one sample there */
+	double loss,
+		loss_var;  /* time lost by revolutions lost, as part of the rest; and the variance of log(1 + loss) */
+	bool loses_itself; /* far more than other places do: each sample there keeps what it lost */
 	double moved_bytes, elapsed_ns;
 	size_t outliers; /* samples set aside */
 	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
@@ -235,8 +248,9 @@ struct zone_levels {
 	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
 	double drift_fit_per_s; /* the same as it was fitted */
 	struct interval drift_ci;
-	double mid_s;      /* the time that the levels are for */
-	double lost_ratio; /* time lost in the samples set aside, as part of all */
+	double mid_s;          /* the time that the levels are for */
+	double lost_ratio;     /* time lost in the samples set aside, as part of all */
+	double loss, loss_var; /* time lost by revolutions lost, usually, as part of the rest; and its variance */
 	double excess,
 		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
@@ -280,9 +294,12 @@ struct zone_stretches;
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
+/* Where steps were found that are smaller than those that are always seen, others may be hidden. */
+bool zone_bands_may_hide(const struct zone_bands *bands);
+
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve. false when the samples do not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               double *ret_ns_per_byte, struct interval *ret_ci);
+               bool has_sawtooth, double *ret_ns_per_byte, struct interval *ret_ci);
 
 /* ---- slow.c ---- */
 

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Revolutions lost here and there: what they cost everywhere.
+ *
+ * A healthy disk loses a revolution now and then: a settle that took too long, a track whose skew does not suffice, a recalibration. A few samples at a
+ * place mostly hold none, or one that weighs far too much. So a sample's level is that of its time without them (estimate.c finds them), and
+ * their rate, time lost over time read, comes from all places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
+ *
+ * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in another sample.
+ *
+ * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as much. A place that loses far more than
+ * the others is none of them: it speaks for itself alone, and not for them.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define LOST_PART 0.5  /* of a sample's time: more is no accident in it but its level */
+#define LOST_MAX  0.95 /* more cannot be: some of the time was spent on reading */
+#define UNSEEN_REVS \
+	(1.0 /      \
+	 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are none */
+#define STALL_REVS 3.0 /* per wait: more are a stall; a second try takes one, a third two */
+#define STALLS_MIN 2   /* samples of a place with stalls, that make them its own */
+#define WHOLE_PART 0.9 /* of a cell: who reads all of it (--full) wants to know what that took */
+#define ODD_LOG \
+	8.0 /* log of the likelihood ratio (Poisson) of a place's own rate, as of four deviations: it is left out */
+#define ROUNDS 3 /* of leaving out: the rate falls each time */
+
+static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
+{
+	return fmin(s->wait_revs * (l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS), LOST_MAX * s->elapsed_ns);
+}
+
+double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
+{
+	double lost = lost_ns(l, s);
+
+	/* Not less than half of that: a fit of old documents weighs what is lost in the middle of a sample by up to 3/2. */
+	return log(lost < LOST_PART * s->elapsed_ns
+	                   ? fmax(s->ns_per_byte - lost / s->moved_bytes, LOST_PART / 2 * s->ns_per_byte)
+	                   : s->ns_per_byte);
+}
+
+struct place {
+	double waits, lost, lost2, clean; /* clean: time without what was lost */
+	double stalled, stalled2;         /* of waits that are stalls */
+	double n, ll, lc,
+		cc; /* samples; sums of squares and of products of what they lost and of their time without it */
+	double moved, first, end;
+	size_t stalls;
+	bool is_odd;
+};
+
+static void add(struct place *p, const struct zone_layout *l, const struct zone_sample *s)
+{
+	double lost = lost_ns(l, s), clean = s->elapsed_ns - lost;
+
+	p->clean += clean;
+	p->n++;
+	p->ll += lost * lost;
+	p->lc += lost * clean;
+	p->cc += clean * clean;
+	p->moved += s->moved_bytes;
+	p->first = fmin(p->first, (double)s->from_bytes);
+	p->end = fmax(p->end, (double)s->end_bytes);
+	if (!(lost > 0.0))
+		return;
+	p->waits += s->waits;
+	if (s->wait_revs > STALL_REVS * s->waits) {
+		p->stalls++;
+		p->stalled += lost;
+		p->stalled2 += lost * lost / s->waits;
+	} else {
+		p->lost += lost;
+		p->lost2 += lost * lost / s->waits;
+	}
+}
+
+static struct place sum_of(const struct place *v, size_t n)
+{
+	struct place all = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].is_odd)
+			continue;
+		all.waits += v[i].waits;
+		all.lost += v[i].lost;
+		all.lost2 += v[i].lost2;
+		all.clean += v[i].clean;
+		all.stalled += v[i].stalled;
+		all.stalled2 += v[i].stalled2;
+	}
+	return all;
+}
+
+/* Variance of the places' rates, relative to their mean, beyond that of chance. */
+static double between(const struct place *v, size_t n, const struct place *all)
+{
+	double more = 0.0, squares = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		double expected = v[i].clean * all->waits / all->clean;
+
+		if (v[i].is_odd)
+			continue;
+		more += (v[i].waits - expected) * (v[i].waits - expected) - expected;
+		squares += expected * expected;
+	}
+	return squares > 0.0 ? fmax(more / squares, 0.0) : 0.0;
+}
+
+/*
+ * How much of a place's own losses its level holds, and the variance that is left, as a part of that of its own. Where losses hang on places the level should
+ * hold `part`, what was read of it; where they hang on time, nothing. A half, or less where less was read, leaves the least that holds for both:
+ * max(own^2, (part - own)^2 + part (1 - part)). is_whole: all is read once (--full), and what that took is the answer.
+ */
+static double own_part(const struct place *v, bool is_whole, double expected, double tau2, double *ret_left)
+{
+	double part = v->moved / (v->end - v->first), differ = tau2 * expected / (tau2 * expected + 1.0);
+
+	if (v->is_odd || is_whole)
+		return *ret_left = 1.0;
+	part = fmin(part, 0.5);
+	*ret_left = fmax(part * (1.0 - part), differ);
+	return fmax(part, differ);
+}
+
+/* Sectors that are slow lie as they lie, more evenly than chance would have it: of the ratio, by what its samples differ in it (Cochran 1977). */
+static double odd_variance(const struct place *v, double loss)
+{
+	double ss = v->ll - 2.0 * loss * v->lc + loss * loss * v->cc, t = stats_t_975(v->n - 1.0) / 1.96;
+
+	return v->n < 3.0 ? (v->lost2 + v->stalled2) / v->clean / v->clean
+	                  : t * t * fmax(ss, 0.0) * v->n / (v->n - 1.0) / v->clean / v->clean;
+}
+
+static void fill(const struct place *v, const struct place *all, bool is_whole, double tau2, struct zone_level *ret)
+{
+	double left, own = own_part(v, is_whole, v->clean * all->waits / all->clean, tau2, &left);
+	const struct place *stalls = own == 1.0 || v->stalls >= STALLS_MIN ? v : all;
+
+	ret->loss = own * v->lost / v->clean + (1.0 - own) * all->lost / all->clean + stalls->stalled / stalls->clean;
+	ret->loss_var = left * all->lost2 / all->clean / v->clean +
+	                (1.0 - own) * (1.0 - own) * all->lost2 / all->clean / all->clean +
+	                stalls->stalled2 / stalls->clean / stalls->clean;
+	ret->loses_itself = v->is_odd;
+	if (v->is_odd)
+		ret->loss_var = odd_variance(v, ret->loss);
+	ret->loss_var /= (1.0 + ret->loss) * (1.0 + ret->loss);
+}
+
+static bool is_odd(const struct place *v, const struct place *all)
+{
+	double expected =
+		v->clean * (all->waits + 1.0) / all->clean; /* one more: that none was seen elsewhere is chance, too */
+
+	return v->waits > expected && v->waits * log(v->waits / expected) - (v->waits - expected) > ODD_LOG;
+}
+
+int zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv)
+{
+	double rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS, tau2;
+	cleanup_free struct place *v = calloc(l->npositions, sizeof(*v));
+	struct place all;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t p = 0; p < l->npositions; p++)
+		v[p].first = INFINITY;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (s->is_good && !s->is_burst && !s->is_disturbed && s->position != ZONE_NONE &&
+		    (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN))
+			add(&v[s->position], l, s);
+	}
+	all = sum_of(v, l->npositions);
+	for (int round = 0; round < ROUNDS && all.clean > 0.0; round++) {
+		for (size_t p = 0; p < l->npositions; p++)
+			v[p].is_odd = is_odd(&v[p], &all);
+		all = sum_of(v, l->npositions);
+	}
+	lv->loss = lv->loss_var = 0.0;
+	if (!(all.clean > 0.0))
+		return 0;
+	tau2 = between(v, l->npositions, &all);
+	all.lost2 += UNSEEN_REVS * rev_ns * rev_ns;
+	lv->loss = (all.lost + all.stalled) / all.clean;
+	lv->loss_var = (all.lost2 + all.stalled2) / all.clean / all.clean;
+	for (size_t p = 0; p < l->npositions; p++) {
+		lv->v[p].loss = lv->loss;
+		lv->v[p].loss_var = lv->loss_var;
+		if (v[p].clean > 0.0)
+			fill(&v[p], &all, l->slots == 1, tau2, &lv->v[p]);
+	}
+	return 0;
+}
