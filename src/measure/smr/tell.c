@@ -78,8 +78,9 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 			"when its cache was full, a write to a band of its own took %s, and the arm needs %s for one",
 			t, a);
 	else if (f->verdict == SMR_NO && f->is_slow_from_start)
-		(void)snprintf(buf, len,
-		               "it was never faster than its arm, and no write had to wait as long as a band takes");
+		(void)snprintf(
+			buf, len,
+			"with a flush behind them its writes were never faster than its arm, and none had to wait as long as a band takes");
 	else if (f->verdict == SMR_NO)
 		(void)snprintf(
 			buf, len,
