@@ -38,8 +38,10 @@ int zones_again(const struct result *saved, struct result *ret, struct err *err)
 	devs = calloc(layouts->nrows, sizeof(*devs));
 	if (!run.targets || !devs)
 		r = -ENOMEM;
-	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++)
+	for (; r == 0 && run.ntargets < layouts->nrows; run.ntargets++) {
 		r = zone_load(saved, run.ntargets, &run.targets[run.ntargets], &devs[run.ntargets]);
+		run.targets[run.ntargets].layout.is_whole = is_set(saved, "full");
+	}
 	for (size_t i = 0; r == 0 && i < run.ntargets; i++)
 		r = zone_analyse(&run.targets[i]);
 	if (r == 0)

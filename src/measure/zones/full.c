@@ -169,6 +169,7 @@ static int make_bins(struct zones_run *run, struct zone_target *t, uint64_t *ret
 	l->npositions = l->wanted_positions = n;
 	l->cell_bytes = *ret_bin_bytes;
 	l->slots = 1;
+	l->is_whole = true;
 	l->window_bytes = l->stride_bytes =
 		*ret_bin_bytes < AGAIN_BYTES ? *ret_bin_bytes : AGAIN_BYTES - AGAIN_BYTES % l->block_bytes;
 	for (size_t i = 0; i < n; i++)

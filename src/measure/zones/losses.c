@@ -195,7 +195,7 @@ int zone_losses_find(const struct zone_samples *samples, const struct zone_layou
 		lv->v[p].loss = lv->loss;
 		lv->v[p].loss_var = lv->loss_var;
 		if (v[p].clean > 0.0)
-			fill(&v[p], &all, l->slots == 1, tau2, &lv->v[p]);
+			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
 	}
 	return 0;
 }

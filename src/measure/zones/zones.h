@@ -62,6 +62,7 @@ struct zone_layout {
 	uint32_t align_bytes, block_bytes, depth;
 	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
 	uint32_t slots;
+	bool is_whole; /* all is read once (--full) */
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
 	uint64_t cell_bytes;
 	struct zone_position *positions; /* in the order of their places */
