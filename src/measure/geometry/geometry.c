@@ -152,8 +152,7 @@ static void rotation_figures(struct geo *g)
 	if (!g->rot.is_rotating) {
 		result_notice(
 			res, "not-rotating",
-			"No rotation was found in the times of %zu reads of one sector: this is no rotating disk, or something in front of it answers. There is no geometry to measure.",
-			g->rot.events);
+			"No rotation was found in the times of reads of one sector: this is no rotating disk, or something in front of it answers. There is no geometry to measure.");
 		if (d->rotational == 1)
 			result_notice(res, "says-rotating",
 			              "The kernel calls %s rotational, but it does not behave so.", d->name);
