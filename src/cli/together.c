@@ -104,9 +104,9 @@ static int find_targets(struct together *t, const char *const *operands, size_t 
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = add_path(t, operands[i], host, err);
-	for (unsigned k = 0; rest && k <= hosts_rank(t->hosts); k++)
+	for (unsigned k = 0; k <= hosts_rank(t->hosts); k++) /* behind the last line: NULL */
 		line = strsep(&rest, "\n");
-	if (t->text && !rest && hosts_rank(t->hosts) > 0 && !line)
+	if (t->text && !line)
 		return err_set(err, -EINVAL, "--targets-file has no line %u; give a line for each rank.",
 		               hosts_rank(t->hosts) + 1);
 	while (r == 0 && (word = strsep(&line, " \t\r")))

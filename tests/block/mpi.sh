@@ -100,6 +100,11 @@ start openmpi 2 stream --hosts --read --time=10s sdb
 ends_with 1
 grep -q 'rank 1)' "$dir/err" || fail "$last: not told whose"
 
+printf sda >"$dir/short" # a rank without a line has no targets, not the last one's
+start openmpi 2 stream --hosts --read --time=10s --targets-file="$dir/short"
+ends_with 2
+grep -q 'has no line 2' "$dir/err" || fail "$last: not told what is missing"
+
 # Each for itself, in one document: a row of figures for each, and all tables.
 start mpich 2 zones --hosts --json="$dir/rack.json" sim:tiny
 ends_with 0
