@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "device/device.h"
 
@@ -58,6 +59,11 @@ const struct field device_fields[] = {
 	FIELD_F64(ROW, temperature_celsius, UNIT_NONE, "temperature (C)"),
 	FIELD_END,
 };
+
+bool device_is_zoned(const struct device *dev)
+{
+	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
+}
 
 const char *device_kind_name(enum device_kind kind)
 {

@@ -133,8 +133,7 @@ void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len)
 	if (vpd_len(page, len, 0xb1) >= 2)
 		take_rate(dev, (uint32_t)page[4] << 8 | page[5]);
 	/* ZONED: the kernel says "none" of drives that manage their zones themselves, for it need not know of them. */
-	if (vpd_len(page, len, 0xb1) >= 5 && (page[8] >> 4 & 3) == 2 &&
-	    (!dev->zoned[0] || strcmp(dev->zoned, "none") == 0))
+	if (vpd_len(page, len, 0xb1) >= 5 && (page[8] >> 4 & 3) == 2 && !device_is_zoned(dev))
 		text_copy(dev->zoned, sizeof(dev->zoned), "drive-managed");
 }
 

@@ -295,7 +295,7 @@ static void say_sizes(struct sheet *s)
 		say(s, "direct I/O", "not supported here: only --cached commands work");
 	say_rotation(s);
 	say_ranges(s);
-	if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+	if (device_is_zoned(dev))
 		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
 }
 

@@ -400,7 +400,7 @@ static void tell_shingled(struct session *ses)
 	for (size_t i = 0; ses->plan->write_bytes && i < ses->ndevs; i++) {
 		const struct device *dev = &ses->devs[i];
 
-		if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+		if (device_is_zoned(dev))
 			result_notice(
 				ses->res, "shingled",
 				"%s lies on a %s zoned (shingled) disk: times of writing may be those of its cache, and "

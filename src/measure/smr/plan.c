@@ -2,7 +2,6 @@
 /* What `smr` will do: options, what of them does not fit the target, and the order of the writes. */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "measure/smr/smr.h"
 
@@ -79,11 +78,6 @@ uint64_t smr_size(const struct device *dev, const struct smr_params *p)
 	return room < p->size_bytes ? room : p->size_bytes;
 }
 
-bool smr_says_so(const struct device *dev)
-{
-	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;
-}
-
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
 	struct consent_names names;
@@ -119,7 +113,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 	ret_plan->is_direct = true;
 	ret_plan->read_bytes = 0;
 	ret_plan->opens_itself = dev->kind == DEVICE_DIRECTORY;
-	if (smr_says_so(dev))
+	if (device_is_zoned(dev))
 		return 0;
 	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
 	if (dev->kind != DEVICE_DIRECTORY && !p->write)

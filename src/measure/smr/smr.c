@@ -121,7 +121,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	struct smr_io io;
 	int r;
 
-	if (smr_says_so(dev)) {
+	if (device_is_zoned(dev)) {
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
 		return 0;
 	}

@@ -49,8 +49,6 @@ uint64_t smr_layout_writes(const struct smr_layout *l); /* of all parts */
 /* Where the block lies that is written as number i; and to which part it belongs. */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
-/* It is zoned by its own word: nothing has to be measured. */
-bool smr_says_so(const struct device *dev);
 /* What will be written of this device or folder; 0: there is no room. */
 uint64_t smr_size(const struct device *dev, const struct smr_params *p);
 

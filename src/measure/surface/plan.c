@@ -138,7 +138,7 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 	if (p->rewrite) {
 		const struct device *dev = &ses->devs[0];
 
-		if (dev->zoned[0] && strcmp(dev->zoned, "none") != 0)
+		if (device_is_zoned(dev))
 			return err_set(err, -EINVAL,
 			               "%s is a %s zoned disk, which --rewrite does not write on; leave it out.",
 			               dev->path, dev->zoned);

@@ -79,7 +79,7 @@ static int check_params(const struct session *ses, const struct zones_params *p,
 		if (dev->kind == DEVICE_DIRECTORY)
 			return err_set(err, -EINVAL, "%s is a directory; give a disk, a partition or an existing file.",
 			               dev->path);
-		if ((p->write || p->rewrite) && dev->zoned[0] && strcmp(dev->zoned, "none") != 0 && !p->allow_zoned)
+		if ((p->write || p->rewrite) && device_is_zoned(dev) && !p->allow_zoned)
 			return err_set(
 				err, -EINVAL,
 				"%s is a %s zoned (shingled) disk: writing in the middle of a zone costs it a lot, or fails. "
