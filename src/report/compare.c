@@ -276,29 +276,22 @@ static bool is_same_cell(const struct table *a, size_t ra, const struct table *b
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-static double cell_of(const struct table *t, size_t row, const char *key)
-{
-	int c = table_column(t, key);
-
-	return c < 0 ? (double)NAN : table_number(t, row, (size_t)c);
-}
-
 static struct estimate of_row(const struct curve_decl *d, const struct table *t, size_t row)
 {
-	double samples = fmax(cell_of(t, row, "samples"), cell_of(t, row, "repetitions"));
+	double samples = fmax(table_number_of(t, row, "samples"), table_number_of(t, row, "repetitions"));
 
-	return (struct estimate){ cell_of(t, row, d->value), cell_of(t, row, d->low), cell_of(t, row, d->high),
-		                  degrees(samples) };
+	return (struct estimate){ table_number_of(t, row, d->value), table_number_of(t, row, d->low),
+		                  table_number_of(t, row, d->high), degrees(samples) };
 }
 
 /* The row of b that is as row `row` of a, the nearest of them where there are places. -1: none. */
 static long same_row(const struct curve_decl *d, const struct table *a, size_t row, const struct table *b)
 {
-	double place = d->place ? cell_of(a, row, d->place) : 0.0, best = INFINITY;
+	double place = d->place ? table_number_of(a, row, d->place) : 0.0, best = INFINITY;
 	long found = -1;
 
 	for (size_t r = 0; r < b->nrows; r++) {
-		double off = d->place ? fabs(cell_of(b, r, d->place) - place) : 0.0;
+		double off = d->place ? fabs(table_number_of(b, r, d->place) - place) : 0.0;
 		bool is_same = off < best;
 
 		for (size_t k = 0; is_same && k < ARRAY_LEN(d->keys) && d->keys[k]; k++)
@@ -314,22 +307,22 @@ static long same_row(const struct curve_decl *d, const struct table *a, size_t r
 /* How far the curve goes from a row to the further of the next ones. */
 static double step_beside(const struct curve_decl *d, const struct table *t, size_t row)
 {
-	double here = cell_of(t, row, d->value), step = 0.0;
+	double here = table_number_of(t, row, d->value), step = 0.0;
 
 	if (row > 0)
-		step = fmax(step, fabs(cell_of(t, row - 1, d->value) - here));
+		step = fmax(step, fabs(table_number_of(t, row - 1, d->value) - here));
 	if (row + 1 < t->nrows)
-		step = fmax(step, fabs(cell_of(t, row + 1, d->value) - here));
+		step = fmax(step, fabs(table_number_of(t, row + 1, d->value) - here));
 	return step;
 }
 
 /* Is the place of the other more than a quarter of the way to a next row off? */
 static bool is_far(const struct curve_decl *d, const struct table *t, size_t row, double off)
 {
-	double here = cell_of(t, row, d->place);
+	double here = table_number_of(t, row, d->place);
 
-	return (row > 0 && !(4.0 * off <= fabs(cell_of(t, row - 1, d->place) - here))) ||
-	       (row + 1 < t->nrows && !(4.0 * off <= fabs(cell_of(t, row + 1, d->place) - here)));
+	return (row > 0 && !(4.0 * off <= fabs(table_number_of(t, row - 1, d->place) - here))) ||
+	       (row + 1 < t->nrows && !(4.0 * off <= fabs(table_number_of(t, row + 1, d->place) - here)));
 }
 
 /*
@@ -341,7 +334,7 @@ static double slope_allowance(const struct curve_decl *d, const struct table *a,
 {
 	if (!d->place)
 		return 0.0;
-	if (is_far(d, a, row, fabs(cell_of(b, other, d->place) - cell_of(a, row, d->place))))
+	if (is_far(d, a, row, fabs(table_number_of(b, other, d->place) - table_number_of(a, row, d->place))))
 		return INFINITY;
 	return fmin(step_beside(d, a, row), step_beside(d, b, other));
 }
@@ -349,7 +342,8 @@ static double slope_allowance(const struct curve_decl *d, const struct table *a,
 /* Of so few places the drive's own cache answered for so many that what was left of them is a choice of its own, another one in each run. */
 static bool is_of_cache(const struct table *t, size_t row)
 {
-	return cell_of(t, row, "hits") > HITS_MOST * (cell_of(t, row, "samples") + cell_of(t, row, "hits"));
+	return table_number_of(t, row, "hits") >
+	       HITS_MOST * (table_number_of(t, row, "samples") + table_number_of(t, row, "hits"));
 }
 
 /* The change of a row of A, as a part of it, when it is one; 0: none; NaN: it cannot be told. */

@@ -33,20 +33,13 @@ struct columns {
 static const struct columns zone_curve = { "zones", "curve", "offset_bytes", "rate_bytes_per_s", NULL, { NULL, NULL } };
 static const struct columns access_curve = { "seek", "spans", "span_bytes", "mean_ns", "anchor", { "start", "whole" } };
 
-static double cell(const struct table *t, size_t row, const char *key)
-{
-	int c = table_column(t, key);
-
-	return c < 0 ? (double)NAN : table_number(t, row, (size_t)c);
-}
-
 static double largest(const struct result *res, const char *table, const char *key)
 {
 	const struct table *t = res ? result_find_table(res, table) : NULL;
 	double most = 0.0;
 
 	for (size_t r = 0; t && r < t->nrows; r++)
-		most = fmax(most, cell(t, r, key));
+		most = fmax(most, table_number_of(t, r, key));
 	return most;
 }
 
@@ -96,7 +89,7 @@ static void line_of(FILE *out, const struct result *res, const struct columns *c
 	(void)fprintf(out, "<path class=\"%s\" d=\"", class);
 	for (size_t part = 0; part < ARRAY_LEN(c->parts); part++)
 		for (size_t r = 0; r < t->nrows; r += every) {
-			double x = cell(t, r, c->x) / x_most, y = cell(t, r, c->y) / y_most;
+			double x = table_number_of(t, r, c->x) / x_most, y = table_number_of(t, r, c->y) / y_most;
 
 			if (!isfinite(x) || !isfinite(y) || !is_part(t, r, c, part))
 				continue;
@@ -112,7 +105,8 @@ static void stretches(FILE *out, const struct result *res, const char *table, do
 	const struct table *t = res ? result_find_table(res, table) : NULL;
 
 	for (size_t r = 0; t && r < t->nrows && r < 40; r++) {
-		double first = cell(t, r, "first_byte") / x_most, last = cell(t, r, "last_byte") / x_most;
+		double first = table_number_of(t, r, "first_byte") / x_most,
+		       last = table_number_of(t, r, "last_byte") / x_most;
 
 		if (isfinite(first) && isfinite(last))
 			(void)fprintf(out, "<path class=\"%s\" d=\"M%.1f 0V%gH%.1fV0\"/>", class, WIDE * first, HIGH,

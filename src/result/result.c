@@ -431,6 +431,13 @@ double table_number(const struct table *t, size_t row, size_t col)
 	return cell_number(t->columns[col].type, &t->cells[row * t->ncolumns + col]);
 }
 
+double table_number_of(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
+
+	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
+}
+
 const char *table_string(const struct table *t, size_t row, size_t col)
 {
 	const struct cell *cell = &t->cells[row * t->ncolumns + col];

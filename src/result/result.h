@@ -164,7 +164,8 @@ const struct table *result_find_table(const struct result *res, const char *name
 int table_column(const struct table *t, const char *key);
 /* Number in a cell as double; NaN when null or text. */
 double table_number(const struct table *t, size_t row, size_t col);
-const char *table_string(const struct table *t, size_t row, size_t col); /* NULL when null or no text */
+double table_number_of(const struct table *t, size_t row, const char *key); /* NaN also when there is no such column */
+const char *table_string(const struct table *t, size_t row, size_t col);    /* NULL when null or no text */
 /*
  * The opposite of result_row(): a row of any table, also of a loaded one, as the struct that fields describe, column by column by its key. What is
  * null or not there is null in the struct, too. Texts stay the table's.

@@ -57,14 +57,6 @@ static const struct table *timeline_of(const struct hosts_part *part)
 	return part->doc && part->has_start ? result_find_table(part->doc, "timeline") : NULL;
 }
 
-/* The column's number in a row; NaN when it is not there. */
-static double cell_of(const struct table *t, size_t row, const char *key)
-{
-	int col = table_column(t, key);
-
-	return col < 0 ? (double)NAN : table_number(t, row, (size_t)col);
-}
-
 bool together_window(const struct hosts_part *parts, size_t n, double *ret_from_s, double *ret_to_s)
 {
 	double from_s = -INFINITY, to_s = INFINITY;
@@ -76,7 +68,8 @@ bool together_window(const struct hosts_part *parts, size_t n, double *ret_from_
 		if (!parts[i].has_start)
 			continue;
 		from_s = fmax(from_s, began_s);
-		to_s = t && t->nrows ? fmin(to_s, began_s + cell_of(t, t->nrows - 1, "time_s")) : -(double)INFINITY;
+		to_s = t && t->nrows ? fmin(to_s, began_s + table_number_of(t, t->nrows - 1, "time_s"))
+		                     : -(double)INFINITY;
 	}
 	if (!(from_s < to_s) || !isfinite(to_s))
 		return false;
@@ -91,7 +84,7 @@ double together_rate(const struct hosts_part *parts, size_t n, size_t host, cons
 	double began_s = hosts_began_s(parts, n, host), at_s = 0, sum = 0;
 
 	for (size_t k = 0; t && k < t->nrows; k++) {
-		double end_s = cell_of(t, k, "time_s"), rate = cell_of(t, k, key);
+		double end_s = table_number_of(t, k, "time_s"), rate = table_number_of(t, k, key);
 		double within_s = fmin(began_s + end_s, to_s) - fmax(began_s + at_s, from_s);
 
 		if (within_s > 0)
@@ -172,12 +165,12 @@ static size_t paces_of(const struct hosts_part *parts, size_t n, const struct to
 		double began_s = hosts_began_s(parts, n, i), at_s = began_s;
 
 		for (size_t k = 0; t && k < t->nrows; k++) {
-			double end_s = began_s + cell_of(t, k, "time_s");
+			double end_s = began_s + table_number_of(t, k, "time_s");
 
 			if (at_s >= from_s - 1e-9 && end_s <= to_s + 1e-9) {
 				if (ret)
-					ret[out] = (struct host_pace){ i, cell_of(t, k, line->rate),
-						                       cell_of(t, k, line->latency) };
+					ret[out] = (struct host_pace){ i, table_number_of(t, k, line->rate),
+						                       table_number_of(t, k, line->latency) };
 				out++;
 			}
 			at_s = end_s;

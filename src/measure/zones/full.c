@@ -86,8 +86,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	z.has_fault = s->has_fault;
 	z.moved_bytes = (double)(z.end_bytes - z.first_bytes);
 	(void)zone_estimate(run->done, run->ndone, s->bin ? 0 : (uint32_t)run->p->depth, &e);
-	zone_estimate_waits(run->done, run->ndone, isnan(t->layout.rev_ns) ? ZONE_REV_NS : t->layout.rev_ns, &z.waits,
-	                    &z.wait_revs);
+	zone_estimate_waits(run->done, run->ndone, zone_rev_ns(&t->layout), &z.waits, &z.wait_revs);
 	if (isnan(first_ns) && e.elapsed_ns > 0.0) { /* the lead-in of the first bin */
 		z.from_bytes = z.end_bytes - (uint64_t)e.moved_bytes;
 		z.moved_bytes = e.moved_bytes;

@@ -343,7 +343,7 @@ static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sam
 static void mark_outliers(const struct groups *g, const struct zone_layout *l, const struct zone_samples *samples,
                           const double *sigma, struct zone_levels *lv)
 {
-	double rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
+	double rev_ns = zone_rev_ns(l);
 
 	for (size_t p = 0; p < l->npositions; p++) {
 		size_t n = g->first[p + 1] - g->first[p], far = 0;

@@ -32,7 +32,7 @@
 
 static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
 {
-	return fmin(s->wait_revs * (l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS), LOST_MAX * s->elapsed_ns);
+	return fmin(s->wait_revs * zone_rev_ns(l), LOST_MAX * s->elapsed_ns);
 }
 
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
@@ -163,7 +163,7 @@ static bool is_odd(const struct place *v, const struct place *all)
 
 int zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double rev_ns = l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS, tau2;
+	double rev_ns = zone_rev_ns(l), tau2;
 	cleanup_free struct place *v = calloc(l->npositions, sizeof(*v));
 	struct place all;
 

@@ -346,7 +346,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
 {
-	double rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
+	double rev_ns = zone_rev_ns(l);
 
 	if (p->block_bytes || !(rev_ns > 0.0))
 		return;

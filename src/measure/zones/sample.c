@@ -262,7 +262,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	size_t part = l->block_bytes / l->request_bytes, n = run->ndone / part;
 	cleanup_free struct zone_done *blocks = calloc(n + 1, sizeof(*blocks));
 	struct zone_estimate e, clean;
-	double rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns, lost;
+	double rev_ns = zone_rev_ns(l), lost;
 
 	z->has_fault = s->has_fault;
 	if (s->has_fault || !blocks)

@@ -37,11 +37,6 @@
 #define RETRY_REVS \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
 
-static double rev_ns(const struct zone_layout *l)
-{
-	return isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns;
-}
-
 struct series { /* positions that have a level, in order */
 	size_t *position;
 	double *y, *se, *excess; /* excess: y over the expectation */
@@ -326,7 +321,7 @@ static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
  */
 static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slow)
 {
-	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * rev_ns(l);
+	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * zone_rev_ns(l);
 }
 
 static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
@@ -429,7 +424,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		double usual;
 
 		if ((s->kind != SAMPLE_CURVE && s->kind != SAMPLE_AGAIN) || !s->is_good ||
-		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * rev_ns(l))
+		    isnan(lv->v[s->position].y) || s->elapsed_ns < SINGLE_REVS * zone_rev_ns(l))
 			continue;
 		*slow = (struct zone_slow){ .first = s->position,
 			                    .last = s->position,
@@ -472,7 +467,7 @@ static double least_loss(const struct zone_samples *samples, const struct zone_l
 
 	for (size_t i = 0; revs && i < samples->n; i++)
 		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
-			revs[n++] = rev_ns(l) / samples->v[i].elapsed_ns;
+			revs[n++] = zone_rev_ns(l) / samples->v[i].elapsed_ns;
 	usual = n ? stats_median(revs, n) : (double)NAN;
 	return usual > 1.0 / SINGLE_REVS ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
 }

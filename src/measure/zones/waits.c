@@ -258,7 +258,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
                     struct zone_slows *slows)
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
-	struct series v = { .s = s, .rev_ns = isnan(l->rev_ns) ? ZONE_REV_NS : l->rev_ns };
+	struct series v = { .s = s, .rev_ns = zone_rev_ns(l) };
 
 	double least;
 

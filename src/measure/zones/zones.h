@@ -62,7 +62,7 @@ struct zone_layout {
 	uint32_t align_bytes, block_bytes, depth;
 	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
 	uint32_t slots;
-	bool is_whole; /* all is read once (--full) */
+	bool is_whole;                       /* all is read once (--full) */
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
 	uint64_t cell_bytes;
 	struct zone_position *positions; /* in the order of their places */
@@ -71,6 +71,12 @@ struct zone_layout {
 	double rev_ns;             /* of the rotation; NaN: unknown; 0: does not rotate */
 	size_t wanted_positions;   /* more than npositions: the target is too small for so many */
 };
+
+/* Of the rotation; what is usual where it is not known, 0 of what does not rotate. */
+static inline double zone_rev_ns(const struct zone_layout *l)
+{
+	return l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
+}
 
 /* 0, or -EINVAL and a sentence. zone_layout_done() afterwards. */
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
