@@ -106,6 +106,16 @@ struct device_io {
 	uint64_t reads, read_bytes, read_ns, writes, written_bytes, write_ns, in_flight, busy_ns, queue_ns;
 };
 
+/* What a disk says of itself, by smartctl: counts since it was made, UINT64_MAX: not told. */
+struct device_health {
+	char untold[160]; /* a half sentence why nothing is told; "": it is */
+	int passed;       /* the disk's own verdict; -1: none */
+	bool is_standby;  /* so it was not asked, as that would have woken it */
+	double celsius;   /* NaN: not said */
+	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
+};
+void device_health_clear(struct device_health *ret, const char *untold);
+
 /* ---- who uses it, what is on it ---- */
 
 enum finding_kind {
@@ -201,6 +211,11 @@ struct device_ops {
 	int (*io)(void *ctx, const struct device *dev, struct device_io *ret);
 	/* Of the whole disk now, in thousandths of a degree Celsius; 0: not said. NULL: nothing is. */
 	uint32_t (*temperature)(void *ctx, const struct device *dev);
+	/*
+	 * Of the whole disk. One in standby is woken only if it may be. false: it is no disk that keeps such counts, and *ret says nothing.
+	 * NULL: none is.
+	 */
+	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
 	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
 	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL: there are none. */

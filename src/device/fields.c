@@ -60,6 +60,14 @@ const struct field device_fields[] = {
 	FIELD_END,
 };
 
+void device_health_clear(struct device_health *ret, const char *untold)
+{
+	*ret = (struct device_health){ .passed = -1, .celsius = (double)NAN };
+	(void)snprintf(ret->untold, sizeof(ret->untold), "%s", untold);
+	ret->power_on_hours = ret->reallocated = ret->pending = UINT64_MAX;
+	ret->uncorrectable = ret->crc_errors = ret->media_errors = UINT64_MAX;
+}
+
 bool device_is_zoned(const struct device *dev)
 {
 	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;

@@ -16,6 +16,9 @@ int probe_block(const char *root, const struct sys_block *b, const char *path, s
 /* Thousandths of a degree Celsius by hwmon; 0: not said. dir: of the whole disk in sysfs. */
 uint32_t probe_temperature(const char *root, const char *dir);
 
+/* health.c: smartctl is a program below the root. dir: of the whole disk in sysfs. */
+bool health_read(const char *root, const char *dir, const struct device *dev, bool may_wake, struct device_health *ret);
+
 /* ---- mounts.c ---- */
 
 struct mount {

@@ -249,6 +249,16 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 	return sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ? 0 : probe_temperature(root, b.disk_dir);
 }
 
+static bool system_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
+{
+	char root[PATH_MAX];
+	struct sys_block b = { .disk_dir = "" };
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	(void)sys_block_by_rdev(root, dev->disk_rdev, &b); /* else nothing is told */
+	return health_read(root, b.disk_dir, dev, may_wake, ret);
+}
+
 static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
 {
 	char root[PATH_MAX];
@@ -342,6 +352,7 @@ const struct device_ops device_system = {
 	.is_there = system_is_there,
 	.io = system_io,
 	.temperature = system_temperature,
+	.health = system_health,
 	.survey = system_survey,
 	.lock = system_lock,
 	.claim = system_claim,

@@ -31,6 +31,7 @@ static const struct {
 	{ NULL, "max-errors" },
 	{ NULL, "keep" },
 	{ NULL, "classic" },
+	{ NULL, "health" },
 	{ "zones", "time" },
 	{ "zones", "passes" },
 	{ "zones", "journal" },

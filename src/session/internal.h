@@ -9,9 +9,11 @@
 struct session_state {
 	bool is_gone, has_too_many_faults, is_punting_told;
 	uint64_t faults;
-	uint64_t unlooked_ns; /* of loads since the last look for io_uring's threads */
-	struct own_io *own;   /* one per device */
-	struct there {        /* argument of target.is_there */
+	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
+	struct own_io *own;           /* one per device */
+	struct device_health *health; /* before, one per device */
+	struct keeper *keeper;        /* NULL: none is needed */
+	struct there {                /* argument of target.is_there */
 		struct session *ses;
 		size_t index;
 	} * there;

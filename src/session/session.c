@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "session/health.h"
 #include "session/internal.h"
 #include "session/machine.h"
 #include "session/privilege.h"
@@ -276,7 +277,8 @@ static int session_init(struct session *ses, const struct session_config *cfg, s
 		return err_set(err, -ENOMEM, "Out of memory.");
 	ses->state->own = calloc(n, sizeof(*ses->state->own));
 	ses->state->there = calloc(n, sizeof(*ses->state->there));
-	if (!ses->state->own || !ses->state->there)
+	ses->state->health = calloc(n, sizeof(*ses->state->health));
+	if (!ses->state->own || !ses->state->there || !ses->state->health)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		ses->targets[i].fd = -1;
@@ -295,6 +297,7 @@ static void session_done(struct session *ses)
 	if (ses->state) {
 		free(ses->state->own);
 		free(ses->state->there);
+		free(ses->state->health);
 	}
 	free(ses->state);
 }
@@ -436,6 +439,7 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	int r;
 
 	watch_settings(ses);
+	health_before(ses);
 	host_fd = quiet_host(ses);
 	drop_privileges(ses);
 	watch = watch_start(ses);
@@ -445,6 +449,7 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 		r = blame_lost_target(ses, r, err);
 	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses, ses->state->own);
+	health_after(ses);
 	if (ses->state->has_too_many_faults)
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",

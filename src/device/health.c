@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a disk says of itself, by smartctl (smartmontools) where it is installed: it knows the pages of ATA, SCSI and NVMe, and the bridges between. It is
+ * a program of its own, started without a shell, with nothing but a pipe, and ended when it takes too long. It gets the node that udev does not watch
+ * (sgN, the NVMe controller), where there is one: else its opening would make udev read the disk.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "device/probe.h"
+
+#define SMARTCTL_MS  10000
+#define ANSWER_BYTES (1u << 20)
+
+/* ---- the program ---- */
+
+static const char *find_smartctl(const char *root, char *buf, size_t len)
+{
+	static const char *const places[] = { "/usr/sbin", "/usr/local/sbin", "/usr/bin", "/sbin",
+		                              "/run/current-system/sw/bin" };
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		(void)snprintf(buf, len, "%s%s/smartctl", root, places[i]);
+		if (access(buf, X_OK) == 0)
+			return buf;
+	}
+	return NULL;
+}
+
+/* All that comes within the time, as text to free(); NULL: nothing whole. */
+static char *read_answer(int fd)
+{
+	uint64_t until_ns = clock_now_ns(clock_monotonic()) + SMARTCTL_MS * NS_PER_MS, now_ns;
+	char *text = malloc(ANSWER_BYTES + 1);
+	size_t at = 0;
+
+	while (text && at < ANSWER_BYTES && (now_ns = clock_now_ns(clock_monotonic())) < until_ns) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int ready = poll(&p, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		ssize_t n = ready > 0 ? read(fd, text + at, ANSWER_BYTES - at) : 0;
+
+		if (ready == 0 || ((ready < 0 || n < 0) && errno != EINTR))
+			break;
+		if (ready > 0 && n == 0) {
+			text[at] = '\0';
+			return text;
+		}
+		at += n > 0 ? (size_t)n : 0;
+	}
+	free(text);
+	return NULL;
+}
+
+/* It may hang in the kernel with the disk, and then cannot be waited for. */
+static void reap(pid_t pid, bool is_done)
+{
+	const struct timespec step = { .tv_nsec = 10 * 1000000 };
+
+	if (!is_done)
+		(void)kill(pid, SIGKILL);
+	for (int i = 0; i < 100 && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		(void)nanosleep(&step, NULL);
+}
+
+static char *ask_smartctl(const char *program, const char *node, bool may_wake)
+{
+	const char *const argv[] = {
+		program, "--json=c", "-i", "-H", "-A", "-l", "error", "-n", may_wake ? "never" : "standby", node, NULL
+	};
+	char *const env[] = { (char[]){ "LC_ALL=C" }, NULL };
+	posix_spawn_file_actions_t io;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	pid_t pid;
+	int fds[2], r;
+	char *text = NULL;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return NULL;
+	(void)posix_spawn_file_actions_init(&io); /* these fail for want of memory only, and posix_spawn then, too */
+	(void)posix_spawn_file_actions_addopen(&io, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	(void)posix_spawn_file_actions_adddup2(&io, fds[1], STDOUT_FILENO);
+	(void)posix_spawn_file_actions_addopen(&io, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	(void)posix_spawnattr_init(&attr);
+	(void)sigemptyset(&none);
+	(void)posix_spawnattr_setsigmask(&attr, &none);
+	(void)posix_spawnattr_setpgroup(&attr, 0); /* Ctrl-C is ours */
+	(void)posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	r = posix_spawn(&pid, program, &io, &attr, (char *const *)(uintptr_t)argv, env);
+	(void)posix_spawn_file_actions_destroy(&io);
+	(void)posix_spawnattr_destroy(&attr);
+	(void)close(fds[1]);
+	if (r == 0) {
+		text = read_answer(fds[0]);
+		reap(pid, text != NULL);
+	}
+	(void)close(fds[0]);
+	return text;
+}
+
+/* ---- its answer ---- */
+
+static uint64_t count_of(const json_t *v)
+{
+	return json_is_integer(v) && json_integer_value(v) >= 0 ? (uint64_t)json_integer_value(v) : UINT64_MAX;
+}
+
+/* What stands at "a/b/c"; NULL: nothing. */
+static const json_t *at(const json_t *v, const char *path)
+{
+	char name[64];
+
+	while (v && *path) {
+		size_t n = strcspn(path, "/");
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		v = json_object_get(v, name);
+		path += n + (path[n] == '/');
+	}
+	return v;
+}
+
+/* Raw values of some makers hold more than the count, which smartctl's text has first: "12 (0 3)". */
+static uint64_t raw_of(const json_t *attribute)
+{
+	const char *text = json_string_value(at(attribute, "raw/string"));
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	if (!text || text[0] < '0' || text[0] > '9')
+		return count_of(at(attribute, "raw/value"));
+	v = strtoull(text, &end, 10);
+	return errno == 0 && (*end == '\0' || *end == ' ') ? v : count_of(at(attribute, "raw/value"));
+}
+
+static void take_ata(const json_t *all, struct device_health *h)
+{
+	const struct {
+		json_int_t id; /* usual ones; no standard has them */
+		uint64_t *to;
+	} known[] = { { 5, &h->reallocated },
+		      { 187, &h->media_errors },
+		      { 197, &h->pending },
+		      { 198, &h->uncorrectable },
+		      { 199, &h->crc_errors } };
+	const json_t *rows = at(all, "ata_smart_attributes/table");
+
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		for (size_t k = 0; k < ARRAY_LEN(known); k++)
+			if (json_integer_value(at(json_array_get(rows, i), "id")) == known[k].id)
+				*known[k].to = raw_of(json_array_get(rows, i));
+}
+
+static void take_scsi(const json_t *all, struct device_health *h)
+{
+	static const char *const ways[] = { "read", "write", "verify" };
+
+	h->reallocated = count_of(at(all, "scsi_grown_defect_list"));
+	h->pending = count_of(at(all, "scsi_pending_defects/count"));
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		char path[96];
+		uint64_t n;
+
+		(void)snprintf(path, sizeof(path), "scsi_error_counter_log/%s/total_uncorrected_errors", ways[i]);
+		n = count_of(at(all, path));
+		if (n != UINT64_MAX)
+			h->uncorrectable = h->uncorrectable == UINT64_MAX ? n : h->uncorrectable + n;
+	}
+}
+
+static bool says_standby(const json_t *all)
+{
+	const json_t *said = at(all, "smartctl/messages");
+
+	for (size_t i = 0; i < json_array_size(said); i++) {
+		const char *text = json_string_value(at(json_array_get(said, i), "string"));
+
+		if (text && (strstr(text, "STANDBY mode") || strstr(text, "SLEEP mode")))
+			return true;
+	}
+	return false;
+}
+
+static void take(const json_t *all, struct device_health *h)
+{
+	const json_t *passed = at(all, "smart_status/passed"), *celsius = at(all, "temperature/current");
+	const json_t *media = at(all, "nvme_smart_health_information_log/media_errors");
+
+	h->passed = json_is_boolean(passed) ? json_is_true(passed) : -1;
+	h->celsius = json_is_integer(celsius) ? (double)json_integer_value(celsius) : (double)NAN;
+	h->power_on_hours = count_of(at(all, "power_on_time/hours"));
+	take_ata(all, h);
+	if (at(all, "scsi_grown_defect_list") || at(all, "scsi_error_counter_log"))
+		take_scsi(all, h);
+	if (media)
+		h->media_errors = count_of(media);
+}
+
+static bool is_nothing_told(const struct device_health *h)
+{
+	return h->passed < 0 && isnan(h->celsius) &&
+	       (h->power_on_hours & h->reallocated & h->pending & h->uncorrectable & h->crc_errors & h->media_errors) ==
+	               UINT64_MAX;
+}
+
+static void take_answer(const char *text, struct device_health *h)
+{
+	json_t *all = text ? json_loads(text, 0, NULL) : NULL;
+	const char *said = json_string_value(at(json_array_get(at(all, "smartctl/messages"), 0), "string"));
+	char why[sizeof(h->untold)] = "";
+
+	if (!text)
+		(void)snprintf(why, sizeof(why), "smartctl gave no answer in %d s", SMARTCTL_MS / 1000);
+	else if (!all)
+		text_copy(why, sizeof(why), "smartctl's answer is no JSON: it has to be version 7 or newer");
+	else if (says_standby(all)) {
+		h->is_standby = true;
+		text_copy(why, sizeof(why), "the disk is in standby, and asking would wake it");
+	} else
+		take(all, h);
+	if (!why[0] && is_nothing_told(h))
+		(void)snprintf(why, sizeof(why), "smartctl learns nothing from this disk%s%.100s", said ? ": " : "",
+		               said ? said : "");
+	text_clean(h->untold, sizeof(h->untold), why, strlen(why));
+	json_decref(all);
+}
+
+/* ---- which node ---- */
+
+static void find_node(const char *root, const char *dir, const struct device *dev, char *buf, size_t len)
+{
+	struct sys_list names;
+	char other[256] = "";
+
+	sys_list(root, &names, "%s/device/scsi_generic", dir);
+	if (names.n == 1)
+		(void)snprintf(other, sizeof(other), "/dev/%.200s", names.v[0]);
+	else if (strcmp(dev->transport, "nvme") == 0 && strncmp(dev->disk, "nvme", 4) == 0)
+		(void)snprintf(other, sizeof(other), "/dev/nvme%lu", strtoul(dev->disk + 4, NULL, 10));
+	sys_list_done(&names);
+	sys_node(dev->disk, buf, len);
+	if (other[0] && (!sysroot_is_real(root) || access(other, F_OK) == 0))
+		text_copy(buf, len, other);
+}
+
+/* Disks of their own, not what is made of some, and not what a hypervisor shows. */
+static bool is_asked(const char *transport)
+{
+	static const char *const known[] = { "ata", "sas", "scsi", "nvme", "usb", "fc" };
+
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(transport, known[i]) == 0)
+			return true;
+	return false;
+}
+
+bool health_read(const char *root, const char *dir, const struct device *dev, bool may_wake, struct device_health *ret)
+{
+	char program[PATH_MAX], node[256];
+	cleanup_free char *text = NULL;
+
+	device_health_clear(ret, "not asked");
+	if (!dir[0] || dev->is_cdrom || !is_asked(dev->transport))
+		return false;
+	device_health_clear(ret, "");
+	if (!find_smartctl(root, program, sizeof(program))) {
+		text_copy(ret->untold, sizeof(ret->untold), "smartctl (smartmontools) is not installed");
+		return true;
+	}
+	find_node(root, dir, dev, node, sizeof(node));
+	text = ask_smartctl(program, node, may_wake);
+	take_answer(text, ret);
+	return true;
+}

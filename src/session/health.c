@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some stop for it. Only root may ask, and
+ * the run has given that up by its end, so a process asks that has not.
+ */
+#include "session/health.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "session/internal.h"
+#include "session/keeper.h"
+
+#define WAIT_NS       (15 * NS_PER_S) /* per disk */
+#define WARMER_KELVIN 5.0             /* is told */
+
+struct health_row {
+	const char *device, *quantity;
+	double before, after;
+};
+static const struct field health_fields[] = {
+	FIELD_STR(struct health_row, device, "device"),
+	FIELD_STR(struct health_row, quantity, "of the disk"),
+	FIELD_F64(struct health_row, before, UNIT_NONE, "before"),
+	FIELD_F64(struct health_row, after, UNIT_NONE, "after"),
+	FIELD_END,
+};
+
+static const struct count {
+	size_t offset;
+	const char *name, *label;
+	bool is_damage; /* not told as moved otherwise */
+} counts[] = {
+	{ offsetof(struct device_health, power_on_hours), "power_on_hours", "power-on hours", false },
+	{ offsetof(struct device_health, reallocated), "reallocated", "reallocated sectors", true },
+	{ offsetof(struct device_health, pending), "pending", "sectors that wait to be reallocated", true },
+	{ offsetof(struct device_health, uncorrectable), "uncorrectable", "uncorrectable errors", true },
+	{ offsetof(struct device_health, crc_errors), "crc_errors", "errors of the link (CRC)", true },
+	{ offsetof(struct device_health, media_errors), "media_errors", "errors of the medium", true },
+};
+
+static double value_of(const struct device_health *h, const struct count *c)
+{
+	uint64_t v = *(const uint64_t *)((const char *)h + c->offset);
+
+	return v == UINT64_MAX ? (double)NAN : (double)v;
+}
+
+static bool is_first_of_disk(const struct session *ses, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(ses->devs[k].disk, ses->devs[i].disk) == 0)
+			return false;
+	return ses->devs[i].disk[0] != '\0';
+}
+
+/* hwmon knows the temperature without asking the disk for much. */
+static void look(const struct session *ses, size_t i, struct device_health *ret)
+{
+	const struct env *env = ses->env;
+	uint32_t mc = env->devices->temperature ? env->devices->temperature(env->devices_ctx, &ses->devs[i]) : 0;
+
+	if (mc)
+		ret->celsius = (double)mc * 1e-3;
+}
+
+static void look_at_all(void *arg, bool is_orphan, void *answer)
+{
+	const struct session *ses = arg;
+	struct device_health *h = answer;
+
+	for (size_t i = 0; !is_orphan && i < ses->ndevs; i++)
+		if (is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
+			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &h[i]);
+}
+
+void health_before(struct session *ses)
+{
+	struct device_health *h = ses->state->health;
+	const struct env *env = ses->env;
+	bool is_told = false;
+
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		device_health_clear(&h[i], "not asked");
+		if (is_first_of_disk(ses, i) && env->devices->health &&
+		    env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
+			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
+		look(ses, i, &h[i]);
+		is_told = is_told || !h[i].untold[0];
+	}
+	if (is_told && env->drops_privileges)
+		ses->state->keeper = keeper_start(look_at_all, ses, ses->ndevs * sizeof(*h));
+}
+
+static void tell_row(struct session *ses, const struct device *dev, const char *quantity, double before, double after)
+{
+	const struct health_row row = { dev->path, quantity, before, after };
+
+	if (!isnan(before) || !isnan(after))
+		result_row(result_table(ses->res, "health", "Health of the disk", health_fields), &row);
+}
+
+/* How many counts of damage rose; UINT64_MAX: none is known. */
+static uint64_t tell_counts(struct session *ses, size_t i, const struct device_health *now)
+{
+	const struct device *dev = &ses->devs[i];
+	uint64_t moved = UINT64_MAX;
+
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+		double was = value_of(&ses->state->health[i], &counts[k]), is = value_of(now, &counts[k]);
+
+		tell_row(ses, dev, counts[k].name, was, is);
+		if (!counts[k].is_damage || isnan(was) || isnan(is))
+			continue;
+		moved = (moved == UINT64_MAX ? 0 : moved) + (is > was);
+		if (is > was)
+			result_notice(ses->res, "health-moved",
+			              "%s: %s rose from %.0f to %.0f during the run: what was measured may be the "
+			              "disk's trouble; %s.",
+			              dev->path, counts[k].label, was, is,
+			              strcmp(counts[k].name, "crc_errors") == 0
+			                      ? "look at its cable and its place"
+			                      : "have a copy of its data, and see smartctl -x");
+	}
+	return moved;
+}
+
+static void tell_temperature(struct session *ses, size_t i, const struct device_health *now)
+{
+	const struct device *dev = &ses->devs[i];
+	double was = ses->state->health[i].celsius, is = now->celsius;
+
+	tell_row(ses, dev, "temperature_celsius", was, is);
+	if (is - was >= WARMER_KELVIN)
+		result_notice(
+			ses->res, "warmer",
+			"%s warmed up from %.0f to %.0f degrees Celsius during the run: rates that fell meanwhile may "
+			"have fallen for that.",
+			dev->path, was, is);
+}
+
+void health_after(struct session *ses)
+{
+	cleanup_free struct device_health *now = calloc(ses->ndevs + 1, sizeof(*now));
+	uint64_t moved = UINT64_MAX, of_one;
+	bool is_known = now != NULL;
+
+	if (is_known && ses->env->drops_privileges)
+		is_known = keeper_finish(ses->state->keeper, now, ses->ndevs * WAIT_NS);
+	else if (is_known)
+		look_at_all(ses, false, now);
+	ses->state->keeper = NULL;
+	for (size_t i = 0; now && i < ses->ndevs; i++) {
+		const struct device_health *was = &ses->state->health[i];
+
+		if (!is_known || was->untold[0]) /* of what is not known nothing moves */
+			device_health_clear(&now[i], "not asked");
+		if (!is_first_of_disk(ses, i))
+			continue;
+		look(ses, i, &now[i]);
+		tell_temperature(ses, i, &now[i]);
+		of_one = tell_counts(ses, i, &now[i]);
+		if (of_one != UINT64_MAX)
+			moved = (moved == UINT64_MAX ? 0 : moved) + of_one;
+		if (was->passed == 0 || (is_known && !was->untold[0] && now[i].passed == 0))
+			result_notice(ses->res, "health-failing",
+			              "%s says itself that it is failing (SMART): save what is on it.",
+			              ses->devs[i].path);
+	}
+	if (moved != UINT64_MAX)
+		result_figure_u64(ses->res, "health_moved", "counts of damage that rose", UNIT_COUNT, moved);
+}
