@@ -108,7 +108,7 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	COPY(dev->vendor, "%s", p->vendor);
 	COPY(dev->transport, "%s", p->transport[0] ? p->transport : "ata");
 	COPY(dev->scheduler, "none");
-	COPY(dev->write_cache, "%s", p->write_cache_bytes ? "write back" : "write through");
+	COPY(dev->write_cache, "%s", p->write_cache_bytes && p->has_write_cache ? "write back" : "write through");
 	COPY(dev->zoned, "none");
 	dev->read_ahead_bytes = 128 << 10;
 	dev->nr_requests = 128;

@@ -71,6 +71,14 @@ static void parse(struct profile *p, const char *text)
 		fail_msg("%s", err.text);
 }
 
+/* On a drawn one, which the caller is done with afterwards. */
+static struct sim_run run_drawn(struct drawn *d, struct profile *p, uint64_t seed, const char *words)
+{
+	draw(d, seed);
+	parse(p, d->text);
+	return run_on(p, words);
+}
+
 static const char *verdict(const struct sim_run *run)
 {
 	const struct figure *f = result_find_figure(run->res, "shingled");
@@ -98,11 +106,8 @@ static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(voi
 	for (uint64_t seed = 0; seed < n; seed++) {
 		struct drawn d;
 		struct profile p;
-		struct sim_run run;
+		struct sim_run run = run_drawn(&d, &p, seed, WRITE);
 
-		draw(&d, seed);
-		parse(&p, d.text);
-		run = run_on(&p, WRITE);
 		assert_int_equal(sim_run(&run), 0);
 		if (strcmp(verdict(&run), d.kind == SHINGLED ? "yes" : "no") != 0)
 			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
@@ -115,6 +120,69 @@ static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(voi
 		else
 			assert_true(isnan(sim_figure(&run, "band_bytes")));
 		assert_true((d.kind == PLAIN) == isnan(sim_figure(&run, "fast_writes_per_s")));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static uint64_t entries_now(const struct sim_run *run)
+{
+	struct disk_counters c;
+
+	disk_counters(sim_model(sim_find(run->sim, "sda")), &c);
+	return c.mcache_entries;
+}
+
+/* How long the drive cleans when nobody wants anything of it any more. */
+static double seconds_until_clean(const struct sim_run *run)
+{
+	struct disk *d = sim_model(sim_find(run->sim, "sda"));
+	uint64_t begin = clock_now_ns(sim_env(run->sim)->clk), t = begin;
+
+	while (entries_now(run) > 0 && t < begin + 10000 * NS_PER_S)
+		disk_advance(d, t += NS_PER_S / 10);
+	return (double)(t - begin) * 1e-9;
+}
+
+static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **state)
+{
+	static const struct {
+		const char *cache, *limit;
+		double bytes;
+	} v[] = { { "media_cache_kb 1048576 6000\nshingle_band_kb 20480\n", "entries", NAN },
+		  { "media_cache_kb 24576 90000\nshingle_band_kb 20480\n", "bytes", 24 << 20 },
+		  { "media_cache_kb 1048576 6000\n", "entries", NAN },
+		  { "media_cache_kb 24576 90000\n", "bytes", 24 << 20 } };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		char text[900];
+		struct profile p;
+		struct sim_run run;
+		const struct figure *f;
+		double left, need;
+
+		(void)snprintf(text, sizeof(text),
+		               MECHANICS "rpm 5400\n%smedia_cache_idle_ms 700\nzone 4000 330\nzone 4000 250\n",
+		               v[i].cache);
+		parse(&p, text);
+		run = run_on(&p, WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		f = result_find_figure(run.res, "cache_limit");
+		if (!f || !f->value.str || strcmp(f->value.str, v[i].limit) != 0)
+			fail_msg("%s told, %s is the truth: %s", f && f->value.str ? f->value.str : "nothing",
+			         v[i].limit, v[i].cache);
+		if (v[i].bytes > 0)
+			near(&run, "cache_bytes", v[i].bytes, 0.1);
+		else
+			assert_true(isnan(sim_figure(&run, "cache_bytes")));
+		f = result_find_figure(run.res, "recovery_ns");
+		left = (double)entries_now(&run) /
+		       sim_figure(&run, "cache_entries"); /* so much of it is to be cleaned */
+		need = seconds_until_clean(&run) * 1e9;
+		if (isnan(v[i].bytes) && !(need > 0.9 * left * f->ci.low && need < 1.1 * left * f->ci.high))
+			fail_msg("for all of it %.3g to %.3g s of rest told, for %.3g of it %.3g are needed",
+			         f->ci.low * 1e-9, f->ci.high * 1e-9, left, need * 1e-9);
 		sim_run_end(&run);
 		profile_done(&p);
 	}
@@ -152,13 +220,10 @@ static void without_consent_nothing_is_written_and_nothing_decided(void **state)
 {
 	struct drawn d;
 	struct profile p;
-	struct sim_run run;
+	struct sim_run run = run_drawn(&d, &p, 2, "sda");
 	struct disk_counters c;
 
 	(void)state;
-	draw(&d, 2);
-	parse(&p, d.text);
-	run = run_on(&p, "sda");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "undecided");
 	assert_false(run.res->verdict_is_no);
@@ -178,12 +243,9 @@ static void what_says_so_itself_is_believed(void **state)
 	struct disk_counters c;
 	struct drawn d;
 	struct profile p;
-	struct sim_run run;
+	struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
 	(void)state;
-	draw(&d, 2);
-	parse(&p, d.text);
-	run = run_on(&p, WRITE);
 	(void)snprintf(sim_device(sim_find(run.sim, "sda"))->zoned, 16, "drive-managed");
 	assert_int_equal(sim_run(&run), 0);
 	assert_string_equal(verdict(&run), "yes");
@@ -200,13 +262,10 @@ static void nothing_else_is_written_and_not_more_than_announced(void **state)
 	size_t n;
 	struct drawn d;
 	struct profile p;
-	struct sim_run dry, run;
+	struct sim_run dry, run = run_drawn(&d, &p, 2, "--start=3GB --size=2GiB " WRITE);
 	struct disk_counters c;
 
 	(void)state;
-	draw(&d, 2);
-	parse(&p, d.text);
-	run = run_on(&p, "--start=3GB --size=2GiB " WRITE);
 	assert_int_equal(sim_run(&run), 0);
 	disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
 	log = disk_write_log(sim_model(sim_find(run.sim, "sda")), &n);
@@ -277,12 +336,9 @@ static void a_signal_keeps_what_was_measured_and_decides_nothing(void **state)
 	atomic_int number = 0;
 	struct drawn d;
 	struct profile p;
-	struct sim_run run;
+	struct sim_run run = run_drawn(&d, &p, 2, WRITE);
 
 	(void)state;
-	draw(&d, 2);
-	parse(&p, d.text);
-	run = run_on(&p, WRITE);
 	run.cancel = &number;
 	sim_at(run.sim, 11 * NS_PER_S, send_signal, &number);
 	assert_int_equal(sim_run(&run), 0);
@@ -297,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
+		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
 		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
 		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
 		cmocka_unit_test(what_says_so_itself_is_believed),

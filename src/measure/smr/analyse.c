@@ -32,6 +32,7 @@
 #define BAND_LEAST  (8u << 20) /* bytes: bands are known from 15 to 40 MB */
 #define THROUGH     1.5        /* times the rate in sequence comes from the drive's buffer, if that is the media's */
 #define TRACK_MOST  2.5e6      /* bytes of a track: the densest media */
+#define TRACK_LEAST 0.4e6      /* of a disk that may shingle: less in a turn is a request in a turn */
 #define RPM         7200.0     /* where it is not known */
 #define BAND_MOST   (256u << 20)
 #define OUTLIER     0.1  /* of times that have another reason */
@@ -40,18 +41,18 @@
 #define ALONE_MOST  1024 /* more tell no more */
 #define CLEAN       8    /* accesses: what takes longer cleans several writes at once */
 #define CUSHION     0.1  /* accesses that each block of the cushion takes at least, when it is cleaned */
-#define SHORT       0.25 /* accesses: a flush that has something to do takes more */
+#define SHORT       0.1  /* accesses: a flush that has something to do takes more */
 #define LAST        128  /* single writes whose mean is looked at */
 #define CONTRAST    5    /* times that the last ones take longer than the shortest */
 #define FULL        0.1  /* accesses that they take at least, on average: of the comb many go at once */
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
-#define GAPS_MOST   12   /* of the comb: then its band is known to 4 % and better */
+#define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better; the others are for large blocks */
 
 struct view { /* of the samples */
 	const struct smr_input *in;
 	double access_ns, band_least_ns, band_most_ns;
-	bool is_media_rate; /* what was written in sequence was not held up by the interface: inside, the drive is no faster */
+	bool is_media_rate; /* the rate in sequence was held up neither by the interface nor by lost turns: inside, the drive is no faster */
 	uint64_t bulk;     /* number of its first write */
 	double usual_ns;   /* a batch of the bulk, by their median */
 	size_t first_bulk; /* sample */
@@ -66,13 +67,14 @@ static double total_ns(const struct smr_sample *s)
 static void view_init(struct view *v, const struct smr_input *in)
 {
 	double stream = in->stream_bytes_per_s > 0 ? in->stream_bytes_per_s : STREAM, x[BATCHES_MAX];
+	double turn_s;
 	size_t n = 0;
 
 	*v = (struct view){ .in = in, .access_ns = in->access_ns > 0 ? in->access_ns : ACCESS_NS };
 	v->bulk = smr_layout_writes(in->layout) - in->layout->part[SMR_BULK].n;
-	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream;
-	v->band_least_ns =
-		2 * BAND_LEAST / (v->is_media_rate ? stream : TRACK_MOST * (in->rpm > 0 ? in->rpm : RPM) / 60) * 1e9;
+	turn_s = 60 / (in->rpm > 0 ? in->rpm : RPM);
+	v->is_media_rate = in->interface_bytes_per_s > THROUGH * stream && stream * turn_s > TRACK_LEAST;
+	v->band_least_ns = 2 * BAND_LEAST / (v->is_media_rate ? stream : TRACK_MOST / turn_s) * 1e9;
 	v->band_most_ns = 2 * (double)BAND_MOST / stream * 1e9;
 	while (v->first_bulk < in->n && in->v[v->first_bulk].first < v->bulk)
 		v->first_bulk++;
@@ -116,8 +118,14 @@ static double cushion_ns(const struct view *v)
 /* A wait before the cliff was as long as that of the cushion: that may have been it, and the singles have gone with it. */
 static bool was_missed(const struct view *v)
 {
+	double least_ns = 0;
+
+	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->end && i <= v->tail + v->in->layout->part[SMR_CUSHION].n / 2;
+	     i++)
+		least_ns = fmax(least_ns, total_ns(&v->in->v[i]) / 2); /* the cliff itself: a short one is another's */
+	least_ns = fmax(least_ns, cushion_ns(v));
 	for (size_t i = v->first_bulk; i + 1 < v->tail; i++)
-		if (total_ns(&v->in->v[i]) > cushion_ns(v))
+		if (total_ns(&v->in->v[i]) > least_ns)
 			return true;
 	return false;
 }
@@ -129,8 +137,9 @@ static bool are_flushes_short(const struct view *v)
 	size_t n = 0;
 
 	for (size_t i = v->first_bulk; i < v->tail && n < BATCHES_MAX; i++)
-		x[n++] = (double)v->in->v[i].flush_ns;
-	return n && stats_median(x, n) < SHORT * v->access_ns;
+		if (v->in->v[i].writes > 1)
+			x[n++] = (double)v->in->v[i].flush_ns;
+	return n && stats_median(x, n) < SHORT * fmin(v->access_ns, ACCESS_NS);
 }
 
 /* ---- likelihoods, per unit of the logarithm ---- */
@@ -410,9 +419,11 @@ static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_M
 	if (v->is_media_rate && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
-	(void)comb_of(v, x, n, 0.6 * f->band_ns.value, &comb);
+	f->wait_ns = 0.6 * f->band_ns.value;
+	(void)comb_of(v, x, n, f->wait_ns, &comb);
 	f->band = comb.band;
 	f->gaps = comb.n;
+	f->teeth = comb.band.value / (double)in->layout->part[SMR_COMB].step_bytes;
 	if (!f->is_slow_from_start)
 		f->slow = (struct smr_estimate){ 1e9 / f->band_ns.value,
 			                         { 1e9 / f->band_ns.ci.high, 1e9 / f->band_ns.ci.low } };
@@ -443,14 +454,25 @@ static void judge(const struct view *v, struct smr_found *f)
 		f->verdict = SMR_NO;
 }
 
-void smr_analyse(const struct smr_input *in, struct smr_found *f)
+/* What lies together goes at once on conventional drives, too, and takes many accesses. */
+static void without_bands(const struct view *v, struct smr_found *f)
+{
+	size_t n = v->end - v->tail;
+	cleanup_free double *x = calloc(n + 1, sizeof(*x));
+	struct comb comb;
+
+	f->wait_ns = f->is_full ? CLEAN * v->access_ns : 0;
+	for (size_t i = 0; x && i < n; i++)
+		x[i] = total_ns(&v->in->v[v->tail + i]);
+	(void)comb_of(v, x, x ? n : 0, CLEAN * v->access_ns, &comb);
+	f->teeth = comb.band.value / (double)v->in->layout->part[SMR_COMB].step_bytes;
+}
+
+static void analyse(const struct smr_input *in, struct smr_found *f)
 {
 	struct view v;
 	size_t slow = 0, n;
 
-	*f = (struct smr_found){
-		.fast = unknown(), .slow = unknown(), .entries = unknown(), .band = unknown(), .band_ns = unknown()
-	};
 	view_init(&v, in);
 	n = v.tail - v.first_bulk;
 	for (size_t i = v.first_bulk; i < v.tail && i < v.first_bulk + BATCHES; i++)
@@ -463,11 +485,31 @@ void smr_analyse(const struct smr_input *in, struct smr_found *f)
 	judge(&v, f);
 	if (f->verdict == SMR_YES || f->verdict == SMR_NO)
 		entries(&v, f);
+	if (f->verdict == SMR_NO)
+		without_bands(&v, f);
 	if (f->verdict != SMR_YES)
 		f->band = f->band_ns = unknown();
 }
 
-enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
+void smr_analyse(const struct smr_input *in, struct smr_found *f)
+{
+	struct smr_input first = *in;
+
+	*f = (struct smr_found){ .fast = unknown(),
+		                 .slow = unknown(),
+		                 .entries = unknown(),
+		                 .band = unknown(),
+		                 .band_ns = unknown(),
+		                 .bytes = unknown(),
+		                 .recovery = unknown(),
+		                 .recovery_ns = unknown() };
+	first.n = smr_before(in);
+	analyse(&first, f);
+	if (f->verdict != SMR_UNDECIDED && f->wait_ns > 0)
+		smr_after(in, first.n, f);
+}
+
+static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
 {
 	const struct smr_layout *l = in->layout;
 	struct view v;
@@ -497,4 +539,13 @@ enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
 		return is_last_slow ? SMR_SINGLE : SMR_BATCH;
 	return n >= BATCHES || total_ns(&in->v[in->n - 1]) > HOPELESS * v.access_ns * (double)l->batch ? SMR_SINGLE
 	                                                                                               : SMR_BATCH;
+}
+
+enum smr_step smr_next(const struct smr_input *in, const struct smr_found *f)
+{
+	enum smr_step step = SMR_STOP;
+
+	if (smr_before(in) == in->n)
+		step = next(in, f);
+	return step == SMR_STOP && f->verdict != SMR_UNDECIDED ? smr_after_next(in, f) : step;
 }

@@ -5,12 +5,13 @@
 
 #include "measure/smr/smr.h"
 
-#define SLOT      (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
-#define UNITS     64              /* of the size, in which the parts are counted */
-#define LEAST     (256u << 20)    /* below, nothing fits between two blocks */
-#define TEETH     64              /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
-#define BATCH_MAX 256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
-#define BATCH_NS  (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
+#define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
+#define UNITS      64              /* of the size, in which the parts are counted */
+#define LEAST      (256u << 20)    /* below, nothing fits between two blocks */
+#define TEETH      64              /* of the comb in a unit: at 4 GiB one each MiB, so that a band has 15 and more */
+#define BATCH_MAX  256 /* writes: so much does the place of the cliff lie within, and a flush costs little beside */
+#define LARGE_MOST 256 /* large blocks: bands of the comb, four times and more */
+#define BATCH_NS   (2 * NS_PER_S) /* for the plan: of writes and flush, on a disk without any cache */
 
 const struct opt smr_opts[] = {
 	OPT_FLAG(struct smr_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
@@ -33,6 +34,8 @@ bool smr_layout_init(struct smr_layout *l, uint64_t first_bytes, uint64_t size_b
 	if (l->part[SMR_COMB].step_bytes == 0) /* a small one: as many as there is room for */
 		l->part[SMR_COMB] = (struct smr_run_of){ first + 17 * unit, SLOT, 8 * unit / SLOT };
 	l->part[SMR_BULK] = (struct smr_run_of){ first + 25 * unit, SLOT, 39 * unit / SLOT };
+	l->large = (struct smr_run_of){ first + unit / 4 / SLOT * SLOT, 2 * SMR_LARGE, unit / 2 / (2 * SMR_LARGE) };
+	l->large.n = l->large.n > LARGE_MOST ? LARGE_MOST : l->large.n;
 	l->batch = l->part[SMR_CUSHION].n / 4;
 	l->batch = l->batch > BATCH_MAX ? BATCH_MAX : l->batch ? l->batch : 1;
 	return true;
@@ -122,7 +125,7 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 		return err_set(err, -EINVAL, "%s has no room for %d MiB from --start on, and less is not enough.",
 		               dev->path, (int)(LEAST >> 20));
 	ret_plan->writes = p->write ? WRITE_DESTROY : WRITE_NONE;
-	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK;
+	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK + l.large.n * SMR_LARGE;
 	if (dev->kind == DEVICE_DIRECTORY)
 		ret_plan->write_bytes += l.size_bytes;
 	else

@@ -16,7 +16,8 @@
 #define STREAM_CHUNKS 4096
 #define ACCESSES      32
 #define AGAIN         8
-#define ACCESS_LEAST  8     /* of them, that were slow enough for an arm */
+#define ACCESS_LEAST  8 /* of them, that were slow enough for an arm */
+#define READ_BYTES    (32ull << 20)
 #define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
 #define ROTATION_NS   (1 * NS_PER_S)
 
@@ -102,9 +103,9 @@ int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 	return r;
 }
 
-int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_bytes_per_s, struct err *err)
+int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 {
-	double ns[ACCESSES], again[AGAIN], sum = 0.0;
+	double ns[ACCESSES], again[AGAIN], sum = 0.0, read = NAN;
 	uint64_t at[ACCESSES];
 	size_t n = 0;
 	struct timed t;
@@ -120,7 +121,7 @@ int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_b
 	stats_sort(ns, n);
 	for (size_t i = 0; i < n * 3 / 4; i++) /* what came late is left out, with as many that did not */
 		sum += ns[i];
-	*ret_access_ns = n >= ACCESS_LEAST ? sum / (double)(n * 3 / 4) : (double)NAN;
+	in->access_ns = n >= ACCESS_LEAST ? sum / (double)(n * 3 / 4) : (double)NAN;
 	for (size_t i = 0; i < AGAIN; i++)
 		at[i] = io->layout->part[SMR_BULK]
 		                .first_bytes; /* of it nothing was written, so it is in no cache on the media */
@@ -128,7 +129,10 @@ int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_b
 	if (r == 0)
 		r = timed_reads(&t, at, AGAIN, again, NULL, err);
 	stats_sort(again, AGAIN); /* what failed comes last */
-	*ret_interface_bytes_per_s = r == 0 ? t.block_bytes / again[0] * 1e9 : (double)NAN;
+	in->interface_bytes_per_s = r == 0 ? t.block_bytes / again[0] * 1e9 : (double)NAN;
+	if (r == 0)
+		r = timed_rate(&t, io->layout->part[SMR_COMB].first_bytes, READ_BYTES, &read, err);
+	in->stream_bytes_per_s = fmax(in->stream_bytes_per_s, read);
 	return r;
 }
 
@@ -211,36 +215,49 @@ static int keep(struct smr_samples *s, const struct smr_sample *sample)
 	return 0;
 }
 
-int smr_write(struct smr_io *io, uint64_t n, struct smr_samples *s, struct err *err)
+int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err)
 {
 	uint64_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0, all = smr_layout_writes(io->layout);
 	cleanup_free struct list_item *items = NULL;
 	struct batch b = { .sink = { take_write } };
 	struct load load = { .targets = io->target, .ntargets = 1, .sink = &b.sink, .depth = 1 };
+	struct clock *clk = io->ses->env->clk;
 	struct list_feeder feeder;
 	struct load_stats stats;
 	struct smr_sample sample;
-	uint64_t k = 1;
+	uint64_t k = 1, until_ns;
+	bool is_large = o->block_bytes == SMR_LARGE;
 	int r;
 
-	while (k < n && first + k < all && smr_part_of(io->layout, first + k) == smr_part_of(io->layout, first))
+	while (k < o->n && first + k < all && smr_part_of(io->layout, first + k) == smr_part_of(io->layout, first))
 		k++;
 	items = calloc(k + 1, sizeof(*items));
 	if (!items)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (uint64_t i = 0; i < k; i++)
-		items[i] = (struct list_item){ .offset_bytes = smr_place(io->layout, first + i, io->ses->seed),
-			                       .len_bytes = SMR_BLOCK,
-			                       .op = IO_WRITE };
+		items[i] =
+			(struct list_item){ .offset_bytes = is_large ? io->layout->large.first_bytes +
+			                                                       io->larges++ % io->layout->large.n *
+			                                                               io->layout->large.step_bytes
+			                                             : smr_place(io->layout, first + i, io->ses->seed),
+			                    .len_bytes = (uint32_t)o->block_bytes,
+			                    .op = IO_WRITE };
 	items[k].op = IO_FLUSH;
 	list_feeder_init(&feeder, items, k + 1);
 	load.feeder = &feeder.f;
+	until_ns = clock_now_ns(clk) + o->rest_ns;
+	while (o->rest_ns && clock_now_ns(clk) < until_ns && !smr_is_over(io))
+		clk->sleep_until_ns(clk, until_ns < io->end_ns ? until_ns : io->end_ns);
+	if (o->rest_ns && smr_is_over(io))
+		return 0;
 	r = session_load(io->ses, &load, io->eng, &stats, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)
 		return r;
 	sample = (struct smr_sample){ .time_s = (double)(b.flushed_ns - io->ses->start_ns) * 1e-9,
 		                      .first = first,
 		                      .writes = k,
+		                      .block_bytes = o->block_bytes,
+		                      .rest_ns = o->rest_ns,
 		                      .write_ns = b.written_ns - b.begin_ns,
 		                      .flush_ns = b.flushed_ns - b.written_ns };
 	sample.writes_per_s = (double)k * 1e9 / (double)(b.flushed_ns - b.begin_ns + 1);

@@ -36,7 +36,15 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 	while (r == 0 && step != SMR_STOP && done < all && !smr_is_over(io)) {
 		size_t before = samples.n;
 
-		r = smr_write(io, step == SMR_SINGLE ? 1 : io->layout->batch, &samples, err);
+		const struct smr_order order = { step == SMR_BATCH  ? io->layout->batch
+			                         : step >= SMR_REST ? SMR_FEW_N
+			                                            : 1,
+			                         step == SMR_WIDE ? SMR_LARGE : SMR_BLOCK,
+			                         step == SMR_REST ? smr_rest_ns(&found) : 0 };
+
+		if (order.rest_ns)
+			session_progress(io->ses, "resting", (double)done / (double)all, NULL);
+		r = smr_write(io, &order, &samples, err);
 		if (r < 0 || samples.n == before)
 			break;
 		done = samples.v[samples.n - 1].first + samples.v[samples.n - 1].writes;
@@ -44,7 +52,7 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		in->n = samples.n;
 		session_progress(io->ses, "writing at random", (double)done / (double)all, "%.0f/s",
 		                 samples.v[samples.n - 1].writes_per_s);
-		if (step == SMR_SINGLE && samples.n % LOOK_EACH)
+		if ((step == SMR_SINGLE || step == SMR_WIDE || step == SMR_FEW) && samples.n % LOOK_EACH)
 			continue;
 		smr_analyse(in, &found);
 		step = smr_next(in, &found);
@@ -101,7 +109,7 @@ static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct 
 	else
 		r = smr_stream(io, comb->first_bytes, end, &in->stream_bytes_per_s, err);
 	if (r == 0 && !session_is_over(io->ses))
-		r = smr_access(io, &in->access_ns, &in->interface_bytes_per_s, err);
+		r = smr_access(io, in, err);
 	return r < 0 || session_is_over(io->ses) ? r : write_until_known(io, in, err);
 }
 
@@ -144,7 +152,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl smr_screen = {
 	.shows =
-		"shingled,cache_entries,band_bytes,band_clean_ns,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
+		"shingled,cache_entries,cache_bytes,recovery_ns,band_bytes,band_clean_ns,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
 	.says =
 		(const struct clause[]){
 			{ "shingled: {shingled}" },

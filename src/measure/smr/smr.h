@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; run.c
- * the writes, timed; analyse.c what they say of each kind of disk; tell.c the document; smr.c goes through them.
+ * the writes, timed; analyse.c what they say of each kind of disk; after.c
+ * what they say of the cache behind it; tell.c the document; smr.c goes through them.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on the media until its map, or the
  * cache, is full; from then on it has to clean a band for what is to be taken in: read, merged and written (Aghayev and Desnoyers, Skylight, FAST
@@ -28,16 +29,18 @@ struct smr_params { /* what the options fill */
  *   singles   far from each other, so that no two lie in one band: each costs what a band costs
  *   comb      in even steps, upward: how many go at once tells how large a band is
  *   bulk      at random, to fill the map
+ * Large blocks come last, where nothing else was written.
  */
 enum smr_part { SMR_CUSHION, SMR_SINGLES, SMR_COMB, SMR_BULK, SMR_PARTS };
 
 #define SMR_BLOCK   4096
+#define SMR_LARGE   32768
 #define SMR_TIME_NS (15 * 60 * NS_PER_S) /* unless --time says otherwise */
 struct smr_layout {
 	uint64_t first_bytes, size_bytes; /* of the target: what may be written */
 	struct smr_run_of {
 		uint64_t first_bytes, step_bytes, n;
-	} part[SMR_PARTS];
+	} part[SMR_PARTS], large;
 	uint64_t batch; /* writes between two flushes while the map is being filled */
 };
 
@@ -59,12 +62,14 @@ struct smr_sample {
 	double time_s, writes_per_s; /* when it ended, since the start; with the flush */
 	uint64_t first, writes;      /* number of the first of them; how many */
 	uint64_t write_ns, flush_ns;
+	uint64_t block_bytes, rest_ns; /* of each; pause before the first */
 };
 struct smr_samples {
 	struct smr_sample *v; /* free() it */
 	size_t n, room;
 };
 
+struct smr_input;
 struct smr_io {
 	struct session *ses;
 	struct engine *eng;
@@ -72,6 +77,7 @@ struct smr_io {
 	struct target own;
 	struct datafile *file;
 	const struct smr_layout *layout;
+	uint64_t larges; /* written so far */
 	uint64_t end_ns; /* no batch begins later */
 };
 
@@ -81,10 +87,16 @@ void smr_close(struct smr_io *io);
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
 /* Writes that stretch; bytes per second in sequence as it was taken, NaN: not known. */
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err);
-/* What a read takes at places at random, if they are as slow as an arm; NaN: too few are. And what comes through from the drive's buffer. */
-int smr_access(struct smr_io *io, double *ret_access_ns, double *ret_interface_bytes_per_s, struct err *err);
-/* The next n writes, then a flush; appended to s. */
-int smr_write(struct smr_io *io, uint64_t n, struct smr_samples *s, struct err *err);
+/*
+ * What a read takes at places at random, if they are as slow as an arm; NaN: too few are. What comes through from the drive's buffer. And the rate in
+ * sequence, if reading is the faster: a drive without a cache for writes misses its turn at each of them.
+ */
+int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
+/* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
+struct smr_order {
+	uint64_t n, block_bytes, rest_ns;
+};
+int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
 
 /* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
@@ -99,6 +111,11 @@ struct smr_input { /* what a saved document has, too */
 };
 
 enum smr_verdict { SMR_UNDECIDED, SMR_NO, SMR_YES };
+enum smr_limit { SMR_NO_LIMIT, SMR_ENTRIES, SMR_BYTES }; /* not known; the map was full; or the room */
+#define SMR_RESTS      2
+#define SMR_REST_MOST  65536 /* writes after a rest */
+#define SMR_FEW_N      16
+#define SMR_LARGE_GAPS 4
 enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_estimate {
@@ -117,11 +134,25 @@ struct smr_found {
 	size_t gaps;                       /* of the comb, that tell the size of a band */
 	double stall_share;                /* of their time that went into those that took as long as a band does */
 	struct smr_estimate fast, slow, entries, band, band_ns;
+
+	/* behind the cliff, when the verdict stands */
+	double wait_ns, teeth; /* longer is a wait for a cleaning; so many of the comb went at once */
+	size_t large, large_gaps, rests;
+	bool is_resting; /* the writes after the last rest have not had to wait yet */
+	enum smr_limit limit;
+	struct smr_estimate bytes, recovery, recovery_ns; /* recovery: writes that a second of rest makes room for */
 };
 void smr_analyse(const struct smr_input *in, struct smr_found *ret);
-enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE };
+enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE, SMR_WIDE, SMR_REST, SMR_FEW };
 /* What to do next: nothing, when more writes would make neither the verdict surer nor a figure. */
 enum smr_step smr_next(const struct smr_input *in, const struct smr_found *found);
+
+/* ---- after.c: the same, behind the verdict ---- */
+
+size_t smr_before(const struct smr_input *in); /* so many samples are of the verdict */
+void smr_after(const struct smr_input *in, size_t from, struct smr_found *f);
+enum smr_step smr_after_next(const struct smr_input *in, const struct smr_found *f);
+uint64_t smr_rest_ns(const struct smr_found *f); /* the next one */
 
 /* ---- tell.c: samples and estimates to rows, figures, notices, plots ---- */
 

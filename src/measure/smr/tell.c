@@ -13,6 +13,8 @@ const struct field smr_sample_fields[] = {
 	FIELD_U64(struct smr_sample, writes, UNIT_COUNT, "so many"),
 	FIELD_U64(struct smr_sample, write_ns, UNIT_NS, "took"),
 	FIELD_U64(struct smr_sample, flush_ns, UNIT_NS, "flush"),
+	FIELD_U64(struct smr_sample, block_bytes, UNIT_BYTES, "each"),
+	FIELD_U64(struct smr_sample, rest_ns, UNIT_NS, "after a rest"),
 	FIELD_END,
 };
 
@@ -65,6 +67,8 @@ void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *
 	res->verdict_is_no = verdict == SMR_NO;
 }
 
+static const char *const limits[] = { [SMR_NO_LIMIT] = NULL, [SMR_ENTRIES] = "entries", [SMR_BYTES] = "bytes" };
+
 static const char *reason_of(const struct smr_input *in, const struct smr_found *f, char *buf, size_t len)
 {
 	char t[32], a[32];
@@ -101,6 +105,10 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_figure(res, "evidence_log10_ratio", "evidence that it is, decades", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
 	tell(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
+	result_figure_text(res, "cache_limit", "what of it was full", limits[f->limit]);
+	tell(res, "cache_bytes", "room of the cache", UNIT_BYTES, &f->bytes);
+	tell(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S, &f->recovery);
+	tell(res, "recovery_ns", "rest that the whole cache needs, if all goes on so", UNIT_NS, &f->recovery_ns);
 	tell(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
 	tell(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
 	tell(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
@@ -108,8 +116,8 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
-	result_figure(res, "stream_bytes_per_s", "writing in sequence", UNIT_BYTES_PER_S, in->stream_bytes_per_s, NULL,
-	              0);
+	result_figure(res, "stream_bytes_per_s", "in sequence, writing or reading", UNIT_BYTES_PER_S,
+	              in->stream_bytes_per_s, NULL, 0);
 }
 
 void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do)
