@@ -115,15 +115,20 @@ static double cushion_ns(const struct view *v)
 	return CUSHION * v->access_ns * (double)v->in->layout->part[SMR_CUSHION].n;
 }
 
-/* A wait before the cliff was as long as that of the cushion: that may have been it, and the singles have gone with it. */
-static bool was_missed(const struct view *v)
+/* What cleaning the cushion took, if that was the cliff. */
+static double cliff_ns(const struct view *v)
 {
-	double least_ns = 0;
+	size_t end = v->tail + v->in->layout->part[SMR_CUSHION].n / 2;
+	double most = 0;
 
-	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->end && i <= v->tail + v->in->layout->part[SMR_CUSHION].n / 2;
-	     i++)
-		least_ns = fmax(least_ns, total_ns(&v->in->v[i]) / 2); /* the cliff itself: a short one is another's */
-	least_ns = fmax(least_ns, cushion_ns(v));
+	for (size_t i = v->tail ? v->tail - 1 : 0; i < v->end && i <= end; i++)
+		most = fmax(most, total_ns(&v->in->v[i]));
+	return most;
+}
+
+/* A wait before the cliff was so long that it may have been that of the cushion, and the singles have gone with it. */
+static bool was_missed(const struct view *v, double least_ns)
+{
 	for (size_t i = v->first_bulk; i + 1 < v->tail; i++)
 		if (total_ns(&v->in->v[i]) > least_ns)
 			return true;
@@ -320,7 +325,7 @@ static void entries(const struct view *v, struct smr_found *f)
 
 	if (f->cliff >= v->in->n || (!v->in->is_through && are_flushes_short(v)))
 		return;
-	if (was_missed(v))
+	if (was_missed(v, cliff_ns(v) / 2))
 		return;
 	late = &v->in->v[v->tail + f->late_by];
 	end = (double)(s->first + s->writes);
@@ -352,7 +357,7 @@ static bool is_full(const struct view *v, const double *x, size_t n, size_t late
 	double quiet = INFINITY, all = 0;
 	size_t slow = 0, after = v->in->n - v->end;
 
-	if (n < 4 * LAST || (was_missed(v) && !are_flushes_short(v)))
+	if (n < 4 * LAST || (was_missed(v, fmax(cushion_ns(v), cliff_ns(v) / 2)) && !are_flushes_short(v)))
 		return false;
 	if (has_cushion_gone(v, x, late_by)) {
 		for (size_t i = 0; i + LAST <= n; i += LAST / 4)
