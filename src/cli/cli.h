@@ -112,6 +112,7 @@ struct cli_params {
 	uint64_t host_wait_ns;
 };
 enum hosts_mode { HOSTS_NO, HOSTS_AUTO, HOSTS_OPENMPI, HOSTS_MPICH };
+extern const char *const hosts_words[]; /* in that order */
 extern const struct opt common_opts[];
 
 #define COMMON_OPTS_MAX 32
@@ -138,6 +139,7 @@ int together_join(struct together **ret, const struct env *env, const struct mea
 /* What this host has to say before anything is begun (r, err), and what all say; see hosts_agree(). */
 int together_agree(struct together *t, int r, bool *refused, struct err *err);
 void together_start(struct together *t);
+struct session_host together_host(const struct together *t);
 /* All have agreed to begin, and there will be a result of all. */
 bool together_is_agreed(const struct together *t);
 /* Is it this process that speaks for all? */

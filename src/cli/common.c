@@ -11,7 +11,7 @@
 static const char *const progress_words[] = { "auto", "tty", "plain", "json", "none", NULL }; /* enum progress_mode */
 static const char *const color_words[] = { "auto", "always", "never", NULL };                 /* enum color_when */
 
-static const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL }; /* enum hosts_mode */
+const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL };
 
 #define P struct cli_params
 const struct opt common_opts[] = {

@@ -495,6 +495,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		           .request = run->requests ? on_request : NULL,
 		           .agree = run->together ? on_agree : NULL,
 		           .start = run->together ? on_start : NULL,
+		           .host = together_host(run->together),
 		           .arg = run },
 		.ret_began_ns = &began_ns,
 	};
@@ -520,10 +521,11 @@ static int execute(struct run *run, int argc, const char *const *argv)
 			cli_complain(run->env, run->m->name, &err);
 		log_it(run, err.text);
 	}
-	if (has_something && !run->p.common.dry_run)
-		cli_screen(res);
-	if (has_something && together_speaks(run->together))
+	if (has_something && together_speaks(run->together)) {
+		if (!run->p.common.dry_run)
+			cli_screen(res);
 		save_and_show(run, res);
+	}
 	close_log(run);
 	if (r == 0 && res)
 		status = exit_of_status(res, run);

@@ -48,19 +48,6 @@ static char *fill_in(const char *name, const char *host, unsigned rank)
 	return out;
 }
 
-/* "rack.json" of rank 3: "rack.3.json". NULL and "-" have none. */
-static char *own_file(const char *path, unsigned rank)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL, *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
-	char *own;
-
-	if (!path || !strcmp(path, "-"))
-		return NULL;
-	if (!dot)
-		dot = path + strlen(path);
-	return asprintf(&own, "%.*s.%u%s", (int)(dot - path), path, rank, dot) < 0 ? NULL : own;
-}
-
 /* What rank 0 reads for all. */
 static int read_targets(const char *path, char **ret, struct err *err)
 {
@@ -152,8 +139,8 @@ static void share_outputs(struct together *t, struct cli_params *p)
 	unsigned rank = hosts_rank(t->hosts);
 
 	t->json = p->json;
-	t->own_json = own_file(p->json, rank);
-	t->own_requests = own_file(p->requests, rank);
+	t->own_json = hosts_own_file(p->json, rank);
+	t->own_requests = hosts_own_file(p->requests, rank);
 	p->json = t->own_json;
 	p->requests = t->own_requests;
 	if (rank == 0)
@@ -166,8 +153,9 @@ static void share_outputs(struct together *t, struct cli_params *p)
 int together_join(struct together **ret, const struct env *env, const struct measure *m, struct cli_params *p, int argc,
                   const char *const *argv, const char *const **operands, size_t *n, struct err *err)
 {
-	static const char *const modules[] = { "no", "auto", "openmpi", "mpich" };
-	struct hosts_config cfg = { .clk = env->clk, .wait_ns = p->host_wait_ns, .cancel = &cli_signal };
+	struct hosts_config cfg = {
+		.clk = env->clk, .wait_ns = p->host_wait_ns, .cancel = &cli_signal, .seed = session_fresh_seed(env->clk)
+	};
 	cleanup_free char *words = NULL;
 	cleanup_free char *text = NULL;
 	struct together *t;
@@ -180,7 +168,7 @@ int together_join(struct together **ret, const struct env *env, const struct mea
 	if (!t || !words)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	t->m = m;
-	r = hosts_load(&cfg.transport, modules[p->hosts], env->modules, err);
+	r = hosts_load(&cfg.transport, hosts_words[p->hosts], env->modules, err);
 	if (r < 0)
 		return r;
 	if (gethostname(cfg.name, sizeof(cfg.name) - 1) < 0)
@@ -213,6 +201,12 @@ int together_agree(struct together *t, int r, bool *refused, struct err *err)
 bool together_is_agreed(const struct together *t)
 {
 	return t && t->is_agreed;
+}
+
+struct session_host together_host(const struct together *t)
+{
+	return t ? (struct session_host){ hosts_rank(t->hosts), hosts_count(t->hosts), hosts_seed(t->hosts) }
+	         : (struct session_host){ 0 };
 }
 
 void together_start(struct together *t)

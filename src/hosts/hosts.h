@@ -54,6 +54,7 @@ struct hosts_config {
 	struct clock *clk;           /* that the measurement lives by */
 	uint64_t wait_ns;            /* a host that was silent for so long is lost */
 	const atomic_int *cancel;    /* NULL is fine */
+	uint64_t seed;               /* of rank 0 it becomes that of all */
 	char name[HOST_NAME_BYTES];
 };
 struct hosts;
@@ -63,6 +64,9 @@ void hosts_free(struct hosts *h);
 unsigned hosts_rank(const struct hosts *h);
 unsigned hosts_count(const struct hosts *h);
 bool hosts_is_alone(const struct hosts *h); /* rank 0 was lost */
+uint64_t hosts_seed(const struct hosts *h); /* of all, once they have met */
+/* The file of this rank where "rack.json" is that of all: "rack.3.json". Heap; NULL and "-" have none. */
+char *hosts_own_file(const char *path, unsigned rank);
 
 /*
  * All are there and mean the same: words, the command line, is to be that of rank 0; r and err: what each has to say already. text: what rank 0 tells
@@ -89,6 +93,8 @@ struct hosts_part {
 int hosts_gather(struct hosts *h, const struct result *doc, uint64_t start_ns, struct hosts_part **ret_parts,
                  struct err *err);
 void hosts_parts_free(struct hosts_part *parts, size_t n);
+/* Of the first host that has one; NULL: none has. */
+const struct result *hosts_first_doc(const struct hosts_part *parts, size_t n);
 
 /* ---- merge.c ---- */
 

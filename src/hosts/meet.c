@@ -47,6 +47,7 @@ struct verdict {
 	char text[sizeof(((struct err *)0)->text)];
 	char name[HOST_NAME_BYTES]; /* whose it is */
 	uint64_t words;             /* what it was told to do */
+	uint64_t seed;
 };
 struct ping {
 	uint64_t number, there_ns;
@@ -223,6 +224,23 @@ unsigned hosts_count(const struct hosts *h)
 	return h->t->size;
 }
 
+uint64_t hosts_seed(const struct hosts *h)
+{
+	return h->cfg.seed;
+}
+
+char *hosts_own_file(const char *path, unsigned rank)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL, *dot = path ? strrchr(slash ? slash : path, '.') : NULL;
+	char *own;
+
+	if (!path || !strcmp(path, "-"))
+		return NULL;
+	if (!dot)
+		dot = path + strlen(path);
+	return asprintf(&own, "%.*s.%u%s", (int)(dot - path), path, rank, dot) < 0 ? NULL : own;
+}
+
 /* ---- may all go on ---- */
 
 static uint64_t words_hash(const char *words)
@@ -259,7 +277,7 @@ static void judge(struct hosts *h, unsigned from, const struct verdict *v, struc
 static void decide(struct hosts *h, enum tag up, enum tag down, struct verdict *own, const char *text)
 {
 	size_t more = text ? strlen(text) : 0;
-	struct verdict all = { .words = own->words };
+	struct verdict all = { .words = own->words, .seed = h->cfg.seed };
 	char *out;
 
 	judge(h, 0, own, &all);
@@ -325,7 +343,9 @@ int hosts_meet(struct hosts *h, const char *words, const char *text, char **ret_
 	struct verdict v = { .r = r, .words = words_hash(words) };
 
 	*ret_text = text ? strdup(text) : NULL;
-	return agree(h, TAG_HELLO, &v, text, ret_text, err);
+	r = agree(h, TAG_HELLO, &v, text, ret_text, err);
+	h->cfg.seed = v.seed;
+	return r;
 }
 
 int hosts_agree(struct hosts *h, int r, bool *refused, struct err *err)

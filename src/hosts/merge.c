@@ -27,6 +27,14 @@ static const struct field host_fields[] = {
 	FIELD_END,
 };
 
+const struct result *hosts_first_doc(const struct hosts_part *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].doc)
+			return parts[i].doc;
+	return NULL;
+}
+
 double hosts_began_s(const struct hosts_part *parts, size_t n, size_t host)
 {
 	double first = INFINITY;
@@ -92,12 +100,22 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 	}
 }
 
+/* One of n cells, which are those of a table with one row. */
+static void cell_of(struct column *columns, struct cell *cells, size_t n, const struct field *field, union member *row)
+{
+	const struct table one = { .columns = columns, .ncolumns = n, .cells = cells, .nrows = 1 };
+	const struct field two[] = { *field, FIELD_END };
+
+	table_row(&one, 0, two, row);
+}
+
 /* Its figures as a row; a figure that a later host does not have is null there. */
 static void join_figures(const struct hosts_part *part, const struct result *first, struct result *res)
 {
 	struct column columns[JOIN_COLUMNS] = { 0 };
 	struct field fields[JOIN_COLUMNS];
 	union member row[JOIN_COLUMNS];
+	struct table *t;
 	size_t n = 0;
 
 	for (size_t i = 0; i < first->nfigures && n < JOIN_COLUMNS - 2; i++) {
@@ -109,26 +127,24 @@ static void join_figures(const struct hosts_part *part, const struct result *fir
 	row[0].str = part->name;
 	for (size_t i = 0; i < n; i++) {
 		const struct figure *f = result_find_figure(part->doc, columns[i].key);
-		const struct cell none = { .is_null = true };
-		struct cell cell = f ? f->value : none;
-		struct column own = columns[i];
-		const struct table one = { .columns = &own, .ncolumns = 1, .cells = &cell, .nrows = 1 };
-		const struct field two[] = { fields[i + 1], FIELD_END };
+		struct cell cell = { .is_null = true };
 
-		own.type = f ? f->type : own.type;
-		table_row(&one, 0, two, row);
+		if (f) {
+			columns[i].type = f->type;
+			cell = f->value;
+		}
+		cell_of(&columns[i], &cell, 1, &fields[i + 1], row);
 	}
-	result_table(res, "shares", "Host by host", fields)->fields = NULL; /* they are gone after this */
-	result_row(result_table(res, "shares", "Host by host", fields), row);
+	t = result_table(res, "shares", "Host by host", fields);
+	t->fields = NULL; /* they are gone after this */
+	result_row(t, row);
 }
 
 void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res)
 {
-	const struct result *first = NULL;
+	const struct result *first = hosts_first_doc(parts, n);
 	char answer[80];
 
-	for (size_t i = n; i-- > 0;)
-		first = parts[i].doc ? parts[i].doc : first;
 	if (!first)
 		return;
 	for (size_t i = 0; i < n; i++)
@@ -164,14 +180,8 @@ static void join_targets(const struct hosts_part *part, struct result *res)
 		size_t n = fields_of(t->columns, t->n, fields);
 
 		row[0].str = part->name;
-		for (size_t c = 1; c < n; c++) { /* a target is a table of one row */
-			const struct table one = {
-				.columns = t->columns, .ncolumns = t->n, .cells = t->cells, .nrows = 1
-			};
-			const struct field two[] = { fields[c], FIELD_END };
-
-			table_row(&one, 0, two, row);
-		}
+		for (size_t c = 1; c < n; c++)
+			cell_of(t->columns, t->cells, t->n, &fields[c], row);
 		result_target(res, row, fields);
 	}
 }
@@ -243,12 +253,10 @@ static enum result_status worse(enum result_status a, enum result_status b)
 struct result *hosts_merge(const struct hosts_part *parts, size_t n,
                            void (*together)(const struct hosts_part *parts, size_t n, struct result *res))
 {
-	const struct result *first = NULL;
+	const struct result *first = hosts_first_doc(parts, n);
 	uint64_t lost = 0;
 	struct result *res;
 
-	for (size_t i = n; i-- > 0;)
-		first = parts[i].doc ? parts[i].doc : first;
 	res = result_new(first ? first->head.measurement : "");
 	if (first)
 		copy_head(first, res);

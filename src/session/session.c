@@ -32,7 +32,7 @@ static void fill_head(struct session *ses, const struct session_config *cfg)
 		result_option(res, cfg->options[i].name, cfg->options[i].text);
 }
 
-static uint64_t fresh_seed(struct clock *clk)
+uint64_t session_fresh_seed(struct clock *clk)
 {
 	struct timespec ts;
 
@@ -465,11 +465,14 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 		.measure = cfg->measure,
 		.cancel = cfg->cancel,
 		.hooks = cfg->hooks,
-		.seed = cfg->common->seed ? cfg->common->seed : fresh_seed(cfg->env->clk),
+		.seed = cfg->common->seed      ? cfg->common->seed
+		        : cfg->hooks.host.seed ? cfg->hooks.host.seed
+		                               : session_fresh_seed(cfg->env->clk),
 	};
 	struct plan plan = { .is_direct = true, .read_bytes = UINT64_MAX };
 	int r;
 
+	ses.hooks.host.count += ses.hooks.host.count == 0;
 	*ret_refused = false;
 	*ret_res = NULL;
 	r = session_init(&ses, cfg, err);

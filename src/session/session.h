@@ -100,6 +100,11 @@ struct session {
 		int (*agree)(void *arg, struct session *ses, int r, bool *refused, struct err *err);
 		void (*start)(void *arg, struct session *ses);
 		void *arg;
+		/* Which of how many this is (count 0: the only one); seed: of all, where none was given. */
+		struct session_host {
+			unsigned rank, count;
+			uint64_t seed;
+		} host;
 	} hooks;
 	uint64_t began_ns;           /* when session_start() returned; 0: not yet */
 	struct session_state *state; /* internal.h */
@@ -188,6 +193,8 @@ struct session_config {
 	uint64_t *ret_began_ns; /* when session_start() returned, 0: it was not called; NULL is fine */
 };
 int session_run(const struct session_config *cfg, struct result **ret_res, bool *ret_refused, struct err *err);
+/* Where none was given. */
+uint64_t session_fresh_seed(struct clock *clk);
 
 /* ---- steps.c: what run() calls within it ---- */
 

@@ -34,6 +34,7 @@ start()
 	mpich) set -- $MORE "$@" ;;
 	esac
 	export AS
+	rm -f "$dir"/rack*.json
 	timeout 120 "mpirun.$mpi" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 }
 ends_with() # status
@@ -50,6 +51,12 @@ sums_up()
 {
 	jq -s -e '([.[1:][] | .tables.targets.rows[][1]] | add) == .[0].figures.moved_bytes' "$dir/rack.json" "$dir"/rack.[0-9].json >/dev/null ||
 		fail "$last: the sum of the parts"
+}
+# The same of users, to the request.
+requests_sum_up()
+{
+	jq -s -e '. as $all | ["requests", "transactions", "users"] | all(. as $of | ([$all[1:][] | .figures[$of] // 0] | add) == ($all[0].figures[$of] // 0))' \
+		"$dir/rack.json" "$dir"/rack.[0-9].json >/dev/null || fail "$last: the sum of the parts"
 }
 
 AS= MORE=
@@ -68,6 +75,29 @@ sums_up
 grep -q '120 MB/s was sustained' "$dir/out" || fail "$last: no answer"
 [ "$(grep -c '^platter stream' "$dir/out")" = 1 ] || fail "$last: more than one speaks"
 
+# From 2 to 8 ranks: the parts sum up, and an open run has as many arrivals as were asked for.
+for ranks in ${PLATTER_LONG:+2 3 4} 5 ${PLATTER_LONG:+6 7} 8; do
+	for mpi in openmpi mpich; do
+		start $mpi "$ranks" stream --hosts --read --time=3s --json="$dir/rack.json" sda
+		ends_with 0
+		holds rack.json ".figures.hosts == $ranks"
+		sums_up
+		start $mpi "$ranks" transactions --hosts --arrivals=400 --ios=1 --count=1003 --json="$dir/rack.json" sda
+		ends_with 0
+		holds rack.json ".figures.hosts == $ranks and .figures.transactions == 1003 and .figures.requests == 1003 and .figures.unfinished == 0"
+		holds rack.json ".figures.response_p95_ns > 0 and .figures.transactions_per_s > 100"
+		requests_sum_up
+	done
+done
+start openmpi 3 transactions --hosts --users=10 --think=20ms --time=20s --each="$dir/each.csv" --json="$dir/rack.json" "sim:$dir/%r.disk"
+ends_with 0
+holds rack.json '.figures.users == 10 and .figures.window_s > 19 and ([.tables.shares.rows[][1]] == [4, 3, 3])'
+requests_sum_up
+[ "$(cat "$dir"/each.[012].csv | grep -vc '^user')" = "$(jq .figures.transactions "$dir/rack.json")" ] || fail "$last: rows of --each"
+start mpich 3 transactions --hosts --users=2 --time=1s --json="$dir/rack.json" sda
+ends_with 2
+grep -q '2 users are too few for 3 hosts' "$dir/err" || fail "$last: not told"
+
 # A slow disk has a name, and so its host; by %r.
 start mpich 4 stream --hosts --read --time=10s --json="$dir/rack.json" "sim:$dir/%r.disk"
 ends_with 0
@@ -75,7 +105,6 @@ holds rack.json '.figures.hosts == 4 and .figures.stragglers == 1 and .figures.s
 sums_up
 
 # A rank dies in the middle: the others' result is there, and says whose is not.
-rm "$dir"/rack.*json
 AS="1=PLATTER_SIM_SIGNAL=9@5" MORE=-disable-auto-cleanup
 start mpich 3 stream --hosts --host-wait=3s --read --rate=60MB --time=10s --json="$dir/rack.json" sda
 [ $? != 0 ] || fail "$last: exit status 0"
@@ -83,7 +112,6 @@ holds rack.json '.status == "failed" and .figures.hosts_lost == 1 and .figures.s
 holds rack.json '.tables.hosts.rows[1][3] == "lost"'
 holds rack.2.json '.status == "complete"'
 AS="0=PLATTER_SIM_SIGNAL=9@5" MORE=--enable-recovery
-rm "$dir"/rack.*json
 start openmpi 2 stream --hosts --host-wait=3s --read --rate=60MB --time=10s --json="$dir/rack.json" sda
 grep -q 'rank 0) was lost' "$dir/err" || fail "$last: not told"
 holds rack.1.json '.status == "complete"'

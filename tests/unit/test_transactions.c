@@ -388,6 +388,153 @@ static void a_first_arrival_beyond_the_time_is_not_waited_for(void **state)
 	sim_run_end(&run);
 }
 
+/* ---- many hosts ---- */
+
+#define HOSTS_MOST 8
+
+static void at_once(void *arg, struct session *ses)
+{
+	(void)arg;
+	(void)ses;
+}
+
+/* Each on a disk of its own, as hosts of one run. The caller frees the documents. */
+static void run_hosts(struct hosts_part *parts, unsigned n, const char *words)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words };
+
+		run.hooks.start = at_once;
+		run.hooks.host = (struct session_host){ .rank = i, .count = n, .seed = 7 };
+		(void)sim_add_profile(run.sim, "modern-4tb", "sda");
+		sim_set_contents(run.sim, false);
+		if (sim_run(&run) < 0)
+			fail_msg("%s: %s", words, run.err.text);
+		parts[i] = (struct hosts_part){ .rank = i, .doc = run.res, .has_start = true, .start_ns = 1e9 };
+		(void)snprintf(parts[i].name, sizeof(parts[i].name), "h%u", i);
+		sim_free(run.sim);
+	}
+}
+
+static double add_up(const struct hosts_part *parts, unsigned n, const char *figure)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		double v = figure_number(result_find_figure(parts[i].doc, figure));
+
+		sum += isnan(v) ? 0 : v;
+	}
+	return sum;
+}
+
+static void free_hosts(struct hosts_part *parts, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		result_free(parts[i].doc);
+}
+
+/* However many hosts: the same arrivals, to the last one. */
+static void arrivals_are_split_exactly(void **state)
+{
+	static const unsigned counts[] = { 1, 2, 3, HOSTS_MOST };
+	static const char *const words[] = { "--arrivals=200 --ios=2 --cpu=1us --time=20s --seed=5 sda",
+		                             "--arrivals=150 --count=1001 --ios=1 --seed=6 sda",
+		                             "--arrivals=100 --time=20s --class=name=a,users=3,ios=1 "
+		                             "--class=name=b,users=1,ios=2 --randomise=none sda" };
+	struct hosts_part parts[HOSTS_MOST];
+
+	(void)state;
+	for (size_t w = 0; w < ARRAY_LEN(words); w++) {
+		double all = 0;
+
+		for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+			double done;
+
+			run_hosts(parts, counts[k], words[w]);
+			done = add_up(parts, counts[k], "transactions") + add_up(parts, counts[k], "unfinished");
+			all = k == 0 ? done : all;
+			if (done != all)
+				fail_msg("%s: %g on %u hosts, %g on one", words[w], done, counts[k], all);
+			for (unsigned i = 0; i < counts[k]; i++) { /* shares are of the order of one n-th */
+				double share =
+					add_up(&parts[i], 1, "transactions") + add_up(&parts[i], 1, "unfinished");
+
+				assert_true(fabs(share - all / counts[k]) < 6 * sqrt(all / counts[k]));
+			}
+			free_hosts(parts, counts[k]);
+		}
+		assert_true(w != 1 || all == 1001);
+	}
+}
+
+/* Users of all classes are dealt out, all of them; percentiles are those of all transactions, and sums are exact. */
+static void users_are_spread_over_hosts(void **state)
+{
+	static const unsigned counts[] = { 2, 3, HOSTS_MOST };
+	struct hosts_part parts[HOSTS_MOST];
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+		unsigned n = counts[k];
+		struct hist *all = hist_new();
+		const struct table *t;
+		struct result *res;
+
+		run_hosts(parts, n,
+		          "--class=name=a,users=5,ios=2 --class=name=b,users=6,ios=1,think=10ms --time=40s sda");
+		for (unsigned i = 0; i < n; i++) {
+			double users = add_up(&parts[i], 1, "users");
+
+			assert_true(users == 11 / n || users == 11 / n + 1);
+			t = result_find_table(parts[i].doc, "histogram");
+			for (size_t r = 0; r < t->nrows; r++)
+				hist_add_n(all, (uint64_t)table_number_of(t, r, "value_ns"),
+				           (uint64_t)table_number_of(t, r, "count"));
+		}
+		res = hosts_merge(parts, n, measure_transactions.together);
+		assert_true(figure_number(result_find_figure(res, "users")) == 11);
+		assert_true(figure_number(result_find_figure(res, "transactions")) == add_up(parts, n, "transactions"));
+		assert_true(figure_number(result_find_figure(res, "transactions")) == (double)all->count);
+		assert_true(figure_number(result_find_figure(res, "requests")) == add_up(parts, n, "requests"));
+		assert_true((uint64_t)figure_number(result_find_figure(res, "response_p99_ns")) ==
+		            hist_quantile(all, 0.99));
+		assert_true((uint64_t)figure_number(result_find_figure(res, "response_max_ns")) == all->max);
+		t = result_find_table(res, "classes");
+		assert_int_equal(t->nrows, 3);
+		assert_true(table_number_of(t, 0, "users") == 5 && table_number_of(t, 1, "users") == 6 &&
+		            table_number_of(t, 2, "users") == 11);
+		assert_true(table_number_of(t, 0, "transactions") + table_number_of(t, 1, "transactions") ==
+		            (double)all->count);
+		assert_true(is_near(table_number_of(t, 0, "ios_each"), 2, 1e-9) &&
+		            is_near(table_number_of(t, 1, "ios_each"), 1, 1e-9));
+		/* A window of whole steps: nearly all of the run, so that the rate of all is that of the sums. */
+		assert_true(is_near(figure_number(result_find_figure(res, "transactions_per_s")),
+		                    (double)all->count / 40, 0.02));
+		assert_int_equal(result_find_table(res, "shares")->nrows, n);
+		assert_true(figure_number(result_find_figure(res, "stragglers")) == 0);
+		result_free(res);
+		free_hosts(parts, n);
+		free(all);
+	}
+}
+
+static void what_hosts_cannot_share_is_refused(void **state)
+{
+	static const char *const words[] = { "--users=2 --time=1s sda", "--users=9 --find-users --time=1s sda" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_transactions, .words = words[i] };
+
+		run.hooks.start = at_once;
+		run.hooks.host = (struct session_host){ .rank = 1, .count = 3, .seed = 7 };
+		(void)sim_add_profile(run.sim, "tiny", "sda");
+		assert_int_equal(sim_run(&run), -EINVAL);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +555,9 @@ int main(void)
 		cmocka_unit_test(a_stall_shows_in_the_response_of_all_that_arrived_meanwhile),
 		cmocka_unit_test(what_failed_is_neither_throughput_nor_response),
 		cmocka_unit_test(an_interrupt_keeps_what_was_measured),
+		cmocka_unit_test(arrivals_are_split_exactly),
+		cmocka_unit_test(users_are_spread_over_hosts),
+		cmocka_unit_test(what_hosts_cannot_share_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "measure/shared/distribution.h"
+
+#define HOSTS_SHOWN 8 /* distributions side by side */
 
 /* ---- histograms ---- */
 
@@ -42,12 +45,33 @@ struct hist *together_hist(const struct hosts_part *parts, size_t n, size_t host
 			struct hist_row row;
 
 			table_row(t, k, together_hist_fields, &row);
-			if (row.of && !strcmp(row.of, of) && row.count && row.count != UINT64_MAX &&
+			if (row.of && (!of || !strcmp(row.of, of)) && row.count && row.count != UINT64_MAX &&
 			    row.value_ns != UINT64_MAX)
 				hist_add_n(h, row.value_ns, row.count);
 		}
 	}
 	return h;
+}
+
+struct hist *together_distribution(const struct hosts_part *parts, size_t n, struct result *res)
+{
+	struct hist *all = together_hist(parts, n, n, NULL);
+
+	distribution_clear(res);
+	for (size_t i = 0; all && n <= HOSTS_SHOWN && i < n; i++) {
+		cleanup_free struct hist *own = together_hist(parts, n, i, NULL);
+
+		if (own && parts[i].doc)
+			distribution_add(res, parts[i].name, own);
+	}
+	if (all && n > HOSTS_SHOWN)
+		distribution_add(res, NULL, all);
+	return all;
+}
+
+uint64_t together_quantile(const struct hist *h, double q)
+{
+	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
 }
 
 /* ---- timelines ---- */
@@ -57,7 +81,7 @@ static const struct table *timeline_of(const struct hosts_part *part)
 	return part->doc && part->has_start ? result_find_table(part->doc, "timeline") : NULL;
 }
 
-bool together_window(const struct hosts_part *parts, size_t n, double *ret_from_s, double *ret_to_s)
+static struct together_window common_window(const struct hosts_part *parts, size_t n)
 {
 	double from_s = -INFINITY, to_s = INFINITY;
 
@@ -71,27 +95,31 @@ bool together_window(const struct hosts_part *parts, size_t n, double *ret_from_
 		to_s = t && t->nrows ? fmin(to_s, began_s + table_number_of(t, t->nrows - 1, "time_s"))
 		                     : -(double)INFINITY;
 	}
-	if (!(from_s < to_s) || !isfinite(to_s))
-		return false;
-	*ret_from_s = from_s;
-	*ret_to_s = to_s;
-	return true;
+	return (struct together_window){ from_s < to_s && isfinite(to_s), from_s, to_s };
 }
 
-double together_rate(const struct hosts_part *parts, size_t n, size_t host, const char *key, double from_s, double to_s)
+double together_rate(const struct hosts_part *parts, size_t n, size_t host, const char *key,
+                     const struct together_window *w)
 {
 	const struct table *t = timeline_of(&parts[host]);
 	double began_s = hosts_began_s(parts, n, host), at_s = 0, sum = 0;
 
 	for (size_t k = 0; t && k < t->nrows; k++) {
 		double end_s = table_number_of(t, k, "time_s"), rate = table_number_of(t, k, key);
-		double within_s = fmin(began_s + end_s, to_s) - fmax(began_s + at_s, from_s);
+		double within_s = fmin(began_s + end_s, w->to_s) - fmax(began_s + at_s, w->from_s);
 
 		if (within_s > 0)
 			sum += rate * within_s;
 		at_s = end_s;
 	}
-	return t ? sum / (to_s - from_s) : (double)NAN;
+	return t && w->is_known ? sum / (w->to_s - w->from_s) : (double)NAN;
+}
+
+uint64_t together_count(const struct result *doc, const char *figure)
+{
+	const struct figure *f = result_find_figure(doc, figure);
+
+	return f && !f->value.is_null && f->type == FIELD_TYPE_U64 ? f->value.u64 : UINT64_MAX;
 }
 
 static double fold(const struct hosts_part *parts, size_t n, const char *figure, double (*with)(double a, double b))
@@ -134,17 +162,14 @@ double together_most(const struct hosts_part *parts, size_t n, const char *figur
 
 static bool are_alike(const struct hosts_part *parts, size_t n)
 {
-	const struct result *first = NULL;
+	const struct result *first = hosts_first_doc(parts, n);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct result *doc = parts[i].doc;
 
-		if (!doc)
-			continue;
-		first = first ? first : doc;
-		if (doc->ntargets != first->ntargets)
+		if (doc && doc->ntargets != first->ntargets)
 			return false;
-		for (size_t k = 0; k < doc->ntargets; k++) {
+		for (size_t k = 0; doc && k < doc->ntargets; k++) {
 			const char *a = target_text(&first->targets[k], "model"),
 				   *b = target_text(&doc->targets[k], "model");
 
@@ -155,8 +180,8 @@ static bool are_alike(const struct hosts_part *parts, size_t n)
 	return true;
 }
 
-static size_t paces_of(const struct hosts_part *parts, size_t n, const struct together_line *line, double from_s,
-                       double to_s, struct host_pace *ret)
+static size_t paces_of(const struct hosts_part *parts, size_t n, const struct together_line *line,
+                       const struct together_window *w, struct host_pace *ret)
 {
 	size_t out = 0;
 
@@ -167,7 +192,7 @@ static size_t paces_of(const struct hosts_part *parts, size_t n, const struct to
 		for (size_t k = 0; t && k < t->nrows; k++) {
 			double end_s = began_s + table_number_of(t, k, "time_s");
 
-			if (at_s >= from_s - 1e-9 && end_s <= to_s + 1e-9) {
+			if (at_s >= w->from_s - 1e-9 && end_s <= w->to_s + 1e-9) {
 				if (ret)
 					ret[out] = (struct host_pace){ i, table_number_of(t, k, line->rate),
 						                       table_number_of(t, k, line->latency) };
@@ -203,14 +228,12 @@ static void name_stragglers(const struct hosts_part *parts, size_t n, const stru
 	result_figure(res, "straggler_chance", "so slow by chance", UNIT_NONE, s[slowest].p, NULL, 0);
 }
 
-void together_stragglers(const struct hosts_part *parts, size_t n, const struct together_line *line, double from_s,
-                         double to_s, struct straggler *ret, struct result *res)
+static void find_stragglers(const struct hosts_part *parts, size_t n, const struct together_line *line,
+                            const struct together_window *w, struct straggler *ret, struct result *res)
 {
-	size_t npaces = paces_of(parts, n, line, from_s, to_s, NULL);
+	size_t npaces = paces_of(parts, n, line, w, NULL);
 	cleanup_free struct host_pace *paces = calloc(npaces + 1, sizeof(*paces));
 
-	for (size_t i = 0; i < n; i++)
-		ret[i] = (struct straggler){ (double)NAN, (double)NAN };
 	if (!are_alike(parts, n)) {
 		result_notice(
 			res, "hosts-differ",
@@ -219,9 +242,24 @@ void together_stragglers(const struct hosts_part *parts, size_t n, const struct 
 	}
 	if (!paces)
 		return;
-	(void)paces_of(parts, n, line, from_s, to_s, paces);
+	(void)paces_of(parts, n, line, w, paces);
 	if (straggler_find(paces, npaces, n, ret))
 		name_stragglers(parts, n, ret, res);
+}
+
+struct straggler *together_look(const struct hosts_part *parts, size_t n, const struct together_line *line,
+                                struct together_window *ret, struct result *res)
+{
+	struct straggler *slow = calloc(n + 1, sizeof(*slow));
+
+	*ret = common_window(parts, n);
+	for (size_t i = 0; slow && i < n; i++)
+		slow[i] = (struct straggler){ (double)NAN, (double)NAN };
+	if (slow && ret->is_known)
+		find_stragglers(parts, n, line, ret, slow, res);
+	result_figure(res, "window_s", "all were at work for", UNIT_S,
+	              ret->is_known ? ret->to_s - ret->from_s : (double)NAN, NULL, 0);
+	return slow;
 }
 
 /* ---- gaps ---- */
@@ -252,7 +290,9 @@ static size_t gaps_of(const struct hosts_part *parts, size_t n, const char *cons
 {
 	size_t out = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		double began_s = hosts_began_s(parts, n, i);
+
 		for (size_t k = 0; parts[i].has_start && tables[k]; k++) {
 			const struct table *t = result_find_table(parts[i].doc, tables[k]);
 
@@ -262,10 +302,11 @@ static size_t gaps_of(const struct hosts_part *parts, size_t n, const char *cons
 				if (!ret)
 					continue;
 				table_row(t, row, span_fields, &gap);
-				gap.start_s += hosts_began_s(parts, n, i);
+				gap.start_s += began_s;
 				ret[out] = gap;
 			}
 		}
+	}
 	return out;
 }
 

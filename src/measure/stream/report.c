@@ -42,6 +42,12 @@ static const struct field target_fields[] = {
 	FIELD_END,
 };
 
+struct timeline_row {
+	double time_s, rate_bytes_per_s;
+	uint64_t occupancy_bytes, blocks; /* blocks: completed well in it */
+	double service_mean_ns;           /* of them; NaN: there are none */
+};
+
 static const struct field timeline_fields[] = {
 	FIELD_F64(struct timeline_row, time_s, UNIT_S, "time"),
 	FIELD_F64(struct timeline_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
@@ -186,8 +192,16 @@ static void timeline_table(struct stream_run *s)
 	struct table *t = result_table(s->ses->res, "timeline", "Over time", timeline_fields);
 
 	result_table_clear(t);
-	for (size_t i = 0; i < s->ntimeline; i++)
-		result_row(t, &s->timeline[i]);
+	for (size_t i = 0; i < s->timeline.n; i++) {
+		const struct timeline_step *step = &s->timeline.v[i];
+
+		result_row(t, &(struct timeline_row){
+				      .time_s = (double)step->end_ns * 1e-9,
+				      .rate_bytes_per_s = (double)step->amount / timeline_step_s(&s->timeline),
+				      .occupancy_bytes = step->most,
+				      .blocks = step->requests,
+				      .service_mean_ns = (double)step->service_ns / (double)step->requests });
+	}
 }
 
 static void event_table(struct stream_run *s)

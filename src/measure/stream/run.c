@@ -18,9 +18,6 @@
 
 #define DEPTH_TURNING 4  /* one in the drive, one on the bus, two in hand: more only lengthens the response */
 #define DEPTH_OTHER   16 /* their channels work at the same time; a choice */
-#define STEP_TOGETHER_NS \
-	(100 *           \
-	 NS_PER_MS) /* of the timeline with other hosts: what they have in common begins and ends at none of their steps */
 #define DEAD_STREAK \
 	16 /* failures in a row after which a target is left out: sectors fail by tracks, whole devices fail always (a choice) */
 
@@ -28,50 +25,9 @@
 #define STALL_NS          (500 * NS_PER_MS)
 #define STALL_NS_PER_BYTE 250
 
-/* ---- timeline ---- */
-
-static void merge_timeline(struct stream_run *s)
-{
-	for (size_t i = 0; i + 1 < s->ntimeline; i += 2) {
-		struct timeline_row *a = &s->timeline[i], *b = &s->timeline[i + 1];
-
-		double service_ns = (a->blocks ? a->service_mean_ns * (double)a->blocks : 0.0) +
-		                    (b->blocks ? b->service_mean_ns * (double)b->blocks : 0.0);
-
-		s->timeline[i / 2] = (struct timeline_row){
-			.time_s = b->time_s,
-			.rate_bytes_per_s = (a->rate_bytes_per_s + b->rate_bytes_per_s) / 2.0,
-			.occupancy_bytes =
-				a->occupancy_bytes > b->occupancy_bytes ? a->occupancy_bytes : b->occupancy_bytes,
-			.blocks = a->blocks + b->blocks,
-			.service_mean_ns = service_ns / (double)(a->blocks + b->blocks),
-		};
-	}
-	s->ntimeline /= 2;
-	s->step_ns *= 2;
-}
-
 static uint64_t occupancy(const struct stream_run *s, uint64_t now_ns)
 {
 	return s->is_max ? 0 : ring_occupied_bytes(&s->ring, now_ns);
-}
-
-/* Steps that ended before now get their rows. */
-static void roll_timeline(struct stream_run *s, uint64_t now_ns)
-{
-	while (now_ns >= s->step_end_ns) {
-		s->timeline[s->ntimeline++] = (struct timeline_row){
-			.time_s = (double)(s->step_end_ns - s->start_ns) * 1e-9,
-			.rate_bytes_per_s = (double)s->step_bytes / ((double)s->step_ns * 1e-9),
-			.occupancy_bytes = s->step_peak,
-			.blocks = s->step_blocks,
-			.service_mean_ns = (double)s->step_service_ns / (double)s->step_blocks,
-		};
-		s->step_bytes = s->step_peak = s->step_blocks = s->step_service_ns = 0;
-		if (s->ntimeline == TIMELINE_MAX) /* an even number; the next step is the first of the new length */
-			merge_timeline(s);
-		s->step_end_ns += s->step_ns;
-	}
 }
 
 /* ---- which target ---- */
@@ -249,12 +205,12 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	struct lane *l = &s->lanes[s->lane_of[req->target]];
 	uint64_t full;
 
-	roll_timeline(s, req->done_ns);
+	timeline_roll(&s->timeline, req->done_ns);
 	if (!s->is_max)
 		ring_advance(&s->ring, req->done_ns ? req->done_ns - 1 : 0);
 	full = occupancy(s, req->done_ns);
-	if (full > s->step_peak)
-		s->step_peak = full;
+	if (full > s->timeline.now.most)
+		s->timeline.now.most = full;
 	if (!s->is_max)
 		ring_complete(&s->ring, req->done_ns, !is_fault);
 	s->completed++;
@@ -265,9 +221,9 @@ static void stream_take(struct sink *sink, const struct io_req *req, bool is_fau
 	note_stall(s, l, req, full);
 	lane_account(s, l, req, !is_fault);
 	if (!is_fault) {
-		s->step_bytes += (uint64_t)req->res;
-		s->step_blocks++;
-		s->step_service_ns += req->done_ns - req->submit_ns;
+		s->timeline.now.amount += (uint64_t)req->res;
+		s->timeline.now.requests++;
+		s->timeline.now.service_ns += req->done_ns - req->submit_ns;
 	}
 	if (s->p->tradeoff || s->p->find_max)
 		bucket_log_add(&s->log, req->done_ns, s->done_bytes);
@@ -438,12 +394,10 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	s->feeder.next = stream_next;
 	s->sink.take = stream_take;
 	s->issued = s->completed = s->turn = 0;
-	s->ntimeline = 0;
-	s->step_bytes = s->step_peak = s->step_blocks = s->step_service_ns = s->done_bytes = s->nstalls = 0;
+	s->done_bytes = s->nstalls = 0;
 	now = session_start(s->ses);
 	s->start_ns = now;
-	s->step_ns = session_is_together(s->ses) ? STEP_TOGETHER_NS : NS_PER_S;
-	s->step_end_ns = now + s->step_ns;
+	timeline_start(&s->timeline, s->ses, now);
 	s->end_ns = time_ns == CLOCK_NEVER ? CLOCK_NEVER : now + time_ns;
 	if (!s->is_max && s->blocks_max == UINT64_MAX && time_ns != CLOCK_NEVER)
 		s->blocks_max = (uint64_t)((unsigned __int128)rate * time_ns / NS_PER_S / block);
@@ -482,7 +436,7 @@ int stream_once(struct stream_run *s, uint64_t rate, struct err *err)
 	now = clock_now_ns(s->ses->env->clk);
 	if (!s->is_max)
 		ring_finish(&s->ring, now);
-	roll_timeline(s, now);
+	timeline_roll(&s->timeline, now);
 	s->end_ns = now;
 	return r;
 }

@@ -7,6 +7,7 @@
 #ifndef PLATTER_MEASURE_STREAM_H
 #define PLATTER_MEASURE_STREAM_H
 
+#include "measure/shared/timeline.h"
 #include "measure/stream/ring.h"
 #include "session/session.h"
 
@@ -25,7 +26,6 @@ enum stream_producer { PRODUCER_NONE, PRODUCER_MEMCPY };
 #define STREAM_FILES_PER_LANE 1000              /* numbers in names: lane * 1000 + file */
 #define STREAM_RUNS_EXPECTED  8                 /* of --find-max: one at full speed, about six tries, the proof */
 #define STREAM_RUNS_MAX       25                /* 16 tries without any that held, 7 halvings to 1 % */
-#define TIMELINE_MAX          1800              /* rows: half an hour of seconds; beyond that pairs are merged */
 #define STALLS_MAX            1000              /* rows of the table (a choice) */
 #define STREAM_POINTS_MAX     ((size_t)1 << 22) /* 64 MiB when there are so many completions */
 
@@ -43,12 +43,6 @@ struct lane {
 	uint64_t first_submit_ns, last_done_ns, max_gap_ns;
 	uint64_t all_at_first, all_at_last; /* bytes of all lanes when it began, when it last completed */
 	struct hist *service, *response;
-};
-
-struct timeline_row {
-	double time_s, rate_bytes_per_s;
-	uint64_t occupancy_bytes, blocks; /* blocks: completed well in it */
-	double service_mean_ns;           /* of them; NaN: there are none */
 };
 
 /* A target that had work and finished none of it for so long. */
@@ -97,10 +91,7 @@ struct stream_run {
 	uint8_t *source; /* of the memcpy producer */
 	uint64_t seed;
 
-	/* The timeline: steps of step_ns, merged in pairs when there are too many. */
-	struct timeline_row timeline[TIMELINE_MAX];
-	size_t ntimeline;
-	uint64_t step_ns, step_end_ns, step_bytes, step_peak, step_blocks, step_service_ns;
+	struct timeline timeline;
 	struct stall_row stalls[STALLS_MAX];
 	uint64_t nstalls; /* all that were; the first STALLS_MAX are kept */
 

@@ -9,8 +9,6 @@
 #include "measure/shared/together.h"
 #include "measure/stream/stream.h"
 
-#define HOSTS_SHOWN 8 /* distributions side by side */
-
 static uint64_t bytes_of(const struct result *doc)
 {
 	const struct table *t = result_find_table(doc, "targets");
@@ -22,20 +20,8 @@ static uint64_t bytes_of(const struct result *doc)
 	return sum;
 }
 
-static uint64_t number_of(const struct result *doc, const char *figure)
-{
-	const struct figure *f = result_find_figure(doc, figure);
-
-	return f && !f->value.is_null && f->type == FIELD_TYPE_U64 ? f->value.u64 : UINT64_MAX;
-}
-
-struct window {
-	bool is_known;
-	double from_s, to_s;
-};
-
 /* A row for each host that came to an end; returns the rate of all. */
-static double tell_shares(const struct hosts_part *parts, size_t n, const struct window *w,
+static double tell_shares(const struct hosts_part *parts, size_t n, const struct together_window *w,
                           const struct straggler *slow, struct result *res)
 {
 	struct table *t = result_table(res, "shares", "Host by host", stream_share_fields);
@@ -50,14 +36,13 @@ static double tell_shares(const struct hosts_part *parts, size_t n, const struct
 		if (!doc || !h)
 			continue;
 		row.bytes = bytes_of(doc);
-		row.rate_bytes_per_s =
-			w->is_known ? together_rate(parts, n, i, "rate_bytes_per_s", w->from_s, w->to_s) : (double)NAN;
+		row.rate_bytes_per_s = together_rate(parts, n, i, "rate_bytes_per_s", w);
 		row.peak_ratio = figure_number(result_find_figure(doc, "peak_ratio"));
 		row.response_p50_ns = h->count ? hist_quantile(h, 0.5) : UINT64_MAX;
-		row.response_p99_ns = hist_can_quantile(h, 0.99) ? hist_quantile(h, 0.99) : UINT64_MAX;
+		row.response_p99_ns = together_quantile(h, 0.99);
 		row.response_max_ns = h->count ? h->max : UINT64_MAX;
-		row.overflows = number_of(doc, "overflows");
-		row.sustained = number_of(doc, "sustained");
+		row.overflows = together_count(doc, "overflows");
+		row.sustained = together_count(doc, "sustained");
 		if (parts[i].has_start)
 			all += row.rate_bytes_per_s;
 		moved += row.bytes;
@@ -65,24 +50,6 @@ static double tell_shares(const struct hosts_part *parts, size_t n, const struct
 	}
 	result_figure_u64(res, "moved_bytes", "moved by all", UNIT_BYTES, moved);
 	return all;
-}
-
-static void tell_responses(const struct hosts_part *parts, size_t n, struct result *res)
-{
-	cleanup_free struct hist *all = together_hist(parts, n, n, "response");
-
-	if (!all)
-		return;
-	distribution_clear(res);
-	for (size_t i = 0; n <= HOSTS_SHOWN && i < n; i++) {
-		cleanup_free struct hist *own = together_hist(parts, n, i, "response");
-
-		if (own && parts[i].doc)
-			distribution_add(res, parts[i].name, own);
-	}
-	if (n > HOSTS_SHOWN)
-		distribution_add(res, NULL, all);
-	stream_tell_responses(res, all);
 }
 
 /* All have to hold, and to be there. */
@@ -103,7 +70,7 @@ static void tell_rings(const struct hosts_part *parts, size_t n, struct result *
 			continue;
 		living++;
 		first_s = fmin(first_s, at_s + hosts_began_s(parts, n, i));
-		if (number_of(parts[i].doc, "sustained") == 1)
+		if (together_count(parts[i].doc, "sustained") == 1)
 			sustained++;
 		else if (strlen(names) + HOST_NAME_BYTES < sizeof(names))
 			(void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", *names ? ", " : "",
@@ -167,24 +134,20 @@ void stream_together(const struct hosts_part *parts, size_t n, struct result *re
 {
 	static const struct together_line line = { "rate_bytes_per_s", "service_mean_ns" };
 	static const char *const gaps[] = { "overflows", "stalls", NULL };
-	cleanup_free struct straggler *slow = calloc(n + 1, sizeof(*slow));
-	struct window w = { 0 };
+	struct together_window w;
+	cleanup_free struct straggler *slow = together_look(parts, n, &line, &w, res);
+	cleanup_free struct hist *all = NULL;
 	double rate;
 
 	if (!slow)
 		return;
-	for (size_t i = 0; i < n; i++)
-		slow[i] = (struct straggler){ (double)NAN, (double)NAN };
-	w.is_known = together_window(parts, n, &w.from_s, &w.to_s);
-	if (w.is_known)
-		together_stragglers(parts, n, &line, w.from_s, w.to_s, slow, res);
 	rate = tell_shares(parts, n, &w, slow, res);
 	result_figure(res, "rate_bytes_per_s", "rate of all while all were at work", UNIT_BYTES_PER_S,
 	              w.is_known ? rate : (double)NAN, NULL, 0);
-	result_figure(res, "window_s", "all were at work for", UNIT_S, w.is_known ? w.to_s - w.from_s : (double)NAN,
-	              NULL, 0);
 	tell_rings(parts, n, res);
-	tell_responses(parts, n, res);
+	all = together_distribution(parts, n, res);
+	if (all)
+		stream_tell_responses(res, all);
 	if (w.is_known)
 		together_gaps(parts, n, gaps, w.to_s - w.from_s, res);
 	hosts_join(parts, n, res, "targets", NULL);

@@ -22,6 +22,7 @@
 #define OPEN_DRAIN_NS \
 	(60 * NS_PER_S)      /* after the last arrival: what has not ended by then is told as unfinished (a choice) */
 #define STREAM_ARRIVALS 1    /* numbers of the random streams: arrivals, */
+#define STREAM_HOSTS    2    /* whose they are, */
 #define STREAM_USERS    1000 /* and from here on one for each user */
 
 struct tx_job {
@@ -182,6 +183,13 @@ static void add_to_law(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 	r->full_from_ns = now_ns;
 }
 
+/* What a closed run ends after its time is in no step. */
+static struct timeline_step *timeline_at(struct tx_run *r, uint64_t now_ns)
+{
+	timeline_roll(&r->timeline, !r->is_open && now_ns > r->stop_ns ? r->stop_ns : now_ns);
+	return &r->timeline.now;
+}
+
 static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 {
 	j->is_thinking = true;
@@ -198,6 +206,7 @@ static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 		add_to(&r->of[j->class], j, now_ns - j->intended_ns);
 		add_to(&r->all, j, now_ns - j->intended_ns);
 		add_to_series(r, j, now_ns);
+		timeline_at(r, now_ns)->amount += !j->has_fault;
 		if (r->each)
 			write_row(r, j, now_ns);
 	}
@@ -302,7 +311,8 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 			goto no_memory;
 		}
 		j->index = r->njobs;
-		session_rng(r->ses, STREAM_USERS + j->index, &j->rng);
+		session_rng(r->ses, STREAM_USERS + j->index * r->ses->hooks.host.count + r->ses->hooks.host.rank,
+		            &j->rng);
 		r->jobs[r->njobs++] = j;
 	}
 	j->class = class;
@@ -322,11 +332,10 @@ static void note_late(struct tx_run *r, uint64_t intended_ns, uint64_t now_ns)
 		hist_add(r->late, now_ns > from_ns ? now_ns - from_ns : 0);
 }
 
-static void arrive(struct tx_run *r, uint64_t now_ns)
+static uint32_t draw_class(struct tx_run *r)
 {
 	uint64_t draw = 0, total = 0;
 	uint32_t class = 0;
-	struct tx_job *j;
 
 	for (size_t i = 0; i < r->nclasses; i++)
 		total += r->classes[i].users;
@@ -335,22 +344,39 @@ static void arrive(struct tx_run *r, uint64_t now_ns)
 		while (draw >= r->classes[class].users)
 			draw -= r->classes[class ++].users;
 	}
-	j = job_new(r, class);
+	return class;
+}
+
+static void arrive(struct tx_run *r, uint64_t now_ns)
+{
+	struct tx_job *j = job_new(r, r->next_class);
+
 	if (!j)
 		return;
-	r->arrivals++;
 	j->think_ns = 0;
 	note_late(r, r->next_arrival_ns, now_ns);
 	begin(r, j, r->next_arrival_ns);
 	go_on(r, j, r->is_virtual ? r->next_arrival_ns : now_ns);
 }
 
-/* The next one, the first too: none once the time is up. */
+/*
+ * The next one, the first too: none once the time is up. With other hosts each draws the arrivals of all, and whose they are, so that together they are one
+ * Poisson stream, to the last arrival, and each has one of its own.
+ */
 static void expect_arrival(struct tx_run *r)
 {
-	r->next_arrival_ns = r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
-	if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count))
-		r->next_arrival_ns = CLOCK_NEVER;
+	const struct session_host *host = &r->ses->hooks.host;
+
+	do {
+		r->next_arrival_ns =
+			r->start_ns + tx_next_arrival(&r->arrival_rng, r->p->arrivals_per_s, &r->arrival_at_ns);
+		if (r->next_arrival_ns > r->stop_ns || (r->p->count && r->arrivals >= r->p->count)) {
+			r->next_arrival_ns = CLOCK_NEVER;
+			return;
+		}
+		r->arrivals++;
+		r->next_class = draw_class(r);
+	} while (host->count > 1 && rng_below(&r->host_rng, host->count) != host->rank);
 }
 
 static void wake(struct tx_run *r, uint64_t now_ns)
@@ -438,10 +464,14 @@ static void tx_take(struct sink *sink, const struct io_req *req, bool is_fault)
 {
 	struct tx_run *r = (struct tx_run *)((char *)sink - offsetof(struct tx_run, sink));
 	struct tx_job *j = r->jobs[req->tag];
+	struct timeline_step *step;
 
 	if (r->in_flight-- == r->depth)
 		r->was_full_ns = req->done_ns;
 	hist_add(r->service, req->done_ns - req->submit_ns);
+	step = timeline_at(r, req->done_ns);
+	step->requests++;
+	step->service_ns += req->done_ns - req->submit_ns;
 	if (is_fault)
 		j->has_fault = true;
 	j->ios_left--;
@@ -484,7 +514,7 @@ static void tick(void *arg, uint64_t now_ns)
 	if (!r->p->find_users && r->stop_ns != CLOCK_NEVER && r->stop_ns > r->start_ns)
 		done = s / ((double)(r->stop_ns - r->start_ns) * 1e-9);
 	if (r->is_open && r->p->count)
-		done = fmax(done, (double)r->all.any.done / (double)r->p->count);
+		done = fmax(done, (double)r->all.any.done * r->ses->hooks.host.count / (double)r->p->count);
 	else if (!r->is_open && !r->p->find_users)
 		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
@@ -554,9 +584,9 @@ static int hire(struct tx_run *r, uint64_t users, struct err *err)
 		void *m;
 
 		is_wanted = is_wanted || c->cpu_ns || c->memory_bytes;
-		if (!c->memory_bytes)
-			continue;
 		r->memory_slots[i] = r->is_open ? TX_MEMORY_SLOTS : users ? users : c->users;
+		if (!c->memory_bytes || !r->memory_slots[i])
+			continue;
 		/* Taken up as it is touched: what does not fit shows as page faults, which is what a user asks for. */
 		m = mmap(NULL, r->memory_slots[i] * c->memory_bytes, PROT_READ | PROT_WRITE,
 		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -585,11 +615,13 @@ static void set_out(struct tx_run *r, uint64_t users)
 {
 	uint64_t time_ns = tx_time_ns(r->ses, r->p);
 
-	r->start_ns = r->end_ns = clock_now_ns(r->ses->env->clk);
+	r->start_ns = r->end_ns = session_start(r->ses);
+	timeline_start(&r->timeline, r->ses, r->start_ns);
 	r->stop_ns = time_ns ? r->start_ns + time_ns : CLOCK_NEVER;
 	r->full_until_ns = r->stop_ns;
 	r->full_from_ns = r->start_ns;
 	session_rng(r->ses, STREAM_ARRIVALS, &r->arrival_rng);
+	session_rng(r->ses, STREAM_HOSTS, &r->host_rng);
 	r->next_arrival_ns = CLOCK_NEVER;
 	if (r->is_open) {
 		expect_arrival(r);
@@ -642,11 +674,13 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	r->sink.take = tx_take;
 	ret = hire(r, users, err);
 	if (ret == 0) {
+		(void)session_start(r->ses);
 		look(r->ses, &r->before);
 		set_out(r, users);
 		ret = session_load(r->ses, &load, r->eng, &stats, err);
 		r->end_ns = clock_now_ns(r->ses->env->clk);
 		look(r->ses, &r->after);
+		(void)timeline_at(r, r->end_ns);
 	}
 	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)

@@ -11,32 +11,24 @@
 
 #include "base/cleanup.h"
 #include "measure/shared/distribution.h"
+#include "measure/shared/together.h"
 #include "measure/transactions/transactions.h"
 
-struct class_row {
-	const char *class;
-	uint64_t users, transactions;
-	double transactions_per_s;
-	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
-	double cpu_each_s, think_each_s, ios_each;
-	uint64_t faults;
-};
-
-static const struct field class_fields[] = {
-	FIELD_STR(struct class_row, class, "class"),
-	FIELD_U64(struct class_row, users, UNIT_COUNT, "users"),
-	FIELD_U64(struct class_row, transactions, UNIT_COUNT, "transactions"),
-	FIELD_F64(struct class_row, transactions_per_s, UNIT_PER_S, "rate"),
-	FIELD_U64(struct class_row, min_ns, UNIT_NS, "response, least"),
-	FIELD_U64(struct class_row, mean_ns, UNIT_NS, "mean"),
-	FIELD_U64(struct class_row, p50_ns, UNIT_NS, "median", .detail = true),
-	FIELD_U64(struct class_row, p95_ns, UNIT_NS, "95 %"),
-	FIELD_U64(struct class_row, p99_ns, UNIT_NS, "99 %"),
-	FIELD_U64(struct class_row, max_ns, UNIT_NS, "worst"),
-	FIELD_F64(struct class_row, cpu_each_s, UNIT_S, "CPU each"),
-	FIELD_F64(struct class_row, think_each_s, UNIT_S, "think", .detail = true),
-	FIELD_F64(struct class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
-	FIELD_U64(struct class_row, faults, UNIT_COUNT, "with errors", .detail = true),
+const struct field tx_class_fields[] = {
+	FIELD_STR(struct tx_class_row, class, "class"),
+	FIELD_U64(struct tx_class_row, users, UNIT_COUNT, "users"),
+	FIELD_U64(struct tx_class_row, transactions, UNIT_COUNT, "transactions"),
+	FIELD_F64(struct tx_class_row, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_U64(struct tx_class_row, min_ns, UNIT_NS, "response, least"),
+	FIELD_U64(struct tx_class_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_U64(struct tx_class_row, p50_ns, UNIT_NS, "median", .detail = true),
+	FIELD_U64(struct tx_class_row, p95_ns, UNIT_NS, "95 %"),
+	FIELD_U64(struct tx_class_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct tx_class_row, max_ns, UNIT_NS, "worst"),
+	FIELD_F64(struct tx_class_row, cpu_each_s, UNIT_S, "CPU each"),
+	FIELD_F64(struct tx_class_row, think_each_s, UNIT_S, "think", .detail = true),
+	FIELD_F64(struct tx_class_row, ios_each, UNIT_NONE, "requests each", .detail = true),
+	FIELD_U64(struct tx_class_row, faults, UNIT_COUNT, "with errors", .detail = true),
 	FIELD_END,
 };
 
@@ -72,65 +64,94 @@ static const struct field try_fields[] = {
 	FIELD_END,
 };
 
+struct timeline_row {
+	double time_s, transactions_per_s, requests_per_s, service_mean_ns;
+};
+
+static const struct field timeline_fields[] = {
+	FIELD_F64(struct timeline_row, time_s, UNIT_S, "time"),
+	FIELD_F64(struct timeline_row, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_F64(struct timeline_row, requests_per_s, UNIT_PER_S, "requests"),
+	FIELD_F64(struct timeline_row, service_mean_ns, UNIT_NS, "service, mean", .detail = true),
+	FIELD_END,
+};
+
+const struct field tx_share_fields[] = {
+	FIELD_STR(struct tx_share, host, "host"),
+	FIELD_U64(struct tx_share, users, UNIT_COUNT, "users"),
+	FIELD_U64(struct tx_share, transactions, UNIT_COUNT, "transactions"),
+	FIELD_U64(struct tx_share, requests, UNIT_COUNT, "requests"),
+	FIELD_F64(struct tx_share, transactions_per_s, UNIT_PER_S, "rate"),
+	FIELD_U64(struct tx_share, response_p50_ns, UNIT_NS, "response, median"),
+	FIELD_U64(struct tx_share, response_p99_ns, UNIT_NS, "99 %"),
+	FIELD_U64(struct tx_share, response_max_ns, UNIT_NS, "worst"),
+	FIELD_U64(struct tx_share, faults, UNIT_COUNT, "with errors"),
+	FIELD_F64(struct tx_share, slowness, UNIT_NONE, "times as long"),
+	FIELD_F64(struct tx_share, chance, UNIT_NONE, "by chance", .detail = true),
+	FIELD_END,
+};
+
 const struct measure_table tx_tables[] = {
 	{ "file", "Making the file", tx_file_fields },
-	{ "classes", "Classes", class_fields },
+	{ "classes", "Classes", tx_class_fields },
 	{ "responses", "Response times", quantile_fields },
 	{ "tries", "Search for the number of users", try_fields },
 	DISTRIBUTION_TABLE,
+	HISTOGRAM_TABLE,
+	{ "timeline", "Over time", timeline_fields },
+	{ "shares", "Host by host", tx_share_fields },
 	{ NULL, NULL, NULL },
 };
 
-static uint64_t quantile_or_null(const struct hist *h, double q)
+void tx_class_responses(struct tx_class_row *row, const struct hist *h)
 {
-	return hist_can_quantile(h, q) ? hist_quantile(h, q) : UINT64_MAX;
+	row->min_ns = h->count ? h->min : UINT64_MAX;
+	row->mean_ns = h->count ? (uint64_t)hist_mean(h) : UINT64_MAX;
+	row->p50_ns = together_quantile(h, 0.5);
+	row->p95_ns = together_quantile(h, 0.95);
+	row->p99_ns = together_quantile(h, 0.99);
+	row->max_ns = h->count ? h->max : UINT64_MAX;
 }
 
 static void class_table(const struct tx_run *r)
 {
-	struct table *t = result_table(r->ses->res, "classes", "Classes", class_fields);
+	struct table *t = result_table(r->ses->res, "classes", "Classes", tx_class_fields);
 
 	result_table_clear(t);
 	for (size_t i = 0; i <= r->nclasses; i++) {
 		bool is_all = i == r->nclasses;
 		const struct tx_totals *of = is_all ? &r->all : &r->of[i];
-		const struct hist *h = of->response;
 		double n = (double)of->done;
-		struct class_row row = {
+		struct tx_class_row row = {
 			.class = is_all ? "all" : r->classes[i].name,
 			.users = r->is_open                   ? UINT64_MAX
 			         : is_all || r->p->find_users ? r->njobs
 			                                      : r->classes[i].users,
 			.transactions = of->done,
 			.transactions_per_s = n / tx_seconds(r),
-			.min_ns = of->done ? h->min : UINT64_MAX,
-			.mean_ns = of->done ? (uint64_t)hist_mean(h) : UINT64_MAX,
-			.p50_ns = quantile_or_null(h, 0.5),
-			.p95_ns = quantile_or_null(h, 0.95),
-			.p99_ns = quantile_or_null(h, 0.99),
-			.max_ns = of->done ? h->max : UINT64_MAX,
 			.cpu_each_s = of->cpu_s / n,
 			.think_each_s = of->think_s / n,
 			.ios_each = (double)of->ios / n,
 			.faults = of->faults,
 		};
 
+		tx_class_responses(&row, of->response);
 		if (!is_all || r->nclasses > 1)
 			result_row(t, &row);
 	}
 }
 
-static void response_table(const struct tx_run *r)
+static void response_table(struct result *res, const struct hist *h)
 {
 	static const double shares[] = { 0.01, 0.02, 0.05, 0.1,  0.15, 0.2,   0.25,  0.3,   0.35,  0.4,
 		                         0.45, 0.5,  0.55, 0.6,  0.65, 0.7,   0.75,  0.8,   0.85,  0.9,
 		                         0.92, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9999 };
-	struct table *t = result_table(r->ses->res, "responses", "Response times", quantile_fields);
+	struct table *t = result_table(res, "responses", "Response times", quantile_fields);
 
 	result_table_clear(t);
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-		if (hist_can_quantile(r->all.response, shares[i]))
-			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(r->all.response, shares[i]) });
+		if (hist_can_quantile(h, shares[i]))
+			result_row(t, &(struct quantile_row){ shares[i], hist_quantile(h, shares[i]) });
 }
 
 static void distribution(const struct tx_run *r)
@@ -276,7 +297,7 @@ static void law_figures(const struct tx_run *r)
 
 /* ---- all of it ---- */
 
-static void count_figures(struct result *res, uint64_t done, uint64_t faults)
+void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults)
 {
 	result_figure_u64(res, "transactions", "transactions", UNIT_COUNT, done);
 	if (faults)
@@ -288,28 +309,35 @@ static void worst_figure(struct result *res, uint64_t max_ns, uint64_t n)
 	result_figure(res, "response_max_ns", "response, worst", UNIT_NS, n ? (double)max_ns : (double)NAN, NULL, n);
 }
 
+void tx_tell_responses(struct result *res, const struct hist *h, const struct interval *mean)
+{
+	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
+		                                           { 0.95, "response_p95_ns", "response, 95 %" },
+		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
+
+	response_table(res, h);
+	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), mean, h->count);
+	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
+	worst_figure(res, h->max, h->count);
+}
+
 static void figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
 	const struct hist *h = r->all.response;
 	double x = (double)r->all.done / tx_seconds(r);
 	struct interval ci;
-	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
-		                                           { 0.95, "response_p95_ns", "response, 95 %" },
-		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
 
-	count_figures(res, r->all.done, r->all.faults);
+	tx_tell_counts(res, r->all.done, r->all.faults);
 	ci = slots_rate_ci(&r->ends, (uint64_t)(tx_seconds(r) * 1e9), x * 1e-9);
 	ci = (struct interval){ ci.low * 1e9, ci.high * 1e9 };
 	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, x, &ci, r->all.done);
 	ci = slots_mean_ci(&r->responses, hist_mean(h));
-	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), &ci, h->count);
-	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
+	tx_tell_responses(res, h, &ci);
 	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
 		result_notice(res, "few-samples",
 		              "%" PRIu64 " transactions cannot tell the 99 %% response (1000 can); run longer for it.",
 		              h->count);
-	worst_figure(res, h->max, h->count);
 	if (r->is_open)
 		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->unfinished);
 	law_figures(r);
@@ -320,12 +348,34 @@ static void figures(const struct tx_run *r)
 	              r->late->count ? (double)r->late->max : (double)NAN, NULL, r->late->count);
 }
 
+/* What the result of all hosts is made of. */
+static void tell_for_all(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	struct table *t = result_table(res, "timeline", "Over time", timeline_fields);
+
+	result_figure_u64(res, "requests", "requests", UNIT_COUNT, r->service->count);
+	for (size_t i = 0; i < r->nclasses; i++)
+		together_tell_hist(res, r->classes[i].name, r->of[i].response);
+	for (size_t i = 0; i < r->timeline.n; i++) {
+		const struct timeline_step *step = &r->timeline.v[i];
+		double step_s = timeline_step_s(&r->timeline);
+
+		result_row(t, &(struct timeline_row){ .time_s = (double)step->end_ns * 1e-9,
+		                                      .transactions_per_s = (double)step->amount / step_s,
+		                                      .requests_per_s = (double)step->requests / step_s,
+		                                      .service_mean_ns =
+		                                              (double)step->service_ns / (double)step->requests });
+	}
+}
+
 void tx_tell(const struct tx_run *r)
 {
 	class_table(r);
-	response_table(r);
 	distribution(r);
 	figures(r);
+	if (session_is_together(r->ses))
+		tell_for_all(r);
 	device_figures(r);
 	host_figures(r);
 }
@@ -360,16 +410,16 @@ static void classes_again(const struct table *t, struct result *ret)
 	uint64_t done = 0, faults = 0, max_ns = 0;
 
 	for (size_t i = 0; i < t->nrows; i++) {
-		struct class_row row;
+		struct tx_class_row row;
 
-		table_row(t, i, class_fields, &row);
+		table_row(t, i, tx_class_fields, &row);
 		if (i && i + 1 == t->nrows)
 			break; /* all together */
 		done += row.transactions;
 		faults += row.faults;
 		max_ns = row.transactions && row.max_ns > max_ns ? row.max_ns : max_ns;
 	}
-	count_figures(ret, done, faults);
+	tx_tell_counts(ret, done, faults);
 	worst_figure(ret, max_ns, done);
 }
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/cleanup.h"
+
 /* ---- how many users ---- */
 
 /* One try. Returns whether the limit was kept; a quantile that the sample cannot carry may be a refusal to say (-ENODATA). */
@@ -111,7 +113,8 @@ static int prepare(struct tx_run *r, struct err *err)
 {
 	const struct session *ses = r->ses;
 	struct engine_config cfg = { .depth = (uint32_t)r->p->depth, .buf_bytes = (uint32_t)r->p->record_bytes };
-	int ret = tx_parse_classes(r->p, r->classes, &r->nclasses, err);
+	cleanup_free char *own = NULL;
+	int ret = tx_parse_classes(ses, r->p, r->classes, &r->nclasses, err);
 
 	if (ret < 0)
 		return ret;
@@ -128,9 +131,12 @@ static int prepare(struct tx_run *r, struct err *err)
 	r->randomise_work = (r->p->randomise & TX_RANDOMISE_WORK) != 0;
 	if (r->p->write)
 		for (uint32_t i = 0; i < r->depth; i++)
-			payload_fill(engine_buf(r->eng, i),
-			             &(struct payload_id){ ses->seed, i, 0, 0, (uint32_t)r->p->record_bytes });
-	return r->p->each ? tx_each_open(&r->each, r->p->each, err) : 0;
+			payload_fill(engine_buf(r->eng, i), &(struct payload_id){ ses->seed, i, 0, ses->hooks.host.rank,
+			                                                          (uint32_t)r->p->record_bytes });
+	if (!r->p->each)
+		return 0;
+	own = session_is_together(ses) ? hosts_own_file(r->p->each, ses->hooks.host.rank) : NULL;
+	return tx_each_open(&r->each, own ? own : r->p->each, err);
 }
 
 static int run_users(struct tx_run *r, struct err *err)
@@ -165,7 +171,7 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl transactions_screen = {
 	.shows =
-		"transactions_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,users,max_users,users_too_many,device_busy_ratio,cpu_percent,#tries,#classes",
+		"transactions_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,users,max_users,users_too_many,device_busy_ratio,cpu_percent,straggler,#tries,#classes,#shares,#hosts",
 	.says =
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
@@ -174,6 +180,9 @@ static const struct screen_decl transactions_screen = {
 			{ "the response takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
 			{ "the response takes {response_mean_ns} on average, {response_max_ns} at worst",
 	                  .instead_of = 1 },
+			{ "on {hosts:host} together" },
+			{ "{straggler} is slow: a request takes it {straggler_slowness} times as long as the others" },
+			{ "{hosts_lost:host} was lost", .if_any = "hosts_lost" },
 			{ NULL },
 		},
 };
@@ -191,6 +200,7 @@ const struct measure measure_transactions = {
 	.plan = tx_plan,
 	.run = tx_run,
 	.again = tx_again,
+	.together = tx_together,
 	.screen = &transactions_screen,
 	.tables = tx_tables,
 };

@@ -6,6 +6,8 @@
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
 #define PLATTER_MEASURE_TRANSACTIONS_H
 
+#include "hosts/hosts.h"
+#include "measure/shared/timeline.h"
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"
 #include "session/session.h"
@@ -93,14 +95,16 @@ struct tx_run {
 	uint64_t start_ns, end_ns, stop_ns;   /* window; when the first user had its count, or the time was up */
 	uint64_t full_until_ns, full_from_ns; /* while all users are at work and have had their first: for the law */
 	struct tx_sums full, before_full;
-	uint64_t firsts; /* users that have had their first */
-	uint64_t next_arrival_ns, arrivals, unfinished;
+	uint64_t firsts;                                /* users that have had their first */
+	uint64_t next_arrival_ns, arrivals, unfinished; /* arrivals: of all hosts, as each draws them all */
+	uint32_t next_class;
 	double arrival_at_ns;
-	struct rng arrival_rng;
+	struct rng arrival_rng, host_rng;
 	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct tx_totals of[TX_CLASSES_MAX], all;
 	struct slots ends, responses; /* of all: in the order of their ends */
 	struct hist *late, *service;
+	struct timeline timeline; /* amount: transactions */
 	struct rowlog *each;
 	struct tx_stand before, after;
 };
@@ -109,8 +113,12 @@ struct tx_run {
 
 extern const struct opt tx_opts[];
 int tx_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err);
-/* Without --class one class from the plain options; else the classes alone, which take from the plain options what they do not say. */
-int tx_parse_classes(const struct tx_params *p, struct tx_class *ret, size_t *ret_n, struct err *err);
+/*
+ * Without --class one class from the plain options; else the classes alone, which take from the plain options what they do not say. With other hosts those of
+ * the users that are ours: user i of them all is on host i modulo their number, and the same there as on one host alone.
+ */
+int tx_parse_classes(const struct session *ses, const struct tx_params *p, struct tx_class *ret, size_t *ret_n,
+                     struct err *err);
 struct tx_limit {
 	double quantile; /* < 0: the mean */
 	uint64_t limit_ns;
@@ -162,5 +170,33 @@ void tx_tell_users(struct result *res, uint64_t good, uint64_t bad);
 void tx_plots(struct session *ses);
 int tx_again(const struct result *saved, struct result *ret, struct err *err);
 extern const struct measure_table tx_tables[];
+/* Of a class, or of all; what it has of responses: of h. */
+struct tx_class_row {
+	const char *class;
+	uint64_t users, transactions;
+	double transactions_per_s;
+	uint64_t min_ns, mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
+	double cpu_each_s, think_each_s, ios_each;
+	uint64_t faults;
+};
+extern const struct field tx_class_fields[];
+void tx_class_responses(struct tx_class_row *row, const struct hist *h);
+/* Table and figures of them; mean: its interval, NULL where none is known. */
+void tx_tell_responses(struct result *res, const struct hist *h, const struct interval *mean);
+void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults);
+
+/* Of many hosts: what one did. */
+struct tx_share {
+	const char *host;
+	uint64_t users, transactions, requests;
+	double transactions_per_s;
+	uint64_t response_p50_ns, response_p99_ns, response_max_ns, faults;
+	double slowness, chance;
+};
+extern const struct field tx_share_fields[];
+
+/* ---- together.c: of many hosts ---- */
+
+void tx_together(const struct hosts_part *parts, size_t n, struct result *res);
 
 #endif
