@@ -18,6 +18,7 @@ extern const struct measure measure_transactions;
 /* One a line: tools/new-measure adds to them. */
 /* clang-format off */
 extern const struct measure measure_smr;
+extern const struct measure measure_buffer;
 const struct measure *const measures[] = {
 	&measure_info,
 	&measure_zones,
@@ -30,6 +31,7 @@ const struct measure *const measures[] = {
 	&measure_mark,
 	&measure_transactions,
 	&measure_smr,
+	&measure_buffer,
 	NULL,
 };
 /* clang-format on */

@@ -24,6 +24,7 @@ sim zones zones sim:failing
 sim surface surface sim:failing
 sim seek seek --quick sim:tiny
 sim smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
+sim buffer buffer sim:tiny
 sim geometry geometry --quick sim:quantum-fireball-tm2110a
 sim stream stream --read --rate=20MB --time=30s sim:tiny
 sim tradeoff stream --read --tradeoff --bytes=64MB --buffer=8MB sim:tiny

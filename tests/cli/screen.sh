@@ -50,6 +50,7 @@ measured zones zones --quick sim:failing
 measured seek seek --quick sim:tiny
 measured surface surface sim:tiny
 measured smr smr --write --destroy-data=TINY0001 --size=256MiB sim:tiny
+measured buffer buffer sim:tiny
 measured geometry geometry --quick sim:quantum-fireball-tm2110a
 measured stream stream --read --rate=20MB --time=30s sim:tiny
 measured transactions transactions --users=8 --count=20 sim:tiny

@@ -414,6 +414,44 @@ static void shingling(struct judge *j)
 		say(j->missed, "verdict", "whether its tracks shingle");
 }
 
+/* ---- buffer ---- */
+
+/* Texts: each is told rightly, or it is false, or missed. */
+static void policy(struct judge *j, const char *name, const char *truth)
+{
+	const char *told = json_string_value(json_object_get(json_object_get(j->c->doc, "figures"), name));
+
+	j->planted += truth != NULL;
+	if (told && !(truth && strcmp(told, truth) == 0))
+		lie(j, name, "%s told, in truth %s", told, truth ? truth : "there is no such thing");
+	else if (!told && truth)
+		say(j->missed, name, "%s", truth);
+}
+
+static const char *ahead_ends(const struct profile *p)
+{
+	uint64_t segment = p->cache_bytes / (p->cache_sizing == CACHE_FIXED ? p->segments : 2);
+
+	if (p->ahead_reach == AHEAD_TRACK)
+		return "at the end of a track";
+	return p->ahead_bytes && p->ahead_bytes < segment ? "after a fixed length" : "when its segment is full";
+}
+
+static void policies(struct judge *j)
+{
+	const struct profile *p = j->c->p;
+	bool rotates = p->kind == DISK_ROTATING, ahead = rotates && p->read_ahead && p->cache_bytes;
+
+	policy(j, "sizing", rotates && p->segments > 1 ? p->cache_sizing == CACHE_FIXED ? "fixed" : "by use" : NULL);
+	policy(j, "reads_ahead",
+	       !rotates                        ? NULL
+	       : !ahead                        ? "no"
+	       : p->ahead_when == AHEAD_ALWAYS ? "always"
+	                                       : "after reads in sequence");
+	policy(j, "read_ahead_ends", ahead ? ahead_ends(p) : NULL);
+	policy(j, "keeps_before", rotates ? p->is_pre_read ? "yes" : "no" : NULL);
+}
+
 /* ---- notices that blame somebody ---- */
 
 static bool never(const struct wild_case *c)
@@ -509,6 +547,11 @@ static bool goes(const struct wild_case *c)
 	return isfinite(c->p->gone_at_s) || c->p->gone_at_request;
 }
 
+static bool keeps_nothing(const struct wild_case *c)
+{
+	return c->p->drops_read || !c->p->cache_bytes;
+}
+
 /* What a notice claims, and when that is so. Simulated machines are idle and nobody else is on them. */
 static const struct claim {
 	const char *code;
@@ -525,6 +568,7 @@ static const struct claim {
 	{ "not-one-arm", has_two_arms, "one arm moves over all of it" },
 	{ "another-device", is_of_two, "it is one device with one arm" },
 	{ "uneven", is_uneven, "all of it is alike" },
+	{ "nothing-kept", keeps_nothing, "it keeps what it has read" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },
 	{ "regime", is_limited, "there is no limit" },
@@ -593,6 +637,8 @@ json_t *wild_judge(const struct wild_case *c)
 	}
 	if (strcmp(j.command, "smr") == 0)
 		shingling(&j);
+	if (strcmp(j.command, "buffer") == 0)
+		policies(&j);
 	notices(&j);
 	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "missed", j.missed,
 	                 "planted", (json_int_t)j.planted, "notices", j.notices, "status", status ? status : "none",

@@ -558,6 +558,61 @@ static struct interval band(const struct wild_case *c)
 	return of_media_cache(c, "shingle_band_bytes");
 }
 
+/* ---- buffer ---- */
+
+/* What a bridge cuts costs more for each piece. */
+static struct interval buffer_interface(const struct wild_case *c)
+{
+	return c->p->bridge_bytes || c->p->kind != DISK_ROTATING ? none : just(c->p->interface_bytes_per_s);
+}
+
+static bool has_ahead(const struct wild_case *c)
+{
+	return c->p->read_ahead && c->p->cache_bytes && c->p->kind == DISK_ROTATING;
+}
+
+static bool has_fixed_segments(const struct wild_case *c)
+{
+	return c->p->cache_sizing == CACHE_FIXED && c->p->cache_bytes && c->p->kind == DISK_ROTATING;
+}
+
+static struct interval buffer_segments(const struct wild_case *c)
+{
+	return c->p->kind == DISK_ROTATING ? just(c->p->cache_bytes ? c->p->segments : 0) : none;
+}
+
+/* In whole sectors. */
+static double segment_bytes(const struct profile *p)
+{
+	uint64_t sector = p->physical_sector_bytes;
+
+	return (double)(p->cache_bytes / (p->cache_sizing == CACHE_FIXED ? p->segments : 2) / sector * sector);
+}
+
+static struct interval buffer_segment(const struct wild_case *c)
+{
+	return has_fixed_segments(c) ? just(segment_bytes(c->p)) : none;
+}
+
+static struct interval buffer_size(const struct wild_case *c)
+{
+	double all = (double)c->p->cache_bytes;
+
+	return c->p->kind != DISK_ROTATING ? none
+	       : has_fixed_segments(c)     ? just(segment_bytes(c->p) * c->p->segments)
+	                                   : just(all);
+}
+
+/* From the first byte behind the request on, where no track's end comes before. */
+static struct interval buffer_ahead(const struct wild_case *c)
+{
+	double to = segment_bytes(c->p) - fmax(4096, c->p->physical_sector_bytes);
+
+	if (!has_ahead(c) || c->p->ahead_reach == AHEAD_TRACK)
+		return none;
+	return just(c->p->ahead_bytes ? fmin(to, (double)c->p->ahead_bytes) : to);
+}
+
 const struct wild_figure wild_figures[] = {
 	{ "zones", "start_bytes_per_s", NULL, spot_start, WILD_RATIO, false },
 	{ "zones", "middle_bytes_per_s", NULL, spot_middle, WILD_RATIO, false },
@@ -587,6 +642,11 @@ const struct wild_figure wild_figures[] = {
 	{ "geometry", "tracks", NULL, tracks, WILD_RATIO, true },
 	{ "geometry", "cylinder_skew_ratio", NULL, cyl_skew, WILD_TURN, true },
 	{ "geometry", "head_skew_ratio", NULL, head_skew, WILD_TURN, true },
+	{ "buffer", "interface_bytes_per_s", NULL, buffer_interface, WILD_RATIO, false },
+	{ "buffer", "segments", NULL, buffer_segments, WILD_RATIO, true },
+	{ "buffer", "segment_bytes", NULL, buffer_segment, WILD_RATIO, true },
+	{ "buffer", "buffer_bytes", NULL, buffer_size, WILD_RATIO, true },
+	{ "buffer", "read_ahead_bytes", NULL, buffer_ahead, WILD_RATIO, true },
 	{ "smr", "cache_entries", NULL, cache_entries, WILD_RATIO, false },
 	{ "smr", "band_bytes", NULL, band, WILD_RATIO, true },
 	{ NULL, NULL, NULL, NULL, WILD_RATIO, false },

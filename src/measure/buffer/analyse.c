@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Votes to edges. Something is held up to a place and not beyond it; each read at some place x is quick or slow. Between any two neighbours of those that were
+ * tried the edge may lie, and each such gap has a likelihood: of the quick ones before it and the slow ones behind it. The gap that is told has to be a
+ * thousand times as likely as all others together (noisy bisection: Burnashev and Zigangirov 1974).
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/buffer/buffer.h"
+
+#define QUICK_HITS \
+	0.85     /* of what is held, so many are quick at least: a choice; 2 to 10 % are late on a machine at work */
+#define LATE 2.0 /* times as long as a hit takes at most, that the host may ask too late (a choice) */
+#define KEEPS_UP \
+	1.8 /* times as fast as the media has the interface to be, or what came late is never caught up (a choice) */
+#define SURE   6.9078 /* ln 1000 */
+#define TRACKS 64     /* sizes that are tried, each 1.15 times the one before */
+
+static double vote(const struct buffer_conditions *c, bool is_quick, double p_held)
+{
+	double quick = p_held * QUICK_HITS + (1.0 - p_held) * c->chance_ratio;
+
+	return log(is_quick ? quick : 1.0 - quick);
+}
+
+static bool is_of(const struct buffer_sample *s, enum buffer_test test, uint64_t len_bytes)
+{
+	return strcmp(s->test, buffer_test_names[test]) == 0 && (!len_bytes || s->len_bytes == len_bytes);
+}
+
+struct tried {
+	uint64_t at;
+	double as_held, as_not; /* log likelihoods of its votes */
+	double n_quick, n_slow;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct tried *p = a, *q = b;
+
+	return (p->at > q->at) - (p->at < q->at);
+}
+
+static size_t votes_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
+                       uint64_t len_bytes, struct tried *ret, size_t *ret_votes)
+{
+	size_t n = 0, places = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], test, len_bytes)) {
+			bool is_quick = (double)s->v[i].access_ns <= c->hit_limit_ns;
+
+			ret[n++] = (struct tried){ s->v[i].at, vote(c, is_quick, 1.0), vote(c, is_quick, 0.0), is_quick,
+				                   !is_quick };
+		}
+	*ret_votes = n;
+	if (n)
+		qsort(ret, n, sizeof(*ret), by_place);
+	for (size_t i = 0; i < n; i++)
+		if (places && ret[places - 1].at == ret[i].at) {
+			ret[places - 1].as_held += ret[i].as_held;
+			ret[places - 1].as_not += ret[i].as_not;
+			ret[places - 1].n_quick += ret[i].n_quick;
+			ret[places - 1].n_slow += ret[i].n_slow;
+		} else {
+			ret[places++] = ret[i];
+		}
+	return places;
+}
+
+void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
+                    uint64_t len_bytes, struct buffer_edge *ret)
+{
+	cleanup_free struct tried *v = calloc(s->n + 1, sizeof(*v));
+	size_t n, best = 0, second = 0;
+	double l = 0.0, l_best, l_second = -INFINITY, others = 0.0;
+
+	*ret = (struct buffer_edge){ .high = UINT64_MAX };
+	if (!v)
+		return;
+	n = votes_of(s, c, test, len_bytes, v, &ret->votes);
+	for (size_t i = 0; i < n; i++)
+		l += v[i].as_not;
+	l_best = l; /* gap k: the first k places are held */
+	for (size_t k = 1; k <= n; k++) {
+		l += v[k - 1].as_held - v[k - 1].as_not;
+		if (l > l_best) {
+			l_second = l_best;
+			second = best;
+			l_best = l;
+			best = k;
+		} else if (l > l_second) {
+			l_second = l;
+			second = k;
+		}
+	}
+	l = 0.0;
+	for (size_t i = 0; i < n; i++)
+		l += v[i].as_not;
+	for (size_t k = 0; k <= n; k++) {
+		others += k == best ? 0.0 : exp(l - l_best);
+		if (k < n)
+			l += v[k].as_held - v[k].as_not;
+	}
+	ret->low = best ? v[best - 1].at : 0;
+	ret->high = best < n ? v[best].at : UINT64_MAX;
+	ret->log_likelihood = l_best;
+	ret->is_sure = n && others < 1.0 / 1000;
+	if (n)
+		ret->ask = second > best ? v[best].at : v[best ? best - 1 : 0].at;
+}
+
+int buffer_is_held(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
+{
+	double l = 0.0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], test, 0)) {
+			bool is_quick = (double)s->v[i].access_ns <= c->hit_limit_ns;
+
+			l += vote(c, is_quick, 1.0) - vote(c, is_quick, 0.0);
+		}
+	return l > SURE ? 1 : l < -SURE ? 0 : -1;
+}
+
+/* A track's data, skews and what the rate may be off included, are 0.85 to 1.45 of what passes in a revolution at that rate. */
+#define TRACK_LEAST 0.85
+#define TRACK_SIZES 8
+#define TRACK_STEP  1.08
+
+double buffer_track_odds(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
+{
+	cleanup_free struct tried *v = calloc(s->n + 1, sizeof(*v));
+	double best = -INFINITY, track = TRACK_LEAST * c->media_bytes_per_s * c->period_ns * 1e-9;
+	struct buffer_edge e;
+	size_t n, votes;
+
+	buffer_edge_of(s, c, test, 0, &e);
+	if (!v || !e.votes)
+		return 0.0;
+	n = votes_of(s, c, test, 0, v, &votes);
+	for (int k = 0; k < TRACK_SIZES; k++, track *= TRACK_STEP) {
+		double l = 0.0;
+
+		/* Up to each of the places tried: what does not reach it is as it is when nothing is held. */
+		for (size_t i = 0; i < n; i++)
+			l += v[i].as_not;
+		for (size_t i = 0; i < n; i++) {
+			double held = fmax(0.0, 1.0 - (double)(v[i].at + c->block_bytes) / track);
+
+			best = fmax(best, l);
+			l += v[i].n_quick * vote(c, true, held) + v[i].n_slow * vote(c, false, held) - v[i].as_not;
+		}
+		best = fmax(best, l);
+	}
+	return best - e.log_likelihood;
+}
+
+/* ---- estimates ---- */
+
+static struct buffer_estimate not_known(void)
+{
+	return (struct buffer_estimate){ NAN, { NAN, NAN } };
+}
+
+static struct buffer_estimate between(double low, double high)
+{
+	return (struct buffer_estimate){ (low + high) / 2.0, { low, high } };
+}
+
+/* What is held ends with a whole block as a rule, and so much was seen to be held. */
+static struct buffer_estimate at_least(double low, double high)
+{
+	return (struct buffer_estimate){ low, { low, high } };
+}
+
+/* The difference of the medians of two sizes is free of what each request costs. */
+static struct buffer_estimate interface_of(const struct buffer_samples *s)
+{
+	cleanup_free double *v[2] = { calloc(s->n + 1, sizeof(double)), NULL }, *w = calloc(s->n + 1, sizeof(double));
+	size_t n[2] = { 0, 0 };
+	uint64_t large = 0, small = 0;
+	struct interval ci[2];
+	struct buffer_estimate e = not_known();
+	double median[2];
+
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_REREAD, 0) && s->v[i].at > large)
+			large = s->v[i].at;
+	small = large / 4;
+	v[1] = w;
+	if (!v[0] || !v[1] || !large)
+		return e;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_REREAD, 0)) {
+			size_t k = s->v[i].at == large;
+
+			v[k][n[k]++] = (double)s->v[i].access_ns;
+		}
+	for (size_t k = 0; k < 2; k++) {
+		stats_sort(v[k], n[k]);
+		ci[k] = stats_quantile_ci_sorted(v[k], n[k], 0.5);
+		median[k] = stats_quantile_sorted(v[k], n[k], 0.5);
+	}
+	if (ci[1].low > ci[0].high && median[1] > median[0]) {
+		double bytes = 1e9 * (double)(large - small);
+
+		e.value = bytes / (median[1] - median[0]);
+		e.ci = (struct interval){ bytes / (ci[1].high - ci[0].low + 1.0),
+			                  bytes / fmax(1.0, ci[1].low - ci[0].high - 1.0) };
+	}
+	return e;
+}
+
+static void analyse_ahead(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *f)
+{
+	struct buffer_edge one, two, *e = &one;
+	double odds;
+
+	buffer_edge_of(s, c, BUFFER_AHEAD, 0, &one);
+	buffer_edge_of(s, c, BUFFER_AHEAD_SECOND, 0, &two);
+	f->ahead = one.low ? AHEAD_ALWAYS : AHEAD_UNKNOWN;
+	if (one.is_sure && !one.low) {
+		e = &two;
+		f->ahead = two.low ? AHEAD_AFTER_SECOND : two.is_sure ? AHEAD_NONE : AHEAD_UNKNOWN;
+	}
+	if (!e->votes || !e->low)
+		return;
+	odds = buffer_track_odds(s, c, f->ahead == AHEAD_AFTER_SECOND ? BUFFER_AHEAD_SECOND : BUFFER_AHEAD);
+	if (odds > SURE) {
+		f->end = END_TRACK;
+	} else if (e->is_sure && e->high != UINT64_MAX && e->high - e->low <= c->block_bytes + e->low / 64) {
+		f->is_ahead_even = odds < -SURE;
+		f->ahead_bytes = at_least((double)e->low, (double)e->high); /* behind the block itself */
+	}
+}
+
+/* What one stream gets of the buffer. */
+static void analyse_extent(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *f)
+{
+	struct buffer_edge run;
+	double beyond =
+		c->media_bytes_per_s * c->hit_limit_ns * 1e-9; /* the head goes on until the next command is there */
+	double low, high;
+
+	buffer_edge_of(s, c, BUFFER_RUN, 0, &run);
+	f->is_media_slower = f->interface.value > 1.3 * c->media_bytes_per_s;
+	if (!f->is_media_slower || !run.is_sure || !run.low || run.high == UINT64_MAX)
+		return;
+	low = (double)run.low;
+	high = (double)run.high + (f->ahead == AHEAD_NONE ? 0.0 : beyond);
+	if (isfinite(f->ahead_bytes.value) && f->ahead_bytes.ci.high + (double)c->block_bytes >= low) {
+		f->is_extent_exact = true; /* reads ahead until that is full */
+		f->end = f->is_ahead_even ? END_SEGMENT : END_UNKNOWN;
+		low = f->ahead_bytes.ci.low + (double)c->block_bytes;
+		high = f->ahead_bytes.ci.high + (double)c->block_bytes;
+	} else if (isfinite(f->ahead_bytes.value) && f->is_ahead_even &&
+	           f->ahead_bytes.ci.high + (double)c->block_bytes + c->media_bytes_per_s * c->hit_limit_ns * 1e-9 <
+	                   low)
+		f->end = END_LENGTH;
+	if (!f->is_extent_exact && !(f->interface.value > KEEPS_UP * c->media_bytes_per_s))
+		return;
+	f->extent = f->is_extent_exact ? low : (low + high) / 2.0;
+	if (!f->is_extent_exact && f->ahead != AHEAD_NONE)
+		high += LATE * beyond;
+	f->extent_low = (uint64_t)low;
+	f->extent_high = (uint64_t)high;
+}
+
+static void analyse_sizing(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *f)
+{
+	struct buffer_edge longer, volume;
+	double n = (double)f->streams, low = (double)f->extent_low, high = (double)f->extent_high;
+	uint64_t len = 0;
+	int held = buffer_is_held(s, c, BUFFER_LARGE);
+
+	if (f->streams >= 3 && held >= 0 && f->extent_low)
+		f->sizing = held ? SIZING_FIXED : SIZING_BY_USE;
+	buffer_edge_of(s, c, BUFFER_LONGER, 0, &longer);
+	if (f->sizing == SIZING_FIXED || (longer.is_sure && longer.low == f->streams &&
+	                                  longer.high == longer.low + 1)) /* it is no volume that limits them */
+		f->segments = between(n, n);
+	if (f->extent_low && f->sizing != SIZING_BY_USE)
+		f->segment = (struct buffer_estimate){ f->extent, { low, high } };
+	if (f->sizing == SIZING_FIXED)
+		f->buffer = (struct buffer_estimate){ n * f->extent, { n * low, n * high } };
+	if (f->sizing != SIZING_BY_USE)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_VOLUME, 0))
+			len = s->v[i].len_bytes;
+	buffer_edge_of(s, c, BUFFER_VOLUME, 0, &volume);
+	if (len && f->before == 0 && volume.is_sure && volume.low && volume.high == volume.low + 1 &&
+	    volume.low < f->streams) {
+		/* Read ahead, while the next command is looked at. */
+		double beyond = c->media_bytes_per_s * c->period_ns * 0.25e-9;
+
+		f->buffer = between((double)volume.low * (double)len, (double)volume.high * ((double)len + beyond));
+	}
+}
+
+void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret)
+{
+	struct buffer_edge streams;
+
+	*ret = (struct buffer_found){ .interface = interface_of(s),
+		                      .segments = not_known(),
+		                      .segment = not_known(),
+		                      .buffer = not_known(),
+		                      .ahead_bytes = not_known(),
+		                      .before = buffer_is_held(s, c, BUFFER_BEFORE) };
+	buffer_edge_of(s, c, BUFFER_STREAMS, 0, &streams);
+	if (streams.is_sure && streams.low && streams.high == streams.low + 1)
+		ret->streams = (size_t)streams.low;
+	analyse_ahead(s, c, ret);
+	analyse_extent(s, c, ret);
+	analyse_sizing(s, c, ret);
+}

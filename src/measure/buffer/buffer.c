@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the drive's buffer does, from outside: by what it answers quickly after what. The method is that of the extraction of drives' caches
+ * (Worthington, Ganger, Patt and Wilkes, On-line extraction of SCSI disk drive parameters, 1995), but each answer is only a vote.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/buffer/buffer.h"
+
+static int measure(struct buffer_io *io, struct err *err)
+{
+	struct session *ses = io->ses;
+	const struct rotation *rot = &io->rot;
+	const char *path = ses->devs[0].path;
+	struct buffer_found found;
+	int r;
+
+	if (session_is_over(ses))
+		return 0;
+	if (!rot->is_rotating && rot->anywhere_ns > 0.0) {
+		result_notice(ses->res, "not-rotating",
+		              "%s does not rotate: what its memory answers and what not cannot be told apart by time.",
+		              path);
+	} else if (!rot->is_rotating && !rot->is_patchy) {
+		result_notice(ses->res, "unclear",
+		              "Whether %s rotates was not to be seen, so that hits and misses cannot be told apart.",
+		              path);
+	} else if (rot->is_patchy) {
+		result_notice(
+			ses->res, "unclear",
+			"Parts of %s answer as a buffer does when they are read for the first time, as parts do that hold no data, so that nothing is told of its own.",
+			path);
+	} else if (!isfinite(rot->hit_ns) || !(io->cond.media_bytes_per_s > 0.0)) {
+		result_notice(
+			ses->res, "nothing-kept",
+			"%s keeps nothing of what it has read: reading the same again is as slow as the first time.",
+			path);
+	} else {
+		r = buffer_search(io, err);
+		buffer_tell_samples(ses->res, io);
+		buffer_analyse(&io->samples, &io->cond, &found);
+		buffer_tell_found(ses->res, &io->cond, &found);
+		return r;
+	}
+	return 0;
+}
+
+static int buffer_run(struct session *ses, const void *params, struct err *err)
+{
+	struct buffer_io io;
+	int r;
+
+	(void)params;
+	r = buffer_open(&io, ses, err);
+	if (r == 0)
+		r = measure(&io, err);
+	buffer_close(&io);
+	session_checkpoint(ses);
+	return r;
+}
+
+/* `platter report --again`: the figures from the samples of a saved document, by the same analysis. */
+static int buffer_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *conditions = result_find_table(saved, buffer_tables[0].name);
+	const struct table *probes = result_find_table(saved, buffer_tables[1].name);
+	struct buffer_samples samples = { NULL, 0, 0 };
+	struct buffer_conditions cond;
+	struct buffer_found found;
+
+	if (!conditions || !conditions->nrows || !probes || !probes->nrows)
+		return err_set(err, -ENODATA, "The document has no probes.");
+	samples.v = calloc(probes->nrows, sizeof(*samples.v));
+	if (!samples.v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	table_row(conditions, 0, buffer_condition_fields, &cond);
+	for (; samples.n < probes->nrows; samples.n++)
+		table_row(probes, samples.n, buffer_sample_fields, &samples.v[samples.n]);
+	buffer_analyse(&samples, &cond, &found);
+	buffer_tell_found(ret, &cond, &found);
+	free(samples.v);
+	return 0;
+}
+
+/* What a person came for: the figures of the first screen, and the sentence that they make. */
+static const struct screen_decl buffer_screen = {
+	.shows =
+		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s",
+	.says =
+		(const struct clause[]){
+			{ "{segments} segments" },
+			{ "{segment_bytes} each" },
+			{ "reads ahead: {reads_ahead}" },
+			{ "{interface_bytes_per_s} from the buffer" },
+			{ NULL },
+		},
+};
+
+const struct measure measure_buffer = {
+	.name = "buffer",
+	.help = "what the drive's buffer does: segments, reading ahead",
+	.group = GROUP_DISK,
+	.targets = "DEVICE",
+	.min_targets = 1,
+	.max_targets = 1,
+	.opts = buffer_opts,
+	.params_size = sizeof(struct buffer_params),
+	.plan = buffer_plan,
+	.run = buffer_run,
+	.again = buffer_again,
+	.screen = &buffer_screen,
+	.tables = buffer_tables,
+};

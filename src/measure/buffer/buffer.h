@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The parts of `buffer`, each knowing only those before it; nobody else includes this: plan.c what will be done; run.c single experiments, each of which
+ * brings the drive's buffer into a state and reads once to see what it holds; analyse.c how far something reaches, by the votes of many such reads;
+ * search.c which experiment is next; tell.c the document; buffer.c goes through them.
+ *
+ * A read that the buffer answers is quick; one of the media waits for its angle, anything up to a revolution. Hence a quick answer is nearly always the
+ * buffer's, while a slow one may be a quick one that came late on its way. No single read decides, but the likelihood of all of them.
+ */
+#ifndef PLATTER_MEASURE_BUFFER_H
+#define PLATTER_MEASURE_BUFFER_H
+
+#include "measure/shared/timed.h"
+
+/* What was asked of the buffer: the names are those of the document. */
+enum buffer_test {
+	BUFFER_REREAD,       /* of so many bytes, again and again: the interface */
+	BUFFER_STREAMS,      /* the read so many places ago */
+	BUFFER_LONGER,       /* the same, of longer reads */
+	BUFFER_RUN,          /* the first block after reading so many bytes in sequence */
+	BUFFER_AHEAD,        /* so far ahead of a block at random, after a wait */
+	BUFFER_AHEAD_SECOND, /* the same, of the second of two blocks in sequence */
+	BUFFER_BEFORE,       /* the block before one at random */
+	BUFFER_LARGE,        /* the first of several streams that each fill most of a segment */
+	BUFFER_VOLUME,       /* the stream so many streams of a part of a segment ago */
+	BUFFER_TESTS
+};
+extern const char *const buffer_test_names[BUFFER_TESTS];
+
+struct buffer_sample { /* a row of the document */
+	const char *test;
+	uint64_t at, access_ns; /* at: bytes or a number, as the test says */
+	uint64_t len_bytes;     /* of what was read before, where it is not the same each time */
+};
+struct buffer_samples {
+	struct buffer_sample *v; /* free() it */
+	size_t n, room;
+};
+
+/* Under which the samples were taken: a row of the document. */
+struct buffer_conditions {
+	uint64_t block_bytes;        /* of the reads that look whether something is held */
+	double hit_ns, hit_limit_ns; /* of one that is; none takes longer but by chance */
+	double period_ns,
+		chance_ratio;     /* of a revolution; the share of quick ones among those that wait for their angle */
+	double media_bytes_per_s; /* where it was measured */
+};
+
+/* ---- plan.c ---- */
+
+struct buffer_params { /* what the options fill */
+	bool write;
+};
+
+#define BUFFER_PART    0.3              /* of the device, from its first byte on: of two arms or disks only one */
+#define BUFFER_TIME_NS (300 * NS_PER_S) /* unless --time says otherwise */
+extern const struct opt buffer_opts[];
+int buffer_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
+
+/* ---- run.c: one experiment each; what is read last is appended to the samples ---- */
+
+struct buffer_io {
+	struct session *ses;
+	struct timed t;
+	struct rotation rot;
+	struct buffer_conditions cond;
+	struct buffer_samples samples;
+	uint32_t chunk_bytes; /* of reads in sequence: large enough for the host to keep up with the media */
+	uint64_t end_ns;
+};
+
+int buffer_open(struct buffer_io *io, struct session *ses, struct err *err);
+void buffer_close(struct buffer_io *io);
+bool buffer_is_over(const struct buffer_io *io);
+/* Re-reads in two sizes. */
+int buffer_reread(struct buffer_io *io, struct err *err);
+/* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
+int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
+/* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of them or until none is held any more. */
+int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
+                 struct err *err);
+/* Only the first of so many streams. */
+int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err);
+
+/* ---- analyse.c: samples to estimates; no session, no document, no clock ---- */
+
+struct buffer_edge {        /* up to where something is held */
+	uint64_t low, high; /* held at low (0: nowhere), not at high (UINT64_MAX: everywhere where it was tried) */
+	bool is_sure;       /* the odds are a thousand to one against all other places among those that were tried */
+	uint64_t ask;       /* if it is not: where another vote decides most */
+	size_t votes;
+	double log_likelihood;
+};
+/* Of the votes with these many bytes read before (len_bytes 0: all). */
+void buffer_edge_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
+                    uint64_t len_bytes, struct buffer_edge *ret);
+/* Whether it is held at this one place: 1, 0, or -1: not decided. */
+int buffer_is_held(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
+/* That reading ahead ends with the track, and so anywhere, to that it ends after a fixed length: the logarithm of the odds. */
+double buffer_track_odds(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
+
+enum buffer_sizing { SIZING_UNKNOWN, SIZING_FIXED, SIZING_BY_USE };
+enum buffer_ahead { AHEAD_UNKNOWN, AHEAD_NONE, AHEAD_ALWAYS, AHEAD_AFTER_SECOND };
+enum buffer_end { END_UNKNOWN, END_LENGTH, END_TRACK, END_SEGMENT };
+
+struct buffer_estimate {
+	double value; /* NaN: not known */
+	struct interval ci;
+};
+struct buffer_found {
+	struct buffer_estimate interface, segments, segment, buffer, ahead_bytes;
+	enum buffer_sizing sizing;
+	enum buffer_ahead ahead;
+	enum buffer_end end;
+	int before; /* 1, 0, -1 */
+	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
+	uint64_t extent_low, extent_high;
+	double extent;
+	size_t streams;     /* held of single blocks, whatever may limit that; 0: not known */
+	bool is_ahead_even; /* its length is the same everywhere */
+	bool is_extent_exact;
+	bool is_media_slower; /* than the interface, so that runs in sequence go at the media's pace */
+};
+void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret);
+
+/* ---- search.c: which experiments, until enough is known ---- */
+
+int buffer_search(struct buffer_io *io, struct err *err);
+
+/* ---- tell.c ---- */
+
+extern const struct field buffer_sample_fields[], buffer_condition_fields[];
+extern const struct measure_table buffer_tables[];
+void buffer_tell_samples(struct result *res, const struct buffer_io *io);
+void buffer_tell_found(struct result *res, const struct buffer_conditions *c, const struct buffer_found *found);
+
+#endif

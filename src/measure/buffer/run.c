@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Experiments, one request at a time: the buffer is brought into a state, and a read looks what it holds. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/buffer/buffer.h"
+
+#define CHUNK_MOST    (1u << 20)
+#define ROTATION_NS   (2 * NS_PER_S)
+#define RATE_BYTES    (16u << 20)
+#define REREADS       21
+#define PLACES_TRIED  20 /* for one that is stored */
+#define SLOW_IN_A_ROW 5  /* of a sweep: then nothing further back is held */
+
+const char *const buffer_test_names[BUFFER_TESTS] = {
+	[BUFFER_REREAD] = "re-read", [BUFFER_STREAMS] = "streams", [BUFFER_LONGER] = "longer streams",
+	[BUFFER_RUN] = "run",        [BUFFER_AHEAD] = "ahead",     [BUFFER_AHEAD_SECOND] = "ahead of second",
+	[BUFFER_BEFORE] = "before",  [BUFFER_LARGE] = "large",     [BUFFER_VOLUME] = "volume",
+};
+
+/* ---- reads with waits between them ---- */
+
+struct step {
+	uint64_t offset_bytes, wait_ns; /* wait_ns: before it */
+	uint32_t len_bytes;
+};
+
+struct steps {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	const struct step *v;
+	size_t n, at;
+	double first_ns, last_ns; /* of these; NaN: it failed, or was not done */
+	size_t taken;
+};
+
+static enum feed next_step(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct steps *s = (struct steps *)f;
+	const struct step *step = &s->v[s->at];
+
+	(void)ret_until_ns;
+	if (s->at == s->n)
+		return FEED_END;
+	s->at++;
+	req->op = IO_READ;
+	req->target = 0;
+	req->offset_bytes = step->offset_bytes;
+	req->len_bytes = step->len_bytes;
+	req->due_ns = step->wait_ns ? now_ns + step->wait_ns : 0;
+	return FEED_IO;
+}
+
+static void take_step(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct steps *s = (struct steps *)((char *)sink - offsetof(struct steps, sink));
+
+	s->last_ns = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+	if (s->taken++ == 0)
+		s->first_ns = s->last_ns;
+}
+
+static int go(struct buffer_io *io, const struct step *v, size_t n, double *ret_first_ns, double *ret_last_ns,
+              struct err *err)
+{
+	struct steps s = {
+		.feeder = { .next = next_step }, .sink = { take_step }, .v = v, .n = n, .first_ns = NAN, .last_ns = NAN
+	};
+	struct load load = { .targets = io->t.target, .ntargets = 1, .feeder = &s.feeder, .sink = &s.sink, .depth = 1 };
+	struct load_stats stats;
+	int r = session_load(io->ses, &load, io->t.eng, &stats, err);
+
+	*ret_last_ns = s.taken == n ? s.last_ns : (double)NAN;
+	if (ret_first_ns)
+		*ret_first_ns = s.first_ns;
+	return r;
+}
+
+static int keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
+                struct err *err)
+{
+	struct buffer_samples *s = &io->samples;
+
+	if (!isfinite(ns))
+		return 0;
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 1024;
+		struct buffer_sample *v = realloc(s->v, room * sizeof(*v));
+
+		if (!v)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		s->v = v;
+		s->room = room;
+	}
+	s->v[s->n++] = (struct buffer_sample){ buffer_test_names[test], at, (uint64_t)ns, len_bytes };
+	return 0;
+}
+
+/* ---- places ---- */
+
+/* One that nobody has read, with so many bytes behind it and room before it. */
+static uint64_t fresh(struct buffer_io *io, uint64_t bytes)
+{
+	uint64_t block = io->cond.block_bytes, end = (uint64_t)(BUFFER_PART * (double)io->t.target->size_bytes);
+
+	return timed_random(&io->t, block, end > bytes + 2 * block ? end - bytes : 2 * block);
+}
+
+/* The steps of reading so many bytes from there on. Returns how many. */
+static size_t run_of(const struct buffer_io *io, uint64_t first, uint64_t bytes, struct step *ret)
+{
+	size_t n = 0;
+
+	for (uint64_t at = 0; at < bytes; n++) {
+		uint64_t len = bytes - at < io->chunk_bytes ? bytes - at : io->chunk_bytes;
+
+		ret[n] = (struct step){ first + at, 0, (uint32_t)len };
+		at += len;
+	}
+	return n;
+}
+
+static size_t steps_of(const struct buffer_io *io, uint64_t bytes)
+{
+	return (size_t)(bytes / io->chunk_bytes) + 2;
+}
+
+/* ---- experiments ---- */
+
+int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err)
+{
+	const struct buffer_conditions *c = &io->cond;
+	uint32_t block = (uint32_t)c->block_bytes;
+	size_t n = 0;
+	cleanup_free struct step *v = calloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
+	uint64_t first = fresh(io, at + 2 * block), second = test == BUFFER_AHEAD_SECOND ? block : 0;
+	double first_ns, ns;
+	int r;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	if (test == BUFFER_RUN)
+		n = run_of(io, first, at, v);
+	else
+		v[n++] = (struct step){ first, 0, block };
+	if (second)
+		v[n++] = (struct step){ first + second, 0, block };
+	v[n] = (struct step){ first, 0, block };
+	if (test == BUFFER_BEFORE) {
+		v[n].offset_bytes = first - block;
+	} else if (test != BUFFER_RUN) { /* until it would have come there, and some revolutions */
+		v[n].offset_bytes = first + second + at;
+		v[n].wait_ns = (uint64_t)(1.25e9 * (double)at / c->media_bytes_per_s + 3.0 * c->period_ns +
+		                          c->period_ns * rng_double(&io->t.rng));
+	}
+	r = go(io, v, n + 1, &first_ns, &ns, err);
+	if (!(first_ns > c->hit_limit_ns)) /* nothing was ever stored there */
+		ns = NAN;
+	return r < 0 ? r : keep(io, test, at, ns, 0, err);
+}
+
+/* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how many are left. */
+static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uint64_t *ret, size_t *ret_n,
+                        struct err *err)
+{
+	cleanup_free struct step *v = calloc(steps_of(io, bytes), sizeof(*v));
+	int r = v ? 0 : err_set(err, -ENOMEM, "Out of memory.");
+
+	*ret_n = 0;
+	for (size_t i = 0; r == 0 && i < places && !session_is_over(io->ses); i++) {
+		uint64_t first = fresh(io, bytes);
+		struct step one = { first, 0, (uint32_t)io->cond.block_bytes };
+		double ns;
+
+		r = go(io, &one, 1, NULL, &ns, err);
+		if (r < 0 || !(ns > io->cond.hit_limit_ns))
+			continue;
+		ret[(*ret_n)++] = first;
+		if (bytes > io->cond.block_bytes)
+			r = go(io, v, run_of(io, first + io->cond.block_bytes, bytes - io->cond.block_bytes, v), NULL,
+			       &ns, err);
+	}
+	return r;
+}
+
+int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uint64_t bytes, size_t most,
+                 struct err *err)
+{
+	cleanup_free uint64_t *first = calloc(places, sizeof(*first));
+	size_t n = 0, slow = 0;
+	int r = first ? read_streams(io, places, bytes, first, &n, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	for (size_t i = 1; r == 0 && i <= n && i <= most && slow < SLOW_IN_A_ROW && !session_is_over(io->ses); i++) {
+		struct step one = { first[n - i], 0, (uint32_t)io->cond.block_bytes };
+		double ns;
+
+		r = go(io, &one, 1, NULL, &ns, err);
+		slow = ns > io->cond.hit_limit_ns ? slow + 1 : 0;
+		if (r == 0)
+			r = keep(io, test, i, ns, bytes, err);
+	}
+	return r;
+}
+
+int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct err *err)
+{
+	cleanup_free uint64_t *first = calloc(places, sizeof(*first));
+	size_t n = 0;
+	double ns = NAN;
+	int r = first ? read_streams(io, places, bytes, first, &n, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
+		r = go(io, &(struct step){ first[0] + bytes - io->cond.block_bytes, 0, (uint32_t)io->cond.block_bytes },
+		       1, NULL, &ns, err);
+	return r < 0 ? r : keep(io, BUFFER_LARGE, places, ns, bytes, err);
+}
+
+int buffer_reread(struct buffer_io *io, struct err *err)
+{
+	uint64_t limit = (uint64_t)(0.3 * io->cond.period_ns);
+	int r = 0;
+
+	for (uint32_t large = 256 << 10; r == 0 && large >= 4 * io->cond.block_bytes; large /= 4) {
+		uint64_t first = fresh(io, large);
+		size_t before = io->samples.n, held = 0;
+		double ns;
+
+		r = go(io, &(struct step){ first, 0, large }, 1, NULL, &ns, err);
+		for (size_t i = 0; r == 0 && i < 2 * REREADS; i++) {
+			struct step one = { first, 0, i % 2 ? large : large / 4 };
+
+			r = go(io, &one, 1, NULL, &ns, err);
+			held += ns < (double)limit;
+			if (r == 0)
+				r = keep(io, BUFFER_REREAD, one.len_bytes, ns, 0, err);
+		}
+		if (held > REREADS * 3 / 2)
+			break;
+		io->samples.n = before; /* so much is not held */
+	}
+	return r;
+}
+
+/* ---- opening ---- */
+
+bool buffer_is_over(const struct buffer_io *io)
+{
+	return session_is_over(io->ses) || clock_now_ns(io->ses->env->clk) >= io->end_ns;
+}
+
+int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
+{
+	const struct engine_config cfg = { .depth = 2, .buf_bytes = CHUNK_MOST };
+	uint32_t physical = ses->devs[0].physical_block_bytes, block = physical > 4096 ? physical : 4096;
+	uint64_t left = session_time_left_ns(ses);
+	struct rotation *rot = &io->rot;
+	int r;
+
+	*io = (struct buffer_io){ .ses = ses, .cond = { .block_bytes = block }, .chunk_bytes = CHUNK_MOST };
+	io->end_ns = clock_now_ns(ses->env->clk) + (left == UINT64_MAX ? BUFFER_TIME_NS : left);
+	r = session_engine(ses, &cfg, &io->t.eng, err);
+	if (r < 0)
+		return r;
+	io->t = (struct timed){
+		.ses = ses, .eng = io->t.eng, .target = &ses->targets[0], .block_bytes = block, .step_bytes = block
+	};
+	session_rng(ses, 1, &io->t.rng);
+	session_progress(ses, "looking whether it turns", 0.02, NULL);
+	r = rotation_find(&io->t, ROTATION_NS, rot, err);
+	if (r == 0 && rot->is_rotating && !session_is_over(ses))
+		r = timed_rate(&io->t, fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
+	io->cond.hit_ns = rot->hit_ns;
+	io->cond.hit_limit_ns = rot->hit_most_ns;
+	io->cond.period_ns = rot->period_ns;
+	/* Of a place on the way some come by at once: as long as a hit may take longer than one does. And a choice for what else may be. */
+	io->cond.chance_ratio = fmin(0.3, fmax(0.02, 1.5 * (rot->hit_most_ns - rot->hit_ns) / rot->period_ns));
+	return r;
+}
+
+void buffer_close(struct buffer_io *io)
+{
+	engine_close(io->t.eng);
+	free(io->samples.v);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What `buffer` says. */
+#include <math.h>
+
+#include "measure/buffer/buffer.h"
+
+const struct field buffer_sample_fields[] = {
+	FIELD_STR(struct buffer_sample, test, "asked"),
+	FIELD_U64(struct buffer_sample, at, UNIT_NONE, "where", .detail = true),
+	FIELD_U64(struct buffer_sample, access_ns, UNIT_NS, "time"),
+	FIELD_U64(struct buffer_sample, len_bytes, UNIT_BYTES, "read before", .detail = true),
+	FIELD_END,
+};
+
+const struct field buffer_condition_fields[] = {
+	FIELD_U64(struct buffer_conditions, block_bytes, UNIT_BYTES, "block"),
+	FIELD_F64(struct buffer_conditions, hit_ns, UNIT_NS, "read from the buffer"),
+	FIELD_F64(struct buffer_conditions, hit_limit_ns, UNIT_NS, "at most"),
+	FIELD_F64(struct buffer_conditions, period_ns, UNIT_NS, "revolution"),
+	FIELD_F64(struct buffer_conditions, chance_ratio, UNIT_RATIO, "of others as quick", .detail = true),
+	FIELD_F64(struct buffer_conditions, media_bytes_per_s, UNIT_BYTES_PER_S, "media"),
+	FIELD_END,
+};
+
+const struct measure_table buffer_tables[] = {
+	{ "conditions", "How hits and misses were told apart", buffer_condition_fields },
+	{ "probes", "What was asked of the buffer", buffer_sample_fields },
+	{ NULL, NULL, NULL },
+};
+
+void buffer_tell_samples(struct result *res, const struct buffer_io *io)
+{
+	struct table *t = result_table(res, buffer_tables[0].name, buffer_tables[0].title, buffer_condition_fields);
+
+	result_row(t, &io->cond);
+	t = result_table(res, buffer_tables[1].name, buffer_tables[1].title, buffer_sample_fields);
+	for (size_t i = 0; i < io->samples.n; i++)
+		result_row(t, &io->samples.v[i]);
+	result_plot(res, &(struct plot_decl){
+				 .name = "probes",
+				 .see = "Low dots are answers of the buffer, high ones waited for the media; where a "
+					"series turns from low to high is the end of what is held.",
+				 .kind = "scatter",
+				 .title = "Time of each read that asks, by how far it reaches",
+				 .table = "probes",
+				 .x = "at",
+				 .y = "access_ns",
+				 .series = "test" });
+}
+
+static void tell(struct result *res, const char *name, const char *label, enum unit unit,
+                 const struct buffer_estimate *e)
+{
+	result_figure(res, name, label, unit, e->value, &e->ci, 0);
+}
+
+static const char *const sizings[] = { NULL, "fixed", "by use" };
+static const char *const aheads[] = { NULL, "no", "always", "after reads in sequence" };
+static const char *const ends[] = { NULL, "after a fixed length", "at the end of a track", "when its segment is full" };
+
+void buffer_tell_found(struct result *res, const struct buffer_conditions *c, const struct buffer_found *f)
+{
+	(void)c;
+	tell(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
+	tell(res, "segments", "segments", UNIT_COUNT, &f->segments);
+	tell(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);
+	tell(res, "buffer_bytes", "buffer, as reads see it", UNIT_BYTES, &f->buffer);
+	result_figure_text(res, "sizing", "size of segments", sizings[f->sizing]);
+	result_figure_text(res, "reads_ahead", "reads ahead", aheads[f->ahead]);
+	tell(res, "read_ahead_bytes", "how far", UNIT_BYTES, &f->ahead_bytes);
+	result_figure_text(res, "read_ahead_ends", "ends", ends[f->end]);
+	result_figure_text(res, "keeps_before", "keeps what passes before a request",
+	                   f->before < 0 ? NULL
+	                   : f->before   ? "yes"
+	                                 : "no");
+}
