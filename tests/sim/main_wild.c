@@ -156,11 +156,16 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	json_t *doc;
 
 	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
-	for (size_t i = 0; i < o->nmore; i++)
-		argv[argc++] = o->more[i];
-	if (strcmp(o->command, "smr") == 0) { /* without writing it says little */
-		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->serial);
+	bool is_writing = strcmp(o->command, "smr") == 0; /* without it it says little */
+
+	if (is_writing)
 		argv[argc++] = (char *)(uintptr_t) "--write";
+	for (size_t i = 0; i < o->nmore; i++) {
+		is_writing |= strcmp(o->more[i], "--write") == 0;
+		argv[argc++] = o->more[i];
+	}
+	if (is_writing) {
+		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->serial);
 		argv[argc++] = consent;
 	}
 	argv[argc++] = (char *)(uintptr_t) "--quiet";

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -377,7 +378,76 @@ static void samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_w
 {
 	(void)state;
 	assert_true(too_short("--block=16M --range=0-256M --positions=2 sda") > 0);
-	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256M --positions=2 sda"), 0);
+	assert_int_equal(too_short("--write --destroy-data=SIM00000SSD --block=16M --range=0-256M --positions=2 sda"),
+	                 0);
+}
+
+/* Behind a write cache the media's pace counts: not what the cache takes in, nor the time until it begins to be emptied. */
+static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
+{
+	static const struct {
+		const char *profile;
+		uint64_t cache_bytes;
+		bool is_flush_ignored;
+	} cases[] = { { "modern-4tb", 32 << 20, false },
+		      { "modern-4tb", 64 << 20, false },
+		      { "modern-4tb", 64 << 20, true },
+		      { "samsung-hd103sj", 8 << 20, false },
+		      { "toshiba-x300", 32 << 20, false } };
+	size_t held = 0, figures = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile p;
+		struct err err = { 0 };
+		struct sim_run run;
+		char words[100];
+
+		load(&p, cases[i].profile);
+		p.write_cache_bytes = cases[i].cache_bytes;
+		p.is_flush_ignored = cases[i].is_flush_ignored;
+		assert_int_equal(profile_finish(&p, &err), 0);
+		(void)snprintf(words, sizeof(words), "--write --destroy-data=%s --zones sda", p.serial);
+		run = zones_on(&p, words);
+		assert_int_equal(has_notice(&run, "flush-early"), cases[i].is_flush_ignored);
+		assert_false(has_notice(&run, "token-bucket"));
+		assert_int_equal(rows(&run, "slow_regions"), 0);
+		for (size_t k = 0; k < 3; k++) {
+			const struct table *t = result_find_table(run.res, "spots");
+			double truth = number(t, k, "rate_bytes_per_s") / (1.0 + spot_error(&run, k));
+
+			assert_true(fabs(spot_error(&run, k)) < 0.03);
+			held += truth >= number(t, k, "low") && truth <= number(t, k, "high");
+			figures++;
+		}
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of %zu intervals hold the truth\n", held, figures);
+	assert_true(held + 2 >= figures);
+}
+
+/* Whoever puts bytes back relies on flushes: where they say what is not so, --rewrite stops, with every byte in its place. */
+static void putting_back_stops_where_a_flush_ends_early(void **state)
+{
+	struct sim_run run = { .sim = sim_new(),
+		               .m = &measure_zones,
+		               .words = "--rewrite --rewrite-data=SIM0004000 --journal=/tmp --zones sda" };
+	struct profile p;
+	struct err err = { 0 };
+	uint64_t before;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	p.is_flush_ignored = true;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	before = disk_contents_hash(sim_model(sim_add_disk(run.sim, &p, "sda")));
+	assert_int_equal(sim_run(&run), -EIO);
+	assert_non_null(strstr(run.err.text, "flushed before it has"));
+	assert_true(has_notice(&run, "flush-early"));
+	assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), before);
+	sim_run_end(&run);
+	profile_done(&p);
 }
 
 int main(void)
@@ -393,6 +463,8 @@ int main(void)
 		cmocka_unit_test(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit),
 		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
 		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
+		cmocka_unit_test(writing_behind_a_cache_is_at_the_pace_of_the_media),
+		cmocka_unit_test(putting_back_stops_where_a_flush_ends_early),
 		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),
 		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),
 		cmocka_unit_test(writing_wants_consent_and_putting_back_changes_nothing),

@@ -162,6 +162,25 @@ void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t 
 	d[n - 1].t_ns -= taken;
 }
 
+double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns)
+{
+	double most = 0.0, pace = n ? span_ns(d, 0, n - 1) : 0.0;
+	size_t knee = 0;
+
+	for (size_t i = 1; i + 1 < n; i++) {
+		double under = pace * (d[i].bytes - d[0].bytes) - (d[i].t_ns - d[0].t_ns);
+
+		if (under > most) {
+			most = under;
+			knee = i;
+		}
+	}
+	*ret_ns = knee ? d[knee].t_ns : 0.0;
+	if (!knee || span_ns(d, 0, knee) > QUICK_RATIO * span_ns(d, knee, n - 1))
+		return *ret_ns = 0.0;
+	return d[knee].bytes;
+}
+
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)
 {
 	cleanup_free double *residual = NULL, *work = NULL;

@@ -13,6 +13,7 @@ static int make_chunk(struct zones_run *run, struct err *err)
 
 	for (size_t i = 0; i < run->ntargets; i++)
 		bytes = run->targets[i].layout.window_bytes > bytes ? run->targets[i].layout.window_bytes : bytes;
+	bytes += ZONE_LEAD_MAX;
 	bytes = (bytes + (2u << 20) - 1) & ~((size_t)(2u << 20) - 1);
 	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)

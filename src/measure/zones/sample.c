@@ -243,7 +243,9 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.sequence = t->samples.n << 32,
 	};
 
-	if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * SHORT_BLOCKS * s.block_bytes)
+	if (op == IO_WRITE && t->is_outlasted)
+		s.piece = PIECE_REST;
+	else if (op == IO_WRITE && s.end - s.first > (uint64_t)2 * SHORT_BLOCKS * s.block_bytes)
 		s.piece_end = s.first + (uint64_t)SHORT_BLOCKS * s.block_bytes;
 	return s;
 }
@@ -254,6 +256,14 @@ static void blocks_of(const struct zones_run *run, size_t part, struct zone_done
 {
 	for (size_t i = 0; i < run->ndone / part; i++)
 		ret[i] = run->done[(i + 1) * part - 1];
+}
+
+/* Does what is written go through to the media? Then the flush afterwards finds nothing to do. */
+static bool is_through(const struct zones_run *run, const struct sampler *s)
+{
+	double block_ns = s->piece_ns[1] / s->piece_bytes[1] * s->block_bytes;
+
+	return s->flush_ns < block_ns / 2 && !run->targets[s->target].lead_bytes;
 }
 
 static void estimate(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
@@ -270,9 +280,10 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	blocks_of(run, part, blocks);
 	if (!zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
 		return;
-	/* Of the single requests, where a revolution stands out. */
-	zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1), rev_ns,
-	                    &z->waits, &z->wait_revs);
+	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits say nothing. */
+	if (s->op != IO_WRITE || is_through(run, s))
+		zone_estimate_waits(run->done + (e.first + 1) * part - 1, run->ndone - ((e.first + 1) * part - 1),
+		                    rev_ns, &z->waits, &z->wait_revs);
 	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the same. */
 	lost = z->wait_revs * rev_ns / e.moved_bytes;
 	blocks_of(run, part, blocks);
@@ -292,16 +303,34 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	z->from_bytes = z->end_bytes - (uint64_t)e.moved_bytes;
 }
 
+/* Leaves the completions that come at the media's pace: those behind the lead, or in a probe those behind the knee. */
+static void estimate_lasting(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
+{
+	double lead = (double)run->targets[s->target].lead_bytes;
+	size_t first = 0;
+
+	if (z->kind == SAMPLE_PROBE)
+		lead = z->cached_bytes = zone_cached_bytes(run->done, run->ndone, &z->cached_ns);
+	while (first < run->ndone && run->done[first].bytes <= lead)
+		first++;
+	run->ndone -= first;
+	memmove(run->done, run->done + first, run->ndone * sizeof(*run->done));
+	estimate(run, s, z);
+}
+
 static void estimate_write(struct zones_run *run, const struct sampler *s, struct zone_sample *z)
 {
-	double db = s->piece_bytes[1] - s->piece_bytes[0], dt = s->piece_ns[1] - s->piece_ns[0], block_ns;
+	double db = s->piece_bytes[1] - s->piece_bytes[0], dt = s->piece_ns[1] - s->piece_ns[0];
 
 	z->has_fault = s->has_fault;
 	z->flush_ns = s->flush_ns;
 	if (s->has_fault || s->piece != PIECE_END)
 		return;
-	block_ns = s->piece_ns[1] / s->piece_bytes[1] * s->block_bytes;
-	if (s->flush_ns < block_ns / 2) {
+	if (run->targets[s->target].is_outlasted) {
+		estimate_lasting(run, s, z);
+		return;
+	}
+	if (is_through(run, s)) {
 		estimate(run, s, z);
 		if (z->is_good)
 			return;
@@ -348,6 +377,29 @@ static int take_writing(struct zones_run *run, struct zone_target *t, struct zon
 	if (r == 0)
 		estimate_write(run, &s, z);
 	return r;
+}
+
+int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t first_bytes, uint64_t end_bytes,
+                     struct err *err)
+{
+	struct zone_sample z = { .first_bytes = first_bytes, .end_bytes = end_bytes };
+	int r = take_reading(run, t, &z, err);
+
+	t->read_bytes_per_s = r == 0 && z.is_good ? 1e9 / z.ns_per_byte : (double)NAN;
+	return r;
+}
+
+/* A sample of writing that counts begins with what does not: before it, or where the target begins, at its cost behind it. */
+static void add_lead(const struct zone_target *t, struct zone_sample *z)
+{
+	uint64_t before = z->first_bytes - t->layout.first_bytes, lead = t->lead_bytes;
+
+	if (!lead || z->kind == SAMPLE_PROBE || z->kind == SAMPLE_CHECK) /* a check has that of its sample */
+		return;
+	z->first_bytes -= lead < before ? lead - lead % t->layout.align_bytes : before;
+	z->end_bytes += lead < before ? 0 : lead - before;
+	if (z->end_bytes > t->layout.end_bytes)
+		z->end_bytes = t->layout.end_bytes;
 }
 
 /* After a failed write: once more, block by block, from memory. Whatever still fails stays in the journal. */
@@ -463,6 +515,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 		all->v = more;
 		all->room = room;
 	}
+	add_lead(t, &z);
 	r = run->p->rewrite ? take_rewriting(run, t, &z, err)
 	    : run->p->write ? take_writing(run, t, &z, err)
 	                    : take_reading(run, t, &z, err);

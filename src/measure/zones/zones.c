@@ -105,6 +105,8 @@ static void plan_target(const struct zones_params *p, const struct zone_layout *
 	*ret_pass_ns += (uint64_t)ns * (p->rewrite ? 4 : 1);
 	if (most > l->end_bytes - l->first_bytes)
 		most = l->end_bytes - l->first_bytes;
+	if ((p->write || p->rewrite) && l->rev_ns != 0.0)
+		most += l->npositions * l->slots * ZONE_LEAD_MAX;
 	if (!p->write)
 		plan->read_bytes += p->rewrite ? 2 * most : most;
 	if (p->write || p->rewrite)
@@ -219,8 +221,10 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
 		              t->dev->path, units_time(took, sizeof(took), now_of(run) - before_ns));
-	if (r < 0 || !s || !s->is_good || run->p->write || run->p->rewrite || session_is_over(run->ses))
+	if (r < 0 || !s || !s->is_good || session_is_over(run->ses))
 		return r;
+	if (run->p->write || run->p->rewrite)
+		return t->layout.rev_ns == 0.0 ? 0 : zone_outlast(run, t, s->first_bytes, err);
 	r = zone_interface_measure(run, t, s->first_bytes, err);
 	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
 	if (!(t->bytes_per_s > INTERFACE_NEAR * t->interface_bytes_per_s))

@@ -121,6 +121,7 @@ struct zone_sample {
 	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end; NaN: not known */
 	double at_s;                         /* middle of the sample, since the start of the run */
 	double flush_ns;                     /* writing: the flush after it; NaN: none */
+	double cached_bytes, cached_ns;      /* writing: what a cache took in before the pace became the media's */
 	uint32_t late;                       /* completions that were seen late */
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
@@ -152,8 +153,13 @@ struct zone_target {
 		bool is_located;
 	} * unreadable;
 	size_t nunreadable;
-	double bytes_per_s;              /* about; of the last sample */
-	double interface_bytes_per_s;    /* of what the drive's buffer holds; NaN: not known */
+	double bytes_per_s;           /* about; of the last sample */
+	double interface_bytes_per_s; /* of what the drive's buffer holds; NaN: not known */
+	double read_bytes_per_s;      /* writing: of the same bytes, by reading; NaN: not known */
+	/* writing (outlast.c) */
+	uint64_t lead_bytes;             /* what each sample writes before it counts */
+	bool is_outlasted;               /* samples are in one piece, and of the media alone */
+	bool is_flush_early;             /* flushes end before the media can have taken what was in the cache */
 	struct rewrite_journal *journal; /* --rewrite */
 	struct zone_analysis *analysis;  /* of the samples so far; NULL: none yet */
 	struct rng rng;
@@ -181,6 +187,18 @@ struct zones_run {
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err);
 
+/* Reads [first, end) for t->read_bytes_per_s; not one of the samples. 0, also when nothing could be found out. */
+int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t first_bytes, uint64_t end_bytes,
+                     struct err *err);
+
+/* ---- outlast.c ---- */
+
+/*
+ * Finds out at at_bytes how much must be written until the pace is the media's, and fills lead_bytes, is_outlasted and is_flush_early of t. Writes
+ * there, or puts back, as the run does. 0, also when nothing outlasts the cache; negative errno.
+ */
+int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+
 /* ---- interface.c ---- */
 
 /* Reads the same bytes at `at` again and again, and fills t->interface_bytes_per_s. 0, also when nothing could be found out; negative errno. */
@@ -201,10 +219,19 @@ struct zone_estimate {
 	size_t late;                         /* completions that were seen too late, and were put right */
 };
 
+#define ZONE_LEAD_MAX \
+	(128ull       \
+	 << 20) /* what a sample of writing writes at most before it counts; write caches are smaller (real-drives: 8 to 64 MiB) */
+
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
 
 /* false when there are too few completions. d is changed (late completions are moved to where they belong). */
 bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret);
+/*
+ * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time. The knee is
+ * where they are furthest from the straight line between the first and the last. 0 bytes: there is none.
+ */
+double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns);
 /* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing that outlasts the write cache. A cache takes data as fast as the interface brings them, and the media begin when it likes (half full, or a
+ * quarter of a second later); only once it is full do completions come at the pace of the media. So samples of writing write some bytes first that do not
+ * count. How many is found out before: a place is read, then written in growing lengths, until the pace at the end is no faster than
+ * that of reading, which no medium exceeds, and what the flush afterwards takes agrees with it.
+ *
+ * The flush tells more: what lies in the cache when it is asked for takes its time to reach the media. A disk that answers far sooner has not done it.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "base/units.h"
+#include "measure/zones/zones.h"
+
+#define FASTER \
+	1.15 /* than reading: writing is not; tracks of the two places and skews differ by less (real drives: 5 to 10 %) */
+#define LEAD_MARGIN \
+	1.25 /* the faster the media, the later a cache is full: from the probe's place to the start of the disk */
+#define FIRST_BYTES (16ull << 20) /* the caches of most drives are full after that, or twice that */
+#define EARLY_PART  0.25          /* of the time that emptying the cache takes: an honest flush takes about all of it */
+#define EARLY_REVS  2.0           /* and less than this says nothing: seek and latency are in it */
+#define FLUSH_PART \
+	0.05 /* of the sample's time: a flush that takes longer found much in a cache, which was not full yet */
+
+/* Does the pace at the sample's end last? */
+static bool is_lasting(const struct zone_target *t, const struct zone_sample *s)
+{
+	double all_ns = s->elapsed_ns + s->cached_bytes * s->ns_per_byte;
+
+	if (!s->is_good || 1e9 / s->ns_per_byte > FASTER * t->read_bytes_per_s)
+		return false;
+	return s->cached_bytes > 0.0 ? s->cached_bytes < s->moved_bytes
+	                             : s->flush_ns < fmax(EARLY_REVS * zone_rev_ns(&t->layout), FLUSH_PART * all_ns);
+}
+
+/* The cache was full when the flush came: cached_bytes less what the media took meanwhile, which is at most what they can. */
+static bool is_early(const struct zone_target *t, const struct zone_sample *s)
+{
+	double emptying_ns = (s->cached_bytes - s->cached_ns / s->ns_per_byte) * s->ns_per_byte;
+
+	return emptying_ns > EARLY_REVS * zone_rev_ns(&t->layout) && s->flush_ns < EARLY_PART * emptying_ns;
+}
+
+/* Whoever puts bytes back relies on flushes. */
+static int tell(const struct zones_run *run, const struct zone_target *t, const struct zone_sample *s, struct err *err)
+{
+	char bytes[32], took[32];
+
+	result_notice(
+		run->res, "flush-early",
+		"%s said after %s that it had flushed, when %s had gone into its cache faster than the media take them: a "
+		"cache that outlasts a power failure (a controller's, with a battery), or one that loses what it said is "
+		"safe. Rates are of what outlasts the cache.",
+		t->dev->path, units_time(took, sizeof(took), (uint64_t)s->flush_ns),
+		units_bytes_dec(bytes, sizeof(bytes), (uint64_t)s->cached_bytes));
+	if (!run->p->rewrite)
+		return 0;
+	return err_set(
+		err, -EIO,
+		"%s says that it has flushed before it has, so --rewrite cannot promise that every byte outlasts a power "
+		"failure. All are in place again; measure by reading, or with --write where the data may go.",
+		t->dev->path);
+}
+
+int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
+{
+	const struct zone_layout *l = &t->layout;
+	uint64_t most = 2 * ZONE_LEAD_MAX, room = (l->end_bytes - l->first_bytes) / 4;
+	int r;
+
+	if (run->p->rewrite && most > run->chunk_bytes)
+		most = run->chunk_bytes;
+	most = most < room ? most : room;
+	r = zone_sample_read(run, t, at_bytes, at_bytes + l->window_bytes, err);
+	t->is_outlasted = true; /* samples are written in one piece from here on */
+	for (uint64_t bytes = FIRST_BYTES; r == 0 && isfinite(t->read_bytes_per_s); bytes *= 2) {
+		struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_PROBE };
+		const struct zone_sample *s;
+
+		if (session_is_over(run->ses))
+			return 0;
+		bytes = bytes < most ? bytes : most - most % l->block_bytes;
+		how.first_bytes = at_bytes + bytes > l->end_bytes ? l->end_bytes - bytes : at_bytes;
+		how.end_bytes = how.first_bytes + bytes;
+		r = zone_sample_take(run, t, &how, &s, err);
+		if (r < 0 || s->has_fault)
+			break;
+		if (is_lasting(t, s)) {
+			t->is_flush_early = is_early(t, s);
+			t->lead_bytes = (uint64_t)(s->cached_bytes * LEAD_MARGIN * (t->is_flush_early ? 2.0 : 1.0));
+			t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
+			t->lead_bytes -= t->lead_bytes % l->block_bytes;
+			return t->is_flush_early ? tell(run, t, s, err) : 0;
+		}
+		if (bytes >= most - most % l->block_bytes)
+			break;
+	}
+	t->is_outlasted = false;
+	return r;
+}
