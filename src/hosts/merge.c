@@ -47,7 +47,7 @@ double hosts_began_s(const struct hosts_part *parts, size_t n, size_t host)
 
 /* ---- tables whose columns are known when they come ---- */
 
-#define JOIN_COLUMNS 64
+#define JOIN_COLUMNS 128
 
 union member {
 	uint64_t u64;
@@ -113,25 +113,42 @@ static void cell_of(struct column *columns, struct cell *cells, size_t n, const 
 static void join_figures(const struct hosts_part *part, const struct result *first, struct result *res)
 {
 	struct column columns[JOIN_COLUMNS] = { 0 };
+	const char *of[JOIN_COLUMNS] = { NULL }; /* NULL: an end of an interval */
+	char ends[JOIN_COLUMNS][72], from[] = "from", to[] = "to";
 	struct field fields[JOIN_COLUMNS];
 	union member row[JOIN_COLUMNS];
+	const struct figure *f = NULL; /* of the column, or of that before its ends */
 	struct table *t;
 	size_t n = 0;
 
-	for (size_t i = 0; i < first->nfigures && n < JOIN_COLUMNS - 2; i++) {
-		const struct figure *f = &first->figures[i];
+	for (size_t i = 0; i < first->nfigures && n < JOIN_COLUMNS - 4; i++) {
+		const struct figure *fig = &first->figures[i];
 
-		columns[n++] = (struct column){ .key = f->name, .label = f->label, .type = f->type, .unit = f->unit };
+		of[n] = fig->name;
+		columns[n++] =
+			(struct column){ .key = fig->name, .label = fig->label, .type = fig->type, .unit = fig->unit };
+		for (size_t k = 0; isfinite(fig->ci.low) && k < 2; k++) { /* its interval */
+			(void)snprintf(ends[n], sizeof(ends[n]), "%.60s_%s", fig->name, k ? "high" : "low");
+			columns[n] = (struct column){ .key = ends[n],
+				                      .label = k ? to : from,
+				                      .type = FIELD_TYPE_F64,
+				                      .unit = fig->unit,
+				                      .detail = true };
+			n++;
+		}
 	}
 	(void)fields_of(columns, n, fields);
 	row[0].str = part->name;
 	for (size_t i = 0; i < n; i++) {
-		const struct figure *f = result_find_figure(part->doc, columns[i].key);
 		struct cell cell = { .is_null = true };
 
-		if (f) {
+		if (of[i])
+			f = result_find_figure(part->doc, of[i]);
+		if (f && of[i]) {
 			columns[i].type = f->type;
 			cell = f->value;
+		} else if (f && isfinite(f->ci.low)) {
+			cell = (struct cell){ .f64 = i && of[i - 1] ? f->ci.low : f->ci.high };
 		}
 		cell_of(&columns[i], &cell, 1, &fields[i + 1], row);
 	}

@@ -273,8 +273,10 @@ const char *alike_text(const struct result *res, const char *key)
 const char *alike_disk(const struct result *res)
 {
 	static const char *const keys[] = { "serial", "model", "path" };
-	const char *text = NULL;
+	const char *text = alike_text(res, "host");
 
+	if (text && strcmp(text, target_text(&res->targets[res->ntargets - 1], "host") ?: "") != 0)
+		return "all hosts";
 	for (size_t i = 0; !text && i < ARRAY_LEN(keys); i++)
 		text = alike_text(res, keys[i]);
 	return text ? text : "";

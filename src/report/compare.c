@@ -403,25 +403,63 @@ static void compare_curve(struct judge *j, const struct curve_decl *d, const str
 	     a->head.measurement, d->table, differ, n, 100.0 * worst);
 }
 
-static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
+static void compare_places(struct judge *j, const struct result *a, const struct result *b)
 {
-	const struct result *both[] = { a, b };
 	size_t places;
 
-	compare_figures(j, a, b);
 	for (size_t i = 0; i < ARRAY_LEN(curve_decls); i++)
 		if (strcmp(curve_decls[i].measurement, a->head.measurement) == 0)
 			compare_curve(j, &curve_decls[i], a, b);
 	if (j->is_counting)
 		return;
-	compare_status(j, a, b);
 	places = places_compare(j->res, a, b);
 	j->differ += places;
 	if (places)
 		find(j, b, "places", "worse", NAN, "surface: %zu slow or unreadable place%s new or worse", places,
 		     places == 1 ? " is" : "s are");
 	alike_tell_settings(j->res, a, b);
-	for (size_t i = 0; i < ARRAY_LEN(both); i++)
+}
+
+static void compare_pair(struct judge *j, const struct result *a, const struct result *b);
+
+/* Each host with that of the same name. */
+static void compare_hosts(struct judge *j, const struct result *a, const struct result *b)
+{
+	const struct result *both[] = { a, b };
+	size_t na = rack_hosts(a), nb = rack_hosts(b);
+
+	for (size_t i = 0; i < na + nb; i++) {
+		const struct result *of = both[i >= na], *other = both[i < na];
+		const char *host = rack_host(of, i < na ? i : i - na);
+		size_t k = 0;
+
+		while (host && k < rack_hosts(other) && strcmp(rack_host(other, k) ?: "", host) != 0)
+			k++;
+		if (host && k == rack_hosts(other) && !j->is_counting)
+			result_notice(j->res, "no-like", "Host %s is in %s only, so it is not compared.", host,
+			              i < na ? "A" : "B");
+		if (host && k < rack_hosts(other) && i < na) {
+			const struct result *x = rack_part(a, i), *y = rack_part(b, k);
+
+			compare_pair(j, x, y);
+			rack_part_free(x);
+			rack_part_free(y);
+		}
+	}
+}
+
+static void compare_pair(struct judge *j, const struct result *a, const struct result *b)
+{
+	const struct result *both[] = { a, b };
+
+	compare_figures(j, a, b);
+	if (!j->is_counting)
+		compare_status(j, a, b);
+	if (rack_hosts(a) > 1 && rack_hosts(b) > 1)
+		compare_hosts(j, a, b);
+	else
+		compare_places(j, a, b);
+	for (size_t i = 0; !j->is_counting && i < ARRAY_LEN(both); i++)
 		if (alike_disturbed(both[i]))
 			result_notice(j->res, "disturbed",
 			              "%s of %s: %s was disturbed from outside (%s): a difference may come from that.",
@@ -539,10 +577,11 @@ static void put_worst_first(struct table *t)
 }
 
 /* "worse: a, b; better: c" */
-static void tell_answer(struct result *res, const struct table *t, size_t differ)
+static void tell_answer(struct result *res, const struct table *t, size_t differ, bool is_rack)
 {
 	static const char *const verdicts[] = { "worse", "better", "different" };
-	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure");
+	size_t verdict = (size_t)table_column(t, "verdict"), name = (size_t)table_column(t, "figure"),
+	       disk = (size_t)table_column(t, "disk");
 	char text[400] = "B is not different from A, beyond what chance explains";
 	size_t used = strlen(text);
 
@@ -551,11 +590,12 @@ static void tell_answer(struct result *res, const struct table *t, size_t differ
 	for (size_t k = 0; k < ARRAY_LEN(verdicts); k++) {
 		size_t n = 0;
 
-		for (size_t i = 0; i < t->nrows && used + 100 < sizeof(text); i++)
+		for (size_t i = 0; i < t->nrows && used + 150 < sizeof(text); i++)
 			if (!strcmp(table_string(t, i, verdict), verdicts[k]) && ++n <= 3)
 				used += (size_t)snprintf(text + used, sizeof(text) - used,
-				                         n == 1 ? "; %s: %.60s" : ", %.0s%.60s", verdicts[k],
-				                         table_string(t, i, name));
+				                         n == 1 ? "; %s: %.60s%s%.40s" : ", %.0s%.60s%s%.40s",
+				                         verdicts[k], table_string(t, i, name), is_rack ? " of " : "",
+				                         is_rack ? table_string(t, i, disk) : "");
 		if (n > 3)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " and %zu more", n - 3);
 	}
@@ -604,7 +644,7 @@ int report_compare(const struct result *const *a, size_t na, const struct result
 	result_figure_u64(res, "pairs", "documents compared", UNIT_COUNT, p.n);
 	result_figure_u64(res, "different", "differences", UNIT_COUNT, j.differ);
 	put_worst_first(j.t);
-	tell_answer(res, j.t, j.differ);
+	tell_answer(res, j.t, j.differ, p.is_forced && rack_hosts(a[0]) > 1 && rack_hosts(b[0]) > 1);
 	if (!p.is_forced)
 		fleet_tell_changed(res, disks, "pairs,different,#disks");
 	res->status = STATUS_COMPLETE;

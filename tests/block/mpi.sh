@@ -142,6 +142,17 @@ jq -s -e '.[0].tables.shares.rows[1][0][-2:] == ":1" and (.[0].tables.curve.rows
 jq -s -e '([.[0].tables.shares.columns[].key] | index("mean_bytes_per_s")) as $i | .[0].tables.shares.rows[0][$i] == .[1].figures.mean_bytes_per_s' \
 	"$dir/rack.json" "$dir/rack.0.json" >/dev/null || fail "$last: not the figure of rank 0"
 
+# Two racks host by host, and a page with the rows of both.
+cp "$dir/rack.json" "$dir/before.json"
+start openmpi 2 zones --hosts --seed=5 --json="$dir/rack.json" sim:tiny
+ends_with 0
+"$PLATTER_SIM" compare "$dir/before.json" "$dir/rack.json" --threshold=5% --json="$dir/both.json" >/dev/null || fail "compare of $last"
+jq -e '([.tables.differences.rows[] | .[1][-2:]] | unique) == [":0", ":1", "ts"] and ([.tables.differences.rows[] | select(.[2] == "mean_bytes_per_s" and .[8] == "same")] | length) == 2' \
+	"$dir/both.json" >/dev/null || fail "compare of $last: not host by host"
+"$PLATTER_SIM" report "$dir/rack.json" --output="$dir/page.html" || fail "report of $last"
+[ "$(grep -c '<details class="paper" open>' "$dir/page.html")" = 2 ] || fail "report of $last: no rows for hosts"
+grep -q '<h2>zones of 2 hosts</h2>' "$dir/page.html" || fail "report of $last: not of hosts"
+
 "$PLATTER_SIM" report --again "$dir/rack.json" --tables >"$dir/out" || fail "report --again of $last"
 grep -q 'Nothing of this document can be computed again' "$dir/out" || fail "report --again of $last: computed from two disks at once"
 
