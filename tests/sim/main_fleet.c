@@ -143,7 +143,8 @@ static void measure_month(const char *folder, const struct options *o, struct me
 		if (!out)
 			fail(path);
 		run(&p, is_seek ? &measure_seek : &measure_zones,
-		    is_seek ? "--no-curve --no-queue --precision=4% --reads=50" : "--quick --positions=16", m, month, out);
+		    is_seek ? "--no-curve --no-queue --precision=4% --reads=50" : "--quick --positions=16", m, month,
+		    out);
 		if (fclose(out) != 0)
 			fail(path);
 	}

@@ -156,7 +156,8 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	json_t *doc;
 
 	(void)snprintf(seed_text, sizeof(seed_text), "--seed=%" PRIu64, seed ? seed : 1);
-	bool is_writing = strcmp(o->command, "smr") == 0; /* without it it says little */
+	bool is_writing =
+		strcmp(o->command, "smr") == 0 || strcmp(o->command, "buffer") == 0; /* without it it says little */
 
 	if (is_writing)
 		argv[argc++] = (char *)(uintptr_t) "--write";

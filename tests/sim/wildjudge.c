@@ -449,6 +449,11 @@ static void policies(struct judge *j)
 	       : p->ahead_when == AHEAD_ALWAYS ? "always"
 	                                       : "after reads in sequence");
 	policy(j, "read_ahead_ends", ahead ? ahead_ends(p) : NULL);
+	policy(j, "write_cache", !rotates ? NULL : p->has_write_cache && p->write_cache_bytes ? "on" : "off");
+	policy(j, "flush",
+	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
+	       : p->is_flush_ignored                                    ? "returns at once"
+	                                                                : "waits for the media");
 	policy(j, "keeps_before", rotates ? p->is_pre_read ? "yes" : "no" : NULL);
 }
 
@@ -475,6 +480,13 @@ static bool changes_with_time(const struct wild_case *c)
 	return c->p->nstalls || c->p->drift != 0.0 || is_limited(c);
 }
 
+static bool is_of_command(const struct wild_case *c, const char *name)
+{
+	const char *command = json_string_value(json_object_get(json_object_get(c->doc, "head"), "measurement"));
+
+	return command && strcmp(command, name) == 0;
+}
+
 static bool may_stall(const struct wild_case *c)
 {
 	const struct profile *p = c->p;
@@ -489,6 +501,9 @@ static bool may_stall(const struct wild_case *c)
 	for (size_t i = 0; i < p->nbads; i++)
 		if (p->bads[i].revolutions * turn_s >= STALL_S)
 			return true;
+	if (p->has_write_cache && p->write_cache_bytes &&
+	    is_of_command(c, "buffer")) /* of a flush of all that it takes */
+		return true;
 	return is_limited(c) || p->standby_s >= STALL_S ||
 	       p->mcache_bytes > 0; /* which is cleaned for as long as it takes */
 }
@@ -547,6 +562,11 @@ static bool goes(const struct wild_case *c)
 	return isfinite(c->p->gone_at_s) || c->p->gone_at_request;
 }
 
+static bool drops_flushes(const struct wild_case *c)
+{
+	return c->p->is_flush_ignored;
+}
+
 static bool keeps_nothing(const struct wild_case *c)
 {
 	return c->p->drops_read || !c->p->cache_bytes;
@@ -568,6 +588,7 @@ static const struct claim {
 	{ "not-one-arm", has_two_arms, "one arm moves over all of it" },
 	{ "another-device", is_of_two, "it is one device with one arm" },
 	{ "uneven", is_uneven, "all of it is alike" },
+	{ "flush-returns-at-once", drops_flushes, "it waits for the media" },
 	{ "nothing-kept", keeps_nothing, "it keeps what it has read" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },

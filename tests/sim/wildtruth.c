@@ -603,6 +603,13 @@ static struct interval buffer_size(const struct wild_case *c)
 	                                   : just(all);
 }
 
+static struct interval write_cache(const struct wild_case *c)
+{
+	return c->p->kind == DISK_ROTATING && c->p->has_write_cache && c->p->write_cache_bytes
+	               ? just((double)c->p->write_cache_bytes)
+	               : none;
+}
+
 /* From the first byte behind the request on, where no track's end comes before. */
 static struct interval buffer_ahead(const struct wild_case *c)
 {
@@ -647,6 +654,7 @@ const struct wild_figure wild_figures[] = {
 	{ "buffer", "segment_bytes", NULL, buffer_segment, WILD_RATIO, true },
 	{ "buffer", "buffer_bytes", NULL, buffer_size, WILD_RATIO, true },
 	{ "buffer", "read_ahead_bytes", NULL, buffer_ahead, WILD_RATIO, true },
+	{ "buffer", "write_cache_bytes", NULL, write_cache, WILD_RATIO, true },
 	{ "smr", "cache_entries", NULL, cache_entries, WILD_RATIO, false },
 	{ "smr", "band_bytes", NULL, band, WILD_RATIO, true },
 	{ NULL, NULL, NULL, NULL, WILD_RATIO, false },

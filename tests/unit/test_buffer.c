@@ -117,6 +117,108 @@ static void segments_and_sizes_are_exact_and_policies_as_they_are(void **state)
 		}
 }
 
+#define WRITE "--write --destroy-data=BUFTEST1 --size=512MiB --start=1GB sda"
+
+/* What was written lies where it was allowed, and is not more than was announced. */
+static void stays_within(struct sim_run *run, const struct profile *p)
+{
+	struct sim_run dry = run_on(p, "--dry-run " WRITE);
+	const struct disk_write_log *log;
+	struct disk_counters c;
+	size_t n;
+
+	assert_int_equal(sim_run(&dry), 0);
+	disk_counters(sim_model(sim_find(run->sim, "sda")), &c);
+	log = disk_write_log(sim_model(sim_find(run->sim, "sda")), &n);
+	for (size_t i = 0; i < n; i++) {
+		assert_true(log[i].offset_bytes >= 1000000000);
+		assert_true(log[i].offset_bytes + log[i].len_bytes <= 1000000000 + (512ull << 20) + 65536);
+	}
+	assert_true((double)c.written_bytes <= sim_figure(&dry, "write_bytes"));
+	sim_run_end(&dry);
+}
+
+static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void **state)
+{
+	static const struct {
+		const char *lines;
+		double bytes;
+		const char *write_cache, *flush;
+	} cases[] = {
+		{ "write_cache_kb 4096\nwrite_start 0.5\n", 4194304, "on", "waits for the media" },
+		{ "write_cache_kb 4096\nwrite_start 0.3\nignore_flush yes\n", 4194304, "on", "returns at once" },
+		{ "write_cache_kb 32768\nwrite_start 0.5\nwrite_turns fair\n", 33554432, "on", "waits for the media" },
+		{ "write_cache_kb 256\n", 262144, "on", "waits for the media" },
+		{ "write_cache_kb 0\n", (double)NAN, "off", "none" },
+		{ "write_cache_kb 4096\nwrite_cache off\n", (double)NAN, "off", "none" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
+		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
+			struct err err = { 0 };
+			struct profile p;
+			struct sim_run run;
+			char lines[300];
+
+			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\n%s", cases[i].lines);
+			parse(&p, lines);
+			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
+			run = run_on(&p, WRITE);
+			assert_int_equal(sim_run(&run), 0);
+			holds(&run, "write_cache_bytes", cases[i].bytes, 0.05, lines);
+			holds(&run, "segments", 16, 0, lines);
+			assert_string_equal(text_of(&run, "write_cache"), cases[i].write_cache);
+			assert_string_equal(text_of(&run, "flush"), cases[i].flush);
+			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
+			                 strcmp(cases[i].flush, "returns at once") == 0);
+			stays_within(&run, &p);
+			sim_run_end(&run);
+			profile_done(&p);
+		}
+}
+
+/* A cache on the media takes writes as quickly, and a flush has nothing to wait for there. */
+static void a_cache_on_the_media_makes_no_flush_a_lie(void **state)
+{
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		struct profile p;
+		struct sim_run run;
+
+		parse(&p, k ? "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\nmedia_cache_kb 1048576\n"
+		            : "cache_kb 8192\nsegments 16\nwrite_cache_kb 0\nmedia_cache_kb 1048576\n");
+		run = run_on(&p, WRITE);
+		if (!k)
+			(void)snprintf(sim_device(sim_find(run.sim, "sda"))->write_cache, 16, "write through");
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static void without_consent_nothing_is_written(void **state)
+{
+	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
+	struct disk_counters c;
+	struct profile p;
+
+	(void)state;
+	parse(&p, policies[0].lines);
+	for (size_t i = 0; i < 3; i++) {
+		struct sim_run run = run_on(&p, words[i]);
+
+		assert_int_equal(sim_run(&run) < 0, i > 0);
+		assert_int_equal(run.is_refused, i > 0);
+		disk_counters(sim_model(sim_find(run.sim, "sda")), &c);
+		assert_int_equal(c.writes, 0);
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
 /* Flat devices, and disks that keep nothing: no figure at all. Wild disks of all kinds: no number of segments that is wrong. */
 static void of_flat_devices_nothing_is_told_and_of_others_nothing_false(void **state)
 {
@@ -198,6 +300,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_and_sizes_are_exact_and_policies_as_they_are),
+		cmocka_unit_test(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told),
+		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
+		cmocka_unit_test(without_consent_nothing_is_written),
 		cmocka_unit_test(of_flat_devices_nothing_is_told_and_of_others_nothing_false),
 		cmocka_unit_test(a_disk_that_keeps_nothing_is_told_so),
 		cmocka_unit_test(a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_again),

@@ -302,6 +302,107 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 	}
 }
 
+/* ---- writes ---- */
+
+#define FIRST_WRITES 32
+#define CACHED_TURN \
+	0.25 /* of a revolution: half of the first writes are quicker, where there is a cache; to the media it is one in four at most */
+#define QUICK_BEHIND \
+	0.3 /* writes behind the knee that are quick all the same, as some are emptied together: a choice */
+#define WIDEST       0.3 /* of the size of a cache, that its interval may be */
+#define LEAST_BEHIND 24
+#define FLUSH_PART   0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
+#define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it does not tell */
+
+void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
+                    struct buffer_knee *ret)
+{
+	cleanup_free double *v = calloc(s->n + 1, sizeof(*v)), *l = calloc(s->n + 2, sizeof(*l));
+	double first[FIRST_WRITES], limit, ns = 0.0;
+	size_t n = 0, best = 0, low, high;
+
+	*ret = (struct buffer_knee){ .is_cached = false };
+	for (size_t i = 0; v && l && i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_WRITE, block_bytes))
+			v[n++] = (double)s->v[i].access_ns;
+	if (n < FIRST_WRITES)
+		return;
+	/* Even if the cache is full after the fourth of them. */
+	memcpy(first, v, sizeof(first));
+	stats_sort(first, FIRST_WRITES);
+	ret->is_cached = first[FIRST_WRITES / 8] < CACHED_TURN * c->period_ns;
+	limit = first[FIRST_WRITES / 8] * 1.5 + c->hit_limit_ns - c->hit_ns;
+	for (size_t i = 0; i < n; i++) /* l[k]: the knee is behind the first k */
+		l[i + 1] = l[i] + (v[i] <= limit ? log(QUICK_HITS / QUICK_BEHIND)
+		                                 : log((1.0 - QUICK_HITS) / (1.0 - QUICK_BEHIND)));
+	for (size_t k = 1; k <= n; k++)
+		best = l[k] > l[best] ? k : best;
+	for (low = best; low > 0 && l[low - 1] > l[best] - SURE;)
+		low--;
+	for (high = best; high < n && l[high + 1] > l[best] - SURE;)
+		high++;
+	if (!ret->is_cached || high >= n || best == 0)
+		return;
+	ret->behind = n - high;
+	ret->low_bytes = (double)low * (double)block_bytes;
+	ret->high_bytes = (double)(high + 1) * (double)block_bytes;
+	for (size_t i = 0; i < best; i++)
+		ret->filled_ns += v[i];
+	for (size_t i = high; i < n; i++)
+		ns += v[i];
+	ret->writes_per_s = (double)ret->behind * 1e9 / ns;
+	ret->writes_ci = stats_batch_means_ci(v + high, ret->behind);
+	ret->writes_ci = (struct interval){ 1e9 / ret->writes_ci.high, 1e9 / ret->writes_ci.low };
+}
+
+/* What was emptied while it was filled is not its size: nothing, or as much as in that time behind the knee. */
+static void analyse_write_cache(const struct buffer_samples *s, const struct buffer_conditions *c,
+                                struct buffer_found *f)
+{
+	const uint64_t blocks[2] = { BUFFER_LARGE_BLOCK, c->block_bytes };
+	struct buffer_knee knee;
+	size_t n = 0, at_once = 0;
+	double least;
+
+	f->write_cache = f->flush = -1;
+	f->write_cache_bytes = f->emptying = not_known();
+	for (size_t k = 0; k < 2; k++) {
+		double emptied, low;
+
+		buffer_knee_of(s, c, blocks[k], &knee);
+		if (knee.is_cached)
+			f->write_cache = 1;
+		if (knee.behind < LEAST_BEHIND)
+			continue;
+		emptied = knee.writes_per_s * knee.filled_ns * 1e-9 * (double)blocks[k];
+		low = knee.low_bytes - emptied;
+		if (low > 0.0 && knee.high_bytes - low < WIDEST * low)
+			f->write_cache_bytes = between(low, knee.high_bytes);
+		f->emptying = (struct buffer_estimate){ knee.writes_per_s, knee.writes_ci };
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_WRITE, 0))
+			n++;
+	f->has_written = n > 0;
+	if (n >= FIRST_WRITES && f->write_cache < 0)
+		f->write_cache = 0;
+	n = 0;
+	for (size_t i = 0; i < s->n; i++)
+		if (is_of(&s->v[i], BUFFER_FLUSH, 0)) {
+			buffer_knee_of(s, c, s->v[i].len_bytes, &knee);
+			least = FLUSH_PART * 1e9 * (double)s->v[i].at / knee.writes_per_s;
+			n += least > FLUSH_CLEAR * c->period_ns;
+			at_once += (double)s->v[i].access_ns < least;
+		}
+	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
+	if (c->is_through && f->write_cache == 1) {
+		f->write_cache = -1;
+		f->write_cache_bytes = not_known();
+	}
+	if (f->write_cache == 1 && n >= 4)
+		f->flush = at_once * 4 >= n * 3 ? 0 : at_once * 4 <= n ? 1 : -1;
+}
+
 void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret)
 {
 	struct buffer_edge streams;
@@ -318,4 +419,5 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 	analyse_ahead(s, c, ret);
 	analyse_extent(s, c, ret);
 	analyse_sizing(s, c, ret);
+	analyse_write_cache(s, c, ret);
 }

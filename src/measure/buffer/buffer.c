@@ -9,7 +9,7 @@
 
 #include "measure/buffer/buffer.h"
 
-static int measure(struct buffer_io *io, struct err *err)
+static int measure(struct buffer_io *io, const struct buffer_params *p, struct err *err)
 {
 	struct session *ses = io->ses;
 	const struct rotation *rot = &io->rot;
@@ -39,6 +39,8 @@ static int measure(struct buffer_io *io, struct err *err)
 			path);
 	} else {
 		r = buffer_search(io, err);
+		if (r == 0 && p->write && !buffer_is_over(io))
+			r = buffer_write(io, p->start_bytes, p->size_bytes, err);
 		buffer_tell_samples(ses->res, io);
 		buffer_analyse(&io->samples, &io->cond, &found);
 		buffer_tell_found(ses->res, &io->cond, &found);
@@ -52,10 +54,9 @@ static int buffer_run(struct session *ses, const void *params, struct err *err)
 	struct buffer_io io;
 	int r;
 
-	(void)params;
 	r = buffer_open(&io, ses, err);
 	if (r == 0)
-		r = measure(&io, err);
+		r = measure(&io, params, err);
 	buffer_close(&io);
 	session_checkpoint(ses);
 	return r;
@@ -87,20 +88,22 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl buffer_screen = {
 	.shows =
-		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s",
+		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,flush",
 	.says =
 		(const struct clause[]){
 			{ "{segments} segments" },
 			{ "{segment_bytes} each" },
 			{ "reads ahead: {reads_ahead}" },
 			{ "{interface_bytes_per_s} from the buffer" },
+			{ "its write cache takes {write_cache_bytes}" },
+			{ "a flush {flush}" },
 			{ NULL },
 		},
 };
 
 const struct measure measure_buffer = {
 	.name = "buffer",
-	.help = "what the drive's buffer does: segments, reading ahead",
+	.help = "what the drive's buffer does: segments, reading ahead, write cache",
 	.group = GROUP_DISK,
 	.targets = "DEVICE",
 	.min_targets = 1,

@@ -23,6 +23,8 @@ enum buffer_test {
 	BUFFER_BEFORE,       /* the block before one at random */
 	BUFFER_LARGE,        /* the first of several streams that each fill most of a segment */
 	BUFFER_VOLUME,       /* the stream so many streams of a part of a segment ago */
+	BUFFER_WRITE,        /* of blocks of len_bytes, the last of so many bytes since the cache was empty */
+	BUFFER_FLUSH,        /* after so many writes */
 	BUFFER_TESTS
 };
 extern const char *const buffer_test_names[BUFFER_TESTS];
@@ -43,18 +45,22 @@ struct buffer_conditions {
 	double hit_ns, hit_limit_ns; /* of one that is; none takes longer but by chance */
 	double period_ns,
 		chance_ratio;     /* of a revolution; the share of quick ones among those that wait for their angle */
+	uint64_t is_through;      /* 1: it says that it has no write cache, or that it is off */
 	double media_bytes_per_s; /* where it was measured */
 };
 
 /* ---- plan.c ---- */
 
 struct buffer_params { /* what the options fill */
+	uint64_t size_bytes, start_bytes;
 	bool write;
 };
 
 #define BUFFER_PART    0.3              /* of the device, from its first byte on: of two arms or disks only one */
 #define BUFFER_TIME_NS (300 * NS_PER_S) /* unless --time says otherwise */
 extern const struct opt buffer_opts[];
+#define BUFFER_LARGE_BLOCK (64u << 10)             /* of writes, where small ones do not fill the cache */
+uint64_t buffer_most_written(uint64_t size_bytes); /* in a range of this size */
 int buffer_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 
 /* ---- run.c: one experiment each; what is read last is appended to the samples ---- */
@@ -67,6 +73,7 @@ struct buffer_io {
 	struct buffer_samples samples;
 	uint32_t chunk_bytes; /* of reads in sequence: large enough for the host to keep up with the media */
 	uint64_t end_ns;
+	uint64_t write_first, write_bytes, written_bytes, filled; /* write.c */
 };
 
 int buffer_open(struct buffer_io *io, struct session *ses, struct err *err);
@@ -74,6 +81,9 @@ void buffer_close(struct buffer_io *io);
 bool buffer_is_over(const struct buffer_io *io);
 /* Re-reads in two sizes. */
 int buffer_reread(struct buffer_io *io, struct err *err);
+/* Appends to the samples what was good. */
+int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
+                struct err *err);
 /* BUFFER_RUN, _AHEAD, _AHEAD_SECOND, _BEFORE: once, at a place of its own. */
 int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struct err *err);
 /* So many places, at each so many bytes in sequence; then each one's first block, the last one first, up to `most` of them or until none is held any more. */
@@ -99,6 +109,17 @@ int buffer_is_held(const struct buffer_samples *s, const struct buffer_condition
 /* That reading ahead ends with the track, and so anywhere, to that it ends after a fixed length: the logarithm of the odds. */
 double buffer_track_odds(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test);
 
+struct buffer_knee {                  /* of writes of blocks of one size: where the cache is full */
+	bool is_cached;               /* they begin quicker than the media can be */
+	size_t behind;                /* so many writes came after it; 0: it was not met */
+	double low_bytes, high_bytes; /* written until then */
+	double filled_ns;             /* took that */
+	double writes_per_s;          /* behind it */
+	struct interval writes_ci;
+};
+void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
+                    struct buffer_knee *ret);
+
 enum buffer_sizing { SIZING_UNKNOWN, SIZING_FIXED, SIZING_BY_USE };
 enum buffer_ahead { AHEAD_UNKNOWN, AHEAD_NONE, AHEAD_ALWAYS, AHEAD_AFTER_SECOND };
 enum buffer_end { END_UNKNOWN, END_LENGTH, END_TRACK, END_SEGMENT };
@@ -113,6 +134,9 @@ struct buffer_found {
 	enum buffer_ahead ahead;
 	enum buffer_end end;
 	int before; /* 1, 0, -1 */
+	bool has_written;
+	int write_cache, flush; /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
+	struct buffer_estimate write_cache_bytes, emptying;
 	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
 	uint64_t extent_low, extent_high;
 	double extent;
@@ -126,6 +150,11 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 /* ---- search.c: which experiments, until enough is known ---- */
 
 int buffer_search(struct buffer_io *io, struct err *err);
+
+/* ---- write.c ---- */
+
+/* Only within these bytes. */
+int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct err *err);
 
 /* ---- tell.c ---- */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/buffer/buffer.h"
@@ -18,6 +19,7 @@ const char *const buffer_test_names[BUFFER_TESTS] = {
 	[BUFFER_REREAD] = "re-read", [BUFFER_STREAMS] = "streams", [BUFFER_LONGER] = "longer streams",
 	[BUFFER_RUN] = "run",        [BUFFER_AHEAD] = "ahead",     [BUFFER_AHEAD_SECOND] = "ahead of second",
 	[BUFFER_BEFORE] = "before",  [BUFFER_LARGE] = "large",     [BUFFER_VOLUME] = "volume",
+	[BUFFER_WRITE] = "write",    [BUFFER_FLUSH] = "flush",
 };
 
 /* ---- reads with waits between them ---- */
@@ -78,7 +80,7 @@ static int go(struct buffer_io *io, const struct step *v, size_t n, double *ret_
 	return r;
 }
 
-static int keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
+int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
                 struct err *err)
 {
 	struct buffer_samples *s = &io->samples;
@@ -158,7 +160,7 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	r = go(io, v, n + 1, &first_ns, &ns, err);
 	if (!(first_ns > c->hit_limit_ns)) /* nothing was ever stored there */
 		ns = NAN;
-	return r < 0 ? r : keep(io, test, at, ns, 0, err);
+	return r < 0 ? r : buffer_keep(io, test, at, ns, 0, err);
 }
 
 /* Reads the streams; ret[i]: where each began. Those of places that nothing was stored at are left out. *ret_n: how many are left. */
@@ -199,7 +201,7 @@ int buffer_sweep(struct buffer_io *io, enum buffer_test test, size_t places, uin
 		r = go(io, &one, 1, NULL, &ns, err);
 		slow = ns > io->cond.hit_limit_ns ? slow + 1 : 0;
 		if (r == 0)
-			r = keep(io, test, i, ns, bytes, err);
+			r = buffer_keep(io, test, i, ns, bytes, err);
 	}
 	return r;
 }
@@ -214,7 +216,7 @@ int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct 
 	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
 		r = go(io, &(struct step){ first[0] + bytes - io->cond.block_bytes, 0, (uint32_t)io->cond.block_bytes },
 		       1, NULL, &ns, err);
-	return r < 0 ? r : keep(io, BUFFER_LARGE, places, ns, bytes, err);
+	return r < 0 ? r : buffer_keep(io, BUFFER_LARGE, places, ns, bytes, err);
 }
 
 int buffer_reread(struct buffer_io *io, struct err *err)
@@ -234,7 +236,7 @@ int buffer_reread(struct buffer_io *io, struct err *err)
 			r = go(io, &one, 1, NULL, &ns, err);
 			held += ns < (double)limit;
 			if (r == 0)
-				r = keep(io, BUFFER_REREAD, one.len_bytes, ns, 0, err);
+				r = buffer_keep(io, BUFFER_REREAD, one.len_bytes, ns, 0, err);
 		}
 		if (held > REREADS * 3 / 2)
 			break;
@@ -271,6 +273,7 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	r = rotation_find(&io->t, ROTATION_NS, rot, err);
 	if (r == 0 && rot->is_rotating && !session_is_over(ses))
 		r = timed_rate(&io->t, fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
+	io->cond.is_through = strcmp(ses->devs[0].write_cache, "write through") == 0;
 	io->cond.hit_ns = rot->hit_ns;
 	io->cond.hit_limit_ns = rot->hit_most_ns;
 	io->cond.period_ns = rot->period_ns;

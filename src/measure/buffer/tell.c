@@ -18,6 +18,7 @@ const struct field buffer_condition_fields[] = {
 	FIELD_F64(struct buffer_conditions, hit_limit_ns, UNIT_NS, "at most"),
 	FIELD_F64(struct buffer_conditions, period_ns, UNIT_NS, "revolution"),
 	FIELD_F64(struct buffer_conditions, chance_ratio, UNIT_RATIO, "of others as quick", .detail = true),
+	FIELD_U64(struct buffer_conditions, is_through, UNIT_COUNT, "says: no write cache", .detail = true),
 	FIELD_F64(struct buffer_conditions, media_bytes_per_s, UNIT_BYTES_PER_S, "media"),
 	FIELD_END,
 };
@@ -73,4 +74,21 @@ void buffer_tell_found(struct result *res, const struct buffer_conditions *c, co
 	                   f->before < 0 ? NULL
 	                   : f->before   ? "yes"
 	                                 : "no");
+	if (!f->has_written)
+		return;
+	result_figure_text(res, "write_cache", "write cache",
+	                   f->write_cache < 0 ? NULL
+	                   : f->write_cache   ? "on"
+	                                      : "off");
+	tell(res, "write_cache_bytes", "takes", UNIT_BYTES, &f->write_cache_bytes);
+	tell(res, "emptying_writes_per_s", "is emptied by", UNIT_PER_S, &f->emptying);
+	result_figure_text(res, "flush", "a flush",
+	                   f->flush < 0 ? NULL
+	                   : f->flush   ? "waits for the media"
+	                                : "returns at once");
+	if (f->flush == 0)
+		result_notice(
+			res, "flush-returns-at-once",
+			"A flush returns before the media can have taken what was written: it is dropped on its way, or ignored, unless the cache "
+			"keeps its data without power. Do not rely on it; switch the write cache off where that is not known.");
 }

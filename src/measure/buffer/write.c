@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The write cache, with consent: small writes at random places, which its media take slowly, fill it at the interface's speed until it is full; and
+ * flushes with data in it, which take as long as the media need, or are not true.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/buffer/buffer.h"
+
+#define FILL_MOST    4096 /* writes of one size: in larger blocks that is 256 MiB */
+#define BATCH        64
+#define BEHIND       48 /* writes behind the knee: of them the rate of emptying */
+#define FLUSHES      8
+#define FLUSH_WRITES 8
+
+struct timed_sink {
+	struct sink sink; /* first */
+	double *ns;
+	size_t n;
+};
+
+static void take(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct timed_sink *s = (struct timed_sink *)sink;
+
+	s->ns[s->n++] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+}
+
+/* n writes of blocks at places that were not written before in this fill, then, or instead, a flush. ret_ns: of each. */
+static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, double *ret_ns, struct err *err)
+{
+	cleanup_free struct list_item *v = calloc(n + 1, sizeof(*v));
+	struct timed_sink sink = { { take }, ret_ns, 0 };
+	struct load load = { .targets = io->t.target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
+	uint64_t places = io->write_bytes / (2 * block);
+	struct load_stats stats;
+	struct list_feeder feeder;
+	int r;
+
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < n; i++, io->written_bytes += block)
+		v[i] = (struct list_item){ .offset_bytes =
+			                           io->write_first +
+			                           2 * block * permute(io->filled++ % places, places, io->ses->seed),
+			                   .len_bytes = (uint32_t)block,
+			                   .op = IO_WRITE };
+	v[n].op = IO_FLUSH;
+	list_feeder_init(&feeder, v, n + flushes);
+	load.feeder = &feeder.f;
+	for (size_t i = 0; i < n + flushes; i++)
+		ret_ns[i] = NAN;
+	r = session_load(io->ses, &load, io->t.eng, &stats, err);
+	return r;
+}
+
+static bool has_room(const struct buffer_io *io, uint64_t block, size_t n)
+{
+	return (io->filled + n) * 2 * block <= io->write_bytes &&
+	       io->written_bytes + n * block <= buffer_most_written(io->write_bytes) && !buffer_is_over(io);
+}
+
+/* From empty until it is full, or there is no room any more. */
+static int fill(struct buffer_io *io, uint64_t block, struct err *err)
+{
+	struct buffer_knee knee = { .behind = 0 };
+	double ns[BATCH];
+	uint64_t at = 0;
+	int r = send(io, block, 0, true, ns, err);
+
+	io->filled = 0;
+	while (r == 0 && has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
+		r = send(io, block, BATCH, false, ns, err);
+		for (size_t i = 0; r == 0 && i < BATCH; i++)
+			r = buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block, err);
+		buffer_knee_of(&io->samples, &io->cond, block, &knee);
+		session_progress(io->ses, "filling the write cache", 0.9, NULL);
+		if (!knee.is_cached)
+			break;
+	}
+	if (r == 0)
+		r = send(io, block, 0, true, ns, err);
+	return r;
+}
+
+static int flush(struct buffer_io *io, uint64_t block, struct err *err)
+{
+	double ns[FLUSH_WRITES + 1];
+	int r = 0;
+
+	io->filled = 0;
+	for (int k = 0; r == 0 && k < FLUSHES && has_room(io, block, FLUSH_WRITES); k++) {
+		r = send(io, block, FLUSH_WRITES, true, ns, err);
+		if (r == 0)
+			r = buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block, err);
+	}
+	return r;
+}
+
+int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct err *err)
+{
+	struct target *target = &io->ses->targets[0];
+	uint64_t block = io->cond.block_bytes;
+	struct buffer_knee knee;
+	int r;
+
+	io->write_first = (first + BUFFER_LARGE_BLOCK - 1) / BUFFER_LARGE_BLOCK * BUFFER_LARGE_BLOCK;
+	io->write_bytes = bytes;
+	target->touch_first = io->write_first; /* reads looked elsewhere, too; from here on, nothing is touched there */
+	target->touch_end = io->write_first + bytes;
+	for (uint32_t slot = 0; slot < io->t.eng->cfg.slots; slot++)
+		payload_fill(engine_buf(io->t.eng, slot), &(struct payload_id){ .seed = io->ses->seed,
+		                                                                .sequence = slot,
+		                                                                .len_bytes = BUFFER_LARGE_BLOCK });
+	r = fill(io, block, err);
+	buffer_knee_of(&io->samples, &io->cond, block, &knee);
+	if (r == 0 && knee.is_cached && knee.behind < BEHIND && block < BUFFER_LARGE_BLOCK) {
+		block = BUFFER_LARGE_BLOCK;
+		r = fill(io, block, err);
+		buffer_knee_of(&io->samples, &io->cond, block, &knee);
+	}
+	return r == 0 && knee.behind >= BEHIND ? flush(io, block, err) : r;
+}
