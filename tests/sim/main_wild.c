@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,10 @@
 #include "wildboard.h"
 
 #define WORDS_MAX 64
+#define STRETCHES 16
 
 struct options {
-	uint64_t disks, disk_limit_ns, time_limit_ns;
+	uint64_t disks, disk_limit_ns, time_limit_ns, plant, sample_bytes;
 	const char *seeds, *class_name, *profile, *keep, *json, *judge, *row;
 	int noise, writes;
 	bool by_class, is_list, is_quiet;
@@ -50,6 +52,10 @@ static const struct opt opts[] = {
 	           "how noisy: as drawn (or as the profile says), or everywhere at this level"),
 	OPT_CHOICE(struct options, writes, "writes", 0, writes_choices, "any",
 	           "of the seeds only disks that shingle, have a media cache, or neither; --disks counts these"),
+	OPT_U64(struct options, plant, "plant", 0, "N", "0",
+	        "plant N weak sectors (a revolution more) in what is read of each rotating disk", .max = 1000),
+	OPT_BYTES(struct options, sample_bytes, "sample", 0, "SIZE", "0",
+	          "surface: of larger disks only so much, in 16 stretches all over the disk; 0: all"),
 	OPT_STR(struct options, keep, "keep", 0, "DIR", NULL,
 	        "keep of each disk its profile, truth, document and verdict in this folder"),
 	OPT_STR(struct options, json, "json", 'j', "FILE", NULL,
@@ -71,7 +77,7 @@ static const struct opt opts[] = {
 static void help(void)
 {
 	(void)puts("Usage: wild COMMAND [OPTION...] [-- OPTION-OF-COMMAND...]\n\n"
-	           "Runs a command of platter (seek, zones, geometry) in virtual time over many wild\n"
+	           "Runs a command of platter (seek, zones, geometry, surface) in virtual time over many wild\n"
 	           "disks, and prints what its figures are worth there: how often each was given, how\n"
 	           "often its 95 % interval held the truth (and the 95 % interval of that share), how\n"
 	           "far off it was, how wide; and all that was said and is false, with the seed.\n\nOptions:");
@@ -85,6 +91,51 @@ static void help(void)
 }
 
 /* ---- one disk ---- */
+
+struct stretch {
+	uint64_t first, end; /* bytes */
+};
+
+/* What is to be read of a disk: all, or of each 16th of it a part. How many. */
+static size_t stretches_of(const struct options *o, const struct profile *p, uint64_t seed, struct stretch *ret)
+{
+	uint64_t size = p->capacity_lba * p->logical_sector_bytes,
+		 n = o->sample_bytes && o->sample_bytes < size ? STRETCHES : 1;
+	uint64_t len = n > 1 ? o->sample_bytes / n : size;
+	struct rng r;
+
+	rng_init(&r, seed, 0x57e7c4);
+	for (uint64_t i = 0; i < n; i++) {
+		ret[i].first = size / n * i + (n > 1 ? rng_below(&r, size / n - len) : 0);
+		ret[i].first -= ret[i].first % 4096;
+		ret[i].end = n > 1 ? ret[i].first + len - len % 4096 : size;
+	}
+	return n;
+}
+
+/* Weak sectors at random places of what is read: one revolution more each time. Two arms know none, and dying disks have their own. */
+static int plant(const struct options *o, struct profile *p, uint64_t seed, struct err *err)
+{
+	struct stretch v[STRETCHES];
+	size_t n = stretches_of(o, p, seed, v);
+	uint64_t len = v[0].end - v[0].first, ratio = p->physical_sector_bytes / p->logical_sector_bytes;
+	struct rng r;
+
+	if (p->kind != DISK_ROTATING || p->arms != ARMS_ONE || p->nslows || p->nbads)
+		return 0;
+	rng_init(&r, seed, 0x91a27);
+	for (uint64_t i = 0; i < o->plant; i++) {
+		double at = ((double)i + rng_double(&r)) / (double)o->plant * (double)n; /* stretches */
+		const struct stretch *in = &v[(size_t)at < n ? (size_t)at : n - 1];
+		uint64_t byte = in->first + (uint64_t)((at - floor(at)) * (double)len);
+		struct profile_slow s = { .count = ratio, .every = 1, .revolutions = 1 };
+
+		s.lba = byte / p->physical_sector_bytes * ratio;
+		if (profile_add_slow(p, &s) < 0)
+			return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	return profile_finish(p, err);
+}
 
 static int make_profile(const struct options *o, uint64_t seed, struct profile *ret, struct err *err)
 {
@@ -102,6 +153,11 @@ static int make_profile(const struct options *o, uint64_t seed, struct profile *
 	}
 	if (r == 0 && o->noise) {
 		r = profile_add_noise(ret, (enum wild_noise)(o->noise - 1), seed, err);
+		if (r < 0)
+			profile_done(ret);
+	}
+	if (r == 0 && o->plant && !o->judge) {
+		r = plant(o, ret, seed, err);
 		if (r < 0)
 			profile_done(ret);
 	}
@@ -145,10 +201,10 @@ static void keep_profile(const struct options *o, uint64_t seed, const struct pr
 }
 
 /* The command's document; NULL: there is none. *ret_status: its exit status; said: what it wrote on stderr. */
-static json_t *run_command(const struct options *o, const struct profile *p, uint64_t seed, int *ret_status,
-                           char **ret_said)
+static json_t *run_command(const struct options *o, const struct profile *p, uint64_t seed, const struct stretch *part,
+                           int *ret_status, char **ret_said)
 {
-	char *text = NULL, seed_text[40], consent[100];
+	char *text = NULL, seed_text[40], consent[100], from[40], to[40];
 	char *argv[WORDS_MAX + 10] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
 	size_t len = 0, said = 0, argc = 2;
 	struct sim *sim = sim_new();
@@ -168,6 +224,12 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	if (is_writing) {
 		(void)snprintf(consent, sizeof(consent), "--destroy-data=%s", p->serial);
 		argv[argc++] = consent;
+	}
+	if (part) {
+		(void)snprintf(from, sizeof(from), "--from=%" PRIu64, part->first);
+		(void)snprintf(to, sizeof(to), "--to=%" PRIu64, part->end);
+		argv[argc++] = from;
+		argv[argc++] = to;
 	}
 	argv[argc++] = (char *)(uintptr_t) "--quiet";
 	argv[argc++] = (char *)(uintptr_t) "--json=-";
@@ -205,12 +267,15 @@ static json_t *judged(const struct options *o, const struct profile *p, uint64_t
 	return verdict;
 }
 
-/* {"class", "ended", and what wild_judge() says}; in the child. */
-static json_t *verdict_of(const struct options *o, const struct profile *p, uint64_t seed)
+/* Of one run, or of one stretch: "ended", and what wild_judge() says. */
+static json_t *verdict_of_run(const struct options *o, const struct profile *p, uint64_t seed,
+                              const struct stretch *part)
 {
 	char *said = NULL, ended[200];
 	int status = 0;
-	json_t *doc = run_command(o, p, seed, &status, &said), *verdict = doc ? judged(o, p, seed, doc) : json_object();
+	json_t *doc = run_command(o, p, seed, part, &status, &said);
+	json_t *verdict = doc ? judged(o, p, seed, doc) : json_object();
+	double scanned = wild_number(json_object_get(doc, "figures"), "scanned_bytes");
 	const char *state = json_string_value(json_object_get(doc, "status"));
 
 	if (o->keep && doc)
@@ -220,9 +285,45 @@ static json_t *verdict_of(const struct options *o, const struct profile *p, uint
 	else
 		(void)snprintf(ended, sizeof(ended), "exit %d: %.*s", status, (int)strcspn(said, "\n"), said);
 	(void)json_object_set_new(verdict, "ended", json_string(ended));
+	if (isfinite(scanned))
+		(void)json_object_set_new(verdict, "scanned_bytes", json_real(scanned));
 	json_decref(doc);
 	free(said);
 	return verdict;
+}
+
+/* Lists and sums of both; takes over `of`. */
+static void join_verdicts(json_t *all, json_t *of)
+{
+	json_t *v, *have;
+	const char *key;
+
+	json_object_foreach(of, key, v)
+	{
+		have = json_object_get(all, key);
+		if (json_is_array(have))
+			(void)json_array_extend(have, v);
+		else if (json_is_integer(have))
+			(void)json_integer_set(have, json_integer_value(have) + json_integer_value(v));
+		else if (json_is_real(have))
+			(void)json_real_set(have, json_real_value(have) + json_number_value(v));
+		else if (!have || strcmp(key, "ended") != 0 || strcmp(json_string_value(have), "complete") == 0)
+			(void)json_object_set(all, key, v);
+	}
+	json_decref(of);
+}
+
+/* In the child. */
+static json_t *verdict_of(const struct options *o, const struct profile *p, uint64_t seed)
+{
+	struct stretch v[STRETCHES];
+	size_t n = stretches_of(o, p, seed, v);
+	json_t *all = json_object();
+
+	for (size_t i = 0; i < n; i++)
+		join_verdicts(all, verdict_of_run(o, p, seed, n > 1 ? &v[i] : NULL));
+	(void)json_object_set_new(all, "disk_bytes", json_real((double)p->capacity_lba * p->logical_sector_bytes));
+	return all;
 }
 
 static void child(const struct options *o, const struct profile *p, uint64_t seed, int fd)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The scoreboard (tools/wild): platter's own commands over many disks as they occur, each held against what is true of it.
- * main_wild.c runs them, wildjudge.c holds a document against a disk, wildtruth.c knows what is true, wildscore.c adds up.
+ * main_wild.c runs them, wildjudge.c holds a document against a disk (wildsurface.c one of `surface`), wildtruth.c knows what is true, wildscore.c adds up.
  */
 #ifndef SIM_WILDBOARD_H
 #define SIM_WILDBOARD_H
@@ -27,6 +27,10 @@ struct wild_case {
  * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
  */
 json_t *wild_judge(const struct wild_case *c);
+/* Of `surface`: places that are told and false; that are there, were scanned and are not told. How many should be. */
+size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);
+/* {"what", "text"} to a list. */
+void wild_say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* What errors are told in. */
 enum wild_scale {

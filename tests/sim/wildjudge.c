@@ -30,8 +30,7 @@ static json_t *real(double x)
 	return isfinite(x) ? json_real(x) : json_null();
 }
 
-static void say(json_t *to, const char *what, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void say(json_t *to, const char *what, const char *fmt, ...)
+void wild_say(json_t *to, const char *what, const char *fmt, ...)
 {
 	char text[400];
 	va_list ap;
@@ -42,7 +41,7 @@ static void say(json_t *to, const char *what, const char *fmt, ...)
 	(void)json_array_append_new(to, json_pack("{s:s,s:s}", "what", what, "text", text));
 }
 
-#define lie(j, ...) say((j)->lies, __VA_ARGS__)
+#define lie(j, ...) wild_say((j)->lies, __VA_ARGS__)
 
 /* ---- figures ---- */
 
@@ -193,8 +192,8 @@ static void missed(struct judge *j)
 		if (has_row(j, "unreadable", first, end, false) ||
 		    (is_slow && has_row(j, "slow_regions", first, end, false)))
 			continue;
-		say(j->missed, is_slow ? "slow region" : "unreadable region", "%.0f to %.0f, %.1f %% slow", first,
-		    end - 1, 100 * (1 - (is_slow ? rate / usual : 0)));
+		wild_say(j->missed, is_slow ? "slow region" : "unreadable region", "%.0f to %.0f, %.1f %% slow", first,
+		         end - 1, 100 * (1 - (is_slow ? rate / usual : 0)));
 	}
 }
 
@@ -411,7 +410,7 @@ static void shingling(struct judge *j)
 	if (told && strcmp(told, shingles ? "no" : "yes") == 0)
 		lie(j, "shingled", "%s told, and its tracks %s", told, shingles ? "shingle" : "do not");
 	else if (!told || strcmp(told, "undecided") == 0)
-		say(j->missed, "verdict", "whether its tracks shingle");
+		wild_say(j->missed, "verdict", "whether its tracks shingle");
 }
 
 /* ---- buffer ---- */
@@ -425,7 +424,7 @@ static void policy(struct judge *j, const char *name, const char *truth)
 	if (told && !(truth && strcmp(told, truth) == 0))
 		lie(j, name, "%s told, in truth %s", told, truth ? truth : "there is no such thing");
 	else if (!told && truth)
-		say(j->missed, name, "%s", truth);
+		wild_say(j->missed, name, "%s", truth);
 }
 
 static const char *ahead_ends(const struct profile *p)
@@ -660,6 +659,8 @@ json_t *wild_judge(const struct wild_case *c)
 		shingling(&j);
 	if (strcmp(j.command, "buffer") == 0)
 		policies(&j);
+	if (strcmp(j.command, "surface") == 0)
+		j.planted += wild_surface(c, j.lies, j.missed);
 	notices(&j);
 	return json_pack("{s:o,s:o,s:o,s:I,s:o,s:s,s:o}", "figures", j.figures, "lies", j.lies, "missed", j.missed,
 	                 "planted", (json_int_t)j.planted, "notices", j.notices, "status", status ? status : "none",

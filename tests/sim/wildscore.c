@@ -394,6 +394,25 @@ static size_t disks_with_lies(const struct wild_board *b)
 	return n;
 }
 
+/* Where a command says how much it read. */
+static void print_scanned(FILE *out, const struct wild_board *b)
+{
+	const json_t *verdict;
+	size_t n = 0, whole = 0, i;
+
+	json_array_foreach(b->verdicts, i, verdict)
+	{
+		double scanned = wild_number(verdict, "scanned_bytes");
+
+		n += isfinite(scanned);
+		whole += isfinite(scanned) && scanned >= wild_number(verdict, "disk_bytes");
+	}
+	if (n)
+		(void)fprintf(out, "scanned: %.3g TB of %.3g TB; %zu of %zu disks whole\n",
+		              spread_of(b, "scanned_bytes").sum * 1e-12, spread_of(b, "disk_bytes").sum * 1e-12, whole,
+		              n);
+}
+
 void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 {
 	struct spread device = spread_of(b, "device_s"), cpu = spread_of(b, "cpu_s");
@@ -404,6 +423,7 @@ void wild_board_print(const struct wild_board *b, FILE *out, bool by_class)
 	              device.p90, device.worst);
 	(void)fprintf(out, "processor time: %.1f s, %.2f s a disk, at most %.1f s\n", cpu.sum,
 	              cpu.sum / (double)(n ? n : 1), cpu.worst);
+	print_scanned(out, b);
 	(void)fprintf(out, "disks of which something false was said: %zu\n\n", disks_with_lies(b));
 	print_lines(out, b, NULL);
 	if (by_class) {
@@ -503,11 +523,13 @@ json_t *wild_board_json(const struct wild_board *b)
 
 	for (size_t i = 0; i < b->nlines; i++)
 		(void)json_array_append_new(figures, sum_json(&b->lines[i]));
-	return json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:O}", "schema", "platter-scoreboard",
-	                 "command", b->command, "disks", (json_int_t)json_array_size(b->verdicts), "disks_with_lies",
-	                 (json_int_t)disks_with_lies(b), "figures", figures, "lies", seeds_of(b, "lies", "what"),
-	                 "missed", seeds_of(b, "missed", "what"), "planted", (json_int_t)total(b, "planted"),
-	                 "not_told", (json_int_t)total(b, "missed"), "notices", seeds_of(b, "notices", NULL), "ended",
-	                 seeds_of(b, "ended", NULL), "device_s", spread_json(spread_of(b, "device_s")), "cpu_s",
-	                 spread_json(spread_of(b, "cpu_s")), "verdicts", b->verdicts);
+	return json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f,s:O}", "schema",
+	                 "platter-scoreboard", "command", b->command, "disks", (json_int_t)json_array_size(b->verdicts),
+	                 "disks_with_lies", (json_int_t)disks_with_lies(b), "figures", figures, "lies",
+	                 seeds_of(b, "lies", "what"), "missed", seeds_of(b, "missed", "what"), "planted",
+	                 (json_int_t)total(b, "planted"), "not_told", (json_int_t)total(b, "missed"), "notices",
+	                 seeds_of(b, "notices", NULL), "ended", seeds_of(b, "ended", NULL), "device_s",
+	                 spread_json(spread_of(b, "device_s")), "cpu_s", spread_json(spread_of(b, "cpu_s")),
+	                 "scanned_bytes", spread_of(b, "scanned_bytes").sum, "disk_bytes",
+	                 spread_of(b, "disk_bytes").sum, "verdicts", b->verdicts);
 }

@@ -449,6 +449,17 @@ static struct interval mean_rate(const struct wild_case *c)
 	return (struct interval){ fmin(mean, 1 / sum.low), fmax(mean, 1 / sum.high) };
 }
 
+/* The media's, of all that was scanned; where something else limits it there is no truth. */
+static struct interval scan_rate(const struct wild_case *c)
+{
+	const json_t *figures = json_object_get(c->doc, "figures");
+	double first = wild_number(figures, "first_bytes"), end = wild_number(figures, "scanned_to_bytes");
+
+	if (!is_media_bound(c->p) || c->p->ntrims || c->p->nbads || !(end > first))
+		return none;
+	return just(truth_rate(c->g, (uint64_t)first, (uint64_t)end));
+}
+
 static struct interval read_all(const struct wild_case *c)
 {
 	struct interval mean = mean_rate(c);
@@ -655,6 +666,8 @@ const struct wild_figure wild_figures[] = {
 	{ "buffer", "buffer_bytes", NULL, buffer_size, WILD_RATIO, true },
 	{ "buffer", "read_ahead_bytes", NULL, buffer_ahead, WILD_RATIO, true },
 	{ "buffer", "write_cache_bytes", NULL, write_cache, WILD_RATIO, true },
+	{ "surface", "rotation_period_ns", NULL, period, WILD_RATIO, true },
+	{ "surface", "rate_bytes_per_s", NULL, scan_rate, WILD_RATIO, false },
 	{ "smr", "cache_entries", NULL, cache_entries, WILD_RATIO, false },
 	{ "smr", "band_bytes", NULL, band, WILD_RATIO, true },
 	{ NULL, NULL, NULL, NULL, WILD_RATIO, false },

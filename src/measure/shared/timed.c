@@ -15,6 +15,7 @@
 #define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
 #define FLUSH_MAX      256                   /* of a MiB, as much as most caches hold; it takes a few seconds */
 #define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
+#define STRAY_NOISES   8                     /* off by more: of no use for the lattice */
 #define EVENTS_MIN     24          /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
 #define EVENTS_GOOD    60          /* enough: the error of a period falls with the 1.5th power of their number */
 #define HALF_BY_VOLUME 32          /* sectors after each of these floods: as many events as are enough in a few */
@@ -470,19 +471,57 @@ static void refine(const struct events *ev, struct period_fit *fit)
 }
 
 /* From the events so far; with fewer than three in five on the lattice it is doubtful. */
-static bool fit_rotation(const struct events *ev, struct rotation *ret)
+static bool is_on_lattice(const struct events *ev, struct period_fit *ret)
 {
-	struct period_fit fit;
 	struct events sorted = *ev;
 
-	ret->events = ev->n;
 	if (ev->n < EVENTS_MIN)
 		return false;
 	qsort(sorted.when, sorted.n, sizeof(sorted.when[0]), compare_times);
-	if (!fit_period(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, &fit) || fit.inliers * 5 < ev->n * 3 ||
-	    fit.noise > NOISE_MOST * fit.period || !waits_for_rotation(&sorted, fit.period))
+	return fit_period(sorted.when, sorted.n, PERIOD_LOW_NS, PERIOD_HIGH_NS, ret) && ret->inliers * 5 >= ev->n * 3 &&
+	       ret->noise <= NOISE_MOST * ret->period && waits_for_rotation(&sorted, ret->period);
+}
+
+/*
+ * A sector whose first answer was late is off the lattice with all its events, always by the same: what looks like a finer lattice. Without those of
+ * which most are off.
+ */
+static struct events without_strays(const struct events *ev, const struct period_fit *fit)
+{
+	struct events kept = { .n = 0 };
+
+	for (size_t i = 0; i < ev->n; i++) {
+		size_t on = 0, of = 0;
+
+		for (size_t j = 0; j < ev->n; j++) {
+			if (ev->first[j] != ev->first[i])
+				continue;
+			of++;
+			on += fabs(remainder(ev->when[j] - fit->t0, fit->period)) <= STRAY_NOISES * fit->noise;
+		}
+		if (2 * on <= of)
+			continue;
+		kept.when[kept.n] = ev->when[i];
+		kept.access[kept.n] = ev->access[i];
+		kept.first[kept.n++] = ev->first[i];
+	}
+	return kept;
+}
+
+static bool fit_rotation(const struct events *all, struct rotation *ret)
+{
+	struct period_fit fit, again;
+	struct events kept;
+
+	ret->events = all->n;
+	if (!is_on_lattice(all, &fit))
 		return false;
-	refine(ev, &fit);
+	kept = without_strays(all, &fit);
+	if (kept.n < all->n && is_on_lattice(&kept, &again) && again.period > 1.5 * fit.period)
+		fit = again;
+	else
+		kept = *all;
+	refine(&kept, &fit);
 	ret->is_rotating = true;
 	ret->is_unclear = false; /* of an earlier attempt */
 	ret->period_ns = fit.period;

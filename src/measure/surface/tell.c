@@ -233,6 +233,8 @@ void surface_tell(struct surface_run *run)
 	tell_kinds(run);
 	result_figure(res, "least_over_ns", "longer by this is told", UNIT_NS,
 	              run->batches ? run->over_sum_ns / (double)run->batches : (double)NAN, NULL, 0);
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
+	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
 	              all.bytes ? (double)all.excess_ns / (run->rot.is_rotating ? run->rot.period_ns : (double)NAN) /
 	                                  ((double)all.bytes * 1e-9)

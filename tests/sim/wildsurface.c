@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A document of `surface` against a disk: each place that is called weak or unreadable is so, sector for sector, and each that is so and was
+ * scanned is told with its LBA.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "geometry.h"
+#include "truth_noise.h"
+#include "wildboard.h"
+
+#define SECTORS_EACH 64 /* of a weak region: more are one thing to be found, all in all */
+
+static bool is_bad(const struct profile *p, uint64_t lba)
+{
+	for (size_t i = 0; i < p->nbads; i++)
+		if ((p->bads[i].kind & BAD_READ) && lba >= p->bads[i].lba && lba - p->bads[i].lba < p->bads[i].count)
+			return true;
+	return false;
+}
+
+static bool is_trimmed(const struct profile *p, uint64_t lba)
+{
+	for (size_t i = 0; i < p->ntrims; i++)
+		if (lba >= p->trims[i].lba && lba - p->trims[i].lba < p->trims[i].count)
+			return true;
+	return false;
+}
+
+/* Planted, or the place of a weak track at which it loses revolutions. */
+static bool is_weak(const struct wild_case *c, uint64_t lba)
+{
+	uint32_t ratio = c->g->ratio;
+	struct place place;
+
+	for (size_t i = 0; i < c->p->nslows; i++) {
+		const struct profile_slow *s = &c->p->slows[i];
+
+		if (lba >= s->lba && lba - s->lba < s->count && (lba - s->lba) / ratio % s->every == 0)
+			return true;
+	}
+	if (!(c->p->weak_share > 0) || c->p->kind != DISK_ROTATING)
+		return false;
+	if (c->g->arm[0])
+		arms_place(c->g, lba / ratio, &place);
+	else
+		geo_slot_place(c->g, geo_slot(c->g, lba / ratio), &place);
+	return truth_weak(c->g, &place, 1) > 0;
+}
+
+static double cell(const struct wild_case *c, const json_t *row, const char *key)
+{
+	return wild_cell(c->doc, "slow", row, key);
+}
+
+static void false_places(const struct wild_case *c, json_t *lies)
+{
+	const json_t *rows = wild_rows(c->doc, "slow"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		const char *kind = wild_text(c->doc, "slow", row, "kind");
+		uint64_t first = (uint64_t)cell(c, row, "lba"), step = c->g->ratio;
+		uint64_t end = first + (uint64_t)cell(c, row, "length_bytes") / c->p->logical_sector_bytes;
+		bool is_unreadable = kind && strcmp(kind, "unreadable") == 0;
+
+		if (!kind || (!is_unreadable && strcmp(kind, "always") != 0))
+			continue;
+		for (uint64_t lba = first; lba < end; lba += step)
+			if (is_unreadable ? !is_bad(c->p, lba) : !is_weak(c, lba)) {
+				wild_say(lies, is_unreadable ? "unreadable sector" : "weak sector",
+				         "LBA %" PRIu64 " of %" PRIu64 " to %" PRIu64 " is not", lba, first, end - 1);
+				break;
+			}
+	}
+}
+
+/* What is said of these sectors: of the first row that has to do with them; exactly: that begins there. */
+static const char *told_of(const struct wild_case *c, uint64_t lba, uint64_t count, bool is_exact)
+{
+	const json_t *rows = wild_rows(c->doc, "slow"), *row;
+	const char *told = "nothing";
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double first = cell(c, row, "offset_bytes") / c->p->logical_sector_bytes;
+		double end = first + cell(c, row, "length_bytes") / c->p->logical_sector_bytes;
+		const char *kind = wild_text(c->doc, "slow", row, "kind");
+
+		if (!kind || !(first < (double)(lba + count) && end > (double)lba))
+			continue;
+		if (!is_exact || first == (double)lba)
+			return kind;
+		told = "another first sector";
+	}
+	return told;
+}
+
+static bool is_scanned(const struct wild_case *c, uint64_t lba, uint64_t count)
+{
+	const json_t *figures = json_object_get(c->doc, "figures");
+	double sector = c->p->logical_sector_bytes;
+
+	return (double)lba * sector >= wild_number(figures, "first_bytes") &&
+	       (double)(lba + count) * sector <= wild_number(figures, "scanned_to_bytes");
+}
+
+static size_t weak_region(const struct wild_case *c, const struct profile_slow *s, json_t *missed)
+{
+	uint64_t step = (uint64_t)s->every * c->g->ratio, n = (s->count + step - 1) / step, planted = 0;
+
+	if (n > SECTORS_EACH) {
+		if (!is_scanned(c, s->lba, s->count))
+			return 0;
+		if (strcmp(told_of(c, s->lba, s->count, false), "nothing") == 0)
+			wild_say(missed, "weak region", "LBA %" PRIu64 ", %" PRIu64 " sectors", s->lba, s->count);
+		return 1;
+	}
+	for (uint64_t lba = s->lba; lba < s->lba + s->count; lba += step) {
+		const char *told = told_of(c, lba, c->g->ratio, true);
+
+		if (!is_scanned(c, lba, c->g->ratio) || is_trimmed(c->p, lba) || is_bad(c->p, lba))
+			continue;
+		planted++;
+		if (strcmp(told, "always") != 0)
+			wild_say(missed, "weak sector", "LBA %" PRIu64 ", %g revolutions: %s%s", lba, s->revolutions,
+			         told, wild_has_notice(c->doc, "insensitive") ? "; it said that such ones hide" : "");
+	}
+	return planted;
+}
+
+size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed)
+{
+	size_t planted = 0;
+
+	false_places(c, lies);
+	for (size_t i = 0; i < c->p->nslows && c->p->kind == DISK_ROTATING; i++)
+		planted += weak_region(c, &c->p->slows[i], missed);
+	for (size_t i = 0; i < c->p->nbads; i++) {
+		const struct profile_bad *b = &c->p->bads[i];
+
+		if (!(b->kind & BAD_READ) || !is_scanned(c, b->lba, b->count) || is_trimmed(c->p, b->lba))
+			continue;
+		planted++;
+		if (strcmp(told_of(c, b->lba, b->count, true), "unreadable") != 0)
+			wild_say(missed, "unreadable sectors", "LBA %" PRIu64 ", %" PRIu64 " sectors: %s", b->lba,
+			         b->count, told_of(c, b->lba, b->count, true));
+	}
+	return planted;
+}
