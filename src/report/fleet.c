@@ -428,7 +428,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 		bad += f->disks[d].state <= FLEET_WORSE;
 	result_figure_text(out, "verdict", "verdict", fleet_sentence(f, sentence));
 	result_set(&out->answer, sentence);
-	result_set(&out->shows, "disks,going_bad,#findings,#changes,#disks");
+	result_set(&out->shows, "disks,going_bad,#findings,#scans,#changes,#disks");
 	result_figure_u64(out, "disks", "disks", UNIT_COUNT, f->ndisks);
 	result_figure_u64(out, "going_bad", "disks going bad", UNIT_COUNT, bad);
 	for (size_t d = 0; d < f->ndisks; d++)
@@ -442,6 +442,7 @@ struct result *report_fleet(const struct result *const *res, size_t n, const str
 		}
 	for (size_t d = 0; d < f->ndisks; d++)
 		tell_disk(out, &f->disks[d]);
+	places_trend(out, f->sorted, f->nsorted);
 	alike_changes(out, f->sorted, f->nsorted);
 	if (f->without_row)
 		result_notice(

@@ -388,7 +388,7 @@ int report_page(FILE *out, const struct result *const *res, size_t n, const stru
 
 int report_changes_page(FILE *out, const struct result *told, const struct fleet *disks, struct err *err)
 {
-	static const char *const tables[] = { "places", "differences", "trends" };
+	static const char *const tables[] = { "places", "scans", "differences", "trends" };
 
 	if (!result_find_table(told, "disks"))
 		return report_html(out, &told, 1, err);

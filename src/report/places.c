@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Two scans of a disk, place by place: what is new in B, what is gone, what got worse or better, what is the same. */
+/* Two scans of a disk, place by place: what is new in B, what is gone, what got worse or better, what is the same; and many, each against the one before. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,32 +73,116 @@ static bool is_scanned(const struct result *res, const struct place *p)
 	return (double)p->first >= first && (double)p->end <= to;
 }
 
-size_t places_compare(struct result *res, const struct result *a, const struct result *b)
+enum verdict { PLACE_NEW, PLACE_WORSE, PLACE_BETTER, PLACE_SAME, PLACE_GONE, PLACE_NOT_IN_A, PLACE_NOT_IN_B, VERDICTS };
+static const char *const verdicts[] = {
+	"new", "worse", "better", "same", "gone", "not scanned in A", "not scanned in B",
+};
+
+/* Counts them by verdict, and tells each in the table, if there is one. */
+static void judge_places(const struct result *a, const struct result *b, struct table *t, size_t count[VERDICTS])
 {
 	cleanup_free struct place *va = NULL, *vb = NULL;
-	size_t na = places_of(a, &va), nb = places_of(b, &vb), worse = 0;
-	struct table *t;
+	size_t na = places_of(a, &va), nb = places_of(b, &vb);
+
+	for (size_t i = 0; i < na + nb; i++) {
+		const struct place *is = i < nb ? &vb[i] : NULL, *was = is ? like(va, na, is) : &va[i - nb];
+		const struct place *p = is ? is : was;
+		enum verdict v = !is                    ? (is_scanned(b, was) ? PLACE_GONE : PLACE_NOT_IN_B)
+		                 : !was                 ? (is_scanned(a, is) ? PLACE_NEW : PLACE_NOT_IN_A)
+		                 : is->rank > was->rank ? PLACE_WORSE
+		                 : is->rank < was->rank ? PLACE_BETTER
+		                                        : PLACE_SAME;
+
+		if (!is && like(vb, nb, was))
+			continue; /* told with that */
+		count[v]++;
+		if (t)
+			result_row(t, &(struct place_row){ p->first, p->end - p->first, alike_disk(is ? b : a),
+			                                   was ? was->kind : NULL, is ? is->kind : NULL, verdicts[v] });
+	}
+}
+
+size_t places_compare(struct result *res, const struct result *a, const struct result *b)
+{
+	size_t count[VERDICTS] = { 0 };
 
 	if (strcmp(a->head.measurement, "surface") != 0)
 		return 0;
-	t = result_table(res, "places", "Slow and unreadable places", place_fields);
-	for (size_t i = 0; i < nb; i++) {
-		const struct place *old = like(va, na, &vb[i]);
-		bool is_new = !old && is_scanned(a, &vb[i]);
-		const char *verdict = is_new                   ? "new"
-		                      : !old                   ? "not scanned in A"
-		                      : vb[i].rank > old->rank ? "worse"
-		                      : vb[i].rank < old->rank ? "better"
-		                                               : "same";
+	judge_places(a, b, result_table(res, "places", "Slow and unreadable places", place_fields), count);
+	return count[PLACE_NEW] + count[PLACE_WORSE];
+}
 
-		worse += is_new || (old && vb[i].rank > old->rank);
-		result_row(t, &(struct place_row){ vb[i].first, vb[i].end - vb[i].first, alike_disk(b),
-		                                   old ? old->kind : NULL, vb[i].kind, verdict });
+/* ---- scan after scan ---- */
+
+struct scan_row {
+	const char *disk, *started;
+	uint64_t scanned_bytes, places, unreadable, added, worse, better, same, gone;
+	char date[20];
+};
+
+static const struct field scan_fields[] = {
+	FIELD_STR(struct scan_row, disk, "disk"),
+	FIELD_STR(struct scan_row, started, "scan of"),
+	FIELD_U64(struct scan_row, scanned_bytes, UNIT_BYTES, "scanned"),
+	FIELD_U64(struct scan_row, places, UNIT_COUNT, "slow or unreadable"),
+	FIELD_U64(struct scan_row, unreadable, UNIT_COUNT, "unreadable"),
+	FIELD_U64(struct scan_row, added, UNIT_COUNT, "new"),
+	FIELD_U64(struct scan_row, worse, UNIT_COUNT, "worse"),
+	FIELD_U64(struct scan_row, better, UNIT_COUNT, "better"),
+	FIELD_U64(struct scan_row, same, UNIT_COUNT, "the same"),
+	FIELD_U64(struct scan_row, gone, UNIT_COUNT, "gone"),
+	FIELD_END,
+};
+
+/* before: the scan before it; NULL: it is the first. */
+static struct scan_row scan_row(const struct result *before, const struct result *now)
+{
+	cleanup_free struct place *v = NULL;
+	struct scan_row row = { .disk = alike_disk(now), .places = places_of(now, &v) };
+	size_t count[VERDICTS] = { 0 };
+
+	row.scanned_bytes = (uint64_t)fmax(0.0, figure_number(result_find_figure(now, "scanned_bytes")));
+	for (size_t i = 0; i < row.places; i++)
+		row.unreadable += strcmp(v[i].kind, "unreadable") == 0;
+	if (before)
+		judge_places(before, now, NULL, count);
+	row.added = before ? count[PLACE_NEW] : UINT64_MAX;
+	row.worse = before ? count[PLACE_WORSE] : UINT64_MAX;
+	row.better = before ? count[PLACE_BETTER] : UINT64_MAX;
+	row.same = before ? count[PLACE_SAME] : UINT64_MAX;
+	row.gone = before ? count[PLACE_GONE] : UINT64_MAX;
+	(void)snprintf(row.date, sizeof(row.date), "%.10s %.8s", now->head.started, now->head.started + 11);
+	return row;
+}
+
+void places_trend(struct result *out, const struct result *const *res, size_t n)
+{
+	cleanup_free const struct result **v = calloc(n + 1, sizeof(*v));
+	cleanup_free size_t *disk = calloc(n + 1, sizeof(*disk));
+	size_t scans = 0, disks;
+
+	if (!v || !disk)
+		abort();
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(res[i]->head.measurement, "surface") == 0 && alike_outcome(res[i]) >= 0 &&
+		    res[i]->head.started && strlen(res[i]->head.started) >= 19)
+			v[scans++] = res[i];
+	qsort(v, scans, sizeof(*v), alike_by_date);
+	disks = alike_disks(v, scans, disk);
+	for (size_t d = 0; d < disks; d++) {
+		const struct result *before = NULL;
+
+		for (size_t i = 0; i < scans; i++) {
+			struct scan_row row;
+
+			if (disk[i] != d)
+				continue;
+			row = scan_row(before, v[i]);
+			row.started = row.date;
+			result_row(result_table(out, "scans", "Slow and unreadable places, scan after scan",
+			                        scan_fields),
+			           &row);
+			before = v[i];
+		}
 	}
-	for (size_t i = 0; i < na; i++)
-		if (!like(vb, nb, &va[i]))
-			result_row(t,
-			           &(struct place_row){ va[i].first, va[i].end - va[i].first, alike_disk(a), va[i].kind,
-			                                NULL, is_scanned(b, &va[i]) ? "gone" : "not scanned in B" });
-	return worse;
 }

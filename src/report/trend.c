@@ -247,13 +247,14 @@ int report_trend(const struct result *const *res, size_t n, const struct compare
 	for (size_t d = 0; d < to.disks->ndisks; d++)
 		to.disks->disks[d].quiet = FLEET_STEADY;
 	fleet_sort(to.disks);
+	places_trend(out, res, n);
 	alike_changes(out, res, n);
 	result_figure_u64(out, "worse", "figures getting worse", UNIT_COUNT, to.worse);
 	result_figure_text(out, "verdict", "verdict", to.worse ? "degrading" : "steady");
 	result_set(&out->answer, to.worse ? "The disk is getting worse: the figures below."
 	                                  : "Nothing is getting worse, beyond what chance explains.");
-	result_set(&out->shows, "worse,verdict,#trends");
-	fleet_tell_changed(out, to.disks, "worse,verdict,#disks,#changes");
+	result_set(&out->shows, "worse,verdict,#trends,#scans");
+	fleet_tell_changed(out, to.disks, "worse,verdict,#disks,#scans,#changes");
 	out->status = STATUS_COMPLETE;
 	out->verdict_is_no = to.worse > 0;
 	*ret = out;

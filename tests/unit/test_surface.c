@@ -550,6 +550,50 @@ static void two_scans_are_compared_by_place(void **state)
 	sim_run_end(&runs[1]);
 }
 
+static void many_scans_are_told_one_after_the_other(void **state)
+{
+	/* Four months: which of the places are weak. What the second says of the first, and so on: new, the same, gone. */
+	static const uint64_t lbas[] = { 1000000, 2000000, 3000000, 4000000 };
+	static const bool weak[4][4] = { { 1, 1, 0, 0 }, { 1, 1, 1, 0 }, { 0, 1, 1, 1 }, { 0, 1, 1, 1 } };
+	static const int want[4][4] = { { 2, -1, -1, -1 }, { 3, 1, 2, 0 }, { 3, 1, 2, 1 }, { 3, 0, 3, 0 } };
+	static const char *const columns[] = { "places", "added", "same", "gone" };
+	const struct compare_options opt = { 0 };
+	const struct result *res[4];
+	struct result *said = NULL;
+	struct sim_run runs[4];
+	const struct table *t;
+	struct err err;
+
+	(void)state;
+	for (size_t k = 0; k < 4; k++) {
+		char started[40];
+		struct profile p;
+
+		load(&p, "modern-4tb");
+		for (size_t i = 0; i < 4; i++)
+			if (weak[k][i])
+				plant(&p, lbas[i], 8, 2);
+		runs[k] = run_on(&p, "--to=3GB sda");
+		(void)snprintf(started, sizeof(started), "2026-%02d-01T00:00:00.000000Z", (int)k + 1);
+		result_set(&runs[k].res->head.started, started);
+		res[(k + 2) % 4] = runs[k].res; /* in any order */
+		profile_done(&p);
+	}
+	if (report_trend(res, 4, &opt, &said, &err) < 0)
+		fail_msg("%s", err.text);
+	t = result_find_table(said, "scans");
+	assert_int_equal(t->nrows, 4);
+	for (size_t k = 0; k < 4; k++)
+		for (size_t c = 0; c < 4; c++)
+			if (want[k][c] < 0)
+				assert_true(isnan(number(t, k, columns[c])));
+			else
+				assert_int_equal((int)number(t, k, columns[c]), want[k][c]);
+	result_free(said);
+	for (size_t k = 0; k < 4; k++)
+		sim_run_end(&runs[k]);
+}
+
 /* ---- others ---- */
 
 static void use_it(void *disk)
@@ -965,6 +1009,7 @@ int main(void)
 		cmocka_unit_test(lists_for_other_programs_name_what_cannot_be_read),
 		cmocka_unit_test(the_files_at_bad_places_are_named),
 		cmocka_unit_test(two_scans_are_compared_by_place),
+		cmocka_unit_test(many_scans_are_told_one_after_the_other),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
 		cmocka_unit_test(a_user_hardly_feels_an_idle_scan),
 		cmocka_unit_test(rate_and_share_are_kept),
