@@ -48,6 +48,13 @@ platter 0 info $(vmdisk 4)
 target reported_rpm 5400
 counted "disks through their drivers" "identity and block size right, measured, no fault"
 
+begin "verify commands that nothing proves are refused, SCSI and ATA"
+for n in 3 4; do
+	platter 1 surface --verify-command $(vmdisk $n)
+	says "No rotation"
+	counted "verify commands" "refused where nothing proves that they reach a medium"
+done
+
 begin "writing and reading back, on each kind of disk"
 final
 for n in 0 1 2 3 4 5; do

@@ -40,6 +40,11 @@ platter 0 zones $QUICK $D
 no_fault
 counted "512e disks, misaligned (scsi_debug)" "alignment offset told, measured, no fault"
 
+begin "verify commands that nothing proves are refused"
+platter 1 surface --verify-command $D
+says "No rotation"
+counted "verify commands (scsi_debug)" "refused where nothing proves that they reach a medium"
+
 for engine in uring libaio sync; do
 	begin "a medium error has its name and place, engine $engine"
 	sd opts=2 medium_error_start=4660 medium_error_count=10
