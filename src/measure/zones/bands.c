@@ -21,17 +21,18 @@
 #include "measure/zones/zones.h"
 
 #define SIGMA_MIN    3e-4 /* skew leaves regular errors of this size, even without noise */
-#define STEP_MIN     2e-3 /* relative; smaller steps are no zones */
+#define STEP_MIN     2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
 #define JOIN_SIGMAS  6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
-#define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed */
+#define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed (trial: wild disks) */
 #define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
-#define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps */
-#define UP_STEP      0.006 /* relative */
-#define UP_PART      0.25
+#define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
+#define UP_STEP      0.006 /* relative; less is noise of the two levels (trial: wild disks) */
+#define UP_PART      0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
 	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
-#define STRADDLE_PART 0.5 /* of the distance of two places */
-#define UNEVEN_TIMES  1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface */
+#define STRADDLE_PART 0.5 /* of the distance of two places: an edge lies nearer to one of them */
+#define UNEVEN_TIMES \
+	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;

@@ -21,11 +21,13 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define LATE_LOOK     8   /* completions ahead that may prove one late */
-#define LATE_MAD      6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
-#define WAIT_REVS_MIN 0.9
-#define QUICK_RATIO   0.7 /* a group of completions in less than this part of the usual time came out of a cache */
-#define LEAD_IN_PART  3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+#define LATE_LOOK 8   /* completions ahead that may prove one late: twice the usual depth */
+#define LATE_MAD  6.0 /* in deviations (1.4826 MAD) from the line: what stands out */
+#define WAIT_REVS_MIN \
+	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some tenths */
+#define QUICK_RATIO \
+	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones change it by less than a fifth */
+#define LEAD_IN_PART 3 /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {

@@ -9,9 +9,9 @@
 
 #include "measure/zones/zones.h"
 
-#define PIECE_BYTES   65536u
-#define LOCATE_MAX    64 /* failed requests that are narrowed down */
-#define LOCATE_MAX_NS (120 * NS_PER_S)
+#define PIECE_BYTES   65536u           /* small beside a request, large beside a sector: 16 and 128 tries (a choice) */
+#define LOCATE_MAX    64               /* failed requests that are narrowed down (a choice) */
+#define LOCATE_MAX_NS (120 * NS_PER_S) /* each may take the drive seconds (a choice) */
 
 int zone_fault_note(struct zone_target *t, uint64_t first_bytes, uint64_t len_bytes, int res)
 {

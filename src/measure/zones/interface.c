@@ -8,10 +8,10 @@
 
 #include "measure/zones/zones.h"
 
-#define LARGE_BYTES (256u * 1024)
-#define SMALL_PART  4     /* the small request is 1 / this of the large one */
-#define TRIES       5     /* of each size; the first brings the bytes in */
-#define HIT_PART    0.3   /* of a revolution: what takes longer was no hit */
+#define LARGE_BYTES (256u * 1024) /* fits into a segment of any buffer since 1995 */
+#define SMALL_PART  4   /* the small request is 1 / this of the large one: far enough apart for a difference */
+#define TRIES       5   /* of each size; the first brings the bytes in, the best of the others counts */
+#define HIT_PART    0.3 /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
 #define HIT_NS      2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
 
 struct rereads {

@@ -23,24 +23,27 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define OUTLIER_SIGMAS   6.0
+#define OUTLIER_SIGMAS   6.0  /* of a robust deviation from few pairs, which is off by half itself */
 #define OUTLIER_MIN      0.01 /* relative; less is not worth to be called one */
-#define REGIME_STEP_MIN  0.05
-#define REGIME_SHARE_MIN 0.6 /* of the scatter within positions that a step must explain */
-#define REGIME_F_MIN     30.0
+#define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
+#define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */
+#define REGIME_F_MIN     30.0 /* of the best of all splits: far above what chance gives */
 #define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
-#define UNEVEN_TIMES     1.7
-#define WAITS_PART       0.5 /* of the time that a sample took longer, that its waits must hold */
-#define DRIFT_SIGMAS     3.5
-#define READ_PART_MAX    0.95
-#define OUTLIERS_MANY    0.03 /* part of all samples; more are none */
-#define PAIRS_MIN        6
-#define NOISE_NEIGHBOURS 8   /* positions on each side that noise is taken from */
-#define NOISE_DF_MIN     6.0 /* degrees of freedom that a common noise needs */
-#define UNEVEN_DF_MIN    4.0
-#define UNEVEN_RATIO     0.7
-#define SAID_DF          1.0 /* that the errors samples say of themselves are worth */
-#define NOISE_F          2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
+#define UNEVEN_TIMES \
+	1.7 /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
+#define WAITS_PART   0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
+#define DRIFT_SIGMAS 3.5 /* 1 in 2000 by chance; and it is looked for in every run */
+#define READ_PART_MAX \
+	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
+#define OUTLIERS_MANY    0.03 /* part of all samples; more are the disk itself */
+#define PAIRS_MIN        6    /* for a median of differences */
+#define NOISE_NEIGHBOURS 8    /* positions on each side that noise is taken from: an eighth of the disk (a choice) */
+#define NOISE_DF_MIN     6.0  /* degrees of freedom that a common noise needs: t is 2.4 there */
+#define UNEVEN_DF_MIN    4.0  /* five samples: fewer tell no pattern */
+#define UNEVEN_RATIO     0.7  /* of von Neumann, 1 for noise: 0.7 of five to eight samples is about the 20 % point */
+#define SAID_DF \
+	1.0 /* that the errors samples say of themselves are worth: they know nothing of other tracks (trial: coverage) */
+#define NOISE_F 2.8 /* F test: 1 + this / sqrt(df) is about the 95 % point, for many degrees of freedom of the others */
 
 void zone_levels_done(struct zone_levels *lv)
 {

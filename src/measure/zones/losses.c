@@ -24,11 +24,11 @@
 	(1.0 /      \
 	 3.0) /* as if so much more had been lost (Kerman 2011): that none was seen does not mean that there are none */
 #define STALL_REVS 3.0 /* per wait: more are a stall; a second try takes one, a third two */
-#define STALLS_MIN 2   /* samples of a place with stalls, that make them its own */
+#define STALLS_MIN 2   /* samples of a place with stalls, that make them its own: one is chance */
 #define WHOLE_PART 0.9 /* of a cell: who reads all of it (--full) wants to know what that took */
 #define ODD_LOG \
 	8.0 /* log of the likelihood ratio (Poisson) of a place's own rate, as of four deviations: it is left out */
-#define ROUNDS 3 /* of leaving out: the rate falls each time */
+#define ROUNDS 3 /* of leaving out: the rate falls each time (a choice: the third changes nothing) */
 
 static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
 {

@@ -13,8 +13,7 @@
 #include "base/units.h"
 #include "measure/zones/zones.h"
 
-#define FASTER \
-	1.15 /* than reading: writing is not; tracks of the two places and skews differ by less (real drives: 5 to 10 %) */
+#define FASTER 1.15 /* than reading the same bytes: no medium takes writes faster; the rest is noise of two samples */
 #define LEAD_MARGIN \
 	1.25 /* the faster the media, the later a cache is full: from the probe's place to the start of the disk */
 #define FIRST_BYTES (16ull << 20) /* the caches of most drives are full after that, or twice that */

@@ -18,16 +18,18 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 
-#define MIB                (1ull << 20)
-#define SAMPLE_BYTES       (64 * MIB)       /* of a place of the figures; the others: a third in each of three passes */
+#define MIB (1ull << 20)
+#define SAMPLE_BYTES \
+	(64 *        \
+	 MIB) /* of a place of the figures; the others: a third in each of three passes (a choice: half a second of a modern disk) */
 #define GAP_BYTES          (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
 #define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
-#define BLOCK_BYTES        MIB
-#define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks */
-#define FULL_BYTES_MIN     (64 * MIB)
-#define BLOCK_MIN_BYTES    (64 * 1024u)
-#define WINDOW_BLOCKS      32 /* at least, in a window */
-#define COUNTED_BLOCKS_MIN 12
+#define BLOCK_BYTES        MIB              /* large beside what a request costs, small beside a sample */
+#define QUICK_BLOCK_BYTES  (256 * 1024u)    /* the lead-in is counted in blocks, and a short sample has not many */
+#define FULL_BYTES_MIN     (64 * MIB)       /* less is read in smaller blocks */
+#define BLOCK_MIN_BYTES    (64 * 1024u)     /* smaller ones cost more than they carry */
+#define WINDOW_BLOCKS      32               /* at least, in a window: lead-in and a slope */
+#define COUNTED_BLOCKS_MIN 12               /* a slope with an interval needs so many */
 #define REVOLUTIONS \
 	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
 #define SHORT_REVOLUTIONS \
@@ -36,11 +38,11 @@
 #define PLACE_REVOLUTIONS 26.0   /* the same with --zones, where the precision asked for decides on more of them */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
-#define LONG_MAX_NS       800e6
-#define QUICK_LONG_NS     200e6
-#define RANDOM_BLOCKS_MIN 24  /* a sample of more blocks is shortened by chance ... */
-#define RANDOM_PART       3   /* ... by up to 1 / this */
-#define EDGE_BYTES        MIB /* writing leaves out the first and the last: partition tables live there */
+#define LONG_MAX_NS       800e6  /* the same of the places of the figures */
+#define QUICK_LONG_NS     200e6  /* of --quick: three places, two passes, and a minute is not over */
+#define RANDOM_BLOCKS_MIN 24     /* a sample of more blocks is shortened by chance ... */
+#define RANDOM_PART       3      /* ... by up to 1 / this */
+#define EDGE_BYTES        MIB    /* writing leaves out the first and the last: partition tables live there */
 
 uint32_t zone_passes(const struct zones_params *p)
 {

@@ -511,10 +511,10 @@ static void mean_figures(const struct zones_run *run)
  * disk that fails all over has such pauses as well (7 % of simulated ones that did), so the median has to be above any rotating disk's. What lasts is all bytes over all
  * the time.
  */
-#define PAUSE_NS      50e6
-#define BURST_TIMES   2.0
+#define PAUSE_NS      50e6  /* several revolutions: no retry of a healthy disk */
+#define BURST_TIMES   2.0   /* what a period of a tenth of a second makes of a limit at half of the rate */
 #define BURST_LEAST   700e6 /* two arms at once reach 550 */
-#define PAUSED_PLACES 0.4
+#define PAUSED_PLACES 0.4   /* of all: a limit meets most places, a disturbance a few */
 
 static bool is_in_bursts(const struct zone_target *t, double *ret_burst, double *ret_lasting, size_t *ret_n)
 {

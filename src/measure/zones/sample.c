@@ -19,10 +19,10 @@
 #include "base/units.h"
 #include "measure/shared/rewrite.h"
 
-#define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do */
-#define SAMPLE_LONG_NS  3e9  /* but never before this */
-#define SHORT_BLOCKS    4    /* of the short piece of writing */
-#define PUT_BACK_TRIES  3
+#define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do (a choice) */
+#define SAMPLE_LONG_NS  3e9  /* but never before this: a drive tries for seconds */
+#define SHORT_BLOCKS    4    /* of the short piece of writing: as many as are in flight */
+#define PUT_BACK_TRIES  3    /* a choice; what fails stays in the journal */
 
 enum piece { PIECE_SHORT, PIECE_SHORT_FLUSH, PIECE_REST, PIECE_REST_FLUSH, PIECE_END };
 

@@ -17,15 +17,15 @@
 #include "base/desc.h"
 #include "measure/zones/zones.h"
 
-#define SLOW_SIGMAS       5.0
-#define SLOW_ENOUGH       0.5  /* is slow, whatever the noise */
-#define DENSITY_MAX       0.17 /* surfaces of one disk differ by less */
-#define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it */
-#define SINGLE_NEAR       2    /* positions on either side that say how many waits are usual ... */
-#define SINGLE_TIMES      3.0  /* ... times this, and those above, make it slow */
+#define SLOW_SIGMAS       5.0 /* of the difference of two places; tails are heavier than the normal law's */
+#define SLOW_ENOUGH       0.5 /* log; a third of the rate is gone: slow, whatever the noise */
+#define DENSITY_MAX       0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
+#define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it (trial: wild disks) */
+#define SINGLE_NEAR       2    /* positions on either side that say how many waits are usual (a choice) ... */
+#define SINGLE_TIMES      3.0  /* ... times this, and those above, make it slow (trial: wild disks) */
 #define SINGLE_WAITS_LESS 2    /* if its level is slow as well: media beside what is not stored have none */
 #define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
-#define SINGLE_REVS       6.0  /* that a sample must have to be told alone */
+#define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define SLOW_PART         0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
 #define END_STEP_MIN      0.10

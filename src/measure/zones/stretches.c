@@ -19,12 +19,12 @@
 #define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
 #define STEP_UNEVEN \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud volumes) */
-#define STEP_SIGMAS 6.0 /* of a step between two places */
+#define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX 4 /* more of them are a pattern of surfaces */
-#define UNEVEN_MAX   8
-#define SAMPLES_MIN  2
+#define UP_STEPS_MAX 4 /* more of them are a pattern of surfaces: volumes of so many disks are rare */
+#define UNEVEN_MAX   8 /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define SAMPLES_MIN  2 /* one may be an accident */
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;

@@ -14,34 +14,37 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define WAITS_USUAL 0.004 /* per revolution, that a healthy place may have on top of the background ... */
-#define USUAL_TIMES 1.3   /* ... times this */
-#define WAITS_SLOW  0.03  /* more than the usual: what is looked for */
+#define WAITS_USUAL \
+	0.004 /* per revolution, that a healthy place may have on top of the background (trial: wild disks) ... */
+#define USUAL_TIMES 1.3  /* ... times this: the background is the rate of a quiet stretch */
+#define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
 #define WAITS_COMMON \
 	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
-#define BORDER_REVS 80.0 /* that tell the level beside a border */
-#define BORDER_MIN  20.0
+#define BORDER_REVS 80.0 /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
+#define BORDER_MIN  20.0 /* fewer than these tell none */
 #define SHARP_REVS \
-	300.0 /* that tell the waits before a region's begin and behind it, where it reaches to the end ... */
-#define SHARP_TIMES   1.5  /* and so many times more it must have */
-#define STEP_PART     0.5  /* of the excess that the step at the borders must be, at least */
-#define STEP_ENOUGH   0.05 /* but not more than this, ... */
-#define STEP_LEAST    0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
-#define STEP_TIMES    2.5
-#define SIDE_PART     -0.5 /* of the least step, that each of two sides must show */
+	300.0           /* that tell the waits before a region's begin and behind it, where it reaches to the end ... */
+#define SHARP_TIMES 1.5 /* and so many times more it must have (trial: wild disks) */
+#define STEP_PART   0.5 /* of the excess that the step at the borders must be, at least: the larger half */
+#define STEP_ENOUGH 0.05 /* but not more than this, ... */
+#define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
+#define STEP_TIMES \
+	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
+#define SIDE_PART     -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one */
 #define SCORE_MIN     7.0  /* log of the likelihood ratio that makes a suspect, which is read again ... */
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
-#define SCORE_SPLIT   4.0  /* what a part says against it that ends it */
-#define REVS_PER_WAIT 3.0  /* that count, at most */
-#define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one */
-#define LEAST_SHARE   0.07 /* of its time that a region loses */
-#define LOST_MAX      0.95
-#define DENSER        1.3 /* times the waits of a stretch: what a region in it must have */
-#define OTHERS_PART   0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance */
-#define QUIET_PART    0.15
-#define STRETCH_REVS  20.0
-#define STRETCHES_MAX 20
-#define PASSES_MAX    64
+#define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
+#define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
+#define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
+#define LEAST_SHARE   0.07 /* of its time that a region loses: less is not told (a choice) */
+#define LOST_MAX      0.95 /* more cannot be: some of the time was spent on reading */
+#define DENSER        1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
+#define OTHERS_PART \
+	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
+#define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
+#define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
+#define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
+#define PASSES_MAX    64   /* more of them share a place in the table */
 
 struct series { /* samples in order of place */
 	const struct zone_sample **s;

@@ -24,15 +24,15 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
-#define PROBE_BLOCKS    8
-#define FAULT_TRIES     2 /* more windows after a fault, in the same visit */
-#define OWN_LIMIT_NS    (110 * NS_PER_S)
-#define QUICK_LIMIT_NS  (26 * NS_PER_S)
-#define PLACES_LIMIT_NS (12 * NS_PER_S)
-#define EDGE_STEPS      6
-#define EDGE_REGIONS    8
-#define BAND_STEPS      2
-#define PASS_PART       0.85 /* of the progress */
+#define PROBE_BLOCKS    8                /* twice the usual depth: spins up, and gives a rate to begin with */
+#define FAULT_TRIES     2                /* more windows after a fault, in the same visit (a choice) */
+#define OWN_LIMIT_NS    (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
+#define QUICK_LIMIT_NS  (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
+#define PLACES_LIMIT_NS (12 * NS_PER_S)  /* with --zones (a choice) */
+#define EDGE_STEPS      6                /* halvings: an edge to 1 / 64 of the distance of two places */
+#define EDGE_REGIONS    8                /* a disk with more is failing all over */
+#define BAND_STEPS      2                /* readings for an edge between zones: to a quarter of that distance */
+#define PASS_PART       0.85             /* of the progress; the rest is second looks */
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {

@@ -221,7 +221,7 @@ struct zone_estimate {
 
 #define ZONE_LEAD_MAX \
 	(128ull       \
-	 << 20) /* what a sample of writing writes at most before it counts; write caches are smaller (real-drives: 8 to 64 MiB) */
+	 << 20) /* what a sample of writing writes at most before it counts; write caches of 8 to 64 MiB are usual */
 
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
 
