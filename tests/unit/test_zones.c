@@ -409,7 +409,7 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 		assert_int_equal(profile_finish(&p, &err), 0);
 		(void)snprintf(words, sizeof(words), "--write --destroy-data=%s --zones sda", p.serial);
 		run = zones_on(&p, words);
-		assert_int_equal(has_notice(&run, "flush-early"), cases[i].is_flush_ignored);
+		assert_int_equal(has_notice(&run, "flush-returns-at-once"), cases[i].is_flush_ignored);
 		assert_false(has_notice(&run, "token-bucket"));
 		assert_int_equal(rows(&run, "slow_regions"), 0);
 		for (size_t k = 0; k < 3; k++) {
@@ -444,7 +444,7 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	before = disk_contents_hash(sim_model(sim_add_disk(run.sim, &p, "sda")));
 	assert_int_equal(sim_run(&run), -EIO);
 	assert_non_null(strstr(run.err.text, "flushed before it has"));
-	assert_true(has_notice(&run, "flush-early"));
+	assert_true(has_notice(&run, "flush-returns-at-once"));
 	assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), before);
 	sim_run_end(&run);
 	profile_done(&p);

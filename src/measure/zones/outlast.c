@@ -47,7 +47,7 @@ static int tell(const struct zones_run *run, const struct zone_target *t, const 
 	char bytes[32], took[32];
 
 	result_notice(
-		run->res, "flush-early",
+		run->res, "flush-returns-at-once",
 		"%s said after %s that it had flushed, when %s had gone into its cache faster than the media take them: a "
 		"cache that outlasts a power failure (a controller's, with a battery), or one that loses what it said is "
 		"safe. Rates are of what outlasts the cache.",
