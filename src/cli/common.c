@@ -13,6 +13,8 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };   
 
 const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL };
 
+static const char *const switch_words[] = { "as-is", "on", "off", NULL }; /* enum switch_wish */
+
 #define P struct cli_params
 const struct opt common_opts[] = {
 	OPT_STR(P, common.engine, "engine", 0, "NAME", "auto", "how I/O is done"),
@@ -41,6 +43,10 @@ const struct opt common_opts[] = {
 	OPT_FLAG(P, common.realtime, "realtime", 0, "run with real-time priority"),
 	OPT_FLAG(P, common.poll, "poll", 0,
 	         "look for completions instead of waiting for interrupts, if the device can"),
+	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
+	           "switch the drive's write cache for the run, then put it back"),
+	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, switch_words, "as-is",
+	           "switch the drive's look-ahead for the run, then put it back"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",
 	         "consent to overwrite the device with this serial number or other lasting name"),

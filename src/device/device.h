@@ -74,6 +74,7 @@ struct device {
 	char part_uuid[64];  /* of the partition, as udev links it */
 	char by_id[384];     /* its names in /dev/disk/by-id, blanks between them */
 	enum reach reach;    /* who may write to it besides this host */
+	char chain[160];     /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
 	char shared_by[32];  /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
 	char fs_type[32];    /* of files and directories: the file system they lie on */
 	uint64_t free_bytes; /* of files and directories: what an ordinary user may still write */
@@ -88,7 +89,7 @@ struct device_row {
 	uint64_t dio_mem_align_bytes, dio_offset_align_bytes;
 	uint64_t rotational, reported_rpm;
 	const char *model, *vendor, *serial, *firmware, *wwn, *transport;
-	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type;
+	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type, *chain;
 	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
 	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;
 	uint64_t read_only, removable, free_bytes;
@@ -111,10 +112,18 @@ struct device_health {
 	char untold[160]; /* a half sentence why nothing is told; "": it is */
 	int passed;       /* the disk's own verdict; -1: none */
 	bool is_standby;  /* so it was not asked, as that would have woken it */
+	char power[16];   /* "active", "idle", "standby", "stopped"; "": not said, or not asked */
 	double celsius;   /* NaN: not said */
 	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
 };
 void device_health_clear(struct device_health *ret, const char *untold);
+
+/* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and answering from it. */
+enum drive_switch { DRIVE_WRITE_CACHE = 1, DRIVE_LOOK_AHEAD = 2, DRIVE_READ_CACHE = 4 };
+struct drive_state {
+	unsigned told; /* the drive says how they stand */
+	unsigned on;   /* of those */
+};
 
 /* ---- who uses it, what is on it ---- */
 
@@ -216,6 +225,12 @@ struct device_ops {
 	 * NULL: none is.
 	 */
 	bool (*health)(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret);
+	/* How the switches of the whole disk stand. -EOPNOTSUPP: it has none that are known. NULL: none has. */
+	int (*drive_look)(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err);
+	/* Those of mask as they stand in on, until its power goes. -EOPNOTSUPP: it does not take that, and nothing was changed. */
+	int (*drive_set)(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err);
+	/* All disks that hold data, without partitions, in the kernel's order: an array to free(). NULL: it is not known which there are. */
+	int (*list)(void *ctx, struct device **ret, size_t *ret_n, struct err *err);
 	/* All findings about the disk, its partitions and (for a partition) its disk. */
 	int (*survey)(void *ctx, const struct device *dev, struct survey *ret, struct err *err);
 	/* The lock that udev and sfdisk agree upon: a descriptor to close(), -EAGAIN: another program has it. NULL: there are none. */

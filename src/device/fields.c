@@ -56,6 +56,7 @@ const struct field device_fields[] = {
 	FIELD_U64(ROW, read_only, UNIT_COUNT, "read-only"),
 	FIELD_U64(ROW, removable, UNIT_COUNT, "removable"),
 	FIELD_STR(ROW, access_ranges, "access ranges"),
+	FIELD_STR(ROW, chain, "connected by"),
 	FIELD_F64(ROW, temperature_celsius, UNIT_NONE, "temperature (C)"),
 	FIELD_END,
 };
@@ -126,6 +127,7 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.firmware = known(dev->firmware),
 		.wwn = known(dev->wwn),
 		.transport = known(dev->transport),
+		.chain = known(dev->chain),
 		.scheduler = known(dev->scheduler),
 		.read_ahead_bytes = has_disk ? dev->read_ahead_bytes : UINT64_MAX,
 		.write_cache = known(dev->write_cache),

@@ -228,7 +228,7 @@ static void take_answer(const char *text, struct device_health *h)
 		text_copy(why, sizeof(why), "smartctl's answer is no JSON: it has to be version 7 or newer");
 	else if (says_standby(all)) {
 		h->is_standby = true;
-		text_copy(why, sizeof(why), "the disk is in standby, and asking would wake it");
+		text_copy(why, sizeof(why), HEALTH_ASLEEP);
 	} else
 		take(all, h);
 	if (!why[0] && is_nothing_told(h))

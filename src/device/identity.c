@@ -7,11 +7,11 @@
 #include "device/identity.h"
 
 #include <linux/hdreg.h>
-#include <scsi/sg.h>
 #include <string.h>
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
+#include "base/scsi.h"
 
 #define VPD_MAX 1024
 
@@ -258,23 +258,16 @@ bool identity_is_twin(const struct device *a, const struct device *b)
 /* INQUIRY with EVPD (SPC-6 6.7): answered from the drive's memory, wakes nobody up. Length, or 0. */
 static size_t inquire(int fd, uint8_t code, uint8_t *page, size_t len)
 {
-	uint8_t cdb[6] = { 0x12, 1, code, (uint8_t)(len >> 8), (uint8_t)len, 0 }, sense[32];
-	struct sg_io_hdr io = {
-		.interface_id = 'S',
-		.dxfer_direction = SG_DXFER_FROM_DEV,
-		.cmd_len = sizeof(cdb),
-		.mx_sb_len = sizeof(sense),
-		.dxfer_len = (unsigned)len,
-		.dxferp = page,
-		.cmdp = cdb,
-		.sbp = sense,
-		.timeout = 3000,
-	};
+	uint8_t cdb[6] = { 0x12, 1, code, (uint8_t)(len >> 8), (uint8_t)len, 0 };
+	struct scsi_command c = { .cdb = cdb,
+		                  .cdb_len = sizeof(cdb),
+		                  .way = SCSI_IN,
+		                  .data = page,
+		                  .len = (uint32_t)len,
+		                  .timeout_ms = 3000 };
 
 	memset(page, 0, len);
-	if (ioctl(fd, SG_IO, &io) < 0 || io.status != 0 || io.host_status != 0 || io.driver_status != 0)
-		return 0;
-	return io.resid > 0 && (size_t)io.resid <= len ? len - (size_t)io.resid : len;
+	return scsi_ask(scsi_real_ioctl, fd, &c) == 0 ? c.moved : 0;
 }
 
 void identity_ask(struct device *dev, int fd)

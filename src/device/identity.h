@@ -12,7 +12,8 @@ void identity_hdio(struct device *dev, const uint8_t *data);          /* the sam
 void identity_vpd_serial(struct device *dev, const uint8_t *page, size_t len); /* page 80h */
 void identity_vpd_name(struct device *dev, const uint8_t *page, size_t len);   /* page 83h: wwn of the unit */
 void identity_vpd_ata(struct device *dev, const uint8_t *page, size_t len);    /* page 89h: IDENTIFY inside */
-void identity_vpd_medium(struct device *dev, const uint8_t *page, size_t len); /* page B1h: rotation rate, drive-managed zones */
+void identity_vpd_medium(struct device *dev, const uint8_t *page,
+                         size_t len); /* page B1h: rotation rate, drive-managed zones */
 
 /* model, vendor, serial, firmware, wwn, transport, rotation rate out of sysfs. */
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b);

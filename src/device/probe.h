@@ -16,8 +16,12 @@ int probe_block(const char *root, const struct sys_block *b, const char *path, s
 /* Thousandths of a degree Celsius by hwmon; 0: not said. dir: of the whole disk in sysfs. */
 uint32_t probe_temperature(const char *root, const char *dir);
 
+#define HEALTH_ASLEEP "the disk is in standby, and asking would wake it"
 /* health.c: smartctl is a program below the root. dir: of the whole disk in sysfs. */
 bool health_read(const char *root, const char *dir, const struct device *dev, bool may_wake, struct device_health *ret);
+
+/* ---- chain.c ---- */
+void chain_find(struct device *dev, const char *root, const struct sys_block *b);
 
 /* ---- mounts.c ---- */
 

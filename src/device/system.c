@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "device/contents.h"
+#include "device/drive.h"
 #include "device/permit.h"
 #include "device/probe.h"
 #include "device/survey.h"
@@ -249,14 +250,156 @@ static uint32_t system_temperature(void *ctx, const struct device *dev)
 	return sys_block_by_rdev(root, dev->disk_rdev, &b) < 0 ? 0 : probe_temperature(root, b.disk_dir);
 }
 
-static bool system_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
+/* ---- the drive itself ---- */
+
+/* The way to the whole disk, its descriptor and its place in sysfs. 0 (close d->fd), or negative errno and a sentence. */
+static int open_drive(const struct device_context *ctx, const struct device *dev, struct drive *d, char dir[PATH_MAX],
+                      struct err *err)
 {
-	char root[PATH_MAX];
-	struct sys_block b = { .disk_dir = "" };
+	char root[PATH_MAX], node[128];
+	struct sys_block b;
+	struct stat st;
 
 	(void)sysroot_of(ctx, root, sizeof(root));
-	(void)sys_block_by_rdev(root, dev->disk_rdev, &b); /* else nothing is told */
-	return health_read(root, b.disk_dir, dev, may_wake, ret);
+	*d = (struct drive){ .ask = scsi_real_ioctl, .fd = -1 };
+	if (!sysroot_is_real(root) || sys_block_by_rdev(root, dev->disk_rdev, &b) < 0)
+		return err_set(err, -EOPNOTSUPP, "%s: there is no drive to ask.", dev->path);
+	(void)snprintf(dir, PATH_MAX, "%s", b.disk_dir);
+	d->way = drive_way(dev, sys_exists(root, "%s/device/scsi_disk", b.disk_dir));
+	if (d->way == DRIVE_NO_WAY)
+		return err_set(err, -EOPNOTSUPP, "%s is no ATA, SCSI or NVMe drive whose switches platter knows.",
+		               dev->path);
+	sys_node(dev->disk, node, sizeof(node));
+	/* Not for writing: udev would look at the disk when it is closed. */
+	d->fd = open(dev->rdev == dev->disk_rdev && dev->kind == DEVICE_DISK ? dev->node : node,
+	             O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (d->fd >= 0 && fstat(d->fd, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == dev->disk_rdev)
+		return 0;
+	system_close(NULL, d->fd);
+	return err_set(err, -ENODEV, "Cannot open %s, the disk of %s, to ask it.", node, dev->path);
+}
+
+static bool system_health(void *ctx, const struct device *dev, bool may_wake, struct device_health *ret)
+{
+	char root[PATH_MAX], dir[PATH_MAX] = "", power[sizeof(ret->power)] = "";
+	struct drive d;
+	bool is_asked;
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	if (open_drive(ctx, dev, &d, dir, NULL) == 0) {
+		text_copy(power, sizeof(power), drive_power(&d));
+		(void)close(d.fd);
+	} else {
+		struct sys_block b;
+
+		text_copy(dir, sizeof(dir), sys_block_by_rdev(root, dev->disk_rdev, &b) == 0 ? b.disk_dir : "");
+	}
+	if (!may_wake && (strcmp(power, "standby") == 0 || strcmp(power, "stopped") == 0)) {
+		device_health_clear(ret, HEALTH_ASLEEP);
+		ret->is_standby = is_asked = true;
+	} else {
+		is_asked = health_read(root, dir, dev, may_wake, ret);
+	}
+	text_copy(ret->power, sizeof(ret->power), power[0] ? power : ret->is_standby ? "standby" : "");
+	return is_asked;
+}
+
+static int drive_failed(const struct device *dev, int r, const char *what, struct err *err)
+{
+	if (r == -EPERM || r == -EACCES)
+		return err_set(err, r, "%s may only be %s by root.", dev->path, what);
+	return err_set(err, r, "%s could not be %s: %s.", dev->path, what, strerror(-r));
+}
+
+static int system_drive_look(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err)
+{
+	char dir[PATH_MAX];
+	struct drive d;
+	int r = open_drive(ctx, dev, &d, dir, err);
+
+	if (r < 0)
+		return r;
+	r = drive_look(&d, ret);
+	(void)close(d.fd);
+	return r < 0 ? drive_failed(dev, r, "asked for its switches", err) : 0;
+}
+
+/*
+ * The kernel sends flushes or leaves them away by what it has read of the drive, so it has to read again: libata by itself, in a moment, after such a
+ * command; sd when told to.
+ */
+static void tell_kernel(const char *root, const char *dir, bool is_on)
+{
+	const struct timespec step = { .tv_nsec = 20 * 1000000 };
+	char path[PATH_MAX + 32], text[64];
+	struct sys_list names;
+
+	(void)snprintf(path, sizeof(path), "%s%s/device/rescan", root, dir);
+	sys_list(root, &names, "%s/device/scsi_disk", dir);
+	for (int i = 0; names.n == 1 && i < 100; i++) {
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		bool is_told = fd >= 0 && write(fd, "1", 1) == 1;
+
+		system_close(NULL, fd);
+		if (!is_told ||
+		    sys_text(root, text, sizeof(text), "%s/device/scsi_disk/%s/cache_type", dir, names.v[0]) < 0 ||
+		    (strncmp(text, "write back", strlen("write back")) == 0) == is_on)
+			break;
+		(void)nanosleep(&step, NULL); /* a signal only ends it early */
+	}
+	sys_list_done(&names);
+}
+
+static int system_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
+{
+	char root[PATH_MAX], dir[PATH_MAX];
+	struct drive d;
+	int r = open_drive(ctx, dev, &d, dir, err);
+
+	if (r < 0)
+		return r;
+	r = drive_set(&d, mask, on);
+	(void)close(d.fd);
+	if (r == 0 && (mask & DRIVE_WRITE_CACHE))
+		tell_kernel(sysroot_of(ctx, root, sizeof(root)), dir, (on & DRIVE_WRITE_CACHE) != 0);
+	return r < 0 ? drive_failed(dev, r, "switched", err) : 0;
+}
+
+/* ---- which there are ---- */
+
+static int by_rdev(const void *a, const void *b)
+{
+	const struct device *x = a, *y = b;
+
+	return x->rdev < y->rdev ? -1 : x->rdev > y->rdev;
+}
+
+static int system_list(void *ctx, struct device **ret, size_t *ret_n, struct err *err)
+{
+	struct device *v;
+	char root[PATH_MAX];
+	struct sys_list names;
+	size_t n = 0;
+
+	(void)sysroot_of(ctx, root, sizeof(root));
+	sys_list(root, &names, "/sys/class/block");
+	v = calloc(names.n + 1, sizeof(*v));
+	for (size_t i = 0; v && i < names.n; i++) {
+		struct sys_block b;
+
+		/* Loop devices and the like without a size are names only. */
+		if (sys_block_by_name(root, names.v[i], &b) == 0 && !b.is_partition &&
+		    probe_block(root, &b, NULL, &v[n], NULL) == 0 && v[n].size_bytes &&
+		    strcmp(v[n].transport, "ram") != 0)
+			n++;
+	}
+	sys_list_done(&names);
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	qsort(v, n, sizeof(*v), by_rdev);
+	*ret = v;
+	*ret_n = n;
+	return 0;
 }
 
 static int system_survey(void *ctx, const struct device *dev, struct survey *ret, struct err *err)
@@ -353,6 +496,9 @@ const struct device_ops device_system = {
 	.io = system_io,
 	.temperature = system_temperature,
 	.health = system_health,
+	.drive_look = system_drive_look,
+	.drive_set = system_drive_set,
+	.list = system_list,
 	.survey = system_survey,
 	.lock = system_lock,
 	.claim = system_claim,

@@ -6,10 +6,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/scsi.h"
 #include "engine/engine.h"
 #include "engine/verify.h"
 
@@ -19,11 +19,6 @@ struct sync_state {
 	struct verifier verifier;
 };
 
-static int ask_kernel(int fd, unsigned long request, void *arg)
-{
-	return ioctl(fd, request, arg);
-}
-
 static int sync_open(struct engine *eng, struct err *err)
 {
 	struct sync_state *st = calloc(1, sizeof(*st));
@@ -32,7 +27,7 @@ static int sync_open(struct engine *eng, struct err *err)
 		return err_set(err, -ENOMEM, "No memory for the synchronous engine.");
 	if (eng->cfg.poll)
 		st->flags = RWF_HIPRI;
-	st->verifier.ask = ask_kernel;
+	st->verifier.ask = scsi_real_ioctl;
 	eng->priv = st;
 	return 0;
 }

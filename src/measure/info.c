@@ -86,18 +86,37 @@ static const struct field device_info_fields[] = {
 	FIELD_END,
 };
 
+/* Without a target: the disks, a line each. */
+struct disk_row {
+	const char *name, *path, *model, *serial, *kind, *health, *may_write;
+	uint64_t size_bytes;
+};
+static const struct field disk_fields[] = {
+	FIELD_STR(struct disk_row, name, "name"),
+	FIELD_STR(struct disk_row, path, "path", .detail = true),
+	FIELD_STR(struct disk_row, model, "model"),
+	FIELD_STR(struct disk_row, serial, "serial number"),
+	FIELD_U64(struct disk_row, size_bytes, UNIT_BYTES, "size"),
+	FIELD_STR(struct disk_row, kind, "kind"),
+	FIELD_STR(struct disk_row, health, "health"),
+	FIELD_STR(struct disk_row, may_write, "may be written"),
+	FIELD_END,
+};
+
 static const struct measure_table info_tables[] = {
+	{ "disks", "Disks", disk_fields },
 	{ "devices", "Devices", device_info_fields },
 	{ "identity", "Identity", property_fields },
 	{ "sizes", "Sizes", property_fields },
 	{ "queue", "Queue of the kernel", property_fields },
 	{ "caches", "Caches", property_fields },
+	{ "state", "State", property_fields },
 	{ "partitions", "Partitions", partition_fields },
 	{ "signatures", "What is on it", signature_fields },
 	{ "users", "Who uses it", user_fields },
 	{ NULL, NULL, NULL },
 };
-enum which { DEVICES, IDENTITY, SIZES, QUEUE, CACHES, PARTITIONS, SIGNATURES, USERS };
+enum which { DISKS, DEVICES, IDENTITY, SIZES, QUEUE, CACHES, STATE, PARTITIONS, SIGNATURES, USERS };
 
 static struct table *table(struct session *ses, enum which which)
 {
@@ -227,6 +246,7 @@ static void say_identity(struct sheet *s)
 	say(s, "firmware", "%s", dev->firmware);
 	say(s, "world-wide name", "%s", dev->wwn);
 	say(s, "connection", "%s", transport_name(dev->transport));
+	say(s, "by way of", "%s", dev->chain);
 	say(s, strcmp(dev->transport, "md") == 0 ? "RAID level" : "mapping", "%s", dev->alias);
 	if (dev->is_read_only)
 		say(s, "read-only", "yes");
@@ -297,6 +317,8 @@ static void say_sizes(struct sheet *s)
 	say_ranges(s);
 	if (device_is_zoned(dev))
 		say(s, "zones", "%s (shingled or zoned)", dev->zoned);
+	else if (dev->reported_rpm && dev->discard_max_bytes)
+		say(s, "shingled", "perhaps: it turns and takes discards (TRIM), as such disks do; platter smr tells");
 }
 
 static void say_queue(struct sheet *s)
@@ -340,7 +362,63 @@ static void say_caches(struct sheet *s)
 		say(s, "discard", "no");
 }
 
-static void say_all(struct session *ses, const struct device *dev)
+/* What the disk says of its state without being woken. false: it is none that would. */
+static bool ask_state(struct session *ses, const struct device *dev, struct device_health *ret)
+{
+	device_health_clear(ret, "");
+	return ses->env->devices->health && ses->env->devices->health(ses->env->devices_ctx, dev, false, ret);
+}
+
+static const char *health_word(const struct device_health *h)
+{
+	return h->is_standby ? "asleep" : h->untold[0] || h->passed < 0 ? "not told" : h->passed ? "good" : "failing";
+}
+
+static void say_count(struct sheet *s, const char *property, uint64_t n)
+{
+	if (n != UINT64_MAX)
+		say(s, property, "%" PRIu64, n);
+}
+
+static void say_state(struct sheet *s, const struct device_health *h)
+{
+	bool is_by_smartctl = !h->untold[0];
+
+	s->section = STATE;
+	say(s, "power", "%s", h->power);
+	if (s->dev->temperature_mc)
+		say(s, "temperature", "%.0f degrees Celsius", s->dev->temperature_mc * 1e-3);
+	else if (h->celsius > -273.0)
+		say(s, "temperature", "%.0f degrees Celsius", h->celsius);
+	say(s, "health", "%s%s%s", health_word(h), is_by_smartctl ? ", as the disk says itself" : ": ", h->untold);
+	say_count(s, "power-on hours", h->power_on_hours);
+	say_count(s, "reallocated sectors", h->reallocated);
+	say_count(s, "sectors that wait for it", h->pending);
+	say_count(s, "uncorrectable errors", h->uncorrectable);
+	say_count(s, "errors of the link (CRC)", h->crc_errors);
+	say_count(s, "errors of the medium", h->media_errors);
+}
+
+static void say_switches(struct sheet *s)
+{
+	static const struct {
+		enum drive_switch which;
+		const char *name;
+	} known[] = { { DRIVE_WRITE_CACHE, "write cache of the drive" },
+		      { DRIVE_LOOK_AHEAD, "look-ahead of the drive" },
+		      { DRIVE_READ_CACHE, "read cache of the drive" } };
+	const struct env *env = s->ses->env;
+	struct drive_state st;
+
+	s->section = CACHES;
+	if (!env->devices->drive_look || env->devices->drive_look(env->devices_ctx, s->dev, &st, NULL) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (st.told & known[i].which)
+			say(s, known[i].name, "%s", st.on & known[i].which ? "on" : "off");
+}
+
+static void say_all(struct session *ses, const struct device *dev, const struct device_health *h)
 {
 	struct sheet s = { .ses = ses, .dev = dev };
 
@@ -350,6 +428,11 @@ static void say_all(struct session *ses, const struct device *dev)
 		return;
 	say_queue(&s);
 	say_caches(&s);
+	if (!h)
+		return;
+	if (!h->is_standby)
+		say_switches(&s);
+	say_state(&s, h);
 }
 
 /* ---- what is on it, who uses it ---- */
@@ -464,7 +547,7 @@ static int info_plan(const struct session *ses, const void *params, struct plan 
 	ret_plan->is_direct = false;
 	ret_plan->read_bytes = 0;
 	plan_phase(ret_plan, ((const struct info_params *)params)->quick ? "identity" : "identity, users, contents",
-	           ses->ndevs * NS_PER_S);
+	           (ses->ndevs ? ses->ndevs : 1) * NS_PER_S);
 	return 0;
 }
 
@@ -472,11 +555,19 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 {
 	const struct env *env = ses->env;
 	struct survey found = { 0 };
+	struct device_health h;
+	bool is_asked = ask_state(ses, dev, &h);
 	char text[512];
 	int r;
 
-	if (quick) {
-		say_all(ses, dev);
+	if (h.is_standby && !quick)
+		result_notice(
+			ses->res, "standby",
+			"%s is in standby; what is on it was not looked at, as that would wake it. Read from it first, "
+			"for that.",
+			dev->path);
+	if (quick || h.is_standby) {
+		say_all(ses, dev, is_asked ? &h : NULL);
 		return 0;
 	}
 	r = env->devices->survey(env->devices_ctx, dev, &found, err);
@@ -485,7 +576,7 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 	r = survey_outputs(env->devices, env->devices_ctx, dev, &ses->common->consent.outputs, &found);
 	if (r == 0) {
 		tell_verdict(ses, dev, &found);
-		say_all(ses, dev);
+		say_all(ses, dev, is_asked ? &h : NULL);
 		r = list_partitions(ses, dev, &found, err);
 		list_findings(ses, dev, &found);
 	}
@@ -494,6 +585,55 @@ static int look_at(struct session *ses, const struct device *dev, bool quick, st
 			result_notice(ses->res, finding_kind_name(found.v[i].kind), "%s",
 			              finding_text(&found.v[i], text, sizeof(text)));
 	survey_done(&found);
+	return r;
+}
+
+/* ---- all disks ---- */
+
+static void list_disk(struct session *ses, const struct device *dev, bool quick)
+{
+	struct disk_row row = { .name = dev->name,
+		                .path = dev->path,
+		                .model = dev->model[0]   ? dev->model
+		                         : dev->alias[0] ? dev->alias
+		                                         : NULL,
+		                .serial = dev->serial[0] ? dev->serial : NULL,
+		                .size_bytes = dev->size_bytes };
+	struct survey found = { 0 };
+	struct device_health h;
+	struct device_row target;
+	char kind[64], verdict[1024];
+
+	if (ask_state(ses, dev, &h))
+		row.health = health_word(&h);
+	(void)snprintf(kind, sizeof(kind), "%s%s", transport_name(dev->transport),
+	               dev->is_cdrom                                             ? ", CD or DVD"
+	               : device_is_zoned(dev)                                    ? ", shingled"
+	               : dev->rotational > 0 && !is_guess(dev->transport)        ? ", rotating"
+	               : dev->rotational == 0 && !dev->below[0] && dev->model[0] ? ", solid state"
+	                                                                         : "");
+	row.kind = kind;
+	if (!quick && !h.is_standby && ses->env->devices->survey(ses->env->devices_ctx, dev, &found, NULL) == 0)
+		row.may_write = permit_verdict(dev, &found, verdict, sizeof(verdict)) ? "with consent" : "no";
+	survey_done(&found);
+	result_row(table(ses, DISKS), &row);
+	device_row(dev, &target);
+	result_target(ses->res, &target, device_fields);
+}
+
+static int list_all(struct session *ses, bool quick, struct err *err)
+{
+	cleanup_free struct device *v = NULL;
+	size_t n = 0;
+	int r = ses->env->devices->list ? ses->env->devices->list(ses->env->devices_ctx, &v, &n, err)
+	                                : err_set(err, -EINVAL, "Give the devices to look at.");
+
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(ses); i++) {
+		session_progress(ses, v[i].path, (double)i / (double)n, NULL);
+		list_disk(ses, &v[i], quick);
+	}
+	if (r == 0)
+		result_figure_u64(ses->res, "disks", "disks", UNIT_COUNT, n);
 	return r;
 }
 
@@ -512,7 +652,7 @@ static void count_devices(struct session *ses)
 static int info_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct info_params *p = params;
-	int r = 0;
+	int r = ses->ndevs ? 0 : list_all(ses, p->quick, err);
 
 	for (size_t i = 0; i < ses->ndevs && r == 0 && !session_is_over(ses); i++) {
 		session_progress(ses, ses->devs[i].path, (double)i / (double)ses->ndevs, NULL);
@@ -525,10 +665,11 @@ static int info_run(struct session *ses, const void *params, struct err *err)
 }
 
 static const struct screen_decl info_screen = {
-	.shows = "#users,#signatures,#partitions,#devices,#identity,#sizes,#caches",
+	.shows = "#disks,#users,#signatures,#partitions,#devices,#state,#identity,#sizes,#caches",
 	.says =
 		(const struct clause[]){
 			{ "May be written: {write}" },
+			{ "{disks:disk}" },
 			{ "{devices:device}; {refused} may not be written, the others by name", .if_any = "refused" },
 			{ "{devices:device}; all may be written, by name", .if_none = "refused" },
 			{ NULL },
@@ -539,8 +680,8 @@ const struct measure measure_info = {
 	.name = "info",
 	.help = "what a device is, what is on it, whether it may be written",
 	.group = GROUP_DEVICE,
-	.targets = "DEVICE...",
-	.min_targets = 1,
+	.targets = "[DEVICE...]",
+	.min_targets = 0,
 	.max_targets = 256,
 	.opts = info_opts,
 	.params_size = sizeof(struct info_params),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some stop for it. Only root may ask, and
- * the run has given that up by its end, so a process asks that has not.
+ * Looked at before the first request and after the last one, never between: an answer costs the disk time, and some stop for it.
  */
 #include "session/health.h"
 
@@ -11,12 +10,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "session/internal.h"
-#include "session/keeper.h"
 
-#define WAIT_NS       (15 * NS_PER_S) /* per disk */
-#define WARMER_KELVIN 5.0             /* is told */
+#define WARMER_KELVIN 5.0 /* is told */
 
 struct health_row {
 	const char *device, *quantity;
@@ -68,17 +64,14 @@ static void look(const struct session *ses, size_t i, struct device_health *ret)
 		ret->celsius = (double)mc * 1e-3;
 }
 
-static void look_at_all(void *arg, bool is_orphan, void *answer)
+void health_again(const struct session *ses, struct device_health *ret)
 {
-	const struct session *ses = arg;
-	struct device_health *h = answer;
-
-	for (size_t i = 0; !is_orphan && i < ses->ndevs; i++)
+	for (size_t i = 0; i < ses->ndevs; i++)
 		if (is_first_of_disk(ses, i) && !ses->state->health[i].untold[0])
-			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &h[i]);
+			ses->env->devices->health(ses->env->devices_ctx, &ses->devs[i], true, &ret[i]);
 }
 
-void health_before(struct session *ses)
+bool health_before(struct session *ses)
 {
 	struct device_health *h = ses->state->health;
 	const struct env *env = ses->env;
@@ -87,13 +80,14 @@ void health_before(struct session *ses)
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		device_health_clear(&h[i], "not asked");
 		if (is_first_of_disk(ses, i) && env->devices->health &&
+
+		    (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
 		    env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
 			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
 		look(ses, i, &h[i]);
 		is_told = is_told || !h[i].untold[0];
 	}
-	if (is_told && env->drops_privileges)
-		ses->state->keeper = keeper_start(look_at_all, ses, ses->ndevs * sizeof(*h));
+	return is_told;
 }
 
 static void tell_row(struct session *ses, const struct device *dev, const char *quantity, double before, double after)
@@ -143,17 +137,13 @@ static void tell_temperature(struct session *ses, size_t i, const struct device_
 			dev->path, was, is);
 }
 
-void health_after(struct session *ses)
+void health_tell(struct session *ses, struct device_health *now)
 {
-	cleanup_free struct device_health *now = calloc(ses->ndevs + 1, sizeof(*now));
-	uint64_t moved = UINT64_MAX, of_one;
+	cleanup_free struct device_health *none = now ? NULL : calloc(ses->ndevs + 1, sizeof(*none));
 	bool is_known = now != NULL;
+	uint64_t moved = UINT64_MAX, of_one;
 
-	if (is_known && ses->env->drops_privileges)
-		is_known = keeper_finish(ses->state->keeper, now, ses->ndevs * WAIT_NS);
-	else if (is_known)
-		look_at_all(ses, false, now);
-	ses->state->keeper = NULL;
+	now = now ? now : none;
 	for (size_t i = 0; now && i < ses->ndevs; i++) {
 		const struct device_health *was = &ses->state->health[i];
 

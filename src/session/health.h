@@ -5,9 +5,11 @@
 
 #include "session/session.h"
 
-/* While all privileges are there: looks, and starts who looks again afterwards. */
-void health_before(struct session *ses);
-/* What there was, is, and has moved, into the document. */
-void health_after(struct session *ses);
+/* While all privileges are there. true: somebody told something, so that it is worth asking again. */
+bool health_before(struct session *ses);
+/* The same afterwards, into an array of one per device; again with all privileges. */
+void health_again(const struct session *ses, struct device_health *ret);
+/* What there was, is, and has moved, into the document. now: as health_again() has filled it; NULL: nobody could ask. */
+void health_tell(struct session *ses, struct device_health *now);
 
 #endif

@@ -12,8 +12,9 @@ struct session_state {
 	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
 	struct own_io *own;           /* one per device */
 	struct device_health *health; /* before, one per device */
-	struct keeper *keeper;        /* NULL: none is needed */
-	struct there {                /* argument of target.is_there */
+	struct switched *switched;    /* switches.c */
+	size_t nswitched;
+	struct there { /* argument of target.is_there */
 		struct session *ses;
 		size_t index;
 	} * there;

@@ -10,9 +10,13 @@
 #include "base/units.h"
 #include "session/health.h"
 #include "session/internal.h"
+#include "session/keeper.h"
 #include "session/machine.h"
 #include "session/privilege.h"
+#include "session/switches.h"
 #include "session/watch.h"
+
+#define AFTERWARDS_NS (20 * NS_PER_S) /* per disk: what smartctl and a drive may take to answer */
 
 /* ---- the head of the document ---- */
 
@@ -77,11 +81,12 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 		return err_set(err, -EINVAL, "%s takes %s%s, but %zu were given; try `platter %s --help`.", m->name,
 		               cfg->npaths < m->min_targets ? "more targets: " : "fewer targets: ", m->targets,
 		               cfg->npaths, m->name);
+	free(ses->devs);
+	ses->ndevs = 0;
 	ses->devs = calloc(cfg->npaths + 1, sizeof(*ses->devs));
 	if (!ses->devs)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < cfg->npaths; i++) {
-		struct device_row row;
 		struct err why = { 0 };
 		int r = ses->env->devices->probe(ses->env->devices_ctx, cfg->paths[i], &ses->devs[i], &why);
 
@@ -92,10 +97,18 @@ static int probe_targets(struct session *ses, const struct session_config *cfg, 
 			return r;
 		}
 		ses->ndevs++;
+	}
+	return 0;
+}
+
+static void tell_targets(struct session *ses)
+{
+	for (size_t i = 0; i < ses->ndevs; i++) {
+		struct device_row row;
+
 		device_row(&ses->devs[i], &row);
 		result_target(ses->res, &row, device_fields);
 	}
-	return 0;
 }
 
 static bool target_is_there(void *arg)
@@ -291,6 +304,8 @@ static int session_init(struct session *ses, const struct session_config *cfg, s
 static void session_done(struct session *ses)
 {
 	close_targets(ses);
+	if (ses->state)
+		switches_done(ses);
 	free(ses->devs);
 	free(ses->targets);
 	free(ses->permits);
@@ -428,28 +443,93 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 		return 0;
 	}
 	tell_shingled(ses);
-	r = get_permits(ses, ret_refused, err);
+	r = switches_check(ses, ret_refused, err);
+	if (r == 0)
+		r = get_permits(ses, ret_refused, err);
 	return r < 0 ? r : open_targets(ses, err);
+}
+
+/* ---- what has to be done with all privileges when the run is over ---- */
+
+struct afterwards {
+	char trouble[SWITCHES_TROUBLE];
+	struct device_health health[]; /* one per device */
+};
+
+static void do_afterwards(void *arg, bool is_orphan, void *answer)
+{
+	struct session *ses = arg;
+	struct afterwards *a = answer;
+
+	switches_put_back(ses, a->trouble);
+	if (!is_orphan)
+		health_again(ses, a->health);
+}
+
+static size_t afterwards_bytes(const struct session *ses)
+{
+	return sizeof(struct afterwards) + ses->ndevs * sizeof(struct device_health);
+}
+
+/* Before the run gives its privileges up; and what is to be put back has to be, whatever becomes of the run. */
+static int prepare_afterwards(struct session *ses, struct keeper **ret, struct err *err)
+{
+	bool is_told = health_before(ses), is_wanted = switches_wanted(ses);
+	char trouble[SWITCHES_TROUBLE];
+	int r = is_wanted ? switches_note(ses, err) : 0;
+
+	if (r == 0 && (is_wanted || (is_told && ses->env->drops_privileges)))
+		*ret = keeper_start(do_afterwards, ses, afterwards_bytes(ses));
+	if (r == 0 && is_wanted && !*ret)
+		r = err_set(err, -EAGAIN, "No process could be made that puts the switches of the drive back.");
+	if (r == 0 && is_wanted)
+		return switches_turn(ses, err);
+	if (r < 0)
+		switches_put_back(ses, trouble); /* nothing was turned: forgets what was noted */
+	return r;
+}
+
+static int end_afterwards(struct session *ses, struct keeper *keeper, int r, struct err *err)
+{
+	cleanup_free struct afterwards *a = calloc(1, afterwards_bytes(ses));
+	bool is_answered = false;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "Out of memory."); /* the keeper does its work when this process ends */
+	if (keeper)
+		is_answered = keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS);
+	else if (!ses->env->drops_privileges)
+		health_again(ses, a->health);
+	if (!is_answered)
+		switches_put_back(ses, a->trouble); /* the keeper is gone: perhaps it can be done from here */
+	health_tell(ses, is_answered || (!keeper && !ses->env->drops_privileges) ? a->health : NULL);
+	switches_tell(ses, !a->trouble[0]);
+	if (a->trouble[0])
+		result_notice(ses->res, "switches-left", "%s", a->trouble);
+	return a->trouble[0] ? err_set(err, -EIO, "%s", a->trouble) : r;
 }
 
 static int run(struct session *ses, const struct session_config *cfg, struct err *err)
 {
+	struct keeper *keeper = NULL;
 	struct watch *watch;
 	cleanup_close int host_fd = -1;
 	int r;
 
 	watch_settings(ses);
-	health_before(ses);
+	r = prepare_afterwards(ses, &keeper, err);
 	host_fd = quiet_host(ses);
 	drop_privileges(ses);
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
-	r = cfg->measure->run(ses, cfg->params, err);
-	if (r < 0 && err)
-		r = blame_lost_target(ses, r, err);
+	if (r == 0) {
+		r = cfg->measure->run(ses, cfg->params, err);
+		if (r < 0 && err)
+			r = blame_lost_target(ses, r, err);
+	}
 	ses->res->head.elapsed_s = (double)(clock_now_ns(ses->env->clk) - ses->start_ns) * 1e-9;
 	watch_end(watch, ses, ses->state->own);
-	health_after(ses);
+	r = end_afterwards(ses, keeper, r, err);
 	if (ses->state->has_too_many_faults)
 		result_notice(ses->res, "too-many-errors",
 		              "The run ended after %" PRIu64 " errors; --max-errors allows more.",
@@ -483,6 +563,9 @@ int session_run(const struct session_config *cfg, struct result **ret_res, bool 
 	ses.res = result_new(cfg->measure->name);
 	fill_head(&ses, cfg);
 	r = probe_targets(&ses, cfg, err);
+	if (r == 0 && switches_recover(&ses))
+		r = probe_targets(&ses, cfg, err);
+	tell_targets(&ses);
 	if (r == 0)
 		r = plan_and_open(&ses, cfg, &plan, ret_refused, err);
 	if (cfg->hooks.agree)

@@ -42,8 +42,10 @@ struct common_params {
 	uint64_t max_errors;
 	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
 	bool realtime, poll, dry_run;
+	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
 };
+enum switch_wish { SWITCH_AS_IS, SWITCH_ON, SWITCH_OFF };
 
 #define PLAN_PHASES 24
 

@@ -202,6 +202,7 @@ static int plan_nothing(const struct session *ses, const void *params, struct pl
 	(void)err;
 	ret_plan->opens_itself = true;
 	ret_plan->is_direct = false;
+	ret_plan->read_bytes = 1;
 	return 0;
 }
 

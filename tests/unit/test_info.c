@@ -17,6 +17,8 @@ struct info_params { /* as in info.c */
 	bool quick;
 };
 
+static const char *told_by_smartctl; /* NULL: it is not installed */
+
 static struct result *info(const char *dump, const char *const *paths, size_t n, bool quick)
 {
 	static const struct engine_ops *const engines[] = { NULL };
@@ -35,6 +37,13 @@ static struct result *info(const char *dump, const char *const *paths, size_t n,
 	struct dump d;
 
 	dump_open(&d, dump);
+	if (told_by_smartctl) {
+		char link[256];
+
+		dump_set(&d, "usr/sbin/next.json", told_by_smartctl);
+		(void)snprintf(link, sizeof(link), "%s/usr/sbin/smartctl", d.root);
+		assert_int_equal(symlink(TEST_DATA "/smartctl/fake", link), 0);
+	}
 	ctx.sysroot = env.sysroot = d.root;
 	if (session_run(&cfg, &res, &is_refused, &err) != 0)
 		fail_msg("%s", err.text);
@@ -144,6 +153,73 @@ static void quick_looks_at_no_users_and_no_contents(void **state)
 	result_free(res);
 }
 
+/* With what smartctl is played to say in the dump. */
+static struct result *info_with(const char *answer, const char *const *paths, size_t n)
+{
+	struct result *res;
+
+	told_by_smartctl = answer;
+	res = info("sata-512e", paths, n, false);
+	told_by_smartctl = NULL;
+	return res;
+}
+
+static void without_a_target_all_disks_have_a_line(void **state)
+{
+	struct result *res = info_with("{\"smart_status\":{\"passed\":true}}", NULL, 0);
+
+	(void)state;
+	assert_true(figure_number(result_find_figure(res, "disks")) >= 1);
+	assert_int_equal(res->ntargets, result_find_table(res, "disks")->nrows);
+	assert_string_equal(look_up(res, "disks", "name", "sda", "model"), "ST4000DM004-2CV104");
+	assert_string_equal(look_up(res, "disks", "name", "sda", "kind"), "ATA, rotating");
+	assert_string_equal(look_up(res, "disks", "name", "sda", "health"), "good");
+	assert_string_equal(look_up(res, "disks", "name", "sda", "may_write"), "no");
+	assert_null(look_up(res, "disks", "name", "sda1", "name")); /* partitions are none */
+	result_free(res);
+	res = info("emulated", NULL, 0, false);
+	assert_non_null(look_up(res, "disks", "name", "nvme0n1", "name"));
+	assert_string_equal(look_up(res, "disks", "name", "nvme0n1", "health"), "not told");
+	assert_null(look_up(res, "disks", "name", "loop0", "health"));
+	result_free(res);
+}
+
+static void a_disk_says_how_it_is(void **state)
+{
+	struct result *res =
+		info_with("{\"smart_status\":{\"passed\":false},\"power_on_time\":{\"hours\":7},\"temperature\":"
+	                  "{\"current\":41},\"ata_smart_attributes\":{\"table\":[{\"id\":197,\"raw\":{\"value\":3}}]}}",
+	                  (const char *[]){ "/dev/sda" }, 1);
+
+	(void)state;
+	assert_property(res, "state", "health", "failing, as the disk says itself");
+	assert_property(res, "state", "power-on hours", "7");
+	assert_property(res, "state", "temperature", "41 degrees Celsius");
+	assert_property(res, "state", "sectors that wait for it", "3");
+	assert_property(res, "identity", "by way of", "ata1, host0");
+	assert_null(result_find_table(res, "health")); /* nothing was measured */
+	result_free(res);
+}
+
+static void a_disk_that_sleeps_goes_on_sleeping(void **state)
+{
+	static const char asleep[] =
+		"{\"smartctl\":{\"messages\":[{\"string\":\"Device is in STANDBY mode, exit(2)\"}],\"exit_status\":2}}";
+	struct result *res = info_with(asleep, (const char *[]){ "/dev/sda" }, 1);
+
+	(void)state;
+	assert_true(result_has_notice(res, "standby"));
+	assert_property(res, "state", "power", "standby");
+	assert_null(result_find_table(res, "signatures"));
+	assert_null(result_find_table(res, "devices"));
+	assert_property(res, "identity", "model", "ST4000DM004-2CV104");
+	result_free(res);
+	res = info_with(asleep, NULL, 0);
+	assert_string_equal(look_up(res, "disks", "name", "sda", "health"), "asleep");
+	assert_null(look_up(res, "disks", "name", "sda", "may_write"));
+	result_free(res);
+}
+
 static void every_device_of_every_dump_can_be_described(void **state)
 {
 	static const char *const dumps[][13] = {
@@ -177,6 +253,9 @@ int main(void)
 		cmocka_unit_test(users_are_listed_mounts_first),
 		cmocka_unit_test(several_devices_have_a_sentence_each),
 		cmocka_unit_test(quick_looks_at_no_users_and_no_contents),
+		cmocka_unit_test(without_a_target_all_disks_have_a_line),
+		cmocka_unit_test(a_disk_says_how_it_is),
+		cmocka_unit_test(a_disk_that_sleeps_goes_on_sleeping),
 		cmocka_unit_test(every_device_of_every_dump_can_be_described),
 	};
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One SCSI command by SG_IO, and its answer as an errno. */
+#ifndef PLATTER_BASE_SCSI_H
+#define PLATTER_BASE_SCSI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int scsi_ioctl(int fd, unsigned long request, void *arg); /* ioctl(), as tests replace it */
+scsi_ioctl scsi_real_ioctl;
+
+struct scsi_command {
+	const uint8_t *cdb;
+	uint8_t cdb_len;
+	enum { SCSI_NOTHING, SCSI_IN, SCSI_OUT } way;
+	void *data;
+	uint32_t len, timeout_ms;
+	uint8_t sense[64]; /* of the answer */
+	uint32_t sense_len, moved;
+};
+
+/*
+ * 0, or negative errno as read(2) of such a disk has it: -EOPNOTSUPP: no such command or parameter here, -ENODATA: the medium, -EREMOTEIO: hardware, -EIO:
+ * all else. "Unit attention" says that something happened before and the command was not done: it is sent again then.
+ */
+int scsi_ask(scsi_ioctl *ask, int fd, struct scsi_command *c);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ATA: SET FEATURES 02h/82h write cache, AAh/55h look-ahead, read back in IDENTIFY words 82 and 85 (ACS-4 7.45, 7.13.6), CHECK POWER MODE; all by ATA
+ * PASS-THROUGH(16) (SAT-4 12.2). SCSI: caching mode page 08h (SBC-4 6.5.6), never saved (SP 0), REQUEST SENSE. NVMe: feature 06h, volatile write cache.
+ */
+#include "device/drive.h"
+
+#include <errno.h>
+#include <linux/nvme_ioctl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/cleanup.h"
+
+#define TIMEOUT_MS 10000
+
+/* ---- ATA ---- */
+
+enum { ATA_IDENTIFY = 0xec, ATA_SET_FEATURES = 0xef, ATA_CHECK_POWER = 0xe5 };
+
+static const struct {
+	unsigned which;
+	uint8_t on, off, bit; /* of words 82 and 85 */
+} features[] = { { DRIVE_WRITE_CACHE, 0x02, 0x82, 1 << 5 }, { DRIVE_LOOK_AHEAD, 0xaa, 0x55, 1 << 6 } };
+
+/* data NULL: none is read, and with has_registers the sense says what the registers hold. */
+static int ata(const struct drive *d, uint8_t command, uint8_t feature, uint8_t *data, bool has_registers,
+               struct scsi_command *ret)
+{
+	const uint8_t cdb[16] = { 0x85,
+		                  (uint8_t)(data ? 4 << 1 : 3 << 1), /* PIO data-in, or none */
+		                  (uint8_t)(data            ? 0x0e
+		                            : has_registers ? 0x20
+		                                            : 0),
+		                  [4] = feature,
+		                  [6] = data != NULL,
+		                  [14] = command };
+
+	*ret = (struct scsi_command){ .cdb = cdb,
+		                      .cdb_len = sizeof(cdb),
+		                      .way = data ? SCSI_IN : SCSI_NOTHING,
+		                      .data = data,
+		                      .len = data ? 512 : 0,
+		                      .timeout_ms = TIMEOUT_MS };
+	return scsi_ask(d->ask, d->fd, ret);
+}
+
+static int ata_look(const struct drive *d, struct drive_state *ret)
+{
+	struct scsi_command c;
+	uint8_t id[512] = { 0 };
+	int r = ata(d, ATA_IDENTIFY, 0, id, false, &c);
+
+	if (r < 0)
+		return r;
+	if (c.moved < sizeof(id) || (id[167] & 0xc0) != 0x40 ||
+	    (id[175] & 0xc0) != 0x40) /* words 83 and 87: they hold */
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < ARRAY_LEN(features); i++) {
+		ret->told |= (id[164] & features[i].bit) ? features[i].which : 0;
+		ret->on |= (id[164] & id[170] & features[i].bit) ? features[i].which : 0;
+	}
+	return 0;
+}
+
+static int ata_set(const struct drive *d, unsigned mask, unsigned on)
+{
+	int r = mask & DRIVE_READ_CACHE ? -EOPNOTSUPP : 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_LEN(features); i++) {
+		struct scsi_command c;
+
+		if (mask & features[i].which)
+			r = ata(d, ATA_SET_FEATURES, on & features[i].which ? features[i].on : features[i].off, NULL,
+			        false, &c);
+	}
+	return r == -EIO ? -EOPNOTSUPP : r; /* "aborted" is how a drive says that it knows no such feature */
+}
+
+static const char *ata_power(const struct drive *d)
+{
+	struct scsi_command c;
+	uint8_t count;
+
+	if (ata(d, ATA_CHECK_POWER, 0, NULL, true, &c) < 0 || c.sense_len < 8)
+		return "";
+	if ((c.sense[0] & 0x7f) == 0x72 && c.sense_len >= 22 && c.sense[8] == 0x09)
+		count = c.sense[13];
+	else if ((c.sense[0] & 0x7f) == 0x70)
+		count = c.sense[6]; /* fixed format: error, status, device, count */
+	else
+		return "";
+	return count == 0xff || (count & 0xf0) == 0x40 ? "active"
+	       : count >= 0x80 && count <= 0x83        ? "idle"
+	       : count <= 1                            ? "standby"
+	                                               : "";
+}
+
+/* ---- SCSI ---- */
+
+enum { CACHING_PAGE = 0x08, MODE_HEADER = 8, MODE_BYTES = 64 };
+
+static const struct {
+	unsigned which;
+	uint8_t at, bit;
+	bool is_off; /* the bit says that it is off */
+} page_bits[] = {
+	{ DRIVE_WRITE_CACHE, 2, 0x04, false },
+	{ DRIVE_READ_CACHE, 2, 0x01, true },
+	{ DRIVE_LOOK_AHEAD, 12, 0x20, true },
+};
+
+/* The page, without what stands before it; its length, or negative errno. */
+static int mode_sense(const struct drive *d, uint8_t page[MODE_BYTES])
+{
+	static const uint8_t cdb[10] = { 0x5a, 0x08, CACHING_PAGE, [8] = MODE_HEADER + MODE_BYTES };
+	uint8_t answer[MODE_HEADER + MODE_BYTES] = { 0 };
+	struct scsi_command c = { .cdb = cdb,
+		                  .cdb_len = sizeof(cdb),
+		                  .way = SCSI_IN,
+		                  .data = answer,
+		                  .len = sizeof(answer),
+		                  .timeout_ms = TIMEOUT_MS };
+	int r = scsi_ask(d->ask, d->fd, &c);
+	size_t at = MODE_HEADER + ((size_t)answer[6] << 8 | answer[7]), len;
+
+	if (r < 0)
+		return r;
+	if (at + 4 > c.moved || (answer[at] & 0x7f) != CACHING_PAGE)
+		return -EOPNOTSUPP;
+	len = 2u + answer[at + 1];
+	if (at + len > c.moved)
+		return -EOPNOTSUPP;
+	memcpy(page, answer + at, len);
+	return (int)len;
+}
+
+static int scsi_look(const struct drive *d, struct drive_state *ret)
+{
+	uint8_t page[MODE_BYTES];
+	int len = mode_sense(d, page);
+
+	for (size_t i = 0; i < ARRAY_LEN(page_bits); i++) {
+		if (len <= page_bits[i].at)
+			continue;
+		ret->told |= page_bits[i].which;
+		ret->on |= ((page[page_bits[i].at] & page_bits[i].bit) != 0) != page_bits[i].is_off ? page_bits[i].which
+		                                                                                    : 0;
+	}
+	return len < 0 ? len : 0;
+}
+
+static int scsi_set(const struct drive *d, unsigned mask, unsigned on)
+{
+	uint8_t list[MODE_HEADER + MODE_BYTES] = { 0 }, *page = list + MODE_HEADER;
+	int len = mode_sense(d, page);
+	const uint8_t cdb[10] = { 0x55, 0x10, [8] = (uint8_t)(MODE_HEADER + len) }; /* PF, and not SP: not for ever */
+	struct scsi_command c = { .cdb = cdb,
+		                  .cdb_len = sizeof(cdb),
+		                  .way = SCSI_OUT,
+		                  .data = list,
+		                  .len = (uint32_t)(MODE_HEADER + len),
+		                  .timeout_ms = TIMEOUT_MS };
+
+	if (len < 0)
+		return len;
+	page[0] &= 0x3f; /* PS is reserved here */
+	for (size_t i = 0; i < ARRAY_LEN(page_bits); i++) {
+		uint8_t *byte = page + page_bits[i].at, bit = page_bits[i].bit;
+
+		if (!(mask & page_bits[i].which))
+			continue;
+		if (len <= page_bits[i].at)
+			return -EOPNOTSUPP;
+		*byte = ((on & page_bits[i].which) != 0) != page_bits[i].is_off ? *byte | bit : *byte & (uint8_t)~bit;
+	}
+	return scsi_ask(d->ask, d->fd, &c);
+}
+
+static const char *scsi_power(const struct drive *d)
+{
+	static const uint8_t cdb[6] = { 0x03, [4] = 32 };
+	uint8_t answer[32] = { 0 };
+	struct scsi_command c = { .cdb = cdb,
+		                  .cdb_len = sizeof(cdb),
+		                  .way = SCSI_IN,
+		                  .data = answer,
+		                  .len = sizeof(answer),
+		                  .timeout_ms = TIMEOUT_MS };
+	uint8_t code, more;
+
+	if (scsi_ask(d->ask, d->fd, &c) < 0 || c.moved < 14)
+		return "";
+	code = (answer[0] & 0x7f) >= 0x72 ? answer[2] : answer[12];
+	more = (answer[0] & 0x7f) >= 0x72 ? answer[3] : answer[13];
+	if (code == 0x5e) /* low power condition: 02h, 04h standby_z, 09h, 0Ah standby_y; the rest is idle */
+		return more == 2 || more == 4 || more == 9 || more == 10 ? "standby" : "idle";
+	return code == 4 ? "stopped" : "active";
+}
+
+/* ---- NVMe ---- */
+
+enum { NVME_IDENTIFY = 0x06, NVME_SET_FEATURES = 0x09, NVME_GET_FEATURES = 0x0a, NVME_WRITE_CACHE = 0x06 };
+
+static int nvme(const struct drive *d, struct nvme_passthru_cmd *c)
+{
+	int r;
+
+	c->timeout_ms = TIMEOUT_MS;
+	r = d->ask(d->fd, NVME_IOCTL_ADMIN_CMD, c);
+	if (r < 0)
+		return errno == ENOTTY || errno == EINVAL ? -EOPNOTSUPP : -errno;
+	return r == 0 ? 0 : -EOPNOTSUPP; /* a status of NVMe */
+}
+
+static int nvme_look(const struct drive *d, struct drive_state *ret)
+{
+	uint8_t id[4096] = { 0 };
+	struct nvme_passthru_cmd c = {
+		.opcode = NVME_IDENTIFY, .addr = (uintptr_t)id, .data_len = sizeof(id), .cdw10 = 1
+	};
+	int r = nvme(d, &c);
+
+	if (r < 0)
+		return r;
+	if (!(id[525] & 1)) /* VWC: there is one */
+		return -EOPNOTSUPP;
+	c = (struct nvme_passthru_cmd){ .opcode = NVME_GET_FEATURES, .cdw10 = NVME_WRITE_CACHE };
+	r = nvme(d, &c);
+	if (r == 0)
+		*ret = (struct drive_state){ .told = DRIVE_WRITE_CACHE, .on = c.result & 1 ? DRIVE_WRITE_CACHE : 0 };
+	return r;
+}
+
+static int nvme_set(const struct drive *d, unsigned mask, unsigned on)
+{
+	struct nvme_passthru_cmd c = { .opcode = NVME_SET_FEATURES,
+		                       .cdw10 = NVME_WRITE_CACHE,
+		                       .cdw11 = (on & DRIVE_WRITE_CACHE) != 0 };
+
+	return mask == DRIVE_WRITE_CACHE ? nvme(d, &c) : -EOPNOTSUPP;
+}
+
+/* ---- all ---- */
+
+enum drive_way drive_way(const struct device *dev, bool has_scsi)
+{
+	if (strcmp(dev->transport, "nvme") == 0)
+		return DRIVE_NVME;
+	if (dev->is_cdrom || !has_scsi || strcmp(dev->transport, "usb") == 0)
+		return DRIVE_NO_WAY;
+	return strcmp(dev->transport, "ata") == 0 ? DRIVE_ATA : DRIVE_SCSI;
+}
+
+int drive_look(const struct drive *d, struct drive_state *ret)
+{
+	struct drive_state s = { 0 };
+	int r = d->way == DRIVE_ATA    ? ata_look(d, &s)
+	        : d->way == DRIVE_SCSI ? scsi_look(d, &s)
+	        : d->way == DRIVE_NVME ? nvme_look(d, &s)
+	                               : -EOPNOTSUPP;
+
+	if (r == 0)
+		*ret = s;
+	return r;
+}
+
+int drive_set(const struct drive *d, unsigned mask, unsigned on)
+{
+	return d->way == DRIVE_ATA    ? ata_set(d, mask, on)
+	       : d->way == DRIVE_SCSI ? scsi_set(d, mask, on)
+	       : d->way == DRIVE_NVME ? nvme_set(d, mask, on)
+	                              : -EOPNOTSUPP;
+}
+
+const char *drive_power(const struct drive *d)
+{
+	return d->way == DRIVE_ATA ? ata_power(d) : d->way == DRIVE_SCSI ? scsi_power(d) : "";
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Commands to the drive itself: its switches, and whether it sleeps. Inside device/ only. */
+#ifndef PLATTER_DEVICE_DRIVE_H
+#define PLATTER_DEVICE_DRIVE_H
+
+#include "base/scsi.h"
+#include "device/device.h"
+
+enum drive_way { DRIVE_NO_WAY, DRIVE_ATA, DRIVE_SCSI, DRIVE_NVME };
+
+struct drive {
+	scsi_ioctl *ask;
+	enum drive_way way;
+	int fd; /* read-only is enough for root */
+};
+
+/* has_scsi: the kernel drives it as a SCSI disk. USB bridges are not asked. */
+enum drive_way drive_way(const struct device *dev, bool has_scsi);
+int drive_look(const struct drive *d, struct drive_state *ret);
+/* 0, or negative errno; whether it has done so is to be looked at. */
+int drive_set(const struct drive *d, unsigned mask, unsigned on);
+/* "active", "idle", "standby", "stopped", or "" when it does not say: as struct device_health has it. Wakes nothing. */
+const char *drive_power(const struct drive *d);
+
+#endif

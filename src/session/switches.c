@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "session/switches.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "session/internal.h"
+
+#define STATE_DIR   "/var/lib/platter"
+#define STATE_BYTES 4096
+#define WAIT_STEPS  100 /* of 50 ms, for the keeper of a run that was killed */
+#define TRIES       3
+
+struct switched {
+	struct device disk;
+	struct drive_state was;
+	unsigned mask, on; /* to be turned, and how they are to stand */
+	int fd;            /* of the state file, -1: none */
+	char path[512];
+};
+
+static const struct {
+	enum drive_switch which;
+	const char *name;
+} names[] = { { DRIVE_WRITE_CACHE, "write cache" },
+	      { DRIVE_LOOK_AHEAD, "look-ahead" },
+	      { DRIVE_READ_CACHE, "read cache" } };
+
+/* "write cache on, look-ahead on" */
+static const char *text_of(unsigned mask, unsigned on, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (mask & names[i].which && at < len)
+			at += (size_t)snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", names[i].name,
+			                       on & names[i].which ? "on" : "off");
+	return buf;
+}
+
+static bool insists(const struct session *ses, const char *word)
+{
+	const struct strs *despite = &ses->common->consent.despite;
+
+	for (size_t i = 0; i < despite->n; i++)
+		if (strcmp(despite->v[i], word) == 0)
+			return true;
+	return false;
+}
+
+bool switches_wanted(const struct session *ses)
+{
+	return ses->common->write_cache != SWITCH_AS_IS || ses->common->look_ahead != SWITCH_AS_IS;
+}
+
+/* Turned, and seen to be, as far as the drive tells. */
+static int turn(const struct env *env, const struct device *disk, unsigned mask, unsigned on, struct err *err)
+{
+	struct drive_state now = { 0 };
+	char text[96];
+	int r = -EIO;
+
+	for (int i = 0; i < TRIES && r < 0 && r != -EOPNOTSUPP; i++) {
+		r = env->devices->drive_set(env->devices_ctx, disk, mask, on, err);
+		if (r == 0)
+			r = env->devices->drive_look(env->devices_ctx, disk, &now, err);
+		if (r == 0 && ((now.on ^ on) & mask & now.told))
+			r = err_set(err, -EIO, "%s took the command, but it has not its %s.", disk->path,
+			            text_of(mask, on, text, sizeof(text)));
+	}
+	return r;
+}
+
+/* ---- the state file ---- */
+
+static void state_dir(const struct session *ses, char *buf, size_t len)
+{
+	const char *root = ses->env->sysroot && strcmp(ses->env->sysroot, "/") != 0 ? ses->env->sysroot : "";
+
+	(void)snprintf(buf, len, "%s%s", root, STATE_DIR);
+}
+
+static int make_dir(const char *dir)
+{
+	char path[400];
+
+	(void)snprintf(path, sizeof(path), "%s", dir);
+	for (char *c = strchr(path + 1, '/'); c; c = strchr(c + 1, '/')) {
+		*c = '\0';
+		(void)mkdir(path, 0755); /* it is there, or the last one tells */
+		*c = '/';
+	}
+	return mkdir(path, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int write_state(const struct switched *s)
+{
+	char when[32];
+	json_t *o = json_pack("{ss ss ss ss sI si si ss}", "schema", "platter-drive-state-1", "serial", s->disk.serial,
+	                      "wwn", s->disk.wwn, "model", s->disk.model, "size_bytes", (json_int_t)s->disk.size_bytes,
+	                      "mask", (int)s->mask, "on", (int)(s->was.on & s->mask), "when",
+	                      clock_wall_text(when, sizeof(when)));
+	cleanup_free char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+
+	json_decref(o);
+	if (!text)
+		return -ENOMEM;
+	if (write(s->fd, text, strlen(text)) != (ssize_t)strlen(text))
+		return errno ? -errno : -EIO;
+	return fsync(s->fd) < 0 ? -errno : 0;
+}
+
+static int note_one(struct session *ses, struct switched *s, struct err *err)
+{
+	char dir[400], id[72];
+	cleanup_close int dir_fd = -1;
+	struct stat st;
+	int r;
+
+	state_dir(ses, dir, sizeof(dir));
+	(void)snprintf(id, sizeof(id), "%s", s->disk.serial[0] ? s->disk.serial : s->disk.wwn);
+	for (char *c = id; *c; c++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
+			*c = '_';
+	(void)snprintf(s->path, sizeof(s->path), "%s/drive-%s.state", dir, id);
+	r = make_dir(dir);
+	dir_fd = r < 0 ? -1 : open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	s->fd = dir_fd < 0 ? -1 : open(s->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (s->fd < 0 && errno == EEXIST)
+		return err_set(
+			err, -EBUSY,
+			"The switches of %s are turned by another run, or one left them so (%s); end it, or run platter "
+			"on the disk once without such an option, which puts them back.",
+			s->disk.path, s->path);
+	if (s->fd >= 0)
+		r = flock(s->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : write_state(s);
+	else
+		r = r < 0 ? r : -errno;
+	if (r == 0 && fsync(dir_fd) < 0)
+		r = -errno;
+	if (r == 0 && (fstat(s->fd, &st) < 0 ||
+	               st.st_nlink == 0)) /* who looks for what was left took it for that before it was locked */
+		r = -EAGAIN;
+	if (r < 0)
+		return err_set(err, r, "How the switches of %s stand cannot be noted in %s: %s. Nothing was turned.",
+		               s->disk.path, s->path, strerror(-r));
+	return 0;
+}
+
+int switches_note(struct session *ses, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ses->state->nswitched && r == 0; i++)
+		if (ses->state->switched[i].mask)
+			r = note_one(ses, &ses->state->switched[i], err);
+	return r;
+}
+
+/* ---- may they be turned ---- */
+
+static bool is_use(enum finding_kind kind)
+{
+	return kind == FINDING_MOUNT || kind == FINDING_SWAP || kind == FINDING_HOLDER || kind == FINDING_LOOP ||
+	       kind == FINDING_EXPORT || kind == FINDING_EXCLUSIVE || kind == FINDING_OPEN || kind == FINDING_LOCKED;
+}
+
+static int check_users(struct session *ses, const struct device *disk, struct err *err)
+{
+	struct survey found = { 0 };
+	char text[512];
+	int r = ses->env->devices->survey(ses->env->devices_ctx, disk, &found, err);
+
+	for (size_t i = 0; r == 0 && i < found.n; i++) {
+		const struct finding *f = &found.v[i];
+
+		if (is_use(f->kind) && !insists(ses, "users"))
+			r = err_set(err, -EBUSY,
+			            "The switches of %s are left alone, for its users would feel it: %s (Or insist: "
+			            "--despite=users.)",
+			            disk->path, finding_text(f, text, sizeof(text)));
+		else if ((f->kind == FINDING_SHARED || f->kind == FINDING_UNSEEN) && !insists(ses, f->what))
+			r = err_set(err, -EPERM, "The switches of %s are left alone: %s", disk->path,
+			            finding_text(f, text, sizeof(text)));
+	}
+	survey_done(&found);
+	return r;
+}
+
+static void want(struct switched *s, unsigned which, int wish)
+{
+	unsigned told = s->was.told & which, on = wish == SWITCH_ON ? which : 0;
+
+	if (wish != SWITCH_AS_IS && (((s->was.on ^ on) & told) || told != which)) {
+		s->mask |= (s->was.on ^ on) & told ? (s->was.on ^ on) & told : which;
+		s->on |= on;
+	}
+}
+
+/* Which are to be turned. What the drive does not tell could not be put back for sure. */
+static int choose(struct session *ses, struct switched *s, struct err *err)
+{
+	const struct common_params *c = ses->common;
+	unsigned ahead = DRIVE_LOOK_AHEAD | (s->was.told & DRIVE_READ_CACHE);
+
+	if (c->look_ahead == SWITCH_OFF) /* answering from the buffer stays, where that is another switch */
+		ahead = s->was.told & DRIVE_READ_CACHE && !(s->was.told & DRIVE_LOOK_AHEAD) ? DRIVE_READ_CACHE
+		                                                                            : DRIVE_LOOK_AHEAD;
+	want(s, DRIVE_WRITE_CACHE, c->write_cache);
+	want(s, ahead, c->look_ahead);
+	if (s->mask & DRIVE_WRITE_CACHE & ~s->was.told)
+		return err_set(err, -EOPNOTSUPP, "%s has no write cache that can be switched.", s->disk.path);
+	if (s->mask & DRIVE_LOOK_AHEAD & ~s->was.told) {
+		if (!insists(ses, "look-ahead"))
+			return err_set(
+				err, -EPERM,
+				"%s does not tell whether its look-ahead is on, so that it could not be put back for sure; "
+				"--despite=look-ahead switches it all the same, and on at the end.",
+				s->disk.path);
+		s->was.on |= DRIVE_LOOK_AHEAD;
+	}
+	if (s->mask && !(s->disk.serial[0] && !s->disk.serial_is_shared) && !(s->disk.wwn[0] && !s->disk.wwn_is_shared))
+		return err_set(err, -EPERM,
+		               "%s shows no serial number by which it would be known again to put its switches back.",
+		               s->disk.path);
+	return 0;
+}
+
+static int check_one(struct session *ses, const struct device *dev, struct switched *s, struct err *err)
+{
+	const struct env *env = ses->env;
+	char node[128];
+	int r;
+
+	if (!ses->plan->is_direct || !env->devices->drive_look || !env->devices->drive_set || !dev->disk[0])
+		return err_set(err, -EINVAL,
+		               "--write-cache and --look-ahead are for direct measurements of disks: not for %s.",
+		               dev->path);
+	(void)snprintf(node, sizeof(node), "/dev/%s", dev->disk);
+	r = env->devices->probe(env->devices_ctx, dev->kind == DEVICE_DISK ? dev->path : node, &s->disk, err);
+	if (r == 0)
+		r = env->devices->drive_look(env->devices_ctx, &s->disk, &s->was, err);
+	if (r == 0)
+		r = choose(ses, s, err);
+	return r < 0 || !s->mask ? r : check_users(ses, &s->disk, err);
+}
+
+int switches_check(struct session *ses, bool *ret_refused, struct err *err)
+{
+	struct session_state *st = ses->state;
+	int r = 0;
+
+	if (!switches_wanted(ses))
+		return 0;
+	st->switched = calloc(ses->ndevs + 1, sizeof(*st->switched));
+	if (!st->switched)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < ses->ndevs && r == 0; i++) {
+		bool is_known = false;
+
+		for (size_t k = 0; k < st->nswitched; k++)
+			is_known = is_known || strcmp(st->switched[k].disk.disk, ses->devs[i].disk) == 0;
+		if (is_known)
+			continue;
+		st->switched[st->nswitched].fd = -1;
+		r = check_one(ses, &ses->devs[i], &st->switched[st->nswitched], err);
+		st->nswitched += r == 0;
+	}
+	*ret_refused = *ret_refused || r == -EBUSY || r == -EPERM;
+	return r;
+}
+
+/* ---- turned, and put back ---- */
+
+int switches_turn(struct session *ses, struct err *err)
+{
+	const struct env *env = ses->env;
+	int r = 0;
+
+	for (size_t i = 0; i < ses->state->nswitched && r == 0; i++) {
+		struct switched *s = &ses->state->switched[i];
+		struct device now;
+
+		if (!s->mask)
+			continue;
+		r = turn(env, &s->disk, s->mask, s->on, err);
+		if (r < 0)
+			break;
+		if (s->mask & ~s->was.told)
+			result_notice(
+				ses->res, "look-ahead-not-told",
+				"%s takes the command for its look-ahead and does not tell whether it follows: what was "
+				"measured may be with or without.",
+				s->disk.path);
+		if ((s->on & DRIVE_WRITE_CACHE) &&
+		    env->devices->probe(env->devices_ctx, s->disk.path, &now, NULL) == 0 &&
+		    strncmp(now.write_cache, "write through", strlen("write through")) == 0)
+			result_notice(
+				ses->res, "kernel-cache-view",
+				"The write cache of %s is on, but the kernel holds it for off and sends no flushes: what is "
+				"said of flushes is not the disk's.",
+				s->disk.path);
+	}
+	return r;
+}
+
+void switches_put_back(struct session *ses, char trouble[SWITCHES_TROUBLE])
+{
+	trouble[0] = '\0';
+	for (size_t i = 0; i < ses->state->nswitched; i++) {
+		struct switched *s = &ses->state->switched[i];
+		struct err why = { 0 };
+		char text[96];
+
+		if (s->fd < 0)
+			continue;
+		if (turn(ses->env, &s->disk, s->mask, s->was.on & s->mask, &why) == 0) {
+			(void)unlink(s->path); /* should it stay, the same is done once more */
+			(void)close(s->fd);
+			s->fd = -1;
+		} else
+			(void)snprintf(trouble, SWITCHES_TROUBLE,
+			               "%s is not as it was (%s): %.200s The next platter that runs here as root tries "
+			               "again (%.100s).",
+			               s->disk.path, text_of(s->mask, s->was.on, text, sizeof(text)), why.text,
+			               s->path);
+	}
+}
+
+struct switch_row {
+	const char *device, *name, *before, *during, *after;
+};
+static const struct field switch_fields[] = {
+	FIELD_STR(struct switch_row, device, "device"), FIELD_STR(struct switch_row, name, "switch"),
+	FIELD_STR(struct switch_row, before, "before"), FIELD_STR(struct switch_row, during, "during the run"),
+	FIELD_STR(struct switch_row, after, "after"),   FIELD_END,
+};
+
+void switches_tell(struct session *ses, bool is_put_back)
+{
+	for (size_t i = 0; i < ses->state->nswitched; i++) {
+		const struct switched *s = &ses->state->switched[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+			unsigned w = names[k].which;
+			const char *before = !(s->was.told & w) ? "not told" : s->was.on & w ? "on" : "off";
+			const char *during = !(s->mask & w)       ? before
+			                     : !(s->was.told & w) ? "not told"
+			                     : s->on & w          ? "on"
+			                                          : "off";
+			const struct switch_row row = { s->disk.path, names[k].name, before, during,
+				                        s->mask & w && !is_put_back ? "not known" : before };
+
+			if ((s->was.told | s->mask) & w)
+				result_row(result_table(ses->res, "switches", "Switches of the drive", switch_fields),
+				           &row);
+		}
+	}
+}
+
+void switches_done(struct session *ses)
+{
+	for (size_t i = 0; i < ses->state->nswitched; i++)
+		if (ses->state->switched[i].fd >= 0)
+			(void)close(ses->state->switched[i].fd);
+	free(ses->state->switched);
+}
+
+/* ---- what an earlier run left ---- */
+
+struct left {
+	int fd;
+	char path[512];
+	json_t *o;
+};
+
+static const char *left_text(const struct left *l, const char *key)
+{
+	const char *text = json_string_value(json_object_get(l->o, key));
+
+	return text ? text : "";
+}
+
+/* Nothing differs, and what no other disk has is the same. */
+static bool is_of(const struct left *l, const struct device *dev)
+{
+	const struct {
+		const char *then, *now;
+		bool is_its_own;
+	} ids[] = { { left_text(l, "serial"), dev->serial, dev->serial[0] && !dev->serial_is_shared },
+		    { left_text(l, "wwn"), dev->wwn, dev->wwn[0] && !dev->wwn_is_shared },
+		    { left_text(l, "model"), dev->model, false } };
+	bool is_same = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+		if (strcmp(ids[i].then, ids[i].now) != 0)
+			return false;
+		is_same = is_same || ids[i].is_its_own;
+	}
+	return is_same;
+}
+
+/* Reads it as far as it is there; without the lock it may be another's. */
+static void read_left(struct left *l)
+{
+	char text[STATE_BYTES];
+	ssize_t n = pread(l->fd, text, sizeof(text), 0);
+
+	json_decref(l->o);
+	l->o = n > 0 ? json_loadb(text, (size_t)n, 0, NULL) : NULL;
+	if (l->o &&
+	    (strcmp(left_text(l, "schema"), "platter-drive-state-1") != 0 ||
+	     !json_is_integer(json_object_get(l->o, "mask")) || !json_is_integer(json_object_get(l->o, "on")))) {
+		json_decref(l->o);
+		l->o = NULL;
+	}
+}
+
+/* Ours alone once it is there. A living run has it: then nothing is to be done, but a killed one's keeper is waited for if it has one of our disks. */
+static bool take_left(const struct session *ses, struct left *l)
+{
+	const struct timespec step = { .tv_nsec = 50 * 1000000 };
+	bool is_target = false;
+	struct stat st;
+
+	if (fstat(l->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return false;
+	read_left(l);
+	for (size_t i = 0; l->o && i < ses->ndevs; i++)
+		is_target = is_target || is_of(l, &ses->devs[i]);
+	for (int i = 0; flock(l->fd, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (!is_target || i == WAIT_STEPS)
+			return false;
+		(void)nanosleep(&step, NULL); /* a signal only ends it early */
+	}
+	read_left(l);
+	return fstat(l->fd, &st) == 0 && st.st_nlink > 0; /* else it was put back meanwhile */
+}
+
+static bool put_back_left(struct session *ses, struct left *l, const struct device *disks, size_t n)
+{
+	unsigned mask = (unsigned)json_integer_value(json_object_get(l->o, "mask"));
+	unsigned on = (unsigned)json_integer_value(json_object_get(l->o, "on"));
+	const struct device *disk = NULL;
+	struct err why = { 0 };
+	char text[96];
+
+	for (size_t i = 0; i < n && !disk; i++)
+		disk = is_of(l, &disks[i]) ? &disks[i] : NULL;
+	if (!disk)
+		return false; /* it is not here; the file waits for it */
+	(void)text_of(mask, on, text, sizeof(text));
+	if (turn(ses->env, disk, mask, on, &why) < 0) {
+		result_notice(
+			ses->res, "switches-left",
+			"%s: an earlier run was killed (begun %s) before it put back what it had switched (%s), and now "
+			"that cannot be done: %s",
+			disk->path, left_text(l, "when"), text, why.text);
+		return false;
+	}
+	(void)unlink(l->path); /* should it stay, the same is done once more */
+	result_notice(
+		ses->res, "switches-put-back",
+		"%s: an earlier run was killed (begun %s) before it put back what it had switched; it is as before "
+		"now (%s).",
+		disk->path, left_text(l, "when"), text);
+	return true;
+}
+
+bool switches_recover(struct session *ses)
+{
+	const struct device_ops *ops = ses->env->devices;
+	cleanup_free struct device *disks = NULL;
+	struct dirent *entry;
+	bool is_any = false;
+	char dir[400];
+	size_t n = 0;
+	DIR *d;
+
+	if (clock_is_virtual(ses->env->clk) || ses->common->dry_run || !ops->list || !ops->drive_set ||
+	    !ops->drive_look)
+		return false;
+	state_dir(ses, dir, sizeof(dir));
+	d = opendir(dir);
+	while (d && (entry = readdir(d))) {
+		size_t len = strlen(entry->d_name);
+		struct left l = { .fd = -1 };
+
+		if (strncmp(entry->d_name, "drive-", 6) != 0 || len < 13 ||
+		    strcmp(entry->d_name + len - 6, ".state") != 0)
+			continue;
+		(void)snprintf(l.path, sizeof(l.path), "%s/%.100s", dir, entry->d_name);
+		l.fd = open(l.path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (l.fd >= 0 && take_left(ses, &l)) {
+			if (!l.o)
+				(void)unlink(l.path); /* not written to its end, so nothing was turned yet */
+			else if (disks || ops->list(ses->env->devices_ctx, &disks, &n, NULL) == 0)
+				is_any = put_back_left(ses, &l, disks, n) || is_any;
+		}
+		if (l.fd >= 0)
+			(void)close(l.fd);
+		json_decref(l.o);
+	}
+	if (d)
+		(void)closedir(d); /* was only read */
+	return is_any;
+}
