@@ -37,6 +37,8 @@ static const struct {
 	{ "zones", "--write --destroy-data=TINY0001 --positions=4 --passes=1 --sample=1M sda" },
 	{ "seek", "--quick --reads=40 --span-time=10ms sda" },
 	{ "geometry", "--quick sda" },
+	{ "buffer", "sda" },
+	{ "buffer", "--write --destroy-data=TINY0001 --size=32M sda" },
 	{ "stream", "--read --bytes=64M --buffer=8M sda" },
 	{ "transactions", "--users=2 --count=3 --ios=4 sda" },
 	{ "transactions", "--users=2 --count=3 --ios=4 --write --destroy-data=TINY0001 sda" },

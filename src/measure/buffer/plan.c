@@ -5,11 +5,11 @@
 
 #include "measure/buffer/buffer.h"
 
-#define LEAST_BYTES (64u << 20) /* in less, places come too close to each other */
+#define LEAST_BYTES (16u << 20) /* in less, places come too close to each other */
 
 const struct opt buffer_opts[] = {
 	OPT_FLAG(struct buffer_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
-	OPT_BYTES(struct buffer_params, size_bytes, "size", 0, "SIZE", "1GiB", "write within so much", .min = 64u << 20,
+	OPT_BYTES(struct buffer_params, size_bytes, "size", 0, "SIZE", "1GiB", "write within so much", .min = 16u << 20,
 	          .max = 1ull << 40),
 	OPT_BYTES(struct buffer_params, start_bytes, "start", 0, "OFFSET", "0", "write from here on", .max = 9e18),
 	OPT_END,
