@@ -153,7 +153,6 @@ says "--despite=users"
 platter 0 seek --quick --time=1s --no-queue --no-curve --write-cache=off --despite=users $D
 exec 5>&-
 [ "$(scsi_wc $D)" = 1 ] || bad "not put back"
-platter 2 seek --quick --write-cache=off /tmp/script
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "health by smartctl itself, before and after"
