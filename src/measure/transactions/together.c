@@ -37,8 +37,8 @@ static double tell_shares(const struct hosts_part *parts, size_t n, const struct
 		row.transactions_per_s = together_rate(parts, n, i, "transactions_per_s", w);
 		mean = result_find_figure(doc, "response_mean_ns");
 		row.response_mean_ns = figure_number(mean);
-		row.response_mean_ns_low = mean ? mean->ci.low : (double)NAN;
-		row.response_mean_ns_high = mean ? mean->ci.high : (double)NAN;
+		row.response_mean_low_ns = mean ? mean->ci.low : (double)NAN;
+		row.response_mean_high_ns = mean ? mean->ci.high : (double)NAN;
 		row.response_p50_ns = together_quantile(h, 0.5);
 		row.response_p99_ns = together_quantile(h, 0.99);
 		row.response_max_ns = h->count ? h->max : UINT64_MAX;

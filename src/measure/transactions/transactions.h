@@ -190,7 +190,7 @@ struct tx_share {
 	const char *host;
 	uint64_t users, transactions, requests;
 	double transactions_per_s;
-	double response_mean_ns, response_mean_ns_low, response_mean_ns_high; /* of its own result */
+	double response_mean_ns, response_mean_low_ns, response_mean_high_ns; /* of its own result */
 	uint64_t response_p50_ns, response_p99_ns, response_max_ns, faults;
 	double slowness, chance;
 };
