@@ -3,9 +3,10 @@
 """What programs that read a whole disk find of planted faults, in how long and at what cost.
 
     tests/bench/surface.py --platter build/src/platter --simdisk build/tools/simdisk/platter-simdisk
+    tests/bench/surface.py ... --user=100      what a scan costs somebody with 20 random reads a second, for so many s each
 
 The disk is simulated, in real time (platter-simdisk(8)); root. Programs that are not installed are left out. Prints tables in Markdown."""
-import argparse, json, os, re, resource, shutil, subprocess, sys, tempfile, time
+import argparse, json, mmap, os, random, re, resource, shutil, subprocess, sys, tempfile, time
 
 SLOW = ((1000000, 1), (2000000, 1), (2600000, 4))  # LBA, revolutions; 8 sectors each
 BAD = (3200000, 4400000)
@@ -20,11 +21,11 @@ def run(words, **more):
 
 
 class Disk:
-    def __init__(self, simdisk, profile, work):
+    def __init__(self, simdisk, profile, work, is_whole):
         self.simdisk, self.work = simdisk, work
         path = os.path.join(work, 'planted.disk')
         with open(profile) as f, open(path, 'w') as out:
-            out.write(re.sub(r'(?m)^capacity_lba .*$', 'capacity_lba 6000000', f.read()))
+            out.write(f.read() if is_whole else re.sub(r'(?m)^capacity_lba .*$', 'capacity_lba 6000000', f.read()))
             for lba, revolutions in SLOW:
                 out.write('slow %d 8 1 %d\n' % (lba, revolutions))
             for lba in BAD:
@@ -89,17 +90,55 @@ def faults(args, disk):
         print('| %s | %.1f s | %.1f s | %s |' % (name, took, cpu, what), flush=True)
 
 
+def user_reads(device, seconds):
+    """Milliseconds that each of somebody's random reads took, sorted."""
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(15))
+    dice, buf, took = random.Random(23), mmap.mmap(-1, 4096), []
+    fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
+    blocks = os.lseek(fd, 0, os.SEEK_END) // 4096
+    now = end = time.monotonic()
+    end += seconds
+    while now < end:
+        due = now + dice.expovariate(20)
+        time.sleep(max(0, due - time.monotonic()))
+        begin = time.monotonic()
+        os.preadv(fd, [buf], dice.randrange(blocks) * 4096)
+        now = time.monotonic()
+        took.append((now - begin) * 1e3)
+    os.close(fd)
+    return sorted(took)
+
+
+def user(args, disk):
+    print('| beside it | reads | median | 99 % | times that alone | scanned |\n|---|---|---|---|---|---|')
+    alone = None
+    for name, words in (('nothing', None), ('platter surface --idle', ['--idle']), ('platter surface', [])):
+        path, scan = os.path.join(disk.work, 'surface.json'), None
+        if words is not None:
+            scan = subprocess.Popen(['chrt', '-f', '15', args.platter, 'surface', '--quiet', '--no-files', '--time=%ds' % (args.user + 2), '--json=' + path,
+                                     *words, disk.device], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(1)
+        took = user_reads(disk.device, args.user)
+        if scan:
+            scan.wait()
+        p99 = took[len(took) * 99 // 100]
+        alone = alone or p99
+        scanned = '%.0f MB' % (json.load(open(path))['figures']['scanned_bytes'] / 1e6) if scan else ''
+        print('| %s | %d | %.1f ms | %.1f ms | %.2f | %s |' % (name, len(took), took[len(took) // 2], p99, p99 / alone, scanned), flush=True)
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument('--platter', required=True)
     p.add_argument('--simdisk', required=True)
     p.add_argument('--profile', default=os.path.join(here, '../../tools/simdisk/profiles/modern-4tb.disk'))
+    p.add_argument('--user', type=int, default=0)
     args = p.parse_args()
     with tempfile.TemporaryDirectory() as work:
-        disk = Disk(args.simdisk, args.profile, work)
+        disk = Disk(args.simdisk, args.profile, work, args.user > 0)
         try:
-            faults(args, disk)
+            (user if args.user else faults)(args, disk)
         finally:
             disk.stop()
 

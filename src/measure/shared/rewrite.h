@@ -21,6 +21,8 @@
 
 #include "session/session.h"
 
+#define REWRITE_EDGE_BYTES (1ull << 20) /* of a disk's start and end are not written: partition tables live there */
+
 struct rewrite_journal;
 
 /*
@@ -67,6 +69,9 @@ int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct 
 int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
                  uint32_t len_bytes, uint32_t sector_bytes, struct rewrite_recovery *ret, struct err *err);
 
+/* A flush that a signal does not stop. */
+int rewrite_flush(struct engine *eng, const struct target *target, struct err *err);
+
 /* ---- recover.c ---- */
 
 /*
@@ -75,8 +80,5 @@ int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct tar
  */
 int rewrite_start(struct rewrite_journal **ret, struct session *ses, size_t target, struct engine *eng, const char *dir,
                   bool is_asked, struct err *err);
-
-/* A flush that a signal does not stop. */
-int rewrite_flush(struct engine *eng, const struct target *target, struct err *err);
 
 #endif

@@ -13,8 +13,7 @@
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
-#define READINGS   9 /* before and after; by chance a median of so many is half a revolution off in 1 of 100 cases */
-#define EDGE_BYTES (1ull << 20) /* partition tables: not written */
+#define READINGS 9 /* before and after; by chance a median of so many is half a revolution off in 1 of 100 cases */
 
 enum outcome { REFRESH_NOT, REFRESH_EDGE, REFRESH_UNREADABLE, REFRESH_QUICK, REFRESH_SLOW, REFRESH_SAME };
 
@@ -57,7 +56,7 @@ static size_t gather(const struct surface_run *run, struct refresh *ret)
 		ret[n] = (struct refresh){ .s = *s };
 		ret[n].s.good_end = s->first_bytes;
 		ret[n].s.bad_end = s->end_bytes;
-		if (!is_file && (s->first_bytes < EDGE_BYTES || s->end_bytes + EDGE_BYTES > size))
+		if (!is_file && (s->first_bytes < REWRITE_EDGE_BYTES || s->end_bytes + REWRITE_EDGE_BYTES > size))
 			ret[n].outcome = REFRESH_EDGE;
 		n++;
 	}

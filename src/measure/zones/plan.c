@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/shared/rewrite.h"
 
 #define MIB (1ull << 20)
 #define SAMPLE_BYTES \
@@ -42,7 +43,6 @@
 #define QUICK_LONG_NS     200e6  /* of --quick: three places, two passes, and a minute is not over */
 #define RANDOM_BLOCKS_MIN 24     /* a sample of more blocks is shortened by chance ... */
 #define RANDOM_PART       3      /* ... by up to 1 / this */
-#define EDGE_BYTES        MIB    /* writing leaves out the first and the last: partition tables live there */
 
 uint32_t zone_passes(const struct zones_params *p)
 {
@@ -129,9 +129,10 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 	if (first < data)
 		first = data; /* a header and a hole */
 	if ((p->write || p->rewrite) && !p->include_edges && dev->kind != DEVICE_FILE) {
-		first = first < EDGE_BYTES ? EDGE_BYTES : first;
-		end = dev->size_bytes - end < EDGE_BYTES && dev->size_bytes > EDGE_BYTES ? dev->size_bytes - EDGE_BYTES
-		                                                                         : end;
+		first = first < REWRITE_EDGE_BYTES ? REWRITE_EDGE_BYTES : first;
+		end = dev->size_bytes - end < REWRITE_EDGE_BYTES && dev->size_bytes > REWRITE_EDGE_BYTES
+		              ? dev->size_bytes - REWRITE_EDGE_BYTES
+		              : end;
 	}
 	l->first_bytes = round_down(first + l->align_bytes - 1, l->align_bytes);
 	l->end_bytes = round_down(end, l->align_bytes);
