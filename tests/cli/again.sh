@@ -74,6 +74,29 @@ run 0 transactions --size=64K --record=4K --users=2 --count=3 --ios=2 --read-tim
 same "$dir/tx.json" 4
 differs "$dir/tx.json" "$(changed file 0 rate_bytes_per_s)" write_bytes_per_s
 
+# A small cache, so that it is full in a second.
+cat >"$dir/shingled.disk" <<-END
+	name shingled
+	serial SMRAGAIN
+	rpm 7200
+	surfaces 4
+	cache_kb 8192
+	queue_depth 32
+	overhead_ms 0.1
+	seek 0.8 0.05
+	interface_mbs 500
+	physical_sector 4096
+	write_cache_kb 1024
+	media_cache_kb 262144 4000 0
+	shingle_band_kb 16384
+	zone 4000 400
+END
+"$PLATTER_SIM" smr --write --destroy-data=SMRAGAIN --quiet --seed=1 --json="$dir/sim.json" "sim:$dir/shingled.disk" >"$dir/out" 2>&1 ||
+	fail "platter-sim smr"
+same "$dir/sim.json" 14
+differs "$dir/sim.json" '.tables.writes as $t | ($t.columns | map(.key)) as $k |
+	.tables.writes.rows |= map(if .[$k | index("writes")] == 1 then .[$k | index("flush_ns")] *= 2 else . end)' band_clean_ns
+
 # What has no samples says so and is shown as it is.
 run 0 info "$dir/files" --json="$dir/info.json"
 run 0 report --again "$dir/info.json"

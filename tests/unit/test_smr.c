@@ -151,11 +151,12 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 		double bytes;
 	} v[] = { { "media_cache_kb 1048576 6000\nshingle_band_kb 20480\n", "entries", NAN },
 		  { "media_cache_kb 24576 90000\nshingle_band_kb 20480\n", "bytes", 24 << 20 },
+		  { "media_cache_kb 1048576 6000\nshingle_band_kb 20480\nmedia_cache_first coldest\n", "entries", NAN },
 		  { "media_cache_kb 1048576 6000\n", "entries", NAN },
 		  { "media_cache_kb 24576 90000\n", "bytes", 24 << 20 } };
 
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		char text[900];
 		struct profile p;
 		struct sim_run run;
@@ -183,6 +184,66 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 		if (isnan(v[i].bytes) && !(need > 0.9 * left * f->ci.low && need < 1.1 * left * f->ci.high))
 			fail_msg("for all of it %.3g to %.3g s of rest told, for %.3g of it %.3g are needed",
 			         f->ci.low * 1e-9, f->ci.high * 1e-9, left, need * 1e-9);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as it has room. */
+static void what_cleans_otherwise_is_not_told_wrong(void **state)
+{
+	static const char *const ways[] = { "media_cache_first fullest\n", "media_cache_idle_ms 10000000\n" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct drawn d;
+		struct profile p;
+		struct sim_run run;
+
+		draw(&d, 2);
+		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text), "%s", ways[i]);
+		parse(&p, d.text);
+		run = run_on(&p, "--time=100s " WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_equal(verdict(&run), i ? "yes" : "undecided");
+		assert_true(isnan(sim_figure(&run, "recovery_ns")));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static const char *seen(const struct sim_run *run, size_t row)
+{
+	const struct table *t = result_find_table(run->res, "signs");
+
+	return t && t->nrows == 4 ? table_string(t, row, (size_t)table_column(t, "seen")) : "none";
+}
+
+static void signs_are_weighed_without_a_write_and_none_is_no_no(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct drawn d;
+		struct profile p;
+		struct sim_run run;
+		struct device *dev;
+
+		draw(&d, 2);
+		if (i == 2)
+			(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text),
+			               "trimmed 1000000 12000000\n");
+		parse(&p, d.text);
+		run = run_on(&p, "sda");
+		dev = sim_device(sim_find(run.sim, "sda"));
+		dev->discard_max_bytes = i ? 1 << 30 : 0;
+		dev->reported_rpm = i == 1 ? 5400 : 0;
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_equal(verdict(&run), "undecided");
+		assert_string_equal(seen(&run, 0), "no");
+		assert_string_equal(seen(&run, 1), i ? "yes" : "no");
+		assert_string_equal(seen(&run, 2), i == 2 ? "yes" : "no");
+		assert_string_equal(seen(&run, 3), "not-looked");
+		assert_true(sim_figure(&run, "signs_log10_ratio") == (i == 0 ? 0 : i == 1 ? 2 : 1.5));
 		sim_run_end(&run);
 		profile_done(&p);
 	}
@@ -354,6 +415,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
 		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
+		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
+		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),
 		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
 		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
 		cmocka_unit_test(what_says_so_itself_is_believed),

@@ -5,7 +5,7 @@
  * there a band can be written only as a whole (Aghayev and Desnoyers, Skylight, FAST 2015).
  *
  * The cache is a log of sectors and a map of entries. Which sectors of which band lie in it is kept by band, in order; an older entry of the same
- * sectors is cut. What lies longest is put to its place first, together with all else of its band: each entry is read where it lies in the log,
+ * sectors is cut. What lies longest (or as media_cache_first says) is put to its place first, together with all else of its band: each entry is read where it lies in the log,
  * the band is read, merged and written. Without bands the entries are written to their places one by one. All that is a question of time only:
  * contents are where they belong from the beginning, and nothing of it is lost with the power.
  */
@@ -24,6 +24,7 @@ struct entry {
 struct band {
 	struct entry *v; /* by first */
 	uint32_t n, room;
+	uint64_t last; /* when something came to it, as the log counts */
 };
 
 struct aged { /* an entry as it was when it came */
@@ -273,9 +274,23 @@ static double pass_log(struct disk *d, double t, uint64_t at, uint64_t n, enum d
 
 /* ---- cleaning ---- */
 
-static bool begin_cleaning(struct mediacache *m)
+/* The band to clean; there is one with entries. */
+static size_t first_band(const struct mediacache *m, uint32_t how)
 {
-	size_t band = m->naged ? m->aged[m->aged_first].first / m->band_sectors : 0;
+	size_t best = m->aged[m->aged_first].first / m->band_sectors;
+
+	for (size_t i = 0; how != MCACHE_OLDEST && i < m->nbands; i++) {
+		const struct band *b = &m->bands[i], *than = &m->bands[best];
+
+		if (b->n && (how == MCACHE_FULLEST ? b->n > than->n : b->last < than->last))
+			best = i;
+	}
+	return best;
+}
+
+static bool begin_cleaning(struct mediacache *m, uint32_t how)
+{
+	size_t band = m->naged ? first_band(m, how) : 0;
 	const struct band *b = &m->bands[band];
 
 	if (!m->naged)
@@ -367,7 +382,8 @@ void mediacache_clean(struct disk *d, double t)
 {
 	struct mediacache *m = d->mcache;
 
-	d->mech_free = m->work || begin_cleaning(m) ? cleaning_step(d, t) : t + 1e9; /* out of memory: later */
+	d->mech_free = m->work || begin_cleaning(m, d->p.mcache_first) ? cleaning_step(d, t)
+	                                                               : t + 1e9; /* out of memory: later */
 }
 
 double mediacache_idle_at(const struct disk *d)
@@ -438,6 +454,7 @@ static double append(struct disk *d, double t, uint64_t first, uint64_t end)
 		if (!band_reserve(b) || !aged_add(m, (struct aged){ .at = e.at, .first = e.first, .end = e.end }))
 			break;
 		band_open(m, b, entry_after(b, e.first), e);
+		b->last = e.at;
 		m->head += e.end - e.first;
 		first = e.end;
 	}
@@ -454,7 +471,7 @@ void mediacache_write(struct disk *d, double t, const struct place *place, uint6
 	struct place here = *place;
 	double begin = t;
 
-	while (!streams && !mediacache_has_room(d, first, end) && (m->work || begin_cleaning(m)))
+	while (!streams && !mediacache_has_room(d, first, end) && (m->work || begin_cleaning(m, d->p.mcache_first)))
 		t = cleaning_step(d, t); /* of a write that goes to the media at once; others wait for room */
 	if (m->open_end && m->open_end != first)
 		t = close_band(d, t);

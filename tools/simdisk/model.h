@@ -169,6 +169,9 @@ enum arms {
 
 enum gone_kind { GONE_ERROR /* -ENODEV */, GONE_ZERO /* good, 0 bytes; the size is 0 */ };
 
+/* Which band a cache on the media is rid of first: that of the oldest entry; the one that nothing came to for longest; that with most entries. */
+enum mcache_first { MCACHE_OLDEST, MCACHE_COLDEST, MCACHE_FULLEST };
+
 struct profile {
 	char name[64], model[64], serial[64], firmware[32], vendor[32], transport[16];
 	char note[512]; /* comment for people: where the figures come from */
@@ -240,6 +243,7 @@ struct profile {
 	uint32_t mcache_entries;      /* of its map; 0: as many as there is room for */
 	double mcache_place;          /* where it lies, as a share of the disk */
 	double mcache_idle_ms;        /* when idle for so long it is cleaned */
+	uint32_t mcache_first;        /* enum mcache_first: which band of it */
 	uint64_t mcache_direct_bytes; /* what is written in one sequence of so much goes to its place */
 	uint64_t band_bytes;          /* tracks shingle, in bands of so much; 0: they do not */
 	uint32_t dip_writes; /* each so many writes of dip_bytes and more the drive is busy for dip_ms; 0: never */

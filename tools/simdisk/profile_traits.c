@@ -70,6 +70,7 @@ static const struct trait traits[] = {
 	  1,
 	  { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },
 	{ "media_cache_idle_ms", 1, { DOUBLE(mcache_idle_ms, 0, 1e7) } },
+	{ "media_cache_first", 1, { CHOICE(mcache_first, "oldest coldest fullest") } },
 	{ "media_cache_direct_kb", 1, { KB(mcache_direct_bytes, 0, 0x1p40) } },
 	{ "shingle_band_kb", 1, { KB(band_bytes, 0, 0x1p40) } },
 	{ "write_dip", 2, { U32(dip_writes, 0, 1e9), DOUBLE(dip_ms, 0, 1e6), KB(dip_bytes, 0, 0x1p40) } },

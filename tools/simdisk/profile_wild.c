@@ -643,6 +643,10 @@ static void add_media_cache(uint64_t seed, const char *class_name, struct profil
 	}
 	if (p->write_cache_bytes == 0)
 		p->write_cache_bytes = p->cache_bytes / 4;
+	p->mcache_first = chance(&own, 0.25) ? MCACHE_COLDEST : MCACHE_OLDEST;
+	x = rng_double(&own);
+	if (x < 0.2) /* at once, or only when it is full */
+		p->mcache_idle_ms = x < 0.1 ? 1 : 1e7;
 }
 
 static const struct wild_class *draw_class(struct rng *r)

@@ -272,12 +272,14 @@ static json_t *cache_json(const struct profile *p)
 
 static json_t *media_cache_json(const struct profile *p)
 {
+	static const char *const first[] = { "oldest", "coldest", "fullest" };
 	json_t *o = json_object();
 
 	set(o, "bytes", json_integer((json_int_t)p->mcache_bytes));
 	set(o, "entries", p->mcache_entries ? json_integer(p->mcache_entries) : json_null());
 	set(o, "place", real(p->mcache_place));
 	set(o, "idle_ms", real(p->mcache_idle_ms));
+	set(o, "first", json_string(first[p->mcache_first]));
 	set(o, "shingle_band_bytes", p->band_bytes ? json_integer((json_int_t)p->band_bytes) : json_null());
 	return o;
 }

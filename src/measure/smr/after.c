@@ -10,7 +10,10 @@
 
 #define ENTRIES_LEAST 0.6 /* of the writes that found room before: entries count */
 #define BYTES_MOST    0.3 /* bytes do: an eighth of them, and one that a cleaning is late by */
-#define UNDER_WAY     2   /* first writes after a rest: a cleaning that had begun ends before */
+#define GROWS \
+	0.3 /* the longer rest has to make more room, and about as much a second: not all drives clean when they rest */
+#define CHANCE    128 /* writes: what was left of the last cleaning */
+#define UNDER_WAY 2   /* first writes after a rest: a cleaning that had begun ends before */
 
 static const uint64_t rests_ns[SMR_RESTS] = { 10 * NS_PER_S, 30 * NS_PER_S };
 
@@ -59,11 +62,11 @@ static void count_large(const struct smr_input *in, size_t from, struct smr_foun
 }
 
 /* Of the whole cache as of what was seen; the interval is what the rests, and the time between them, differ by. */
-static void recovery(struct smr_found *f, const double *rate, size_t n)
+static void recovery(struct smr_found *f, const double *rate, double more, size_t n)
 {
 	struct smr_estimate *r = &f->recovery;
 
-	if (n < SMR_RESTS)
+	if (n < SMR_RESTS || !(rate[2] > GROWS * rate[1]) || more <= (f->teeth > 0 ? 2 * f->teeth : CHANCE))
 		return;
 	*r = (struct smr_estimate){ rate[1], { rate[1], rate[1] } };
 	for (size_t i = 0; i < 3; i++) {
@@ -99,7 +102,7 @@ static void count_rests(const struct smr_input *in, size_t from, struct smr_foun
 	}
 	if (n == SMR_RESTS)
 		rate[2] = fmax(0, room[1] - room[0]) * 1e9 / (double)(rests_ns[1] - rests_ns[0]);
-	recovery(f, rate, n);
+	recovery(f, rate, n == SMR_RESTS ? room[1] - room[0] : 0, n);
 }
 
 void smr_after(const struct smr_input *in, size_t from, struct smr_found *f)

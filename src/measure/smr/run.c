@@ -246,9 +246,11 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	list_feeder_init(&feeder, items, k + 1);
 	load.feeder = &feeder.f;
 	until_ns = clock_now_ns(clk) + o->rest_ns;
-	while (o->rest_ns && clock_now_ns(clk) < until_ns && !smr_is_over(io))
-		clk->sleep_until_ns(clk, until_ns < io->end_ns ? until_ns : io->end_ns);
-	if (o->rest_ns && smr_is_over(io))
+	if (o->rest_ns && until_ns >= io->end_ns) /* no time for it */
+		return 0;
+	while (o->rest_ns && clock_now_ns(clk) < until_ns && !session_is_over(io->ses))
+		clk->sleep_until_ns(clk, until_ns);
+	if (session_is_over(io->ses))
 		return 0;
 	r = session_load(io->ses, &load, io->eng, &stats, err);
 	if (r < 0 || b.is_bad || !b.flushed_ns || !b.written_ns)

@@ -85,7 +85,7 @@ static int look_whether_it_turns(struct smr_io *io, struct smr_input *in, bool *
 	return r;
 }
 
-static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct err *err)
+static int measure(struct smr_io *io, struct smr_input *in, const struct smr_params *p, bool writes, struct err *err)
 {
 	const struct smr_run_of *comb = &io->layout->part[SMR_COMB];
 	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes;
@@ -100,6 +100,9 @@ static int measure(struct smr_io *io, struct smr_input *in, bool writes, struct 
 		smr_tell_verdict(res, SMR_NO, "it does not rotate");
 		return 0;
 	}
+	r = smr_signs(io, p->zones, err);
+	if (r < 0 || session_is_over(io->ses))
+		return r;
 	if (!writes) {
 		smr_tell_verdict(res, SMR_UNDECIDED, "only writing tells, and nothing was written");
 		return 0;
@@ -130,13 +133,14 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 	int r;
 
 	if (device_is_zoned(dev)) {
+		io = (struct smr_io){ .ses = ses };
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
-		return 0;
+		return smr_signs(&io, p->zones, err);
 	}
 	(void)smr_layout_init(&layout, is_folder ? DATAFILE_DATA_OFFSET : p->start_bytes, smr_size(dev, p));
 	r = smr_open(&io, ses, &layout, err);
 	if (r == 0)
-		r = measure(&io, &in, writes, err);
+		r = measure(&io, &in, p, writes, err);
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");
 	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
@@ -152,7 +156,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl smr_screen = {
 	.shows =
-		"shingled,cache_entries,cache_bytes,recovery_ns,band_bytes,band_clean_ns,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
+		"shingled,cache_entries,cache_bytes,recovery_ns,band_bytes,band_clean_ns,signs_log10_ratio,fast_writes_per_s,slow_writes_per_s,evidence_log10_ratio",
 	.says =
 		(const struct clause[]){
 			{ "shingled: {shingled}" },
@@ -173,6 +177,7 @@ const struct measure measure_smr = {
 	.params_size = sizeof(struct smr_params),
 	.plan = smr_plan,
 	.run = smr_run,
+	.again = smr_again,
 	.screen = &smr_screen,
 	.tables = smr_tables,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; run.c
- * the writes, timed; analyse.c what they say of each kind of disk; after.c
+ * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; signs.c what is seen without
+ * a write; run.c the writes, timed; analyse.c what they say of each kind of disk; after.c
  * what they say of the cache behind it; tell.c the document; smr.c goes through them.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on the media until its map, or the
@@ -16,6 +16,7 @@
 
 struct smr_params { /* what the options fill */
 	uint64_t size_bytes, start_bytes;
+	const char *zones;
 	bool write;
 };
 
@@ -99,6 +100,13 @@ struct smr_order {
 int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err);
 bool smr_is_over(const struct smr_io *io); /* a signal, the time, or the device is gone */
 
+/* ---- signs.c: what is seen without writing ---- */
+
+#define SMR_SIGNS_TITLE "What speaks for it without writing"
+extern const struct field smr_sign_fields[];
+/* zones: path of a document, or NULL. io->eng NULL: nothing is read. */
+int smr_signs(struct smr_io *io, const char *zones, struct err *err);
+
 /* ---- analyse.c: samples to estimates with intervals; no session, no document, no clock ---- */
 
 struct smr_input { /* what a saved document has, too */
@@ -162,6 +170,8 @@ void smr_tell_samples(struct result *res, const struct smr_samples *samples, siz
 void smr_tell_plots(struct result *res);
 /* reason: a clause, as what follows "because". */
 void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason);
+/* The figures of a saved document from its rows. */
+int smr_again(const struct result *saved, struct result *ret, struct err *err);
 void smr_tell_undecided(struct result *res, const char *device, const char *what_to_do);
 void smr_tell_found(struct result *res, const struct smr_input *in, const struct smr_found *found);
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What `smr` says. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "measure/smr/smr.h"
@@ -20,6 +23,7 @@ const struct field smr_sample_fields[] = {
 
 const struct measure_table smr_tables[] = {
 	{ "writes", "Writes at random, and the flush behind them", smr_sample_fields },
+	{ "signs", SMR_SIGNS_TITLE, smr_sign_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -113,6 +117,7 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	tell(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
 	tell(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
 	tell(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
+	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
@@ -126,4 +131,37 @@ void smr_tell_undecided(struct result *res, const char *device, const char *what
 
 	result_notice(res, "undecided", "Whether the tracks of %s shingle is not decided: %s. %s", device,
 	              f && f->value.str ? f->value.str : "", what_to_do);
+}
+
+int smr_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *t = result_find_table(saved, smr_tables[0].name);
+	double span = figure_number(result_find_figure(saved, "span_bytes"));
+	const struct target_info *target = saved->ntargets ? &saved->targets[0] : NULL;
+	const char *write_cache = target_text(target, "write_cache");
+	struct smr_layout layout;
+	struct smr_input in = {
+		.layout = &layout,
+		.access_ns = figure_number(result_find_figure(saved, "access_ns")),
+		.stream_bytes_per_s = figure_number(result_find_figure(saved, "stream_bytes_per_s")),
+		.interface_bytes_per_s = figure_number(result_find_figure(saved, "interface_bytes_per_s")),
+		.rpm = fmax(0, target_number(target, "reported_rpm")),
+		.is_through = write_cache && strcmp(write_cache, "write through") == 0,
+	};
+	struct smr_sample *v;
+	struct smr_found found;
+
+	if (!t || !t->nrows || !(span > 0) || !smr_layout_init(&layout, 0, (uint64_t)span))
+		return err_set(err, -ENODATA, "The document has no writes.");
+	v = calloc(t->nrows, sizeof(*v));
+	if (!v)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (size_t i = 0; i < t->nrows; i++)
+		table_row(t, i, smr_sample_fields, &v[i]);
+	in.v = v;
+	in.n = t->nrows;
+	smr_analyse(&in, &found);
+	smr_tell_found(ret, &in, &found);
+	free(v);
+	return 0;
 }
