@@ -624,6 +624,79 @@ static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
 	sim_free(sim);
 }
 
+/* A run on a profile that was changed; the caller ends it. */
+static struct sim *changed_run(const char *name, void (*change)(struct profile *p), const char *words,
+                               struct sim_run *run)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	change(&p);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(run, sim, words);
+	profile_done(&p);
+	return sim;
+}
+
+static void as_noisy_as_a_real_one(struct profile *p)
+{
+	p->jitter_us = 20.0;
+}
+
+/* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
+static void spare_sectors_at_the_end_of_tracks_are_counted(void **state)
+{
+	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
+		                             "end_sectors_per_track" };
+	struct sim_run run;
+	struct sim *sim = changed_run("dec-rz26", as_noisy_as_a_real_one, "--quick sda", &run);
+	const struct table *t = result_find_table(run.res, "tracks");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_true(sim_figure(&run, names[i]) == 58.0);
+	for (size_t i = 0; i < t->nrows; i++)
+		assert_true(cell(t, i, "sectors_per_track") - cell(t, i, "sectors") == cell(t, i, "missing"));
+	assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) < 0.008); /* to the next head, 7 of 58 sectors */
+	sim_run_done(&run);
+	sim_free(sim);
+}
+
+static void in_halves(struct profile *p)
+{
+	p->arms = ARMS_HALVES;
+}
+
+static void in_a_row(struct profile *p)
+{
+	p->arms = ARMS_JOINED;
+	p->capacity_lba = 0; /* both of them */
+}
+
+/* The kernel knows of arms in one disk, not of two disks in a row: those show in the accesses. */
+static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
+{
+	static const char *const names[] = { "tiny", "seagate-medalist-st39140a" };
+	void (*const change[])(struct profile * p) = { in_halves, in_a_row };
+	const double surfaces[] = { 2.0, 8.0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(change); i++) {
+		struct sim_run run;
+		struct sim *sim = changed_run(names[i], change[i], "sda", &run);
+
+		assert_true(result_has_notice(run.res, "not-one-arm"));
+		assert_true(isnan(sim_figure(&run, "surfaces")));
+		assert_true(sim_figure(&run, "arm_surfaces") == surfaces[i]);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -707,6 +780,8 @@ int main(void)
 		cmocka_unit_test(a_run_ends_with_its_budget),
 		cmocka_unit_test(pieces_are_no_tracks),
 		cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
+		cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
+		cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

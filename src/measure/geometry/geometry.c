@@ -244,7 +244,8 @@ static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_
 	return alike >= ALIKE_LEAST && alike * 2 > all ? best : 0;
 }
 
-static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, struct err *err)
+static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, double *ret_per_track,
+                        struct err *err)
 {
 	double rate, per_track = NAN;
 	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
@@ -254,6 +255,7 @@ static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t 
 	*ret_n = 0;
 	if (r == 0 && isfinite(rate) && !geo_is_over(g))
 		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
+	*ret_per_track = per_track;
 	if (r < 0 || !isfinite(per_track) || geo_is_over(g))
 		return r;
 	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
@@ -274,12 +276,31 @@ static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t 
 	return r;
 }
 
-static int look_at(struct geo *g, const struct place *p, struct skews *skews, struct err *err)
+/* They are counted with its skew up to now. */
+static void add_spare(struct geo_track *track, uint64_t sectors)
+{
+	track->per_track += sectors;
+	track->missing += sectors;
+	track->skew = geo_frac(track->skew - (double)sectors / (double)track->per_track);
+}
+
+/* What all places have in common; where it is not known, none is assumed as long as nothing speaks against that. */
+static void note_spare(struct geo *g, const struct geo_spare *spare, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		g->spare = spare[i].is_sure ? spare[i].sectors : g->spare;
+	for (size_t i = 0; i < n; i++)
+		g->is_spare_unsure = g->is_spare_unsure || (spare[i].is_sure && spare[i].sectors != g->spare) ||
+		                     fabs(spare[i].more - (double)g->spare) > 0.5 + 3.0 * spare[i].error;
+}
+
+static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare, struct skews *skews, struct err *err)
 {
 	struct geo_edge edge[EDGES_MAX];
 	struct geo_track track[EDGES_MAX];
 	size_t n, votes;
-	int r = survey_place(g, p->at, edge, &n, err);
+	double per_track;
+	int r = survey_place(g, p->at, edge, &n, &per_track, err);
 	struct interval all;
 	uint64_t size;
 
@@ -287,6 +308,18 @@ static int look_at(struct geo *g, const struct place *p, struct skews *skews, st
 		return r;
 	n = geo_tracks(g, edge, n, track);
 	size = usual_size(track, n, &votes, &all);
+	if ((double)size < 0.5 * per_track || (double)size > 2.0 * per_track) /* pieces between ends that are none */
+		size = 0;
+	if (size)
+		r = geo_spare(g, track, n, size, spare, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n && spare->is_sure && spare->sectors; i++)
+		add_spare(&track[i], spare->sectors);
+	if (size && spare->is_sure)
+		size = usual_size(track, n, &votes, &all);
+	else
+		all.high += (double)spare->most;
 	if (size)
 		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, &all, votes);
 	else
@@ -304,9 +337,13 @@ static int look_at(struct geo *g, const struct place *p, struct skews *skews, st
 
 static int look_at_places(struct geo *g, struct err *err)
 {
+	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
 	struct interval ci;
 	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		spare[i].error = INFINITY;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
@@ -314,8 +351,9 @@ static int look_at_places(struct geo *g, struct err *err)
 		/* All of a quick run, little of a whole one. */
 		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
 		                 "%.1f rpm", 60e9 / g->rot.period_ns);
-		r = look_at(g, &places[i], &skews, err);
+		r = look_at(g, &places[i], &spare[i], &skews, err);
 	}
+	note_spare(g, spare, ARRAY_LEN(spare));
 	stats_sort(skews.v, skews.n);
 	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
 	if (!isfinite(ci.low) && skews.n) /* too few for order statistics */
@@ -429,18 +467,24 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 	free(zone);
 }
 
-/* Of one kind: the median over the zones; all of them are within the interval, and what noise may add. */
+#define SMALL_ZONE \
+	10 /* so many times smaller than the largest: of such a zone the skews may be what disturbs the sequence */
+
+/* Of one kind: the median over the zones but small ones; all of them are within the interval, and what noise may add. */
 static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, const char *key, const char *label)
 {
 	double v[ARRAY_LEN(fit->zone)], low = INFINITY, high = -INFINITY, median;
+	uint64_t largest = 0;
 	struct interval ci;
 	size_t n = 0;
 
+	for (size_t i = 0; i < fit->n; i++)
+		largest = fit->zone[i].tracks > largest ? fit->zone[i].tracks : largest;
 	for (size_t i = 0; i < fit->n; i++) {
 		const double *skew = (const double *)(const void *)((const char *)&fit->zone[i] + member);
 
-		if (isfinite(*skew))
-			v[n++] = geo_frac(*skew);
+		if (isfinite(*skew) && fit->zone[i].tracks >= largest / SMALL_ZONE)
+			v[n++] = geo_frac(*skew - geo_spare_turn(g, fit->zone[i].size[0]));
 	}
 	if (n == 0)
 		return;
@@ -639,7 +683,7 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 
 static const struct screen_decl geometry_screen = {
 	.shows =
-		"rotation_rpm,rotation_period_ns,surfaces,layout,confidence,start_sectors_per_track,middle_sectors_per_track,end_sectors_per_track,skew_ratio,cylinder_skew_ratio,head_skew_ratio,#zones",
+		"rotation_rpm,rotation_period_ns,surfaces,arm_surfaces,layout,confidence,start_sectors_per_track,middle_sectors_per_track,end_sectors_per_track,skew_ratio,cylinder_skew_ratio,head_skew_ratio,#zones",
 	.says =
 		(const struct clause[]){
 			{ "It does not turn, or something in front of it answers", .because = "not-rotating" },

@@ -24,7 +24,9 @@ struct geo {
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
 	uint64_t budget_ns;          /* of the whole run: --time, or GEO_BUDGET */
-	uint64_t until_ns; /* what is being looked for may take until then, counted from the start of the run */
+	uint64_t until_ns;    /* what is being looked for may take until then, counted from the start of the run */
+	uint64_t spare;       /* sectors of each track that nobody can address, which the spacing of the others shows */
+	bool is_spare_unsure; /* not the same in all places, or not sure */
 	struct table *angles;
 	/* Angles that are known for certain, by sector: reading one again would need a way round the drive's cache. */
 	struct {
@@ -100,6 +102,25 @@ struct geo_track {
 };
 /* Edges to the tracks between them: missing sectors are told from ends of tracks, and joined. Returns how many. */
 size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, struct geo_track *ret);
+
+/* ---- spare.c ---- */
+
+struct geo_spare {
+	double more,
+		error; /* sectors that nobody can address, and a standard error; infinite: not looked at, as noise does not hide them */
+	uint64_t sectors, most; /* the nearest whole number; there may be so many */
+	bool is_sure;
+};
+
+/* What these are of a revolution, in a track with so many sectors beside: the walk has that in its skews. */
+static inline double geo_spare_turn(const struct geo *g, uint64_t size)
+{
+	return size ? (double)g->spare / (double)(size + g->spare) : 0.0;
+}
+
+/* Of the tracks of that size, which show no missing sectors. */
+int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct geo_spare *ret,
+              struct err *err);
 
 /* ---- walk.c ---- */
 
@@ -334,6 +355,11 @@ struct geo_verdict {
 struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter);
 /* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
 double geo_verdict_cost(const struct geo_verdict *v, double scale);
+
+/* ---- arms.c ---- */
+
+/* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */
+int geo_arms(struct geo *g, bool *ret_are_several, struct err *err);
 
 /* ---- layout.c ---- */
 

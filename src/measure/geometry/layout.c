@@ -64,6 +64,7 @@ struct search {
 	double scatter; /* of single accesses */
 	bool is_shown;  /* the accesses speak for the best one */
 	bool is_decided;
+	bool are_several_arms; /* what is found is of the first one */
 };
 
 /* ---- what can be true by the sequence ---- */
@@ -390,7 +391,15 @@ static void tell(struct search *s)
 	size_t others = s->all - s->n;
 	char text[160];
 
-	result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
+	if (s->are_several_arms) {
+		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, &ci,
+		              c->judged);
+		result_notice(
+			res, "not-one-arm",
+			"Several arms or disks share the addresses of this one: surfaces and layout are those of the first, the others may have more or fewer. Of all together the number is not told.");
+	} else {
+		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
+	}
 	name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);
 	if (others)
@@ -711,6 +720,8 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order != MESSY)
 		r = check_elsewhere(s, ret->fit, &elsewhere, err);
+	if (r == 0 && s->n)
+		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	s->is_decided = true;

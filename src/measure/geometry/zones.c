@@ -227,7 +227,7 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_zone *z = &zone[i];
 		uint64_t first = w->items[z->first_item].first, last = i + 1 < n ? w->items[z->end_item - 1].end : end;
-		bool is_unclear = is_zone_doubtful(w, zone, n, i, layout) ||
+		bool is_unclear = g->is_spare_unsure || is_zone_doubtful(w, zone, n, i, layout) ||
 		                  (i && is_zone_doubtful(w, zone, n, i - 1, layout)) ||
 		                  (i + 1 < n && is_zone_doubtful(w, zone, n, i + 1, layout));
 
@@ -235,8 +235,8 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 			struct geo_zone_row row = {
 				.first_byte = first * g->t.block_bytes,
 				.last_byte = last * g->t.block_bytes - 1,
-				.sectors_per_track = z->size[k],
-				.skew_ratio = skew_of(w, z, z->size[k]),
+				.sectors_per_track = z->size[k] + g->spare,
+				.skew_ratio = skew_of(w, z, z->size[k]) - geo_spare_turn(g, z->size[k]),
 				.surface = z->nsizes > 1 ? k : UINT64_MAX,
 				.certainty = certainty(is_unclear),
 			};
@@ -306,7 +306,8 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
 		bool differ = false,
-		     is_unclear = !layout->is_told || layout->is_messy || is_fit_zone_doubtful(w, layout->fit, i) ||
+		     is_unclear = g->is_spare_unsure || !layout->is_told || layout->is_messy ||
+		                  is_fit_zone_doubtful(w, layout->fit, i) ||
 		                  (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 		                  (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 
@@ -316,8 +317,9 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 			const struct geo_zone_row row = {
 				.first_byte = z->first * g->t.block_bytes,
 				.last_byte = last * g->t.block_bytes - 1,
-				.sectors_per_track = z->size[k] ? z->size[k] : UINT64_MAX,
-				.skew_ratio = geo_frac(isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew),
+				.sectors_per_track = z->size[k] ? z->size[k] + g->spare : UINT64_MAX,
+				.skew_ratio = geo_frac((isnan(z->cylinder_skew) ? z->head_skew : z->cylinder_skew) -
+				                       geo_spare_turn(g, z->size[k])),
 				.surface = differ ? k : UINT64_MAX,
 				.tracks = differ ? z->cylinders : z->tracks,
 				.missing =
