@@ -5,9 +5,8 @@
  *
  * Disks get slower from the first byte to the last, in steps, never faster (constant linear density). So a place is slow when places behind
  * it are faster: the expectation is not a smooth curve, which real zones do not follow, but the fastest of all places behind. It must be slower
- * by more than surfaces of one disk differ in density, and begin with a step: a disk with two arm assemblies runs through its zones twice, and
- * its first half is not slow. At the very end nothing lies behind; there a step is slow when it is out of all proportion to the ones before. Single slow
- * samples among good ones at their position are suspects, too, until their bytes were read again.
+ * by more than surfaces of one disk differ in density, and by so much that nearly every request loses a revolution: a disk with two arm assemblies runs
+ * through its zones twice, and its first half is not slow. Single slow samples among good ones at their position are suspects, too, until their bytes were read again.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,18 +27,13 @@
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define SLOW_PART         0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
-#define END_STEP_MIN      0.10
-#define END_STEP_USUAL    3.0 /* times the largest step before */
-#define END_PLACES        3   /* a longer end may as well be the last recording zone */
-#define STEPS_MIN         3
-#define WIDE_PART         0.1 /* of the disk: wider regions must begin with a step that is large among all steps */
 
 #define RETRY_REVS \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
 
 struct series { /* positions that have a level, in order */
 	size_t *position;
-	double *y, *se, *excess; /* excess: y over the expectation */
+	double *y, *se;
 	bool *is_slow;
 	size_t n;
 };
@@ -49,7 +43,6 @@ static void series_done(struct series *s)
 	free(s->position);
 	free(s->y);
 	free(s->se);
-	free(s->excess);
 	free(s->is_slow);
 }
 
@@ -58,9 +51,8 @@ static int series_make(const struct zone_levels *lv, const struct zone_stretches
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
 	s->se = calloc(lv->n + 1, sizeof(*s->se));
-	s->excess = calloc(lv->n + 1, sizeof(*s->excess));
 	s->is_slow = calloc(lv->n + 1, sizeof(*s->is_slow));
-	if (!s->position || !s->y || !s->se || !s->excess || !s->is_slow)
+	if (!s->position || !s->y || !s->se || !s->is_slow)
 		return -ENOMEM;
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_at_interface(st, p))
@@ -97,68 +89,15 @@ static double threshold_of(const struct series *s)
 	return fmax(DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
 }
 
-/* Does the run of slow places that begins at a begin with a step? */
-static bool begins_with_step(const struct series *s, size_t a, size_t b, double threshold)
-{
-	cleanup_free double *steps = calloc(s->n + 1, sizeof(*steps));
-	double least = threshold;
-
-	if (!a || !steps)
-		return true;
-	if ((double)(b - a + 1) > WIDE_PART * (double)s->n && s->n > 3) {
-		size_t n = 0;
-
-		/* Within slow places levels go up and down by themselves. */
-		for (size_t i = 1; i < s->n; i++)
-			if (!s->is_slow[i] && !s->is_slow[i - 1])
-				steps[n++] = fabs(s->y[i] - s->y[i - 1]);
-		stats_sort(steps, n);
-		least = n < STEPS_MIN ? least : fmax(least, 2.0 * stats_quantile_sorted(steps, n, 0.8));
-	}
-	return s->y[a] - s->y[a - 1] > 0.7 * least;
-}
-
-/* A step down near the end that is out of all proportion: everything behind it is slow. */
-static void mark_end(struct series *s, double threshold)
-{
-	for (size_t i = s->n > END_PLACES ? s->n - END_PLACES : s->n; i < s->n && i >= 2; i++) {
-		double usual = 0.0;
-
-		for (size_t k = 1; k < i; k++)
-			usual = fmax(usual, s->y[k] - s->y[k - 1]);
-		if (s->is_slow[i] ||
-		    s->y[i] - s->y[i - 1] < fmax(fmax(END_STEP_MIN, END_STEP_USUAL * usual), threshold))
-			continue;
-		for (size_t k = i; k < s->n; k++)
-			s->is_slow[k] = true;
-	}
-}
-
 static void mark_slow(struct series *s, double *ret_threshold)
 {
-	double threshold;
+	double threshold = threshold_of(s);
 
-	threshold = threshold_of(s);
 	*ret_threshold = threshold;
 	if (!isfinite(threshold))
 		return;
-	for (size_t i = 0; i < s->n; i++)
-		s->excess[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS); /* -infinity: nothing behind */
-	for (size_t i = 0; i < s->n; i++)
-		s->is_slow[i] = s->excess[i] > threshold;
-	for (size_t a = 0; a < s->n; a++) {
-		size_t b = a;
-
-		if (!s->is_slow[a])
-			continue;
-		while (b + 1 < s->n && s->is_slow[b + 1])
-			b++;
-		if (!begins_with_step(s, a, b, threshold))
-			for (size_t i = a; i <= b; i++)
-				s->is_slow[i] = false;
-		a = b;
-	}
-	mark_end(s, threshold);
+	for (size_t i = 0; i < s->n; i++) /* -infinity: nothing behind */
+		s->is_slow[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS) > threshold;
 }
 
 /* What healthy neighbours on both sides let expect between them. */
