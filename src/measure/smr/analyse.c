@@ -444,6 +444,12 @@ static bool has_seen_singles(const struct smr_input *in, const struct smr_found 
 	return f->behind >= f->late_by + before_comb(l) + l->part[SMR_COMB].n / 4;
 }
 
+/* Slow from the start, or behind a write cache that no flush empties, what takes long may be bands all the same: the singles are not seen one by one. */
+static bool may_hide(const struct view *v, const struct smr_found *f)
+{
+	return f->is_slow_from_start || (!v->in->is_through && are_flushes_short(v));
+}
+
 static void judge(const struct view *v, struct smr_found *f)
 {
 	const struct smr_input *in = v->in;
@@ -452,10 +458,10 @@ static void judge(const struct view *v, struct smr_found *f)
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	if (f->behind < 2 * WINDOW)
 		return;
-	if (f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns)
-		f->verdict = SMR_YES;
-	else if (f->log10_ratio <= -SURE && has_seen_singles(in, f) &&
-	         (f->is_slow_from_start ? f->stall_share < STALLED : f->is_full))
+	if (f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST))
+		f->verdict = SMR_YES; /* what goes at once in pieces smaller than any band are none */
+	else if (f->log10_ratio <= -SURE && has_seen_singles(in, f) && (f->is_slow_from_start || f->is_full) &&
+	         !(may_hide(v, f) && f->stall_share >= STALLED))
 		f->verdict = SMR_NO;
 }
 
