@@ -1,6 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A signal at any moment: what was measured is saved and valid, the status is 128 + n, nothing is left behind.
+# What who starts the tests ignores (nohup: hang-ups) would be ignored here as well, and no shell can take that back.
+[ -n "${SIGNALS_AS_USUAL:-}" ] || SIGNALS_AS_USUAL=1 exec env --default-signal "$0" "$@"
 . "$(dirname "$0")/lib.sh"
 needs jq timeout python3
 
