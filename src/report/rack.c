@@ -51,26 +51,36 @@ static struct table rows_of(const struct table *t, const char *host)
 	return view;
 }
 
-/* Of its row in "shares"; an interval is in two columns. */
+/* Is the key that of an end of this figure's interval: "mean_bytes_per_s_low", "response_mean_low_ns"? */
+static bool is_end_of(const char *key, const char *figure, const char *end)
+{
+	const char *at = strstr(key, end);
+	size_t before = at ? (size_t)(at - key) : 0;
+
+	return at && strncmp(key, figure, before) == 0 && strcmp(at + strlen(end), figure + before) == 0;
+}
+
+/* Of its row in "shares"; the ends of an interval follow the figure. */
 static void figures_of(struct rack_part *p, const struct table *shares)
 {
+	struct figure *last = NULL;
+
 	for (size_t c = 0; shares->nrows && c < shares->ncolumns; c++) {
 		const struct column *column = &shares->columns[c];
-		size_t len = strlen(column->key);
-		char low[80], high[80];
 
-		if (!strcmp(column->key, "host") || (len > 4 && !strcmp(column->key + len - 4, "_low")) ||
-		    (len > 5 && !strcmp(column->key + len - 5, "_high")))
-			continue;
-		(void)snprintf(low, sizeof(low), "%s_low", column->key);
-		(void)snprintf(high, sizeof(high), "%s_high", column->key);
-		p->figures[p->res.nfigures++] =
-			(struct figure){ .name = column->key,
-			                 .label = column->label,
-			                 .type = column->type,
-			                 .unit = column->unit,
-			                 .value = shares->cells[c],
-			                 .ci = { table_number_of(shares, 0, low), table_number_of(shares, 0, high) } };
+		if (last && is_end_of(column->key, last->name, "_low"))
+			last->ci.low = table_number(shares, 0, c);
+		else if (last && is_end_of(column->key, last->name, "_high"))
+			last->ci.high = table_number(shares, 0, c);
+		else if (strcmp(column->key, "host") != 0) {
+			last = &p->figures[p->res.nfigures++];
+			*last = (struct figure){ .name = column->key,
+				                 .label = column->label,
+				                 .type = column->type,
+				                 .unit = column->unit,
+				                 .value = shares->cells[c],
+				                 .ci = { NAN, NAN } };
+		}
 	}
 }
 

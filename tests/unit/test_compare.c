@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "filesrun.h"
 #include "hosts/hosts.h"
+#include "report/alike.h"
 #include "report/report.h"
 #include "seeds.h"
 #include "simrun.h"
@@ -624,6 +625,32 @@ static struct result *rack(const char *names, size_t seed)
 	return loaded;
 }
 
+/* What a rack says of a host has the intervals that its own result has, whatever the names of their columns are. */
+static void figures_of_a_host_keep_their_intervals(void **state)
+{
+	static const struct {
+		const struct measure *m;
+		const char *words, *figure;
+	} cases[] = { { &measure_zones, "", "start_bytes_per_s" },
+		      { &measure_transactions, "--users=4 --time=40s", "response_mean_ns" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hosts_part part = { .name = "a", .doc = run_with_seed(cases[i].m, "tiny", cases[i].words, 1) };
+		const struct figure *own = result_find_figure(part.doc, cases[i].figure), *told;
+		struct result *all = hosts_merge(&part, 1, cases[i].m->together);
+		const struct result *one = rack_part(all, 0);
+
+		told = result_find_figure(one, cases[i].figure);
+		assert_non_null(told);
+		assert_true(isfinite(own->ci.low) && own->ci.low < own->ci.high);
+		assert_true(told->ci.low == own->ci.low && told->ci.high == own->ci.high);
+		rack_part_free(one);
+		result_free(all);
+		result_free(part.doc);
+	}
+}
+
 /* Rows of that verdict, of a host or (NULL) of all; anything is a difference but these. */
 static size_t differences(const struct result *told, const char *disk)
 {
@@ -687,6 +714,7 @@ int main(void)
 		cmocka_unit_test(folders_of_forty_equal_disks_differ_in_about_5_percent),
 		cmocka_unit_test(two_runs_of_the_same_are_called_different_in_about_5_percent),
 		cmocka_unit_test(racks_are_compared_by_the_names_of_hosts),
+		cmocka_unit_test(figures_of_a_host_keep_their_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
