@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ---- options ---- */
 
@@ -31,6 +32,15 @@ struct strs {
 	const char **v; /* the array is heap memory of the parser (opt_done); the strings are argv's */
 	size_t n;
 };
+
+/* Is the word, not an empty one, among those given (NULL: none)? */
+static inline bool strs_have(const struct strs *given, const char *word)
+{
+	for (size_t i = 0; given && word[0] && i < given->n; i++)
+		if (strcmp(given->v[i], word) == 0)
+			return true;
+	return false;
+}
 
 struct opt {
 	enum opt_type type;

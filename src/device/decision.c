@@ -125,14 +125,6 @@ static bool is_given(const struct strs *given, const struct consent_names *names
 	return false;
 }
 
-static bool is_among(const struct strs *given, const char *word)
-{
-	for (size_t i = 0; given && word[0] && i < given->n; i++)
-		if (strcmp(given->v[i], word) == 0)
-			return true;
-	return false;
-}
-
 static void find_name(const struct device *dev, enum write_kind kind, const struct consent *consent, struct decision *d)
 {
 	const char *option = kind == WRITE_SAME ? "rewrite-data" : "destroy-data";
@@ -146,11 +138,11 @@ static void find_name(const struct device *dev, enum write_kind kind, const stru
 	if (is_given(destroy, &names) || (kind == WRITE_SAME && is_given(rewrite, &names)))
 		return;
 	(void)portrait(dev, who, sizeof(who));
-	if (dev->serial[0] && dev->serial_is_shared && is_among(given, dev->serial))
+	if (dev->serial[0] && dev->serial_is_shared && strs_have(given, dev->serial))
 		(void)snprintf(text, sizeof(text),
 		               "Several disks here have the serial number %s; name this one (%s) by --%s=%s.",
 		               dev->serial, who, option, names.v[0]);
-	else if (!names.is_kernel_name && is_among(given, dev->name))
+	else if (!names.is_kernel_name && strs_have(given, dev->name))
 		(void)snprintf(
 			text, sizeof(text),
 			"%s is a kernel name, which another disk may have after the next start; this one (%s) is --%s=%s.",
@@ -227,7 +219,7 @@ static void find_unseen(const struct survey *s, const struct consent *consent, s
 
 	for (size_t i = 0; i < s->n; i++)
 		if ((s->v[i].kind == FINDING_SHARED || s->v[i].kind == FINDING_UNSEEN) &&
-		    !is_among(consent ? &consent->despite : NULL, s->v[i].what))
+		    !strs_have(consent ? &consent->despite : NULL, s->v[i].what))
 			ask(d, finding_text(&s->v[i], sentence, sizeof(sentence)), "despite", s->v[i].what);
 }
 

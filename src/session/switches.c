@@ -48,16 +48,6 @@ static const char *text_of(unsigned mask, unsigned on, char *buf, size_t len)
 	return buf;
 }
 
-static bool insists(const struct session *ses, const char *word)
-{
-	const struct strs *despite = &ses->common->consent.despite;
-
-	for (size_t i = 0; i < despite->n; i++)
-		if (strcmp(despite->v[i], word) == 0)
-			return true;
-	return false;
-}
-
 bool switches_wanted(const struct session *ses)
 {
 	return ses->common->write_cache != SWITCH_AS_IS || ses->common->look_ahead != SWITCH_AS_IS;
@@ -184,12 +174,13 @@ static int check_users(struct session *ses, const struct device *disk, struct er
 	for (size_t i = 0; r == 0 && i < found.n; i++) {
 		const struct finding *f = &found.v[i];
 
-		if (is_use(f->kind) && !insists(ses, "users"))
+		if (is_use(f->kind) && !strs_have(&ses->common->consent.despite, "users"))
 			r = err_set(err, -EBUSY,
 			            "The switches of %s are left alone, for its users would feel it: %s (Or insist: "
 			            "--despite=users.)",
 			            disk->path, finding_text(f, text, sizeof(text)));
-		else if ((f->kind == FINDING_SHARED || f->kind == FINDING_UNSEEN) && !insists(ses, f->what))
+		else if ((f->kind == FINDING_SHARED || f->kind == FINDING_UNSEEN) &&
+		         !strs_have(&ses->common->consent.despite, f->what))
 			r = err_set(err, -EPERM, "The switches of %s are left alone: %s", disk->path,
 			            finding_text(f, text, sizeof(text)));
 	}
@@ -221,7 +212,7 @@ static int choose(struct session *ses, struct switched *s, struct err *err)
 	if (s->mask & DRIVE_WRITE_CACHE & ~s->was.told)
 		return err_set(err, -EOPNOTSUPP, "%s has no write cache that can be switched.", s->disk.path);
 	if (s->mask & DRIVE_LOOK_AHEAD & ~s->was.told) {
-		if (!insists(ses, "look-ahead"))
+		if (!strs_have(&ses->common->consent.despite, "look-ahead"))
 			return err_set(
 				err, -EPERM,
 				"%s does not tell whether its look-ahead is on, so that it could not be put back for sure; "

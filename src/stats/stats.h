@@ -97,6 +97,8 @@ struct summary {
 
 /* x is left as it is; memory for a copy is taken (false when there is none or n = 0). */
 bool summary_of(const double *x, size_t n, struct summary *ret);
+/* Standard error of the median, by the MAD, as if the bulk were normal. */
+double summary_median_error(const struct summary *s);
 
 size_t stats_keep_finite(double *x, size_t n); /* moves the finite values to the front, in order */
 double stats_median(double *x, size_t n);      /* reorders x; NaN when n = 0 */

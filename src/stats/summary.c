@@ -169,3 +169,8 @@ bool summary_of(const double *x, size_t n, struct summary *ret)
 	*ret = s;
 	return true;
 }
+
+double summary_median_error(const struct summary *s)
+{
+	return sqrt(M_PI / 2) * 1.4826 * s->mad / sqrt((double)s->n);
+}

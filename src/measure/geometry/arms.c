@@ -52,7 +52,7 @@ static double middle(const struct trips *t, double *ret_se)
 	struct summary s = { .median = NAN, .mad = NAN };
 
 	(void)summary_of(t->v, t->n, &s);
-	*ret_se = 1.2533 * 1.4826 * s.mad / sqrt((double)t->n);
+	*ret_se = summary_median_error(&s);
 	return s.median;
 }
 

@@ -342,11 +342,10 @@ static int look_at_places(struct geo *g, struct err *err)
 	struct interval ci;
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		spare[i].error = INFINITY;
-
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
 		/* All of a quick run, little of a whole one. */
 		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),

@@ -57,6 +57,8 @@ bool geo_is_late(const struct geo *g);
 /* How far the run is: by what is done, or by the time that it may take, whichever is farther. */
 double geo_done(const struct geo *g, double done);
 
+int geo_down(const void *a, const void *b); /* for qsort: uint64_t, downwards */
+
 /* Angles of the sectors, read in this order; NaN where a sector could not be read (from the media). */
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /*

@@ -69,13 +69,6 @@ struct search {
 
 /* ---- what can be true by the sequence ---- */
 
-static int compare_down(const void *x, const void *y)
-{
-	const uint64_t *a = x, *b = y;
-
-	return (*a < *b) - (*a > *b);
-}
-
 /* Lengths of bands that runs of equal tracks suggest. */
 static size_t guess_bands(struct geo_order *o, uint64_t *ret)
 {
@@ -84,7 +77,7 @@ static size_t guess_bands(struct geo_order *o, uint64_t *ret)
 
 	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
 		length[n++] = length[i] + 1;
-	qsort(length, n, sizeof(length[0]), compare_down);
+	qsort(length, n, sizeof(length[0]), geo_down);
 	while (nbest < LENGTHS && n) {
 		size_t most = 0, at = 0;
 

@@ -152,7 +152,7 @@ static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double
 	return r;
 }
 
-static int compare_down(const void *a, const void *b)
+int geo_down(const void *a, const void *b)
 {
 	const uint64_t *p = a, *q = b;
 
@@ -172,7 +172,7 @@ static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, doubl
 	for (size_t i = 0; i < n; i++)
 		if (isnan(angles[i]))
 			again[m++] = sectors[i];
-	qsort(again, m, sizeof(again[0]), compare_down);
+	qsort(again, m, sizeof(again[0]), geo_down);
 	r = read_some(g, lead, again, got, short_one, m, ret_hits, err);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		for (size_t k = 0; k < m; k++) {

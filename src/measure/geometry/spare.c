@@ -50,13 +50,6 @@ static size_t choose(const struct geo_track *track, size_t n, uint64_t size, str
 	return m;
 }
 
-static int compare_down(const void *a, const void *b)
-{
-	const uint64_t *p = a, *q = b;
-
-	return (*p < *q) - (*p > *q);
-}
-
 static double angle_of(const uint64_t *sector, const double *angle, size_t n, uint64_t wanted)
 {
 	for (size_t i = 0; i < n; i++)
@@ -88,7 +81,7 @@ int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t s
 		sector[2 * i] = pair[i].low;
 		sector[2 * i + 1] = pair[i].high;
 	}
-	qsort(sector, 2 * m, sizeof(sector[0]), compare_down);
+	qsort(sector, 2 * m, sizeof(sector[0]), geo_down);
 	r = geo_probe(g, sector, angle, 2 * m, err);
 	for (size_t i = 0; i < m && r == 0; i++) {
 		double turn = geo_frac(angle_of(sector, angle, 2 * m, pair[i].high) -
@@ -101,7 +94,7 @@ int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t s
 	if (r < 0 || seen < FEWEST || !summary_of(more, seen, &s))
 		return r;
 	ret->more = s.median;
-	ret->error = 1.2533 * 1.4826 * s.mad / sqrt((double)seen);
+	ret->error = summary_median_error(&s);
 	ret->sectors = (uint64_t)fmax(0.0, round(s.median));
 	ret->is_sure = ret->error < FINE && fabs(s.median - (double)ret->sectors) < NEAR;
 	ret->most = (uint64_t)fmax(0.0, round(s.median + SURE * ret->error));

@@ -32,7 +32,6 @@ static void say_recovery(struct session *ses, const struct device *dev, const st
 static int recover(struct session *ses, size_t target, struct engine *eng, struct rewrite_journal *j, bool is_asked,
                    struct err *err)
 {
-	const struct strs *despite = &ses->common->consent.despite;
 	const struct device *dev = &ses->devs[target];
 	struct rewrite_recovery found;
 	struct rewrite_chunk chunk;
@@ -44,9 +43,8 @@ static int recover(struct session *ses, size_t target, struct engine *eng, struc
 			              "%s: no --rewrite was interrupted (no block in %s).", dev->path, rewrite_path(j));
 		return 0;
 	}
-	for (size_t i = 0; i < despite->n; i++)
-		if (strcmp(despite->v[i], "identity") == 0)
-			rewrite_insist(j);
+	if (strs_have(&ses->common->consent.despite, "identity"))
+		rewrite_insist(j);
 	r = rewrite_recover(j, eng, &ses->targets[target], dev->logical_block_bytes, is_asked, &found, err);
 	session_moved(ses, target, found.read_bytes, found.written_bytes);
 	if (r < 0)

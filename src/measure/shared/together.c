@@ -384,3 +384,19 @@ void together_gaps(const struct hosts_part *parts, size_t n, const char *const *
 			"%llu of %zu gaps came on several hosts at a time, where chance would make %.2g so: look for what they share, a switch, a power supply, a schedule.",
 			(unsigned long long)shared, ngaps, chance);
 }
+
+void together_plot_rate(struct result *res, const char *title, const char *y, const char *marks)
+{
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "rate",
+			.see = "A line for each host, on one time axis: one below the others is slow, dips of all at a time have one cause.",
+			.kind = "line",
+			.title = title,
+			.table = "timeline",
+			.x = "time_s",
+			.y = y,
+			.series = "host",
+			.marks = marks });
+}

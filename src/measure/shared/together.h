@@ -57,4 +57,7 @@ extern const struct field together_gap_fields[];
 void together_gaps(const struct hosts_part *parts, size_t n, const char *const *tables, double window_s,
                    struct result *res);
 
+/* Plot "rate" of this column of "timeline", a line for each host. */
+void together_plot_rate(struct result *res, const char *title, const char *y, const char *marks);
+
 #endif

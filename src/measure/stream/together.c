@@ -105,18 +105,7 @@ static void tell_rings(const struct hosts_part *parts, size_t n, struct result *
 
 static void tell_plots(struct result *res)
 {
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "rate",
-			.see = "A line for each host, on one time axis: one below the others is slow, dips of all at a time have one cause.",
-			.kind = "line",
-			.title = "Rate over time",
-			.table = "timeline",
-			.x = "time_s",
-			.y = "rate_bytes_per_s",
-			.series = "host",
-			.marks = "gaps:start_s" });
+	together_plot_rate(res, "Rate over time", "rate_bytes_per_s", "gaps:start_s");
 	result_plot(res,
 	            &(struct plot_decl){ .name = "ring",
 	                                 .see = "How much the ring of each host held at most in each stretch of time.",

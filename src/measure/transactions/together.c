@@ -151,16 +151,6 @@ void tx_together(const struct hosts_part *parts, size_t n, struct result *res)
 	tell_classes(parts, n, res);
 	hosts_join(parts, n, res, "file", NULL);
 	hosts_join(parts, n, res, "timeline", "time_s");
-	result_plot(
-		res,
-		&(struct plot_decl){
-			.name = "rate",
-			.see = "A line for each host, on one time axis: one below the others is slow, dips of all at a time have one cause.",
-			.kind = "line",
-			.title = "Requests over time",
-			.table = "timeline",
-			.x = "time_s",
-			.y = "requests_per_s",
-			.series = "host" });
+	together_plot_rate(res, "Requests over time", "requests_per_s", NULL);
 	distribution_plots(res, "transactions", "figures:response_p50_ns,figures:response_p99_ns");
 }

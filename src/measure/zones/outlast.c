@@ -71,6 +71,7 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 	if (run->p->rewrite && most > run->chunk_bytes)
 		most = run->chunk_bytes;
 	most = most < room ? most : room;
+	most -= most % l->block_bytes;
 	r = zone_sample_read(run, t, at_bytes, at_bytes + l->window_bytes, err);
 	t->is_outlasted = true; /* samples are written in one piece from here on */
 	for (uint64_t bytes = FIRST_BYTES; r == 0 && isfinite(t->read_bytes_per_s); bytes *= 2) {
@@ -79,20 +80,21 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 
 		if (session_is_over(run->ses))
 			return 0;
-		bytes = bytes < most ? bytes : most - most % l->block_bytes;
+		bytes = bytes < most ? bytes : most;
 		how.first_bytes = at_bytes + bytes > l->end_bytes ? l->end_bytes - bytes : at_bytes;
 		how.end_bytes = how.first_bytes + bytes;
 		r = zone_sample_take(run, t, &how, &s, err);
 		if (r < 0 || s->has_fault)
 			break;
 		if (is_lasting(t, s)) {
-			t->is_flush_early = is_early(t, s);
-			t->lead_bytes = (uint64_t)(s->cached_bytes * LEAD_MARGIN * (t->is_flush_early ? 2.0 : 1.0));
+			bool is_flush_early = is_early(t, s);
+
+			t->lead_bytes = (uint64_t)(s->cached_bytes * LEAD_MARGIN * (is_flush_early ? 2.0 : 1.0));
 			t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
 			t->lead_bytes -= t->lead_bytes % l->block_bytes;
-			return t->is_flush_early ? tell(run, t, s, err) : 0;
+			return is_flush_early ? tell(run, t, s, err) : 0;
 		}
-		if (bytes >= most - most % l->block_bytes)
+		if (bytes == most)
 			break;
 	}
 	t->is_outlasted = false;

@@ -159,7 +159,6 @@ struct zone_target {
 	/* writing (outlast.c) */
 	uint64_t lead_bytes;             /* what each sample writes before it counts */
 	bool is_outlasted;               /* samples are in one piece, and of the media alone */
-	bool is_flush_early;             /* flushes end before the media can have taken what was in the cache */
 	struct rewrite_journal *journal; /* --rewrite */
 	struct zone_analysis *analysis;  /* of the samples so far; NULL: none yet */
 	struct rng rng;
@@ -194,7 +193,7 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
 /* ---- outlast.c ---- */
 
 /*
- * Finds out at at_bytes how much must be written until the pace is the media's, and fills lead_bytes, is_outlasted and is_flush_early of t. Writes
+ * Finds out at at_bytes how much must be written until the pace is the media's, and fills lead_bytes and is_outlasted of t. Writes
  * there, or puts back, as the run does. 0, also when nothing outlasts the cache; negative errno.
  */
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
