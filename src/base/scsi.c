@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 
 #define TRIES           3
+#define FETCH_MS        10000
 #define DID_NO_CONNECT  1
 #define CHECK_CONDITION 2
 
@@ -84,4 +85,19 @@ int scsi_ask(scsi_ioctl *ask, int fd, struct scsi_command *c)
 	for (int i = 0; i < TRIES && r == 1; i++)
 		r = ask_once(ask, fd, c);
 	return r == 1 ? -EIO : r;
+}
+
+int scsi_fetch(scsi_ioctl *ask, int fd, const uint8_t *cdb, void *data, size_t len)
+{
+	struct scsi_command c = { .cdb = cdb,
+		                  .cdb_len = cdb[0] < 0x20 ? 6 : 10, /* groups 0 and 2 (SPC-4 4.2.5.1) */
+		                  .way = SCSI_IN,
+		                  .data = data,
+		                  .len = (uint32_t)len,
+		                  .timeout_ms = FETCH_MS };
+	int r;
+
+	memset(data, 0, len);
+	r = scsi_ask(ask, fd, &c);
+	return r < 0 ? r : (int)c.moved;
 }

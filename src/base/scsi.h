@@ -24,5 +24,7 @@ struct scsi_command {
  * all else. "Unit attention" says that something happened before and the command was not done: it is sent again then.
  */
 int scsi_ask(scsi_ioctl *ask, int fd, struct scsi_command *c);
+/* A command of 6 or 10 bytes that brings data: how many came, or negative errno. The rest of data is zeroed. */
+int scsi_fetch(scsi_ioctl *ask, int fd, const uint8_t *cdb, void *data, size_t len);
 
 #endif

@@ -121,11 +121,12 @@ void cli_screen(struct result *res)
 		silent = 0;
 		(void)snprintf(answer + used, sizeof(answer) - used, "%s%s", used ? "; " : "", one);
 	}
+	if (first && !result_find_table(res, "plan"))
+		result_set(&res->shows, m->screen->shows);
 	if (!*answer)
 		return;
 	answer[0] = (char)toupper((unsigned char)answer[0]);
 	if (strlen(answer) + 1 < sizeof(answer))
 		memcpy(answer + strlen(answer), ".", 2);
 	result_set(&res->answer, answer);
-	result_set(&res->shows, m->screen->shows);
 }

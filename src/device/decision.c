@@ -278,8 +278,10 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
 		return !dev->is_read_only;
 	}
 	if (d.barred.n > 0) {
-		*strchrnul(d.barred.text, '\n') = '\0';
-		(void)snprintf(buf, len, "no: %s", d.barred.text);
+		size_t n = strcspn(d.barred.text, "\n");
+
+		n -= n > 0 && d.barred.text[n - 1] == '.'; /* it becomes part of a sentence */
+		(void)snprintf(buf, len, "no: %.*s", (int)n, d.barred.text);
 		if (d.barred.n > 1)
 			append(buf, len, " (and %zu more)", d.barred.n - 1);
 		return false;

@@ -117,9 +117,19 @@ struct device_health {
 	uint64_t power_on_hours, reallocated, pending, uncorrectable, crc_errors, media_errors;
 };
 void device_health_clear(struct device_health *ret, const char *untold);
+extern const struct health_count {
+	size_t offset; /* in struct device_health */
+	const char *name, *label;
+	bool is_damage;
+} health_counts[]; /* label NULL ends them */
+uint64_t health_count(const struct device_health *h, const struct health_count *c);
 
 /* Switches of the drive's electronics, as bits. SCSI has both of the last two: reading on into the buffer, and answering from it. */
 enum drive_switch { DRIVE_WRITE_CACHE = 1, DRIVE_LOOK_AHEAD = 2, DRIVE_READ_CACHE = 4 };
+extern const struct drive_switch_name {
+	enum drive_switch which;
+	const char *name;
+} drive_switch_names[]; /* name NULL ends them */
 struct drive_state {
 	unsigned told; /* the drive says how they stand */
 	unsigned on;   /* of those */

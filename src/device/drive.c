@@ -14,6 +14,13 @@
 
 #define TIMEOUT_MS 10000
 
+const struct drive_switch_name drive_switch_names[] = {
+	{ DRIVE_WRITE_CACHE, "write cache" },
+	{ DRIVE_LOOK_AHEAD, "look-ahead" },
+	{ DRIVE_READ_CACHE, "read cache" },
+	{ .name = NULL },
+};
+
 /* ---- ATA ---- */
 
 enum { ATA_IDENTIFY = 0xec, ATA_SET_FEATURES = 0xef, ATA_CHECK_POWER = 0xe5 };
@@ -114,22 +121,16 @@ static const struct {
 static int mode_sense(const struct drive *d, uint8_t page[MODE_BYTES])
 {
 	static const uint8_t cdb[10] = { 0x5a, 0x08, CACHING_PAGE, [8] = MODE_HEADER + MODE_BYTES };
-	uint8_t answer[MODE_HEADER + MODE_BYTES] = { 0 };
-	struct scsi_command c = { .cdb = cdb,
-		                  .cdb_len = sizeof(cdb),
-		                  .way = SCSI_IN,
-		                  .data = answer,
-		                  .len = sizeof(answer),
-		                  .timeout_ms = TIMEOUT_MS };
-	int r = scsi_ask(d->ask, d->fd, &c);
+	uint8_t answer[MODE_HEADER + MODE_BYTES];
+	int moved = scsi_fetch(d->ask, d->fd, cdb, answer, sizeof(answer));
 	size_t at = MODE_HEADER + ((size_t)answer[6] << 8 | answer[7]), len;
 
-	if (r < 0)
-		return r;
-	if (at + 4 > c.moved || (answer[at] & 0x7f) != CACHING_PAGE)
+	if (moved < 0)
+		return moved;
+	if (at + 4 > (size_t)moved || (answer[at] & 0x7f) != CACHING_PAGE)
 		return -EOPNOTSUPP;
 	len = 2u + answer[at + 1];
-	if (at + len > c.moved)
+	if (at + len > (size_t)moved)
 		return -EOPNOTSUPP;
 	memcpy(page, answer + at, len);
 	return (int)len;
@@ -180,16 +181,9 @@ static int scsi_set(const struct drive *d, unsigned mask, unsigned on)
 static const char *scsi_power(const struct drive *d)
 {
 	static const uint8_t cdb[6] = { 0x03, [4] = 32 };
-	uint8_t answer[32] = { 0 };
-	struct scsi_command c = { .cdb = cdb,
-		                  .cdb_len = sizeof(cdb),
-		                  .way = SCSI_IN,
-		                  .data = answer,
-		                  .len = sizeof(answer),
-		                  .timeout_ms = TIMEOUT_MS };
-	uint8_t code, more;
+	uint8_t answer[32], code, more;
 
-	if (scsi_ask(d->ask, d->fd, &c) < 0 || c.moved < 14)
+	if (scsi_fetch(d->ask, d->fd, cdb, answer, sizeof(answer)) < 14)
 		return "";
 	code = (answer[0] & 0x7f) >= 0x72 ? answer[2] : answer[12];
 	more = (answer[0] & 0x7f) >= 0x72 ? answer[3] : answer[13];

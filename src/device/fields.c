@@ -61,6 +61,21 @@ const struct field device_fields[] = {
 	FIELD_END,
 };
 
+const struct health_count health_counts[] = {
+	{ offsetof(struct device_health, power_on_hours), "power_on_hours", "power-on hours", false },
+	{ offsetof(struct device_health, reallocated), "reallocated", "reallocated sectors", true },
+	{ offsetof(struct device_health, pending), "pending", "sectors that wait to be reallocated", true },
+	{ offsetof(struct device_health, uncorrectable), "uncorrectable", "uncorrectable errors", true },
+	{ offsetof(struct device_health, crc_errors), "crc_errors", "errors of the link (CRC)", true },
+	{ offsetof(struct device_health, media_errors), "media_errors", "errors of the medium", true },
+	{ .label = NULL },
+};
+
+uint64_t health_count(const struct device_health *h, const struct health_count *c)
+{
+	return *(const uint64_t *)((const char *)h + c->offset);
+}
+
 void device_health_clear(struct device_health *ret, const char *untold)
 {
 	*ret = (struct device_health){ .passed = -1, .celsius = (double)NAN };

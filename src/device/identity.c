@@ -258,16 +258,10 @@ bool identity_is_twin(const struct device *a, const struct device *b)
 /* INQUIRY with EVPD (SPC-6 6.7): answered from the drive's memory, wakes nobody up. Length, or 0. */
 static size_t inquire(int fd, uint8_t code, uint8_t *page, size_t len)
 {
-	uint8_t cdb[6] = { 0x12, 1, code, (uint8_t)(len >> 8), (uint8_t)len, 0 };
-	struct scsi_command c = { .cdb = cdb,
-		                  .cdb_len = sizeof(cdb),
-		                  .way = SCSI_IN,
-		                  .data = page,
-		                  .len = (uint32_t)len,
-		                  .timeout_ms = 3000 };
+	const uint8_t cdb[6] = { 0x12, 1, code, (uint8_t)(len >> 8), (uint8_t)len, 0 };
+	int n = scsi_fetch(scsi_real_ioctl, fd, cdb, page, len);
 
-	memset(page, 0, len);
-	return scsi_ask(scsi_real_ioctl, fd, &c) == 0 ? c.moved : 0;
+	return n > 0 ? (size_t)n : 0;
 }
 
 void identity_ask(struct device *dev, int fd)

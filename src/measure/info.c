@@ -374,12 +374,6 @@ static const char *health_word(const struct device_health *h)
 	return h->is_standby ? "asleep" : h->untold[0] || h->passed < 0 ? "not told" : h->passed ? "good" : "failing";
 }
 
-static void say_count(struct sheet *s, const char *property, uint64_t n)
-{
-	if (n != UINT64_MAX)
-		say(s, property, "%" PRIu64, n);
-}
-
 static void say_state(struct sheet *s, const struct device_health *h)
 {
 	bool is_by_smartctl = !h->untold[0];
@@ -391,31 +385,25 @@ static void say_state(struct sheet *s, const struct device_health *h)
 	else if (h->celsius > -273.0)
 		say(s, "temperature", "%.0f degrees Celsius", h->celsius);
 	say(s, "health", "%s%s%s", health_word(h), is_by_smartctl ? ", as the disk says itself" : ": ", h->untold);
-	say_count(s, "power-on hours", h->power_on_hours);
-	say_count(s, "reallocated sectors", h->reallocated);
-	say_count(s, "sectors that wait for it", h->pending);
-	say_count(s, "uncorrectable errors", h->uncorrectable);
-	say_count(s, "errors of the link (CRC)", h->crc_errors);
-	say_count(s, "errors of the medium", h->media_errors);
+	for (const struct health_count *c = health_counts; c->label; c++)
+		if (health_count(h, c) != UINT64_MAX)
+			say(s, c->label, "%" PRIu64, health_count(h, c));
 }
 
 static void say_switches(struct sheet *s)
 {
-	static const struct {
-		enum drive_switch which;
-		const char *name;
-	} known[] = { { DRIVE_WRITE_CACHE, "write cache of the drive" },
-		      { DRIVE_LOOK_AHEAD, "look-ahead of the drive" },
-		      { DRIVE_READ_CACHE, "read cache of the drive" } };
 	const struct env *env = s->ses->env;
 	struct drive_state st;
+	char name[64];
 
 	s->section = CACHES;
 	if (!env->devices->drive_look || env->devices->drive_look(env->devices_ctx, s->dev, &st, NULL) < 0)
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (st.told & known[i].which)
-			say(s, known[i].name, "%s", st.on & known[i].which ? "on" : "off");
+	for (const struct drive_switch_name *w = drive_switch_names; w->name; w++) {
+		(void)snprintf(name, sizeof(name), "%s of the drive", w->name);
+		if (st.told & w->which)
+			say(s, name, "%s", st.on & w->which ? "on" : "off");
+	}
 }
 
 static void say_all(struct session *ses, const struct device *dev, const struct device_health *h)

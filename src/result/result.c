@@ -516,6 +516,12 @@ void result_figure(struct result *res, const char *name, const char *label, enum
 	build_figure(res, name, label, f);
 }
 
+void result_estimate(struct result *res, const char *name, const char *label, enum unit unit,
+                     const struct stats_estimate *e)
+{
+	result_figure(res, name, label, unit, e->value, &e->ci, 0);
+}
+
 void result_figure_u64(struct result *res, const char *name, const char *label, enum unit unit, uint64_t value)
 {
 	struct figure f = { .type = FIELD_TYPE_U64, .unit = unit, .value = cell_of_u64(value), .ci = no_interval };

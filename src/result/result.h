@@ -175,6 +175,8 @@ void table_row(const struct table *t, size_t row, const struct field *fields, vo
 /* Setting a figure again replaces it. label may be NULL. ci NULL, or below zero for a rate: no interval. NaN value: null. */
 void result_figure(struct result *res, const char *name, const char *label, enum unit unit, double value,
                    const struct interval *ci, uint64_t samples);
+void result_estimate(struct result *res, const char *name, const char *label, enum unit unit,
+                     const struct stats_estimate *e);
 void result_figure_u64(struct result *res, const char *name, const char *label, enum unit unit, uint64_t value);
 void result_figure_text(struct result *res, const char *name, const char *label, const char *text); /* NULL: null */
 const struct figure *result_find_figure(const struct result *res, const char *name);

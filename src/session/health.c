@@ -26,22 +26,9 @@ static const struct field health_fields[] = {
 	FIELD_END,
 };
 
-static const struct count {
-	size_t offset;
-	const char *name, *label;
-	bool is_damage; /* not told as moved otherwise */
-} counts[] = {
-	{ offsetof(struct device_health, power_on_hours), "power_on_hours", "power-on hours", false },
-	{ offsetof(struct device_health, reallocated), "reallocated", "reallocated sectors", true },
-	{ offsetof(struct device_health, pending), "pending", "sectors that wait to be reallocated", true },
-	{ offsetof(struct device_health, uncorrectable), "uncorrectable", "uncorrectable errors", true },
-	{ offsetof(struct device_health, crc_errors), "crc_errors", "errors of the link (CRC)", true },
-	{ offsetof(struct device_health, media_errors), "media_errors", "errors of the medium", true },
-};
-
-static double value_of(const struct device_health *h, const struct count *c)
+static double value_of(const struct device_health *h, const struct health_count *c)
 {
-	uint64_t v = *(const uint64_t *)((const char *)h + c->offset);
+	uint64_t v = health_count(h, c);
 
 	return v == UINT64_MAX ? (double)NAN : (double)v;
 }
@@ -80,7 +67,6 @@ bool health_before(struct session *ses)
 	for (size_t i = 0; i < ses->ndevs; i++) {
 		device_health_clear(&h[i], "not asked");
 		if (is_first_of_disk(ses, i) && env->devices->health &&
-
 		    (ses->plan->read_bytes || ses->plan->write_bytes) && /* else nothing is measured */
 		    env->devices->health(env->devices_ctx, &ses->devs[i], true, &h[i]))
 			result_option(ses->res, "health", h[i].untold[0] ? h[i].untold : "smartctl");
@@ -104,19 +90,19 @@ static uint64_t tell_counts(struct session *ses, size_t i, const struct device_h
 	const struct device *dev = &ses->devs[i];
 	uint64_t moved = UINT64_MAX;
 
-	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
-		double was = value_of(&ses->state->health[i], &counts[k]), is = value_of(now, &counts[k]);
+	for (const struct health_count *c = health_counts; c->label; c++) {
+		double was = value_of(&ses->state->health[i], c), is = value_of(now, c);
 
-		tell_row(ses, dev, counts[k].name, was, is);
-		if (!counts[k].is_damage || isnan(was) || isnan(is))
+		tell_row(ses, dev, c->name, was, is);
+		if (!c->is_damage || isnan(was) || isnan(is))
 			continue;
 		moved = (moved == UINT64_MAX ? 0 : moved) + (is > was);
 		if (is > was)
 			result_notice(ses->res, "health-moved",
 			              "%s: %s rose from %.0f to %.0f during the run: what was measured may be the "
 			              "disk's trouble; %s.",
-			              dev->path, counts[k].label, was, is,
-			              strcmp(counts[k].name, "crc_errors") == 0
+			              dev->path, c->label, was, is,
+			              strcmp(c->name, "crc_errors") == 0
 			                      ? "look at its cable and its place"
 			                      : "have a copy of its data, and see smartctl -x");
 	}

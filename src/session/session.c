@@ -492,17 +492,16 @@ static int prepare_afterwards(struct session *ses, struct keeper **ret, struct e
 static int end_afterwards(struct session *ses, struct keeper *keeper, int r, struct err *err)
 {
 	cleanup_free struct afterwards *a = calloc(1, afterwards_bytes(ses));
-	bool is_answered = false;
+	bool is_known;
 
 	if (!a)
 		return err_set(err, -ENOMEM, "Out of memory."); /* the keeper does its work when this process ends */
-	if (keeper)
-		is_answered = keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS);
-	else if (!ses->env->drops_privileges)
+	is_known = keeper ? keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS) : !ses->env->drops_privileges;
+	if (!keeper && is_known)
 		health_again(ses, a->health);
-	if (!is_answered)
+	if (!is_known)
 		switches_put_back(ses, a->trouble); /* the keeper is gone: perhaps it can be done from here */
-	health_tell(ses, is_answered || (!keeper && !ses->env->drops_privileges) ? a->health : NULL);
+	health_tell(ses, is_known ? a->health : NULL);
 	switches_tell(ses, !a->trouble[0]);
 	if (a->trouble[0])
 		result_notice(ses->res, "switches-left", "%s", a->trouble);

@@ -28,23 +28,16 @@ struct switched {
 	char path[512];
 };
 
-static const struct {
-	enum drive_switch which;
-	const char *name;
-} names[] = { { DRIVE_WRITE_CACHE, "write cache" },
-	      { DRIVE_LOOK_AHEAD, "look-ahead" },
-	      { DRIVE_READ_CACHE, "read cache" } };
-
 /* "write cache on, look-ahead on" */
 static const char *text_of(unsigned mask, unsigned on, char *buf, size_t len)
 {
 	size_t at = 0;
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (mask & names[i].which && at < len)
-			at += (size_t)snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", names[i].name,
-			                       on & names[i].which ? "on" : "off");
+	for (const struct drive_switch_name *w = drive_switch_names; w->name; w++)
+		if (mask & w->which && at < len)
+			at += (size_t)snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", w->name,
+			                       on & w->which ? "on" : "off");
 	return buf;
 }
 
@@ -342,14 +335,14 @@ void switches_tell(struct session *ses, bool is_put_back)
 	for (size_t i = 0; i < ses->state->nswitched; i++) {
 		const struct switched *s = &ses->state->switched[i];
 
-		for (size_t k = 0; k < ARRAY_LEN(names); k++) {
-			unsigned w = names[k].which;
+		for (const struct drive_switch_name *k = drive_switch_names; k->name; k++) {
+			unsigned w = k->which;
 			const char *before = !(s->was.told & w) ? "not told" : s->was.on & w ? "on" : "off";
 			const char *during = !(s->mask & w)       ? before
 			                     : !(s->was.told & w) ? "not told"
 			                     : s->on & w          ? "on"
 			                                          : "off";
-			const struct switch_row row = { s->disk.path, names[k].name, before, during,
+			const struct switch_row row = { s->disk.path, k->name, before, during,
 				                        s->mask & w && !is_put_back ? "not known" : before };
 
 			if ((s->was.told | s->mask) & w)

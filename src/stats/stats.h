@@ -30,6 +30,11 @@ struct hist {
 struct interval {
 	double low, high; /* NaN, NaN: not known */
 };
+struct stats_estimate {
+	double value; /* NaN: not known */
+	struct interval ci;
+};
+#define STATS_UNKNOWN ((struct stats_estimate){ NAN, { NAN, NAN } })
 
 struct hist *hist_new(void); /* NULL when out of memory; free() it */
 void hist_clear(struct hist *h);

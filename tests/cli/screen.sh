@@ -70,6 +70,9 @@ done
 screen compare compare "$dir/zones.json" "$dir/other.json"
 screen trend compare "$dir"/year-*.json
 screen report report "$dir"/*.json
+# Nothing to be told: its own figures all the same, not all that the document has.
+"$PLATTER_SIM" buffer sim:ssd-sata --json="$dir/none.json" >"$dir/out" || fail "buffer of what does not rotate"
+jq -e '.answer == null and (.shows | startswith("segments,"))' "$dir/none.json" >/dev/null || fail "shows without an answer"
 # On a terminal of so many lines the answer is in sight, below the line that was typed: of 24, of few, of many.
 cat >"$dir/terminal.py" <<'PY'
 import fcntl, os, pty, struct, sys, termios

@@ -195,7 +195,7 @@ static void a_disk_says_how_it_is(void **state)
 	assert_property(res, "state", "health", "failing, as the disk says itself");
 	assert_property(res, "state", "power-on hours", "7");
 	assert_property(res, "state", "temperature", "41 degrees Celsius");
-	assert_property(res, "state", "sectors that wait for it", "3");
+	assert_property(res, "state", "sectors that wait to be reallocated", "3");
 	assert_property(res, "identity", "by way of", "ata1, host0");
 	assert_null(result_find_table(res, "health")); /* nothing was measured */
 	result_free(res);

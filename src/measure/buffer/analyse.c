@@ -161,30 +161,25 @@ double buffer_track_odds(const struct buffer_samples *s, const struct buffer_con
 
 /* ---- estimates ---- */
 
-static struct buffer_estimate not_known(void)
+static struct stats_estimate between(double low, double high)
 {
-	return (struct buffer_estimate){ NAN, { NAN, NAN } };
-}
-
-static struct buffer_estimate between(double low, double high)
-{
-	return (struct buffer_estimate){ (low + high) / 2.0, { low, high } };
+	return (struct stats_estimate){ (low + high) / 2.0, { low, high } };
 }
 
 /* What is held ends with a whole block as a rule, and so much was seen to be held. */
-static struct buffer_estimate at_least(double low, double high)
+static struct stats_estimate at_least(double low, double high)
 {
-	return (struct buffer_estimate){ low, { low, high } };
+	return (struct stats_estimate){ low, { low, high } };
 }
 
 /* The difference of the medians of two sizes is free of what each request costs. */
-static struct buffer_estimate interface_of(const struct buffer_samples *s)
+static struct stats_estimate interface_of(const struct buffer_samples *s)
 {
 	cleanup_free double *v[2] = { calloc(s->n + 1, sizeof(double)), NULL }, *w = calloc(s->n + 1, sizeof(double));
 	size_t n[2] = { 0, 0 };
 	uint64_t large = 0, small = 0;
 	struct interval ci[2];
-	struct buffer_estimate e = not_known();
+	struct stats_estimate e = STATS_UNKNOWN;
 	double median[2];
 
 	for (size_t i = 0; i < s->n; i++)
@@ -284,9 +279,9 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 	                                  longer.high == longer.low + 1)) /* it is no volume that limits them */
 		f->segments = between(n, n);
 	if (f->extent_low && f->sizing != SIZING_BY_USE)
-		f->segment = (struct buffer_estimate){ f->extent, { low, high } };
+		f->segment = (struct stats_estimate){ f->extent, { low, high } };
 	if (f->sizing == SIZING_FIXED)
-		f->buffer = (struct buffer_estimate){ n * f->extent, { n * low, n * high } };
+		f->buffer = (struct stats_estimate){ n * f->extent, { n * low, n * high } };
 	if (f->sizing != SIZING_BY_USE)
 		return;
 	for (size_t i = 0; i < s->n; i++)
@@ -360,25 +355,25 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
                                 struct buffer_found *f)
 {
 	const uint64_t blocks[2] = { BUFFER_LARGE_BLOCK, c->block_bytes };
-	struct buffer_knee knee;
+	struct buffer_knee knee[2];
 	size_t n = 0, at_once = 0;
 	double least;
 
 	f->write_cache = f->flush = -1;
-	f->write_cache_bytes = f->emptying = not_known();
+	f->write_cache_bytes = f->emptying = STATS_UNKNOWN;
 	for (size_t k = 0; k < 2; k++) {
 		double emptied, low;
 
-		buffer_knee_of(s, c, blocks[k], &knee);
-		if (knee.is_cached)
+		buffer_knee_of(s, c, blocks[k], &knee[k]);
+		if (knee[k].is_cached)
 			f->write_cache = 1;
-		if (knee.behind < LEAST_BEHIND)
+		if (knee[k].behind < LEAST_BEHIND)
 			continue;
-		emptied = knee.writes_per_s * knee.filled_ns * 1e-9 * (double)blocks[k];
-		low = knee.low_bytes - emptied;
-		if (low > 0.0 && knee.high_bytes - low < WIDEST * low)
-			f->write_cache_bytes = between(low, knee.high_bytes);
-		f->emptying = (struct buffer_estimate){ knee.writes_per_s, knee.writes_ci };
+		emptied = knee[k].writes_per_s * knee[k].filled_ns * 1e-9 * (double)blocks[k];
+		low = knee[k].low_bytes - emptied;
+		if (low > 0.0 && knee[k].high_bytes - low < WIDEST * low)
+			f->write_cache_bytes = between(low, knee[k].high_bytes);
+		f->emptying = (struct stats_estimate){ knee[k].writes_per_s, knee[k].writes_ci };
 	}
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_WRITE, 0))
@@ -389,15 +384,15 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_FLUSH, 0)) {
-			buffer_knee_of(s, c, s->v[i].len_bytes, &knee);
-			least = FLUSH_PART * 1e9 * (double)s->v[i].at / knee.writes_per_s;
+			least = FLUSH_PART * 1e9 * (double)s->v[i].at /
+			        knee[s->v[i].len_bytes == blocks[1]].writes_per_s;
 			n += least > FLUSH_CLEAR * c->period_ns;
 			at_once += (double)s->v[i].access_ns < least;
 		}
 	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
 	if (c->is_through && f->write_cache == 1) {
 		f->write_cache = -1;
-		f->write_cache_bytes = not_known();
+		f->write_cache_bytes = STATS_UNKNOWN;
 	}
 	if (f->write_cache == 1 && n >= 4)
 		f->flush = at_once * 4 >= n * 3 ? 0 : at_once * 4 <= n ? 1 : -1;
@@ -408,10 +403,10 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 	struct buffer_edge streams;
 
 	*ret = (struct buffer_found){ .interface = interface_of(s),
-		                      .segments = not_known(),
-		                      .segment = not_known(),
-		                      .buffer = not_known(),
-		                      .ahead_bytes = not_known(),
+		                      .segments = STATS_UNKNOWN,
+		                      .segment = STATS_UNKNOWN,
+		                      .buffer = STATS_UNKNOWN,
+		                      .ahead_bytes = STATS_UNKNOWN,
 		                      .before = buffer_is_held(s, c, BUFFER_BEFORE) };
 	buffer_edge_of(s, c, BUFFER_STREAMS, 0, &streams);
 	if (streams.is_sure && streams.low && streams.high == streams.low + 1)

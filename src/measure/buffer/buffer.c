@@ -43,7 +43,7 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			r = buffer_write(io, p->start_bytes, p->size_bytes, err);
 		buffer_tell_samples(ses->res, io);
 		buffer_analyse(&io->samples, &io->cond, &found);
-		buffer_tell_found(ses->res, &io->cond, &found);
+		buffer_tell_found(ses->res, &found);
 		return r;
 	}
 	return 0;
@@ -80,7 +80,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 	for (; samples.n < probes->nrows; samples.n++)
 		table_row(probes, samples.n, buffer_sample_fields, &samples.v[samples.n]);
 	buffer_analyse(&samples, &cond, &found);
-	buffer_tell_found(ret, &cond, &found);
+	buffer_tell_found(ret, &found);
 	free(samples.v);
 	return 0;
 }

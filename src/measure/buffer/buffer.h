@@ -124,19 +124,15 @@ enum buffer_sizing { SIZING_UNKNOWN, SIZING_FIXED, SIZING_BY_USE };
 enum buffer_ahead { AHEAD_UNKNOWN, AHEAD_NONE, AHEAD_ALWAYS, AHEAD_AFTER_SECOND };
 enum buffer_end { END_UNKNOWN, END_LENGTH, END_TRACK, END_SEGMENT };
 
-struct buffer_estimate {
-	double value; /* NaN: not known */
-	struct interval ci;
-};
 struct buffer_found {
-	struct buffer_estimate interface, segments, segment, buffer, ahead_bytes;
+	struct stats_estimate interface, segments, segment, buffer, ahead_bytes;
 	enum buffer_sizing sizing;
 	enum buffer_ahead ahead;
 	enum buffer_end end;
 	int before; /* 1, 0, -1 */
 	bool has_written;
 	int write_cache, flush; /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
-	struct buffer_estimate write_cache_bytes, emptying;
+	struct stats_estimate write_cache_bytes, emptying;
 	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
 	uint64_t extent_low, extent_high;
 	double extent;
@@ -161,6 +157,6 @@ int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct er
 extern const struct field buffer_sample_fields[], buffer_condition_fields[];
 extern const struct measure_table buffer_tables[];
 void buffer_tell_samples(struct result *res, const struct buffer_io *io);
-void buffer_tell_found(struct result *res, const struct buffer_conditions *c, const struct buffer_found *found);
+void buffer_tell_found(struct result *res, const struct buffer_found *found);
 
 #endif

@@ -35,6 +35,7 @@ static int plan_writes(const struct device *dev, const struct buffer_params *p, 
 int buffer_plan(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err)
 {
 	const struct device *dev = &ses->devs[0];
+
 	if ((double)dev->size_bytes * BUFFER_PART < LEAST_BYTES)
 		return err_set(err, -EINVAL,
 		               "%s has %" PRIu64 " bytes, too few to find places that do not lie together.", dev->path,

@@ -49,26 +49,19 @@ void buffer_tell_samples(struct result *res, const struct buffer_io *io)
 				 .series = "test" });
 }
 
-static void tell(struct result *res, const char *name, const char *label, enum unit unit,
-                 const struct buffer_estimate *e)
-{
-	result_figure(res, name, label, unit, e->value, &e->ci, 0);
-}
-
 static const char *const sizings[] = { NULL, "fixed", "by use" };
 static const char *const aheads[] = { NULL, "no", "always", "after reads in sequence" };
 static const char *const ends[] = { NULL, "after a fixed length", "at the end of a track", "when its segment is full" };
 
-void buffer_tell_found(struct result *res, const struct buffer_conditions *c, const struct buffer_found *f)
+void buffer_tell_found(struct result *res, const struct buffer_found *f)
 {
-	(void)c;
-	tell(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
-	tell(res, "segments", "segments", UNIT_COUNT, &f->segments);
-	tell(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);
-	tell(res, "buffer_bytes", "buffer, as reads see it", UNIT_BYTES, &f->buffer);
+	result_estimate(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, &f->interface);
+	result_estimate(res, "segments", "segments", UNIT_COUNT, &f->segments);
+	result_estimate(res, "segment_bytes", "size of a segment", UNIT_BYTES, &f->segment);
+	result_estimate(res, "buffer_bytes", "buffer, as reads see it", UNIT_BYTES, &f->buffer);
 	result_figure_text(res, "sizing", "size of segments", sizings[f->sizing]);
 	result_figure_text(res, "reads_ahead", "reads ahead", aheads[f->ahead]);
-	tell(res, "read_ahead_bytes", "how far", UNIT_BYTES, &f->ahead_bytes);
+	result_estimate(res, "read_ahead_bytes", "how far", UNIT_BYTES, &f->ahead_bytes);
 	result_figure_text(res, "read_ahead_ends", "ends", ends[f->end]);
 	result_figure_text(res, "keeps_before", "keeps what passes before a request",
 	                   f->before < 0 ? NULL
@@ -80,8 +73,8 @@ void buffer_tell_found(struct result *res, const struct buffer_conditions *c, co
 	                   f->write_cache < 0 ? NULL
 	                   : f->write_cache   ? "on"
 	                                      : "off");
-	tell(res, "write_cache_bytes", "takes", UNIT_BYTES, &f->write_cache_bytes);
-	tell(res, "emptying_writes_per_s", "is emptied by", UNIT_PER_S, &f->emptying);
+	result_estimate(res, "write_cache_bytes", "takes", UNIT_BYTES, &f->write_cache_bytes);
+	result_estimate(res, "emptying_writes_per_s", "is emptied by", UNIT_PER_S, &f->emptying);
 	result_figure_text(res, "flush", "a flush",
 	                   f->flush < 0 ? NULL
 	                   : f->flush   ? "waits for the media"

@@ -38,7 +38,6 @@ static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, do
 	uint64_t places = io->write_bytes / (2 * block);
 	struct load_stats stats;
 	struct list_feeder feeder;
-	int r;
 
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
@@ -53,8 +52,7 @@ static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, do
 	load.feeder = &feeder.f;
 	for (size_t i = 0; i < n + flushes; i++)
 		ret_ns[i] = NAN;
-	r = session_load(io->ses, &load, io->t.eng, &stats, err);
-	return r;
+	return session_load(io->ses, &load, io->t.eng, &stats, err);
 }
 
 static bool has_room(const struct buffer_io *io, uint64_t block, size_t n)

@@ -57,26 +57,26 @@ static void count_large(const struct smr_input *in, size_t from, struct smr_foun
 	else if (is_known && share <= BYTES_MOST)
 		f->limit = SMR_BYTES;
 	if (f->limit == SMR_BYTES)
-		f->bytes = (struct smr_estimate){ SMR_BLOCK * f->entries.value,
-			                          { SMR_BLOCK * f->entries.ci.low, SMR_BLOCK * f->entries.ci.high } };
+		f->bytes = (struct stats_estimate){ SMR_BLOCK * f->entries.value,
+			                            { SMR_BLOCK * f->entries.ci.low, SMR_BLOCK * f->entries.ci.high } };
 }
 
 /* Of the whole cache as of what was seen; the interval is what the rests, and the time between them, differ by. */
 static void recovery(struct smr_found *f, const double *rate, double more, size_t n)
 {
-	struct smr_estimate *r = &f->recovery;
+	struct stats_estimate *r = &f->recovery;
 
 	if (n < SMR_RESTS || !(rate[2] > GROWS * rate[1]) || more <= (f->teeth > 0 ? 2 * f->teeth : CHANCE))
 		return;
-	*r = (struct smr_estimate){ rate[1], { rate[1], rate[1] } };
+	*r = (struct stats_estimate){ rate[1], { rate[1], rate[1] } };
 	for (size_t i = 0; i < 3; i++) {
 		r->ci.low = fmin(r->ci.low, rate[i]);
 		r->ci.high = fmax(r->ci.high, rate[i]);
 	}
 	if (r->ci.low > 0)
-		f->recovery_ns = (struct smr_estimate){ f->entries.value / r->value * 1e9,
-			                                { f->entries.ci.low / r->ci.high * 1e9,
-			                                  f->entries.ci.high / r->ci.low * 1e9 } };
+		f->recovery_ns = (struct stats_estimate){ f->entries.value / r->value * 1e9,
+			                                  { f->entries.ci.low / r->ci.high * 1e9,
+			                                    f->entries.ci.high / r->ci.low * 1e9 } };
 }
 
 static void count_rests(const struct smr_input *in, size_t from, struct smr_found *f)

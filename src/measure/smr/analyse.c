@@ -233,9 +233,9 @@ static void slowest_window(const double *x, size_t n, double ret[WINDOW])
 	}
 }
 
-static struct smr_estimate median_of(double *x, size_t n)
+static struct stats_estimate median_of(double *x, size_t n)
 {
-	struct smr_estimate e;
+	struct stats_estimate e;
 
 	stats_sort(x, n);
 	e.value = stats_quantile_sorted(x, n, 0.5);
@@ -243,14 +243,9 @@ static struct smr_estimate median_of(double *x, size_t n)
 	return e;
 }
 
-static struct smr_estimate unknown(void)
-{
-	return (struct smr_estimate){ NAN, { NAN, NAN } };
-}
-
 #define COMB_MOST 64
 struct comb { /* what went at once */
-	struct smr_estimate band;
+	struct stats_estimate band;
 	double waits[COMB_MOST];
 	size_t n;
 };
@@ -265,7 +260,7 @@ static bool comb_of(const struct view *v, const double *x, size_t n, double wait
 	double step = (double)v->in->layout->part[SMR_COMB].step_bytes;
 	size_t ngaps = 0, last = n, teeth = 0, most = v->in->layout->part[SMR_COMB].n;
 
-	*ret = (struct comb){ .band = unknown() };
+	*ret = (struct comb){ .band = STATS_UNKNOWN };
 	for (size_t i = 0; i < n && teeth < most && ngaps < COMB_MOST; i++) {
 		if (x[i] < wait_ns)
 			continue;
@@ -290,7 +285,7 @@ static bool comb_of(const struct view *v, const double *x, size_t n, double wait
 		return false;
 	half = 0.2 + 1 / sqrt((double)ret->n); /* a count is off by up to one tooth, evenly: sd 0.41 */
 	sum /= (double)ret->n;
-	ret->band = (struct smr_estimate){ step * sum, { step * (sum - half), step * (sum + half) } };
+	ret->band = (struct stats_estimate){ step * sum, { step * (sum - half), step * (sum + half) } };
 	return true;
 }
 
@@ -331,7 +326,7 @@ static void entries(const struct view *v, struct smr_found *f)
 	end = (double)(s->first + s->writes);
 	if (f->late_by && total_ns(late) > cushion_ns(v)) /* less: what lay there before went first, and made room */
 		end = (double)(late->first + 1);
-	f->entries = (struct smr_estimate){ ((double)s->first + end) / 2, { (double)s->first, BEFORE * end } };
+	f->entries = (struct stats_estimate){ ((double)s->first + end) / 2, { (double)s->first, BEFORE * end } };
 }
 
 static double mean(const double *x, size_t n)
@@ -430,8 +425,8 @@ static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_M
 	f->gaps = comb.n;
 	f->teeth = comb.band.value / (double)in->layout->part[SMR_COMB].step_bytes;
 	if (!f->is_slow_from_start)
-		f->slow = (struct smr_estimate){ 1e9 / f->band_ns.value,
-			                         { 1e9 / f->band_ns.ci.high, 1e9 / f->band_ns.ci.low } };
+		f->slow = (struct stats_estimate){ 1e9 / f->band_ns.value,
+			                           { 1e9 / f->band_ns.ci.high, 1e9 / f->band_ns.ci.low } };
 }
 
 /* Enough was written one by one for the cushion, the singles and some of the comb to have had their turn. */
@@ -499,21 +494,21 @@ static void analyse(const struct smr_input *in, struct smr_found *f)
 	if (f->verdict == SMR_NO)
 		without_bands(&v, f);
 	if (f->verdict != SMR_YES)
-		f->band = f->band_ns = unknown();
+		f->band = f->band_ns = STATS_UNKNOWN;
 }
 
 void smr_analyse(const struct smr_input *in, struct smr_found *f)
 {
 	struct smr_input first = *in;
 
-	*f = (struct smr_found){ .fast = unknown(),
-		                 .slow = unknown(),
-		                 .entries = unknown(),
-		                 .band = unknown(),
-		                 .band_ns = unknown(),
-		                 .bytes = unknown(),
-		                 .recovery = unknown(),
-		                 .recovery_ns = unknown() };
+	*f = (struct smr_found){ .fast = STATS_UNKNOWN,
+		                 .slow = STATS_UNKNOWN,
+		                 .entries = STATS_UNKNOWN,
+		                 .band = STATS_UNKNOWN,
+		                 .band_ns = STATS_UNKNOWN,
+		                 .bytes = STATS_UNKNOWN,
+		                 .recovery = STATS_UNKNOWN,
+		                 .recovery_ns = STATS_UNKNOWN };
 	first.n = smr_before(in);
 	analyse(&first, f);
 	if (f->verdict != SMR_UNDECIDED && f->wait_ns > 0)

@@ -126,11 +126,6 @@ enum smr_limit { SMR_NO_LIMIT, SMR_ENTRIES, SMR_BYTES }; /* not known; the map w
 #define SMR_LARGE_GAPS 4
 enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
-struct smr_estimate {
-	double value; /* NaN: not known */
-	struct interval ci;
-};
-
 struct smr_found {
 	enum smr_verdict verdict;
 	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
@@ -141,14 +136,14 @@ struct smr_found {
 	size_t late_by;                    /* so many of those later than it seemed was the cliff */
 	size_t gaps;                       /* of the comb, that tell the size of a band */
 	double stall_share;                /* of their time that went into those that took as long as a band does */
-	struct smr_estimate fast, slow, entries, band, band_ns;
+	struct stats_estimate fast, slow, entries, band, band_ns;
 
 	/* behind the cliff, when the verdict stands */
 	double wait_ns, teeth; /* longer is a wait for a cleaning; so many of the comb went at once */
 	size_t large, large_gaps, rests;
 	bool is_resting; /* the writes after the last rest have not had to wait yet */
 	enum smr_limit limit;
-	struct smr_estimate bytes, recovery, recovery_ns; /* recovery: writes that a second of rest makes room for */
+	struct stats_estimate bytes, recovery, recovery_ns; /* recovery: writes that a second of rest makes room for */
 };
 void smr_analyse(const struct smr_input *in, struct smr_found *ret);
 enum smr_step { SMR_STOP, SMR_BATCH, SMR_SINGLE, SMR_WIDE, SMR_REST, SMR_FEW };

@@ -57,11 +57,6 @@ void smr_tell_plots(struct result *res)
 	                                 .y = "flush_ns" });
 }
 
-static void tell(struct result *res, const char *name, const char *label, enum unit unit, const struct smr_estimate *e)
-{
-	result_figure(res, name, label, unit, e->value, &e->ci, 0);
-}
-
 static const char *const verdicts[] = { [SMR_UNDECIDED] = "undecided", [SMR_NO] = "no", [SMR_YES] = "yes" };
 
 void smr_tell_verdict(struct result *res, enum smr_verdict verdict, const char *reason)
@@ -108,15 +103,17 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	smr_tell_verdict(res, f->verdict, reason_of(in, f, reason, sizeof(reason)));
 	result_figure(res, "evidence_log10_ratio", "evidence that it is, decades", UNIT_NONE,
 	              f->behind ? f->log10_ratio : (double)NAN, NULL, 0);
-	tell(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
+	result_estimate(res, "cache_entries", "writes that the cache took", UNIT_COUNT, &f->entries);
 	result_figure_text(res, "cache_limit", "what of it was full", limits[f->limit]);
-	tell(res, "cache_bytes", "room of the cache", UNIT_BYTES, &f->bytes);
-	tell(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S, &f->recovery);
-	tell(res, "recovery_ns", "rest that the whole cache needs, if all goes on so", UNIT_NS, &f->recovery_ns);
-	tell(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
-	tell(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
-	tell(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
-	tell(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
+	result_estimate(res, "cache_bytes", "room of the cache", UNIT_BYTES, &f->bytes);
+	result_estimate(res, "recovery_writes_per_s", "writes that a second of rest makes room for", UNIT_PER_S,
+	                &f->recovery);
+	result_estimate(res, "recovery_ns", "rest that the whole cache needs, if all goes on so", UNIT_NS,
+	                &f->recovery_ns);
+	result_estimate(res, "band_bytes", "size of a band", UNIT_BYTES, &f->band);
+	result_estimate(res, "band_clean_ns", "to clean a band for one write", UNIT_NS, &f->band_ns);
+	result_estimate(res, "fast_writes_per_s", "before the cliff", UNIT_PER_S, &f->fast);
+	result_estimate(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
 	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
