@@ -247,6 +247,8 @@ static void print_plan(struct session *ses)
 		result_figure_u64(ses->res, "read_bytes", "reads at most", UNIT_BYTES, plan->read_bytes);
 	if (plan->write_bytes != UINT64_MAX)
 		result_figure_u64(ses->res, "write_bytes", "writes at most", UNIT_BYTES, plan->write_bytes);
+	if (plan->journal_bytes)
+		result_figure_u64(ses->res, "journal_bytes", "the journal takes", UNIT_BYTES, plan->journal_bytes);
 	if (end) {
 		result_figure_u64(ses->res, "touch_first_bytes", "first byte touched", UNIT_BYTES, plan->touch_first);
 		result_figure_u64(ses->res, "touch_end_bytes", "end of the bytes touched", UNIT_BYTES, end);

@@ -57,7 +57,9 @@ struct plan {
 	} phases[PLAN_PHASES];
 	size_t nphases;
 	uint64_t read_bytes, write_bytes; /* at most, 0: none; UINT64_MAX: not bounded by bytes */
-	uint64_t touch_first, touch_end;  /* bytes of each target; end 0: all of it */
+	uint64_t
+		journal_bytes; /* a file beside, in which bytes are kept that come back; 0: none of a size that matters */
+	uint64_t touch_first, touch_end; /* bytes of each target; end 0: all of it */
 	enum write_kind writes;
 	bool is_direct;        /* targets are opened O_DIRECT */
 	bool is_latency;       /* hold /dev/cpu_dma_latency if allowed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * zones --rewrite never leaves a byte changed. The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is
+ * --rewrite of zones, which has one place in work, and of smr, which has many thousands, never leaves a byte changed. The power goes (the disk is gone) at request N, for N = 1, 2, 3, ...; the sector that was in work is
  * then unreadable or garbled, and the next start, with the journal that was left, has to put it back.
  */
 #include <setjmp.h>
@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +24,7 @@
 #include "base/cleanup.h"
 #include "simrun.h"
 
-extern const struct measure measure_zones;
+extern const struct measure measure_zones, measure_smr;
 
 #define SIZE_BYTES 60000000u
 #define GARBLED    3 /* sectors */
@@ -539,6 +541,199 @@ static void a_journal_is_never_written_through_what_has_its_name(void **state)
 	(void)journals(true);
 }
 
+/* ---- many places: smr ---- */
+
+#define SMR_WORDS "--rewrite --size=256M " NAMED
+
+/* Tracks that shingle, and a map that is full after some thousand writes. */
+static void world_of_smr(struct world *w, const char *words, uint64_t gone_at, const struct profile_fail *fail)
+{
+	static const char text[] =
+		"serial TINY0001\nrpm 7200\nsurfaces 4\ncache_kb 8192\nqueue_depth 32\noverhead_ms 0.1\nseek 0.8 0.05\n"
+		"head_switch_ms 0.7\ninterface_mbs 500\nphysical_sector 4096\nwrite_cache_kb 1024\nwrite_start 0.2\n"
+		"write_delay_ms 100\nmedia_cache_kb 65536 1500 0\nmedia_cache_idle_ms 2000\nshingle_band_kb 4096\n"
+		"zone 45 400\n";
+	struct profile p;
+	struct err err = { 0 };
+
+	if (profile_parse(&p, "shingled", text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+	p.gone_at_request = gone_at;
+	if (fail)
+		assert_int_equal(profile_add_fail(&p, fail), 0);
+	world_new(w, &p, words);
+	w->run.m = strstr(words, "--recover") ? &measure_zones : &measure_smr;
+}
+
+static uint64_t untouched_smr(void)
+{
+	struct world w;
+	uint64_t h;
+
+	world_of_smr(&w, "", 0, NULL);
+	h = hash(&w);
+	world_done(&w);
+	return h;
+}
+
+static void send_signal(void *number)
+{
+	atomic_store((atomic_int *)number, SIGINT);
+}
+
+/* Looked whether it turns, read, written in sequence, written at random, compared. */
+static void smr_leaves_every_byte_when_it_is_done_and_at_each_signal(void **state)
+{
+	static const double seconds[] = { 0, 0.5, 4, 6.5, 20, 110 };
+	const uint64_t want = untouched_smr();
+	unsigned cancelled = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(seconds); i++) {
+		atomic_int number = 0;
+		struct disk_counters c;
+		struct world w;
+
+		world_of_smr(&w, SMR_WORDS " --time=100s", 0, NULL);
+		w.run.cancel = &number;
+		if (i)
+			sim_at(w.sim, (uint64_t)(seconds[i] * 1e9), send_signal, &number);
+		if (sim_run(&w.run) < 0)
+			fail_msg("%s", w.run.err.text);
+		disk_counters(sim_model(w.sd), &c);
+		assert_int_equal(hash(&w), want);
+		assert_int_equal(journals(false), 0);
+		cancelled += w.run.res->status == STATUS_CANCELLED;
+		if (i > 0)
+			assert_true((double)sim_elapsed_ns(w.sim) * 1e-9 < seconds[i] + 7);
+		if (i == 0) {
+			assert_true(c.writes > 1500);
+			assert_true(sim_figure(&w.run, "compared_bytes") > 3e7);
+			assert_false(result_has_notice(w.run.res, "not-all-compared"));
+			assert_false(result_has_notice(w.run.res, "other-io"));
+		}
+		world_done(&w);
+	}
+	assert_true(cancelled >= 4);
+}
+
+/* The disk is gone at a request of smr; returns the byte that it had to write at last, UINT64_MAX when no journal was left. */
+static uint64_t lose_power_of_smr(uint64_t nth, uint64_t want)
+{
+	struct world w;
+	uint64_t at;
+
+	world_of_smr(&w, SMR_WORDS " --time=30s", nth, NULL);
+	(void)sim_run(&w.run);
+	assert_non_null(w.run.res);
+	assert_int_equal(w.run.res->status, STATUS_DEVICE_GONE);
+	disk_power_loss(sim_model(w.sd));
+	assert_int_equal(hash(&w), want);
+	at = journals(false) ? w.last_write : UINT64_MAX;
+	world_done(&w);
+	return at;
+}
+
+/* One run on a disk with garbled sectors at a place. */
+static int run_garbled_smr(uint64_t at, const char *words, uint64_t want, bool *ret_is_whole)
+{
+	struct world w;
+	int r;
+
+	world_of_smr(&w, words, 0, NULL);
+	garble(&w, at);
+	r = sim_run(&w.run);
+	*ret_is_whole = hash(&w) == want;
+	if (r < 0)
+		assert_true(strlen(w.run.err.text) > 40);
+	else
+		assert_true(result_has_notice(w.run.res, "recovered"));
+	world_done(&w);
+	return r;
+}
+
+static void power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back(void **state)
+{
+	/* While it reads, writes in sequence, writes at random, compares. */
+	static const uint64_t requests[] = { 150, 620, 1500, 3000, 8000 };
+	const uint64_t want = untouched_smr();
+	unsigned noted = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		uint64_t at = lose_power_of_smr(requests[i], want);
+		bool is_whole;
+
+		if (at == UINT64_MAX) {
+			assert_int_equal(journals(true), 0);
+			continue;
+		}
+		noted++;
+		if (i == 3) { /* all is as it was: forgotten, and the run goes on */
+			struct world w;
+
+			world_of_smr(&w, SMR_WORDS " --time=1s", 0, NULL);
+			assert_int_equal(sim_run(&w.run), 0);
+			assert_true(result_has_notice(w.run.res, "recovered"));
+			assert_int_equal(hash(&w), want);
+			assert_int_equal(journals(false), 0);
+			world_done(&w);
+			continue;
+		}
+		assert_int_equal(run_garbled_smr(at, SMR_WORDS, want, &is_whole), -EUCLEAN);
+		assert_false(is_whole);
+		assert_int_equal(journals(false), 1);
+		assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), 0);
+		assert_true(is_whole);
+		assert_int_equal(journals(false), 0);
+	}
+	assert_true(noted >= 3);
+}
+
+static void what_smr_cannot_read_or_write_changes_no_byte(void **state)
+{
+	const struct profile_fail fails[] = { { .op = DISK_READ, .nth = 400, .err = -EIO },
+		                              { .op = DISK_WRITE, .nth = 20, .err = -EIO },
+		                              { .op = DISK_WRITE, .nth = 900, .short_bytes = 512 },
+		                              { .op = DISK_FLUSH, .nth = 3, .err = -EIO } };
+	const uint64_t want = untouched_smr();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fails); i++) {
+		struct world w;
+
+		world_of_smr(&w, SMR_WORDS " --time=10s", 0, &fails[i]);
+		(void)sim_run(&w.run);
+		assert_non_null(w.run.res);
+		assert_int_equal(hash(&w), want);
+		world_done(&w);
+		(void)journals(true);
+	}
+}
+
+/* A byte of the file is another one: nothing is put back from there, and it stays. */
+static void a_damaged_journal_of_many_places_is_told_and_nothing_done(void **state)
+{
+	const uint64_t want = untouched_smr();
+	uint64_t at = lose_power_of_smr(1500, want), byte;
+	bool is_whole;
+	char path[300];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	find_journal(path, sizeof(path));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(pread(fd, &byte, sizeof(byte), st.st_size / 2), sizeof(byte));
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, sizeof(byte), st.st_size / 2), sizeof(byte));
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(run_garbled_smr(at, "--recover " NAMED, want, &is_whole), -EIO);
+	assert_false(is_whole);
+	assert_int_equal(journals(true), 1);
+}
+
 static int make_dir(void **state)
 {
 	(void)state;
@@ -563,6 +758,10 @@ int main(void)
 		cmocka_unit_test(a_journal_that_others_can_read_or_own_is_refused),
 		cmocka_unit_test(a_journal_of_another_version_is_left_alone),
 		cmocka_unit_test(a_journal_is_never_written_through_what_has_its_name),
+		cmocka_unit_test(smr_leaves_every_byte_when_it_is_done_and_at_each_signal),
+		cmocka_unit_test(power_loss_of_smr_leaves_every_byte_or_the_journal_brings_it_back),
+		cmocka_unit_test(what_smr_cannot_read_or_write_changes_no_byte),
+		cmocka_unit_test(a_damaged_journal_of_many_places_is_told_and_nothing_done),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -13,18 +13,24 @@
 static void say_recovery(struct session *ses, const struct device *dev, const struct rewrite_chunk *chunk,
                          const struct rewrite_recovery *r)
 {
-	char len[32], at[32];
+	char len[64], at[32];
+	size_t n;
 
 	(void)units_bytes(len, sizeof(len), chunk->len_bytes);
+	n = strlen(len);
+	if (chunk->places > 1)
+		(void)snprintf(len + n, sizeof(len) - n, " in %" PRIu64 " places from", chunk->places);
+	else
+		(void)snprintf(len + n, sizeof(len) - n, " at");
 	(void)units_bytes(at, sizeof(at), chunk->offset_bytes);
 	if (r->same == r->sectors)
 		result_notice(
 			ses->res, "recovered",
-			"%s: an earlier --rewrite was interrupted (%s) while it wrote %s at %s; all of it is as it was before.",
+			"%s: an earlier --rewrite was interrupted (%s) while it wrote %s %s; all of it is as it was before.",
 			dev->path, chunk->when, len, at);
 	else
 		result_notice(ses->res, "recovered",
-		              "%s: an earlier --rewrite was interrupted (%s) while it wrote %s at %s; %" PRIu64
+		              "%s: an earlier --rewrite was interrupted (%s) while it wrote %s %s; %" PRIu64
 		              " of %" PRIu64 " sectors were damaged, %" PRIu64 " were put back.",
 		              dev->path, chunk->when, len, at, r->unreadable + r->differing, r->sectors, r->restored);
 }

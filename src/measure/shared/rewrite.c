@@ -1,361 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The file: a header of 4096 bytes (magic, version, identity, state, place, hashes), then the chunk. Header and chunk are written together and
- * synced once: a chunk whose hash does not fit was not noted, and then not written to the device either.
- */
-#include "measure/shared/rewrite.h"
-
+/* Bytes between the device and the journal. Deaf to signals: a recovery that was begun is finished. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/units.h"
+#include "measure/shared/journal.h"
 
-#define MAGIC        "PLTRRWJ2"   /* the last one counts changes of the header */
-#define TORN_MAX     (256u << 10) /* bytes: more than a drive has in work when the power goes was written by somebody */
-#define HEADER_BYTES 4096
-#define CHUNK_MAX    (1ull << 30)
-
-enum journal_state { JOURNAL_CLEAR = 0, JOURNAL_PENDING = 1 };
-
-struct journal_header { /* little-endian machines write, little-endian machines read: the magic tells */
-	char magic[8];
-	uint32_t state, header_bytes;
-	uint64_t offset_bytes, len_bytes, data_hash;
-	char when[32];
-	char serial[64], model[64], wwn[64], uuid[160], part_uuid[64], name[64], path[256];
-	uint64_t size_bytes, partition_offset_bytes;
-	uint64_t header_hash; /* of all before it */
-};
-
-struct rewrite_journal {
-	int fd, dir_fd;
-	bool is_pending;   /* of an earlier run, or the one in work */
-	bool is_uncertain; /* nothing tells that the pending chunk is of this very device */
-	char name[160];
-	char path[512];
-	struct journal_header h;
-};
-
-static uint64_t header_hash(const struct journal_header *h)
-{
-	return payload_hash(h, offsetof(struct journal_header, header_hash));
-}
-
-/* ---- the file ---- */
-
-/* mkdir -p, the last part for root only. */
-static int make_dir(const char *dir, struct err *err)
-{
-	char path[400];
-
-	if (strlen(dir) >= sizeof(path))
-		return err_set(err, -ENAMETOOLONG, "The path %.60s... is too long.", dir);
-	(void)snprintf(path, sizeof(path), "%s", dir);
-	for (char *c = path + 1;; c++) {
-		char at = *c;
-
-		if (at && at != '/')
-			continue;
-		*c = '\0';
-		if (mkdir(path, at ? 0755 : 0700) < 0 && errno != EEXIST && (errno != EROFS || access(path, F_OK) < 0))
-			return err_set(
-				err, -errno,
-				"Cannot make the directory %s for the journal of --rewrite: %s; choose another one with --journal.",
-				path, strerror(errno));
-		*c = at;
-		if (!at)
-			return 0;
-	}
-}
-
-static void make_name(struct rewrite_journal *j, const char *dir, const struct device *dev)
-{
-	char id[96];
-
-	/* What stays after a restart: a kernel name may be another volume's then. */
-	if (dev->serial[0] && !dev->serial_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%s", dev->serial);
-	else if (dev->wwn[0] && !dev->wwn_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%s", dev->wwn);
-	else if (dev->uuid[0])
-		(void)snprintf(id, sizeof(id), "%.95s", dev->uuid);
-	else
-		(void)snprintf(id, sizeof(id), "%s-%" PRIx64 "-%" PRIx64, dev->name,
-		               (uint64_t)(dev->kind == DEVICE_FILE ? dev->rdev : dev->disk_rdev), dev->inode);
-	for (char *c = id; *c; c++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *c))
-			*c = '_';
-	(void)snprintf(j->name, sizeof(j->name), "rewrite-%s-%" PRIu64 ".journal", id, dev->partition_offset_bytes);
-	(void)snprintf(j->path, sizeof(j->path), "%.340s/%s", dir, j->name);
-}
-
-static void set_identity(struct journal_header *h, const struct device *dev)
-{
-	memset(h, 0, sizeof(*h));
-	memcpy(h->magic, MAGIC, sizeof(h->magic));
-	h->header_bytes = HEADER_BYTES;
-	(void)snprintf(h->serial, sizeof(h->serial), "%s", dev->serial);
-	(void)snprintf(h->model, sizeof(h->model), "%s", dev->model);
-	(void)snprintf(h->wwn, sizeof(h->wwn), "%s", dev->wwn);
-	(void)snprintf(h->uuid, sizeof(h->uuid), "%s", dev->uuid);
-	(void)snprintf(h->part_uuid, sizeof(h->part_uuid), "%s", dev->part_uuid);
-	(void)snprintf(h->name, sizeof(h->name), "%s", dev->name);
-	(void)snprintf(h->path, sizeof(h->path), "%s", dev->path);
-	h->size_bytes = dev->size_bytes;
-	h->partition_offset_bytes = dev->partition_offset_bytes;
-}
-
-/* What says that the chunk is of another device, or of one that cannot be compared with it any more; NULL: nothing does. */
-static const char *find_difference(const struct journal_header *h, const struct device *dev)
-{
-	const struct {
-		const char *what, *then, *now;
-	} names[] = {
-		{ "serial number", h->serial, dev->serial },
-		{ "model", h->model, dev->model },
-		{ "world-wide name", h->wwn, dev->wwn },
-		{ "UUID", h->uuid, dev->uuid },
-		{ "UUID of the partition", h->part_uuid, dev->part_uuid },
-	};
-
-	if (h->size_bytes != dev->size_bytes)
-		return "size";
-	if (h->partition_offset_bytes != dev->partition_offset_bytes)
-		return "place of the partition";
-	if (h->len_bytes > dev->size_bytes || h->offset_bytes > dev->size_bytes - h->len_bytes)
-		return "place of the block";
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i].then, names[i].now) != 0)
-			return names[i].what;
-	return NULL;
-}
-
-static int check_identity(struct rewrite_journal *j, struct journal_header *h, const struct device *dev,
-                          struct err *err)
-{
-	const char *what = find_difference(h, dev);
-
-	if (what)
-		return err_set(
-			err, -EUCLEAN,
-			"%s holds an unfinished block of %.200s (serial %s, %" PRIu64
-			" bytes), but the %s of %s is another one now. Nothing was touched; recover the device that it is "
-			"of, or move the file away.",
-			j->path, h->path, h->serial[0] ? h->serial : "unknown", h->size_bytes, what, dev->path);
-	j->is_uncertain =
-		!(dev->serial[0] && !dev->serial_is_shared) && !(dev->wwn[0] && !dev->wwn_is_shared) && !dev->uuid[0];
-	return 0;
-}
-
-/* Is there a whole chunk in the file? Hash by hash; a torn one was never written to the device. */
-static int look_for_chunk(struct rewrite_journal *j, const struct device *dev, struct err *err)
-{
-	struct journal_header h;
-	cleanup_free uint8_t *data = NULL;
-	ssize_t got = pread(j->fd, &h, sizeof(h), 0);
-	int r;
-
-	if (got < 0)
-		return err_set(err, -errno, "Cannot read the journal %s: %s.", j->path, strerror(errno));
-	if (got >= (ssize_t)sizeof(h.magic) && memcmp(h.magic, MAGIC, sizeof(h.magic) - 1) == 0 &&
-	    h.magic[sizeof(h.magic) - 1] != MAGIC[sizeof(h.magic) - 1])
-		return err_set(
-			err, -EUCLEAN,
-			"The journal %s is of another version of platter; recover with that one, or move the file away.",
-			j->path);
-	if (got != (ssize_t)sizeof(h) || memcmp(h.magic, MAGIC, sizeof(h.magic)) != 0 ||
-	    h.header_hash != header_hash(&h) || h.state != JOURNAL_PENDING || h.len_bytes > CHUNK_MAX)
-		return 0;
-	data = malloc(h.len_bytes);
-	if (!data)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (pread(j->fd, data, h.len_bytes, HEADER_BYTES) != (ssize_t)h.len_bytes ||
-	    payload_hash(data, h.len_bytes) != h.data_hash)
-		return 0;
-	/* Texts of a file: ended, whatever stands there. */
-	h.serial[sizeof(h.serial) - 1] = h.model[sizeof(h.model) - 1] = h.wwn[sizeof(h.wwn) - 1] = '\0';
-	h.uuid[sizeof(h.uuid) - 1] = h.part_uuid[sizeof(h.part_uuid) - 1] = h.path[sizeof(h.path) - 1] = '\0';
-	r = check_identity(j, &h, dev, err);
-	if (r < 0)
-		return r;
-	h.when[sizeof(h.when) - 1] = '\0';
-	j->h = h;
-	j->is_pending = true;
-	return 0;
-}
-
-/* Whoever may rename files here may put another journal in place of ours. */
-static bool is_safe_dir(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == 0) &&
-	       ((st.st_mode & 022) == 0 || (st.st_mode & S_ISVTX) != 0);
-}
-
-/* A name that leads to a device, a pipe or a file of somebody else is nothing to write to. */
-static int open_file(struct rewrite_journal *j, const char *dir, struct err *err)
-{
-	struct stat st;
-
-	j->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (j->dir_fd >= 0)
-		j->fd = openat(j->dir_fd, j->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		               0600);
-	if (j->fd < 0)
-		return err_set(err, -errno, "Cannot open the journal %s: %s; choose another directory with --journal.",
-		               j->path, strerror(errno));
-	if (fstat(j->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
-	    (st.st_mode & 077) == 0 && is_safe_dir(j->dir_fd))
-		return 0;
-	(void)close(j->fd); /* not ours to remove */
-	j->fd = -1;
-	if (S_ISREG(st.st_mode) && st.st_nlink == 1)
-		return err_set(
-			err, -EPERM,
-			"The journal %s, or its directory, can be read or changed by others (the file has to be its "
-			"owner's alone, 0600, in a directory that others cannot write to): look what it is, then remove "
-			"it, or choose another directory with --journal.",
-			j->path);
-	return err_set(err, -EEXIST,
-	               "The journal %s is no regular file of its own; choose another directory with --journal.",
-	               j->path);
-}
-
-int rewrite_open(struct rewrite_journal **ret, const char *dir, const struct device *dev, struct err *err)
-{
-	struct rewrite_journal *j = calloc(1, sizeof(*j));
-	int r;
-
-	if (!j)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	j->fd = j->dir_fd = -1;
-	make_name(j, dir, dev);
-	set_identity(&j->h, dev);
-	r = make_dir(dir, err);
-	if (r == 0)
-		r = open_file(j, dir, err);
-	if (r < 0)
-		goto out;
-	if (flock(j->fd, LOCK_EX | LOCK_NB) < 0) {
-		r = err_set(err, -EBUSY, "Another run has the journal %s.", j->path);
-		(void)close(j->fd); /* not ours to remove */
-		j->fd = -1;
-		goto out;
-	}
-	(void)fsync(
-		j->dir_fd); /* the name has to survive, too; where a directory cannot be synced nothing better is to be had */
-	r = look_for_chunk(j, dev, err);
-	if (r < 0) {
-		j->is_pending = true; /* stays where it is */
-		goto out;
-	}
-	*ret = j;
-	return 0;
-out:
-	rewrite_close(j);
-	return r;
-}
-
-void rewrite_close(struct rewrite_journal *j)
-{
-	if (!j)
-		return;
-	if (j->fd >= 0) {
-		if (!j->is_pending)
-			(void)unlinkat(j->dir_fd, j->name, 0); /* a clear journal that stays does no harm */
-		(void)close(j->fd);
-	}
-	if (j->dir_fd >= 0)
-		(void)close(j->dir_fd);
-	free(j);
-}
-
-const char *rewrite_path(const struct rewrite_journal *j)
-{
-	return j->path;
-}
-
-bool rewrite_pending(const struct rewrite_journal *j, struct rewrite_chunk *ret)
-{
-	if (!j->is_pending)
-		return false;
-	ret->offset_bytes = j->h.offset_bytes;
-	ret->len_bytes = j->h.len_bytes;
-	(void)snprintf(ret->when, sizeof(ret->when), "%s", j->h.when);
-	return true;
-}
-
-static int write_all(int fd, const void *data, size_t len, off_t at)
-{
-	const uint8_t *p = data;
-
-	while (len) {
-		ssize_t done = pwrite(fd, p, len, at);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return done < 0 ? -errno : -EIO;
-		p += done;
-		at += done;
-		len -= (size_t)done;
-	}
-	return 0;
-}
-
-int rewrite_begin(struct rewrite_journal *j, uint64_t offset_bytes, const void *data, size_t len, struct err *err)
-{
-	uint8_t block[HEADER_BYTES] = { 0 };
-	int r;
-
-	j->h.state = JOURNAL_PENDING;
-	j->h.offset_bytes = offset_bytes;
-	j->h.len_bytes = len;
-	j->h.data_hash = payload_hash(data, len);
-	(void)clock_wall_text(j->h.when, sizeof(j->h.when));
-	j->h.header_hash = header_hash(&j->h);
-	memcpy(block, &j->h, sizeof(j->h));
-	r = write_all(j->fd, block, sizeof(block), 0);
-	if (r == 0)
-		r = write_all(j->fd, data, len, HEADER_BYTES);
-	if (r == 0 && fdatasync(j->fd) < 0)
-		r = -errno;
-	if (r < 0)
-		return err_set(
-			err, r,
-			"Cannot write the journal %s: %s. Nothing was written to the device; choose another directory with --journal.",
-			j->path, strerror(-r));
-	j->is_pending = true;
-	return 0;
-}
-
-int rewrite_end(struct rewrite_journal *j, struct err *err)
-{
-	uint8_t block[HEADER_BYTES] = { 0 };
-	int r;
-
-	j->h.state = JOURNAL_CLEAR;
-	j->h.header_hash = header_hash(&j->h);
-	memcpy(block, &j->h, sizeof(j->h));
-	/* Not synced: should it come back after a crash, it compares equal and is forgotten then. */
-	r = write_all(j->fd, block, sizeof(block), 0);
-	if (r < 0)
-		return err_set(err, r, "Cannot write the journal %s: %s.", j->path, strerror(-r));
-	j->is_pending = false;
-	return 0;
-}
-
-/* ---- moving bytes, deaf to signals: a recovery that was begun is finished ---- */
+#define TORN_MAX (256u << 10) /* bytes: more than a drive has in work when the power goes was written by somebody */
 
 struct mover {
 	struct feeder feeder;
@@ -363,7 +16,7 @@ struct mover {
 	enum io_op op;
 	uint64_t at, end, first;
 	uint32_t step_bytes, sector_bytes;
-	const uint8_t *data; /* the chunk, byte `first` first */
+	const uint8_t *data; /* as it was, byte `first` first */
 	uint8_t *fill;       /* NULL, or data: what is read is put there */
 	uint8_t *marks;      /* per sector: enum mark */
 	uint8_t only;        /* write or read sectors with this mark only; MARK_ANY */
@@ -372,7 +25,8 @@ struct mover {
 	uint64_t read_bytes, written_bytes; /* given to the device, in all */
 };
 
-enum mark { MARK_SAME = 0, MARK_DIFFERS = 1, MARK_UNREADABLE = 2, MARK_PUT_BACK = 3, MARK_ANY = 255 };
+/* MARK_ALIEN: lies between places, and is nothing to us. */
+enum mark { MARK_SAME, MARK_DIFFERS, MARK_UNREADABLE, MARK_PUT_BACK, MARK_ALIEN, MARK_ANY = 255 };
 
 static enum feed mover_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
@@ -419,6 +73,8 @@ static void mover_take(struct sink *s, const struct io_req *req, bool is_fault)
 		size_t sector = (req->offset_bytes + i - m->first) / m->sector_bytes;
 		bool is_equal = !is_fault && memcmp(got + i, m->data + sector * m->sector_bytes, m->sector_bytes) == 0;
 
+		if (m->marks[sector] == MARK_ALIEN)
+			continue;
 		m->marks[sector] = is_fault ? MARK_UNREADABLE : is_equal ? MARK_SAME : MARK_DIFFERS;
 	}
 }
@@ -462,16 +118,16 @@ int rewrite_flush(struct engine *eng, const struct target *target, struct err *e
 	return move(&m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
 }
 
-static uint64_t count_marks(const struct mover *m, uint64_t sectors, enum mark mark)
+static uint64_t count_marks(const struct mover *m, enum mark mark)
 {
 	uint64_t n = 0;
 
-	for (uint64_t i = 0; i < sectors; i++)
+	for (uint64_t i = 0; i < (m->end - m->first) / m->sector_bytes; i++)
 		n += m->marks[i] == mark;
 	return n;
 }
 
-/* Reads the chunk's place: in large pieces, then what failed sector by sector. */
+/* Reads all of it: in large pieces, then what failed sector by sector. */
 static int compare(struct mover *m, struct engine *eng, const struct target *target, struct err *err)
 {
 	uint32_t large = eng->cfg.buf_bytes - eng->cfg.buf_bytes % m->sector_bytes;
@@ -482,17 +138,17 @@ static int compare(struct mover *m, struct engine *eng, const struct target *tar
 	return r;
 }
 
-/* Writes what is marked, flushes, and reads everything again. */
-static int put_back(struct mover *m, uint64_t sectors, struct engine *eng, const struct target *target,
-                    struct rewrite_recovery *ret, struct err *err)
+/* Writes what is damaged, flushes, and reads everything again. */
+static int put_back(struct mover *m, struct engine *eng, const struct target *target, struct rewrite_recovery *ret,
+                    struct err *err)
 {
 	uint64_t wanted, left;
 	int r;
 
-	for (uint64_t i = 0; i < sectors; i++)
+	for (uint64_t i = 0; i < (m->end - m->first) / m->sector_bytes; i++)
 		if (m->marks[i] == MARK_UNREADABLE || m->marks[i] == MARK_DIFFERS)
 			m->marks[i] = MARK_PUT_BACK;
-	wanted = count_marks(m, sectors, MARK_PUT_BACK);
+	wanted = count_marks(m, MARK_PUT_BACK);
 	if (!wanted)
 		return 0;
 	r = move(m, eng, target, IO_WRITE, m->sector_bytes, MARK_PUT_BACK, err);
@@ -502,8 +158,8 @@ static int put_back(struct mover *m, uint64_t sectors, struct engine *eng, const
 		r = compare(m, eng, target, err);
 	if (r < 0)
 		return r;
-	left = count_marks(m, sectors, MARK_UNREADABLE) + count_marks(m, sectors, MARK_DIFFERS);
-	ret->restored = wanted - (left < wanted ? left : wanted);
+	left = count_marks(m, MARK_UNREADABLE) + count_marks(m, MARK_DIFFERS);
+	ret->restored += wanted - (left < wanted ? left : wanted);
 	if (left)
 		return err_set(err, -EIO,
 		               "%" PRIu64 " of %" PRIu64
@@ -512,7 +168,129 @@ static int put_back(struct mover *m, uint64_t sectors, struct engine *eng, const
 	return 0;
 }
 
-/* May what is there be replaced? Only on the device that the chunk is of, and only as much as an interruption damages. */
+/* ---- all places of a journal, in windows of those that lie close together ---- */
+
+struct sweep {
+	struct rewrite_journal *j;
+	struct engine *eng;
+	const struct target *target;
+	size_t *order, n;   /* of the list, as they lie on the device */
+	size_t first, next; /* of the order: the window's, and the one behind it */
+	bool *is_damaged;   /* windows, by their first */
+	uint8_t *data;
+	struct mover m;
+};
+
+static int compare_places(const void *a, const void *b, void *arg)
+{
+	const struct journal_entry *list = arg, *x = &list[*(const size_t *)a], *y = &list[*(const size_t *)b];
+
+	return (x->place.offset_bytes > y->place.offset_bytes) - (x->place.offset_bytes < y->place.offset_bytes);
+}
+
+static void sweep_done(struct sweep *s)
+{
+	free(s->order);
+	free(s->is_damaged);
+	free(s->data);
+	free(s->m.marks);
+}
+
+static int sweep_init(struct sweep *s, struct rewrite_journal *j, struct engine *eng, const struct target *target,
+                      uint32_t sector_bytes, bool is_of_used, struct err *err)
+{
+	uint64_t most = j->most_bytes > eng->cfg.buf_bytes ? j->most_bytes : eng->cfg.buf_bytes;
+
+	*s = (struct sweep){ .j = j, .eng = eng, .target = target, .m.sector_bytes = sector_bytes };
+	s->order = calloc(j->h.nplaces + 1, sizeof(*s->order));
+	s->is_damaged = calloc(j->h.nplaces + 1, sizeof(*s->is_damaged));
+	s->data = malloc(most);
+	s->m.data = s->data;
+	s->m.marks = malloc(most / sector_bytes + 1);
+	if (!s->order || !s->is_damaged || !s->data || !s->m.marks) {
+		sweep_done(s);
+		return err_set(err, -ENOMEM, "Out of memory.");
+	}
+	for (size_t i = 0; i < j->h.nplaces; i++)
+		if (!is_of_used || j->is_used[i])
+			s->order[s->n++] = i;
+	qsort_r(s->order, s->n, sizeof(*s->order), compare_places, j->list);
+	return 0;
+}
+
+static const struct rewrite_place *place_of(const struct sweep *s, size_t k)
+{
+	return &s->j->list[s->order[k]].place;
+}
+
+static uint8_t *data_of(const struct sweep *s, size_t k)
+{
+	return s->data + (place_of(s, k)->offset_bytes - s->m.first);
+}
+
+static bool sweep_next(struct sweep *s, const struct rewrite_watch *watch)
+{
+	struct mover *m = &s->m;
+
+	s->first = s->next;
+	if (s->first == s->n || (watch && !watch->go_on(watch->arg, (double)s->first / (double)s->n)))
+		return false;
+	m->first = place_of(s, s->first)->offset_bytes;
+	do {
+		const struct rewrite_place *p = place_of(s, s->next++);
+
+		m->end = p->offset_bytes + p->len_bytes;
+	} while (s->next < s->n && place_of(s, s->next)->offset_bytes + place_of(s, s->next)->len_bytes - m->first <=
+	                                   s->eng->cfg.buf_bytes);
+	memset(m->marks, MARK_ALIEN, (m->end - m->first) / m->sector_bytes);
+	for (size_t k = s->first; k < s->next; k++)
+		memset(m->marks + (place_of(s, k)->offset_bytes - m->first) / m->sector_bytes, MARK_SAME,
+		       place_of(s, k)->len_bytes / m->sector_bytes);
+	return true;
+}
+
+/* Against the journal. */
+static int compare_window(struct sweep *s, struct err *err)
+{
+	int r = 0;
+
+	for (size_t k = s->first; r == 0 && k < s->next; k++)
+		r = journal_get(s->j, s->order[k], data_of(s, k), err);
+	return r < 0 ? r : compare(&s->m, s->eng, s->target, err);
+}
+
+static int compare_all(struct sweep *s, const struct rewrite_watch *watch, struct rewrite_recovery *ret,
+                       struct err *err)
+{
+	struct mover *m = &s->m;
+
+	while (sweep_next(s, watch)) {
+		uint64_t same, unreadable, differing;
+		int r = compare_window(s, err);
+
+		if (r < 0)
+			return r;
+		same = count_marks(m, MARK_SAME);
+		unreadable = count_marks(m, MARK_UNREADABLE);
+		differing = count_marks(m, MARK_DIFFERS);
+		s->is_damaged[s->first] = unreadable || differing;
+		ret->sectors += same + unreadable + differing;
+		ret->same += same;
+		ret->unreadable += unreadable;
+		ret->differing += differing;
+	}
+	ret->is_all = s->first == s->n;
+	return 0;
+}
+
+static void tell_moved(struct sweep *s, struct rewrite_recovery *ret)
+{
+	ret->read_bytes = s->m.read_bytes;
+	ret->written_bytes = s->m.written_bytes;
+	sweep_done(s);
+}
+
+/* May what is there be replaced? Only on the device that it is of, and only as much as an interruption damages. */
 static int check_damage(const struct rewrite_journal *j, const struct rewrite_recovery *found, uint32_t sector_bytes,
                         struct err *err)
 {
@@ -522,7 +300,7 @@ static int check_damage(const struct rewrite_journal *j, const struct rewrite_re
 			"%s holds a block that was at %" PRIu64 " of %s (serial %s), but %" PRIu64 " of %" PRIu64
 			" sectors there differ: this is another disk, or it was written since. Nothing was touched. "
 			"If the block is of no use any more, remove the file.",
-			j->path, j->h.offset_bytes, j->h.path, j->h.serial[0] ? j->h.serial : "unknown",
+			j->path, j->list[0].place.offset_bytes, j->h.path, j->h.serial[0] ? j->h.serial : "unknown",
 			found->differing, found->sectors);
 	if (j->is_uncertain)
 		return err_set(
@@ -538,52 +316,113 @@ void rewrite_insist(struct rewrite_journal *j)
 	j->is_uncertain = false;
 }
 
-/* Compares, and puts back when asked to. */
-static int heal(struct mover *m, struct rewrite_journal *j, struct engine *eng, const struct target *target,
-                bool is_asked, struct rewrite_recovery *ret, struct err *err)
+static int recover(struct sweep *s, bool is_asked, struct rewrite_recovery *ret, struct err *err)
 {
-	uint64_t sectors = ret->sectors;
-	int r = compare(m, eng, target, err);
+	int r = compare_all(s, NULL, ret, err);
 
 	if (r < 0)
 		return r;
-	ret->same = count_marks(m, sectors, MARK_SAME);
-	ret->unreadable = count_marks(m, sectors, MARK_UNREADABLE);
-	ret->differing = count_marks(m, sectors, MARK_DIFFERS);
-	for (uint64_t i = sectors; i-- > 0;)
-		if (m->marks[i] == MARK_DIFFERS)
-			ret->first_differing_bytes = m->first + i * m->sector_bytes;
-	if (ret->same == sectors)
-		return rewrite_end(j, err);
-	r = check_damage(j, ret, m->sector_bytes, err);
+	if (ret->same == ret->sectors)
+		return rewrite_end(s->j, err);
+	r = check_damage(s->j, ret, s->m.sector_bytes, err);
 	if (r < 0 || !is_asked)
 		return r;
-	r = put_back(m, sectors, eng, target, ret, err);
-	return r < 0 ? r : rewrite_end(j, err);
+	for (s->next = 0; r == 0 && sweep_next(s, NULL);) {
+		if (!s->is_damaged[s->first])
+			continue;
+		r = compare_window(s, err);
+		if (r == 0)
+			r = put_back(&s->m, s->eng, s->target, ret, err);
+	}
+	return r < 0 ? r : rewrite_end(s->j, err);
 }
 
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
                     bool is_asked, struct rewrite_recovery *ret, struct err *err)
 {
-	cleanup_free uint8_t *data = malloc(j->h.len_bytes), *marks = NULL;
-	struct mover m = { .first = j->h.offset_bytes,
-		           .end = j->h.offset_bytes + j->h.len_bytes,
-		           .sector_bytes = sector_bytes };
-	uint64_t sectors = j->h.len_bytes / sector_bytes;
+	struct sweep s;
 	int r;
 
-	*ret = (struct rewrite_recovery){ .sectors = sectors };
-	marks = calloc(sectors + 1, 1);
-	if (!data || !marks)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	if (pread(j->fd, data, j->h.len_bytes, HEADER_BYTES) != (ssize_t)j->h.len_bytes)
-		return err_set(err, -EIO, "Cannot read the journal %s.", j->path);
-	m.data = data;
-	m.marks = marks;
-	r = heal(&m, j, eng, target, is_asked, ret, err);
-	ret->read_bytes = m.read_bytes;
-	ret->written_bytes = m.written_bytes;
+	*ret = (struct rewrite_recovery){ 0 };
+	r = sweep_init(&s, j, eng, target, sector_bytes, false, err);
+	if (r < 0)
+		return r;
+	r = recover(&s, is_asked, ret, err);
+	tell_moved(&s, ret);
 	return r;
+}
+
+static int tell_lost(const struct rewrite_journal *j, const struct rewrite_recovery *found, const char *device,
+                     struct err *err)
+{
+	return err_set(
+		err, -EIO,
+		"%" PRIu64 " of %" PRIu64
+		" sectors of %s were written back but read differently now, or not at all. This disk loses data: stop "
+		"using it. The original bytes are in %s; `platter zones --recover` puts them back.",
+		found->sectors - found->same, found->sectors, device, j->path);
+}
+
+/* ---- many places ---- */
+
+static int save(struct sweep *s, const struct rewrite_watch *watch, struct err *err)
+{
+	while (sweep_next(s, watch)) {
+		int r;
+
+		s->m.fill = s->data;
+		r = compare(&s->m, s->eng, s->target, err); /* with itself: what cannot be read is marked */
+		s->m.fill = NULL;
+		if (r == 0 && count_marks(&s->m, MARK_UNREADABLE))
+			r = err_set(err, -EIO,
+			            "%s cannot be read everywhere between %" PRIu64 " and %" PRIu64
+			            ", and what cannot be read is not written. Nothing was; choose another --start.",
+			            s->target->name, s->m.first, s->m.end);
+		for (size_t k = s->first; r == 0 && k < s->next; k++)
+			r = journal_put(s->j, s->order[k], data_of(s, k), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int rewrite_save(struct rewrite_journal *j, struct engine *eng, const struct target *target,
+                 const struct rewrite_place *places, size_t n, uint32_t sector_bytes, const struct rewrite_watch *watch,
+                 struct rewrite_recovery *ret, bool *ret_is_noted, struct err *err)
+{
+	struct sweep s;
+	int r = journal_list(j, places, n, err);
+
+	*ret = (struct rewrite_recovery){ 0 };
+	*ret_is_noted = false;
+	if (r == 0)
+		r = journal_reserve(j, err);
+	if (r == 0)
+		r = sweep_init(&s, j, eng, target, sector_bytes, false, err);
+	if (r < 0)
+		return r;
+	r = save(&s, watch, err);
+	*ret_is_noted = r == 0 && s.first == s.n;
+	tell_moved(&s, ret);
+	return *ret_is_noted ? journal_note(j, err) : r;
+}
+
+int rewrite_verify(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
+                   const struct rewrite_watch *watch, struct rewrite_recovery *ret, struct err *err)
+{
+	struct sweep s;
+	int r = rewrite_flush(eng, target, err);
+
+	*ret = (struct rewrite_recovery){ 0 };
+	if (r == 0)
+		r = sweep_init(&s, j, eng, target, sector_bytes, true, err);
+	if (r < 0)
+		return r;
+	r = compare_all(&s, watch, ret, err);
+	tell_moved(&s, ret);
+	if (r == 0 && ret->same < ret->sectors)
+		r = tell_lost(j, ret, target->name, err);
+	return r < 0 ? r : rewrite_end(j, err);
 }
 
 int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint64_t first_bytes,
@@ -605,7 +444,7 @@ int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct tar
 		return err_set(err, -ENOMEM, "Out of memory.");
 	r = compare(&m, eng, target, err); /* with itself: what cannot be read is marked */
 	m.fill = NULL;
-	ret->unreadable = count_marks(&m, sectors, MARK_UNREADABLE);
+	ret->unreadable = count_marks(&m, MARK_UNREADABLE);
 	if (r == 0 && !ret->unreadable) {
 		r = rewrite_begin(j, first_bytes, data, len_bytes, err);
 		if (r == 0)
@@ -614,14 +453,9 @@ int rewrite_same(struct rewrite_journal *j, struct engine *eng, const struct tar
 			r = move(&m, eng, target, IO_FLUSH, 0, MARK_ANY, err);
 		if (r == 0)
 			r = compare(&m, eng, target, err);
-		ret->restored = count_marks(&m, sectors, MARK_SAME);
-		if (r == 0 && ret->restored < sectors)
-			r = err_set(
-				err, -EIO,
-				"%" PRIu64 " of %" PRIu64 " sectors of %s at %" PRIu64
-				" were written back but read differently now, or not at all. This disk loses data: stop "
-				"using it. The original bytes are in %s; `platter zones --recover` puts them back.",
-				sectors - ret->restored, sectors, target->name, first_bytes, j->path);
+		ret->same = ret->restored = count_marks(&m, MARK_SAME);
+		if (r == 0 && ret->same < sectors)
+			r = tell_lost(j, ret, target->name, err);
 		if (r == 0)
 			r = rewrite_end(j, err);
 	}

@@ -15,6 +15,9 @@
 
 const struct opt smr_opts[] = {
 	OPT_FLAG(struct smr_params, write, "write", 'w', "write to the device: destroys data (see --destroy-data)"),
+	OPT_FLAG(struct smr_params, rewrite, "rewrite", 0, "write to the device what it holds; every byte stays"),
+	OPT_STR(struct smr_params, journal, "journal", 0, "DIR", "/var/lib/platter",
+	        "where --rewrite keeps all that it writes"),
 	OPT_BYTES(struct smr_params, size_bytes, "size", 0, "SIZE", "4GiB", "write within so much", .min = LEAST,
 	          .max = 1ull << 42),
 	OPT_BYTES(struct smr_params, start_bytes, "start", 0, "OFFSET", "0", "begin here on the device", .max = 9e18),
@@ -71,35 +74,37 @@ uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed)
 	return l->part[k].first_bytes + i * l->part[k].step_bytes;
 }
 
-uint64_t smr_size(const struct device *dev, const struct smr_params *p)
+void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size)
 {
-	uint64_t room;
+	uint64_t edge = p->rewrite ? REWRITE_EDGE_BYTES : 0, first = p->start_bytes > edge ? p->start_bytes : edge;
+	uint64_t end = dev->size_bytes > edge + SMR_BLOCK ? dev->size_bytes - edge - SMR_BLOCK
+	                                                  : 0; /* of a start that is no multiple of a block */
 
-	if (dev->kind == DEVICE_DIRECTORY)
-		return p->size_bytes;
-	room = dev->size_bytes > p->start_bytes ? dev->size_bytes - p->start_bytes : 0;
-	room -= room < SMR_BLOCK ? room : SMR_BLOCK; /* of a start that is no multiple of a block */
-	return room < p->size_bytes ? room : p->size_bytes;
+	*ret_first = first;
+	*ret_size = end > first ? end - first : 0;
+	*ret_size = *ret_size < p->size_bytes ? *ret_size : p->size_bytes;
+	if (dev->kind == DEVICE_DIRECTORY) {
+		*ret_first = DATAFILE_DATA_OFFSET;
+		*ret_size = p->size_bytes;
+	}
 }
 
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
-	struct consent_names names;
-
 	if (dev->kind == DEVICE_FILE)
 		return err_set(err, -EINVAL,
 		               "%s is an existing file, which is never written over; give its directory, or a device.",
 		               dev->path);
-	if (dev->kind == DEVICE_DIRECTORY && p->write)
-		return err_set(err, -EINVAL,
-		               "%s is a directory, in which smr makes a file of its own; leave --write out.",
-		               dev->path);
+	if (p->write && p->rewrite)
+		return err_set(err, -EINVAL, "--write and --rewrite exclude each other; give the one that you mean.");
+	if (dev->kind == DEVICE_DIRECTORY && (p->write || p->rewrite))
+		return err_set(err, -EINVAL, "%s is a directory, in which smr makes a file of its own; leave --%s out.",
+		               dev->path, p->write ? "write" : "rewrite");
 	if (dev->kind == DEVICE_DIRECTORY && p->start_bytes)
 		return err_set(err, -EINVAL, "--start is for devices; %s is a directory.", dev->path);
 	if (dev->kind == DEVICE_DIRECTORY)
 		return 0;
-	consent_names(dev, &names);
-	if (p->write && (dev->logical_block_bytes == 0 || SMR_BLOCK % dev->logical_block_bytes))
+	if ((p->write || p->rewrite) && (dev->logical_block_bytes == 0 || SMR_BLOCK % dev->logical_block_bytes))
 		return err_set(err, -EINVAL, "%s has blocks of %" PRIu32 " bytes, but smr writes %d at a time.",
 		               dev->path, dev->logical_block_bytes, SMR_BLOCK);
 	return 0;
@@ -109,29 +114,41 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 {
 	const struct smr_params *p = params;
 	const struct device *dev = &ses->devs[0];
+	bool is_folder = dev->kind == DEVICE_DIRECTORY;
+	uint64_t first, size;
 	struct smr_layout l;
 	int r = check_target(dev, p, err);
 
 	if (r < 0)
 		return r;
 	ret_plan->is_direct = true;
-	ret_plan->read_bytes = 0;
-	ret_plan->opens_itself = dev->kind == DEVICE_DIRECTORY;
+	ret_plan->opens_itself = is_folder;
 	if (device_is_zoned(dev))
 		return 0;
 	plan_phase(ret_plan, "looking whether it turns", 10 * NS_PER_S);
-	if (dev->kind != DEVICE_DIRECTORY && !p->write)
+	if (!is_folder && !p->write && !p->rewrite)
 		return 0;
-	if (!smr_layout_init(&l, p->start_bytes, smr_size(dev, p)))
+	smr_span(dev, p, &first, &size);
+	if (!smr_layout_init(&l, first, size))
 		return err_set(err, -EINVAL, "%s has no room for %d MiB from --start on, and less is not enough.",
 		               dev->path, (int)(LEAST >> 20));
-	ret_plan->writes = p->write ? WRITE_DESTROY : WRITE_NONE;
+	ret_plan->writes = p->write ? WRITE_DESTROY : p->rewrite ? WRITE_SAME : WRITE_NONE;
 	ret_plan->write_bytes = smr_layout_writes(&l) * SMR_BLOCK + l.large.n * SMR_LARGE;
-	if (dev->kind == DEVICE_DIRECTORY)
+	if (is_folder)
 		ret_plan->write_bytes += l.size_bytes;
 	else
 		ret_plan->write_bytes += l.part[SMR_COMB].n * l.part[SMR_COMB].step_bytes;
+	if (p->rewrite) {
+		r = smr_back_bytes(&l, &ret_plan->journal_bytes, err);
+		if (r == 0)
+			r = datafile_check_space(p->journal, ret_plan->journal_bytes, err);
+		if (r < 0)
+			return r;
+		plan_phase(ret_plan, "reading what will be written", l.size_bytes / 100 * 1000);
+	}
 	plan_phase(ret_plan, "writing in sequence", ret_plan->write_bytes / 100 * 1000);
 	plan_phase(ret_plan, "writing at random", ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS);
+	if (p->rewrite)
+		plan_phase(ret_plan, "comparing what was written", l.size_bytes / 100 * 1000);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -11,7 +12,7 @@
 #include "measure/shared/timed.h"
 #include "measure/smr/smr.h"
 
-#define STREAM_BLOCK  (1u << 20)
+#define STREAM_BLOCK  SMR_PIECE
 #define STREAM_CHUNK  16 /* blocks that make a rate: more than a track, so that its ends even out */
 #define STREAM_CHUNKS 4096
 #define ACCESSES      32
@@ -46,11 +47,11 @@ static int open_file(struct smr_io *io, struct err *err)
 int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err)
 {
 	const struct engine_config cfg = { .depth = 2, .buf_bytes = STREAM_BLOCK };
-	uint64_t left = session_time_left_ns(ses);
 	int r = 0;
 
 	*io = (struct smr_io){ .ses = ses, .layout = layout, .own = { .fd = -1 }, .target = &io->own };
-	io->end_ns = clock_now_ns(ses->env->clk) + (left == UINT64_MAX ? SMR_TIME_NS : left);
+	io->time_ns = ses->common->time_ns ? ses->common->time_ns : SMR_TIME_NS;
+	io->end_ns = ses->start_ns + io->time_ns;
 	if (ses->plan->opens_itself)
 		r = open_file(io, err);
 	else
@@ -78,13 +79,13 @@ bool smr_is_over(const struct smr_io *io)
 
 /* ---- before the writes at random ---- */
 
-static void timed_init(struct smr_io *io, struct timed *t)
+void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret)
 {
 	uint32_t physical = io->ses->devs[0].physical_block_bytes;
 
-	*t = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target };
-	t->block_bytes = t->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
-	session_rng(io->ses, 1, &t->rng);
+	*ret = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target };
+	ret->block_bytes = ret->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
+	session_rng(io->ses, stream, &ret->rng);
 }
 
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
@@ -94,7 +95,7 @@ int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 	struct timed t;
 	int r;
 
-	timed_init(io, &t);
+	smr_timed(io, 1, &t);
 	io->target->size_bytes = end;
 	r = rotation_find(&t, ROTATION_NS, &rot, err);
 	io->target->size_bytes = all;
@@ -111,7 +112,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 	struct timed t;
 	int r;
 
-	timed_init(io, &t);
+	smr_timed(io, 1, &t);
 	for (size_t i = 0; i < ACCESSES; i++)
 		at[i] = timed_random(&t, io->layout->first_bytes, io->layout->first_bytes + io->layout->size_bytes);
 	r = timed_reads(&t, at, ACCESSES, ns, NULL, err);
@@ -154,12 +155,36 @@ static void take_chunk(struct sink *s, const struct io_req *req, bool is_fault)
 	c->begin_ns = req->done_ns;
 }
 
+/* What another one wants to be written, with the bytes that were there. */
+struct same_feeder {
+	struct feeder f; /* first: next() gets a pointer to it */
+	struct feeder *of;
+	struct smr_io *io;
+	const uint8_t *data; /* of requests of one size, by their tag; NULL: pieces of the comb */
+	struct err why;
+};
+
+static enum feed same_next(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct same_feeder *s = (struct same_feeder *)f;
+	enum feed feed = s->of->next(s->of, now_ns, req, ret_until_ns);
+
+	if (feed != FEED_IO || req->op != IO_WRITE)
+		return feed;
+	if (s->data)
+		memcpy(req->buf, s->data + req->tag * req->len_bytes, req->len_bytes);
+	else if (smr_back_piece(s->io, req->offset_bytes, req->len_bytes, req->buf, &s->why) < 0)
+		return FEED_END;
+	return FEED_IO;
+}
+
 int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_bytes_per_s, struct err *err)
 {
 	cleanup_free struct chunks *c = calloc(1, sizeof(*c));
 	struct load load = { .targets = io->target, .ntargets = 1, .depth = 2 };
 	struct load_stats stats;
 	struct seq_feeder feeder;
+	struct same_feeder same = { { same_next, NULL }, &feeder.f, io, NULL, { 0 } };
 	int r;
 
 	if (!c)
@@ -170,10 +195,12 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
 	}
 	c->sink.take = take_chunk;
 	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
-	load.feeder = &feeder.f;
+	load.feeder = io->journal ? &same.f : &feeder.f;
 	load.sink = &c->sink;
 	session_progress(io->ses, "writing in sequence", 0.02, NULL);
 	r = session_load(io->ses, &load, io->eng, &stats, err);
+	if (r == 0 && same.why.code)
+		r = err_set(err, same.why.code, "%s", same.why.text);
 	*ret_bytes_per_s =
 		stats_median(c->rate, c->n); /* of most: a buffer takes the first ones faster, dips are slower */
 	return r;
@@ -215,10 +242,38 @@ static int keep(struct smr_samples *s, const struct smr_sample *sample)
 	return 0;
 }
 
+/* What is to be written, and what belongs there. */
+static int fill_batch(struct smr_io *io, const struct smr_order *o, uint64_t first, uint64_t k, struct list_item *items,
+                      uint8_t *data, struct err *err)
+{
+	const struct smr_layout *l = io->layout;
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < k; i++) {
+		uint64_t large = io->larges % l->large.n;
+
+		items[i].len_bytes = (uint32_t)o->block_bytes;
+		items[i].op = IO_WRITE;
+		if (o->block_bytes == SMR_LARGE) {
+			items[i].offset_bytes = l->large.first_bytes + large * l->large.step_bytes;
+			io->larges++;
+			if (data)
+				r = smr_back_large(io, large, data + i * SMR_LARGE, err);
+		} else {
+			items[i].offset_bytes = smr_place(l, first + i, io->ses->seed);
+			if (data)
+				r = smr_back_block(io, first + i, data + i * SMR_BLOCK, err);
+		}
+	}
+	items[k].op = IO_FLUSH;
+	return r;
+}
+
 int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *s, struct err *err)
 {
 	uint64_t first = s->n ? s->v[s->n - 1].first + s->v[s->n - 1].writes : 0, all = smr_layout_writes(io->layout);
 	cleanup_free struct list_item *items = NULL;
+	cleanup_free uint8_t *data = NULL;
 	struct batch b = { .sink = { take_write } };
 	struct load load = { .targets = io->target, .ntargets = 1, .sink = &b.sink, .depth = 1 };
 	struct clock *clk = io->ses->env->clk;
@@ -226,25 +281,21 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	struct load_stats stats;
 	struct smr_sample sample;
 	uint64_t k = 1, until_ns;
-	bool is_large = o->block_bytes == SMR_LARGE;
+	struct same_feeder same = { .f.next = same_next, .of = &feeder.f, .io = io };
 	int r;
 
 	while (k < o->n && first + k < all && smr_part_of(io->layout, first + k) == smr_part_of(io->layout, first))
 		k++;
 	items = calloc(k + 1, sizeof(*items));
-	if (!items)
+	if (io->journal)
+		same.data = data = malloc(k * o->block_bytes);
+	if (!items || (io->journal && !data))
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t i = 0; i < k; i++)
-		items[i] =
-			(struct list_item){ .offset_bytes = is_large ? io->layout->large.first_bytes +
-			                                                       io->larges++ % io->layout->large.n *
-			                                                               io->layout->large.step_bytes
-			                                             : smr_place(io->layout, first + i, io->ses->seed),
-			                    .len_bytes = (uint32_t)o->block_bytes,
-			                    .op = IO_WRITE };
-	items[k].op = IO_FLUSH;
+	r = fill_batch(io, o, first, k, items, data, err);
+	if (r < 0)
+		return r;
 	list_feeder_init(&feeder, items, k + 1);
-	load.feeder = &feeder.f;
+	load.feeder = data ? &same.f : &feeder.f;
 	until_ns = clock_now_ns(clk) + o->rest_ns;
 	if (o->rest_ns && until_ns >= io->end_ns) /* no time for it */
 		return 0;

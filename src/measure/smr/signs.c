@@ -57,17 +57,13 @@ static void look(struct sign *s, bool is_seen, double weight)
 /* Places that answer faster than media can, among others that do not. */
 static int read_places(struct smr_io *io, struct sign *ret, struct err *err)
 {
-	struct timed t = {
-		.ses = io->ses, .eng = io->eng, .target = io->target, .block_bytes = SMR_BLOCK, .step_bytes = SMR_BLOCK
-	};
-	uint32_t physical = io->ses->devs[0].physical_block_bytes;
+	struct timed t;
 	uint64_t at[READS];
 	double ns[READS];
 	size_t fast = 0, slow = 0;
 	int r;
 
-	t.block_bytes = t.step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
-	session_rng(io->ses, 2, &t.rng);
+	smr_timed(io, 2, &t);
 	for (size_t i = 0; i < READS; i++)
 		at[i] = timed_random(&t, 0, io->target->size_bytes);
 	r = timed_reads(&t, at, READS, ns, NULL, err);

@@ -107,6 +107,12 @@ static int measure(struct smr_io *io, struct smr_input *in, const struct smr_par
 		smr_tell_verdict(res, SMR_UNDECIDED, "only writing tells, and nothing was written");
 		return 0;
 	}
+	if (p->rewrite) {
+		r = smr_back_begin(io, p->journal, err);
+		if (r < 0 || session_is_over(io->ses))
+			return r;
+		io->end_ns = clock_now_ns(io->ses->env->clk) + io->time_ns;
+	}
 	if (io->file)
 		r = smr_stream(io, end, io->layout->first_bytes + io->layout->size_bytes, &rest, err);
 	else
@@ -120,7 +126,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 {
 	const struct smr_params *p = params;
 	const struct device *dev = &ses->devs[0];
-	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write;
+	bool is_folder = dev->kind == DEVICE_DIRECTORY, writes = is_folder || p->write || p->rewrite;
 	struct smr_layout layout;
 	struct smr_input in = { .layout = &layout,
 		                .access_ns = NAN,
@@ -129,6 +135,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		                .rpm = dev->reported_rpm,
 		                .is_through = strcmp(dev->write_cache, "write through") == 0 };
 	const struct figure *f;
+	uint64_t first, size;
 	struct smr_io io;
 	int r;
 
@@ -137,10 +144,12 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 		smr_tell_verdict(ses->res, SMR_YES, "it says so itself");
 		return smr_signs(&io, p->zones, err);
 	}
-	(void)smr_layout_init(&layout, is_folder ? DATAFILE_DATA_OFFSET : p->start_bytes, smr_size(dev, p));
+	smr_span(dev, p, &first, &size);
+	(void)smr_layout_init(&layout, first, size);
 	r = smr_open(&io, ses, &layout, err);
 	if (r == 0)
 		r = measure(&io, &in, p, writes, err);
+	r = smr_back_end(&io, r, err);
 	smr_close(&io);
 	f = result_find_figure(ses->res, "shingled");
 	if (f && f->value.str && strcmp(f->value.str, "undecided") == 0)
@@ -148,7 +157,7 @@ static int smr_run(struct session *ses, const void *params, struct err *err)
 			ses->res, dev->path,
 			writes ? "Let it rest for some hours, so that it can clean its cache, and repeat with more "
 				 "--time or another --size."
-			       : "Give a folder on it, in which a file is made and removed, or --write.");
+			       : "Give a folder on it, in which a file is made and removed, or --write, or --rewrite, which leaves every byte as it is.");
 	session_checkpoint(ses);
 	return r;
 }

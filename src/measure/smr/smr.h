@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of `smr`, each knowing only those before it; nobody else includes this: plan.c options, and which places are written in which order; signs.c what is seen without
- * a write; run.c the writes, timed; analyse.c what they say of each kind of disk; after.c
+ * a write; back.c every byte put back; run.c the writes, timed; analyse.c what they say of each kind of disk; after.c
  * what they say of the cache behind it; tell.c the document; smr.c goes through them.
  *
  * A disk whose tracks shingle can write a band only as a whole, so it keeps what comes in small pieces in a cache on the media until its map, or the
@@ -12,12 +12,12 @@
 #ifndef PLATTER_MEASURE_SMR_H
 #define PLATTER_MEASURE_SMR_H
 
-#include "session/session.h"
+#include "measure/shared/rewrite.h"
 
 struct smr_params { /* what the options fill */
 	uint64_t size_bytes, start_bytes;
-	const char *zones;
-	bool write;
+	const char *zones, *journal;
+	bool write, rewrite;
 };
 
 /* ---- plan.c: options and the device to what will be done, or a sentence why not ---- */
@@ -53,8 +53,8 @@ uint64_t smr_layout_writes(const struct smr_layout *l); /* of all parts */
 /* Where the block lies that is written as number i; and to which part it belongs. */
 uint64_t smr_place(const struct smr_layout *l, uint64_t i, uint64_t seed);
 enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
-/* What will be written of this device or folder; 0: there is no room. */
-uint64_t smr_size(const struct device *dev, const struct smr_params *p);
+/* What may be written of this device or folder; size 0: there is no room. */
+void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size);
 
 /* ---- run.c: writes out, times kept; nothing is judged here ---- */
 
@@ -71,6 +71,7 @@ struct smr_samples {
 };
 
 struct smr_input;
+struct timed;
 struct smr_io {
 	struct session *ses;
 	struct engine *eng;
@@ -78,12 +79,30 @@ struct smr_io {
 	struct target own;
 	struct datafile *file;
 	const struct smr_layout *layout;
-	uint64_t larges; /* written so far */
-	uint64_t end_ns; /* no batch begins later */
+	uint64_t larges;                 /* written so far */
+	uint64_t time_ns, end_ns;        /* for writing; no batch begins later */
+	struct rewrite_journal *journal; /* NULL: what is there is not put back */
+	bool is_noted;                   /* all that will be written is in it */
 };
+
+/* ---- back.c: the bytes that were there before ---- */
+
+#define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
+/* Size of the journal. */
+int smr_back_bytes(const struct smr_layout *l, uint64_t *ret, struct err *err);
+/* Reads and notes all that will be written; io->is_noted: it was not told to stop meanwhile. */
+int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
+/* What belongs there: block number i, large block k, a piece of the comb. */
+int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err);
+int smr_back_large(struct smr_io *io, uint64_t k, void *buf, struct err *err);
+int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *buf, struct err *err);
+/* Compares what was written, however the run, which came to r, ended; returns that, unless bytes are not as they were. */
+int smr_back_end(struct smr_io *io, int r, struct err *err);
 
 int smr_open(struct smr_io *io, struct session *ses, const struct smr_layout *layout, struct err *err);
 void smr_close(struct smr_io *io);
+/* For single reads; stream: of random numbers, one for each purpose. */
+void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret);
 /* Does it turn, as far as reads below end tell? 1, 0, or -1: they do not. */
 int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err);
 /* Writes that stretch; bytes per second in sequence as it was taken, NaN: not known. */
