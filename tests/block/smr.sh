@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# `smr` in a folder of a mounted file system, ext4 and xfs, on a simulated disk that shingles: that is found. The file goes on every exit.
+# `smr` in a folder of a mounted file system, ext4 and xfs, on a simulated disk that shingles: that is found. The file goes on every exit. On the device itself
+# with --rewrite: killed at random moments (SMR_KILLS of them, default 2), it never leaves a byte changed.
 . "$(dirname "$0")/lib.sh"
 need jq timeout mkfs.ext4
 : "${PLATTER:?the program}"
@@ -98,4 +99,41 @@ if command -v mkfs.xfs >/dev/null && grep -qw xfs /proc/filesystems; then
 	killed INT KILL
 	leave two
 fi
+# A small disk, so that its bytes can be looked at after each kill.
+same_bytes() # after what
+{
+	[ "$(b2sum <"$dev")" = "$bytes" ] && ok || bad "a byte is another one after $1"
+}
+
+rewrite()
+{
+	timeout -k 60 -s "$1" "$2" "$PLATTER" smr --rewrite --rewrite-data="${dev##*/}" --time=5s --journal="$journal" "$dev" --quiet \
+		--json="$work/r.json" >"$work/out" 2>"$work/err"
+	status=$?
+}
+
+sed 's/^name.*/name three/; s/^serial.*/serial SMRthree/; s/^rpm.*/rpm 15000/; s/^zone.*/zone 22 400/; s/^media_cache_kb.*/media_cache_kb 65536 500 0/' "$work/one.disk" >"$work/three.disk"
+simdisk three "$work/three.disk"
+mkdir -m 700 "$work/journals" "$work/small"
+journal=$work/small
+mount -t tmpfs -o size=32m none "$journal" || fail "no tmpfs"
+at_end "umount '$journal' 2>/dev/null"
+bytes=$(b2sum <"$dev")
+rewrite TERM 60
+[ "$status" != 0 ] && grep -q 'needed at' "$work/err" && ok || bad "no room for the journal: exit status $status, $(cat "$work/err")"
+umount "$journal"
+journal=$work/journals found=0 number=${KILL_SEED:-1}
+for kill in $(seq "${SMR_KILLS:-2}"); do
+	number=$(((number * 1103515245 + 12345) % 2147483648))
+	rewrite KILL "$(awk -v n="$number" 'BEGIN { printf "%.2f", 0.8 + 4 * n / 2147483648 }')"
+	[ "$status" = 137 ] || echo "it ended before: $status"
+	found=$((found + $(find "$journal" -type f | wc -l)))
+	same_bytes "SIGKILL $kill"
+done
+rewrite TERM 150
+[ "$status" = 0 ] && jq -e '.figures.compared_bytes > 0' "$work/r.json" >/dev/null && ok || bad "after SIGKILL: exit status $status, $(cat "$work/err")"
+same_bytes "a whole run"
+[ -z "$(find "$journal" -type f)" ] && ok || bad "a journal is left"
+echo "killed ${SMR_KILLS:-2} times, $found times with a journal"
+simdisk_stop three
 finish

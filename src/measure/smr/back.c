@@ -12,51 +12,6 @@
 
 #define SIGNALLED_NS (5 * NS_PER_S) /* whoever sent a signal does not want to wait for long */
 
-/* The journal's places: cushion and singles, the comb in large pieces without gaps, the bulk, large blocks. */
-struct places {
-	uint64_t before_comb, pieces, bulk, large;
-};
-
-static struct places count(const struct smr_layout *l)
-{
-	const struct smr_run_of *part = l->part;
-	uint64_t comb = part[SMR_COMB].n * part[SMR_COMB].step_bytes;
-
-	return (struct places){ part[SMR_CUSHION].n + part[SMR_SINGLES].n, (comb + SMR_PIECE - 1) / SMR_PIECE,
-		                part[SMR_BULK].n, l->large.n };
-}
-
-static size_t make_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret)
-{
-	const struct smr_run_of *comb = &l->part[SMR_COMB];
-	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, bulk = smr_layout_writes(l);
-	struct places c = count(l);
-	struct rewrite_place *v = calloc(c.before_comb + c.pieces + c.bulk + c.large, sizeof(*v));
-	size_t n = 0;
-
-	*ret = v;
-	if (!v)
-		return 0;
-	for (uint64_t i = 0; i < c.before_comb; i++)
-		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
-	for (uint64_t at = comb->first_bytes; at < end; at += SMR_PIECE)
-		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
-	for (uint64_t i = bulk - c.bulk; i < bulk; i++)
-		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
-	for (uint64_t i = 0; i < c.large; i++)
-		v[n++] = (struct rewrite_place){ l->large.first_bytes + i * l->large.step_bytes, SMR_LARGE };
-	return n;
-}
-
-int smr_back_bytes(const struct smr_layout *l, uint64_t *ret, struct err *err)
-{
-	cleanup_free struct rewrite_place *v = NULL;
-	size_t n = make_places(l, 1, &v); /* other seeds: as many bytes */
-
-	*ret = rewrite_file_bytes(v, n);
-	return v ? 0 : err_set(err, -ENOMEM, "Out of memory.");
-}
-
 struct watched {
 	struct smr_io *io;
 	const char *phase;
@@ -88,7 +43,7 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 
 	if (r < 0)
 		return r;
-	n = make_places(io->layout, io->ses->seed, &v);
+	n = smr_places(io->layout, io->ses->seed, &v);
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	r = rewrite_save(io->journal, io->eng, io->target, v, n, sector, &(struct rewrite_watch){ go_on, &w }, &found,
@@ -100,7 +55,7 @@ int smr_back_begin(struct smr_io *io, const char *dir, struct err *err)
 int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err)
 {
 	const struct smr_layout *l = io->layout;
-	struct places c = count(l);
+	struct smr_places c = smr_places_count(l);
 	uint64_t at = i * SMR_BLOCK;
 
 	if (i < c.before_comb)
@@ -115,7 +70,7 @@ int smr_back_block(struct smr_io *io, uint64_t i, void *buf, struct err *err)
 
 int smr_back_large(struct smr_io *io, uint64_t k, void *buf, struct err *err)
 {
-	struct places c = count(io->layout);
+	struct smr_places c = smr_places_count(io->layout);
 
 	return rewrite_fetch(io->journal, c.before_comb + c.pieces + c.bulk + k, 0, buf, SMR_LARGE, err);
 }
@@ -124,7 +79,7 @@ int smr_back_piece(struct smr_io *io, uint64_t offset_bytes, size_t len, void *b
 {
 	uint64_t k = (offset_bytes - io->layout->part[SMR_COMB].first_bytes) / SMR_PIECE;
 
-	return rewrite_fetch(io->journal, count(io->layout).before_comb + k, 0, buf, len, err);
+	return rewrite_fetch(io->journal, smr_places_count(io->layout).before_comb + k, 0, buf, len, err);
 }
 
 static int verify(struct smr_io *io, struct err *err)

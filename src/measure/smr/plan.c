@@ -2,7 +2,9 @@
 /* What `smr` will do: options, what of them does not fit the target, and the order of the writes. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "measure/smr/smr.h"
 
 #define SLOT       (2 * SMR_BLOCK) /* as much stays free beside a block: else two would be one entry of the map */
@@ -89,6 +91,37 @@ void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *re
 	}
 }
 
+struct smr_places smr_places_count(const struct smr_layout *l)
+{
+	const struct smr_run_of *part = l->part;
+	uint64_t comb = part[SMR_COMB].n * part[SMR_COMB].step_bytes;
+
+	return (struct smr_places){ part[SMR_CUSHION].n + part[SMR_SINGLES].n, (comb + SMR_PIECE - 1) / SMR_PIECE,
+		                    part[SMR_BULK].n, l->large.n };
+}
+
+size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret)
+{
+	const struct smr_run_of *comb = &l->part[SMR_COMB];
+	uint64_t end = comb->first_bytes + comb->n * comb->step_bytes, bulk = smr_layout_writes(l);
+	struct smr_places c = smr_places_count(l);
+	struct rewrite_place *v = calloc(c.before_comb + c.pieces + c.bulk + c.large, sizeof(*v));
+	size_t n = 0;
+
+	*ret = v;
+	if (!v)
+		return 0;
+	for (uint64_t i = 0; i < c.before_comb; i++)
+		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
+	for (uint64_t at = comb->first_bytes; at < end; at += SMR_PIECE)
+		v[n++] = (struct rewrite_place){ at, end - at < SMR_PIECE ? end - at : SMR_PIECE };
+	for (uint64_t i = bulk - c.bulk; i < bulk; i++)
+		v[n++] = (struct rewrite_place){ smr_place(l, i, seed), SMR_BLOCK };
+	for (uint64_t i = 0; i < c.large; i++)
+		v[n++] = (struct rewrite_place){ l->large.first_bytes + i * l->large.step_bytes, SMR_LARGE };
+	return n;
+}
+
 static int check_target(const struct device *dev, const struct smr_params *p, struct err *err)
 {
 	if (dev->kind == DEVICE_FILE)
@@ -139,11 +172,13 @@ int smr_plan(const struct session *ses, const void *params, struct plan *ret_pla
 	else
 		ret_plan->write_bytes += l.part[SMR_COMB].n * l.part[SMR_COMB].step_bytes;
 	if (p->rewrite) {
-		r = smr_back_bytes(&l, &ret_plan->journal_bytes, err);
-		if (r == 0)
-			r = datafile_check_space(p->journal, ret_plan->journal_bytes, err);
-		if (r < 0)
-			return r;
+		cleanup_free struct rewrite_place *v = NULL;
+		size_t n = smr_places(&l, 1, &v); /* other seeds: as many bytes */
+
+		ret_plan->journal_bytes = rewrite_file_bytes(v, n);
+		r = datafile_check_space(p->journal, ret_plan->journal_bytes, err);
+		if (!v || r < 0)
+			return v ? r : err_set(err, -ENOMEM, "Out of memory.");
 		plan_phase(ret_plan, "reading what will be written", l.size_bytes / 100 * 1000);
 	}
 	plan_phase(ret_plan, "writing in sequence", ret_plan->write_bytes / 100 * 1000);

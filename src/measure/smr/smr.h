@@ -56,6 +56,15 @@ enum smr_part smr_part_of(const struct smr_layout *l, uint64_t i);
 /* What may be written of this device or folder; size 0: there is no room. */
 void smr_span(const struct device *dev, const struct smr_params *p, uint64_t *ret_first, uint64_t *ret_size);
 
+/* The same in places that share no byte, in the order in which they are written: for the journal of --rewrite. */
+#define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
+struct smr_places {
+	uint64_t before_comb, pieces, bulk, large; /* the comb is in large pieces, without gaps */
+};
+struct smr_places smr_places_count(const struct smr_layout *l);
+/* All of them; free() it. NULL, 0: no memory. */
+size_t smr_places(const struct smr_layout *l, uint64_t seed, struct rewrite_place **ret);
+
 /* ---- run.c: writes out, times kept; nothing is judged here ---- */
 
 /* Writes and the flush behind them: a row of the document. */
@@ -87,9 +96,6 @@ struct smr_io {
 
 /* ---- back.c: the bytes that were there before ---- */
 
-#define SMR_PIECE (1u << 20) /* in which the comb is written in sequence */
-/* Size of the journal. */
-int smr_back_bytes(const struct smr_layout *l, uint64_t *ret, struct err *err);
 /* Reads and notes all that will be written; io->is_noted: it was not told to stop meanwhile. */
 int smr_back_begin(struct smr_io *io, const char *dir, struct err *err);
 /* What belongs there: block number i, large block k, a piece of the comb. */
