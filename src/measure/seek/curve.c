@@ -17,7 +17,7 @@
 	0.010 /* of a revolution: what is believed of it before any distance tells (real drives: 0.003 to 0.01) */
 #define LEAST_SCATTER 0.002        /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
 #define LEARNING      6            /* distances that tell the scatter for those after them (a choice) */
-#define FULL_NS       38e9         /* of the device, for the curve: of the 120 s that a run may take */
+#define FULL_NS       30e9         /* of the device, for the curve: of the 120 s that a run may take */
 #define QUICK_NS      2.8e9        /* and of 15 s */
 #define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */

@@ -21,7 +21,7 @@ static const struct opt seek_opts[] = {
 	         "a short run: spans at the start only, fewer distances, wider intervals"),
 	OPT_BYTES(struct seek_params, block_bytes, "block", 'b', "SIZE", NULL,
 	          "size of each read; default 4 KiB or the physical sector", .min = 512, .max = 1048576),
-	OPT_U64(struct seek_params, reads, "reads", 0, "N", "100", "reads of each span at least", .min = 40,
+	OPT_U64(struct seek_params, reads, "reads", 0, "N", "60", "reads of each span at least", .min = 40,
 	        .max = 10000),
 	OPT_TIME(struct seek_params, span_ns, "span-time", 0, "TIME", "1s",
 	         "time of each span, where the precision needs it", .min = 1e6, .max = 1e13),
@@ -160,6 +160,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		p.reads = p.reads < 60 ? p.reads : 60;
 		p.span_ns = p.span_ns < 300 * NS_PER_MS ? p.span_ns : 300 * NS_PER_MS;
 	}
+	s.start_ns = clock_now_ns(ses->env->clk);
 	s.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p) };
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
 	                         ? ses->devs[0].physical_block_bytes

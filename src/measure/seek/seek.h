@@ -27,6 +27,7 @@ struct seek_run {
 	struct timed t;
 	struct rotation rot;
 	double fraction; /* of the whole run done, for progress */
+	uint64_t start_ns;
 
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */
@@ -101,13 +102,19 @@ bool seek_is_uncached(const struct seek_uncached *u); /* the times stand for all
 
 /* The mean over all reads of a span, with what the curve tells taken off their variance (control.c). */
 struct seek_controlled {
+	double known_ns, off_ns; /* what the curve says of all pairs; what reads took beyond that, on the average */
 	double mean_ns, half_ns; /* half of the 95 % interval */
-	double variance_ratio;   /* what remains of the variance */
+	double variance, variance_ratio; /* what remains of the variance */
+	bool is_far;                     /* over so many tracks that what it loses is what others lose */
+	size_t n;
 };
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
 /* false: the curve is not known, the span too small, or the curve does not help. */
-bool seek_control_mean(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
-                       uint64_t end, struct seek_controlled *ret);
+bool seek_control(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
+                  uint64_t end, struct seek_controlled *ret);
+void seek_control_tell(const struct seek_run *s, struct seek_controlled *c); /* mean and interval from the parts */
+/* Of all spans of a run together: what each lost, as far as it differs from the others. whole: the index of the whole device, which is left as it is. */
+void seek_control_pool(const struct seek_run *s, struct seek_controlled *c, size_t n, size_t whole);
 
 /* Table "queue": what depth brings. */
 extern const struct field seek_queue_fields[];

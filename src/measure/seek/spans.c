@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time, at least
- * 200 reads and 5 s. Reads that the drive's own cache answered take its hit time; they are counted and kept out of the service time.
+ * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time. Reads that the
+ * drive's own cache answered take its hit time; they are counted and kept out of the service time.
  * And the same over the whole device with more requests in flight: what the drive's reordering brings.
  */
 #include <errno.h>
@@ -17,10 +17,14 @@
 
 #define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
 #define QUEUE_READS 4000 /* of one depth: ten seconds of the fastest disk */
-#define FULL_SPANS  45.0 /* times of a span, for all but the whole device, of the 120 s that a run may take */
-#define QUICK_SPANS 5.0  /* and of 15 s */
+#define FULL_SPANS  30.0 /* times of a span, for all but the whole device, of the 118 that a run may take */
+#define QUICK_SPANS 5.0  /* and of 48 */
+#define FULL_RUN    118.0
+#define QUICK_RUN   48.0
+#define QUEUE_TIME  7.0 /* of these, for the queue */
 #define FORGET_MOST \
 	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
+#define SPANS_MAX   37   /* three of each length, and the whole device */
 #define CACHED_TOLD 0.02 /* from that share on a notice says so (a choice: what is left out otherwise) */
 
 struct span_row {
@@ -104,22 +108,28 @@ static void fill_span(double *v, size_t n, double extra_se, struct span_row *row
 	row->max_ns = v[n - 1];
 }
 
-/* The mean, from what the curve leaves of the variance, where it helps. */
-static void control_span(const struct seek_run *s, const struct seek_where *where, const struct seek_uncached *media,
-                         struct span_row *row)
-{
+/* A span that was measured. */
+struct told {
+	struct span_row row;
+	struct interval plain; /* of the mean, without what the curve tells */
 	struct seek_controlled c;
-	double half;
+	double extra_se;
+	bool is_controlled;
+};
 
-	if (!seek_control_mean(s, media->of, media->n, where->first, where->end, &c))
+/* The mean, from what the curve leaves of the variance, where it helps. */
+static void control_row(struct told *t)
+{
+	const struct seek_controlled *c = &t->c;
+	double half = hypot(c->half_ns, 1.96 * t->extra_se * sqrt(c->variance_ratio));
+
+	if (!t->is_controlled || !isfinite(t->row.mean_ns) ||
+	    half > (t->plain.high - t->plain.low) / 2.0) /* false, too, where that is not known */
 		return;
-	half = hypot(c.half_ns, 1.96 * media->extra_se * sqrt(c.variance_ratio));
-	if (isfinite(row->low) && isfinite(row->high) && half > (row->high - row->low) / 2.0)
-		return;
-	row->mean_ns = c.mean_ns;
-	row->low = c.mean_ns - half;
-	row->high = c.mean_ns + half;
-	row->iops = 1e9 / c.mean_ns;
+	t->row.mean_ns = c->mean_ns;
+	t->row.low = c->mean_ns - half;
+	t->row.high = c->mean_ns + half;
+	t->row.iops = 1e9 / c->mean_ns;
 }
 
 /* ---- storage that slows down ---- */
@@ -228,8 +238,7 @@ static double controlled_half(const struct seek_run *s, const struct span *sp, s
 	for (size_t i = 0; i < t->tried; i++)
 		if (!t->read[i].is_hit && !t->read[i].is_behind_hit)
 			t->media[n++] = &t->read[i];
-	return seek_control_mean(s, t->media, n, sp->first, sp->first + sp->bytes, &c) ? c.half_ns / c.mean_ns
-	                                                                               : (double)NAN;
+	return seek_control(s, t->media, n, sp->first, sp->first + sp->bytes, &c) ? c.half_ns / c.mean_ns : (double)NAN;
 }
 
 /* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
@@ -258,17 +267,21 @@ static void no_service_time(struct span_row *row)
 }
 
 /* The distribution of what has come over the whole device, and the figures of it. */
-static void tell_whole(struct seek_run *s, const struct span_row *row, const struct hist *h)
+static void tell_whole(struct seek_run *s, const struct told *told, const struct hist *h)
 {
 	static const struct distribution_quantile qs[] = { { 0.5, "random_access_p50_ns", "random access, median" },
 		                                           { 0.95, "random_access_p95_ns", "random access, 95 %" },
 		                                           { 0.99, "random_access_p99_ns", "random access, 99 %" } };
 
-	s->whole_mean_ns = row->mean_ns;
-	s->whole_ci = (struct interval){ row->low, row->high };
-	s->whole_reads = row->samples;
-	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, row->mean_ns,
-	              &s->whole_ci, row->samples);
+	s->whole_mean_ns = told->row.mean_ns;
+	s->whole_ci = (struct interval){ told->row.low, told->row.high };
+	s->whole_reads = told->row.samples;
+	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, told->row.mean_ns,
+	              &s->whole_ci, told->row.samples);
+	if (told->is_controlled)
+		result_figure(s->res, "random_access_unexplained_ratio",
+		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
+		              told->c.variance_ratio, NULL, told->c.n);
 	distribution_figures(s->res, qs, ARRAY_LEN(qs), h, true);
 	distribution_clear(s->res);
 	distribution_add(s->res, NULL, h);
@@ -307,8 +320,9 @@ static void note_largest(struct seek_run *s, const struct span *sp, const struct
 }
 
 /* h: gets the service times. */
-static int measure_span(struct seek_run *s, struct span *sp, struct span_row *row, struct hist *h, struct err *err)
+static int measure_span(struct seek_run *s, struct span *sp, struct told *told, struct hist *h, struct err *err)
 {
+	struct span_row *row = &told->row;
 	cleanup_free struct taken *t = calloc(1, sizeof(*t));
 	struct seek_where where = { .first = sp->first, .end = sp->first + sp->bytes, .budget_ns = sp->again_ns };
 	struct seek_uncached media;
@@ -326,7 +340,11 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 		for (size_t i = 0; i < media.nmeasured; i++)
 			hist_add(h, (uint64_t)media.measured[i]);
 		fill_span(media.v, media.n, media.extra_se, row);
-		control_span(s, &where, &media, row);
+		told->plain = (struct interval){ row->low, row->high };
+		told->extra_se = media.extra_se;
+		told->is_controlled = seek_is_uncached(&media) &&
+		                      seek_control(s, media.of, media.n, where.first, where.end, &told->c);
+		control_row(told);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
 		if (!seek_is_uncached(&media))
@@ -337,20 +355,65 @@ static int measure_span(struct seek_run *s, struct span *sp, struct span_row *ro
 	return r;
 }
 
+/* For the whole device, which the figure is of: what the others leave of the run. */
+static uint64_t whole_time(const struct seek_run *s)
+{
+	double span = (double)s->p->span_ns, spent = (double)(clock_now_ns(s->ses->env->clk) - s->start_ns) / span;
+	double left = s->p->quick ? QUICK_RUN - QUICK_SPANS : FULL_RUN - FULL_SPANS;
+
+	left -= spent + (s->p->no_queue ? 0.0 : QUEUE_TIME);
+	return (uint64_t)(span * (s->p->quick ? fmin(fmax(left, 5.0), 12.0) : fmin(fmax(left, 15.0), 40.0)));
+}
+
+struct all_told {
+	struct told v[SPANS_MAX];
+	size_t n;
+};
+
+static struct table *span_table(const struct seek_run *s)
+{
+	return result_table(s->res, "spans", "Service time of random reads", seek_span_fields);
+}
+
+/* Their means again, from what all of them say. */
+static void tell_together(struct seek_run *s, struct all_told *all)
+{
+	struct seek_controlled c[SPANS_MAX];
+	size_t of[SPANS_MAX], n = 0, whole = SPANS_MAX;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (!all->v[i].is_controlled || !all->v[i].c.is_far)
+			continue;
+		if (strcmp(all->v[i].row.anchor, "whole") == 0)
+			whole = n;
+		of[n] = i;
+		c[n++] = all->v[i].c;
+	}
+	seek_control_pool(s, c, n, whole);
+	for (size_t k = 0; k < n; k++)
+		all->v[of[k]].c = c[k];
+	result_table_clear(span_table(s));
+	for (size_t i = 0; i < all->n; i++) {
+		control_row(&all->v[i]);
+		result_row(span_table(s), &all->v[i].row);
+	}
+	session_checkpoint(s->ses);
+}
+
 /* share: of the run. allowed_ns: what the spans that are left leave for this one. */
 static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, double share, double allowed_ns,
-                    struct err *err)
+                    struct all_told *all, struct err *err)
 {
-	struct table *t = result_table(s->res, "spans", "Service time of random reads", seek_span_fields);
+	struct told *told = &all->v[all->n];
 	uint64_t size = s->size_bytes;
 	struct span sp = { .bytes = bytes - bytes % s->t.block_bytes, .anchor = anchor };
-	struct span_row row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN };
 	cleanup_free struct hist *h = hist_new();
 	char text[32], mean[32];
 	int r;
 
 	if (!h)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	*told = (struct told){ .row = { .span_bytes = bytes, .anchor = anchor, .mean_ns = NAN } };
 	if (strcmp(anchor, "middle") == 0)
 		sp.first = (size - sp.bytes) / 2;
 	else if (strcmp(anchor, "end") == 0)
@@ -362,7 +425,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	    0) { /* the figure: three times as sharp, for what time that takes, within limits */
 		sp.reads *= s->p->quick ? 1 : 2;
 		sp.precision /= s->p->quick ? 1.0 : 3.0;
-		sp.most_ns = s->p->span_ns * (s->p->quick ? 9 : 20);
+		sp.most_ns = whole_time(s);
 	}
 	sp.first -= sp.first % s->t.block_bytes;
 	/* Of so few tracks that the curve does not help: what the others need no more is theirs. */
@@ -371,19 +434,20 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 		sp.most_ns = s->p->span_ns * 5 / 2;
 	sp.most_ns = (uint64_t)fmin((double)sp.most_ns, allowed_ns);
 	sp.again_ns = (uint64_t)fmin(3.0 * (double)s->p->span_ns, allowed_ns);
-	row.first_byte = sp.first;
-	r = measure_span(s, &sp, &row, h, err);
-	if (r < 0 || row.samples + row.hits == 0)
+	told->row.first_byte = sp.first;
+	r = measure_span(s, &sp, told, h, err);
+	if (r < 0 || told->row.samples + told->row.hits == 0)
 		return r;
-	result_row(t, &row);
+	result_row(span_table(s), &told->row);
+	all->n++;
 	s->fraction += share;
-	if (!isfinite(row.mean_ns))
+	if (!isfinite(told->row.mean_ns))
 		return 0;
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
-	            units_time(mean, sizeof(mean), (uint64_t)row.mean_ns));
+	            units_time(mean, sizeof(mean), (uint64_t)told->row.mean_ns));
 	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
 	if (strcmp(anchor, "whole") == 0)
-		tell_whole(s, &row, h);
+		tell_whole(s, told, h);
 	session_checkpoint(s->ses);
 	return 0;
 }
@@ -415,6 +479,7 @@ static void span_notices(struct seek_run *s)
 }
 
 static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
+_Static_assert(SPANS_MAX == 3 * ARRAY_LEN(megabytes) + 1, "room for all spans");
 static const uint64_t decades[] = { 10, 100, 10000, 1000000 }; /* --quick, at the start only */
 
 size_t seek_span_count(uint64_t size_bytes, bool is_quick)
@@ -435,12 +500,15 @@ int seek_spans(struct seek_run *s, struct err *err)
 	uint64_t size = s->size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
 	double share, budget = (double)s->p->span_ns * (s->p->quick ? QUICK_SPANS : FULL_SPANS);
+	cleanup_free struct all_told *all = calloc(1, sizeof(*all));
 	uint64_t start;
 	int r;
 
+	if (!all)
+		return err_set(err, -ENOMEM, "Out of memory.");
 	s->regime = (struct seek_regime){ .stride = 1 };
 	share = 0.5 / (double)(nspans * nanchors + 1);
-	r = one_span(s, size, "whole", share, INFINITY, err);
+	r = one_span(s, size, "whole", share, INFINITY, all, err);
 	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
 		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
@@ -448,7 +516,8 @@ int seek_spans(struct seek_run *s, struct err *err)
 			r = one_span(s, span[i] * 1000000, anchors[k], share,
 			             fmax(budget - (double)(clock_now_ns(s->ses->env->clk) - start), 0.0) /
 			                     (double)(nspans * nanchors - i * nanchors - k),
-			             err);
+			             all, err);
+	tell_together(s, all);
 	span_notices(s);
 	regime_tell(s, s->regime.point, s->regime.n, "In the spans");
 	return r;
