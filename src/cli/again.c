@@ -47,17 +47,18 @@ int cli_again(struct result *res, struct err *err)
 {
 	const struct measure *m = measure_find(res->head.measurement);
 	struct result *part = result_new(res->head.measurement);
+	struct err why = { 0 };
 	char names[400];
 	size_t n, all;
 	/* Tables of many hosts are not those of a measurement; each host's own document is. */
-	int r = m && m->again && !result_find_figure(res, "hosts") ? m->again(res, part, err) : -ENODATA;
+	int r = m && m->again && !result_find_figure(res, "hosts") ? m->again(res, part, &why) : -ENODATA;
 
 	if (r < 0) {
 		result_free(part);
 		if (r != -ENODATA)
-			return r;
-		result_notice(res, "again",
-		              "Nothing of this document can be computed again: its samples are not in it.");
+			return err_set(err, r, "%s", why.text);
+		result_notice(res, "again", "Nothing of this document can be computed again: %s",
+		              why.text[0] ? why.text : "its samples are not in it.");
 		put_last_first(res);
 		return 0;
 	}

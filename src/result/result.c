@@ -392,12 +392,13 @@ void result_table_clear(struct table *t)
 
 void result_row(struct table *t, const void *row_struct)
 {
+	size_t most = t->rows_max ? t->rows_max : RESULT_ROWS_MAX;
 	struct cell *row;
 
-	if (t->nrows >= RESULT_ROWS_MAX) {
+	if (t->nrows >= most) {
 		result_notice(t->owner, "rows-dropped",
-		              "Table '%s' holds %d rows, the most that a document keeps; later rows were dropped.",
-		              t->name, RESULT_ROWS_MAX);
+		              "Table '%s' holds %zu rows, the most that a document keeps; later rows were dropped.",
+		              t->name, most);
 		return;
 	}
 	if (t->nrows == t->room) {

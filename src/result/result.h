@@ -43,6 +43,7 @@ struct table {
 	size_t nrows, room;
 	const struct field *fields; /* NULL in loaded documents */
 	struct result *owner;       /* gets the notice when rows are dropped */
+	size_t rows_max;            /* 0: RESULT_ROWS_MAX */
 };
 
 struct figure {

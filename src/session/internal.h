@@ -14,10 +14,15 @@ struct session_state {
 	struct device_health *health; /* before, one per device */
 	struct switched *switched;    /* switches.c */
 	size_t nswitched;
-	struct there { /* argument of target.is_there */
+	struct table *kept;   /* replay.c; NULL: nothing is */
+	uint64_t answered_ns; /* when the last request of session_load() completed */
+	struct there {        /* argument of target.is_there */
 		struct session *ses;
 		size_t index;
 	} * there;
 };
+
+/* replay.c: into state->kept. */
+void replay_keep(const struct session *ses, const struct io_req *req);
 
 #endif

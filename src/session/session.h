@@ -215,6 +215,12 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
 
+/*
+ * When the last request completed, or the run began. Who asks this how late it is, and not the clock, decides the same when a run is had again from
+ * what was answered (replay.h).
+ */
+uint64_t session_answered_ns(const struct session *ses);
+
 /* Relative half-width to reach; ns left of the time budget (UINT64_MAX: none given). */
 double session_precision(const struct session *ses);
 uint64_t session_time_left_ns(const struct session *ses);

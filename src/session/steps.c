@@ -117,6 +117,10 @@ static void account_take(struct sink *s, const struct io_req *req, bool is_fault
 		own->writes++;
 		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
 	}
+	if (a->ses->state->answered_ns < req->done_ns)
+		a->ses->state->answered_ns = req->done_ns;
+	if (a->ses->state->kept && a->own)
+		replay_keep(a->ses, req);
 	if (a->ses->hooks.request)
 		a->ses->hooks.request(a->ses->hooks.arg, a->ses, a->targets[req->target].name, req, is_fault);
 	if (a->next)
@@ -233,6 +237,11 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 bool session_is_over(const struct session *ses)
 {
 	return ses->state->is_gone || ses->state->has_too_many_faults || (ses->cancel && *ses->cancel);
+}
+
+uint64_t session_answered_ns(const struct session *ses)
+{
+	return ses->state->answered_ns > ses->start_ns ? ses->state->answered_ns : ses->start_ns;
 }
 
 double session_precision(const struct session *ses)

@@ -66,6 +66,20 @@ for words in "" "--zones=start,25%,end" "--full"; do
 	differs "$dir/sim.json" '.tables.samples as $t | ($t.columns | map(.key)) as $k | ($k | index("rate_bytes_per_s")) as $rate |
 		.tables.samples.rows |= map(if .[$k | index("position")] == 0 then .[$rate] *= 1.1 else . end)' start_bytes_per_s
 done
+# geometry asks by the answers: its search is had once more, also where it ended by a signal or for want of time; changed answers show, and where
+# other questions follow from them, or others were kept, that is said.
+for words in "--tracks" "--time=20s" "--quick"; do
+	run_sim geometry --keep-requests $words
+	same "$dir/sim.json" 13
+done
+differs "$dir/sim.json" '.tables.requests as $t | ($t.columns | map(.key)) as $k |
+	.tables.requests.rows |= map(.[$k | index("submit_ns", "done_ns")] |= (. * 1.00001 | floor))' rotation_rpm
+jq '.tables.requests.rows[100][1] += 4096' "$dir/sim.json" >"$dir/changed.json"
+run 0 report --again "$dir/changed.json"
+out_has "Nothing of this document can be computed again: This version asks the disk other questions."
+run_sim geometry --quick
+run 0 report --again "$dir/sim.json"
+out_has "Nothing of this document can be computed again: The document has no requests."
 run_sim transactions --users=5 --think=100ms --find-users --limit="p95<400ms" --time=100s
 same "$dir/sim.json" 3
 differs "$dir/sim.json" "$(changed classes 0 max_ns)" response_max_ns

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "session/replay.h"
 
 #define PLACE_TRACKS 5    /* looked at in each place */
 #define ALIKE        0.75 /* of each other: no surfaces of one place hold sectors in a more unlike number */
@@ -30,6 +31,8 @@
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
 	OPT_FLAG(struct geometry_params, tracks, "tracks", 0, "a table of all runs of equal tracks"),
+	OPT_FLAG(struct geometry_params, requests, "keep-requests", 0,
+	         "every read into the document, for platter report --again"),
 	OPT_END,
 };
 
@@ -85,6 +88,7 @@ static const struct measure_table geometry_tables[] = {
 	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
+	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
 };
 
@@ -527,13 +531,13 @@ static void left_out_figure(struct result *res, const struct geo_fit *fit)
 static int timed_walk(struct geo_walk *w, double part, struct err *err)
 {
 	struct geo *g = w->g;
-	uint64_t start = clock_now_ns(g->ses->env->clk), seen = g->tracks_seen;
+	uint64_t start = session_answered_ns(g->ses), seen = g->tracks_seen;
 	int r;
 
 	geo_may_take(g, part);
 	r = geo_walk(w, err);
 	geo_may_take(g, 1.0);
-	g->walk_ns += clock_now_ns(g->ses->env->clk) - start;
+	g->walk_ns += session_answered_ns(g->ses) - start;
 	g->walk_seen += g->tracks_seen - seen;
 	return r;
 }
@@ -671,12 +675,25 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 	geo_may_take(&g, 1.0);
 	session_rng(ses, 0x47454f4dull, &g.t.rng);
 	null_figures(ses);
+	if (g.p->requests)
+		session_keep_requests(ses);
 	r = session_engine(ses, &cfg, &g.t.eng, err);
 	if (r == 0)
 		r = run_phases(&g, err);
 	if (r == 0 && g.tracks_seen)
 		cost_figures(&g);
 	engine_close(g.t.eng);
+	return r;
+}
+
+static int geometry_again(const struct result *saved, struct result *ret, struct err *err)
+{
+	struct geometry_params p = { .quick = replay_flag(saved, "quick"), .tracks = replay_flag(saved, "tracks") };
+	struct result *again;
+	int r = session_replay(&measure_geometry, saved, &p, &again, err);
+
+	if (r == 0)
+		result_take(ret, again);
 	return r;
 }
 
@@ -706,6 +723,7 @@ const struct measure measure_geometry = {
 	.params_size = sizeof(struct geometry_params),
 	.plan = geometry_plan,
 	.run = geometry_run,
+	.again = geometry_again,
 	.screen = &geometry_screen,
 	.tables = geometry_tables,
 };

@@ -5,8 +5,10 @@
 
 #include "measure/shared/timed.h"
 
+extern const struct measure measure_geometry; /* runs itself again */
+
 struct geometry_params {
-	bool quick, tracks;
+	bool quick, tracks, requests;
 };
 
 #define GEO_KNOWN 4096 /* angles remembered: a survey and what is confirmed of it take some hundreds */
@@ -50,8 +52,9 @@ struct geo_edge {
 
 /* What comes next may take until this part of the budget is spent; the rest is for what comes behind it. */
 void geo_may_take(struct geo *g, double part);
-/* Is the run over, or the time of what is being looked for? */
+/* Is the run over, or the time of what is being looked for? The second one is for what computes and reads nothing. */
 bool geo_is_over(const struct geo *g);
+bool geo_has_thought_enough(const struct geo *g);
 /* Is all of the budget spent? */
 bool geo_is_late(const struct geo *g);
 /* How far the run is: by what is done, or by the time that it may take, whichever is farther. */

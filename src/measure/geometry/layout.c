@@ -202,7 +202,7 @@ static int find_candidates(struct search *s)
 	list_shapes(s, all, &n);
 	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
 		s->n = m = 0;
-		for (size_t i = 0; i < n && !geo_is_over(s->g); i++) {
+		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
 			session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i,
 			                 n, s->n);
 			rank(s, &all[i], some);
@@ -557,7 +557,7 @@ static void find_common_edges(struct search *s, struct geo_layout *layout)
 	for (size_t i = 0; s->n && i < layout->fit->n; i++)
 		if (i == 0 || layout->fit->zone[i].margin >= GEO_SURE)
 			layout->edge[layout->nedges++] = layout->fit->zone[i].first;
-	for (size_t i = 0; i < s->all && !geo_is_over(s->g); i++) {
+	for (size_t i = 0; i < s->all && !geo_has_thought_enough(s->g); i++) {
 		size_t m = 0;
 
 		session_progress(s->g->ses, "zones", 1.0, NULL);
@@ -572,7 +572,7 @@ static void find_common_edges(struct search *s, struct geo_layout *layout)
 		}
 		layout->nedges = m;
 	}
-	if (geo_is_over(s->g)) /* not all layouts were asked */
+	if (geo_has_thought_enough(s->g)) /* not all layouts were asked */
 		layout->nedges = 0;
 }
 

@@ -616,7 +616,7 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
-		if (geo_is_over(q->p.o->g)) {
+		if (geo_has_thought_enough(q->p.o->g)) {
 			q->n = 0;
 			return;
 		}

@@ -33,7 +33,7 @@ static const struct field angle_fields[] = {
 
 static uint64_t spent_ns(const struct geo *g)
 {
-	return clock_now_ns(g->ses->env->clk) - g->ses->start_ns;
+	return session_answered_ns(g->ses) - g->ses->start_ns;
 }
 
 void geo_may_take(struct geo *g, double part)
@@ -44,6 +44,11 @@ void geo_may_take(struct geo *g, double part)
 bool geo_is_over(const struct geo *g)
 {
 	return session_is_over(g->ses) || spent_ns(g) >= g->until_ns;
+}
+
+bool geo_has_thought_enough(const struct geo *g)
+{
+	return session_is_over(g->ses) || clock_now_ns(g->ses->env->clk) - g->ses->start_ns >= g->until_ns;
 }
 
 bool geo_is_late(const struct geo *g)
