@@ -13,7 +13,8 @@ static const char *const color_words[] = { "auto", "always", "never", NULL };   
 
 const char *const hosts_words[] = { "no", "auto", "openmpi", "mpich", NULL };
 
-static const char *const switch_words[] = { "as-is", "on", "off", NULL }; /* enum switch_wish */
+static const char *const switch_words[] = { "as-is", "on", "off", "both", NULL }; /* enum switch_wish */
+static const char *const ahead_words[] = { "as-is", "on", "off", NULL };
 
 #define P struct cli_params
 const struct opt common_opts[] = {
@@ -45,7 +46,7 @@ const struct opt common_opts[] = {
 	         "look for completions instead of waiting for interrupts, if the device can"),
 	OPT_CHOICE(P, common.write_cache, "write-cache", 0, switch_words, "as-is",
 	           "switch the drive's write cache for the run, then put it back"),
-	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, switch_words, "as-is",
+	OPT_CHOICE(P, common.look_ahead, "look-ahead", 0, ahead_words, "as-is",
 	           "switch the drive's look-ahead for the run, then put it back"),
 	OPT_FLAG(P, common.dry_run, "dry-run", 'n', "print what would be read and written, and stop"),
 	OPT_STRS(P, common.consent.destroy, "destroy-data", 0, "NAME",

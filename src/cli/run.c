@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "hosts/hosts.h"
 
 struct run {
 	const struct env *env;
@@ -24,6 +25,7 @@ struct run {
 	int log_fd, log_error; /* of the first line that was not written: a full disk must not end a measurement */
 	struct requests *requests;
 	struct together *together; /* with other hosts, else NULL */
+	unsigned at, runs;         /* --write-cache=both: of several, 0: it is the only one */
 	struct err save_err;       /* the first file that could not be saved */
 	struct err json_err;       /* the last checkpoint, if it could not be saved */
 };
@@ -143,6 +145,8 @@ static void on_progress(void *arg, struct session *ses, const char *phase, doubl
 	struct run *run = arg;
 
 	(void)ses;
+	if (run->runs && done >= 0.0)
+		done = ((double)run->at + done) / run->runs;
 	progress_update(run->progress, phase, done, figure);
 }
 
@@ -472,6 +476,52 @@ static void gather(struct run *run, int r, uint64_t began_ns, struct result **re
 		note_failure(run, err.code, &err);
 }
 
+/* --write-cache=both: on, off, off, on, so that what changes with time alone comes to both alike. Each with a seed of its own: no place twice. */
+static int run_both(struct run *run, const struct session_config *cfg, struct result **ret, bool *is_refused,
+                    struct err *err)
+{
+	static const struct {
+		const char *name;
+		int wish;
+	} order[] = {
+		{ "on", SWITCH_ON }, { "off", SWITCH_OFF }, { "off again", SWITCH_OFF }, { "on again", SWITCH_ON }
+	};
+	struct hosts_part *parts = calloc(ARRAY_LEN(order), sizeof(*parts));
+	const struct result *sides[2][ARRAY_LEN(order)];
+	struct common_params common = *cfg->common;
+	struct session_config one = *cfg;
+	size_t n = 0, of[2] = { 0, 0 };
+	bool is_gone = false;
+	int r = 0;
+
+	if (!parts)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	one.common = &common;
+	common.seed = common.seed ? common.seed : session_fresh_seed(cfg->env->clk);
+	run->runs = ARRAY_LEN(order);
+	for (; r == 0 && n < ARRAY_LEN(order) && !is_gone && !atomic_load(&cli_signal); n++, common.seed++) {
+		run->at = (unsigned)n;
+		common.write_cache = order[n].wish;
+		(void)snprintf(parts[n].name, sizeof(parts[n].name), "%s", order[n].name);
+		r = session_run(&one, &parts[n].doc, is_refused, err);
+		if (!parts[n].doc)
+			break;
+		sides[order[n].wish == SWITCH_OFF][of[order[n].wish == SWITCH_OFF]++] = parts[n].doc;
+		is_gone = parts[n].doc->status == STATUS_DEVICE_GONE;
+	}
+	if (n == 1 && r < 0) { /* nothing to be compared */
+		*ret = parts[0].doc;
+		parts[0].doc = NULL;
+	} else if (n > 0) {
+		*ret = hosts_in_turn(parts, n, "run");
+		report_both(*ret, sides[0], of[0], sides[1], of[1]);
+		if (n < ARRAY_LEN(order) && (*ret)->status == STATUS_COMPLETE)
+			(*ret)->status = STATUS_CANCELLED; /* between two of them */
+	}
+	hosts_parts_free(parts, n);
+	return r;
+}
+
 static int execute(struct run *run, int argc, const char *const *argv)
 {
 	uint64_t began_ns = 0;
@@ -501,15 +551,18 @@ static int execute(struct run *run, int argc, const char *const *argv)
 	};
 	struct result *res = NULL;
 	struct err err = { 0 };
-	bool is_refused = false, has_something;
+	bool is_refused = false, is_both, has_something;
 	int r, status;
 
 	signals_catch();
 	log_start(run);
-	r = session_run(&cfg, &res, &is_refused, &err);
+	is_both = run->p.common.write_cache == SWITCH_BOTH && !run->p.common.dry_run;
+	r = is_both ? run_both(run, &cfg, &res, &is_refused, &err) : session_run(&cfg, &res, &is_refused, &err);
 	progress_clear(run->progress);
 	close_requests(run, r == 0 ? res : NULL);
 	note_idle_options(run, res);
+	if (res && r == 0 && run->p.common.dry_run && run->p.common.write_cache == SWITCH_BOTH)
+		result_notice(res, "four-runs", "Each of the four runs of --write-cache=both does this.");
 	/* A run that broke half-way is worth saving; a refusal must not replace an older document. */
 	has_something = res && (r == 0 || res->head.elapsed_s > 0.0);
 	if (res && together_is_agreed(run->together)) {
@@ -522,7 +575,7 @@ static int execute(struct run *run, int argc, const char *const *argv)
 		log_it(run, err.text);
 	}
 	if (has_something && together_speaks(run->together)) {
-		if (!run->p.common.dry_run)
+		if (!run->p.common.dry_run && !result_find_table(res, "on_off"))
 			cli_screen(res);
 		save_and_show(run, res);
 	}
@@ -548,6 +601,8 @@ static int show_or_run(struct run *run, int argc, const char *const *as_typed, s
 		fputs("platter " PLATTER_VERSION "\n", run->env->out);
 	if (run->view.help || run->view.version)
 		return EXIT_DONE;
+	if (run->p.common.write_cache == SWITCH_BOTH && run->p.hosts)
+		return err_set(err, -EINVAL, "--write-cache=both is not for --hosts; measure with on, then with off.");
 	r = together_join(&run->together, run->env, run->m, &run->p, argc, as_typed, &run->operands, &run->noperands,
 	                  err);
 	if (r == 0)

@@ -111,6 +111,11 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
  * one for each host.
  */
 void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res);
+/*
+ * Runs of one measurement one after the other, on this host: head and targets of the first, all faults and notices, all tables joined with the run's name in
+ * a column `key` before them. Each has a doc.
+ */
+struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const char *key);
 /* When this host began, in s after the first one that did; NaN: not known. */
 double hosts_began_s(const struct hosts_part *parts, size_t n, size_t host);
 

@@ -56,14 +56,14 @@ union member {
 	const char *str;
 };
 
-/* The fields of struct { union member host, columns[]; }. Keys and labels stay the columns'. */
-static size_t fields_of(const struct column *columns, size_t n, struct field *ret)
+/* The fields of struct { union member part, columns[]; }. Keys and labels stay the columns', and the caller's. */
+static size_t fields_of(const struct column *columns, size_t n, const char *key, struct field *ret)
 {
 	size_t out = 0;
 
-	ret[out++] = (struct field){ .type = FIELD_TYPE_STR, .key = "host", .label = "host", .unit = UNIT_TEXT };
+	ret[out++] = (struct field){ .type = FIELD_TYPE_STR, .key = key, .label = key, .unit = UNIT_TEXT };
 	for (size_t i = 0; i < n && out + 1 < JOIN_COLUMNS; i++)
-		if (strcmp(columns[i].key, "host") != 0)
+		if (strcmp(columns[i].key, key) != 0)
 			ret[out++] = (struct field){ .type = columns[i].type,
 				                     .key = columns[i].key,
 				                     .label = columns[i].label,
@@ -75,7 +75,8 @@ static size_t fields_of(const struct column *columns, size_t n, struct field *re
 	return out;
 }
 
-void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, const char *name, const char *on_axis)
+static void join(const struct hosts_part *parts, size_t n, struct result *res, const char *name, const char *on_axis,
+                 const char *key)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct table *from = parts[i].doc ? result_find_table(parts[i].doc, name) : NULL;
@@ -86,7 +87,7 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 
 		if (!from)
 			continue;
-		(void)fields_of(from->columns, from->ncolumns, fields);
+		(void)fields_of(from->columns, from->ncolumns, key, fields);
 		to = result_table(res, name, from->title, fields);
 		to->fields = NULL; /* they are gone after this */
 		for (size_t k = 0; k < from->nrows; k++) {
@@ -97,6 +98,34 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 					row[c].f64 += began_s;
 			result_row(to, row);
 		}
+	}
+}
+
+void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, const char *name, const char *on_axis)
+{
+	join(parts, n, res, name, on_axis, "host");
+}
+
+/* All tables that are not there yet, and lines with one for each part. */
+static void join_all(const struct hosts_part *parts, size_t n, struct result *res, const char *key)
+{
+	const struct result *first = hosts_first_doc(parts, n);
+
+	for (size_t i = 0; i < first->ntables; i++)
+		if (!result_find_table(res, first->tables[i]->name))
+			join(parts, n, res, first->tables[i]->name, NULL, key);
+	for (size_t i = 0; i < first->nplots; i++) {
+		const struct plot *p = &first->plots[i];
+
+		if (!p->series && (!strcmp(p->kind, "line") || !strcmp(p->kind, "step") || !strcmp(p->kind, "scatter")))
+			result_plot(res, &(struct plot_decl){ .name = p->name,
+			                                      .see = p->see,
+			                                      .kind = p->kind,
+			                                      .title = p->title,
+			                                      .table = p->table,
+			                                      .x = p->x,
+			                                      .y = p->y,
+			                                      .series = key });
 	}
 }
 
@@ -137,7 +166,7 @@ static void join_figures(const struct hosts_part *part, const struct result *fir
 			n++;
 		}
 	}
-	(void)fields_of(columns, n, fields);
+	(void)fields_of(columns, n, "host", fields);
 	row[0].str = part->name;
 	for (size_t i = 0; i < n; i++) {
 		struct cell cell = { .is_null = true };
@@ -167,22 +196,7 @@ void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res)
 	for (size_t i = 0; i < n; i++)
 		if (parts[i].doc)
 			join_figures(&parts[i], first, res);
-	for (size_t i = 0; i < first->ntables; i++)
-		if (!result_find_table(res, first->tables[i]->name)) /* the plan is there already */
-			hosts_join(parts, n, res, first->tables[i]->name, NULL);
-	for (size_t i = 0; i < first->nplots; i++) {
-		const struct plot *p = &first->plots[i];
-
-		if (!p->series && (!strcmp(p->kind, "line") || !strcmp(p->kind, "step") || !strcmp(p->kind, "scatter")))
-			result_plot(res, &(struct plot_decl){ .name = p->name,
-			                                      .see = p->see,
-			                                      .kind = p->kind,
-			                                      .title = p->title,
-			                                      .table = p->table,
-			                                      .x = p->x,
-			                                      .y = p->y,
-			                                      .series = "host" });
-	}
+	join_all(parts, n, res, "host"); /* the plan is there already */
 	(void)snprintf(answer, sizeof(answer), "%zu hosts, each measured for itself.", n);
 	result_set(&res->answer, answer);
 	result_set(&res->shows, "#shares,#hosts");
@@ -194,7 +208,7 @@ static void join_targets(const struct hosts_part *part, struct result *res)
 		const struct target_info *t = &part->doc->targets[i];
 		struct field fields[JOIN_COLUMNS];
 		union member row[JOIN_COLUMNS];
-		size_t n = fields_of(t->columns, t->n, fields);
+		size_t n = fields_of(t->columns, t->n, "host", fields);
 
 		row[0].str = part->name;
 		for (size_t c = 1; c < n; c++)
@@ -223,13 +237,14 @@ static void copy_head(const struct result *from, struct result *to)
 		result_option(to, from->head.options[i].name, from->head.options[i].text);
 }
 
-static void join_faults(const struct hosts_part *part, struct result *res)
+static void join_faults(const struct hosts_part *part, struct result *res, bool is_named)
 {
 	for (size_t i = 0; i < part->doc->nfaults; i++) {
 		const struct result_fault *f = &part->doc->faults[i];
 		char target[256];
 
-		(void)snprintf(target, sizeof(target), "%s:%s", part->name, f->target);
+		(void)snprintf(target, sizeof(target), "%s%s%s", is_named ? part->name : "", is_named ? ":" : "",
+		               f->target);
 		result_fault(res, target, f->op, f->offset_bytes, f->length_bytes, f->result, f->time_s);
 	}
 }
@@ -297,7 +312,7 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
 			res->head.elapsed_s = fmax(res->head.elapsed_s, p->doc->head.elapsed_s);
 			res->verdict_is_no |= p->doc->verdict_is_no;
 			join_targets(p, res);
-			join_faults(p, res);
+			join_faults(p, res, true);
 		} else {
 			lost++;
 			result_notice(
@@ -315,5 +330,35 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (parts[i].doc)
 			join_notices(parts, n, &parts[i], res);
+	return res;
+}
+
+struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const char *key)
+{
+	const struct result *first = hosts_first_doc(parts, n);
+	struct result *res = result_new(first->head.measurement);
+
+	copy_head(first, res);
+	res->status = STATUS_COMPLETE;
+	for (size_t i = 0; i < first->ntargets; i++) {
+		const struct target_info *t = &first->targets[i];
+		struct field fields[JOIN_COLUMNS];
+		union member row[JOIN_COLUMNS];
+		size_t fields_n = fields_of(t->columns, t->n, key, fields);
+
+		for (size_t c = 1; c < fields_n; c++)
+			cell_of(t->columns, t->cells, t->n, &fields[c], row);
+		result_target(res, row, fields + 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct result *doc = parts[i].doc;
+
+		res->head.elapsed_s += doc->head.elapsed_s;
+		res->status = worse(res->status, doc->status);
+		join_faults(&parts[i], res, false);
+		for (size_t k = 0; k < doc->nnotices; k++)
+			result_notice(res, doc->notices[k].code, "%s", doc->notices[k].text);
+	}
+	join_all(parts, n, res, key);
 	return res;
 }

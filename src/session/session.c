@@ -480,9 +480,11 @@ static int prepare_afterwards(struct session *ses, struct keeper **ret, struct e
 	char trouble[SWITCHES_TROUBLE];
 	int r = is_wanted ? switches_note(ses, err) : 0;
 
-	if (r == 0 && (is_wanted || (is_told && ses->env->drops_privileges)))
+	bool is_kept = is_wanted && !clock_is_virtual(ses->env->clk);
+
+	if (r == 0 && (is_kept || (is_told && ses->env->drops_privileges)))
 		*ret = keeper_start(do_afterwards, ses, afterwards_bytes(ses));
-	if (r == 0 && is_wanted && !*ret)
+	if (r == 0 && is_kept && !*ret)
 		r = err_set(err, -EAGAIN, "No process could be made that puts the switches of the drive back.");
 	if (r == 0 && is_wanted)
 		return switches_turn(ses, err);
@@ -500,7 +502,7 @@ static int end_afterwards(struct session *ses, struct keeper *keeper, int r, str
 		return err_set(err, -ENOMEM, "Out of memory."); /* the keeper does its work when this process ends */
 	is_known = keeper ? keeper_finish(keeper, a, (1 + ses->ndevs) * AFTERWARDS_NS) : !ses->env->drops_privileges;
 	if (!keeper && is_known)
-		health_again(ses, a->health);
+		do_afterwards(ses, false, a);
 	if (!is_known)
 		switches_put_back(ses, a->trouble); /* the keeper is gone: perhaps it can be done from here */
 	health_tell(ses, is_known ? a->health : NULL);

@@ -45,7 +45,12 @@ struct common_params {
 	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
 	struct consent consent;
 };
-enum switch_wish { SWITCH_AS_IS, SWITCH_ON, SWITCH_OFF };
+enum switch_wish {
+	SWITCH_AS_IS,
+	SWITCH_ON,
+	SWITCH_OFF,
+	SWITCH_BOTH, /* the cli's alone, which makes runs with either of it */
+};
 
 #define PLAN_PHASES 24
 

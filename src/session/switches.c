@@ -24,7 +24,8 @@ struct switched {
 	struct device disk;
 	struct drive_state was;
 	unsigned mask, on; /* to be turned, and how they are to stand */
-	int fd;            /* of the state file, -1: none */
+	bool is_noted;     /* so it is to be put back */
+	int fd;            /* of the state file; -1: none, in virtual time, where nobody is killed */
 	char path[512];
 };
 
@@ -144,9 +145,13 @@ int switches_note(struct session *ses, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < ses->state->nswitched && r == 0; i++)
-		if (ses->state->switched[i].mask)
-			r = note_one(ses, &ses->state->switched[i], err);
+	for (size_t i = 0; i < ses->state->nswitched && r == 0; i++) {
+		struct switched *s = &ses->state->switched[i];
+
+		if (s->mask && !clock_is_virtual(ses->env->clk))
+			r = note_one(ses, s, err);
+		s->is_noted = s->mask && (s->fd >= 0 || clock_is_virtual(ses->env->clk));
+	}
 	return r;
 }
 
@@ -306,9 +311,12 @@ void switches_put_back(struct session *ses, char trouble[SWITCHES_TROUBLE])
 		struct err why = { 0 };
 		char text[96];
 
-		if (s->fd < 0)
+		if (!s->is_noted)
 			continue;
 		if (turn(ses->env, &s->disk, s->mask, s->was.on & s->mask, &why) == 0) {
+			s->is_noted = false;
+			if (s->fd < 0)
+				continue;
 			(void)unlink(s->path); /* should it stay, the same is done once more */
 			(void)close(s->fd);
 			s->fd = -1;

@@ -262,6 +262,37 @@ static int dev_contents(void *ctx, const struct device *dev, const struct conten
 	return 0;
 }
 
+/* As an ATA disk tells it; a disk without memory has nothing to be switched. */
+static int dev_drive_look(void *ctx, const struct device *dev, struct drive_state *ret, struct err *err)
+{
+	struct sim_disk *sd;
+	int r = look(ctx, dev, &sd, err);
+
+	if (r == 0 && (!sd->model || !disk_profile(sd->model)->write_cache_bytes))
+		return err_set(err, -EOPNOTSUPP, "%s has no switches that are known.", dev->path);
+	if (r == 0)
+		*ret = (struct drive_state){
+			.told = DRIVE_WRITE_CACHE | DRIVE_LOOK_AHEAD,
+			.on = (disk_is_switched_on(sd->model, SWITCH_WRITE_CACHE) ? DRIVE_WRITE_CACHE : 0) |
+			      (disk_is_switched_on(sd->model, SWITCH_READ_AHEAD) ? DRIVE_LOOK_AHEAD : 0)
+		};
+	return r;
+}
+
+static int dev_drive_set(void *ctx, const struct device *dev, unsigned mask, unsigned on, struct err *err)
+{
+	struct sim_disk *sd;
+	int r = look(ctx, dev, &sd, err);
+
+	if (r < 0 || !sd->model)
+		return r < 0 ? r : -EOPNOTSUPP;
+	if (mask & DRIVE_WRITE_CACHE)
+		disk_switch(sd->model, sd->sim->vc.now_ns, SWITCH_WRITE_CACHE, (on & DRIVE_WRITE_CACHE) != 0);
+	if (mask & DRIVE_LOOK_AHEAD)
+		disk_switch(sd->model, sd->sim->vc.now_ns, SWITCH_READ_AHEAD, (on & DRIVE_LOOK_AHEAD) != 0);
+	return 0;
+}
+
 const struct device_ops device_sim = {
 	.probe = dev_probe,
 	.open = dev_open,
@@ -269,6 +300,8 @@ const struct device_ops device_sim = {
 	.is_there = dev_is_there,
 	.io = dev_io,
 	.temperature = dev_temperature,
+	.drive_look = dev_drive_look,
+	.drive_set = dev_drive_set,
 	.survey = dev_survey,
 	.claim = dev_claim,
 	.drop_cache = dev_drop_cache,
