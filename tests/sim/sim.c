@@ -291,6 +291,11 @@ void sim_set_host_cost(struct sim *sim, uint64_t submit_ns, uint64_t reap_ns)
 	sim->reap_cost_ns = reap_ns;
 }
 
+void sim_set_tick(struct sim *sim, uint64_t tick_ns)
+{
+	sim->tick_ns = tick_ns;
+}
+
 void sim_at(struct sim *sim, uint64_t after_ns, void (*fn)(void *arg), void *arg)
 {
 	vclock_at(&sim->vc, VCLOCK_START_NS + after_ns, fn, arg);

@@ -77,6 +77,8 @@ void sim_user_wait(struct sim_user *u);
 void sim_set_contents(struct sim *sim, bool has_contents);
 /* Time that the host spends in each submit and each reap call that returns something; default 0. */
 void sim_set_host_cost(struct sim *sim, uint64_t submit_ns, uint64_t reap_ns);
+/* Answers are seen only at multiples of that: a host that looks at its timer's ticks; default 0. */
+void sim_set_tick(struct sim *sim, uint64_t tick_ns);
 /* fn(arg) when the virtual clock has got so far, in ns since the sim was made: signals, unplugging, foreign I/O. */
 void sim_at(struct sim *sim, uint64_t after_ns, void (*fn)(void *arg), void *arg);
 uint64_t sim_elapsed_ns(const struct sim *sim);

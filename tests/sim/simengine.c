@@ -142,7 +142,7 @@ static uint64_t next_ns(const struct sim *sim)
 		event = event < done ? event : done;
 		next = event < next ? event : next;
 	}
-	return next;
+	return sim->tick_ns && next != CLOCK_NEVER ? (next + sim->tick_ns - 1) / sim->tick_ns * sim->tick_ns : next;
 }
 
 /* -errno: it cannot be issued. Otherwise *ret is what the disk gets: partitions and files end where they end. */

@@ -32,7 +32,7 @@ struct sim {
 	struct sim_open *opens;
 	size_t nopens;
 	bool has_contents;
-	uint64_t submit_cost_ns, reap_cost_ns, file_cost_ns, requests;
+	uint64_t submit_cost_ns, reap_cost_ns, file_cost_ns, requests, tick_ns;
 	enum sim_verify verify;
 };
 

@@ -419,6 +419,26 @@ static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state
 	}
 }
 
+/* Answers that are seen at the ticks of a timer of 100 or 250 Hz: no disk turns with 6000 or 15000 rpm for that. */
+static void the_ticks_of_a_timer_are_no_rotation(void **state)
+{
+	static const uint64_t tick_ns[] = { 10 * NS_PER_MS, 4 * NS_PER_MS };
+	static const char *const names[] = { "modern-4tb", "ibm-deskstar-60gxp", "quantum-fireball-tm2110a" };
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run;
+
+		(void)sim_add_profile(sim, names[i / 2], "sda");
+		sim_set_tick(sim, tick_ns[i % 2]);
+		run = run_on(sim, "--quick --no-queue sda");
+		assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+		assert_true(result_has_notice(run.res, "rotation-unclear"));
+		sim_run_end(&run);
+	}
+}
+
 /* 64 MiB in pieces as small as what was asked for: no 256 blocks drive one out of it. */
 static void many_small_pieces(struct profile *p)
 {
@@ -468,6 +488,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
+		cmocka_unit_test(the_ticks_of_a_timer_are_no_rotation),
 		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
 		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
 		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),

@@ -21,6 +21,7 @@
 #define HALF_BY_VOLUME 32          /* sectors after each of these floods: as many events as are enough in a few */
 #define ELSEWHERE      1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
 #define RETRIES        4           /* each with other sectors (a choice) */
+#define CLOCK_MOST     7.0         /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
 #define NOISE_MOST     0.03        /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 #define PLACES         24          /* first looks: one in six stored is found but once in a hundred disks */
 #define HITS           15          /* reads again: so many tell their spread to a fifth */
@@ -447,6 +448,39 @@ static bool waits_for_rotation(struct events *ev, double period_ns)
 	return stats_median(ev->access, ev->n) > 0.25 * period_ns;
 }
 
+/*
+ * Sectors lie at angles of their own. If all come at one phase of the period, it is that of a clock: the kernel's timer tick, at which answers of a busy host
+ * are seen, and 4 ms of it look like 15000 rpm. Each sector counts once, by the direction of its events (Rayleigh's test, Mardia and Jupp 2000, 6.3).
+ */
+static bool is_of_a_clock(const struct events *ev, const struct period_fit *fit)
+{
+	double re = 0.0, im = 0.0, n = 0.0;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		double own_re = 1.0, own_im = 0.0, angle,
+		       length; /* of the first one, which the others are counted from */
+		bool is_seen = false;
+
+		for (size_t j = 0; j < ev->n; j++) {
+			if (ev->first[j] != ev->first[i])
+				continue;
+			is_seen |= j < i;
+			angle = 2.0 * M_PI * phase_of(ev->when[j], 0.0, fit->period);
+			own_re += cos(angle);
+			own_im += sin(angle);
+		}
+		length = hypot(own_re, own_im);
+		if (is_seen || !(length > 0.0))
+			continue;
+		angle = atan2(own_im, own_re) +
+		        2.0 * M_PI * phase_of((double)(int64_t)(ev->first[i] - ev->first[0]), 0.0, fit->period);
+		re += cos(angle);
+		im += sin(angle);
+		n += 1.0;
+	}
+	return (re * re + im * im) / n > CLOCK_MOST;
+}
+
 static int compare_events(const void *a, const void *b)
 {
 	const struct period_event *p = a, *q = b;
@@ -522,6 +556,8 @@ static bool fit_rotation(const struct events *all, struct rotation *ret)
 	else
 		kept = *all;
 	refine(&kept, &fit);
+	if (is_of_a_clock(&kept, &fit))
+		return false;
 	ret->is_rotating = true;
 	ret->is_unclear = false; /* of an earlier attempt */
 	ret->period_ns = fit.period;
