@@ -212,6 +212,24 @@ static void what_cleans_otherwise_is_not_told_wrong(void **state)
 	}
 }
 
+/* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that need not wait: bands are another thing. */
+static void what_takes_long_here_and_there_is_not_called_a_band(void **state)
+{
+	struct profile p;
+	struct err err = { 0 };
+	struct sim_run run;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 709927, NULL, &err), 0);
+	run = run_on(&p, "--seed=709927 --write --destroy-data=WILD709927 sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(sim_figure(&run, "evidence_log10_ratio") > 4);
+	assert_true(isnan(sim_figure(&run, "band_bytes")));
+	assert_string_equal(verdict(&run), "undecided");
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 static const char *seen(const struct sim_run *run, size_t row)
 {
 	const struct table *t = result_find_table(run->res, "signs");
@@ -416,6 +434,7 @@ int main(void)
 		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
 		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
 		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
+		cmocka_unit_test(what_takes_long_here_and_there_is_not_called_a_band),
 		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),
 		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
 		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),

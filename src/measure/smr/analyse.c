@@ -419,6 +419,7 @@ static void behind(const struct view *v, struct smr_found *f, double log_l[SMR_M
 	if (v->is_media_rate && comb_of(v, x, n, CLEAN * v->access_ns, &comb))
 		weigh_comb(v, &comb, log_l);
 	f->band_ns = median_of(window, WINDOW);
+	f->is_steady = window[WINDOW / 6] > f->band_ns.value / 2;
 	f->wait_ns = 0.6 * f->band_ns.value;
 	(void)comb_of(v, x, n, f->wait_ns, &comb);
 	f->band = comb.band;
@@ -453,8 +454,11 @@ static void judge(const struct view *v, struct smr_found *f)
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	if (f->behind < 2 * WINDOW)
 		return;
-	if (f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST))
-		f->verdict = SMR_YES; /* what goes at once in pieces smaller than any band are none */
+	/* What goes at once in pieces smaller than any band are none. */
+	f->is_likely = f->log10_ratio >= SURE && f->band_ns.value > v->band_least_ns && !(f->band.ci.high < BAND_LEAST);
+	/* Where half of the window went fast it may be any cleaning, unless the comb shows bands. */
+	if (f->is_likely && (f->is_steady || !isnan(f->band.value)))
+		f->verdict = SMR_YES;
 	else if (f->log10_ratio <= -SURE && has_seen_singles(in, f) && (f->is_slow_from_start || f->is_full) &&
 	         !(may_hide(v, f) && f->stall_share >= STALLED))
 		f->verdict = SMR_NO;
@@ -524,9 +528,8 @@ static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
 
 	if (f->verdict == SMR_NO || (f->is_slow_from_start && f->behind >= ALONE_MOST))
 		return SMR_STOP;
-	if (f->verdict == SMR_YES &&
-	    (f->gaps >= GAPS_MOST ||
-	     f->behind >= l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + l->part[SMR_COMB].n))
+	if (f->is_likely && (f->gaps >= GAPS_MOST ||
+	                     f->behind >= l->part[SMR_CUSHION].n + l->part[SMR_SINGLES].n + l->part[SMR_COMB].n))
 		return SMR_STOP;
 	view_init(&v, in);
 	n = v.tail - v.first_bulk;
@@ -534,7 +537,7 @@ static enum smr_step next(const struct smr_input *in, const struct smr_found *f)
 		return SMR_BATCH;
 	for (size_t i = v.first_bulk; i + 1 < in->n; i++)
 		cliffs += in->v[i].writes > 1 && in->v[i + 1].writes == 1;
-	if (f->behind && v.end == in->n && (f->verdict == SMR_YES || f->is_slow_from_start || !has_seen_singles(in, f)))
+	if (f->behind && v.end == in->n && (f->is_likely || f->is_slow_from_start || !has_seen_singles(in, f)))
 		return SMR_SINGLE;
 	if (f->behind && v.end < in->n && total_ns(&in->v[in->n - 1]) > cushion_ns(&v))
 		return SMR_SINGLE; /* it is only now */

@@ -160,6 +160,8 @@ struct smr_found {
 	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
 	size_t late_by;                    /* so many of those later than it seemed was the cliff */
 	size_t gaps;                       /* of the comb, that tell the size of a band */
+	bool is_likely;                    /* the likelihood says yes */
+	bool is_steady;                    /* nearly all of the writes that went to bands of their own took so long */
 	double stall_share;                /* of their time that went into those that took as long as a band does */
 	struct stats_estimate fast, slow, entries, band, band_ns;
 
