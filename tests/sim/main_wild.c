@@ -36,6 +36,7 @@ struct options {
 	char **more;
 	size_t nmore;
 	uint64_t first, last;
+	size_t part; /* of a disk that is read in stretches: which, from 1; 0: all of it */
 };
 
 static const char *const noise_choices[] = { "own", "none", "mild", "real", "live", NULL };
@@ -178,9 +179,11 @@ static const char *class_of(const struct options *o, const struct profile *p, ch
 
 static FILE *open_kept(const struct options *o, uint64_t seed, const char *end)
 {
-	char path[1200];
+	char path[1200], part[24] = "";
 
-	(void)snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "%s", o->keep, o->command, seed, end);
+	if (o->part)
+		(void)snprintf(part, sizeof(part), ".%zu", o->part);
+	(void)snprintf(path, sizeof(path), "%s/%s-%" PRIu64 "%s%s", o->keep, o->command, seed, part, end);
 	return fopen(path, "we");
 }
 
@@ -320,8 +323,12 @@ static json_t *verdict_of(const struct options *o, const struct profile *p, uint
 	size_t n = stretches_of(o, p, seed, v);
 	json_t *all = json_object();
 
-	for (size_t i = 0; i < n; i++)
-		join_verdicts(all, verdict_of_run(o, p, seed, n > 1 ? &v[i] : NULL));
+	for (size_t i = 0; i < n; i++) {
+		struct options of_part = *o;
+
+		of_part.part = n > 1 ? i + 1 : 0;
+		join_verdicts(all, verdict_of_run(&of_part, p, seed, n > 1 ? &v[i] : NULL));
+	}
 	(void)json_object_set_new(all, "disk_bytes", json_real((double)p->capacity_lba * p->logical_sector_bytes));
 	return all;
 }

@@ -43,11 +43,22 @@ static bool is_weak(const struct wild_case *c, uint64_t lba)
 	}
 	if (!(c->p->weak_share > 0) || c->p->kind != DISK_ROTATING)
 		return false;
-	if (c->g->arm[0])
-		arms_place(c->g, lba / ratio, &place);
-	else
+	if (!c->g->arm[0]) {
 		geo_slot_place(c->g, geo_slot(c->g, lba / ratio), &place);
-	return truth_weak(c->g, &place, 1) > 0;
+		return truth_weak(c->g, &place, 1) > 0;
+	}
+	for (size_t arm = 0; arm < 2; arm++) { /* each is a disk of its own */
+		uint64_t size = c->p->physical_sector_bytes, byte = lba / ratio * size, from, to;
+
+		geometry_on_arm(c->g, arm, byte, byte + size, &from, &to);
+		if (to > from) {
+			const struct geometry *g = c->g->arm[arm];
+
+			geo_slot_place(g, geo_slot(g, from / size), &place);
+			return truth_weak(g, &place, 1) > 0;
+		}
+	}
+	return false;
 }
 
 static double cell(const struct wild_case *c, const json_t *row, const char *key)
@@ -95,7 +106,7 @@ static const char *told_of(const struct wild_case *c, uint64_t lba, uint64_t cou
 			continue;
 		if (!is_exact || first == (double)lba)
 			return kind;
-		told = "another first sector";
+		told = strcmp(kind, "unchecked") == 0 ? "not read again" : "another first sector";
 	}
 	return told;
 }
@@ -127,8 +138,11 @@ static size_t weak_region(const struct wild_case *c, const struct profile_slow *
 			continue;
 		planted++;
 		if (strcmp(told, "always") != 0)
-			wild_say(missed, "weak sector", "LBA %" PRIu64 ", %g revolutions: %s%s", lba, s->revolutions,
-			         told, wild_has_notice(c->doc, "insensitive") ? "; it said that such ones hide" : "");
+			wild_say(missed,
+			         wild_has_notice(c->doc, "insensitive") || wild_has_notice(c->doc, "buffered")
+			                 ? "weak sector, and it said that such ones hide"
+			                 : "weak sector",
+			         "LBA %" PRIu64 ", %g revolutions: %s", lba, s->revolutions, told);
 	}
 	return planted;
 }

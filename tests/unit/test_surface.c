@@ -149,7 +149,67 @@ static void what_was_slow_once_is_no_weak_place(void **state)
 	profile_done(&p);
 }
 
-/* Where a revolution is lost in nearly every batch, one more is not told from that, and that is said. */
+/* A revolution is lost by chance in nearly every batch: each such place is looked at again, and a weak one among them is found. */
+static void a_weak_sector_is_found_among_revolutions_lost_by_chance(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	p.retry_per_gb = 40;
+	plant(&p, 9999992, 8, 1);
+	run = run_on(&p, "--to=8GB sda");
+	assert_false(result_has_notice(run.res, "insensitive"));
+	assert_true(count_kind(run.res, "once", UINT64_MAX) > 200);
+	assert_int_equal(count_kind(run.res, "always", 9999992), 1);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 1);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* What is read behind a single request comes around once more: two lead in. */
+static void drives_that_read_ahead_after_two_in_a_row_hide_nothing(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "ibm-deskstar-60gxp");
+	p.ahead_when = AHEAD_SEQUENTIAL;
+	p.queue_depth = 1;
+	plant(&p, 1000003, 1, 1);
+	plant(&p, 4333336, 1, 1);
+	run = run_on(&p, "--to=4GB sda");
+	assert_int_equal(count_kind(run.res, "always", 1000003), 1);
+	assert_int_equal(count_kind(run.res, "always", 4333336), 1);
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 2);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* Behind a connection that is slower than the medium, the drive's buffer makes up for a revolution. */
+static void a_connection_that_hides_weak_places_is_told(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (int i = 0; i < 2; i++) {
+		struct sim_run run;
+
+		p.interface_bytes_per_s = i ? 150e6 : 600e6;
+		run = run_on(&p, "--to=4GB sda");
+		assert_int_equal(result_has_notice(run.res, "buffered"), i);
+		sim_run_end(&run);
+		run = run_on(&p, "--from=98% --to=98.1% sda"); /* where the medium is slower than either */
+		assert_false(result_has_notice(run.res, "buffered"));
+		sim_run_end(&run);
+	}
+	profile_done(&p);
+}
+
+/* So many of them that there is no time to look at all: then one more is not told from those, and that is said. */
 static void what_hides_weak_places_is_told(void **state)
 {
 	struct profile p;
@@ -158,9 +218,11 @@ static void what_hides_weak_places_is_told(void **state)
 
 	(void)state;
 	load(&p, "modern-4tb");
-	p.retry_per_gb = 40;
-	run = run_on(&p, "--to=10GB sda");
+	p.retry_per_gb = 400;
+	run = run_on(&p, "--to=30GB sda");
 	assert_true(result_has_notice(run.res, "insensitive"));
+	print_message("%.1f s scanning, %.1f s again, %.1f ms\n", sim_figure(&run, "scan_s"),
+	              sim_figure(&run, "again_s"), sim_figure(&run, "least_over_ns") * 1e-6);
 	assert_true(sim_figure(&run, "least_over_ns") > 8e6);
 	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
 	sim_run_end(&run);
@@ -853,12 +915,12 @@ static void rewriting_cures_what_can_be_cured_and_changes_no_byte(void **state)
 	assert_string_equal(rewritten(run.res, WEAK_STAYS, &before, &after), "still-slow");
 	print_message("; not cured: %.2f, %.2f\n", before * 1e-6, after * 1e-6);
 	assert_true(before > turn_ns && after > turn_ns);
-	assert_int_equal((int)sim_figure(&run, "rewritten_places"), 2);
+	assert_true((int)sim_figure(&run, "rewritten_places") >= 2); /* what was slow sometimes, too */
 	assert_int_equal((int)sim_figure(&run, "cured_places"), 1);
 	assert_int_equal((int)sim_figure(&run, "still_slow_places"), 1);
 	disk_counters(sim_model(sd), &c);
-	assert_int_equal(c.writes, 2);
-	assert_int_equal(c.written_bytes, 2 * 512);
+	assert_int_equal(c.writes, (int)sim_figure(&run, "rewritten_places"));
+	assert_true(c.written_bytes >= 2 * 512);
 	assert_int_equal(disk_contents_hash(sim_model(sd)), hash);
 	assert_int_equal(rmdir(dir), 0); /* no journal is left */
 	requests = c.requests;
@@ -1122,6 +1184,9 @@ int main(void)
 		cmocka_unit_test(every_weak_sector_is_found_with_its_lba_and_no_other),
 		cmocka_unit_test(weak_sectors_of_one_request_are_told_apart),
 		cmocka_unit_test(what_was_slow_once_is_no_weak_place),
+		cmocka_unit_test(a_weak_sector_is_found_among_revolutions_lost_by_chance),
+		cmocka_unit_test(drives_that_read_ahead_after_two_in_a_row_hide_nothing),
+		cmocka_unit_test(a_connection_that_hides_weak_places_is_told),
 		cmocka_unit_test(what_hides_weak_places_is_told),
 		cmocka_unit_test(unreadable_sectors_are_told_from_the_first_to_the_last),
 		cmocka_unit_test(of_healthy_wild_disks_nothing_is_called_weak),

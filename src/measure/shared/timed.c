@@ -36,6 +36,7 @@
 
 struct timed_sink {
 	struct sink sink; /* first: take() gets a pointer to it */
+	const struct timed_manners *manners;
 	double *access_ns;
 	uint64_t *done_ns;
 	size_t n, at;
@@ -45,6 +46,8 @@ static void take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct timed_sink *sink = (struct timed_sink *)s;
 
+	if (sink->manners)
+		sink->manners->took(sink->manners->arg, req, is_fault);
 	if (sink->at >= sink->n)
 		return;
 	sink->access_ns[sink->at] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
@@ -53,13 +56,30 @@ static void take(struct sink *s, const struct io_req *req, bool is_fault)
 	sink->at++;
 }
 
+struct timed_feeder {
+	struct feeder f; /* first */
+	struct list_feeder list;
+	struct timed *t;
+};
+
+static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct timed_feeder *p = (struct timed_feeder *)f;
+
+	*ret_until_ns = p->t->manners->until_ns(p->t->manners->arg, now_ns);
+	if (!*ret_until_ns)
+		return p->list.f.next(&p->list.f, now_ns, req, ret_until_ns);
+	p->t->waited_ns += *ret_until_ns - now_ns;
+	return FEED_WAIT;
+}
+
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err)
 {
 	cleanup_free struct list_item *items = calloc(n ? n : 1, sizeof(*items));
-	struct timed_sink sink = { { take }, ret_access_ns, ret_done_ns, n, 0 };
+	struct timed_sink sink = { { take }, t->manners, ret_access_ns, ret_done_ns, n, 0 };
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
-	struct list_feeder feeder;
+	struct timed_feeder feeder = { .f = { .next = next_when_free }, .t = t };
 	struct load_stats stats;
 
 	if (!items)
@@ -71,8 +91,8 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = t->op };
 		ret_access_ns[i] = NAN;
 	}
-	list_feeder_init(&feeder, items, n);
-	load.feeder = &feeder.f;
+	list_feeder_init(&feeder.list, items, n);
+	load.feeder = t->manners ? &feeder.f : &feeder.list.f;
 	return session_load(t->ses, &load, t->eng, &stats, err);
 }
 
@@ -578,7 +598,7 @@ static bool is_slow(struct events *ev)
 static int collect(struct timed *t, const struct rotation *rot, struct events *ev, size_t want, uint64_t budget_ns,
                    struct err *err)
 {
-	uint64_t start = clock_now_ns(t->ses->env->clk), spent = 0;
+	uint64_t start = clock_now_ns(t->ses->env->clk), waited_ns = t->waited_ns, spent = 0;
 	size_t had = ev->n;
 	struct rounds q;
 	int r = 0;
@@ -593,7 +613,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 			r = timed_forget(t, rot, 0, 0, err);
 		if (r == 0)
 			r = one_half(t, rot, q.sector + at, q.first + at, q.half, ev, err);
-		spent = clock_now_ns(t->ses->env->clk) - start;
+		spent = clock_now_ns(t->ses->env->clk) - start - (t->waited_ns - waited_ns);
 	}
 	return r;
 }
@@ -626,6 +646,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 
 struct rate_sink {
 	struct sink sink; /* first */
+	const struct timed_manners *manners;
 	uint64_t skip, seen, bytes, first_ns, last_ns;
 };
 
@@ -633,6 +654,8 @@ static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
 {
 	struct rate_sink *r = (struct rate_sink *)s;
 
+	if (r->manners)
+		r->manners->took(r->manners->arg, req, is_fault);
 	if (is_fault)
 		return;
 	if (r->seen++ < r->skip) {
@@ -646,7 +669,7 @@ static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err)
 {
 	uint64_t block = bytes / 8 < RATE_BLOCK ? bytes / 8 - bytes / 8 % 65536 : RATE_BLOCK, lead;
-	struct rate_sink sink = { .sink = { rate_take }, .skip = 3 };
+	struct rate_sink sink = { .sink = { rate_take }, .manners = t->manners, .skip = 3 };
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 2 };
 	struct load_stats stats;
 	struct seq_feeder feeder;

@@ -8,6 +8,13 @@
 
 #include "session/session.h"
 
+/* Room for others, see surface: asked before each read, with nothing in flight. */
+struct timed_manners {
+	uint64_t (*until_ns)(void *arg, uint64_t now_ns); /* 0, or when to ask again */
+	void (*took)(void *arg, const struct io_req *req, bool is_fault);
+	void *arg;
+};
+
 struct timed {
 	struct session *ses;
 	struct engine *eng;
@@ -16,6 +23,8 @@ struct timed {
 	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	struct rng rng;
+	const struct timed_manners *manners; /* NULL: none */
+	uint64_t waited_ns;                  /* for them */
 	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
 };
 

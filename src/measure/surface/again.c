@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Second readings. Suspects are read again in rounds, one reading of each in a round, and reads elsewhere between the rounds put the drive's cache out of
- * the way. A reading is a pair: a lead-in that takes the arm there, and what is in question behind it, so that the time between the two
+ * the way. A reading is of a lead-in that takes the arm there, and what is in question behind it, so that the time between the two
  * completions is the medium's. What is slow each time is halved down to a sector, and that sector is read alone beside another: only
  * what is slow then as well is weak itself; else the drive goes elsewhere there (a sector moved away, a track skipped).
  */
@@ -11,6 +11,7 @@
 
 #include "measure/surface/surface.h"
 
+#define LEAD_READINGS  9
 #define RESTS_MOST     16           /* bad places of a request that are told apart */
 #define AGAIN_LEAST    2            /* good readings, and nothing more is asked */
 #define AGAIN_MOST     3            /* readings in all: what a busy moment does to all three is rare */
@@ -19,21 +20,23 @@
 #define HITS_MOST      12           /* answers of the drive's cache in place of the medium's, before it is given up */
 #define HIT_PART       0.4          /* of the medium's time: quicker, and the drive's cache answered */
 #define HIT_LEAST      (128u << 10) /* of less, the overhead of a command is as long as the medium's time */
+#define FLUSH_LEAST    2            /* reads elsewhere */
 #define FLUSH_TIMES    4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
 #define ROTATION_NS    (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
 #define AGAIN_AFTER_NS (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
 #define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
-#define SHARE          0.05                     /* of the time of the scan, */
-#define SHARE_LEAST_NS (60 * NS_PER_S)          /* and this much, may go into second readings */
+#define SHARE          0.15                     /* of the time of the scan, */
+#define SHARE_LEAST_NS (300 * NS_PER_S)         /* and this much, may go into second readings */
 #define FAR_BYTES      (32ull << 20)            /* the arm moves, and what was read ahead does not reach */
 #define BESIDE_BYTES   (4ull << 20)             /* another track, in the same zone */
 /*
- * A sector beside differs by up to a revolution either way, as the disk happens to stand: a weak one takes more than half of one longer in 7 of 8 cases,
- * others in 1 of 8, and in nearly 3 of 10 where a track lies a quarter of a turn off its place. So many cases more of the one kind than of the other:
- * an error in 100000 either way (sequential test of Wald).
+ * A sector beside differs by up to a revolution either way, as the disk happens to stand: by x of one, as often as 1 - |x| says, and a weak one by one more. The
+ * logarithm of the odds, summed up (sequential test of Wald): so much for weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as
+ * some readings lose a revolution of their own; where a track lies a quarter of a turn off its place each says 3 to 1 in 3 of 4 cases.
  */
-#define ALONE_WEAK 12
-#define ALONE_WELL 6
+#define ALONE_WEAK 11.5
+#define ALONE_WELL (-8.0)
+#define ALONE_EACH 2.5
 #define ALONE_MOST 32
 
 /* ---- the lists ---- */
@@ -49,6 +52,17 @@ static void put_away(struct surface_run *run, struct surface_suspect *s, enum su
 		run->places[run->nplaces++] = *s;
 }
 
+/* Of what second readings may take, this part is left. */
+static double again_left(const struct surface_run *run)
+{
+	return 1.0 - (double)run->again_spent_ns / (SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
+}
+
+bool surface_can_doubt(const struct surface_run *run)
+{
+	return again_left(run) > 0.5;
+}
+
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how)
 {
 	struct surface_suspect s = *how;
@@ -58,16 +72,20 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 		run->slow += !s.error;
 	}
 
-	if (run->nactive == SURFACE_ACTIVE ||
-	    (double)run->again_spent_ns > SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS)
+	if (run->nactive == SURFACE_ACTIVE || again_left(run) < 0.0)
 		put_away(run, &s, SURFACE_UNCHECKED);
 	else
 		run->active[run->nactive++] = s;
 }
 
-bool surface_wants_again(const struct surface_run *run, uint64_t since_ns)
+/* Rounds for many cost little more than for one: where they take long, they are kept apart. */
+bool surface_wants_again(const struct surface_run *run)
 {
-	return run->nactive >= AGAIN_FULL || (run->nactive && since_ns >= AGAIN_AFTER_NS);
+	uint64_t apart_ns = (uint64_t)((double)run->again_last_ns / SHARE);
+
+	return run->nactive >= AGAIN_FULL ||
+	       (run->nactive &&
+	        surface_now(run) - run->again_end_ns >= (apart_ns > AGAIN_AFTER_NS ? apart_ns : AGAIN_AFTER_NS));
 }
 
 /* What is behind a bad place in the same request may have another one. */
@@ -104,8 +122,7 @@ static void reader_take(struct sink *sink, const struct io_req *req, bool is_fau
 {
 	struct reader *r = (struct reader *)sink;
 
-	r->run->own_bytes += req->op == IO_READ ? req->len_bytes : 0;
-	r->run->gentle.has_base &= !is_fault;
+	r->run->manners.took(r->run, req, is_fault);
 	r->v[req->tag].submit_ns = req->submit_ns;
 	r->v[req->tag].done_ns = req->done_ns;
 	r->v[req->tag].error = surface_error(req, is_fault);
@@ -145,53 +162,62 @@ static double limit_ns(const struct surface_run *run, const struct surface_suspe
 	return fmax(SURFACE_LEAST_OVER_NS, ((double)s->time_ns - s->ns_per_byte * (double)s->scan_bytes) / 2);
 }
 
-/* [first, end) behind a lead-in. */
-static int read_pair(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
-                     struct outcome *ret, struct err *err)
+/* [first, end) behind a lead-in of one request, or of two. */
+static int read_behind(struct surface_run *run, struct surface_suspect *s, uint64_t first, uint64_t end,
+                       struct outcome *ret, struct err *err)
 {
+	uint32_t unit = run->range.unit_bytes;
 	uint64_t len = s->again % 2 ? run->range.block_bytes / 2 : run->range.block_bytes; /* cut in another way */
 	uint64_t lead = first < len ? 0 : first - len;
-	uint64_t from = lead == first && !s->error ? first + run->range.unit_bytes : first;
-	struct list_item items[2] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(from - lead) },
+	uint64_t from = lead == first && !s->error ? first + unit : first;
+	uint64_t middle = lead + (run->leads - 1) * ((from - lead) / 2 / unit * unit);
+	struct list_item items[3] = { { .offset_bytes = lead, .len_bytes = (uint32_t)(middle - lead) },
+		                      { .offset_bytes = middle, .len_bytes = (uint32_t)(from - middle) },
 		                      { .offset_bytes = from, .len_bytes = (uint32_t)(end - from) } };
+	size_t skip = s->error ? 2 : middle == lead;
 	struct reader r;
 	double usual, took;
+	uint64_t before_ns;
 	int code;
 
 	*ret = (struct outcome){ 0 };
 	if (from >= end) { /* the very first sector: alone */
-		items[0].len_bytes = items[1].len_bytes = (uint32_t)(end - first);
-		items[1].offset_bytes = first;
+		items[1].len_bytes = items[2].len_bytes = (uint32_t)(end - first);
+		items[2].offset_bytes = first;
 	}
-	code = s->error ? read_list(run, items + 1, 1, 1, &r, err) : read_list(run, items, 2, 2, &r, err);
-	if (code < 0 || !r.v[r.n - 1].is_done)
+	code = read_list(run, items + skip, 3 - skip, (uint32_t)(3 - skip), &r, err);
+	if (code < 0 || !r.v[2 - skip].is_done)
 		return code;
-	ret->error = r.v[r.n - 1].error;
+	ret->error = r.v[2 - skip].error;
 	if (s->error || ret->error) {
 		ret->is_known = true;
 		ret->is_bad = ret->error != 0;
-		ret->time_ns = r.v[r.n - 1].done_ns - r.v[r.n - 1].submit_ns;
+		ret->time_ns = r.v[2 - skip].done_ns - r.v[2 - skip].submit_ns;
 		return 0;
 	}
-	if (r.v[1].done_ns <= r.v[0].done_ns) /* they came the wrong way round: no word about either */
+	before_ns = r.v[1 - skip].done_ns;
+	if (r.v[2 - skip].done_ns <= before_ns) /* they came the wrong way round: no word about either */
 		return 0;
-	ret->time_ns = r.v[1].done_ns - (r.v[0].done_ns > r.v[1].submit_ns ? r.v[0].done_ns : r.v[1].submit_ns);
-	usual = s->ns_per_byte * (double)items[1].len_bytes;
+	ret->time_ns =
+		r.v[2 - skip].done_ns - (before_ns > r.v[2 - skip].submit_ns ? before_ns : r.v[2 - skip].submit_ns);
+	usual = s->ns_per_byte * (double)items[2].len_bytes;
 	took = (double)ret->time_ns;
-	ret->is_known =
-		r.v[0].error == 0 && !isnan(usual) && (items[1].len_bytes < HIT_LEAST || took > HIT_PART * usual);
+	ret->is_known = r.v[1 - skip].error == 0 && !isnan(usual) &&
+	                (items[2].len_bytes < HIT_LEAST || took > HIT_PART * usual);
 	ret->is_bad = took > usual + limit_ns(run, s);
 	return 0;
 }
 
-int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err)
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
+                       struct err *err)
 {
 	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, len = s->bad_end - s->good_end,
 		 unit = run->range.unit_bytes, places[4];
 	uint64_t far = FAR_BYTES + s->step * 7 * (FAR_BYTES / 5), beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
-	struct list_item items[4];
-	struct reader r;
-	int code;
+	struct timed t = run->timed;
+	double access_ns[4];
+	uint64_t yields = run->gentle.yields;
+	int r;
 
 	if (far + beside > size / 2) {
 		far = size / 8 + s->step * (size / 128);
@@ -205,16 +231,21 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	places[1] = at + beside;
 	places[2] = at + far;
 	places[3] = at;
-	for (size_t i = 0; i < 4; i++)
-		items[i] =
-			(struct list_item){ .offset_bytes = places[i] - places[i] % unit, .len_bytes = (uint32_t)len };
+	for (size_t i = 0; i < 3; i++)
+		places[i] -= places[i] % unit;
+	t.block_bytes = (uint32_t)len;
+	if (run->verifier) {
+		t.eng = run->verifier;
+		t.op = IO_VERIFY;
+	}
 	*ret_ns = NAN;
-	code = read_list(run, items, 4, 1, &r, err);
-	if (code < 0 || !r.v[3].is_done || r.v[0].error || r.v[1].error || r.v[2].error || r.v[3].error)
-		return code;
-	if ((double)(r.v[3].done_ns - r.v[3].submit_ns) > run->rot.hit_most_ns || isnan(run->rot.hit_most_ns))
-		*ret_ns = (double)(r.v[3].done_ns - r.v[3].submit_ns) - (double)(r.v[1].done_ns - r.v[1].submit_ns);
-	return 0;
+	r = timed_reads(&t, places, 4, access_ns, NULL, err);
+	if (run->gentle.yields > yields) /* the arm came from elsewhere */
+		return r;
+	*ret_is_hit = !(access_ns[3] > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns);
+	if (!*ret_is_hit && !isnan(access_ns[0]) && !isnan(access_ns[2]))
+		*ret_ns = access_ns[3] - access_ns[1];
+	return r;
 }
 
 /* ---- the stages ---- */
@@ -307,28 +338,40 @@ static void after_verifying(struct surface_run *run, struct surface_suspect *s, 
 	}
 }
 
+/* What a sector that takes so much longer than one beside it says: the logarithm of the odds. */
+static double odds_of(const struct surface_run *run, const struct surface_suspect *s, double longer_ns)
+{
+	double x = longer_ns / run->rot.period_ns;
+
+	if (!run->rot.is_rotating)
+		return longer_ns > limit_ns(run, s) ? 1.0 : -1.0;
+	return x <= 0.0 ? -ALONE_EACH : x >= 1.0 ? ALONE_EACH : fmax(fmin(log(x / (1.0 - x)), ALONE_EACH), -ALONE_EACH);
+}
+
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
 {
-	double d;
-	int r = surface_read_alone(run, s, &d, err);
+	bool is_hit = false;
+	double longer_ns;
+	int r = surface_read_alone(run, s, &longer_ns, &is_hit, err);
 
 	if (r < 0)
 		return r;
-	if (isnan(d)) {
-		s->hits++;
+	if (isnan(longer_ns)) {
+		s->hits += is_hit;
+		run->has_hits |= is_hit;
 		return 0;
 	}
 	s->step++;
-	s->balance += d > limit_ns(run, s) ? 1 : -1;
-	if (s->balance > -ALONE_WELL && s->balance < ALONE_WEAK && s->step < ALONE_MOST)
+	s->odds += odds_of(run, s, longer_ns);
+	if (s->odds > ALONE_WELL && s->odds < ALONE_WEAK && s->step < ALONE_MOST)
 		return 0;
-	if (s->rests && s->good_end == s->first_bytes && s->balance < 0) /* only where two requests met */
+	if (s->rests && s->good_end == s->first_bytes && s->odds < 0) /* only where two requests met */
 		put_away(run, s, SURFACE_ONCE);
 	else
 		narrow(run, s,
-		       s->balance >= ALONE_WEAK                            ? SURFACE_ALWAYS
-		       : s->balance > -ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES
-		                                                           : SURFACE_PASSING);
+		       s->odds >= ALONE_WEAK                           ? SURFACE_ALWAYS
+		       : s->odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES
+		                                                       : SURFACE_PASSING);
 	return 0;
 }
 
@@ -367,7 +410,7 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 		after_bisection(run, s);
 		return 0;
 	}
-	r = read_pair(run, s, first, end, &o, err);
+	r = read_behind(run, s, first, end, &o, err);
 	if (r < 0 || session_is_over(run->ses))
 		return r;
 	if (!o.is_known) {
@@ -407,31 +450,39 @@ static int by_place_down(const void *a, const void *b)
 	return x->first_bytes > y->first_bytes ? -1 : x->first_bytes < y->first_bytes;
 }
 
-/* Second readings are single, too: others are looked for before each. */
-static void give_way(struct surface_run *run)
+int surface_forget(struct surface_run *run, size_t others, struct err *err)
 {
-	uint64_t until_ns;
+	struct rotation some = run->rot;
 
-	while (!session_is_over(run->ses) && !surface_is_out_of_time(run) &&
-	       ((until_ns = surface_yield_until(run, surface_now(run))) > 0 ||
-	        (until_ns = surface_hold_until(run, surface_now(run))) > 0))
-		run->ses->env->clk->sleep_until_ns(run->ses->env->clk, until_ns);
+	some.flush_reads = run->flush_reads > others + FLUSH_LEAST ? run->flush_reads - (uint32_t)others : FLUSH_LEAST;
+	return timed_forget(&run->timed, &some, 0, 0, err);
 }
 
-int surface_forget(struct surface_run *run, struct err *err)
+/*
+ * Drives that read ahead only after two requests in a row pass what is behind the first by the time that they know of it, and wait for it to come around: then
+ * a lead-in of two is it.
+ */
+static int learn_leads(struct surface_run *run, struct err *err)
 {
-	uint64_t offsets[64], size = run->ses->devs[0].size_bytes;
-	double access_ns[64];
+	double ns[2][LEAD_READINGS];
 	int r = 0;
 
-	for (uint32_t left = run->flush_reads, n; r == 0 && left && !session_is_over(run->ses); left -= n) {
-		n = run->p->idle ? 1 : left < 64 ? left : 64;
-		for (uint32_t i = 0; i < n; i++)
-			offsets[i] = timed_random(&run->timed, 0, size);
-		r = timed_reads(&run->timed, offsets, n, access_ns, NULL, err);
-		run->own_bytes += n * run->range.unit_bytes;
-		give_way(run);
+	for (size_t i = 0; r == 0 && i < 2 * LEAD_READINGS && !session_is_over(run->ses); i++) {
+		struct surface_suspect s = { .first_bytes =
+			                             timed_random(&run->timed, 0, run->ses->devs[0].size_bytes / 2),
+			                     .again = 1 };
+		struct outcome o;
+
+		surface_give_way(run);
+		run->leads = 1 + i % 2;
+		r = read_behind(run, &s, s.first_bytes, s.first_bytes + run->range.unit_bytes, &o, err);
+		ns[i % 2][i / 2] = o.is_known && !o.error ? (double)o.time_ns : (double)NAN;
 	}
+	run->leads = 1;
+	if (r == 0 && !session_is_over(run->ses) &&
+	    stats_median(ns[0], stats_keep_finite(ns[0], LEAD_READINGS)) >
+	            stats_median(ns[1], stats_keep_finite(ns[1], LEAD_READINGS)) + run->rot.period_ns / 2)
+		run->leads = 2;
 	return r;
 }
 
@@ -440,9 +491,13 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 	int r = 0;
 
 	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
+	run->leads = 1;
 	if (run->ses->devs[0].rotational != 0)
 		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
-	run->flush_reads = run->rot.flush_reads + 2;
+	if (r == 0 && run->rot.is_rotating)
+		r = learn_leads(run, err);
+	run->flush_reads = run->rot.flush_reads + FLUSH_LEAST;
+	run->again_end_ns = surface_now(run);
 	return r;
 }
 
@@ -454,7 +509,7 @@ static int round_of_all(struct surface_run *run, struct err *err)
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses) && !surface_is_out_of_time(run); i++) {
 		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
 
-		give_way(run);
+		surface_give_way(run);
 		do { /* an error is in no cache: nothing has to be read in between */
 			r = step(run, &s, err);
 		} while (r == 0 && s.error && s.stage != STAGE_END && !session_is_over(run->ses));
@@ -475,13 +530,16 @@ int surface_again(struct surface_run *run, struct err *err)
 	while (r == 0 && run->nactive && !session_is_over(run->ses) && !surface_is_out_of_time(run)) {
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
 		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
-		r = surface_forget(run, err);
+		/* in a cache that keeps pieces, reading the others twice has pushed out as many */
+		r = surface_forget(run, run->rot.flush_bytes > run->range.unit_bytes ? 0 : 2 * (run->nactive - 1), err);
 		run->has_hits = false;
 		if (r == 0)
 			r = round_of_all(run, err);
-		if (run->has_hits && run->flush_reads < FLUSH_TIMES * (run->rot.flush_reads + 2))
+		if (run->has_hits && run->flush_reads < FLUSH_TIMES * (run->rot.flush_reads + FLUSH_LEAST))
 			run->flush_reads *= 2;
 	}
-	run->again_spent_ns += surface_now(run) - start_ns;
+	run->again_end_ns = surface_now(run);
+	run->again_last_ns = run->again_end_ns - start_ns;
+	run->again_spent_ns += run->again_last_ns;
 	return r;
 }

@@ -90,3 +90,38 @@ uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_
 		wanted_ns = fmax(wanted_ns, (double)took_ns / run->p->share);
 	return wanted_ns > (double)took_ns ? (uint64_t)wanted_ns - took_ns : 0;
 }
+
+/* ---- single reads ---- */
+
+static uint64_t until(void *arg, uint64_t now_ns)
+{
+	struct surface_run *run = arg;
+	uint64_t ns;
+
+	if (session_is_over(run->ses) || surface_is_out_of_time(run))
+		return 0;
+	ns = surface_yield_until(run, now_ns);
+	return ns ? ns : surface_hold_until(run, now_ns);
+}
+
+static void took(void *arg, const struct io_req *req, bool is_fault)
+{
+	struct surface_run *run = arg;
+
+	run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
+	run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
+}
+
+struct timed_manners surface_manners(struct surface_run *run)
+{
+	return (struct timed_manners){ until, took, run };
+}
+
+void surface_give_way(struct surface_run *run)
+{
+	struct clock *clk = run->ses->env->clk;
+	uint64_t until_ns;
+
+	while ((until_ns = until(run, surface_now(run))) > 0)
+		clk->sleep_until_ns(clk, until_ns);
+}

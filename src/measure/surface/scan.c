@@ -14,7 +14,9 @@
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
-#define BURST_BATCHES    4 /* at full rate between two pauses: enough for judging, about a second for others */
+#define ENOUGH_PART \
+	0.8 /* of a revolution longer is looked at again, whatever else sticks out, while there is time for that */
+#define BURST_BATCHES 4 /* at full rate between two pauses: enough for judging, about a second for others */
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */
@@ -78,7 +80,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 			return FEED_WAIT;
 		}
 		s->is_ending |= (!s->run->is_tuned && index) || surface_is_out_of_time(s->run) || s->run->error ||
-		                surface_wants_again(s->run, now_ns - s->start_ns);
+		                surface_wants_again(s->run);
 		if (!left || s->is_ending)
 			return FEED_END;
 		memset(b, 0, sizeof(*b));
@@ -134,8 +136,12 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
 	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
 	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
+	if (run->rot.is_rotating && surface_can_doubt(run))
+		limit.over_ns = fmin(limit.over_ns, ENOUGH_PART * run->rot.period_ns);
 	run->over_sum_ns += limit.over_ns;
 	run->batches += limit.over_ns > 0.0;
+	run->bound_batches += offset < run->bound_bytes;
+	run->deaf += run->rot.is_rotating && limit.over_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];
 		double expected_ns = limit.level * q->len_bytes;
@@ -227,8 +233,7 @@ static void scan_take(struct sink *sink, const struct io_req *req, bool is_fault
 	uint64_t from = req->submit_ns > s->last_done_ns ? req->submit_ns : s->last_done_ns;
 
 	s->in_flight--;
-	s->run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
-	s->run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
+	s->run->manners.took(s->run, req, is_fault);
 	b->v[index % SURFACE_BATCH] = (struct request){ .time_ns = req->done_ns > from ? req->done_ns - from : 0,
 		                                        .len_bytes = req->len_bytes,
 		                                        .error = surface_error(req, is_fault),

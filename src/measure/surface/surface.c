@@ -10,7 +10,7 @@
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
-#define REVOLUTION_PART 0.9 /* of a revolution: what is told only beyond it leaves weak sectors out */
+#define DEAF_MOST 0.01 /* of the batches: rarer than that, what hides is rare */
 
 static void declare_plots(struct result *res)
 {
@@ -74,7 +74,9 @@ static int run_init(struct surface_run *run, struct err *err)
 		                     .eng = run->eng,
 		                     .target = &ses->targets[0],
 		                     .block_bytes = run->range.unit_bytes,
-		                     .step_bytes = run->range.unit_bytes };
+		                     .step_bytes = run->range.unit_bytes,
+		                     .manners = &run->manners };
+	run->manners = surface_manners(run);
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
@@ -86,6 +88,8 @@ static int run_init(struct surface_run *run, struct err *err)
 	run->portions++;
 	if (r == 0)
 		r = surface_learn_rotation(run, err);
+	if (r == 0)
+		r = surface_find_bound(run, err);
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 
@@ -103,12 +107,19 @@ static void say(const struct surface_run *run)
 		              run->range.end_bytes - run->position, run->range.end_bytes - run->range.first_bytes,
 		              run->p->state ? "; --resume goes on" : "");
 
-	if (run->rot.is_rotating && run->over_sum_ns > REVOLUTION_PART * run->rot.period_ns * (double)run->batches)
+	if ((double)run->deaf > DEAF_MOST * (double)run->batches)
 		result_notice(
 			res, "insensitive",
-			"The times of requests to %s vary so much that a revolution lost is not told from that: weak places "
-			"may be missing. Stop what else runs on this machine, and repeat.",
-			run->ses->devs[0].path);
+			"In %.0f %% of what was read the times of requests to %s vary so much that a revolution lost is not told "
+			"from that: weak places may be missing. Stop what else runs on this machine, and repeat.",
+			100.0 * (double)run->deaf / (double)run->batches, run->ses->devs[0].path);
+	if ((double)run->bound_batches > DEAF_MOST * (double)run->batches)
+		result_notice(
+			res, "buffered",
+			"Up to byte %" PRIu64
+			" %s is as fast as what it is connected by, which its buffer keeps busy while a "
+			"revolution is lost: weak places may be missing. Connect it otherwise, or try --verify-command.",
+			run->bound_bytes, run->ses->devs[0].path);
 	if (run->ses->devs[0].rotational == 1 && !run->rot.is_rotating)
 		result_notice(
 			res, "insensitive",
@@ -136,7 +147,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		declare_plots(ses->res);
 	while (r == 0 && !session_is_over(ses) && !surface_is_out_of_time(run) && is_unfinished(run)) {
 		r = surface_scan_leg(run, err);
-		if (r == 0 && !session_is_over(ses))
+		if (r == 0 && !session_is_over(ses) &&
+		    (run->position == run->range.end_bytes || surface_wants_again(run)))
 			r = surface_again(run, err);
 		surface_tell(run);
 		session_checkpoint(ses);

@@ -40,9 +40,10 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 
 /* ---- judge.c ---- */
 
-#define SURFACE_BATCH         64 /* requests: few tracks' worth of neighbours, and a median that one slow one does not move */
-#define SURFACE_BASE          31    /* batches that say what is usual */
-#define SURFACE_LEAST_OVER_NS 2.2e6 /* half a revolution of the quickest drives */
+#define SURFACE_BATCH           64 /* requests: few tracks' worth of neighbours, and a median that one slow one does not move */
+#define SURFACE_BASE            31    /* batches that say what is usual */
+#define SURFACE_LEAST_OVER_NS   2.2e6 /* half a revolution of the quickest drives */
+#define SURFACE_REVOLUTION_PART 0.9   /* of a revolution: what is told only beyond it leaves weak sectors out */
 
 struct surface_base { /* of the last batches: ns per byte */
 	double level[SURFACE_BASE], over[SURFACE_BASE], mad[SURFACE_BASE];
@@ -92,7 +93,7 @@ struct surface_suspect {
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
 	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	int balance;                /* alone: longer than a sector beside it, less the cases when it was not */
+	double odds;                /* alone: how much more likely than not it is weak itself, a logarithm */
 };
 
 /* ---- the run ---- */
@@ -117,12 +118,15 @@ struct surface_run {
 		*verifier; /* verifier: --verify-command, for all but what clears the drive's cache; else NULL */
 	struct rewrite_journal *journal; /* --rewrite, else NULL */
 	struct timed timed;
+	struct timed_manners manners;
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
-	double over_sum_ns; /* what is slow, of all batches of this run */
-	uint64_t batches;
+	double over_sum_ns;     /* what is slow, of all batches of this run */
+	uint64_t bound_bytes;   /* before that the connection is slower than the medium */
+	uint64_t bound_batches; /* there */
+	uint64_t batches, deaf; /* deaf: a revolution lost in them is not told from what sticks out */
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
 	size_t nactive, nplaces;
@@ -130,12 +134,14 @@ struct surface_run {
 		[SURFACE_KINDS]; /* of all suspects that came to an end, also of those for which there was no room */
 	uint64_t slow, failed;   /* requests, when scanned */
 	uint64_t again_spent_ns; /* in second readings */
-	uint32_t flush_reads;    /* elsewhere, until what was read has left the drive's cache */
-	bool has_hits;           /* in this round: they were not enough */
-	uint64_t scan_ns;        /* in legs */
-	uint64_t scan_bytes;     /* in them */
-	double bytes_per_s;      /* now */
-	uint64_t worst_ns;       /* so far, of this run */
+	uint64_t again_last_ns, again_end_ns; /* of the last rounds */
+	uint32_t flush_reads;                 /* elsewhere, until what was read has left the drive's cache */
+	bool has_hits;                        /* in this round: they were not enough */
+	uint64_t leads;                       /* requests that lead in: 1 or 2 */
+	uint64_t scan_ns;                     /* in legs */
+	uint64_t scan_bytes;                  /* in them */
+	double bytes_per_s;                   /* now */
+	uint64_t worst_ns;                    /* so far, of this run */
 	struct {
 		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
 		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
@@ -174,8 +180,16 @@ static inline int surface_error(const struct io_req *req, bool is_fault)
 uint64_t surface_yield_until(struct surface_run *run, uint64_t now_ns);
 /* --max-temperature, --hours: 0, or until when nothing is to be begun. */
 uint64_t surface_hold_until(struct surface_run *run, uint64_t now_ns);
+/* The same for reads one by one: struct timed asks before each; and until nothing is in the way. */
+struct timed_manners surface_manners(struct surface_run *run);
+void surface_give_way(struct surface_run *run);
 /* --rate, --share: how long to pause after so many bytes. */
 uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_t took_ns);
+
+/* ---- bound.c ---- */
+
+/* Up to where the connection is slower than the medium, and hides what that loses: run->bound_bytes. 0, or negative errno. */
+int surface_find_bound(struct surface_run *run, struct err *err);
 
 /* ---- verify.c ---- */
 
@@ -196,12 +210,15 @@ int surface_again(struct surface_run *run, struct err *err);
 /* Copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
 /* Time to read suspects again? */
-bool surface_wants_again(const struct surface_run *run, uint64_t since_ns);
+bool surface_wants_again(const struct surface_run *run);
+/* Is there time for many more of them? */
+bool surface_can_doubt(const struct surface_run *run);
 
-/* Reads elsewhere, until what was read has left the drive's cache. 0, or negative errno. */
-int surface_forget(struct surface_run *run, struct err *err);
-/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same distance; s->step varies it. NaN: not known. */
-int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, struct err *err);
+/* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or negative errno. */
+int surface_forget(struct surface_run *run, size_t others, struct err *err);
+/* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
+int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
+                       struct err *err);
 
 /* ---- refresh.c ---- */
 

@@ -27,7 +27,6 @@ static int compare_random(struct surface_run *run, struct timed *verify, double 
 		uint64_t at = timed_random(&run->timed, 0, size), then = timed_random(&run->timed, 0, size);
 
 		r = timed_reads(&run->timed, &at, 1, &read_ns[i], NULL, err);
-		run->own_bytes += run->range.unit_bytes;
 		if (r == 0)
 			r = timed_reads(verify, &then, 1, &verify_ns[i], NULL, err);
 		if (r == 0 && isnan(verify_ns[0]))
@@ -51,8 +50,9 @@ static int compare_rows(struct surface_run *run, struct timed *verify, double *r
 		uint64_t at = (2 * i + 1) * (size / (2 * PLACES));
 		double read = (double)NAN, verified = (double)NAN;
 
+		surface_give_way(run);
 		r = timed_rate(&run->timed, timed_align(&run->timed, (double)at), row, &read, err);
-		run->own_bytes += 2 * row;
+		surface_give_way(run);
 		if (r == 0)
 			r = timed_rate(verify, timed_align(&run->timed, (double)(at + 4 * row)), row, &verified, err);
 		ratio[i] = verified / read;
