@@ -29,11 +29,20 @@ static bool is_trimmed(const struct profile *p, uint64_t lba)
 	return false;
 }
 
-/* Planted, or the place of a weak track at which it loses revolutions. */
+/* The place of a weak track at which it loses revolutions, or moved away to a spare track, which takes as long each time. */
+static bool is_slow_there(const struct geometry *g, uint64_t sector)
+{
+	struct place place;
+
+	geo_slot_place(g, geo_slot(g, sector), &place);
+	return truth_weak(g, &place, 1) > 0 ||
+	       defects_remapped_before(g, sector + 1) > defects_remapped_before(g, sector);
+}
+
+/* Planted, or slow by itself. */
 static bool is_weak(const struct wild_case *c, uint64_t lba)
 {
 	uint32_t ratio = c->g->ratio;
-	struct place place;
 
 	for (size_t i = 0; i < c->p->nslows; i++) {
 		const struct profile_slow *s = &c->p->slows[i];
@@ -41,22 +50,16 @@ static bool is_weak(const struct wild_case *c, uint64_t lba)
 		if (lba >= s->lba && lba - s->lba < s->count && (lba - s->lba) / ratio % s->every == 0)
 			return true;
 	}
-	if (!(c->p->weak_share > 0) || c->p->kind != DISK_ROTATING)
+	if (c->p->kind != DISK_ROTATING)
 		return false;
-	if (!c->g->arm[0]) {
-		geo_slot_place(c->g, geo_slot(c->g, lba / ratio), &place);
-		return truth_weak(c->g, &place, 1) > 0;
-	}
+	if (!c->g->arm[0])
+		return is_slow_there(c->g, lba / ratio);
 	for (size_t arm = 0; arm < 2; arm++) { /* each is a disk of its own */
 		uint64_t size = c->p->physical_sector_bytes, byte = lba / ratio * size, from, to;
 
 		geometry_on_arm(c->g, arm, byte, byte + size, &from, &to);
-		if (to > from) {
-			const struct geometry *g = c->g->arm[arm];
-
-			geo_slot_place(g, geo_slot(g, from / size), &place);
-			return truth_weak(g, &place, 1) > 0;
-		}
+		if (to > from)
+			return is_slow_there(c->g->arm[arm], from / size);
 	}
 	return false;
 }

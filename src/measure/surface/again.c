@@ -36,7 +36,8 @@
  */
 #define ALONE_WEAK 11.5
 #define ALONE_WELL (-8.0)
-#define ALONE_EACH 2.5
+#define ALONE_EACH 2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
+#define ALONE_FOR  1.7
 #define ALONE_MOST 32
 
 /* ---- the lists ---- */
@@ -213,14 +214,16 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 {
 	uint64_t size = run->ses->devs[0].size_bytes, at = s->good_end, len = s->bad_end - s->good_end,
 		 unit = run->range.unit_bytes, places[4];
-	uint64_t far = FAR_BYTES + s->step * 7 * (FAR_BYTES / 5), beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
+	/* far by chance: the disk stands otherwise each time, also where tracks follow each other regularly */
+	uint64_t far = FAR_BYTES + timed_random(&run->timed, 0, 8 * (uint64_t)FAR_BYTES),
+		 beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
 	struct timed t = run->timed;
 	double access_ns[4];
 	uint64_t yields = run->gentle.yields;
 	int r;
 
 	if (far + beside > size / 2) {
-		far = size / 8 + s->step * (size / 128);
+		far = size / 8 + timed_random(&run->timed, 0, size / 8);
 		beside = beside > size / 16 ? size / 64 + s->step * (size / 512) : beside;
 	}
 	if (at + far + beside + len > size) { /* behind the end: before it */
@@ -345,7 +348,9 @@ static double odds_of(const struct surface_run *run, const struct surface_suspec
 
 	if (!run->rot.is_rotating)
 		return longer_ns > limit_ns(run, s) ? 1.0 : -1.0;
-	return x <= 0.0 ? -ALONE_EACH : x >= 1.0 ? ALONE_EACH : fmax(fmin(log(x / (1.0 - x)), ALONE_EACH), -ALONE_EACH);
+	if (x < -1.1) /* nothing is so much quicker than another, unless that was disturbed, or the period is another */
+		return -3 * ALONE_EACH;
+	return x <= 0.0 ? -ALONE_EACH : x >= 1.0 ? ALONE_FOR : fmax(fmin(log(x / (1.0 - x)), ALONE_FOR), -ALONE_EACH);
 }
 
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
@@ -365,7 +370,9 @@ static int step_alone(struct surface_run *run, struct surface_suspect *s, struct
 	s->odds += odds_of(run, s, longer_ns);
 	if (s->odds > ALONE_WELL && s->odds < ALONE_WEAK && s->step < ALONE_MOST)
 		return 0;
-	if (s->rests && s->good_end == s->first_bytes && s->odds < 0) /* only where two requests met */
+	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how it stood is not known */
+		narrow(run, s, SURFACE_SOMETIMES);
+	else if (s->rests && s->good_end == s->first_bytes && s->odds < 0) /* only where two requests met */
 		put_away(run, s, SURFACE_ONCE);
 	else
 		narrow(run, s,

@@ -67,7 +67,7 @@ static int prove(struct surface_run *run, struct timed *verify, struct err *err)
 	double read_ns = NAN, verify_ns = NAN, faster = NAN;
 	int r = compare_random(run, verify, &read_ns, &verify_ns, err);
 
-	if (r == 0 && verify_ns >= RANDOM_LEAST * read_ns)
+	if (r == 0 && run->rot.is_rotating && verify_ns >= RANDOM_LEAST * read_ns)
 		r = compare_rows(run, verify, &faster, err);
 	if (r < 0 || session_is_over(run->ses))
 		return r;
@@ -75,6 +75,12 @@ static int prove(struct surface_run *run, struct timed *verify, struct err *err)
 		return err_set(err, -EOPNOTSUPP,
 		               "%s, or what it is connected by, knows no verify command; leave out --verify-command.",
 		               path);
+	if (!run->rot.is_rotating)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"No rotation of %s was found, and without one nothing proves that verify commands reach the "
+			"medium; it answered one in %.3f ms, and a read in %.3f ms. Leave out --verify-command.",
+			path, verify_ns * 1e-6, read_ns * 1e-6);
 	if (!(verify_ns >= RANDOM_LEAST * read_ns))
 		return err_set(
 			err, -EOPNOTSUPP,
@@ -101,12 +107,6 @@ int surface_verifier_open(struct surface_run *run, struct err *err)
 	struct timed verify = run->timed;
 	int r;
 
-	if (!run->rot.is_rotating)
-		return err_set(
-			err, -EOPNOTSUPP,
-			"No rotation of %s was found, and without one nothing proves that verify commands reach the "
-			"medium; leave out --verify-command.",
-			run->ses->devs[0].path);
 	while (*e && !(*e)->verifies)
 		e++;
 	r = engine_open(&run->verifier, env->engines, *e ? (*e)->name : "none", &cfg, env->clk, err);
