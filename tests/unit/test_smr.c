@@ -14,12 +14,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/rng.h"
 #include "simrun.h"
 #include "wild.h"
 
-extern const struct measure measure_smr, measure_stream;
+extern const struct measure measure_smr, measure_stream, measure_zones;
 
 enum kind { PLAIN, CACHED, SHINGLED };
 
@@ -267,6 +268,46 @@ static void signs_are_weighed_without_a_write_and_none_is_no_no(void **state)
 	}
 }
 
+/* Of a disk of which parts answer without media: a document of zones says so, and is looked at; one of another disk, or of something else, is refused. */
+static void a_document_of_zones_is_a_sign_if_it_is_of_this_disk(void **state)
+{
+	char path[] = "/tmp/platter-smr.XXXXXX", words[100];
+	struct profile p;
+	struct drawn d;
+
+	(void)state;
+	assert_int_equal(close(mkstemp(path)), 0);
+	(void)snprintf(words, sizeof(words), "--zones=%s sda", path);
+	for (int i = 0; i < 4; i++) {
+		struct err err = { 0 };
+		struct sim_run run;
+
+		draw(&d, 2);
+		(void)snprintf(d.text + strlen(d.text), sizeof(d.text) - strlen(d.text),
+		               i == 1 ? "" : "trimmed 1000000 3000000\n");
+		parse(&p, d.text);
+		run = run_on(&p, i == 3 ? "sda" : "--quick sda");
+		run.m = i == 3 ? &measure_smr : &measure_zones;
+		assert_int_equal(sim_run(&run), 0);
+		assert_int_equal(result_save(run.res, path, &err), 0);
+		sim_run_end(&run);
+		if (i == 2)
+			(void)snprintf(p.serial, sizeof(p.serial), "ANOTHER");
+		run = run_on(&p, words);
+		assert_int_equal(sim_run(&run), i < 2 ? 0 : -EINVAL);
+		if (i < 2) {
+			assert_string_equal(seen(&run, 3), i ? "no" : "yes");
+			assert_string_equal(verdict(&run), "undecided");
+			assert_true(sim_figure(&run, "signs_log10_ratio") >= (i ? 0 : 1));
+		} else {
+			assert_non_null(strstr(run.err.text, i == 2 ? "is of the disk SMRTEST1" : "is no result of"));
+		}
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	(void)unlink(path);
+}
+
 /* Neither is written to when the reads tell already; volumes that say that they turn are written to, and show no band. */
 static void what_does_not_turn_is_not_shingled_and_not_written_to(void **state)
 {
@@ -436,6 +477,7 @@ int main(void)
 		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
 		cmocka_unit_test(what_takes_long_here_and_there_is_not_called_a_band),
 		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),
+		cmocka_unit_test(a_document_of_zones_is_a_sign_if_it_is_of_this_disk),
 		cmocka_unit_test(what_does_not_turn_is_not_shingled_and_not_written_to),
 		cmocka_unit_test(without_consent_nothing_is_written_and_nothing_decided),
 		cmocka_unit_test(what_says_so_itself_is_believed),
