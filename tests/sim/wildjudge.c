@@ -453,6 +453,7 @@ static void policies(struct judge *j)
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_flush_ignored                                    ? "returns at once"
 	                                                                : "waits for the media");
+	policy(j, "reads_pass_writes", rotates && p->has_write_cache && p->write_cache_bytes ? "go between" : NULL);
 	policy(j, "keeps_before", rotates ? p->is_pre_read ? "yes" : "no" : NULL);
 }
 

@@ -171,6 +171,13 @@ static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void 
 			holds(&run, "segments", 16, 0, lines);
 			assert_string_equal(text_of(&run, "write_cache"), cases[i].write_cache);
 			assert_string_equal(text_of(&run, "flush"), cases[i].flush);
+			/* No disk of the model waits: a false one would be told here. */
+			assert_string_equal(text_of(&run, "reads_pass_writes"),
+			                    cases[i].bytes >= 4194304 ? "go between"
+			                    : isnan(cases[i].bytes)   ? "none"
+			                                              : text_of(&run, "reads_pass_writes"));
+			assert_string_not_equal(text_of(&run, "reads_pass_writes"), "wait until it is empty");
+			assert_int_equal(isnan(sim_figure(&run, "read_while_emptying_ns")), isnan(cases[i].bytes));
 			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
 			                 strcmp(cases[i].flush, "returns at once") == 0);
 			stays_within(&run, &p);
@@ -296,12 +303,42 @@ static void a_signal_keeps_what_was_measured_and_the_same_samples_give_the_same_
 	}
 }
 
+/* The model's disks never do it: the samples of one of them, with a first read that had to wait. */
+static void a_read_that_waits_for_the_cache_is_told(void **state)
+{
+	struct result *again = result_new("buffer");
+	struct err err = { 0 };
+	const struct figure *f;
+	struct profile p;
+	struct sim_run run;
+	struct table *t;
+	size_t row = 0;
+
+	(void)state;
+	parse(&p, "cache_kb 8192\nsegments 16\nwrite_cache_kb 4096\n");
+	run = run_on(&p, WRITE);
+	assert_int_equal(sim_run(&run), 0);
+	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
+	while (strcmp(table_string(t, row, (size_t)table_column(t, "test")), "read while emptying") != 0)
+		row++;
+	t->cells[row * t->ncolumns + (size_t)table_column(t, "access_ns")].u64 =
+		(uint64_t)(1e9 * 1024 / sim_figure(&run, "emptying_writes_per_s"));
+	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
+	f = result_find_figure(again, "reads_pass_writes");
+	assert_string_equal(f->value.str, "wait until it is empty");
+	assert_string_equal(text_of(&run, "reads_pass_writes"), "go between");
+	result_free(again);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_and_sizes_are_exact_and_policies_as_they_are),
 		cmocka_unit_test(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told),
 		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
+		cmocka_unit_test(a_read_that_waits_for_the_cache_is_told),
 		cmocka_unit_test(without_consent_nothing_is_written),
 		cmocka_unit_test(of_flat_devices_nothing_is_told_and_of_others_nothing_false),
 		cmocka_unit_test(a_disk_that_keeps_nothing_is_told_so),

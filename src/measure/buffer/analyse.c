@@ -350,6 +350,44 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 	ret->writes_ci = (struct interval){ 1e9 / ret->writes_ci.high, 1e9 / ret->writes_ci.low };
 }
 
+#define READS_LEAST 16
+#define CLEAR_TIMES \
+	8.0 /* so often the longest read at rest goes into the time that the cache takes to be emptied: else it does not tell (a choice) */
+
+/* A read that waits for the cache takes as long as that needs to be empty; one that passes takes its place among the writes. */
+static void analyse_reads(const struct buffer_samples *s, const struct buffer_knee *knee, uint64_t block_bytes,
+                          struct buffer_found *f)
+{
+	const enum buffer_test tests[2] = { BUFFER_READ_BUSY, BUFFER_READ_IDLE };
+	struct stats_estimate *const ret[2] = { &f->read_busy, &f->read_idle };
+	double empties_ns = 1e9 * knee->low_bytes / (double)block_bytes / knee->writes_per_s;
+	cleanup_free double *v = calloc(s->n + 1, sizeof(*v));
+	double first = NAN, most = 0.0;
+	size_t n = 0, quick = 0;
+
+	for (size_t k = 0; v && k < 2; k++) {
+		n = 0;
+		for (size_t i = 0; i < s->n; i++)
+			if (is_of(&s->v[i], tests[k], block_bytes))
+				v[n++] = (double)s->v[i].access_ns;
+		if (n < READS_LEAST)
+			return;
+		for (size_t i = 0; k == 0 && i < n; i++)
+			quick += v[i] < empties_ns / 4.0;
+		first = k == 0 ? v[0] : first;
+		stats_sort(v, n);
+		most = v[n - 1];
+		*ret[k] = (struct stats_estimate){ stats_quantile_sorted(v, n, 0.5),
+			                           stats_quantile_ci_sorted(v, n, 0.5) };
+	}
+	if (!v || !(empties_ns > CLEAR_TIMES * most))
+		return;
+	if (quick * 4 >= n * 3 && first < empties_ns / 2.0)
+		f->passes = 1;
+	else if (first >= empties_ns / 2.0 && first < empties_ns * 2.0)
+		f->passes = 0;
+}
+
 /* What was emptied while it was filled is not its size: nothing, or as much as in that time behind the knee. */
 static void analyse_write_cache(const struct buffer_samples *s, const struct buffer_conditions *c,
                                 struct buffer_found *f)
@@ -359,8 +397,8 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	size_t n = 0, at_once = 0;
 	double least;
 
-	f->write_cache = f->flush = -1;
-	f->write_cache_bytes = f->emptying = STATS_UNKNOWN;
+	f->write_cache = f->flush = f->passes = -1;
+	f->write_cache_bytes = f->emptying = f->read_busy = f->read_idle = STATS_UNKNOWN;
 	for (size_t k = 0; k < 2; k++) {
 		double emptied, low;
 
@@ -374,6 +412,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 		if (low > 0.0 && knee[k].high_bytes - low < WIDEST * low)
 			f->write_cache_bytes = between(low, knee[k].high_bytes);
 		f->emptying = (struct stats_estimate){ knee[k].writes_per_s, knee[k].writes_ci };
+		analyse_reads(s, &knee[k], blocks[k], f);
 	}
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_WRITE, 0))
@@ -391,7 +430,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 		}
 	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
 	if (c->is_through && f->write_cache == 1) {
-		f->write_cache = -1;
+		f->write_cache = f->passes = -1;
 		f->write_cache_bytes = STATS_UNKNOWN;
 	}
 	if (f->write_cache == 1 && n >= 4)

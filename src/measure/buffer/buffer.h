@@ -25,6 +25,8 @@ enum buffer_test {
 	BUFFER_VOLUME,       /* the stream so many streams of a part of a segment ago */
 	BUFFER_WRITE,        /* of blocks of len_bytes, the last of so many bytes since the cache was empty */
 	BUFFER_FLUSH,        /* after so many writes */
+	BUFFER_READ_BUSY,    /* the so-manieth while the write cache, which was full, is being emptied */
+	BUFFER_READ_IDLE,    /* the same when it is empty */
 	BUFFER_TESTS
 };
 extern const char *const buffer_test_names[BUFFER_TESTS];
@@ -133,6 +135,8 @@ struct buffer_found {
 	bool has_written;
 	int write_cache, flush; /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
 	struct stats_estimate write_cache_bytes, emptying;
+	int passes;                                 /* reads do not wait until it is empty: the same */
+	struct stats_estimate read_busy, read_idle; /* ns */
 	/* For the next experiments: what one stream gets, at least and at most; 0: not known. */
 	uint64_t extent_low, extent_high;
 	double extent;

@@ -16,10 +16,19 @@
 #define SLOW_IN_A_ROW 5  /* of a sweep: then nothing further back is held */
 
 const char *const buffer_test_names[BUFFER_TESTS] = {
-	[BUFFER_REREAD] = "re-read", [BUFFER_STREAMS] = "streams", [BUFFER_LONGER] = "longer streams",
-	[BUFFER_RUN] = "run",        [BUFFER_AHEAD] = "ahead",     [BUFFER_AHEAD_SECOND] = "ahead of second",
-	[BUFFER_BEFORE] = "before",  [BUFFER_LARGE] = "large",     [BUFFER_VOLUME] = "volume",
-	[BUFFER_WRITE] = "write",    [BUFFER_FLUSH] = "flush",
+	[BUFFER_REREAD] = "re-read",
+	[BUFFER_STREAMS] = "streams",
+	[BUFFER_LONGER] = "longer streams",
+	[BUFFER_RUN] = "run",
+	[BUFFER_AHEAD] = "ahead",
+	[BUFFER_AHEAD_SECOND] = "ahead of second",
+	[BUFFER_BEFORE] = "before",
+	[BUFFER_LARGE] = "large",
+	[BUFFER_VOLUME] = "volume",
+	[BUFFER_WRITE] = "write",
+	[BUFFER_FLUSH] = "flush",
+	[BUFFER_READ_BUSY] = "read while emptying",
+	[BUFFER_READ_IDLE] = "read at rest",
 };
 
 /* ---- reads with waits between them ---- */

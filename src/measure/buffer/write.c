@@ -15,6 +15,7 @@
 #define BEHIND       48 /* writes behind the knee: of them the rate of emptying */
 #define FLUSHES      8
 #define FLUSH_WRITES 8
+#define READS        24
 
 struct timed_sink {
 	struct sink sink; /* first */
@@ -29,8 +30,11 @@ static void take(struct sink *sink, const struct io_req *req, bool is_fault)
 	s->ns[s->n++] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
 }
 
-/* n writes of blocks at places that were not written before in this fill, then, or instead, a flush. ret_ns: of each. */
-static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, double *ret_ns, struct err *err)
+/*
+ * n writes of blocks at places that were not written before in this fill, or reads of places between those; then, or instead, a flush. ret_ns: of each.
+ */
+static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, bool flushes, double *ret_ns,
+                struct err *err)
 {
 	cleanup_free struct list_item *v = calloc(n + 1, sizeof(*v));
 	struct timed_sink sink = { { take }, ret_ns, 0 };
@@ -41,12 +45,16 @@ static int send(struct buffer_io *io, uint64_t block, size_t n, bool flushes, do
 
 	if (!v)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (size_t i = 0; i < n; i++, io->written_bytes += block)
-		v[i] = (struct list_item){ .offset_bytes =
-			                           io->write_first +
-			                           2 * block * permute(io->filled++ % places, places, io->ses->seed),
+	for (size_t i = 0; i < n; i++) {
+		bool is_read = op == IO_READ;
+		uint64_t place =
+			is_read ? rng_below(&io->t.rng, places) : permute(io->filled++ % places, places, io->ses->seed);
+
+		v[i] = (struct list_item){ .offset_bytes = io->write_first + (2 * place + is_read) * block,
 			                   .len_bytes = (uint32_t)block,
-			                   .op = IO_WRITE };
+			                   .op = op };
+		io->written_bytes += is_read ? 0 : block;
+	}
 	v[n].op = IO_FLUSH;
 	list_feeder_init(&feeder, v, n + flushes);
 	load.feeder = &feeder.f;
@@ -61,17 +69,28 @@ static bool has_room(const struct buffer_io *io, uint64_t block, size_t n)
 	       io->written_bytes + n * block <= buffer_most_written(io->write_bytes) && !buffer_is_over(io);
 }
 
+static int read_some(struct buffer_io *io, enum buffer_test test, uint64_t block, struct err *err)
+{
+	double ns[READS + 1];
+	int r = send(io, IO_READ, block, READS, false, ns, err);
+
+	for (size_t i = 0; r == 0 && i < READS; i++)
+		r = buffer_keep(io, test, i + 1, ns[i], block, err);
+	return r;
+}
+
 /* From empty until it is full, or there is no room any more. */
 static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 {
 	struct buffer_knee knee = { .behind = 0 };
 	double ns[BATCH];
 	uint64_t at = 0;
-	int r = send(io, block, 0, true, ns, err);
+	bool is_full;
+	int r = send(io, IO_WRITE, block, 0, true, ns, err);
 
 	io->filled = 0;
 	while (r == 0 && has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
-		r = send(io, block, BATCH, false, ns, err);
+		r = send(io, IO_WRITE, block, BATCH, false, ns, err);
 		for (size_t i = 0; r == 0 && i < BATCH; i++)
 			r = buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block, err);
 		buffer_knee_of(&io->samples, &io->cond, block, &knee);
@@ -79,9 +98,12 @@ static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 		if (!knee.is_cached)
 			break;
 	}
+	is_full = knee.behind >= BEHIND;
+	if (r == 0 && is_full)
+		r = read_some(io, BUFFER_READ_BUSY, block, err);
 	if (r == 0)
-		r = send(io, block, 0, true, ns, err);
-	return r;
+		r = send(io, IO_WRITE, block, 0, true, ns, err);
+	return r == 0 && is_full ? read_some(io, BUFFER_READ_IDLE, block, err) : r;
 }
 
 static int flush(struct buffer_io *io, uint64_t block, struct err *err)
@@ -91,7 +113,7 @@ static int flush(struct buffer_io *io, uint64_t block, struct err *err)
 
 	io->filled = 0;
 	for (int k = 0; r == 0 && k < FLUSHES && has_room(io, block, FLUSH_WRITES); k++) {
-		r = send(io, block, FLUSH_WRITES, true, ns, err);
+		r = send(io, IO_WRITE, block, FLUSH_WRITES, true, ns, err);
 		if (r == 0)
 			r = buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block, err);
 	}
