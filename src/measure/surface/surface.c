@@ -155,6 +155,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		if (r == 0)
 			r = surface_state_save(run, true, err);
 	}
+	if (r == 0 && !run->scan_ns) /* others used the disk all the time */
+		surface_tell(run);
 	if (run->eng)
 		say(run);
 	if (r == 0 && run->journal && !is_unfinished(run) && !session_is_over(ses))
