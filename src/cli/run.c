@@ -490,6 +490,7 @@ static int run_both(struct run *run, const struct session_config *cfg, struct re
 	const struct result *sides[2][ARRAY_LEN(order)];
 	struct common_params common = *cfg->common;
 	struct session_config one = *cfg;
+	struct env env = *cfg->env; /* root's privileges are needed until the last run has switched */
 	size_t n = 0, of[2] = { 0, 0 };
 	bool is_gone = false;
 	int r = 0;
@@ -497,10 +498,12 @@ static int run_both(struct run *run, const struct session_config *cfg, struct re
 	if (!parts)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	one.common = &common;
+	one.env = &env;
 	common.seed = common.seed ? common.seed : session_fresh_seed(cfg->env->clk);
 	run->runs = ARRAY_LEN(order);
 	for (; r == 0 && n < ARRAY_LEN(order) && !is_gone && !atomic_load(&cli_signal); n++, common.seed++) {
 		run->at = (unsigned)n;
+		env.drops_privileges = cfg->env->drops_privileges && n + 1 == ARRAY_LEN(order);
 		common.write_cache = order[n].wish;
 		(void)snprintf(parts[n].name, sizeof(parts[n].name), "%s", order[n].name);
 		r = session_run(&one, &parts[n].doc, is_refused, err);

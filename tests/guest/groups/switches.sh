@@ -58,6 +58,10 @@ turned --write-cache=off ata_wc $D 1 0
 grep -q "write through" /tmp/during || bad "the kernel's view during the run: $(cat /tmp/during)"
 [ "$(view $D)" = "write back" ] || bad "the kernel's view after it: $(view $D)"
 noted "write cache" on off on
+platter 0 seek --quick --time=1s --no-queue --no-curve --write-cache=both $D
+[ "$(ata_wc $D)" = 1 ] || bad "left off by --write-cache=both"
+! is_left || bad "a note is left: $(ls $states)"
+[ "$(jq -r '[.tables.switches.rows[] | select(.[2] == "write cache")[4]] | join(" ")' $J)" = "on off off on" ] || bad "not four runs in turn: $(jq -c .tables.switches.rows $J)"
 counted "switches of drives" "turned, seen by other programs, and put back"
 
 begin "ATA: a look-ahead that the drive does not tell is left alone, unless insisted"
