@@ -702,6 +702,31 @@ static void idle_lets_others_go_first_within_one_request(void **state)
 	sim_run_end(&run);
 }
 
+/* The search of the rotation comes first, and must not go on without manners when the time is over. */
+static void an_idle_scan_beside_others_who_never_pause_ends_in_time(void **state)
+{
+	uint64_t n[2] = { 0 };
+	struct sim_run run = { .sim = sim_new(),
+		               .m = &measure_surface,
+		               .words = "--idle --time=5s sda",
+		               .hooks = { .request = count_rude, .arg = n } };
+	struct sim_disk *sd;
+	struct profile p;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	sd = sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(run.sim, false);
+	for (uint64_t ms = 0; ms < 5600; ms += 90)
+		sim_at(run.sim, ms * NS_PER_MS, use_it, sd);
+	assert_int_equal(sim_run(&run), 0);
+	assert_true(n[1] <= 6); /* the first ones, before there was anything of others to be seen */
+	assert_true(run.res->head.elapsed_s < 6.0);
+	assert_true(result_has_notice(run.res, "unfinished"));
+	sim_run_end(&run);
+}
+
 #define USER_READS 4000
 
 static int by_size(const void *a, const void *b)
@@ -1197,6 +1222,7 @@ int main(void)
 		cmocka_unit_test(two_scans_are_compared_by_place),
 		cmocka_unit_test(many_scans_are_told_one_after_the_other),
 		cmocka_unit_test(idle_lets_others_go_first_within_one_request),
+		cmocka_unit_test(an_idle_scan_beside_others_who_never_pause_ends_in_time),
 		cmocka_unit_test(a_user_hardly_feels_an_idle_scan),
 		cmocka_unit_test(rate_and_share_are_kept),
 		cmocka_unit_test(nothing_is_read_while_the_disk_is_too_warm),

@@ -62,10 +62,17 @@ struct timed_feeder {
 	struct timed *t;
 };
 
+static bool is_over(const struct timed *t)
+{
+	return session_is_over(t->ses) || (t->manners && t->manners->is_over(t->manners->arg));
+}
+
 static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
 {
 	struct timed_feeder *p = (struct timed_feeder *)f;
 
+	if (p->t->manners->is_over(p->t->manners->arg))
+		return FEED_END;
 	*ret_until_ns = p->t->manners->until_ns(p->t->manners->arg, now_ns);
 	if (!*ret_until_ns)
 		return p->list.f.next(&p->list.f, now_ns, req, ret_until_ns);
@@ -176,7 +183,7 @@ static int look_around(struct timed *t, struct places *l, struct err *err)
 	double part = 0.37, access;
 	int r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &access, &done, err);
 
-	for (size_t i = 0; r == 0 && i < PLACES && !session_is_over(t->ses); i++) {
+	for (size_t i = 0; r == 0 && i < PLACES && !is_over(t); i++) {
 		uint64_t at = timed_align(t, part * (double)t->target->size_bytes);
 
 		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
@@ -200,7 +207,7 @@ static int probe_hits(struct timed *t, const struct places *l, double *v, size_t
 
 		*ret_n = 0;
 		r = revisit(t, sector, 1, &access, &done, err);
-		while (r == 0 && *ret_n < HITS && isfinite(access) && !session_is_over(t->ses)) {
+		while (r == 0 && *ret_n < HITS && isfinite(access) && !is_over(t)) {
 			r = revisit(t, sector, 0, &access, &done, err);
 			if (r == 0 && isfinite(access))
 				v[(*ret_n)++] = access;
@@ -317,7 +324,7 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 	int r = 0;
 
 	t->block_bytes = rot->flush_bytes ? rot->flush_bytes : block;
-	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !session_is_over(t->ses); left -= n) {
+	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !is_over(t); left -= n) {
 		uint64_t offsets[32];
 		double access[32];
 
@@ -336,7 +343,7 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 	size_t hits = 0, seen = 0;
 	int r = 0;
 
-	for (int k = 0; r == 0 && k < (ret->flush_reads < 16 ? 4 : 2) && hits == 0 && !session_is_over(t->ses); k++) {
+	for (int k = 0; r == 0 && k < (ret->flush_reads < 16 ? 4 : 2) && hits == 0 && !is_over(t); k++) {
 		uint64_t start = clock_now_ns(t->ses->env->clk), done;
 		double access = NAN;
 
@@ -367,14 +374,13 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 	ret->forget_ns = 0.0;
 	if (!isfinite(ret->hit_ns))
 		return 0; /* nothing to flush */
-	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !session_is_over(t->ses); m *= 2) {
+	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !is_over(t); m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
 	if (r == 0 && !is && large > t->block_bytes)
 		ret->flush_bytes = large;
-	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !session_is_over(t->ses);
-	     m *= 4) {
+	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t); m *= 4) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
@@ -604,7 +610,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	int r = 0;
 
 	rounds_init(t, &q, rot);
-	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !session_is_over(t->ses) && spent < 4 * budget_ns &&
+	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_over(t) && spent < 4 * budget_ns &&
 	                (ev->n - had < want || spent < budget_ns);
 	     k ^= 1) {
 		size_t at = k ? q.half : 0;
@@ -630,7 +636,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		r = find_flush(t, sector, ret, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
 		return r;
-	for (int k = 0; r == 0 && k < RETRIES && !session_is_over(t->ses); k++) {
+	for (int k = 0; r == 0 && k < RETRIES && !is_over(t); k++) {
 		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 		if (r < 0 || fit_rotation(&ev, ret))

@@ -11,6 +11,7 @@
 /* Room for others, see surface: asked before each read, with nothing in flight. */
 struct timed_manners {
 	uint64_t (*until_ns)(void *arg, uint64_t now_ns); /* 0, or when to ask again */
+	bool (*is_over)(void *arg); /* no more reads: as at the end of the run */
 	void (*took)(void *arg, const struct io_req *req, bool is_fault);
 	void *arg;
 };

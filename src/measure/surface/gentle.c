@@ -93,12 +93,19 @@ uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_
 
 /* ---- single reads ---- */
 
+static bool is_over(void *arg)
+{
+	const struct surface_run *run = arg;
+
+	return session_is_over(run->ses) || surface_is_out_of_time(run);
+}
+
 static uint64_t until(void *arg, uint64_t now_ns)
 {
 	struct surface_run *run = arg;
 	uint64_t ns;
 
-	if (session_is_over(run->ses) || surface_is_out_of_time(run))
+	if (is_over(run))
 		return 0;
 	ns = surface_yield_until(run, now_ns);
 	return ns ? ns : surface_hold_until(run, now_ns);
@@ -114,7 +121,7 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 
 struct timed_manners surface_manners(struct surface_run *run)
 {
-	return (struct timed_manners){ until, took, run };
+	return (struct timed_manners){ until, is_over, took, run };
 }
 
 void surface_give_way(struct surface_run *run)
