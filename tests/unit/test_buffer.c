@@ -206,6 +206,29 @@ static void a_cache_on_the_media_makes_no_flush_a_lie(void **state)
 	}
 }
 
+/* Where that cache was filled before: then it is emptied slowly, and a flush into it is quick beside that. */
+static void a_quick_flush_into_a_cache_on_the_media_is_no_lie(void **state)
+{
+	static const unsigned seeds[] = { 7189, 7215, 9150, 9171 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		char words[96];
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		(void)snprintf(words, sizeof(words), "--seed=%u --write --destroy-data=WILD%u sda", seeds[i], seeds[i]);
+		run = run_on(&p, words);
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_equal(text_of(&run, "write_cache"), "on");
+		assert_string_not_equal(text_of(&run, "flush"), "returns at once");
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 static void without_consent_nothing_is_written(void **state)
 {
 	static const char *const words[] = { "sda", "--write sda", "--write --destroy-data=BUFTEST2 sda" };
@@ -338,6 +361,7 @@ int main(void)
 		cmocka_unit_test(segments_and_sizes_are_exact_and_policies_as_they_are),
 		cmocka_unit_test(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told),
 		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
+		cmocka_unit_test(a_quick_flush_into_a_cache_on_the_media_is_no_lie),
 		cmocka_unit_test(a_read_that_waits_for_the_cache_is_told),
 		cmocka_unit_test(without_consent_nothing_is_written),
 		cmocka_unit_test(of_flat_devices_nothing_is_told_and_of_others_nothing_false),

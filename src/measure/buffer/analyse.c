@@ -394,7 +394,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 {
 	const uint64_t blocks[2] = { BUFFER_LARGE_BLOCK, c->block_bytes };
 	struct buffer_knee knee[2];
-	size_t n = 0, at_once = 0;
+	size_t n = 0, at_once = 0, waits = 0;
 	double least;
 
 	f->write_cache = f->flush = f->passes = -1;
@@ -420,13 +420,15 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	f->has_written = n > 0;
 	if (n >= FIRST_WRITES && f->write_cache < 0)
 		f->write_cache = 0;
+	/* Quicker than the writes behind the knee, but not so quick that nothing was written, are those into a cache on the media. */
 	n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_of(&s->v[i], BUFFER_FLUSH, 0)) {
 			least = FLUSH_PART * 1e9 * (double)s->v[i].at /
 			        knee[s->v[i].len_bytes == blocks[1]].writes_per_s;
 			n += least > FLUSH_CLEAR * c->period_ns;
-			at_once += (double)s->v[i].access_ns < least;
+			waits += (double)s->v[i].access_ns >= least;
+			at_once += (double)s->v[i].access_ns < fmin(least, CACHED_TURN * c->period_ns);
 		}
 	/* What is as quick without one goes to a cache on the media, where a flush has nothing to wait for. */
 	if (c->is_through && f->write_cache == 1) {
@@ -434,7 +436,7 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 		f->write_cache_bytes = STATS_UNKNOWN;
 	}
 	if (f->write_cache == 1 && n >= 4)
-		f->flush = at_once * 4 >= n * 3 ? 0 : at_once * 4 <= n ? 1 : -1;
+		f->flush = at_once * 4 >= n * 3 ? 0 : waits * 4 >= n * 3 ? 1 : -1;
 }
 
 void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret)
