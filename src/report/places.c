@@ -73,10 +73,26 @@ static bool is_scanned(const struct result *res, const struct place *p)
 	return (double)p->first >= first && (double)p->end <= to;
 }
 
-enum verdict { PLACE_NEW, PLACE_WORSE, PLACE_BETTER, PLACE_SAME, PLACE_GONE, PLACE_NOT_IN_A, PLACE_NOT_IN_B, VERDICTS };
-static const char *const verdicts[] = {
-	"new", "worse", "better", "same", "gone", "not scanned in A", "not scanned in B",
+enum verdict {
+	PLACE_NEW,
+	PLACE_WORSE,
+	PLACE_BETTER,
+	PLACE_SAME,
+	PLACE_GONE,
+	PLACE_NOT_IN_A,
+	PLACE_NOT_IN_B,
+	PLACE_UNSURE,
+	VERDICTS
 };
+static const char *const verdicts[] = {
+	"new", "worse", "better", "same", "gone", "not scanned in A", "not scanned in B", "not sure",
+};
+
+/* What is slow in some of a few readings is seen by chance in one scan and not in another: that nobody saw it before is no sign of change. */
+static enum verdict judge_rise(const struct place *is, enum verdict otherwise)
+{
+	return strcmp(is->kind, "sometimes") == 0 ? PLACE_UNSURE : otherwise;
+}
 
 /* Counts them by verdict, and tells each in the table, if there is one. */
 static void judge_places(const struct result *a, const struct result *b, struct table *t, size_t count[VERDICTS])
@@ -87,9 +103,9 @@ static void judge_places(const struct result *a, const struct result *b, struct 
 	for (size_t i = 0; i < na + nb; i++) {
 		const struct place *is = i < nb ? &vb[i] : NULL, *was = is ? like(va, na, is) : &va[i - nb];
 		const struct place *p = is ? is : was;
-		enum verdict v = !is                    ? (is_scanned(b, was) ? PLACE_GONE : PLACE_NOT_IN_B)
-		                 : !was                 ? (is_scanned(a, is) ? PLACE_NEW : PLACE_NOT_IN_A)
-		                 : is->rank > was->rank ? PLACE_WORSE
+		enum verdict v = !is    ? (is_scanned(b, was) ? PLACE_GONE : PLACE_NOT_IN_B)
+		                 : !was ? (is_scanned(a, is) ? judge_rise(is, PLACE_NEW) : PLACE_NOT_IN_A)
+		                 : is->rank > was->rank ? judge_rise(is, PLACE_WORSE)
 		                 : is->rank < was->rank ? PLACE_BETTER
 		                                        : PLACE_SAME;
 

@@ -46,7 +46,7 @@ static struct table rows_of(const struct table *t, const char *host)
 		first++;
 	while (first + n < t->nrows && is_of(host_of(t, first + n), host))
 		n++;
-	view.cells = t->cells + first * t->ncolumns;
+	view.cells = n ? t->cells + first * t->ncolumns : NULL;
 	view.nrows = n;
 	return view;
 }

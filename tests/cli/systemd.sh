@@ -62,9 +62,9 @@ portion() # DEVICE STATUS: a night
 mkdir "$dir/scans"
 month=$dir/scans/surface-$(date +%Y-%m).json
 grep -q -- --portion=2h "$unit" || fail "no portions"
-portion=5s
+portion=15s
 portion sim:tiny 0
-[ -e "$dir/scans/surface.json" ] && [ ! -e "$month" ] || fail "the scan was done in one portion of 5 s"
+[ -e "$dir/scans/surface.json" ] && [ ! -e "$month" ] || fail "the scan was done in one portion of 15 s"
 portion=2h
 portion sim:tiny 0
 [ ! -e "$dir/scans/surface.json" ] && [ -e "$month" ] || fail "the scan did not come to its end"
@@ -76,7 +76,7 @@ mv "$month" "$dir/scans/surface-2001-01.json"
 portion sim:tiny 0
 [ -e "$month" ] || fail "the next month's scan did not come to its end"
 rm "$month"
-portion=5s
+portion=15s
 portion sim:vanished 1
 said exit-code 5
 out_has "compare of the last two documents"
