@@ -202,18 +202,19 @@ void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res)
 	result_set(&res->shows, "#shares,#hosts");
 }
 
-static void join_targets(const struct hosts_part *part, struct result *res)
+/* With the part's name in a column `key` before them, or without one. */
+static void join_targets(const struct hosts_part *part, struct result *res, const char *key, bool is_named)
 {
 	for (size_t i = 0; i < part->doc->ntargets; i++) {
 		const struct target_info *t = &part->doc->targets[i];
 		struct field fields[JOIN_COLUMNS];
 		union member row[JOIN_COLUMNS];
-		size_t n = fields_of(t->columns, t->n, "host", fields);
+		size_t n = fields_of(t->columns, t->n, key, fields);
 
 		row[0].str = part->name;
 		for (size_t c = 1; c < n; c++)
 			cell_of(t->columns, t->cells, t->n, &fields[c], row);
-		result_target(res, row, fields);
+		result_target(res, row, is_named ? fields : fields + 1);
 	}
 }
 
@@ -311,7 +312,7 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
 			row.elapsed_s = p->doc->head.elapsed_s;
 			res->head.elapsed_s = fmax(res->head.elapsed_s, p->doc->head.elapsed_s);
 			res->verdict_is_no |= p->doc->verdict_is_no;
-			join_targets(p, res);
+			join_targets(p, res, "host", true);
 			join_faults(p, res, true);
 		} else {
 			lost++;
@@ -340,16 +341,7 @@ struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const cha
 
 	copy_head(first, res);
 	res->status = STATUS_COMPLETE;
-	for (size_t i = 0; i < first->ntargets; i++) {
-		const struct target_info *t = &first->targets[i];
-		struct field fields[JOIN_COLUMNS];
-		union member row[JOIN_COLUMNS];
-		size_t fields_n = fields_of(t->columns, t->n, key, fields);
-
-		for (size_t c = 1; c < fields_n; c++)
-			cell_of(t->columns, t->cells, t->n, &fields[c], row);
-		result_target(res, row, fields + 1);
-	}
+	join_targets(&parts[0], res, key, false);
 	for (size_t i = 0; i < n; i++) {
 		const struct result *doc = parts[i].doc;
 

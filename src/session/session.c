@@ -477,10 +477,9 @@ static size_t afterwards_bytes(const struct session *ses)
 static int prepare_afterwards(struct session *ses, struct keeper **ret, struct err *err)
 {
 	bool is_told = health_before(ses), is_wanted = switches_wanted(ses);
+	bool is_kept = is_wanted && !clock_is_virtual(ses->env->clk); /* nobody is killed in virtual time */
 	char trouble[SWITCHES_TROUBLE];
 	int r = is_wanted ? switches_note(ses, err) : 0;
-
-	bool is_kept = is_wanted && !clock_is_virtual(ses->env->clk);
 
 	if (r == 0 && (is_kept || (is_told && ses->env->drops_privileges)))
 		*ret = keeper_start(do_afterwards, ses, afterwards_bytes(ses));

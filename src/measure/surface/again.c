@@ -513,7 +513,7 @@ static int round_of_all(struct surface_run *run, struct err *err)
 	size_t n = run->nactive, kept = 0; /* rests that are added lie behind them */
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses) && !surface_is_out_of_time(run); i++) {
+	for (size_t i = 0; r == 0 && i < n && !surface_is_over(run); i++) {
 		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
 
 		surface_give_way(run);
@@ -534,7 +534,7 @@ int surface_again(struct surface_run *run, struct err *err)
 	uint64_t start_ns = surface_now(run);
 	int r = 0;
 
-	while (r == 0 && run->nactive && !session_is_over(run->ses) && !surface_is_out_of_time(run)) {
+	while (r == 0 && run->nactive && !surface_is_over(run)) {
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
 		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
 		/* in a cache that keeps pieces, reading the others twice has pushed out as many */

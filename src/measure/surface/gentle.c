@@ -95,9 +95,7 @@ uint64_t surface_pause_ns(const struct surface_run *run, uint64_t bytes, uint64_
 
 static bool is_over(void *arg)
 {
-	const struct surface_run *run = arg;
-
-	return session_is_over(run->ses) || surface_is_out_of_time(run);
+	return surface_is_over(arg);
 }
 
 static uint64_t until(void *arg, uint64_t now_ns)
@@ -105,7 +103,7 @@ static uint64_t until(void *arg, uint64_t now_ns)
 	struct surface_run *run = arg;
 	uint64_t ns;
 
-	if (is_over(run))
+	if (surface_is_over(run))
 		return 0;
 	ns = surface_yield_until(run, now_ns);
 	return ns ? ns : surface_hold_until(run, now_ns);

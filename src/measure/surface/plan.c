@@ -162,6 +162,11 @@ bool surface_is_out_of_time(const struct surface_run *run)
 	       (run->p->portion_ns && surface_now(run) - run->start_ns >= run->p->portion_ns);
 }
 
+bool surface_is_over(const struct surface_run *run)
+{
+	return session_is_over(run->ses) || surface_is_out_of_time(run);
+}
+
 /* The disk by what stays with it. */
 const char *surface_device_id(const struct surface_run *run)
 {

@@ -68,7 +68,7 @@ static enum feed scan_next(struct feeder *f, uint64_t now_ns, struct io_req *req
 		*ret_until_ns = s->paused_until_ns > now_ns ? s->paused_until_ns : 0;
 	if (*ret_until_ns == 0)
 		*ret_until_ns = surface_hold_until(s->run, now_ns);
-	if (*ret_until_ns && !session_is_over(s->run->ses) && !surface_is_out_of_time(s->run)) {
+	if (*ret_until_ns && !surface_is_over(s->run)) {
 		s->late = LATE_AFTER_PAUSE;
 		return FEED_WAIT;
 	}

@@ -145,7 +145,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	r = run_init(run, err);
 	if (r == 0)
 		declare_plots(ses->res);
-	while (r == 0 && !session_is_over(ses) && !surface_is_out_of_time(run) && is_unfinished(run)) {
+	while (r == 0 && !surface_is_over(run) && is_unfinished(run)) {
 		r = surface_scan_leg(run, err);
 		if (r == 0 && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))
