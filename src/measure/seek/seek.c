@@ -160,7 +160,6 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		p.reads = p.reads < 60 ? p.reads : 60;
 		p.span_ns = p.span_ns < 300 * NS_PER_MS ? p.span_ns : 300 * NS_PER_MS;
 	}
-	s.start_ns = clock_now_ns(ses->env->clk);
 	s.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p) };
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
 	                         ? ses->devs[0].physical_block_bytes

@@ -27,7 +27,6 @@ struct seek_run {
 	struct timed t;
 	struct rotation rot;
 	double fraction; /* of the whole run done, for progress */
-	uint64_t start_ns;
 
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */

@@ -358,7 +358,7 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 /* For the whole device, which the figure is of: what the others leave of the run. */
 static uint64_t whole_time(const struct seek_run *s)
 {
-	double span = (double)s->p->span_ns, spent = (double)(clock_now_ns(s->ses->env->clk) - s->start_ns) / span;
+	double span = (double)s->p->span_ns, spent = (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) / span;
 	double left = s->p->quick ? QUICK_RUN - QUICK_SPANS : FULL_RUN - FULL_SPANS;
 
 	left -= spent + (s->p->no_queue ? 0.0 : QUEUE_TIME);

@@ -490,7 +490,9 @@ static bool is_of_a_clock(const struct events *ev, const struct period_fit *fit)
 		for (size_t j = 0; j < ev->n; j++) {
 			if (ev->first[j] != ev->first[i])
 				continue;
-			is_seen |= j < i;
+			is_seen = j < i;
+			if (is_seen) /* with that one */
+				break;
 			angle = 2.0 * M_PI * phase_of(ev->when[j], 0.0, fit->period);
 			own_re += cos(angle);
 			own_im += sin(angle);
