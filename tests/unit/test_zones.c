@@ -450,9 +450,55 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	profile_done(&p);
 }
 
+/* Two zones of 1000 and 600 sectors, a fifth of a revolution between all tracks; a drive that turns faster than it says. */
+#define SKEWED                                                                                                         \
+	"rpm 7245\nreported_rpm 7200\nsurfaces 2\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
+	"head_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 20000 1000\nzone 20000 600\n"
+
+static struct sim_run bands_of(const char *text, const char *words)
+{
+	struct err err = { 0 };
+	struct profile p;
+	struct sim_run run;
+
+	if (profile_parse(&p, "skewed", text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+	run = zones_on(&p, words);
+	profile_done(&p);
+	return run;
+}
+
+static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state)
+{
+	static const char *const texts[] = { SKEWED "interface_mbs 300\n", SKEWED "interface_mbs 300\n",
+		                             SKEWED "interface_mbs 45\n" };
+	static const char *const words[] = { "--skew=0.2 sda", "sda", "--skew=0.2 sda" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct sim_run run = bands_of(texts[i], words[i]);
+		const struct table *t = result_find_table(run.res, "bands");
+
+		for (size_t r = 0; r < t->nrows; r++) {
+			double truth = number(t, r, "first_byte") == 0.0 ? 1000.0 : 600.0;
+
+			if (i) {
+				assert_true(isnan(number(t, r, "sectors_per_track")));
+				continue;
+			}
+			assert_true(fabs(number(t, r, "sectors_per_track") / truth - 1.0) < 0.01);
+			assert_true(number(t, r, "sectors_low") <= truth && number(t, r, "sectors_high") >= truth);
+			assert_true(number(t, r, "sectors_high") - number(t, r, "sectors_low") < 0.03 * truth);
+		}
+		assert_true(i || t->nrows == 2);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sectors_of_a_track_are_told_with_the_skew_or_not_at_all),
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
 		cmocka_unit_test(
 			a_modern_drive_s_curve_takes_less_than_two_minutes_and_three_places_less_than_fifteen_seconds),

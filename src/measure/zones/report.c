@@ -229,20 +229,25 @@ struct sectors {
 	uint64_t n, low, high;
 };
 
+#define SPEED_OFF 0.0074 /* by which real drives turn faster or slower than they say, at most (measured) */
+
 /*
- * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew. Behind a limit of the
- * interface the rate says nothing of tracks.
+ * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew. Where the interface limits, or how
+ * fast it is is not known (writing), the rate says nothing of tracks, and where surfaces differ a band may be of several. A speed that the user gave is
+ * taken at its word, the drive's own is nominal.
  */
 static struct sectors sectors_of(const struct zones_run *run, const struct zone_target *t, const struct zone_band *b)
 {
 	double per_rate = t->layout.rev_ns * 1e-9 / t->dev->logical_block_bytes * (1.0 + run->p->skew_ratio);
+	double off = run->p->rpm > 0.0 ? 0.0 : SPEED_OFF;
 	struct interval ci = zone_rate_ci(b->y, b->half);
 
 	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
-	    zone_rate(b->y) > INTERFACE_HIDES * t->interface_bytes_per_s)
+	    t->analysis->bands.has_sawtooth || !(zone_rate(b->y) <= INTERFACE_HIDES * t->interface_bytes_per_s))
 		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate), (uint64_t)floor(ci.low * per_rate),
-		                 (uint64_t)ceil(ci.high * per_rate) };
+	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate),
+		                 (uint64_t)floor(ci.low * per_rate * (1.0 - off)),
+		                 (uint64_t)ceil(ci.high * per_rate * (1.0 + off)) };
 }
 
 static void fill_bands(const struct zones_run *run, const struct zone_target *t, struct table *table)
