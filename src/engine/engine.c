@@ -28,7 +28,12 @@
 const char *io_op_name(enum io_op op)
 {
 	static const char *const names[] = {
-		[IO_READ] = "read", [IO_WRITE] = "write", [IO_FLUSH] = "flush", [IO_VERIFY] = "verify"
+		[IO_READ] = "read",
+		[IO_WRITE] = "write",
+		[IO_FLUSH] = "flush",
+		[IO_VERIFY] = "verify",
+		[IO_READ_FUA] = "read with FUA",
+		[IO_WRITE_FUA] = "write with FUA",
 	};
 
 	return names[op];

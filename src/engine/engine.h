@@ -30,9 +30,18 @@ enum io_op {
 	IO_READ,
 	IO_WRITE,
 	IO_FLUSH, /* fsync of the file, cache flush of the device */
-	IO_VERIFY, /* the disk reads, and nothing is transferred: of engines that can (engine_ops.verifies), of whole SCSI and ATA disks */
+	/* Of engines that can (engine_ops.has_commands), of whole SCSI and ATA disks; else they come back with -EOPNOTSUPP. */
+	IO_COMMANDS,
+	IO_VERIFY = IO_COMMANDS, /* the disk reads, and nothing is transferred */
+	IO_READ_FUA,             /* from the medium, whatever the drive's buffer holds */
+	IO_WRITE_FUA,            /* to the medium, before it is done */
 };
-const char *io_op_name(enum io_op op); /* "read", "write", "flush", "verify": in documents and sentences alike */
+/* "read", "write", "flush", "verify", "read with FUA", "write with FUA": in documents and sentences alike */
+const char *io_op_name(enum io_op op);
+static inline bool io_writes(enum io_op op)
+{
+	return op == IO_WRITE || op == IO_WRITE_FUA;
+}
 
 struct io_req {
 	enum io_op op;
@@ -56,7 +65,7 @@ struct engine;
 struct engine_ops {
 	const char *name, *help;
 	uint32_t max_depth; /* 1: each request is done within submit() */
-	bool verifies;      /* takes IO_VERIFY */
+	bool has_commands;  /* takes IO_VERIFY, IO_READ_FUA and IO_WRITE_FUA */
 	int (*open)(struct engine *eng, struct err *err);
 	int (*submit)(struct engine *eng, struct io_req *const *reqs, uint32_t nreqs);
 	int (*reap)(struct engine *eng, struct io_req **done, uint32_t max, uint64_t until_ns);

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #include "base/scsi.h"
+#include "engine/commands.h"
 #include "engine/engine.h"
-#include "engine/verify.h"
 
 struct sync_state {
 	struct io_req *done; /* the request that is finished and not yet reaped */
 	int flags;
-	struct verifier verifier;
+	struct commands commands;
 };
 
 static int sync_open(struct engine *eng, struct err *err)
@@ -27,7 +27,7 @@ static int sync_open(struct engine *eng, struct err *err)
 		return err_set(err, -ENOMEM, "No memory for the synchronous engine.");
 	if (eng->cfg.poll)
 		st->flags = RWF_HIPRI;
-	st->verifier.ask = scsi_real_ioctl;
+	st->commands = (struct commands){ .ask = scsi_real_ioctl, .is_disk = commands_is_disk };
 	eng->priv = st;
 	return 0;
 }
@@ -44,7 +44,11 @@ static ssize_t transfer(struct sync_state *st, const struct io_req *req)
 	case IO_FLUSH:
 		return fdatasync(req->fd);
 	case IO_VERIFY:
-		return verify_medium(&st->verifier, req->fd, req->offset_bytes, req->len_bytes);
+		return verify_medium(&st->commands, req->fd, req->offset_bytes, req->len_bytes);
+	case IO_READ_FUA:
+	case IO_WRITE_FUA:
+		return fua_transfer(&st->commands, req->fd, req->op == IO_WRITE_FUA, req->offset_bytes, req->len_bytes,
+		                    req->buf);
 	}
 	errno = EINVAL;
 	return -1;
@@ -65,9 +69,9 @@ static int sync_submit(struct engine *eng, struct io_req *const *reqs, uint32_t 
 	else {
 		do {
 			n = transfer(st, req);
-		} while (n < 0 && req->op != IO_VERIFY &&
+		} while (n < 0 && req->op < IO_COMMANDS &&
 		         errno == EINTR); /* nothing was moved; only network file systems do this */
-		if (n < 0 && req->op != IO_VERIFY)
+		if (n < 0 && req->op < IO_COMMANDS)
 			n = -errno;
 	}
 	req->res = (int32_t)n; /* the kernel moves less than 2 GiB at a time */
@@ -98,7 +102,7 @@ const struct engine_ops engine_sync = {
 	.name = "sync",
 	.help = "one request at a time with preadv2 and pwritev2",
 	.max_depth = 1,
-	.verifies = true,
+	.has_commands = true,
 	.open = sync_open,
 	.submit = sync_submit,
 	.reap = sync_reap,

@@ -120,10 +120,10 @@ static int explain(struct run *run, const struct io_req *req, uint64_t now_ns)
 	g = &run->gates[req->target];
 	if (req->op == IO_FLUSH)
 		return 0;
-	if (req->op == IO_WRITE && !t->permit)
+	if (io_writes(req->op) && !t->permit)
 		return refuse(run, req, t, -EPERM, "there is no permit to write", now_ns);
-	if (req->op == IO_VERIFY && !run->eng->ops->verifies)
-		return refuse(run, req, t, -EOPNOTSUPP, "the engine knows no verify commands", now_ns);
+	if (req->op >= IO_COMMANDS && !run->eng->ops->has_commands)
+		return refuse(run, req, t, -EOPNOTSUPP, "the engine knows no such commands", now_ns);
 	if (req->len_bytes == 0 || req->len_bytes > INT32_MAX)
 		return refuse(run, req, t, -EINVAL, "the length is out of range", now_ns);
 	if (req->offset_bytes < g->first || req->len_bytes > g->span ||

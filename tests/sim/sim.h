@@ -49,7 +49,7 @@ struct device *sim_device(struct sim_disk *sd);
 void sim_add_finding(struct sim_disk *sd, enum finding_kind kind, const char *on, const char *what, const char *where);
 /* What lies from first to end on a disk, for those who ask: a file of this path. The path must stay. */
 void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const char *path);
-/* What becomes of verify commands: done, answered without a look at the medium, or not known. */
+/* What becomes of verify commands: done, answered without a look at the medium, or not known, as FUA is not then. */
 enum sim_verify { SIM_VERIFY_TRUE, SIM_VERIFY_LIES, SIM_VERIFY_UNKNOWN };
 void sim_set_verify(struct sim *sim, enum sim_verify how);
 /* Time that each file takes when it is asked what lies where; default 0. */

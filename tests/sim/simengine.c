@@ -153,7 +153,7 @@ static int translate(const struct sim *sim, const struct io_req *req, const stru
 	const struct device *dev;
 	uint64_t left;
 
-	if (!o || (req->op == IO_WRITE && !o->is_writable))
+	if (!o || (io_writes(req->op) && !o->is_writable))
 		return -EBADF;
 	*ret_open = o;
 	if (req->op == IO_FLUSH) {
@@ -165,10 +165,11 @@ static int translate(const struct sim *sim, const struct io_req *req, const stru
 	    (uintptr_t)req->buf % dev->dio_mem_align_bytes || req->offset_bytes > (uint64_t)INT64_MAX)
 		return -EINVAL;
 	left = req->offset_bytes < dev->size_bytes ? dev->size_bytes - req->offset_bytes : 0;
-	if (left == 0 && req->op == IO_WRITE && req->len_bytes)
+	if (left == 0 && io_writes(req->op) && req->len_bytes)
 		return -ENOSPC;
 	*ret = (struct disk_req){
-		.op = req->op == IO_WRITE ? DISK_WRITE : DISK_READ,
+		.op = io_writes(req->op) ? DISK_WRITE : DISK_READ,
+		.fua = req->op == IO_READ_FUA || req->op == IO_WRITE_FUA,
 		.is_verify = req->op == IO_VERIFY,
 		.offset_bytes = o->sd->first_byte + req->offset_bytes,
 		.len_bytes = req->len_bytes < left ? req->len_bytes : (uint32_t)left,
@@ -188,8 +189,10 @@ static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
 	req->submit_ns = sim->vc.now_ns;
 	sim->requests++;
 	r = translate(sim, req, &o, &q);
-	if (r == 0 && req->op == IO_VERIFY && sim->verify != SIM_VERIFY_TRUE)
-		r = sim->verify == SIM_VERIFY_LIES ? (int)req->len_bytes : -EOPNOTSUPP;
+	if (r == 0 && req->op >= IO_COMMANDS && sim->verify == SIM_VERIFY_UNKNOWN)
+		r = -EOPNOTSUPP;
+	if (r == 0 && req->op == IO_VERIFY && sim->verify == SIM_VERIFY_LIES)
+		r = (int)req->len_bytes;
 	if (r != 0) {
 		req->res = r;
 		make_ready(se, req, sim->vc.now_ns);
@@ -284,7 +287,7 @@ const struct engine_ops engine_sim_sync = {
 	.name = "sim-sync",
 	.help = "simulated disks in virtual time, one request at a time",
 	.max_depth = 1,
-	.verifies = true,
+	.has_commands = true,
 	.open = sim_engine_open,
 	.submit = sim_sync_submit,
 	.reap = sim_reap,

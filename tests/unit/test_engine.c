@@ -265,6 +265,26 @@ static void what_was_written_is_read_back(void **state)
 	assert_true(is_block(engine_buf(eng, 2), 11, BLOCK));
 }
 
+/* Files are no disks that take commands: told, and nothing is written. */
+static void fua_moves_the_same_bytes_or_none(void **state)
+{
+	int32_t moved = sim ? (int32_t)BLOCK : -EOPNOTSUPP;
+
+	(void)state;
+	open_depth(4, 4);
+	if (!eng->ops->has_commands)
+		skip();
+	fill_block(engine_buf(eng, 1), 888);
+	assert_int_equal(one(prepare(1, IO_WRITE_FUA, 12 * BLOCK, BLOCK)), moved);
+	assert_int_equal(one(prepare(2, IO_READ, 12 * BLOCK, BLOCK)), BLOCK);
+	assert_true(is_block(engine_buf(eng, 2), sim ? 888 : 12, BLOCK));
+	assert_int_equal(one(prepare(3, IO_READ_FUA, 13 * BLOCK, BLOCK)), moved);
+	assert_true(!sim || is_block(engine_buf(eng, 3), 13, BLOCK));
+	prepare(0, IO_WRITE_FUA, 0, BLOCK)->fd = 9999;
+	assert_int_equal(one(&reqs[0]), -EBADF);
+	assert_int_equal(one(prepare(0, IO_WRITE_FUA, UINT64_MAX - BLOCK + 1, BLOCK)), -EINVAL);
+}
+
 static void reads_end_with_the_file(void **state)
 {
 	(void)state;
@@ -500,6 +520,7 @@ static int run_contract(const char *name, const char *where, bool direct)
 		TEST(odd_batches_and_small_reaps_lose_nothing),
 		TEST(a_full_queue_takes_no_more_and_says_so),
 		TEST(what_was_written_is_read_back),
+		TEST(fua_moves_the_same_bytes_or_none),
 		TEST(reads_end_with_the_file),
 		TEST(bad_places_come_back_as_errors_of_their_request),
 		TEST(a_bad_descriptor_fails_its_own_request_only),

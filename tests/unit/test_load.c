@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The loop in virtual time: faults, lost devices, limits, ends, what it refuses. */
+#include "base/cleanup.h"
 #include "load_fixture.h"
 
 /* ---- the plain case ---- */
@@ -368,6 +369,35 @@ static void a_write_without_permit_is_refused_and_nothing_is_written(void **stat
 	assert_int_equal(script.nwrites, 0);
 }
 
+static void a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it(void **state)
+{
+	struct engine_ops knows = *fx.eng->ops;
+
+	(void)state;
+	knows.has_commands = true;
+	fx.eng->ops = &knows;
+	fx.seq.op = IO_WRITE_FUA;
+	must_refuse(-EPERM, "no permit");
+	assert_int_equal(script.nsubmitted, 0);
+	seq_feeder_init(&fx.seq, IO_READ_FUA, 0, 0, 64 * BLOCK, BLOCK);
+	go(LOAD_DONE);
+	assert_int_equal(script.nsubmitted, 64);
+	fx.eng->ops = &fake;
+}
+
+static void commands_are_refused_where_the_engine_knows_none(void **state)
+{
+	static const enum io_op ops[] = { IO_VERIFY, IO_READ_FUA, IO_WRITE_FUA };
+
+	(void)state;
+	fx.targets[0].permit = (const struct write_permit *)&some_permit;
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+		fx.seq.op = ops[i];
+		must_refuse(-EOPNOTSUPP, "knows no such commands");
+	}
+	assert_int_equal(script.nsubmitted, 0);
+}
+
 static void a_write_with_permit_is_done(void **state)
 {
 	(void)state;
@@ -619,6 +649,8 @@ int main(void)
 		TEST(a_stall_within_submit_is_told_afterwards),
 		TEST(ticks_come_ten_times_a_second),
 		TEST(a_write_without_permit_is_refused_and_nothing_is_written),
+		TEST(a_write_with_fua_without_permit_is_refused_even_where_the_engine_knows_it),
+		TEST(commands_are_refused_where_the_engine_knows_none),
 		TEST(a_write_with_permit_is_done),
 		TEST(a_permit_for_one_target_is_none_for_the_next),
 		TEST(requests_outside_of_the_plan_are_refused),

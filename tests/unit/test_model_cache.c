@@ -356,6 +356,30 @@ static void fua_reaches_the_media_unless_it_is_ignored(void **state)
 	}
 }
 
+/* Right behind the answer: once around, or at once. */
+static void reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them(void **state)
+{
+	const struct disk_req q = { .op = DISK_READ, .fua = true, .offset_bytes = 8192, .len_bytes = 4096 };
+
+	(void)state;
+	for (int answered = 0; answered < 2; answered++) {
+		struct run r;
+
+		run_new(&r, answered ? CACHED "fua_reads buffer\n" RUN_ZONE : CACHED RUN_ZONE);
+		(void)run_one(&r, DISK_READ, q.offset_bytes, q.len_bytes, NULL);
+		assert_true(is_hit(&r, 16));
+		for (int i = 0; i < 3; i++) {
+			const struct disk_done *done;
+
+			assert_int_equal(disk_submit(r.d, r.now, &q), 0);
+			done = run_wait(&r);
+			assert_int_equal(done->how, answered ? HOW_HIT : HOW_MEDIA);
+		}
+		assert_true(is_hit(&r, 16)); /* for others it is still kept */
+		run_free(&r);
+	}
+}
+
 static void a_cache_is_emptied_while_reads_go_on_when_turns_are_fair(void **state)
 {
 	(void)state;
@@ -421,6 +445,7 @@ int main(void)
 		cmocka_unit_test(those_that_wait_for_room_are_answered_though_it_is_switched_off),
 		cmocka_unit_test(reading_ahead_can_be_switched),
 		cmocka_unit_test(fua_reaches_the_media_unless_it_is_ignored),
+		cmocka_unit_test(reads_with_fua_wait_for_the_media_unless_the_buffer_answers_them),
 		cmocka_unit_test(a_cache_is_emptied_while_reads_go_on_when_turns_are_fair),
 		cmocka_unit_test(a_cache_is_emptied_in_the_order_of_an_elevator),
 	};

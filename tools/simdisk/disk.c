@@ -180,6 +180,11 @@ static void queue_media(struct disk *d, struct node *n, double t)
 	disk_list_add(&d->queued, n);
 }
 
+static bool is_media_read(const struct disk *d, const struct node *n)
+{
+	return n->req.fua && !d->p.is_fua_answered && n->req.op == DISK_READ;
+}
+
 static void admit(struct disk *d, struct node *n, double t)
 {
 	uint32_t segment;
@@ -236,7 +241,9 @@ static void admit(struct disk *d, struct node *n, double t)
 	stream_update(d, t);
 	n->is_sequential = n->first == d->read_end;
 	d->read_end = n->end;
-	if (cache_has(d, n->first, n->end, &segment)) {
+	if (is_media_read(d, n) && !cache_is_dirty(d, n->lba, n->lbas)) {
+		queue_media(d, n, t);
+	} else if (cache_has(d, n->first, n->end, &segment)) {
 		if (d->stream.is_on && d->stream.segment == segment)
 			stream_aim(d, t, n->first, n->end, n->is_sequential);
 		if (d->p.drops_read)
@@ -257,6 +264,8 @@ static void start(struct disk *d, struct node *n, double t)
 	double end;
 
 	if (n->req.op == DISK_READ) {
+		if (is_media_read(d, n))
+			stream_stop(d, t); /* what it has is of no use */
 		(d->mcache ? mediacache_read : media_read)(d, t, &n->place, n->first, n->end, n->is_sequential, &op);
 		end = fmax(op.end, disk_bus(d, op.begin + d->p.read_watermark * (op.end - op.begin), bus_bytes(n)));
 	} else {

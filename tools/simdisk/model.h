@@ -236,7 +236,8 @@ struct profile {
 	uint32_t is_pre_read;     /* what passes under the head before the first sector is kept, too */
 	uint32_t has_write_cache; /* 0: it is switched off */
 	uint32_t write_turns;
-	uint32_t is_fua_ignored;
+	uint32_t is_fua_ignored;  /* of writes */
+	uint32_t is_fua_answered; /* reads with FUA by the buffer, as others */
 
 	/* a cache on the media, and shingled bands: see mediacache.c */
 	uint64_t mcache_bytes;        /* 0: none */
@@ -404,9 +405,9 @@ struct disk;
 
 struct disk_req {
 	enum disk_op op;
-	bool fua;              /* write: on the media before it is done */
-	bool is_verify;        /* read: nothing is transferred */
-	uint32_t len_bytes;    /* offset and length: multiples of the logical sector, else -EINVAL */
+	bool fua;           /* write: on the media before it is done; read: from there, but for what is not there yet */
+	bool is_verify;     /* read: nothing is transferred */
+	uint32_t len_bytes; /* offset and length: multiples of the logical sector, else -EINVAL */
 	uint64_t offset_bytes; /* reads across the end are short, at the end 0; writes at the end -ENOSPC */
 	void *buf;             /* must stay until it was popped; NULL: timing only */
 	void *owner;           /* the caller's */

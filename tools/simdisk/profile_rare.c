@@ -147,5 +147,6 @@ int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name)
 		p->standby_after_s = log_between(&r, 60, 1200);
 		p->standby_s = between(&r, 4, 12);
 	}
+	p->is_fua_answered = chance(&r, 0.25);
 	return error;
 }

@@ -107,7 +107,7 @@ int surface_verifier_open(struct surface_run *run, struct err *err)
 	struct timed verify = run->timed;
 	int r;
 
-	while (*e && !(*e)->verifies)
+	while (*e && !(*e)->has_commands)
 		e++;
 	r = engine_open(&run->verifier, env->engines, *e ? (*e)->name : "none", &cfg, env->clk, err);
 	if (r < 0)
