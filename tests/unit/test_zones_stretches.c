@@ -24,6 +24,8 @@
 struct disk { /* rate in MB/s by place 0 .. 1 */
 	double (*rate)(double x, struct rng *rng);
 	double rev_ns, interface, noise;
+	size_t places;       /* 0: all */
+	bool is_sparse_slow; /* requests lose revolutions in all but the last place */
 };
 
 struct said {
@@ -42,6 +44,7 @@ static double gauss(struct rng *rng)
 
 static struct said look_at(const struct disk *d, uint64_t seed)
 {
+	size_t places = d->places ? d->places : PLACES;
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_sample samples[PLACES * PASSES];
 	struct zone_layout l = { .first_bytes = 0,
@@ -52,10 +55,10 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .slots = 8,
 		                 .cell_bytes = 1u << 30,
 		                 .positions = positions,
-		                 .npositions = PLACES,
+		                 .npositions = places,
 		                 .start = 0,
-		                 .middle = PLACES / 2,
-		                 .end = PLACES - 1,
+		                 .middle = places / 2,
+		                 .end = places - 1,
 		                 .rev_ns = d->rev_ns };
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
 	struct zone_target t = { .dev = &dev,
@@ -66,17 +69,17 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 	struct rng rng;
 
 	rng_init(&rng, seed, 1);
-	for (size_t p = 0; p < PLACES; p++)
-		positions[p].cell_bytes = (uint64_t)((SIZE - (double)l.cell_bytes) * (double)p / (PLACES - 1));
-	for (size_t i = 0; i < (size_t)PLACES * PASSES; i++) {
-		size_t p = i % PLACES;
-		uint64_t at = positions[p].cell_bytes + i / PLACES * (l.cell_bytes / 8);
+	for (size_t p = 0; p < places; p++)
+		positions[p].cell_bytes = (uint64_t)((SIZE - (double)l.cell_bytes) * (double)p / (double)(places - 1));
+	for (size_t i = 0; i < places * PASSES; i++) {
+		size_t p = i % places;
+		uint64_t at = positions[p].cell_bytes + i / places * (l.cell_bytes / 8);
 		double rate = d->rate((double)at / SIZE, &rng) * 1e6 * exp(d->noise * gauss(&rng)), moved = 20e6;
 
 		samples[t.samples.n++] = (struct zone_sample){
 			.position = p,
 			.kind = SAMPLE_CURVE,
-			.pass = (uint32_t)(i / PLACES),
+			.pass = (uint32_t)(i / places),
 			.first_bytes = at,
 			.from_bytes = at,
 			.end_bytes = at + (uint64_t)moved,
@@ -87,6 +90,8 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
 			.at_s = (double)i * 0.2,
 			.flush_ns = NAN,
+			.waits = d->is_sparse_slow && p + 1 < places ? 3 : 0,
+			.wait_revs = d->is_sparse_slow && p + 1 < places ? 3 : 0,
 			.is_good = true,
 			.y = NAN,
 		};
@@ -252,6 +257,30 @@ static void what_does_not_rotate_has_neither_zones_nor_slow_regions(void **state
 	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
 }
 
+/* The middle is stored and behind a limit, the start is not: as another arm, or a cache, would make it. */
+static double slow_start(double x, struct rng *rng)
+{
+	(void)rng;
+	return x < 0.3 ? 80.0 : x < 0.7 ? 115.0 : 90.0;
+}
+
+/* Three places lie zones apart: neither what begins between two of them nor how far it reaches can be known. */
+static void nothing_is_said_of_what_lies_between_three_places(void **state)
+{
+	static const struct disk disks[] = {
+		{ slow_start, REV_NS, 550.0, 0.005, 3, false },
+		{ written_front, 0.0, 900.0, 0.005, 3, false },
+		{ zoned, REV_NS, 550.0, 0.005, 3, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
+		struct said s = all_of(&disks[i], "three places");
+
+		assert_int_equal(s.fast + s.device + s.uneven, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +288,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
+		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
 	};
 

@@ -36,7 +36,7 @@
 #define SHORT_REVOLUTIONS \
 	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
 #define LONG_REVOLUTIONS  60.0   /* of the places of the figures: surfaces that differ come by turns */
-#define PLACE_REVOLUTIONS 26.0   /* the same with --zones, where the precision asked for decides on more of them */
+#define PLACE_REVOLUTIONS 20.0   /* the same with --zones, where the precision asked for decides on more of them */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS       800e6  /* the same of the places of the figures */

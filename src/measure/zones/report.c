@@ -605,6 +605,18 @@ static void regime_figures(const struct zones_run *run, const struct zone_target
 		units_rate(c, sizeof(c), g->after_bytes_per_s));
 }
 
+/* The time that it took, beside the least that physics allow for intervals of these widths. */
+static void time_figures(const struct zones_run *run, const struct zone_target *t)
+{
+	double used = 1e-9 * zone_used_ns(t), least = 1e-9 * zone_least_ns(t);
+
+	if (t->layout.is_whole || isnan(used) || isnan(least))
+		return;
+	result_figure(run->res, "used_s", "time used", UNIT_S, used, NULL, 0);
+	result_figure(run->res, "bound_s", "least time for these intervals, by physics", UNIT_S, least, NULL, 0);
+	result_figure(run->res, "used_to_bound_ratio", "used / least", UNIT_RATIO, used / least, NULL, 0);
+}
+
 /* What is only said of a single target. */
 static void single_figures(const struct zones_run *run, const struct zone_target *t, bool is_final)
 {
@@ -636,6 +648,7 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	if (isfinite(a->slows.least_loss))
 		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
 		              a->slows.least_loss, NULL, 0);
+	time_figures(run, t);
 	if (!isnan(t->interface_bytes_per_s))
 		result_figure(res, "interface_bytes_per_s", "from the drive's buffer", UNIT_BYTES_PER_S,
 		              t->interface_bytes_per_s, NULL, 0);

@@ -94,7 +94,7 @@ static void mark_slow(struct series *s, double *ret_threshold)
 	double threshold = threshold_of(s);
 
 	*ret_threshold = threshold;
-	if (!isfinite(threshold))
+	if (!isfinite(threshold) || s->n < ZONE_BESIDE)
 		return;
 	for (size_t i = 0; i < s->n; i++) /* -infinity: nothing behind */
 		s->is_slow[i] = s->y[i] - fastest(s, i + 1, threshold / SLOW_SIGMAS) > threshold;

@@ -187,7 +187,7 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 	cleanup_free double *sorted = calloc(s->n + 1, sizeof(*sorted));
 	size_t most = 0, at = 0, runs = 0;
 
-	if (!sorted || s->n < 3)
+	if (!sorted)
 		return;
 	for (size_t i = 0; i < s->n; i++)
 		sorted[i] = s->y[i];
@@ -233,9 +233,10 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 		*ret = (struct zone_stretches){ 0 };
 		return -ENOMEM;
 	}
-	if (l->rev_ns == 0.0)
+	/* Of fewer places (--zones) none lies beside another: a zone, another device and what is not stored look alike. */
+	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
-	else if (s.n >= 3)
+	else if (s.n >= ZONE_BESIDE)
 		find_rotating(samples, &s, ret);
 	places_done(&s);
 	return 0;

@@ -51,6 +51,7 @@ struct series { /* samples in order of place */
 	size_t n;
 	double rev_ns, usual; /* waits per revolution of a healthy place */
 	double threshold;     /* of levels: what is slow without any wait */
+	bool is_sparse;       /* places lie zones apart: what was not read between them is in no region */
 };
 
 static int by_place(const void *a, const void *b)
@@ -217,7 +218,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 	/* Part of what is lost shows in no wait: a revolution counts only when nearly all of it is between two requests. */
 	step = fmin(steps.before, steps.behind);
 	lost = fmax(fmin(lost, LOST_MAX * ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * ns);
-	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns)
+	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns || (v->is_sparse && ret->first != ret->last))
 		return false;
 	ret->y = log(ns / bytes);
 	ret->expected_y = log((ns - lost) / bytes);
@@ -279,6 +280,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	if (least > WAITS_COMMON)
 		return 0;
 	v.threshold = slows->threshold;
+	v.is_sparse = l->npositions < ZONE_BESIDE;
 	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
  * sample.c: one sample; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; slow.c: slow regions; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; slow.c: slow regions; bound.c: the least time by physics; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -33,7 +33,8 @@ enum zone_class {
 };
 
 #define ZONE_NONE   SIZE_MAX /* no position */
-#define ZONE_REV_NS 8.4e6    /* of a revolution, where it is not known */
+#define ZONE_BESIDE 8 /* places, from which on one tells what to expect at the next: of fewer each lies zones apart */
+#define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
 
 /*
  * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what each request costs (interface.c), a
@@ -413,6 +414,12 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
 			return true;
 	return false;
 }
+
+/* ---- bound.c ---- */
+
+/* The least time that intervals as wide as those of the levels take by physics, and the time from the first sample to the end of the last; NaN: not known. */
+double zone_least_ns(const struct zone_target *t);
+double zone_used_ns(const struct zone_target *t);
 
 /* ---- analyse.c ---- */
 
