@@ -66,6 +66,7 @@ static const struct {
 	{ "surface", "files-time" },
 	{ "surface", "hours" },
 	{ "surface", "max-temperature" },
+	{ "surface", "geometry" },
 };
 
 /* What of the host is part of the test, and of which. */
@@ -95,6 +96,8 @@ static const struct {
 	{ "yields", FIGURE_OF_RUN, 0 },
 	{ "files_hit", FIGURE_OF_RUN, 0 },
 	{ "held_s", FIGURE_OF_RUN, 0 },
+	{ "by_head_ratio", FIGURE_OF_RUN, 0 },
+	{ "bad_head", FIGURE_EXACT, 0 },
 	{ "paused_s", FIGURE_OF_RUN, 0 },
 	{ "scan_s", FIGURE_OF_RUN, 0 },
 	{ "again_s", FIGURE_OF_RUN, 0 },

@@ -253,6 +253,7 @@ static const struct curve_decl {
 	{ "seek", "spans", { "anchor", "span_bytes" }, NULL, "mean_ns", "low", "high" },
 	{ "seek", "curve", { "distance_bytes" }, NULL, "seek_ns", "low", "high" },
 	{ "seek", "queue", { "depth" }, NULL, "iops", "low", "high" },
+	{ "surface", "by_head", { "surface" }, NULL, "revolutions_lost", "low", "high" },
 	{ "cache",
 	  "matrix",
 	  { "mode", "operation", "file_bytes", "record_bytes" },
@@ -367,12 +368,13 @@ static double row_change(const struct judge *j, const struct curve_decl *d, cons
 	return (y.value - x.value) / x.value;
 }
 
-/* A rate that falls is worse, and a time that grows. */
+/* A rate that falls is worse, and a time, or what is lost, that grows. */
 static const char *curve_judge(const struct curve_decl *d, double change)
 {
-	bool is_time = strlen(d->value) > 3 && strcmp(d->value + strlen(d->value) - 3, "_ns") == 0;
+	const char *end = strrchr(d->value, '_');
+	bool is_cost = end && (strcmp(end, "_ns") == 0 || strcmp(end, "_lost") == 0);
 
-	return (change > 0.0) == is_time ? "worse" : "better";
+	return (change > 0.0) == is_cost ? "worse" : "better";
 }
 
 static void compare_curve(struct judge *j, const struct curve_decl *d, const struct result *a, const struct result *b)

@@ -422,6 +422,13 @@ static void weak_tracks_lose_a_revolution_each_time_or_now_and_then(void **state
 	}
 	near((got - want) / PERIOD_NS, 0, 5 * sqrt(20 * 100 * 0.21));
 	run_free(&r);
+	run_new(&r, RUN_BASE "head_skew 0.2\ncyl_skew 0.3\nweak_tracks 1 1\nweak_surface 2\n" RUN_ZONE);
+	for (uint64_t i = 0; i < 4; i++) { /* every second track */
+		got = stream_ns(&r, i * 20 * CYL, 20 * CYL);
+		near(got, truth_stream_ns(disk_geometry(r.d), i * 20 * CYL, (i + 1) * 20 * CYL), 20);
+		near(got / PERIOD_NS - (40 + 20 * 0.2 + 19 * 0.3), 20, 1);
+	}
+	run_free(&r);
 }
 
 /* A skew that covers the switch by one deviation only: one switch in six misses a revolution. */

@@ -172,7 +172,9 @@ double mechanics_track_off(const struct profile *p, uint64_t track)
 	return x;
 }
 
-double mechanics_track_weak(const struct profile *p, uint64_t track)
+double mechanics_track_weak(const struct profile *p, const struct place *place)
 {
-	return unit(track_hash(p, track, 4)) < p->weak_share ? unit(track_hash(p, track, 5)) : -1;
+	if (p->weak_surface && place->surface + 1 != p->weak_surface)
+		return -1;
+	return unit(track_hash(p, place->track, 4)) < p->weak_share ? unit(track_hash(p, place->track, 5)) : -1;
 }

@@ -35,6 +35,6 @@ double mechanics_missed(const struct profile *p, double cylinders);
 /* What is fixed in a track, as a hash of the profile's seed: by how much its angle is off, in revolutions; and where it is weak: a share
  * of the track, negative when it is not. */
 double mechanics_track_off(const struct profile *p, uint64_t track);
-double mechanics_track_weak(const struct profile *p, uint64_t track);
+double mechanics_track_weak(const struct profile *p, const struct place *place);
 
 #endif

@@ -294,6 +294,7 @@ struct profile {
 	double skew_far_p, skew_far; /* this share of the tracks is off by up to so many revolutions */
 	double weak_share,
 		weak_p;        /* this share of the tracks (fixed) loses a revolution with this probability per pass */
+	uint32_t weak_surface; /* 0: on all; else only on this surface, counted from 1: a head that goes bad */
 	double drift, drift_s; /* the spindle's speed is rpm * (1 + drift * exp(-t / drift_s)) */
 	double reported_rpm;   /* what the drive says of itself; 0: rpm */
 

@@ -112,7 +112,7 @@ double noise_weak(struct disk *d, const struct place *place, uint64_t n)
 
 	if (!(p->weak_share > 0 && p->weak_p > 0))
 		return 0;
-	weak = mechanics_track_weak(p, place->track);
+	weak = mechanics_track_weak(p, place);
 	at = weak * place->spt;
 	if (weak < 0 || at < place->sector || at >= (double)(place->sector + n))
 		return 0;

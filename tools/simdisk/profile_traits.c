@@ -109,6 +109,7 @@ static const struct trait traits[] = {
 	{ "freeze", 3, { DOUBLE(freeze_p, 0, 1), DOUBLE(freeze_min_ms, 0, 1e6), DOUBLE(freeze_max_ms, 0, 1e6) } },
 	{ "skew_scatter", 1, { DOUBLE(skew_sd_us, 0, 1e6), DOUBLE(skew_far_p, 0, 1), DOUBLE(skew_far, 0, 0.5) } },
 	{ "weak_tracks", 2, { DOUBLE(weak_share, 0, 1), DOUBLE(weak_p, 0, 1) } },
+	{ "weak_surface", 1, { U32(weak_surface, 0, PROFILE_SURFACES_MAX) } },
 	{ "rpm_drift", 2, { SIGNED(drift, -0.05, 0.05), DOUBLE(drift_s, 1, 1e6) } },
 	{ "retry_unrest", 2, { DOUBLE(unrest_sigma, 0, 3), DOUBLE(unrest_s, 1e-3, 1e6) } },
 	{ "busy_host",

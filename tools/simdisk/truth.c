@@ -589,7 +589,8 @@ void truth_random(const struct geometry *g, uint64_t first_byte, uint64_t end_by
 		w.transfer -= w.saved;
 	ret->transfer_ns = fmax(w.transfer * g->period_ns, g->p->read_watermark * w.transfer * g->period_ns +
 	                                                           len_bytes * 1e9 / g->p->interface_bytes_per_s);
-	ret->transfer_ns += g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns;
+	ret->transfer_ns +=
+		g->p->weak_share * g->p->weak_p * w.transfer * g->period_ns / (g->p->weak_surface ? g->p->surfaces : 1);
 	ret->transfer_ns +=
 		(double)len_bytes / (double)sector * g->p->retry_per_gb * (double)sector / 1e9 * g->period_ns;
 	ret->done_ns = truth_done_ns(g);

@@ -27,7 +27,7 @@ double truth_weak(const struct geometry *g, const struct place *a, uint32_t run)
 
 	if (!(g->p->weak_share > 0))
 		return 0;
-	weak = mechanics_track_weak(g->p, a->track) * a->spt;
+	weak = mechanics_track_weak(g->p, a) * a->spt;
 	return weak >= a->sector && weak < a->sector + (double)run ? g->p->weak_p : 0;
 }
 

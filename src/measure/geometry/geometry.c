@@ -88,6 +88,7 @@ static const struct measure_table geometry_tables[] = {
 	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
+	HEADS_TABLE,
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
 };
@@ -589,6 +590,8 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 			skew_figures(g, &layout);
 		if (layout.is_told && w->is_whole)
 			left_out_figure(res, layout.fit);
+		if (layout.is_told)
+			r = geo_head_rows(w, &order, &layout, err);
 	}
 	if (!w->is_whole)
 		result_notice(res, "not-to-the-end",

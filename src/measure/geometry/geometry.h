@@ -3,6 +3,7 @@
 #ifndef PLATTER_MEASURE_GEOMETRY_H
 #define PLATTER_MEASURE_GEOMETRY_H
 
+#include "measure/shared/heads.h"
 #include "measure/shared/timed.h"
 
 extern const struct measure measure_geometry; /* runs itself again */
@@ -172,7 +173,7 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- sequence.c ---- */
 
-#define GEO_HEADS     32  /* no drive was ever built with more */
+#define GEO_HEADS     HEADS_MOST
 #define GEO_ZONES_MAX 256 /* drives have up to some 80; more are what a wrong layout makes of the sequence */
 
 /* Equal tracks in a row, each followed by the same jump. */
@@ -238,7 +239,7 @@ struct geo_fit {
 /* Where tracks [first, first + n) lie if the shape is true. */
 struct geo_labels {
 	uint64_t first, n;
-	uint64_t *cylinder;
+	uint64_t *cylinder; /* NULL: not wanted */
 	uint32_t *head;
 };
 
@@ -274,6 +275,8 @@ extern const struct field geo_zone_fields[];
 /* Heap array; how many. */
 size_t geo_zones(struct geo_walk *w, struct geo_zone **ret);
 struct geo_layout;
+/* Is where this zone of the layout begins or ends, or the layout itself, not certain? */
+bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i);
 /* Rows from a layout; how many zones are unclear. */
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end);
 /* The same from what the walk found. end: the sector behind the last zone. */
@@ -380,5 +383,10 @@ struct geo_layout {
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
+
+/* ---- heads.c ---- */
+
+/* A table of the surfaces that bytes are on, of a layout that is told, as far as zones are sure. */
+int geo_head_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
 
 #endif

@@ -165,7 +165,8 @@ static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k
 
 	if (!l || t < l->first || t >= l->first + l->n)
 		return;
-	l->cylinder[t - l->first] = p->cylinder + way;
+	if (l->cylinder)
+		l->cylinder[t - l->first] = p->cylinder + way;
 	l->head[t - l->first] = (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
 }
 

@@ -295,6 +295,13 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 
+bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
+{
+	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy ||
+	       is_fit_zone_doubtful(w, layout->fit, i) || (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
+	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
+}
+
 size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_t end)
 {
 	struct geo *g = w->g;
@@ -305,11 +312,7 @@ size_t geo_fit_rows(struct geo_walk *w, const struct geo_layout *layout, uint64_
 		const struct geo_fit_zone *z = &layout->fit->zone[i];
 		uint64_t last = i + 1 < layout->fit->n ? layout->fit->zone[i + 1].first : end;
 		uint64_t missing = missing_in(w, z->first, last);
-		bool differ = false,
-		     is_unclear = g->is_spare_unsure || !layout->is_told || layout->is_messy ||
-		                  is_fit_zone_doubtful(w, layout->fit, i) ||
-		                  (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
-		                  (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
+		bool differ = false, is_unclear = geo_fit_is_unclear(w, layout, i);
 
 		for (uint32_t k = 1; k < layout->shape.heads; k++)
 			differ = differ || z->size[k] != z->size[0];

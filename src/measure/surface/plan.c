@@ -26,6 +26,8 @@ const struct opt surface_opts[] = {
 	          .min = 4096, .max = 1 << 24),
 	OPT_U64(P, depth, "depth", 0, "COUNT", "4", "requests in flight", .min = 1, .max = 32),
 	OPT_STR(P, state, "state", 0, "FILE", NULL, "keep in this file how far the scan came, once a minute"),
+	OPT_STR(P, geometry, "geometry", 0, "FILE", NULL,
+	        "tell it by head: what platter geometry --json said of this disk"),
 	OPT_FLAG(P, verify, "verify-command", 0, "let the disk read by itself and transfer nothing (SCSI, ATA)"),
 	OPT_FLAG(P, resume, "resume", 0, "go on where --state says"),
 	OPT_TIME(P, portion_ns, "portion", 0, "TIME", NULL, "end after so long; --resume goes on"),

@@ -13,6 +13,7 @@
 
 #define TURN_NS          8.3e6       /* where the rotation is not known */
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
+#define BLOCK_BY_HEAD    (16u << 10) /* with --geometry: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
 #define ENOUGH_PART \
 	0.8 /* of a revolution longer is looked at again, whatever else sticks out, while there is time for that */
@@ -110,6 +111,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	c->bytes += q->len_bytes;
 	if (q->error) {
 		c->errors++;
+		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
 	while (q->time_ns >= surface_class_ns[k] && k < SURFACE_CLASSES - 1)
@@ -118,6 +120,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	c->busy_ns += q->time_ns;
 	if (q->is_lead)
 		return;
+	surface_heads_count(run, offset, q->len_bytes, q->time_ns, expected_ns, false);
 	c->worst_ns = q->time_ns > c->worst_ns ? q->time_ns : c->worst_ns;
 	run->worst_ns = q->time_ns > run->worst_ns ? q->time_ns : run->worst_ns;
 	if (is_slow)
@@ -259,8 +262,8 @@ static void tune(struct surface_run *run)
 	uint32_t block = run->range.block_bytes;
 
 	run->is_tuned = true;
-	while (block / 2 >= BLOCK_LEAST && block / 2 % run->range.unit_bytes == 0 &&
-	       (double)block > run->bytes_per_s * 1e-9 * turn_ns)
+	while (block / 2 >= (run->heads ? BLOCK_BY_HEAD : BLOCK_LEAST) && block / 2 % run->range.unit_bytes == 0 &&
+	       (double)block > fmin(run->bytes_per_s * 1e-9 * turn_ns, surface_heads_block(run)))
 		block /= 2;
 	if (block != run->range.block_bytes)
 		memset(&run->base, 0, sizeof(run->base));

@@ -57,6 +57,33 @@ static void declare_plots(struct result *res)
 			.y = "revolutions_lost" });
 }
 
+static void declare_head_plots(struct result *res)
+{
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "heads",
+			.see = "Heads of a sound disk lose about as much as each other; one that stands out is going, or its surface is.",
+			.kind = "bars",
+			.title = "Revolutions lost by head",
+			.table = "by_head",
+			.x = "surface",
+			.y = "revolutions_lost",
+			.low = "low",
+			.high = "high" });
+	result_plot(
+		res,
+		&(struct plot_decl){
+			.name = "heads-places",
+			.see = "A bad head loses all over the disk; a line that rises at one place only is damage there.",
+			.kind = "line",
+			.title = "Revolutions lost by head and place",
+			.table = "by_head_place",
+			.x = "first_byte",
+			.y = "revolutions_lost",
+			.series = "surface" });
+}
+
 static int run_init(struct surface_run *run, struct err *err)
 {
 	struct session *ses = run->ses;
@@ -80,7 +107,9 @@ static int run_init(struct surface_run *run, struct err *err)
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
-	r = run->p->rewrite ? rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err) : 0;
+	r = surface_heads_open(run, err);
+	if (r == 0 && run->p->rewrite)
+		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
 	if (r == 0)
 		r = surface_lists_prepare(run, err);
 	if (r == 0)
@@ -145,6 +174,8 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	r = run_init(run, err);
 	if (r == 0)
 		declare_plots(ses->res);
+	if (r == 0 && run->heads)
+		declare_head_plots(ses->res);
 	while (r == 0 && !surface_is_over(run) && is_unfinished(run)) {
 		r = surface_scan_leg(run, err);
 		if (r == 0 && !session_is_over(ses) &&
@@ -159,6 +190,7 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		surface_tell(run);
 	if (run->eng)
 		say(run);
+	surface_heads_say(run);
 	if (r == 0 && run->journal && !is_unfinished(run) && !session_is_over(ses))
 		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
 	if (r == 0)
@@ -168,13 +200,14 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	rewrite_close(run->journal);
 	engine_close(run->eng);
 	engine_close(run->verifier);
+	surface_heads_close(run);
 	free(run);
 	return r;
 }
 
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,worst_ns,files_hit,#slow,#contents,#classes",
+		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
 			{ "{scanned_bytes} read at {rate_bytes_per_s}" },
@@ -184,6 +217,7 @@ static const struct screen_decl surface_screen = {
 			{ "{pending_places:place} still to be read again", .if_any = "pending_places" },
 			{ "{unchecked_places:place} not read again, for want of time", .if_any = "unchecked_places" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
+			{ "one head loses revolutions wherever it reads: number {bad_head}", .because = "one-head" },
 			{ "every block of them was read, and no place stays slow", .if_none = "unreadable_places",
 	                  .instead_of = 6 },
 			{ NULL },
@@ -202,6 +236,7 @@ const struct measure measure_surface = {
 	.plan = surface_plan,
 	.run = surface_run,
 	.screen = &surface_screen,
+	.again = surface_anew,
 	.together = hosts_apart,
 	.tables = surface_tables,
 };

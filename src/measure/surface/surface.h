@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
  * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
- * sector; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written again; contents.c: what lies there; surface.c: the run.
+ * sector; heads.c: the same by head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written again; contents.c: what lies there; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
  * its completion. A *batch* is a number of requests in a row that are judged together. A *suspect* is a request that was slow or failed.
@@ -18,7 +18,7 @@
 struct surface_params {
 	uint64_t block_bytes, depth;
 	uint64_t portion_ns, files_ns;
-	const char *from, *to, *state, *mapfile, *badblocks, *journal;
+	const char *from, *to, *state, *mapfile, *badblocks, *journal, *geometry;
 	uint64_t rate;
 	double share, max_celsius;
 	const char *hours;
@@ -128,6 +128,7 @@ struct surface_run {
 	uint64_t bound_batches; /* there */
 	uint64_t batches, deaf; /* deaf: a revolution lost in them is not told from what sticks out */
 	struct surface_cell cells[SURFACE_CELLS];
+	struct surface_heads *heads; /* --geometry, else NULL */
 	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
 	size_t nactive, nplaces;
 	uint64_t nkinds
@@ -229,6 +230,23 @@ struct rewrite_journal;
 int surface_refresh(struct surface_run *run, struct rewrite_journal *j, const struct measure_table *table,
                     struct err *err);
 
+/* ---- heads.c: --geometry ---- */
+
+extern const struct field surface_head_fields[], surface_head_place_fields[];
+/* 0, or negative errno and a sentence. */
+int surface_heads_open(struct surface_run *run, struct err *err);
+void surface_heads_close(struct surface_run *run);
+/* So long at most should a request be, that many lie on one surface. */
+double surface_heads_block(const struct surface_run *run);
+/* A request that was not delayed by ourselves. */
+void surface_heads_count(struct surface_run *run, uint64_t offset, uint64_t len, uint64_t time_ns, double expected_ns,
+                         bool is_error);
+void surface_heads_tell(struct surface_run *run);
+void surface_heads_say(const struct surface_run *run); /* the notice; once, of what was told last */
+void surface_heads_take(struct surface_run *run, const struct result *state);
+/* For report --again. 0, or negative errno and a sentence. */
+int surface_heads_again(const struct result *saved, struct result *ret, struct err *err);
+
 /* ---- contents.c ---- */
 
 extern const struct field surface_content_fields[];
@@ -242,10 +260,11 @@ enum surface_table {
 	SURFACE_TABLE_SLOW,
 	SURFACE_TABLE_MAP,
 	SURFACE_TABLE_CONTENTS,
-	SURFACE_TABLE_REFRESH
+	SURFACE_TABLE_REFRESH,
 };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
+int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
 /* What a state's tables say goes into the run. */
 void surface_take_tables(struct surface_run *run, const struct result *state);
 

@@ -84,6 +84,8 @@ const struct measure_table surface_tables[] = {
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
+	{ "by_head", "By head", surface_head_fields },
+	{ "by_head_place", "By head and place", surface_head_place_fields },
 	{ NULL, NULL, NULL },
 };
 
@@ -199,6 +201,18 @@ static void tell_kinds(struct surface_run *run)
 	}
 }
 
+/* What follows from the cells. */
+static void tell_sums(struct result *res, const struct surface_cell *all, double turn_ns)
+{
+	tell_classes(res, all);
+	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->bytes);
+	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
+	              all->bytes ? (double)all->excess_ns / turn_ns / ((double)all->bytes * 1e-9) : (double)NAN, NULL,
+	              0);
+	result_figure(res, "worst_ns", "longest request", UNIT_NS, all->worst_ns ? (double)all->worst_ns : (double)NAN,
+	              NULL, 0);
+}
+
 void surface_tell(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
@@ -206,7 +220,6 @@ void surface_tell(struct surface_run *run)
 	struct table *t;
 
 	tell_map(run, &all);
-	tell_classes(res, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
 	for (size_t i = 0; i < run->nplaces; i++)
 		tell_place(t, run, &run->places[i]);
@@ -224,7 +237,7 @@ void surface_tell(struct surface_run *run)
 		              (double)run->gentle.held_for_ns * 1e-9, NULL, 0);
 	result_figure_u64(res, "portions", "runs", UNIT_COUNT, run->portions);
 	result_figure(res, "scan_s", "scanning took", UNIT_S, (double)run->scan_ns * 1e-9, NULL, 0);
-	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all.bytes);
+	tell_sums(res, &all, run->rot.is_rotating ? run->rot.period_ns : (double)NAN);
 	result_figure_u64(res, "scanned_to_bytes", "up to", UNIT_BYTES, run->position);
 	result_figure(res, "rate_bytes_per_s", "rate of the scan", UNIT_BYTES_PER_S,
 	              run->scan_ns ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
@@ -235,14 +248,8 @@ void surface_tell(struct surface_run *run)
 	              run->batches ? run->over_sum_ns / (double)run->batches : (double)NAN, NULL, 0);
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
-	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
-	              all.bytes ? (double)all.excess_ns / (run->rot.is_rotating ? run->rot.period_ns : (double)NAN) /
-	                                  ((double)all.bytes * 1e-9)
-	                        : (double)NAN,
-	              NULL, 0);
-	result_figure(res, "worst_ns", "longest request", UNIT_NS, all.worst_ns ? (double)all.worst_ns : (double)NAN,
-	              NULL, 0);
 	result_figure(res, "again_s", "second readings took", UNIT_S, (double)run->again_spent_ns * 1e-9, NULL, 0);
+	surface_heads_tell(run);
 }
 
 /* ---- and back ---- */
@@ -282,25 +289,45 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 	}
 }
 
+static struct surface_cell cell_of(const struct table *map, size_t i)
+{
+	struct map_row row;
+
+	table_row(map, i, map_fields, &row);
+	return (struct surface_cell){
+		row.scanned_bytes,
+		row.busy_ns,
+		row.worst_ns,
+		row.excess_ns,
+		{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
+		  row.over_5s },
+		row.errors,
+	};
+}
+
+int surface_anew(const struct result *saved, struct result *ret, struct err *err)
+{
+	const struct table *map = result_find_table(saved, surface_tables[SURFACE_TABLE_MAP].name);
+	struct surface_cell all = { 0 };
+
+	if (!map || !map->nrows)
+		return err_set(err, -ENODATA, "The document has no cells.");
+	for (size_t i = 0; i < map->nrows; i++) {
+		struct surface_cell c = cell_of(map, i);
+
+		add_cell(&all, &c);
+	}
+	tell_sums(ret, &all, figure_number(result_find_figure(saved, "rotation_period_ns")));
+	return surface_heads_again(saved, ret, err);
+}
+
 void surface_take_tables(struct surface_run *run, const struct result *state)
 {
 	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
 	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
 
-	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++) {
-		struct map_row row;
-
-		table_row(map, i, map_fields, &row);
-		run->cells[i] = (struct surface_cell){
-			row.scanned_bytes,
-			row.busy_ns,
-			row.worst_ns,
-			row.excess_ns,
-			{ row.below_3ms, row.below_10ms, row.below_50ms, row.below_150ms, row.below_500ms, row.below_5s,
-			  row.over_5s },
-			row.errors,
-		};
-	}
+	for (size_t i = 0; map && i < map->nrows && i < SURFACE_CELLS; i++)
+		run->cells[i] = cell_of(map, i);
 	for (size_t i = 0; slow && i < slow->nrows; i++) {
 		struct slow_row row;
 

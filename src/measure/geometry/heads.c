@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which surface bytes are on, for whoever reads the document (measure/shared/heads.h): the layout's labels of the tracks of sure zones, neighbours of one surface
+ * joined, and turns of all surfaces that are alike as one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+#include "measure/shared/heads.h"
+
+#define NOWHERE UINT32_MAX
+
+struct stretch {
+	uint64_t first, end; /* sectors */
+	uint32_t head;
+};
+
+struct teller {
+	struct geo_order *o;
+	const uint32_t *head; /* of each track */
+	struct table *t;
+	uint64_t sector_bytes;
+	struct stretch turn[2 * GEO_HEADS]; /* that comes again and again */
+	size_t n;
+	uint64_t times;
+};
+
+static void flush(struct teller *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->turn[i].head != NOWHERE)
+			result_row(l->t,
+			           &(struct heads_row){
+					   .first_byte = l->turn[i].first * l->sector_bytes,
+					   .length_bytes = (l->turn[i].end - l->turn[i].first) * l->sector_bytes,
+					   .surface = l->turn[i].head,
+					   .times = l->times,
+					   .every_bytes = l->times > 1 ? (l->turn[l->n - 1].end - l->turn[0].first) *
+			                                                         l->sector_bytes
+			                                               : UINT64_MAX });
+	l->n = l->times = 0;
+}
+
+static bool is_again(const struct teller *l, const struct stretch *turn, size_t n)
+{
+	uint64_t every = l->n ? l->turn[l->n - 1].end - l->turn[0].first : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (n != l->n || turn[i].head != l->turn[i].head ||
+		    turn[i].first != l->turn[i].first + l->times * every ||
+		    turn[i].end != l->turn[i].end + l->times * every)
+			return false;
+	return true;
+}
+
+/* Tracks of one surface in a row, from *track on. */
+static struct stretch next_stretch(struct teller *l, uint64_t *track, uint64_t end)
+{
+	struct stretch s = { .first = geo_order_first(l->o, *track), .head = l->head[*track] };
+	const struct geo_seg *seg;
+
+	while (*track < end && l->head[*track] == s.head)
+		++*track;
+	seg = geo_order_at(l->o, *track - 1);
+	s.end = *track < l->o->tracks ? geo_order_first(l->o, *track) : geo_order_first(l->o, *track - 1) + seg->size;
+	return s;
+}
+
+/* A zone, or as much of it as there are rows for. */
+static void tell_zone(struct teller *l, const struct geo_fit_zone *z, size_t cycle, size_t rows)
+{
+	uint64_t at = z->track, end = z->track + z->tracks;
+	size_t most = l->t->nrows + rows;
+
+	while (at < end && l->t->nrows + cycle <= most) {
+		struct stretch turn[2 * GEO_HEADS];
+		size_t n = 0;
+
+		while (n < cycle && at < end)
+			turn[n++] = next_stretch(l, &at, end);
+		if (!is_again(l, turn, n)) {
+			flush(l);
+			memcpy(l->turn, turn, n * sizeof(turn[0]));
+			l->n = n;
+		}
+		l->times++;
+	}
+	flush(l);
+}
+
+int geo_head_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
+{
+	const struct geo_shape *shape = &layout->shape;
+	struct result *res = w->g->ses->res;
+	cleanup_free uint32_t *head = malloc(o->tracks * sizeof(*head));
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct geo_labels labels = { .n = o->tracks, .head = head };
+	struct teller l = { .o = o, .head = head, .sector_bytes = w->g->t.block_bytes };
+
+	if (!head || !fit)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
+	if (shape->heads < 2 || isnan(figure_number(result_find_figure(res, "surfaces"))))
+		return 0;
+	memset(head, 0xff, o->tracks * sizeof(*head));
+	geo_order_fit(o, shape, UINT64_MAX, INFINITY, &labels, fit);
+	l.t = result_table(res, "heads", "Which surface bytes are on", heads_fields);
+	for (size_t i = 0; i < fit->n && fit->n == layout->fit->n; i++)
+		if (fit->zone[i].first == layout->fit->zone[i].first && !geo_fit_is_unclear(w, layout, i))
+			tell_zone(&l, &fit->zone[i], shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
+			          (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
+	return 0;
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `surface --geometry`: what geometry tells of a disk's heads is true, sector by sector; a head that loses revolutions all over its surface is named, and on
+ * a disk whose heads are alike none is, whatever else is wrong with it. PLATTER_LONG=1: more drives, 200 sound disks and 60 wild ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "measure/shared/heads.h"
+#include "report/report.h"
+#include "rows.h"
+#include "seeds.h"
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_surface, measure_geometry;
+
+static char dir[] = "/tmp/surface-heads-XXXXXX";
+static char geometry_path[64], state_path[64];
+
+static void load(struct profile *p, const char *name)
+{
+	char path[256];
+	struct err err;
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static int try_on(const struct profile *p, const struct measure *m, const char *words, struct sim_run *ret)
+{
+	*ret = (struct sim_run){ .sim = sim_new(), .m = m, .words = words };
+	(void)sim_add_disk(ret->sim, p, "sda");
+	sim_set_contents(ret->sim, false);
+	return sim_run(ret);
+}
+
+static struct sim_run run_on(const struct profile *p, const struct measure *m, const char *words)
+{
+	struct sim_run run;
+
+	if (try_on(p, m, words, &run) < 0)
+		fail_msg("%s, %s: %s", p->name, words, run.err.text);
+	return run;
+}
+
+/* Saves its geometry; whether the document tells what the heads have. */
+static bool learn(const struct profile *p, const char *words)
+{
+	struct sim_run run = run_on(p, &measure_geometry, words);
+	const struct table *t = result_find_table(run.res, "heads");
+	struct err err;
+	bool is_told = t && t->nrows;
+
+	if (result_save(run.res, geometry_path, &err) < 0)
+		fail_msg("%s", err.text);
+	sim_run_end(&run);
+	return is_told;
+}
+
+static struct sim_run scan(const struct profile *p, const char *words)
+{
+	static char all[300];
+
+	(void)snprintf(all, sizeof(all), "--no-files --geometry=%s %s sda", geometry_path, words);
+	return run_on(p, &measure_surface, all);
+}
+
+static int bad_head(const struct result *res)
+{
+	double bad = figure_number(result_find_figure(res, "bad_head"));
+
+	assert_int_equal(result_has_notice(res, "one-head"), isfinite(bad));
+	return isfinite(bad) ? (int)bad : -1;
+}
+
+/* ---- what geometry tells ---- */
+
+/* Places at random: how many are told, and how many of these are not on the surface that most of that name are on. */
+static void check_heads(const struct profile *p, size_t *ret_told, size_t *ret_wrong)
+{
+	static uint32_t seen[HEADS_MOST][PROFILE_SURFACES_MAX];
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_disk(sim, p, "sda");
+	struct heads h;
+	struct rng rng;
+	struct err err;
+
+	memset(seen, 0, sizeof(seen));
+	*ret_told = *ret_wrong = 0;
+	if (heads_load(&h, geometry_path, sim_device(sd), &err) < 0)
+		fail_msg("%s: %s", p->name, err.text);
+	rng_init(&rng, 1, 1);
+	for (int i = 0; i < 20000; i++) {
+		uint64_t size = p->physical_sector_bytes, sector = rng_below(&rng, sim_device(sd)->size_bytes / size);
+		int head = heads_at(&h, sector * size, (sector + 1) * size);
+		struct place place;
+
+		if (head < 0)
+			continue;
+		geometry_place(disk_geometry(sim_model(sd)), sector, &place);
+		seen[head][place.surface]++;
+		++*ret_told;
+	}
+	for (size_t i = 0; i < h.n; i++) {
+		size_t most = 0, all = 0;
+
+		for (size_t k = 0; k < PROFILE_SURFACES_MAX; k++) {
+			most = seen[i][k] > most ? seen[i][k] : most;
+			all += seen[i][k];
+		}
+		*ret_wrong += all - most;
+	}
+	heads_done(&h);
+	sim_free(sim);
+}
+
+static void geometry_tells_which_surface_each_sector_is_on(void **state)
+{
+	static const char *const disks[] = { "quantum-fireball-tm2110a", "samsung-hd103sj", "modern-4tb",
+		                             "ibm-deskstar-60gxp" };
+	size_t n = getenv("PLATTER_LONG") ? sizeof(disks) / sizeof(disks[0]) : TALLY_DRIVES(2);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		struct profile p;
+		size_t told, wrong;
+
+		load(&p, disks[i]);
+		assert_true(learn(&p, "sda"));
+		check_heads(&p, &told, &wrong);
+		print_message("%s: %zu of 20000 told, %zu wrong\n", p.name, told, wrong);
+		assert_true(told > 19900);
+		assert_int_equal(wrong, 0);
+		profile_done(&p);
+	}
+}
+
+/* ---- heads ---- */
+
+static void weaken(struct profile *p, uint32_t surface, double share, double chance)
+{
+	struct err err;
+
+	p->weak_share = share;
+	p->weak_p = chance;
+	p->weak_surface = surface;
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void a_head_that_loses_revolutions_is_named(void **state)
+{
+	static const struct {
+		const char *disk, *words;
+		double share, chance, retry_per_gb;
+	} runs[] = {
+		{ "quantum-fireball-tm2110a", "", 0.05, 0.3, 0 },
+		{ "quantum-fireball-tm2110a", "", 0.2, 0.3, 20 },
+		{ "samsung-hd103sj", "--to=30GB", 0.02, 0.5, 0.5 },
+		{ "modern-4tb", "--to=100GB", 0.05, 0.3, 1 },
+	};
+	size_t n = getenv("PLATTER_LONG") ? sizeof(runs) / sizeof(runs[0]) : TALLY_DRIVES(3);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		struct profile p;
+		struct sim_run run;
+		const struct table *t;
+
+		load(&p, runs[i].disk);
+		assert_true(learn(&p, "sda"));
+		p.retry_per_gb = runs[i].retry_per_gb;
+		weaken(&p, 3, runs[i].share, runs[i].chance);
+		run = scan(&p, runs[i].words);
+		t = result_find_table(run.res, "by_head");
+		assert_int_equal(bad_head(run.res), 2);
+		assert_int_equal(t->nrows, p.surfaces);
+		for (size_t h = 0; h < t->nrows; h++) /* the interval holds what was drawn for the others */
+			if (h != 2)
+				assert_true(number(t, h, "low") <= runs[i].retry_per_gb &&
+				            number(t, h, "revolutions_lost") < number(t, 2, "revolutions_lost") / 3);
+		print_message("%s: %.2f of what was read told by head; %.1f revolutions per GB, beside it %.1f\n",
+		              p.name, sim_figure(&run, "by_head_ratio"), number(t, 2, "revolutions_lost"),
+		              number(t, 1, "revolutions_lost"));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* All heads lose the same; or one place does, on one surface; or there are bursts, of whatever comes from outside. */
+static void where_heads_are_alike_none_is_blamed(void **state)
+{
+	size_t most = getenv("PLATTER_LONG") ? 200 : TALLY_SEEDS(15), lost = 0;
+	struct profile p;
+
+	(void)state;
+	load(&p, "quantum-fireball-tm2110a");
+	assert_true(learn(&p, "sda"));
+	profile_done(&p);
+	for (uint64_t seed = 1; seed <= most; seed++) {
+		struct sim_run run;
+		struct err err;
+
+		load(&p, "quantum-fireball-tm2110a");
+		p.seed = seed;
+		p.retry_per_gb = seed % 3 ? (double)(1 << seed % 8) : 0;
+		p.unrest_sigma = seed % 2 ? 2 : 0; /* lost in bursts */
+		p.unrest_s = 5;
+		if (seed % 5 == 0) { /* all tracks of one surface, at one place */
+			for (uint64_t k = 0; k < 40; k++) {
+				const struct profile_slow s = {
+					.lba = 1000000 + k * 928, .count = 232, .every = 50, .revolutions = 1
+				};
+
+				assert_int_equal(profile_add_slow(&p, &s), 0);
+			}
+		}
+		if (seed % 4 == 0)
+			p.weak_share = 0.05, p.weak_p = 0.5;
+		assert_int_equal(profile_finish(&p, &err), 0);
+		run = scan(&p, "");
+		if (bad_head(run.res) >= 0)
+			fail_msg("seed %d: head %d is blamed", (int)seed, bad_head(run.res));
+		lost += sim_figure(&run, "revolutions_lost_per_gb") > 0;
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu disks, %zu of them lost revolutions\n", most, lost);
+	assert_true(lost > most / 2);
+}
+
+/* ---- continued, and again from the document ---- */
+
+static void portions_and_the_document_say_the_same(void **state)
+{
+	struct result *again = result_new("surface"), *res = NULL;
+	const struct table *a, *b;
+	char words[200];
+	struct profile p;
+	struct err err;
+	int portions = 0;
+
+	(void)state;
+	load(&p, "quantum-fireball-tm2110a");
+	assert_true(learn(&p, "sda"));
+	weaken(&p, 2, 0.1, 0.5);
+	(void)snprintf(words, sizeof(words), "--resume --portion=120s --state=%s", state_path);
+	do {
+		struct sim_run run = scan(&p, words);
+
+		result_free(res);
+		res = run.res;
+		run.res = NULL;
+		sim_run_end(&run);
+		assert_true(++portions < 9);
+	} while (result_has_notice(res, "unfinished"));
+	assert_true(portions > 2);
+	assert_int_equal(bad_head(res), 1);
+	assert_int_equal(measure_surface.again(res, again, &err), 0);
+	a = result_find_table(res, "by_head");
+	b = result_find_table(again, "by_head");
+	assert_int_equal(a->nrows, b->nrows);
+	for (size_t i = 0; i < a->nrows; i++)
+		for (size_t c = 0; c < a->ncolumns; c++)
+			assert_true(table_number(a, i, c) == table_number(b, i, c));
+	for (size_t i = 0; i < again->nfigures; i++)
+		if (!figure_equals(&again->figures[i], result_find_figure(res, again->figures[i].name)))
+			fail_msg("%s is another figure", again->figures[i].name);
+	assert_true(again->nfigures >= 6);
+	result_free(again);
+	result_free(res);
+	profile_done(&p);
+	(void)unlink(state_path);
+}
+
+/* Month for month: the head that has become bad is said to be worse, and by name. */
+static void compare_tells_that_a_head_has_become_worse(void **state)
+{
+	const struct compare_options opt = { 0 };
+	const struct result *res[2];
+	struct result *said = NULL;
+	struct sim_run runs[2];
+	struct err err;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct profile p;
+
+		load(&p, "quantum-fireball-tm2110a");
+		assert_true(learn(&p, "sda"));
+		p.retry_per_gb = 40;
+		weaken(&p, 2, k ? 0.4 : 0, 0.5);
+		runs[k] = scan(&p, "");
+		res[k] = runs[k].res;
+		profile_done(&p);
+	}
+	assert_int_equal(bad_head(res[0]), -1);
+	assert_int_equal(bad_head(res[1]), 1);
+	if (report_compare(&res[0], 1, &res[1], 1, &opt, &said, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(said->verdict_is_no);
+	assert_true(result_has_notice(said, "curve"));
+	result_free(said);
+	assert_int_equal(report_compare(&res[1], 1, &res[1], 1, &opt, &said, &err), 0);
+	assert_false(said->verdict_is_no);
+	result_free(said);
+	sim_run_end(&runs[0]);
+	sim_run_end(&runs[1]);
+}
+
+/* ---- refused ---- */
+
+static void refuse(const struct profile *p, const char *sentence)
+{
+	struct sim_run run;
+	char words[200];
+
+	(void)snprintf(words, sizeof(words), "--geometry=%s sda", geometry_path);
+	if (try_on(p, &measure_surface, words, &run) == 0)
+		fail_msg("not refused: %s", sentence);
+	if (!strstr(run.err.text, sentence))
+		fail_msg("%s instead of %s", run.err.text, sentence);
+	sim_run_end(&run);
+}
+
+static void what_is_of_another_disk_or_tells_no_layout_is_refused(void **state)
+{
+	struct profile p, other;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	load(&p, "quantum-fireball-tm2110a");
+	load(&other, "ibm-deskstar-60gxp");
+	(void)unlink(geometry_path);
+	refuse(&p, geometry_path);
+	assert_false(learn(&p, "--quick sda"));
+	refuse(&p, "tells no surfaces and no layout");
+	assert_true(learn(&p, "sda"));
+	refuse(&other, "is the geometry of another disk");
+	run = run_on(&p, &measure_surface, "--no-files --to=1% sda");
+	assert_int_equal(result_save(run.res, geometry_path, &err), 0);
+	sim_run_end(&run);
+	refuse(&p, "is no document of `platter geometry`");
+	profile_done(&p);
+	profile_done(&other);
+}
+
+/* ---- wild disks ---- */
+
+/* Where geometry tells heads of a disk with defects, moved sectors and noise: true, but for places beside tracks that it took for others. */
+static void heads_of_wild_disks_are_true(void **state)
+{
+	size_t most = getenv("PLATTER_LONG") ? 60 : 0, disks = 0, all = 0, bad = 0;
+
+	(void)state;
+	for (uint64_t seed = 5001; seed < 5001 + most; seed++) {
+		struct profile p;
+		struct err err;
+		size_t told, wrong;
+
+		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+		if (p.kind == DISK_ROTATING && learn(&p, "sda")) {
+			check_heads(&p, &told, &wrong);
+			print_message("%s: %zu of 20000 told, %zu wrong\n", p.name, told, wrong);
+			disks++;
+			all += told;
+			bad += wrong;
+		}
+		profile_done(&p);
+	}
+	print_message("%zu disks: %zu places told, %zu wrong\n", disks, all, bad);
+	assert_true(bad * 1000 <= all);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	(void)snprintf(geometry_path, sizeof(geometry_path), "%s/geometry.json", dir);
+	(void)snprintf(state_path, sizeof(state_path), "%s/state.json", dir);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	(void)unlink(geometry_path);
+	(void)unlink(state_path);
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(geometry_tells_which_surface_each_sector_is_on),
+		cmocka_unit_test(a_head_that_loses_revolutions_is_named),
+		cmocka_unit_test(where_heads_are_alike_none_is_blamed),
+		cmocka_unit_test(portions_and_the_document_say_the_same),
+		cmocka_unit_test(compare_tells_that_a_head_has_become_worse),
+		cmocka_unit_test(what_is_of_another_disk_or_tells_no_layout_is_refused),
+		cmocka_unit_test(heads_of_wild_disks_are_true),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
