@@ -16,9 +16,10 @@
 #define FLUSH_MAX      256                   /* of a MiB, as much as most caches hold; it takes a few seconds */
 #define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
 #define STRAY_NOISES   8                     /* off by more: of no use for the lattice */
-#define EVENTS_MIN     24          /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
-#define EVENTS_GOOD    60          /* enough: the error of a period falls with the 1.5th power of their number */
-#define HALF_BY_VOLUME 32          /* sectors after each of these floods: as many events as are enough in a few */
+#define EVENTS_MIN     24 /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
+#define EVENTS_GOOD    60 /* enough: the error of a period falls with the 1.5th power of their number */
+#define RUN_READS      16 /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
+#define BY_VOLUME      72 /* sectors after each flood, always the same: events enough, but for those that are late */
 #define ELSEWHERE      1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
 #define RETRIES        4           /* each with other sectors (a choice) */
 #define CLOCK_MOST     7.0         /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
@@ -318,9 +319,17 @@ static uint64_t elsewhere(struct timed *t, uint64_t first, uint64_t end)
 	return at;
 }
 
+/* Where it takes large reads; other sectors are not enough. */
+static bool is_by_volume(const struct timed *t, const struct rotation *rot)
+{
+	return rot->flush_bytes > t->block_bytes;
+}
+
 int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err)
 {
 	const uint32_t block = t->block_bytes;
+	const bool is_run = is_by_volume(t, rot);
+	uint64_t at = 0;
 	int r = 0;
 
 	t->block_bytes = rot->flush_bytes ? rot->flush_bytes : block;
@@ -329,8 +338,13 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 		double access[32];
 
 		n = left < 32 ? left : 32;
-		for (uint32_t i = 0; i < n; i++)
-			offsets[i] = elsewhere(t, first, end);
+		for (uint32_t i = 0; i < n; i++) {
+			at += t->block_bytes;
+			if (!is_run || i % RUN_READS == 0 || at + t->block_bytes > t->target->size_bytes ||
+			    (at + t->block_bytes > first && at < end))
+				at = elsewhere(t, first, end);
+			offsets[i] = at;
+		}
 		r = timed_reads(t, offsets, n, access, NULL, err);
 	}
 	t->block_bytes = block;
@@ -380,7 +394,7 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 	}
 	if (r == 0 && !is && large > t->block_bytes)
 		ret->flush_bytes = large;
-	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t); m *= 4) {
+	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t); m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
@@ -397,15 +411,9 @@ struct rounds {
 	size_t half;
 };
 
-/* Where it takes large reads, those come before each half: other sectors are not enough. */
-static bool is_by_volume(const struct timed *t, const struct rotation *rot)
-{
-	return rot->flush_bytes > t->block_bytes;
-}
-
 static void rounds_init(struct timed *t, struct rounds *q, const struct rotation *rot)
 {
-	q->half = is_by_volume(t, rot) ? HALF_BY_VOLUME : rot->flush_reads > 6 ? rot->flush_reads : 6;
+	q->half = is_by_volume(t, rot) ? BY_VOLUME : rot->flush_reads > 6 ? rot->flush_reads : 6;
 	for (size_t i = 0; i < 2 * q->half; i++) {
 		q->sector[i] = timed_random(t, 0, t->target->size_bytes);
 		q->first[i] = 0;
@@ -614,7 +622,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	rounds_init(t, &q, rot);
 	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_over(t) && spent < 4 * budget_ns &&
 	                (ev->n - had < want || spent < budget_ns);
-	     k ^= 1) {
+	     k ^= !is_by_volume(t, rot)) {
 		size_t at = k ? q.half : 0;
 
 		if (is_by_volume(t, rot))
