@@ -54,7 +54,7 @@ struct feeder {
 };
 
 struct sink {
-	/* Good and failed ones alike; is_fault: the loop has put it on the fault list. In order of completion. */
+	/* Good and failed ones alike; is_fault: the loop has put it on the fault list, unless FUA is not known there. In order of completion. */
 	void (*take)(struct sink *s, const struct io_req *req, bool is_fault);
 };
 

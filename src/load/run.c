@@ -327,6 +327,8 @@ static bool take_bad(struct run *run, const struct io_req *req)
 		.time_ns = req->done_ns,
 	};
 
+	if (req->res == -EOPNOTSUPP && req->op > IO_VERIFY) /* so says the way to the disk, not the disk */
+		return true;
 	if (req->res >= 0) {
 		run->stats.bytes += (uint64_t)req->res;
 		if (t->size_bytes && req->offset_bytes + (uint64_t)req->res >= t->size_bytes)

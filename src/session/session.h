@@ -209,6 +209,8 @@ uint64_t session_fresh_seed(struct clock *clk);
 
 /* An engine as --engine says; notes of the engine become notices. Close with engine_close(). The name lands in the head. */
 int session_engine(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
+/* One that knows IO_VERIFY and FUA, whatever --engine says. */
+int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 
 /*
  * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_fault

@@ -95,6 +95,15 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 	return 0;
 }
 
+int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err)
+{
+	const struct engine_ops *const *e = ses->env->engines;
+
+	while (*e && !(*e)->has_commands)
+		e++;
+	return engine_open(ret_eng, ses->env->engines, *e ? (*e)->name : "none", cfg, ses->env->clk, err);
+}
+
 /* Between the loop and the measurement's sink: the account of own I/O, and --requests. */
 struct account {
 	struct sink sink; /* first: take() gets a pointer to it */
@@ -109,11 +118,11 @@ static void account_take(struct sink *s, const struct io_req *req, bool is_fault
 	struct account *a = (struct account *)s;
 	struct own_io *own = a->own ? &a->own[req->target] : NULL;
 
-	/* The kernel counts the bytes of a failed request as those of a good one. */
-	if (own && req->res != 0 && req->op == IO_READ) {
+	/* The kernel counts the bytes of a failed request as those of a good one, and those of commands perhaps. */
+	if (own && req->res != 0 && (req->op == IO_READ || req->op == IO_READ_FUA)) {
 		own->reads++;
 		own->read_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
-	} else if (own && req->res != 0 && req->op == IO_WRITE) {
+	} else if (own && req->res != 0 && io_writes(req->op)) {
 		own->writes++;
 		own->written_bytes += req->res > 0 ? (uint64_t)req->res : req->len_bytes;
 	}

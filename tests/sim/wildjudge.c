@@ -453,6 +453,11 @@ static void policies(struct judge *j)
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_flush_ignored                                    ? "returns at once"
 	                                                                : "waits for the media");
+	policy(j, "fua_reads", !rotates ? NULL : p->is_fua_answered ? "come from the buffer" : "come from the media");
+	policy(j, "fua_writes",
+	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
+	       : p->is_fua_ignored                                      ? "return at once"
+	                                                                : "wait for the media");
 	policy(j, "reads_pass_writes", rotates && p->has_write_cache && p->write_cache_bytes ? "go between" : NULL);
 	policy(j, "keeps_before", rotates ? p->is_pre_read ? "yes" : "no" : NULL);
 }
@@ -567,6 +572,11 @@ static bool drops_flushes(const struct wild_case *c)
 	return c->p->is_flush_ignored;
 }
 
+static bool drops_fua(const struct wild_case *c)
+{
+	return c->p->is_fua_ignored;
+}
+
 static bool keeps_nothing(const struct wild_case *c)
 {
 	return c->p->drops_read || !c->p->cache_bytes;
@@ -589,6 +599,7 @@ static const struct claim {
 	{ "another-device", is_of_two, "it is one device with one arm" },
 	{ "uneven", is_uneven, "all of it is alike" },
 	{ "flush-returns-at-once", drops_flushes, "it waits for the media" },
+	{ "fua-ignored", drops_fua, "they wait for the media" },
 	{ "nothing-kept", keeps_nothing, "it keeps what it has read" },
 	{ "bursts", is_limited, "there is no limit and the machine was idle" },
 	{ "token-bucket", is_limited, "there is no limit" },

@@ -148,6 +148,7 @@ static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void 
 		{ "write_cache_kb 4096\nwrite_start 0.5\n", 4194304, "on", "waits for the media" },
 		{ "write_cache_kb 4096\nwrite_start 0.3\nignore_flush yes\n", 4194304, "on", "returns at once" },
 		{ "write_cache_kb 32768\nwrite_start 0.5\nwrite_turns fair\n", 33554432, "on", "waits for the media" },
+		{ "write_cache_kb 24576\nwrite_start 0.3\nignore_flush yes\n", 25165824, "on", "returns at once" },
 		{ "write_cache_kb 256\n", 262144, "on", "waits for the media" },
 		{ "write_cache_kb 0\n", (double)NAN, "off", "none" },
 		{ "write_cache_kb 4096\nwrite_cache off\n", (double)NAN, "off", "none" },
@@ -180,6 +181,47 @@ static void the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told(void 
 			assert_int_equal(isnan(sim_figure(&run, "read_while_emptying_ns")), isnan(cases[i].bytes));
 			assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"),
 			                 strcmp(cases[i].flush, "returns at once") == 0);
+			stays_within(&run, &p);
+			sim_run_end(&run);
+			profile_done(&p);
+		}
+}
+
+static void whether_fua_is_obeyed_is_told_and_one_that_is_dropped(void **state)
+{
+	static const struct {
+		const char *lines, *reads, *writes;
+		enum sim_verify commands;
+	} cases[] = {
+		{ "", "come from the media", "wait for the media", SIM_VERIFY_TRUE },
+		{ "fua_reads buffer\n", "come from the buffer", "wait for the media", SIM_VERIFY_TRUE },
+		{ "ignore_fua yes\nignore_flush yes\n", "come from the media", "return at once", SIM_VERIFY_TRUE },
+		{ "ignore_fua yes\nfua_reads buffer\n", "come from the buffer", "return at once", SIM_VERIFY_TRUE },
+		{ "write_cache off\nignore_fua yes\n", "come from the media", "none", SIM_VERIFY_TRUE },
+		{ "ignore_fua yes\nfua_reads buffer\n", "none", "none", SIM_VERIFY_UNKNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (int noise = WILD_NOISE_NONE; noise <= WILD_NOISE_REAL;
+		     noise += WILD_NOISE_REAL - WILD_NOISE_NONE) {
+			struct err err = { 0 };
+			struct profile p;
+			struct sim_run run;
+			char lines[300];
+
+			(void)snprintf(lines, sizeof(lines), "cache_kb 8192\nsegments 16\nwrite_cache_kb 1024\n%s",
+			               cases[i].lines);
+			parse(&p, lines);
+			assert_int_equal(profile_add_noise(&p, (enum wild_noise)noise, i + 1, &err), 0);
+			run = run_on(&p, WRITE);
+			sim_set_verify(run.sim, cases[i].commands);
+			assert_int_equal(sim_run(&run), 0);
+			assert_int_equal(run.res->status, STATUS_COMPLETE); /* what knows no FUA has no fault */
+			assert_string_equal(text_of(&run, "fua_reads"), cases[i].reads);
+			assert_string_equal(text_of(&run, "fua_writes"), cases[i].writes);
+			assert_int_equal(result_has_notice(run.res, "fua-ignored"),
+			                 strcmp(cases[i].writes, "return at once") == 0);
 			stays_within(&run, &p);
 			sim_run_end(&run);
 			profile_done(&p);
@@ -360,6 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_and_sizes_are_exact_and_policies_as_they_are),
 		cmocka_unit_test(the_write_cache_is_as_large_as_it_is_and_a_lying_flush_is_told),
+		cmocka_unit_test(whether_fua_is_obeyed_is_told_and_one_that_is_dropped),
 		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
 		cmocka_unit_test(a_quick_flush_into_a_cache_on_the_media_is_no_lie),
 		cmocka_unit_test(a_read_that_waits_for_the_cache_is_told),

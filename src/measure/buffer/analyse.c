@@ -306,8 +306,10 @@ static void analyse_sizing(const struct buffer_samples *s, const struct buffer_c
 	0.3 /* writes behind the knee that are quick all the same, as some are emptied together: a choice */
 #define WIDEST       0.3 /* of the size of a cache, that its interval may be */
 #define LEAST_BEHIND 24
-#define FLUSH_PART   0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
-#define FLUSH_CLEAR  0.5  /* of a revolution: if that time is shorter, it does not tell */
+#define SLOWEST \
+	8.0 /* revolutions for a write to a place anywhere, with what may have to be read there before (a choice) */
+#define FLUSH_PART  0.25 /* of the time that so many writes take behind the knee: quicker they are on no media */
+#define FLUSH_CLEAR 0.5  /* of a revolution: if that time is shorter, it does not tell */
 
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret)
@@ -326,7 +328,7 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 	memcpy(first, v, sizeof(first));
 	stats_sort(first, FIRST_WRITES);
 	ret->is_cached = first[FIRST_WRITES / 8] < CACHED_TURN * c->period_ns;
-	limit = first[FIRST_WRITES / 8] * 1.5 + c->hit_limit_ns - c->hit_ns;
+	limit = ret->cached_ns = first[FIRST_WRITES / 8] * 1.5 + c->hit_limit_ns - c->hit_ns;
 	for (size_t i = 0; i < n; i++) /* l[k]: the knee is behind the first k */
 		l[i + 1] = l[i] + (v[i] <= limit ? log(QUICK_HITS / QUICK_BEHIND)
 		                                 : log((1.0 - QUICK_HITS) / (1.0 - QUICK_BEHIND)));
@@ -348,6 +350,7 @@ void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditio
 	ret->writes_per_s = (double)ret->behind * 1e9 / ns;
 	ret->writes_ci = stats_batch_means_ci(v + high, ret->behind);
 	ret->writes_ci = (struct interval){ 1e9 / ret->writes_ci.high, 1e9 / ret->writes_ci.low };
+	ret->empties_ns = 1e9 * (double)low / ret->writes_per_s;
 }
 
 #define READS_LEAST 16
@@ -360,7 +363,7 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 {
 	const enum buffer_test tests[2] = { BUFFER_READ_BUSY, BUFFER_READ_IDLE };
 	struct stats_estimate *const ret[2] = { &f->read_busy, &f->read_idle };
-	double empties_ns = 1e9 * knee->low_bytes / (double)block_bytes / knee->writes_per_s;
+	double empties_ns = knee->empties_ns;
 	cleanup_free double *v = calloc(s->n + 1, sizeof(*v));
 	double first = NAN, most = 0.0;
 	size_t n = 0, quick = 0;
@@ -388,6 +391,34 @@ static void analyse_reads(const struct buffer_samples *s, const struct buffer_kn
 		f->passes = 0;
 }
 
+#define FUA_CLEAR \
+	0.45 /* of a revolution: if writes behind the knee are quicker, they may go to a cache on the media, and so may those with FUA (a choice) */
+#define FUA_LEAST 8
+#define FUA_AGREE 0.75 /* of them */
+#define FUA_TURNS 4    /* at most, for one block */
+#define FUA_OFF \
+	0.05 /* of a revolution, early or late: by chance one in ten lies there, and three of four of eight in 1e-5 (choices) */
+
+/* Whole revolutions from one to the next: 1; none: 0; or neither: -1. */
+static int turns_of(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test,
+                    double quick_ns)
+{
+	size_t n = 0, quick = 0, whole = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		double turns = (double)s->v[i].access_ns / c->period_ns;
+
+		if (!is_of(&s->v[i], test, 0))
+			continue;
+		n++;
+		quick += (double)s->v[i].access_ns < quick_ns;
+		whole += turns > 0.5 && turns < FUA_TURNS + 0.5 && fabs(turns - round(turns)) < FUA_OFF;
+	}
+	if (n < FUA_LEAST)
+		return -1;
+	return (double)whole >= FUA_AGREE * (double)n ? 1 : (double)quick >= FUA_AGREE * (double)n ? 0 : -1;
+}
+
 /* What was emptied while it was filled is not its size: nothing, or as much as in that time behind the knee. */
 static void analyse_write_cache(const struct buffer_samples *s, const struct buffer_conditions *c,
                                 struct buffer_found *f)
@@ -395,9 +426,9 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	const uint64_t blocks[2] = { BUFFER_LARGE_BLOCK, c->block_bytes };
 	struct buffer_knee knee[2];
 	size_t n = 0, at_once = 0, waits = 0;
-	double least;
+	double least, quick_ns = 0.0;
 
-	f->write_cache = f->flush = f->passes = -1;
+	f->write_cache = f->flush = f->passes = f->fua_writes = -1;
 	f->write_cache_bytes = f->emptying = f->read_busy = f->read_idle = STATS_UNKNOWN;
 	for (size_t k = 0; k < 2; k++) {
 		double emptied, low;
@@ -409,9 +440,15 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 			continue;
 		emptied = knee[k].writes_per_s * knee[k].filled_ns * 1e-9 * (double)blocks[k];
 		low = knee[k].low_bytes - emptied;
+		f->emptying = (struct stats_estimate){ knee[k].writes_per_s, knee[k].writes_ci };
+		if (c->period_ns * knee[k].writes_per_s * SLOWEST < 1e9) { /* a cache on the media is full */
+			f->write_cache_bytes = STATS_UNKNOWN;
+			continue;
+		}
 		if (low > 0.0 && knee[k].high_bytes - low < WIDEST * low)
 			f->write_cache_bytes = between(low, knee[k].high_bytes);
-		f->emptying = (struct stats_estimate){ knee[k].writes_per_s, knee[k].writes_ci };
+		if (FUA_CLEAR * c->period_ns * knee[k].writes_per_s < 1e9)
+			quick_ns = fmin(knee[k].cached_ns, FLUSH_PART * 1e9 / knee[k].writes_per_s);
 		analyse_reads(s, &knee[k], blocks[k], f);
 	}
 	for (size_t i = 0; i < s->n; i++)
@@ -437,6 +474,9 @@ static void analyse_write_cache(const struct buffer_samples *s, const struct buf
 	}
 	if (f->write_cache == 1 && n >= 4)
 		f->flush = at_once * 4 >= n * 3 ? 0 : waits * 4 >= n * 3 ? 1 : -1;
+	/* Without a write cache they wait, with FUA or not. What is quick may be in a cache on the media. */
+	if (f->write_cache == 1)
+		f->fua_writes = turns_of(s, c, BUFFER_FUA_WRITE, quick_ns);
 }
 
 void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *ret)
@@ -455,5 +495,6 @@ void buffer_analyse(const struct buffer_samples *s, const struct buffer_conditio
 	analyse_ahead(s, c, ret);
 	analyse_extent(s, c, ret);
 	analyse_sizing(s, c, ret);
+	ret->fua_reads = turns_of(s, c, BUFFER_FUA_READ, CACHED_TURN * c->period_ns);
 	analyse_write_cache(s, c, ret);
 }

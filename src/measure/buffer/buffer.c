@@ -39,8 +39,12 @@ static int measure(struct buffer_io *io, const struct buffer_params *p, struct e
 			path);
 	} else {
 		r = buffer_search(io, err);
+		if (r == 0 && !buffer_is_over(io))
+			r = buffer_fua_reads(io, err);
 		if (r == 0 && p->write && !buffer_is_over(io))
 			r = buffer_write(io, p->start_bytes, p->size_bytes, err);
+		if (r == 0 && p->write && !buffer_is_over(io))
+			r = buffer_fua_writes(io, err);
 		buffer_tell_samples(ses->res, io);
 		buffer_analyse(&io->samples, &io->cond, &found);
 		buffer_tell_found(ses->res, &found);
@@ -88,7 +92,7 @@ static int buffer_again(const struct result *saved, struct result *ret, struct e
 /* What a person came for: the figures of the first screen, and the sentence that they make. */
 static const struct screen_decl buffer_screen = {
 	.shows =
-		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,reads_pass_writes,flush",
+		"segments,segment_bytes,buffer_bytes,sizing,reads_ahead,read_ahead_bytes,read_ahead_ends,keeps_before,interface_bytes_per_s,write_cache,write_cache_bytes,emptying_writes_per_s,reads_pass_writes,flush,fua_reads,fua_writes",
 	.says =
 		(const struct clause[]){
 			{ "{segments} segments" },

@@ -2,7 +2,7 @@
 /*
  * The parts of `buffer`, each knowing only those before it; nobody else includes this: plan.c what will be done; run.c single experiments, each of which
  * brings the drive's buffer into a state and reads once to see what it holds; analyse.c how far something reaches, by the votes of many such reads;
- * search.c which experiment is next; tell.c the document; buffer.c goes through them.
+ * search.c which experiment is next; write.c and fua.c what needs no search; tell.c the document; buffer.c goes through them.
  *
  * A read that the buffer answers is quick; one of the media waits for its angle, anything up to a revolution. Hence a quick answer is nearly always the
  * buffer's, while a slow one may be a quick one that came late on its way. No single read decides, but the likelihood of all of them.
@@ -27,6 +27,8 @@ enum buffer_test {
 	BUFFER_FLUSH,        /* after so many writes */
 	BUFFER_READ_BUSY,    /* the so-manieth while the write cache, which was full, is being emptied */
 	BUFFER_READ_IDLE,    /* the same when it is empty */
+	BUFFER_FUA_READ,     /* the same block again: from one completion to the next */
+	BUFFER_FUA_WRITE,    /* the same */
 	BUFFER_TESTS
 };
 extern const char *const buffer_test_names[BUFFER_TESTS];
@@ -83,6 +85,10 @@ void buffer_close(struct buffer_io *io);
 bool buffer_is_over(const struct buffer_io *io);
 /* Re-reads in two sizes. */
 int buffer_reread(struct buffer_io *io, struct err *err);
+/* A place that nobody has read, with so many bytes behind it and room before it. */
+uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes);
+/* So long nothing, or until the end, then a read of the block there. */
+int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err);
 /* Appends to the samples what was good. */
 int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
                 struct err *err);
@@ -118,6 +124,8 @@ struct buffer_knee {                  /* of writes of blocks of one size: where 
 	double filled_ns;             /* took that */
 	double writes_per_s;          /* behind it */
 	struct interval writes_ci;
+	double cached_ns;  /* no write that the cache takes at once is slower but by chance */
+	double empties_ns; /* takes what it holds; 0: not known */
 };
 void buffer_knee_of(const struct buffer_samples *s, const struct buffer_conditions *c, uint64_t block_bytes,
                     struct buffer_knee *ret);
@@ -133,7 +141,8 @@ struct buffer_found {
 	enum buffer_end end;
 	int before; /* 1, 0, -1 */
 	bool has_written;
-	int write_cache, flush; /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
+	int write_cache, flush;    /* on: 1, off: 0, -1: not told; a flush waits for the media: the same */
+	int fua_reads, fua_writes; /* the media: 1, the buffer or cache: 0, -1: not told */
 	struct stats_estimate write_cache_bytes, emptying;
 	int passes;                                 /* reads do not wait until it is empty: the same */
 	struct stats_estimate read_busy, read_idle; /* ns */
@@ -153,8 +162,19 @@ int buffer_search(struct buffer_io *io, struct err *err);
 
 /* ---- write.c ---- */
 
+/* For writes within the range: whether so many may follow, where the next one goes, what they write. */
+bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n);
+uint64_t buffer_next_place(struct buffer_io *io, uint64_t block);
+void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t bytes);
+
 /* Only within these bytes. */
 int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct err *err);
+
+/* ---- fua.c: where FUA is known there, else nothing is kept ---- */
+
+int buffer_fua_reads(struct buffer_io *io, struct err *err);
+/* Behind buffer_write(), and after as long a rest as the cache needs. */
+int buffer_fua_writes(struct buffer_io *io, struct err *err);
 
 /* ---- tell.c ---- */
 

@@ -29,6 +29,8 @@ const char *const buffer_test_names[BUFFER_TESTS] = {
 	[BUFFER_FLUSH] = "flush",
 	[BUFFER_READ_BUSY] = "read while emptying",
 	[BUFFER_READ_IDLE] = "read at rest",
+	[BUFFER_FUA_READ] = "read with FUA",
+	[BUFFER_FUA_WRITE] = "write with FUA",
 };
 
 /* ---- reads with waits between them ---- */
@@ -89,6 +91,15 @@ static int go(struct buffer_io *io, const struct step *v, size_t n, double *ret_
 	return r;
 }
 
+int buffer_rest(struct buffer_io *io, uint64_t ns, uint64_t at, struct err *err)
+{
+	uint64_t now_ns = clock_now_ns(io->ses->env->clk), left_ns = io->end_ns > now_ns ? io->end_ns - now_ns : 0;
+	const struct step one = { at, ns < left_ns ? ns : left_ns, io->t.block_bytes };
+	double last_ns;
+
+	return go(io, &one, 1, NULL, &last_ns, err);
+}
+
 int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double ns, uint64_t len_bytes,
                 struct err *err)
 {
@@ -111,8 +122,7 @@ int buffer_keep(struct buffer_io *io, enum buffer_test test, uint64_t at, double
 
 /* ---- places ---- */
 
-/* One that nobody has read, with so many bytes behind it and room before it. */
-static uint64_t fresh(struct buffer_io *io, uint64_t bytes)
+uint64_t buffer_fresh(struct buffer_io *io, uint64_t bytes)
 {
 	uint64_t block = io->cond.block_bytes, end = (uint64_t)(BUFFER_PART * (double)io->t.target->size_bytes);
 
@@ -146,7 +156,7 @@ int buffer_probe(struct buffer_io *io, enum buffer_test test, uint64_t at, struc
 	uint32_t block = (uint32_t)c->block_bytes;
 	size_t n = 0;
 	cleanup_free struct step *v = calloc(steps_of(io, test == BUFFER_RUN ? at : 0) + 2, sizeof(*v));
-	uint64_t first = fresh(io, at + 2 * block), second = test == BUFFER_AHEAD_SECOND ? block : 0;
+	uint64_t first = buffer_fresh(io, at + 2 * block), second = test == BUFFER_AHEAD_SECOND ? block : 0;
 	double first_ns, ns;
 	int r;
 
@@ -181,7 +191,7 @@ static int read_streams(struct buffer_io *io, size_t places, uint64_t bytes, uin
 
 	*ret_n = 0;
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(io->ses); i++) {
-		uint64_t first = fresh(io, bytes);
+		uint64_t first = buffer_fresh(io, bytes);
 		struct step one = { first, 0, (uint32_t)io->cond.block_bytes };
 		double ns;
 
@@ -234,7 +244,7 @@ int buffer_reread(struct buffer_io *io, struct err *err)
 	int r = 0;
 
 	for (uint32_t large = 256 << 10; r == 0 && large >= 4 * io->cond.block_bytes; large /= 4) {
-		uint64_t first = fresh(io, large);
+		uint64_t first = buffer_fresh(io, large);
 		size_t before = io->samples.n, held = 0;
 		double ns;
 
@@ -281,7 +291,7 @@ int buffer_open(struct buffer_io *io, struct session *ses, struct err *err)
 	session_progress(ses, "looking whether it turns", 0.02, NULL);
 	r = rotation_find(&io->t, ROTATION_NS, rot, err);
 	if (r == 0 && rot->is_rotating && !session_is_over(ses))
-		r = timed_rate(&io->t, fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
+		r = timed_rate(&io->t, buffer_fresh(io, 2 * RATE_BYTES), RATE_BYTES, &io->cond.media_bytes_per_s, err);
 	io->cond.is_through = strcmp(ses->devs[0].write_cache, "write through") == 0;
 	io->cond.hit_ns = rot->hit_ns;
 	io->cond.hit_limit_ns = rot->hit_most_ns;

@@ -67,6 +67,10 @@ void buffer_tell_found(struct result *res, const struct buffer_found *f)
 	                   f->before < 0 ? NULL
 	                   : f->before   ? "yes"
 	                                 : "no");
+	result_figure_text(res, "fua_reads", "reads with FUA",
+	                   f->fua_reads < 0 ? NULL
+	                   : f->fua_reads   ? "come from the media"
+	                                    : "come from the buffer");
 	if (!f->has_written)
 		return;
 	result_figure_text(res, "write_cache", "write cache",
@@ -85,6 +89,15 @@ void buffer_tell_found(struct result *res, const struct buffer_found *f)
 	                   f->flush < 0 ? NULL
 	                   : f->flush   ? "waits for the media"
 	                                : "returns at once");
+	result_figure_text(res, "fua_writes", "writes with FUA",
+	                   f->fua_writes < 0 ? NULL
+	                   : f->fua_writes   ? "wait for the media"
+	                                     : "return at once");
+	if (f->fua_writes == 0)
+		result_notice(
+			res, "fua-ignored",
+			"Writes with FUA return as quickly as others, before the media can have taken them: the drive, or a bridge before it, drops FUA, unless "
+			"the cache keeps its data without power. Do not rely on it; switch the write cache off where that is not known.");
 	if (f->flush == 0)
 		result_notice(
 			res, "flush-returns-at-once",

@@ -16,6 +16,7 @@
 #define FLUSHES      8
 #define FLUSH_WRITES 8
 #define READS        24
+#define LEAST_TURN   0.25 /* of a revolution, that a write in one of thousands of places takes (a choice) */
 
 struct timed_sink {
 	struct sink sink; /* first */
@@ -28,6 +29,20 @@ static void take(struct sink *sink, const struct io_req *req, bool is_fault)
 	struct timed_sink *s = (struct timed_sink *)sink;
 
 	s->ns[s->n++] = is_fault ? (double)NAN : (double)(req->done_ns - req->submit_ns);
+}
+
+uint64_t buffer_next_place(struct buffer_io *io, uint64_t block)
+{
+	uint64_t places = io->write_bytes / (2 * block);
+
+	return io->write_first + 2 * permute(io->filled++ % places, places, io->ses->seed) * block;
+}
+
+void buffer_payload(const struct buffer_io *io, struct engine *eng, uint32_t bytes)
+{
+	for (uint32_t slot = 0; slot < eng->cfg.slots; slot++)
+		payload_fill(engine_buf(eng, slot),
+		             &(struct payload_id){ .seed = io->ses->seed, .sequence = slot, .len_bytes = bytes });
 }
 
 /*
@@ -47,12 +62,10 @@ static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, b
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		bool is_read = op == IO_READ;
-		uint64_t place =
-			is_read ? rng_below(&io->t.rng, places) : permute(io->filled++ % places, places, io->ses->seed);
+		uint64_t at = is_read ? io->write_first + (2 * rng_below(&io->t.rng, places) + 1) * block
+		                      : buffer_next_place(io, block);
 
-		v[i] = (struct list_item){ .offset_bytes = io->write_first + (2 * place + is_read) * block,
-			                   .len_bytes = (uint32_t)block,
-			                   .op = op };
+		v[i] = (struct list_item){ .offset_bytes = at, .len_bytes = (uint32_t)block, .op = op };
 		io->written_bytes += is_read ? 0 : block;
 	}
 	v[n].op = IO_FLUSH;
@@ -63,7 +76,7 @@ static int send(struct buffer_io *io, enum io_op op, uint64_t block, size_t n, b
 	return session_load(io->ses, &load, io->t.eng, &stats, err);
 }
 
-static bool has_room(const struct buffer_io *io, uint64_t block, size_t n)
+bool buffer_has_room(const struct buffer_io *io, uint64_t block, size_t n)
 {
 	return (io->filled + n) * 2 * block <= io->write_bytes &&
 	       io->written_bytes + n * block <= buffer_most_written(io->write_bytes) && !buffer_is_over(io);
@@ -89,7 +102,7 @@ static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 	int r = send(io, IO_WRITE, block, 0, true, ns, err);
 
 	io->filled = 0;
-	while (r == 0 && has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
+	while (r == 0 && buffer_has_room(io, block, BATCH) && io->filled < FILL_MOST && knee.behind < BEHIND) {
 		r = send(io, IO_WRITE, block, BATCH, false, ns, err);
 		for (size_t i = 0; r == 0 && i < BATCH; i++)
 			r = buffer_keep(io, BUFFER_WRITE, at += block, ns[i], block, err);
@@ -103,6 +116,9 @@ static int fill(struct buffer_io *io, uint64_t block, struct err *err)
 		r = read_some(io, BUFFER_READ_BUSY, block, err);
 	if (r == 0)
 		r = send(io, IO_WRITE, block, 0, true, ns, err);
+	/* A flush that may be a lie leaves them there: then the media get the time that they may need at most. */
+	if (r == 0 && knee.is_cached && !is_full && ns[0] < LEAST_TURN * (double)io->filled * io->cond.period_ns)
+		r = buffer_rest(io, (uint64_t)((double)io->filled * io->cond.period_ns), io->write_first + block, err);
 	return r == 0 && is_full ? read_some(io, BUFFER_READ_IDLE, block, err) : r;
 }
 
@@ -112,7 +128,7 @@ static int flush(struct buffer_io *io, uint64_t block, struct err *err)
 	int r = 0;
 
 	io->filled = 0;
-	for (int k = 0; r == 0 && k < FLUSHES && has_room(io, block, FLUSH_WRITES); k++) {
+	for (int k = 0; r == 0 && k < FLUSHES && buffer_has_room(io, block, FLUSH_WRITES); k++) {
 		r = send(io, IO_WRITE, block, FLUSH_WRITES, true, ns, err);
 		if (r == 0)
 			r = buffer_keep(io, BUFFER_FLUSH, FLUSH_WRITES, ns[FLUSH_WRITES], block, err);
@@ -131,10 +147,7 @@ int buffer_write(struct buffer_io *io, uint64_t first, uint64_t bytes, struct er
 	io->write_bytes = bytes;
 	target->touch_first = io->write_first; /* reads looked elsewhere, too; from here on, nothing is touched there */
 	target->touch_end = io->write_first + bytes;
-	for (uint32_t slot = 0; slot < io->t.eng->cfg.slots; slot++)
-		payload_fill(engine_buf(io->t.eng, slot), &(struct payload_id){ .seed = io->ses->seed,
-		                                                                .sequence = slot,
-		                                                                .len_bytes = BUFFER_LARGE_BLOCK });
+	buffer_payload(io, io->t.eng, BUFFER_LARGE_BLOCK);
 	r = fill(io, block, err);
 	buffer_knee_of(&io->samples, &io->cond, block, &knee);
 	if (r == 0 && knee.is_cached && knee.behind < BEHIND && block < BUFFER_LARGE_BLOCK) {

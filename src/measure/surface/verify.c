@@ -101,15 +101,10 @@ static int prove(struct surface_run *run, struct timed *verify, struct err *err)
 
 int surface_verifier_open(struct surface_run *run, struct err *err)
 {
-	const struct env *env = run->ses->env;
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = run->eng->cfg.buf_bytes };
-	const struct engine_ops *const *e = env->engines;
 	struct timed verify = run->timed;
-	int r;
+	int r = session_commands(run->ses, &cfg, &run->verifier, err);
 
-	while (*e && !(*e)->has_commands)
-		e++;
-	r = engine_open(&run->verifier, env->engines, *e ? (*e)->name : "none", &cfg, env->clk, err);
 	if (r < 0)
 		return r;
 	verify.eng = run->verifier;
