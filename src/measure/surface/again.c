@@ -34,11 +34,12 @@
  * logarithm of the odds, summed up (sequential test of Wald): so much for weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as
  * some readings lose a revolution of their own; where a track lies a quarter of a turn off its place each says 3 to 1 in 3 of 4 cases.
  */
-#define ALONE_WEAK 11.5
-#define ALONE_WELL (-8.0)
-#define ALONE_EACH 2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
-#define ALONE_FOR  1.7
-#define ALONE_MOST 32
+#define ALONE_WEAK  11.5
+#define ALONE_WELL  (-8.0)
+#define ALONE_EACH  2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
+#define ALONE_FOR   1.7
+#define ALONE_MOST  32
+#define ALONE_SIDES 3.0 /* a third of it at least from either side of the place */
 
 /* ---- the lists ---- */
 
@@ -226,7 +227,8 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		far = size / 8 + timed_random(&run->timed, 0, size / 8);
 		beside = beside > size / 16 ? size / 64 + s->step * (size / 512) : beside;
 	}
-	if (at + far + beside + len > size) { /* behind the end: before it */
+	/* Behind it and before it by turns: on one side there may be another disk of a volume, or nothing that was ever written. */
+	if ((s->step + s->hits) % 2 ? at >= far + beside : at + far + beside + len > size) {
 		far = -far;
 		beside = -beside;
 	}
@@ -245,7 +247,7 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	r = timed_reads(&t, places, 4, access_ns, NULL, err);
 	if (run->gentle.yields > yields) /* the arm came from elsewhere */
 		return r;
-	*ret_is_hit = !(access_ns[3] > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns);
+	*ret_is_hit = !(fmin(access_ns[1], access_ns[3]) > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns);
 	if (!*ret_is_hit && !isnan(access_ns[0]) && !isnan(access_ns[2]))
 		*ret_ns = access_ns[3] - access_ns[1];
 	return r;
@@ -356,7 +358,7 @@ static double odds_of(const struct surface_run *run, const struct surface_suspec
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
 {
 	bool is_hit = false;
-	double longer_ns;
+	double longer_ns, weak;
 	int r = surface_read_alone(run, s, &longer_ns, &is_hit, err);
 
 	if (r < 0)
@@ -366,9 +368,11 @@ static int step_alone(struct surface_run *run, struct surface_suspect *s, struct
 		run->has_hits |= is_hit;
 		return 0;
 	}
-	s->step++;
 	s->odds += odds_of(run, s, longer_ns);
-	if (s->odds > ALONE_WELL && s->odds < ALONE_WEAK && s->step < ALONE_MOST)
+	s->odds_before += (s->step + s->hits) % 2 ? odds_of(run, s, longer_ns) : 0.0;
+	s->step++;
+	weak = fmin(s->odds, ALONE_SIDES * fmin(s->odds_before, s->odds - s->odds_before));
+	if (s->odds > ALONE_WELL && weak < ALONE_WEAK && s->step < ALONE_MOST)
 		return 0;
 	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how it stood is not known */
 		narrow(run, s, SURFACE_SOMETIMES);
@@ -376,7 +380,7 @@ static int step_alone(struct surface_run *run, struct surface_suspect *s, struct
 		put_away(run, s, SURFACE_ONCE);
 	else
 		narrow(run, s,
-		       s->odds >= ALONE_WEAK                           ? SURFACE_ALWAYS
+		       weak >= ALONE_WEAK                              ? SURFACE_ALWAYS
 		       : s->odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES
 		                                                       : SURFACE_PASSING);
 	return 0;
@@ -497,12 +501,15 @@ int surface_learn_rotation(struct surface_run *run, struct err *err)
 {
 	int r = 0;
 
-	run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
-	run->leads = 1;
-	if (run->ses->devs[0].rotational != 0)
-		r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
-	if (r == 0 && run->rot.is_rotating)
-		r = learn_leads(run, err);
+	if (!run->is_known) {
+		run->rot = (struct rotation){ .period_ns = NAN, .hit_most_ns = NAN };
+		run->leads = 1;
+		if (run->ses->devs[0].rotational != 0)
+			r = rotation_find(&run->timed, ROTATION_NS, &run->rot, err);
+		if (r == 0 && run->rot.is_rotating)
+			r = learn_leads(run, err);
+		run->is_known = r == 0 && !surface_is_over(run);
+	}
 	run->flush_reads = run->rot.flush_reads + FLUSH_LEAST;
 	run->again_end_ns = surface_now(run);
 	return r;

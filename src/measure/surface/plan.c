@@ -9,7 +9,8 @@
 #include "measure/surface/surface.h"
 
 #define BLOCK_BYTES       (1u << 20)
-#define GUESS_BYTES_PER_S 100e6 /* for the plan, before anything was read */
+#define SEARCH_NS         (120 * NS_PER_S) /* beside others who pause now and then */
+#define GUESS_BYTES_PER_S 100e6            /* for the plan, before anything was read */
 
 const char *const surface_kind_names[SURFACE_KINDS] = { "pending", "always",     "sometimes", "passing",
 	                                                "once",    "unreadable", "healed",    "unchecked" };
@@ -160,8 +161,11 @@ int surface_plan(const struct session *ses, const void *params, struct plan *ret
 
 bool surface_is_out_of_time(const struct surface_run *run)
 {
+	uint64_t took_ns = surface_now(run) - run->start_ns;
+
+	/* The search of the rotation comes to its end, or no portion that is shorter would ever get past it. */
 	return session_time_left_ns(run->ses) == 0 ||
-	       (run->p->portion_ns && surface_now(run) - run->start_ns >= run->p->portion_ns);
+	       (run->p->portion_ns && took_ns >= run->p->portion_ns && (run->is_known || took_ns >= SEARCH_NS));
 }
 
 bool surface_is_over(const struct surface_run *run)

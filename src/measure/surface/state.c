@@ -60,6 +60,7 @@ static void take(struct surface_run *run, const struct result *state)
 	run->scan_ns = (uint64_t)(figure_number(result_find_figure(state, "scan_s")) * 1e9);
 	run->scan_bytes = whole(state, "scanned_bytes");
 	run->again_spent_ns = (uint64_t)(figure_number(result_find_figure(state, "again_s")) * 1e9);
+	surface_take_rotation(run, state);
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
 }

@@ -186,8 +186,11 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		if (r == 0)
 			r = surface_state_save(run, true, err);
 	}
-	if (r == 0 && !run->scan_ns) /* others used the disk all the time */
+	if (r == 0 &&
+	    !run->scan_ns) { /* others used the disk all the time, or the search of the rotation took it all */
 		surface_tell(run);
+		r = surface_state_save(run, true, err);
+	}
 	if (run->eng)
 		say(run);
 	surface_heads_say(run);

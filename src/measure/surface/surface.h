@@ -93,7 +93,8 @@ struct surface_suspect {
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
 	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	double odds;                /* alone: how much more likely than not it is weak itself, a logarithm */
+	double odds,
+		odds_before; /* alone: how much more likely than not it is weak itself, a logarithm; of this beside what lies before it */
 };
 
 /* ---- the run ---- */
@@ -121,6 +122,7 @@ struct surface_run {
 	struct timed_manners manners;
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
+	bool is_known;     /* the rotation, from the state or a search that came to its end */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
 	double over_sum_ns;     /* what is slow, of all batches of this run */
@@ -261,9 +263,11 @@ enum surface_table {
 	SURFACE_TABLE_MAP,
 	SURFACE_TABLE_CONTENTS,
 	SURFACE_TABLE_REFRESH,
+	SURFACE_TABLE_ROTATION,
 };
 extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
+void surface_take_rotation(struct surface_run *run, const struct result *state);
 int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
 /* What a state's tables say goes into the run. */
 void surface_take_tables(struct surface_run *run, const struct result *state);

@@ -11,6 +11,7 @@
 #include "measure/surface/surface.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */
+#define FLUSH_MOST      1000000         /* more is no state of ours */
 #define FAILED_SHOWN_NS (10 * NS_PER_S) /* above what a drive takes that reads at last */
 
 struct slow_row {
@@ -78,12 +79,33 @@ static const struct field map_fields[] = {
 	FIELD_END,
 };
 
+struct rotation_row {
+	double period_ns, error_ns, noise_ns, hit_ns, hit_width_ns, hit_most_ns, forget_ns;
+	uint64_t flush_reads, flush_bytes, leads, events;
+};
+
+static const struct field rotation_fields[] = {
+	FIELD_F64(struct rotation_row, period_ns, UNIT_NS, "one revolution", .detail = true),
+	FIELD_F64(struct rotation_row, error_ns, UNIT_NS, "its standard error", .detail = true),
+	FIELD_F64(struct rotation_row, noise_ns, UNIT_NS, "scatter of completions", .detail = true),
+	FIELD_F64(struct rotation_row, hit_ns, UNIT_NS, "read from the drive's cache", .detail = true),
+	FIELD_F64(struct rotation_row, hit_width_ns, UNIT_NS, "scatter of those", .detail = true),
+	FIELD_F64(struct rotation_row, hit_most_ns, UNIT_NS, "at most", .detail = true),
+	FIELD_F64(struct rotation_row, forget_ns, UNIT_NS, "until it has forgotten", .detail = true),
+	FIELD_U64(struct rotation_row, flush_reads, UNIT_COUNT, "reads until then", .detail = true),
+	FIELD_U64(struct rotation_row, flush_bytes, UNIT_BYTES, "of each", .detail = true),
+	FIELD_U64(struct rotation_row, leads, UNIT_COUNT, "requests that lead in", .detail = true),
+	FIELD_U64(struct rotation_row, events, UNIT_COUNT, "reads that showed it", .detail = true),
+	FIELD_END,
+};
+
 const struct measure_table surface_tables[] = {
 	{ "classes", "Requests by the time that each took", class_fields },
 	{ "slow", "Slow and unreadable places", slow_fields },
 	{ "map", "The surface in cells", map_fields },
 	{ "contents", "What lies at slow and unreadable places", surface_content_fields },
 	{ "rewritten", "Weak places written again with the same bytes", surface_refresh_fields },
+	{ "rotation", "What a run that goes on need not find out again", rotation_fields },
 	{ "by_head", "By head", surface_head_fields },
 	{ "by_head_place", "By head and place", surface_head_place_fields },
 	{ NULL, NULL, NULL },
@@ -201,6 +223,18 @@ static void tell_kinds(struct surface_run *run)
 	}
 }
 
+static void tell_rotation(struct surface_run *run)
+{
+	const struct rotation *rot = &run->rot;
+
+	if (!run->p->state || !run->is_known || !rot->is_rotating) /* what was not found is looked for again */
+		return;
+	result_row(empty_table(run->ses->res, SURFACE_TABLE_ROTATION),
+	           &(struct rotation_row){ rot->period_ns, rot->se_ns, rot->noise_ns, rot->hit_ns, rot->hit_width_ns,
+	                                   rot->hit_most_ns, rot->forget_ns, rot->flush_reads, rot->flush_bytes,
+	                                   run->leads, rot->events });
+}
+
 /* What follows from the cells. */
 static void tell_sums(struct result *res, const struct surface_cell *all, double turn_ns)
 {
@@ -249,6 +283,7 @@ void surface_tell(struct surface_run *run)
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
 	result_figure(res, "again_s", "second readings took", UNIT_S, (double)run->again_spent_ns * 1e-9, NULL, 0);
+	tell_rotation(run);
 	surface_heads_tell(run);
 }
 
@@ -287,6 +322,32 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 		s.stage = STAGE_END;
 		run->places[run->nplaces++] = s;
 	}
+}
+
+void surface_take_rotation(struct surface_run *run, const struct result *state)
+{
+	const struct table *t = result_find_table(state, surface_tables[SURFACE_TABLE_ROTATION].name);
+	struct rotation_row row;
+
+	if (!t || t->nrows != 1)
+		return;
+	table_row(t, 0, rotation_fields, &row);
+	run->is_known = row.period_ns > 0.0 && (row.leads == 1 || row.leads == 2) && row.flush_reads <= FLUSH_MOST &&
+	                row.flush_bytes <= run->eng->cfg.buf_bytes;
+	if (!run->is_known)
+		return;
+	run->rot = (struct rotation){ .is_rotating = true,
+		                      .period_ns = row.period_ns,
+		                      .se_ns = row.error_ns,
+		                      .noise_ns = row.noise_ns,
+		                      .hit_ns = row.hit_ns,
+		                      .hit_width_ns = row.hit_width_ns,
+		                      .hit_most_ns = row.hit_most_ns,
+		                      .forget_ns = row.forget_ns,
+		                      .flush_reads = (uint32_t)row.flush_reads,
+		                      .flush_bytes = (uint32_t)row.flush_bytes,
+		                      .events = row.events };
+	run->leads = row.leads;
 }
 
 static struct surface_cell cell_of(const struct table *map, size_t i)
