@@ -112,7 +112,8 @@ def user_reads(device, seconds):
 def user(args, disk):
     print('| beside it | reads | median | 99 % | times that alone | scanned |\n|---|---|---|---|---|---|')
     alone = None
-    for name, words in (('nothing', None), ('platter surface --idle', ['--idle']), ('platter surface', [])):
+    for name, words in (('nothing', None), ('platter surface --idle', ['--idle']), ('nothing', None), ('platter surface --idle', ['--idle']),
+                        ('nothing', None), ('platter surface', [])):
         path, scan = os.path.join(disk.work, 'surface.json'), None
         if words is not None:
             scan = subprocess.Popen(['chrt', '-f', '15', args.platter, 'surface', '--quiet', '--no-files', '--time=%ds' % (args.user + 2), '--json=' + path,

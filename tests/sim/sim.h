@@ -59,10 +59,16 @@ void sim_foreign_io(struct sim_disk *sd, const struct device_io *more);
 unsigned sim_opens(const struct sim_disk *sd);       /* descriptors that are open, claims included */
 unsigned sim_write_opens(const struct sim_disk *sd); /* of them writable */
 
-/* Somebody who reads 4 KiB at random places, at random times; to be there as long as the sim. */
+/* Somebody who reads 4 KiB at random places; to be there as long as the sim. */
 struct sim_user {
 	struct sim_disk *sd;
 	double mean_gap_ns;
+	enum {
+		SIM_USER_RANDOM,  /* at random times */
+		SIM_USER_THINKS,  /* the same, but counted from the answer before */
+		SIM_USER_REGULAR, /* always after the same time */
+		SIM_USER_BURSTS,  /* ten, each after a tenth of it, and then a pause that makes up for them */
+	} rhythm;
 	size_t most;       /* reads */
 	uint64_t *took_ns; /* of each, as many as most */
 	/* Its own. */

@@ -50,6 +50,30 @@ static void make_ready(struct sim_engine *se, struct io_req *req, uint64_t now_n
 	se->ready[(se->first + se->n++) % se->size] = req;
 }
 
+static double user_gap_ns(struct sim_user *u)
+{
+	switch (u->rhythm) {
+	case SIM_USER_REGULAR:
+		return u->mean_gap_ns;
+	case SIM_USER_BURSTS:
+		return u->sent % 10 ? u->mean_gap_ns / 10 : 9 * rng_exp(&u->rng, u->mean_gap_ns);
+	default:
+		return rng_exp(&u->rng, u->mean_gap_ns);
+	}
+}
+
+static void user_comes(void *arg);
+
+/* Who thinks first comes again so long after an answer. */
+static void user_has(struct sim_user *u, uint64_t took_ns)
+{
+	struct vclock *vc = &u->sd->sim->vc;
+
+	u->took_ns[u->n++] = took_ns;
+	if (u->rhythm == SIM_USER_THINKS && u->sent < u->most)
+		vclock_at(vc, vc->now_ns + (uint64_t)user_gap_ns(u), user_comes, u);
+}
+
 /* What has happened up to now comes back, oldest first over all disks. */
 void sim_collect(struct sim *sim)
 {
@@ -77,7 +101,7 @@ void sim_collect(struct sim *sim)
 			return;
 		ticket = done.req.owner;
 		if (!ticket->se) {
-			ticket->user->took_ns[ticket->user->n++] = done.done_ns - done.arrival_ns;
+			user_has(ticket->user, done.done_ns - done.arrival_ns);
 			free(ticket);
 			continue;
 		}
@@ -106,8 +130,8 @@ static void user_comes(void *arg)
 	                                    .len_bytes = 4096,
 	                                    .owner = ticket }) < 0)
 		sim_die("out of memory");
-	if (++u->sent < u->most)
-		vclock_at(&sim->vc, sim->vc.now_ns + (uint64_t)rng_exp(&u->rng, u->mean_gap_ns), user_comes, u);
+	if (++u->sent < u->most && u->rhythm != SIM_USER_THINKS)
+		vclock_at(&sim->vc, sim->vc.now_ns + (uint64_t)user_gap_ns(u), user_comes, u);
 }
 
 void sim_user_start(struct sim_user *u)

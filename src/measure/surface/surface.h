@@ -148,6 +148,8 @@ struct surface_run {
 	struct {
 		uint64_t bytes, own; /* at the last look: of the disk's counters, of ours */
 		uint64_t quiet_ns;   /* when it will have been quiet for long enough */
+		uint64_t seen_ns;    /* when others were seen last */
+		double gap_ns;       /* their usual pause */
 		uint64_t yields, paused_ns;
 		uint64_t looked_ns, hold_ns, held_since_ns,
 			held_for_ns; /* the last look, until when to hold; since when, and in all */
