@@ -522,6 +522,8 @@ static int run(struct session *ses, const struct session_config *cfg, struct err
 	r = prepare_afterwards(ses, &keeper, err);
 	host_fd = quiet_host(ses);
 	drop_privileges(ses);
+	if (r == 0)
+		switches_watch(ses);
 	watch = watch_start(ses);
 	ses->start_ns = clock_now_ns(ses->env->clk);
 	if (r == 0) {

@@ -25,6 +25,7 @@ struct switched {
 	struct drive_state was;
 	unsigned mask, on; /* to be turned, and how they are to stand */
 	bool is_noted;     /* so it is to be put back */
+	int reads_ahead;   /* during the run, by its answers: 1, 0, -1: not told; where the look-ahead was turned */
 	int fd;            /* of the state file; -1: none, in virtual time, where nobody is killed */
 	char path[512];
 };
@@ -262,6 +263,7 @@ int switches_check(struct session *ses, bool *ret_refused, struct err *err)
 		if (is_known)
 			continue;
 		st->switched[st->nswitched].fd = -1;
+		st->switched[st->nswitched].reads_ahead = -1;
 		r = check_one(ses, &ses->devs[i], &st->switched[st->nswitched], err);
 		st->nswitched += r == 0;
 	}
@@ -285,12 +287,6 @@ int switches_turn(struct session *ses, struct err *err)
 		r = turn(env, &s->disk, s->mask, s->on, err);
 		if (r < 0)
 			break;
-		if (s->mask & ~s->was.told)
-			result_notice(
-				ses->res, "look-ahead-not-told",
-				"%s takes the command for its look-ahead and does not tell whether it follows: what was "
-				"measured may be with or without.",
-				s->disk.path);
 		if ((s->on & DRIVE_WRITE_CACHE) &&
 		    env->devices->probe(env->devices_ctx, s->disk.path, &now, NULL) == 0 &&
 		    strncmp(now.write_cache, "write through", strlen("write through")) == 0)
@@ -301,6 +297,33 @@ int switches_turn(struct session *ses, struct err *err)
 				s->disk.path);
 	}
 	return r;
+}
+
+void switches_watch(struct session *ses)
+{
+	for (size_t i = 0; i < ses->state->nswitched; i++) {
+		struct switched *s = &ses->state->switched[i];
+		bool is_on = s->on & DRIVE_LOOK_AHEAD;
+		size_t k = 0;
+
+		if (!(s->mask & DRIVE_LOOK_AHEAD))
+			continue;
+		while (strcmp(ses->devs[k].disk, s->disk.disk) != 0) /* by one of them it came here */
+			k++;
+		s->reads_ahead = ahead_look(ses, k);
+		if (s->reads_ahead == !is_on)
+			result_notice(
+				ses->res, "look-ahead-stays",
+				is_on ? "%s does not read ahead, although it was told to: it takes the command without effect."
+				      : "%s still reads ahead, although it was told not to: it takes the command without effect.",
+				s->disk.path);
+		else if (s->reads_ahead < 0 && s->mask & ~s->was.told)
+			result_notice(
+				ses->res, "look-ahead-not-told",
+				"%s takes the command for its look-ahead and does not tell whether it follows, nor do "
+				"its answers: what was measured may be with or without.",
+				s->disk.path);
+	}
 }
 
 void switches_put_back(struct session *ses, char trouble[SWITCHES_TROUBLE])
@@ -346,7 +369,9 @@ void switches_tell(struct session *ses, bool is_put_back)
 		for (const struct drive_switch_name *k = drive_switch_names; k->name; k++) {
 			unsigned w = k->which;
 			const char *before = !(s->was.told & w) ? "not told" : s->was.on & w ? "on" : "off";
-			const char *during = !(s->mask & w)       ? before
+			int seen = s->mask & w & DRIVE_LOOK_AHEAD ? s->reads_ahead : -1;
+			const char *during = seen >= 0            ? seen ? "on" : "off"
+			                     : !(s->mask & w)     ? before
 			                     : !(s->was.told & w) ? "not told"
 			                     : s->on & w          ? "on"
 			                                          : "off";
