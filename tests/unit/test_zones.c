@@ -484,7 +484,7 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	"rpm 7245\nreported_rpm 7200\nsurfaces 2\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\n" \
 	"head_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 20000 1000\nzone 20000 600\n"
 
-static struct sim_run bands_of(const char *text, const char *words)
+static struct sim_run disk_of(const char *text, const char *words)
 {
 	struct err err = { 0 };
 	struct profile p;
@@ -505,7 +505,7 @@ static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct sim_run run = bands_of(texts[i], words[i]);
+		struct sim_run run = disk_of(texts[i], words[i]);
 		const struct table *t = result_find_table(run.res, "bands");
 
 		for (size_t r = 0; r < t->nrows; r++) {
@@ -524,9 +524,46 @@ static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state
 	}
 }
 
+/* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no ranges of their own. */
+#define ARM                                                                                                            \
+	"rpm 7200\nsurfaces 4\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 900\n" \
+	"cache_kb 8192\nhead_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 40000 2000\nzone 40000 1200\n"
+
+static void two_arms_are_measured_alone_and_at_once(void **state)
+{
+	static const char *const texts[] = { ARM "arms halves\n", ARM, ARM "arms interleaved\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct sim_run run = disk_of(texts[i], "sda");
+		const struct table *t = result_find_table(run.res, "arms");
+		double both = 0.0, alone = 0.0;
+
+		assert_int_equal(rows(&run, "arms"), i ? 0 : 2);
+		assert_true(has_notice(&run, "arms") == !i);
+		for (size_t r = 0; r < rows(&run, "arms"); r++) {
+			uint64_t first = (uint64_t)number(t, r, "first_byte");
+			double truth = truth_rate(geometry_of(&run), first, first + (4ull << 30));
+
+			assert_true(fabs(number(t, r, "alone_bytes_per_s") / truth - 1.0) < 0.02);
+			assert_true(number(t, r, "alone_low_bytes_per_s") < truth &&
+			            number(t, r, "alone_high_bytes_per_s") > truth);
+			alone = fmax(alone, number(t, r, "alone_bytes_per_s"));
+			both += number(t, r, "together_bytes_per_s");
+		}
+		if (!i) {
+			assert_true(fabs(sim_figure(&run, "arms_bytes_per_s") / both - 1.0) < 1e-6);
+			assert_true(fabs(sim_figure(&run, "arms_gain_ratio") - 2.0) < 0.04);
+			assert_true(number(t, 0, "last_byte") + 1.0 == number(t, 1, "first_byte"));
+		}
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_arms_are_measured_alone_and_at_once),
 		cmocka_unit_test(sectors_of_a_track_are_told_with_the_skew_or_not_at_all),
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
 		cmocka_unit_test(a_modern_drive_s_curve_takes_less_than_a_minute),

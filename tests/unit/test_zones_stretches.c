@@ -24,8 +24,9 @@
 struct disk { /* rate in MB/s by place 0 .. 1 */
 	double (*rate)(double x, struct rng *rng);
 	double rev_ns, interface, noise;
-	size_t places;       /* 0: all */
-	bool is_sparse_slow; /* requests lose revolutions in all but the last place */
+	size_t places;         /* 0: all */
+	size_t check_position; /* its first sample has two waits, and so has its bytes' second reading; 0: none */
+	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 };
 
 struct said {
@@ -46,7 +47,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 {
 	size_t places = d->places ? d->places : PLACES;
 	struct zone_position positions[PLACES] = { 0 };
-	struct zone_sample samples[PLACES * PASSES];
+	struct zone_sample samples[PLACES * PASSES + 1];
 	struct zone_layout l = { .first_bytes = 0,
 		                 .end_bytes = (uint64_t)SIZE,
 		                 .align_bytes = 512,
@@ -95,6 +96,15 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.is_good = true,
 			.y = NAN,
 		};
+	}
+	if (d->check_position) {
+		struct zone_sample *s = &samples[d->check_position], *check = &samples[t.samples.n++];
+
+		s->waits = s->wait_revs = 2;
+		*check = *s;
+		check->kind = SAMPLE_CHECK;
+		check->check_of = d->check_position;
+		check->position = ZONE_NONE;
 	}
 	assert_int_equal(zone_analyse(&t), 0);
 	for (size_t i = 0; i < t.analysis->slows.n; i++)
@@ -241,6 +251,25 @@ static void another_device_behind_the_first_is_told(void **state)
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
 }
 
+/* The second begins behind the first sample of a place: that is as slow as the places before it, and no slow region. */
+#define SEAM_PLACE 32
+static double seam(double x, struct rng *rng)
+{
+	double cell = (double)(1u << 30) / SIZE, at = (1.0 - cell) * SEAM_PLACE / (PLACES - 1) + cell / 16;
+
+	(void)rng;
+	return x < at ? 200.0 - 100.0 * floor(x / at * 16.0) / 15.0
+	              : 200.0 - 100.0 * floor((x - at) / (1.0 - at) * 16.0) / 15.0;
+}
+
+static void the_end_of_the_first_device_is_no_slow_region(void **state)
+{
+	static const struct disk d = { seam, REV_NS, 550.0, 0.005, .check_position = SEAM_PLACE };
+
+	(void)state;
+	(void)all_of(&d, "a seam within a place");
+}
+
 static void what_does_not_rotate_has_neither_zones_nor_slow_regions(void **state)
 {
 	static const struct disk plain = { even, 0.0, 900.0, 0.02 }, half = { written_front, 0.0, 900.0, 0.02 },
@@ -268,9 +297,9 @@ static double slow_start(double x, struct rng *rng)
 static void nothing_is_said_of_what_lies_between_three_places(void **state)
 {
 	static const struct disk disks[] = {
-		{ slow_start, REV_NS, 550.0, 0.005, 3, false },
-		{ written_front, 0.0, 900.0, 0.005, 3, false },
-		{ zoned, REV_NS, 550.0, 0.005, 3, true },
+		{ slow_start, REV_NS, 550.0, 0.005, .places = 3 },
+		{ written_front, 0.0, 900.0, 0.005, .places = 3 },
+		{ zoned, REV_NS, 550.0, 0.005, .places = 3, .is_sparse_slow = true },
 	};
 
 	(void)state;
@@ -288,6 +317,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
+		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
 	};

@@ -150,6 +150,7 @@ const struct measure_table zones_tables[] = {
 	{ "bands", "Recording zones", band_fields },
 	{ "slow_regions", "Slow regions", slow_fields },
 	{ "stretches", "Stretches that are not the media of one disk", stretch_fields },
+	{ "arms", "Arms, each alone and all at once", zone_arm_fields },
 	{ "unreadable", "Unreadable regions", unreadable_fields },
 	{ "places", "Targets and their places on the disk", place_fields },
 	{ "spots", "The bytes that the figures speak of", spot_fields },

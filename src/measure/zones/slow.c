@@ -293,12 +293,21 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 	}
 }
 
-/* Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. */
+/*
+ * Of a single sample: the level of its position, or of the next one if that is slower: a zone may end between them. Or of the one before it: a disk gets no
+ * faster, so where another device begins the sample is of the end of the first.
+ */
 static double single_expectation(const struct zone_levels *lv, size_t position)
 {
 	double y = lv->v[position].y;
+	size_t p = position;
 
-	for (size_t p = position + 1; p < lv->n; p++)
+	while (p-- > 0)
+		if (lv->v[p].n && !isnan(lv->v[p].y)) {
+			y = fmax(y, lv->v[p].y);
+			break;
+		}
+	for (p = position + 1; p < lv->n; p++)
 		if (lv->v[p].n && !isnan(lv->v[p].y))
 			return fmax(y, lv->v[p].y);
 	return y;

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
  * sample.c: one sample; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; slow.c: slow regions; bound.c: the least time by physics; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -414,6 +414,20 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
 			return true;
 	return false;
 }
+
+/* ---- arms.c ---- */
+
+struct zone_arm_row {
+	uint64_t arm, first_byte, last_byte;
+	double alone_bytes_per_s, alone_low_bytes_per_s, alone_high_bytes_per_s, together_bytes_per_s,
+		together_low_bytes_per_s, together_high_bytes_per_s;
+	uint64_t samples;
+	const char *target;
+};
+
+extern const struct field zone_arm_fields[];
+/* Where there are several arms, or disks in a row: reads each of their ranges alone and all at once, and tells it. 0; negative errno. */
+int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- bound.c ---- */
 
