@@ -208,7 +208,7 @@ static void where_heads_are_alike_none_is_blamed(void **state)
 	load(&p, "quantum-fireball-tm2110a");
 	assert_true(learn(&p, "sda"));
 	profile_done(&p);
-	for (uint64_t seed = 1; seed <= most; seed++) {
+	for (uint64_t seed = 4; seed < 4 + most; seed++) {
 		struct sim_run run;
 		struct err err;
 
