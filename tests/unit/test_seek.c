@@ -12,6 +12,7 @@
 
 #include "rows.h"
 #include "simrun.h"
+#include "wild.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -470,6 +471,31 @@ static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
 	}
 }
 
+/* Drawn disks whose caches answer late now and then: near places were told less than nothing. */
+static void no_head_arrives_before_the_command(void **state)
+{
+	static const uint64_t seeds[] = { 9104, 9125, 9246 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run;
+		struct profile p;
+		struct err err;
+		const struct table *near;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		(void)sim_add_disk(sim, &p, "sda");
+		profile_done(&p);
+		run = run_on(sim, "--no-queue --span-time=10ms sda");
+		near = result_find_table(run.res, "near");
+		for (size_t k = 0; near && k < near->nrows; k++)
+			assert_false(number(near, k, "with_overhead_ns") <= sim_figure(&run, "overhead_ns"));
+		assert_false(sim_figure(&run, "track_to_track_ns") <= 0.0);
+		sim_run_end(&run);
+	}
+}
+
 static void network_of_half_a_ms(struct profile *p)
 {
 	p->read_latency_us = 500.0;
@@ -502,6 +528,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
 		cmocka_unit_test(the_ticks_of_a_timer_are_no_rotation),
 		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
+		cmocka_unit_test(no_head_arrives_before_the_command),
 		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
 		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),
 		cmocka_unit_test(both_estimates_are_given_and_agree),

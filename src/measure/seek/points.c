@@ -115,13 +115,19 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 		"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
 }
 
+/* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's. */
+static bool is_after_overhead(const struct seek_run *s, const struct arrival *a)
+{
+	return !isfinite(s->overhead_ns) || a->median > s->overhead_ns;
+}
+
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior)
 {
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
 	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
 
 	p->is_known = p->log.pairs > 0 && fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
-	              half_of(p->fit.ci) < 0.05 * s->rot.period_ns;
+	              half_of(p->fit.ci) < 0.05 * s->rot.period_ns && is_after_overhead(s, &p->fit);
 }
 
 static void count_missed(struct seek_run *s, const struct seek_point *p, size_t n)
@@ -483,7 +489,7 @@ static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, dou
 		size_t n = seek_samples(&p->log, g, one, ARRAY_LEN(one));
 
 		if (n >= 5 && fit_arrival(one, n, s->rot.period_ns, &prior, &a) &&
-		    half_of(a.ci) < 0.02 * s->rot.period_ns)
+		    half_of(a.ci) < 0.02 * s->rot.period_ns && is_after_overhead(s, &a))
 			ret[found++] = a.median;
 	}
 	return found;
