@@ -111,6 +111,11 @@ same "$dir/sim.json" 14
 differs "$dir/sim.json" '.tables.writes as $t | ($t.columns | map(.key)) as $k |
 	.tables.writes.rows |= map(if .[$k | index("writes")] == 1 then .[$k | index("flush_ns")] *= 2 else . end)' band_clean_ns
 
+# A scan keeps sums of its parts, and with --geometry of its heads.
+run_sim surface --no-files
+same "$dir/sim.json" 3
+differs "$dir/sim.json" "$(changed map 0 worst_ns)" worst_ns
+
 # What has no samples says so and is shown as it is.
 run 0 info "$dir/files" --json="$dir/info.json"
 run 0 report --again "$dir/info.json"
