@@ -144,7 +144,8 @@ static size_t find_ranges(const struct zone_target *t, struct stream *streams, s
 	for (size_t i = 0; t->dev->kind == DEVICE_DISK && i < t->dev->nranges && n < max; i++) {
 		const struct device_range *r = &t->dev->ranges[i];
 
-		if (r->first_byte >= l->first_bytes && r->bytes <= l->end_bytes - r->first_byte)
+		if (r->first_byte >= l->first_bytes && r->first_byte < l->end_bytes &&
+		    r->bytes <= l->end_bytes - r->first_byte)
 			streams[n++] = (struct stream){ .at = r->first_byte, .room_end = r->first_byte + r->bytes };
 	}
 	for (size_t i = 0; n == 0 && t->dev->nranges < 2 && i < t->analysis->stretches.n; i++) {
@@ -284,12 +285,13 @@ int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *
 	for (size_t k = 0; k < n; k++) {
 		struct stream *s = &streams[k];
 		uint64_t bytes = s->room_end - s->at, room = bytes / ROOM_PART / (2 * ROUNDS);
+		uint64_t before = s->unsure > bytes / PLACE_PART ? s->unsure : bytes / PLACE_PART;
 
 		m->first[k] = s->at;
 		m->end[k] = s->room_end;
-		if (room < 2 * blocks * block)
+		if (room < 2 * blocks * block || before > bytes / 2)
 			return 0;
-		s->next = s->at + (s->unsure > bytes / PLACE_PART ? s->unsure : bytes / PLACE_PART);
+		s->next = s->at + before;
 		s->next -= s->next % t->layout.align_bytes;
 		s->stride = room < STRIDE_BYTES ? room - room % t->layout.align_bytes : STRIDE_BYTES;
 		s->done = done + k * blocks;

@@ -621,7 +621,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 		r = narrow_bands(run, t, err);
 	if (r == 0)
 		r = find_edges(run, t, err);
-	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite)
+	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite && has_time(run, t, false))
 		r = zone_arms_measure(run, t, err);
 	if (r == 0 && !run->p->write)
 		r = zones_faults_locate(run, t, err);
