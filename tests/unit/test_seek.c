@@ -471,6 +471,20 @@ static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
 	}
 }
 
+/* A slow drive takes seven seconds for as much: nothing is said of the machine, nor that it does not rotate. */
+static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
+{
+	struct sim_run run =
+		seek_changed("--quick --no-curve --no-queue sda", "ibm-deskstar-60gxp", many_pieces_read_ahead);
+
+	(void)state;
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+	assert_true(result_has_notice(run.res, "cache-holds"));
+	assert_false(result_has_notice(run.res, "rotation-unclear"));
+	assert_false(result_has_notice(run.res, "says-rotating"));
+	sim_run_end(&run);
+}
+
 /* Drawn disks whose caches answer late now and then: near places were told less than nothing. */
 static void no_head_arrives_before_the_command(void **state)
 {
@@ -528,6 +542,7 @@ int main(void)
 		cmocka_unit_test(what_is_in_one_place_does_not_decide_whether_it_rotates),
 		cmocka_unit_test(the_ticks_of_a_timer_are_no_rotation),
 		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
+		cmocka_unit_test(what_the_cache_hides_is_not_blamed_on_the_machine),
 		cmocka_unit_test(no_head_arrives_before_the_command),
 		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),
 		cmocka_unit_test(every_distance_is_within_fifteen_hundredths_of_a_ms),

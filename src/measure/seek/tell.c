@@ -19,15 +19,24 @@ const struct field seek_part_fields[] = {
 	FIELD_END,
 };
 
+/* It holds what was read, or to have it forget takes so long that no sector was seen twice. */
+static bool is_for_the_cache(const struct seek_run *s)
+{
+	return s->rot.is_unclear && (s->rot.is_held || (!s->rot.events && s->rot.flush_reads));
+}
+
 static void not_rotating(struct seek_run *s)
 {
 	char text[32];
 
-	if (s->rot.is_unclear && s->rot.is_held) {
+	if (is_for_the_cache(s)) {
+		(void)units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes);
 		result_notice(
 			s->res, "cache-holds",
-			"What was read before is answered by the drive's cache even after reads of %s elsewhere: whether it rotates could not be found out.",
-			units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes));
+			s->rot.is_held
+				? "What was read before is answered by the drive's cache even after reads of %s elsewhere: whether it rotates could not be found out."
+				: "What was read before is answered by the drive's cache until %s are read elsewhere, for which there was no time: whether it rotates could not be found out. A longer run may tell.",
+			text);
 		return;
 	}
 	if (s->rot.is_unclear) {
@@ -61,7 +70,7 @@ void seek_tell_rotation(struct seek_run *s)
 		result_figure(res, "average_seek_ns", "seek, average", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
 		not_rotating(s);
-		if (s->ses->devs[0].rotational == 1)
+		if (s->ses->devs[0].rotational == 1 && !is_for_the_cache(s))
 			result_notice(res, "says-rotating",
 			              "The kernel calls %s rotational, but it does not behave so.",
 			              s->ses->devs[0].name);
