@@ -23,6 +23,17 @@ grep -q 'can be computed again' "$dir/out" || fail "rows of four runs were taken
 "$PLATTER_SIM" $T --json="$dir/same.json" --quiet || fail "once more"
 "$PLATTER" compare "$dir/both.json" "$dir/same.json" >"$dir/out" || fail "two of them are compared"
 
+# A signal in the middle of each of the four: what was measured until then is kept, and the drive is as it was found.
+total=$(jq .head.elapsed_s "$dir/both.json")
+for k in 1 2 3 4; do
+	PLATTER_SIM_SIGNAL="2@$(echo "$total $k" | awk '{ print $1 * (2 * $2 - 1) / 8 }')" "$PLATTER_SIM" $T --quiet --json="$dir/cut.json"
+	[ $? = 130 ] || fail "the signal in run $k did not end it"
+	jq -e --argjson k $k '.status == "cancelled" and ([.tables.switches.rows[] | select(.[2] == "write cache")] | length == $k and all(.[5] == .[3])) and
+		([.tables.responses.rows[][0]] | unique | length == $k)' "$dir/cut.json" >/dev/null ||
+		fail "a signal in run $k: $(jq -c '.status, .tables.switches.rows, [.tables.responses.rows[][0]]' "$dir/cut.json" | cut -c1-400)"
+	"$PLATTER" report "$dir/cut.json" >"$dir/out" || fail "a signal in run $k: no report"
+done
+
 # What has none: a sentence, and nothing measured. What cannot be done together.
 "$PLATTER_SIM" transactions --write-cache=both sim:tiny >"$dir/out" 2>"$dir/err" && fail "a disk without a write cache"
 grep -q 'no switches' "$dir/err" || fail "no reason"

@@ -51,6 +51,41 @@ noted() # "SWITCH" BEFORE DURING AFTER: in the document
 		bad "the document says otherwise: $(jq -c .tables.switches.rows $J)"
 }
 
+# PLATTER_LONG=1: nothing but 200 of these, which wants GUEST_TIMEOUT=1800.
+kills() # ROUNDS
+{
+	begin "a run killed at any moment, and its keeper with it, leaves nothing that the next platter does not put back"
+	final
+	for i in $(seq $1); do
+		case $((i % 3)) in
+		0) D=$(vmdisk 0) look=ata_wc ;;
+		1) D=$(debug_disk) look=scsi_wc ;;
+		2) D=$(vmdisk 2) look=nvme_wc ;;
+		esac
+		/usr/local/bin/platter seek --time=60s --write-cache=off $D >/dev/null 2>&1 &
+		pid=$!
+		usleep $((i * 7919 % 100 * 10000))
+		[ $i -gt 3 ] || until_says $look 0 $D || bad "round $i: not turned" # some in the middle of it
+		if [ $((i % 2)) = 1 ]; then
+			kill -9 $(pidof platter) 2>/dev/null
+		else
+			kill -9 $pid # its keeper lives
+		fi
+		wait $pid 2>/dev/null
+		/usr/local/bin/platter info --quick $(vmdisk 3) >$O 2>$E || bad "info after a kill: $(cat $E)" # of another disk
+		tries=0
+		while is_left && [ $tries -lt 100 ]; do usleep 50000; tries=$((tries + 1)); done
+		[ "$($look $D)" = 1 ] || bad "round $i: $look says that the write cache of $D is still off"
+		! is_left || bad "round $i: a note is left: $(cat $states/drive-*)"
+		[ -z "$complaints" ] || break
+	done
+	counted "switches of drives (killed)" "turned, seen by other programs, and put back"
+}
+if [ -n "${PLATTER_LONG-}" ]; then
+	kills 200
+	finish
+fi
+
 begin "ATA: the write cache goes off and on again, and the kernel knows"
 final
 D=$(vmdisk 0)
@@ -119,33 +154,26 @@ for signal in INT TERM HUP QUIT; do
 done
 counted "switches of drives (killed)" "turned, seen by other programs, and put back"
 
-begin "a run killed at any moment, and its keeper with it, leaves nothing that the next platter does not put back"
+begin "--write-cache=both, ended by a signal while the write cache is on, and while it is off: put back, and what was measured is kept"
 final
-rounds=${PLATTER_LONG:+200}
-for i in $(seq ${rounds:-8}); do
-	case $((i % 3)) in
-	0) D=$(vmdisk 0) look=ata_wc ;;
-	1) D=$(debug_disk) look=scsi_wc ;;
-	2) D=$(vmdisk 2) look=nvme_wc ;;
-	esac
-	/usr/local/bin/platter seek --time=60s --write-cache=off $D >/dev/null 2>&1 &
+D=$(debug_disk)
+for run in on off; do
+	rm -f $J
+	/usr/local/bin/platter seek --time=5s --no-queue --no-curve --write-cache=both --json=$J $D >/dev/null 2>/tmp/both &
 	pid=$!
-	usleep $((i * 7919 % 100 * 10000))
-	[ $i -gt 3 ] || until_says $look 0 $D || bad "round $i: not turned" # some in the middle of it
-	if [ $((i % 2)) = 1 ]; then
-		kill -9 $(pidof platter) 2>/dev/null
-	else
-		kill -9 $pid # its keeper lives
-	fi
-	wait $pid 2>/dev/null
-	/usr/local/bin/platter info --quick $(vmdisk 3) >$O 2>$E || bad "info after a kill: $(cat $E)" # of another disk
-	tries=0
-	while is_left && [ $tries -lt 100 ]; do usleep 50000; tries=$((tries + 1)); done
-	[ "$($look $D)" = 1 ] || bad "round $i: $look says that the write cache of $D is still off"
-	! is_left || bad "round $i: a note is left: $(cat $states/drive-*)"
-	[ -z "$complaints" ] || break
+	if [ $run = on ]; then sleep 3; else until_says scsi_wc 0 $D || bad "not turned"; fi
+	kill -INT $pid
+	wait $pid
+	rc=$?
+	[ $rc = 130 ] || bad "in run $run: exit status $rc: $(cat /tmp/both)"
+	[ "$(scsi_wc $D)" = 1 ] || bad "in run $run: left off"
+	! is_left || bad "in run $run: a note is left"
+	jq -e '.status == "cancelled" and ([.tables.switches.rows[] | select(.[2] == "write cache")] | length > 0 and all(.[5] == "on"))' $J >/dev/null ||
+		bad "in run $run: the document: $(jq -c '.status, .tables.switches.rows' $J)"
 done
 counted "switches of drives (killed)" "turned, seen by other programs, and put back"
+
+kills 8
 
 begin "a disk in use is left alone, unless insisted"
 final
