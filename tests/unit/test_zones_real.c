@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "measure/zones/zones.h"
+#include "report/alike.h"
 #include "report/report.h"
 
 #define PIECES 1024
@@ -185,6 +186,9 @@ static void sharp_means_as_far_apart_as_two_runs_are_no_difference(void **state)
 		res[i]->status = STATUS_COMPLETE;
 		result_figure(res[i], "mean_bytes_per_s", "mean of the surface", UNIT_BYTES_PER_S, means[i], &ci, 200);
 	}
+	/* How long it took is of the run. */
+	result_figure(res[0], "used_s", "time used", UNIT_S, 50.0, NULL, 0);
+	assert_int_equal(figure_role(result_find_figure(res[0], "used_s")), FIGURE_OF_RUN);
 	for (size_t i = 1; i < 3; i++) {
 		struct result *said;
 
