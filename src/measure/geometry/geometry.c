@@ -403,19 +403,19 @@ static void plots(struct session *ses)
 			.y = "offset_bytes" });
 }
 
+/* A track alone that is not whole, or not sure, may be a piece of another, or hide one. */
 static void count_tracks(const struct geo_walk *w)
 {
-	uint64_t n = 0, rest = w->g->sectors - w->at, unsure = 0;
+	uint64_t n = 0, rest = w->g->sectors - w->at, odd = 0;
 	struct interval ci;
 
 	for (size_t i = 0; i < w->nitems; i++) {
 		n += w->items[i].tracks;
-		unsure += w->items[i].is_unsure && w->items[i].tracks == 1 &&
-		          w->items[i].end - w->items[i].first < w->items[i].run[0].per_track / 2;
+		odd += w->items[i].tracks == 1 && (w->items[i].is_unsure || w->items[i].missing);
 	}
 	/* The walk ends in front of the last track or two. */
 	n += rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2;
-	ci = (struct interval){ (double)(n - unsure) - ((double)rest > w->per_track), (double)n };
+	ci = (struct interval){ (double)(n - odd) - ((double)rest > w->per_track), (double)(n + odd) };
 	result_figure(w->g->ses->res, "tracks", "tracks", UNIT_COUNT, (double)n, &ci, 0);
 }
 
@@ -549,9 +549,9 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	struct geo *g = w->g;
 	int r = geo_order_fill(order, w, err);
 
-	if (r < 0 || order->tracks == 0)
+	if (r < 0)
 		return r;
-	if (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN)
+	if (order->tracks == 0 || (w->at < g->sectors / 2 && w->is_stuck && order->tracks < FEW_SEEN))
 		result_notice(
 			g->ses->res, "layout-unknown",
 			"The number of surfaces and the layout could not be told: too little was seen of the disk.");

@@ -16,7 +16,10 @@
 #define NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
 #define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
 #define FLUSH_MAX  1024   /* reads elsewhere: more than any cache has segments */
-#define TRIES      5      /* with twice as many reads elsewhere each time */
+#define TRIES      5      /* that bring nothing, with twice as many reads elsewhere each time */
+#define ROUNDS     16     /* of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it */
+#define BESIDE_BYTES \
+	(64u << 20) /* reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them */
 #define ANGLES_MAX 6000   /* dots of the polar picture: more only make it black */
 #define READINGS   5      /* of one sector, until two agree */
 
@@ -122,14 +125,20 @@ static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double
 	size_t all = lead + n;
 	cleanup_free uint64_t *offsets = calloc(all, sizeof(*offsets)), *done = calloc(all, sizeof(*done));
 	cleanup_free double *access = calloc(all, sizeof(*access));
+	uint64_t first = UINT64_MAX, end = 0;
 	int r;
 
 	if (!offsets || !done || !access)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	for (size_t i = 0; i < lead; i++)
-		offsets[i] = timed_random(&g->t, 0, g->t.target->size_bytes);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		offsets[lead + i] = sectors[i] * g->t.block_bytes;
+		first = offsets[lead + i] < first ? offsets[lead + i] : first;
+		end = offsets[lead + i] > end ? offsets[lead + i] : end;
+	}
+	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
+	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
+	for (size_t i = 0; i < lead; i++)
+		offsets[i] = timed_elsewhere(&g->t, first, end);
 	r = timed_reads(&g->t, offsets, all, access, done, err);
 	g->reads += all;
 	g->flushing += lead;
@@ -164,9 +173,11 @@ int geo_down(const void *a, const void *b)
 	return (*p < *q) - (*p > *q);
 }
 
-/* Those that are still NaN once more, downwards, where one does not bring the next into the cache. */
+/*
+ * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain: not even the first was read from the media.
+ */
 static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
-                      size_t *ret_hits, struct err *err)
+                      size_t *ret_hits, bool *ret_was_in_vain, struct err *err)
 {
 	uint64_t again[GEO_BATCH];
 	double got[GEO_BATCH] = { 0 };
@@ -177,8 +188,13 @@ static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, doubl
 	for (size_t i = 0; i < n; i++)
 		if (isnan(angles[i]))
 			again[m++] = sectors[i];
+	*ret_hits = 0;
+	*ret_was_in_vain = false;
+	if (m == 0)
+		return 0;
 	qsort(again, m, sizeof(again[0]), geo_down);
 	r = read_some(g, lead, again, got, short_one, m, ret_hits, err);
+	*ret_was_in_vain = isnan(got[0]);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		for (size_t k = 0; k < m; k++) {
 			if (!isnan(angles[i]) || again[k] != sectors[i])
@@ -221,7 +237,7 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
                     struct err *err)
 {
 	size_t hits = 0, lead = g->rot.flush_reads ? g->rot.flush_reads : 1;
-	int r = 0;
+	int r = 0, tries = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (again && !ret_doubt[i])
@@ -231,8 +247,13 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 	}
 	if (!again)
 		r = read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
-	for (int k = 0; r == 0 && hits && k < TRIES && !geo_is_over(g); k++) {
-		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, err);
+	for (int k = 0; r == 0 && hits && k < ROUNDS && tries < TRIES && !geo_is_over(g); k++) {
+		bool was_in_vain;
+
+		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, &was_in_vain, err);
+		if (!was_in_vain)
+			continue;
+		tries++;
 		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
 	}
 	return r;

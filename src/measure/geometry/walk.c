@@ -76,23 +76,20 @@ static int check_late(struct geo *g, const uint64_t *sector, double *angle, doub
 }
 
 /*
- * Angles of the sectors on both sides of an edge; what does not fit `jump` (NaN: not known) and came in a short time is read again, and what fits
- * neither that nor the inside of a track is checked: an answer may have been late.
+ * Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a short time is looked at) nor the inside of a
+ * track is checked: an answer may have been late, or the drive's cache have given it.
  */
 static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, double *ret_angle, double *ret_jump,
                        struct err *err)
 {
 	const uint64_t sector[2] = { edge, edge - 1 };
 	double angle[2];
-	bool doubt[2];
+	bool doubt[2], is_open;
 	int r = geo_probe_doubt(g, sector, angle, doubt, 2, false, err);
 
 	*ret_jump = geo_frac(angle[0] - angle[1] - after);
-	if (r == 0 && (doubt[0] || doubt[1]) && !(geo_apart(*ret_jump, jump) < near(g))) {
-		r = geo_probe_doubt(g, sector, angle, doubt, 2, true, err);
-		*ret_jump = geo_frac(angle[0] - angle[1] - after);
-	}
-	if (r == 0 && geo_apart(*ret_jump, jump) >= near(g) && geo_apart(*ret_jump, 0.0) >= near(g) + 0.7 * after) {
+	is_open = isnan(jump) ? doubt[0] || doubt[1] : geo_apart(*ret_jump, jump) >= near(g);
+	if (r == 0 && is_open && geo_apart(*ret_jump, 0.0) >= near(g) + 0.7 * after) {
 		r = check_late(g, sector, angle, after, err);
 		*ret_jump = geo_frac(angle[0] - angle[1] - after);
 	}

@@ -305,8 +305,7 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 
 /* ---- the drive's cache ---- */
 
-/* A place at random, outside first to end. */
-static uint64_t elsewhere(struct timed *t, uint64_t first, uint64_t end)
+uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end)
 {
 	uint64_t size = t->target->size_bytes, reach = size / 50 > ELSEWHERE ? size / 50 : ELSEWHERE, at = 0;
 	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size;
@@ -342,7 +341,7 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 			at += t->block_bytes;
 			if (!is_run || i % RUN_READS == 0 || at + t->block_bytes > t->target->size_bytes ||
 			    (at + t->block_bytes > first && at < end))
-				at = elsewhere(t, first, end);
+				at = timed_elsewhere(t, first, end);
 			offsets[i] = at;
 		}
 		r = timed_reads(t, offsets, n, access, NULL, err);

@@ -64,6 +64,9 @@ struct rotation {
  */
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err);
 
+/* A block at random, outside first to end, but not far from it; 0, 0: anywhere. */
+uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);
+
 /* Those reads elsewhere, outside first to end, but not far from it; 0, 0: anywhere. */
 int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err);
 
