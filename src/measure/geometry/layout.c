@@ -22,9 +22,10 @@
 #define RANK_TRACKS 40000 /* enough for ranking */
 #define FEW_TRACKS  1500  /* for a first look */
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
-#define DEARER      2.5   /* what disturbs a sequence costs the true layout more than false ones with shorter cycles at times, 2.1 times as much as seen */
-#define STRETCH     12000 /* tracks that accesses are tried in */
-#define MESSY_MOST  0.4   /* of cost for each change of size or skew: more, and nothing is told */
+#define DEARER \
+	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
+#define STRETCH    12000 /* tracks that accesses are tried in */
+#define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
@@ -190,6 +191,43 @@ static bool is_idle(const struct search *s, const struct candidate *c)
 	return false;
 }
 
+static bool has_shape(const struct search *s, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->c[i].shape.heads == shape->heads && s->c[i].shape.band == shape->band &&
+		    s->c[i].shape.is_alternate == shape->is_alternate)
+			return true;
+	return false;
+}
+
+/*
+ * Layouts of which the undisturbed sequence is the same: half as many heads in alternate order, and as many heads, head-first, as a band has tracks. What
+ * disturbs the sequence costs one of two up to 2.1 times as much as the other, so that only accesses tell them apart.
+ */
+static void add_twins(struct search *s, uint64_t tracks)
+{
+	for (size_t i = 0, n = s->n; i < n; i++) {
+		const struct geo_shape *c = &s->c[i].shape;
+		const struct geo_shape twin[] = {
+			{ .heads = c->heads % 2 || c->is_alternate ? 1 : c->heads / 2,
+			  .band = c->band,
+			  .is_alternate = true },
+			{ .heads = c->band <= HEADS_TRIED ? (uint32_t)c->band : 1, .band = 1 },
+		};
+
+		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < SHAPES_MAX && !geo_is_over(s->g); k++) {
+			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
+
+			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
+				continue;
+			geo_order_fit(s->o, &add.shape, tracks, INFINITY, NULL, s->fit);
+			add.cost = s->fit->cost;
+			if (isfinite(add.cost))
+				s->c[s->n++] = add;
+		}
+	}
+}
+
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static int find_candidates(struct search *s)
 {
@@ -218,6 +256,7 @@ static int find_candidates(struct search *s)
 			break;
 	}
 	forget_dear_ones(s);
+	add_twins(s, tracks);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
 	/* Ways of the arm make no difference to the sequence. */
 	for (size_t i = s->n; i-- > 0;)
