@@ -24,8 +24,9 @@
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
-#define STRETCH    12000 /* tracks that accesses are tried in */
-#define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
+#define TWIN_DEARER 2.5   /* of two layouts whose undisturbed sequence is the same; seen: 2.1 */
+#define STRETCH     12000 /* tracks that accesses are tried in */
+#define MESSY_MOST  0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
@@ -206,6 +207,8 @@ static bool has_shape(const struct search *s, const struct geo_shape *shape)
  */
 static void add_twins(struct search *s, uint64_t tracks)
 {
+	double most = limit(s) / DEARER * TWIN_DEARER;
+
 	for (size_t i = 0, n = s->n; i < n; i++) {
 		const struct geo_shape *c = &s->c[i].shape;
 		const struct geo_shape twin[] = {
@@ -220,7 +223,7 @@ static void add_twins(struct search *s, uint64_t tracks)
 
 			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
 				continue;
-			geo_order_fit(s->o, &add.shape, tracks, INFINITY, NULL, s->fit);
+			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
 			add.cost = s->fit->cost;
 			if (isfinite(add.cost))
 				s->c[s->n++] = add;
