@@ -218,7 +218,7 @@ static void add_twins(struct search *s, uint64_t tracks)
 			{ .heads = c->band <= HEADS_TRIED ? (uint32_t)c->band : 1, .band = 1 },
 		};
 
-		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < SHAPES_MAX && !geo_is_over(s->g); k++) {
+		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < SHAPES_MAX && !geo_has_thought_enough(s->g); k++) {
 			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
 
 			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
