@@ -22,6 +22,9 @@
 #define STUCK_TRIES  20   /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES        24   /* of a survey of two or three tracks */
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
+#define OPEN         0.4  /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
+#define CLOSE        4    /* further sectors of a track for a closer look: */
+#define CLOSER       0.5  /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
 
 /* What is tried as a whole. */
 struct leap {
@@ -31,6 +34,8 @@ struct leap {
 	uint64_t total; /* so many times that was seen already */
 	double jump;    /* at its end */
 	double after;   /* spacing behind it */
+	uint64_t from;  /* where `total` began, an end of the same kind; as walk.at: there is none that is known */
+	double from_angle;
 	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
 	const struct geo_item *inside;
 	bool is_known; /* it was found so at least once */
@@ -192,11 +197,62 @@ static int look_again(struct geo_walk *w, const struct leap *l, uint64_t edge, d
 	return r;
 }
 
+/* The angle of a track that begins there by the median of several of its sectors; NaN: not enough of them came from the media. */
+static int look_closely(struct geo *g, uint64_t first, double after, double *angle, struct err *err)
+{
+	uint64_t apart = (uint64_t)(0.2 / after), sector[CLOSE];
+	double got[CLOSE], off[CLOSE + 1] = { 0.0 };
+	bool doubt[CLOSE];
+	size_t n = 1;
+	int r;
+
+	if (!apart || first + CLOSE * apart >= g->sectors) {
+		*angle = NAN;
+		return 0;
+	}
+	for (uint64_t i = 0; i < CLOSE; i++)
+		sector[i] = first + (CLOSE - i) * apart;
+	r = geo_probe_doubt(g, sector, got, doubt, CLOSE, false, err);
+	for (size_t i = 0; i < CLOSE && r == 0; i++)
+		if (isfinite(got[i]))
+			off[n++] = geo_frac(got[i] - (double)(sector[i] - first) * after - *angle + 0.5) - 0.5;
+	*angle = n < CLOSE ? (double)NAN : geo_frac(*angle + stats_median(off, n));
+	return r;
+}
+
+/*
+ * The angle is off by what noise does at times, and also one skew of another kind among many: all three angles that this follows from are looked at more
+ * closely. *ret_closer: they are known so much better.
+ */
+static int look_again_closely(struct geo_walk *w, struct leap *l, uint64_t edge, double *angle, bool *ret_closer,
+                              struct err *err)
+{
+	const struct geo_item *in = l->inside;
+	double after = in ? 1.0 / (double)in->run[0].per_track : l->after;
+	double at[3] = { l->from_angle, w->angle, *angle };
+	const uint64_t first[3] = { l->from, w->at, edge };
+	int r = 0;
+
+	*ret_closer = false;
+	for (size_t i = 0; i < 3 && r == 0; i++) {
+		r = look_closely(w->g, first[i], after, &at[i], err);
+		if (r < 0 || isnan(at[i]))
+			return r;
+	}
+	l->advance += (geo_frac(at[1] - w->angle - at[0] + l->from_angle + 0.5) - 0.5) / (double)l->total;
+	l->from_angle = at[0];
+	w->angle = at[1];
+	*angle = at[2];
+	*ret_closer = true;
+	return 0;
+}
+
 static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
-	double angle, jump;
+	double angle, jump, closer = 1.0;
+	bool is_closer = false;
 	int r;
 
 	*ret_ok = false;
@@ -207,6 +263,12 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
 		r = look_again(w, l, edge, &angle, err);
 	*ret_ok = *ret_ok && r == 0 && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
+	if (*ret_ok && l->from < w->at && fabs(off_leap(w, l, k, angle)) > OPEN * leap_error(w, l, k)) {
+		r = look_again_closely(w, l, edge, &angle, &is_closer, err);
+		closer = is_closer ? CLOSER : 1.0;
+		*ret_ok = r == 0 && fabs(off_leap(w, l, k, angle)) <
+		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
+	}
 	g->tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1)
 		r = check_inside(w, l, k, ret_ok, err);
@@ -215,7 +277,7 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	l->is_known = true;
 	l->total += k;
 	l->advance += off_leap(w, l, k, angle) / (double)l->total;
-	l->error = near(g) / (double)l->total;
+	l->error = closer * near(g) / (double)l->total;
 	w->at = edge;
 	w->angle = angle;
 	return 0;
@@ -374,7 +436,9 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 		          .error = near(w->g),
 		          .total = 1,
 		          .jump = jump,
-		          .after = 1.0 / (double)size };
+		          .after = 1.0 / (double)size,
+		          .from = first,
+		          .from_angle = angle };
 	struct geo_run run = { .per_track = size, .jump = jump, .tracks = 1 };
 	uint64_t n;
 	int r = gallop(w, &l, &n, err);
@@ -413,7 +477,8 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 			          .advance = run.turn,
 			          .error = near(w->g),
 			          .total = 1,
-			          .jump = run.jump };
+			          .jump = run.jump,
+			          .from = w->at };
 
 		l.after = 1.0 / (double)run.per_track;
 		if (run.tracks > 1) {
@@ -556,6 +621,8 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 	l.jump = item.run[c - 1].jump;
 	l.inside = &item;
 	l.after = 1.0 / (double)item.run[c - 1].per_track;
+	l.from = w->at > l.sectors ? w->at - l.sectors : w->at;
+	l.from_angle = geo_frac(w->angle - l.advance);
 	r = gallop(w, &l, &n, err);
 	*ret_ok = n > 0;
 	if (r < 0 || n == 0)
