@@ -278,6 +278,8 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	l->total += k;
 	l->advance += off_leap(w, l, k, angle) / (double)l->total;
 	l->error = closer * near(g) / (double)l->total;
+	if (!l->inside && l->tracks == 1)
+		l->jump = geo_frac(l->advance);
 	w->at = edge;
 	w->angle = angle;
 	return 0;
@@ -426,6 +428,25 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	return 0;
 }
 
+/* Is the jump behind a single track that of the run before? Where noise leaves that open the angles on both sides of it are looked at more closely. */
+static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct geo_run *run, struct err *err)
+{
+	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+	double at[2] = { angle, w->angle }, apart = last ? geo_apart(last->jump, run->jump) : 0.0;
+	const uint64_t where[2] = { first, w->at };
+	int r = 0;
+
+	if (!last || last->per_track != run->per_track || fabs(apart - near(w->g)) > OPEN * near(w->g))
+		return 0;
+	for (size_t i = 0; i < 2 && r == 0; i++)
+		r = look_closely(w->g, where[i], 1.0 / (double)run->per_track, &at[i], err);
+	if (r == 0 && isfinite(at[0]) && isfinite(at[1])) {
+		run->jump = run->turn = geo_frac(at[1] - at[0]);
+		w->angle = at[1];
+	}
+	return r;
+}
+
 /* A run from its first track on, which is passed already. */
 static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, bool is_sure,
                        struct err *err)
@@ -444,7 +465,11 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 	int r = gallop(w, &l, &n, err);
 
 	run.tracks += n;
-	run.turn = geo_frac(w->angle - angle);
+	run.turn = geo_frac(w->angle - l.from_angle);
+	if (n)
+		run.jump = geo_frac(l.advance);
+	else if (r == 0)
+		r = settle_jump(w, first, angle, &run, err);
 	return r < 0 ? r : found_run(w, first, &run, !is_sure && n == 0, 0, err);
 }
 
