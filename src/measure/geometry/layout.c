@@ -36,7 +36,7 @@
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
 #define AIMS        8    /* tries to find whole tracks that are so far apart */
-#define LOOKS       5    /* so often accesses are measured, while several layouts are possible */
+#define LOOKS       10   /* so often accesses are measured, while several layouts are possible, or none is shown */
 
 struct candidate {
 	struct geo_shape shape;
@@ -64,6 +64,7 @@ struct search {
 	size_t all;
 	size_t next;    /* accesses that agree with the best one that is out */
 	double scatter; /* of single accesses */
+	double plain;   /* how unlikely they are if all tracks lie side by side, as candidate.against */
 	bool is_shown;  /* the accesses speak for the best one */
 	bool is_decided;
 	bool are_several_arms; /* what is found is of the first one */
@@ -472,9 +473,9 @@ static bool judge_all(struct search *s)
 		const struct geo_verdict plain = side_by_side(s);
 		const struct geo_verdict *v = &s->c[best].verdict;
 
+		s->plain += geo_verdict_cost(&plain, scale);
 		if (s->c[best].shape.heads > 1)
-			s->is_shown =
-				s->is_shown || geo_verdict_cost(&plain, scale) > geo_verdict_cost(v, scale) + SPEAKS;
+			s->is_shown = s->is_shown || s->plain > least + SPEAKS;
 		else
 			s->is_shown = s->is_shown || v->rise > RISE * scale;
 	}
@@ -731,7 +732,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	cheapest = s->c[0].shape;
 	s->all = s->n;
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
-	for (int round = 0; round < LOOKS && several; round++) {
+	for (int round = 0; round < LOOKS && s->n && (several || !s->is_shown); round++) {
 		if (round)
 			choose_rival_stretch(s, round);
 		choose_pairs(s, round > 1);
