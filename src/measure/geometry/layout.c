@@ -202,9 +202,22 @@ static bool has_shape(const struct search *s, const struct geo_shape *shape)
 	return false;
 }
 
+/* So many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
+static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool is_longer)
+{
+	struct geo_shape twin = *shape;
+
+	twin.heads = is_longer ? shape->heads / times : shape->heads * times;
+	twin.band = is_longer ? shape->band * times : shape->band / times;
+	if (shape->band < 2 || twin.band < 2 || twin.heads > HEADS_TRIED ||
+	    shape->band * shape->heads != twin.band * twin.heads)
+		twin.heads = 1;
+	return twin;
+}
+
 /*
- * Layouts of which the undisturbed sequence is the same: half as many heads in alternate order, and as many heads, head-first, as a band has tracks. What
- * disturbs the sequence costs one of two up to 2.1 times as much as the other, so that only accesses tell them apart.
+ * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many heads, head-first, as a band has tracks, and
+ * the same band cut otherwise. What disturbs the sequence costs one of two up to 2.1 times as much as the other, so that only accesses tell them apart.
  */
 static void add_twins(struct search *s, uint64_t tracks)
 {
@@ -217,6 +230,10 @@ static void add_twins(struct search *s, uint64_t tracks)
 			  .band = c->band,
 			  .is_alternate = true },
 			{ .heads = c->band <= HEADS_TRIED ? (uint32_t)c->band : 1, .band = 1 },
+			cut(c, 2, true),
+			cut(c, 2, false),
+			cut(c, 3, true),
+			cut(c, 3, false),
 		};
 
 		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < SHAPES_MAX && !geo_has_thought_enough(s->g); k++) {
@@ -226,7 +243,7 @@ static void add_twins(struct search *s, uint64_t tracks)
 				continue;
 			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
 			add.cost = s->fit->cost;
-			if (isfinite(add.cost))
+			if (isfinite(add.cost) && !is_idle(s, &add))
 				s->c[s->n++] = add;
 		}
 	}
@@ -550,6 +567,8 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 		return MESSY;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
 		return IN_ORDER;
+	if (shape->heads > 1 && !is_band) /* which tracks lie over each other is what accesses tell best */
+		return DISTURBED;
 	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || (is_band && (up || fit->n < BAND_ZONES))
 	               ? MESSY
 	               : DISTURBED;
@@ -755,7 +774,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	order = order_of(s->fit, &ret->shape, changes_in(s->o, RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order != MESSY)
-		r = check_elsewhere(s, ret->fit, &elsewhere, err);
+		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, &elsewhere, err);
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))

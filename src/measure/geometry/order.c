@@ -31,6 +31,8 @@
 #define LONE_AHEAD   3    /* tracks of a surface, of which one has the size that one of another size should have */
 #define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
+#define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
+#define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
 static double skew_before(struct geo_order *o, uint64_t track)
@@ -222,7 +224,7 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 			uint64_t n = alike(p, b, st, at, *size, j);
 
 			if (slot >= b->skip && slot <= b->skip_to) {
-				st->cost += COST_LEFT + 1.0;
+				st->cost += b->cylinders > 1 && slot > b->skip ? COST_TAIL : COST_LEFT + 1.0;
 				st->left_out++;
 				continue;
 			}
@@ -502,7 +504,8 @@ static bool take_band(struct reading *q, const struct way *from, struct band *b,
 	ret->cylinder += b->cylinders + (is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
-	if (b->cylinders != q->p.shape->band || (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
+	if (b->cylinders != q->p.shape->band || (b->cylinders > 1 && b->skip < SIZE_MAX) ||
+	    (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
 		begin_zone(ret);
 	if (ret->st.left_out > from->st.left_out)
 		keep_odd(q, ret, from, b);
@@ -539,6 +542,28 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	return found;
 }
 
+/* The zone ends with this band, and its last surface lacks some tracks at its end: zones keep spare ones there. */
+static void go_without_tail(struct reading *q, const struct way *from)
+{
+	struct geo_order *o = q->p.o;
+	uint64_t heads = q->p.shape->heads, band = q->p.shape->band;
+	double ignore;
+	size_t i;
+
+	(void)geo_order_at(o, from->t);
+	i = o->hint;
+	for (size_t seen = 0; i < o->n && seen < ENDS + heads; i++) {
+		uint64_t end = o->seg[i].track + o->seg[i].tracks - from->t, length = (end + heads - 1) / heads;
+		uint64_t tail = length * heads - end;
+
+		if (!is_real_end(o, i))
+			continue;
+		seen++;
+		if (tail && tail < length && tail <= TAIL && length > 1 && length <= band)
+			(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
+	}
+}
+
 static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
@@ -568,6 +593,8 @@ static void go_on(struct reading *q, const struct way *w)
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
+		if (band > 1)
+			go_without_tail(q, w);
 	}
 	if (!w->is_new && !is_whole)
 		end_zone(q, w);

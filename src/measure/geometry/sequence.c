@@ -59,19 +59,20 @@ static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t sh
 
 /*
  * Two pieces that make one track, with a gap between them that could not be counted: together they have no more sectors than the track before, and what follows is
- * turned against their begin as behind it.
+ * turned against their begin as behind it. (A piece that is known to have a gap goes by its whole turn.)
  */
-static bool join_pieces(struct geo_order *o, const struct geo_seg *seg)
+static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
 	struct geo_seg *last = o->n > 1 ? &o->seg[o->n - 1] : NULL;
 	const struct geo_seg *whole = last ? last - 1 : NULL;
-	uint64_t size = last ? last->size + seg->size : 0;
-	double jump;
+	uint64_t size = last ? last->size + held : 0;
+	double jump, turned;
 
 	if (!last || !last->is_odd || !seg->is_odd || whole->is_odd || last->tracks > 1 || seg->tracks > 1 ||
 	    size > whole->size || size * 2 < whole->size)
 		return false;
-	jump = geo_frac(last->jump + seg->jump + (double)size / (double)whole->size);
+	turned = (double)(seg->has_gap ? last->size : size) / (double)whole->size;
+	jump = geo_frac(last->jump + seg->jump + turned);
 	if (!geo_order_same(o, jump, whole->jump))
 		return false;
 	last->size = whole->size;
@@ -79,8 +80,8 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg)
 	return true;
 }
 
-/* next: size of what follows. The skews between tracks whose ends were hidden are not known. */
-static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t next)
+/* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden are not known. */
+static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next)
 {
 	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
@@ -90,7 +91,7 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t next)
 		usual = o->seg[o->n - 1].size;
 		m = tracks_in(&seg, usual, usual / SHORT_BY);
 	}
-	if (join_pieces(o, &seg))
+	if (join_pieces(o, &seg, held))
 		return 0;
 	for (; m > 1 && r == 0; m--) {
 		one.size = usual;
@@ -134,7 +135,8 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			if (push_tracks(o, seg, next_size(w, i, k)) < 0)
+			if (push_tracks(o, seg, item->missing ? item->end - item->first : seg.size,
+			                next_size(w, i, k)) < 0)
 				return err_set(err, -ENOMEM, "Out of memory.");
 			at += run->tracks * run->per_track;
 		}
