@@ -24,7 +24,7 @@
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
-#define TWIN_DEARER 2.5   /* of two layouts whose undisturbed sequence is the same; seen: 2.1 */
+#define TWIN_DEARER 16.0  /* of two layouts whose undisturbed sequence is the same, so that only accesses tell them apart; seen: 2.1, and 14 with many skipped tracks */
 #define STRETCH     12000 /* tracks that accesses are tried in */
 #define MESSY_MOST  0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define ODD_MOST \
@@ -643,19 +643,21 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
 }
 
-/* The longest other zone that begins and ends for certain, or else what lies behind in the same zone, or its second half; false: there is none of them. */
+/* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same zone, or its second half; false: there is none of them. */
 static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 {
 	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
 
-	for (size_t i = 0; i < fit->n; i++) {
-		const struct geo_fit_zone *z = &fit->zone[i];
+	for (int must_be_clear = 1; must_be_clear >= 0 && s->first == from; must_be_clear--)
+		for (size_t i = 0; i < fit->n; i++) {
+			const struct geo_fit_zone *z = &fit->zone[i];
 
-		if (z->tracks <= most || !is_clear_zone(fit, i) || (z->track < to && z->track + z->tracks > from))
-			continue;
-		most = s->tracks = z->tracks;
-		s->first = z->track;
-	}
+			if (z->tracks <= most || (must_be_clear && !is_clear_zone(fit, i)) ||
+			    (z->track < to && z->track + z->tracks > from))
+				continue;
+			most = s->tracks = z->tracks;
+			s->first = z->track;
+		}
 	for (size_t i = 0; i < fit->n && s->first == from; i++) {
 		const struct geo_fit_zone *z = &fit->zone[i];
 		uint64_t end = z->track + z->tracks, half = end / 2 + from / 2;

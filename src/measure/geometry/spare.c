@@ -62,7 +62,8 @@ static double angle_of(const uint64_t *sector, const double *angle, size_t n, ui
 /* Will it tell? Else the reads are better spent on the walk. */
 static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 {
-	return size <= LARGEST && 1.2533 * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) < FORESEEN;
+	return size <= LARGEST &&
+	       1.2533 * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) < FORESEEN;
 }
 
 int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct geo_spare *ret,

@@ -22,9 +22,10 @@
 #define STUCK_TRIES  20   /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES        24   /* of a survey of two or three tracks */
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
-#define OPEN         0.4  /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
-#define CLOSE        4    /* further sectors of a track for a closer look: */
-#define CLOSER       0.5  /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
+#define OPEN \
+	0.4 /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
+#define CLOSE  4   /* further sectors of a track for a closer look: */
+#define CLOSER 0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
 
 /* What is tried as a whole. */
 struct leap {
