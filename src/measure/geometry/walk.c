@@ -24,8 +24,9 @@
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 #define OPEN \
 	0.4 /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
-#define CLOSE  4   /* further sectors of a track for a closer look: */
-#define CLOSER 0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
+#define NOISY  0.002 /* of a revolution: what is told apart better than that shows other skews at once */
+#define CLOSE  4     /* further sectors of a track for a closer look: */
+#define CLOSER 0.5   /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
 
 /* What is tried as a whole. */
 struct leap {
@@ -264,7 +265,8 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
 		r = look_again(w, l, edge, &angle, err);
 	*ret_ok = *ret_ok && r == 0 && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
-	if (*ret_ok && l->from < w->at && fabs(off_leap(w, l, k, angle)) > OPEN * leap_error(w, l, k)) {
+	if (*ret_ok && near(g) > NOISY && l->from < w->at &&
+	    fabs(off_leap(w, l, k, angle)) > OPEN * leap_error(w, l, k)) {
 		r = look_again_closely(w, l, edge, &angle, &is_closer, err);
 		closer = is_closer ? CLOSER : 1.0;
 		*ret_ok = r == 0 && fabs(off_leap(w, l, k, angle)) <
@@ -437,7 +439,8 @@ static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct 
 	const uint64_t where[2] = { first, w->at };
 	int r = 0;
 
-	if (!last || last->per_track != run->per_track || fabs(apart - near(w->g)) > OPEN * near(w->g))
+	if (!last || near(w->g) <= NOISY || last->per_track != run->per_track ||
+	    fabs(apart - near(w->g)) > OPEN * near(w->g))
 		return 0;
 	for (size_t i = 0; i < 2 && r == 0; i++)
 		r = look_closely(w->g, where[i], 1.0 / (double)run->per_track, &at[i], err);
