@@ -573,7 +573,7 @@ static void go_without_begin(struct reading *q, const struct way *from)
 	uint64_t heads = q->p.shape->heads, band = q->p.shape->band, tracks = 0;
 	double ignore;
 
-	for (size_t i = 0; i < o->n && tracks < heads * band; i++) {
+	for (size_t i = 0; i < o->n && i < ENDS && tracks < heads * band; i++) {
 		uint64_t lacks;
 
 		tracks += o->seg[i].tracks;
@@ -614,7 +614,7 @@ static void go_on(struct reading *q, const struct way *w)
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
-		if (band > 1)
+		if (band > 1 && !w->is_new)
 			go_without_tail(q, w);
 	}
 	if (!w->is_new && !is_whole)
