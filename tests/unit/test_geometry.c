@@ -697,6 +697,38 @@ static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
 	}
 }
 
+/* The noise of a real drive, in which one skew is hardly told from the other (atlas-iii); a track in two pieces (3124), and disturbed bands that accesses agree with (3119). */
+static void noise_of_real_drives_hides_no_layout(void **state)
+{
+	static const struct {
+		uint64_t seed; /* 0: atlas-iii */
+		double surfaces;
+	} drives[] = { { 0, 10 }, { 3119, 15 }, { 3124, 9 } };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run;
+		struct profile p;
+		struct err err;
+
+		if (drives[i].seed) {
+			assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
+		} else {
+			struct sim_disk *sd = sim_add_profile(sim, "atlas-iii", "sdx");
+
+			assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, 1, &err), 0);
+		}
+		sim_add_disk(sim, &p, "sda");
+		run_words(&run, sim, "sda");
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
+		sim_run_done(&run);
+		profile_done(&p);
+		sim_free(sim);
+	}
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -782,6 +814,7 @@ int main(void)
 		cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
 		cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
 		cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
+		cmocka_unit_test(noise_of_real_drives_hides_no_layout),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

@@ -32,8 +32,7 @@
 #define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 #define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
-#define COST_TAIL \
-	0.1 /* each but the first of them, which costs as any track without data that does not show; also of what the disk begins behind */
+#define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
 static double skew_before(struct geo_order *o, uint64_t track)
@@ -225,8 +224,7 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 			uint64_t n = alike(p, b, st, at, *size, j);
 
 			if (slot >= b->skip && slot <= b->skip_to) {
-				st->cost +=
-					slot > b->skip && (b->cylinders > 1 || at == 0) ? COST_TAIL : COST_LEFT + 1.0;
+				st->cost += slot > b->skip && b->cylinders > 1 ? COST_TAIL : COST_LEFT + 1.0;
 				st->left_out++;
 				continue;
 			}
@@ -506,7 +504,7 @@ static bool take_band(struct reading *q, const struct way *from, struct band *b,
 	ret->cylinder += b->cylinders + (is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
-	if (b->cylinders != q->p.shape->band || (b->cylinders > 1 && b->skip > 0 && b->skip < SIZE_MAX) ||
+	if (b->cylinders != q->p.shape->band || (b->cylinders > 1 && b->skip < SIZE_MAX) ||
 	    (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
 		begin_zone(ret);
 	if (ret->st.left_out > from->st.left_out)
@@ -566,23 +564,6 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	}
 }
 
-/* The disk begins behind some tracks of the first band, which the drive keeps for itself: its first equal tracks are too few, or cylinders hold too few tracks. */
-static void go_without_begin(struct reading *q, const struct way *from)
-{
-	struct geo_order *o = q->p.o;
-	uint64_t heads = q->p.shape->heads, band = q->p.shape->band, tracks = 0;
-	double ignore;
-
-	for (size_t i = 0; i < o->n && i < ENDS && tracks < heads * band; i++) {
-		uint64_t lacks;
-
-		tracks += o->seg[i].tracks;
-		lacks = tracks < heads * band ? heads * band - tracks : 0;
-		if (is_real_end(o, i) && lacks && (band == 1 || lacks < band))
-			(void)go(q, from, band, 0, lacks - 1, &ignore);
-	}
-}
-
 static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
@@ -598,8 +579,6 @@ static void go_on(struct reading *q, const struct way *w)
 	double cost = INFINITY, ignore;
 	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 
-	if (w->t == 0 && band)
-		go_without_begin(q, w);
 	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
 	if (is_whole && (band == 1 || !w->is_new))
 		return;
