@@ -21,827 +21,807 @@
 extern const struct measure measure_geometry;
 
 struct tally {
-  size_t tracks, wrong_size, wrong_ends;
-  double worst_ppm, longest_s, worst_skew;
+	size_t tracks, wrong_size, wrong_ends;
+	double worst_ppm, longest_s, worst_skew;
 };
 
-static double cell(const struct table *t, size_t row, const char *key) {
-  int col = table_column(t, key);
+static double cell(const struct table *t, size_t row, const char *key)
+{
+	int col = table_column(t, key);
 
-  assert_true(col >= 0);
-  return table_number(t, row, (size_t)col);
+	assert_true(col >= 0);
+	return table_number(t, row, (size_t)col);
 }
 
 /* Does a track begin at this data sector, and what is there? */
-static bool begins_track(const struct geometry *g, uint64_t sector,
-                         struct place *ret) {
-  struct place before;
+static bool begins_track(const struct geometry *g, uint64_t sector, struct place *ret)
+{
+	struct place before;
 
-  geometry_place(g, sector, ret);
-  if (sector == 0)
-    return true;
-  geometry_place(g, sector - 1, &before);
-  return before.track != ret->track;
+	geometry_place(g, sector, ret);
+	if (sector == 0)
+		return true;
+	geometry_place(g, sector - 1, &before);
+	return before.track != ret->track;
 }
 
-static void check_track(const struct geometry *g, const struct table *t,
-                        size_t row, struct tally *tally) {
-  uint32_t bytes = geometry_profile(g)->physical_sector_bytes;
-  uint64_t first = (uint64_t)cell(t, row, "first_byte") / bytes,
-           n = (uint64_t)cell(t, row, "sectors");
-  struct place place, last, next;
-  bool good = begins_track(g, first, &place);
+static void check_track(const struct geometry *g, const struct table *t, size_t row, struct tally *tally)
+{
+	uint32_t bytes = geometry_profile(g)->physical_sector_bytes;
+	uint64_t first = (uint64_t)cell(t, row, "first_byte") / bytes, n = (uint64_t)cell(t, row, "sectors");
+	struct place place, last, next;
+	bool good = begins_track(g, first, &place);
 
-  geometry_place(g, first + n - 1, &last);
-  good = good && last.track == place.track;
-  if (first + n < geometry_sectors(g))
-    good = good && begins_track(g, first + n, &next);
-  tally->tracks++;
-  tally->wrong_ends += !good;
-  tally->wrong_size += cell(t, row, "sectors_per_track") != place.spt;
+	geometry_place(g, first + n - 1, &last);
+	good = good && last.track == place.track;
+	if (first + n < geometry_sectors(g))
+		good = good && begins_track(g, first + n, &next);
+	tally->tracks++;
+	tally->wrong_ends += !good;
+	tally->wrong_size += cell(t, row, "sectors_per_track") != place.spt;
 }
 
-static void check_tracks(const struct geometry *g, const struct sim_run *run,
-                         struct tally *tally) {
-  const struct table *t = result_find_table(run->res, "tracks");
-  double ppm =
-      fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) *
-      1e6;
+static void check_tracks(const struct geometry *g, const struct sim_run *run, struct tally *tally)
+{
+	const struct table *t = result_find_table(run->res, "tracks");
+	double ppm = fabs(sim_figure(run, "rotation_rpm") / geometry_profile(g)->rpm - 1.0) * 1e6;
 
-  assert_non_null(t);
-  if (!(ppm <= tally->worst_ppm))
-    tally->worst_ppm = ppm;
-  for (size_t i = 0; i < t->nrows; i++)
-    check_track(g, t, i, tally);
-  if ((double)sim_elapsed_ns(run->sim) * 1e-9 > tally->longest_s)
-    tally->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
+	assert_non_null(t);
+	if (!(ppm <= tally->worst_ppm))
+		tally->worst_ppm = ppm;
+	for (size_t i = 0; i < t->nrows; i++)
+		check_track(g, t, i, tally);
+	if ((double)sim_elapsed_ns(run->sim) * 1e-9 > tally->longest_s)
+		tally->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
 }
 
 /* The start, middle and end figures are of tracks that are there. */
-static void check_quick(const struct geometry *g, const struct sim_run *run) {
-  struct place first;
+static void check_quick(const struct geometry *g, const struct sim_run *run)
+{
+	struct place first;
 
-  geometry_place(g, 0, &first);
-  assert_true(sim_figure(run, "start_sectors_per_track") > 0);
-  assert_true(sim_figure(run, "middle_sectors_per_track") > 0);
-  assert_true(sim_figure(run, "end_sectors_per_track") > 0);
-  if (geometry_profile(g)->surfaces == 1)
-    assert_true(sim_figure(run, "start_sectors_per_track") == first.spt);
+	geometry_place(g, 0, &first);
+	assert_true(sim_figure(run, "start_sectors_per_track") > 0);
+	assert_true(sim_figure(run, "middle_sectors_per_track") > 0);
+	assert_true(sim_figure(run, "end_sectors_per_track") > 0);
+	if (geometry_profile(g)->surfaces == 1)
+		assert_true(sim_figure(run, "start_sectors_per_track") == first.spt);
 }
 
-static void run_words(struct sim_run *run, struct sim *sim, const char *words) {
-  *run = (struct sim_run){.sim = sim, .m = &measure_geometry, .words = words};
-  sim_set_contents(sim, false);
-  if (sim_run(run) < 0)
-    fail_msg("%s", run->err.text);
+static void run_words(struct sim_run *run, struct sim *sim, const char *words)
+{
+	*run = (struct sim_run){ .sim = sim, .m = &measure_geometry, .words = words };
+	sim_set_contents(sim, false);
+	if (sim_run(run) < 0)
+		fail_msg("%s", run->err.text);
 }
 
-static void one_random(uint64_t seed, const struct profile_limits *limits,
-                       const char *words, struct tally *tally) {
-  struct sim *sim = sim_new();
-  struct profile p;
-  struct err err;
-  struct sim_run run;
-  const struct geometry *g;
+static void one_random(uint64_t seed, const struct profile_limits *limits, const char *words, struct tally *tally)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run;
+	const struct geometry *g;
 
-  assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-  g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-  run_words(&run, sim, words);
-  check_tracks(g, &run, tally);
-  check_quick(g, &run);
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	run_words(&run, sim, words);
+	check_tracks(g, &run, tally);
+	check_quick(g, &run);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
 }
 
-static void say(const char *what, const struct tally *t) {
-  print_message("%s: %zu tracks, %zu wrong sizes, %zu wrong ends, rpm within "
-                "%.2g ppm, at most %.0f s\n",
-                what, t->tracks, t->wrong_size, t->wrong_ends, t->worst_ppm,
-                t->longest_s);
+static void say(const char *what, const struct tally *t)
+{
+	print_message("%s: %zu tracks, %zu wrong sizes, %zu wrong ends, rpm within %.2g ppm, at most %.0f s\n", what,
+	              t->tracks, t->wrong_size, t->wrong_ends, t->worst_ppm, t->longest_s);
 }
 
-static void quick_is_exact_on_random_disks(void **state) {
-  struct tally t = {0};
+static void quick_is_exact_on_random_disks(void **state)
+{
+	struct tally t = { 0 };
 
-  (void)state;
-  for (uint64_t seed = 1000; seed < 1000 + TALLY_SEEDS(60); seed++)
-    one_random(seed, &(struct profile_limits){.max_bytes = 2000000000},
-               "--quick sda", &t);
-  say("random disks", &t);
-  assert_true(t.tracks >= TALLY_SEEDS(60) * 13);
-  assert_true(t.wrong_size * 100 <= t.tracks);
-  assert_true(t.wrong_ends * 100 <= t.tracks);
-  assert_true(t.worst_ppm <= 10.0);
-  assert_true(t.longest_s <= 60.0);
+	(void)state;
+	for (uint64_t seed = 1000; seed < 1000 + TALLY_SEEDS(60); seed++)
+		one_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, "--quick sda", &t);
+	say("random disks", &t);
+	assert_true(t.tracks >= TALLY_SEEDS(60) * 13);
+	assert_true(t.wrong_size * 100 <= t.tracks);
+	assert_true(t.wrong_ends * 100 <= t.tracks);
+	assert_true(t.worst_ppm <= 10.0);
+	assert_true(t.longest_s <= 60.0);
 }
 
-static void quick_bears_noise(void **state) {
-  struct tally t = {0};
+static void quick_bears_noise(void **state)
+{
+	struct tally t = { 0 };
 
-  (void)state;
-  for (uint64_t seed = 1; seed <= TALLY_SEEDS(40); seed++)
-    one_random(seed,
-               &(struct profile_limits){.max_bytes = 2000000000,
-                                        .no_defects = true,
-                                        .jitter_us = 15},
-               "--quick sda", &t);
-  say("jitter of 15 us", &t);
-  assert_true(t.tracks >= TALLY_SEEDS(40) * 13);
-  assert_true(t.wrong_size * 100 <= t.tracks);
-  assert_true(t.worst_ppm <= 10.0);
-  assert_true(t.longest_s <= 60.0);
+	(void)state;
+	for (uint64_t seed = 1; seed <= TALLY_SEEDS(40); seed++)
+		one_random(seed,
+		           &(struct profile_limits){ .max_bytes = 2000000000, .no_defects = true, .jitter_us = 15 },
+		           "--quick sda", &t);
+	say("jitter of 15 us", &t);
+	assert_true(t.tracks >= TALLY_SEEDS(40) * 13);
+	assert_true(t.wrong_size * 100 <= t.tracks);
+	assert_true(t.worst_ppm <= 10.0);
+	assert_true(t.longest_s <= 60.0);
 }
 
-static void at_speed(double rpm, double *ret_ppm, double *ret_s) {
-  struct sim *sim = sim_new();
-  struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
-  struct profile p;
-  struct sim_run run;
-  struct err err;
+static void at_speed(double rpm, double *ret_ppm, double *ret_s)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
+	struct profile p;
+	struct sim_run run;
+	struct err err;
 
-  assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-  p.rpm = rpm;
-  p.jitter_us = 10;
-  assert_int_equal(profile_finish(&p, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  run_words(&run, sim, "--quick --time=10s sda"); /* it takes no longer */
-  *ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
-  *ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.rpm = rpm;
+	p.jitter_us = 10;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(&run, sim, "--quick --time=10s sda"); /* it takes no longer */
+	*ret_ppm = (sim_figure(&run, "rotation_rpm") / rpm - 1.0) * 1e6;
+	*ret_s = (double)sim_elapsed_ns(sim) * 1e-9;
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
 }
 
-static void rotation_is_found_at_odd_speeds_with_the_cache_on(void **state) {
-  static const double rpm[] = {3548, 5371, 7247.1, 15047.7};
+static void rotation_is_found_at_odd_speeds_with_the_cache_on(void **state)
+{
+	static const double rpm[] = { 3548, 5371, 7247.1, 15047.7 };
 
-  (void)state;
-  for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++) {
-    double ppm, s;
+	(void)state;
+	for (size_t i = 0; i < sizeof(rpm) / sizeof(rpm[0]); i++) {
+		double ppm, s;
 
-    at_speed(rpm[i], &ppm, &s);
-    print_message("%.1f rpm: %+.3f ppm\n", rpm[i], ppm);
-    assert_true(fabs(ppm) <= 10.0);
-    assert_true(s <= 12.0);
-  }
+		at_speed(rpm[i], &ppm, &s);
+		print_message("%.1f rpm: %+.3f ppm\n", rpm[i], ppm);
+		assert_true(fabs(ppm) <= 10.0);
+		assert_true(s <= 12.0);
+	}
 }
 
-static void known_drives(void **state) {
-  static const char *const names[] = {"tiny",
-                                      "quantum-fireball-tm2110a",
-                                      "ibm-deskstar-60gxp",
-                                      "maxtor-diamondmax-80",
-                                      "modern-4tb",
-                                      "samsung-hd103sj",
-                                      "seagate-cheetah-15k7",
-                                      "seagate-medalist-st39140a",
-                                      "toshiba-x300"};
-  struct tally t = {0};
+static void known_drives(void **state)
+{
+	static const char *const names[] = {
+		"tiny",        "quantum-fireball-tm2110a", "ibm-deskstar-60gxp",   "maxtor-diamondmax-80",
+		"modern-4tb",  "samsung-hd103sj",          "seagate-cheetah-15k7", "seagate-medalist-st39140a",
+		"toshiba-x300"
+	};
+	struct tally t = { 0 };
 
-  (void)state;
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-    struct sim *sim = sim_new();
-    const struct geometry *g =
-        disk_geometry(sim_model(sim_add_profile(sim, names[i], "sda")));
-    struct sim_run run;
-    struct place first;
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, names[i], "sda")));
+		struct sim_run run;
+		struct place first;
 
-    run_words(&run, sim, "--quick sda");
-    check_tracks(g, &run, &t);
-    geometry_place(g, 0, &first);
-    assert_true(sim_figure(&run, "start_sectors_per_track") == first.spt);
-    sim_run_done(&run);
-    sim_free(sim);
-  }
-  say("known drives", &t);
-  assert_int_equal(t.wrong_size, 0);
-  assert_int_equal(t.wrong_ends, 0);
-  assert_true(t.worst_ppm <= 10.0 && t.longest_s <= 60.0);
+		run_words(&run, sim, "--quick sda");
+		check_tracks(g, &run, &t);
+		geometry_place(g, 0, &first);
+		assert_true(sim_figure(&run, "start_sectors_per_track") == first.spt);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
+	say("known drives", &t);
+	assert_int_equal(t.wrong_size, 0);
+	assert_int_equal(t.wrong_ends, 0);
+	assert_true(t.worst_ppm <= 10.0 && t.longest_s <= 60.0);
 }
 
 struct whole {
-  size_t disks, zones, zones_true, zones_found, surfaces_told, surfaces_wrong,
-      layouts_wrong;
-  uint64_t reads;
-  double longest_s;
+	size_t disks, zones, zones_true, zones_found, surfaces_told, surfaces_wrong, layouts_wrong;
+	uint64_t reads;
+	double longest_s;
 };
 
-static void check_zones(const struct geometry *g, const struct sim_run *run,
-                        struct whole *w) {
-  const struct table *t = result_find_table(run->res, "zones");
-  struct truth_zone truth[PROFILE_ZONES_MAX];
-  size_t n = truth_zones(g, truth, PROFILE_ZONES_MAX);
-  double last = -1.0;
+static void check_zones(const struct geometry *g, const struct sim_run *run, struct whole *w)
+{
+	const struct table *t = result_find_table(run->res, "zones");
+	struct truth_zone truth[PROFILE_ZONES_MAX];
+	size_t n = truth_zones(g, truth, PROFILE_ZONES_MAX);
+	double last = -1.0;
 
-  assert_non_null(t);
-  w->zones_true += n;
-  for (size_t i = 0; i < t->nrows; i++) {
-    double first = cell(t, i, "first_byte"),
-           end = cell(t, i, "last_byte") + 1.0;
+	assert_non_null(t);
+	w->zones_true += n;
+	for (size_t i = 0; i < t->nrows; i++) {
+		double first = cell(t, i, "first_byte"), end = cell(t, i, "last_byte") + 1.0;
 
-    w->zones += first != last;
-    for (size_t k = 0; k < n && first != last; k++)
-      w->zones_found += (double)truth[k].first_byte == first &&
-                        (double)truth[k].end_byte == end;
-    last = first;
-  }
+		w->zones += first != last;
+		for (size_t k = 0; k < n && first != last; k++)
+			w->zones_found += (double)truth[k].first_byte == first && (double)truth[k].end_byte == end;
+		last = first;
+	}
 }
 
 /* What is told has to be right; what is not told has to be said. */
-static void check_layout(const struct geometry *g, const struct sim_run *run,
-                         struct whole *w) {
-  const struct profile *p = geometry_profile(g);
-  const struct figure *layout = result_find_figure(run->res, "layout");
-  const char *want = p->surfaces == 1               ? "one surfa"
-                     : p->zones[0].band_tracks == 1 ? "head-first"
-                                                    : "seek-first";
-  double surfaces = sim_figure(run, "surfaces");
+static void check_layout(const struct geometry *g, const struct sim_run *run, struct whole *w)
+{
+	const struct profile *p = geometry_profile(g);
+	const struct figure *layout = result_find_figure(run->res, "layout");
+	const char *want = p->surfaces == 1 ? "one surfa" : p->zones[0].band_tracks == 1 ? "head-first" : "seek-first";
+	double surfaces = sim_figure(run, "surfaces");
 
-  w->disks++;
-  w->reads += sim_requests(run->sim);
-  if ((double)sim_elapsed_ns(run->sim) * 1e-9 > w->longest_s)
-    w->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
-  if (isnan(surfaces)) {
-    assert_true(layout->value.is_null);
-    assert_true(result_has_notice(run->res, "layout-unknown"));
-    return;
-  }
-  w->surfaces_told++;
-  w->surfaces_wrong += surfaces != p->surfaces;
-  w->layouts_wrong += strncmp(layout->value.str, want, strlen(want)) != 0;
+	w->disks++;
+	w->reads += sim_requests(run->sim);
+	if ((double)sim_elapsed_ns(run->sim) * 1e-9 > w->longest_s)
+		w->longest_s = (double)sim_elapsed_ns(run->sim) * 1e-9;
+	if (isnan(surfaces)) {
+		assert_true(layout->value.is_null);
+		assert_true(result_has_notice(run->res, "layout-unknown"));
+		return;
+	}
+	w->surfaces_told++;
+	w->surfaces_wrong += surfaces != p->surfaces;
+	w->layouts_wrong += strncmp(layout->value.str, want, strlen(want)) != 0;
 }
 
-static void whole_random(uint64_t seed, const struct profile_limits *limits,
-                         struct whole *w) {
-  struct sim *sim = sim_new();
-  struct profile p;
-  struct err err;
-  struct sim_run run;
-  const struct geometry *g;
+static void whole_random(uint64_t seed, const struct profile_limits *limits, struct whole *w)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run;
+	const struct geometry *g;
 
-  assert_int_equal(profile_random(&p, seed, limits, &err), 0);
-  g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-  run_words(&run, sim, "sda");
-  check_zones(g, &run, w);
-  check_layout(g, &run, w);
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
+	assert_int_equal(profile_random(&p, seed, limits, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	run_words(&run, sim, "sda");
+	check_zones(g, &run, w);
+	check_layout(g, &run, w);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
 }
 
-static void say_whole(const char *what, const struct whole *w) {
-  print_message(
-      "%s: %zu disks, %zu zones of %zu told exactly (%zu told); surfaces told "
-      "%zu, wrong %zu, layout wrong %zu; %" PRIu64 " reads, at most %.0f s\n",
-      what, w->disks, w->zones_found, w->zones_true, w->zones, w->surfaces_told,
-      w->surfaces_wrong, w->layouts_wrong, w->reads, w->longest_s);
+static void say_whole(const char *what, const struct whole *w)
+{
+	print_message(
+		"%s: %zu disks, %zu zones of %zu told exactly (%zu told); surfaces told %zu, wrong %zu, layout wrong %zu; %" PRIu64
+		" reads, at most %.0f s\n",
+		what, w->disks, w->zones_found, w->zones_true, w->zones, w->surfaces_told, w->surfaces_wrong,
+		w->layouts_wrong, w->reads, w->longest_s);
 }
 
-static void zones_of_simple_disks_are_exact(void **state) {
-  struct whole w = {0};
+static void zones_of_simple_disks_are_exact(void **state)
+{
+	struct whole w = { 0 };
 
-  (void)state;
-  for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(12); seed++)
-    whole_random(seed,
-                 &(struct profile_limits){.max_bytes = 1000000000,
-                                          .no_defects = true,
-                                          .no_serpentine = true,
-                                          .same_density = true},
-                 &w);
-  say_whole("simple disks", &w);
-  assert_true(w.zones_found * 100 >= w.zones * 97);
-  assert_int_equal(w.surfaces_wrong, 0);
-  assert_int_equal(w.layouts_wrong, 0);
-  assert_true(w.surfaces_told * 2 >= w.disks);
+	(void)state;
+	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(12); seed++)
+		whole_random(seed,
+		             &(struct profile_limits){ .max_bytes = 1000000000,
+		                                       .no_defects = true,
+		                                       .no_serpentine = true,
+		                                       .same_density = true },
+		             &w);
+	say_whole("simple disks", &w);
+	assert_true(w.zones_found * 100 >= w.zones * 97);
+	assert_int_equal(w.surfaces_wrong, 0);
+	assert_int_equal(w.layouts_wrong, 0);
+	assert_true(w.surfaces_told * 2 >= w.disks);
 }
 
-static void what_is_told_of_any_disk_is_true(void **state) {
-  struct whole w = {0};
+static void what_is_told_of_any_disk_is_true(void **state)
+{
+	struct whole w = { 0 };
 
-  (void)state;
-  for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(12); seed++)
-    whole_random(seed, &(struct profile_limits){.max_bytes = 2000000000}, &w);
-  say_whole("any disks", &w);
-  assert_int_equal(w.surfaces_wrong, 0);
-  assert_int_equal(w.layouts_wrong, 0);
-  assert_true(w.surfaces_told * 5 >= w.disks);
+	(void)state;
+	for (uint64_t seed = 500; seed < 500 + TALLY_SEEDS(12); seed++)
+		whole_random(seed, &(struct profile_limits){ .max_bytes = 2000000000 }, &w);
+	say_whole("any disks", &w);
+	assert_int_equal(w.surfaces_wrong, 0);
+	assert_int_equal(w.layouts_wrong, 0);
+	assert_true(w.surfaces_told * 5 >= w.disks);
 }
 
-static void zones_and_layout_of_known_drives(void **state) {
-  static const struct {
-    const char *name;
-    double surfaces;
-    const char *layout;
-  } drives[] = {
-      {"tiny", 4, "head-first"},
-      {"quantum-fireball-tm2110a", 4, "head-first"},
-      {"samsung-hd103sj", 4, "seek-first in bands of 400 tracks, serpentine"},
-      {"seagate-cheetah-15k7", 6,
-       "seek-first in bands of 100 tracks, serpentine"},
-      {"modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine"},
-  };
+static void zones_and_layout_of_known_drives(void **state)
+{
+	static const struct {
+		const char *name;
+		double surfaces;
+		const char *layout;
+	} drives[] = {
+		{ "tiny", 4, "head-first" },
+		{ "quantum-fireball-tm2110a", 4, "head-first" },
+		{ "samsung-hd103sj", 4, "seek-first in bands of 400 tracks, serpentine" },
+		{ "seagate-cheetah-15k7", 6, "seek-first in bands of 100 tracks, serpentine" },
+		{ "modern-4tb", 8, "seek-first in bands of 240 tracks, serpentine" },
+	};
 
-  (void)state;
-  for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0]));
-       i++) {
-    struct sim *sim = sim_new();
-    const struct geometry *g =
-        disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
-    struct whole w = {0};
-    struct sim_run run;
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g = disk_geometry(sim_model(sim_add_profile(sim, drives[i].name, "sda")));
+		struct whole w = { 0 };
+		struct sim_run run;
 
-    run_words(&run, sim, "sda");
-    check_zones(g, &run, &w);
-    check_layout(g, &run, &w);
-    say_whole(drives[i].name, &w);
-    assert_int_equal(w.zones_found, w.zones_true);
-    assert_int_equal(w.zones, w.zones_true);
-    assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
-    assert_string_equal(result_find_figure(run.res, "layout")->value.str,
-                        drives[i].layout);
-    sim_run_done(&run);
-    sim_free(sim);
-  }
+		run_words(&run, sim, "sda");
+		check_zones(g, &run, &w);
+		check_layout(g, &run, &w);
+		say_whole(drives[i].name, &w);
+		assert_int_equal(w.zones_found, w.zones_true);
+		assert_int_equal(w.zones, w.zones_true);
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
+		assert_string_equal(result_find_figure(run.res, "layout")->value.str, drives[i].layout);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
 }
 
-static void noisy_run(const char *name, bool is_noisy, struct sim_run *run) {
-  struct sim *sim = sim_new();
-  struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
-  struct profile p;
-  struct err err;
+static void noisy_run(const char *name, bool is_noisy, struct sim_run *run)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
+	struct profile p;
+	struct err err;
 
-  assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-  if (is_noisy) {
-    p.jitter_us = 20;
-    p.outlier_p = 0.003;
-    p.outlier_ms = 3;
-  }
-  assert_int_equal(profile_finish(&p, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  profile_done(&p);
-  run_words(run, sim, "sda");
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	if (is_noisy) {
+		p.jitter_us = 20;
+		p.outlier_p = 0.003;
+		p.outlier_ms = 3;
+	}
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	run_words(run, sim, "sda");
 }
 
-/* Answers late by 20 us, and a few by some ms; and two disks whose changes of
- * heads take longer than the arm over many cylinders. */
-static void late_answers_hide_no_layout(void **state) {
-  static const struct {
-    const char *name;
-    double surfaces;
-    bool is_noisy;
-  } drives[] = {
-      {"ibm-deskstar-60gxp", 4, false},
-      {"maxtor-diamondmax-80", 8, false},
-      {"tiny", 4, true},
-      {"maxtor-diamondmax-80", 8, true},
-      {"ibm-deskstar-60gxp", 4, true},
-      {"seagate-medalist-st39140a", 8, true},
-  };
+/* Answers late by 20 us, and a few by some ms; and two disks whose changes of heads take longer than the arm over many cylinders. */
+static void late_answers_hide_no_layout(void **state)
+{
+	static const struct {
+		const char *name;
+		double surfaces;
+		bool is_noisy;
+	} drives[] = {
+		{ "ibm-deskstar-60gxp", 4, false },
+		{ "maxtor-diamondmax-80", 8, false },
+		{ "tiny", 4, true },
+		{ "maxtor-diamondmax-80", 8, true },
+		{ "ibm-deskstar-60gxp", 4, true },
+		{ "seagate-medalist-st39140a", 8, true },
+	};
 
-  (void)state;
-  for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0]));
-       i++) {
-    struct whole w = {0};
-    struct sim_run run;
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(sizeof(drives) / sizeof(drives[0])); i++) {
+		struct whole w = { 0 };
+		struct sim_run run;
 
-    noisy_run(drives[i].name, drives[i].is_noisy, &run);
-    check_zones(disk_geometry(sim_model(sim_find(run.sim, "sda"))), &run, &w);
-    print_message("%s, %s: %g surfaces, %zu of %zu zones, %.0f s\n",
-                  drives[i].name,
-                  drives[i].is_noisy ? "answers late by 20 us" : "no noise",
-                  sim_figure(&run, "surfaces"), w.zones_found, w.zones_true,
-                  (double)sim_elapsed_ns(run.sim) * 1e-9);
-    assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
-    assert_string_equal(result_find_figure(run.res, "layout")->value.str,
-                        "head-first");
-    assert_int_equal(w.zones_found, w.zones_true);
-    assert_true((double)sim_elapsed_ns(run.sim) < 600e9);
-    sim_run_end(&run);
-  }
+		noisy_run(drives[i].name, drives[i].is_noisy, &run);
+		check_zones(disk_geometry(sim_model(sim_find(run.sim, "sda"))), &run, &w);
+		print_message("%s, %s: %g surfaces, %zu of %zu zones, %.0f s\n", drives[i].name,
+		              drives[i].is_noisy ? "answers late by 20 us" : "no noise", sim_figure(&run, "surfaces"),
+		              w.zones_found, w.zones_true, (double)sim_elapsed_ns(run.sim) * 1e-9);
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
+		assert_string_equal(result_find_figure(run.res, "layout")->value.str, "head-first");
+		assert_int_equal(w.zones_found, w.zones_true);
+		assert_true((double)sim_elapsed_ns(run.sim) < 600e9);
+		sim_run_end(&run);
+	}
 }
 
 #define STOPS 24
 
 /* Somebody who presses ^C so many reports after the walk. */
 struct interrupt {
-  struct sim *sim;
-  atomic_int signal;
-  unsigned after, judging,
-      since;      /* reports while the layout is judged, and since the signal */
-  uint64_t reads; /* at the signal */
-  double done;    /* the part that was last reported */
-  char phases[200]; /* names in order */
+	struct sim *sim;
+	atomic_int signal;
+	unsigned after, judging, since; /* reports while the layout is judged, and since the signal */
+	uint64_t reads;                 /* at the signal */
+	double done;                    /* the part that was last reported */
+	char phases[200];               /* names in order */
 };
 
-static void stop_progress(void *arg, struct session *ses, const char *phase,
-                          double done, const char *figure) {
-  struct interrupt *s = arg;
-  size_t n = strlen(s->phases), m = strlen(phase);
+static void stop_progress(void *arg, struct session *ses, const char *phase, double done, const char *figure)
+{
+	struct interrupt *s = arg;
+	size_t n = strlen(s->phases), m = strlen(phase);
 
-  (void)ses;
-  (void)figure;
-  assert_true(done <= 1.0);
-  s->done = done;
-  if (done < 0.6 || strcmp(phase, "tracks") == 0)
-    return;
-  if ((n < m || strcmp(s->phases + n - m, phase) != 0) &&
-      n + m + 2 < sizeof(s->phases))
-    (void)snprintf(s->phases + n, sizeof(s->phases) - n, ",%s", phase);
-  s->since += s->signal != 0;
-  if (++s->judging != s->after)
-    return;
-  s->signal = 2;
-  s->reads = sim_requests(s->sim);
+	(void)ses;
+	(void)figure;
+	assert_true(done <= 1.0);
+	s->done = done;
+	if (done < 0.6 || strcmp(phase, "tracks") == 0)
+		return;
+	if ((n < m || strcmp(s->phases + n - m, phase) != 0) && n + m + 2 < sizeof(s->phases))
+		(void)snprintf(s->phases + n, sizeof(s->phases) - n, ",%s", phase);
+	s->since += s->signal != 0;
+	if (++s->judging != s->after)
+		return;
+	s->signal = 2;
+	s->reads = sim_requests(s->sim);
 }
 
-static void stopped_run(struct interrupt *s, struct sim_run *run) {
-  s->sim = sim_new();
-  sim_add_profile(s->sim, "quantum-fireball-tm2110a", "sda");
-  sim_set_contents(s->sim, false);
-  *run = (struct sim_run){.sim = s->sim,
-                          .m = &measure_geometry,
-                          .words = "sda",
-                          .cancel = &s->signal,
-                          .hooks = {.progress = stop_progress, .arg = s}};
-  if (sim_run(run) < 0)
-    fail_msg("%s", run->err.text);
+static void stopped_run(struct interrupt *s, struct sim_run *run)
+{
+	s->sim = sim_new();
+	sim_add_profile(s->sim, "quantum-fireball-tm2110a", "sda");
+	sim_set_contents(s->sim, false);
+	*run = (struct sim_run){ .sim = s->sim,
+		                 .m = &measure_geometry,
+		                 .words = "sda",
+		                 .cancel = &s->signal,
+		                 .hooks = { .progress = stop_progress, .arg = s } };
+	if (sim_run(run) < 0)
+		fail_msg("%s", run->err.text);
 }
 
-static void judging_says_what_it_does(void **state) {
-  struct interrupt s = {.after = UINT32_MAX};
-  struct sim_run run;
+static void judging_says_what_it_does(void **state)
+{
+	struct interrupt s = { .after = UINT32_MAX };
+	struct sim_run run;
 
-  (void)state;
-  stopped_run(&s, &run);
-  print_message("%u reports: %s\n", s.judging, s.phases + 1);
-  assert_int_equal(run.res->status, STATUS_COMPLETE);
-  assert_string_equal(s.phases, ",layouts,access times,zones,access times");
-  assert_true(s.judging > 100);
-  sim_run_end(&run);
+	(void)state;
+	stopped_run(&s, &run);
+	print_message("%u reports: %s\n", s.judging, s.phases + 1);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_string_equal(s.phases, ",layouts,access times,zones,access times");
+	assert_true(s.judging > 100);
+	sim_run_end(&run);
 }
 
-static void judging_ends_at_once_when_interrupted(void **state) {
-  struct interrupt whole = {.after = UINT32_MAX};
-  struct sim_run run;
+static void judging_ends_at_once_when_interrupted(void **state)
+{
+	struct interrupt whole = { .after = UINT32_MAX };
+	struct sim_run run;
 
-  (void)state;
-  stopped_run(&whole, &run);
-  sim_run_end(&run);
-  for (unsigned i = 0; i < STOPS; i++) { /* from the first report to the last */
-    struct interrupt s = {.after = 1 + i * (whole.judging - 1) / (STOPS - 1)};
-    const struct table *zones;
+	(void)state;
+	stopped_run(&whole, &run);
+	sim_run_end(&run);
+	for (unsigned i = 0; i < STOPS; i++) { /* from the first report to the last */
+		struct interrupt s = { .after = 1 + i * (whole.judging - 1) / (STOPS - 1) };
+		const struct table *zones;
 
-    stopped_run(&s, &run);
-    zones = result_find_table(run.res, "zones");
-    print_message("after %u reports: %s; %u more, %" PRIu64 " more reads\n",
-                  s.after, s.phases + 1, s.since,
-                  sim_requests(s.sim) - s.reads);
-    assert_int_equal(s.signal, 2);
-    assert_int_equal(run.res->status, STATUS_CANCELLED);
-    assert_true(s.since <= 1);
-    assert_true(sim_requests(s.sim) - s.reads <= 4);
-    assert_true(isnan(sim_figure(&run, "surfaces")));
-    assert_true(result_has_notice(run.res, "layout-unknown"));
-    assert_true(isfinite(
-        sim_figure(&run, "tracks"))); /* what the walk has found is there */
-    assert_true(zones && zones->nrows > 0);
-    sim_run_end(&run);
-  }
+		stopped_run(&s, &run);
+		zones = result_find_table(run.res, "zones");
+		print_message("after %u reports: %s; %u more, %" PRIu64 " more reads\n", s.after, s.phases + 1, s.since,
+		              sim_requests(s.sim) - s.reads);
+		assert_int_equal(s.signal, 2);
+		assert_int_equal(run.res->status, STATUS_CANCELLED);
+		assert_true(s.since <= 1);
+		assert_true(sim_requests(s.sim) - s.reads <= 4);
+		assert_true(isnan(sim_figure(&run, "surfaces")));
+		assert_true(result_has_notice(run.res, "layout-unknown"));
+		assert_true(isfinite(sim_figure(&run, "tracks"))); /* what the walk has found is there */
+		assert_true(zones && zones->nrows > 0);
+		sim_run_end(&run);
+	}
 }
 
-/* The largest disk, with noise: its walk takes longer than the budget. What is
- * most useful is told, and how far it came. */
-static void ends_with_the_budget(const char *words, double budget_s) {
-  static const char *const told[] = {"rotation_rpm", "start_sectors_per_track",
-                                     "middle_sectors_per_track",
-                                     "end_sectors_per_track"};
-  struct sim *sim = sim_new();
-  struct sim_disk *sd = sim_add_profile(sim, "toshiba-x300", "sdx");
-  const struct table *zones;
-  struct profile p;
-  struct sim_run run;
-  struct err err;
+/* The largest disk, with noise: its walk takes longer than the budget. What is most useful is told, and how far it came. */
+static void ends_with_the_budget(const char *words, double budget_s)
+{
+	static const char *const told[] = { "rotation_rpm", "start_sectors_per_track", "middle_sectors_per_track",
+		                            "end_sectors_per_track" };
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "toshiba-x300", "sdx");
+	const struct table *zones;
+	struct profile p;
+	struct sim_run run;
+	struct err err;
 
-  assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-  p.jitter_us = 10.0;
-  assert_int_equal(profile_finish(&p, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  sim_set_contents(sim, false);
-  run_words(&run, sim, words);
-  print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s,
-                (double)sim_elapsed_ns(sim) * 1e-9,
-                sim_figure(&run, "surfaces"));
-  assert_true((double)sim_elapsed_ns(sim) * 1e-9 >= 0.98 * budget_s);
-  assert_true((double)sim_elapsed_ns(sim) * 1e-9 <= budget_s + 10.0);
-  assert_int_equal(run.res->status, STATUS_COMPLETE);
-  assert_true(result_has_notice(run.res, "out-of-time"));
-  assert_true(result_has_notice(run.res, "not-to-the-end"));
-  for (size_t i = 0; i < ARRAY_LEN(told); i++) {
-    const struct figure *f = result_find_figure(run.res, told[i]);
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.jitter_us = 10.0;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	sim_set_contents(sim, false);
+	run_words(&run, sim, words);
+	print_message("budget of %.0f s: %.1f s, %.0f surfaces\n", budget_s, (double)sim_elapsed_ns(sim) * 1e-9,
+	              sim_figure(&run, "surfaces"));
+	assert_true((double)sim_elapsed_ns(sim) * 1e-9 >= 0.98 * budget_s);
+	assert_true((double)sim_elapsed_ns(sim) * 1e-9 <= budget_s + 10.0);
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(result_has_notice(run.res, "out-of-time"));
+	assert_true(result_has_notice(run.res, "not-to-the-end"));
+	for (size_t i = 0; i < ARRAY_LEN(told); i++) {
+		const struct figure *f = result_find_figure(run.res, told[i]);
 
-    assert_true(isfinite(figure_number(f)) && isfinite(f->ci.low) &&
-                isfinite(f->ci.high));
-  }
-  assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) <= 10e-6);
-  assert_true(isnan(sim_figure(&run, "tracks")));
-  zones = result_find_table(run.res, "zones");
-  assert_true(zones && zones->nrows > 0);
-  if (budget_s >= 600.0)
-    assert_true(sim_figure(&run, "surfaces") == p.surfaces);
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
+		assert_true(isfinite(figure_number(f)) && isfinite(f->ci.low) && isfinite(f->ci.high));
+	}
+	assert_true(fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) <= 10e-6);
+	assert_true(isnan(sim_figure(&run, "tracks")));
+	zones = result_find_table(run.res, "zones");
+	assert_true(zones && zones->nrows > 0);
+	if (budget_s >= 600.0)
+		assert_true(sim_figure(&run, "surfaces") == p.surfaces);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
 }
 
-static void a_run_ends_with_its_budget(void **state) {
-  (void)state;
-  ends_with_the_budget("sda", 600.0);
-  ends_with_the_budget("--time=60s sda", 60.0);
+static void a_run_ends_with_its_budget(void **state)
+{
+	(void)state;
+	ends_with_the_budget("sda", 600.0);
+	ends_with_the_budget("--time=60s sda", 60.0);
 }
 
 /* Is that the size of a track near there? */
-static bool is_size_near(const struct geometry *g, double at, double size) {
-  uint64_t sectors = geometry_sectors(g),
-           from = (uint64_t)(at * (double)sectors), step = sectors / 2000;
-  bool is_there = false;
+static bool is_size_near(const struct geometry *g, double at, double size)
+{
+	uint64_t sectors = geometry_sectors(g), from = (uint64_t)(at * (double)sectors), step = sectors / 2000;
+	bool is_there = false;
 
-  for (uint64_t i = 0; i < 40; i++) {
-    uint64_t sector = at > 0.5   ? from - 1 - i * step
-                      : at > 0.0 ? from + i * step - 20 * step
-                                 : i * step;
-    struct place place;
+	for (uint64_t i = 0; i < 40; i++) {
+		uint64_t sector = at > 0.5 ? from - 1 - i * step : at > 0.0 ? from + i * step - 20 * step : i * step;
+		struct place place;
 
-    geometry_place(g, sector, &place);
-    is_there = is_there || place.spt == size;
-  }
-  return is_there;
+		geometry_place(g, sector, &place);
+		is_there = is_there || place.spt == size;
+	}
+	return is_there;
 }
 
-/* Noise that hides most ends, and many late answers: what is told of a place is
- * still the size of a track, never of a piece of one. */
-static void pieces_are_no_tracks(void **state) {
-  static const struct {
-    const char *name;
-    double at;
-  } places[] = {{"start_sectors_per_track", 0.0},
-                {"middle_sectors_per_track", 0.5},
-                {"end_sectors_per_track", 1.0}};
-  size_t told = 0, wrong = 0;
+/* Noise that hides most ends, and many late answers: what is told of a place is still the size of a track, never of a piece of one. */
+static void pieces_are_no_tracks(void **state)
+{
+	static const struct {
+		const char *name;
+		double at;
+	} places[] = { { "start_sectors_per_track", 0.0 },
+		       { "middle_sectors_per_track", 0.5 },
+		       { "end_sectors_per_track", 1.0 } };
+	size_t told = 0, wrong = 0;
 
-  (void)state;
-  for (uint64_t seed = 1; seed <= 30; seed++) {
-    struct sim *sim = sim_new();
-    const struct geometry *g;
-    struct profile p;
-    struct sim_run run;
-    struct err err;
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct sim *sim = sim_new();
+		const struct geometry *g;
+		struct profile p;
+		struct sim_run run;
+		struct err err;
 
-    assert_int_equal(
-        profile_random(
-            &p, seed,
-            &(struct profile_limits){.max_bytes = 1000000000, .jitter_us = 150},
-            &err),
-        0);
-    p.outlier_p = 0.1;
-    p.outlier_ms = 5.0;
-    g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-    run_words(&run, sim, "--quick sda");
-    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-      double size = sim_figure(&run, places[i].name);
+		assert_int_equal(profile_random(&p, seed,
+		                                &(struct profile_limits){ .max_bytes = 1000000000, .jitter_us = 150 },
+		                                &err),
+		                 0);
+		p.outlier_p = 0.1;
+		p.outlier_ms = 5.0;
+		g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+		run_words(&run, sim, "--quick sda");
+		for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+			double size = sim_figure(&run, places[i].name);
 
-      told += isfinite(size);
-      wrong += isfinite(size) && !is_size_near(g, places[i].at, size);
-    }
-    sim_run_done(&run);
-    profile_done(&p);
-    sim_free(sim);
-  }
-  print_message("pieces: %zu told, %zu wrong\n", told, wrong);
-  assert_int_equal(wrong, 0);
-  assert_true(told > 0);
+			told += isfinite(size);
+			wrong += isfinite(size) && !is_size_near(g, places[i].at, size);
+		}
+		sim_run_done(&run);
+		profile_done(&p);
+		sim_free(sim);
+	}
+	print_message("pieces: %zu told, %zu wrong\n", told, wrong);
+	assert_int_equal(wrong, 0);
+	assert_true(told > 0);
 }
 
-/* A wild disk with a cache of 444 MB in 1183 segments: 256 MiB from elsewhere
- * leave a sector in it. That is said, and no machine blamed. */
-static void
-a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state) {
-  struct sim *sim = sim_new();
-  struct profile p;
-  struct sim_run run;
-  struct err err;
+/* A wild disk with a cache of 444 MB in 1183 segments: 256 MiB from elsewhere leave a sector in it. That is said, and no machine blamed. */
+static void a_cache_that_keeps_all_hides_the_rotation_and_is_named(void **state)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct sim_run run;
+	struct err err;
 
-  (void)state;
-  assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  run_words(&run, sim, "--quick sda");
-  assert_true(isnan(sim_figure(&run, "rotation_rpm")));
-  assert_true(result_has_notice(run.res, "rotation-cached"));
-  assert_false(result_has_notice(run.res, "rotation-unclear"));
-  assert_false(result_has_notice(run.res, "not-rotating"));
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
+	(void)state;
+	assert_int_equal(profile_wild(&p, 1028, NULL, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(&run, sim, "--quick sda");
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+	assert_true(result_has_notice(run.res, "rotation-cached"));
+	assert_false(result_has_notice(run.res, "rotation-unclear"));
+	assert_false(result_has_notice(run.res, "not-rotating"));
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
 }
 
 /* A run on a profile that was changed; the caller ends it. */
-static struct sim *changed_run(const char *name,
-                               void (*change)(struct profile *p),
-                               const char *words, struct sim_run *run) {
-  struct sim *sim = sim_new();
-  struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
-  struct profile p;
-  struct err err;
+static struct sim *changed_run(const char *name, void (*change)(struct profile *p), const char *words,
+                               struct sim_run *run)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, name, "sdx");
+	struct profile p;
+	struct err err;
 
-  assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-  change(&p);
-  assert_int_equal(profile_finish(&p, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  run_words(run, sim, words);
-  profile_done(&p);
-  return sim;
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	change(&p);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	run_words(run, sim, words);
+	profile_done(&p);
+	return sim;
 }
 
-static void as_noisy_as_a_real_one(struct profile *p) { p->jitter_us = 20.0; }
-
-/* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all,
- * with more skew. */
-static void spare_sectors_at_the_end_of_tracks_are_counted(void **state) {
-  static const char *const names[] = {"start_sectors_per_track",
-                                      "middle_sectors_per_track",
-                                      "end_sectors_per_track"};
-  struct sim_run run;
-  struct sim *sim =
-      changed_run("dec-rz26", as_noisy_as_a_real_one, "--quick sda", &run);
-  const struct table *t = result_find_table(run.res, "tracks");
-
-  (void)state;
-  for (size_t i = 0; i < ARRAY_LEN(names); i++)
-    assert_true(sim_figure(&run, names[i]) == 58.0);
-  for (size_t i = 0; i < t->nrows; i++)
-    assert_true(cell(t, i, "sectors_per_track") - cell(t, i, "sectors") ==
-                cell(t, i, "missing"));
-  assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) <
-              0.008); /* to the next head, 7 of 58 sectors */
-  sim_run_done(&run);
-  sim_free(sim);
+static void as_noisy_as_a_real_one(struct profile *p)
+{
+	p->jitter_us = 20.0;
 }
 
-static void in_halves(struct profile *p) { p->arms = ARMS_HALVES; }
+/* 57 of 58 sectors can be addressed: the ends of tracks look as if 57 were all, with more skew. */
+static void spare_sectors_at_the_end_of_tracks_are_counted(void **state)
+{
+	static const char *const names[] = { "start_sectors_per_track", "middle_sectors_per_track",
+		                             "end_sectors_per_track" };
+	struct sim_run run;
+	struct sim *sim = changed_run("dec-rz26", as_noisy_as_a_real_one, "--quick sda", &run);
+	const struct table *t = result_find_table(run.res, "tracks");
 
-static void in_a_row(struct profile *p) {
-  p->arms = ARMS_JOINED;
-  p->capacity_lba = 0; /* both of them */
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		assert_true(sim_figure(&run, names[i]) == 58.0);
+	for (size_t i = 0; i < t->nrows; i++)
+		assert_true(cell(t, i, "sectors_per_track") - cell(t, i, "sectors") == cell(t, i, "missing"));
+	assert_true(fabs(sim_figure(&run, "skew_ratio") - 0.12069) < 0.008); /* to the next head, 7 of 58 sectors */
+	sim_run_done(&run);
+	sim_free(sim);
 }
 
-/* The kernel knows of arms in one disk, not of two disks in a row: those show
- * in the accesses. */
-static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state) {
-  static const char *const names[] = {"tiny", "seagate-medalist-st39140a"};
-  void (*const change[])(struct profile * p) = {in_halves, in_a_row};
-  const double surfaces[] = {2.0, 8.0};
-
-  (void)state;
-  for (size_t i = 0; i < ARRAY_LEN(change); i++) {
-    struct sim_run run;
-    struct sim *sim = changed_run(names[i], change[i], "sda", &run);
-
-    assert_true(result_has_notice(run.res, "not-one-arm"));
-    assert_true(isnan(sim_figure(&run, "surfaces")));
-    assert_true(sim_figure(&run, "arm_surfaces") == surfaces[i]);
-    sim_run_done(&run);
-    sim_free(sim);
-  }
+static void in_halves(struct profile *p)
+{
+	p->arms = ARMS_HALVES;
 }
 
-/* The noise of a real drive, in which one skew is hardly told from the other
- * (atlas-iii); a track in two pieces (3124), and disturbed bands that accesses
- * agree with (3119). */
-static void noise_of_real_drives_hides_no_layout(void **state) {
-  static const struct {
-    uint64_t seed; /* 0: atlas-iii */
-    double surfaces;
-  } drives[] = {{0, 10}, {3119, 15}, {3124, 9}};
-
-  size_t told = 0;
-
-  (void)state;
-  for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
-    struct sim *sim = sim_new();
-    struct sim_run run;
-    struct profile p;
-    struct err err;
-
-    if (drives[i].seed) {
-      assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
-    } else {
-      struct sim_disk *sd = sim_add_profile(sim, "atlas-iii", "sdx");
-
-      assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-      assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, 1, &err), 0);
-    }
-    sim_add_disk(sim, &p, "sda");
-    run_words(&run, sim, "sda");
-    print_message("%s: %g surfaces\n", p.name, sim_figure(&run, "surfaces"));
-    told += isfinite(sim_figure(&run, "surfaces"));
-    assert_false(fabs(sim_figure(&run, "surfaces") - drives[i].surfaces) > 0.0);
-    sim_run_done(&run);
-    profile_done(&p);
-    sim_free(sim);
-  }
-  assert_true(told >= 2);
+static void in_a_row(struct profile *p)
+{
+	p->arms = ARMS_JOINED;
+	p->capacity_lba = 0; /* both of them */
 }
 
-static void an_ssd_has_no_geometry_and_is_told_so(void **state) {
-  struct sim *sim = sim_new();
-  struct sim_run run;
+/* The kernel knows of arms in one disk, not of two disks in a row: those show in the accesses. */
+static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
+{
+	static const char *const names[] = { "tiny", "seagate-medalist-st39140a" };
+	void (*const change[])(struct profile * p) = { in_halves, in_a_row };
+	const double surfaces[] = { 2.0, 8.0 };
 
-  (void)state;
-  sim_add_profile(sim, "ssd-sata", "sda");
-  run_words(&run, sim, "sda");
-  assert_int_equal(run.res->status, STATUS_COMPLETE);
-  assert_true(result_has_notice(run.res, "not-rotating"));
-  assert_true(isnan(sim_figure(&run, "rotation_rpm")));
-  assert_true(isnan(sim_figure(&run, "surfaces")));
-  assert_non_null(result_find_figure(run.res, "layout"));
-  sim_run_done(&run);
-  sim_free(sim);
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(change); i++) {
+		struct sim_run run;
+		struct sim *sim = changed_run(names[i], change[i], "sda", &run);
+
+		assert_true(result_has_notice(run.res, "not-one-arm"));
+		assert_true(isnan(sim_figure(&run, "surfaces")));
+		assert_true(sim_figure(&run, "arm_surfaces") == surfaces[i]);
+		sim_run_done(&run);
+		sim_free(sim);
+	}
 }
 
-/* So many answers come late, by late_ms on the mean; what was told of the
- * rotation: 1 truly, 0 nothing, with the reason. */
-static int rotation_when_late(double late_p, double late_ms, unsigned seed) {
-  struct sim *sim = sim_new();
-  struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
-  struct profile p;
-  struct sim_run run;
-  struct err err;
-  char words[64];
-  double rpm;
+/* The noise of a real drive, in which one skew is hardly told from the other (atlas-iii); a track in two pieces (3124), and disturbed bands that accesses agree with (3119). */
+static void noise_of_real_drives_hides_no_layout(void **state)
+{
+	static const struct {
+		uint64_t seed; /* 0: atlas-iii */
+		double surfaces;
+	} drives[] = { { 0, 10 }, { 3119, 15 }, { 3124, 9 } };
 
-  assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-  p.outlier_p = late_p;
-  p.outlier_ms = late_ms;
-  assert_int_equal(profile_finish(&p, &err), 0);
-  sim_add_disk(sim, &p, "sda");
-  (void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda",
-                 seed);
-  run_words(&run, sim, words);
-  rpm = sim_figure(&run, "rotation_rpm");
-  assert_false(result_has_notice(run.res, "not-rotating"));
-  assert_true(isfinite(rpm) != result_has_notice(run.res, "rotation-unclear"));
-  if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
-    fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f",
-             late_p * 100, late_ms, seed, rpm, p.rpm);
-  sim_run_done(&run);
-  profile_done(&p);
-  sim_free(sim);
-  return isfinite(rpm);
+	size_t told = 0;
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run;
+		struct profile p;
+		struct err err;
+
+		if (drives[i].seed) {
+			assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
+		} else {
+			struct sim_disk *sd = sim_add_profile(sim, "atlas-iii", "sdx");
+
+			assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, 1, &err), 0);
+		}
+		sim_add_disk(sim, &p, "sda");
+		run_words(&run, sim, "sda");
+		print_message("%s: %g surfaces\n", p.name, sim_figure(&run, "surfaces"));
+		told += isfinite(sim_figure(&run, "surfaces"));
+		assert_false(fabs(sim_figure(&run, "surfaces") - drives[i].surfaces) > 0.0);
+		sim_run_done(&run);
+		profile_done(&p);
+		sim_free(sim);
+	}
+	assert_true(told >= 2);
 }
 
-static void
-an_overloaded_host_is_not_taken_for_a_device_without_rotation(void **state) {
-  static const struct {
-    double p, ms;
-    int told; /* of 8, at least */
-  } late[] = {
-      {0.1, 5, 8}, {0.2, 20, 8}, {0.35, 20, 0}, {0.6, 5, 0}, {1.0, 30, 0}};
+static void an_ssd_has_no_geometry_and_is_told_so(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run;
 
-  (void)state;
-  for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
-    int told = 0;
-
-    for (unsigned seed = 1; seed <= 8; seed++)
-      told += rotation_when_late(late[i].p, late[i].ms, seed);
-    print_message(
-        "%.0f %% of the answers late by %.0f ms: told %d of 8 times\n",
-        late[i].p * 100, late[i].ms, told);
-    assert_true(told >= late[i].told);
-  }
+	(void)state;
+	sim_add_profile(sim, "ssd-sata", "sda");
+	run_words(&run, sim, "sda");
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(result_has_notice(run.res, "not-rotating"));
+	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
+	assert_true(isnan(sim_figure(&run, "surfaces")));
+	assert_non_null(result_find_figure(run.res, "layout"));
+	sim_run_done(&run);
+	sim_free(sim);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quick_is_exact_on_random_disks),
-      cmocka_unit_test(quick_bears_noise),
-      cmocka_unit_test(rotation_is_found_at_odd_speeds_with_the_cache_on),
-      cmocka_unit_test(known_drives),
-      cmocka_unit_test(zones_of_simple_disks_are_exact),
-      cmocka_unit_test(what_is_told_of_any_disk_is_true),
-      cmocka_unit_test(zones_and_layout_of_known_drives),
-      cmocka_unit_test(late_answers_hide_no_layout),
-      cmocka_unit_test(
-          an_overloaded_host_is_not_taken_for_a_device_without_rotation),
-      cmocka_unit_test(judging_says_what_it_does),
-      cmocka_unit_test(judging_ends_at_once_when_interrupted),
-      cmocka_unit_test(a_run_ends_with_its_budget),
-      cmocka_unit_test(pieces_are_no_tracks),
-      cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
-      cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
-      cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
-      cmocka_unit_test(noise_of_real_drives_hides_no_layout),
-      cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
-  };
+/* So many answers come late, by late_ms on the mean; what was told of the rotation: 1 truly, 0 nothing, with the reason. */
+static int rotation_when_late(double late_p, double late_ms, unsigned seed)
+{
+	struct sim *sim = sim_new();
+	struct sim_disk *sd = sim_add_profile(sim, "tiny", "sdx");
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+	char words[64];
+	double rpm;
 
-  return cmocka_run_group_tests(tests, NULL, NULL);
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	p.outlier_p = late_p;
+	p.outlier_ms = late_ms;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	sim_add_disk(sim, &p, "sda");
+	(void)snprintf(words, sizeof(words), "--quick --time=10s --seed=%u sda", seed);
+	run_words(&run, sim, words);
+	rpm = sim_figure(&run, "rotation_rpm");
+	assert_false(result_has_notice(run.res, "not-rotating"));
+	assert_true(isfinite(rpm) != result_has_notice(run.res, "rotation-unclear"));
+	if (!(isnan(rpm) || fabs(rpm / p.rpm - 1.0) <= 100e-6))
+		fail_msg("%.0f %% late by %.0f ms, seed %u: %.3f rpm, not %.3f", late_p * 100, late_ms, seed, rpm,
+		         p.rpm);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+	return isfinite(rpm);
+}
+
+static void an_overloaded_host_is_not_taken_for_a_device_without_rotation(void **state)
+{
+	static const struct {
+		double p, ms;
+		int told; /* of 8, at least */
+	} late[] = { { 0.1, 5, 8 }, { 0.2, 20, 8 }, { 0.35, 20, 0 }, { 0.6, 5, 0 }, { 1.0, 30, 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		int told = 0;
+
+		for (unsigned seed = 1; seed <= 8; seed++)
+			told += rotation_when_late(late[i].p, late[i].ms, seed);
+		print_message("%.0f %% of the answers late by %.0f ms: told %d of 8 times\n", late[i].p * 100,
+		              late[i].ms, told);
+		assert_true(told >= late[i].told);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quick_is_exact_on_random_disks),
+		cmocka_unit_test(quick_bears_noise),
+		cmocka_unit_test(rotation_is_found_at_odd_speeds_with_the_cache_on),
+		cmocka_unit_test(known_drives),
+		cmocka_unit_test(zones_of_simple_disks_are_exact),
+		cmocka_unit_test(what_is_told_of_any_disk_is_true),
+		cmocka_unit_test(zones_and_layout_of_known_drives),
+		cmocka_unit_test(late_answers_hide_no_layout),
+		cmocka_unit_test(an_overloaded_host_is_not_taken_for_a_device_without_rotation),
+		cmocka_unit_test(judging_says_what_it_does),
+		cmocka_unit_test(judging_ends_at_once_when_interrupted),
+		cmocka_unit_test(a_run_ends_with_its_budget),
+		cmocka_unit_test(pieces_are_no_tracks),
+		cmocka_unit_test(a_cache_that_keeps_all_hides_the_rotation_and_is_named),
+		cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
+		cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
+		cmocka_unit_test(noise_of_real_drives_hides_no_layout),
+		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
