@@ -704,7 +704,6 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 		uint64_t seed; /* 0: atlas-iii */
 		double surfaces;
 	} drives[] = { { 0, 10 }, { 3119, 15 }, { 3124, 9 } };
-
 	size_t told = 0;
 
 	(void)state;

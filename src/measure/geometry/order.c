@@ -27,6 +27,7 @@
 #define COST_SAME    8.0  /* a zone just like the one before */
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
+#define LOOK_EVERY   256  /* steps of a reading: then the clock is asked whether it may go on */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 #define LONE_AHEAD   3    /* tracks of a surface, of which one has the size that one of another size should have */
 #define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
@@ -392,6 +393,7 @@ struct reading {
 	const struct trail *rival; /* ways that are too far behind these are given up as well; NULL: none */
 	size_t rival_at;
 	bool is_out_of_memory;
+	uint64_t steps; /* so far */
 };
 
 /* Room for one more; NULL: out of memory. */
@@ -644,7 +646,7 @@ static void read_to(struct reading *q, uint64_t track)
 
 		if (q->way[least].t >= track)
 			return;
-		if (geo_has_thought_enough(q->p.o->g)) {
+		if (q->steps++ % LOOK_EVERY == 0 && geo_has_thought_enough(q->p.o->g)) {
 			q->n = 0;
 			return;
 		}
