@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: head -c 8388608 /dev/urandom >cd.img
-# boot: --machine pc --preload usb_storage
+# boot: --machine pc --preload usb_storage --bin dmsetup
 # boot: --qemu-arg=-cdrom --qemu-arg=@T/cd.img
 # boot: --qemu-arg=-device --qemu-arg=virtio-scsi-pci --qemu-arg=-device --qemu-arg=qemu-xhci
 # boot: --disk nvme,64M --disk nvme,16M,logical_block_size=4096,physical_block_size=4096
@@ -73,6 +73,55 @@ before=$(sum_of $D)
 platter 0 zones $(put_back $D) --quick --time=2s --journal=/tmp/journal $D
 [ "$(sum_of $D)" = "$before" ] || bad "--rewrite changed the disk"
 counted "writing through drivers" "read back as written; --rewrite changes nothing"
+
+# fua DEVICE: its requests and what became of them in /tmp/fua, a line each; and what other reads find there is right
+fua()
+{
+	permit_tool -f -c "$(lasting_name "$1")" "$1" >/tmp/fua 2>&1
+	grep -q "^contents: as they should be" /tmp/fua || bad "$1: $(cat /tmp/fua)"
+	became "write without a permit" EBADF
+}
+became() # REQUEST "RESULT..."
+{
+	among "$(sed -n "s/^$1: //p" /tmp/fua)" "$2" || bad "$1 with FUA, not $2: $(cat /tmp/fua)"
+}
+
+begin "reads and writes with FUA through SCSI and ATA, and none where they are not for the whole disk"
+if command -v permit_tool >/dev/null; then
+	final
+	modprobe -a scsi_debug dm_mod 2>/dev/null
+	debug= tries=0
+	until [ -n "$debug" ] || [ $tries -ge 500 ]; do # its scan goes on in the background
+		for b in /sys/block/sd*; do grep -qs scsi_debug $b/device/model && [ -b /dev/${b##*/} ] && debug=/dev/${b##*/}; done
+		tries=$((tries + 1))
+		[ -n "$debug" ] || usleep 20000
+	done
+	[ -n "$debug" ] || bad "scsi_debug gives no disk"
+	for D in $(vmdisk 3) $debug; do
+		fua $D
+		became write ok
+		became read ok
+	done
+	D=$(vmdisk 4)
+	fua $D
+	became write "ok EOPNOTSUPP EIO" # EIO: the emulated disk aborts ATA's command
+	became read "ok EOPNOTSUPP" # libata has one for reads only with queues
+	# A partition of 16 MiB from sector 2048 on, and a mapping.
+	{ head -c 450 /dev/zero; printf '\203\0\0\0\0\10\0\0\0\200\0\0'; head -c 48 /dev/zero; printf '\125\252'; } | dd of=$debug 2>/dev/null
+	blockdev --rereadpt $debug
+	appears ${debug}1
+	dmsetup create t --table "0 32768 linear $(vmdisk 4) 2048" || bad "no mapping"
+	for D in ${debug}1 /dev/mapper/t; do
+		fua $D
+		became write EOPNOTSUPP
+		became read EOPNOTSUPP
+	done
+	dmsetup remove --retry t
+	modprobe -r scsi_debug
+	counted "FUA through drivers" "read back as written; refused on a partition, on a mapping, and without a permit"
+else
+	skip "no permit_tool"
+fi
 
 begin "a CD-ROM is measured in sectors of 2048 bytes"
 D=/dev/sr0
