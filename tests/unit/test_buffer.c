@@ -397,6 +397,36 @@ static void a_read_that_waits_for_the_cache_is_told(void **state)
 	profile_done(&p);
 }
 
+/* A drive that reads ahead, on a host that takes 0.1 ms to wake up after the rest: too slow for the buffer, too quick for the media. */
+static void answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead(void **state)
+{
+	struct result *again = result_new("buffer");
+	const struct figure *f;
+	struct err err = { 0 };
+	struct profile p;
+	struct sim_run run;
+	struct table *t;
+	uint64_t most;
+
+	(void)state;
+	parse(&p, "cache_kb 8192\nsegments 16\nread_ahead no\n");
+	run = run_on(&p, "sda");
+	assert_int_equal(sim_run(&run), 0);
+	assert_string_equal(text_of(&run, "reads_ahead"), "no");
+	t = (struct table *)(uintptr_t)result_find_table(run.res, "conditions");
+	most = (uint64_t)table_number(t, 0, (size_t)table_column(t, "hit_limit_ns"));
+	t = (struct table *)(uintptr_t)result_find_table(run.res, "probes");
+	for (size_t row = 0; row < t->nrows; row++)
+		if (strncmp(table_string(t, row, (size_t)table_column(t, "test")), "ahead", 5) == 0)
+			t->cells[row * t->ncolumns + (size_t)table_column(t, "access_ns")].u64 = most + 50000;
+	assert_int_equal(measure_buffer.again(run.res, again, &err), 0);
+	f = result_find_figure(again, "reads_ahead");
+	assert_true(!f || !f->value.str);
+	result_free(again);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_cache_on_the_media_makes_no_flush_a_lie),
 		cmocka_unit_test(a_quick_flush_into_a_cache_on_the_media_is_no_lie),
 		cmocka_unit_test(a_read_that_waits_for_the_cache_is_told),
+		cmocka_unit_test(answers_that_are_neither_of_the_buffer_nor_of_the_media_tell_no_reading_ahead),
 		cmocka_unit_test(without_consent_nothing_is_written),
 		cmocka_unit_test(of_flat_devices_nothing_is_told_and_of_others_nothing_false),
 		cmocka_unit_test(a_disk_that_keeps_nothing_is_told_so),

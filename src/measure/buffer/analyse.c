@@ -210,6 +210,24 @@ static struct stats_estimate interface_of(const struct buffer_samples *s)
 	return e;
 }
 
+#define WAKING \
+	0.125 /* of a revolution (a choice): half of twenty waits for random angles are shorter by chance in 2 of 10000 */
+
+/*
+ * Answers that are too slow for the buffer wait for their angle, at random ones after a rest; together they are far too quick for that where a host took its time
+ * to wake up after it.
+ */
+static bool is_of_neither(const struct buffer_samples *s, const struct buffer_conditions *c, enum buffer_test test)
+{
+	cleanup_free double *slow = calloc(s->n + 1, sizeof(*slow));
+	size_t n = 0;
+
+	for (size_t i = 0; slow && i < s->n; i++)
+		if (is_of(&s->v[i], test, 0) && (double)s->v[i].access_ns > c->hit_limit_ns)
+			slow[n++] = (double)s->v[i].access_ns;
+	return n && stats_median(slow, n) < c->hit_limit_ns + WAKING * c->period_ns;
+}
+
 static void analyse_ahead(const struct buffer_samples *s, const struct buffer_conditions *c, struct buffer_found *f)
 {
 	struct buffer_edge one, two, *e = &one;
@@ -222,7 +240,9 @@ static void analyse_ahead(const struct buffer_samples *s, const struct buffer_co
 		e = &two;
 		f->ahead = two.low ? AHEAD_AFTER_SECOND : two.is_sure ? AHEAD_NONE : AHEAD_UNKNOWN;
 	}
-	if (!e->votes || !e->low)
+	if (!one.low && is_of_neither(s, c, BUFFER_AHEAD))
+		f->ahead = AHEAD_UNKNOWN;
+	if (f->ahead == AHEAD_UNKNOWN || !e->votes || !e->low)
 		return;
 	odds = buffer_track_odds(s, c, f->ahead == AHEAD_AFTER_SECOND ? BUFFER_AHEAD_SECOND : BUFFER_AHEAD);
 	if (odds > SURE) {
