@@ -595,7 +595,7 @@ static void go_on(struct reading *q, const struct way *w)
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
-		if (band > 1 && !w->is_new)
+		if (band > 1 && !w->is_new && isinf(cost))
 			go_without_tail(q, w);
 	}
 	if (!w->is_new && !is_whole)
