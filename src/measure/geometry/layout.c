@@ -24,9 +24,10 @@
 #define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
-#define TWIN_DEARER 16.0  /* of two layouts whose undisturbed sequence is the same, so that only accesses tell them apart; seen: 2.1, and 14 with many skipped tracks */
-#define STRETCH     12000 /* tracks that accesses are tried in */
-#define MESSY_MOST  0.4   /* of cost for each change of size or skew: more, and nothing is told */
+#define TWIN_DEARER \
+	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
+#define STRETCH    12000 /* tracks that accesses are tried in */
+#define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
@@ -217,7 +218,7 @@ static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool 
 
 /*
  * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many heads, head-first, as a band has tracks, and
- * the same band cut otherwise. What disturbs the sequence costs one of two up to 2.1 times as much as the other, so that only accesses tell them apart.
+ * the same band cut otherwise. What disturbs the sequence costs one of two many times as much as the other, so that only accesses tell them apart.
  */
 static void add_twins(struct search *s, uint64_t tracks)
 {

@@ -17,13 +17,12 @@
 #define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
 #define FLUSH_MAX  1024   /* reads elsewhere: more than any cache has segments */
 #define TRIES      5      /* that bring nothing, with twice as many reads elsewhere each time */
-#define ROUNDS \
-	16 /* of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it */
-#define BESIDE_BYTES \
-	(64u         \
-	 << 20) /* reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them */
-#define ANGLES_MAX 6000 /* dots of the polar picture: more only make it black */
-#define READINGS   5    /* of one sector, until two agree */
+/* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
+#define ROUNDS 16
+/* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
+#define BESIDE_BYTES (64u << 20)
+#define ANGLES_MAX   6000 /* dots of the polar picture: more only make it black */
+#define READINGS     5    /* of one sector, until two agree */
 
 struct angle_row {
 	uint64_t offset_bytes;
