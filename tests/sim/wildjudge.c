@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lacks.h"
 #include "visible.h"
 #include "wildboard.h"
 
@@ -348,6 +349,24 @@ static void sure_zones(struct judge *j)
 	}
 }
 
+static void defects(struct judge *j)
+{
+	const json_t *rows = wild_rows(j->c->doc, "defects"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		const char *kind = wild_text(j->c->doc, "defects", row, "kind"), *wrong;
+		double first = wild_cell(j->c->doc, "defects", row, "first_byte");
+		double missing = wild_cell(j->c->doc, "defects", row, "missing");
+		double surface = wild_cell(j->c->doc, "defects", row, "surface");
+
+		wrong = j->c->g->arm[0] || !kind ? NULL : lacks_wrong(j->c->g, first, missing, surface, kind);
+		if (wrong)
+			lie(j, "defect", "%s at %.0f, %.0f on surface %.0f: %s", kind, first, missing, surface, wrong);
+	}
+}
+
 /* Of one of two arms or disks; else of the disk. */
 static double surfaces_of_part(const struct profile *p)
 {
@@ -665,6 +684,7 @@ json_t *wild_judge(const struct wild_case *c)
 	}
 	if (strcmp(j.command, "geometry") == 0 && rotates) {
 		sure_zones(&j);
+		defects(&j);
 		layout(&j);
 	}
 	if (strcmp(j.command, "smr") == 0)

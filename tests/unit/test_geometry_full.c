@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "lacks.h"
 #include "seeds.h"
 #include "simrun.h"
 #include "visible.h"
@@ -29,6 +30,8 @@ struct rates {
 	size_t told, wrong;   /* surfaces and layout */
 	size_t tracks, tracks_right, disks_right;
 	size_t turns, turns_wrong; /* jumps behind runs */
+	size_t lacking, lacks_told,
+		lacks_wrong; /* tracks that lack something or hold nothing; rows of the table defects */
 	size_t skews, skews_wrong;
 	double worst_ppm, revolutions, visited, longest_s;
 };
@@ -259,6 +262,26 @@ static void check_runs(const struct geometry *g, const struct sim_run *run, stru
 	r->disks_right += r->tracks > was && (r->tracks_right - right) * 100 >= (r->tracks - was) * 99;
 }
 
+/* What is told as missing is missing, there and on that surface. */
+static void check_defects(const struct geometry *g, const struct sim_run *run, struct rates *r)
+{
+	const struct table *t = result_find_table(run->res, "defects");
+	struct lacks n = lacks_count(g, geometry_bytes(g));
+
+	r->lacking += n.tracks + n.empty;
+	for (size_t i = 0; t && i < t->nrows; i++) {
+		const char *kind = table_string(t, i, (size_t)table_column(t, "kind"));
+		const char *wrong =
+			lacks_wrong(g, cell(t, i, "first_byte"), cell(t, i, "missing"), cell(t, i, "surface"), kind);
+
+		r->lacks_told++;
+		r->lacks_wrong += wrong != NULL;
+		if (wrong)
+			print_message("%s: %s at %.0f, %.0f on surface %.0f: %s\n", geometry_profile(g)->name, kind,
+			              cell(t, i, "first_byte"), cell(t, i, "missing"), cell(t, i, "surface"), wrong);
+	}
+}
+
 /* outlier_p: so many answers come later, by 5 ms on the mean. */
 static void one_with(uint64_t seed, const struct profile_limits *limits, double outlier_p, struct rates *r)
 {
@@ -281,6 +304,7 @@ static void one_with(uint64_t seed, const struct profile_limits *limits, double 
 	check_edges(g, &run, r);
 	check_layout(g, &run, r);
 	check_runs(g, &run, r);
+	check_defects(g, &run, r);
 	check_intervals(&run);
 	r->worst_ppm = fmax(r->worst_ppm, fabs(sim_figure(&run, "rotation_rpm") / p.rpm - 1.0) * 1e6);
 	r->visited += sim_figure(&run, "tracks_visited");
@@ -300,10 +324,10 @@ static void say(const char *what, const struct rates *r)
 {
 	print_message(
 		"%s: %zu disks; tracks right %zu of %zu; zone edges %zu of %zu found, %zu told, all exact on %zu disks, some unclear on %zu, false though sure on %zu; layout told of %zu, wrong %zu; "
-		"skews %zu, wrong %zu; jumps %zu, wrong %zu; rpm within %.2g ppm; %.1f revolutions per visited track, at most %.0f s\n",
+		"skews %zu, wrong %zu; jumps %zu, wrong %zu; defects %zu, rows %zu, wrong %zu; rpm within %.2g ppm; %.1f revolutions per visited track, at most %.0f s\n",
 		what, r->disks, r->tracks_right, r->tracks, r->edges_found, r->edges, r->edges_told, r->zones_exact,
 		r->disks_unclear, r->silent, r->told, r->wrong, r->skews, r->skews_wrong, r->turns, r->turns_wrong,
-		r->worst_ppm, r->revolutions / r->visited, r->longest_s);
+		r->lacking, r->lacks_told, r->lacks_wrong, r->worst_ppm, r->revolutions / r->visited, r->longest_s);
 }
 
 static bool is_long(void)
@@ -328,6 +352,7 @@ static void assert_nothing_false_is_sure(const struct rates *r)
 {
 	assert_int_equal(r->silent, 0);
 	assert_int_equal(r->wrong, 0);
+	assert_int_equal(r->lacks_wrong, 0);
 	assert_int_equal(r->skews_wrong, 0);
 	assert_true(r->worst_ppm <= 10.0);
 }
@@ -350,6 +375,7 @@ static void any_disk_is_found_out(void **state)
 	assert_true(r.disks_unclear * 100 <= r.disks * 20);
 	assert_true(r.told * 100 >= r.disks * 92);
 	assert_true(r.revolutions <= 10.0 * r.visited);
+	assert_true(r.lacks_told * 100 >= r.lacking * 95);
 }
 
 static void disks_without_defects_are_exact(void **state)

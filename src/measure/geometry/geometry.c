@@ -89,6 +89,8 @@ static const struct measure_table geometry_tables[] = {
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
 	HEADS_TABLE,
+	{ "surfaces", "Surfaces", geo_surface_fields },
+	{ "defects", "Sectors and tracks without data", geo_defect_fields },
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
 };
@@ -494,7 +496,7 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 		return;
 	median = stats_median(v, n);
 	for (size_t i = 0; i < n; i++) { /* the middle half: in single zones something may be missing */
-		double off = geo_frac(v[i] - median + 0.5) - 0.5;
+		double off = phase_distance(v[i], median);
 
 		if (fabs(off) < 0.02) {
 			low = fmin(low, median + off);
@@ -590,8 +592,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 			skew_figures(g, &layout);
 		if (layout.is_told && w->is_whole)
 			left_out_figure(res, layout.fit);
-		if (layout.is_told)
-			r = geo_head_rows(w, &order, &layout, err);
+		r = geo_map_rows(w, &order, &layout, err);
 	}
 	if (!w->is_whole)
 		result_notice(res, "not-to-the-end",

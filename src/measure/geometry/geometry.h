@@ -150,6 +150,11 @@ struct geo_item {
 		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
 };
 
+/* Missing sectors inside of a track. */
+struct geo_gap {
+	uint64_t first, sectors; /* the one behind them; how many */
+};
+
 struct geo_walk {
 	struct geo *g;
 	uint64_t at;      /* the first sector of a track */
@@ -162,6 +167,8 @@ struct geo_walk {
 	size_t nruns;
 	struct geo_item *items;
 	size_t nitems, room;
+	struct geo_gap *gaps; /* in order */
+	size_t ngaps, gaps_room;
 	size_t confirmed; /* items whose ends were seen twice */
 	uint64_t again_at;
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
@@ -236,11 +243,20 @@ struct geo_fit {
 	uint64_t left_out;
 };
 
+/* A track without data. */
+struct geo_hole {
+	uint64_t track; /* the next one with data */
+	size_t zone;    /* that it is in */
+	uint32_t head;
+};
+
 /* Where tracks [first, first + n) lie if the shape is true. */
 struct geo_labels {
 	uint64_t first, n;
 	uint64_t *cylinder; /* NULL: not wanted */
 	uint32_t *head;
+	struct geo_hole *hole; /* those in front of them, in order */
+	size_t nholes, most;   /* most: there is room for so many; 0: they are not wanted */
 };
 
 /*
@@ -386,7 +402,29 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 
 /* ---- heads.c ---- */
 
-/* A table of the surfaces that bytes are on, of a layout that is told, as far as zones are sure. */
-int geo_head_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
+#define GEO_NOWHERE UINT32_MAX /* no surface that is told */
+
+/* What lies where, as far as a layout is told and zones are sure. */
+struct geo_map {
+	struct geo_walk *w;
+	struct geo_order *o;
+	const struct geo_layout *layout;
+	uint32_t *head; /* of each track, or GEO_NOWHERE */
+	bool *is_sure;  /* of each zone of the layout */
+	struct geo_hole *hole;
+	size_t nholes;
+	bool are_surfaces;      /* the disk's; else those of the first of several arms */
+	bool is_turning_hidden; /* heads may alternate, so that a surface is one of two */
+};
+
+/* Tables heads, surfaces and defects. */
+int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
+
+/* ---- defects.c ---- */
+
+extern const struct field geo_surface_fields[], geo_defect_fields[];
+
+/* What is missing, and the surfaces with how much of it each has. */
+int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif

@@ -12,8 +12,6 @@
 #include "measure/geometry/geometry.h"
 #include "measure/shared/heads.h"
 
-#define NOWHERE UINT32_MAX
-
 struct stretch {
 	uint64_t first, end; /* sectors */
 	uint32_t head;
@@ -32,7 +30,7 @@ struct teller {
 static void flush(struct teller *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (l->turn[i].head != NOWHERE)
+		if (l->turn[i].head != GEO_NOWHERE)
 			result_row(l->t,
 			           &(struct heads_row){
 					   .first_byte = l->turn[i].first * l->sector_bytes,
@@ -92,26 +90,71 @@ static void tell_zone(struct teller *l, const struct geo_fit_zone *z, size_t cyc
 	flush(l);
 }
 
-int geo_head_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
+static void head_rows(const struct geo_map *m)
 {
-	const struct geo_shape *shape = &layout->shape;
-	struct result *res = w->g->ses->res;
-	cleanup_free uint32_t *head = malloc(o->tracks * sizeof(*head));
-	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
-	struct geo_labels labels = { .n = o->tracks, .head = head };
-	struct teller l = { .o = o, .head = head, .sector_bytes = w->g->t.block_bytes };
+	const struct geo_shape *shape = &m->layout->shape;
+	const struct geo_fit *fit = m->layout->fit;
+	struct teller l = { .o = m->o, .head = m->head, .sector_bytes = m->w->g->t.block_bytes };
 
-	if (!head || !fit)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
-	if (shape->heads < 2 || isnan(figure_number(result_find_figure(res, "surfaces"))))
-		return 0;
-	memset(head, 0xff, o->tracks * sizeof(*head));
-	geo_order_fit(o, shape, UINT64_MAX, INFINITY, &labels, fit);
-	l.t = result_table(res, "heads", "Which surface bytes are on", heads_fields);
-	for (size_t i = 0; i < fit->n && fit->n == layout->fit->n; i++)
-		if (fit->zone[i].first == layout->fit->zone[i].first && !geo_fit_is_unclear(w, layout, i))
+	l.t = result_table(m->w->g->ses->res, "heads", "Which surface bytes are on", heads_fields);
+	for (size_t i = 0; i < fit->n; i++)
+		if (m->is_sure[i])
 			tell_zone(&l, &fit->zone[i], shape->is_alternate ? 2 * (size_t)shape->heads - 2 : shape->heads,
 			          (RESULT_ROWS_MAX - l.t->nrows) / (fit->n - i));
+}
+
+/* Reads the sequence once more, now for where each track lies. */
+static int fill(struct geo_map *m, struct err *err)
+{
+	const struct geo_fit *told = m->layout->fit;
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct geo_labels labels = { .n = m->o->tracks, .most = told->left_out };
+
+	labels.head = m->head = malloc(m->o->tracks * sizeof(*m->head));
+	labels.hole = m->hole = calloc(told->left_out + 1, sizeof(*m->hole));
+	m->is_sure = calloc(told->n, sizeof(*m->is_sure));
+	if (!m->head || !m->hole || !m->is_sure || !fit)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	memset(m->head, 0xff, m->o->tracks * sizeof(*m->head));
+	geo_order_fit(m->o, &m->layout->shape, UINT64_MAX, INFINITY, &labels, fit);
+	m->nholes = labels.nholes;
+	for (size_t i = 0; i < fit->n && fit->n == told->n; i++)
+		m->is_sure[i] = fit->zone[i].first == told->zone[i].first && !geo_fit_is_unclear(m->w, m->layout, i);
 	return 0;
+}
+
+/*
+ * Would it make no difference if every second band went through the heads backwards? Then a surface is one of two. (Drives of which all surfaces are alike are rare since the
+ * density of each is set apart.)
+ */
+static bool is_turning_hidden(const struct geo_layout *layout)
+{
+	const struct geo_shape *shape = &layout->shape;
+	bool is_hidden = shape->heads > 1 && !shape->is_alternate;
+
+	for (size_t i = 0; i < layout->fit->n; i++)
+		for (uint32_t k = 0; k < shape->heads; k++)
+			is_hidden = is_hidden &&
+			            layout->fit->zone[i].size[k] == layout->fit->zone[i].size[shape->heads - 1 - k];
+	return is_hidden;
+}
+
+int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
+{
+	struct geo_map m = { .w = w, .o = o, .layout = layout };
+	int r = 0;
+
+	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
+	m.are_surfaces = layout->is_told && !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
+	m.is_turning_hidden = m.are_surfaces && is_turning_hidden(layout);
+	if (m.are_surfaces)
+		r = fill(&m, err);
+	if (r == 0 && m.are_surfaces && layout->shape.heads > 1)
+		head_rows(&m);
+	if (r == 0)
+		r = geo_defect_rows(&m, err);
+	free(m.head);
+	free(m.hole);
+	free(m.is_sure);
+	return r;
 }

@@ -66,6 +66,7 @@ struct parser {
 	struct geo_order *o;
 	const struct geo_shape *shape;
 	struct geo_labels *labels;
+	size_t zone;       /* while there are labels */
 	uint64_t cylinder; /* of the band */
 };
 
@@ -161,6 +162,20 @@ static bool is_lone(const struct parser *p, const struct band *b, uint64_t t, ui
 	return false;
 }
 
+static uint32_t head_of(const struct parser *p, const struct band *b, uint64_t k)
+{
+	return (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
+}
+
+/* Slot of head k, in front of track t: it has no data. */
+static void label_hole(struct parser *p, const struct band *b, uint64_t t, uint64_t k)
+{
+	struct geo_labels *l = p->labels;
+
+	if (l && l->nholes < l->most && t >= l->first && t < l->first + l->n)
+		l->hole[l->nholes++] = (struct geo_hole){ t, p->zone, head_of(p, b, k) };
+}
+
 static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k, uint64_t j)
 {
 	struct geo_labels *l = p->labels;
@@ -170,7 +185,7 @@ static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k
 		return;
 	if (l->cylinder)
 		l->cylinder[t - l->first] = p->cylinder + way;
-	l->head[t - l->first] = (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
+	l->head[t - l->first] = head_of(p, b, k);
 }
 
 /* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
@@ -227,6 +242,7 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 			if (slot >= b->skip && slot <= b->skip_to) {
 				st->cost += slot > b->skip && b->cylinders > 1 ? COST_TAIL : COST_LEFT + 1.0;
 				st->left_out++;
+				label_hole(p, b, at, k);
 				continue;
 			}
 			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
@@ -237,6 +253,8 @@ static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *
 				jump = skew_before(p->o, at);
 			}
 			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
+			if (is_rest)
+				label_hole(p, b, at, k);
 			if (is_rest && !is_single)
 				continue;
 			p->cylinder += is_rest;
@@ -703,6 +721,7 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 		uint64_t t = z->track, left = z->cylinders, in_zone = 0;
 
 		q->p.cylinder = z->cylinder;
+		q->p.zone = i;
 		while (left && t < z->track + z->tracks) {
 			struct band b = { .skip = SIZE_MAX,
 				          .is_back = q->p.shape->is_alternate && in_zone++ % 2,

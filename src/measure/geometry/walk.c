@@ -174,7 +174,7 @@ static int check_inside(struct geo_walk *w, const struct leap *l, uint64_t k, bo
 
 static double off_leap(const struct geo_walk *w, const struct leap *l, uint64_t k, double angle)
 {
-	return geo_frac(angle - w->angle - (double)k * l->advance + 0.5) - 0.5;
+	return phase_distance(angle - w->angle, (double)k * l->advance);
 }
 
 /* What the advance so far and two angles leave open. */
@@ -217,16 +217,16 @@ static int look_closely(struct geo *g, uint64_t first, double after, double *ang
 	r = geo_probe_doubt(g, sector, got, doubt, CLOSE, false, err);
 	for (size_t i = 0; i < CLOSE && r == 0; i++)
 		if (isfinite(got[i]))
-			off[n++] = geo_frac(got[i] - (double)(sector[i] - first) * after - *angle + 0.5) - 0.5;
+			off[n++] = phase_distance(got[i] - (double)(sector[i] - first) * after, *angle);
 	*angle = n < CLOSE ? (double)NAN : geo_frac(*angle + stats_median(off, n));
 	return r;
 }
 
 /*
  * The angle is off by what noise does at times, and also one skew of another kind among many: all three angles that this follows from are looked at more
- * closely. *ret_closer: they are known so much better.
+ * closely. *ret_closer: by so much less they are off then; 1: no more was to be seen.
  */
-static int look_again_closely(struct geo_walk *w, struct leap *l, uint64_t edge, double *angle, bool *ret_closer,
+static int look_again_closely(struct geo_walk *w, struct leap *l, uint64_t edge, double *angle, double *ret_closer,
                               struct err *err)
 {
 	const struct geo_item *in = l->inside;
@@ -235,17 +235,17 @@ static int look_again_closely(struct geo_walk *w, struct leap *l, uint64_t edge,
 	const uint64_t first[3] = { l->from, w->at, edge };
 	int r = 0;
 
-	*ret_closer = false;
+	*ret_closer = 1.0;
 	for (size_t i = 0; i < 3 && r == 0; i++) {
 		r = look_closely(w->g, first[i], after, &at[i], err);
 		if (r < 0 || isnan(at[i]))
 			return r;
 	}
-	l->advance += (geo_frac(at[1] - w->angle - at[0] + l->from_angle + 0.5) - 0.5) / (double)l->total;
+	l->advance += phase_distance(at[1] - w->angle, at[0] - l->from_angle) / (double)l->total;
 	l->from_angle = at[0];
 	w->angle = at[1];
 	*angle = at[2];
-	*ret_closer = true;
+	*ret_closer = CLOSER;
 	return 0;
 }
 
@@ -254,7 +254,6 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
 	double angle, jump, closer = 1.0;
-	bool is_closer = false;
 	int r;
 
 	*ret_ok = false;
@@ -267,8 +266,7 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	*ret_ok = *ret_ok && r == 0 && fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k);
 	if (*ret_ok && near(g) > NOISY && l->from < w->at &&
 	    fabs(off_leap(w, l, k, angle)) > OPEN * leap_error(w, l, k)) {
-		r = look_again_closely(w, l, edge, &angle, &is_closer, err);
-		closer = is_closer ? CLOSER : 1.0;
+		r = look_again_closely(w, l, edge, &angle, &closer, err);
 		*ret_ok = r == 0 && fabs(off_leap(w, l, k, angle)) <
 		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
 	}
@@ -335,8 +333,10 @@ void geo_walk_free(struct geo_walk *w)
 {
 	for (size_t i = 0; w && i < w->nitems; i++)
 		free(w->items[i].run);
-	if (w)
+	if (w) {
 		free(w->items);
+		free(w->gaps);
+	}
 	free(w);
 }
 
@@ -529,6 +529,28 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 
 /* ---- a track that does not fit ---- */
 
+/* Edges inside of a track are gaps, each of a whole number of sectors. */
+static int keep_gaps(struct geo_walk *w, const struct geo_track *track, const struct geo_edge *edge, size_t n,
+                     struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (edge[i].first <= track->first || edge[i].first >= track->first + track->sectors)
+			continue;
+		if (w->ngaps == w->gaps_room) {
+			size_t room = w->gaps_room ? 2 * w->gaps_room : 64;
+			struct geo_gap *more = realloc(w->gaps, room * sizeof(*more));
+
+			if (!more)
+				return err_set(err, -ENOMEM, "Out of memory.");
+			w->gaps = more;
+			w->gaps_room = room;
+		}
+		w->gaps[w->ngaps++] =
+			(struct geo_gap){ edge[i].first, (uint64_t)round(edge[i].jump * (double)track->per_track) };
+	}
+	return 0;
+}
+
 static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, double jump, struct err *err)
 {
 	struct geo_run run = { .per_track = track->per_track, .jump = jump, .tracks = 1 };
@@ -607,6 +629,9 @@ static int survey_here(struct geo_walk *w, struct err *err)
 		w->next_size = (double)(m >= 2 ? track[1].per_track : track[0].per_track);
 		if ((double)track[0].per_track * 3.0 < per_track)
 			take_for_stump(w, &track[0]);
+		r = keep_gaps(w, &track[0], edge + 1, n, err);
+		if (r < 0)
+			return r;
 		if (m >= 2)
 			return pass_surveyed(w, &track[0], edge_jump(&track[0], &track[1]), err);
 		return pass_surveyed(w, &track[0], edge[n].jump, err);
@@ -688,6 +713,8 @@ static void go_back(struct geo_walk *w, size_t n)
 	for (size_t i = n; i < w->nitems; i++)
 		free(w->items[i].run);
 	w->nitems = n;
+	while (w->ngaps && w->gaps[w->ngaps - 1].first > w->at)
+		w->ngaps--;
 	w->nruns = 0;
 	for (size_t i = first; i < n; i++)
 		for (uint64_t k = 0; k < w->items[i].times && k < 3; k++)

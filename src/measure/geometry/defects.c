@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What holds no data: sectors that a track lacks, and tracks that are missing altogether. A track of a zone that is sure has as many sectors as all others of its
+ * surface, so what it lacks is known even where noise hides the gap itself; elsewhere a track tells by the spacing of its sectors. And of each surface how much of that
+ * it has, and how fast its media pass.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/geometry/geometry.h"
+
+#define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
+
+struct defect_row {
+	uint64_t first_byte, missing, surface;
+	const char *kind;
+};
+
+const struct field geo_defect_fields[] = {
+	FIELD_U64(struct defect_row, first_byte, UNIT_BYTES, "before byte"),
+	FIELD_U64(struct defect_row, missing, UNIT_COUNT, "sectors"),
+	FIELD_U64(struct defect_row, surface, UNIT_COUNT, "surface"),
+	FIELD_STR(struct defect_row, kind, "what"),
+	FIELD_END,
+};
+
+struct surface_row {
+	uint64_t surface, bytes;
+	double first_bytes_per_s, last_bytes_per_s;
+	uint64_t missing, tracks;
+};
+
+const struct field geo_surface_fields[] = {
+	FIELD_U64(struct surface_row, surface, UNIT_COUNT, "surface"),
+	FIELD_U64(struct surface_row, bytes, UNIT_BYTES, "bytes found on it"),
+	FIELD_F64(struct surface_row, first_bytes_per_s, UNIT_BYTES_PER_S, "media rate at the start"),
+	FIELD_F64(struct surface_row, last_bytes_per_s, UNIT_BYTES_PER_S, "at the end"),
+	FIELD_U64(struct surface_row, missing, UNIT_COUNT, "missing sectors"),
+	FIELD_U64(struct surface_row, tracks, UNIT_COUNT, "missing tracks"),
+	FIELD_END,
+};
+
+struct finder {
+	const struct geo_map *m;
+	struct table *t;
+	struct surface_row surface[GEO_HEADS];
+	size_t zone, hole, gap; /* the next ones */
+};
+
+static uint64_t held(const struct geo_order *o, size_t i)
+{
+	return o->seg[i + 1].first - o->seg[i].first;
+}
+
+/* The zone that a track is in, if that is sure; NULL: it is in none. Tracks come in order. */
+static const struct geo_fit_zone *zone_of(struct finder *f, uint64_t track)
+{
+	const struct geo_fit *fit = f->m->are_surfaces ? f->m->layout->fit : NULL;
+
+	while (fit && f->zone + 1 < fit->n && fit->zone[f->zone + 1].track <= track)
+		f->zone++;
+	return fit && fit->n && f->m->is_sure[f->zone] ? &fit->zone[f->zone] : NULL;
+}
+
+static uint32_t surface_of(struct finder *f, uint64_t track)
+{
+	return zone_of(f, track) ? f->m->head[track] : GEO_NOWHERE;
+}
+
+/* Sectors that the single track of segment i should have; 0: not known, or there is a doubt. */
+static uint64_t expected(struct finder *f, size_t i)
+{
+	const struct geo_seg *seg = &f->m->o->seg[i];
+	const struct geo_fit_zone *z = zone_of(f, seg->track);
+	uint32_t head = z ? f->m->head[seg->track] : GEO_NOWHERE;
+	uint64_t counted = seg->has_gap && !seg->is_odd ? seg->size : 0;
+
+	if (head == GEO_NOWHERE)
+		return counted;
+	return counted && counted != z->size[head] ? 0 : z->size[head];
+}
+
+/*
+ * Is an end of this track of so many sectors perhaps not where it was found? An end between two tracks was not seen, one beside it has too much, or the two have so little that they
+ * are pieces of one.
+ */
+static bool is_loose(const struct geo_order *o, size_t i, uint64_t size)
+{
+	for (size_t k = i ? i - 1 : i; k <= i + 1 && k + 1 < o->n; k++) {
+		const struct geo_seg *seg = &o->seg[k];
+
+		if (isnan(seg->jump) ||
+		    (k != i && seg->tracks == 1 && (held(o, k) > seg->size || held(o, k) + held(o, i) <= size)))
+			return true;
+	}
+	return false;
+}
+
+static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind)
+{
+	if (f->t->nrows < DEFECTS_MOST)
+		result_row(f->t, &(struct defect_row){
+					 .first_byte = first * f->m->w->g->t.block_bytes,
+					 .missing = missing,
+					 .surface = head == GEO_NOWHERE || f->m->is_turning_hidden ? UINT64_MAX : head,
+					 .kind = kind });
+}
+
+/* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
+static void tell_track(struct finder *f, size_t i, uint64_t missing, uint32_t head)
+{
+	const struct geo_walk *w = f->m->w;
+	const struct geo_seg *seg = &f->m->o->seg[i];
+	uint64_t end = f->m->o->seg[i + 1].first, seen = 0;
+	size_t n = 0;
+
+	while (f->gap < w->ngaps && w->gaps[f->gap].first <= seg->first)
+		f->gap++;
+	for (; f->gap + n < w->ngaps && w->gaps[f->gap + n].first < end; n++)
+		seen += w->gaps[f->gap + n].sectors;
+	for (size_t k = 0; k < n && seen <= missing; k++)
+		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors");
+	if (seen != missing)
+		row(f, seg->first, seen < missing ? missing - seen : missing, head, "sectors of this track");
+	if (head != GEO_NOWHERE)
+		f->surface[head].missing += missing;
+}
+
+/* Tracks without data in front of this one. */
+static void tell_holes(struct finder *f, uint64_t track)
+{
+	const struct geo_map *m = f->m;
+
+	for (; f->hole < m->nholes && m->hole[f->hole].track <= track; f->hole++) {
+		const struct geo_hole *hole = &m->hole[f->hole];
+		uint64_t size = m->layout->fit->zone[hole->zone].size[hole->head];
+
+		if (!m->is_sure[hole->zone] || !size)
+			continue;
+		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track");
+		f->surface[hole->head].tracks++;
+	}
+}
+
+static void add_bytes(struct finder *f, size_t i)
+{
+	const struct geo_order *o = f->m->o;
+	const struct geo_seg *seg = &o->seg[i];
+
+	for (uint64_t k = 0; k < seg->tracks; k++) {
+		uint32_t head = surface_of(f, seg->track + k);
+		uint64_t sectors = seg->tracks == 1 && i + 1 < o->n ? held(o, i) : seg->size;
+
+		if (head != GEO_NOWHERE)
+			f->surface[head].bytes += sectors * f->m->w->g->t.block_bytes;
+	}
+}
+
+static void surface_rows(struct finder *f)
+{
+	const struct geo *g = f->m->w->g;
+	const struct geo_fit *fit = f->m->layout->fit;
+	struct table *t = result_table(g->ses->res, "surfaces", "Surfaces", geo_surface_fields);
+	double bytes_per_s = (double)g->t.block_bytes * 1e9 / g->rot.period_ns; /* of a track of one sector */
+	size_t last = fit->n - 1;
+
+	for (uint32_t k = 0; k < f->m->layout->shape.heads; k++) {
+		struct surface_row *s = &f->surface[k];
+		uint64_t first_size = f->m->is_sure[0] ? fit->zone[0].size[k] : 0;
+		uint64_t last_size = f->m->is_sure[last] && f->m->w->is_whole ? fit->zone[last].size[k] : 0;
+
+		s->surface = k;
+		s->first_bytes_per_s = first_size ? (double)(first_size + g->spare) * bytes_per_s : (double)NAN;
+		s->last_bytes_per_s = last_size ? (double)(last_size + g->spare) * bytes_per_s : (double)NAN;
+		result_row(t, s);
+	}
+}
+
+int geo_defect_rows(const struct geo_map *m, struct err *err)
+{
+	struct finder *f = calloc(1, sizeof(*f));
+	const struct geo_order *o = m->o;
+
+	if (!f)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	f->m = m;
+	f->t = result_table(m->w->g->ses->res, "defects", "Sectors and tracks without data", geo_defect_fields);
+	for (size_t i = 0; i < o->n; i++) {
+		const struct geo_seg *seg = &o->seg[i];
+		uint64_t want;
+
+		tell_holes(f, seg->track);
+		if (m->are_surfaces)
+			add_bytes(f, i);
+		want = seg->tracks == 1 && i + 1 < o->n ? expected(f, i) : 0;
+		if (want && want > held(o, i) && !is_loose(o, i, want))
+			tell_track(f, i, want - held(o, i), surface_of(f, seg->track));
+	}
+	if (m->are_surfaces && !m->is_turning_hidden && m->layout->fit->n)
+		surface_rows(f);
+	free(f);
+	return 0;
+}
