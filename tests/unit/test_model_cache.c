@@ -84,6 +84,23 @@ static void another_request_ends_it_when_it_comes_or_when_it_moves_the_arm(void 
 	assert_int_equal(ahead_until("seek"), (uint64_t)(4e6 / SECTOR_NS));
 }
 
+/* Reading ahead has a weak sector when it was read at last, and nothing behind it before. */
+static void a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over(void **state)
+{
+	static const double turns[] = { 0.9, 1.9, 2.9 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct run r;
+
+		run_new(&r, CACHED "slow 150 1 1 2\n" RUN_ZONE);
+		(void)run_one(&r, DISK_READ, 100 * 512, 8 * 512, NULL);
+		r.now += (uint64_t)(turns[i] * PERIOD_NS);
+		assert_int_equal(is_hit(&r, 150), i == 2);
+		run_free(&r);
+	}
+}
+
 static void a_command_that_goes_on_with_the_stream_does_not_end_it(void **state)
 {
 	struct disk_counters c;
@@ -432,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reading_ahead_goes_as_far_as_it_is_told_to),
 		cmocka_unit_test(another_request_ends_it_when_it_comes_or_when_it_moves_the_arm),
+		cmocka_unit_test(a_slow_sector_is_in_no_buffer_before_its_revolutions_are_over),
 		cmocka_unit_test(a_command_that_goes_on_with_the_stream_does_not_end_it),
 		cmocka_unit_test(what_was_asked_for_keeps_its_share),
 		cmocka_unit_test(what_passes_before_the_first_sector_is_kept_when_it_is_told_to),

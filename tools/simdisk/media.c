@@ -228,9 +228,11 @@ static uint64_t walk_run(const struct disk *d, const struct walk *w, double phas
 	uint64_t n = w->place.run < w->to - w->at ? w->place.run : w->to - w->at;
 	double room = (w->phase_limit - phase) * w->place.spt + 1e-6;
 
-	if (w->next == w->at)
+	if (w->next == w->at) {
 		n = 1;
-	else if (w->next - w->at < n)
+		if (w->kind == TROUBLE_SLOW) /* nothing has it before it was read at last */
+			room -= w->region->revolutions * w->place.spt;
+	} else if (w->next - w->at < n)
 		n = w->next - w->at;
 	if (d->retry_sectors > 0 && (double)n > d->retry_left / w->unrest)
 		n = d->retry_left < w->unrest ? 1 : (uint64_t)(d->retry_left / w->unrest);
