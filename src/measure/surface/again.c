@@ -11,34 +11,43 @@
 
 #include "measure/surface/surface.h"
 
-#define LEAD_READINGS  9
-#define RESTS_MOST     16           /* bad places of a request that are told apart */
-#define AGAIN_LEAST    2            /* good readings, and nothing more is asked */
-#define AGAIN_MOST     3            /* readings in all: what a busy moment does to all three is rare */
-#define RESTARTS_MOST  2            /* of a bisection that its proof denied: then it is only sometimes slow */
-#define SHIFT_UNITS    37           /* no power of two, so that requests meet nowhere where they met before */
-#define HITS_MOST      12           /* answers of the drive's cache in place of the medium's, before it is given up */
-#define HIT_PART       0.4          /* of the medium's time: quicker, and the drive's cache answered */
-#define HIT_LEAST      (128u << 10) /* of less, the overhead of a command is as long as the medium's time */
-#define FLUSH_LEAST    2            /* reads elsewhere */
-#define FLUSH_TIMES    4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
-#define ROTATION_NS    (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
-#define AGAIN_AFTER_NS (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
-#define AGAIN_FULL     (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
-#define SHARE          0.15                     /* of the time of the scan, */
-#define SHARE_LEAST_NS (300 * NS_PER_S)         /* and this much, may go into second readings */
-#define FAR_BYTES      (32ull << 20)            /* the arm moves, and what was read ahead does not reach */
-#define BESIDE_BYTES   (4ull << 20)             /* another track, in the same zone */
+#define LEAD_READINGS   9
+#define BUFFER_READINGS 5
+#define BUFFER_MOST     0.9          /* of a revolution: a block that the medium gives again takes a whole one */
+#define RESTS_MOST      16           /* bad places of a request that are told apart */
+#define AGAIN_LEAST     2            /* good readings, and nothing more is asked */
+#define AGAIN_MOST      3            /* readings in all: what a busy moment does to all three is rare */
+#define RESTARTS_MOST   2            /* of a bisection that its proof denied: then it is only sometimes slow */
+#define SHIFT_UNITS     37           /* no power of two, so that requests meet nowhere where they met before */
+#define HITS_MOST       12           /* answers of the drive's cache in place of the medium's, before it is given up */
+#define HIT_PART        0.4          /* of the medium's time: quicker, and the drive's cache answered */
+#define HIT_LEAST       (128u << 10) /* of less, the overhead of a command is as long as the medium's time */
+#define FLUSH_LEAST     2            /* reads elsewhere */
+#define FLUSH_TIMES     4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
+#define ROTATION_NS     (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
+#define AGAIN_AFTER_NS  (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
+#define AGAIN_FULL      (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
+#define SHARE           0.15                     /* of the time of the scan, */
+#define DOUBT_LEAST \
+	0.6 /* of a revolution longer is looked at again, whatever else sticks out, while there is much time for that, */
+#define DOUBT_MOST     0.8              /* and while there is some */
+#define SHARE_LEAST_NS (300 * NS_PER_S) /* and this much, may go into second readings */
+#define FAR_BYTES      (32ull << 20)    /* the arm moves, and what was read ahead does not reach */
+#define BESIDE_BYTES   (4ull << 20)     /* another track, in the same zone */
 /*
  * A sector beside differs by up to a revolution either way, as the disk happens to stand: by x of one, as often as 1 - |x| says, and a weak one by one more. The
  * logarithm of the odds, summed up (sequential test of Wald): so much for weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as
  * some readings lose a revolution of their own; where a track lies a quarter of a turn off its place each says 3 to 1 in 3 of 4 cases.
  */
-#define ALONE_WEAK  11.5
-#define ALONE_WELL  (-8.0)
-#define ALONE_EACH  2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
-#define ALONE_FOR   1.7
-#define ALONE_MOST  32
+#define ALONE_WEAK 11.5
+#define ALONE_WELL (-8.0)
+#define ALONE_EACH 2.5 /* against it; for it less, as a period that is wrong by half makes some cases look so */
+#define ALONE_FOR  1.7
+#define ALONE_MOST 32
+#define HALF_SURE  6.0 /* one error in 400 of each half, before the sector is asked by itself */
+#define HALVED_EACH \
+	16 /* as many halved of a kind and none of them weak: this is what the disk is like, and costs time */
+#define NEAR_UNITS  32  /* about the place that is well: pieces of requests and what is read ahead end not far off */
 #define ALONE_SIDES 3.0 /* a third of it at least from either side of the place */
 
 /* ---- the lists ---- */
@@ -63,6 +72,11 @@ static double again_left(const struct surface_run *run)
 bool surface_can_doubt(const struct surface_run *run)
 {
 	return again_left(run) > 0.5;
+}
+
+double surface_doubt_part(const struct surface_run *run)
+{
+	return again_left(run) > 0.75 ? DOUBT_LEAST : surface_can_doubt(run) ? DOUBT_MOST : (double)INFINITY;
 }
 
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how)
@@ -217,9 +231,10 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		 unit = run->range.unit_bytes, places[4];
 	/* far by chance: the disk stands otherwise each time, also where tracks follow each other regularly */
 	uint64_t far = FAR_BYTES + timed_random(&run->timed, 0, 8 * (uint64_t)FAR_BYTES),
-		 beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3);
+		 beside = BESIDE_BYTES + s->step * (BESIDE_BYTES / 3) +
+	                  timed_random(&run->timed, 0, BESIDE_BYTES / 3); /* halves ask again from the same place */
 	struct timed t = run->timed;
-	double access_ns[4];
+	double access_ns[4], quick_ns;
 	uint64_t yields = run->gentle.yields;
 	int r;
 
@@ -228,7 +243,7 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		beside = beside > size / 16 ? size / 64 + s->step * (size / 512) : beside;
 	}
 	/* Behind it and before it by turns: on one side there may be another disk of a volume, or nothing that was ever written. */
-	if ((s->step + s->hits) % 2 ? at >= far + beside : at + far + beside + len > size) {
+	if (surface_is_turn_before(s) ? at >= far + beside : at + far + beside + len > size) {
 		far = -far;
 		beside = -beside;
 	}
@@ -247,7 +262,9 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	r = timed_reads(&t, places, 4, access_ns, NULL, err);
 	if (run->gentle.yields > yields) /* the arm came from elsewhere */
 		return r;
-	*ret_is_hit = !(fmin(access_ns[1], access_ns[3]) > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns);
+	quick_ns = fmin(access_ns[1], access_ns[3]);
+	*ret_is_hit = (!(quick_ns > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns)) ||
+	              (len >= HIT_LEAST && quick_ns < HIT_PART * s->ns_per_byte * (double)len);
 	if (!*ret_is_hit && !isnan(access_ns[0]) && !isnan(access_ns[2]))
 		*ret_ns = access_ns[3] - access_ns[1];
 	return r;
@@ -275,6 +292,76 @@ static void narrow(struct surface_run *run, struct surface_suspect *s, enum surf
 	add_rest(run, s, end_bytes);
 }
 
+static bool is_told(const struct surface_run *run, const struct surface_suspect *s)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < run->nplaces; i++)
+		is |= run->places[i].kind == SURFACE_ALWAYS && run->places[i].first_bytes == s->good_end;
+	return is;
+}
+
+/* For weak both sides of it must speak, so much each at least; then all of it counts. */
+static double odds_for(const struct surface_suspect *s)
+{
+	return fmin(s->odds[0] + s->odds[1], ALONE_SIDES * fmin(s->odds[0], s->odds[1]));
+}
+
+/* What is asked alone: a place; or of what is halved all of it at first, and then its first half. */
+static struct surface_suspect piece_of(const struct surface_run *run, const struct surface_suspect *s)
+{
+	uint32_t unit = run->range.unit_bytes;
+	struct surface_suspect piece = *s;
+
+	if (s->stage == STAGE_HALVE && s->is_halved)
+		piece.bad_end = s->good_end + (s->bad_end - s->good_end + unit - 1) / unit / 2 * unit;
+	return piece;
+}
+
+static void ask_anew(struct surface_suspect *s, enum surface_stage stage)
+{
+	s->stage = stage;
+	s->odds[0] = s->odds[1] = 0.0;
+	s->step = s->hits = 0;
+}
+
+/*
+ * Time does not tell where it is (a bridge cuts requests in pieces, the buffer reads on, late answers), or what was found is well by itself: that and
+ * what lies near is asked alone, all of it, and if that is slow halves of it, down to a sector.
+ */
+static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)
+{
+	uint64_t near = (uint64_t)NEAR_UNITS * run->range.unit_bytes, end = run->range.end_bytes;
+
+	s->otherwise.first_bytes = s->good_end;
+	s->otherwise.end_bytes = s->bad_end;
+	s->otherwise.kind = kind;
+	if (s->is_halved || !run->rot.is_rotating || !surface_can_doubt(run) ||
+	    run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
+		narrow(run, s, kind);
+		return;
+	}
+	run->halved[kind]++;
+	s->good_end = s->good_end > run->range.first_bytes + near ? s->good_end - near : run->range.first_bytes;
+	s->bad_end = end - s->bad_end > near ? s->bad_end + near : end;
+	ask_anew(s, STAGE_HALVE);
+}
+
+/* All of the request. */
+static void halve_request(struct surface_run *run, struct surface_suspect *s)
+{
+	s->good_end = s->first_bytes;
+	s->bad_end = s->end_bytes;
+	halve_alone(run, s, SURFACE_SOMETIMES);
+}
+
+static void end_otherwise(struct surface_run *run, struct surface_suspect *s)
+{
+	s->good_end = s->otherwise.first_bytes;
+	s->bad_end = s->otherwise.end_bytes;
+	narrow(run, s, s->otherwise.kind);
+}
+
 static void after_again(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
 {
 	s->again++;
@@ -284,7 +371,7 @@ static void after_again(struct surface_run *run, struct surface_suspect *s, cons
 	} else if (s->again >= AGAIN_LEAST && !s->again_bad) {
 		put_away(run, s, s->error ? SURFACE_HEALED : SURFACE_ONCE);
 	} else if (s->again == AGAIN_MOST) {
-		put_away(run, s, SURFACE_SOMETIMES);
+		halve_request(run, s);
 	}
 }
 
@@ -336,10 +423,9 @@ static void after_verifying(struct surface_run *run, struct surface_suspect *s, 
 	if (!is_as_said && s->restarts++ < RESTARTS_MOST) {
 		begin_bisection(s);
 	} else if (!is_as_said) {
-		put_away(run, s, SURFACE_SOMETIMES);
+		halve_request(run, s);
 	} else if (s->step++ == 1) {
-		s->stage = STAGE_ALONE;
-		s->step = 0;
+		ask_anew(s, STAGE_ALONE);
 	}
 }
 
@@ -355,11 +441,53 @@ static double odds_of(const struct surface_run *run, const struct surface_suspec
 	return x <= 0.0 ? -ALONE_EACH : x >= 1.0 ? ALONE_FOR : fmax(fmin(log(x / (1.0 - x)), ALONE_FOR), -ALONE_EACH);
 }
 
+static void after_halving(struct surface_run *run, struct surface_suspect *s)
+{
+	double against = s->odds[0] + s->odds[1];
+	struct surface_suspect piece = piece_of(run, s);
+	bool is_slow = odds_for(s) >= HALF_SURE;
+
+	if (!is_slow && against > -HALF_SURE && s->step < ALONE_MOST)
+		return;
+	if (!is_slow && (!s->is_halved || against > -HALF_SURE)) {
+		s->is_halved = true;
+		end_otherwise(run, s);
+		return;
+	}
+	s->is_halved = true;
+	if (is_slow)
+		s->bad_end = piece.bad_end;
+	else
+		s->good_end = piece.bad_end;
+	ask_anew(s, s->bad_end - s->good_end > run->range.unit_bytes ? STAGE_HALVE : STAGE_ALONE);
+}
+
+static void after_alone(struct surface_run *run, struct surface_suspect *s)
+{
+	double odds = s->odds[0] + s->odds[1];
+	bool is_weak = odds_for(s) >= ALONE_WEAK;
+
+	if (!is_weak && odds > ALONE_WELL && s->step < ALONE_MOST)
+		return;
+	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how it stood is not known */
+		narrow(run, s, SURFACE_SOMETIMES);
+	else if (is_weak && !(s->is_halved && is_told(run, s))) { /* by a neighbour */
+		run->halved_weak[s->otherwise.kind] += s->is_halved;
+		narrow(run, s, SURFACE_ALWAYS);
+	} else if (s->is_halved)
+		end_otherwise(run, s);
+	else if (s->rests && s->good_end == s->first_bytes && odds < 0) /* only where two requests met */
+		put_away(run, s, SURFACE_ONCE);
+	else
+		halve_alone(run, s, odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES : SURFACE_PASSING);
+}
+
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)
 {
+	struct surface_suspect piece = piece_of(run, s);
 	bool is_hit = false;
-	double longer_ns, weak;
-	int r = surface_read_alone(run, s, &longer_ns, &is_hit, err);
+	double longer_ns;
+	int r = surface_read_alone(run, &piece, &longer_ns, &is_hit, err);
 
 	if (r < 0)
 		return r;
@@ -368,21 +496,12 @@ static int step_alone(struct surface_run *run, struct surface_suspect *s, struct
 		run->has_hits |= is_hit;
 		return 0;
 	}
-	s->odds += odds_of(run, s, longer_ns);
-	s->odds_before += (s->step + s->hits) % 2 ? odds_of(run, s, longer_ns) : 0.0;
+	s->odds[surface_is_turn_before(s)] += odds_of(run, s, longer_ns);
 	s->step++;
-	weak = fmin(s->odds, ALONE_SIDES * fmin(s->odds_before, s->odds - s->odds_before));
-	if (s->odds > ALONE_WELL && weak < ALONE_WEAK && s->step < ALONE_MOST)
-		return 0;
-	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how it stood is not known */
-		narrow(run, s, SURFACE_SOMETIMES);
-	else if (s->rests && s->good_end == s->first_bytes && s->odds < 0) /* only where two requests met */
-		put_away(run, s, SURFACE_ONCE);
+	if (s->stage == STAGE_HALVE)
+		after_halving(run, s);
 	else
-		narrow(run, s,
-		       weak >= ALONE_WEAK                              ? SURFACE_ALWAYS
-		       : s->odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES
-		                                                       : SURFACE_PASSING);
+		after_alone(run, s);
 	return 0;
 }
 
@@ -410,11 +529,15 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 	uint64_t first, end;
 	int r;
 
-	if (s->hits > HITS_MOST) {
+	if (s->hits > HITS_MOST && s->stage != STAGE_HALVE && !s->is_halved) {
 		put_away(run, s, SURFACE_UNCHECKED);
 		return 0;
 	}
-	if (s->stage == STAGE_ALONE)
+	if (s->hits > HITS_MOST) {
+		end_otherwise(run, s);
+		return 0;
+	}
+	if (s->stage == STAGE_ALONE || s->stage == STAGE_HALVE)
 		return step_alone(run, s, err);
 	what_to_read(run, s, &first, &end);
 	if (s->stage == STAGE_BISECT && end >= s->bad_end) { /* nothing to halve */
@@ -494,6 +617,48 @@ static int learn_leads(struct surface_run *run, struct err *err)
 	    stats_median(ns[0], stats_keep_finite(ns[0], LEAD_READINGS)) >
 	            stats_median(ns[1], stats_keep_finite(ns[1], LEAD_READINGS)) + run->rot.period_ns / 2)
 		run->leads = 2;
+	return r;
+}
+
+/* A block at this place that is in the drive's buffer, asked for again and again as the scan does. */
+static int read_buffered(struct surface_run *run, uint64_t at, uint32_t depth, double *ret_ns, struct err *err)
+{
+	uint64_t last_ns = 0;
+	struct list_item items[4];
+	struct reader r;
+	int code;
+
+	for (size_t i = 0; i < 4; i++)
+		items[i] = (struct list_item){ .offset_bytes = at, .len_bytes = run->range.block_bytes };
+	code = read_list(run, items, 4, depth, &r, err);
+	for (size_t i = 0; i < 4; i++) {
+		if (!r.v[i].is_done || r.v[i].error)
+			return code;
+		last_ns = r.v[i].done_ns > last_ns ? r.v[i].done_ns : last_ns;
+	}
+	*ret_ns = (double)(last_ns - r.v[0].done_ns) / 3.0;
+	return code;
+}
+
+int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err)
+{
+	uint64_t block = run->range.block_bytes, at = run->position + run->range.unit_bytes;
+	double ns[BUFFER_READINGS], most_ns = 0.0;
+	size_t n = 0;
+	int r = 0;
+
+	run->buffer_ns = 0.0;
+	if (!run->rot.is_rotating || run->verifier)
+		return 0;
+	for (; n < BUFFER_READINGS && at + block <= run->range.end_bytes && r == 0 && !surface_is_over(run);
+	     at += block) {
+		surface_give_way(run);
+		ns[n] = NAN;
+		r = read_buffered(run, at, depth, &ns[n++], err);
+		most_ns = fmax(most_ns, ns[n - 1]);
+	}
+	if (most_ns < BUFFER_MOST * run->rot.period_ns)
+		run->buffer_ns = stats_median(ns, stats_keep_finite(ns, n));
 	return r;
 }
 

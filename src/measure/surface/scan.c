@@ -15,9 +15,8 @@
 #define BLOCK_LEAST      (64u << 10) /* smaller ones cost rate on any drive */
 #define BLOCK_BY_HEAD    (16u << 10) /* with --geometry: tracks of old disks are short */
 #define LATE_AFTER_PAUSE 16          /* requests, until what the drive has read ahead meanwhile is used up */
-#define ENOUGH_PART \
-	0.8 /* of a revolution longer is looked at again, whatever else sticks out, while there is time for that */
-#define BURST_BATCHES 4 /* at full rate between two pauses: enough for judging, about a second for others */
+#define ALIKE            1.08 /* times what it takes from the buffer: a read of the medium costs the drive a little more */
+#define BURST_BATCHES    4    /* at full rate between two pauses: enough for judging, about a second for others */
 
 struct batch {
 	uint64_t first; /* index of its first request in the leg */
@@ -46,6 +45,8 @@ struct scan {
 	struct batch batches[2]; /* in work */
 	uint64_t judged;         /* batches */
 	double ns_per_byte[SURFACE_BATCH];
+	struct request before; /* the one judged last, */
+	double before_ns;      /* and what it took longer, if it was not slow by itself */
 };
 
 static uint64_t index_of(const struct scan *s, uint64_t offset)
@@ -127,6 +128,18 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 		c->excess_ns += (uint64_t)((double)q->time_ns - expected_ns);
 }
 
+/* is_part: of a revolution that another request has a part of, as one was seen late. */
+static void suspect(struct surface_run *run, const struct request *q, uint64_t offset, double ns_per_byte, bool is_part)
+{
+	surface_suspect_add(run, &(struct surface_suspect){ .first_bytes = offset,
+	                                                    .end_bytes = offset + q->len_bytes,
+	                                                    .time_ns = q->time_ns,
+	                                                    .scan_bytes = q->len_bytes,
+	                                                    .ns_per_byte = ns_per_byte,
+	                                                    .error = q->error,
+	                                                    .is_silent = (q->is_lead && !q->error) || is_part });
+}
+
 static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 {
 	struct surface_run *run = s->run;
@@ -139,26 +152,29 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 		                            : (double)b->v[i].time_ns / (double)b->v[i].len_bytes;
 	limit = surface_judge(&run->base, s->ns_per_byte, b->n, run->range.block_bytes,
 	                      run->rot.is_rotating ? run->rot.period_ns / 2 : SURFACE_LEAST_OVER_NS);
-	if (run->rot.is_rotating && surface_can_doubt(run))
-		limit.over_ns = fmin(limit.over_ns, ENOUGH_PART * run->rot.period_ns);
+	if (run->rot.is_rotating)
+		limit.over_ns = fmin(limit.over_ns, surface_doubt_part(run) * run->rot.period_ns);
 	run->over_sum_ns += limit.over_ns;
 	run->batches += limit.over_ns > 0.0;
-	run->bound_batches += offset < run->bound_bytes;
-	run->deaf += run->rot.is_rotating && limit.over_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns;
+	run->bound_batches +=
+		offset < run->bound_bytes || limit.level * run->range.block_bytes < ALIKE * run->buffer_ns;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct request *q = &b->v[i];
 		double expected_ns = limit.level * q->len_bytes;
-		bool is_slow = !isnan(limit.level) && (double)q->time_ns > expected_ns + limit.over_ns;
+		double longer_ns = (double)q->time_ns - expected_ns;
+		bool is_slow = longer_ns > limit.over_ns,
+		     is_both = !is_slow && longer_ns > 0.0 && longer_ns + s->before_ns > limit.over_ns;
 
 		count(run, offset, q, expected_ns, is_slow);
-		if (is_slow || q->error)
-			surface_suspect_add(run, &(struct surface_suspect){ .first_bytes = offset,
-			                                                    .end_bytes = offset + q->len_bytes,
-			                                                    .time_ns = q->time_ns,
-			                                                    .scan_bytes = q->len_bytes,
-			                                                    .ns_per_byte = limit.level,
-			                                                    .error = q->error,
-			                                                    .is_silent = q->is_lead && !q->error });
+		if (run->rot.is_rotating && !is_slow && !is_both &&
+		    limit.over_ns - longer_ns > SURFACE_REVOLUTION_PART * run->rot.period_ns)
+			run->deaf_bytes += q->len_bytes;
+		if (is_both)
+			suspect(run, &s->before, offset - s->before.len_bytes, limit.level, true);
+		if (is_slow || is_both || q->error)
+			suspect(run, q, offset, limit.level, is_both);
+		s->before = *q;
+		s->before_ns = is_slow || is_both || q->error ? 0.0 : fmax(longer_ns, 0.0);
 		offset += q->len_bytes;
 		bytes += q->len_bytes;
 	}
@@ -286,6 +302,12 @@ int surface_scan_leg(struct surface_run *run, struct err *err)
 	struct load_stats stats;
 	int r;
 
+	if (run->is_tuned && run->buffer_ns < 0.0) {
+		r = surface_learn_buffer(run, s.depth, err);
+		if (r < 0)
+			return r;
+		s.start_ns = surface_now(run);
+	}
 	s.last_batch_ns = s.burst_ns = s.start_ns;
 	r = session_load(run->ses, &load, run->verifier ? run->verifier : run->eng, &stats, err);
 	run->scan_ns += surface_now(run) - s.start_ns;

@@ -10,7 +10,7 @@
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
-#define DEAF_MOST 0.01 /* of the batches: rarer than that, what hides is rare */
+#define DEAF_MOST 0.01 /* of what was read: rarer than that, what hides is rare */
 
 static void declare_plots(struct result *res)
 {
@@ -107,6 +107,7 @@ static int run_init(struct surface_run *run, struct err *err)
 	session_rng(ses, 0, &run->timed.rng);
 	run->is_tuned = run->p->block_bytes != 0;
 	run->start_ns = surface_now(run);
+	run->buffer_ns = -1.0;
 	r = surface_heads_open(run, err);
 	if (r == 0 && run->p->rewrite)
 		r = rewrite_start(&run->journal, ses, 0, run->eng, run->p->journal, false, err);
@@ -136,19 +137,18 @@ static void say(const struct surface_run *run)
 		              run->range.end_bytes - run->position, run->range.end_bytes - run->range.first_bytes,
 		              run->p->state ? "; --resume goes on" : "");
 
-	if ((double)run->deaf > DEAF_MOST * (double)run->batches)
+	if ((double)run->deaf_bytes > DEAF_MOST * (double)run->scan_bytes)
 		result_notice(
 			res, "insensitive",
 			"In %.0f %% of what was read the times of requests to %s vary so much that a revolution lost is not told "
 			"from that: weak places may be missing. Stop what else runs on this machine, and repeat.",
-			100.0 * (double)run->deaf / (double)run->batches, run->ses->devs[0].path);
+			100.0 * (double)run->deaf_bytes / (double)run->scan_bytes, run->ses->devs[0].path);
 	if ((double)run->bound_batches > DEAF_MOST * (double)run->batches)
 		result_notice(
 			res, "buffered",
-			"Up to byte %" PRIu64
-			" %s is as fast as what it is connected by, which its buffer keeps busy while a "
+			"In %.0f %% of what was read %s is as fast as what it is connected by, which its buffer keeps busy while a "
 			"revolution is lost: weak places may be missing. Connect it otherwise, or try --verify-command.",
-			run->bound_bytes, run->ses->devs[0].path);
+			100.0 * (double)run->bound_batches / (double)run->batches, run->ses->devs[0].path);
 	if (run->ses->devs[0].rotational == 1 && !run->rot.is_rotating)
 		result_notice(
 			res, "insensitive",

@@ -77,7 +77,7 @@ enum surface_kind { /* what became of it */
 };
 extern const char *const surface_kind_names[SURFACE_KINDS];
 
-enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_ALONE, STAGE_END };
+enum surface_stage { STAGE_AGAIN, STAGE_BISECT, STAGE_VERIFY, STAGE_EXTEND, STAGE_HALVE, STAGE_ALONE, STAGE_END };
 
 struct surface_suspect {
 	uint64_t first_bytes, end_bytes; /* the request; later what is known to be hit */
@@ -93,8 +93,13 @@ struct surface_suspect {
 	uint32_t rests;             /* bad places before it in the same request */
 	uint32_t hits;              /* readings that the drive's cache answered: no word about the medium */
 	uint64_t good_end, bad_end; /* bisection: read up to there all was well; read up to there it was not */
-	double odds,
-		odds_before; /* alone: how much more likely than not it is weak itself, a logarithm; of this beside what lies before it */
+	double odds
+		[2]; /* alone: how much more likely than not it is weak itself, a logarithm; beside what lies behind it, and before it */
+	bool is_halved; /* alone, or is being: */
+	struct {
+		uint64_t first_bytes, end_bytes;
+		enum surface_kind kind;
+	} otherwise; /* what it is if that finds nothing weak */
 };
 
 /* ---- the run ---- */
@@ -127,16 +132,20 @@ struct surface_run {
 	struct surface_base base;
 	double over_sum_ns;     /* what is slow, of all batches of this run */
 	uint64_t bound_bytes;   /* before that the connection is slower than the medium */
-	uint64_t bound_batches; /* there */
-	uint64_t batches, deaf; /* deaf: a revolution lost in them is not told from what sticks out */
+	double buffer_ns;       /* a block of the scan that is in the drive's buffer; 0: not known; <0: not asked yet */
+	uint64_t bound_batches; /* there, or as quick as from the buffer */
+	uint64_t batches;
+	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_heads *heads; /* --geometry, else NULL */
 	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
 	size_t nactive, nplaces;
 	uint64_t nkinds
 		[SURFACE_KINDS]; /* of all suspects that came to an end, also of those for which there was no room */
-	uint64_t slow, failed;   /* requests, when scanned */
-	uint64_t again_spent_ns; /* in second readings */
+	uint64_t halved[SURFACE_KINDS],
+		halved_weak[SURFACE_KINDS];   /* that would be this kind; where a weak sector was found */
+	uint64_t slow, failed;                /* requests, when scanned */
+	uint64_t again_spent_ns;              /* in second readings */
 	uint64_t again_last_ns, again_end_ns; /* of the last rounds */
 	uint32_t flush_reads;                 /* elsewhere, until what was read has left the drive's cache */
 	bool has_hits;                        /* in this round: they were not enough */
@@ -211,6 +220,8 @@ int surface_scan_leg(struct surface_run *run, struct err *err);
 
 /* The rotation period, and how the drive's cache forgets: before all else. */
 int surface_learn_rotation(struct surface_run *run, struct err *err);
+/* run->buffer_ns. 0, or negative errno. */
+int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
 /* Reads active suspects again until all came to an end, or the run is over. 0, or negative errno. */
 int surface_again(struct surface_run *run, struct err *err);
 /* Copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
@@ -219,12 +230,19 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 bool surface_wants_again(const struct surface_run *run);
 /* Is there time for many more of them? */
 bool surface_can_doubt(const struct surface_run *run);
+/* So much of a revolution longer is looked at for that. */
+double surface_doubt_part(const struct surface_run *run);
 
 /* Reads elsewhere, until what was read has left the drive's cache; others: reads that come in between as well. 0, or negative errno. */
 int surface_forget(struct surface_run *run, size_t others, struct err *err);
 /* How much longer [s->good_end, s->bad_end) takes by itself than as much beside it, each from another place at the same distance; s->step varies it. NaN: not known; is_hit: as the drive's cache answered. */
 int surface_read_alone(struct surface_run *run, const struct surface_suspect *s, double *ret_ns, bool *ret_is_hit,
                        struct err *err);
+/* Does s->step read it beside a place before it, or behind it? By turns. */
+static inline bool surface_is_turn_before(const struct surface_suspect *s)
+{
+	return (s->step + s->hits) % 2;
+}
 
 /* ---- refresh.c ---- */
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs of `surface` on simulated disks with weak sectors planted, and the places that it tells. For tests that have included cmocka.h. */
+#ifndef PLATTER_TEST_SURFACERUN_H
+#define PLATTER_TEST_SURFACERUN_H
+
+#include <string.h>
+
+#include "rows.h"
+#include "simrun.h"
+
+extern const struct measure measure_surface;
+
+static inline struct sim_run run_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", p->name, run.err.text);
+	return run;
+}
+
+static inline void load(struct profile *p, const char *name)
+{
+	char path[256];
+	struct err err;
+
+	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
+	if (profile_load(p, path, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static inline void plant(struct profile *p, uint64_t lba, uint64_t count, double revolutions)
+{
+	const struct profile_slow s = { .lba = lba, .count = count, .every = 1, .revolutions = revolutions };
+	struct err err;
+
+	assert_int_equal(profile_add_slow(p, &s), 0);
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Places of this kind that begin there; UINT64_MAX: anywhere. */
+static inline size_t count_kind(const struct result *res, const char *kind, uint64_t lba)
+{
+	const struct table *t = result_find_table(res, "slow");
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nrows; i++)
+		n += strcmp(table_string(t, i, (size_t)table_column(t, "kind")), kind) == 0 &&
+		     (lba == UINT64_MAX || (uint64_t)number(t, i, "lba") == lba);
+	return n;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `surface` where what lies between host and medium moves or hides weak places: bridges, caches, other orders, busy hosts, trimmed neighbours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "model.h"
+#include "surfacerun.h"
+#include "wild.h"
+
+/* How many of n weak sectors are found, planted one by one on the disk of this seed; nothing else may be called weak. */
+static size_t found_alone(uint64_t seed, const char *words, uint64_t first, uint64_t step, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+		size_t one;
+
+		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+		plant(&p, first + i * step, p.physical_sector_bytes / p.logical_sector_bytes, 1);
+		run = run_on(&p, words);
+		one = count_kind(run.res, "always", first + i * step);
+		assert_int_equal(count_kind(run.res, "always", UINT64_MAX), one);
+		sum += one;
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("seed %d: %d of %d\n", (int)seed, (int)sum, (int)n);
+	return sum;
+}
+
+/* Answers that are seen late make one reading of three quick, or deny what was halved by time: then it is halved alone. */
+static void where_time_does_not_tell_the_sector_it_is_found_alone(void **state)
+{
+	(void)state;
+	assert_true(found_alone(3011, "--from=37.94GB --to=38.2GB --no-files sda", 74120003, 14011, 30) >= 20);
+}
+
+/* An answer that is seen late by half of a revolution takes that from the next one. */
+static void a_revolution_of_which_two_requests_have_a_part_is_seen(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	size_t n = 0;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (uint64_t k = 0; k < 40; k++)
+		plant(&p, 1000000 + 300008 * k, 8, 1);
+	for (uint64_t nth = 1500; nth < 12000; nth += 4) {
+		const struct profile_fail late = {
+			.op = DISK_READ, .nth = nth, .short_bytes = UINT64_MAX, .delay_s = 0.0042
+		};
+
+		assert_int_equal(profile_add_fail(&p, &late), 0);
+	}
+	run = run_on(&p, "--to=7GB sda");
+	for (uint64_t k = 0; k < 40; k++)
+		n += count_kind(run.res, "always", 1000000 + 300008 * k);
+	print_message("%d of 40\n", (int)n);
+	assert_true(n >= 20); /* second readings are seen late as well */
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), n);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* A bus slower than the medium, though not at eight places in a row: by what the buffer gives. */
+static void a_connection_as_quick_as_the_buffer_is_told(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 5022, NULL, &err), 0);
+	run = run_on(&p, "--from=90070212608 --to=90.5GB --no-files sda");
+	assert_true(result_has_notice(run.res, "buffered"));
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* After a late answer the next seems early, and a revolution more in it would not have been seen. */
+static void a_busy_host_in_whose_delays_weak_places_hide_is_told(void **state)
+{
+	struct profile p;
+
+	(void)state;
+	for (int is_busy = 0; is_busy < 2; is_busy++) {
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, 3011, NULL, &err), 0);
+		if (!is_busy)
+			assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
+		run = run_on(&p, "--from=9342820352 --to=10342817792 --no-files sda");
+		assert_int_equal(result_has_notice(run.res, "insensitive"), is_busy);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* Beside what is trimmed, and answered at once, any sector takes longer. */
+static void beside_what_is_trimmed_nothing_is_called_weak(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 3029, NULL, &err), 0);
+	for (uint64_t k = 0; k < 20; k++) {
+		const struct profile_range hole = { .lba = 2000000 * k, .count = 1000000 };
+
+		assert_int_equal(profile_add_trim(&p, &hole), 0);
+	}
+	assert_int_equal(profile_finish(&p, &err), 0);
+	run = run_on(&p, "--to=20GB --no-files sda");
+	print_message("passing %d\n", (int)count_kind(run.res, "passing", UINT64_MAX));
+	assert_int_equal(count_kind(run.res, "always", UINT64_MAX), 0);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_time_does_not_tell_the_sector_it_is_found_alone),
+		cmocka_unit_test(a_revolution_of_which_two_requests_have_a_part_is_seen),
+		cmocka_unit_test(a_connection_as_quick_as_the_buffer_is_told),
+		cmocka_unit_test(a_busy_host_in_whose_delays_weak_places_hide_is_told),
+		cmocka_unit_test(beside_what_is_trimmed_nothing_is_called_weak),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
