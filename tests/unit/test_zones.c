@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "measure/zones/zones.h"
+#include "wild.h"
 #include "zonesrun.h"
 
 static void load(struct profile *p, const char *name)
@@ -328,6 +329,22 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	profile_done(&p);
 }
 
+/* A thin volume of which half was never written and answers eight times as fast: samples of the other half take long, but do not pause. */
+static void a_thin_volume_does_not_give_its_data_in_bursts(void **state)
+{
+	struct profile p;
+	struct err err = { 0 };
+	struct sim_run run;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 2002, NULL, &err), 0);
+	run = zones_on(&p, "--seed=2002 sda");
+	assert_true(has_notice(&run, "uneven"));
+	assert_false(has_notice(&run, "bursts"));
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /* 8 MiB that take 15 ms to write, on a busy machine: where the two pieces of a sample cannot be told apart its rate is a lower bound. */
 static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(void **state)
 {
@@ -573,6 +590,7 @@ int main(void)
 		cmocka_unit_test(
 			unreadable_places_of_the_failing_drive_are_listed_with_their_errno_and_the_rest_stands),
 		cmocka_unit_test(a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit),
+		cmocka_unit_test(a_thin_volume_does_not_give_its_data_in_bursts),
 		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
 		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
 		cmocka_unit_test(writing_behind_a_cache_is_at_the_pace_of_the_media),
