@@ -316,13 +316,10 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 	       is_suspect(t, position);
 }
 
-/*
- * The bytes of a slow sample, once more. The requests begin half a block later: skews that barely suffice cost a revolution wherever a request ends at the
- * end of a track, each time again.
- */
+/* The bytes of a slow sample, once more, in requests that begin elsewhere (sample.c, check_phase). */
 static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, struct err *err)
 {
-	uint64_t shift = t->layout.block_bytes / 2;
+	uint64_t shift = t->layout.request_bytes / 2;
 	struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK, .check_of = i };
 
 	how.first_bytes = t->samples.v[i].first_bytes + shift - shift % t->layout.align_bytes;
