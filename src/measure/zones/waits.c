@@ -36,6 +36,7 @@
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
 #define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
 #define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
+#define BEYOND_TIMES  2.0  /* as fast as all of a region, and a sample at its end is none of it (a choice) */
 #define LEAST_SHARE   0.07 /* of its time that a region loses: less is not told (a choice) */
 #define LOST_MAX      0.95 /* more cannot be: some of the time was spent on reading */
 #define DENSER        1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
@@ -124,6 +125,32 @@ static double rate_of(const struct series *v, size_t first, size_t last)
 		ns += v->s[i]->elapsed_ns;
 	}
 	return waits * v->rev_ns / ns;
+}
+
+/* Time per byte of [first, last]. */
+static double pace_of(const struct series *v, size_t first, size_t last)
+{
+	double ns = 0.0, bytes = 0.0;
+
+	for (size_t i = first; i <= last; i++) {
+		ns += v->s[i]->elapsed_ns;
+		bytes += v->s[i]->moved_bytes;
+	}
+	return ns / bytes;
+}
+
+/*
+ * Without what lies at its ends and is far faster. Where nearly each request loses a revolution none of them stands out, and a region has hardly more waits than a
+ * healthy sample beside it has by chance.
+ */
+static void trim(const struct series *v, size_t *first, size_t *last)
+{
+	double pace = pace_of(v, *first, *last) / BEYOND_TIMES;
+
+	while (*first < *last && pace_of(v, *first, *first) < pace)
+		++*first;
+	while (*last > *first && pace_of(v, *last, *last) < pace)
+		--*last;
 }
 
 /* Do several passes say so? */
@@ -250,6 +277,7 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		slow = half;
 		sum = fmax(sum, best_stretch(v, slow, a, b + 1, &a, &b));
 	}
+	trim(v, &a, &b);
 	find_in(v, first, a, least, slows);
 	if (fill_region(v, a, b, sum, slow, &slows->v[slows->n]))
 		slows->n++;
