@@ -69,6 +69,7 @@ static const char *const names[] = { "quantum-fireball-tm2110a",
 	                             "modern-4tb",
 	                             "samsung-hd103sj",
 	                             "toshiba-x300",
+	                             "nearline-20tb",
 	                             "seagate-cheetah-15k7",
 	                             "seagate-medalist-st39140a",
 	                             "tiny" };

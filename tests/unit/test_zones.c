@@ -51,6 +51,7 @@ static const char *const profiles[] = { "quantum-fireball-tm2110a",
 	                                "modern-4tb",
 	                                "samsung-hd103sj",
 	                                "toshiba-x300",
+	                                "nearline-20tb",
 	                                "ssd-sata",
 	                                "failing",
 	                                "tiny" };
