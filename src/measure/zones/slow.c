@@ -263,8 +263,14 @@ static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slo
 	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * zone_rev_ns(l);
 }
 
+/* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast they should be. */
+static bool is_beside_media(const struct zone_stretches *st, const struct zone_slow *slow)
+{
+	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * st->interface_bytes_per_s);
+}
+
 static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
-                     struct zone_slows *ret)
+                     const struct zone_stretches *st, struct zone_slows *ret)
 {
 	for (size_t a = 0; a < s->n; a++) {
 		struct zone_slow *slow = &ret->v[ret->n];
@@ -284,7 +290,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			                    .y = sum / (double)(b - a + 1),
 			                    .expected_y = expectation(s, a, b) };
 		a = b;
-		if (isnan(slow->expected_y))
+		if (isnan(slow->expected_y) || !is_beside_media(st, slow))
 			continue;
 		fill_region(samples, ret, slow);
 		stretch_region(samples, ret, slow);
@@ -439,7 +445,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		else
 			ret->threshold = INFINITY;
 		r = zone_waits_find(samples, l, st, ret);
-		add_runs(&s, samples, l, ret);
+		add_runs(&s, samples, l, st, ret);
 		add_singles(samples, l, lv, ret);
 	}
 	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
