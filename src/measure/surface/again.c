@@ -642,20 +642,23 @@ static int read_buffered(struct surface_run *run, uint64_t at, uint32_t depth, d
 
 int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err)
 {
-	uint64_t block = run->range.block_bytes, at = run->position + run->range.unit_bytes;
+	uint64_t block = run->range.block_bytes, at = run->position - run->range.unit_bytes;
 	double ns[BUFFER_READINGS], most_ns = 0.0;
 	size_t n = 0;
 	int r = 0;
 
+	if (run->position <
+	    run->range.first_bytes + (BUFFER_READINGS + 1) * block) /* nothing that is still to be scanned */
+		return 0;
 	run->buffer_ns = 0.0;
 	if (!run->rot.is_rotating || run->verifier)
 		return 0;
-	for (; n < BUFFER_READINGS && at + block <= run->range.end_bytes && r == 0 && !surface_is_over(run);
-	     at += block) {
+	while (n < BUFFER_READINGS && r == 0 && !surface_is_over(run)) {
 		surface_give_way(run);
 		ns[n] = NAN;
-		r = read_buffered(run, at, depth, &ns[n++], err);
-		most_ns = fmax(most_ns, ns[n - 1]);
+		at -= block;
+		r = read_buffered(run, at, depth, &ns[n], err);
+		most_ns = fmax(most_ns, ns[n++]);
 	}
 	if (most_ns < BUFFER_MOST * run->rot.period_ns)
 		run->buffer_ns = stats_median(ns, stats_keep_finite(ns, n));
