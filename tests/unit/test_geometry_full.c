@@ -467,10 +467,22 @@ static void unreadable_sectors_are_survived(void **state)
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
 }
 
+/* Some thirty sectors in a track: all accesses over as many tracks are off by the same, which spoke for two surfaces as often as it was measured. */
+static void what_accesses_say_again_and_again_is_no_evidence(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	one(354, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
+	say("few sectors", &r);
+	assert_nothing_false_is_sure(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_disk_is_found_out),
+		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
 		cmocka_unit_test(disks_without_defects_are_exact),
 		cmocka_unit_test(runs_of_the_largest_known_drive_are_true),
 		cmocka_unit_test(noise_and_outliers_make_no_false_answers),

@@ -364,6 +364,7 @@ double geo_scatter(const struct geo_looks *looks, size_t n);
 struct geo_access {
 	uint64_t cylinders;
 	bool is_other_head;
+	bool is_again;        /* it says what another one has said, and is no evidence of its own */
 	double access, error; /* revolutions */
 };
 
@@ -373,6 +374,7 @@ struct geo_verdict {
 	double scale;                            /* of what is left, revolutions */
 	double rise;                             /* of the curve, from 1 cylinder to 8 */
 	double off[GEO_PAIRS], error[GEO_PAIRS]; /* of each access */
+	bool is_again[GEO_PAIRS];
 };
 
 /* n: GEO_PAIRS at most. scatter: of single accesses, as far as it was found out. */

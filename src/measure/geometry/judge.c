@@ -151,7 +151,7 @@ double geo_verdict_cost(const struct geo_verdict *v, double scale)
 	double cost = 0.0;
 
 	for (size_t k = 0; k < v->judged; k++)
-		cost += penalty(v->off[k], v->error[k], scale);
+		cost += v->is_again[k] ? 0.0 : penalty(v->off[k], v->error[k], scale);
 	return cost;
 }
 
@@ -168,6 +168,7 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 	for (size_t k = 0; k < f->n; k++) {
 		v->off[k] = f->off[k];
 		v->error[k] = f->seen[k].error;
+		v->is_again[k] = f->seen[k].is_again;
 		v->agreeing += fabs(f->off[k]) < BEYOND * hypot(v->error[k], may);
 	}
 	v->is_possible = f->n >= FEWEST && (double)v->agreeing >= AGREE * (double)f->n &&

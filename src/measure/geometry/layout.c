@@ -37,7 +37,9 @@
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
 #define AIMS        8    /* tries to find whole tracks that are so far apart */
-#define LOOKS       10   /* so often accesses are measured, while several layouts are possible, or none is shown */
+#define SAID_MOST   1000 /* accesses of a few looks, that differ */
+#define SAME        0.01 /* of their errors: errors that are independent are hardly ever so near, also of twenty accesses */
+#define LOOKS       10 /* so often accesses are measured, while several layouts are possible, or none is shown */
 
 struct candidate {
 	struct geo_shape shape;
@@ -51,6 +53,12 @@ struct candidate {
 	struct geo_verdict verdict;
 };
 
+/* What accesses over so many tracks have said. */
+struct said {
+	uint64_t distance;
+	double access;
+};
+
 struct search {
 	struct geo *g;
 	struct geo_order *o;
@@ -60,7 +68,10 @@ struct search {
 	uint64_t first, tracks; /* of the stretch */
 	struct geo_pair pair[GEO_PAIRS];
 	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	bool is_again[GEO_PAIRS];            /* of the pairs: as geo_access */
 	size_t npairs, most_pairs;
+	struct said said[SAID_MOST]; /* in all looks */
+	size_t nsaid;
 	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
 	size_t all;
 	size_t next;    /* accesses that agree with the best one that is out */
@@ -358,14 +369,35 @@ static struct geo_spot spot(struct search *s, uint64_t track)
 	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
 }
 
+/*
+ * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of them say no more than one does.
+ */
+static void find_repeated(struct search *s)
+{
+	for (size_t i = 0; i < s->npairs; i++) {
+		const struct geo_pair *pair = &s->pair[i];
+
+		s->is_again[i] = false;
+		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
+			s->is_again[i] = s->said[k].distance == pair->distance &&
+			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
+		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < SAID_MOST)
+			s->said[s->nsaid++] = (struct said){ pair->distance, pair->access };
+	}
+}
+
 static int measure(struct search *s, double from, double to, struct err *err)
 {
+	int r;
+
 	for (size_t i = 0; i < s->npairs; i++) {
 		s->pair[i].from = spot(s, s->a[i]);
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
 	}
-	return geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
+	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
+	find_repeated(s);
+	return r;
 }
 
 /* ---- does a layout agree with them? ---- */
@@ -390,6 +422,7 @@ static void judge(struct search *s, struct candidate *c)
 			continue;
 		seen[n++] = (struct geo_access){ .cylinders = from > to ? from - to : to - from,
 			                         .is_other_head = head[s->a[i]] != head[s->b[i]],
+			                         .is_again = s->is_again[i],
 			                         .access = s->pair[i].access,
 			                         .error = s->pair[i].error };
 	}
@@ -408,6 +441,7 @@ static struct geo_verdict side_by_side(const struct search *s)
 	for (size_t i = 0; i < s->npairs; i++)
 		if (isfinite(s->pair[i].access))
 			seen[n++] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
+				                         .is_again = s->is_again[i],
 				                         .access = s->pair[i].access,
 				                         .error = s->pair[i].error };
 	return geo_judge(seen, n, s->scatter);
