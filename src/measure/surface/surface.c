@@ -115,6 +115,7 @@ static int run_init(struct surface_run *run, struct err *err)
 		r = surface_lists_prepare(run, err);
 	if (r == 0)
 		r = surface_state_load(run, err);
+	run->is_scanned = run->position == run->range.end_bytes;
 	run->portions++;
 	if (r == 0)
 		r = surface_learn_rotation(run, err);

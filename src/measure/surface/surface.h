@@ -128,6 +128,7 @@ struct surface_run {
 	struct rotation rot;
 	bool is_tuned;     /* the block is what it will be */
 	bool is_known;     /* the rotation, from the state or a search that came to its end */
+	bool is_scanned;   /* when this run began: second readings are left */
 	uint64_t position; /* all before it is scanned and judged */
 	struct surface_base base;
 	double over_sum_ns;     /* what is slow, of all batches of this run */
