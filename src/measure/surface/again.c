@@ -3,7 +3,8 @@
  * Second readings. Suspects are read again in rounds, one reading of each in a round, and reads elsewhere between the rounds put the drive's cache out of
  * the way. A reading is of a lead-in that takes the arm there, and what is in question behind it, so that the time between the two
  * completions is the medium's. What is slow each time is halved down to a sector, and that sector is read alone beside another: only
- * what is slow then as well is weak itself; else the drive goes elsewhere there (a sector moved away, a track skipped).
+ * what is slow then as well is weak itself; else the drive goes elsewhere there (a sector moved away, a track skipped), or time misled: then what lies about it
+ * is halved by such readings alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "measure/surface/surface.h"
 
 #define LEAD_READINGS   9
-#define BUFFER_READINGS 5
+#define BUFFER_READINGS 5            /* blocks; the longest of them decides whether it was the buffer (a choice) */
 #define BUFFER_MOST     0.9          /* of a revolution: a block that the medium gives again takes a whole one */
 #define RESTS_MOST      16           /* bad places of a request that are told apart */
 #define AGAIN_LEAST     2            /* good readings, and nothing more is asked */
@@ -46,7 +47,7 @@
 #define ALONE_MOST 32
 #define HALF_SURE  6.0 /* one error in 400 of each half, before the sector is asked by itself */
 #define HALVED_EACH \
-	16 /* as many halved of a kind and none of them weak: this is what the disk is like, and costs time */
+	16 /* as many halved of a kind and none of them weak: this is what the disk is like, and costs time (a choice) */
 #define NEAR_UNITS  32  /* about the place that is well: pieces of requests and what is read ahead end not far off */
 #define ALONE_SIDES 3.0 /* a third of it at least from either side of the place */
 
@@ -292,6 +293,7 @@ static void narrow(struct surface_run *run, struct surface_suspect *s, enum surf
 	add_rest(run, s, end_bytes);
 }
 
+/* By a neighbour, about which was halved as well. */
 static bool is_told(const struct surface_run *run, const struct surface_suspect *s)
 {
 	bool is = false;
@@ -469,17 +471,18 @@ static void after_alone(struct surface_run *run, struct surface_suspect *s)
 
 	if (!is_weak && odds > ALONE_WELL && s->step < ALONE_MOST)
 		return;
-	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) /* how it stood is not known */
+	if (!run->rot.is_rotating && run->ses->devs[0].rotational == 1) { /* how it stood is not known */
 		narrow(run, s, SURFACE_SOMETIMES);
-	else if (is_weak && !(s->is_halved && is_told(run, s))) { /* by a neighbour */
+	} else if (is_weak && !(s->is_halved && is_told(run, s))) {
 		run->halved_weak[s->otherwise.kind] += s->is_halved;
 		narrow(run, s, SURFACE_ALWAYS);
-	} else if (s->is_halved)
+	} else if (s->is_halved) {
 		end_otherwise(run, s);
-	else if (s->rests && s->good_end == s->first_bytes && odds < 0) /* only where two requests met */
+	} else if (s->rests && s->good_end == s->first_bytes && odds < 0) { /* only where two requests met */
 		put_away(run, s, SURFACE_ONCE);
-	else
+	} else {
 		halve_alone(run, s, odds > ALONE_WELL || !run->rot.is_rotating ? SURFACE_SOMETIMES : SURFACE_PASSING);
+	}
 }
 
 static int step_alone(struct surface_run *run, struct surface_suspect *s, struct err *err)

@@ -168,7 +168,7 @@ static struct tally sum_of(const struct tally v[STRETCHES][HEADS_MOST], size_t h
 
 static double per_gb(const struct tally *t, double turn_ns)
 {
-	return t->bytes ? (double)t->excess_ns / turn_ns / ((double)t->bytes * 1e-9) : (double)NAN;
+	return surface_lost_per_gb(t->excess_ns, t->bytes, turn_ns);
 }
 
 /* Was about as much read under each head? */

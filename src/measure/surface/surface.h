@@ -190,6 +190,12 @@ static inline int surface_error(const struct io_req *req, bool is_fault)
 	return !is_fault ? 0 : req->res < 0 ? req->res : 1;
 }
 
+/* Revolutions lost per GB; NaN: nothing was read, or what a revolution takes is not known. */
+static inline double surface_lost_per_gb(uint64_t excess_ns, uint64_t bytes, double turn_ns)
+{
+	return bytes ? (double)excess_ns / turn_ns / ((double)bytes * 1e-9) : (double)NAN;
+}
+
 /* ---- gentle.c ---- */
 
 /* --idle: 0, or when to ask again, as others use the disk. With nothing of ours in flight. */

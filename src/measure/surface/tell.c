@@ -241,8 +241,7 @@ static void tell_sums(struct result *res, const struct surface_cell *all, double
 	tell_classes(res, all);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->bytes);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
-	              all->bytes ? (double)all->excess_ns / turn_ns / ((double)all->bytes * 1e-9) : (double)NAN, NULL,
-	              0);
+	              surface_lost_per_gb(all->excess_ns, all->bytes, turn_ns), NULL, 0);
 	result_figure(res, "worst_ns", "longest request", UNIT_NS, all->worst_ns ? (double)all->worst_ns : (double)NAN,
 	              NULL, 0);
 }
