@@ -96,7 +96,7 @@ static double rate_of(const struct reading *g, size_t k)
 
 	if (g->has_fault || !(g->end_ns > 0.0))
 		return NAN;
-	if (zone_estimate(s->done, s->n, g->depth, &e))
+	if (zone_estimate(s->done, s->n, g->depth, 0.0, &e))
 		return 1e9 / e.ns_per_byte;
 	return s->n ? 1e9 * s->done[s->n - 1].bytes / g->end_ns : 0.0;
 }
@@ -262,7 +262,7 @@ static void tell(struct zones_run *run, const struct zone_target *t, const struc
 int zone_arms_measure(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	double rev_ns = t->layout.rev_ns > 0.0 ? t->layout.rev_ns : ZONE_REV_NS;
-	uint64_t block = t->layout.request_bytes;
+	uint64_t block = t->layout.coarse_bytes;
 	size_t blocks = (size_t)(t->bytes_per_s * SPAN_REVS * rev_ns * 1e-9 / (double)block) + run->p->depth + 1;
 	struct stream streams[DEVICE_RANGES_MAX] = { 0 };
 	cleanup_free struct rounds *m = calloc(1, sizeof(*m));

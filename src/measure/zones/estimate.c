@@ -27,7 +27,9 @@
 	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some tenths */
 #define QUICK_RATIO \
 	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones change it by less than a fifth */
-#define LEAD_IN_PART 3 /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+#define PER_REV_FINE 4.0 /* completions in a revolution that show its track (trial: fewer gain nothing) */
+#define LAGS_PART    3.0 /* a lag is this part of a sample at most */
+#define LEAD_IN_PART 3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -55,20 +57,33 @@ static size_t lead_in_end(const struct zone_done *d, size_t n, uint32_t depth)
 	return first;
 }
 
-/* Fit of time on bytes over d[0..n): slope, and what each completion is off (residual, ns). */
-static bool fit_time(const struct zone_done *d, size_t n, double *ret_slope, double *residual)
+/*
+ * Weight of completion i of d[0..n) in the slope: as that of a regression, or, where completions show the tracks, going to 0 at both ends, u sqrt(1 - u^2).
+ * Of the steps at the ends of tracks what is left then is less by far: of a whole regression the part track at each end decides.
+ */
+static double weight_of(const struct zone_done *d, size_t n, size_t i, double per_rev)
 {
-	double mb = 0.0, mt = 0.0, sxx = 0.0, sxy = 0.0;
+	double half = 0.5 * (d[n - 1].bytes - d[0].bytes) * (1.0 + 1.0 / (double)n);
+	double u = (d[i].bytes - 0.5 * (d[n - 1].bytes + d[0].bytes)) / half;
+
+	return per_rev >= PER_REV_FINE ? u * sqrt(fmax(1.0 - u * u, 0.0)) : u;
+}
+
+/* Fit of time on bytes over d[0..n): slope, and what each completion is off (residual, ns). */
+static bool fit_time(const struct zone_done *d, size_t n, double per_rev, double *ret_slope, double *residual)
+{
+	double mb = 0.0, mt = 0.0, mw = 0.0, sxx = 0.0, sxy = 0.0;
 
 	for (size_t i = 0; i < n; i++) {
-		mb += d[i].bytes;
-		mt += d[i].t_ns;
+		mb += d[i].bytes / (double)n;
+		mt += d[i].t_ns / (double)n;
+		mw += weight_of(d, n, i, per_rev) / (double)n;
 	}
-	mb /= (double)n;
-	mt /= (double)n;
 	for (size_t i = 0; i < n; i++) {
-		sxx += (d[i].bytes - mb) * (d[i].bytes - mb);
-		sxy += (d[i].bytes - mb) * (d[i].t_ns - mt);
+		double w = weight_of(d, n, i, per_rev) - mw;
+
+		sxx += w * (d[i].bytes - mb);
+		sxy += w * (d[i].t_ns - mt);
 	}
 	if (!(sxx > 0.0) || !(sxy > 0.0))
 		return false;
@@ -103,21 +118,55 @@ static size_t unlate(struct zone_done *d, size_t n, double slope, double toleran
 	return moved;
 }
 
-/* Relative standard error of the slope; residuals of neighbours hang together (AR(1)). */
-static double slope_se_ratio(const struct zone_done *d, const double *residual, size_t n, double slope)
+/* Variance of the sum of x; neighbours hang together (AR(1)). */
+static double variance_of_neighbours(const double *x, size_t n)
 {
-	double ss = 0.0, lag = 0.0, sxx = 0.0, mb = 0.0, rho;
+	double ss = 0.0, lag = 0.0, rho;
 
 	for (size_t i = 0; i < n; i++) {
-		ss += residual[i] * residual[i];
-		if (i)
-			lag += residual[i] * residual[i - 1];
-		mb += d[i].bytes / (double)n;
+		ss += x[i] * x[i];
+		lag += i ? x[i] * x[i - 1] : 0.0;
 	}
-	for (size_t i = 0; i < n; i++)
-		sxx += (d[i].bytes - mb) * (d[i].bytes - mb);
 	rho = ss > 0.0 ? fmin(fmax(lag / ss, 0.0), 0.9) : 0.0;
-	return sqrt(ss / (double)(n - 2) / sxx * (1.0 + rho) / (1.0 - rho)) / slope;
+	return ss * (double)n / (double)(n - 2) * (1.0 + rho) / (1.0 - rho);
+}
+
+/*
+ * The same of what comes back in each track (Newey and West 1987): with a lag of one revolution the weights are nought at its frequency and the
+ * multiples of that.
+ */
+static double variance_of_tracks(const double *x, size_t n, double per_rev)
+{
+	size_t lags = (size_t)fmin(round(per_rev), (double)n / LAGS_PART);
+	double var = 0.0, white = 0.0;
+
+	for (size_t lag = 0; lag <= lags; lag++) {
+		double sum = 0.0;
+
+		for (size_t i = lag; i < n; i++)
+			sum += x[i] * x[i - lag];
+		white = lag ? white : sum;
+		var += (lag ? 2.0 : 1.0) * (1.0 - (double)lag / ((double)lags + 1.0)) * sum;
+	}
+	return fmax(var, white / ((double)lags + 1.0));
+}
+
+/* Relative standard error of the slope. Changes the residuals. */
+static double slope_se_ratio(const struct zone_done *d, double *residual, size_t n, double slope, double per_rev)
+{
+	double sxw = 0.0, sww = 0.0, mb = 0.5 * (d[n - 1].bytes + d[0].bytes);
+
+	for (size_t i = 0; i < n; i++) {
+		double w = weight_of(d, n, i, per_rev);
+
+		sxw += w * (d[i].bytes - mb);
+		sww += w * w;
+	}
+	if (!(per_rev >= PER_REV_FINE))
+		return sqrt(variance_of_neighbours(residual, n) / (double)n * sww) / sxw / slope;
+	for (size_t i = 0; i < n; i++)
+		residual[i] *= weight_of(d, n, i, per_rev);
+	return sqrt(variance_of_tracks(residual, n, per_rev)) / sxw / slope;
 }
 
 static double span_ns(const struct zone_done *d, size_t a, size_t b)
@@ -183,27 +232,28 @@ double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns)
 	return d[knee].bytes;
 }
 
-bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret)
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret)
 {
 	cleanup_free double *residual = NULL, *work = NULL;
 	size_t first = lead_in_end(d, n, depth), m = n - first, late = 0;
-	double slope = 0.0;
+	double slope = 0.0, per_rev;
 
 	if (n < ZONE_DONE_MIN || m < ZONE_DONE_MIN)
 		return false;
+	per_rev = rev_ns / (d[n - 1].t_ns - d[first].t_ns) * (double)(m - 1);
 	residual = calloc(m, sizeof(*residual));
 	work = calloc(m, sizeof(*work));
-	if (!residual || !work || !fit_time(d + first, m, &slope, residual))
+	if (!residual || !work || !fit_time(d + first, m, per_rev, &slope, residual))
 		return false;
 	for (int round = 0; round < 3; round++) {
 		size_t moved = unlate(d + first, m, slope, LATE_MAD * deviation(residual, work, m));
 
 		late += moved;
-		if (!moved || !fit_time(d + first, m, &slope, residual))
+		if (!moved || !fit_time(d + first, m, per_rev, &slope, residual))
 			break;
 	}
 	ret->ns_per_byte = slope;
-	ret->se_ratio = slope_se_ratio(d + first, residual, m, slope);
+	ret->se_ratio = slope_se_ratio(d + first, residual, m, slope, per_rev);
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		ret->part_ns_per_byte[i] = span_ns(d + first, i * (m - 1) / ZONE_PARTS, (i + 1) * (m - 1) / ZONE_PARTS);
 	ret->first = first;

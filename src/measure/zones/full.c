@@ -85,7 +85,7 @@ static int close_bin(struct sweeper *s, double now_ns)
 	z.at_s = (now_ns + (double)s->start_ns - (double)run->ses->start_ns) * 1e-9;
 	z.has_fault = s->has_fault;
 	z.moved_bytes = (double)(z.end_bytes - z.first_bytes);
-	(void)zone_estimate(run->done, run->ndone, s->bin ? 0 : (uint32_t)run->p->depth, &e);
+	(void)zone_estimate(run->done, run->ndone, s->bin ? 0 : (uint32_t)run->p->depth, zone_rev_ns(&t->layout), &e);
 	zone_estimate_waits(run->done, run->ndone, zone_rev_ns(&t->layout), &z.waits, &z.wait_revs);
 	if (isnan(first_ns) && e.elapsed_ns > 0.0) { /* the lead-in of the first bin */
 		z.from_bytes = z.end_bytes - (uint64_t)e.moved_bytes;

@@ -8,7 +8,7 @@
 
 #include "measure/zones/zones.h"
 
-#define LARGE_BYTES (256u * 1024) /* fits into a segment of any buffer since 1995 */
+#define LARGE_BYTES (256u * 1024) /* fits into a segment of most buffers since 1995 */
 #define SMALL_PART  4   /* the small request is 1 / this of the large one: far enough apart for a difference */
 #define TRIES       5   /* of each size; the first brings the bytes in, the best of the others counts */
 #define HIT_PART    0.3 /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
@@ -56,9 +56,9 @@ static void take_reread(struct sink *sink, const struct io_req *req, bool is_fau
 		s->best_ns[is_large] = fmin(s->best_ns[is_large], ns);
 }
 
-int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
+int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
+                          struct err *err)
 {
-	uint32_t large = t->layout.block_bytes < LARGE_BYTES ? t->layout.block_bytes : LARGE_BYTES;
 	double limit = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS;
 	struct rereads s = { .feeder = { .next = next_reread },
 		             .sink = { take_reread },
@@ -74,11 +74,22 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	struct load_stats stats;
 	int r;
 
-	t->interface_bytes_per_s = NAN;
+	t->byte_ns = t->request_ns = NAN;
 	if (s.bytes[0] == 0 || at_bytes + large > t->layout.end_bytes)
 		return 0;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
-	if (r == 0 && !s.has_fault && s.best_ns[1] <= limit && s.best_ns[1] > s.best_ns[0])
-		t->interface_bytes_per_s = 1e9 * (large - s.bytes[0]) / (s.best_ns[1] - s.best_ns[0]);
+	if (r == 0 && !s.has_fault && s.best_ns[1] <= limit && s.best_ns[1] > s.best_ns[0]) {
+		t->byte_ns = (s.best_ns[1] - s.best_ns[0]) / (large - s.bytes[0]);
+		t->request_ns = fmax(s.best_ns[1] - large * t->byte_ns, 0.0);
+	}
+	return r;
+}
+
+int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
+{
+	uint32_t large = t->layout.block_bytes < LARGE_BYTES ? t->layout.block_bytes : LARGE_BYTES;
+	int r = zone_interface_reread(run, t, at_bytes, large, err);
+
+	t->interface_bytes_per_s = 1e9 / t->byte_ns;
 	return r;
 }

@@ -35,8 +35,13 @@
 	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
 #define SHORT_REVOLUTIONS \
 	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
-#define LONG_REVOLUTIONS  60.0   /* of the places of the figures: surfaces that differ come by turns */
-#define PLACE_REVOLUTIONS 20.0   /* the same with --zones, where the precision asked for decides on more of them */
+#define LONG_REVOLUTIONS  60.0 /* of the places of the figures: surfaces that differ come by turns */
+#define PLACE_REVOLUTIONS 20.0 /* the same with --zones, where the precision asked for decides on more of them */
+#define FINE_PART \
+	(1.0 /    \
+	 3.0) /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) */
+#define REQUESTS \
+	50.0 /* of a short sample in the pass before that, in large ones: less show no tracks (trial, the same) */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */
 #define SHORT_MAX_NS      350e6  /* a sample of a slow disk ends here rather than at its bytes */
 #define LONG_MAX_NS       800e6  /* the same of the places of the figures */
@@ -165,7 +170,7 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 	if (block < l->align_bytes)
 		block = l->align_bytes;
 	want = (p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
-	l->block_bytes = l->request_bytes = block;
+	l->block_bytes = l->request_bytes = l->coarse_bytes = block;
 	l->window_bytes = round_down(want < room ? want : room, block);
 	if (l->window_bytes < block)
 		l->window_bytes = block;
@@ -331,13 +336,18 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
                            double bytes_per_s)
 {
 	double want = (double)(p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES), block = l->block_bytes, least, most,
-	       bytes;
+	       bytes, part = 1.0;
 	double rev_ns = l->rev_ns > 0.0 ? l->rev_ns : REV_NS_UNKNOWN;
+	double rev_bytes = bytes_per_s * 1e-9 * rev_ns;
 	uint64_t window_blocks = l->window_bytes / l->block_bytes;
 
-	least = fmin(bytes_per_s * 1e-9 * REVOLUTIONS * rev_ns, want);
+	if (l->fine_bytes)
+		part = fmax(FINE_PART, l->request_bytes == l->fine_bytes
+		                               ? 0.0
+		                               : fmin(REQUESTS * block / rev_bytes / SHORT_REVOLUTIONS, 1.0));
+	least = fmin(rev_bytes * REVOLUTIONS * part, want);
 	most = rev_ns * (class == ZONE_SHORT ? SHORT_REVOLUTIONS : p->places ? PLACE_REVOLUTIONS : LONG_REVOLUTIONS);
-	most = bytes_per_s * 1e-9 * fmin(most, class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS);
+	most = bytes_per_s * 1e-9 * fmin(most, class == ZONE_LONG ? LONG_MAX_NS : SHORT_MAX_NS) * part;
 	if (p->quick)
 		most = bytes_per_s * 1e-9 * (class == ZONE_LONG ? QUICK_LONG_NS : 10 * REV_NS_UNKNOWN);
 	if (class == ZONE_SHORT && !p->sample_bytes)
@@ -356,7 +366,7 @@ void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, dou
 	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
 	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns / 2)
 		l->request_bytes /= 2;
-	l->block_bytes = l->request_bytes; /* windows and strides stay multiples */
+	l->block_bytes = l->coarse_bytes = l->request_bytes; /* windows and strides stay multiples */
 }
 
 /* Which window the position's next sample takes. */

@@ -301,7 +301,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	if (s->has_fault || !blocks)
 		return;
 	blocks_of(run, part, blocks);
-	if (!zone_estimate(blocks, n, (uint32_t)run->p->depth, &e))
+	if (!zone_estimate(blocks, n, (uint32_t)run->p->depth, rev_ns, &e))
 		return;
 	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits say nothing. */
 	if (s->op != IO_WRITE || is_through(run, s))
@@ -310,7 +310,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	/* The slope without them, and their time spread over the sample: wherever in it they were lost they weigh the same. */
 	lost = z->wait_revs * rev_ns / e.moved_bytes;
 	blocks_of(run, part, blocks);
-	if (z->wait_revs && zone_estimate(blocks + e.first, n - e.first, 0, &clean)) {
+	if (z->wait_revs && zone_estimate(blocks + e.first, n - e.first, 0, rev_ns, &clean)) {
 		e.ns_per_byte = clean.ns_per_byte + lost;
 		e.se_ratio = clean.se_ratio * clean.ns_per_byte / e.ns_per_byte;
 	}

@@ -216,7 +216,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	int r;
 
 	t->bytes_per_s = zone_guess_rate(t->dev);
-	t->interface_bytes_per_s = NAN;
+	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
 	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
@@ -229,7 +229,7 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
 	if (!(t->bytes_per_s > INTERFACE_NEAR * t->interface_bytes_per_s))
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
-	return r;
+	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
 }
 
 /*
@@ -272,20 +272,23 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
 	uint32_t passes = zone_passes(run->p);
 	size_t n;
+	int r;
 
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	n = order_pass(run, t, pass, order);
 	for (size_t i = 0; i < n && !session_is_over(run->ses) && has_time(run, t, false); i++) {
-		int r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
-
+		r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
 		if (r < 0)
 			return r;
 		show(run, t, names[pass < 2 ? pass : 2],
 		     PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
 	}
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
-	return renew(run, t, err);
+	r = renew(run, t, err);
+	if (r == 0 && zone_fine_choose(run, t, pass))
+		r = renew(run, t, err);
+	return r;
 }
 
 /* ---- second looks ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
- * sample.c: one sample; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
+ * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
  * recording zones; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
@@ -64,6 +64,7 @@ struct zone_layout {
 	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
 	uint32_t slots;
 	bool is_whole;                       /* all is read once (--full) */
+	uint32_t coarse_bytes, fine_bytes;   /* of a request, as fine.c chooses; fine 0: there is no such */
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
 	uint64_t cell_bytes;
 	struct zone_position *positions; /* in the order of their places */
@@ -156,6 +157,8 @@ struct zone_target {
 	size_t nunreadable;
 	double bytes_per_s;           /* about; of the last sample */
 	double interface_bytes_per_s; /* of what the drive's buffer holds; NaN: not known */
+	double byte_ns;               /* of what the buffer holds, each byte of a request; NaN: not known */
+	double request_ns;            /* the same, each request beside its bytes */
 	double read_bytes_per_s;      /* writing: of the same bytes, by reading; NaN: not known */
 	/* writing (outlast.c) */
 	uint64_t lead_bytes;             /* what each sample writes before it counts */
@@ -201,8 +204,21 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 
 /* ---- interface.c ---- */
 
-/* Reads the same bytes at `at` again and again, and fills t->interface_bytes_per_s. 0, also when nothing could be found out; negative errno. */
+/*
+ * Reads the same bytes at `at` again and again, large and a part of that at a time, and fills byte_ns and request_ns of t; NaN where nothing could be found out.
+ * 0; negative errno.
+ */
+int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
+                          struct err *err);
+/* The same in the largest requests that usual buffers hold, and fills t->interface_bytes_per_s as well. */
 int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+
+/* ---- fine.c ---- */
+
+/* After the probe, which was at at_bytes: may smaller requests do? 0; negative errno. */
+int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+/* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to be done anew? */
+bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
 /* ---- estimate.c ---- */
 
@@ -225,8 +241,8 @@ struct zone_estimate {
 
 #define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
 
-/* false when there are too few completions. d is changed (late completions are moved to where they belong). */
-bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, struct zone_estimate *ret);
+/* false when there are too few completions. d is changed (late completions are moved to where they belong). rev_ns: 0 where tracks do not show. */
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret);
 /*
  * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time. The knee is
  * where they are furthest from the straight line between the first and the last. 0 bytes: there is none.

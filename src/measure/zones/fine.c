@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in the slope of a sample that a third of
+ * its length does (estimate.c). But a drive that loses time with each request, or a bridge that does, is slower so, and where revolutions get lost only many
+ * of them tell how many. So the first pass has large requests in shorter samples; the others have small ones unless revolutions were lost in it; and where the
+ * second shows the places slower than the first did, it is taken back, and the rest is as if there were none.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define FINE_MIN_BYTES  (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
+#define REREAD_BYTES    (64 * 1024u) /* fits into a segment of any drive with such tracks */
+#define TRACK_PARTS     8            /* requests per revolution (trial on four drives: five leave twice as much) */
+#define TRACK_PARTS_MIN 5            /* fewer show nothing (the same trial) */
+#define BUSY_PART       0.75         /* of the media's time that they may take one after the other (a choice) */
+#define LOSSY_PART \
+	0.5 /* of the precision asked for, that the interval of what is lost may take after a pass (a choice) */
+#define SLOWER_MIN    0.001 /* relative; as much as intervals are wide at best */
+#define SLOWER_SIGMAS 3.0
+
+int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
+{
+	const struct zones_params *p = run->p;
+	struct zone_layout *l = &t->layout;
+	double rev_bytes = t->bytes_per_s * 1e-9 * l->rev_ns, spare_ns, least;
+	uint32_t fine = l->request_bytes;
+	int r = 0;
+
+	if (p->block_bytes || p->sample_bytes || p->places || p->quick ||
+	    !(rev_bytes >= FINE_MIN_BYTES * TRACK_PARTS_MIN))
+		return 0;
+	if (isnan(t->byte_ns)) /* a segment of its buffer may hold less */
+		r = zone_interface_reread(run, t, at_bytes, REREAD_BYTES, err);
+	spare_ns = BUSY_PART * 1e9 / t->bytes_per_s - t->byte_ns;
+	least = t->request_ns / spare_ns;
+	if (r < 0 || !(spare_ns > 0.0) || !(least >= 0.0))
+		return r;
+	while (fine / 2 >= FINE_MIN_BYTES && fine / 2 >= least && fine % (2 * l->align_bytes) == 0 &&
+	       fine > rev_bytes / TRACK_PARTS)
+		fine /= 2;
+	if (fine < l->request_bytes && fine <= rev_bytes / TRACK_PARTS_MIN)
+		l->fine_bytes = fine;
+	return 0;
+}
+
+/* How much slower the places were in the second pass than in the first: the median, less what chance does to it. */
+static double slower_by(const struct zone_target *t)
+{
+	size_t n = t->layout.npositions, pairs = 0;
+	cleanup_free double *y = calloc(3 * n, sizeof(*y));
+	double median;
+
+	for (size_t i = 0; y && i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+
+		if (s->kind == SAMPLE_CURVE && s->is_good && s->pass < 2)
+			y[s->pass * n + s->position] = zone_clean_y(&t->layout, s);
+	}
+	for (size_t i = 0; y && i < n; i++)
+		if (y[i] != 0.0 && y[n + i] != 0.0)
+			y[2 * n + pairs++] = y[n + i] - y[i];
+	if (!pairs)
+		return 0.0;
+	median = stats_median(y + 2 * n, pairs);
+	for (size_t i = 0; i < pairs; i++)
+		y[i] = fabs(y[2 * n + i] - median);
+	/* 1.4826 makes a deviation of the median of absolute ones, 1.2533 one of a median */
+	return median - SLOWER_SIGMAS * 1.4826 * 1.2533 * stats_median(y, pairs) / sqrt((double)pairs);
+}
+
+static void set_requests(struct zone_layout *l, uint32_t bytes)
+{
+	l->request_bytes = l->block_bytes = bytes;
+}
+
+bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass)
+{
+	struct zone_layout *l = &t->layout;
+	double lost = 1.96 * sqrt(t->analysis->levels.loss_var);
+	bool is_lossy = lost > LOSSY_PART * log1p(session_precision(run->ses));
+
+	if (!l->fine_bytes || pass > 1)
+		return false;
+	if (!is_lossy && (pass == 0 || slower_by(t) < SLOWER_MIN)) {
+		set_requests(l, l->fine_bytes);
+		return false;
+	}
+	l->fine_bytes = 0;
+	set_requests(l, l->coarse_bytes);
+	for (size_t i = 0; i < t->samples.n; i++)
+		if (t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].pass > 0)
+			t->samples.v[i].kind = SAMPLE_PROBE; /* not used */
+	return pass > 0;
+}
