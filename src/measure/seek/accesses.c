@@ -24,8 +24,9 @@ const struct field seek_access_fields[] = {
 	FIELD_END,
 };
 
-static const char *const how_names[] = { "anywhere", "evenly", "edge" }, *const end_names[] = { "there", "elsewhere",
-	                                                                                        "cache" };
+static const char *const how_names[] = { "anywhere", "evenly", "edge", "random" }, *const end_names[] = { "there",
+	                                                                                                  "elsewhere",
+	                                                                                                  "cache" };
 
 void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_point *p)
 {
@@ -44,6 +45,27 @@ void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_po
 
 		result_row(t, &row);
 	}
+}
+
+#define RANDOM_READS "reads" /* what they are of */
+
+void seek_tell_read(struct seek_run *s, const struct seek_random *read)
+{
+	struct table *t = result_table(s->res, "accesses", "Accesses between two places", seek_access_fields);
+	struct access_row row = {
+		RANDOM_READS, how_names[AIM_RANDOM], end_names[AIM_THERE], 0, 0, read->stroke, read->bytes, read->ns
+	};
+
+	result_row(t, &row);
+}
+
+bool seek_load_read(const struct table *t, size_t i, struct seek_random *ret)
+{
+	struct access_row row;
+
+	table_row(t, i, seek_access_fields, &row);
+	*ret = (struct seek_random){ .stroke = row.stroke_ratio, .ns = row.access_ns, .bytes = row.distance_bytes };
+	return row.of && strcmp(row.of, RANDOM_READS) == 0;
 }
 
 static size_t index_of(const char *const *names, size_t n, const char *name)
@@ -71,7 +93,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 			                 .pair = (uint32_t)row.pair,
 			                 .how = (enum aim_how)index_of(how_names, ARRAY_LEN(how_names), row.aimed),
 			                 .end = (enum aim_end)index_of(end_names, ARRAY_LEN(end_names), row.end) };
-		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_EDGE || a.end > AIM_CACHE)
+		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_RANDOM || a.end > AIM_CACHE)
 			continue;
 		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
 			k++;

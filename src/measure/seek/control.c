@@ -30,7 +30,14 @@
  */
 #define LATE_SKEW  0.25
 #define LATE_LEAST 0.003
-#define STEPS      160 /* of the mean over the span's pairs, each way (a choice) */
+#define WHOLE      0.99 /* of the device: what is longer is all of it */
+#define STEPS      160  /* of the mean over the span's pairs, each way (a choice) */
+
+double seek_stroke_between(const struct seek_run *s, double byte, double other)
+{
+	return fabs(seek_stroke_of(s, fmin(byte / (double)s->size_bytes, 1.0)) -
+	            seek_stroke_of(s, fmin(other / (double)s->size_bytes, 1.0)));
+}
 
 static double stroke_at(const struct seek_run *s, double byte)
 {
@@ -48,7 +55,7 @@ bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end)
 	return s->has_fit && s->rot.is_rotating && !s->rot.is_patchy && is_longer(s, first, end, TRACKS_LEAST);
 }
 
-static double transfer_at(const struct seek_run *s, double byte)
+double seek_transfer(const struct seek_run *s, double byte)
 {
 	return s->t.block_bytes / seek_track_at(s, fmin(byte / (double)s->size_bytes, 1.0)) * s->rot.period_ns;
 }
@@ -62,7 +69,7 @@ static double blur(const struct seek_run *s)
 /* Of the variance of what reads take beyond what is expected. */
 static double least_variance(const struct seek_run *s, uint64_t first)
 {
-	double late = LATE_LEAST + LATE_SKEW * transfer_at(s, (double)first) / s->rot.period_ns;
+	double late = LATE_LEAST + LATE_SKEW * seek_transfer(s, (double)first) / s->rot.period_ns;
 
 	return s->rot.period_ns * (late * s->rot.period_ns + blur(s));
 }
@@ -70,8 +77,8 @@ static double least_variance(const struct seek_run *s, uint64_t first)
 /* What a read from behind `before` should take, given when its sector came by. */
 static double expected(const struct seek_run *s, const struct seek_read *r)
 {
-	double period = s->rot.period_ns, transfer = transfer_at(s, (double)r->offset), scale = 0.5 * blur(s);
-	double there = seek_arrival(s, fabs(stroke_at(s, (double)r->offset) - stroke_at(s, (double)r->before)));
+	double period = s->rot.period_ns, transfer = seek_transfer(s, (double)r->offset), scale = 0.5 * blur(s);
+	double there = seek_arrival(s, seek_stroke_between(s, (double)r->offset, (double)r->before));
 	double turn = (r->ns - transfer - there) / period, u = (turn - floor(turn)) * period;
 	/* Too late for it just behind the edge, in time just before the next: the logistic law. */
 	double late = 1.0 / (1.0 + exp(fmin(u / scale, 700.0))),
@@ -91,7 +98,30 @@ static double known_mean(const struct seek_run *s, uint64_t first, uint64_t end)
 	for (size_t i = 0; i < STEPS; i++)
 		for (size_t k = 0; k < STEPS; k++)
 			sum += seek_arrival(s, fabs(place[i] - other[k]));
-	return sum / (STEPS * STEPS) + s->rot.period_ns / 2.0 + transfer_at(s, (double)first + width / 2.0);
+	return sum / (STEPS * STEPS) + s->rot.period_ns / 2.0 + seek_transfer(s, (double)first + width / 2.0);
+}
+
+size_t seek_part_of(const struct seek_run *s, const struct seek_read *read)
+{
+	return read->offset / s->t.block_bytes % SEEK_PARTS; /* a random block's number is any */
+}
+
+/*
+ * Who says what a read should take: over the whole device, whose reads are themselves part of what the curve is from, each part of them is held against what
+ * the others tell (cross-fitting: Chernozhukov et al. 2018), as a curve through a read's own time would explain it too well.
+ */
+static const struct seek_run *judge_of(const struct seek_run *s, bool is_whole, size_t part)
+{
+	return is_whole && s->without[part] ? s->without[part] : s;
+}
+
+/* Of the whole device, from random reads: there is a curve also without each part of them. */
+static bool is_judged(const struct seek_run *s, bool is_whole)
+{
+	for (size_t i = 0; i < SEEK_PARTS; i++)
+		if (is_whole && s->without[i] && !s->without[i]->has_fit)
+			return false;
+	return true;
 }
 
 bool seek_control(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
@@ -100,24 +130,28 @@ bool seek_control(const struct seek_run *s, const struct seek_read *const *reads
 	cleanup_free double *off = calloc(n + 1, sizeof(*off)), *plain = calloc(n + 1, sizeof(*plain));
 	struct interval ci;
 	struct summary sum, all;
-	double variance;
-	size_t m = 0;
+	double variance, known = 0.0;
+	size_t m = 0, of[SEEK_PARTS] = { 0 };
+	bool is_whole = (double)(end - first) > WHOLE * (double)s->size_bytes;
 
-	if (!off || !plain || !seek_has_control(s, first, end))
+	if (!off || !plain || !seek_has_control(s, first, end) || !is_judged(s, is_whole))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (!reads[i]->before)
 			continue;
 		plain[m] = reads[i]->ns;
-		off[m++] = reads[i]->ns - expected(s, reads[i]);
+		off[m++] = reads[i]->ns - expected(judge_of(s, is_whole, seek_part_of(s, reads[i])), reads[i]);
+		of[seek_part_of(s, reads[i])]++;
 	}
 	if (m < 20 || !summary_of(off, m, &sum) || !summary_of(plain, m, &all) || sum.stddev > 0.9 * all.stddev)
 		return false;
 	ci = stats_batch_means_ci(off, m);
 	if (!isfinite(ci.low) || !isfinite(ci.high))
 		ci = sum.mean_ci;
+	for (size_t i = 0; i < SEEK_PARTS; i++)
+		known += (double)of[i] / (double)m * known_mean(judge_of(s, is_whole, i), first, end);
 	variance = fmax(sum.stddev * sum.stddev, least_variance(s, first));
-	*ret = (struct seek_controlled){ .known_ns = known_mean(s, first, end),
+	*ret = (struct seek_controlled){ .known_ns = known,
 		                         .off_ns = sum.mean,
 		                         .half_ns = fmax((ci.high - ci.low) / 2.0, 1.96 * sqrt(variance / (double)m)),
 		                         .variance = variance,

@@ -18,7 +18,7 @@
 #define LEAST_SCATTER 0.002        /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
 #define LEARNING      6            /* distances that tell the scatter for those after them (a choice) */
 #define FULL_NS       30e9         /* of the device, for the curve: of the 120 s that a run may take */
-#define QUICK_NS      2.8e9        /* and of 15 s */
+#define QUICK_NS      2.4e9        /* and of 15 s */
 #define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
@@ -143,16 +143,34 @@ static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_s
 	return (size_t)fmin(fmax((budget - spent) / (double)left / each, least), (double)wanted);
 }
 
-int seek_curve(struct seek_run *s, struct err *err)
+static int near_by(struct seek_run *s, struct err *err)
 {
-	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
-	const uint64_t start_ns = clock_now_ns(s->ses->env->clk);
-	size_t n, pairs = 0;
+	static const uint64_t few[] = { 4, 5, 8 };
+	const bool quick = s->p->quick;
+	struct seek_point *p = s->near;
+	uint64_t most = (uint64_t)(curve_low(s) * (double)s->size_bytes / seek_track_at(s, 0.0));
+	size_t n = 0;
 	int r = 0;
 
-	if (!p)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	n = distances(s, p);
+	for (uint64_t k = 2; !quick && n < POINTS_MAX && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
+		p[n++].tracks = k;
+	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
+		p[n++].tracks = few[i];
+	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
+		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
+		seek_tell_accesses(s, "near", &p[i]);
+	}
+	s->nnear = n;
+	return r;
+}
+
+int seek_curve_begin(struct seek_run *s, struct err *err)
+{
+	struct seek_point *p = s->aimed;
+	const uint64_t start_ns = clock_now_ns(s->ses->env->clk);
+	size_t n = s->naimed = distances(s, p), pairs = 0;
+	int r = 0;
+
 	s->aim_scatter_ns = FIRST_SCATTER * s->rot.period_ns;
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses) && session_time_left_ns(s->ses); i++) {
 		/* Near and far in turn: a drift in time does not bend the curve. */
@@ -168,7 +186,7 @@ int seek_curve(struct seek_run *s, struct err *err)
 			break;
 		pairs += q->log.pairs;
 		if (i < LEARNING) {
-			seek_point_fit(s, q, NULL);
+			seek_point_fit(s, q, NULL, SEEK_KNOWN);
 			learn_scatter(s, q);
 		}
 		s->fraction += 0.3 / (double)n;
@@ -177,32 +195,16 @@ int seek_curve(struct seek_run *s, struct err *err)
 			session_progress(s->ses, "curve", s->fraction, "%.1f %% of the stroke: %s on average",
 			                 100.0 * q->stroke, units_time(text, sizeof(text), (uint64_t)even.mean));
 	}
-	if (r == 0)
-		seek_tell_curve(s, p, n);
-	session_checkpoint(s->ses);
-	return r;
+	seek_fit_aimed(s);
+	seek_conclude_curve(s, -1);
+	return r == 0 && !session_is_over(s->ses) ? near_by(s, err) : r;
 }
 
-int seek_near(struct seek_run *s, struct err *err)
+void seek_curve_end(struct seek_run *s)
 {
-	static const uint64_t few[] = { 4, 5, 8 };
-	const bool quick = s->p->quick;
-	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
-	uint64_t most = (uint64_t)(curve_low(s) * (double)s->size_bytes / seek_track_at(s, 0.0));
-	size_t n = 0;
-	int r = 0;
-
-	if (!p)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint64_t k = 2; !quick && n < POINTS_MAX && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
-		p[n++].tracks = k;
-	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
-		p[n++].tracks = few[i];
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
-		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
-		seek_tell_accesses(s, "near", &p[i]);
-	}
-	if (r == 0)
-		seek_tell_near(s, p, n);
-	return r;
+	s->is_curve_over = true;
+	seek_tell_curve(s);
+	seek_tell_near(s, s->near, s->nnear);
+	seek_tell_figures(s);
+	session_checkpoint(s->ses);
 }

@@ -20,13 +20,14 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define PLACES     5     /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY     44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
-#define HOP        0.37  /* of a track, back: two or three reads a track, at changing angles */
-#define TOLERANCE  0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
-#define CONSISTENT 0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
-#define AIMED      16    /* returns of one place about the overhead (a choice: half a second of the device) */
-#define MOST       0.4   /* of a revolution: longer overheads are not looked for (a choice) */
+#define PLACES     5          /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY     44         /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
+#define HOP        0.37       /* of a track, back: two or three reads a track, at changing angles */
+#define TOLERANCE  0.012      /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
+#define CONSISTENT 0.85       /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
+#define AIMED      16         /* returns of one place about the overhead (a choice: half a second of the device) */
+#define LATE_NS    7000000000 /* of a quick run: later there is no time for it beside the random reads (a choice) */
+#define MOST       0.4        /* of a revolution: longer overheads are not looked for (a choice) */
 
 struct walk {
 	struct seek_run *s;
@@ -385,6 +386,12 @@ int seek_media(struct seek_run *s, struct err *err)
 {
 	int r = s->has_rates ? 0 : seek_rates(s, err);
 
+	if (!s->has_overhead && s->p->quick && clock_now_ns(s->ses->env->clk) - s->ses->start_ns > LATE_NS) {
+		s->has_overhead = true;
+		result_notice(
+			s->res, "overhead",
+			"To find the rotation took so long that there was no time to find the command overhead: times with overhead are given, and no seek time by itself. A run without --quick looks for it.");
+	}
 	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
 		r = find_overhead(s, err);
 	return r;

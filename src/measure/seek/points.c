@@ -11,12 +11,17 @@
 #include "measure/seek/seek.h"
 
 #define CYLINDER_MOST 24 /* tracks of a cylinder: no drive has more surfaces than 22 */
-#define REFITS        60 /* for the intervals of the fit: their width is known to a tenth then */
+#define ROUNDS \
+	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little changes then */
+#define STRAY \
+	0.35 /* of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice) */
+#define REFITS 60 /* for the intervals of the fit: their width is known to a tenth then */
 #define RETURNS_LEAST \
 	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
-#define RETURNS_MANY 5   /* in time by chance at one angle: once in ten million */
-#define SPLIT        0.3 /* of the rise of the curve: real ones fall by less (a choice) */
-#define GROSS        4.0 /* standard errors: chance does that once in 16000 */
+#define RETURNS_MANY  5   /* in time by chance at one angle: once in ten million */
+#define SPLIT         0.3 /* of the rise of the curve: real ones fall by less (a choice) */
+#define AVERAGE_STEPS 200 /* of an average over distances (a choice) */
+#define GROSS         4.0 /* standard errors: chance does that once in 16000 */
 #define BRIDGE \
 	0.3 /* places err by a bridge between the ends, which are known: about so much of it is left in a mean over pairs */
 
@@ -121,13 +126,13 @@ static bool is_after_overhead(const struct seek_run *s, const struct arrival *a)
 	return !isfinite(s->overhead_ns) || a->median > s->overhead_ns;
 }
 
-void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior)
+void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most)
 {
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
 	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
 
 	p->is_known = p->log.pairs > 0 && fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
-	              half_of(p->fit.ci) < 0.05 * s->rot.period_ns && is_after_overhead(s, &p->fit);
+	              half_of(p->fit.ci) < most * s->rot.period_ns && is_after_overhead(s, &p->fit);
 }
 
 static void count_missed(struct seek_run *s, const struct seek_point *p, size_t n)
@@ -143,14 +148,16 @@ static void count_missed(struct seek_run *s, const struct seek_point *p, size_t 
 }
 
 /* The scatter and the missed revolutions that all distances tell are what is expected of each. */
-static void fit_all(struct seek_run *s, struct seek_point *p, size_t n)
+void seek_fit_aimed(struct seek_run *s)
 {
+	struct seek_point *p = s->aimed;
+	const size_t n = s->naimed;
 	struct arrival_prior prior = { 0 };
 	double scatter[POINTS_MAX], low[POINTS_MAX], high[POINTS_MAX];
 	size_t m = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		seek_point_fit(s, &p[i], NULL);
+		seek_point_fit(s, &p[i], NULL, SEEK_KNOWN);
 		if (p[i].is_known)
 			scatter[m++] = p[i].fit.scatter;
 	}
@@ -158,7 +165,7 @@ static void fit_all(struct seek_run *s, struct seek_point *p, size_t n)
 	count_missed(s, p, n);
 	prior.missed = s->missed.of ? (double)s->missed.missed / (double)s->missed.of : 0.0;
 	for (size_t i = 0; i < n; i++)
-		seek_point_fit(s, &p[i], &prior);
+		seek_point_fit(s, &p[i], &prior, SEEK_KNOWN);
 	count_missed(s, p, n);
 	m = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -265,10 +272,10 @@ static void tell_smooth(struct seek_run *s, const struct seek_point *p)
 	}
 }
 
-/* Over uniform pairs of cylinders: a distance d has the density 2 (1 - d). */
+/* Over uniform pairs of cylinders. */
 static struct arrival smooth_average(const struct seek_run *s, const struct smooth_point *p, size_t n)
 {
-	enum { STEPS = 200 };
+	enum { STEPS = AVERAGE_STEPS };
 	double x[STEPS], w[STEPS], more, se, half, value = 0.0;
 	struct arrival a = { .median = NAN };
 
@@ -280,7 +287,7 @@ static struct arrival smooth_average(const struct seek_run *s, const struct smoo
 	if (!smooth_sum(p, n, x, w, STEPS, &more, &se))
 		return a;
 	value += more;
-	half = hypot(1.96 * se, BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
+	half = hypot(1.96 * hypot(se, s->average_se), BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
 	a = (struct arrival){ .median = value, .ci = { value - half, value + half } };
 	return a;
 }
@@ -288,7 +295,7 @@ static struct arrival smooth_average(const struct seek_run *s, const struct smoo
 static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t n)
 {
 	struct smooth_point v[POINTS_MAX];
-	double beyond = 0.0, chi2 = 0.0, one = 1.0, se, most = 0.0, far = 0.0, least = INFINITY;
+	double weights = 0.0, beyond = 0.0, chi2 = 0.0, one = 1.0, se, most = 0.0, far = 0.0, least = INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
 		v[i] = (struct smooth_point){ p[i].stroke, p[i].fit.median - seek_fit_at(&s->fit, p[i].stroke),
@@ -308,19 +315,21 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 	}
 	s->smooth_rms_ns = 0.0;
 	for (size_t i = 0; i < n; i++) {
-		double off = p[i].fit.median - seek_arrival(s, p[i].stroke);
+		double off = p[i].fit.median - seek_arrival(s, p[i].stroke), weight = 1.0 / (v[i].se * v[i].se);
 
-		s->smooth_rms_ns = hypot(s->smooth_rms_ns, off / sqrt((double)n));
+		s->smooth_rms_ns += weight * off * off;
+		weights += weight;
 		if (p[i].stroke < 0.6)
 			most = fmax(most, p[i].fit.ci.low);
 		else
 			far = fmax(far, p[i].fit.ci.high);
 		least = fmin(least, p[i].fit.median);
 	}
+	s->smooth_rms_ns = sqrt(s->smooth_rms_ns / weights);
 	s->is_split = most - far > SPLIT * (most - least);
+	s->average = s->third = s->full = (struct arrival){ .median = NAN };
 	if (s->is_split)
 		return;
-	tell_smooth(s, p);
 	s->average = smooth_average(s, v, n);
 	for (size_t i = 0; i < n; i++)
 		if (p[i].is_full)
@@ -330,6 +339,19 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 }
 
 /* ---- the fit ---- */
+
+/* Over uniform pairs of cylinders: a distance d has the density 2 (1 - d). */
+static double fit_average(const struct seek_fit *f)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < AVERAGE_STEPS; i++) {
+		double x = ((double)i + 0.5) / AVERAGE_STEPS;
+
+		sum += 2.0 * (1.0 - x) / AVERAGE_STEPS * seek_fit_at(f, x);
+	}
+	return sum;
+}
 
 /* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
 static struct interval scatter(double value, const double *v, size_t n)
@@ -342,16 +364,30 @@ static struct interval scatter(double value, const double *v, size_t n)
 	return (struct interval){ value - sum, value + sum };
 }
 
+static size_t fit_input(const struct seek_run *s, double *ret_x, double *ret_y, double *ret_w)
+{
+	for (size_t i = 0; i < s->npoints; i++) {
+		double half = half_of(s->point[i].fit.ci);
+
+		ret_x[i] = s->point[i].stroke;
+		ret_y[i] = s->point[i].fit.median;
+		ret_w[i] = 1.0 / (half * half + 1e8); /* 10 us: no point is better than the model */
+	}
+	return s->npoints;
+}
+
 /*
  * How sure the fit is: fitted again to points that are as far off it as their intervals allow (a parametric bootstrap: Efron 1979). Only fits of the
  * same shape are compared.
  */
-static void fit_intervals(struct seek_run *s, const struct seek_point *p, const double *x, const double *w, size_t n)
+static void fit_intervals(struct seek_run *s)
 {
-	double y[POINTS_MAX], v[5][REFITS];
+	const struct seek_point *p = s->point;
+	double x[POINTS_MAX], y[POINTS_MAX], w[POINTS_MAX], v[5][REFITS], average[REFITS];
+	const size_t n = fit_input(s, x, y, w);
 	struct seek_fit_ci *ci = &s->fit_ci;
 	struct rng rng;
-	size_t m = 0;
+	size_t m = 0, fits = 0;
 
 	rng_init(&rng, 1, 0x53454546); /* the same for the same accesses */
 	for (size_t k = 0; k < REFITS; k++) {
@@ -360,7 +396,10 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 		for (size_t i = 0; i < n; i++)
 			y[i] = seek_fit_at(&s->fit, x[i]) +
 			       fmax(half_of(p[i].fit.ci) / 1.96, s->fit.rms) * rng_normal(&rng);
-		if (!fit_seek(x, y, w, n, &f) || isfinite(f.knee) != isfinite(s->fit.knee))
+		if (!fit_seek(x, y, w, n, &f))
+			continue;
+		average[fits++] = fit_average(&f);
+		if (isfinite(f.knee) != isfinite(s->fit.knee))
 			continue;
 		v[0][m] = f.a;
 		v[1][m] = f.b;
@@ -368,6 +407,7 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 		v[3][m] = f.e;
 		v[4][m++] = f.knee;
 	}
+	s->average_se = half_of(scatter(fit_average(&s->fit), average, fits)) / 1.96;
 	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m), scatter(s->fit.b, v[1], m), scatter(s->fit.c, v[2], m),
 		                    scatter(s->fit.e, v[3], m), scatter(s->fit.knee, v[4], m) };
 	for (size_t i = 0; i < n; i++) { /* where between two distances the knee lies shows little */
@@ -378,23 +418,21 @@ static void fit_intervals(struct seek_run *s, const struct seek_point *p, const 
 	}
 }
 
+/* From the begin to the whole stroke no arm is there before the command, or takes more than eight revolutions: no curve is better than such a one. */
+static bool is_likely(const struct seek_fit *f, double period)
+{
+	double first = seek_fit_at(f, 0.0), last = seek_fit_at(f, 1.0);
+
+	return first > -period && first < SEEK_TURNS_MOST * period && last > 0.0 && last < SEEK_TURNS_MOST * period;
+}
+
 /* Of the times with overhead: what that is wrong bends nothing. */
-static void fit_points(struct seek_run *s, const struct seek_point *p, size_t n)
+static void fit_points(struct seek_run *s)
 {
 	double x[POINTS_MAX], y[POINTS_MAX], w[POINTS_MAX];
 
-	for (size_t i = 0; i < n; i++) {
-		double half = half_of(p[i].fit.ci);
-
-		x[i] = p[i].stroke;
-		y[i] = p[i].fit.median;
-		w[i] = 1.0 / (half * half + 1e8); /* 10 us: no point is better than the model */
-	}
-	s->has_fit = fit_seek(x, y, w, n, &s->fit);
-	if (s->has_fit) {
-		fit_intervals(s, p, x, w, n);
-		smooth_points(s, p, n);
-	}
+	s->has_fit = s->npoints >= 4 && fit_seek(x, y, w, fit_input(s, x, y, w), &s->fit) &&
+	             is_likely(&s->fit, s->rot.period_ns);
 }
 
 /*
@@ -456,23 +494,137 @@ static void note_full(const struct seek_run *s, struct seek_point *p)
 		p->stroke = seek_stroke_of(s, 1.0 - off) - seek_stroke_of(s, off);
 }
 
-void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n)
+/* ---- of random reads: reads.c ---- */
+
+#define READS_LEAST 60  /* of fewer the curve would follow chance (a choice) */
+#define TREND_OFF   0.3 /* of what reads are moved by, the curve may be off by itself, as 95 % (a choice) */
+#define KNOWN_HALF  0.1 /* of a revolution, half of the interval: a point is known then, if not well */
+#define BIN_READS   30 /* of a point: its gap between the last in time and the first too late is 1/30 of a revolution */
+#define BINS_LEAST  4  /* of fewer points no curve is told */
+#define BINS_MOST   12 /* then each has more reads instead (a choice) */
+
+/* The likeliest a + b sqrt(d), on a grid that a real curve lies within a twentieth of a revolution of. */
+static void coarse_curve(const struct seek_random *v, size_t n, double period, struct seek_fit *ret)
+{
+	const double step = 0.06 * period;
+	double most = -INFINITY;
+
+	*ret = (struct seek_fit){ .knee = NAN };
+	n = n < 300 ? n : 300; /* are enough for that */
+	for (int i = 0; i < 30; i++)
+		for (int k = 0; k < 60; k++) {
+			double sum = 0.0, a = i * step, b = k * 1.5 * step;
+
+			for (size_t j = 0; j < n; j++)
+				sum += log(arrival_likelihood(v[j].ns, a + b * sqrt(v[j].stroke), step, period, 0.02));
+			if (sum > most) {
+				most = sum;
+				ret->a = a;
+				ret->b = b;
+			}
+		}
+}
+
+static int compare_stroke(const void *a, const void *b)
+{
+	const struct seek_random *p = a, *q = b;
+
+	return (p->stroke > q->stroke) - (p->stroke < q->stroke);
+}
+
+/* The reads of like distances, as if all had gone the same. */
+static void one_bin(const struct seek_run *s, const struct seek_fit *trend, const struct seek_random *v, size_t n,
+                    struct seek_point *ret)
+{
+	const struct arrival_prior prior = { .missed = 0.0 };
+	double moved = 0.0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < n; i++)
+		ret->stroke += v[i].stroke / (double)n;
+	for (size_t i = 0; i < n && i < ARRAY_LEN(ret->log.access); i++) {
+		double by = seek_fit_at(trend, ret->stroke) - seek_fit_at(trend, v[i].stroke);
+
+		ret->log.access[ret->log.n++] =
+			(struct aim_access){ v[i].ns + by, v[i].bytes, 0, AIM_RANDOM, AIM_THERE };
+		moved += by * by;
+	}
+	ret->log.pairs = 1;
+	seek_point_fit(s, ret, &prior, KNOWN_HALF);
+	moved = TREND_OFF * sqrt(moved / (double)n);
+	ret->fit.ci.low = ret->fit.median - hypot(ret->fit.median - ret->fit.ci.low, moved);
+	ret->fit.ci.high = ret->fit.median + hypot(ret->fit.ci.high - ret->fit.median, moved);
+}
+
+static size_t read_points(const struct seek_run *s, int without, struct seek_point *ret, size_t most)
+{
+	cleanup_free struct seek_random *v = malloc(SEEK_RANDOM_MAX * sizeof(*v));
+	struct seek_fit trend = s->fit;
+	size_t n = 0, bins, found = 0;
+
+	for (size_t i = 0; v && i < s->nrandom; i++)
+		if (without < 0 || s->random[i].part != (size_t)without)
+			v[n++] = s->random[i];
+	if (n < READS_LEAST)
+		return 0;
+	if (!s->has_fit)
+		coarse_curve(v, n, s->rot.period_ns, &trend);
+	qsort(v, n, sizeof(*v), compare_stroke);
+	bins = n / BIN_READS < BINS_LEAST ? BINS_LEAST : n / BIN_READS > BINS_MOST ? BINS_MOST : n / BIN_READS;
+	for (size_t i = 0; i < bins && found < most; i++) {
+		size_t from = i * n / bins, to = (i + 1) * n / bins;
+
+		one_bin(s, &trend, v + from, to - from, &ret[found]);
+		found += ret[found].is_known;
+	}
+	return found;
+}
+
+/*
+ * What random reads say, by the curve so far, and the aimed accesses of distances that are known. Of these what the curve is far from, where that is from random
+ * reads, is of something else: of a bridge's cache, which knows a place that was read before.
+ */
+static void gather(struct seek_run *s, int without, bool has_aimed)
+{
+	struct seek_point *p = s->point;
+	size_t n = read_points(s, without, p, POINTS_MAX);
+	const bool is_judged = s->has_fit && n;
+
+	for (size_t i = 0; has_aimed && i < s->naimed && n < POINTS_MAX; i++) {
+		const struct seek_point *a = &s->aimed[i];
+
+		if (!a->is_known ||
+		    (is_judged && fabs(a->fit.median - seek_fit_at(&s->fit, a->stroke)) > STRAY * s->rot.period_ns))
+			continue;
+		p[n] = *a;
+		note_full(s, &p[n++]);
+	}
+	qsort(p, n, sizeof(p[0]), compare_point);
+	s->npoints = n;
+}
+
+void seek_conclude_curve(struct seek_run *s, int without)
+{
+	s->has_fit = false;
+	for (int round = 0; round <= ROUNDS; round++) {
+		gather(s, without, round >= ROUNDS - 1);
+		fit_points(s);
+	}
+	if (s->has_fit && without < 0)
+		fit_intervals(s);
+	if (s->has_fit)
+		smooth_points(s, s->point, s->npoints);
+}
+
+void seek_tell_curve(struct seek_run *s)
 {
 	struct table *t = result_table(s->res, "curve", "Seek time against distance", seek_curve_fields);
-	size_t known = 0;
 
-	fit_all(s, p, n);
-	compare_estimates(s, p, n);
-	for (size_t i = 0; i < n; i++)
-		if (p[i].is_known)
-			memmove(&p[known++], &p[i], sizeof(p[i]));
-	for (size_t i = 0; i < known; i++)
-		note_full(s, &p[i]);
-	qsort(p, known, sizeof(p[0]), compare_point);
-	if (known >= 4)
-		fit_points(s, p, known);
-	for (size_t i = 0; i < known; i++)
-		tell_row(s, t, &p[i]);
+	compare_estimates(s, s->aimed, s->naimed);
+	if (s->has_fit && !s->is_split)
+		tell_smooth(s, s->point);
+	for (size_t i = 0; i < s->npoints; i++)
+		tell_row(s, t, &s->point[i]);
 }
 
 /* ---- over few tracks ---- */

@@ -117,7 +117,7 @@ static int close_iolog(struct seek_run *s, struct err *err)
 
 static int run_phases(struct seek_run *s, struct err *err)
 {
-	int r = rotation_find(&s->t, s->p->quick ? 1 * NS_PER_S : 4 * NS_PER_S, &s->rot, err);
+	int r = rotation_find(&s->t, s->p->quick ? 700 * NS_PER_MS : 4 * NS_PER_S, &s->rot, err);
 
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -129,14 +129,12 @@ static int run_phases(struct seek_run *s, struct err *err)
 	if (s->rot.is_rotating && !s->p->no_curve) {
 		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
-			r = seek_curve(s, err);
-		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
-			r = seek_near(s, err);
-		seek_tell_figures(s);
-		session_checkpoint(s->ses);
+			r = seek_curve_begin(s, err);
 	}
 	if (r == 0 && !session_is_over(s->ses))
 		r = seek_spans(s, err);
+	if (r == 0 && s->rot.is_rotating && !s->p->no_curve && !s->is_curve_over)
+		seek_curve_end(s);
 	if (s->rot.is_rotating)
 		seek_tell_parts(s);
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
@@ -154,13 +152,21 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	struct seek_params p = *(const struct seek_params *)params;
 	struct seek_run s = { .ses = ses, .res = ses->res, .size_bytes = ses->targets[0].size_bytes, .p = &p, UNKNOWN };
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
+	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
 	int r, closed;
 
+	if (!points)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	s.aimed = points;
+	s.near = points + POINTS_MAX;
+	s.point = points + 2 * POINTS_MAX;
 	if (p.quick) {
-		p.reads = p.reads < 60 ? p.reads : 60;
+		p.reads = p.reads < 40 ? p.reads : 40;
 		p.span_ns = p.span_ns < 300 * NS_PER_MS ? p.span_ns : 300 * NS_PER_MS;
 	}
-	s.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p) };
+	s.t = (struct timed){
+		.ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p), .is_brief = true
+	};
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
 	                         ? ses->devs[0].physical_block_bytes
 	                         : ses->targets[0].align_bytes;
@@ -173,6 +179,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		seek_tell_plots(ses->res);
 	}
 	closed = close_iolog(&s, r == 0 ? err : NULL);
+	seek_parts_done(&s);
 	engine_close(s.t.eng);
 	return r < 0 ? r : closed;
 }
@@ -182,12 +189,14 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 {
 	const struct table *accesses = result_find_table(saved, "accesses"), *rates = result_find_table(saved, "rates");
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
-	cleanup_free struct seek_point *p = calloc(POINTS_MAX, sizeof(*p));
+	cleanup_free struct seek_point *p = calloc((size_t)3 * POINTS_MAX, sizeof(*p));
 	struct seek_run s = { .res = ret,
+		              .aimed = p,
+		              .near = p + POINTS_MAX,
+		              .point = p + 2 * POINTS_MAX,
 		              .size_bytes = (uint64_t)fmax(0.0, target_number(saved->targets, "size_bytes")),
 		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
 		              UNKNOWN };
-	size_t n;
 
 	if (!p)
 		return err_set(err, -ENOMEM, "Out of memory.");
@@ -198,11 +207,13 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	if (seek_load_accesses(accesses, "overhead", p))
 		seek_conclude_overhead(&s, p);
 	memset(p, 0, POINTS_MAX * sizeof(*p));
-	n = seek_load_accesses(accesses, "curve", p);
-	seek_tell_curve(&s, p, n);
-	memset(p, 0, POINTS_MAX * sizeof(*p));
-	n = seek_load_accesses(accesses, "near", p);
-	seek_tell_near(&s, p, n);
+	s.naimed = seek_load_accesses(accesses, "curve", p);
+	seek_fit_aimed(&s);
+	seek_load_reads(&s, accesses);
+	seek_conclude_curve(&s, -1);
+	seek_tell_curve(&s);
+	s.nnear = seek_load_accesses(accesses, "near", s.near);
+	seek_tell_near(&s, s.near, s.nnear);
 	seek_tell_figures(&s);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times. */
+/* Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones. */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
 
@@ -17,6 +17,14 @@ struct seek_regime {
 	struct bucket_point point[1024];
 	size_t n, stride, seen;
 	uint64_t reads;
+};
+
+/* A random read over the whole device: by how far the head went, what it took until the sector began, in which part of the reads it counts. */
+#define SEEK_RANDOM_MAX 1024
+#define SEEK_PARTS      4
+struct seek_random {
+	double stroke, ns, bytes;
+	size_t part;
 };
 
 struct seek_run {
@@ -52,8 +60,16 @@ struct seek_run {
 	double smooth_rms_ns;             /* of the points about the smooth curve */
 	double smooth[SEEK_SMOOTH_CELLS]; /* what the smooth curve adds to the fit, at seek_smooth_at() */
 	struct arrival average;
-	bool is_split;        /* far seeks take less than near ones: not one arm */
-	double whole_mean_ns; /* measured over the whole device */
+	double average_se; /* of the fit's average over uniform pairs, by other fits to the points */
+	/* What the curve follows from: aimed accesses, and random reads. And the distances with what is known of them, in order. */
+	struct seek_point *aimed, *near, *point; /* room for POINTS_MAX each; near: over few tracks */
+	size_t naimed, nnear, npoints;
+	struct seek_random random[SEEK_RANDOM_MAX];
+	size_t nrandom;
+	struct seek_run *without[SEEK_PARTS]; /* NULL, or the run as the random reads of the other parts have it */
+	bool is_curve_over;                   /* seek_curve_end() was called */
+	bool is_split;                        /* far seeks take less than near ones: not one arm */
+	double whole_mean_ns;                 /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
 	struct seek_regime regime; /* of the spans of a device without rotation */
@@ -107,6 +123,9 @@ struct seek_controlled {
 	bool is_far;                     /* over so many tracks that what it loses is what others lose */
 	size_t n;
 };
+double seek_transfer(const struct seek_run *s, double byte);                     /* of a block there */
+double seek_stroke_between(const struct seek_run *s, double byte, double other); /* part of the stroke */
+size_t seek_part_of(const struct seek_run *s, const struct seek_read *read);
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
 /* false: the curve is not known, the span too small, or the curve does not help. */
 bool seek_control(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
@@ -125,10 +144,10 @@ int seek_rates(struct seek_run *s, struct err *err);
 bool seek_learn_places(struct seek_run *s, const struct table *rates);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
 
-/* Table "curve": seek time against distance. Rates and overhead first. Table "near": over few tracks; and from it that to the next cylinder. After the curve. */
+/* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few tracks, too; end: what all say. */
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
-int seek_curve(struct seek_run *s, struct err *err);
-int seek_near(struct seek_run *s, struct err *err);
+int seek_curve_begin(struct seek_run *s, struct err *err);
+void seek_curve_end(struct seek_run *s);
 
 /* Accesses between two places, aimed at times (aim.c). */
 #define BELIEF_CELLS 1024
@@ -144,7 +163,12 @@ struct aim_setup {
 	size_t aimed;       /* then so many about the edge */
 	bool backward_only; /* so near that the drive's read-ahead would follow forward: those are not counted */
 };
-enum aim_how { AIM_FIRST, AIM_EVENLY, AIM_EDGE }; /* any place; evenly over the revolution; about the arrival */
+enum aim_how {
+	AIM_FIRST,
+	AIM_EVENLY,
+	AIM_EDGE,
+	AIM_RANDOM
+}; /* any place; evenly over the revolution; about the arrival; of a random read */
 enum aim_end {
 	AIM_THERE,
 	AIM_ELSEWHERE,
@@ -182,6 +206,8 @@ struct seek_point {
 /* Table "accesses", and back from it: the distances in the order of the table; how many (accesses.c). */
 extern const struct field seek_access_fields[];
 void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_point *p);
+void seek_tell_read(struct seek_run *s, const struct seek_random *read);
+bool seek_load_read(const struct table *t, size_t row, struct seek_random *ret); /* false: not of a random read */
 size_t seek_load_accesses(const struct table *t, const char *of, struct seek_point *ret);
 /* What the likelihood takes of one pair (-1: of all). */
 size_t seek_samples(const struct aim_log *log, int64_t pair, struct arrival_sample *ret, size_t most);
@@ -189,9 +215,20 @@ bool seek_even_mean(const struct aim_log *log, struct summary *ret); /* of those
 uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t *ret_hits); /* its mean */
 
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p);
-void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior);
-/* Into the tables and the run's figures. Sorts. */
-void seek_tell_curve(struct seek_run *s, struct seek_point *p, size_t n);
+/* most: half of the interval of what counts as known, in revolutions. */
+void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);
+#define SEEK_KNOWN      0.05
+#define SEEK_TURNS_MOST 8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) */
+void seek_fit_aimed(struct seek_run *s);
+/* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all). */
+void seek_conclude_curve(struct seek_run *s, int without);
+void seek_tell_curve(struct seek_run *s); /* into the tables */
+
+/* What random reads say of the curve (reads.c). Takes them, concludes, also without each part. */
+void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);
+void seek_parts_done(struct seek_run *s);
+void seek_load_reads(struct seek_run *s, const struct table *accesses);
+
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n);
 
 /* Figures, notices, pictures (tell.c). */

@@ -18,7 +18,7 @@
 #define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
 #define QUEUE_READS 4000 /* of one depth: ten seconds of the fastest disk */
 #define FULL_SPANS  30.0 /* times of a span, for all but the whole device, of the 118 that a run may take */
-#define QUICK_SPANS 5.0  /* and of 48 */
+#define QUICK_SPANS 6.0  /* and of 48 */
 #define FULL_RUN    118.0
 #define QUICK_RUN   48.0
 #define QUEUE_TIME  7.0 /* of these, for the queue */
@@ -172,6 +172,11 @@ struct span {
 	uint64_t again_ns;                           /* for reading again what the cache had */
 	double precision;
 };
+
+static bool is_whole(const struct span *sp)
+{
+	return strcmp(sp->anchor, "whole") == 0;
+}
 
 /* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
 static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
@@ -340,6 +345,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 		for (size_t i = 0; i < media.nmeasured; i++)
 			hist_add(h, (uint64_t)media.measured[i]);
 		fill_span(media.v, media.n, media.extra_se, row);
+		if (is_whole(sp) && seek_is_uncached(&media))
+			seek_learn_reads(s, media.of, media.n);
 		told->plain = (struct interval){ row->low, row->high };
 		told->extra_se = media.extra_se;
 		told->is_controlled = seek_is_uncached(&media) &&
@@ -362,7 +369,7 @@ static uint64_t whole_time(const struct seek_run *s)
 	double left = s->p->quick ? QUICK_RUN - QUICK_SPANS : FULL_RUN - FULL_SPANS;
 
 	left -= spent + (s->p->no_queue ? 0.0 : QUEUE_TIME);
-	return (uint64_t)(span * (s->p->quick ? fmin(fmax(left, 5.0), 12.0) : fmin(fmax(left, 15.0), 40.0)));
+	return (uint64_t)(span * (s->p->quick ? fmin(fmax(left, 6.0), 20.0) : fmin(fmax(left, 15.0), 40.0)));
 }
 
 struct all_told {
@@ -421,8 +428,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	sp.reads = s->p->reads;
 	sp.precision = session_precision(s->ses);
 	sp.most_ns = s->p->span_ns * 5 / 4;
-	if (strcmp(anchor, "whole") ==
-	    0) { /* the figure: three times as sharp, for what time that takes, within limits */
+	if (is_whole(&sp)) { /* the figure: three times as sharp, for what time that takes, within limits */
 		sp.reads *= s->p->quick ? 1 : 2;
 		sp.precision /= s->p->quick ? 1.0 : 3.0;
 		sp.most_ns = whole_time(s);
@@ -446,7 +452,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	session_log(s->ses, "span %s at %s: %s", units_bytes_dec(text, sizeof(text), bytes), anchor,
 	            units_time(mean, sizeof(mean), (uint64_t)told->row.mean_ns));
 	session_progress(s->ses, "spans", s->fraction, "%s: %s", text, mean);
-	if (strcmp(anchor, "whole") == 0)
+	if (is_whole(&sp))
 		tell_whole(s, told, h);
 	session_checkpoint(s->ses);
 	return 0;
@@ -480,7 +486,7 @@ static void span_notices(struct seek_run *s)
 
 static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };
 _Static_assert(SPANS_MAX == 3 * ARRAY_LEN(megabytes) + 1, "room for all spans");
-static const uint64_t decades[] = { 10, 100, 10000, 1000000 }; /* --quick, at the start only */
+static const uint64_t decades[] = { 10, 1000, 100000 }; /* --quick, at the start only */
 
 size_t seek_span_count(uint64_t size_bytes, bool is_quick)
 {
@@ -509,6 +515,8 @@ int seek_spans(struct seek_run *s, struct err *err)
 	s->regime = (struct seek_regime){ .stride = 1 };
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, INFINITY, all, err);
+	if (r == 0 && s->rot.is_rotating && !s->p->no_curve)
+		seek_curve_end(s);
 	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
 		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);

@@ -107,7 +107,7 @@ static void choose_track(struct seek_run *s)
 	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->size_bytes);
 	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
 
-	struct interval about = { fitted - 0.1e6 - 2.0 * s->fit.rms, fitted + 0.1e6 + 2.0 * s->fit.rms };
+	struct interval about = { fitted - slack - 2.0 * s->fit.rms, fitted + slack + 2.0 * s->fit.rms };
 
 	if (isfinite(s->track.median) && s->track.median <= fitted + slack && s->has_track_bound)
 		return;

@@ -22,11 +22,13 @@
 #define BY_VOLUME      72 /* sectors after each flood, always the same: events enough, but for those that are late */
 #define ELSEWHERE      1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
 #define RETRIES        4           /* each with other sectors (a choice) */
-#define CLOCK_MOST     7.0         /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
-#define NOISE_MOST     0.03        /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
-#define PLACES         24          /* first looks: one in six stored is found but once in a hundred disks */
-#define HITS           15          /* reads again: so many tell their spread to a fifth */
-#define HITS_LEAST     5           /* of a place that answers that often at least (a choice) */
+#define BLOCKS_MOST    2  /* times of the budget, if brief: then large reads flush sooner than more blocks (a choice) */
+#define ALL_MOST       14 /* times of the budget, if brief: then nothing else is begun (a choice) */
+#define CLOCK_MOST     7.0        /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
+#define NOISE_MOST     0.03       /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define PLACES         24         /* first looks: one in six stored is found but once in a hundred disks */
+#define HITS           15         /* reads again: so many tell their spread to a fifth */
+#define HITS_LEAST     5          /* of a place that answers that often at least (a choice) */
 #define WHOLE_BYTES    4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take */
 #define AGAIN_MOST \
 	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once in 800 */
@@ -350,6 +352,11 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 	return r;
 }
 
+static bool is_time_left(const struct timed *t, uint64_t start_ns, double most_ns)
+{
+	return !t->is_brief || (double)(clock_now_ns(t->ses->env->clk) - start_ns) < most_ns;
+}
+
 /* Is the sector in the cache after the reads elsewhere that ret says? */
 static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bool *ret_is, struct err *err)
 {
@@ -376,7 +383,8 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
  * How many reads elsewhere it takes until the sector is read from the media again: of blocks, as caches of a few segments want; by volume, where many
  * small pieces fit in.
  */
-static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, struct err *err)
+static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
+                      struct err *err)
 {
 	uint32_t large = t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK;
 	bool is = false;
@@ -387,13 +395,17 @@ static int find_flush(struct timed *t, uint64_t sector, struct rotation *ret, st
 	ret->forget_ns = 0.0;
 	if (!isfinite(ret->hit_ns))
 		return 0; /* nothing to flush */
-	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !is_over(t); m *= 2) {
+	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
+	                     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
+	     m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
 	if (r == 0 && !is && large > t->block_bytes)
 		ret->flush_bytes = large;
-	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t); m *= 2) {
+	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t) &&
+	                      (m == 16 || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
+	     m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
@@ -635,6 +647,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
+	const uint64_t start_ns = clock_now_ns(t->ses->env->clk);
 	uint64_t sector = 0;
 	struct events ev = { .n = 0 };
 	int r;
@@ -642,10 +655,12 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
 	r = judge_places(t, ret, &sector, err);
 	if (r == 0)
-		r = find_flush(t, sector, ret, err);
+		r = find_flush(t, sector, start_ns, budget_ns, ret, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
 		return r;
-	for (int k = 0; r == 0 && k < RETRIES && !is_over(t); k++) {
+	ret->is_unclear = t->is_brief; /* where there is time for nothing */
+	for (int k = 0; r == 0 && k < RETRIES && !is_over(t) && is_time_left(t, start_ns, ALL_MOST * (double)budget_ns);
+	     k++) {
 		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 		if (r < 0 || fit_rotation(&ev, ret))

@@ -11,7 +11,7 @@
 /* Room for others, see surface: asked before each read, with nothing in flight. */
 struct timed_manners {
 	uint64_t (*until_ns)(void *arg, uint64_t now_ns); /* 0, or when to ask again */
-	bool (*is_over)(void *arg); /* no more reads: as at the end of the run */
+	bool (*is_over)(void *arg);                       /* no more reads: as at the end of the run */
 	void (*took)(void *arg, const struct io_req *req, bool is_fault);
 	void *arg;
 };
@@ -23,6 +23,7 @@ struct timed {
 	uint32_t block_bytes; /* of each read; a multiple of the step */
 	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
+	bool is_brief;        /* a search of the rotation is given up at times of its budget */
 	struct rng rng;
 	const struct timed_manners *manners; /* NULL: none */
 	uint64_t waited_ns;                  /* for them */
