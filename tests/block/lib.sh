@@ -87,6 +87,17 @@ mounted()
 	at_end "umount $mnt"
 }
 
+# Until nobody has the device to himself: where another program has copied the mounts meanwhile, the file system is only given up when that one ends.
+unmounted() # mount point, device
+{
+	umount "$1"
+	for _ in $(seq 100); do
+		python3 -c 'import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)' "$2" 2>/dev/null && return
+		sleep 0.1
+	done
+	echo "$2 is still held after umount $1"
+}
+
 sum() { sync "$1"; b2sum <"$1"; }
 
 failures=0 checks=0

@@ -77,7 +77,7 @@ ln -s "$loop" "$work/link"
 refused "mounted, through a link" "$image" "$n is mounted on $mnt" -- --write --destroy-data="$n" --overwrite-signature=ext4 "$work/link"
 refused "json on the target" "$image" "$mnt" -- --rewrite --json="$mnt/out.json" "$loop"
 refused "log on the target" "$image" "$mnt" -- --rewrite --log="$mnt/log" "$loop"
-umount "$mnt"
+unmounted "$mnt" "$loop"
 refused "ext4" "$image" "carries ext4" "--overwrite-signature=ext4" -- --write --destroy-data="$n" "$loop"
 
 image parts 64M; loop_new "$image"; disk=$loop d=${loop#/dev/}
