@@ -29,12 +29,12 @@
 #define AGAIN_AFTER_NS  (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
 #define AGAIN_FULL      (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
 #define SHARE           0.15                     /* of the time of the scan, */
+#define SHARE_LEAST_NS  (300 * NS_PER_S)         /* and this much, may go into second readings */
 #define DOUBT_LEAST \
-	0.6 /* of a revolution longer is looked at again, whatever else sticks out, while there is much time for that, */
-#define DOUBT_MOST     0.8              /* and while there is some */
-#define SHARE_LEAST_NS (300 * NS_PER_S) /* and this much, may go into second readings */
-#define FAR_BYTES      (32ull << 20)    /* the arm moves, and what was read ahead does not reach */
-#define BESIDE_BYTES   (4ull << 20)     /* another track, in the same zone */
+	0.6 /* of a revolution longer is looked at again while there is much time for that, whatever else sticks out, */
+#define DOUBT_MOST   0.8           /* and while there is some */
+#define FAR_BYTES    (32ull << 20) /* the arm moves, and what was read ahead does not reach */
+#define BESIDE_BYTES (4ull << 20)  /* another track, in the same zone */
 /*
  * A sector beside differs by up to a revolution either way, as the disk happens to stand: by x of one, as often as 1 - |x| says, and a weak one by one more. The
  * logarithm of the odds, summed up (sequential test of Wald): so much for weak is an error in 100000, for well one in 3000. No single case says more than 12 to 1, as
