@@ -486,6 +486,18 @@ static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
 	sim_run_end(&run);
 }
 
+static struct sim_run run_on_wild(uint64_t seed, const char *words)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	return run_on(sim, words);
+}
+
 /* Drawn disks whose caches answer late now and then: near places were told less than nothing. */
 static void no_head_arrives_before_the_command(void **state)
 {
@@ -493,17 +505,9 @@ static void no_head_arrives_before_the_command(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim *sim = sim_new();
-		struct sim_run run;
-		struct profile p;
-		struct err err;
-		const struct table *near;
+		struct sim_run run = run_on_wild(seeds[i], "--no-queue --span-time=10ms sda");
+		const struct table *near = result_find_table(run.res, "near");
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		(void)sim_add_disk(sim, &p, "sda");
-		profile_done(&p);
-		run = run_on(sim, "--no-queue --span-time=10ms sda");
-		near = result_find_table(run.res, "near");
 		for (size_t k = 0; near && k < near->nrows; k++)
 			assert_false(number(near, k, "with_overhead_ns") <= sim_figure(&run, "overhead_ns"));
 		assert_false(sim_figure(&run, "track_to_track_ns") <= 0.0);
@@ -521,15 +525,8 @@ static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct sim *sim = sim_new();
-		struct sim_run run;
-		struct profile p;
-		struct err err;
+		struct sim_run run = run_on_wild(seeds[i], "--quick --no-queue sda");
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		(void)sim_add_disk(sim, &p, "sda");
-		profile_done(&p);
-		run = run_on(sim, "--quick --no-queue sda");
 		print_message("seed %" PRIu64 ": %.3g of the variance not explained, average %.3f ms with overhead\n",
 		              seeds[i], sim_figure(&run, "random_access_unexplained_ratio"),
 		              sim_figure(&run, "average_seek_with_overhead_ns") * 1e-6);

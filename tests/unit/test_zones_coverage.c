@@ -74,16 +74,18 @@ static bool is_covered_but_for_chance(const struct tally *t, double most)
 
 static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 {
-	static const char *const names[] = { "quantum-fireball-tm2110a",
-		                             "ibm-deskstar-60gxp",
-		                             "maxtor-diamondmax-80",
-		                             "seagate-medalist-st39140a",
-		                             "seagate-cheetah-15k7",
-		                             "modern-4tb",
-		                             "samsung-hd103sj",
-		                             "toshiba-x300",
-		                             "nearline-20tb",
-		                             "tiny" };
+	static const char *const names[] = {
+		"quantum-fireball-tm2110a",
+		"ibm-deskstar-60gxp",
+		"maxtor-diamondmax-80",
+		"seagate-medalist-st39140a",
+		"seagate-cheetah-15k7",
+		"modern-4tb",
+		"samsung-hd103sj",
+		"toshiba-x300",
+		"nearline-20tb",
+		"tiny",
+	};
 	const size_t n = sizeof(names) / sizeof(names[0]);
 	struct tallies all = { 0 };
 
