@@ -9,8 +9,11 @@ have to reach. fio states none: it reads SECONDS of eight places, RUNS times eac
 such runs each place needs. zcav reads all, once: what it would take follows from its first part. Prints a table in Markdown."""
 import argparse, json, os, random, statistics, subprocess, sys, tempfile, time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools'))
+from versus import student  # noqa: E402
+
 PLACES, RUNS, SECONDS, ZCAV_S = 8, 6, (0.25, 1.0), 60
-T_975 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 8: 2.36, 10: 2.26, 15: 2.14, 20: 2.09, 30: 2.05, 1000: 1.96}
 
 
 def run(words):
@@ -30,8 +33,7 @@ def platter(args, device, work):
 def needed(scatter, width):
     """Runs, of which the mean's 95 % interval by Student's t is this wide."""
     for n in range(2, 100000):
-        t = min((k, v) for k, v in T_975.items() if k >= min(n, 1000))[1]
-        if t * scatter / n ** 0.5 <= width:
+        if student(n - 1) * scatter / n ** 0.5 <= width:
             return n
 
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "load.h"
 #include "rows.h"
 #include "simrun.h"
 
@@ -19,16 +20,6 @@ static inline struct sim_run run_on(const struct profile *p, const char *words)
 	if (sim_run(&run) < 0)
 		fail_msg("%s: %s", p->name, run.err.text);
 	return run;
-}
-
-static inline void load(struct profile *p, const char *name)
-{
-	char path[256];
-	struct err err;
-
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	if (profile_load(p, path, &err) < 0)
-		fail_msg("%s", err.text);
 }
 
 static inline void plant(struct profile *p, uint64_t lba, uint64_t count, double revolutions)

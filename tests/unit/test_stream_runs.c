@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bars_check.h"
+#include "load.h"
 #include "simrun.h"
 
 extern const struct measure measure_stream, measure_zones;
@@ -51,16 +52,6 @@ static void stream(struct sim_run *run)
 	run->m = &measure_stream;
 	if (sim_run(run) < 0)
 		fail_msg("%s: %s", run->words, run->err.text);
-}
-
-static void load(struct profile *p, const char *name)
-{
-	char path[256];
-	struct err err = { 0 };
-
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	if (profile_load(p, path, &err) < 0)
-		fail_msg("%s", err.text);
 }
 
 /* A disk of the profile as changed; p is done with. */

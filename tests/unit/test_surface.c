@@ -420,8 +420,10 @@ static void portions_find_what_one_run_finds(void **state)
 	(void)rmdir(dir);
 }
 
-/* The first one finds the rotation, and no other has to. */
-/* It comes on through the search of the rotation and, with a weak sector, through second readings. How many portions. */
+/*
+ * It comes on through the search of the rotation, which the first portion makes and no other has to, and, with a weak sector, through second readings. How many
+ * portions.
+ */
 static int to_the_end_by_portions(const struct profile *p)
 {
 	char dir[] = "/tmp/surface-XXXXXX", words[200], path[64];

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "load.h"
 #include "measure/shared/heads.h"
 #include "report/report.h"
 #include "rows.h"
@@ -26,16 +27,6 @@ extern const struct measure measure_surface, measure_geometry;
 
 static char dir[] = "/tmp/surface-heads-XXXXXX";
 static char geometry_path[64], state_path[64];
-
-static void load(struct profile *p, const char *name)
-{
-	char path[256];
-	struct err err;
-
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	if (profile_load(p, path, &err) < 0)
-		fail_msg("%s", err.text);
-}
 
 static int try_on(const struct profile *p, const struct measure *m, const char *words, struct sim_run *ret)
 {

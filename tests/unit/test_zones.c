@@ -16,16 +16,6 @@
 #include "wild.h"
 #include "zonesrun.h"
 
-static void load(struct profile *p, const char *name)
-{
-	char path[512];
-	struct err err = { 0 };
-
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	if (profile_load(p, path, &err) < 0)
-		fail_msg("%s", err.text);
-}
-
 static size_t rows(const struct sim_run *run, const char *table)
 {
 	const struct table *t = result_find_table(run->res, table);
@@ -295,14 +285,6 @@ static void storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit(
 	zone_levels_done(&levels);
 }
 
-static bool has_notice(const struct sim_run *run, const char *code)
-{
-	for (size_t i = 0; i < run->res->nnotices; i++)
-		if (strcmp(run->res->notices[i].code, code) == 0)
-			return true;
-	return false;
-}
-
 /* Rented storage: 550 MB/s for the first 2 GB, 60 MB/s from then on; the run meets both. */
 static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credit(void **state)
 {
@@ -319,7 +301,7 @@ static void a_run_on_storage_behind_a_token_bucket_says_both_rates_and_the_credi
 	print_message("at first %.1f MB/s, later %.1f MB/s, %.2f GB until then\n",
 	              sim_figure(&run, "burst_bytes_per_s") * 1e-6, sim_figure(&run, "sustained_bytes_per_s") * 1e-6,
 	              sim_figure(&run, "burst_bytes") * 1e-9);
-	assert_true(has_notice(&run, "token-bucket"));
+	assert_true(result_has_notice(run.res, "token-bucket"));
 	assert_true(fabs(sim_figure(&run, "burst_bytes_per_s") / 550e6 - 1.0) < 0.02);
 	assert_true(fabs(sim_figure(&run, "sustained_bytes_per_s") / 60e6 - 1.0) < 0.02);
 	/* The credit fills up again while it is spent. */
@@ -340,8 +322,8 @@ static void a_thin_volume_does_not_give_its_data_in_bursts(void **state)
 	(void)state;
 	assert_int_equal(profile_wild(&p, 2002, NULL, &err), 0);
 	run = zones_on(&p, "--seed=2002 sda");
-	assert_true(has_notice(&run, "uneven"));
-	assert_false(has_notice(&run, "bursts"));
+	assert_true(result_has_notice(run.res, "uneven"));
+	assert_false(result_has_notice(run.res, "bursts"));
 	sim_run_end(&run);
 	profile_done(&p);
 }
@@ -377,7 +359,7 @@ static void writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have(vo
 			slowest = fmin(slowest, rate);
 		}
 		if (isnan(sim_figure(&run, "start_bytes_per_s")))
-			assert_true(has_notice(&run, "no-figure"));
+			assert_true(result_has_notice(run.res, "no-figure"));
 		else
 			assert_true(sim_figure(&run, "start_bytes_per_s") < 1.1 * 550e6);
 		assert_int_equal(sim_write_opens(sim_find(run.sim, "sda")), 0);
@@ -409,7 +391,7 @@ static size_t too_short(const char *words)
 	}
 	if (n == t->nrows) {
 		assert_true(isnan(sim_figure(&run, "start_bytes_per_s")));
-		assert_true(has_notice(&run, "no-figure"));
+		assert_true(result_has_notice(run.res, "no-figure"));
 	} else {
 		assert_int_equal(n, 0);
 		assert_true(sim_figure(&run, "start_bytes_per_s") > 0.0);
@@ -456,8 +438,8 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 		assert_int_equal(profile_finish(&p, &err), 0);
 		(void)snprintf(words, sizeof(words), "--write --destroy-data=%s --zones sda", p.serial);
 		run = zones_on(&p, words);
-		assert_int_equal(has_notice(&run, "flush-returns-at-once"), cases[i].is_flush_ignored);
-		assert_false(has_notice(&run, "token-bucket"));
+		assert_int_equal(result_has_notice(run.res, "flush-returns-at-once"), cases[i].is_flush_ignored);
+		assert_false(result_has_notice(run.res, "token-bucket"));
 		assert_int_equal(rows(&run, "slow_regions"), 0);
 		for (size_t k = 0; k < 3; k++) {
 			const struct table *t = result_find_table(run.res, "spots");
@@ -491,7 +473,7 @@ static void putting_back_stops_where_a_flush_ends_early(void **state)
 	before = disk_contents_hash(sim_model(sim_add_disk(run.sim, &p, "sda")));
 	assert_int_equal(sim_run(&run), -EIO);
 	assert_non_null(strstr(run.err.text, "flushed before it has"));
-	assert_true(has_notice(&run, "flush-returns-at-once"));
+	assert_true(result_has_notice(run.res, "flush-returns-at-once"));
 	assert_int_equal(disk_contents_hash(sim_model(sim_find(run.sim, "sda"))), before);
 	sim_run_end(&run);
 	profile_done(&p);
@@ -558,7 +540,7 @@ static void two_arms_are_measured_alone_and_at_once(void **state)
 		double both = 0.0, alone = 0.0;
 
 		assert_int_equal(rows(&run, "arms"), i ? 0 : 2);
-		assert_true(has_notice(&run, "arms") == !i);
+		assert_true(result_has_notice(run.res, "arms") == !i);
 		for (size_t r = 0; r < rows(&run, "arms"); r++) {
 			uint64_t first = (uint64_t)number(t, r, "first_byte");
 			double truth = truth_rate(geometry_of(&run), first, first + (4ull << 30));

@@ -91,13 +91,11 @@ static void the_intervals_hold_the_truth_on_the_profiles(void **state)
 
 	(void)state;
 	for (size_t k = 0; k < runs(500); k++) {
-		char path[512];
 		struct err err = { 0 };
 		struct profile p;
 		struct sim_run run;
 
-		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", names[k % n]);
-		assert_int_equal(profile_load(&p, path, &err), 0);
+		load(&p, names[k % n]);
 		p.jitter_us = JITTER_US;
 		p.retry_per_gb = RETRY_PER_GB;
 		p.seed = k + 1;

@@ -182,14 +182,11 @@ static void print_edges(const struct edges *e, const char *what)
 
 static void edges_of(const char *name, struct edges *ret, bool *ret_is_told)
 {
-	char path[512];
-	struct err err = { 0 };
 	struct profile p;
 	struct sim_run run;
 
 	*ret = (struct edges){ 0 };
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	assert_int_equal(profile_load(&p, path, &err), 0);
+	load(&p, name);
 	run = zones_on(&p, "sda");
 	add_edges(ret, &run);
 	*ret_is_told = false;
@@ -278,11 +275,9 @@ static double last_request(const char *name, double retry_per_gb, double *ret_us
 	struct err err = { 0 };
 	struct profile p;
 	struct sim_run run;
-	char path[512];
 	double request;
 
-	(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", name);
-	assert_int_equal(profile_load(&p, path, &err), 0);
+	load(&p, name);
 	p.retry_per_gb = retry_per_gb;
 	assert_int_equal(profile_finish(&p, &err), 0);
 	run = zones_on(&p, "sda");

@@ -198,13 +198,10 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 	(void)state;
 	for (size_t k = 0; k < runs(20); k++) {
 		struct truth_region region;
-		struct err err = { 0 };
 		struct profile p;
 		struct sim_run run;
-		char path[512];
 
-		(void)snprintf(path, sizeof(path), SIMDISK_PROFILES "/%s.disk", names[k % 5]);
-		assert_int_equal(profile_load(&p, path, &err), 0);
+		load(&p, names[k % 5]);
 		p.jitter_us = JITTER_US;
 		p.seed = k + 1;
 		run = zones_seeded(&p, k + 1);
@@ -239,12 +236,9 @@ static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_o
 		struct profile p;
 		struct sim_run run;
 		const struct table *bands;
-		char words[64];
 
 		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seeds[i]);
-		run = zones_on(&p, words);
-		run.words = NULL;
+		run = zones_seeded(&p, seeds[i]);
 		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
 		bands = result_find_table(run.res, "bands");
 		for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
@@ -266,7 +260,7 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 
 	(void)state;
 	assert_int_equal(profile_wild(&p, 43016, "dying", &err), 0);
-	run = zones_on(&p, "--seed=43016 sda");
+	run = zones_seeded(&p, 43016);
 	n = truth_regions(geometry_of(&run), truth, 8);
 	while (i < n && truth[i].is_bad)
 		i++;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "load.h"
 #include "model.h"
 #include "rows.h"
 #include "seeds.h"

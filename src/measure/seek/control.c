@@ -33,15 +33,14 @@
 #define WHOLE      0.99 /* of the device: what is longer is all of it */
 #define STEPS      160  /* of the mean over the span's pairs, each way (a choice) */
 
-double seek_stroke_between(const struct seek_run *s, double byte, double other)
-{
-	return fabs(seek_stroke_of(s, fmin(byte / (double)s->size_bytes, 1.0)) -
-	            seek_stroke_of(s, fmin(other / (double)s->size_bytes, 1.0)));
-}
-
 static double stroke_at(const struct seek_run *s, double byte)
 {
 	return seek_stroke_of(s, fmin(byte / (double)s->size_bytes, 1.0));
+}
+
+double seek_stroke_between(const struct seek_run *s, double byte, double other)
+{
+	return fabs(stroke_at(s, byte) - stroke_at(s, other));
 }
 
 static bool is_longer(const struct seek_run *s, uint64_t first, uint64_t end, double tracks)

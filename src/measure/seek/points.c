@@ -272,21 +272,33 @@ static void tell_smooth(struct seek_run *s, const struct seek_point *p)
 	}
 }
 
-/* Over uniform pairs of cylinders. */
+/* Over uniform pairs of cylinders: a distance d has the density 2 (1 - d). */
+static double fit_average(const struct seek_fit *f)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < AVERAGE_STEPS; i++) {
+		double x = ((double)i + 0.5) / AVERAGE_STEPS;
+
+		sum += 2.0 * (1.0 - x) / AVERAGE_STEPS * seek_fit_at(f, x);
+	}
+	return sum;
+}
+
+/* The same of the smooth curve. */
 static struct arrival smooth_average(const struct seek_run *s, const struct smooth_point *p, size_t n)
 {
 	enum { STEPS = AVERAGE_STEPS };
-	double x[STEPS], w[STEPS], more, se, half, value = 0.0;
+	double x[STEPS], w[STEPS], more, se, half, value;
 	struct arrival a = { .median = NAN };
 
 	for (size_t i = 0; i < STEPS; i++) {
 		x[i] = ((double)i + 0.5) / STEPS;
 		w[i] = 2.0 * (1.0 - x[i]) / STEPS;
-		value += w[i] * seek_fit_at(&s->fit, x[i]);
 	}
 	if (!smooth_sum(p, n, x, w, STEPS, &more, &se))
 		return a;
-	value += more;
+	value = fit_average(&s->fit) + more;
 	half = hypot(1.96 * hypot(se, s->average_se), BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
 	a = (struct arrival){ .median = value, .ci = { value - half, value + half } };
 	return a;
@@ -339,19 +351,6 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 }
 
 /* ---- the fit ---- */
-
-/* Over uniform pairs of cylinders: a distance d has the density 2 (1 - d). */
-static double fit_average(const struct seek_fit *f)
-{
-	double sum = 0.0;
-
-	for (size_t i = 0; i < AVERAGE_STEPS; i++) {
-		double x = ((double)i + 0.5) / AVERAGE_STEPS;
-
-		sum += 2.0 * (1.0 - x) / AVERAGE_STEPS * seek_fit_at(f, x);
-	}
-	return sum;
-}
 
 /* 95 % about a value, from others that it might have been: their scatter about it, so that what they are off counts as well. */
 static struct interval scatter(double value, const double *v, size_t n)
@@ -606,7 +605,7 @@ static void gather(struct seek_run *s, int without, bool has_aimed)
 void seek_conclude_curve(struct seek_run *s, int without)
 {
 	s->has_fit = false;
-	for (int round = 0; round <= ROUNDS; round++) {
+	for (int round = s->nrandom ? 0 : ROUNDS; round <= ROUNDS; round++) {
 		gather(s, without, round >= ROUNDS - 1);
 		fit_points(s);
 	}

@@ -16,8 +16,7 @@
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n)
 {
 	/* The many aimed accesses of a full run know the curve better. */
-	if (s->p->no_curve || !s->rot.is_rotating || s->rot.is_patchy || !isfinite(s->ratio) ||
-	    (s->has_fit && !s->p->quick))
+	if (!seek_wants_curve(s) || s->rot.is_patchy || !isfinite(s->ratio) || (s->has_fit && !s->p->quick))
 		return;
 	s->nrandom = 0;
 	for (size_t i = 0; i < n && s->nrandom < SEEK_RANDOM_MAX; i++) {

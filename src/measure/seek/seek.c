@@ -126,14 +126,14 @@ static int run_phases(struct seek_run *s, struct err *err)
 		60e9 / (60e9 / s->rot.period_ns); /* as the document has it: what is told again is the same */
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
-	if (s->rot.is_rotating && !s->p->no_curve) {
+	if (seek_wants_curve(s)) {
 		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_curve_begin(s, err);
 	}
 	if (r == 0 && !session_is_over(s->ses))
 		r = seek_spans(s, err);
-	if (r == 0 && s->rot.is_rotating && !s->p->no_curve && !s->is_curve_over)
+	if (r == 0 && seek_wants_curve(s) && !s->is_curve_over)
 		seek_curve_end(s);
 	if (s->rot.is_rotating)
 		seek_tell_parts(s);

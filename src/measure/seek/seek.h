@@ -146,6 +146,10 @@ int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes fi
 
 /* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few tracks, too; end: what all say. */
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
+static inline bool seek_wants_curve(const struct seek_run *s)
+{
+	return s->rot.is_rotating && !s->p->no_curve;
+}
 int seek_curve_begin(struct seek_run *s, struct err *err);
 void seek_curve_end(struct seek_run *s);
 

@@ -515,7 +515,7 @@ int seek_spans(struct seek_run *s, struct err *err)
 	s->regime = (struct seek_regime){ .stride = 1 };
 	share = 0.5 / (double)(nspans * nanchors + 1);
 	r = one_span(s, size, "whole", share, INFINITY, all, err);
-	if (r == 0 && s->rot.is_rotating && !s->p->no_curve)
+	if (r == 0 && seek_wants_curve(s))
 		seek_curve_end(s);
 	start = clock_now_ns(s->ses->env->clk);
 	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)

@@ -123,6 +123,12 @@ static void add_rest(struct surface_run *run, const struct surface_suspect *s, u
 
 /* ---- one reading ---- */
 
+/* For the medium: the drive's cache answered. */
+static bool is_too_quick(double took_ns, double usual_ns, uint64_t len)
+{
+	return len >= HIT_LEAST && took_ns <= HIT_PART * usual_ns;
+}
+
 struct reader {
 	struct sink sink; /* first */
 	struct surface_run *run;
@@ -219,8 +225,7 @@ static int read_behind(struct surface_run *run, struct surface_suspect *s, uint6
 		r.v[2 - skip].done_ns - (before_ns > r.v[2 - skip].submit_ns ? before_ns : r.v[2 - skip].submit_ns);
 	usual = s->ns_per_byte * (double)items[2].len_bytes;
 	took = (double)ret->time_ns;
-	ret->is_known = r.v[1 - skip].error == 0 && !isnan(usual) &&
-	                (items[2].len_bytes < HIT_LEAST || took > HIT_PART * usual);
+	ret->is_known = r.v[1 - skip].error == 0 && !isnan(usual) && !is_too_quick(took, usual, items[2].len_bytes);
 	ret->is_bad = took > usual + limit_ns(run, s);
 	return 0;
 }
@@ -265,7 +270,7 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 		return r;
 	quick_ns = fmin(access_ns[1], access_ns[3]);
 	*ret_is_hit = (!(quick_ns > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns)) ||
-	              (len >= HIT_LEAST && quick_ns < HIT_PART * s->ns_per_byte * (double)len);
+	              is_too_quick(quick_ns, s->ns_per_byte * (double)len, len);
 	if (!*ret_is_hit && !isnan(access_ns[0]) && !isnan(access_ns[2]))
 		*ret_ns = access_ns[3] - access_ns[1];
 	return r;
@@ -335,15 +340,15 @@ static void halve_alone(struct surface_run *run, struct surface_suspect *s, enum
 {
 	uint64_t near = (uint64_t)NEAR_UNITS * run->range.unit_bytes, end = run->range.end_bytes;
 
-	s->otherwise.first_bytes = s->good_end;
-	s->otherwise.end_bytes = s->bad_end;
-	s->otherwise.kind = kind;
-	if (s->is_halved || !run->rot.is_rotating || !surface_can_doubt(run) ||
+	if (!run->rot.is_rotating || !surface_can_doubt(run) ||
 	    run->halved[kind] >= HALVED_EACH * (1 + run->halved_weak[kind])) {
 		narrow(run, s, kind);
 		return;
 	}
 	run->halved[kind]++;
+	s->otherwise.first_bytes = s->good_end;
+	s->otherwise.end_bytes = s->bad_end;
+	s->otherwise.kind = kind;
 	s->good_end = s->good_end > run->range.first_bytes + near ? s->good_end - near : run->range.first_bytes;
 	s->bad_end = end - s->bad_end > near ? s->bad_end + near : end;
 	ask_anew(s, STAGE_HALVE);
@@ -532,12 +537,11 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 	uint64_t first, end;
 	int r;
 
-	if (s->hits > HITS_MOST && s->stage != STAGE_HALVE && !s->is_halved) {
-		put_away(run, s, SURFACE_UNCHECKED);
-		return 0;
-	}
 	if (s->hits > HITS_MOST) {
-		end_otherwise(run, s);
+		if (s->stage == STAGE_HALVE || s->is_halved)
+			end_otherwise(run, s);
+		else
+			put_away(run, s, SURFACE_UNCHECKED);
 		return 0;
 	}
 	if (s->stage == STAGE_ALONE || s->stage == STAGE_HALVE)
