@@ -210,6 +210,7 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	char *text = NULL, seed_text[40], consent[100], from[40], to[40];
 	char *argv[WORDS_MAX + 10] = { (char *)(uintptr_t) "platter", (char *)(uintptr_t)o->command };
 	size_t len = 0, said = 0, argc = 2;
+	struct profile through = *p; /* what it points to stays p's */
 	struct sim *sim = sim_new();
 	struct env *env = sim_env(sim);
 	json_t *doc;
@@ -238,7 +239,9 @@ static json_t *run_command(const struct options *o, const struct profile *p, uin
 	argv[argc++] = (char *)(uintptr_t) "--json=-";
 	argv[argc++] = seed_text;
 	argv[argc++] = (char *)(uintptr_t) "sda";
-	(void)sim_add_disk(sim, p, "sda");
+	if (is_writing && strcmp(o->command, "seek") == 0)
+		through.write_cache_bytes = 0; /* as --write-cache=off makes it, which a disk in virtual time has not */
+	(void)sim_add_disk(sim, &through, "sda");
 	sim_set_contents(sim, false);
 	env->out = open_memstream(&text, &len);
 	env->err = open_memstream(ret_said, &said);

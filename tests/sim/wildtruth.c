@@ -296,6 +296,37 @@ static struct interval seek_average(const struct wild_case *c)
 		                  truth_seek_average_of_ns(c->g, (uint32_t)s.high + 1) };
 }
 
+/* The arm rests a while before it writes, wherever it comes from. */
+static struct interval write_settle(const struct wild_case *c)
+{
+	return just(c->p->write_settle_ms * 1e6);
+}
+
+static struct interval longer(const struct wild_case *c, struct interval read)
+{
+	return (struct interval){ read.low + c->p->write_settle_ms * 1e6, read.high + c->p->write_settle_ms * 1e6 };
+}
+
+static struct interval write_track(const struct wild_case *c)
+{
+	return longer(c, seek_track(c));
+}
+
+static struct interval write_average(const struct wild_case *c)
+{
+	return longer(c, seek_average(c));
+}
+
+static struct interval write_third(const struct wild_case *c)
+{
+	return longer(c, seek_third(c));
+}
+
+static struct interval write_full(const struct wild_case *c)
+{
+	return longer(c, seek_full(c));
+}
+
 /* With the mean of what the host adds, or without. */
 static struct interval overhead(const struct wild_case *c)
 {
@@ -650,6 +681,11 @@ const struct wild_figure wild_figures[] = {
 	{ "seek", "average_seek_ns", NULL, seek_average, WILD_RATIO, true },
 	{ "seek", "third_stroke_ns", NULL, seek_third, WILD_RATIO, true },
 	{ "seek", "full_stroke_ns", NULL, seek_full, WILD_RATIO, true },
+	{ "seek", "write_track_to_track_ns", NULL, write_track, WILD_RATIO, true },
+	{ "seek", "write_average_seek_ns", NULL, write_average, WILD_RATIO, true },
+	{ "seek", "write_third_stroke_ns", NULL, write_third, WILD_RATIO, true },
+	{ "seek", "write_full_stroke_ns", NULL, write_full, WILD_RATIO, true },
+	{ "seek", "write_settle_ns", NULL, write_settle, WILD_RATIO, true },
 	{ "seek", "queue_gain_ratio", NULL, queue_gain, WILD_RATIO, false },
 	{ "geometry", "rotation_rpm", "rpm", NULL, WILD_RATIO, true },
 	{ "geometry", "rotation_period_ns", NULL, period, WILD_RATIO, true },

@@ -158,7 +158,7 @@ static int near_by(struct seek_run *s, struct err *err)
 		p[n++].tracks = few[i];
 	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
 		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
-		seek_tell_accesses(s, "near", &p[i]);
+		seek_tell_accesses(s, seek_of(s, "near", "write near"), &p[i]);
 	}
 	s->nnear = n;
 	return r;
@@ -190,10 +190,11 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 			learn_scatter(s, q);
 		}
 		s->fraction += 0.3 / (double)n;
-		seek_tell_accesses(s, "curve", q);
+		seek_tell_accesses(s, seek_of(s, "curve", "write curve"), q);
 		if (seek_even_mean(&q->log, &even))
-			session_progress(s->ses, "curve", s->fraction, "%.1f %% of the stroke: %s on average",
-			                 100.0 * q->stroke, units_time(text, sizeof(text), (uint64_t)even.mean));
+			session_progress(s->ses, seek_of(s, "curve", "write curve"), s->fraction,
+			                 "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
+			                 units_time(text, sizeof(text), (uint64_t)even.mean));
 	}
 	seek_fit_aimed(s);
 	seek_conclude_curve(s, -1);

@@ -353,7 +353,7 @@ static int learn_sector_hits(struct seek_run *s, struct err *err)
 	return r;
 }
 
-static int find_overhead(struct seek_run *s, struct err *err)
+int seek_overhead(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *p = calloc(1, sizeof(*p));
 	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
@@ -376,7 +376,7 @@ static int find_overhead(struct seek_run *s, struct err *err)
 	if (nratio)
 		s->track_ratio = stats_median(ratio, nratio);
 	if (r == 0) {
-		seek_tell_accesses(s, "overhead", p);
+		seek_tell_accesses(s, seek_of(s, "overhead", "write overhead"), p);
 		seek_conclude_overhead(s, p);
 	}
 	return r;
@@ -393,6 +393,6 @@ int seek_media(struct seek_run *s, struct err *err)
 			"To find the rotation took so long that there was no time to find the command overhead: times with overhead are given, and no seek time by itself. A run without --quick looks for it.");
 	}
 	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
-		r = find_overhead(s, err);
+		r = seek_overhead(s, err);
 	return r;
 }

@@ -90,6 +90,19 @@ static size_t tried(const struct aim_log *log, uint32_t pair)
 	return n;
 }
 
+#define UNSEPARATED(whose) \
+	whose " overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself."
+
+void seek_no_overhead(struct seek_run *s)
+{
+	s->overhead_ns = NAN;
+	s->overhead_ci = (struct interval){ NAN, NAN };
+	if (s->is_writing)
+		result_notice(s->res, "write-overhead", UNSEPARATED("The writes'"));
+	else
+		result_notice(s->res, "overhead", UNSEPARATED("The command"));
+}
+
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 {
 	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
@@ -107,17 +120,13 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 		places++;
 		n += more;
 	}
-	s->overhead_ns = NAN;
-	s->overhead_ci = (struct interval){ NAN, NAN };
 	if (places >= 2 && fit_arrival(sample, n, s->rot.period_ns, &prior, &a) &&
 	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
 		s->overhead_ns = fmax(a.median, 0.0);
 		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
 		return;
 	}
-	result_notice(
-		s->res, "overhead",
-		"The command overhead could not be separated from the seek: no equal tracks were found on which the head stays. Times with overhead are given, and no seek time by itself.");
+	seek_no_overhead(s);
 }
 
 /* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's. */
@@ -617,10 +626,14 @@ void seek_conclude_curve(struct seek_run *s, int without)
 
 void seek_tell_curve(struct seek_run *s)
 {
-	struct table *t = result_table(s->res, "curve", "Seek time against distance", seek_curve_fields);
+	struct table *t =
+		s->is_writing
+			? result_table(s->res, "write_curve", "Seek time of writes against distance", seek_curve_fields)
+			: result_table(s->res, "curve", "Seek time against distance", seek_curve_fields);
 
-	compare_estimates(s, s->aimed, s->naimed);
-	if (s->has_fit && !s->is_split)
+	if (!s->is_writing)
+		compare_estimates(s, s->aimed, s->naimed);
+	if (s->has_fit && !s->is_split && !s->is_writing)
 		tell_smooth(s, s->point);
 	for (size_t i = 0; i < s->npoints; i++)
 		tell_row(s, t, &s->point[i]);
@@ -724,7 +737,9 @@ static void widen_track(struct seek_run *s, const struct seek_point *p, double (
 
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 {
-	struct table *t = result_table(s->res, "near", "Seek time over few tracks", seek_near_fields);
+	struct table *t = s->is_writing ? result_table(s->res, "write_near", "Seek time of writes over few tracks",
+	                                               seek_near_fields)
+	                                : result_table(s->res, "near", "Seek time over few tracks", seek_near_fields);
 	double pairs[POINTS_MAX][64];
 	size_t npairs[POINTS_MAX], chosen;
 

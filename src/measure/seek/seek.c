@@ -27,6 +27,8 @@ static const struct opt seek_opts[] = {
 	         "time of each span, where the precision needs it", .min = 1e6, .max = 1e13),
 	OPT_FLAG(struct seek_params, no_curve, "no-curve", 0, "leave out the seek curve"),
 	OPT_FLAG(struct seek_params, no_queue, "no-queue", 0, "leave out the queue"),
+	OPT_FLAG(struct seek_params, write, "write", 'w',
+	         "the seek curve of writes as well: destroys data (see --destroy-data)"),
 	OPT_STR(struct seek_params, iolog, "emit-iolog", 0, "FILE", NULL,
 	        "write the offsets of all single reads in fio's iolog format"),
 	OPT_END,
@@ -37,6 +39,8 @@ static const struct measure_table seek_tables[] = {
 	{ "curve", "Seek time against distance", seek_curve_fields },
 	{ "smooth", "Smooth curve through the points", seek_smooth_fields },
 	{ "near", "Seek time over few tracks", seek_near_fields },
+	{ "write_curve", "Seek time of writes against distance", seek_curve_fields },
+	{ "write_near", "Seek time of writes over few tracks", seek_near_fields },
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
 	{ "parts", "Parts of a random access", seek_part_fields },
@@ -52,6 +56,21 @@ static uint32_t block_of(const struct device *d, const struct seek_params *p)
 	                                                  : 4096;
 
 	return (uint32_t)block;
+}
+
+#define SECTORS_WRITTEN 20000 /* at most, in all accesses of its curve */
+
+static int plan_writes(const struct device *d, const struct seek_params *p, struct plan *plan, struct err *err)
+{
+	if (d->kind == DEVICE_FILE)
+		return err_set(err, -EINVAL, "--write is for disks and partitions: %s is a file.", d->path);
+	if (p->no_curve)
+		return err_set(err, -EINVAL, "--write measures the seek curve of writes, which --no-curve leaves out.");
+	plan->writes = WRITE_DESTROY;
+	plan->write_bytes = (uint64_t)SECTORS_WRITTEN *
+	                    (d->physical_block_bytes ? d->physical_block_bytes : d->logical_block_bytes);
+	plan_phase(plan, "write curve", p->quick ? 7 * NS_PER_S : 60 * NS_PER_S);
+	return 0;
 }
 
 static int seek_plan(const struct session *ses, const void *params, struct plan *plan, struct err *err)
@@ -81,7 +100,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	           p->quick ? 5 * NS_PER_S : (seek_span_count(d->size_bytes, false) + 9) * p->span_ns * 5 / 4);
 	if (!p->no_queue)
 		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 6 * p->span_ns);
-	return 0;
+	return p->write ? plan_writes(d, p, plan, err) : 0;
 }
 
 /* ---- the run ---- */
@@ -139,6 +158,8 @@ static int run_phases(struct seek_run *s, struct err *err)
 		seek_tell_parts(s);
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
 		r = seek_queue(s, err);
+	if (r == 0 && s->p->write && s->rot.is_rotating && !session_is_over(s->ses))
+		r = seek_writes(s, err);
 	return r;
 }
 
@@ -204,29 +225,25 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
 	if (!seek_learn_places(&s, rates))
 		return err_set(err, -ENODATA, "The document has too few rates.");
-	if (seek_load_accesses(accesses, "overhead", p))
-		seek_conclude_overhead(&s, p);
-	memset(p, 0, POINTS_MAX * sizeof(*p));
-	s.naimed = seek_load_accesses(accesses, "curve", p);
-	seek_fit_aimed(&s);
+	(void)seek_load_all(&s, accesses);
 	seek_load_reads(&s, accesses);
 	seek_conclude_curve(&s, -1);
 	seek_tell_curve(&s);
-	s.nnear = seek_load_accesses(accesses, "near", s.near);
 	seek_tell_near(&s, s.near, s.nnear);
 	seek_tell_figures(&s);
-	return 0;
+	return seek_writes_again(&s, accesses, err);
 }
 
 static const struct screen_decl seek_screen = {
 	.shows =
-		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,overhead_ns,rotation_rpm",
+		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_settle_ns,overhead_ns,rotation_rpm",
 	.says =
 		(const struct clause[]){
 			{ "A random read takes {random_access_mean_ns}" },
 			{ "the arm moves to the next track in {track_to_track_ns}, to a random place in {average_seek_ns}, over the whole disk in {full_stroke_ns}" },
 			{ "with the drive's overhead, which could not be told apart, the arm moves to the next track in {track_to_track_with_overhead_ns}, to a random place in {average_seek_with_overhead_ns}, over the whole disk in {full_stroke_with_overhead_ns}",
 	                  .instead_of = 1 },
+			{ "before a write the head rests for {write_settle_ns} more" },
 			{ "the drive's overhead is {overhead_ns}" },
 			{ "it turns at {rotation_rpm}" },
 			{ NULL },

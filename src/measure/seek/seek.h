@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones. */
+/*
+ * Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones, writes.c those
+ * of writes.
+ */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
 
 #include "measure/shared/timed.h"
 
 struct seek_params {
-	bool quick, no_queue, no_curve;
+	bool quick, no_queue, no_curve, write;
 	uint64_t block_bytes, reads, span_ns;
 	const char *iolog;
 };
@@ -69,6 +72,7 @@ struct seek_run {
 	struct seek_run *without[SEEK_PARTS]; /* NULL, or the run as the random reads of the other parts have it */
 	bool is_curve_over;                   /* seek_curve_end() was called */
 	bool is_split;                        /* far seeks take less than near ones: not one arm */
+	bool is_writing;                      /* this is the part of a run that writes (writes.c) */
 	double whole_mean_ns;                 /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
@@ -138,11 +142,23 @@ void seek_control_pool(const struct seek_run *s, struct seek_controlled *c, size
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 
+/* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order. */
+int seek_writes(struct seek_run *s, struct err *err);
+/* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none of the curve. */
+bool seek_load_all(struct seek_run *s, const struct table *t);
+int seek_writes_again(struct seek_run *s, const struct table *accesses, struct err *err); /* from the document */
+/* What a part of the run is called. */
+static inline const char *seek_of(const struct seek_run *s, const char *reads, const char *writes)
+{
+	return s->is_writing ? writes : reads;
+}
+
 /* Rates, and with them what lies where (place.c); the overhead. */
 extern const struct field seek_rate_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
 bool seek_learn_places(struct seek_run *s, const struct table *rates);
 int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
+int seek_overhead(struct seek_run *s, struct err *err);
 
 /* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few tracks, too; end: what all say. */
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
@@ -219,6 +235,7 @@ bool seek_even_mean(const struct aim_log *log, struct summary *ret); /* of those
 uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t *ret_hits); /* its mean */
 
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p);
+void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
 /* most: half of the interval of what counts as known, in revolutions. */
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);
 #define SEEK_KNOWN      0.05

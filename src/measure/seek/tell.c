@@ -125,11 +125,14 @@ static void arrival_figure(const struct seek_run *s, const char *name, const cha
 {
 	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, seek = a->median - s->overhead_ns;
 	struct interval ci = { seek - hypot(a->median - a->ci.low, off), seek + hypot(a->ci.high - a->median, off) };
+	const char *which = seek_of(s, "", "write_"), *whose = seek_of(s, "", "writes: ");
 	char key[64], text[96];
 
-	result_figure(s->res, name, title, UNIT_NS, seek, &ci, a->n);
-	(void)snprintf(key, sizeof(key), "%.*s_with_overhead_ns", (int)(strlen(name) - 3), name);
-	(void)snprintf(text, sizeof(text), "%s, with overhead", title);
+	(void)snprintf(key, sizeof(key), "%s%s", which, name);
+	(void)snprintf(text, sizeof(text), "%s%s", whose, title);
+	result_figure(s->res, key, text, UNIT_NS, seek, &ci, a->n);
+	(void)snprintf(key, sizeof(key), "%s%.*s_with_overhead_ns", which, (int)(strlen(name) - 3), name);
+	(void)snprintf(text, sizeof(text), "%s%s, with overhead", whose, title);
 	result_figure(s->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
 }
 
@@ -154,7 +157,11 @@ static void time_figures(struct seek_run *s)
 	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &s->average);
 	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);
 	arrival_figure(s, "full_stroke_ns", "seek, full stroke", &s->full);
-	result_figure(res, "overhead_ns", "command overhead", UNIT_NS, s->overhead_ns, &s->overhead_ci, 0);
+	result_figure(res, seek_of(s, "overhead_ns", "write_overhead_ns"),
+	              seek_of(s, "command overhead", "writes: command overhead"), UNIT_NS, s->overhead_ns,
+	              &s->overhead_ci, 0);
+	if (s->is_writing)
+		return;
 	if (s->is_split) {
 		result_notice(
 			res, "not-one-arm",
@@ -186,6 +193,8 @@ static void scatter_figures(struct seek_run *s)
 void seek_tell_figures(struct seek_run *s)
 {
 	time_figures(s);
+	if (s->is_writing)
+		return;
 	scatter_figures(s);
 	if (s->has_fit && !s->is_split && s->misfit_ns > 0.0) {
 		char text[32];
@@ -266,6 +275,17 @@ void seek_tell_plots(struct result *res)
 			.y = "seek_ns",
 			.low = "low",
 			.high = "high" });
+	if (result_find_table(res, "write_curve"))
+		result_plot(res,
+		            &(struct plot_decl){ .name = "write_curve",
+		                                 .see = "As above, but the head has to be at rest before it may write.",
+		                                 .kind = "scatter",
+		                                 .title = "Seek time of writes against distance",
+		                                 .table = "write_curve",
+		                                 .x = "stroke_ratio",
+		                                 .y = "seek_ns",
+		                                 .low = "low",
+		                                 .high = "high" });
 	result_plot(
 		res,
 		&(struct plot_decl){

@@ -96,8 +96,8 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
 		if (t->iolog)
-			(void)fprintf(t->iolog, "%s read %" PRIu64 " %" PRIu32 "\n", t->target->name, offsets[i],
-			              t->block_bytes);
+			(void)fprintf(t->iolog, "%s %s %" PRIu64 " %" PRIu32 "\n", t->target->name,
+			              t->op == IO_WRITE ? "write" : "read", offsets[i], t->block_bytes);
 		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = t->op };
 		ret_access_ns[i] = NAN;
 	}

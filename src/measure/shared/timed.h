@@ -21,7 +21,7 @@ struct timed {
 	struct engine *eng;
 	const struct target *target;
 	uint32_t block_bytes; /* of each read; a multiple of the step */
-	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can */
+	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can; IO_WRITE with a permit */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
 	struct rng rng;
