@@ -12,7 +12,7 @@
 #include "wildboard.h"
 
 #define READS_OF_TRUTH 20000
-#define QUEUED_READS   6000
+#define QUEUED_READS   6000 /* of what turns; of what does not ten times as many, as they differ by more */
 #define QUEUE_MAX      256
 #define NEAR_INTERFACE \
 	0.7 /* the media's rate as a part of the interface's, from which on one request waits for the other */
@@ -240,12 +240,12 @@ static struct interval queue_gain(const struct wild_case *c)
 {
 	const json_t *rows = wild_rows(c->doc, "queue"), *last = json_array_get(rows, json_array_size(rows) - 1);
 	double depth = wild_cell(c->doc, "queue", last, "depth"), one, deep;
-	size_t n;
+	size_t n, reads = c->p->kind == DISK_ROTATING ? QUEUED_READS : 10 * QUEUED_READS;
 
 	if (!(depth >= 2 && depth <= QUEUE_MAX) || isfinite(lasting(c->p)))
 		return none;
-	one = work(c, 1, QUEUED_READS, NULL, &n);
-	deep = work(c, (uint32_t)depth, QUEUED_READS, NULL, &n);
+	one = work(c, 1, reads, NULL, &n);
+	deep = work(c, (uint32_t)depth, reads, NULL, &n);
 	return (struct interval){ one / deep * 0.995, one / deep * 1.005 };
 }
 

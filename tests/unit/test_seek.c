@@ -374,7 +374,7 @@ static void a_device_without_rotation_is_told_so_and_has_spans_and_a_queue(void 
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
 	assert_true(result_has_notice(run.res, "not-rotating"));
 	assert_true(result_find_table(run.res, "spans")->nrows > 3);
-	assert_true(result_find_table(run.res, "queue")->nrows == 3);
+	assert_true(result_find_table(run.res, "queue")->nrows == 2);
 	assert_null(result_find_table(run.res, "curve"));
 	assert_null(result_find_table(run.res, "near"));
 	assert_true(sim_figure(&run, "queue_gain_ratio") > 1.5);

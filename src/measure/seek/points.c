@@ -347,7 +347,7 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 		least = fmin(least, p[i].fit.median);
 	}
 	s->smooth_rms_ns = sqrt(s->smooth_rms_ns / weights);
-	s->is_split = most - far > SPLIT * (most - least);
+	s->is_split = far > 0.0 && most - far > SPLIT * (most - least); /* 0: no far one is known */
 	s->average = s->third = s->full = (struct arrival){ .median = NAN };
 	if (s->is_split)
 		return;

@@ -99,7 +99,7 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 	plan_phase(plan, "spans",
 	           p->quick ? 5 * NS_PER_S : (seek_span_count(d->size_bytes, false) + 9) * p->span_ns * 5 / 4);
 	if (!p->no_queue)
-		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 6 * p->span_ns);
+		plan_phase(plan, "queue", p->quick ? 2 * NS_PER_S : 16 * p->span_ns);
 	return p->write ? plan_writes(d, p, plan, err) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones, writes.c those
- * of writes.
+ * Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones, queue.c has
+ * several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
@@ -138,7 +138,10 @@ void seek_control_tell(const struct seek_run *s, struct seek_controlled *c); /* 
 /* Of all spans of a run together: what each lost, as far as it differs from the others. whole: the index of the whole device, which is left as it is. */
 void seek_control_pool(const struct seek_run *s, struct seek_controlled *c, size_t n, size_t whole);
 
-/* Table "queue": what depth brings. */
+/* Says when reads became fewer a second, if they did. */
+void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when);
+
+/* Table "queue": what depth brings (queue.c). */
 extern const struct field seek_queue_fields[];
 int seek_queue(struct seek_run *s, struct err *err);
 

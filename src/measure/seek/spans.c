@@ -2,7 +2,6 @@
 /*
  * Random reads inside spans (Longbottom, DISKRAND 1997): each block of a span at most once until all were read, one at a time. Reads that the
  * drive's own cache answered take its hit time; they are counted and kept out of the service time.
- * And the same over the whole device with more requests in flight: what the drive's reordering brings.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,12 +15,12 @@
 #include "measure/shared/distribution.h"
 
 #define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
-#define QUEUE_READS 4000 /* of one depth: ten seconds of the fastest disk */
 #define FULL_SPANS  30.0 /* times of a span, for all but the whole device, of the 118 that a run may take */
 #define QUICK_SPANS 6.0  /* and of 48 */
 #define FULL_RUN    118.0
 #define QUICK_RUN   48.0
-#define QUEUE_TIME  7.0 /* of these, for the queue */
+#define QUEUE_TIME  16.0 /* of these, for the queue */
+#define QUICK_QUEUE 7.0
 #define FORGET_MOST \
 	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
 #define SPANS_MAX   37   /* three of each length, and the whole device */
@@ -52,24 +51,6 @@ const struct field seek_span_fields[] = {
 	FIELD_F64(struct span_row, high, UNIT_NS, "mean, high", .detail = true),
 	FIELD_U64(struct span_row, hits, UNIT_COUNT, "cache hits"),
 	FIELD_U64(struct span_row, first_byte, UNIT_BYTES, "from", .detail = true),
-	FIELD_END,
-};
-
-struct queue_row {
-	uint64_t depth;
-	double iops, mean_ns, p99_ns, gain_ratio, low, high;
-	uint64_t samples;
-};
-
-const struct field seek_queue_fields[] = {
-	FIELD_U64(struct queue_row, depth, UNIT_COUNT, "depth"),
-	FIELD_F64(struct queue_row, iops, UNIT_PER_S, "IOPS"),
-	FIELD_F64(struct queue_row, mean_ns, UNIT_NS, "mean"),
-	FIELD_F64(struct queue_row, p99_ns, UNIT_NS, "99 %"),
-	FIELD_F64(struct queue_row, gain_ratio, UNIT_RATIO, "gain"),
-	FIELD_F64(struct queue_row, low, UNIT_PER_S, "IOPS, low", .detail = true),
-	FIELD_F64(struct queue_row, high, UNIT_PER_S, "IOPS, high", .detail = true),
-	FIELD_U64(struct queue_row, samples, UNIT_COUNT, "reads", .detail = true),
 	FIELD_END,
 };
 
@@ -151,7 +132,7 @@ static void regime_note(struct seek_run *s, size_t reads)
 	g->point[g->n++] = (struct bucket_point){ clock_now_ns(s->ses->env->clk), g->reads };
 }
 
-static void regime_tell(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when)
+void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when)
 {
 	struct regime_fit fit;
 
@@ -368,7 +349,7 @@ static uint64_t whole_time(const struct seek_run *s)
 	double span = (double)s->p->span_ns, spent = (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) / span;
 	double left = s->p->quick ? QUICK_RUN - QUICK_SPANS : FULL_RUN - FULL_SPANS;
 
-	left -= spent + (s->p->no_queue ? 0.0 : QUEUE_TIME);
+	left -= spent + (s->p->no_queue ? 0.0 : s->p->quick ? QUICK_QUEUE : QUEUE_TIME);
 	return (uint64_t)(span * (s->p->quick ? fmin(fmax(left, 6.0), 20.0) : fmin(fmax(left, 15.0), 40.0)));
 }
 
@@ -527,135 +508,6 @@ int seek_spans(struct seek_run *s, struct err *err)
 			             all, err);
 	tell_together(s, all);
 	span_notices(s);
-	regime_tell(s, s->regime.point, s->regime.n, "In the spans");
-	return r;
-}
-
-/* ---- queue ---- */
-
-struct queue_sink {
-	struct sink sink; /* first */
-	uint32_t depth;
-	uint64_t seen, first_ns, last_ns;
-	size_t n;
-	double v[QUEUE_READS];
-	struct bucket_point point[QUEUE_READS];
-	double gap[QUEUE_READS]; /* between completions, for the interval of the rate */
-};
-
-static void queue_take(struct sink *sink, const struct io_req *req, bool is_fault)
-{
-	struct queue_sink *q = (struct queue_sink *)sink;
-
-	if (q->seen++ < q->depth) { /* the queue fills */
-		q->last_ns = q->first_ns = req->done_ns;
-		return;
-	}
-	if (is_fault || q->n == QUEUE_READS)
-		return;
-	q->v[q->n] = (double)(req->done_ns - req->submit_ns);
-	q->gap[q->n] = (double)(req->done_ns - q->last_ns);
-	q->last_ns = req->done_ns;
-	q->n++;
-}
-
-static int one_depth(struct seek_run *s, struct queue_sink *q, uint32_t depth, double first_iops, struct queue_row *row,
-                     struct err *err)
-{
-	uint64_t limit_ns = s->p->quick ? 600 * NS_PER_MS : s->p->span_ns;
-	struct load load = {
-		.targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth, .max_ns = limit_ns
-	};
-	struct random_feeder feeder;
-	struct load_stats stats;
-	struct interval ci;
-	double sum = 0.0;
-	char when[32];
-	size_t n;
-	int r;
-
-	random_feeder_init(&feeder, IO_READ, 0, 0, s->size_bytes, s->t.block_bytes, QUEUE_READS + depth,
-	                   rng_u64(&s->t.rng));
-	load.feeder = &feeder.f;
-	r = session_load(s->ses, &load, s->t.eng, &stats, err);
-	n = q->n > depth ? q->n - depth + 1
-	                 : 0; /* without those that were drained from a queue that is not full any more */
-	if (r < 0 || n < 10)
-		return r < 0 ? r : -EAGAIN;
-	for (size_t i = 0; i < n; i++) {
-		sum += q->gap[i];
-		q->point[i] = (struct bucket_point){ (uint64_t)sum, i + 1 };
-	}
-	(void)snprintf(when, sizeof(when), "At depth %" PRIu32, depth);
-	regime_tell(s, q->point, n, when);
-	ci = stats_batch_means_ci(q->gap, n);
-	*row = (struct queue_row){ .depth = depth, .iops = (double)n * 1e9 / sum, .samples = n };
-	row->low = isfinite(ci.high) ? 1e9 / ci.high : (double)NAN;
-	row->high = isfinite(ci.low) && ci.low > 0.0 ? 1e9 / ci.low : (double)NAN;
-	row->gain_ratio = isfinite(first_iops) ? row->iops / first_iops : 1.0;
-	row->mean_ns = 0.0;
-	for (size_t i = 0; i < n; i++)
-		row->mean_ns += q->v[i] / (double)n;
-	qsort(q->v, n, sizeof(double), compare_double);
-	row->p99_ns = quantile(q->v, n, 0.99);
-	return 0;
-}
-
-static double relative_half(const struct queue_row *row)
-{
-	return (row->high - row->low) / 2.0 / row->iops;
-}
-
-int seek_queue(struct seek_run *s, struct err *err)
-{
-	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
-	cleanup_free struct queue_sink *q = calloc(1, sizeof(*q));
-	double first = NAN, best = NAN, first_part = NAN;
-	struct interval best_ci = { NAN, NAN };
-	int r = q ? 0 : err_set(err, -ENOMEM, "Out of memory.");
-
-	if (r == 0 && s->p->quick &&
-	    isfinite(s->whole_mean_ns)) { /* one at a time over the whole device: measured already */
-		struct queue_row row = { .depth = 1,
-			                 .iops = 1e9 / s->whole_mean_ns,
-			                 .mean_ns = s->whole_mean_ns,
-			                 .p99_ns = NAN,
-			                 .gain_ratio = 1.0,
-			                 .low = 1e9 / s->whole_ci.high,
-			                 .high = 1e9 / s->whole_ci.low,
-			                 .samples = s->whole_reads };
-
-		first = row.iops;
-		first_part = relative_half(&row);
-		result_row(t, &row);
-	}
-	for (uint32_t depth = isfinite(first) ? 8 : 1; q && r == 0 && depth <= 32 && depth <= s->t.eng->cfg.depth &&
-	                                               !session_is_over(s->ses) && session_time_left_ns(s->ses);
-	     depth *= s->p->quick ? (depth == 1 ? 8 : 4) : 2) {
-		struct queue_row row;
-
-		memset(q, 0, sizeof(*q));
-		q->sink.take = queue_take;
-		q->depth = depth;
-		r = one_depth(s, q, depth, first, &row, err);
-		if (r == -EAGAIN) {
-			r = 0;
-			continue;
-		}
-		if (r < 0 || session_is_over(s->ses))
-			break;
-		if (depth == 1) {
-			first = row.iops;
-			first_part = relative_half(&row);
-		}
-		best = row.gain_ratio;
-		best_ci.low = best * (1.0 - hypot(first_part, relative_half(&row)));
-		best_ci.high = best * (1.0 + hypot(first_part, relative_half(&row)));
-		result_row(t, &row);
-		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
-		session_checkpoint(s->ses);
-	}
-	if (isfinite(best))
-		result_figure(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO, best, &best_ci, 0);
+	seek_tell_regime(s, s->regime.point, s->regime.n, "In the spans");
 	return r;
 }

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Random reads over the whole device with more of them in flight: what the drive's reordering brings.
+ *
+ * A queue that was just filled has much to choose from and nobody who has waited long: it is quicker than it stays. Drives take those first that have waited
+ * for, say, half a second; where a queue is about as long as that, its reads become old one after the other, until nothing is left to choose: within 50 to 250
+ * reads at a depth of 32. So nothing counts before that, and what counts ends before the queue is drained.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/seek/seek.h"
+
+#define DEEPEST       32
+#define POINTS        4000 /* of one depth; if there are more reads, each second of them, each fourth ... */
+#define SETTLES       8    /* times of the depth are answered before (a choice, see above) */
+#define SETTLES_QUICK 3    /* and where the queue is so short that nothing becomes old */
+#define QUICK_DEPTH   8    /* of a short run: for more there is no time to settle */
+#define QUICK_NS      NS_PER_S
+#define LONGEST_NS    (20 * NS_PER_S) /* of one depth, however slow */
+
+struct queue_row {
+	uint64_t depth;
+	double iops, mean_ns, p99_ns, gain_ratio, low, high;
+	uint64_t samples;
+};
+
+const struct field seek_queue_fields[] = {
+	FIELD_U64(struct queue_row, depth, UNIT_COUNT, "depth"),
+	FIELD_F64(struct queue_row, iops, UNIT_PER_S, "IOPS"),
+	FIELD_F64(struct queue_row, mean_ns, UNIT_NS, "mean"),
+	FIELD_F64(struct queue_row, p99_ns, UNIT_NS, "99 %"),
+	FIELD_F64(struct queue_row, gain_ratio, UNIT_RATIO, "gain"),
+	FIELD_F64(struct queue_row, low, UNIT_PER_S, "IOPS, low", .detail = true),
+	FIELD_F64(struct queue_row, high, UNIT_PER_S, "IOPS, high", .detail = true),
+	FIELD_U64(struct queue_row, samples, UNIT_COUNT, "reads", .detail = true),
+	FIELD_END,
+};
+
+/* Feeder and sink of one depth. */
+struct queue {
+	struct feeder feeder; /* first */
+	struct sink sink;
+	struct random_feeder random;
+	uint64_t settle_left; /* to be answered before anything counts */
+	uint64_t limit_ns;
+	uint64_t steady_ns;          /* 0, or since when what completes counts */
+	uint64_t n, stride, last_ns; /* completions since then; the last */
+	struct hist *latency;
+	struct bucket_point point[POINTS];
+	size_t npoints;
+};
+
+static enum feed next_of_queue(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
+{
+	struct queue *q = (struct queue *)f;
+
+	if (q->steady_ns && now_ns - q->steady_ns >= q->limit_ns)
+		return FEED_END;
+	return q->random.f.next(&q->random.f, now_ns, req, ret_until_ns);
+}
+
+static void note_point(struct queue *q, uint64_t at_ns)
+{
+	if (q->npoints == POINTS) {
+		q->npoints /= 2;
+		q->stride *= 2;
+		for (size_t i = 0; i < q->npoints; i++)
+			q->point[i] = q->point[2 * i + 1];
+	}
+	if (q->n % q->stride == 0)
+		q->point[q->npoints++] = (struct bucket_point){ at_ns - q->steady_ns, q->n };
+}
+
+static void take_of_queue(struct sink *sink, const struct io_req *req, bool is_fault)
+{
+	struct queue *q = (struct queue *)((char *)sink - offsetof(struct queue, sink));
+
+	if (!q->steady_ns) {
+		if (--q->settle_left == 0)
+			q->steady_ns = req->done_ns;
+		return;
+	}
+	if (is_fault || req->done_ns - q->steady_ns > q->limit_ns)
+		return;
+	hist_add(q->latency, req->done_ns - req->submit_ns);
+	q->n++;
+	q->last_ns = req->done_ns;
+	note_point(q, req->done_ns);
+}
+
+/* Of the time between completions. What the halves differ by is in it: a queue may change its ways more slowly than any batch of it is long. */
+static struct interval gap_interval(const struct queue *q, double *gap, double mean)
+{
+	size_t n = q->npoints, half = n / 2;
+	double before = half ? (double)q->point[half - 1].t_ns / (double)q->point[half - 1].bytes : mean, after, slow;
+	struct interval ci;
+
+	for (size_t i = 0; i < n; i++)
+		gap[i] = (double)(q->point[i].t_ns - (i ? q->point[i - 1].t_ns : 0)) / (double)q->stride;
+	ci = stats_batch_means_ci(gap, n);
+	after = half ? 2.0 * mean - before : mean;
+	slow = (after - before) / 2.0;
+	return (struct interval){ mean - hypot(mean - ci.low, slow), mean + hypot(ci.high - mean, slow) };
+}
+
+/* -EAGAIN: too few to tell. */
+static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct queue_row *row, struct err *err)
+{
+	struct load load = { .targets = s->t.target, .ntargets = 1, .sink = &q->sink, .depth = depth };
+	cleanup_free double *gap = calloc(POINTS, sizeof(*gap));
+	struct load_stats stats;
+	struct interval ci;
+	char when[32];
+	int r;
+
+	if (!gap)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	*q = (struct queue){ .feeder = { .next = next_of_queue },
+		             .sink = { take_of_queue },
+		             .settle_left = (uint64_t)depth * (s->p->quick ? SETTLES_QUICK : SETTLES),
+		             .limit_ns = s->p->quick ? QUICK_NS : s->p->span_ns * (depth == DEEPEST ? 4 : 1),
+		             .stride = 1,
+		             .latency = q->latency };
+	hist_clear(q->latency);
+	random_feeder_init(&q->random, IO_READ, 0, 0, s->size_bytes, s->t.block_bytes, UINT64_MAX, rng_u64(&s->t.rng));
+	load.feeder = &q->feeder;
+	load.max_ns = LONGEST_NS + q->limit_ns;
+	r = session_load(s->ses, &load, s->t.eng, &stats, err);
+	if (r < 0 || q->n < 10)
+		return r < 0 ? r : -EAGAIN;
+	(void)snprintf(when, sizeof(when), "At depth %" PRIu32, depth);
+	seek_tell_regime(s, q->point, q->npoints, when);
+	ci = gap_interval(q, gap, (double)(q->last_ns - q->steady_ns) / (double)q->n);
+	*row = (struct queue_row){ .depth = depth,
+		                   .iops = (double)q->n * 1e9 / (double)(q->last_ns - q->steady_ns),
+		                   .mean_ns = hist_mean(q->latency),
+		                   .p99_ns = hist_can_quantile(q->latency, 0.99)
+		                                     ? (double)hist_quantile(q->latency, 0.99)
+		                                     : (double)NAN,
+		                   .samples = q->n };
+	row->low = isfinite(ci.high) ? 1e9 / ci.high : (double)NAN;
+	row->high = isfinite(ci.low) && ci.low > 0.0 ? 1e9 / ci.low : (double)NAN;
+	return 0;
+}
+
+static double relative_half(const struct queue_row *row)
+{
+	return (row->high - row->low) / 2.0 / row->iops;
+}
+
+/*
+ * One at a time over the whole device, which is measured already: by the media alone, so not where parts answer without them. Of what does not turn, a run that is
+ * not short has it measured as the others are.
+ */
+static bool is_known_alone(const struct seek_run *s)
+{
+	return isfinite(s->whole_mean_ns) && !s->rot.is_patchy && (s->p->quick || s->rot.is_rotating);
+}
+
+static struct queue_row alone(const struct seek_run *s)
+{
+	return (struct queue_row){ .depth = 1,
+		                   .iops = 1e9 / s->whole_mean_ns,
+		                   .mean_ns = s->whole_mean_ns,
+		                   .p99_ns = NAN,
+		                   .low = 1e9 / s->whole_ci.high,
+		                   .high = 1e9 / s->whole_ci.low,
+		                   .samples = s->whole_reads };
+}
+
+int seek_queue(struct seek_run *s, struct err *err)
+{
+	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
+	cleanup_free struct queue *q = calloc(1, sizeof(*q));
+	cleanup_free struct hist *h = hist_new();
+	const uint32_t most = s->p->quick ? QUICK_DEPTH : DEEPEST;
+	struct queue_row first = { .iops = NAN }, row;
+	struct interval ci;
+	int r = 0;
+
+	if (!q || !h)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	q->latency = h;
+	for (uint32_t depth = 1;
+	     depth <= most && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses) && session_time_left_ns(s->ses);
+	     depth *= s->p->quick ? most : 2) {
+		if (depth == 1 && is_known_alone(s))
+			row = alone(s);
+		else
+			r = one_depth(s, q, depth, &row, err);
+		if (r == -EAGAIN) {
+			r = 0;
+			continue;
+		}
+		if (r < 0 || session_is_over(s->ses))
+			break;
+		if (depth == 1)
+			first = row;
+		row.gain_ratio = row.iops / first.iops;
+		result_row(t, &row);
+		session_progress(s->ses, "queue", s->fraction, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
+		session_checkpoint(s->ses);
+		ci.low = row.gain_ratio * (1.0 - hypot(relative_half(&first), relative_half(&row)));
+		ci.high = row.gain_ratio * (1.0 + hypot(relative_half(&first), relative_half(&row)));
+		if (depth > 1 && isfinite(row.gain_ratio))
+			result_figure(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO,
+			              row.gain_ratio, &ci, 0);
+	}
+	return r;
+}
