@@ -192,7 +192,7 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 		s->fraction += 0.3 / (double)n;
 		seek_tell_accesses(s, seek_of(s, "curve", "write curve"), q);
 		if (seek_even_mean(&q->log, &even))
-			session_progress(s->ses, seek_of(s, "curve", "write curve"), s->fraction,
+			session_progress(s->ses, seek_of(s, "curve", "write curve"), s->fraction * s->share,
 			                 "%.1f %% of the stroke: %s on average", 100.0 * q->stroke,
 			                 units_time(text, sizeof(text), (uint64_t)even.mean));
 	}

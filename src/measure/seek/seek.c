@@ -145,6 +145,7 @@ static int run_phases(struct seek_run *s, struct err *err)
 		60e9 / (60e9 / s->rot.period_ns); /* as the document has it: what is told again is the same */
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
+	s->share = s->p->write ? SEEK_READS_SHARE : 1.0;
 	if (seek_wants_curve(s)) {
 		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))

@@ -37,7 +37,8 @@ struct seek_run {
 	const struct seek_params *p;
 	struct timed t;
 	struct rotation rot;
-	double fraction; /* of the whole run done, for progress */
+	double fraction; /* of the reads done, for progress */
+	double share;    /* of the whole run that they are */
 
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */
@@ -147,6 +148,8 @@ int seek_queue(struct seek_run *s, struct err *err);
 
 /* The curve again, of writes. After all that reads, as the drive may be busy for a while with what it keeps in order. */
 int seek_writes(struct seek_run *s, struct err *err);
+#define SEEK_READS_SHARE \
+	0.65 /* of a run that writes, too: what comes before takes about two minutes, and a minute follows */
 /* Back from table "accesses", of a run or the part of it that writes: overhead, curve, and over few tracks; false: none of the curve. */
 bool seek_load_all(struct seek_run *s, const struct table *t);
 int seek_writes_again(struct seek_run *s, const struct table *accesses, struct err *err); /* from the document */

@@ -42,6 +42,8 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 		return NULL;
 	*w = *s;
 	w->is_writing = true;
+	w->fraction = SEEK_READS_SHARE;
+	w->share = 1.0;
 	w->t.op = IO_WRITE;
 	w->rot.hit_ns = NAN; /* no read, no hit */
 	w->sector_hit_ns = 0.0;
