@@ -237,7 +237,7 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 
 static const struct screen_decl seek_screen = {
 	.shows =
-		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_settle_ns,overhead_ns,rotation_rpm",
+		"random_access_mean_ns,random_access_p50_ns,random_access_p95_ns,average_seek_ns,average_seek_with_overhead_ns,track_to_track_ns,track_to_track_with_overhead_ns,third_stroke_ns,full_stroke_ns,full_stroke_with_overhead_ns,write_average_seek_ns,write_average_seek_with_overhead_ns,write_settle_ns,overhead_ns,rotation_rpm",
 	.says =
 		(const struct clause[]){
 			{ "A random read takes {random_access_mean_ns}" },
