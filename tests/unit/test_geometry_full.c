@@ -478,11 +478,70 @@ static void what_accesses_say_again_and_again_is_no_evidence(void **state)
 	assert_nothing_false_is_sure(&r);
 }
 
+static void one_of_text(const char *text, const char *words, struct rates *r)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = words };
+	const struct geometry *g;
+
+	if (profile_parse(&p, "text", text, strlen(text), &err) < 0)
+		fail_msg("%s", err.text);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	sim_set_contents(sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	r->disks++;
+	check_edges(g, &run, r);
+	check_layout(g, &run, r);
+	check_runs(g, &run, r);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
+#define ONE_SURFACE                                                                                          \
+	"rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.1111111111111111\n" \
+	"interface_mbs 1000\n"
+
+/* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256 tracks over both looks true at its end. */
+static void tracks_of_another_size_are_not_leapt_over(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	one_of_text(ONE_SURFACE "jitter_us 2\ncache_kb 0\nzone 364 314\nzone 900 296\n", "--tracks sda", &r);
+	say("equal sums", &r);
+	assert_nothing_false_is_sure(&r);
+	assert_int_equal(r.zones_exact, 1);
+	assert_int_equal(r.tracks_right, r.tracks);
+}
+
+/* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each other are in its cache. */
+static void a_cache_costs_little(void **state)
+{
+	char text[2048] =
+		ONE_SURFACE "jitter_us 2\ncache_kb 16384\nsegments 32\nread_ahead yes\npre_read yes\nkeep_behind 0.1\n";
+	struct rates r = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "zone 300 %d\n", 600 - 7 * i);
+	one_of_text(text, "--tracks --time=60s sda", &r);
+	say("cache", &r);
+	assert_nothing_false_is_sure(&r);
+	assert_int_equal(r.tracks_right, r.tracks);
+	assert_true(r.edges_found >= 15); /* 4 when each sector beside another one cost 32 reads anywhere */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_disk_is_found_out),
 		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
+		cmocka_unit_test(tracks_of_another_size_are_not_leapt_over),
+		cmocka_unit_test(a_cache_costs_little),
 		cmocka_unit_test(disks_without_defects_are_exact),
 		cmocka_unit_test(runs_of_the_largest_known_drive_are_true),
 		cmocka_unit_test(noise_and_outliers_make_no_false_answers),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Edges: where the angle of the next sector is not one sector further on. A grid of some sectors per track is read downwards (a read backwards waits
- * for a little less than a revolution, and what a drive reads ahead does not help it); between neighbours of one track the angle grows evenly, and where
+ * for a little less than a revolution, and what a drive reads ahead does not help it), or upwards where that has given the same angles; between neighbours of one track the angle grows evenly, and where
  * it does not there is an edge in between, found by bisection: a sector's angle tells on which side of the edge it lies. As both sides are
  * known in advance only the jump has to stand out of the noise, not a single sector: the edge is exact or not found.
  */
@@ -13,9 +13,13 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define GRID     9    /* points of a track */
-#define GAPS_MAX 64   /* edges of one survey: all of them fit in one batch of reads */
-#define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
+#define GRID      9    /* points of a track */
+#define GAPS_MAX  64   /* edges of one survey: all of them fit in one batch of reads */
+#define UP_POINTS 12   /* of a grid in which it is tried whether it can be read upwards */
+#define UP_GRIDS  2    /* that have to agree */
+#define UP_SHARE  0.7  /* of the points have to come from the media: reading others again costs more than is won */
+#define UP_AGREE  0.9  /* of these: one in ten may be an answer that came late */
+#define GRID_MAX  1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
 struct gap {
@@ -43,6 +47,8 @@ int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_trac
 		if (isfinite(angle[i]) && isfinite(angle[i + 1]))
 			d[n++] = geo_frac(angle[i] - angle[i + 1]);
 	*ret_per_track = n >= 3 ? (double)step / stats_median(d, n) : (double)NAN;
+	if (isfinite(*ret_per_track))
+		g->per_track = *ret_per_track;
 	return r;
 }
 
@@ -55,28 +61,54 @@ struct grid {
 	size_t n;
 };
 
-static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, struct err *err)
+/*
+ * Do the angles come out the same upwards? Then a point comes by a part of a revolution after the one before, not the rest of it, and what the drive keeps of
+ * the sectors in front of one does not help it. Tried where they are known already.
+ */
+static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 {
-	uint64_t down[GRID_MAX] = { 0 };
+	double angle[GRID_MAX] = { 0 };
+	size_t seen = 0, agree = 0;
+	int r;
+
+	if (grid->n < UP_POINTS || grid->n > GEO_BATCH || g->p->quick)
+		return 0;
+	r = geo_probe_afresh(g, grid->sector, angle, grid->n, err);
+	for (size_t i = 0; i < grid->n && r == 0; i++) {
+		seen += isfinite(angle[i]);
+		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol;
+	}
+	g->is_up_vain = (double)seen < UP_SHARE * (double)grid->n || (double)agree < UP_AGREE * (double)seen;
+	g->up_agreed += !g->is_up_vain;
+	return r;
+}
+
+/* Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for. */
+static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, double per_track,
+                     struct err *err)
+{
+	bool is_coarse = (double)(step + 1) * GRID > per_track;
+	bool is_up = is_coarse && g->up_agreed >= UP_GRIDS && !g->is_up_vain;
+	uint64_t sector[GRID_MAX] = { 0 };
 	double angle[GRID_MAX];
 	size_t n = 0;
 	int r;
 
-	while (n < GRID_MAX && from + n * step < g->sectors && (n + 0) * step <= span) {
-		grid->sector[n] = from + n * step;
+	while (n < GRID_MAX && from + n * step < g->sectors && n * step <= span)
 		n++;
-	}
 	for (size_t i = 0; i < n; i++)
-		down[i] = grid->sector[n - 1 - i];
-	r = geo_probe(g, down, angle, n, err);
+		sector[i] = from + (is_up ? i : n - 1 - i) * step;
+	r = geo_probe(g, sector, angle, n, err);
 	grid->n = 0;
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (!isfinite(angle[n - 1 - i]))
+	for (size_t k = 0; k < n && r == 0; k++) {
+		size_t i = is_up ? k : n - 1 - k;
+
+		if (!isfinite(angle[i]))
 			continue;
-		grid->sector[grid->n] = down[n - 1 - i];
-		grid->angle[grid->n++] = angle[n - 1 - i];
+		grid->sector[grid->n] = sector[i];
+		grid->angle[grid->n++] = angle[i];
 	}
-	return r;
+	return r == 0 && is_coarse && !is_up && !g->is_up_vain ? try_upwards(g, grid, err) : r;
 }
 
 static double spacing(const struct grid *grid, size_t i)
@@ -314,7 +346,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	*ret_blind = 0;
 	if (!grid || !gap)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	r = read_grid(g, grid, from, span, step, err);
+	r = read_grid(g, grid, from, span, step, per_track, err);
 	if (r < 0 || grid->n < 3)
 		return r;
 	find_even(g, grid, per_track);

@@ -503,6 +503,8 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 			high = fmax(high, median + off);
 		}
 	}
+	if (!(low <= high)) /* none is near the middle */
+		return;
 	ci = (struct interval){ low - g->tol, high + g->tol };
 	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
 }

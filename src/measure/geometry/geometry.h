@@ -14,6 +14,8 @@ struct geometry_params {
 
 #define GEO_KNOWN 4096 /* angles remembered: a survey and what is confirmed of it take some hundreds */
 
+#define GEO_STEPS 5
+
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
 struct geo {
 	struct session *ses;
@@ -23,6 +25,16 @@ struct geo {
 	uint64_t sectors;   /* of the target */
 	double tol;         /* angles closer than this are the same */
 	uint64_t reference; /* time of angle 0 */
+	double per_track;   /* sectors of a track, about, where the run is */
+	struct {
+		uint32_t tries;
+		double ns, helped; /* time that it took; reads after which the cache had forgotten */
+	} step[GEO_STEPS];         /* ways to read elsewhere */
+	unsigned up_agreed;        /* grids that were read upwards with the same angles as downwards */
+	bool is_up_vain;           /* one was not */
+	struct {
+		uint32_t pairs, hits;
+	} way[2]; /* pairs of neighbours that were read downwards and upwards, and how often the cache had the second */
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
@@ -72,6 +84,13 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 #define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
+/* How often the cache has the second of two neighbours that are read one after the other, downwards or upwards. */
+double geo_hit_share(const struct geo *g, bool is_up);
+/* All of them anew, in this order, after reads elsewhere; what the cache answers stays NaN. At most GEO_BATCH. */
+int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/* As geo_probe_doubt does, but what the cache answers stays NaN. */
+int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n,
+                  struct err *err);
 /*
  * Angles that were read twice: of each sector the earlier of two readings that agree, as answers come late, never early. NaN: none did, or the sector
  * could not be read. At most GEO_BATCH.

@@ -579,8 +579,9 @@ static void go_without_tail(struct reading *q, const struct way *from)
 		if (!is_real_end(o, i))
 			continue;
 		seen++;
-		if (tail && tail < length && tail <= TAIL && length > 1 && length <= band)
-			(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
+		for (; tail < length && tail <= TAIL && length <= band; length++, tail += heads)
+			if (tail && length > 1)
+				(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
 	}
 }
 

@@ -21,6 +21,9 @@
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
 #define BESIDE_BYTES (64u << 20)
+#define STEP_TRIES   6   /* of each way to read elsewhere */
+#define PAIR_PAIRS   8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
+#define PAIR_HITS    1.0
 #define ANGLES_MAX   6000 /* dots of the polar picture: more only make it black */
 #define READINGS     5    /* of one sector, until two agree */
 
@@ -119,11 +122,55 @@ static double known(const struct geo *g, uint64_t sector)
 	                                                                               : (double)NAN;
 }
 
+/*
+ * Where reads elsewhere go: anywhere, or each so far below the one before that it waits for a part of a revolution only, where reading ahead is of no use to it.
+ * How far down that may be at most depends on how long the arm takes, and what a drive keeps of sectors that come by may make it useless: so all ways
+ * are tried, and the one that takes least time for each read that helped is gone.
+ */
+#define ANYWHERE 0
+static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85 }; /* of a track */
+
+static size_t choose_step(const struct geo *g)
+{
+	size_t best = 0;
+
+	if (!(g->per_track > 0.0))
+		return ANYWHERE;
+	for (size_t i = 0; i < GEO_STEPS; i++) {
+		if (g->step[i].tries < STEP_TRIES)
+			return i;
+		if (g->step[i].ns * g->step[best].helped < g->step[best].ns * g->step[i].helped)
+			best = i;
+	}
+	return best;
+}
+
+static void judge_step(struct geo *g, size_t which, const double *access, size_t n, bool has_helped)
+{
+	g->step[which].tries++;
+	g->step[which].helped += has_helped ? (double)n : 0.0;
+	for (size_t i = 0; i < n; i++)
+		g->step[which].ns += isfinite(access[i]) ? access[i] : 0.0;
+}
+
+static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t n, uint64_t first, uint64_t end)
+{
+	uint64_t step = (uint64_t)(steps[which] * g->per_track) * g->t.block_bytes, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || !step || at < step || (at - step < end && at - step + g->t.block_bytes > first))
+			at = timed_elsewhere(&g->t, first, end);
+		else
+			at -= step;
+		offsets[i] = at;
+	}
+}
+
 /* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
 static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                      size_t *ret_hits, struct err *err)
 {
-	size_t all = lead + n;
+	size_t all = lead + n, way = choose_step(g);
 	cleanup_free uint64_t *offsets = calloc(all, sizeof(*offsets)), *done = calloc(all, sizeof(*done));
 	cleanup_free double *access = calloc(all, sizeof(*access));
 	uint64_t first = UINT64_MAX, end = 0;
@@ -138,11 +185,12 @@ static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double
 	}
 	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
 	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
-	for (size_t i = 0; i < lead; i++)
-		offsets[i] = timed_elsewhere(&g->t, first, end);
+	aim_elsewhere(g, way, offsets, lead, first, end);
 	r = timed_reads(&g->t, offsets, all, access, done, err);
 	g->reads += all;
 	g->flushing += lead;
+	if (r == 0 && lead)
+		judge_step(g, way, access, lead, isfinite(access[lead]) && !is_hit(g, access[lead]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
 		double a = access[lead + i];
@@ -258,6 +306,29 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
 	}
 	return r;
+}
+
+double geo_hit_share(const struct geo *g, bool is_up)
+{
+	return (g->way[is_up].hits + PAIR_HITS) / (g->way[is_up].pairs + PAIR_PAIRS);
+}
+
+int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)
+{
+	bool doubt[GEO_BATCH];
+	size_t hits;
+
+	return read_some(g, g->rot.flush_reads ? g->rot.flush_reads : 1, sectors, ret_angles, doubt, n, &hits, err);
+}
+
+int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n,
+                  struct err *err)
+{
+	size_t hits;
+
+	for (size_t i = 0; i < n; i++)
+		ret_angles[i] = NAN;
+	return read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
 }
 
 int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err)

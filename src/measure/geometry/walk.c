@@ -24,9 +24,12 @@
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 #define OPEN \
 	0.4 /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
-#define NOISY  0.002 /* of a revolution: what is told apart better than that shows other skews at once */
-#define CLOSE  4     /* further sectors of a track for a closer look: */
-#define CLOSER 0.5   /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
+#define ALIKE_TRACKS \
+	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or smaller */
+#define FEW_LEAPS 3     /* tracks: a run of so few is found as soon by leaping on from its begin */
+#define NOISY     0.002 /* of a revolution: what is told apart better than that shows other skews at once */
+#define CLOSE     4     /* further sectors of a track for a closer look: */
+#define CLOSER    0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
 
 /* What is tried as a whole. */
 struct leap {
@@ -84,16 +87,34 @@ static int check_late(struct geo *g, const uint64_t *sector, double *angle, doub
 
 /*
  * Angles of the sectors on both sides of an edge; what fits neither `jump` (NaN: not known, and only what came in a short time is looked at) nor the inside of a
- * track is checked: an answer may have been late, or the drive's cache have given it.
+ * track is checked: an answer may have been late, or the drive's cache have given it. before: the angle that the sector in front should have. Where it is
+ * read first, has another one, and the cache has the one behind it, the two are of one track.
  */
-static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, double *ret_angle, double *ret_jump,
-                       struct err *err)
+static int edge_angles(struct geo *g, uint64_t edge, double after, double jump, double before, double *ret_angle,
+                       double *ret_jump, struct err *err)
 {
 	const uint64_t sector[2] = { edge, edge - 1 };
-	double angle[2];
-	bool doubt[2], is_open;
-	int r = geo_probe_doubt(g, sector, angle, doubt, 2, false, err);
+	int way = geo_hit_share(g, true) < geo_hit_share(g, false), r;
+	const uint64_t turned[2] = { sector[way], sector[!way] };
+	double angle[2], got[2];
+	bool doubt[2], short_one[2], is_open;
 
+	*ret_angle = *ret_jump = NAN;
+	r = geo_probe_new(g, turned, got, short_one, 2, err);
+	if (r < 0)
+		return r;
+	g->way[way].pairs++;
+	if (way && isnan(got[1]) && isfinite(got[0]) && isfinite(before) && geo_apart(got[0], before) >= near(g)) {
+		*ret_jump = 0.0;
+		return 0;
+	}
+	g->way[way].hits += isnan(got[1]);
+	for (int i = 0; i < 2; i++) {
+		angle[i] = got[i ^ way];
+		doubt[i] = short_one[i ^ way];
+	}
+	if (isnan(got[0]) || isnan(got[1]))
+		r = geo_probe_doubt(g, sector, angle, doubt, 2, false, err);
 	*ret_jump = geo_frac(angle[0] - angle[1] - after);
 	is_open = isnan(jump) ? doubt[0] || doubt[1] : geo_apart(*ret_jump, jump) >= near(g);
 	if (r == 0 && is_open && geo_apart(*ret_jump, 0.0) >= near(g) + 0.7 * after) {
@@ -113,7 +134,7 @@ static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t f
 
 	for (uint32_t i = 0; i <= run; i++)
 		from += item->run[i].tracks * item->run[i].per_track;
-	r = edge_angles(w->g, from, after, item->run[run].jump, &angle, &jump, err);
+	r = edge_angles(w->g, from, after, item->run[run].jump, NAN, &angle, &jump, err);
 	w->g->tracks_seen++;
 	*ret_ok = r == 0 && geo_apart(jump, item->run[run].jump) < near(w->g);
 	return r;
@@ -249,6 +270,22 @@ static int look_again_closely(struct geo_walk *w, struct leap *l, uint64_t edge,
 	return 0;
 }
 
+/*
+ * Does a whole track lie in front of the edge? So many tracks of one size may hold just as many sectors as others of another size do, and skews add up to nearly
+ * the same angle.
+ */
+static int check_last(struct geo_walk *w, const struct leap *l, uint64_t edge, double angle, bool *ret_ok,
+                      struct err *err)
+{
+	uint64_t begin = edge - (uint64_t)llround(1.0 / l->after);
+	double jump, before = angle - 2.0 * l->jump - l->after, ignore;
+	int r = edge_angles(w->g, begin, l->after, l->jump, before, &ignore, &jump, err);
+
+	w->g->tracks_seen++;
+	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(w->g);
+	return r;
+}
+
 static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok, struct err *err)
 {
 	struct geo *g = w->g;
@@ -259,7 +296,8 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	*ret_ok = false;
 	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > ADVANCE_SURE)
 		return 0;
-	r = edge_angles(g, edge, l->after, l->jump, &angle, &jump, err);
+	r = edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after, &angle,
+	                &jump, err);
 	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g);
 	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
 		r = look_again(w, l, edge, &angle, err);
@@ -273,6 +311,8 @@ static int try_leap(struct geo_walk *w, struct leap *l, uint64_t k, bool *ret_ok
 	g->tracks_seen++;
 	if (*ret_ok && l->inside && l->inside->nruns > 1)
 		r = check_inside(w, l, k, ret_ok, err);
+	else if (*ret_ok && k * l->tracks >= ALIKE_TRACKS)
+		r = check_last(w, l, edge, angle, ret_ok, err);
 	if (!*ret_ok)
 		return r;
 	l->is_known = true;
@@ -418,7 +458,7 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	*ret_ok = false;
 	if (edge >= w->g->sectors || size < 2)
 		return 0;
-	r = edge_angles(w->g, edge, 1.0 / (double)size, NAN, &angle, &jump, err);
+	r = edge_angles(w->g, edge, 1.0 / (double)size, NAN, w->angle - 1.0 / (double)size, &angle, &jump, err);
 	w->g->tracks_seen++;
 	/* A turn of evenly spaced sectors and then something else. */
 	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
@@ -451,6 +491,27 @@ static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct 
 	return r;
 }
 
+/* Is the run as long as the one before? With the same jump, its tracks may be of another size: another surface, or the same band in the next zone. */
+static int leap_as_before(struct geo_walk *w, struct leap *l, uint64_t *ret_n, struct err *err)
+{
+	const struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
+	struct leap as_before = *l;
+	bool ok = false;
+	int r;
+
+	*ret_n = 0;
+	if (!last || last->tracks <= FEW_LEAPS || geo_apart(last->jump, l->jump) >= near(w->g))
+		return 0;
+	as_before.advance = as_before.jump = last->jump;
+	as_before.error = near(w->g) / (double)last->tracks;
+	r = try_leap(w, &as_before, last->tracks - 1, &ok, err);
+	if (r < 0 || !ok)
+		return r;
+	*l = as_before;
+	*ret_n = last->tracks - 1;
+	return 0;
+}
+
 /* A run from its first track on, which is passed already. */
 static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, bool is_sure,
                        struct err *err)
@@ -465,9 +526,13 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 		          .from = first,
 		          .from_angle = angle };
 	struct geo_run run = { .per_track = size, .jump = jump, .tracks = 1 };
-	uint64_t n;
-	int r = gallop(w, &l, &n, err);
+	uint64_t n, more;
+	int r = leap_as_before(w, &l, &n, err);
 
+	if (r == 0) {
+		r = gallop(w, &l, &more, err);
+		n += more;
+	}
 	run.tracks += n;
 	run.turn = geo_frac(w->angle - l.from_angle);
 	if (n)
@@ -559,7 +624,7 @@ static int pass_surveyed(struct geo_walk *w, const struct geo_track *track, doub
 	int r;
 
 	w->at = track->first + track->sectors;
-	r = edge_angles(w->g, w->at, after, jump, &angle, &again, err);
+	r = edge_angles(w->g, w->at, after, jump, NAN, &angle, &again, err);
 	w->angle = angle;
 	if (r < 0)
 		return r;
@@ -807,18 +872,20 @@ int geo_walk(struct geo_walk *w, struct err *err)
 
 		r = geo_probe(g, &sector, &w->angle, 1, err);
 	} else {
-		r = edge_angles(g, w->at, 0.0, NAN, &w->angle, &jump, err);
+		r = edge_angles(g, w->at, 0.0, NAN, NAN, &w->angle, &jump, err);
 	}
 	while (r == 0 && !geo_is_over(g) && !w->is_stuck) {
 		bool is_end = (double)(g->sectors - w->at) <= 1.3 * w->per_track;
 		char at[32], all[32];
 
+		g->per_track = w->per_track;
 		w->is_whole = is_end && w->confirmed == w->nitems;
 		if (w->is_whole)
 			break;
 		r = is_end || w->nitems >= w->confirmed + CONFIRM ? confirm(w, err) : one_step(w, err);
 		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
 			geo_forget(g);
+			g->is_up_vain = true; /* or the cache have given what was read upwards */
 			w->is_stuck = false;
 			if (r == 0 && w->confirmed < w->nitems)
 				r = confirm(w, err);
