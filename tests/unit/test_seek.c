@@ -282,15 +282,16 @@ static void slow_answers(struct profile *p)
 	p->outlier_ms = 8.0;
 }
 
-/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. */
+/* One answer in five late by 8 ms: the mean is 1.6 ms off, the edge is not. On a disk of which that is not a revolution, which is told as missed. */
 static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 {
-	static const char *const names[] = { "quantum-fireball-tm2110a", "modern-4tb" };
-
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], slow_answers);
+	for (unsigned seed = 1; seed <= 3; seed++) {
+		struct sim_run run;
+		char words[80];
 
+		(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda", seed);
+		run = seek_changed(words, "quantum-fireball-tm2110a", slow_answers);
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
 		sim_run_end(&run);
 	}
@@ -532,7 +533,8 @@ static void random_reads_know_the_curve_where_aims_are_foiled(void **state)
 		              sim_figure(&run, "average_seek_with_overhead_ns") * 1e-6);
 		assert_true(i == 2 ||
 		            sim_figure(&run, "random_access_unexplained_ratio") < 0.9); /* the bridge's are too few */
-		assert_true(sim_figure(&run, "average_seek_with_overhead_ns") > 0.0);
+		assert_true(sim_figure(&run, "average_seek_with_overhead_ns") > 0.0 ||
+		            (i == 2 && result_has_notice(run.res, "no-curve")));
 		assert_false(result_has_notice(run.res, "not-one-arm"));
 		sim_run_end(&run);
 	}

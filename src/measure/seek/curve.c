@@ -189,7 +189,7 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 			seek_point_fit(s, q, NULL, SEEK_KNOWN);
 			learn_scatter(s, q);
 		}
-		s->fraction += 0.3 / (double)n;
+		s->fraction += 0.3 / (double)n / (double)(s->narms ? s->narms : 1);
 		seek_tell_accesses(s, seek_of(s, "curve", "write curve"), q);
 		if (seek_even_mean(&q->log, &even))
 			session_progress(s->ses, seek_of(s, "curve", "write curve"), s->fraction * s->share,

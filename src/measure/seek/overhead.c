@@ -386,7 +386,8 @@ int seek_media(struct seek_run *s, struct err *err)
 {
 	int r = s->has_rates ? 0 : seek_rates(s, err);
 
-	if (!s->has_overhead && s->p->quick && clock_now_ns(s->ses->env->clk) - s->ses->start_ns > LATE_NS) {
+	if (!s->has_overhead && s->p->quick && !s->t.part_bytes &&
+	    clock_now_ns(s->ses->env->clk) - s->ses->start_ns > LATE_NS) {
 		s->has_overhead = true;
 		result_notice(
 			s->res, "overhead",

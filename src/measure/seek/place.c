@@ -82,7 +82,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->res, "rates", "Sequential rates", seek_rate_fields);
 	double guess = NAN;
-	size_t places = s->p->quick ? 5 : RATE_PLACES;
+	size_t places = s->p->quick || s->narms ? 5 : RATE_PLACES;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < places && !session_is_over(s->ses); i++) {

@@ -613,7 +613,7 @@ static void gather(struct seek_run *s, int without, bool has_aimed)
 
 void seek_conclude_curve(struct seek_run *s, int without)
 {
-	s->has_fit = false;
+	s->has_fit = s->has_no_curve = false;
 	for (int round = s->nrandom ? 0 : ROUNDS; round <= ROUNDS; round++) {
 		gather(s, without, round >= ROUNDS - 1);
 		fit_points(s);
@@ -622,6 +622,10 @@ void seek_conclude_curve(struct seek_run *s, int without)
 		fit_intervals(s);
 	if (s->has_fit)
 		smooth_points(s, s->point, s->npoints);
+	if (s->has_fit && s->is_split && s->is_one_arm) { /* it does so by what is no arrival */
+		s->has_fit = s->is_split = false;
+		s->has_no_curve = true;
+	}
 }
 
 void seek_tell_curve(struct seek_run *s)

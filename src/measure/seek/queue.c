@@ -203,7 +203,8 @@ int seek_queue(struct seek_run *s, struct err *err)
 			first = row;
 		row.gain_ratio = row.iops / first.iops;
 		result_row(t, &row);
-		session_progress(s->ses, "queue", s->fraction * s->share, "depth %" PRIu32 ": %.0f IOPS", depth, row.iops);
+		session_progress(s->ses, "queue", s->fraction * s->share, "depth %" PRIu32 ": %.0f IOPS", depth,
+		                 row.iops);
 		session_checkpoint(s->ses);
 		ci.low = row.gain_ratio * (1.0 - hypot(relative_half(&first), relative_half(&row)));
 		ci.high = row.gain_ratio * (1.0 + hypot(relative_half(&first), relative_half(&row)));

@@ -43,6 +43,7 @@ static const struct measure_table seek_tables[] = {
 	{ "write_near", "Seek time of writes over few tracks", seek_near_fields },
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
+	{ "arms", "Arms, each by itself", seek_arm_fields },
 	{ "parts", "Parts of a random access", seek_part_fields },
 	{ "queue", "What a queue brings", seek_queue_fields },
 	DISTRIBUTION_TABLE,
@@ -146,7 +147,9 @@ static int run_phases(struct seek_run *s, struct err *err)
 	session_checkpoint(s->ses);
 	s->fraction = 0.08;
 	s->share = s->p->write ? SEEK_READS_SHARE : 1.0;
-	if (seek_wants_curve(s)) {
+	if (seek_wants_curve(s))
+		r = seek_arms(s, err);
+	if (r == 0 && seek_wants_curve(s) && !session_is_over(s->ses)) {
 		r = seek_media(s, err);
 		if (r == 0 && !session_is_over(s->ses) && isfinite(s->ratio))
 			r = seek_curve_begin(s, err);
@@ -222,6 +225,8 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 
 	if (!p)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	if (seek_first_arm_bytes(saved)) /* whose accesses they are */
+		s.size_bytes = seek_first_arm_bytes(saved);
 	if (!accesses || !rates || !(rpm > 0.0) || !s.size_bytes)
 		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
 	if (!seek_learn_places(&s, rates))

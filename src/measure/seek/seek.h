@@ -73,8 +73,11 @@ struct seek_run {
 	struct seek_run *without[SEEK_PARTS]; /* NULL, or the run as the random reads of the other parts have it */
 	bool is_curve_over;                   /* seek_curve_end() was called */
 	bool is_split;                        /* far seeks take less than near ones: not one arm */
-	bool is_writing;                      /* this is the part of a run that writes (writes.c) */
-	double whole_mean_ns;                 /* measured over the whole device */
+	bool has_no_curve;                    /* points say what one arm, which it is, cannot do */
+	bool is_one_arm;                      /* for certain, from end to end of the device */
+	size_t narms;         /* 0, or how many parts are measured each by itself (arms.c); also of such a part */
+	bool is_writing;      /* this is the part of a run that writes (writes.c) */
+	double whole_mean_ns; /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
 	struct seek_regime regime; /* of the spans of a device without rotation */
@@ -86,6 +89,9 @@ struct seek_run {
 extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
+
+/* The mean over all of a part of the device, into whole_mean_ns and whole_ci; nothing is told. Learns from the reads as a whole device's do. */
+int seek_part_mean(struct seek_run *s, uint64_t most_ns, struct err *err);
 
 #define SPAN_READS 20000            /* of one span that the media answered, at most */
 #define SEEK_TRIED (2 * SPAN_READS) /* and with those that the drive's cache did */
@@ -159,6 +165,11 @@ static inline const char *seek_of(const struct seek_run *s, const char *reads, c
 	return s->is_writing ? writes : reads;
 }
 
+/* Several arms, or disks, behind one name (arms.c). Finds them, and measures each by itself: narms says how many, 0: one arm. */
+extern const struct field seek_arm_fields[];
+int seek_arms(struct seek_run *s, struct err *err);
+uint64_t seek_first_arm_bytes(const struct result *saved); /* 0: the document has no arms */
+
 /* Rates, and with them what lies where (place.c); the overhead. */
 extern const struct field seek_rate_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
@@ -170,7 +181,7 @@ int seek_overhead(struct seek_run *s, struct err *err);
 extern const struct field seek_curve_fields[], seek_near_fields[], seek_smooth_fields[];
 static inline bool seek_wants_curve(const struct seek_run *s)
 {
-	return s->rot.is_rotating && !s->p->no_curve;
+	return s->rot.is_rotating && !s->p->no_curve && (!s->narms || s->t.part_bytes);
 }
 int seek_curve_begin(struct seek_run *s, struct err *err);
 void seek_curve_end(struct seek_run *s);

@@ -439,6 +439,23 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	return 0;
 }
 
+int seek_part_mean(struct seek_run *s, uint64_t most_ns, struct err *err)
+{
+	struct span sp = { .bytes = s->size_bytes - s->size_bytes % s->t.block_bytes,
+		           .anchor = "whole",
+		           .reads = s->p->reads,
+		           .most_ns = most_ns,
+		           .again_ns = most_ns / 2,
+		           .precision = session_precision(s->ses) };
+	struct told told = { .row = { .mean_ns = NAN } };
+	cleanup_free struct hist *h = hist_new();
+	int r = h ? measure_span(s, &sp, &told, h, err) : err_set(err, -ENOMEM, "Out of memory.");
+
+	s->whole_mean_ns = told.row.samples ? told.row.mean_ns : (double)NAN;
+	s->whole_ci = (struct interval){ told.row.low, told.row.high };
+	return r;
+}
+
 static void span_notices(struct seek_run *s)
 {
 	char text[32];

@@ -148,6 +148,10 @@ static void time_figures(struct seek_run *s)
 	const struct seek_fit_ci *ci = &s->fit_ci;
 	struct interval a, c;
 
+	if (s->has_no_curve)
+		result_notice(
+			s->res, "no-curve",
+			"No seek times are told: by the accesses far seeks took less than near ones, and there is but one arm. A drive's cache may have answered, or the machine was late.");
 	if (!s->has_fit)
 		return;
 	choose_track(s);

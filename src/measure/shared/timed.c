@@ -97,8 +97,11 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 	for (size_t i = 0; i < n; i++) {
 		if (t->iolog)
 			(void)fprintf(t->iolog, "%s %s %" PRIu64 " %" PRIu32 "\n", t->target->name,
-			              t->op == IO_WRITE ? "write" : "read", offsets[i], t->block_bytes);
-		items[i] = (struct list_item){ .offset_bytes = offsets[i], .len_bytes = t->block_bytes, .op = t->op };
+			              t->op == IO_WRITE ? "write" : "read", t->first_bytes + offsets[i],
+			              t->block_bytes);
+		items[i] = (struct list_item){ .offset_bytes = t->first_bytes + offsets[i],
+			                       .len_bytes = t->block_bytes,
+			                       .op = t->op };
 		ret_access_ns[i] = NAN;
 	}
 	list_feeder_init(&feeder.list, items, n);
@@ -115,7 +118,7 @@ uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
 
 uint64_t timed_align(const struct timed *t, double offset)
 {
-	uint64_t size = t->target->size_bytes, last = size > t->block_bytes ? size - t->block_bytes : 0;
+	uint64_t size = timed_size(t), last = size > t->block_bytes ? size - t->block_bytes : 0;
 	uint64_t at = offset > 0.0 ? (uint64_t)fmin(offset, (double)last) : 0;
 
 	return at - at % t->step_bytes;
@@ -132,7 +135,7 @@ static int revisit(struct timed *t, uint64_t sector, uint32_t between, double *r
 	int r;
 
 	for (uint32_t i = 0; i < between; i++)
-		offsets[i] = timed_random(t, 0, t->target->size_bytes);
+		offsets[i] = timed_random(t, 0, timed_size(t));
 	offsets[between] = sector;
 	memset(done, 0, sizeof(done));
 	access[between] = NAN;
@@ -184,10 +187,10 @@ static int look_around(struct timed *t, struct places *l, struct err *err)
 {
 	uint64_t done;
 	double part = 0.37, access;
-	int r = revisit(t, timed_random(t, 0, t->target->size_bytes), 0, &access, &done, err);
+	int r = revisit(t, timed_random(t, 0, timed_size(t)), 0, &access, &done, err);
 
 	for (size_t i = 0; r == 0 && i < PLACES && !is_over(t); i++) {
-		uint64_t at = timed_align(t, part * (double)t->target->size_bytes);
+		uint64_t at = timed_align(t, part * (double)timed_size(t));
 
 		part = fmod(part + 0.6180339887, 1.0); /* the golden section: evenly, however many there are (Weyl) */
 		r = revisit(t, at, 0, &access, &done, err);
@@ -265,7 +268,7 @@ static bool is_alike(const struct timed *t, const struct places *l, double *agai
 	struct summary s;
 	double ignore, first = l->v[l->n / 4].ns;
 
-	return n >= HITS_LEAST && t->target->size_bytes >= WHOLE_BYTES && l->v[l->n / 2].ns < ALIKE_MOST_NS &&
+	return n >= HITS_LEAST && timed_size(t) >= WHOLE_BYTES && l->v[l->n / 2].ns < ALIKE_MOST_NS &&
 	       quick_ones(again, n, &ignore) > 0.6 * first && summary_of(again, n, &s) &&
 	       (s.median < PERIOD_LOW_NS * 0.9 || s.mad > 0.05 * s.median);
 }
@@ -309,7 +312,7 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 
 uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end)
 {
-	uint64_t size = t->target->size_bytes, reach = size / 50 > ELSEWHERE ? size / 50 : ELSEWHERE, at = 0;
+	uint64_t size = timed_size(t), reach = size / 50 > ELSEWHERE ? size / 50 : ELSEWHERE, at = 0;
 	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size;
 
 	for (int i = 0; i < 16; i++) {
@@ -341,7 +344,7 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 		n = left < 32 ? left : 32;
 		for (uint32_t i = 0; i < n; i++) {
 			at += t->block_bytes;
-			if (!is_run || i % RUN_READS == 0 || at + t->block_bytes > t->target->size_bytes ||
+			if (!is_run || i % RUN_READS == 0 || at + t->block_bytes > timed_size(t) ||
 			    (at + t->block_bytes > first && at < end))
 				at = timed_elsewhere(t, first, end);
 			offsets[i] = at;
@@ -426,7 +429,7 @@ static void rounds_init(struct timed *t, struct rounds *q, const struct rotation
 {
 	q->half = is_by_volume(t, rot) ? BY_VOLUME : rot->flush_reads > 6 ? rot->flush_reads : 6;
 	for (size_t i = 0; i < 2 * q->half; i++) {
-		q->sector[i] = timed_random(t, 0, t->target->size_bytes);
+		q->sector[i] = timed_random(t, 0, timed_size(t));
 		q->first[i] = 0;
 	}
 }
@@ -707,11 +710,12 @@ int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_byt
 
 	block = block < 65536 ? 65536 : block > t->eng->cfg.buf_bytes ? t->eng->cfg.buf_bytes : block;
 	lead = 4 * block;
-	if (offset + bytes + lead > t->target->size_bytes)
-		offset = t->target->size_bytes > bytes + lead ? t->target->size_bytes - bytes - lead : 0;
+	if (offset + bytes + lead > timed_size(t))
+		offset = timed_size(t) > bytes + lead ? timed_size(t) - bytes - lead : 0;
 	offset -= offset % t->block_bytes;
-	seq_feeder_init(&feeder, t->op, 0, offset,
-	                offset + bytes + lead < t->target->size_bytes ? offset + bytes + lead : t->target->size_bytes,
+	seq_feeder_init(&feeder, t->op, 0, t->first_bytes + offset,
+	                t->first_bytes +
+	                        (offset + bytes + lead < timed_size(t) ? offset + bytes + lead : timed_size(t)),
 	                (uint32_t)block);
 	load.feeder = &feeder.f;
 	r = session_load(t->ses, &load, t->eng, &stats, err);

@@ -20,6 +20,8 @@ struct timed {
 	struct session *ses;
 	struct engine *eng;
 	const struct target *target;
+	uint64_t first_bytes,
+		part_bytes;   /* offsets count from first_bytes, and there are so many; 0: all of the target */
 	uint32_t block_bytes; /* of each read; a multiple of the step */
 	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can; IO_WRITE with a permit */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
@@ -29,6 +31,11 @@ struct timed {
 	uint64_t waited_ns;                  /* for them */
 	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
 };
+
+static inline uint64_t timed_size(const struct timed *t)
+{
+	return t->part_bytes ? t->part_bytes : t->target->size_bytes;
+}
 
 /*
  * Reads at the offsets in order, depth 1. ret_access_ns[i]: done - submit, NaN where the read failed or was not done (end of the run);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `seek` where several arms or disks are behind one name: each is found and measured by itself, against its own part of the model; and one arm is one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "geometry.h"
+#include "load.h"
+#include "rows.h"
+#include "simrun.h"
+#include "wild.h"
+
+#define SEEDS 4
+
+extern const struct measure measure_seek;
+
+static struct sim_run seek_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
+
+static struct profile with_arms(const char *name, enum arms arms, double density, uint64_t seed)
+{
+	struct profile p;
+	struct err err;
+
+	load(&p, name);
+	p.arms = arms;
+	p.capacity_lba = arms == ARMS_ONE ? p.capacity_lba : 0; /* all that there is */
+	p.joined_density = density;
+	p.seed = seed;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	return p;
+}
+
+static const struct geometry *geometry_of(const struct sim_run *run)
+{
+	return disk_geometry(sim_model(sim_find(run->sim, "sda")));
+}
+
+struct tally {
+	size_t held, told;
+};
+
+static void count(struct tally *t, double low, double high, double truth)
+{
+	if (!isfinite(low) || !isfinite(high))
+		return;
+	t->told++;
+	t->held += low <= truth && high >= truth;
+}
+
+/* Where the second one begins, to a thousandth; averages and full strokes of both. */
+static void judge(const struct sim_run *run, struct tally *average, struct tally *full)
+{
+	const struct table *t = result_find_table(run->res, "arms");
+	const struct geometry *g = geometry_of(run);
+
+	if (!t || t->nrows != 2)
+		for (size_t i = 0; i < run->res->nnotices; i++)
+			print_message("%s: %s\n", run->res->notices[i].code, run->res->notices[i].text);
+	assert_non_null(t);
+	assert_int_equal(t->nrows, 2);
+	assert_true(fabs(number(t, 0, "last_byte") - (double)geometry_bytes(g->arm[0])) <
+	            1e-3 * (double)geometry_bytes(g));
+	assert_true(fabs(number(t, 1, "first_byte") - (double)geometry_bytes(g->arm[0])) <
+	            1e-3 * (double)geometry_bytes(g));
+	for (size_t i = 0; i < 2; i++) {
+		count(average, number(t, i, "average_low_ns"), number(t, i, "average_high_ns"),
+		      truth_seek_average_ns(g->arm[i]));
+		count(full, number(t, i, "full_low_ns"), number(t, i, "full_high_ns"), truth_seek_full_ns(g->arm[i]));
+		if (isfinite(number(t, i, "average_ns")))
+			assert_true(fabs(number(t, i, "average_ns") / truth_seek_average_ns(g->arm[i]) - 1.0) < 0.05);
+		assert_true(number(t, i, "random_ns") > number(t, i, "average_with_overhead_ns"));
+	}
+}
+
+static void two_arms_and_two_disks_in_a_row_are_measured_each_by_itself(void **state)
+{
+	static const struct {
+		const char *name;
+		enum arms arms;
+		double density;
+	} cases[] = { { "modern-4tb", ARMS_HALVES, 1.0 },
+		      { "modern-4tb", ARMS_JOINED, 1.0 },
+		      { "seagate-cheetah-15k7", ARMS_JOINED, 0.6 } };
+	struct tally average = { 0 }, full = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct profile p = with_arms(cases[i].name, cases[i].arms, cases[i].density, seed);
+			struct sim_run run = seek_on(&p, "--quick --no-queue sda");
+
+			judge(&run, &average, &full);
+			assert_true(result_has_notice(run.res, "not-one-arm"));
+			sim_run_end(&run);
+			profile_done(&p);
+		}
+	print_message("averages: %zu of %zu held; full strokes: %zu of %zu\n", average.held, average.told, full.held,
+	              full.told);
+	assert_true(average.told >= 4 * SEEDS && average.held * 100 >= 88 * average.told);
+	assert_true(full.told >= 4 * SEEDS && full.held * 100 >= 88 * full.told);
+}
+
+static void one_arm_is_never_taken_for_several(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a",
+		                             "ibm-deskstar-60gxp",
+		                             "maxtor-diamondmax-80",
+		                             "modern-4tb",
+		                             "seagate-cheetah-15k7",
+		                             "tiny",
+		                             "failing" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+			struct profile p = with_arms(names[i], ARMS_ONE, 1.0, seed);
+			struct sim_run run = seek_on(&p, "--quick --no-queue sda");
+
+			if (result_has_notice(run.res, "not-one-arm"))
+				print_message("%s, seed %" PRIu64 "\n", names[i], seed);
+			assert_null(result_find_table(run.res, "arms"));
+			assert_false(result_has_notice(run.res, "not-one-arm"));
+			sim_run_end(&run);
+			profile_done(&p);
+		}
+}
+
+static void what_is_told_again_of_the_first_arm_is_the_same(void **state)
+{
+	static const char *const figures[] = { "average_seek_ns", "full_stroke_ns", "overhead_ns" };
+	struct profile p = with_arms("modern-4tb", ARMS_JOINED, 1.0, 3);
+	struct sim_run run = seek_on(&p, "--quick --no-queue sda");
+	struct result *again = result_new("seek");
+	struct err err;
+
+	(void)state;
+	assert_int_equal(measure_seek.again(run.res, again, &err), 0);
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		assert_true(fabs(figure_number(result_find_figure(again, figures[i])) / sim_figure(&run, figures[i]) -
+		                 1.0) < 1e-9);
+	result_free(again);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_arms_and_two_disks_in_a_row_are_measured_each_by_itself),
+		cmocka_unit_test(one_arm_is_never_taken_for_several),
+		cmocka_unit_test(what_is_told_again_of_the_first_arm_is_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
