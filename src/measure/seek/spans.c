@@ -136,7 +136,8 @@ void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n
 {
 	struct regime_fit fit;
 
-	if (s->rot.is_rotating || !fit_regime(p, n, &fit) || result_has_notice(s->res, "regime"))
+	/* What may turn has a cache, and then places that take time. */
+	if (s->rot.is_rotating || s->rot.is_unclear || !fit_regime(p, n, &fit) || result_has_notice(s->res, "regime"))
 		return;
 	result_notice(
 		s->res, "regime",
