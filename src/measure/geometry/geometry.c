@@ -540,7 +540,7 @@ static int timed_walk(struct geo_walk *w, double part, struct err *err)
 	int r;
 
 	geo_may_take(g, part);
-	r = geo_walk(w, err);
+	r = geo_walk_on(w, err);
 	geo_may_take(g, 1.0);
 	g->walk_ns += session_answered_ns(g->ses) - start;
 	g->walk_seen += g->tracks_seen - seen;

@@ -229,7 +229,7 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 /* ---- walk.c ---- */
 
 /* From w->at to the end of the disk, or of the time. */
-int geo_walk(struct geo_walk *w, struct err *err);
+int geo_walk_on(struct geo_walk *w, struct err *err);
 void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- sequence.c ---- */

@@ -551,7 +551,7 @@ static int one_step(struct geo_walk *w, struct err *err)
 	return r;
 }
 
-int geo_walk(struct geo_walk *w, struct err *err)
+int geo_walk_on(struct geo_walk *w, struct err *err)
 {
 	struct geo *g = w->g;
 	double jump;
