@@ -26,6 +26,7 @@
 #define PASSES_PART       0.6  /* of all readings that must be slow; some lie beyond the region's end */
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
+#define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
 #define SLOW_PART         0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
 
 #define RETRY_REVS \
@@ -232,28 +233,6 @@ static void stretch_region(const struct zone_samples *samples, const struct zone
 	}
 }
 
-/* Is the run of slow places a region that its waits have told of already? Then that gets what is more. */
-static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
-{
-	for (size_t i = 0; i < slows->n; i++) {
-		struct zone_slow *w = &slows->v[i];
-
-		if (!w->by_waits || run->first_bytes >= w->end_bytes || run->end_bytes <= w->first_bytes)
-			continue;
-		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
-		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
-		w->first = run->first < w->first ? run->first : w->first;
-		w->last = run->last > w->last ? run->last : w->last;
-		if (run->y - run->expected_y > w->y - w->expected_y) {
-			w->y = run->y;
-			w->expected_y = run->expected_y;
-		}
-		w->is_confirmed |= run->is_confirmed;
-		return true;
-	}
-	return false;
-}
-
 /*
  * Slow by its level alone, without waits that stand out: only a disk where nearly every request loses a revolution is. What loses less is the
  * media's own pace beside something faster that is none (stretches.c).
@@ -261,6 +240,45 @@ static bool join_waits(struct zone_slows *slows, const struct zone_slow *run)
 static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slow)
 {
 	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * zone_rev_ns(l);
+}
+
+/*
+ * Is the run of slow places a region that its waits have told of already? Then that gets what is more, or less: beside a run that is far slower what its waits
+ * told of is mostly none of it. A run that is not retrying is slow for another reason where its waits are in a small part of it: a second device behind it.
+ */
+static bool join_waits(struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *run)
+{
+	for (size_t i = 0; i < slows->n; i++) {
+		struct zone_slow *w = &slows->v[i];
+		uint64_t first = run->first_bytes > w->first_bytes ? run->first_bytes : w->first_bytes;
+		uint64_t end = run->end_bytes < w->end_bytes ? run->end_bytes : w->end_bytes;
+		double more = run->y - run->expected_y, by_waits = w->y - w->expected_y;
+		bool is_confirmed;
+
+		if (!w->by_waits || first >= end)
+			continue;
+		if (!is_retrying(l, run) &&
+		    (double)(end - first) < JOIN_PART * (double)(run->end_bytes - run->first_bytes))
+			return true;
+		is_confirmed = w->is_confirmed || run->is_confirmed;
+		if (by_waits < JOIN_PART * more) {
+			*w = *run;
+			w->by_waits = true;
+			w->is_confirmed = is_confirmed;
+			return true;
+		}
+		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
+		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
+		w->first = run->first < w->first ? run->first : w->first;
+		w->last = run->last > w->last ? run->last : w->last;
+		w->is_confirmed = is_confirmed;
+		if (more > by_waits) {
+			w->y = run->y;
+			w->expected_y = run->expected_y;
+		}
+		return true;
+	}
+	return false;
 }
 
 /* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast they should be. */
@@ -294,7 +312,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			continue;
 		fill_region(samples, ret, slow);
 		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, slow) && is_retrying(l, slow))
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, l, slow) && is_retrying(l, slow))
 			ret->n++;
 	}
 }
@@ -363,9 +381,10 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_lay
 {
 	if (!s->is_good || log(s->ns_per_byte) < slow->expected_y + SINGLE_MIN)
 		return false;
-	return is_slow_throughout(slow, s) && (s->waits >= SINGLE_WAITS + SINGLE_TIMES * usual ||
-	                                       (slow->y - slow->expected_y > slows->threshold &&
-	                                        (s->waits >= SINGLE_WAITS_LESS || is_retrying(l, slow))));
+	return is_slow_throughout(slow, s) &&
+	       (s->waits >= SINGLE_WAITS + SINGLE_TIMES * usual ||
+	        (slow->y - slow->expected_y > slows->threshold &&
+	         (s->waits >= SINGLE_WAITS_LESS + SINGLE_TIMES * usual || is_retrying(l, slow))));
 }
 
 /* Slow samples among good ones: their bytes are read again. */

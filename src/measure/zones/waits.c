@@ -20,13 +20,12 @@
 #define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
 #define WAITS_COMMON \
 	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
-#define BORDER_REVS 80.0 /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
-#define BORDER_MIN  20.0 /* fewer than these tell none */
-#define SHARP_REVS \
-	300.0           /* that tell the waits before a region's begin and behind it, where it reaches to the end ... */
-#define SHARP_TIMES 1.5 /* and so many times more it must have (trial: wild disks) */
-#define STEP_PART   0.5 /* of the excess that the step at the borders must be, at least: the larger half */
-#define STEP_ENOUGH 0.05 /* but not more than this, ... */
+#define BORDER_REVS 80.0  /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
+#define BORDER_MIN  20.0  /* fewer than these tell none */
+#define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
+#define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) */
+#define STEP_PART   0.5   /* of the excess that the step at the borders must be, at least: the larger half */
+#define STEP_ENOUGH 0.05  /* but not more than this, ... */
 #define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
 #define STEP_TIMES \
 	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
@@ -36,10 +35,12 @@
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
 #define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
 #define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
-#define BEYOND_TIMES  2.0  /* as fast as all of a region, and a sample at its end is none of it (a choice) */
-#define LEAST_SHARE   0.07 /* of its time that a region loses: less is not told (a choice) */
-#define LOST_MAX      0.95 /* more cannot be: some of the time was spent on reading */
-#define DENSER        1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
+#define NEARER        0.5  /* of a region's excess: what is slower is nearer to its level than to what is usual there */
+#define FAR_TIMES \
+	3.0 /* slower than a place behind it: no zones of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
+#define LEAST_SHARE 0.07 /* of its time that a region loses: less is not told (a choice) */
+#define LOST_MAX    0.95 /* more cannot be: some of the time was spent on reading */
+#define DENSER      1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
 #define OTHERS_PART \
 	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
 #define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
@@ -53,6 +54,7 @@ struct series { /* samples in order of place */
 	double rev_ns, usual; /* waits per revolution of a healthy place */
 	double threshold;     /* of levels: what is slow without any wait */
 	bool is_sparse;       /* places lie zones apart: what was not read between them is in no region */
+	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
 };
 
 static int by_place(const void *a, const void *b)
@@ -62,16 +64,34 @@ static int by_place(const void *a, const void *b)
 	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
 }
 
-/* Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow. *ret_least: of the best */
+/* Fills is_far. */
+static void mark_far(struct series *v)
+{
+	double fastest = INFINITY;
+
+	for (size_t i = v->n; i-- > 0;) {
+		double pace = v->s[i]->elapsed_ns / v->s[i]->moved_bytes;
+
+		v->is_far[i] = pace > FAR_TIMES * fastest;
+		fastest = fmin(fastest, pace);
+	}
+}
+
+/*
+ * Waits per revolution where there are few: of stretches of equal length those that have few, for half of a disk may be slow; what is far slower than a
+ * place behind it is not quiet for having none. *ret_least: of the best.
+ */
 static double background(const struct series *v, double *ret_least)
 {
 	double rate[STRETCHES_MAX], all = 0.0, waits = 0.0, ns = 0.0, least;
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n; i++)
-		all += v->s[i]->elapsed_ns;
+		all += v->is_far[i] ? 0.0 : v->s[i]->elapsed_ns;
 	least = fmax(STRETCH_REVS * v->rev_ns, all / STRETCHES_MAX);
 	for (size_t i = 0; i < v->n && n < STRETCHES_MAX; i++) {
+		if (v->is_far[i])
+			continue;
 		waits += v->s[i]->waits;
 		ns += v->s[i]->elapsed_ns;
 		if (ns < least)
@@ -87,20 +107,22 @@ static double background(const struct series *v, double *ret_least)
 /* Log of the likelihood ratio of so many waits per revolution against the usual. What costs several revolutions counts for more, one long freeze not. */
 static double score(const struct series *v, size_t i, double slow)
 {
-	return 0.5 * (v->s[i]->waits + fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits)) *
-	               log(slow / v->usual) -
-	       (slow - v->usual) * v->s[i]->elapsed_ns / v->rev_ns;
+	double sum = 0.5 * (v->s[i]->waits + fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits)) *
+	                     log(slow / v->usual) -
+	             (slow - v->usual) * v->s[i]->elapsed_ns / v->rev_ns;
+
+	return v->is_far[i] ? fmax(sum, 0.0) : sum;
 }
 
 /* The stretch of [first, end) with the largest sum of scores, without a part in it that says the contrary; returns the sum. */
-static double best_stretch(const struct series *v, double slow, size_t first, size_t end, size_t *ret_first,
-                           size_t *ret_last)
+static double best_stretch(const struct series *v, double slow, double split, size_t first, size_t end,
+                           size_t *ret_first, size_t *ret_last)
 {
 	double sum = 0.0, peak = 0.0, best = 0.0;
 	size_t from = first;
 
 	for (size_t i = first; i < end; i++) {
-		if (sum <= 0.0 || sum < peak - SCORE_SPLIT) {
+		if (sum <= 0.0 || sum < peak - split) {
 			sum = peak = 0.0;
 			from = i;
 		}
@@ -125,32 +147,6 @@ static double rate_of(const struct series *v, size_t first, size_t last)
 		ns += v->s[i]->elapsed_ns;
 	}
 	return waits * v->rev_ns / ns;
-}
-
-/* Time per byte of [first, last]. */
-static double pace_of(const struct series *v, size_t first, size_t last)
-{
-	double ns = 0.0, bytes = 0.0;
-
-	for (size_t i = first; i <= last; i++) {
-		ns += v->s[i]->elapsed_ns;
-		bytes += v->s[i]->moved_bytes;
-	}
-	return ns / bytes;
-}
-
-/*
- * Without what lies at its ends and is far faster. Where nearly each request loses a revolution none of them stands out, and a region has hardly more waits than a
- * healthy sample beside it has by chance.
- */
-static void trim(const struct series *v, size_t *first, size_t *last)
-{
-	double pace = pace_of(v, *first, *last) / BEYOND_TIMES;
-
-	while (*first < *last && pace_of(v, *first, *first) < pace)
-		++*first;
-	while (*last > *first && pace_of(v, *last, *last) < pace)
-		--*last;
 }
 
 /* Do several passes say so? */
@@ -180,12 +176,12 @@ static double level_from(const struct series *v, size_t from, int way)
 	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
 }
 
-/* Waits per revolution of the samples from `from` on, upwards or downwards. */
-static double waits_from(const struct series *v, size_t from, int way)
+/* Waits per revolution of the samples from `from` on, upwards or downwards, of [first, last] at most. 0: there are none. */
+static double waits_from(const struct series *v, size_t from, int way, size_t first, size_t last)
 {
 	double ns = 0.0, waits = 0.0;
 
-	for (size_t i = from; i < v->n && ns < SHARP_REVS * v->rev_ns; i += (size_t)way) {
+	for (size_t i = from; i >= first && i <= last && i < v->n && ns < SHARP_REVS * v->rev_ns; i += (size_t)way) {
 		ns += v->s[i]->elapsed_ns;
 		waits += v->s[i]->waits;
 	}
@@ -200,6 +196,64 @@ static struct steps steps_at(const struct series *v, size_t first, size_t last)
 {
 	return (struct steps){ level_from(v, first, 1) - level_from(v, first - 1, -1),
 		               level_from(v, last, -1) - level_from(v, last + 1, 1) };
+}
+
+/* Does it tell what is usual in it? */
+static bool is_wide(const struct series *v, size_t first, size_t last)
+{
+	double ns = 0.0;
+
+	for (size_t i = first; i <= last; i++)
+		ns += v->s[i]->elapsed_ns;
+	return ns >= 2.0 * SHARP_REVS * v->rev_ns;
+}
+
+/*
+ * Does a stretch have borders, where its waits begin and end? What a drive loses at the ends of tracks or of requests comes and goes with the zones, or grows
+ * towards an end of the disk, and where such a stretch is cut off is chance. That is of wide ones, and of those with nothing behind them; what is short
+ * may lie beside another region.
+ */
+static bool has_borders(const struct series *v, size_t first, size_t last, const struct steps *steps)
+{
+	if (!is_wide(v, first, last) && !isnan(steps->behind))
+		return true;
+	return waits_from(v, first, 1, first, last) >= SHARP_TIMES * waits_from(v, first - 1, -1, 0, first - 1) &&
+	       waits_from(v, last, -1, first, last) >= SHARP_TIMES * waits_from(v, last + 1, 1, last + 1, v->n);
+}
+
+/*
+ * Time and bytes of [first, last], and what was lost of the time. Part of what is lost shows in no wait: a revolution counts only when nearly all of it is
+ * between two requests. The steps tell that part.
+ */
+static void sum_up(const struct series *v, size_t first, size_t last, const struct steps *steps, double *ret_ns,
+                   double *ret_bytes, double *ret_lost)
+{
+	double step = fmin(steps->before, steps->behind), lost = 0.0;
+
+	*ret_ns = *ret_bytes = 0.0;
+	for (size_t i = first; i <= last; i++) {
+		*ret_ns += v->s[i]->elapsed_ns;
+		*ret_bytes += v->s[i]->moved_bytes;
+		lost += v->s[i]->wait_revs * v->rev_ns;
+	}
+	*ret_lost = fmax(fmin(lost, LOST_MAX * *ret_ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * *ret_ns);
+}
+
+/*
+ * Without what lies at its ends and is none of it, though it has lost a revolution by chance: samples that are nearer to what the region would be without the
+ * revolutions lost than to its level.
+ */
+static void trim(const struct series *v, size_t *first, size_t *last)
+{
+	struct steps steps = steps_at(v, *first, *last);
+	double ns, bytes, lost, half;
+
+	sum_up(v, *first, *last, &steps, &ns, &bytes, &lost);
+	half = ns / bytes * pow(1.0 - lost / ns, NEARER);
+	while (*first < *last && v->s[*first]->elapsed_ns < half * v->s[*first]->moved_bytes)
+		++*first;
+	while (*last > *first && v->s[*last]->elapsed_ns < half * v->s[*last]->moved_bytes)
+		--*last;
 }
 
 /*
@@ -218,11 +272,10 @@ static bool stands_out(const struct steps *s, double excess)
 	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
 }
 
-/* sum: its score; slow: the waits per revolution that the score was against */
-static bool fill_region(const struct series *v, size_t first, size_t last, double sum, double slow,
-                        struct zone_slow *ret)
+/* slow: the waits per revolution that the score is against */
+static bool fill_region(const struct series *v, size_t first, size_t last, double slow, struct zone_slow *ret)
 {
-	double bytes = 0.0, ns = 0.0, lost = 0.0, rest = 0.0, most = 0.0, step;
+	double bytes, ns, lost, sum = 0.0, most = 0.0;
 	struct steps steps = steps_at(v, first, last);
 
 	*ret = (struct zone_slow){ .first = ZONE_NONE, .sample = ZONE_NONE, .by_waits = true };
@@ -230,10 +283,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 	for (size_t i = first; i <= last; i++) {
 		const struct zone_sample *s = v->s[i];
 
-		bytes += s->moved_bytes;
-		ns += s->elapsed_ns;
-		lost += s->wait_revs * v->rev_ns;
-		rest += score(v, i, slow);
+		sum += score(v, i, slow);
 		most = fmax(most, score(v, i, slow));
 		ret->end_bytes = s->end_bytes > ret->end_bytes ? s->end_bytes : ret->end_bytes;
 		ret->readings++;
@@ -242,31 +292,25 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		ret->first = ret->first == ZONE_NONE ? s->position : ret->first;
 		ret->last = s->position;
 	}
-	/* Part of what is lost shows in no wait: a revolution counts only when nearly all of it is between two requests. */
-	step = fmin(steps.before, steps.behind);
-	lost = fmax(fmin(lost, LOST_MAX * ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * ns);
+	sum_up(v, first, last, &steps, &ns, &bytes, &lost);
 	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns || (v->is_sparse && ret->first != ret->last))
 		return false;
 	ret->y = log(ns / bytes);
 	ret->expected_y = log((ns - lost) / bytes);
-	ret->is_confirmed =
-		(sum >= SCORE_SURE || step > v->threshold) && rest - most >= SCORE_REST && is_lasting(v, first, last);
-	/* Nothing behind it: a disk that loses ever more revolutions towards its end has no region there. */
-	if (isnan(steps.behind) && waits_from(v, first, 1) < SHARP_TIMES * waits_from(v, first - 1, -1))
-		return false;
-	return stands_out(&steps, ret->y - ret->expected_y);
+	ret->is_confirmed = (sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) &&
+	                    sum - most >= SCORE_REST && is_lasting(v, first, last);
+	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y);
 }
 
 /* Stretches of [first, end) with more than `least` waits per revolution, in their order. */
 static void find_in(const struct series *v, size_t first, size_t end, double least, struct zone_slows *slows)
 {
-	double slow = least, sum;
+	double slow = least;
 	size_t a = 0, b = 0;
 
 	if (end <= first)
 		return;
-	sum = best_stretch(v, slow, first, end, &a, &b);
-	if (sum < SCORE_MIN)
+	if (best_stretch(v, slow, SCORE_SPLIT, first, end, &a, &b) < SCORE_MIN)
 		return;
 	/* What was looked for is less than what was found: with that in mind the stretch falls apart where there is nothing between. */
 	for (int round = 0; round < 3; round++) {
@@ -275,14 +319,21 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		if (half < slow)
 			break;
 		slow = half;
-		sum = fmax(sum, best_stretch(v, slow, a, b + 1, &a, &b));
+		best_stretch(v, slow, SCORE_SPLIT, a, b + 1, &a, &b);
 	}
+	/* All that was found says what its ends have to have: less is chance. */
+	best_stretch(v, fmax(slow, rate_of(v, a, b)), INFINITY, a, b + 1, &a, &b);
 	trim(v, &a, &b);
 	find_in(v, first, a, least, slows);
-	if (fill_region(v, a, b, sum, slow, &slows->v[slows->n]))
+	if (fill_region(v, a, b, slow, &slows->v[slows->n]))
 		slows->n++;
-	else if (b > a)
-		find_in(v, a, b + 1, DENSER * fmax(slow, rate_of(v, a, b)), slows); /* the region may be a part of it */
+	else if (b > a) { /* the region may be a part of it */
+		struct series in = *v;
+
+		if (is_wide(v, a, b))
+			in.usual = fmax(v->usual, rate_of(v, a, b));
+		find_in(&in, a, b + 1, DENSER * fmax(slow, rate_of(v, a, b)), slows);
+	}
 	find_in(v, b + 1, end, least, slows);
 }
 
@@ -290,11 +341,11 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
                     struct zone_slows *slows)
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
-	struct series v = { .s = s, .rev_ns = zone_rev_ns(l) };
-
+	cleanup_free bool *is_far = calloc(samples->n + 1, sizeof(*is_far));
+	struct series v = { .s = s, .rev_ns = zone_rev_ns(l), .is_far = is_far };
 	double least;
 
-	if (!s)
+	if (!s || !is_far)
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
 		return 0;
@@ -304,6 +355,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		    !zone_is_at_interface(st, samples->v[i].position))
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
+	mark_far(&v);
 	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v, &least);
 	if (least > WAITS_COMMON)
 		return 0;
