@@ -6,7 +6,8 @@
  * costs nothing from the end. Both ranges have to show a whole stroke then: a short partition of one disk has none anywhere.
  *
  * Each range is then measured by itself, as a disk of its own: a distance means something within it only. What the kernel tells of ranges
- * (queue/independent_access_ranges) is taken as it is. The first one gets the time that a whole disk would, the others what a short run takes. The tables curve, near, smooth, accesses and rates, and the figures of seek times, are the first one's.
+ * (queue/independent_access_ranges) is taken as it is. The first one gets the time that a whole disk would, the others what a short run takes. The tables
+ * curve, near, smooth, accesses and rates, and the figures of seek times, are the first one's.
  */
 #include <errno.h>
 #include <math.h>
@@ -118,14 +119,12 @@ static int has_several(struct seek_run *s, bool *ret_has, struct err *err)
 /* From where on it is another arm's: the first one's ends before *ret_low, the second one's has begun at *ret_high. */
 static int halve(struct seek_run *s, uint64_t *ret_low, uint64_t *ret_high, struct err *err)
 {
+	uint64_t low = 0, high = s->size_bytes;
 	double before = NAN, behind = NAN;
 	int r = 0;
 
-	*ret_low = 0;
-	*ret_high = s->size_bytes;
-	for (int i = 0;
-	     r == 0 && i<STEPS && * ret_high - *ret_low> 2 * place_at(s, 0).bytes && !session_is_over(s->ses); i++) {
-		uint64_t mid = timed_align(&s->t, (double)*ret_low + (double)(*ret_high - *ret_low) / 2.0);
+	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(s, 0).bytes && !session_is_over(s->ses); i++) {
+		uint64_t mid = timed_align(&s->t, (double)low + (double)(high - low) / 2.0);
 
 		mid -= mid % s->t.block_bytes;
 		r = to_and_fro(s, begin_of(s), place_at(s, mid), LOOKS_STEP, &before, err);
@@ -133,8 +132,10 @@ static int halve(struct seek_run *s, uint64_t *ret_low, uint64_t *ret_high, stru
 			r = to_and_fro(s, place_at(s, mid), end_of(s), LOOKS_STEP, &behind, err);
 		if (!isfinite(before) || !isfinite(behind))
 			break;
-		*(before > behind ? ret_low : ret_high) = mid;
+		*(before > behind ? &low : &high) = mid;
 	}
+	*ret_low = low;
+	*ret_high = high;
 	return r;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `seek`: seek.c plans and sums up, spans.c times random reads, curve.c finds the seek times by aimed accesses, reads.c by random ones, queue.c has
- * several in flight, writes.c times seeks of writes.
+ * Inside of `seek`: seek.c plans and sums up, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
+ * accesses, reads.c by random ones, queue.c has several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
