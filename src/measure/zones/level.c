@@ -11,9 +11,6 @@
  * there agree. It is not forgotten: the time it lost, as part of all time, is added to every level (with its variance, that of a compound Poisson
  * process), for a disk that loses a revolution now and then is slower by that everywhere. Samples on the two sides of an
  * edge between recording zones differ, too; those lie between the levels of the neighbours, and are no outliers.
- *
- * Regimes: storage behind a token bucket is fast until its credit is spent. That is a step in time, at all places alike; it is looked for
- * first (largest reduction of the scatter within positions, Quandt 1960), and what came before it is left out of the levels.
  */
 #include <errno.h>
 #include <math.h>
@@ -23,12 +20,9 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define OUTLIER_SIGMAS   6.0  /* of a robust deviation from few pairs, which is off by half itself */
-#define OUTLIER_MIN      0.01 /* relative; less is not worth to be called one */
-#define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
-#define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */
-#define REGIME_F_MIN     30.0 /* of the best of all splits: far above what chance gives */
-#define DENSITY_MAX      0.17 /* surfaces of one disk differ by less */
+#define OUTLIER_SIGMAS 6.0  /* of a robust deviation from few pairs, which is off by half itself */
+#define OUTLIER_MIN    0.01 /* relative; less is not worth to be called one */
+#define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
 #define UNEVEN_TIMES \
 	1.7 /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART   0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
@@ -52,162 +46,11 @@ void zone_levels_done(struct zone_levels *lv)
 	lv->n = 0;
 }
 
-static bool is_usable(const struct zone_sample *s)
-{
-	return s->is_good && !s->is_burst && s->position != ZONE_NONE &&
-	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
-}
-
 /* Without lost revolutions: those are added for all (losses.c). */
 static double raw_y(const struct zone_sample *s)
 {
 	return s->clean_y;
 }
-
-/* ---- regimes ---- */
-
-struct part { /* of the samples of one position: before the step and after it */
-	double n[2], sum[2];
-};
-
-static double part_weight(const struct part *p)
-{
-	return p->n[0] > 0.0 && p->n[1] > 0.0 ? p->n[0] * p->n[1] / (p->n[0] + p->n[1]) : 0.0;
-}
-
-static double part_step(const struct part *p)
-{
-	return part_weight(p) > 0.0 ? p->sum[1] / p->n[1] - p->sum[0] / p->n[0] : 0.0;
-}
-
-/* Scatter within positions: the sum of squares, and what a straight drift takes away from it. */
-static double scatter(const struct zone_sample *const *s, size_t n, size_t npositions, double *ret_drift_part,
-                      double *ret_df)
-{
-	cleanup_free double *m = calloc(3 * npositions, sizeof(*m));
-	double ss = 0.0, sxx = 0.0, sxy = 0.0, df = (double)n;
-
-	*ret_drift_part = 0.0;
-	*ret_df = 0.0;
-	if (!m)
-		return 0.0;
-	for (size_t i = 0; i < n; i++) {
-		double *p = &m[3 * s[i]->position];
-
-		df -= p[0] == 0.0;
-		p[0] += 1.0;
-		p[1] += raw_y(s[i]);
-		p[2] += s[i]->at_s;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const double *p = &m[3 * s[i]->position];
-		double dy = raw_y(s[i]) - p[1] / p[0], dt = s[i]->at_s - p[2] / p[0];
-
-		ss += dy * dy;
-		sxx += dt * dt;
-		sxy += dt * dy;
-	}
-	if (sxx > 0.0)
-		*ret_drift_part = sxy * sxy / sxx;
-	*ret_df = df;
-	return ss;
-}
-
-/* The split in time that takes most of the scatter away; returns how much. */
-static double best_split(const struct zone_sample *const *s, size_t n, size_t npositions, size_t *ret_split,
-                         double *ret_step)
-{
-	cleanup_free struct part *parts = calloc(npositions, sizeof(*parts));
-	double num = 0.0, weight = 0.0, best = 0.0;
-
-	if (!parts)
-		return 0.0;
-	for (size_t i = 0; i < n; i++) {
-		parts[s[i]->position].n[1] += 1.0;
-		parts[s[i]->position].sum[1] += raw_y(s[i]);
-	}
-	for (size_t i = 0; i + 1 < n; i++) {
-		struct part *p = &parts[s[i]->position];
-		double y = raw_y(s[i]);
-
-		num -= part_weight(p) * part_step(p);
-		weight -= part_weight(p);
-		p->n[0] += 1.0;
-		p->sum[0] += y;
-		p->n[1] -= 1.0;
-		p->sum[1] -= y;
-		num += part_weight(p) * part_step(p);
-		weight += part_weight(p);
-		if (weight > 1.5 && num * num / weight > best) {
-			best = num * num / weight;
-			*ret_split = i + 1;
-			*ret_step = num / weight;
-		}
-	}
-	return best;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct zone_sample *const *x = a, *const *y = b;
-
-	return (*x)->at_s < (*y)->at_s ? -1 : (*x)->at_s > (*y)->at_s;
-}
-
-/* Mean rate of samples and its interval, over places: of time per byte. */
-static double mean_rate(struct zone_sample *const *s, size_t n, struct interval *ret_ci)
-{
-	cleanup_free double *x = calloc(n, sizeof(*x));
-	struct summary sum;
-
-	*ret_ci = (struct interval){ NAN, NAN };
-	for (size_t i = 0; x && i < n; i++)
-		x[i] = s[i]->ns_per_byte;
-	if (!x || !summary_of(x, n, &sum))
-		return NAN;
-	*ret_ci = (struct interval){ 1e9 / sum.mean_ci.high, 1e9 / sum.mean_ci.low };
-	return 1e9 / sum.mean;
-}
-
-static void find_regime(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret)
-{
-	cleanup_free struct zone_sample **s = calloc(samples->n + 1, sizeof(*s));
-	const struct zone_sample *const *c;
-	double all, drift, df, gain, step = 0.0;
-	size_t n = 0, split = 0;
-
-	for (size_t i = 0; s && i < samples->n; i++)
-		if (is_usable(&samples->v[i]))
-			s[n++] = &samples->v[i];
-	if (n < 8)
-		return;
-	qsort(s, n, sizeof(*s), by_time);
-	c = (const struct zone_sample *const *)s;
-	all = scatter(c, n, l->npositions, &drift, &df);
-	if (df < 0.5 * ((double)n - df))
-		return; /* --full: hardly any place was visited twice, and those for being slow */
-	gain = best_split(c, n, l->npositions, &split, &step);
-	if (fabs(step) < REGIME_STEP_MIN || df < 4.0 || gain < REGIME_SHARE_MIN * all ||
-	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0))
-		return;
-	ret->is_found = true;
-	ret->at_s = 0.5 * (s[split - 1]->at_s + s[split]->at_s);
-	ret->step = step;
-	ret->before_n = split;
-	ret->after_n = n - split;
-	ret->before_bytes_per_s = mean_rate(s, split, &ret->before_ci);
-	ret->after_bytes_per_s = mean_rate(s + split, n - split, &ret->after_ci);
-	for (size_t i = 0; i < samples->n; i++) {
-		struct zone_sample *z = &samples->v[i];
-
-		if (z->at_s >= ret->at_s)
-			continue;
-		z->is_burst = true;
-		ret->before_bytes += (double)(z->end_bytes - z->first_bytes);
-	}
-}
-
-/* ---- outliers ---- */
 
 /* The samples of each position, in order of time, one position after the other. */
 struct groups {
@@ -230,14 +73,14 @@ static int groups_make(struct zone_samples *samples, size_t npositions, struct g
 	if (!g->s || !g->first || !at)
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_usable(&samples->v[i]))
+		if (zone_is_usable(&samples->v[i]))
 			g->first[samples->v[i].position + 1]++;
 	for (size_t p = 0; p < npositions; p++) {
 		g->first[p + 1] += g->first[p];
 		at[p] = g->first[p];
 	}
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_usable(&samples->v[i]))
+		if (zone_is_usable(&samples->v[i]))
 			g->s[at[samples->v[i].position]++] = &samples->v[i];
 	return 0;
 }
@@ -769,7 +612,7 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	lv.v = calloc(l->npositions, sizeof(*lv.v));
 	if (!lv.v)
 		return -ENOMEM;
-	find_regime(samples, l, &lv.regime);
+	zone_regime_find(samples, l, &lv.regime);
 	if (groups_make(samples, l->npositions, &g) < 0 || zone_losses_find(samples, l, &lv) < 0)
 		goto out;
 	lv.spread = usual_spread(&g, l);

@@ -316,11 +316,23 @@ struct zone_levels {
 	} regime;
 };
 
+/* One that levels are fitted to: good, at a position, not from before a regime's step. */
+static inline bool zone_is_usable(const struct zone_sample *s)
+{
+	return s->is_good && !s->is_burst && s->position != ZONE_NONE &&
+	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
+}
+
 /* Marks samples (is_burst, is_outlier, y) and fills *ret; 0 or -ENOMEM. zone_levels_done() afterwards. */
 int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
 void zone_levels_done(struct zone_levels *lv);
 /* 97.5 % point times standard error of a mean of n samples of the class. */
 double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
+
+/* ---- regime.c ---- */
+
+/* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret (zeroed before). */
+void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
 
 /* ---- bands.c ---- */
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Regimes: storage behind a token bucket is fast until its credit is spent. That is a step in time, at all places alike; it is looked for
+ * before the levels (largest reduction of the scatter within positions, Quandt 1960), and what came before it is left out of them.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define REGIME_STEP_MIN  0.05 /* relative; credits change rates by far more, disks by less */
+#define REGIME_SHARE_MIN 0.6  /* of the scatter within positions that a step must explain: more than half */
+#define REGIME_F_MIN     30.0 /* of the best of all splits: far above what chance gives */
+
+struct part { /* of the samples of one position: before the step and after it */
+	double n[2], sum[2];
+};
+
+static double part_weight(const struct part *p)
+{
+	return p->n[0] > 0.0 && p->n[1] > 0.0 ? p->n[0] * p->n[1] / (p->n[0] + p->n[1]) : 0.0;
+}
+
+static double part_step(const struct part *p)
+{
+	return part_weight(p) > 0.0 ? p->sum[1] / p->n[1] - p->sum[0] / p->n[0] : 0.0;
+}
+
+/* Scatter within positions: the sum of squares, and what a straight drift takes away from it. */
+static double scatter(const struct zone_sample *const *s, size_t n, size_t npositions, double *ret_drift_part,
+                      double *ret_df)
+{
+	cleanup_free double *m = calloc(3 * npositions, sizeof(*m));
+	double ss = 0.0, sxx = 0.0, sxy = 0.0, df = (double)n;
+
+	*ret_drift_part = 0.0;
+	*ret_df = 0.0;
+	if (!m)
+		return 0.0;
+	for (size_t i = 0; i < n; i++) {
+		double *p = &m[3 * s[i]->position];
+
+		df -= p[0] == 0.0;
+		p[0] += 1.0;
+		p[1] += s[i]->clean_y;
+		p[2] += s[i]->at_s;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const double *p = &m[3 * s[i]->position];
+		double dy = s[i]->clean_y - p[1] / p[0], dt = s[i]->at_s - p[2] / p[0];
+
+		ss += dy * dy;
+		sxx += dt * dt;
+		sxy += dt * dy;
+	}
+	if (sxx > 0.0)
+		*ret_drift_part = sxy * sxy / sxx;
+	*ret_df = df;
+	return ss;
+}
+
+/* The split in time that takes most of the scatter away; returns how much. */
+static double best_split(const struct zone_sample *const *s, size_t n, size_t npositions, size_t *ret_split,
+                         double *ret_step)
+{
+	cleanup_free struct part *parts = calloc(npositions, sizeof(*parts));
+	double num = 0.0, weight = 0.0, best = 0.0;
+
+	if (!parts)
+		return 0.0;
+	for (size_t i = 0; i < n; i++) {
+		parts[s[i]->position].n[1] += 1.0;
+		parts[s[i]->position].sum[1] += s[i]->clean_y;
+	}
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct part *p = &parts[s[i]->position];
+		double y = s[i]->clean_y;
+
+		num -= part_weight(p) * part_step(p);
+		weight -= part_weight(p);
+		p->n[0] += 1.0;
+		p->sum[0] += y;
+		p->n[1] -= 1.0;
+		p->sum[1] -= y;
+		num += part_weight(p) * part_step(p);
+		weight += part_weight(p);
+		if (weight > 1.5 && num * num / weight > best) {
+			best = num * num / weight;
+			*ret_split = i + 1;
+			*ret_step = num / weight;
+		}
+	}
+	return best;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct zone_sample *const *x = a, *const *y = b;
+
+	return (*x)->at_s < (*y)->at_s ? -1 : (*x)->at_s > (*y)->at_s;
+}
+
+/* Mean rate of samples and its interval, over places: of time per byte. */
+static double mean_rate(struct zone_sample *const *s, size_t n, struct interval *ret_ci)
+{
+	cleanup_free double *x = calloc(n, sizeof(*x));
+	struct summary sum;
+
+	*ret_ci = (struct interval){ NAN, NAN };
+	for (size_t i = 0; x && i < n; i++)
+		x[i] = s[i]->ns_per_byte;
+	if (!x || !summary_of(x, n, &sum))
+		return NAN;
+	*ret_ci = (struct interval){ 1e9 / sum.mean_ci.high, 1e9 / sum.mean_ci.low };
+	return 1e9 / sum.mean;
+}
+
+void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret)
+{
+	cleanup_free struct zone_sample **s = calloc(samples->n + 1, sizeof(*s));
+	const struct zone_sample *const *c;
+	double all, drift, df, gain, step = 0.0;
+	size_t n = 0, split = 0;
+
+	for (size_t i = 0; s && i < samples->n; i++)
+		if (zone_is_usable(&samples->v[i]))
+			s[n++] = &samples->v[i];
+	if (n < 8)
+		return;
+	qsort(s, n, sizeof(*s), by_time);
+	c = (const struct zone_sample *const *)s;
+	all = scatter(c, n, l->npositions, &drift, &df);
+	if (df < 0.5 * ((double)n - df))
+		return; /* --full: hardly any place was visited twice, and those for being slow */
+	gain = best_split(c, n, l->npositions, &split, &step);
+	if (fabs(step) < REGIME_STEP_MIN || df < 4.0 || gain < REGIME_SHARE_MIN * all ||
+	    all - gain > 0.5 * (all - drift) || gain < REGIME_F_MIN * (all - gain) / (df - 1.0))
+		return;
+	ret->is_found = true;
+	ret->at_s = 0.5 * (s[split - 1]->at_s + s[split]->at_s);
+	ret->step = step;
+	ret->before_n = split;
+	ret->after_n = n - split;
+	ret->before_bytes_per_s = mean_rate(s, split, &ret->before_ci);
+	ret->after_bytes_per_s = mean_rate(s + split, n - split, &ret->after_ci);
+	for (size_t i = 0; i < samples->n; i++) {
+		struct zone_sample *z = &samples->v[i];
+
+		if (z->at_s >= ret->at_s)
+			continue;
+		z->is_burst = true;
+		ret->before_bytes += (double)(z->end_bytes - z->first_bytes);
+	}
+}
