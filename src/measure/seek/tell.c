@@ -70,7 +70,7 @@ void seek_tell_rotation(struct seek_run *s)
 		result_figure(res, "average_seek_ns", "seek, average", UNIT_NS, NAN, NULL, 0);
 		result_figure(res, "full_stroke_ns", "seek, full stroke", UNIT_NS, NAN, NULL, 0);
 		not_rotating(s);
-		if (s->ses->devs[0].rotational == 1 && !is_for_the_cache(s))
+		if (s->ses->devs[0].rotational == 1 && !s->rot.is_unclear)
 			result_notice(res, "says-rotating",
 			              "The kernel calls %s rotational, but it does not behave so.",
 			              s->ses->devs[0].name);

@@ -17,6 +17,7 @@
 #define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
 #define STRAY_NOISES   8                     /* off by more: of no use for the lattice */
 #define EVENTS_MIN     24 /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
+#define LOOKS_LEAST    8  /* of fewer nobody knows how quick the device is (a choice) */
 #define EVENTS_GOOD    60 /* enough: the error of a period falls with the 1.5th power of their number */
 #define RUN_READS      16 /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
 #define BY_VOLUME      72 /* sectors after each flood, always the same: events enough, but for those that are late */
@@ -273,6 +274,16 @@ static bool is_alike(const struct timed *t, const struct places *l, double *agai
 	       (s.median < PERIOD_LOW_NS * 0.9 || s.mad > 0.05 * s.median);
 }
 
+/* The first looks that no medium that turns answers, up to HITS; how many. */
+static size_t quick_looks(const struct places *l, double *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n && n < HITS && l->v[i].ns < QUICK_NS; i++)
+		ret[n++] = l->v[i].ns;
+	return n;
+}
+
 /* Is there anything that turns? Else ret->anywhere_ns is set. *ret_sector: one that the media have. */
 static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sector, struct err *err)
 {
@@ -297,6 +308,9 @@ static int judge_places(struct timed *t, struct rotation *ret, uint64_t *ret_sec
 		return 0;
 	}
 	note_hits(again, n, ret);
+	if (are_slow && !isfinite(ret->hit_ns) &&
+	    quick < QUICK_NS) /* no cache: what is not stored is what answers without the media */
+		note_hits(again, quick_looks(&l, again), ret);
 	ret->is_patchy = are_slow && isfinite(ret->hit_ns);
 	if (are_slow) {
 		*ret_sector = l.v[l.n - 2].at;
@@ -384,7 +398,7 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 
 /*
  * How many reads elsewhere it takes until the sector is read from the media again: of blocks, as caches of a few segments want; by volume, where many
- * small pieces fit in.
+ * small pieces fit in. More than ret says, if it says any: those were not enough.
  */
 static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                       struct err *err)
@@ -393,21 +407,23 @@ static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint6
 	bool is = false;
 	int r = 0;
 
-	ret->flush_reads = 0;
-	ret->flush_bytes = t->block_bytes;
-	ret->forget_ns = 0.0;
-	if (!isfinite(ret->hit_ns))
-		return 0; /* nothing to flush */
-	for (uint32_t m = 1; r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
-	                     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
-	     m *= 2) {
-		ret->flush_reads = m;
-		r = is_flushed(t, sector, ret, &is, err);
-	}
-	if (r == 0 && !is && large > t->block_bytes)
+	if (!is_by_volume(t, ret)) {
+		ret->flush_bytes = t->block_bytes;
+		for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 1;
+		     r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
+		     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
+		     m *= 2) {
+			ret->flush_reads = m;
+			r = is_flushed(t, sector, ret, &is, err);
+		}
+		if (is || large <= t->block_bytes)
+			return r;
 		ret->flush_bytes = large;
-	for (uint32_t m = 16; r == 0 && !is && large > t->block_bytes && m <= FLUSH_MAX && !is_over(t) &&
-	                      (m == 16 || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
+		ret->flush_reads = 0;
+	}
+	for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 16;
+	     r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
+	     (m == 16 || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
 	     m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
@@ -456,8 +472,8 @@ struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];
 	uint64_t first[EVENTS_MAX]; /* of its sector, which when is counted from */
 	size_t n;
-	double all[EVENTS_MAX]; /* times of the first reads, hits as well */
-	size_t nall;
+	double look[2 * FLUSH_MAX]; /* times of the first reads of all sectors, but for hits */
+	size_t nlooks, hits;        /* hits: of sectors that the media answered before */
 };
 
 /* One half once; adds to the events, each the time since its sector's first one. */
@@ -472,13 +488,14 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 	memset(done, 0, sizeof(done));
 	r = timed_reads(t, sector, half, access, done, err);
 	for (size_t i = 0; i < half && r == 0; i++) {
-		if (isfinite(access[i]) && ev->nall < EVENTS_MAX)
-			ev->all[ev->nall++] = access[i];
-		if (!isfinite(access[i]) || is_hit(rot, access[i]))
+		if (!isfinite(access[i]))
 			continue;
-		if (!first[i])
+		if (is_hit(rot, access[i])) {
+			ev->hits += first[i] > 0;
+		} else if (!first[i]) {
 			first[i] = done[i];
-		else if (ev->n < EVENTS_MAX) {
+			ev->look[ev->nlooks++] = access[i];
+		} else if (ev->n < EVENTS_MAX) {
 			ev->access[ev->n] = access[i];
 			ev->first[ev->n] = first[i];
 			ev->when[ev->n++] = (double)(done[i] - first[i]);
@@ -616,12 +633,21 @@ static bool fit_rotation(const struct events *all, struct rotation *ret)
 	return true;
 }
 
-/* Reads are as slow as those of a rotating disk, or there are none: that no period stood out may be the host's doing. */
-static bool is_slow(struct events *ev)
+/*
+ * First reads of sectors are as slow as those of a rotating disk, or there are few: that no period stood out may be the host's doing. What the drive's cache
+ * answers, or a place where nothing is stored, says nothing of what turns; and as some of those are late, half of the reads have to be quick there.
+ */
+static bool is_slow(const struct rotation *rot, struct events *ev)
 {
-	double ignore;
+	double ignore, quick = ev->nlooks ? quick_ones(ev->look, ev->nlooks, &ignore) : 0.0;
 
-	return ev->nall < EVENTS_MIN || quick_ones(ev->all, ev->nall, &ignore) >= QUICK_NS;
+	return ev->nlooks < LOOKS_LEAST || (rot->is_patchy ? ev->look[ev->nlooks / 2] : quick) >= QUICK_NS;
+}
+
+/* The cache has not forgotten: late answers of it passed for the media's when it was asked whether it does. */
+static bool is_cached(const struct events *ev)
+{
+	return ev->hits > ev->n + LOOKS_LEAST;
 }
 
 /* Events until there are so many, or for so long. */
@@ -634,7 +660,7 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	int r = 0;
 
 	rounds_init(t, &q, rot);
-	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_over(t) && spent < 4 * budget_ns &&
+	for (int k = 0; r == 0 && ev->n < EVENTS_MAX && !is_cached(ev) && !is_over(t) && spent < 4 * budget_ns &&
 	                (ev->n - had < want || spent < budget_ns);
 	     k ^= !is_by_volume(t, rot)) {
 		size_t at = k ? q.half : 0;
@@ -668,7 +694,9 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 		if (r < 0 || fit_rotation(&ev, ret))
 			return r;
-		ret->is_unclear = ret->is_held || is_slow(&ev);
+		if (is_cached(&ev))
+			r = find_flush(t, sector, start_ns, budget_ns, ret, err);
+		ret->is_unclear = ret->is_held || is_cached(&ev) || is_slow(ret, &ev);
 		if (!ret->is_unclear)
 			break;
 	}
