@@ -528,6 +528,38 @@ static void late_hits_do_not_hide_that_it_turns(void **state)
 	}
 }
 
+static void restarts(struct profile *p)
+{
+	p->restart_ms = 0.3;
+}
+
+static void restarts_not(struct profile *p)
+{
+	p->restart_ms = 0.0;
+}
+
+/* Returns to a track take the overhead and 0.3 ms; reads that go on with the stream, the overhead alone. */
+static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **state)
+{
+	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "seagate-cheetah-15k7" };
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		const bool does = i % 2 == 0;
+		struct sim_run run =
+			seek_changed("--no-queue --span-time=10ms sda", names[i / 2], does ? restarts : restarts_not);
+		const struct figure *f = result_find_figure(run.res, "overhead_ns");
+		double told = figure_number(f);
+		double truth = truth_overhead_ns(geometry_of(&run));
+
+		print_message("%s: %.3f ms for %.3f\n", names[i / 2], told * 1e-6, truth * 1e-6);
+		assert_true(fabs(told - truth) < 0.05e6);
+		assert_true(f->ci.low <= truth && truth <= f->ci.high);
+		assert_int_equal(result_has_notice(run.res, "restart"), does);
+		sim_run_end(&run);
+	}
+}
+
 /* Drawn disks whose caches answer late now and then: near places were told less than nothing. */
 static void no_head_arrives_before_the_command(void **state)
 {
@@ -603,6 +635,7 @@ int main(void)
 		cmocka_unit_test(a_cache_of_many_pieces_is_flushed_by_volume),
 		cmocka_unit_test(what_the_cache_hides_is_not_blamed_on_the_machine),
 		cmocka_unit_test(late_hits_do_not_hide_that_it_turns),
+		cmocka_unit_test(the_time_to_find_the_place_again_is_not_told_as_overhead),
 		cmocka_unit_test(no_head_arrives_before_the_command),
 		cmocka_unit_test(random_reads_know_the_curve_where_aims_are_foiled),
 		cmocka_unit_test(a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed),

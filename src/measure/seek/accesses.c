@@ -9,7 +9,7 @@
 struct access_row {
 	const char *of, *aimed, *end;
 	uint64_t tracks, pair;
-	double stroke_ratio, distance_bytes, access_ns;
+	double stroke_ratio, distance_bytes, access_ns, wait_ns;
 };
 
 const struct field seek_access_fields[] = {
@@ -19,6 +19,7 @@ const struct field seek_access_fields[] = {
 	FIELD_U64(struct access_row, pair, UNIT_COUNT, "pair of places", .detail = true),
 	FIELD_F64(struct access_row, distance_bytes, UNIT_BYTES, "distance", .detail = true),
 	FIELD_F64(struct access_row, access_ns, UNIT_NS, "access, to the sector's begin", .detail = true),
+	FIELD_F64(struct access_row, wait_ns, UNIT_NS, "until the sector has come by", .detail = true),
 	FIELD_STR(struct access_row, aimed, "aimed", .detail = true),
 	FIELD_STR(struct access_row, end, "came", .detail = true),
 	FIELD_END,
@@ -41,7 +42,8 @@ void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_po
 			                  a->pair,
 			                  p->stroke > 0.0 ? p->stroke : (double)NAN,
 			                  a->bytes,
-			                  a->ns };
+			                  a->ns,
+			                  a->wait_ns > 0.0 ? a->wait_ns : (double)NAN };
 
 		result_row(t, &row);
 	}
@@ -53,7 +55,8 @@ void seek_tell_read(struct seek_run *s, const struct seek_random *read)
 {
 	struct table *t = result_table(s->res, "accesses", "Accesses between two places", seek_access_fields);
 	struct access_row row = {
-		RANDOM_READS, how_names[AIM_RANDOM], end_names[AIM_THERE], 0, 0, read->stroke, read->bytes, read->ns
+		RANDOM_READS, how_names[AIM_RANDOM], end_names[AIM_THERE], 0, 0, read->stroke, read->bytes, read->ns,
+		NAN
 	};
 
 	result_row(t, &row);
@@ -90,6 +93,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 		row.stroke_ratio = isfinite(row.stroke_ratio) ? row.stroke_ratio : 0.0;
 		a = (struct aim_access){ .ns = row.access_ns,
 			                 .bytes = row.distance_bytes,
+			                 .wait_ns = isfinite(row.wait_ns) ? row.wait_ns : 0.0,
 			                 .pair = (uint32_t)row.pair,
 			                 .how = (enum aim_how)index_of(how_names, ARRAY_LEN(how_names), row.aimed),
 			                 .end = (enum aim_end)index_of(end_names, ARRAY_LEN(end_names), row.end) };

@@ -11,6 +11,10 @@
  * Then where they begin is narrowed down (a return by half a track takes half a revolution only within one track), and then come returns that are aimed
  * about the overhead, as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead from all of
  * them, its groups are the places.
+ *
+ * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the overhead by. It need not where it
+ * simply reads on: so each place also gets reads a little ahead of the head, of sectors that have not come by yet when the command comes. Such a read takes the
+ * overhead or until the sector has come by, whichever is longer.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,14 +24,21 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define PLACES     5          /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY     44         /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
-#define HOP        0.37       /* of a track, back: two or three reads a track, at changing angles */
-#define TOLERANCE  0.012      /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
-#define CONSISTENT 0.85       /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
-#define AIMED      16         /* returns of one place about the overhead (a choice: half a second of the device) */
-#define LATE_NS    7000000000 /* of a quick run: later there is no time for it beside the random reads (a choice) */
-#define MOST       0.4        /* of a revolution: longer overheads are not looked for (a choice) */
+#define PLACES      5            /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY      44           /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
+#define HOP         0.37         /* of a track, back: two or three reads a track, at changing angles */
+#define TOLERANCE   0.012        /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
+#define CONSISTENT  0.85         /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
+#define AIMED       16           /* returns of one place about the overhead (a choice: half a second of the device) */
+#define BUS_SECTORS 16           /* at once, tell what the interface takes for each (a choice) */
+#define READS_ON    5            /* of one place (a choice: 0.1 s of the device) */
+#define TURN        0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
+#define ON_LEAST \
+	150e3 /* ns: less than this is not divided; sectors come by when the command is there, and not before */
+#define ON_FIRST \
+	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
+#define LATE_NS 7000000000 /* of a quick run: later there is no time for it beside the random reads (a choice) */
+#define MOST    0.4        /* of a revolution: longer overheads are not looked for (a choice) */
 
 struct walk {
 	struct seek_run *s;
@@ -306,7 +317,70 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 	return r;
 }
 
-static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, double *ret_ratio, struct err *err)
+/* ---- reading on ---- */
+
+static double likeliest(const struct belief *b)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < ARRAY_LEN(b->log_likelihood); i++)
+		best = b->log_likelihood[i] > b->log_likelihood[best] ? i : best;
+	return ((double)best + 0.5) * b->step;
+}
+
+/* Two sectors in a row, so that the drive reads on; then one that comes by in want_ns. */
+static int read_on(struct walk *w, double want_ns, struct aim_log *log, struct err *err)
+{
+	const double period = w->s->rot.period_ns, step = w->s->t.step_bytes, transfer = step / w->track * period;
+	double access = NAN, wait, head, passed, bus = fmin(w->s->sector_bus_ns, transfer);
+	uint64_t first = 0, done = 0;
+	int r = go(w, w->end + 0.3 * w->track, &access, &first, err);
+
+	head = w->at + step;
+	if (r == 0 && isfinite(access))
+		r = go(w, head, &access, &done, err);
+	if (r < 0 || !isfinite(access) || session_is_over(w->s->ses))
+		return r;
+	passed = (double)(done - first) / period;
+	passed -= floor(passed);
+	if (passed > 0.4) /* far from the head by now, or it was before it: not on one track */
+		return 0;
+	r = go(w, head + (passed + want_ns / period) * w->track + step, &access, &done, err);
+	if (r < 0 || !isfinite(access))
+		return r;
+	wait = ((w->at - head) / w->track) * period - ((double)(done - first) - access);
+	wait -= floor(wait / period) * period;
+	if (wait < 0.5 * period && log->n < ARRAY_LEN(log->access))
+		log->access[log->n++] = (struct aim_access){ .ns = access - bus,
+			                                     .wait_ns = wait + transfer - bus,
+			                                     .bytes = w->at - head,
+			                                     .pair = log->pairs,
+			                                     .how = AIM_EVENLY,
+			                                     .end = AIM_THERE };
+	return 0;
+}
+
+static int reads_on(struct walk *w, const struct belief *b, struct aim_log *log, struct err *err)
+{
+	double most = likeliest(b);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && most > ON_LEAST && i < READS_ON && !session_is_over(w->s->ses); i++) {
+		double part = fmod(((double)log->n + 0.5) * TURN, 1.0);
+
+		r = read_on(w, ON_FIRST + part * (most - ON_FIRST), log, err);
+		next_track(w);
+	}
+	log->pairs += log->n > 0 && log->access[log->n - 1].pair == log->pairs;
+	return r;
+}
+
+/* What is found at the places. on: by reads ahead of the head, NULL: by none. */
+struct found {
+	struct aim_log *returns, *on;
+};
+
+static int one_place(struct seek_run *s, struct belief *b, const struct found *f, double *ret_ratio, struct err *err)
 {
 	struct walk w = { .s = s };
 	struct lookaround v;
@@ -325,7 +399,9 @@ static int one_place(struct seek_run *s, struct belief *b, struct aim_log *log, 
 	*ret_ratio = w.track / seek_track_bytes(s, place);
 	r = find_begin(&w, err);
 	if (r == 0)
-		r = returns(&w, b, log, err);
+		r = returns(&w, b, f->returns, err);
+	if (r == 0 && f->on && f->returns->pairs)
+		r = reads_on(&w, b, f->on, err);
 	return r;
 }
 
@@ -334,31 +410,52 @@ bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
 	return s->sector_hit_ns > 0.0 && fabs(access_ns - s->sector_hit_ns) < s->rot.hit_width_ns;
 }
 
-/* The same sector at once again; with the block of the run set to one sector. */
-static int learn_sector_hits(struct seek_run *s, struct err *err)
+/* The same place at once again, in blocks of so many bytes: the median, NaN where the cache does not answer within most_ns. */
+static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_ns, double *ret, struct err *err)
 {
-	uint64_t offsets[10], at = timed_random(&s->t, 0, s->size_bytes);
+	const uint32_t block = s->t.block_bytes;
+	uint64_t offsets[10];
 	double access[ARRAY_LEN(offsets)];
 	struct summary sum;
 	int r;
 
-	if (!isfinite(s->rot.hit_ns))
-		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(offsets); i++)
 		offsets[i] = at;
+	s->t.block_bytes = bytes;
 	r = timed_reads(&s->t, offsets, ARRAY_LEN(offsets), access, NULL, err);
-	if (r == 0 && summary_of(access + 1, ARRAY_LEN(offsets) - 1, &sum) &&
-	    sum.median < s->rot.hit_ns + s->rot.hit_width_ns)
-		s->sector_hit_ns = sum.median;
+	s->t.block_bytes = block;
+	*ret = r == 0 && summary_of(access + 1, ARRAY_LEN(offsets) - 1, &sum) && sum.median < most_ns ? sum.median
+	                                                                                              : (double)NAN;
+	return r;
+}
+
+/* What hits of a sector take, and by more sectors what the interface takes for each. */
+static int learn_sector_hits(struct seek_run *s, struct err *err)
+{
+	const uint32_t step = s->t.step_bytes;
+	uint64_t at = timed_random(&s->t, 0, s->size_bytes - BUS_SECTORS * step);
+	double one = NAN, many = NAN;
+	int r;
+
+	s->sector_bus_ns = NAN;
+	if (!isfinite(s->rot.hit_ns))
+		return 0;
+	r = hits_of(s, at, step, s->rot.hit_ns + s->rot.hit_width_ns, &one, err);
+	s->sector_hit_ns = isfinite(one) ? one : 0.0;
+	if (r == 0 && isfinite(one) && !s->rot.is_patchy)
+		r = hits_of(s, at, BUS_SECTORS * step, s->rot.period_ns / 2.0, &many, err);
+	if (isfinite(many))
+		s->sector_bus_ns = fmax(many - one, 0.0) / (BUS_SECTORS - 1.0);
 	return r;
 }
 
 int seek_overhead(struct seek_run *s, struct err *err)
 {
-	cleanup_free struct seek_point *p = calloc(1, sizeof(*p));
+	cleanup_free struct seek_point *p = calloc(2, sizeof(*p));
 	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
 	double ratio[3 * PLACES];
 	const uint32_t block = s->t.block_bytes;
+	struct found f = { .returns = &p->log };
 	size_t want = s->p->quick ? 3 : PLACES, nratio = 0;
 	int r = 0;
 
@@ -367,8 +464,10 @@ int seek_overhead(struct seek_run *s, struct err *err)
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
 	r = learn_sector_hits(s, err);
+	if (isfinite(s->sector_bus_ns) && !s->is_writing)
+		f.on = &p[1].log;
 	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
-		r = one_place(s, &b, &p->log, &ratio[nratio], err);
+		r = one_place(s, &b, &f, &ratio[nratio], err);
 		nratio += r == 0 && isfinite(ratio[nratio]);
 	}
 	s->t.block_bytes = block;
@@ -377,7 +476,9 @@ int seek_overhead(struct seek_run *s, struct err *err)
 		s->track_ratio = stats_median(ratio, nratio);
 	if (r == 0) {
 		seek_tell_accesses(s, seek_of(s, "overhead", "write overhead"), p);
-		seek_conclude_overhead(s, p);
+		if (!s->is_writing)
+			seek_tell_accesses(s, SEEK_READS_ON, &p[1]);
+		seek_conclude_overhead(s, p, &p[1]);
 	}
 	return r;
 }

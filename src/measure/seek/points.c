@@ -103,7 +103,89 @@ void seek_no_overhead(struct seek_run *s)
 		result_notice(s->res, "overhead", UNSEPARATED("The command"));
 }
 
-void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
+#define ON_CELLS    800
+#define ON_NONSENSE 0.05 /* of reads ahead of the head: lost revolutions, late answers, hits */
+#define ON_FLOOR    10e3 /* ns, it is known by no better: what the interface takes is known so well */
+#define ON_FEWEST   6    /* of fewer nothing is told (a choice) */
+
+/* The likelihood of an overhead: a read ahead of the head takes that or until its sector has come by, the longer of both. */
+static double likely_of_reads_on(const struct aim_log *on, double overhead, double most)
+{
+	static const double scales[] = { 10e3, 17e3, 30e3, 50e3,
+		                         90e3 }; /* of completions: any is as likely beforehand */
+	double sum = 0.0;
+
+	for (size_t k = 0; k < ARRAY_LEN(scales); k++) {
+		double likely = 1.0;
+
+		for (size_t i = 0; i < on->n; i++) {
+			double off = (on->access[i].ns - fmax(overhead, on->access[i].wait_ns)) / scales[k];
+
+			/* Student's law with four degrees of freedom, as of arrivals; nonsense may be anywhere. */
+			likely *= (1.0 - ON_NONSENSE) * 0.375 * most / scales[k] * pow(1.0 + off * off / 4.0, -2.5) +
+			          ON_NONSENSE;
+		}
+		sum += likely;
+	}
+	return sum;
+}
+
+/* The middle of what is likely of the overhead up to `most`, and its 95 %. false: nothing goes on there, revolutions are lost. */
+static bool overhead_of_reads_on(const struct aim_log *on, double most, double *ret, struct interval *ret_ci)
+{
+	static const double parts[] = { 0.025, 0.5, 0.975 };
+	double likely[ON_CELLS], all = 0.0, sum = 0.0, v[3] = { NAN, NAN, NAN };
+	size_t n = 0;
+
+	for (size_t i = 0; i < on->n; i++)
+		n += on->access[i].ns < fmax(most, on->access[i].wait_ns + 0.1 * most);
+	if (n < ON_FEWEST || 3 * n < 2 * on->n)
+		return false;
+	for (size_t k = 0; k < ON_CELLS; k++)
+		all += likely[k] = likely_of_reads_on(on, ((double)k + 0.5) / ON_CELLS * most, most);
+	for (size_t k = 0; k < ON_CELLS; k++) {
+		for (size_t j = 0; j < 3; j++)
+			if (sum <= parts[j] * all)
+				v[j] = ((double)k + 0.5) / ON_CELLS * most;
+		sum += likely[k];
+	}
+	*ret = v[1];
+	*ret_ci = (struct interval){ fmax(v[0] - ON_FLOOR, 0.0), v[2] + ON_FLOOR };
+	return true;
+}
+
+/*
+ * Two ways that bear other errors. Where reads that go on need less for certain, returns hold a time to find the place again, or reads that go on are answered
+ * in a shorter way: the overhead is what the shorter ones take, and may be up to what the longer do. Else it is the mean of both by their weights, and what
+ * they differ is in the interval.
+ */
+static void hold_against(struct seek_run *s, const struct aim_log *on)
+{
+	const struct interval returns = s->overhead_ci;
+	struct interval ci;
+	char text[32];
+	double least, own, other, half;
+
+	if (!overhead_of_reads_on(on, returns.high + 2.0 * ON_FLOOR, &least, &ci))
+		return;
+	if (ci.high < returns.low) {
+		s->restart_ns = s->overhead_ns - least;
+		s->overhead_ns = least;
+		s->overhead_ci.low = ci.low;
+		result_notice(
+			s->res, "restart",
+			"A read that goes on with what the drive is reading takes %s less than one that comes back to the same track: the drive needs so long to find its place again, or has a shorter way for what it reads ahead. The overhead is that of the former; intervals reach to that of the latter.",
+			units_time(text, sizeof(text), (uint64_t)s->restart_ns));
+		return;
+	}
+	own = pow(half_of(returns), -2.0);
+	other = pow(half_of(ci), -2.0);
+	half = hypot(1.0 / sqrt(own + other), s->overhead_ns - least);
+	s->overhead_ns = (own * s->overhead_ns + other * least) / (own + other);
+	s->overhead_ci = (struct interval){ fmax(s->overhead_ns - half, 0.0), s->overhead_ns + half };
+}
+
+void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p, const struct seek_point *on)
 {
 	const struct arrival_prior prior = { .scatter = 0.003 * s->rot.period_ns };
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
@@ -120,10 +202,12 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p)
 		places++;
 		n += more;
 	}
-	if (places >= 2 && fit_arrival(sample, n, s->rot.period_ns, &prior, &a) &&
-	    a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
+	/* Of writes nobody knows how much of it is the time to find the place again that reads were seen to need. */
+	if (places >= 2 && !(s->is_writing && s->restart_ns > 0.0) &&
+	    fit_arrival(sample, n, s->rot.period_ns, &prior, &a) && a.ci.high - a.ci.low < 0.1 * s->rot.period_ns) {
 		s->overhead_ns = fmax(a.median, 0.0);
 		s->overhead_ci = (struct interval){ fmax(a.ci.low, 0.0), a.ci.high };
+		hold_against(s, &on->log);
 		return;
 	}
 	seek_no_overhead(s);

@@ -43,10 +43,12 @@ struct seek_run {
 	/* Found on the way; NaN: not known. */
 	double overhead_ns; /* of a command, without movement, wait and transfer */
 	struct interval overhead_ci;
+	double restart_ns; /* more that a read takes which does not go on with what the drive is reading; 0: none was seen */
 	bool has_rates, has_overhead; /* were looked for */
 	double rate_start, ratio;     /* sequential rate at the start, end-to-start ratio */
 	double place_off;             /* parts of the stroke that a place may be off */
 	double sector_hit_ns;  /* of a read of a single sector that the drive's cache answers; 0: it answers none */
+	double sector_bus_ns;  /* of the interface for a sector; NaN: not known */
 	double track_ratio;    /* track over what passes in a revolution of sequential reading: 1 + skew */
 	double aim_scatter_ns; /* what is believed of the scatter of arrivals, for aiming */
 	/* Arrivals after the command: overhead and seek. Medians are NaN where not known. */
@@ -216,6 +218,7 @@ struct aim_access {
 	uint32_t pair;
 	enum aim_how how;
 	enum aim_end end;
+	double wait_ns; /* of reads ahead of the head: until the sector had come by; 0: of others */
 };
 /* The likelihood takes it. */
 static inline bool aim_tells(const struct aim_access *a)
@@ -251,7 +254,9 @@ size_t seek_samples(const struct aim_log *log, int64_t pair, struct arrival_samp
 bool seek_even_mean(const struct aim_log *log, struct summary *ret); /* of those aimed evenly; false: none */
 uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t *ret_hits); /* its mean */
 
-void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p);
+/* From returns to one track, and reads ahead of the head there (none: of writes). */
+#define SEEK_READS_ON "reading on" /* what the latter are of */
+void seek_conclude_overhead(struct seek_run *s, const struct seek_point *returns, const struct seek_point *on);
 void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
 /* most: half of the interval of what counts as known, in revolutions. */
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);

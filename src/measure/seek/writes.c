@@ -158,8 +158,12 @@ int seek_writes(struct seek_run *s, struct err *err)
 
 bool seek_load_all(struct seek_run *s, const struct table *t)
 {
-	if (seek_load_accesses(t, seek_of(s, "overhead", "write overhead"), s->aimed))
-		seek_conclude_overhead(s, s->aimed);
+	if (seek_load_accesses(t, seek_of(s, "overhead", "write overhead"), s->aimed)) {
+		if (!s->is_writing)
+			(void)seek_load_accesses(t, SEEK_READS_ON, s->near);
+		seek_conclude_overhead(s, s->aimed, s->near);
+		memset(s->near, 0, POINTS_MAX * sizeof(*s->near));
+	}
 	memset(s->aimed, 0, POINTS_MAX * sizeof(*s->aimed));
 	s->naimed = seek_load_accesses(t, seek_of(s, "curve", "write curve"), s->aimed);
 	s->nnear = seek_load_accesses(t, seek_of(s, "near", "write near"), s->near);
