@@ -112,7 +112,7 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	COPY(dev->zoned, "none");
 	dev->read_ahead_bytes = 128 << 10;
 	dev->nr_requests = 128;
-	dev->max_sectors_bytes = 1280 << 10;
+	dev->max_sectors_bytes = p->reported_request_bytes ? (uint32_t)p->reported_request_bytes : 1280 << 10;
 	dev->max_hw_sectors_bytes = 32767 << 9;
 	dev->max_segments = 168;
 	dev->max_segment_bytes = 65536;

@@ -297,6 +297,8 @@ struct profile {
 	uint32_t weak_surface; /* 0: on all; else only on this surface, counted from 1: a head that goes bad */
 	double drift, drift_s; /* the spindle's speed is rpm * (1 + drift * exp(-t / drift_s)) */
 	double reported_rpm;   /* what the drive says of itself; 0: rpm */
+	uint64_t
+		reported_request_bytes; /* the largest request, as the host knows it; 0: nothing near to what is read */
 
 	/* trouble */
 	struct profile_bad *bads;

@@ -116,6 +116,7 @@ static const struct trait traits[] = {
 	  4,
 	  { DOUBLE(busy_on_s, 0, 1e6), DOUBLE(busy_off_s, 0, 1e6), DOUBLE(busy_p, 0, 1), DOUBLE(busy_ms, 0, 1e6) } },
 	{ "reported_rpm", 1, { DOUBLE(reported_rpm, 0, 1e6) } },
+	{ "reported_request_kb", 1, { KB(reported_request_bytes, 0, 0x1p30) } },
 };
 
 static void *at_of(struct profile *p, const struct value *v)

@@ -444,6 +444,8 @@ static int draw_bridge(struct rng *r, struct profile *p)
 	strcpy(p->transport, "usb");
 	if (chance(r, 0.5)) /* it cuts what is larger */
 		p->bridge_bytes = chance(r, 0.5) ? 120 << 10 : (uint64_t)log_between(r, 16, 1024) / 4 * 4 << 10;
+	if (p->bridge_bytes == 120 << 10) /* Linux's own limit for such devices; others cut unseen */
+		p->reported_request_bytes = p->bridge_bytes;
 	return error;
 }
 

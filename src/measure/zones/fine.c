@@ -29,7 +29,7 @@ int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_byt
 	uint32_t fine = l->request_bytes;
 	int r = 0;
 
-	if (p->block_bytes || p->sample_bytes || p->places || p->quick ||
+	if (p->block_bytes || zone_is_cut(l) || p->sample_bytes || p->places || p->quick ||
 	    !(rev_bytes >= FINE_MIN_BYTES * TRACK_PARTS_MIN))
 		return 0;
 	if (isnan(t->byte_ns)) /* a segment of its buffer may hold less */

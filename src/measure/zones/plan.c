@@ -23,14 +23,16 @@
 #define SAMPLE_BYTES \
 	(64 *        \
 	 MIB) /* of a place of the figures; the others: a third in each of three passes (a choice: half a second of a modern disk) */
-#define GAP_BYTES          (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
-#define WINDOW_MIN_BYTES   (1900 * 1024ull) /* ten revolutions of a small disk */
-#define BLOCK_BYTES        MIB              /* large beside what a request costs, small beside a sample */
-#define QUICK_BLOCK_BYTES  (256 * 1024u)    /* the lead-in is counted in blocks, and a short sample has not many */
-#define FULL_BYTES_MIN     (64 * MIB)       /* less is read in smaller blocks */
-#define BLOCK_MIN_BYTES    (64 * 1024u)     /* smaller ones cost more than they carry */
-#define WINDOW_BLOCKS      32               /* at least, in a window: lead-in and a slope */
-#define COUNTED_BLOCKS_MIN 12               /* a slope with an interval needs so many */
+#define GAP_BYTES           (8 * MIB)        /* between windows where there is room: more than a drive reads ahead */
+#define WINDOW_MIN_BYTES    (1900 * 1024ull) /* ten revolutions of a small disk */
+#define BLOCK_BYTES         MIB              /* large beside what a request costs, small beside a sample */
+#define REQUEST_REVOLUTIONS 0.5
+#define CUT_REVOLUTIONS     4.0           /* with waits for the host a twentieth of the time and less (a choice) */
+#define QUICK_BLOCK_BYTES   (256 * 1024u) /* the lead-in is counted in blocks, and a short sample has not many */
+#define FULL_BYTES_MIN      (64 * MIB)    /* less is read in smaller blocks */
+#define BLOCK_MIN_BYTES     (64 * 1024u)  /* smaller ones cost more than they carry */
+#define WINDOW_BLOCKS       32            /* at least, in a window: lead-in and a slope */
+#define COUNTED_BLOCKS_MIN  12            /* a slope with an interval needs so many */
 #define REVOLUTIONS \
 	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
 #define SHORT_REVOLUTIONS \
@@ -151,6 +153,21 @@ static int find_extent(struct zone_layout *l, const struct device *dev, const st
 
 /* ---- cells and windows ---- */
 
+/*
+ * Larger requests reach the device in pieces of what it takes at once, the last one small: each costs what a request costs, and where one goes at a time
+ * a small one may cost a revolution. So requests are such a piece, or twice as much and so on.
+ */
+static uint32_t uncut(uint32_t block, const struct zone_layout *l)
+{
+	uint32_t whole = l->piece_bytes;
+
+	if (whole == 0 || whole >= block || whole % l->align_bytes)
+		return block;
+	while (whole <= block / 2)
+		whole *= 2;
+	return whole;
+}
+
 /* Divides half the room of a position into windows; fewer positions when they would get too small. */
 static void size_cells(struct zone_layout *l, const struct zones_params *p, size_t *npositions)
 {
@@ -169,6 +186,8 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 		block = (uint32_t)round_down(room / WINDOW_BLOCKS, l->align_bytes);
 	if (block < l->align_bytes)
 		block = l->align_bytes;
+	if (!p->block_bytes)
+		block = uncut(block, l);
 	want = (p->sample_bytes ? p->sample_bytes : SAMPLE_BYTES) + (l->depth + 1) * (uint64_t)block;
 	l->block_bytes = l->request_bytes = l->coarse_bytes = block;
 	l->window_bytes = round_down(want < room ? want : room, block);
@@ -304,9 +323,12 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 	double rpm = p->rpm > 0.0 ? p->rpm : (double)dev->reported_rpm;
 	int r;
 
-	*l = (struct zone_layout){
-		.start = ZONE_NONE, .middle = ZONE_NONE, .end = ZONE_NONE, .depth = (uint32_t)p->depth
-	};
+	*l = (struct zone_layout){ .start = ZONE_NONE,
+		                   .middle = ZONE_NONE,
+		                   .end = ZONE_NONE,
+		                   .depth = (uint32_t)p->depth,
+		                   .piece_bytes = dev->max_sectors_bytes,
+		                   .is_one_at_a_time = dev->queue_depth == 1 };
 	l->align_bytes = direct ? direct : 512;
 	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for one. */
 	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
@@ -359,12 +381,12 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
 {
-	double rev_ns = zone_rev_ns(l);
+	double rev_ns = zone_rev_ns(l), most = zone_is_cut(l) ? CUT_REVOLUTIONS : REQUEST_REVOLUTIONS;
 
 	if (p->block_bytes || !(rev_ns > 0.0))
 		return;
 	while (l->request_bytes / 2 >= BLOCK_MIN_BYTES && l->request_bytes % (2 * l->align_bytes) == 0 &&
-	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns / 2)
+	       l->request_bytes > bytes_per_s * 1e-9 * rev_ns * most)
 		l->request_bytes /= 2;
 	l->block_bytes = l->coarse_bytes = l->request_bytes; /* windows and strides stay multiples */
 }

@@ -62,7 +62,9 @@ struct zone_layout {
 	uint64_t first_bytes, end_bytes; /* what is measured of the target */
 	uint32_t align_bytes, block_bytes, depth;
 	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
+	uint32_t piece_bytes; /* the largest that the device takes in one piece, by what the host knows; 0: not known */
 	uint32_t slots;
+	bool is_one_at_a_time;               /* the device's queue holds one request */
 	bool is_whole;                       /* all is read once (--full) */
 	uint32_t coarse_bytes, fine_bytes;   /* of a request, as fine.c chooses; fine 0: there is no such */
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
@@ -80,10 +82,20 @@ static inline double zone_rev_ns(const struct zone_layout *l)
 	return l->rev_ns >= 0.0 ? l->rev_ns : ZONE_REV_NS;
 }
 
+/*
+ * The host cuts requests to pieces, and the device takes one piece at a time (USB storage): between small requests it waits for the host, and loses a
+ * revolution here and there; pieces of a large one follow each other at once.
+ */
+static inline bool zone_is_cut(const struct zone_layout *l)
+{
+	return l->is_one_at_a_time && l->piece_bytes && l->piece_bytes < l->coarse_bytes;
+}
+
 /* 0, or -EINVAL and a sentence. zone_layout_done() afterwards. */
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
 void zone_layout_done(struct zone_layout *l);
-/* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions. */
+/* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions; four
+ * revolutions where it is cut. */
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
 /* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,

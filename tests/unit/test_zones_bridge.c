@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * `zones` on drives behind USB storage: the host cuts what is larger than 120 KiB, and one piece is under way at a time. Between two requests a drive may
+ * lose a revolution, and a request that is a little larger than a piece ends in one that is very small.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "wild.h"
+#include "zonesrun.h"
+
+#define PIECE_BYTES (120u << 10)
+
+#define SEEDS       30
+#define FASTER      1.03 /* than in requests that are cut; of the places' intervals few are wider */
+#define FASTER_MIN  8    /* of the drives: so many of these thirty lose revolutions to small pieces */
+#define SLOWER_MOST 0.005
+
+/* The mean of a drawn drive behind such a bridge, and how large a request was. */
+static double mean_of(uint64_t seed, uint64_t reported_bytes, double *ret_request)
+{
+	struct err err = { 0 };
+	struct profile p;
+	struct sim_run run;
+	double mean;
+
+	assert_int_equal(profile_wild(&p, seed, "bridge", &err), 0);
+	p.bridge_bytes = PIECE_BYTES;
+	p.reported_request_bytes = reported_bytes;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	run = zones_seeded(&p, seed);
+	mean = figure_number(result_find_figure(run.res, "mean_bytes_per_s"));
+	*ret_request = number(result_find_table(run.res, "layouts"), 0, "request_bytes");
+	sim_run_end(&run);
+	profile_done(&p);
+	return mean;
+}
+
+static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(void **state)
+{
+	size_t nfaster = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= TALLY_SEEDS(SEEDS); seed++) {
+		double cut_request, request, cut = mean_of(seed, 0, &cut_request),
+					     known = mean_of(seed, PIECE_BYTES, &request);
+
+		print_message("drive %d: %.3f MB/s in requests of %.0f KiB, %.3f in %.0f\n", (int)seed, cut / 1e6,
+		              cut_request / 1024, known / 1e6, request / 1024);
+		assert_true(fmod(request, PIECE_BYTES) == 0.0 || request <= PIECE_BYTES);
+		assert_true(known > (1.0 - SLOWER_MOST) * cut);
+		nfaster += known > FASTER * cut;
+	}
+	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
