@@ -96,6 +96,8 @@ int zone_analyse(struct zone_target *t)
 		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,
 		                        &a->stretches);
 	if (r == 0)
+		r = zone_heads_levels(t, &a->levels);
+	if (r == 0)
 		r = zone_bands_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches, &a->bands);
 	if (r < 0) {
 		zone_analysis_free(a);
@@ -117,6 +119,7 @@ void zone_targets_done(struct zones_run *run)
 		zone_layout_done(&run->targets[i].layout);
 		zone_analysis_free(run->targets[i].analysis);
 		free(run->targets[i].samples.v);
+		free(run->targets[i].spread.v);
 		free(run->targets[i].unreadable);
 	}
 	free(run->targets);

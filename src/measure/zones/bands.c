@@ -23,6 +23,7 @@
 #define SIGMA_MIN    3e-4 /* skew leaves regular errors of this size, even without noise */
 #define STEP_MIN     2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
 #define JOIN_SIGMAS  6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
+#define JOIN_CYCLES  4.0  /* the same of places of whole cycles, whose errors have nothing in common */
 #define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed (trial: wild disks) */
 #define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
@@ -64,15 +65,42 @@ static bool is_left_out(const struct left_out *out, const struct zone_sample *s)
 	return false;
 }
 
+/* Where places are of whole cycles over the surfaces: those, each as one. */
+static size_t add_cycles(struct at *v, const struct zone_levels *lv, const struct left_out *out)
+{
+	double apart = zone_places_apart(lv);
+	size_t n = 0;
+
+	for (size_t p = 0; p < lv->n; p++) {
+		const struct zone_level *level = &lv->v[p];
+		const struct zone_sample s = { .from_bytes = level->first_bytes, .end_bytes = level->end_bytes };
+
+		/* A place that has none is of some surfaces only: no word on zones, but the mean has nothing better. */
+		if (!level->n || (!level->is_cycle && out->slows) || is_left_out(out, &s))
+			continue;
+		v[n].from = (double)level->first_bytes;
+		v[n].end = (double)level->end_bytes;
+		v[n].mid = 0.5 * (v[n].from + v[n].end);
+		v[n].y = level->y;
+		v[n].sigma = level->noise_half / 1.96;
+		if (!level->is_cycle)
+			v[n].sigma = hypot(isnan(v[n].sigma) ? 0.0 : v[n].sigma, apart);
+		v[n++].position = p;
+	}
+	return n;
+}
+
 /* Samples that count, by place; free it. */
 static struct at *in_order(const struct zone_samples *samples, const struct zone_layout *l,
                            const struct zone_levels *lv, const struct left_out *out, size_t *ret_n)
 {
-	struct at *v = calloc(samples->n + 1, sizeof(*v));
+	struct at *v = calloc(samples->n + lv->n + 1, sizeof(*v));
 	size_t n = 0;
 
 	*ret_n = 0;
-	for (size_t i = 0; v && i < samples->n; i++) {
+	if (v && lv->has_cycles)
+		n = add_cycles(v, lv, out);
+	for (size_t i = 0; v && i < samples->n && !lv->has_cycles; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
@@ -102,14 +130,26 @@ static double mean_y(const struct at *v, size_t first, size_t end)
 	return sum / (double)(end - first);
 }
 
+/* Of a place of whole cycles: in the middle. */
+static double sigma_of_cycles(const struct zone_levels *lv)
+{
+	cleanup_free double *half = calloc(lv->n + 1, sizeof(*half));
+	size_t n = 0;
+
+	for (size_t p = 0; half && p < lv->n; p++)
+		if (lv->v[p].is_cycle)
+			half[n++] = lv->v[p].noise_half;
+	return n ? stats_median(half, n) / 1.96 : (double)NAN;
+}
+
 /* Joins neighbours that do not differ by more than the noise, or by next to nothing. Returns the number of segments left. */
-static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nsegments, double sigma)
+static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nsegments, double sigma, double sigmas)
 {
 	for (size_t k = 1; k < nsegments;) {
 		size_t a = start[k - 1], b = start[k], c = k + 1 < nsegments ? start[k + 1] : n;
 		double noise = sigma * sqrt(1.0 / (double)(b - a) + 1.0 / (double)(c - b));
 
-		if (fabs(mean_y(v, a, b) - mean_y(v, b, c)) >= fmax(STEP_MIN, JOIN_SIGMAS * noise)) {
+		if (fabs(mean_y(v, a, b) - mean_y(v, b, c)) >= fmax(STEP_MIN, sigmas * noise)) {
 			k++;
 			continue;
 		}
@@ -124,7 +164,8 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 struct segments {
 	struct at *v;
 	size_t n, *start, nsegments;
-	double sigma, anew; /* from this byte on another device begins, and may be faster; infinity: none does */
+	double sigma, join; /* noise of one; deviations that two bands must differ by */
+	double anew;        /* from this byte on another device begins, and may be faster; infinity: none does */
 };
 
 static size_t segment_end(const struct segments *s, size_t k)
@@ -156,7 +197,7 @@ static void drop(struct segments *s, size_t k)
 	s->nsegments--;
 	for (size_t i = k; i < s->nsegments; i++)
 		s->start[i] = s->start[i + 1] - (b - a);
-	s->nsegments = join_equal(s->v, s->n, s->start, s->nsegments, s->sigma);
+	s->nsegments = join_equal(s->v, s->n, s->start, s->nsegments, s->sigma, s->join);
 }
 
 /* Where the density would rise, the smaller of the two bands is an accident. */
@@ -247,7 +288,8 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 			band->y += s->v[i].y;
 		band->samples = segment_end(s, k) - s->start[k];
 		band->y /= (double)band->samples;
-		band->half = zone_half(lv, ZONE_SHORT, (double)band->samples);
+		band->half = lv->has_cycles ? 1.96 * s->sigma / sqrt((double)band->samples)
+		                            : zone_half(lv, ZONE_SHORT, (double)band->samples);
 		band->half = sqrt(band->half * band->half + 1.96 * 1.96 * (lv->excess_var + lv->loss_var));
 		band->first_bytes = l->first_bytes;
 		band->end_bytes = l->end_bytes;
@@ -280,7 +322,13 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
 	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
 	cleanup_free size_t *start_w = calloc(n + 1, sizeof(*start_w));
-	struct segments s = { v, n, start, 1, fmax(sigma, SIGMA_MIN), begins_anew(out->stretches) };
+	struct segments s = { .v = v,
+		              .n = n,
+		              .start = start,
+		              .nsegments = 1,
+		              .sigma = fmax(sigma, SIGMA_MIN),
+		              .join = lv->has_cycles ? JOIN_CYCLES : JOIN_SIGMAS,
+		              .anew = begins_anew(out->stretches) };
 
 	*ret = (struct zone_bands){ 0 };
 	if (!v || !y || !start || !w || !start_w)
@@ -291,14 +339,15 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 		y[i] = v[i].y;
 	if (n >= 2)
 		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
-	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma);
-	ret->has_sawtooth = goes_up(&s);
+	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma, s.join);
+	ret->has_sawtooth = !lv->has_cycles && goes_up(&s);
 	if (ret->has_sawtooth) {
 		struct segments all = s;
 
 		memcpy(w, v, n * sizeof(*w));
 		memcpy(start_w, start, s.nsegments * sizeof(*start));
-		s = (struct segments){ w, n, start_w, all.nsegments, all.sigma, all.anew };
+		s.v = w;
+		s.start = start_w;
 		drop_rising(&s);
 		ret->has_sawtooth = are_even(v, n, &s, y);
 		s = ret->has_sawtooth ? all : s;
@@ -318,6 +367,8 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 	const struct left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
 
+	if (lv->has_cycles)
+		return find_with(sigma_of_cycles(lv), samples, l, lv, &out, ret);
 	/*
 	 * Where surfaces differ, many positions lie over two of them, and the usual scatter is of the very steps that are looked for: there the
 	 * robust one is taken. It makes too little of rare disturbances, which other disks may have.
@@ -361,15 +412,11 @@ static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l
  */
 static double variance_of_places(const struct zone_levels *lv)
 {
-	cleanup_free double *off = calloc(lv->n + 1, sizeof(*off));
-	size_t n = 0;
-	double sd;
+	double sd = zone_places_apart(lv), n = 0.0;
 
-	for (size_t p = 1; off && p + 1 < lv->n; p++)
-		if (lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n)
-			off[n++] = fabs(lv->v[p].y - 0.5 * (lv->v[p - 1].y + lv->v[p + 1].y));
-	sd = n ? 1.4826 * stats_median(off, n) : 0.0;
-	return n ? sd * sd / 1.5 / (double)n : 0.0;
+	for (size_t p = 1; p + 1 < lv->n; p++)
+		n += lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n;
+	return n > 0.0 ? sd * sd / n : 0.0;
 }
 
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,

@@ -36,8 +36,9 @@ const struct field zone_layout_fields[] = {
 struct cell_row {
 	uint64_t first_byte;
 	const char *figure;
-	uint64_t extra;  /* not of the curve */
-	uint64_t longer; /* its samples are those of a place of the figures */
+	uint64_t extra;                         /* not of the curve */
+	uint64_t longer;                        /* its samples are those of a place of the figures */
+	uint64_t cycle_first_byte, cycle_bytes; /* 0: none */
 	const char *target;
 };
 
@@ -46,6 +47,8 @@ const struct field zone_cell_fields[] = {
 	FIELD_STR(struct cell_row, figure, "figure"),
 	FIELD_U64(struct cell_row, extra, UNIT_COUNT, "beside the curve", .detail = true),
 	FIELD_U64(struct cell_row, longer, UNIT_COUNT, "longer", .detail = true),
+	FIELD_U64(struct cell_row, cycle_first_byte, UNIT_BYTES, "cycle from", .detail = true),
+	FIELD_U64(struct cell_row, cycle_bytes, UNIT_BYTES, "cycle", .detail = true),
 	FIELD_STR(struct cell_row, target, "target"),
 	FIELD_END,
 };
@@ -90,8 +93,8 @@ const struct field zone_sample_fields[] = {
 };
 
 static const char *const kind_names[] = {
-	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",
-	[SAMPLE_CHECK] = "check", [SAMPLE_PROBE] = "probe",
+	[SAMPLE_CURVE] = "curve", [SAMPLE_AGAIN] = "again", [SAMPLE_EDGE] = "edge",     [SAMPLE_CHECK] = "check",
+	[SAMPLE_PROBE] = "probe", [SAMPLE_LOOK] = "look",   [SAMPLE_SPREAD] = "spread",
 };
 
 static const char *const figure_names[] = { "start", "middle", "end" };
@@ -136,6 +139,8 @@ static void keep_cells(const struct zone_layout *l, const char *name, struct tab
 			                                           : NULL,
 			                .extra = pos->is_extra,
 			                .longer = pos->class == ZONE_LONG,
+			                .cycle_first_byte = pos->cycle_bytes ? pos->cycle_first_bytes : UINT64_MAX,
+			                .cycle_bytes = pos->cycle_bytes ? pos->cycle_bytes : UINT64_MAX,
 			                .target = name };
 
 		result_row(table, &row);
@@ -186,6 +191,8 @@ void zone_keep(const struct zones_run *run, const struct zone_target *t, struct 
 	keep_cells(&t->layout, name, cells);
 	for (size_t i = 0; i < t->samples.n; i++)
 		keep_sample(&t->samples.v[i], name, samples);
+	for (size_t i = 0; i < t->spread.n; i++)
+		keep_sample(&t->spread.v[i], name, samples);
 }
 
 /* ---- and back ---- */
@@ -222,7 +229,9 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 		l->positions[l->npositions++] =
 			(struct zone_position){ .cell_bytes = row.first_byte,
 			                        .class = row.longer == 1 ? ZONE_LONG : ZONE_SHORT,
-			                        .is_extra = row.extra == 1 };
+			                        .is_extra = row.extra == 1,
+			                        .cycle_first_bytes = row.cycle_first_byte,
+			                        .cycle_bytes = row.cycle_bytes == UINT64_MAX ? 0 : row.cycle_bytes };
 	}
 	return l->positions ? 0 : -ENOMEM;
 }
@@ -272,17 +281,22 @@ static bool load_sample(const struct sample_row *row, const struct zone_target *
 static int load_samples(const struct table *samples, const struct layout_row *layout, struct zone_target *t)
 {
 	t->samples.v = calloc(samples->nrows + 1, sizeof(*t->samples.v));
-	for (size_t i = 0; t->samples.v && i < samples->nrows; i++) {
+	t->spread.v = calloc(samples->nrows + 1, sizeof(*t->spread.v));
+	for (size_t i = 0; t->samples.v && t->spread.v && i < samples->nrows; i++) {
 		struct sample_row row;
+		struct zone_sample s;
 
 		table_row(samples, i, zone_sample_fields, &row);
 		if (!is_of(row.target, layout))
 			continue;
-		if (!load_sample(&row, t, &t->samples.v[t->samples.n]))
+		if (!load_sample(&row, t, &s))
 			return -ENODATA;
-		t->samples.n++;
+		if (s.kind == SAMPLE_LOOK || s.kind == SAMPLE_SPREAD)
+			t->spread.v[t->spread.n++] = s;
+		else
+			t->samples.v[t->samples.n++] = s;
 	}
-	return t->samples.v ? 0 : -ENOMEM;
+	return t->samples.v && t->spread.v ? 0 : -ENOMEM;
 }
 
 static int load_unreadable(const struct table *unreadable, struct zone_target *t)
@@ -323,4 +337,45 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 	if (r == 0)
 		r = load_unreadable(result_find_table(saved, "unreadable"), t);
 	return r == 0 && !(t->layout.npositions && t->samples.n) ? -ENODATA : r;
+}
+
+/* ---- surfaces ---- */
+
+struct surface_row {
+	uint64_t first_byte, last_byte;
+	double rate_bytes_per_s, low, high;
+	uint64_t samples;
+	const char *target;
+};
+
+const struct field zone_surface_fields[] = {
+	FIELD_U64(struct surface_row, first_byte, UNIT_BYTES, "first byte"),
+	FIELD_U64(struct surface_row, last_byte, UNIT_BYTES, "last byte"),
+	FIELD_F64(struct surface_row, rate_bytes_per_s, UNIT_BYTES_PER_S, "rate"),
+	FIELD_F64(struct surface_row, low, UNIT_BYTES_PER_S, "low"),
+	FIELD_F64(struct surface_row, high, UNIT_BYTES_PER_S, "high"),
+	FIELD_U64(struct surface_row, samples, UNIT_COUNT, "samples", .detail = true),
+	FIELD_STR(struct surface_row, target, "target"),
+	FIELD_END,
+};
+
+#define PIECES_MAX 256 /* of two looks: half of what they have windows */
+
+void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t, struct table *table)
+{
+	struct zone_band pieces[PIECES_MAX];
+	size_t n = t->analysis->levels.has_cycles ? zone_heads_pieces(t, pieces, PIECES_MAX) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct interval ci = zone_rate_ci(pieces[i].y, pieces[i].half);
+		struct surface_row row = { .first_byte = pieces[i].first_bytes,
+			                   .last_byte = pieces[i].end_bytes - 1,
+			                   .rate_bytes_per_s = zone_rate(pieces[i].y),
+			                   .low = ci.low,
+			                   .high = ci.high,
+			                   .samples = pieces[i].samples,
+			                   .target = zone_target_name(run, t) };
+
+		result_row(table, &row);
+	}
 }

@@ -613,7 +613,7 @@ int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, s
 	if (!lv.v)
 		return -ENOMEM;
 	zone_regime_find(samples, l, &lv.regime);
-	if (groups_make(samples, l->npositions, &g) < 0 || zone_losses_find(samples, l, &lv) < 0)
+	if (groups_make(samples, l->npositions, &g) < 0 || zone_losses_find(samples, NULL, l, &lv) < 0)
 		goto out;
 	lv.spread = usual_spread(&g, l);
 	lv.rob_sigma = robust_sigma(&g, l, ZONE_CLASSES);

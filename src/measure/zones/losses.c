@@ -172,7 +172,8 @@ static bool is_odd(const struct place *v, const struct place *all)
 	return v->waits > expected && v->waits * log(v->waits / expected) - (v->waits - expected) > ODD_LOG;
 }
 
-int zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv)
+int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
+                     struct zone_levels *lv)
 {
 	double rev_ns = zone_rev_ns(l), tau2;
 	cleanup_free struct place *v = calloc(l->npositions, sizeof(*v));
@@ -182,11 +183,11 @@ int zone_losses_find(const struct zone_samples *samples, const struct zone_layou
 		return -ENOMEM;
 	for (size_t p = 0; p < l->npositions; p++)
 		v[p].first = INFINITY;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
+	for (size_t i = 0; i < samples->n + (spread ? spread->n : 0); i++) {
+		const struct zone_sample *s = i < samples->n ? &samples->v[i] : &spread->v[i - samples->n];
 
 		if (s->is_good && !s->is_burst && !s->is_disturbed && s->position != ZONE_NONE &&
-		    (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN))
+		    (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN || s->kind == SAMPLE_SPREAD))
 			add(&v[s->position], l, s);
 	}
 	all = sum_of(v, l->npositions);

@@ -148,6 +148,7 @@ static const struct field spot_fields[] = {
 const struct measure_table zones_tables[] = {
 	{ "curve", "Transfer rate by place", curve_fields },
 	{ "bands", "Recording zones", band_fields },
+	{ "surfaces", "Surfaces that come by turns, where they were looked at", zone_surface_fields },
 	{ "slow_regions", "Slow regions", slow_fields },
 	{ "stretches", "Stretches that are not the media of one disk", stretch_fields },
 	{ "arms", "Arms, each alone and all at once", zone_arm_fields },
@@ -244,7 +245,8 @@ static struct sectors sectors_of(const struct zones_run *run, const struct zone_
 	struct interval ci = zone_rate_ci(b->y, b->half);
 
 	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
-	    t->analysis->bands.has_sawtooth || !(zone_rate(b->y) <= INTERFACE_HIDES * t->interface_bytes_per_s))
+	    t->analysis->bands.has_sawtooth || t->analysis->levels.has_cycles ||
+	    !(zone_rate(b->y) <= INTERFACE_HIDES * t->interface_bytes_per_s))
 		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate),
 		                 (uint64_t)floor(ci.low * per_rate * (1.0 - off)),
@@ -665,6 +667,9 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 	if (!run->p->places && !a->has_no_zones)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);
+	if (a->levels.has_cycles)
+		result_figure(res, "cycle_bytes", "all surfaces come by in", UNIT_BYTES, round(a->levels.cycle_bytes),
+		              NULL, 0);
 	regime_figures(run, t, is_final);
 }
 
@@ -732,7 +737,7 @@ void zones_report(struct zones_run *run, bool is_final)
 {
 	struct result *res = run->res;
 	struct table *curve = fresh_table(res, "curve"), *bands = NULL, *slow = fresh_table(res, "slow_regions");
-	struct table *stretches = fresh_table(res, "stretches");
+	struct table *surfaces = fresh_table(res, "surfaces"), *stretches = fresh_table(res, "stretches");
 	struct table *bad = fresh_table(res, "unreadable"), *places = NULL, *samples = fresh_table(res, "samples");
 	struct table *layouts = fresh_table(res, "layouts"), *cells = fresh_table(res, "cells");
 
@@ -748,6 +753,7 @@ void zones_report(struct zones_run *run, bool is_final)
 		if (!t->analysis)
 			continue;
 		fill_curve(run, t, curve);
+		zone_surfaces_tell(run, t, surfaces);
 		fill_slow(run, t, slow);
 		fill_stretches(run, t, stretches);
 		if (bands)

@@ -520,7 +520,7 @@ static int take_rewriting(struct zones_run *run, struct zone_target *t, struct z
 int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
                      const struct zone_sample **ret, struct err *err)
 {
-	struct zone_samples *all = &t->samples;
+	struct zone_samples *all = how->kind == SAMPLE_LOOK || how->kind == SAMPLE_SPREAD ? &t->spread : &t->samples;
 	struct zone_sample z = *how;
 	uint64_t before_ns = clock_now_ns(run->ses->env->clk), stolen = session_stolen_ticks(run->ses);
 	int r;

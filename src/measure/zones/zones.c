@@ -5,6 +5,7 @@
  * 1. A probe spins the disk up and tells roughly how fast it is.
  * 2. Passes: upward, downward, then shuffled, over positions spread evenly; each sample reads bytes that no other one read (plan.c), the
  *    lead-in of each is left out (estimate.c). Two directions keep drift in time apart from place (level.c).
+ *    Where surfaces differ their cycle is looked for after the second, and windows over it take the place of the rest (heads.c, spread.c).
  * 3. Second looks, in rounds, as long as there is time: where the interval is still too wide, where samples disagree, where
  *    a fault spoiled them, where something looks slow.
  * 4. Edges: where slow regions begin and end, by halving; which sectors of a failed request are unreadable (faults.c).
@@ -24,15 +25,13 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
-#define PROBE_BLOCKS    8                /* twice the usual depth: spins up, and gives a rate to begin with */
-#define FAULT_TRIES     2                /* more windows after a fault, in the same visit (a choice) */
-#define OWN_LIMIT_NS    (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
-#define QUICK_LIMIT_NS  (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
-#define PLACES_LIMIT_NS (12 * NS_PER_S)  /* with --zones (a choice) */
-#define EDGE_STEPS      6                /* halvings: an edge to 1 / 64 of the distance of two places */
-#define EDGE_REGIONS    8                /* a disk with more is failing all over */
-#define BAND_STEPS      2                /* readings for an edge between zones: to a quarter of that distance */
-#define PASS_PART       0.85             /* of the progress; the rest is second looks */
+#define PROBE_BLOCKS 8    /* twice the usual depth: spins up, and gives a rate to begin with */
+#define FAULT_TRIES  2    /* more windows after a fault, in the same visit (a choice) */
+#define EDGE_STEPS   6    /* halvings: an edge to 1 / 64 of the distance of two places */
+#define EDGE_REGIONS 8    /* a disk with more is failing all over */
+#define BAND_STEPS   2    /* readings for an edge between zones: to a quarter of that distance */
+#define ODD_ROUNDS   2    /* of more samples where two passes do not suffice (a choice) */
+#define PASS_PART    0.85 /* of the progress; the rest is second looks */
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {
@@ -149,35 +148,6 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 
 /* ---- one target ---- */
 
-static uint64_t now_of(const struct zones_run *run)
-{
-	return clock_now_ns(run->ses->env->clk);
-}
-
-/* Time left for this target: of the budget that was given, its share; else of its own. */
-static bool has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)
-{
-	uint64_t own = run->p->places ? PLACES_LIMIT_NS : run->p->quick ? QUICK_LIMIT_NS : OWN_LIMIT_NS;
-	uint64_t used = now_of(run) - t->start_ns;
-
-	if (run->ses->common->time_ns)
-		own = t->limit_ns;
-	else if (!is_extra)
-		return true; /* the passes are always made */
-	if (used < own)
-		return true;
-	t->is_out_of_time = true;
-	return false;
-}
-
-static void show(struct zones_run *run, const struct zone_target *t, const char *phase, double part)
-{
-	char rate[32];
-
-	session_progress(run->ses, phase, ((double)(t - run->targets) + part) / (double)run->ntargets, "%s",
-	                 units_rate(rate, sizeof(rate), t->bytes_per_s));
-}
-
 static int sample_window(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind,
                          uint32_t pass, const struct zone_sample **ret, struct err *err)
 {
@@ -209,7 +179,7 @@ static int visit(struct zones_run *run, struct zone_target *t, size_t position, 
 
 static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	uint64_t before_ns = now_of(run);
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk);
 	const struct zone_sample *s;
 	char took[32];
 	int r;
@@ -217,9 +187,10 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	t->bytes_per_s = zone_guess_rate(t->dev);
 	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
-	if (r == 0 && s && s->is_good && now_of(run) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
+	if (r == 0 && s && s->is_good && clock_now_ns(run->ses->env->clk) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
-		              t->dev->path, units_time(took, sizeof(took), now_of(run) - before_ns));
+		              t->dev->path,
+		              units_time(took, sizeof(took), clock_now_ns(run->ses->env->clk) - before_ns));
 	if (r < 0 || !s || !s->is_good || session_is_over(run->ses))
 		return r;
 	if (run->p->write || run->p->rewrite)
@@ -256,15 +227,6 @@ static size_t order_pass(const struct zones_run *run, struct zone_target *t, uin
 	return n;
 }
 
-static int renew(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	if (zone_analyse(t) < 0)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	zones_report(run, false);
-	session_checkpoint(run->ses);
-	return 0;
-}
-
 static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass, struct err *err)
 {
 	static const char *const names[] = { "upward", "downward", "shuffled" };
@@ -276,17 +238,17 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	n = order_pass(run, t, pass, order);
-	for (size_t i = 0; i < n && !session_is_over(run->ses) && has_time(run, t, false); i++) {
+	for (size_t i = 0; i < n && !session_is_over(run->ses) && zones_has_time(run, t, false); i++) {
 		r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
 		if (r < 0)
 			return r;
-		show(run, t, names[pass < 2 ? pass : 2],
-		     PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
+		zones_show(run, t, names[pass < 2 ? pass : 2],
+		           PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
 	}
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
-	r = renew(run, t, err);
+	r = zones_renew(run, t, err);
 	if (r == 0 && zone_fine_choose(run, t, pass))
-		r = renew(run, t, err);
+		r = zones_renew(run, t, err);
 	return r;
 }
 
@@ -312,6 +274,8 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 
 	if (t->layout.positions[position].used == t->layout.slots)
 		return false;
+	if (v->is_cycle) /* the samples beside its windows only tell of what is slow, or not stored */
+		return v->wants_more || is_suspect(t, position);
 	if (run->p->full)
 		return is_suspect(t, position); /* everything was read already */
 	return !v->n || v->wants_more || isnan(v->half) || v->noise_half > log1p(session_precision(run->ses)) ||
@@ -342,7 +306,7 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 		const struct zone_slow *s = &t->analysis->slows.v[i];
 
 		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
-		    !has_time(run, t, false))
+		    !zones_has_time(run, t, false))
 			continue;
 		r = check_sample(run, t, s->sample, err);
 		(*ret_taken)++;
@@ -352,7 +316,7 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 
 		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
 		    zone_recheck(&t->samples, i, 0.0, INFINITY) != RECHECK_NONE || session_is_over(run->ses) ||
-		    !has_time(run, t, true))
+		    !zones_has_time(run, t, true))
 			continue;
 		r = check_sample(run, t, i, err);
 		(*ret_taken)++;
@@ -373,11 +337,11 @@ static int look_again(struct zones_run *run, struct zone_target *t, struct err *
 		if (n > t->layout.npositions)
 			n = t->layout.npositions;
 		for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses); i++) {
-			if (!is_wanted(run, t, order[i]) || !has_time(run, t, true))
+			if (!is_wanted(run, t, order[i]) || !zones_has_time(run, t, true))
 				continue;
 			r = visit(run, t, order[i], SAMPLE_AGAIN, zone_passes(run->p) + round, err);
 			taken++;
-			show(run, t, "second looks", PASS_PART + 0.1 * (double)i / (double)n);
+			zones_show(run, t, "second looks", PASS_PART + 0.1 * (double)i / (double)n);
 		}
 		if (r == 0)
 			r = check_singles(run, t, &taken, err);
@@ -385,7 +349,7 @@ static int look_again(struct zones_run *run, struct zone_target *t, struct err *
 			return r;
 		if (!taken)
 			return 0;
-		r = renew(run, t, err);
+		r = zones_renew(run, t, err);
 		if (r < 0 || session_is_over(run->ses))
 			return r;
 	}
@@ -401,7 +365,7 @@ static int halve(struct zones_run *run, struct zone_target *t, const struct zone
 	const struct zone_layout *l = &t->layout;
 	uint64_t bytes = zone_sample_bytes(l, run->p, ZONE_SHORT, t->bytes_per_s / 4);
 
-	for (int step = 0; step < EDGE_STEPS && !session_is_over(run->ses) && has_time(run, t, true); step++) {
+	for (int step = 0; step < EDGE_STEPS && !session_is_over(run->ses) && zones_has_time(run, t, true); step++) {
 		uint64_t gap = good < bad ? bad - good : good - bad, at = (good < bad ? good : bad) + gap / 2;
 		struct zone_sample how = { .position = slow->first, .kind = SAMPLE_EDGE };
 		const struct zone_sample *s;
@@ -452,9 +416,9 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 		uint64_t before, behind;
 		int r;
 
-		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !has_time(run, t, true))
+		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !zones_has_time(run, t, true))
 			continue;
-		show(run, t, "edges", PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
+		zones_show(run, t, "edges", PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
 		is_any = true;
 		find_good(t, slow, &before, &behind);
 		r = before < slow->first_bytes ? halve(run, t, slow, before, slow->first_bytes, err) : 0;
@@ -463,7 +427,7 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 		if (r < 0)
 			return r;
 	}
-	return is_any ? renew(run, t, err) : 0;
+	return is_any ? zones_renew(run, t, err) : 0;
 }
 
 /* ---- edges of recording zones ---- */
@@ -473,6 +437,8 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 {
 	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, ZONE_SHORT, t->bytes_per_s);
 
+	if (t->analysis->levels.has_cycles)
+		return zone_spread_narrow(run, t, err);
 	for (int round = 0; round < BAND_STEPS; round++) {
 		const struct zone_bands *bands = &t->analysis->bands;
 		size_t taken = 0;
@@ -481,18 +447,19 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 		for (size_t k = 1; r == 0 && k < bands->n && !bands->has_sawtooth; k++) {
 			struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_EDGE };
 
-			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) || !has_time(run, t, true))
+			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) ||
+			    !zones_has_time(run, t, true))
 				continue;
 			how.first_bytes = bands->v[k].first_bytes - bytes / 2;
 			how.first_bytes -= how.first_bytes % t->layout.align_bytes;
 			how.end_bytes = how.first_bytes + bytes;
 			r = zone_sample_take(run, t, &how, NULL, err);
 			taken++;
-			show(run, t, "edges of zones", PASS_PART + 0.1);
+			zones_show(run, t, "edges of zones", PASS_PART + 0.1);
 		}
 		if (r < 0 || !taken)
 			return r;
-		r = renew(run, t, err);
+		r = zones_renew(run, t, err);
 		if (r < 0)
 			return r;
 	}
@@ -540,25 +507,6 @@ static void say_drift(const struct zones_run *run, const struct zone_target *t)
 			t->dev->path, 100.0 * fabs(total), total < 0.0 ? "slower" : "faster");
 }
 
-static void say_bands(const struct zones_run *run, const struct zone_target *t)
-{
-	const struct zone_bands *bands = &t->analysis->bands;
-
-	if (zone_bands_may_hide(bands) && !run->p->places)
-		result_notice(
-			run->res, "zones-at-least",
-			"Steps between recording zones of less than %.2g %% are not seen for sure in the scatter of the samples of %s: it has "
-			"%zu zones at least.",
-			100.0 * bands->least_step, t->dev->path, bands->n);
-	if (!bands->has_sawtooth)
-		return;
-	result_notice(
-		run->res, "surfaces",
-		"%s gets faster and slower again from place to place: its surfaces differ in density, and a band may be of a zone or of "
-		"surfaces. Edges of zones are not resolved where the rates on both sides differ by less than %.2g %%.",
-		t->dev->path, 100.0 * t->analysis->bands.least_step);
-}
-
 static void say_stretches(const struct zones_run *run, const struct zone_target *t)
 {
 	for (size_t i = 0; i < t->analysis->stretches.n; i++) {
@@ -594,14 +542,44 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 			t->dev->path);
 }
 
+/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. */
+static int look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	size_t n = t->layout.npositions, taken = 0;
+	int r = 0;
+
+	for (uint32_t round = 0; r == 0 && round < ODD_ROUNDS; round++) {
+		for (size_t p = 0; r == 0 && p < n && !session_is_over(run->ses) && zones_has_time(run, t, true); p++) {
+			const struct zone_level *v = &t->analysis->levels.v[p];
+
+			if (!v->wants_more && !v->loses_itself && !is_suspect(t, p) &&
+			    !zone_is_in_stretch(&t->analysis->stretches, p))
+				continue;
+			r = visit(run, t, p, SAMPLE_AGAIN, 2 + round, err);
+			taken++;
+		}
+		if (r == 0 && taken)
+			r = zones_renew(run, t, err);
+	}
+	return r;
+}
+
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	int r = probe(run, t, err);
 
-	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++)
-		if (has_time(run, t, false))
-			r = run_pass(run, t, pass, err);
-	return r;
+	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++) {
+		if (!zones_has_time(run, t, false))
+			continue;
+		r = run_pass(run, t, pass, err);
+		if (r == 0 && pass >= 1 && !session_is_over(run->ses) && zone_spread_may(run, t))
+			r = zone_spread_find(run, t, err);
+		if (t->has_cycle)
+			break;
+	}
+	if (r == 0 && t->has_cycle)
+		r = look_at_odd(run, t, err);
+	return r == 0 && t->has_cycle ? zone_spread_run(run, t, err) : r;
 }
 
 static int measure_target(struct zones_run *run, struct zone_target *t, struct err *err)
@@ -610,7 +588,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	int r;
 
 	session_rng(run->ses, t->index, &t->rng);
-	t->start_ns = now_of(run);
+	t->start_ns = clock_now_ns(run->ses->env->clk);
 	t->limit_ns = left == UINT64_MAX ? left : left / (run->ntargets - (size_t)(t - run->targets));
 	r = run->p->full ? zones_full_run(run, t, err) : run_passes(run, t, err);
 	if (r < 0 || !t->analysis)
@@ -620,7 +598,8 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 		r = narrow_bands(run, t, err);
 	if (r == 0)
 		r = find_edges(run, t, err);
-	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite && has_time(run, t, false))
+	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite &&
+	    zones_has_time(run, t, false))
 		r = zone_arms_measure(run, t, err);
 	if (r == 0 && !run->p->write)
 		r = zones_faults_locate(run, t, err);
@@ -629,7 +608,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	say_precision(run, t);
 	say_drift(run, t);
 	if (!run->p->places)
-		say_bands(run, t);
+		zone_bands_say(run, t);
 	say_stretches(run, t);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
  * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -55,7 +55,11 @@ struct zone_position {
 	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
 	uint32_t used;   /* windows taken */
 	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
-	char label[24];  /* --zones: what the user called it; else "" */
+	uint64_t cycle_first_bytes,
+		cycle_bytes;   /* where surfaces differ: one cycle over them, which windows are spread over; 0: none */
+	double cycle_turn;     /* of a window's distance, that the first of them lies behind its begin */
+	uint32_t cycle_rounds; /* of windows that were read */
+	char label[24];        /* --zones: what the user called it; else "" */
 };
 
 struct zone_layout {
@@ -115,10 +119,12 @@ double zone_guess_rate(const struct device *dev); /* for plans, before anything 
 
 enum sample_kind {
 	SAMPLE_CURVE,
-	SAMPLE_AGAIN, /* of the curve as well: more precision, or a second look */
-	SAMPLE_EDGE,  /* narrows down where something begins or ends; not at a position */
-	SAMPLE_CHECK, /* the bytes of a slow sample once more, in other requests; not at a position */
-	SAMPLE_PROBE, /* the first of all: spins up, tells about how fast it is; not used */
+	SAMPLE_AGAIN,  /* of the curve as well: more precision, or a second look */
+	SAMPLE_EDGE,   /* narrows down where something begins or ends; not at a position */
+	SAMPLE_CHECK,  /* the bytes of a slow sample once more, in other requests; not at a position */
+	SAMPLE_PROBE,  /* the first of all: spins up, tells about how fast it is; not used */
+	SAMPLE_LOOK,   /* a window of a grid that shows the surfaces' cycle */
+	SAMPLE_SPREAD, /* a window of those that are spread over one cycle of a place */
 };
 
 #define ZONE_PARTS 4 /* that a sample is cut into, to see whether it is as slow throughout */
@@ -154,6 +160,19 @@ struct zone_samples {
 	size_t n, room;
 };
 
+#define ZONE_SPREAD_MOST 48 /* windows over a cycle of a place */
+
+/* Surfaces that come by turns: what windows on a grid show of it (heads.c). */
+struct zone_cycle {
+	double lag, spacing; /* windows in a cycle, bytes from one to the next */
+	double cycle_ns;     /* how long all of it takes */
+	double sigma;        /* of a window, relative: noise */
+	double steps;        /* sum of the squares of the steps in a cycle, relative */
+	double changes;      /* so many steps there are in it */
+	double missed_var[ZONE_SPREAD_MOST +
+	                  1]; /* by the number of windows over a cycle: variance of their mean, relative */
+};
+
 struct zone_analysis;
 
 struct zone_target {
@@ -161,6 +180,10 @@ struct zone_target {
 	const struct device *dev;
 	struct zone_layout layout;
 	struct zone_samples samples;
+	struct zone_samples spread; /* SAMPLE_LOOK and SAMPLE_SPREAD */
+	bool has_cycle;             /* surfaces differ, and this is their cycle at two places: */
+	struct zone_cycle cycle[2];
+	double cycle_at[2];
 	struct zone_unreadable { /* narrowed down to the smallest pieces that fail */
 		uint64_t first_bytes, end_bytes;
 		int error; /* negative errno; 0: a short transfer */
@@ -232,6 +255,59 @@ int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_byt
 /* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to be done anew? */
 bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
+/* ---- plan.c, again ---- */
+
+/* One more place, which is none of the curve; those behind it are numbered anew. 0 or -ENOMEM. The analysis is to be done anew. */
+int zone_layout_insert(struct zone_target *t, uint64_t at_bytes, size_t *ret);
+
+/* ---- heads.c ---- */
+
+#define ZONE_SPREAD_MIN 6  /* windows of a cycle that speak for it */
+#define ZONE_LOOK_CHUNK 16 /* windows of a grid, between two looks at what they show */
+
+struct zone_levels;
+
+/*
+ * By the first passes: do samples of one place differ by more than they say of their own errors, and by so much that windows over a cycle reach the precision
+ * asked for sooner than samples?
+ */
+bool zone_heads_may_differ(const struct zone_target *t, double precision);
+/*
+ * How far places lie apart: usual deviation, by each place's difference from the middle of its neighbours (3/2 of the variance of one).
+ */
+double zone_places_apart(const struct zone_levels *lv);
+/*
+ * Of windows on a grid: the part of neighbours that are unlike (von Neumann's ratio, by the variance of all, or of places that lie `apart`); NaN: not
+ * known.
+ */
+double zone_look_change(const double *z, size_t n, double apart);
+/* Noise of one window, by all grids until the last of this position: the least, for where the grid is coarse neighbours lie on unlike surfaces. */
+double zone_look_sigma(const struct zone_target *t, size_t position);
+/* Do many windows lose revolutions? What is lost then is another at each place, and windows see too little of it. */
+bool zone_looks_lose(const struct zone_target *t);
+/* How many steps there are in them, by the noise of neighbours, or sigma where that is less. */
+size_t zone_look_steps(const double *z, size_t n, double sigma);
+/* z: log(ns per byte) of windows on a grid, NaN: none. Fills *ret but for its bytes and times, when a cycle is found. sigma: noise that is known, infinity: none; expected: lag of
+ * that of another place, which less needs to be seen of; 0: none. */
+bool zone_cycle_find(const double *z, size_t n, double sigma, double expected, struct zone_cycle *ret);
+/* The same of the last look at a position. */
+bool zone_heads_look(const struct zone_target *t, size_t position, double expected, struct zone_cycle *ret);
+/* The levels of places whose windows are spread over a cycle. 0 or -ENOMEM. */
+int zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
+
+/* ---- spread.c ---- */
+
+/* After two passes or more: is it worth to look for a cycle? Once only. */
+bool zone_spread_may(const struct zones_run *run, const struct zone_target *t);
+/* Looks for the cycle: t->has_cycle. 0; negative errno. */
+int zone_spread_find(struct zones_run *run, struct zone_target *t, struct err *err);
+/* Instead of the passes that are left: windows over a cycle of each place, once more where that does not suffice. 0; negative errno. */
+int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *err);
+/* One more place in the middle between two zones, in the time that there is. 0; negative errno. */
+int zone_spread_narrow(struct zones_run *run, struct zone_target *t, struct err *err);
+/* Notices of zones and surfaces. */
+void zone_bands_say(const struct zones_run *run, const struct zone_target *t);
+
 /* ---- estimate.c ---- */
 
 struct zone_done { /* a completion: when, and how many bytes had completed by then, itself included */
@@ -269,8 +345,9 @@ struct zone_levels;
 
 /* Level of a sample, log(ns per byte), without the revolutions lost in it. */
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
-/* Fills the losses of lv and of its positions; 0 or -ENOMEM. */
-int zone_losses_find(const struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *lv);
+/* Fills the losses of lv and of its positions; spread: windows over cycles, NULL: none. 0 or -ENOMEM. */
+int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
+                     struct zone_levels *lv);
 
 /* ---- level.c ---- */
 
@@ -301,6 +378,7 @@ struct zone_level {
 	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
 	bool is_uneven;  /* they differ by more than the noise of the other places, and by a pattern in space */
 	bool wants_more; /* two samples that disagree: a third has to decide */
+	bool is_cycle;   /* of windows over one cycle of the surfaces */
 };
 
 struct zone_levels {
@@ -316,8 +394,10 @@ struct zone_levels {
 	double excess,
 		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
 	size_t samples, outliers;
-	double spread;    /* relative difference of two samples of one position: the median */
-	double rob_sigma; /* robust deviation of one short sample */
+	bool has_cycles;    /* places are of whole cycles over the surfaces */
+	double cycle_bytes; /* one of them, where it was looked at first */
+	double spread;      /* relative difference of two samples of one position: the median */
+	double rob_sigma;   /* robust deviation of one short sample */
 	struct zone_regime {
 		bool is_found;
 		double at_s, step; /* log of the time per byte: after less before */
@@ -367,6 +447,9 @@ struct zone_stretches;
 /* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
+
+/* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that are alike. Returns how many. */
+size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
 
 /* Where steps were found that are smaller than those that are always seen, others may be hidden. */
 bool zone_bands_may_hide(const struct zone_bands *bands);
@@ -505,6 +588,9 @@ extern const struct field zone_layout_fields[], zone_cell_fields[], zone_sample_
 const char *zone_target_name(const struct zones_run *run, const struct zone_target *t);
 void zone_keep(const struct zones_run *run, const struct zone_target *t, struct table *layouts, struct table *cells,
                struct table *samples);
+extern const struct field zone_surface_fields[];
+/* The surfaces one by one, where they were looked at. */
+void zone_surfaces_tell(const struct zones_run *run, const struct zone_target *t, struct table *table);
 /* The target of row i of layouts, and its device as far as the analysis asks; 0, -ENOMEM, or -ENODATA: they are not whole. zone_targets_done(). */
 int zone_load(const struct result *saved, size_t i, struct zone_target *t, struct device *dev);
 /* A time per byte that a rate in a document gives back to the last bit: once there and back. */
@@ -518,6 +604,14 @@ static inline double zone_as_kept(double ns_per_byte)
 extern const struct measure_table zones_tables[];
 /* Fills tables, figures and plots anew from the analyses of all targets. */
 void zones_report(struct zones_run *run, bool is_final);
+
+/* ---- turn.c ---- */
+
+/* Is there time left for this target: of the budget that was given, its share; else of its own, for more than the passes (is_extra)? */
+bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra);
+void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part);
+/* Analyses and tells anew. 0; negative errno. */
+int zones_renew(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- again.c ---- */
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The turn of one target: how long it may take, how far it is, and what its samples say so far. */
+#include <errno.h>
+
+#include "base/units.h"
+#include "measure/zones/zones.h"
+
+#define OWN_LIMIT_NS    (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
+#define QUICK_LIMIT_NS  (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
+#define PLACES_LIMIT_NS (12 * NS_PER_S)  /* with --zones (a choice) */
+
+/* Time left for this target: of the budget that was given, its share; else of its own. */
+bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)
+{
+	uint64_t own = run->p->places ? PLACES_LIMIT_NS : run->p->quick ? QUICK_LIMIT_NS : OWN_LIMIT_NS;
+	uint64_t used = clock_now_ns(run->ses->env->clk) - t->start_ns;
+
+	if (run->ses->common->time_ns)
+		own = t->limit_ns;
+	else if (!is_extra)
+		return true; /* the passes are always made */
+	if (used < own)
+		return true;
+	t->is_out_of_time = true;
+	return false;
+}
+
+void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part)
+{
+	char rate[32];
+
+	session_progress(run->ses, phase, ((double)(t - run->targets) + part) / (double)run->ntargets, "%s",
+	                 units_rate(rate, sizeof(rate), t->bytes_per_s));
+}
+
+int zones_renew(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	if (zone_analyse(t) < 0)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	zones_report(run, false);
+	session_checkpoint(run->ses);
+	return 0;
+}
