@@ -697,13 +697,16 @@ static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
 	}
 }
 
-/* The noise of a real drive, in which one skew is hardly told from the other (atlas-iii), and disturbed bands that accesses agree with (3119). */
+/*
+ * The noise of a real drive, in which one skew is hardly told from the other (atlas-iii); disturbed bands that accesses agree with (3119); a first band of 11361 tracks
+ * on surfaces of many densities (91030); tracks in pieces by missing sectors (91016); a zone of which a surface begins with a track that lacks some (91020).
+ */
 static void noise_of_real_drives_hides_no_layout(void **state)
 {
 	static const struct {
 		uint64_t seed; /* 0: atlas-iii */
 		double surfaces;
-	} drives[] = { { 0, 10 }, { 3119, 15 } };
+	} drives[] = { { 0, 10 }, { 3119, 15 }, { 91030, 21 }, { 91016, 8 }, { 91020, 8 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {

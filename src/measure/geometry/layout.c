@@ -20,18 +20,23 @@
 #define BANDS_MAX   128   /* LENGTHS and their parts, equal ones once */
 #define SHAPES_MAX  160   /* that are kept at a time; the dear ones go when it is full */
 #define RANK_TRACKS 40000 /* enough for ranking */
-#define FEW_TRACKS  1500  /* for a first look */
-#define MARGIN      6.0   /* of cost: layouts so much dearer than the best are out */
+#define FEW_TRACKS  1500  /* for a first look, and: */
+#define FEW_RUNS    96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
+#define MARGIN      6.0 /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
 #define TWIN_DEARER \
 	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
+#define TWIN_ZONES 2 /* of them one has at most so many times as many zones, and: */
+#define TWIN_MORE  4
 #define STRETCH    12000 /* tracks that accesses are tried in */
 #define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
+#define EXPLAINS   0.7   /* the same where accesses have their say in two places: it must explain some */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
 	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
+#define ZONE_LEAST  8    /* of a zone, on the average, or one band: half of that is too little */
 #define BAND_ZONES  3    /* that a disturbed sequence of such zones has at least */
 #define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
@@ -44,6 +49,7 @@
 struct candidate {
 	struct geo_shape shape;
 	double cost;
+	size_t zones;
 	size_t rank;      /* of two that cost the same the simpler one comes first */
 	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
 	bool is_possible; /* accesses do not speak against it */
@@ -165,6 +171,7 @@ static void rank(struct search *s, struct candidate *c, uint64_t tracks)
 {
 	geo_order_fit(s->o, &c->shape, tracks, limit(s), NULL, s->fit);
 	c->cost = s->fit->cost;
+	c->zones = s->fit->n;
 	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
 }
 
@@ -255,10 +262,24 @@ static void add_twins(struct search *s, uint64_t tracks)
 				continue;
 			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
 			add.cost = s->fit->cost;
-			if (isfinite(add.cost) && !is_idle(s, &add))
+			if (isfinite(add.cost) && !is_idle(s, &add) &&
+			    s->fit->n <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
 				s->c[s->n++] = add;
 		}
 	}
+}
+
+/*
+ * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true one is charged for more of the sequence than
+ * others are.
+ */
+static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
+{
+	uint64_t few = FEW_TRACKS;
+
+	if (o->n > FEW_RUNS && o->seg[FEW_RUNS].track > few)
+		few = o->seg[FEW_RUNS].track;
+	return o->n > FEW_RUNS && few < most ? few : most;
 }
 
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
@@ -271,7 +292,7 @@ static int find_candidates(struct search *s)
 	if (!all)
 		return -ENOMEM;
 	list_shapes(s, all, &n);
-	for (uint64_t some = tracks < FEW_TRACKS ? tracks : FEW_TRACKS;; some = tracks) {
+	for (uint64_t some = few_tracks(s->o, tracks);; some = tracks) {
 		s->n = m = 0;
 		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
 			session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i,
@@ -580,6 +601,16 @@ static size_t changes_in(const struct geo_order *o, uint64_t tracks)
 	return n;
 }
 
+/* Are zones shorter than a half of a band, or a few cylinders? With so many of them any order can be explained. */
+static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shape *shape)
+{
+	uint64_t usual = shape->band > ZONE_LEAST ? shape->band : ZONE_LEAST, cylinders = 0;
+
+	for (size_t i = 0; i < fit->n; i++)
+		cylinders += fit->zone[i].cylinders;
+	return fit->n >= BAND_ZONES && 2 * cylinders < fit->n * usual;
+}
+
 enum order {
 	IN_ORDER,
 	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
@@ -598,12 +629,12 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 
 	for (size_t i = 1; i < fit->n; i++)
 		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
-	if (is_band && goes_on_behind_band(fit))
+	if ((is_band && goes_on_behind_band(fit)) || are_zones_too_short(fit, shape))
 		return MESSY;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
 		return IN_ORDER;
 	if (shape->heads > 1 && !is_band) /* which tracks lie over each other is what accesses tell best */
-		return DISTURBED;
+		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? MESSY : DISTURBED;
 	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || (is_band && (up || fit->n < BAND_ZONES))
 	               ? MESSY
 	               : DISTURBED;
@@ -701,6 +732,11 @@ static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 			continue;
 		s->first = end - to > least ? to : end - half > least ? half : from;
 		s->tracks = end - s->first;
+	}
+	if (s->first == from &&
+	    to - from > 2 * least) { /* zones that this layout has read elsewhere all begin within */
+		s->first = to / 2 + from / 2;
+		s->tracks = to - s->first;
 	}
 	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
 	return s->first != from;

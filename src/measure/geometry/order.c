@@ -30,6 +30,8 @@
 #define LOOK_EVERY   256  /* steps of a reading: then the clock is asked whether it may go on */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 #define LONE_AHEAD   3    /* tracks of a surface, of which one has the size that one of another size should have */
+#define LACKS_MOST   10   /* part of a track: so much the first of a surface may lack of those behind it */
+#define LONE_MOST    2    /* so many of them in a row may be short by just as much */
 #define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 #define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
@@ -139,6 +141,17 @@ static bool is_left_out(const struct parser *p, const struct band *b, struct sta
 	return false;
 }
 
+/* How many tracks there are in a row on this surface that are equal to this one, with it. */
+static uint64_t equal_beside(const struct parser *p, const struct band *b, uint64_t t, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, t);
+	uint64_t before = t - seg->track, behind = seg->track + seg->tracks - 1 - t, left = b->cylinders - 1 - j;
+
+	if (b->cylinders == 1)
+		return 1 + (before + behind) / p->shape->heads;
+	return 1 + (before < j ? before : j) + (behind < left ? behind : left);
+}
+
 /*
  * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
  * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
@@ -150,10 +163,10 @@ static bool is_lone(const struct parser *p, const struct band *b, uint64_t t, ui
 
 	if (seg->is_odd)
 		return true;
-	if (seg->size > size + size / LONE_MORE || seg->tracks > 1)
+	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
 		return false;
 	if (b->cylinders > 1 && j + 1 == b->cylinders)
-		return geo_order_at(p->o, t - 1)->size == size;
+		return seg->track && geo_order_at(p->o, seg->track - 1)->size == size;
 	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
 		ahead = b->cylinders - 1 - j;
 	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
@@ -201,6 +214,18 @@ static uint64_t alike(const struct parser *p, const struct band *b, struct state
 	return n < left ? n : left;
 }
 
+/* Of a surface that begins here: the first of its tracks may hold less than the others, by what it lacks. */
+static uint64_t learned_size(const struct parser *p, const struct band *b, uint64_t t, uint64_t j)
+{
+	uint64_t size = geo_order_at(p->o, t)->size, on = b->cylinders == 1 ? p->shape->heads : 1, next;
+
+	if (t + 2 * on >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
+		return size;
+	next = geo_order_at(p->o, t + on)->size;
+	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, t + 2 * on)->size == next ? next
+	                                                                                                      : size;
+}
+
 /* One slot with data; false: its size does not fit. */
 static bool take_track(struct parser *p, const struct band *b, struct state *st, uint64_t at, uint64_t *size,
                        uint64_t k, uint64_t j)
@@ -208,7 +233,7 @@ static bool take_track(struct parser *p, const struct band *b, struct state *st,
 	const struct geo_seg *seg = geo_order_at(p->o, at);
 
 	if (*size == 0 && !seg->is_odd)
-		*size = seg->size;
+		*size = learned_size(p, b, at, j);
 	else if (*size == 0)
 		st->cost += COST_UNKNOWN;
 	if (*size && seg->size != *size) {

@@ -10,6 +10,8 @@
 #define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by OFTEN */
 #define SHORT_BY   40  /* part of a track: so many sectors may be missing of it */
 #define OFTEN      4   /* tracks of one size nearby: no accident */
+#define PIECES     4   /* of a track, at most */
+#define TURNS_BACK 4   /* runs of equal tracks that a turn is looked for in */
 
 static int push(struct geo_order *o, const struct geo_seg *seg)
 {
@@ -57,27 +59,73 @@ static uint64_t tracks_in(const struct geo_seg *seg, uint64_t usual, uint64_t sh
 	return m > 1 && seg->size + short_by * m >= m * usual && seg->size <= m * usual + short_by ? m : 1;
 }
 
+/* The last track of a surface and the first of the next one: the end between them was hidden. 0: there is none before, or behind. */
+static bool is_last_and_next(const struct geo_seg *seg, uint64_t before, uint64_t next)
+{
+	uint64_t both = before + next;
+
+	return before && next && seg->tracks == 1 && seg->size <= both && seg->size + both / SHORT_BY >= both;
+}
+
 /*
- * Two pieces that make one track, with a gap between them that could not be counted: together they have no more sectors than the track before, and what follows is
- * turned against their begin as behind it. (A piece that is known to have a gap goes by its whole turn.)
+ * By what a track, or a piece of one that holds so many of `whole` sectors, turns up to the begin of the next. What is known to have a gap goes by its whole turn; the
+ * jump behind a piece is beyond the spacing that sectors of a track of its size have.
+ */
+static double advance(const struct geo_seg *seg, uint64_t held, uint64_t whole)
+{
+	if (seg->has_gap)
+		return seg->jump;
+	return seg->jump + 1.0 / (double)seg->size + (double)(held - 1) / (double)whole;
+}
+
+/* Does a track of that size nearby turn by so much up to the next? */
+static bool is_turn_of(const struct geo_order *o, size_t before, uint64_t size, double turn)
+{
+	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
+		if (o->seg[i].size == size && !o->seg[i].is_odd && !o->seg[i].has_gap &&
+		    geo_order_same(o, turn, o->seg[i].jump))
+			return true;
+	return false;
+}
+
+/* Of the last track in front of those that was whole. */
+static uint64_t usual_size(const struct geo_order *o, size_t before)
+{
+	for (size_t i = before; i-- > 0 && before - i <= TURNS_BACK;)
+		if (!o->seg[i].is_odd && !o->seg[i].has_gap)
+			return o->seg[i].size;
+	return 0;
+}
+
+/*
+ * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than the track before, so that none of them can be
+ * one, and what follows is turned against their begin as behind it.
  */
 static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
-	struct geo_seg *last = o->n > 1 ? &o->seg[o->n - 1] : NULL;
-	const struct geo_seg *whole = last ? last - 1 : NULL;
-	uint64_t size = last ? last->size + held : 0;
-	double jump, turned;
+	for (size_t m = 1; m < PIECES && m < o->n; m++) {
+		struct geo_seg *first = &o->seg[o->n - m];
+		uint64_t all = seg->first + held - first->first, whole = usual_size(o, o->n - m);
+		double turn = all <= whole ? advance(seg, held, whole) : (double)NAN;
 
-	if (!last || !last->is_odd || !seg->is_odd || whole->is_odd || last->tracks > 1 || seg->tracks > 1 ||
-	    size > whole->size || size * 2 < whole->size)
-		return false;
-	turned = (double)(seg->has_gap ? last->size : size) / (double)whole->size;
-	jump = geo_frac(last->jump + seg->jump + turned);
-	if (!geo_order_same(o, jump, whole->jump))
-		return false;
-	last->size = whole->size;
-	last->jump = jump;
-	return true;
+		if (seg->tracks > 1 || first->tracks > 1 || all > whole)
+			return false;
+		for (const struct geo_seg *s = first; s < o->seg + o->n; s++) {
+			const struct geo_seg *next = s + 1 < o->seg + o->n ? s + 1 : seg;
+
+			turn += advance(s, next->first - s->first, whole);
+		}
+		turn = geo_frac(turn);
+		if (all * 2 < whole || !is_turn_of(o, o->n - m, whole, turn))
+			continue;
+		first->size = whole;
+		first->jump = turn;
+		first->is_odd = true; /* on another surface than the one before it may hold more */
+		o->n -= m - 1;
+		o->tracks -= m - 1;
+		return true;
+	}
+	return false;
 }
 
 /* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden are not known. */
@@ -91,6 +139,8 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, u
 		usual = o->seg[o->n - 1].size;
 		m = tracks_in(&seg, usual, usual / SHORT_BY);
 	}
+	if (m == 1 && is_last_and_next(&seg, usual, next))
+		m = 2;
 	if (join_pieces(o, &seg, held))
 		return 0;
 	for (; m > 1 && r == 0; m--) {
