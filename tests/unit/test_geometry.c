@@ -733,6 +733,32 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 	}
 }
 
+static void run_wild(uint64_t seed, struct sim *sim, struct profile *p, struct sim_run *run)
+{
+	struct err err;
+
+	assert_int_equal(profile_wild(p, seed, NULL, &err), 0);
+	sim_add_disk(sim, p, "sda");
+	run_words(run, sim, "sda");
+}
+
+/* The last end of a track that was found here lies in front of a small piece, whose size finds no ends behind it: on this disk that was after 45 s. */
+static void pieces_of_tracks_do_not_end_the_walk(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run;
+	struct profile p;
+
+	(void)state;
+	run_wild(94019, sim, &p, &run);
+	print_message("pieces: %g ends looked at\n", sim_figure(&run, "tracks_visited"));
+	assert_true(sim_figure(&run, "tracks_visited") > 500.0);
+	assert_true(result_has_notice(run.res, "out-of-time"));
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
 static void an_ssd_has_no_geometry_and_is_told_so(void **state)
 {
 	struct sim *sim = sim_new();
@@ -819,6 +845,7 @@ int main(void)
 		cmocka_unit_test(spare_sectors_at_the_end_of_tracks_are_counted),
 		cmocka_unit_test(surfaces_of_one_arm_are_not_told_as_the_disks),
 		cmocka_unit_test(noise_of_real_drives_hides_no_layout),
+		cmocka_unit_test(pieces_of_tracks_do_not_end_the_walk),
 		cmocka_unit_test(an_ssd_has_no_geometry_and_is_told_so),
 	};
 

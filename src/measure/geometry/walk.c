@@ -25,10 +25,11 @@
 
 #define CONFIRM \
 	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
-#define PIECE     0.75 /* of the track before: no surface or zone holds so much less */
-#define TWO       1.6  /* of the track before: no surface or zone holds so much more */
-#define AGAIN     3    /* times that an item is walked again whose end was none the second time */
-#define AGAIN_ALL 200  /* of the whole walk: where so many ends are none, going back does not end it */
+#define PIECE      0.75 /* of the track before: no surface or zone holds so much less */
+#define USUAL_RUNS 24   /* the last so many runs of equal tracks */
+#define TWO        1.6  /* of the track before: no surface or zone holds so much more */
+#define AGAIN      3    /* times that an item is walked again whose end was none the second time */
+#define AGAIN_ALL  200  /* of the whole walk: where so many ends are none, going back does not end it */
 
 static double near(const struct geo *g)
 {
@@ -536,6 +537,33 @@ static int confirm(struct geo_walk *w, struct err *err)
 
 /* ---- the walk ---- */
 
+/* The size that most of the tracks before have; 0: there are none. */
+static double usual_size(const struct geo_walk *w)
+{
+	size_t from = w->nruns > USUAL_RUNS ? w->nruns - USUAL_RUNS : 0;
+	uint64_t most = 0, size = 0;
+
+	for (size_t i = from; i < w->nruns; i++) {
+		uint64_t n = 0;
+
+		for (size_t k = from; k < w->nruns; k++)
+			n += w->runs[k].per_track == w->runs[i].per_track ? w->runs[k].tracks : 0;
+		if (n <= most)
+			continue;
+		most = n;
+		size = w->runs[i].per_track;
+	}
+	return (double)size;
+}
+
+/* What is known of the next track; a piece of the one before says nothing of it, and a survey finds no ends by it. */
+static double expected_size(const struct geo_walk *w)
+{
+	double usual = usual_size(w);
+
+	return w->next_size < PIECE * usual ? usual : w->next_size;
+}
+
 static int one_step(struct geo_walk *w, struct err *err)
 {
 	bool ok;
@@ -547,7 +575,7 @@ static int one_step(struct geo_walk *w, struct err *err)
 		w->next_size = (double)w->runs[w->nruns - 1].per_track;
 	if (r == 0 && !ok)
 		r = survey_here(w, err);
-	w->per_track = w->next_size;
+	w->per_track = expected_size(w);
 	return r;
 }
 
