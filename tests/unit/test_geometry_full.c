@@ -20,6 +20,7 @@
 #include "seeds.h"
 #include "simrun.h"
 #include "visible.h"
+#include "wild.h"
 
 extern const struct measure measure_geometry;
 
@@ -514,6 +515,29 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
 	"rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.1111111111111111\n" \
 	"interface_mbs 1000\n"
 
+/* Two tracks with the end between them a sector off, on a wild disk: one of them looks as if it lacked that sector. */
+static void an_end_beside_its_place_is_no_defect(void **state)
+{
+	struct sim *sim = sim_new();
+	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "sda" };
+	struct rates r = { .disks = 1 };
+	const struct geometry *g;
+	struct profile p;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 91009, NULL, &err), 0);
+	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
+	check_defects(g, &run, &r);
+	assert_int_equal(r.lacks_wrong, 0);
+	sim_run_done(&run);
+	profile_done(&p);
+	sim_free(sim);
+}
+
 /* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256 tracks over both looks true at its end. */
 static void tracks_of_another_size_are_not_leapt_over(void **state)
 {
@@ -549,6 +573,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_disk_is_found_out),
 		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
+		cmocka_unit_test(an_end_beside_its_place_is_no_defect),
 		cmocka_unit_test(tracks_of_another_size_are_not_leapt_over),
 		cmocka_unit_test(a_cache_costs_little),
 		cmocka_unit_test(disks_without_defects_are_exact),

@@ -85,13 +85,18 @@ static uint64_t expected(struct finder *f, size_t i)
  * Is an end of this track of so many sectors perhaps not where it was found? An end between two tracks was not seen, one beside it has too much, or the two have so little that they
  * are pieces of one.
  */
-static bool is_loose(const struct geo_order *o, size_t i, uint64_t size)
+static bool is_loose(struct finder *f, size_t i, uint64_t size)
 {
+	const struct geo_order *o = f->m->o;
+	const struct geo_fit_zone *z = zone_of(f, o->seg[i].track);
+
 	for (size_t k = i ? i - 1 : i; k <= i + 1 && k + 1 < o->n; k++) {
 		const struct geo_seg *seg = &o->seg[k];
+		uint32_t head = z ? f->m->head[seg->track] : GEO_NOWHERE;
+		uint64_t most = head == GEO_NOWHERE ? seg->size : z->size[head];
 
 		if (isnan(seg->jump) ||
-		    (k != i && seg->tracks == 1 && (held(o, k) > seg->size || held(o, k) + held(o, i) <= size)))
+		    (k != i && seg->tracks == 1 && (held(o, k) > most || held(o, k) + held(o, i) <= size)))
 			return true;
 	}
 	return false;
@@ -194,7 +199,7 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 		if (m->are_surfaces)
 			add_bytes(f, i);
 		want = seg->tracks == 1 && i + 1 < o->n ? expected(f, i) : 0;
-		if (want && want > held(o, i) && !is_loose(o, i, want))
+		if (want && want > held(o, i) && !is_loose(f, i, want))
 			tell_track(f, i, want - held(o, i), surface_of(f, seg->track));
 	}
 	if (m->are_surfaces && !m->is_turning_hidden && m->layout->fit->n)
