@@ -398,11 +398,13 @@ static void take_offsets(struct period_event *ev, size_t n, double period, doubl
 
 /*
  * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual is what it would be had its event not
- * been in the fit (MacKinnon and White 1985, HC3), and few events tell as little as Student's distribution is wider than the normal.
+ * been in the fit (MacKinnon and White 1985, HC3), and few events tell as little as Student's distribution is wider than the normal: as few as those with
+ * long arms, which tell most of it (Satterthwaite 1946; for the sandwich Bell and McCaffrey 2002).
  */
 static double within_groups(struct period_event *ev, size_t n, double period, const double *w, double *ret_se)
 {
 	double sii = 0.0, sie = 0.0, meat = 0.0, bread = 0.0, free = -1.0;
+	double sum = 0.0, square = 0.0;
 
 	for (size_t from = 0, end; from < n; from = end) {
 		double si = 0.0, sw = 0.0;
@@ -420,11 +422,14 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		double e = w[i] * ev[i].residual * ev[i].arm / (1.0 - w[i] * ev[i].arm * ev[i].arm / sii);
+		double tells = w[i] * ev[i].arm, e = tells * ev[i].residual / (1.0 - tells * ev[i].arm / sii);
 
 		meat += e * e;
+		sum += tells * tells;
+		square += tells * tells * tells * tells;
 	}
-	*ret_se = free > 2.0 ? sqrt(meat * free / (free - 2.0)) / bread : (double)NAN;
+	free *= sum * sum / (square * (double)n);
+	*ret_se = free > 2.0 ? sqrt(meat) / bread * stats_t_975(free) / stats_t_975(INFINITY) : (double)NAN;
 	return sie / sii;
 }
 
