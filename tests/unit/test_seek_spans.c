@@ -366,6 +366,45 @@ static void storage_that_does_not_is_not(void **state)
 	done(&run);
 }
 
+/* Half of it was never written, and answers sooner: spans lie in the one or the other, one after the other, and no credit is used up. */
+static void places_that_differ_are_not_taken_for_a_credit(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct sim *sim = sim_new();
+		struct profile p = profile_of("ssd-sata");
+		struct profile_range trim = { .lba = i % 2 ? 0 : p.capacity_lba / 20,
+			                      .count = p.capacity_lba * 9 / 10 };
+		struct sim_run run;
+
+		p.trimmed_us = 40;
+		p.jitter_us = 10;
+		assert_int_equal(profile_add_trim(&p, &trim), 0);
+		(void)disk_of(sim, &p);
+		run_words(&run, sim, i < 2 ? "--quick --no-queue sda" : "--span-time=300ms --no-queue sda");
+		assert_false(result_has_notice(run.res, "regime"));
+		done(&run);
+	}
+}
+
+/* A credit of 2000 reads is used up in the first second of what --quick reads. */
+static void a_short_credit_is_told_by_a_quick_run(void **state)
+{
+	struct sim *sim = sim_new();
+	struct profile p = profile_of("ssd-sata");
+	struct sim_run run;
+
+	(void)state;
+	p.read_latency_us = 500;
+	p.jitter_us = 100;
+	p.limit_ops = 200;
+	p.credit_ops = 2000;
+	(void)disk_of(sim, &p);
+	run_words(&run, sim, "--quick --no-queue sda");
+	assert_true(result_has_notice(run.res, "regime"));
+	done(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +416,8 @@ int main(void)
 		cmocka_unit_test(a_queue_brings_what_the_model_says),
 		cmocka_unit_test(storage_that_slows_down_is_told_with_both_rates),
 		cmocka_unit_test(storage_that_does_not_is_not),
+		cmocka_unit_test(places_that_differ_are_not_taken_for_a_credit),
+		cmocka_unit_test(a_short_credit_is_told_by_a_quick_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,9 @@ struct seek_params {
 struct seek_regime {
 	struct bucket_point point[1024];
 	size_t n, stride, seen;
-	uint64_t reads;
+	uint64_t reads, first[32]; /* first: the places of the first ones, and what they took */
+	double first_ns[32];
+	size_t nfirst;
 };
 
 /* A random read over the whole device: by how far the head went, what it took until the sector began, in which part of the reads it counts. */

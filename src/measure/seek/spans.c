@@ -116,12 +116,10 @@ static void control_row(struct told *t)
 /* ---- storage that slows down ---- */
 
 /* Reads are counted against time: where each takes as long as any other, a change of the rate is the storage's doing. */
-static void regime_note(struct seek_run *s, size_t reads)
+static void regime_note_one(struct seek_regime *g, uint64_t done_ns)
 {
-	struct seek_regime *g = &s->regime;
-
-	g->reads += reads;
-	if (s->rot.is_rotating || ++g->seen % g->stride)
+	g->reads++;
+	if (++g->seen % g->stride)
 		return;
 	if (g->n == ARRAY_LEN(g->point)) { /* every second one is enough then */
 		g->n /= 2;
@@ -129,7 +127,44 @@ static void regime_note(struct seek_run *s, size_t reads)
 		for (size_t i = 0; i < g->n; i++)
 			g->point[i] = g->point[2 * i];
 	}
-	g->point[g->n++] = (struct bucket_point){ clock_now_ns(s->ses->env->clk), g->reads };
+	g->point[g->n++] = (struct bucket_point){ done_ns, g->reads };
+}
+
+static void regime_note(struct seek_run *s, const uint64_t *offsets, const double *access, const uint64_t *done_ns,
+                        size_t n)
+{
+	struct seek_regime *g = &s->regime;
+
+	for (size_t i = 0; i < n && !s->rot.is_rotating; i++) {
+		if (!isfinite(access[i]))
+			continue;
+		if (g->nfirst < ARRAY_LEN(g->first)) {
+			g->first[g->nfirst] = offsets[i];
+			g->first_ns[g->nfirst++] = access[i];
+		}
+		regime_note_one(g, done_ns[i]);
+	}
+}
+
+/*
+ * Spans lie elsewhere one after the other, and of what is stored in parts, places differ as a credit's rates do. So the first of all is read again: with a
+ * credit used up it takes as much longer as the rest does.
+ */
+static int regime_of_spans(struct seek_run *s, struct err *err)
+{
+	const struct seek_regime *g = &s->regime;
+	double again[ARRAY_LEN(g->first)], first[ARRAY_LEN(g->first)];
+	struct regime_fit fit;
+	int r = 0;
+
+	if (s->rot.is_rotating || !g->nfirst || !fit_regime(g->point, g->n, &fit) || session_is_over(s->ses))
+		return 0;
+	memcpy(first, g->first_ns, sizeof(first));
+	r = timed_reads(&s->t, g->first, g->nfirst, again, NULL, err);
+	if (r == 0 && stats_median(again, g->nfirst) >
+	                      stats_median(first, g->nfirst) * sqrt(fit.burst_bytes_per_s / fit.base_bytes_per_s))
+		seek_tell_regime(s, g->point, g->n, "In the spans");
+	return r;
 }
 
 void seek_tell_regime(struct seek_run *s, const struct bucket_point *p, size_t n, const char *when)
@@ -161,8 +196,8 @@ static bool is_whole(const struct span *sp)
 }
 
 /* The next reads of the span, at most CHUNK: access times, NaN for failed ones and for one that came from outside the span. */
-static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, size_t *ret_n,
-                      struct err *err)
+static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, double *access, uint64_t *done_ns,
+                      size_t *ret_n, struct err *err)
 {
 	uint64_t left = sp->nblocks - sp->next % sp->nblocks;
 	bool is_first = left == sp->nblocks;
@@ -175,7 +210,7 @@ static int read_chunk(struct seek_run *s, struct span *sp, uint64_t *offsets, do
 		offsets[i] = sp->first + permute(sp->next % sp->nblocks, sp->nblocks, sp->key) * s->t.block_bytes;
 	}
 	if (r == 0)
-		r = timed_reads(&s->t, offsets, n, access, NULL, err);
+		r = timed_reads(&s->t, offsets, n, access, done_ns, err);
 	if (is_first)
 		access[0] = NAN;
 	*ret_n = n;
@@ -277,7 +312,7 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 /* Reads in the span until they are enough. */
 static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struct err *err)
 {
-	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK];
+	uint64_t start = clock_now_ns(s->ses->env->clk), offsets[CHUNK], done_ns[CHUNK];
 	double access[CHUNK];
 	struct stop stop;
 	size_t got;
@@ -286,10 +321,11 @@ static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struc
 	stop_init(&stop, sp->precision, 0.0, (size_t)sp->reads);
 	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !session_is_over(s->ses) &&
 	       session_time_left_ns(s->ses)) {
-		r = read_chunk(s, sp, offsets, access, &got, err);
+		r = read_chunk(s, sp, offsets, access, done_ns, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
-		regime_note(s, got);
+		if (r == 0)
+			regime_note(s, offsets, access, done_ns, got);
 		if (is_enough(s, sp, &stop, t, clock_now_ns(s->ses->env->clk) - start))
 			break;
 	}
@@ -526,6 +562,5 @@ int seek_spans(struct seek_run *s, struct err *err)
 			             all, err);
 	tell_together(s, all);
 	span_notices(s);
-	seek_tell_regime(s, s->regime.point, s->regime.n, "In the spans");
-	return r;
+	return r == 0 ? regime_of_spans(s, err) : r;
 }
