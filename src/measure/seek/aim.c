@@ -237,8 +237,8 @@ static int evenly(struct aim *a, struct err *err)
 
 	for (int i = 0; r == 0 && i < 2; i++) /* both places get a first look */
 		r = hop(a, i, NAN, AIM_FIRST, &tells, err);
-	for (size_t i = 0, tries = 0; r == 0 && !is_unstored(a) && i < a->setup->neven && tries < 4 * a->setup->neven &&
-	                              !session_is_over(a->s->ses);
+	for (size_t i = 0, tries = 0;
+	     r == 0 && !is_unstored(a) && i < a->setup->neven && tries < 4 * a->setup->neven && !seek_is_over(a->s);
 	     tries++) {
 		r = hop(a, a->head == 0, a->setup->even[i] * a->period, AIM_EVENLY, &tells, err);
 		i += r == 0 && tells;
@@ -261,8 +261,7 @@ static int about_the_edge(struct aim *a, struct err *err)
 	struct rng *rng = &a->s->t.rng;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && told(a->log) < want && !session_is_over(a->s->ses);
-	     i++) {
+	for (size_t i = 0; r == 0 && i < 2 * a->setup->aimed && told(a->log) < want && !seek_is_over(a->s); i++) {
 		double off = (i & 1 ? 1.0 : -1.0) * NEAR_EDGE * a->belief->scatter;
 		bool tells;
 
@@ -290,7 +289,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	}
 	believe_less(belief);
 	r = evenly(&a, err);
-	if (r == 0 && !is_unstored(&a) && !session_is_over(s->ses))
+	if (r == 0 && !is_unstored(&a) && !seek_is_over(s))
 		r = about_the_edge(&a, err);
 	s->t.block_bytes = block;
 	log->pairs += told(log) > had;

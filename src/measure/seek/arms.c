@@ -22,14 +22,16 @@
 #define LOOKS       24 /* and where it does not */
 #define ONE_ARM \
 	1.35 /* of a revolution, the median: two arms take half a one, overhead and a short seek; 3 errors more */
-#define NO_WAY     0.5 /* of a revolution: half of what the shortest whole stroke takes (real drives: 1 to 2) */
-#define STEPS      13  /* of halving: to a few thousandths of a range */
-#define LOOKS_STEP 8
-#define REACH_PART 2000 /* of the device */
-#define END_PART   200
-#define REACH_MOST (32u << 20)
-#define TRIES      3 /* times as many, where the cache answers */
-#define PART_TIMES 6 /* of a span, for the mean over a range */
+#define NO_WAY      0.5 /* of a revolution: half of what the shortest whole stroke takes (real drives: 1 to 2) */
+#define STEPS       13  /* of halving: to a few thousandths of a range */
+#define LOOKS_STEP  8
+#define REACH_PART  2000 /* of the device */
+#define END_PART    200
+#define REACH_MOST  (32u << 20)
+#define TRIES       3   /* times as many, where the cache answers */
+#define FIRST_SHARE 2.0 /* times as long as another arm, as figures and tables are its (a choice) */
+#define ARM_LEAST   3.5 /* seconds of a short run, and of a usual one: of less an arm has no curve (a choice) */
+#define ARM_FULL    15.0
 
 struct arm_row {
 	uint64_t arm, first_byte, last_byte;
@@ -87,7 +89,7 @@ static int to_and_fro(struct seek_run *s, struct device_range one, struct device
 	size_t got = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && got < n && i < TRIES * n && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && got < n && i < TRIES * n && !seek_is_over(s); i++) {
 		const struct device_range *at = i & 1 ? &other : &one;
 		uint64_t offset = timed_random(&s->t, at->first_byte, at->first_byte + at->bytes);
 
@@ -123,7 +125,7 @@ static int halve(struct seek_run *s, uint64_t *ret_low, uint64_t *ret_high, stru
 	double before = NAN, behind = NAN;
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(s, 0).bytes && !session_is_over(s->ses); i++) {
+	for (int i = 0; r == 0 && i < STEPS && high - low > 2 * place_at(s, 0).bytes && !seek_is_over(s); i++) {
 		uint64_t mid = timed_align(&s->t, (double)low + (double)(high - low) / 2.0);
 
 		mid -= mid % s->t.block_bytes;
@@ -224,9 +226,10 @@ static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *
 }
 
 /* Only the first one's accesses and curve go into the document: scratch is for the others', and for what is told of a whole device. */
-static int one_arm(struct seek_run *s, size_t arm, const struct device_range *range, struct result *scratch,
-                   struct err *err)
+static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct device_range *range,
+                   struct result *scratch, struct err *err)
 {
+	double ns = (double)seek_left_ns(s), least = (s->p->quick ? ARM_LEAST : ARM_FULL) * s->budget.scale * 1e9;
 	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
 	cleanup_free struct seek_run *a = points ? malloc(sizeof(*a)) : NULL;
 	struct seek_params brief = *s->p;
@@ -244,14 +247,26 @@ static int one_arm(struct seek_run *s, size_t arm, const struct device_range *ra
 	a->res = arm == 0 ? s->res : scratch;
 	a->size_bytes = a->t.part_bytes = range->bytes - range->bytes % s->t.block_bytes;
 	a->t.first_bytes = range->first_byte;
+	if (arm && ns < least) { /* where it is, at least */
+		s->budget.cut |= 1u << SEEK_ARMS;
+		a->overhead_ns = NAN;
+		a->overhead_ci = (struct interval){ NAN, NAN };
+		tell_arm(s, arm, range, a);
+		return 0;
+	}
+	if (left > 1) /* not so little for each that none is told */
+		ns = fmax(ns * (arm ? 1.0 : FIRST_SHARE) / ((double)left + (arm ? 0.0 : FIRST_SHARE - 1.0)),
+		          fmin(ns, least));
+	seek_budget(a, (uint64_t)ns);
 	r = seek_media(a, err);
 	if (r == 0 && isfinite(a->ratio) && !session_is_over(s->ses))
 		r = seek_curve_begin(a, err);
 	if (r == 0 && !session_is_over(s->ses))
-		r = seek_part_mean(a, PART_TIMES * s->p->span_ns, err);
+		r = seek_part_mean(a, err);
 	seek_curve_end(a);
 	tell_arm(s, arm, range, a);
 	s->t.rng = a->t.rng;
+	s->budget.cut |= a->budget.cut;
 	s->fraction = a->fraction;
 	if (arm == 0) { /* of what the others want to know, too */
 		s->overhead_ns = a->overhead_ns;
@@ -274,6 +289,7 @@ int seek_arms(struct seek_run *s, struct err *err)
 	if (s->rot.is_patchy) /* what is not stored takes no way either */
 		return 0;
 	session_rng(s->ses, 0x41524d53ull, &s->t.rng);
+	(void)seek_begin(s, SEEK_ARMS);
 	r = find_ranges(s, &ranges, err);
 	s->t.rng = kept;
 	if (r < 0 || !ranges.n || session_is_over(s->ses))
@@ -286,8 +302,10 @@ int seek_arms(struct seek_run *s, struct err *err)
 		s->res, "not-one-arm",
 		"%zu arms, or disks, are behind %s, each over a range of the addresses: table arms has each by itself, and seek times, curve and accesses are of the first. No seek leads from one range to another.",
 		ranges.n, s->t.target->name);
-	for (size_t i = 0; r == 0 && i < ranges.n && !session_is_over(s->ses); i++)
-		r = one_arm(s, i, &ranges.v[i], scratch, err);
+	for (size_t i = 0; r == 0 && i < ranges.n && !session_is_over(s->ses); i++) {
+		(void)seek_begin(s, SEEK_NEAR);
+		r = one_arm(s, i, ranges.n - i, &ranges.v[i], scratch, err);
+	}
 	s->has_rates = s->has_overhead = true;
 	result_free(scratch);
 	return r;

@@ -117,7 +117,7 @@ static int measure_again(struct seek_run *s, const struct seek_read *reads, cons
 	int r = 0;
 
 	stop_init(&stop, session_precision(s->ses) * (double)where->nreads / (double)a->nwanted, 0.0, AGAIN_LEAST);
-	while (r == 0 && a->tried < a->nwanted && !session_is_over(s->ses) && session_time_left_ns(s->ses) &&
+	while (r == 0 && a->tried < a->nwanted && !seek_is_over(s) &&
 	       (spent < where->budget_ns || a->n < AGAIN_LEAST) && !stop_check(&stop, a->v, a->n)) {
 		size_t index = a->index[permute(a->tried++, a->nwanted, key)];
 		const struct seek_read *read = &reads[index];

@@ -19,6 +19,8 @@
 #define LEARNING      6            /* distances that tell the scatter for those after them (a choice) */
 #define FULL_NS       30e9         /* of the device, for the curve: of the 120 s that a run may take */
 #define QUICK_NS      2.4e9        /* and of 15 s */
+#define FIGURE_LEAST  3            /* pairs of a distance that is a figure by itself (a choice) */
+#define PAIR_TURNS    12.0         /* of a revolution, for the first pair of places: nine reads and the seeks */
 #define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
@@ -66,7 +68,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	if (!belief)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
-	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
 		if (stroke == 1.0) /* inwards from the ends: fresh tracks */
@@ -92,7 +94,7 @@ static int one_near(struct seek_run *s, struct seek_point *p, size_t pairs, stru
 	if (!belief)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
-	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double first = (0.01 + 0.1 * at) * size, track = seek_track_at(s, first / size);
 
 		even_aims(s, &setup, i, pairs, key);
@@ -136,11 +138,13 @@ static void learn_scatter(struct seek_run *s, const struct seek_point *p)
 static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_so_far, uint64_t start_ns, size_t left)
 {
 	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns), budget = s->p->quick ? QUICK_NS : FULL_NS;
-	double each = pairs_so_far ? spent / (double)pairs_so_far : 0.0, least = s->p->quick ? 2.0 : 6.0;
+	double until = spent + (double)seek_left_ns(s);
+	double each = pairs_so_far ? spent / (double)pairs_so_far : PAIR_TURNS * s->rot.period_ns,
+	       least = !s->p->quick       ? 6.0
+	               : s->rot.is_patchy ? 2.0
+	                                  : 1.0;
 
-	if (!(each > 0.0))
-		return wanted;
-	return (size_t)fmin(fmax((budget - spent) / (double)left / each, least), (double)wanted);
+	return (size_t)fmin(fmax((fmin(budget, until) - spent) / (double)left / each, least), (double)wanted);
 }
 
 static int near_by(struct seek_run *s, struct err *err)
@@ -152,11 +156,12 @@ static int near_by(struct seek_run *s, struct err *err)
 	size_t n = 0;
 	int r = 0;
 
+	(void)seek_begin(s, SEEK_NEAR);
 	for (uint64_t k = 2; !quick && n < POINTS_MAX && (k <= 12 || k < most); k = k < 12 ? k + 1 : k * 3 / 2)
 		p[n++].tracks = k;
 	for (size_t i = 0; quick && i < ARRAY_LEN(few); i++)
 		p[n++].tracks = few[i];
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
 		r = one_near(s, &p[i], quick ? 2 : p[i].tracks <= 12 ? 5 : 3, err);
 		seek_tell_accesses(s, seek_of(s, "near", "write near"), &p[i]);
 	}
@@ -171,17 +176,20 @@ int seek_curve_begin(struct seek_run *s, struct err *err)
 	size_t n = s->naimed = distances(s, p), pairs = 0;
 	int r = 0;
 
+	(void)seek_begin(s, SEEK_CURVE);
 	s->aim_scatter_ns = FIRST_SCATTER * s->rot.period_ns;
-	for (size_t i = 0; r == 0 && i < n && !session_is_over(s->ses) && session_time_left_ns(s->ses); i++) {
-		/* Near and far in turn: a drift in time does not bend the curve. */
-		struct seek_point *q = &p[s->p->quick ? (i * 5) % n : (i * 7) % n];
+	for (size_t i = 0; r == 0 && i < n && !seek_is_over(s); i++) {
+		/* Near and far in turn: a drift in time does not bend the curve. What there may be no time for lies between others. */
+		struct seek_point *q = &p[s->p->quick ? (i * 5 + 7) % n : (i * 7) % n];
 		bool is_figure = q->stroke == 1.0 || q->stroke == 1.0 / 3.0;
 		struct summary even;
+		size_t want;
 		char text[32];
 
-		r = one_distance(s, q,
-		                 (is_figure ? 2 : 1) * affordable(s, s->p->quick ? 3 : 8, pairs, start_ns, n + 2 - i),
-		                 err);
+		want = affordable(s, s->p->quick ? 3 : 8, pairs, start_ns, n + 2 - i);
+		if (is_figure)
+			want = 2 * want > FIGURE_LEAST ? 2 * want : FIGURE_LEAST;
+		r = one_distance(s, q, want, err);
 		if (r < 0)
 			break;
 		pairs += q->log.pairs;

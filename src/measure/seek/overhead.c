@@ -37,8 +37,8 @@
 	150e3 /* ns: less than this is not divided; sectors come by when the command is there, and not before */
 #define ON_FIRST \
 	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
-#define LATE_NS 7000000000 /* of a quick run: later there is no time for it beside the random reads (a choice) */
-#define MOST    0.4        /* of a revolution: longer overheads are not looked for (a choice) */
+#define LEAST_NS 1.2e9 /* for two places, which is the least that tells it (a choice) */
+#define MOST     0.4   /* of a revolution: longer overheads are not looked for (a choice) */
 
 struct walk {
 	struct seek_run *s;
@@ -69,7 +69,7 @@ static int back(struct walk *w, double from, double to, double *ret_ns, double *
 
 	*ret_ns = *ret_turns = NAN;
 	start = w->at;
-	if (r == 0 && !session_is_over(w->s->ses))
+	if (r == 0 && !seek_is_over(w->s))
 		r = go(w, to, &access, NULL, err);
 	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access)) {
 		*ret_ns = access;
@@ -105,7 +105,7 @@ static int look(struct walk *w, struct lookaround *v, struct err *err)
 	int r = 0;
 
 	v->n = 0;
-	for (size_t i = 0; r == 0 && i < SURVEY && !session_is_over(w->s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < SURVEY && !seek_is_over(w->s); i++) {
 		double access = NAN;
 		uint64_t done = 0;
 
@@ -240,7 +240,7 @@ static int find_begin(struct walk *w, struct err *err)
 {
 	int r = 0;
 
-	for (int i = 0; r == 0 && i < 10 && w->end - w->begin > 0.004 * w->track && !session_is_over(w->s->ses); i++) {
+	for (int i = 0; r == 0 && i < 10 && w->end - w->begin > 0.004 * w->track && !seek_is_over(w->s); i++) {
 		double mid = (w->begin + w->end) / 2.0, access, turns;
 
 		r = back(w, mid + w->track / 2.0, mid, &access, &turns, err);
@@ -295,7 +295,7 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 	bool is_there;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2 * AIMED && there < AIMED && !session_is_over(w->s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < 2 * AIMED && there < AIMED && !seek_is_over(w->s); i++) {
 		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
 		double aim = draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scale, access, turns;
 
@@ -339,7 +339,7 @@ static int read_on(struct walk *w, double want_ns, struct aim_log *log, struct e
 	head = w->at + step;
 	if (r == 0 && isfinite(access))
 		r = go(w, head, &access, &done, err);
-	if (r < 0 || !isfinite(access) || session_is_over(w->s->ses))
+	if (r < 0 || !isfinite(access) || seek_is_over(w->s))
 		return r;
 	passed = (double)(done - first) / period;
 	passed -= floor(passed);
@@ -365,7 +365,7 @@ static int reads_on(struct walk *w, const struct belief *b, struct aim_log *log,
 	double most = likeliest(b);
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && most > ON_LEAST && i < READS_ON && !session_is_over(w->s->ses); i++) {
+	for (size_t i = 0; r == 0 && most > ON_LEAST && i < READS_ON && !seek_is_over(w->s); i++) {
 		double part = fmod(((double)log->n + 0.5) * TURN, 1.0);
 
 		r = read_on(w, ON_FIRST + part * (most - ON_FIRST), log, err);
@@ -466,7 +466,7 @@ int seek_overhead(struct seek_run *s, struct err *err)
 	r = learn_sector_hits(s, err);
 	if (isfinite(s->sector_bus_ns) && !s->is_writing)
 		f.on = &p[1].log;
-	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !seek_is_over(s); i++) {
 		r = one_place(s, &b, &f, &ratio[nratio], err);
 		nratio += r == 0 && isfinite(ratio[nratio]);
 	}
@@ -485,14 +485,19 @@ int seek_overhead(struct seek_run *s, struct err *err)
 
 int seek_media(struct seek_run *s, struct err *err)
 {
-	int r = s->has_rates ? 0 : seek_rates(s, err);
+	const bool has_phase = s->budget.phase < SEEK_WHOLE; /* else it is in the time of who wants it */
+	int r = 0;
 
-	if (!s->has_overhead && s->p->quick && !s->t.part_bytes &&
-	    clock_now_ns(s->ses->env->clk) - s->ses->start_ns > LATE_NS) {
+	if (has_phase)
+		(void)seek_begin(s, SEEK_RATES);
+	if (!s->has_rates)
+		r = seek_rates(s, err);
+	if (has_phase)
+		(void)seek_begin(s, SEEK_OVERHEAD);
+	if (!s->has_overhead && (double)seek_left_ns(s) < LEAST_NS) {
 		s->has_overhead = true;
-		result_notice(
-			s->res, "overhead",
-			"To find the rotation took so long that there was no time to find the command overhead: times with overhead are given, and no seek time by itself. A run without --quick looks for it.");
+		s->budget.cut |= 1u << SEEK_OVERHEAD;
+		seek_no_overhead(s);
 	}
 	if (r == 0 && !s->has_overhead && !session_is_over(s->ses) && isfinite(s->ratio))
 		r = seek_overhead(s, err);

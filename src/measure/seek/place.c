@@ -85,7 +85,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 	size_t places = s->p->quick || s->narms ? 5 : RATE_PLACES;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < places && !session_is_over(s->ses); i++) {
+	for (size_t i = 0; r == 0 && i < places && !seek_is_over(s); i++) {
 		struct rate_row row = { (double)i / (double)(places - 1), NAN };
 
 		r = stored_place(s, &row.place_ratio, 0.4 / (double)(places - 1), err);

@@ -97,7 +97,12 @@ void seek_no_overhead(struct seek_run *s)
 {
 	s->overhead_ns = NAN;
 	s->overhead_ci = (struct interval){ NAN, NAN };
-	if (s->is_writing)
+	if (seek_is_cut(s, SEEK_OVERHEAD))
+		result_notice(
+			s->res, seek_of(s, "overhead", "write-overhead"),
+			"There was no time to find the %scommand overhead: times with overhead are given, and no seek time by itself. A longer run looks for it.",
+			seek_of(s, "", "writes' "));
+	else if (s->is_writing)
 		result_notice(s->res, "write-overhead", UNSEPARATED("The writes'"));
 	else
 		result_notice(s->res, "overhead", UNSEPARATED("The command"));

@@ -129,7 +129,7 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	hist_clear(q->latency);
 	random_feeder_init(&q->random, IO_READ, 0, 0, s->size_bytes, s->t.block_bytes, UINT64_MAX, rng_u64(&s->t.rng));
 	load.feeder = &q->feeder;
-	load.max_ns = LONGEST_NS + q->limit_ns;
+	load.max_ns = LONGEST_NS + q->limit_ns < seek_left_ns(s) ? LONGEST_NS + q->limit_ns : seek_left_ns(s);
 	r = session_load(s->ses, &load, s->t.eng, &stats, err);
 	if (r < 0 || q->n < 10)
 		return r < 0 ? r : -EAGAIN;
@@ -186,8 +186,8 @@ int seek_queue(struct seek_run *s, struct err *err)
 	if (!q || !h)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	q->latency = h;
-	for (uint32_t depth = 1;
-	     depth <= most && depth <= s->t.eng->cfg.depth && !session_is_over(s->ses) && session_time_left_ns(s->ses);
+	(void)seek_begin(s, SEEK_QUEUE);
+	for (uint32_t depth = 1; depth <= most && depth <= s->t.eng->cfg.depth && !seek_is_over(s);
 	     depth *= s->p->quick ? most : 2) {
 		if (depth == 1 && is_known_alone(s))
 			row = alone(s);

@@ -106,6 +106,8 @@ static int seek_plan(const struct session *ses, const void *params, struct plan 
 
 /* ---- the run ---- */
 
+#define LAST_READS 0.98 /* of the time: those in flight at its end come later */
+
 static int open_iolog(struct seek_run *s, struct err *err)
 {
 	int fd;
@@ -135,10 +137,27 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
+/* Of the run; of the time that was asked for, what leaves the writes theirs. Longer spans make it longer. */
+static uint64_t reading_ns(const struct seek_run *s)
+{
+	const uint64_t asked_ns = s->ses->common->time_ns, span_ns = s->p->span_ns;
+	double ns = (s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9;
+
+	if (span_ns > NS_PER_S)
+		ns += (double)(span_ns - NS_PER_S) * (double)(seek_span_count(s->size_bytes, false) + 76);
+	if (asked_ns)
+		ns = (double)asked_ns * (s->p->write ? SEEK_READS_SHARE : 1.0);
+	return (uint64_t)(ns * LAST_READS);
+}
+
 static int run_phases(struct seek_run *s, struct err *err)
 {
-	int r = rotation_find(&s->t, s->p->quick ? 700 * NS_PER_MS : 4 * NS_PER_S, &s->rot, err);
+	int r;
 
+	seek_budget(s, reading_ns(s));
+	(void)seek_begin(s, SEEK_ROTATION);
+	r = rotation_find(&s->t, s->p->quick ? 700 * NS_PER_MS : 4 * NS_PER_S, &s->rot, err);
+	s->t.most_samples = 0; /* what comes later reads as others want it */
 	if (r < 0 || session_is_over(s->ses))
 		return r;
 	seek_tell_rotation(s);
@@ -162,10 +181,13 @@ static int run_phases(struct seek_run *s, struct err *err)
 		seek_tell_parts(s);
 	if (r == 0 && !s->p->no_queue && !session_is_over(s->ses))
 		r = seek_queue(s, err);
+	seek_tell_cut(s);
 	if (r == 0 && s->p->write && s->rot.is_rotating && !session_is_over(s->ses))
 		r = seek_writes(s, err);
 	return r;
 }
+
+#define SAMPLES_MOST 1024 /* of random reads that the search of the rotation does: it needs some hundred */
 
 #define UNKNOWN                                                                                                       \
 	.overhead_ns = NAN, .overhead_ci = { NAN, NAN }, .rate_start = NAN, .ratio = NAN, .track = { .median = NAN }, \
@@ -178,9 +200,10 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	struct seek_run s = { .ses = ses, .res = ses->res, .size_bytes = ses->targets[0].size_bytes, .p = &p, UNKNOWN };
 	struct engine_config cfg = { .depth = 32, .buf_bytes = 1u << 20, .fds = &ses->targets[0].fd, .nfds = 1 };
 	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
+	cleanup_free struct timed_sample *samples = calloc(SAMPLES_MOST, sizeof(*samples));
 	int r, closed;
 
-	if (!points)
+	if (!points || !samples)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	s.aimed = points;
 	s.near = points + POINTS_MAX;
@@ -192,6 +215,8 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	s.t = (struct timed){
 		.ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p), .is_brief = true
 	};
+	s.t.sample = samples;
+	s.t.most_samples = SAMPLES_MOST;
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
 	                         ? ses->devs[0].physical_block_bytes
 	                         : ses->targets[0].align_bytes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Inside of `seek`: seek.c plans and sums up, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
+ * Inside of `seek`: seek.c plans and sums up, budget.c says how long each phase may take, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
  * accesses, reads.c by random ones, queue.c has several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
@@ -32,12 +32,34 @@ struct seek_random {
 	size_t part;
 };
 
+/* The time of a run, and of what is under way (budget.c); in the order in which they come. */
+enum seek_phase {
+	SEEK_ROTATION,
+	SEEK_ARMS,
+	SEEK_RATES,
+	SEEK_OVERHEAD,
+	SEEK_CURVE,
+	SEEK_NEAR,
+	SEEK_WHOLE,
+	SEEK_SPANS,
+	SEEK_QUEUE
+};
+#define SEEK_FULL_S  120.0
+#define SEEK_QUICK_S 15.0
+struct seek_budget {
+	uint64_t end_ns; /* of the run; of an arm; of what writes */
+	double scale;    /* of the shares: up to 1 */
+	enum seek_phase phase;
+	uint32_t cut; /* a bit for each phase that time was short for */
+};
+
 struct seek_run {
 	struct session *ses; /* NULL where a saved document is told again: only what reads and waits needs it */
 	struct result *res;
 	uint64_t size_bytes;
 	const struct seek_params *p;
-	struct timed t;
+	struct timed t; /* until_ns: the end of the phase */
+	struct seek_budget budget;
 	struct rotation rot;
 	double fraction; /* of the reads done, for progress */
 	double share;    /* of the whole run that they are */
@@ -89,13 +111,21 @@ struct seek_run {
 	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
 };
 
+void seek_budget(struct seek_run *s, uint64_t total_ns); /* from now on */
+/* From now on, until only what is kept for later phases is left: so many ns. */
+uint64_t seek_begin(struct seek_run *s, enum seek_phase phase);
+uint64_t seek_left_ns(const struct seek_run *s); /* of the phase */
+bool seek_is_over(struct seek_run *s);           /* the run has to end, or the phase; the latter is noted */
+bool seek_is_cut(const struct seek_run *s, enum seek_phase phase);
+void seek_tell_cut(struct seek_run *s); /* what there was no time for */
+
 /* Table "spans": service time of random reads against the span. */
 extern const struct field seek_span_fields[];
 int seek_spans(struct seek_run *s, struct err *err);
 size_t seek_span_count(uint64_t size_bytes, bool is_quick); /* how many it measures, the whole device included */
 
 /* The mean over all of a part of the device, into whole_mean_ns and whole_ci; nothing is told. Learns from the reads as a whole device's do. */
-int seek_part_mean(struct seek_run *s, uint64_t most_ns, struct err *err);
+int seek_part_mean(struct seek_run *s, struct err *err);
 
 #define SPAN_READS 20000            /* of one span that the media answered, at most */
 #define SEEK_TRIED (2 * SPAN_READS) /* and with those that the drive's cache did */

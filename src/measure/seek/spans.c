@@ -14,13 +14,8 @@
 #include "measure/seek/seek.h"
 #include "measure/shared/distribution.h"
 
-#define CHUNK       25   /* reads between two looks at the clock and the precision: a third of a second */
-#define FULL_SPANS  30.0 /* times of a span, for all but the whole device, of the 118 that a run may take */
-#define QUICK_SPANS 6.0  /* and of 48 */
-#define FULL_RUN    118.0
-#define QUICK_RUN   48.0
-#define QUEUE_TIME  16.0 /* of these, for the queue */
-#define QUICK_QUEUE 7.0
+#define CHUNK       25 /* reads between two looks at the clock and the precision: a third of a second */
+#define WHOLE_TIMES 60 /* of a span, for the whole device, where time and precision want it (a choice) */
 #define FORGET_MOST \
 	0.2 /* of a span's time, for reads elsewhere: a fifth, so that most of it is for the span (a choice) */
 #define SPANS_MAX   37   /* three of each length, and the whole device */
@@ -153,6 +148,7 @@ static void regime_note(struct seek_run *s, const uint64_t *offsets, const doubl
 static int regime_of_spans(struct seek_run *s, struct err *err)
 {
 	const struct seek_regime *g = &s->regime;
+	const uint64_t until_ns = s->t.until_ns;
 	double again[ARRAY_LEN(g->first)], first[ARRAY_LEN(g->first)];
 	struct regime_fit fit;
 	int r = 0;
@@ -160,7 +156,9 @@ static int regime_of_spans(struct seek_run *s, struct err *err)
 	if (s->rot.is_rotating || !g->nfirst || !fit_regime(g->point, g->n, &fit) || session_is_over(s->ses))
 		return 0;
 	memcpy(first, g->first_ns, sizeof(first));
+	s->t.until_ns = 0; /* a few, and quick */
 	r = timed_reads(&s->t, g->first, g->nfirst, again, NULL, err);
+	s->t.until_ns = until_ns;
 	if (r == 0 && stats_median(again, g->nfirst) >
 	                      stats_median(first, g->nfirst) * sqrt(fit.burst_bytes_per_s / fit.base_bytes_per_s))
 		seek_tell_regime(s, g->point, g->n, "In the spans");
@@ -248,6 +246,23 @@ static void take_read(const struct seek_run *s, struct taken *t, uint64_t offset
 	t->before = isfinite(access) ? offset + s->t.block_bytes : 0;
 }
 
+/* What the search of the rotation read at random over the device counts among its reads. Not where some places answer at once, and leave the head where it was. */
+static void take_samples(const struct seek_run *s, struct taken *t)
+{
+	for (size_t i = 0; i < s->t.nsamples && !s->rot.is_patchy; i++) {
+		const struct timed_sample *p = &s->t.sample[i];
+		struct seek_read *r = &t->read[t->tried];
+
+		*r = (struct seek_read){
+			.before = p->before, .offset = p->offset, .ns = p->ns, .is_hit = seek_is_hit(s, p->ns)
+		};
+		t->tried++;
+		t->nhits += r->is_hit;
+		if (!r->is_hit)
+			t->v[t->n++] = p->ns;
+	}
+}
+
 /* The relative half-width by what the curve leaves; looked at when there are a quarter more reads than the last time. NaN: not told. */
 static double controlled_half(const struct seek_run *s, const struct span *sp, struct taken *t)
 {
@@ -319,8 +334,7 @@ static int read_span(struct seek_run *s, struct span *sp, struct taken *t, struc
 	int r = 0;
 
 	stop_init(&stop, sp->precision, 0.0, (size_t)sp->reads);
-	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !session_is_over(s->ses) &&
-	       session_time_left_ns(s->ses)) {
+	while (r == 0 && t->n + CHUNK <= SPAN_READS && t->tried + CHUNK <= SEEK_TRIED && !seek_is_over(s)) {
 		r = read_chunk(s, sp, offsets, access, done_ns, &got, err);
 		for (size_t i = 0; r == 0 && i < got; i++)
 			take_read(s, t, offsets[i], access[i]);
@@ -354,6 +368,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 	if (!t)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	sp->nblocks = sp->bytes / s->t.block_bytes;
+	if (is_whole(sp) && !s->t.part_bytes)
+		take_samples(s, t);
 	r = read_span(s, sp, t, err);
 	if (r < 0)
 		return r;
@@ -378,16 +394,6 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 	}
 	seek_uncached_done(&media);
 	return r;
-}
-
-/* For the whole device, which the figure is of: what the others leave of the run. */
-static uint64_t whole_time(const struct seek_run *s)
-{
-	double span = (double)s->p->span_ns, spent = (double)(clock_now_ns(s->ses->env->clk) - s->ses->start_ns) / span;
-	double left = s->p->quick ? QUICK_RUN - QUICK_SPANS : FULL_RUN - FULL_SPANS;
-
-	left -= spent + (s->p->no_queue ? 0.0 : s->p->quick ? QUICK_QUEUE : QUEUE_TIME);
-	return (uint64_t)(span * (s->p->quick ? fmin(fmax(left, 6.0), 20.0) : fmin(fmax(left, 15.0), 40.0)));
 }
 
 struct all_told {
@@ -449,7 +455,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	if (is_whole(&sp)) { /* the figure: three times as sharp, for what time that takes, within limits */
 		sp.reads *= s->p->quick ? 1 : 2;
 		sp.precision /= s->p->quick ? 1.0 : 3.0;
-		sp.most_ns = whole_time(s);
+		sp.most_ns = WHOLE_TIMES * s->p->span_ns;
 	}
 	sp.first -= sp.first % s->t.block_bytes;
 	/* Of so few tracks that the curve does not help: what the others need no more is theirs. */
@@ -476,8 +482,9 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	return 0;
 }
 
-int seek_part_mean(struct seek_run *s, uint64_t most_ns, struct err *err)
+int seek_part_mean(struct seek_run *s, struct err *err)
 {
+	const uint64_t most_ns = seek_begin(s, SEEK_WHOLE);
 	struct span sp = { .bytes = s->size_bytes - s->size_bytes % s->t.block_bytes,
 		           .anchor = "whole",
 		           .reads = s->p->reads,
@@ -540,26 +547,23 @@ int seek_spans(struct seek_run *s, struct err *err)
 	size_t nanchors = s->p->quick ? 1 : ARRAY_LEN(anchors);
 	uint64_t size = s->size_bytes;
 	size_t nspans = (seek_span_count(size, s->p->quick) - 1) / nanchors;
-	double share, budget = (double)s->p->span_ns * (s->p->quick ? QUICK_SPANS : FULL_SPANS);
+	double share;
 	cleanup_free struct all_told *all = calloc(1, sizeof(*all));
-	uint64_t start;
 	int r;
 
 	if (!all)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	s->regime = (struct seek_regime){ .stride = 1 };
 	share = 0.5 / (double)(nspans * nanchors + 1);
-	r = one_span(s, size, "whole", share, INFINITY, all, err);
+	r = one_span(s, size, "whole", share, (double)seek_begin(s, SEEK_WHOLE), all, err);
 	if (r == 0 && seek_wants_curve(s))
 		seek_curve_end(s);
-	start = clock_now_ns(s->ses->env->clk);
-	for (size_t i = 0; r == 0 && i < nspans && !session_is_over(s->ses); i++)
-		for (size_t k = 0; r == 0 && k < nanchors && !session_is_over(s->ses) && session_time_left_ns(s->ses);
-		     k++)
+	(void)seek_begin(s, SEEK_SPANS);
+	for (size_t i = 0; r == 0 && i < nspans && !seek_is_over(s); i++)
+		for (size_t k = 0; r == 0 && k < nanchors && !seek_is_over(s); k++)
 			r = one_span(s, span[i] * 1000000, anchors[k], share,
-			             fmax(budget - (double)(clock_now_ns(s->ses->env->clk) - start), 0.0) /
-			                     (double)(nspans * nanchors - i * nanchors - k),
-			             all, err);
+			             (double)seek_left_ns(s) / (double)(nspans * nanchors - i * nanchors - k), all,
+			             err);
 	tell_together(s, all);
 	span_notices(s);
 	return r == 0 ? regime_of_spans(s, err) : r;

@@ -152,6 +152,10 @@ static void time_figures(struct seek_run *s)
 		result_notice(
 			s->res, "no-curve",
 			"No seek times are told: by the accesses far seeks took less than near ones, and there is but one arm. A drive's cache may have answered, or the machine was late.");
+	else if (!s->has_fit && s->naimed && !s->is_writing)
+		result_notice(
+			s->res, "no-curve",
+			"No seek times are told: the accesses that the media answered are too few, or too scattered, for a curve.");
 	if (!s->has_fit)
 		return;
 	choose_track(s);

@@ -13,8 +13,10 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
-#define SETTLES_LEAST 4  /* distances (a choice) */
-#define LOOKS         24 /* writes at random that tell whether a cache takes them */
+#define SETTLES_LEAST   4  /* distances (a choice) */
+#define LOOKS           24 /* writes at random that tell whether a cache takes them */
+#define QUICK_WRITES_NS (10 * NS_PER_S)
+#define FULL_WRITES_NS  (60 * NS_PER_S)
 #define CACHED \
 	0.4 /* of what the media would take on the average: a mean of so many from the media lies within a fifth of that (a choice) */
 
@@ -124,6 +126,12 @@ static void note_cache(struct seek_run *s)
 			"The drive's write cache takes writes before they are on the media, so their seek times cannot be seen: add --write-cache=off, which turns it off for the run.");
 }
 
+/* They have a time of their own, or what is left of that which was asked for. */
+static uint64_t writing_ns(const struct seek_run *s)
+{
+	return s->ses->common->time_ns ? session_time_left_ns(s->ses) : s->p->quick ? QUICK_WRITES_NS : FULL_WRITES_NS;
+}
+
 int seek_writes(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
@@ -140,16 +148,20 @@ int seek_writes(struct seek_run *s, struct err *err)
 			"Writes were left out: without a seek curve of reads over all of the device there is nothing to aim them by.");
 		return 0;
 	}
+	seek_budget(w, writing_ns(s));
 	w->t.block_bytes = w->t.step_bytes;
 	r = is_cached(w, s->average.median + s->rot.period_ns / 2.0, &is, err);
 	w->t.block_bytes = block;
 	if (is)
 		note_cache(s);
 	if (r == 0 && !is && !session_is_over(s->ses))
+		(void)seek_begin(w, SEEK_OVERHEAD);
+	if (r == 0 && !is && !session_is_over(s->ses))
 		r = seek_overhead(w, err);
 	if (r == 0 && !is && !session_is_over(s->ses))
 		r = seek_curve_begin(w, err);
 	s->t.rng = w->t.rng;
+	seek_tell_cut(w);
 	if (w->naimed)
 		tell(s, w);
 	session_checkpoint(s->ses);

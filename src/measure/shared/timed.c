@@ -13,7 +13,8 @@
 	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
 #define PERIOD_HIGH_NS 18.5e6                /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define QUICK_NS       (PERIOD_LOW_NS / 4.0) /* nothing that turns answers a quarter of all reads in that time */
-#define FLUSH_MAX      256                   /* of a MiB, as much as most caches hold; it takes a few seconds */
+#define FLUSH_MAX      256                   /* blocks: more segments no cache has that gives each a place of its own */
+#define VOLUME_MAX     1024                  /* of a MiB: the largest caches hold 512; it takes a few seconds */
 #define EVENTS_MAX     400                   /* room for a few rounds of the longest kind */
 #define STRAY_NOISES   8                     /* off by more: of no use for the lattice */
 #define EVENTS_MIN     24 /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
@@ -36,7 +37,6 @@
 #define BESIDE_BYTES (8u << 20) /* beyond what drives read ahead, within what is trimmed or stored together */
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
-#define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
 
 struct timed_sink {
 	struct sink sink; /* first: take() gets a pointer to it */
@@ -66,9 +66,20 @@ struct timed_feeder {
 	struct timed *t;
 };
 
+bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns)
+{
+	uint64_t now = t->until_ns ? clock_now_ns(t->ses->env->clk) : 0;
+
+	*ret_max_ns = t->until_ns ? t->until_ns - now : 0;
+	return !t->until_ns || now < t->until_ns;
+}
+
 static bool is_over(const struct timed *t)
 {
-	return session_is_over(t->ses) || (t->manners && t->manners->is_over(t->manners->arg));
+	uint64_t ignore;
+
+	return session_is_over(t->ses) || !timed_has_time(t, &ignore) ||
+	       (t->manners && t->manners->is_over(t->manners->arg));
 }
 
 static enum feed next_when_free(struct feeder *f, uint64_t now_ns, struct io_req *req, uint64_t *ret_until_ns)
@@ -107,7 +118,16 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 	}
 	list_feeder_init(&feeder.list, items, n);
 	load.feeder = t->manners ? &feeder.f : &feeder.list.f;
+	if (!timed_has_time(t, &load.max_ns))
+		return 0;
 	return session_load(t->ses, &load, t->eng, &stats, err);
+}
+
+/* Nothing where the one before was not read either. */
+static void keep_sample(struct timed *t, uint64_t before, uint64_t offset, double before_ns, double ns)
+{
+	if (t->nsamples < t->most_samples && isfinite(before_ns) && isfinite(ns))
+		t->sample[t->nsamples++] = (struct timed_sample){ before + t->block_bytes, offset, ns };
 }
 
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
@@ -364,6 +384,8 @@ int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, ui
 			offsets[i] = at;
 		}
 		r = timed_reads(t, offsets, n, access, NULL, err);
+		for (uint32_t i = 1; r == 0 && !end && t->block_bytes == block && i < n; i++)
+			keep_sample(t, offsets[i - 1], offsets[i], access[i - 1], access[i]);
 	}
 	t->block_bytes = block;
 	return r;
@@ -397,37 +419,28 @@ static int is_flushed(struct timed *t, uint64_t sector, struct rotation *ret, bo
 }
 
 /*
- * How many reads elsewhere it takes until the sector is read from the media again: of blocks, as caches of a few segments want; by volume, where many
- * small pieces fit in. More than ret says, if it says any: those were not enough.
+ * How many reads of blocks elsewhere it takes until the sector is read from the media again, as caches of a few segments want. More than ret says, if it says
+ * any: those were not enough.
  */
 static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
-                      struct err *err)
+                      bool *ret_is, struct err *err)
 {
 	uint32_t large = t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK;
 	bool is = false;
 	int r = 0;
 
-	if (!is_by_volume(t, ret)) {
-		ret->flush_bytes = t->block_bytes;
-		for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 1;
-		     r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
-		     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
-		     m *= 2) {
-			ret->flush_reads = m;
-			r = is_flushed(t, sector, ret, &is, err);
-		}
-		if (is || large <= t->block_bytes)
-			return r;
-		ret->flush_bytes = large;
-		ret->flush_reads = 0;
-	}
-	for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 16;
+	ret->flush_bytes = t->block_bytes;
+	*ret_is = !isfinite(ret->hit_ns); /* nothing to flush */
+	if (*ret_is)
+		return 0;
+	for (uint32_t m = ret->flush_reads ? 2 * ret->flush_reads : 1;
 	     r == 0 && !is && m <= FLUSH_MAX && !is_over(t) &&
-	     (m == 16 || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
+	     (large <= t->block_bytes || is_time_left(t, start_ns, BLOCKS_MOST * (double)budget_ns));
 	     m *= 2) {
 		ret->flush_reads = m;
 		r = is_flushed(t, sector, ret, &is, err);
 	}
+	*ret_is = is;
 	return r;
 }
 
@@ -495,6 +508,8 @@ static int one_half(struct timed *t, const struct rotation *rot, uint64_t *secto
 		} else if (!first[i]) {
 			first[i] = done[i];
 			ev->look[ev->nlooks++] = access[i];
+			if (i && !is_hit(rot, access[i - 1])) /* later ones are not independent of it */
+				keep_sample(t, sector[i - 1], sector[i], access[i - 1], access[i]);
 		} else if (ev->n < EVENTS_MAX) {
 			ev->access[ev->n] = access[i];
 			ev->first[ev->n] = first[i];
@@ -674,81 +689,102 @@ static int collect(struct timed *t, const struct rotation *rot, struct events *e
 	return r;
 }
 
+/*
+ * By volume, where many small pieces fit in: all sectors of a round are read, and then large blocks elsewhere until those that were read first are read from the
+ * media again, each of which is tried but once. So no volume has to be read twice, and the others, behind which all that was read as well, are out of the cache
+ * when that is found out: reading them again are the events.
+ */
+static int flush_by_volume(struct timed *t, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
+                           struct events *ev, struct err *err)
+{
+	const uint32_t large = t->eng->cfg.buf_bytes < RATE_BLOCK ? t->eng->cfg.buf_bytes : RATE_BLOCK,
+		       first = is_by_volume(t, ret) ? 2 * ret->flush_reads : 16; /* more than was not enough */
+	uint32_t had = 0;
+	struct rounds q;
+	size_t next = 0;
+	bool is = false;
+	int r;
+
+	if (large <= t->block_bytes)
+		return 0;
+	ret->flush_bytes = large;
+	ret->forget_ns = 0.0;
+	rounds_init(t, &q, ret);
+	r = one_half(t, ret, q.sector, q.first, q.half, ev, err);
+	for (uint32_t m = first;
+	     r == 0 && !is && m <= VOLUME_MAX && !is_over(t) &&
+	     (m == first || is_time_left(t, start_ns, ALL_MOST * (double)budget_ns - ret->forget_ns));
+	     m *= 2) {
+		uint64_t began = clock_now_ns(t->ses->env->clk), done;
+		size_t hits = 0, seen = 0;
+
+		ret->flush_reads = m - had;
+		r = timed_forget(t, ret, 0, 0, err);
+		ret->flush_reads = had = m;
+		ret->forget_ns += (double)(clock_now_ns(t->ses->env->clk) - began);
+		for (int k = 0; r == 0 && k < 2 && !hits && !is_over(t); k++) {
+			double access = NAN;
+
+			r = revisit(t, q.sector[next++], 0, &access, &done, err);
+			hits += is_hit(ret, access);
+			seen += isfinite(access);
+		}
+		is = seen && !hits;
+		ret->is_held = hits > 0;
+	}
+	if (r == 0 && is && !is_over(t))
+		r = one_half(t, ret, q.sector + next, q.first + next, q.half - next, ev, err);
+	return r;
+}
+
+/* What was enough was not; the events are new. */
+static int forget_more(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
+                       struct events *ev, struct err *err)
+{
+	bool is_by_blocks = false;
+	int r = is_by_volume(t, ret) ? 0 : find_flush(t, sector, start_ns, budget_ns, ret, &is_by_blocks, err);
+
+	if (r < 0 || is_by_blocks)
+		return r;
+	*ev = (struct events){ .n = 0 };
+	return flush_by_volume(t, start_ns, budget_ns, ret, ev, err);
+}
+
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
 	const uint64_t start_ns = clock_now_ns(t->ses->env->clk);
 	uint64_t sector = 0;
 	struct events ev = { .n = 0 };
+	bool is_by_blocks = true;
 	int r;
 
 	*ret = (struct rotation){ .period_ns = NAN, .se_ns = NAN, .noise_ns = NAN };
 	r = judge_places(t, ret, &sector, err);
 	if (r == 0)
-		r = find_flush(t, sector, start_ns, budget_ns, ret, err);
+		r = find_flush(t, sector, start_ns, budget_ns, ret, &is_by_blocks, err);
 	if (r < 0 || ret->anywhere_ns > 0.0)
 		return r;
 	ret->is_unclear = t->is_brief; /* where there is time for nothing */
-	for (int k = 0; r == 0 && k < RETRIES && !is_over(t) && is_time_left(t, start_ns, ALL_MOST * (double)budget_ns);
+	if (!is_by_blocks) {
+		r = flush_by_volume(t, start_ns, budget_ns, ret, &ev, err);
+		if (r < 0 || fit_rotation(&ev, ret))
+			return r;
+	}
+	for (int k = 0; r == 0 && k < RETRIES && !(t->is_brief && ret->is_held) && !is_over(t) &&
+	                is_time_left(t, start_ns, ALL_MOST * (double)budget_ns);
 	     k++) {
 		ev = (struct events){ .n = 0 }; /* a sector whose first answer was late spoils all of its events */
 		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
 		if (r < 0 || fit_rotation(&ev, ret))
 			return r;
-		if (is_cached(&ev))
-			r = find_flush(t, sector, start_ns, budget_ns, ret, err);
+		if (is_cached(&ev)) {
+			r = forget_more(t, sector, start_ns, budget_ns, ret, &ev, err);
+			if (r < 0 || fit_rotation(&ev, ret))
+				return r;
+		}
 		ret->is_unclear = ret->is_held || is_cached(&ev) || is_slow(ret, &ev);
 		if (!ret->is_unclear)
 			break;
 	}
-	return r;
-}
-
-/* ---- rate ---- */
-
-struct rate_sink {
-	struct sink sink; /* first */
-	const struct timed_manners *manners;
-	uint64_t skip, seen, bytes, first_ns, last_ns;
-};
-
-static void rate_take(struct sink *s, const struct io_req *req, bool is_fault)
-{
-	struct rate_sink *r = (struct rate_sink *)s;
-
-	if (r->manners)
-		r->manners->took(r->manners->arg, req, is_fault);
-	if (is_fault)
-		return;
-	if (r->seen++ < r->skip) {
-		r->first_ns = req->done_ns;
-		return;
-	}
-	r->bytes += (uint64_t)req->res;
-	r->last_ns = req->done_ns;
-}
-
-int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err)
-{
-	uint64_t block = bytes / 8 < RATE_BLOCK ? bytes / 8 - bytes / 8 % 65536 : RATE_BLOCK, lead;
-	struct rate_sink sink = { .sink = { rate_take }, .manners = t->manners, .skip = 3 };
-	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 2 };
-	struct load_stats stats;
-	struct seq_feeder feeder;
-	int r;
-
-	block = block < 65536 ? 65536 : block > t->eng->cfg.buf_bytes ? t->eng->cfg.buf_bytes : block;
-	lead = 4 * block;
-	if (offset + bytes + lead > timed_size(t))
-		offset = timed_size(t) > bytes + lead ? timed_size(t) - bytes - lead : 0;
-	offset -= offset % t->block_bytes;
-	seq_feeder_init(&feeder, t->op, 0, t->first_bytes + offset,
-	                t->first_bytes +
-	                        (offset + bytes + lead < timed_size(t) ? offset + bytes + lead : timed_size(t)),
-	                (uint32_t)block);
-	load.feeder = &feeder.f;
-	r = session_load(t->ses, &load, t->eng, &stats, err);
-	*ret_bytes_per_s = sink.last_ns > sink.first_ns && sink.bytes
-	                           ? (double)sink.bytes / ((double)(sink.last_ns - sink.first_ns) * 1e-9)
-	                           : (double)NAN;
 	return r;
 }

@@ -16,6 +16,12 @@ struct timed_manners {
 	void *arg;
 };
 
+/* A read of a block anywhere, from behind another anywhere: what random reads over the whole device take. */
+struct timed_sample {
+	uint64_t before, offset; /* the end of the one before, the begin of this one */
+	double ns;
+};
+
 struct timed {
 	struct session *ses;
 	struct engine *eng;
@@ -25,8 +31,11 @@ struct timed {
 	uint32_t block_bytes; /* of each read; a multiple of the step */
 	enum io_op op;        /* IO_READ, or IO_VERIFY where the engine can; IO_WRITE with a permit */
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
+	uint64_t until_ns;    /* 0, or when no further read begins: as at the end of the run */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
 	struct rng rng;
+	struct timed_sample *sample; /* NULL, or room for most of those that are read on the way to something else */
+	size_t nsamples, most_samples;
 	const struct timed_manners *manners; /* NULL: none */
 	uint64_t waited_ns;                  /* for them */
 	FILE *iolog; /* NULL, or where each read is noted in fio's format; whoever opened it looks for errors */
@@ -43,6 +52,9 @@ static inline uint64_t timed_size(const struct timed *t)
  */
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err);
+
+/* Is there time until until_ns? *ret_max_ns: so much, as a load wants it (0: no limit). */
+bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns);
 
 /* A block at random in [first, end), aligned to the block. */
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end);
@@ -78,6 +90,7 @@ uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end);
 /* Those reads elsewhere, outside first to end, but not far from it; 0, 0: anywhere. */
 int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err);
 
+#define RATE_BLOCK (1u << 20) /* as large as streams of programs are; what a request costs is little beside it */
 /* Sequential rate at a place, from about bytes of reads in blocks of 1 MiB or an eighth of that (depth 2); NaN when it could not be read. */
 int timed_rate(struct timed *t, uint64_t offset, uint64_t bytes, double *ret_bytes_per_s, struct err *err);
 

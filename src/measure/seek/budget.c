@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How long a run takes, and which phase may take how much of it. A run ends when it said it would, on every disk: each phase ends when only as much is left as
+ * is kept for those that come after it, and what one does not need is theirs. Most is worth the rotation, as all that follows is by it: where it is hard to find,
+ * what only few figures are from gives way. What was not reached is told.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/seek/seek.h"
+
+/* About what a middling disk needs (a choice), of a run of the usual length; of a shorter one it is that part of it. */
+static const struct share {
+	double quick_s, full_s;
+	bool gives_way; /* to the rotation, and to what tells where things are */
+	const char *name;
+} shares[] = {
+	[SEEK_ROTATION] = { 0.0, 0.0, false, "rotation" },
+	[SEEK_ARMS] = { 0.3, 1.0, false, "each arm by itself" },
+	[SEEK_RATES] = { 1.4, 4.0, false, "sequential rates" },
+	[SEEK_OVERHEAD] = { 2.5, 4.0, true, "command overhead" },
+	[SEEK_CURVE] = { 2.2, 22.0, true, "seek curve" },
+	[SEEK_NEAR] = { 0.8, 4.0, true, "seeks over few tracks" },
+	[SEEK_WHOLE] = { 1.6, 18.0, false, "mean over the whole device" },
+	[SEEK_SPANS] = { 0.8, 22.0, false, "spans" },
+	[SEEK_QUEUE] = { 1.4, 13.0, false, "queue" },
+};
+
+static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
+{
+	bool is_curve = phase >= SEEK_ARMS && phase <= SEEK_NEAR;
+
+	if (s->is_writing || s->t.part_bytes) /* of that the curve is wanted, and of an arm its mean */
+		return phase <= (s->is_writing ? SEEK_NEAR : SEEK_WHOLE);
+	return phase == SEEK_QUEUE ? !s->p->no_queue : !is_curve || !s->p->no_curve;
+}
+
+void seek_budget(struct seek_run *s, uint64_t total_ns)
+{
+	double usual_ns = (s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9;
+
+	s->budget = (struct seek_budget){ .end_ns = clock_now_ns(s->ses->env->clk) + total_ns,
+		                          .scale = fmin((double)total_ns / usual_ns, 1.0) };
+	s->t.until_ns = s->budget.end_ns;
+}
+
+uint64_t seek_begin(struct seek_run *s, enum seek_phase phase)
+{
+	double kept_s = 0.0;
+	uint64_t kept_ns;
+
+	for (size_t i = phase + 1; i < ARRAY_LEN(shares); i++)
+		if (is_wanted(s, i) && !(phase <= SEEK_RATES && shares[i].gives_way))
+			kept_s += s->p->quick ? shares[i].quick_s : shares[i].full_s;
+	kept_ns = (uint64_t)(kept_s * s->budget.scale * 1e9);
+	s->t.until_ns = s->budget.end_ns > kept_ns ? s->budget.end_ns - kept_ns : 1;
+	s->budget.phase = phase;
+	return seek_left_ns(s);
+}
+
+uint64_t seek_left_ns(const struct seek_run *s)
+{
+	uint64_t now = clock_now_ns(s->ses->env->clk);
+
+	return now < s->t.until_ns ? s->t.until_ns - now : 0;
+}
+
+bool seek_is_over(struct seek_run *s)
+{
+	if (session_is_over(s->ses))
+		return true;
+	if (seek_left_ns(s))
+		return false;
+	s->budget.cut |= 1u << s->budget.phase;
+	return true;
+}
+
+bool seek_is_cut(const struct seek_run *s, enum seek_phase phase)
+{
+	return s->budget.cut & 1u << phase;
+}
+
+void seek_tell_cut(struct seek_run *s)
+{
+	char names[256] = "";
+
+	for (size_t i = SEEK_ARMS; i < ARRAY_LEN(shares); i++) {
+		size_t n = strlen(names);
+
+		if (seek_is_cut(s, i) && i != SEEK_WHOLE) /* its interval says what it lacks */
+			(void)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", shares[i].name);
+	}
+	if (*names)
+		result_notice(
+			s->res, "not-reached",
+			"The time of the run was over before all was measured that it had in mind of: %s. What is missing there, a longer run has: give --time%s.",
+			names, s->p->quick ? ", or leave out --quick" : "");
+}
