@@ -271,30 +271,13 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 	return geo_apart(a, b) < o->tol;
 }
 
-/* ---- order.c ---- */
-
-/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
-size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+/* ---- band.c ---- */
 
 /* What is tried. */
 struct geo_shape {
 	uint32_t heads;
 	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
 	bool is_alternate, is_serpentine;
-};
-
-struct geo_fit_zone {
-	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
-	uint64_t size[GEO_HEADS];
-	double head_skew, cylinder_skew, band_skew; /* NaN: none */
-	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
-};
-
-struct geo_fit {
-	struct geo_fit_zone zone[GEO_ZONES_MAX];
-	size_t n;
-	double cost;
-	uint64_t left_out;
 };
 
 /* A track without data. */
@@ -311,6 +294,57 @@ struct geo_labels {
 	uint32_t *head;
 	struct geo_hole *hole; /* those in front of them, in order */
 	size_t nholes, most;   /* most: there is room for so many; 0: they are not wanted */
+};
+
+enum geo_change { GEO_TO_CYLINDER, GEO_TO_HEAD, GEO_TO_BAND, GEO_CHANGES };
+
+struct geo_state {
+	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
+	double cost;
+	uint64_t left_out;
+	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
+	double often[GEO_CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
+	int64_t votes[GEO_CHANGES];
+};
+
+struct geo_parser {
+	struct geo_order *o;
+	const struct geo_shape *shape;
+	struct geo_labels *labels;
+	size_t zone;       /* while there are labels */
+	uint64_t cylinder; /* of the band */
+};
+
+struct geo_band {
+	uint64_t cylinders;
+	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
+	bool is_back;
+	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
+	bool is_full;         /* no other has none, whatever a skew looks like */
+};
+
+/* A band from track *t on, which is then behind it; false: the sizes do not fit. */
+bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
+/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
+bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
+
+/* ---- order.c ---- */
+
+/* How many tracks lie between two changes of size or skew, odd tracks aside; the first so many. */
+size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max);
+
+struct geo_fit_zone {
+	uint64_t first, track, tracks, cylinder, cylinders, bands; /* bands: whole ones */
+	uint64_t size[GEO_HEADS];
+	double head_skew, cylinder_skew, band_skew; /* NaN: none */
+	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
+};
+
+struct geo_fit {
+	struct geo_fit_zone zone[GEO_ZONES_MAX];
+	size_t n;
+	double cost;
+	uint64_t left_out;
 };
 
 /*

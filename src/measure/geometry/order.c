@@ -17,285 +17,16 @@
 #include "measure/geometry/geometry.h"
 
 #define COST_ZONE    2.0  /* in units of one odd skew; a zone changes two, the one into it and the one behind */
-#define COST_LEFT    2.0  /* the same, by one that is not there */
-#define COST_LATE    3.0  /* a late answer that looks like a track without data: rarer than one */
 #define COST_ODD     3.0  /* a surface that holds more than in the zone before, or differs otherwise from the others */
 #define COST_STAY    1.0  /* some surfaces go on as before, as their zones end elsewhere */
 #define COST_FIRST   2.0  /* one in the first zone that is unlike others */
-#define COST_UNKNOWN 1.5  /* a zone that begins with a track of which only a part is there */
-#define COST_STUMP   0.5  /* one inside or at its end */
 #define COST_SAME    8.0  /* a zone just like the one before */
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
 #define WAYS         64   /* that are kept */
 #define LOOK_EVERY   256  /* steps of a reading: then the clock is asked whether it may go on */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
-#define LONE_AHEAD   3    /* tracks of a surface, of which one has the size that one of another size should have */
-#define LACKS_MOST   10   /* part of a track: so much the first of a surface may lack of those behind it */
-#define LONE_MOST    2    /* so many of them in a row may be short by just as much */
-#define LONE_MORE    100  /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 #define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
-#define COST_TAIL    0.1  /* each but the first of them, which costs as any track without data that does not show */
-
-/* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
-static double skew_before(struct geo_order *o, uint64_t track)
-{
-	const struct geo_seg *seg;
-	double jump, size;
-
-	if (track == 0)
-		return NAN;
-	seg = geo_order_at(o, track - 1);
-	jump = seg->jump;
-	size = (double)seg->size;
-	return jump + 1.0 / size - 1.0 / (double)geo_order_at(o, track)->size;
-}
-
-/* ---- one band ---- */
-
-enum change { TO_CYLINDER, TO_HEAD, TO_BAND, CHANGES };
-
-struct state {
-	double jump[CHANGES], other[CHANGES]; /* the usual one; one that was seen last and is not usual */
-	double cost;
-	uint64_t left_out;
-	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
-	double often[CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
-	int64_t votes[CHANGES];
-};
-
-struct parser {
-	struct geo_order *o;
-	const struct geo_shape *shape;
-	struct geo_labels *labels;
-	size_t zone;       /* while there are labels */
-	uint64_t cylinder; /* of the band */
-};
-
-struct band {
-	uint64_t cylinders;
-	uint64_t size[GEO_HEADS]; /* of the zone's surfaces; 0: learned here */
-	bool is_back;
-	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
-	bool is_full;         /* no other has none, whatever a skew looks like */
-};
-
-static enum change first_change(const struct parser *p)
-{
-	return p->shape->band == 1 ? TO_CYLINDER : TO_BAND;
-}
-
-/* What comes before slot (head k, cylinder j) of a band. */
-static enum change change_before(const struct parser *p, const struct band *b, uint64_t k, uint64_t j)
-{
-	if (j == b->cylinders) {
-		j = 0;
-		k++;
-	}
-	return j ? TO_CYLINDER : k == 0 || k == p->shape->heads ? first_change(p) : TO_HEAD;
-}
-
-static void vote(const struct parser *p, struct state *st, enum change c, double jump, uint64_t n)
-{
-	int64_t votes = (int64_t)n;
-
-	if (isfinite(st->often[c]) && geo_order_same(p->o, st->often[c], jump)) {
-		st->votes[c] += votes;
-	} else if ((st->votes[c] -= votes) < 0) {
-		st->votes[c] = -st->votes[c];
-		st->often[c] = jump;
-	}
-}
-
-/* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
-static bool is_left_out(const struct parser *p, const struct band *b, struct state *st, uint64_t k, uint64_t j,
-                        double *jump)
-{
-	enum change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
-
-	if (isnan(*jump)) /* not known */
-		return false;
-	vote(p, st, c, *jump, 1);
-	if (isnan(st->jump[c])) {
-		st->jump[c] = *jump;
-		return false;
-	}
-	if (geo_order_same(p->o, *jump, st->jump[c])) {
-		st->other[c] = NAN;
-		return false;
-	}
-	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
-		if (b->is_full) {
-			st->cost += COST_LATE;
-			return false;
-		}
-		*jump -= st->jump[c];
-		st->cost += COST_LEFT;
-		st->left_out++;
-		return true;
-	}
-	st->cost += 1.0;
-	if (geo_order_same(p->o, *jump, st->other[c]))
-		st->jump[c] = *jump;
-	st->other[c] = *jump;
-	return false;
-}
-
-/* How many tracks there are in a row on this surface that are equal to this one, with it. */
-static uint64_t equal_beside(const struct parser *p, const struct band *b, uint64_t t, uint64_t j)
-{
-	const struct geo_seg *seg = geo_order_at(p->o, t);
-	uint64_t before = t - seg->track, behind = seg->track + seg->tracks - 1 - t, left = b->cylinders - 1 - j;
-
-	if (b->cylinders == 1)
-		return 1 + (before + behind) / p->shape->heads;
-	return 1 + (before < j ? before : j) + (behind < left ? behind : left);
-}
-
-/*
- * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
- * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
- */
-static bool is_lone(const struct parser *p, const struct band *b, uint64_t t, uint64_t size, uint64_t j)
-{
-	const struct geo_seg *seg = geo_order_at(p->o, t);
-	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, ahead = LONE_AHEAD;
-
-	if (seg->is_odd)
-		return true;
-	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
-		return false;
-	if (b->cylinders > 1 && j + 1 == b->cylinders)
-		return seg->track && geo_order_at(p->o, seg->track - 1)->size == size;
-	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
-		ahead = b->cylinders - 1 - j;
-	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
-		if (geo_order_at(p->o, t + k * on)->size == size)
-			return true;
-	return false;
-}
-
-static uint32_t head_of(const struct parser *p, const struct band *b, uint64_t k)
-{
-	return (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
-}
-
-/* Slot of head k, in front of track t: it has no data. */
-static void label_hole(struct parser *p, const struct band *b, uint64_t t, uint64_t k)
-{
-	struct geo_labels *l = p->labels;
-
-	if (l && l->nholes < l->most && t >= l->first && t < l->first + l->n)
-		l->hole[l->nholes++] = (struct geo_hole){ t, p->zone, head_of(p, b, k) };
-}
-
-static void label(struct parser *p, const struct band *b, uint64_t t, uint64_t k, uint64_t j)
-{
-	struct geo_labels *l = p->labels;
-	uint64_t way = p->shape->is_serpentine && k % 2 ? b->cylinders - 1 - j : j;
-
-	if (!l || t < l->first || t >= l->first + l->n)
-		return;
-	if (l->cylinder)
-		l->cylinder[t - l->first] = p->cylinder + way;
-	l->head[t - l->first] = head_of(p, b, k);
-}
-
-/* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
-static uint64_t alike(const struct parser *p, const struct band *b, struct state *st, uint64_t at, uint64_t size,
-                      uint64_t j)
-{
-	const struct geo_seg *seg = geo_order_at(p->o, at);
-	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
-
-	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels || b->skip < SIZE_MAX ||
-	    !geo_order_same(p->o, seg->jump, st->jump[TO_CYLINDER]))
-		return 0;
-	return n < left ? n : left;
-}
-
-/* Of a surface that begins here: the first of its tracks may hold less than the others, by what it lacks. */
-static uint64_t learned_size(const struct parser *p, const struct band *b, uint64_t t, uint64_t j)
-{
-	uint64_t size = geo_order_at(p->o, t)->size, on = b->cylinders == 1 ? p->shape->heads : 1, next;
-
-	if (t + 2 * on >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
-		return size;
-	next = geo_order_at(p->o, t + on)->size;
-	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, t + 2 * on)->size == next ? next
-	                                                                                                      : size;
-}
-
-/* One slot with data; false: its size does not fit. */
-static bool take_track(struct parser *p, const struct band *b, struct state *st, uint64_t at, uint64_t *size,
-                       uint64_t k, uint64_t j)
-{
-	const struct geo_seg *seg = geo_order_at(p->o, at);
-
-	if (*size == 0 && !seg->is_odd)
-		*size = learned_size(p, b, at, j);
-	else if (*size == 0)
-		st->cost += COST_UNKNOWN;
-	if (*size && seg->size != *size) {
-		if (!is_lone(p, b, at, *size, j))
-			return false;
-		st->cost += seg->is_odd ? COST_STUMP : 1.0;
-	}
-	label(p, b, at, k, j);
-	return true;
-}
-
-/* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
-static bool is_single_slot(const struct parser *p, const struct band *b)
-{
-	return p->shape->heads == 1 && b->cylinders == 1;
-}
-
-/* A band from track *t on; false: the sizes do not fit. */
-static bool match(struct parser *p, struct band *b, struct state *st, uint64_t *t)
-{
-	uint64_t at = *t, slot = 0;
-	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
-	bool is_rest = isfinite(st->rest), is_single = is_single_slot(p, b);
-
-	for (uint64_t k = 0; k < p->shape->heads; k++) {
-		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
-
-		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
-			uint64_t n = alike(p, b, st, at, *size, j);
-
-			if (slot >= b->skip && slot <= b->skip_to) {
-				st->cost += slot > b->skip && b->cylinders > 1 ? COST_TAIL : COST_LEFT + 1.0;
-				st->left_out++;
-				label_hole(p, b, at, k);
-				continue;
-			}
-			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
-				vote(p, st, TO_CYLINDER, st->jump[TO_CYLINDER], n - 1);
-				at += n - 1;
-				j += n - 1;
-				slot += n - 1;
-				jump = skew_before(p->o, at);
-			}
-			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
-			if (is_rest)
-				label_hole(p, b, at, k);
-			if (is_rest && !is_single)
-				continue;
-			p->cylinder += is_rest;
-			is_rest = false;
-			if (!take_track(p, b, st, at, size, k, j))
-				return false;
-			at++;
-			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
-		}
-	}
-	if (at == *t)
-		return false;
-	st->rest = is_rest ? jump : (double)NAN;
-	*t = at;
-	return true;
-}
 
 /* ---- zones ---- */
 
@@ -328,7 +59,7 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 }
 
 /* Lengths that a partial band may have: some surfaces of it end where equal tracks end. step: to the next cylinder. How many. */
-static size_t partial_lengths(const struct parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
+static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
 	size_t n = 0, i;
@@ -361,7 +92,7 @@ static size_t partial_lengths(const struct parser *p, uint64_t t, double step, u
  * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where the zones of surfaces end at different places
  * some hold as many as before, and the others fewer.
  */
-static double odd_sizes(const struct parser *p, const uint64_t *before, const uint64_t *after)
+static double odd_sizes(const struct geo_parser *p, const uint64_t *before, const uint64_t *after)
 {
 	double cost = 0.0, step = 1.0;
 	bool differ = false, stay = false;
@@ -390,7 +121,7 @@ static double odd_sizes(const struct parser *p, const uint64_t *before, const ui
 /* A way to read the sequence up to track t. */
 struct way {
 	uint64_t t, cylinder;
-	struct state st;
+	struct geo_state st;
 	bool is_new;              /* a zone begins here, behind `zone` */
 	uint64_t in_zone;         /* bands */
 	struct geo_fit_zone zone; /* that it is in, as far as it has come; no tracks: none yet */
@@ -407,7 +138,7 @@ struct node {
 struct odd_band {
 	size_t parent;
 	uint64_t t;
-	struct state st; /* in front of it */
+	struct geo_state st; /* in front of it */
 	size_t skip, skip_to;
 };
 
@@ -423,7 +154,7 @@ struct trail {
 };
 
 struct reading {
-	struct parser p;
+	struct geo_parser p;
 	double limit;   /* ways that cost more are given up */
 	uint64_t avoid; /* no zone begins at this track; 0: any may */
 	struct way way[WAYS];
@@ -466,7 +197,7 @@ static void keep_zone(struct reading *q, struct way *w)
 	w->node = q->nnodes++;
 }
 
-static void keep_odd(struct reading *q, struct way *w, const struct way *from, const struct band *b)
+static void keep_odd(struct reading *q, struct way *w, const struct way *from, const struct geo_band *b)
 {
 	struct odd_band *more = more_room(q->odd, q->nodd, &q->odd_room, sizeof(*more));
 
@@ -524,14 +255,14 @@ static void begin_zone(struct way *w)
 }
 
 /* This band goes on from here, if it fits. ret: the way behind it. */
-static bool take_band(struct reading *q, const struct way *from, struct band *b, struct way *ret)
+static bool take_band(struct reading *q, const struct way *from, struct geo_band *b, struct way *ret)
 {
 	struct geo_fit_zone *z = &ret->zone;
 
 	*ret = *from;
 	if (!ret->is_new)
 		memcpy(b->size, z->size, sizeof(b->size));
-	if ((ret->is_new && ret->t && ret->t == q->avoid) || !match(&q->p, b, &ret->st, &ret->t))
+	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t))
 		return false;
 	if (ret->is_new) {
 		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
@@ -543,10 +274,10 @@ static bool take_band(struct reading *q, const struct way *from, struct band *b,
 	z->cylinders += b->cylinders;
 	z->bands += b->cylinders == q->p.shape->band;
 	z->tracks = ret->t - z->track;
-	z->head_skew = ret->st.often[TO_HEAD];
-	z->cylinder_skew = ret->st.often[TO_CYLINDER];
-	z->band_skew = ret->st.often[TO_BAND];
-	ret->cylinder += b->cylinders + (is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
+	z->head_skew = ret->st.often[GEO_TO_HEAD];
+	z->cylinder_skew = ret->st.often[GEO_TO_CYLINDER];
+	z->band_skew = ret->st.often[GEO_TO_BAND];
+	ret->cylinder += b->cylinders + (geo_is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
 	if (b->cylinders != q->p.shape->band || (b->cylinders > 1 && b->skip < SIZE_MAX) ||
@@ -564,15 +295,15 @@ static bool take_band(struct reading *q, const struct way *from, struct band *b,
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
 {
-	const struct band band = { .cylinders = cylinders,
-		                   .skip = skip,
-		                   .skip_to = skip_to,
-		                   .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
+	const struct geo_band band = { .cylinders = cylinders,
+		                       .skip = skip,
+		                       .skip_to = skip_to,
+		                       .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
 	int ways = q->p.shape->heads > 1 ? 2 : 1; /* on one surface nothing is shifted by it */
 	bool found = false;
 
 	for (int k = 0; k < ways; k++) {
-		struct band b = band;
+		struct geo_band b = band;
 		struct way w;
 
 		b.is_full = k;
@@ -635,7 +366,7 @@ static void go_on(struct reading *q, const struct way *w)
 		for (size_t skip = 1; skip + 1 < q->p.shape->heads && !w->is_new; skip++)
 			(void)go(q, w, 1, skip, q->p.shape->heads - 1, &ignore);
 	} else {
-		size_t n = partial_lengths(&q->p, w->t, w->st.jump[TO_CYLINDER], length, ARRAY_LEN(length));
+		size_t n = partial_lengths(&q->p, w->t, w->st.jump[GEO_TO_CYLINDER], length, ARRAY_LEN(length));
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
@@ -739,7 +470,7 @@ static void write_fit(const struct reading *q, const struct way *w, struct geo_f
 /* The same bands again, now that they are known, to say where each track is. */
 static void write_labels(struct reading *q, const struct way *w, struct geo_labels *labels, struct geo_fit *fit)
 {
-	struct state st = w->st;
+	struct geo_state st = w->st;
 
 	q->p.labels = labels;
 	for (size_t i = 0; i < fit->n; i++) {
@@ -749,9 +480,9 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 		q->p.cylinder = z->cylinder;
 		q->p.zone = i;
 		while (left && t < z->track + z->tracks) {
-			struct band b = { .skip = SIZE_MAX,
-				          .is_back = q->p.shape->is_alternate && in_zone++ % 2,
-				          .is_full = true };
+			struct geo_band b = { .skip = SIZE_MAX,
+				              .is_back = q->p.shape->is_alternate && in_zone++ % 2,
+				              .is_full = true };
 			uint64_t band = q->p.shape->band;
 
 			st.rest = NAN;
@@ -765,7 +496,7 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 			}
 			b.cylinders = band && band < left ? band : left;
 			memcpy(b.size, z->size, sizeof(b.size));
-			(void)match(&q->p, &b, &st, &t);
+			(void)geo_match(&q->p, &b, &st, &t);
 			q->p.cylinder += b.cylinders;
 			left -= b.cylinders;
 		}
@@ -784,7 +515,7 @@ static struct reading *reading_new(struct geo_order *o, const struct geo_shape *
 
 	if (!q)
 		return NULL;
-	q->p = (struct parser){ .o = o, .shape = shape };
+	q->p = (struct geo_parser){ .o = o, .shape = shape };
 	q->limit = limit;
 	q->nnodes = q->nodd = 1; /* 0: none */
 	add_way(q, &start);
@@ -863,7 +594,7 @@ static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
  * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of their zones are? A track that is not may belong
  * to either; and where some surfaces hold more the bands of one zone may have been cut up wrongly.
  */
-static bool is_clear_begin(const struct parser *p, const struct geo_fit_zone *z)
+static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
 {
 	return odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, geo_order_at(p->o, z->track)) &&
 	       has_size(z - 1, geo_order_at(p->o, z->track - 1));

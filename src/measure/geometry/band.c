@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One band of a layout held against the tracks from somewhere on (a cylinder is a band of one): do their sizes go on as those of its surfaces, and their skews as
+ * those between its slots? What does not fit costs, or ends it.
+ */
+#include <math.h>
+
+#include "measure/geometry/geometry.h"
+
+#define COST_LEFT    2.0 /* in units of one odd skew: a track that is not there */
+#define COST_LATE    3.0 /* a late answer that looks like a track without data: rarer than one */
+#define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
+#define COST_STUMP   0.5 /* one inside or at its end */
+#define LONE_AHEAD   3   /* tracks of a surface, of which one has the size that one of another size should have */
+#define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
+#define LONE_MOST    2   /* so many of them in a row may be short by just as much */
+#define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
+#define COST_TAIL    0.1 /* each but the first of them, which costs as any track without data that does not show */
+
+/* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
+static double skew_before(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg;
+	double jump, size;
+
+	if (track == 0)
+		return NAN;
+	seg = geo_order_at(o, track - 1);
+	jump = seg->jump;
+	size = (double)seg->size;
+	return jump + 1.0 / size - 1.0 / (double)geo_order_at(o, track)->size;
+}
+
+static enum geo_change first_change(const struct geo_parser *p)
+{
+	return p->shape->band == 1 ? GEO_TO_CYLINDER : GEO_TO_BAND;
+}
+
+/* What comes before slot (head k, cylinder j) of a band. */
+static enum geo_change change_before(const struct geo_parser *p, const struct geo_band *b, uint64_t k, uint64_t j)
+{
+	if (j == b->cylinders) {
+		j = 0;
+		k++;
+	}
+	return j ? GEO_TO_CYLINDER : k == 0 || k == p->shape->heads ? first_change(p) : GEO_TO_HEAD;
+}
+
+static void vote(const struct geo_parser *p, struct geo_state *st, enum geo_change c, double jump, uint64_t n)
+{
+	int64_t votes = (int64_t)n;
+
+	if (isfinite(st->often[c]) && geo_order_same(p->o, st->often[c], jump)) {
+		st->votes[c] += votes;
+	} else if ((st->votes[c] -= votes) < 0) {
+		st->votes[c] = -st->votes[c];
+		st->often[c] = jump;
+	}
+}
+
+/* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
+static bool is_left_out(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t k,
+                        uint64_t j, double *jump)
+{
+	enum geo_change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
+
+	if (isnan(*jump)) /* not known */
+		return false;
+	vote(p, st, c, *jump, 1);
+	if (isnan(st->jump[c])) {
+		st->jump[c] = *jump;
+		return false;
+	}
+	if (geo_order_same(p->o, *jump, st->jump[c])) {
+		st->other[c] = NAN;
+		return false;
+	}
+	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
+		if (b->is_full) {
+			st->cost += COST_LATE;
+			return false;
+		}
+		*jump -= st->jump[c];
+		st->cost += COST_LEFT;
+		st->left_out++;
+		return true;
+	}
+	st->cost += 1.0;
+	if (geo_order_same(p->o, *jump, st->other[c]))
+		st->jump[c] = *jump;
+	st->other[c] = *jump;
+	return false;
+}
+
+/* How many tracks there are in a row on this surface that are equal to this one, with it. */
+static uint64_t equal_beside(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, t);
+	uint64_t before = t - seg->track, behind = seg->track + seg->tracks - 1 - t, left = b->cylinders - 1 - j;
+
+	if (b->cylinders == 1)
+		return 1 + (before + behind) / p->shape->heads;
+	return 1 + (before < j ? before : j) + (behind < left ? behind : left);
+}
+
+/*
+ * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
+ * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
+ */
+static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, t);
+	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, ahead = LONE_AHEAD;
+
+	if (seg->is_odd)
+		return true;
+	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
+		return false;
+	if (b->cylinders > 1 && j + 1 == b->cylinders)
+		return seg->track && geo_order_at(p->o, seg->track - 1)->size == size;
+	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
+		ahead = b->cylinders - 1 - j;
+	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
+		if (geo_order_at(p->o, t + k * on)->size == size)
+			return true;
+	return false;
+}
+
+static uint32_t head_of(const struct geo_parser *p, const struct geo_band *b, uint64_t k)
+{
+	return (uint32_t)(b->is_back ? p->shape->heads - 1 - k : k);
+}
+
+/* Slot of head k, in front of track t: it has no data. */
+static void label_hole(struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t k)
+{
+	struct geo_labels *l = p->labels;
+
+	if (l && l->nholes < l->most && t >= l->first && t < l->first + l->n)
+		l->hole[l->nholes++] = (struct geo_hole){ t, p->zone, head_of(p, b, k) };
+}
+
+static void label(struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t k, uint64_t j)
+{
+	struct geo_labels *l = p->labels;
+	uint64_t way = p->shape->is_serpentine && k % 2 ? b->cylinders - 1 - j : j;
+
+	if (!l || t < l->first || t >= l->first + l->n)
+		return;
+	if (l->cylinder)
+		l->cylinder[t - l->first] = p->cylinder + way;
+	l->head[t - l->first] = head_of(p, b, k);
+}
+
+/* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
+static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
+                      uint64_t size, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, at);
+	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
+
+	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels || b->skip < SIZE_MAX ||
+	    !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]))
+		return 0;
+	return n < left ? n : left;
+}
+
+/* Of a surface that begins here: the first of its tracks may hold less than the others, by what it lacks. */
+static uint64_t learned_size(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t j)
+{
+	uint64_t size = geo_order_at(p->o, t)->size, on = b->cylinders == 1 ? p->shape->heads : 1, next;
+
+	if (t + 2 * on >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
+		return size;
+	next = geo_order_at(p->o, t + on)->size;
+	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, t + 2 * on)->size == next ? next
+	                                                                                                      : size;
+}
+
+/* One slot with data; false: its size does not fit. */
+static bool take_track(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
+                       uint64_t *size, uint64_t k, uint64_t j)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, at);
+
+	if (*size == 0 && !seg->is_odd)
+		*size = learned_size(p, b, at, j);
+	else if (*size == 0)
+		st->cost += COST_UNKNOWN;
+	if (*size && seg->size != *size) {
+		if (!is_lone(p, b, at, *size, j))
+			return false;
+		st->cost += seg->is_odd ? COST_STUMP : 1.0;
+	}
+	label(p, b, at, k, j);
+	return true;
+}
+
+bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
+{
+	return p->shape->heads == 1 && b->cylinders == 1;
+}
+
+bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t)
+{
+	uint64_t at = *t, slot = 0;
+	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
+	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
+
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
+
+		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
+			uint64_t n = alike(p, b, st, at, *size, j);
+
+			if (slot >= b->skip && slot <= b->skip_to) {
+				st->cost += slot > b->skip && b->cylinders > 1 ? COST_TAIL : COST_LEFT + 1.0;
+				st->left_out++;
+				label_hole(p, b, at, k);
+				continue;
+			}
+			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */
+				vote(p, st, GEO_TO_CYLINDER, st->jump[GEO_TO_CYLINDER], n - 1);
+				at += n - 1;
+				j += n - 1;
+				slot += n - 1;
+				jump = skew_before(p->o, at);
+			}
+			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
+			if (is_rest)
+				label_hole(p, b, at, k);
+			if (is_rest && !is_single)
+				continue;
+			p->cylinder += is_rest;
+			is_rest = false;
+			if (!take_track(p, b, st, at, size, k, j))
+				return false;
+			at++;
+			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
+		}
+	}
+	if (at == *t)
+		return false;
+	st->rest = is_rest ? jump : (double)NAN;
+	*t = at;
+	return true;
+}
