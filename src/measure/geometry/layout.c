@@ -15,20 +15,6 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8     /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128   /* LENGTHS and their parts, equal ones once */
-#define SHAPES_MAX  160   /* that are kept at a time; the dear ones go when it is full */
-#define RANK_TRACKS 40000 /* enough for ranking */
-#define FEW_TRACKS  1500  /* for a first look, and: */
-#define FEW_RUNS    96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
-#define MARGIN      6.0 /* of cost: layouts so much dearer than the best are out */
-#define DEARER \
-	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
-#define TWIN_DEARER \
-	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
-#define TWIN_ZONES 2 /* of them one has at most so many times as many zones, and: */
-#define TWIN_MORE  4
 #define STRETCH    12000 /* tracks that accesses are tried in */
 #define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
 #define EXPLAINS   0.7   /* the same where accesses have their say in two places: it must explain some */
@@ -48,10 +34,6 @@
 
 struct candidate {
 	struct geo_shape shape;
-	double cost;
-	size_t zones;
-	size_t rank;      /* of two that cost the same the simpler one comes first */
-	bool is_one_band; /* no zone is longer than a band: the length of bands is not visible */
 	bool is_possible; /* accesses do not speak against it */
 	double against;   /* how unlikely they are under it, all looks together */
 	size_t agreeing;  /* accesses that fit, in the last look */
@@ -68,7 +50,7 @@ struct said {
 struct search {
 	struct geo *g;
 	struct geo_order *o;
-	struct candidate c[SHAPES_MAX];
+	struct candidate c[GEO_SHAPES_MAX];
 	size_t n;
 	struct geo_fit *fit;
 	uint64_t first, tracks; /* of the stretch */
@@ -78,7 +60,7 @@ struct search {
 	size_t npairs, most_pairs;
 	struct said said[SAID_MOST]; /* in all looks */
 	size_t nsaid;
-	struct candidate before[SHAPES_MAX]; /* all of them, before accesses spoke */
+	struct candidate before[GEO_SHAPES_MAX]; /* all of them, before accesses spoke */
 	size_t all;
 	size_t next;    /* accesses that agree with the best one that is out */
 	double scatter; /* of single accesses */
@@ -87,239 +69,6 @@ struct search {
 	bool is_decided;
 	bool are_several_arms; /* what is found is of the first one */
 };
-
-/* ---- what can be true by the sequence ---- */
-
-/* Lengths of bands that runs of equal tracks suggest. */
-static size_t guess_bands(struct geo_order *o, uint64_t *ret)
-{
-	uint64_t length[2 * 512], best[LENGTHS];
-	size_t n = geo_order_lengths(o, length, ARRAY_LEN(length) / 2), nbest = 0, m = 0;
-
-	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
-		length[n++] = length[i] + 1;
-	qsort(length, n, sizeof(length[0]), geo_down);
-	while (nbest < LENGTHS && n) {
-		size_t most = 0, at = 0;
-
-		for (size_t i = 0; i < n;) {
-			size_t k = i;
-
-			while (k < n && length[k] == length[i])
-				k++;
-			if (k - i > most) {
-				most = k - i;
-				at = i;
-			}
-			i = k;
-		}
-		best[nbest++] = length[at];
-		memmove(length + at, length + at + most, (n - at - most) * sizeof(length[0]));
-		n -= most;
-	}
-	for (size_t i = 0; i < nbest; i++)
-		for (uint64_t k = 1; k <= HEADS_TRIED && m < BANDS_MAX; k++) {
-			bool is_known = best[i] % k != 0 || best[i] / k < 2;
-
-			for (size_t j = 0; j < m && !is_known; j++)
-				is_known = ret[j] == best[i] / k;
-			if (!is_known)
-				ret[m++] = best[i] / k;
-		}
-	return m;
-}
-
-static double limit(const struct search *s)
-{
-	double best = INFINITY;
-
-	for (size_t i = 0; i < s->n; i++)
-		best = fmin(best, s->c[i].cost);
-	return best * DEARER + MARGIN;
-}
-
-static void forget_dear_ones(struct search *s)
-{
-	double most = limit(s);
-	size_t m = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		if (s->c[i].cost <= most)
-			s->c[m++] = s->c[i];
-	s->n = m;
-}
-
-/* Is no zone longer than a band? */
-static bool is_one_band(const struct geo_fit *fit, uint64_t band)
-{
-	for (size_t i = 0; i < fit->n; i++)
-		if (fit->zone[i].cylinders > band)
-			return false;
-	return true;
-}
-
-static void add_candidate(struct search *s, const struct candidate *c)
-{
-	if (s->n == SHAPES_MAX)
-		forget_dear_ones(s);
-	if (s->n < SHAPES_MAX)
-		s->c[s->n++] = *c;
-}
-
-/* The cost of a shape over so many tracks. */
-static void rank(struct search *s, struct candidate *c, uint64_t tracks)
-{
-	geo_order_fit(s->o, &c->shape, tracks, limit(s), NULL, s->fit);
-	c->cost = s->fit->cost;
-	c->zones = s->fit->n;
-	c->is_one_band = c->shape.band > 1 && is_one_band(s->fit, c->shape.band);
-}
-
-static int compare_cost(const void *x, const void *y)
-{
-	const struct candidate *a = x, *b = y;
-
-	if (a->cost == b->cost)
-		return (a->rank > b->rank) - (a->rank < b->rank);
-	return (a->cost > b->cost) - (a->cost < b->cost);
-}
-
-/* Head-first with all numbers of heads first, then bands, the likely lengths before others. */
-static void list_shapes(struct search *s, struct candidate *all, size_t *n)
-{
-	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
-	size_t nbands = guess_bands(s->o, band + 2) + 2;
-
-	for (size_t i = 0; i < nbands; i++)
-		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
-			for (int way = 0; way < (heads > 1 ? 2 : 1); way++)
-				if (heads > 1 || band[i]) {
-					all[*n] = (struct candidate){
-						.shape = { .heads = heads, .band = band[i], .is_alternate = way }
-					};
-					all[*n].rank = *n;
-					++*n;
-				}
-}
-
-/* Heads that alternate where that makes no difference. */
-static bool is_idle(const struct search *s, const struct candidate *c)
-{
-	for (size_t i = 0; c->shape.is_alternate && i < s->n; i++)
-		if (s->c[i].shape.heads == c->shape.heads && s->c[i].shape.band == c->shape.band &&
-		    s->c[i].cost <= c->cost)
-			return true;
-	return false;
-}
-
-static bool has_shape(const struct search *s, const struct geo_shape *shape)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->c[i].shape.heads == shape->heads && s->c[i].shape.band == shape->band &&
-		    s->c[i].shape.is_alternate == shape->is_alternate)
-			return true;
-	return false;
-}
-
-/* So many times as many heads in bands so much shorter, or 1/times; heads 1: there is none. */
-static struct geo_shape cut(const struct geo_shape *shape, uint32_t times, bool is_longer)
-{
-	struct geo_shape twin = *shape;
-
-	twin.heads = is_longer ? shape->heads / times : shape->heads * times;
-	twin.band = is_longer ? shape->band * times : shape->band / times;
-	if (shape->band < 2 || twin.band < 2 || twin.heads > HEADS_TRIED ||
-	    shape->band * shape->heads != twin.band * twin.heads)
-		twin.heads = 1;
-	return twin;
-}
-
-/*
- * Layouts of which the undisturbed sequence is the same, or nearly: half as many heads in alternate order, as many heads, head-first, as a band has tracks, and
- * the same band cut otherwise. What disturbs the sequence costs one of two many times as much as the other, so that only accesses tell them apart.
- */
-static void add_twins(struct search *s, uint64_t tracks)
-{
-	double most = limit(s) / DEARER * TWIN_DEARER;
-
-	for (size_t i = 0, n = s->n; i < n; i++) {
-		const struct geo_shape *c = &s->c[i].shape;
-		const struct geo_shape twin[] = {
-			{ .heads = c->heads % 2 || c->is_alternate ? 1 : c->heads / 2,
-			  .band = c->band,
-			  .is_alternate = true },
-			{ .heads = c->band <= HEADS_TRIED ? (uint32_t)c->band : 1, .band = 1 },
-			cut(c, 2, true),
-			cut(c, 2, false),
-			cut(c, 3, true),
-			cut(c, 3, false),
-		};
-
-		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < SHAPES_MAX && !geo_has_thought_enough(s->g); k++) {
-			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
-
-			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
-				continue;
-			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
-			add.cost = s->fit->cost;
-			if (isfinite(add.cost) && !is_idle(s, &add) &&
-			    s->fit->n <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
-				s->c[s->n++] = add;
-		}
-	}
-}
-
-/*
- * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true one is charged for more of the sequence than
- * others are.
- */
-static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
-{
-	uint64_t few = FEW_TRACKS;
-
-	if (o->n > FEW_RUNS && o->seg[FEW_RUNS].track > few)
-		few = o->seg[FEW_RUNS].track;
-	return o->n > FEW_RUNS && few < most ? few : most;
-}
-
-/* All shapes over the first tracks, and those that do well there, the best first, over more. */
-static int find_candidates(struct search *s)
-{
-	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
-	uint64_t tracks = s->o->tracks < RANK_TRACKS ? s->o->tracks : RANK_TRACKS;
-	size_t n = 0, m = 0;
-
-	if (!all)
-		return -ENOMEM;
-	list_shapes(s, all, &n);
-	for (uint64_t some = few_tracks(s->o, tracks);; some = tracks) {
-		s->n = m = 0;
-		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
-			session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i,
-			                 n, s->n);
-			rank(s, &all[i], some);
-			if (!(all[i].cost <= limit(s)) ||
-			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
-				continue;
-			all[m++] = all[i];
-			add_candidate(s, &all[i]);
-		}
-		n = m;
-		qsort(all, n, sizeof(*all), compare_cost);
-		if (some == tracks)
-			break;
-	}
-	forget_dear_ones(s);
-	add_twins(s, tracks);
-	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
-	/* Ways of the arm make no difference to the sequence. */
-	for (size_t i = s->n; i-- > 0;)
-		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1 && s->n < SHAPES_MAX) {
-			s->c[s->n] = s->c[i];
-			s->c[s->n++].shape.is_serpentine = true;
-		}
-	return 0;
-}
 
 /* ---- accesses ---- */
 
@@ -801,9 +550,19 @@ static void choose_rival_stretch(struct search *s, int round)
 	for (size_t i = 1; i < s->n && (!rival || round % 2 == 0); i++)
 		if (!is_same_layout(&s->c[0].shape, &s->c[i].shape))
 			rival = i;
-	geo_order_fit(s->o, &s->c[rival].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, &s->c[rival].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	s->tracks = 0;
 	choose_stretch(s, s->fit);
+}
+
+static int find_candidates(struct search *s)
+{
+	struct geo_shape shape[GEO_SHAPES_MAX];
+	int r = geo_shapes(s->g, s->o, shape, &s->n);
+
+	for (size_t i = 0; r == 0 && i < s->n; i++)
+		s->c[i] = (struct candidate){ .shape = shape[i] };
+	return r;
 }
 
 static int search(struct search *s, struct geo_layout *ret, struct err *err)
@@ -819,7 +578,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		return err_set(err, r, "Out of memory.");
 	if (s->n == 0 || geo_is_over(s->g))
 		return 0;
-	geo_order_fit(s->o, &s->c[0].shape, RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, &s->c[0].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
@@ -843,8 +602,8 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
-	geo_order_fit(s->o, &ret->shape, RANK_TRACKS, INFINITY, NULL, s->fit);
-	order = order_of(s->fit, &ret->shape, changes_in(s->o, RANK_TRACKS));
+	geo_order_fit(s->o, &ret->shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	order = order_of(s->fit, &ret->shape, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order != MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, &elsewhere, err);
