@@ -274,6 +274,7 @@ static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zon
 	static const size_t heads[] = { 2, 4, 8, 16 };
 	static const double spreads[] = { 0.03, 0.08, 0.15 }, samples[] = { 1.0, 5.0, 15.0, 30.0 };
 	struct worth all = { 0 };
+	size_t longer = 0;
 	struct rng rng;
 
 	(void)state;
@@ -281,6 +282,7 @@ static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zon
 	for (size_t k = 0; k < runs(24); k++) {
 		struct sim_run run = variant(&rng, k + 1, heads[k % 4], spreads[k % 3], samples[k / 4 % 4]);
 
+		longer += samples[k / 4 % 4] > 1.0;
 		add_run(&all, &run);
 		print_message("%2zu heads, %2.0f %%, %2.0f samples: %s %3.0f s\n", heads[k % 4], 100.0 * spreads[k % 3],
 		              samples[k / 4 % 4], result_has_notice(run.res, "cycles") ? "cycles" : "-     ",
@@ -288,7 +290,7 @@ static void of_drives_whose_surfaces_differ_the_intervals_hold_and_bands_are_zon
 		sim_run_end(&run);
 	}
 	print_worth(&all, "surfaces that differ");
-	assert_true(4 * all.told >= all.runs);
+	assert_true(2 * all.told >= longer); /* with sanitizers only the first few, and no longer ones */
 	assert_true(tally_is_covered(&all.figures));
 	assert_true(tally_is_covered(&all.mean));
 	assert_true(tally_is_covered(&all.places));
