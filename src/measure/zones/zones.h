@@ -98,8 +98,10 @@ static inline bool zone_is_cut(const struct zone_layout *l)
 /* 0, or -EINVAL and a sentence. zone_layout_done() afterwards. */
 int zone_layout_init(struct zone_layout *l, const struct device *dev, const struct zones_params *p, struct err *err);
 void zone_layout_done(struct zone_layout *l);
-/* Halves the request until it takes no longer than half a revolution at this rate: so that a revolution lost shows between two completions; four
- * revolutions where it is cut. */
+/*
+ * Halves the request until it takes no longer than half a revolution at this rate, so that a revolution lost shows between two completions; or than four
+ * where it is cut.
+ */
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s);
 /* How much a sample should read when the rate is about this. Lead-in included; a multiple of the block, at most a window. */
 uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_params *p, enum zone_class class,
