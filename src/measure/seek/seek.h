@@ -298,12 +298,15 @@ void seek_fit_aimed(struct seek_run *s);
 /* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all). */
 void seek_conclude_curve(struct seek_run *s, int without);
 void seek_tell_curve(struct seek_run *s); /* into the tables */
+/* No head is there before the command is through: where answers of the drive's cache, come late, pass for the media's. */
+bool seek_is_after_overhead(const struct seek_run *s, const struct arrival *a);
 
 /* What random reads say of the curve (reads.c). Takes them, concludes, also without each part. */
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);
 void seek_parts_done(struct seek_run *s);
 void seek_load_reads(struct seek_run *s, const struct table *accesses);
 
+/* Over few tracks (near.c): into their table, and the next cylinder into s->track. */
 void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n);
 
 /* Figures, notices, pictures (tell.c). */
