@@ -51,7 +51,7 @@ uint64_t seek_begin(struct seek_run *s, enum seek_phase phase)
 	uint64_t kept_ns;
 
 	for (size_t i = phase + 1; i < ARRAY_LEN(shares); i++)
-		if (is_wanted(s, i) && !(phase <= SEEK_RATES && shares[i].gives_way))
+		if (is_wanted(s, (enum seek_phase)i) && !(phase <= SEEK_RATES && shares[i].gives_way))
 			kept_s += s->p->quick ? shares[i].quick_s : shares[i].full_s;
 	kept_ns = (uint64_t)(kept_s * s->budget.scale * 1e9);
 	s->t.until_ns = s->budget.end_ns > kept_ns ? s->budget.end_ns - kept_ns : 1;
@@ -88,7 +88,7 @@ void seek_tell_cut(struct seek_run *s)
 	for (size_t i = SEEK_ARMS; i < ARRAY_LEN(shares); i++) {
 		size_t n = strlen(names);
 
-		if (seek_is_cut(s, i) && i != SEEK_WHOLE) /* its interval says what it lacks */
+		if (seek_is_cut(s, (enum seek_phase)i) && i != SEEK_WHOLE) /* its interval says what it lacks */
 			(void)snprintf(names + n, sizeof(names) - n, "%s%s", n ? ", " : "", shares[i].name);
 	}
 	if (*names)
