@@ -25,6 +25,7 @@
 #define ZONE_LEAST  8    /* of a zone, on the average, or one band: half of that is too little */
 #define BAND_ZONES  3    /* that a disturbed sequence of such zones has at least */
 #define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
+#define TWICE       2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
 #define AIMS        8    /* tries to find whole tracks that are so far apart */
@@ -340,6 +341,42 @@ static bool goes_on_behind_band(const struct geo_fit *fit)
 	return at + 1 < fit->n && memcmp(fit->zone[at].size, fit->zone[at + 1].size, sizeof(fit->zone[at].size)) == 0;
 }
 
+/*
+ * Do some surfaces hold more than in the zone before, and others not? All do where another arm or disk begins, else none; so bands were cut where they are not:
+ * accesses are held against tracks that are on other surfaces then, and speak against a layout that may be true.
+ */
+static bool is_misread(const struct geo_fit *fit, uint32_t heads)
+{
+	for (size_t i = 1; i < fit->n; i++) {
+		uint32_t up = 0;
+
+		for (uint32_t k = 0; k < heads; k++)
+			up += fit->zone[i].size[k] > fit->zone[i - 1].size[k];
+		if (up && up < heads)
+			return true;
+	}
+	return false;
+}
+
+/* Is a layout out that cuts the same bands otherwise, and explains the sequence as well, but by a reading of it that cannot be right? */
+static bool is_rival_misread(struct search *s, const struct geo_shape *left, double cost)
+{
+	for (size_t i = 0; i < s->all; i++) {
+		const struct geo_shape *shape = &s->before[i].shape;
+
+		/* The way of the arm makes no difference to the sequence. */
+		if (shape->is_serpentine || shape->heads == left->heads ||
+		    shape->heads * shape->band != left->heads * left->band)
+			continue;
+		if (geo_has_thought_enough(s->g))
+			return true;
+		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		if (s->fit->cost <= TWICE * cost + SPEAKS && is_misread(s->fit, shape->heads))
+			return true;
+	}
+	return false;
+}
+
 /* Of size or skew. */
 static size_t changes_in(const struct geo_order *o, uint64_t tracks)
 {
@@ -605,6 +642,8 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &ret->shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &ret->shape, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
+	if (s->n && order != MESSY && is_rival_misread(s, &ret->shape, s->fit->cost))
+		order = MESSY;
 	if (s->n && order != MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, &elsewhere, err);
 	if (r == 0 && s->n)
