@@ -371,7 +371,7 @@ static bool is_rival_misread(struct search *s, const struct geo_shape *left, dou
 		if (geo_has_thought_enough(s->g))
 			return true;
 		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-		if (s->fit->cost <= TWICE * cost + SPEAKS && is_misread(s->fit, shape->heads))
+		if (s->fit->cost <= fmax(cost + SPEAKS, TWICE * cost) && is_misread(s->fit, shape->heads))
 			return true;
 	}
 	return false;
