@@ -36,9 +36,9 @@ const struct field zone_layout_fields[] = {
 struct cell_row {
 	uint64_t first_byte;
 	const char *figure;
-	uint64_t extra;                         /* not of the curve */
-	uint64_t longer;                        /* its samples are those of a place of the figures */
-	uint64_t cycle_first_byte, cycle_bytes; /* 0: none */
+	uint64_t extra;                          /* not of the curve */
+	uint64_t longer;                         /* its samples are those of a place of the figures */
+	uint64_t cycle_first_bytes, cycle_bytes; /* 0: none */
 	const char *target;
 };
 
@@ -47,7 +47,7 @@ const struct field zone_cell_fields[] = {
 	FIELD_STR(struct cell_row, figure, "figure"),
 	FIELD_U64(struct cell_row, extra, UNIT_COUNT, "beside the curve", .detail = true),
 	FIELD_U64(struct cell_row, longer, UNIT_COUNT, "longer", .detail = true),
-	FIELD_U64(struct cell_row, cycle_first_byte, UNIT_BYTES, "cycle from", .detail = true),
+	FIELD_U64(struct cell_row, cycle_first_bytes, UNIT_BYTES, "cycle from", .detail = true),
 	FIELD_U64(struct cell_row, cycle_bytes, UNIT_BYTES, "cycle", .detail = true),
 	FIELD_STR(struct cell_row, target, "target"),
 	FIELD_END,
@@ -139,7 +139,7 @@ static void keep_cells(const struct zone_layout *l, const char *name, struct tab
 			                                           : NULL,
 			                .extra = pos->is_extra,
 			                .longer = pos->class == ZONE_LONG,
-			                .cycle_first_byte = pos->cycle_bytes ? pos->cycle_first_bytes : UINT64_MAX,
+			                .cycle_first_bytes = pos->cycle_bytes ? pos->cycle_first_bytes : UINT64_MAX,
 			                .cycle_bytes = pos->cycle_bytes ? pos->cycle_bytes : UINT64_MAX,
 			                .target = name };
 
@@ -230,7 +230,7 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 			(struct zone_position){ .cell_bytes = row.first_byte,
 			                        .class = row.longer == 1 ? ZONE_LONG : ZONE_SHORT,
 			                        .is_extra = row.extra == 1,
-			                        .cycle_first_bytes = row.cycle_first_byte,
+			                        .cycle_first_bytes = row.cycle_first_bytes,
 			                        .cycle_bytes = row.cycle_bytes == UINT64_MAX ? 0 : row.cycle_bytes };
 	}
 	return l->positions ? 0 : -ENOMEM;
