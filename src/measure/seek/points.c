@@ -12,8 +12,6 @@
 
 #define ROUNDS \
 	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little changes then */
-#define STRAY \
-	0.35 /* of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice) */
 #define REFITS 60 /* for the intervals of the fit: their width is known to a tenth then */
 #define RETURNS_LEAST \
 	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
@@ -670,8 +668,8 @@ static void gather(struct seek_run *s, int without, bool has_aimed)
 	for (size_t i = 0; has_aimed && i < s->naimed && n < POINTS_MAX; i++) {
 		const struct seek_point *a = &s->aimed[i];
 
-		if (!a->is_known ||
-		    (is_judged && fabs(a->fit.median - seek_fit_at(&s->fit, a->stroke)) > STRAY * s->rot.period_ns))
+		if (!a->is_known || (is_judged && fabs(a->fit.median - seek_fit_at(&s->fit, a->stroke)) >
+		                                          SEEK_STRAY * s->rot.period_ns))
 			continue;
 		p[n] = *a;
 		note_full(s, &p[n++]);

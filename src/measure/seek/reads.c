@@ -13,11 +13,32 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
+/* Most reads take another time than any wait for the sector explains: the aimed accesses were a cache's. */
+static bool is_contradicted(const struct seek_run *s, const struct seek_read *const *reads, size_t n)
+{
+	double period = s->rot.period_ns;
+	size_t told = 0, stray = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double off;
+
+		if (!reads[i]->before || reads[i]->is_passed)
+			continue;
+		off = reads[i]->ns - seek_transfer(s, (double)reads[i]->offset) -
+		      seek_arrival(s, seek_stroke_between(s, (double)reads[i]->offset, (double)reads[i]->before));
+		told++;
+		stray += off < -SEEK_STRAY * period || off > (1.0 + SEEK_STRAY) * period;
+	}
+	return 2 * stray > told;
+}
+
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n)
 {
 	/* The many aimed accesses of a full run know the curve better. */
-	if (!seek_wants_curve(s) || s->rot.is_patchy || !isfinite(s->ratio) || (s->has_fit && !s->p->quick))
+	if (!seek_wants_curve(s) || s->rot.is_patchy || !isfinite(s->ratio) ||
+	    (s->has_fit && !s->p->quick && !is_contradicted(s, reads, n)))
 		return;
+	s->has_fit &= s->p->quick; /* what is contradicted does not say which accesses are astray */
 	s->nrandom = 0;
 	for (size_t i = 0; i < n && s->nrandom < SEEK_RANDOM_MAX; i++) {
 		const struct seek_read *r = reads[i];
@@ -42,6 +63,7 @@ void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, 
 		*other = *s;
 		other->point = (struct seek_point *)(other + 1);
 		seek_conclude_curve(other, k);
+		seek_judge_of_reads(other, (size_t)k);
 		s->without[k] = other;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of `seek`: seek.c plans and sums up, budget.c says how long each phase may take, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
- * accesses, reads.c by random ones, queue.c has several in flight, writes.c times seeks of writes.
+ * accesses, reads.c by random ones, control.c takes off the mean what is known of each read, which judge.c says where the curve does not, queue.c has several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
@@ -46,9 +46,11 @@ enum seek_phase {
 };
 #define SEEK_FULL_S  120.0
 #define SEEK_QUICK_S 15.0
+#define SEEK_SHORT_S \
+	40.0 /* given less, the many distances and spans of a full run would each get too little (a choice) */
 struct seek_budget {
 	uint64_t end_ns; /* of the run; of an arm; of what writes */
-	double scale;    /* of the shares: up to 1 */
+	double scale;    /* of the shares: up to 1, of short runs to 3 */
 	enum seek_phase phase;
 	uint32_t cut; /* a bit for each phase that time was short for */
 };
@@ -102,10 +104,12 @@ struct seek_run {
 	bool has_no_curve;                    /* points say what one arm, which it is, cannot do */
 	bool is_one_arm;                      /* for certain, from end to end of the device */
 	size_t narms;         /* 0, or how many parts are measured each by itself (arms.c); also of such a part */
+	bool is_shortened;    /* a short run by its time, not by --quick */
 	bool is_writing;      /* this is the part of a run that writes (writes.c) */
 	double whole_mean_ns; /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
+	double later_ns;           /* than by the curve, a block over the whole device was there */
 	struct seek_regime regime; /* of the spans of a device without rotation */
 	/* Largest span with blocks read again; with some answered by the drive's cache; with too many of them. */
 	uint64_t revisited_bytes, cached_bytes, in_cache_bytes;
@@ -165,14 +169,17 @@ struct seek_controlled {
 	double known_ns, off_ns; /* what the curve says of all pairs; what reads took beyond that, on the average */
 	double mean_ns, half_ns; /* half of the 95 % interval */
 	double variance, variance_ratio; /* what remains of the variance */
+	double later_ns;                 /* than by the curve a block is there */
 	bool is_far;                     /* over so many tracks that what it loses is what others lose */
+	bool is_whole;                   /* the whole device */
+	bool is_by_distance;             /* without period and curve */
 	size_t n;
 };
 double seek_transfer(const struct seek_run *s, double byte);                     /* of a block there */
 double seek_stroke_between(const struct seek_run *s, double byte, double other); /* part of the stroke */
 size_t seek_part_of(const struct seek_run *s, const struct seek_read *read);
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
-/* false: the curve is not known, the span too small, or the curve does not help. */
+/* false: the curve is not known or does not help, or the span is too small, and distances alone tell little. */
 bool seek_control(const struct seek_run *s, const struct seek_read *const *reads, size_t n, uint64_t first,
                   uint64_t end, struct seek_controlled *ret);
 void seek_control_tell(const struct seek_run *s, struct seek_controlled *c); /* mean and interval from the parts */
@@ -292,7 +299,9 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *returns
 void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
 /* most: half of the interval of what counts as known, in revolutions. */
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);
-#define SEEK_KNOWN      0.05
+#define SEEK_KNOWN 0.05
+/* Of a revolution: so far even a curve does not lie that goes on straight from random reads (a choice). */
+#define SEEK_STRAY      0.35
 #define SEEK_TURNS_MOST 8.0 /* revolutions: what takes longer was late for another reason than the arm (as in aim.c) */
 void seek_fit_aimed(struct seek_run *s);
 /* The curve, from the aimed accesses and the random reads (without: all but those of that part, -1: all). */
@@ -304,6 +313,9 @@ bool seek_is_after_overhead(const struct seek_run *s, const struct arrival *a);
 /* What random reads say of the curve (reads.c). Takes them, concludes, also without each part. */
 void seek_learn_reads(struct seek_run *s, const struct seek_read *const *reads, size_t n);
 void seek_parts_done(struct seek_run *s);
+/* Of the reads but one part, where that explains them better than the curve: what a read should take (judge.c). */
+#define SEEK_JUDGED_LEAST 40 /* of fewer the likeliest is any (a choice) */
+void seek_judge_of_reads(struct seek_run *s, size_t without);
 void seek_load_reads(struct seek_run *s, const struct table *accesses);
 
 /* Over few tracks (near.c): into their table, and the next cylinder into s->track. */

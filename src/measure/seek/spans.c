@@ -221,6 +221,7 @@ struct taken {
 	double v[SPAN_READS];
 	const struct seek_read *media[SEEK_TRIED]; /* those of v */
 	size_t tried, n, nhits, next_look;
+	bool was_enough; /* at the last look */
 	uint64_t before;
 	bool was_hit;
 };
@@ -263,19 +264,25 @@ static void take_samples(const struct seek_run *s, struct taken *t)
 	}
 }
 
-/* The relative half-width by what the curve leaves; looked at when there are a quarter more reads than the last time. NaN: not told. */
-static double controlled_half(const struct seek_run *s, const struct span *sp, struct taken *t)
+/*
+ * Is the relative half-width by what the curve leaves small enough? Looked at when there are a quarter more reads than the last time; and, of the whole device, twice in a row, as
+ * who stops at the first good look stops where chance hides what is rare.
+ */
+static bool is_controlled_enough(const struct seek_run *s, const struct span *sp, double precision, struct taken *t)
 {
 	size_t n = 0;
 	struct seek_controlled c;
+	bool was_enough = t->was_enough;
 
 	if (t->n < t->next_look)
-		return NAN;
+		return false;
 	t->next_look = t->n + t->n / 4;
 	for (size_t i = 0; i < t->tried; i++)
 		if (!t->read[i].is_hit && !t->read[i].is_behind_hit)
 			t->media[n++] = &t->read[i];
-	return seek_control(s, t->media, n, sp->first, sp->first + sp->bytes, &c) ? c.half_ns / c.mean_ns : (double)NAN;
+	t->was_enough = seek_control(s, t->media, n, sp->first, sp->first + sp->bytes, &c) &&
+	                c.half_ns <= precision * c.mean_ns;
+	return t->was_enough && (was_enough || !is_whole(sp));
 }
 
 /* Enough reads and time for the precision; or no hope of it, as the drive's cache has them, which are to be read again. */
@@ -283,8 +290,7 @@ static bool is_enough(const struct seek_run *s, const struct span *sp, struct st
                       uint64_t spent_ns)
 {
 	if (t->n >= sp->reads) {
-		if (seek_has_control(s, sp->first, sp->first + sp->bytes) &&
-		    controlled_half(s, sp, t) <= stop->precision)
+		if (is_controlled_enough(s, sp, stop->precision, t))
 			return true;
 		if (spent_ns >= sp->most_ns)
 			return true;
@@ -315,7 +321,7 @@ static void tell_whole(struct seek_run *s, const struct told *told, const struct
 	s->whole_reads = told->row.samples;
 	result_figure(s->res, "random_access_mean_ns", "mean random access, whole device", UNIT_NS, told->row.mean_ns,
 	              &s->whole_ci, told->row.samples);
-	if (told->is_controlled)
+	if (told->is_controlled && !told->c.is_by_distance)
 		result_figure(s->res, "random_access_unexplained_ratio",
 		              "of its variance, not explained by period, angle and curve", UNIT_RATIO,
 		              told->c.variance_ratio, NULL, told->c.n);
@@ -385,6 +391,8 @@ static int measure_span(struct seek_run *s, struct span *sp, struct told *told, 
 		told->extra_se = media.extra_se;
 		told->is_controlled = seek_is_uncached(&media) &&
 		                      seek_control(s, media.of, media.n, where.first, where.end, &told->c);
+		if (is_whole(sp) && told->is_controlled)
+			s->later_ns = told->c.later_ns;
 		control_row(told);
 		row->samples = media.nmeasured;
 		row->hits = t->nhits;
@@ -454,7 +462,7 @@ static int one_span(struct seek_run *s, uint64_t bytes, const char *anchor, doub
 	sp.most_ns = s->p->span_ns * 5 / 4;
 	if (is_whole(&sp)) { /* the figure: three times as sharp, for what time that takes, within limits */
 		sp.reads *= s->p->quick ? 1 : 2;
-		sp.precision /= s->p->quick ? 1.0 : 3.0;
+		sp.precision /= s->p->quick && !s->ses->common->time_ns ? 1.0 : 3.0;
 		sp.most_ns = WHOLE_TIMES * s->p->span_ns;
 	}
 	sp.first -= sp.first % s->t.block_bytes;

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mean over the whole device, as `seek` tells it from few reads, in virtual time, against the exact expectation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "rows.h"
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_seek;
+
+static struct sim_run run_on(struct sim *sim, const char *words)
+{
+	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
+
+	sim_set_contents(sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
+
+static struct sim_run run_with(const char *words, const char *profile, void (*change)(struct profile *p))
+{
+	struct sim *sim = sim_new(), *original = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
+	if (change)
+		change(&p);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_free(original);
+	return run_on(sim, words);
+}
+
+static struct sim_run run_on_wild(uint64_t seed, const char *words)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	return run_on(sim, words);
+}
+
+static const struct figure *mean_of(const struct sim_run *run)
+{
+	const struct figure *f = result_find_figure(run->res, "random_access_mean_ns");
+
+	assert_non_null(f);
+	return f;
+}
+
+static double truth_of(const struct sim_run *run)
+{
+	const struct geometry *g = disk_geometry(sim_model(sim_find(run->sim, "sda")));
+	struct truth_random truth;
+
+	truth_random(g, 0, geometry_bytes(g), 4096, &truth);
+	return truth.service_ns;
+}
+
+/* Half of the interval, as if the mean were that of the times alone. */
+static double plain_half(const struct sim_run *run)
+{
+	const struct table *t = result_find_table(run->res, "spans");
+
+	return 1.96 * number(t, 0, "stddev_ns") / sqrt(number(t, 0, "samples"));
+}
+
+/* Without period and curve: what the wait for the sector leaves. */
+static void distances_alone_tell_a_part_of_what_reads_take(void **state)
+{
+	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "samsung-hd103sj",
+		                             "seagate-cheetah-15k7" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sim_run run = run_with("--quick --no-curve --no-queue sda", names[i], NULL);
+		const struct figure *f = mean_of(&run);
+		double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run), off = figure_number(f) - truth;
+
+		print_message("%s: %.2f %% off, half of the interval %.2f %%, plain %.2f %%\n", names[i],
+		              100.0 * off / truth, 100.0 * half / truth, 100.0 * plain_half(&run) / truth);
+		assert_true(half < 0.85 * plain_half(&run));
+		assert_true(fabs(off) < 2.0 * half); /* four standard errors */
+		sim_run_end(&run);
+	}
+}
+
+/*
+ * A drawn disk of the 1990s: it begins to read in the middle of a block, a twentieth of a revolution, and the interface takes as long again then. What is missing
+ * between is no shorter wait: the mean was told 1.6 % too short, three times its interval.
+ */
+static void the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short(void **state)
+{
+	struct sim_run run = run_on_wild(100061, "--no-queue sda");
+	const struct figure *f = mean_of(&run);
+	double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run);
+
+	(void)state;
+	print_message("%.2f %% off, half of the interval %.2f %%\n", 100.0 * (figure_number(f) / truth - 1.0),
+	              100.0 * half / truth);
+	assert_true(half < 0.006 * truth);
+	assert_true(fabs(figure_number(f) - truth) < 2.0 * half);
+	sim_run_end(&run);
+}
+
+/* Drawn disks of which a curve could not be told from three quarters of the few reads: the likeliest short one explains most of what reads take. */
+static void few_reads_are_judged_by_what_the_others_say(void **state)
+{
+	static const uint64_t seeds[] = { 100043, 100068 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct sim_run run = run_on_wild(seeds[i], "--quick --no-queue sda");
+
+		print_message("seed %" PRIu64 ": %.3g of the variance not explained\n", seeds[i],
+		              sim_figure(&run, "random_access_unexplained_ratio"));
+		assert_true(sim_figure(&run, "random_access_unexplained_ratio") < 0.25);
+		sim_run_end(&run);
+	}
+}
+
+/* Drawn disks whose cache has a track as soon as one sector of it was read, so that aimed accesses took a seventh of a ms: random reads knew better. */
+static void what_random_reads_contradict_is_no_curve(void **state)
+{
+	static const uint64_t seeds[] = { 104002, 104024 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct sim_run run = run_on_wild(seeds[i], "--no-queue sda");
+		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
+		double average = sim_figure(&run, "average_seek_with_overhead_ns");
+
+		print_message("seed %" PRIu64 ": %.3g ms with overhead, %.3g of the variance not explained\n", seeds[i],
+		              average * 1e-6, sim_figure(&run, "random_access_unexplained_ratio"));
+		assert_true(fabs(average / truth_seek_average_ns(g) - 1.0) < 0.15); /* the overhead is in it */
+		assert_true(sim_figure(&run, "random_access_unexplained_ratio") < 0.25);
+		sim_run_end(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(distances_alone_tell_a_part_of_what_reads_take),
+		cmocka_unit_test(the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short),
+		cmocka_unit_test(few_reads_are_judged_by_what_the_others_say),
+		cmocka_unit_test(what_random_reads_contradict_is_no_curve),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
