@@ -152,6 +152,33 @@ static void what_random_reads_contradict_is_no_curve(void **state)
 	}
 }
 
+/* All that a quick one tells, and as sharp: a full one's distances and spans would have too little each. */
+static void a_run_of_twenty_seconds_is_no_worse_than_a_quick_one(void **state)
+{
+	static const char *const names[] = { "ibm-deskstar-60gxp", "modern-4tb", "samsung-hd103sj",
+		                             "maxtor-diamondmax-80" };
+	static const char *const figures[] = { "random_access_mean_ns", "average_seek_ns", "overhead_ns",
+		                               "queue_gain_ratio" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sim_run quick = run_with("--quick sda", names[i], NULL),
+			       longer = run_with("--time=20s sda", names[i], NULL);
+		double half[2];
+
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+			if (isfinite(sim_figure(&quick, figures[k])) && !isfinite(sim_figure(&longer, figures[k])))
+				fail_msg("%s: %s", names[i], figures[k]);
+		half[0] = mean_of(&quick)->ci.high - mean_of(&quick)->ci.low;
+		half[1] = mean_of(&longer)->ci.high - mean_of(&longer)->ci.low;
+		print_message("%s: %.3f and %.3f ms\n", names[i], half[0] * 1e-6, half[1] * 1e-6);
+		assert_true(half[1] < half[0]);
+		assert_true(sim_elapsed_ns(longer.sim) <= 20 * NS_PER_S);
+		sim_run_end(&quick);
+		sim_run_end(&longer);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +186,7 @@ int main(void)
 		cmocka_unit_test(the_mean_of_a_drive_that_begins_anywhere_in_a_block_is_not_too_short),
 		cmocka_unit_test(few_reads_are_judged_by_what_the_others_say),
 		cmocka_unit_test(what_random_reads_contradict_is_no_curve),
+		cmocka_unit_test(a_run_of_twenty_seconds_is_no_worse_than_a_quick_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

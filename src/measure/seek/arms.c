@@ -229,7 +229,8 @@ static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *
 static int one_arm(struct seek_run *s, size_t arm, size_t left, const struct device_range *range,
                    struct result *scratch, struct err *err)
 {
-	double ns = (double)seek_left_ns(s), least = (s->p->quick ? ARM_LEAST : ARM_FULL) * s->budget.scale * 1e9;
+	double ns = (double)seek_left_ns(s),
+	       least = (s->p->quick ? ARM_LEAST : ARM_FULL) * fmin(s->budget.scale, 1.0) * 1e9;
 	cleanup_free struct seek_point *points = calloc((size_t)3 * POINTS_MAX, sizeof(*points));
 	cleanup_free struct seek_run *a = points ? malloc(sizeof(*a)) : NULL;
 	struct seek_params brief = *s->p;

@@ -13,18 +13,19 @@
 /* About what a middling disk needs (a choice), of a run of the usual length; of a shorter one it is that part of it. */
 static const struct share {
 	double quick_s, full_s;
-	bool gives_way; /* to the rotation, and to what tells where things are */
+	double quick_more_s; /* kept from what gives way */
+	bool gives_way;      /* to the rotation, and to what tells where things are */
 	const char *name;
 } shares[] = {
-	[SEEK_ROTATION] = { 0.0, 0.0, false, "rotation" },
-	[SEEK_ARMS] = { 0.3, 1.0, false, "each arm by itself" },
-	[SEEK_RATES] = { 1.4, 4.0, false, "sequential rates" },
-	[SEEK_OVERHEAD] = { 2.5, 4.0, true, "command overhead" },
-	[SEEK_CURVE] = { 2.2, 22.0, true, "seek curve" },
-	[SEEK_NEAR] = { 0.8, 4.0, true, "seeks over few tracks" },
-	[SEEK_WHOLE] = { 1.6, 18.0, false, "mean over the whole device" },
-	[SEEK_SPANS] = { 0.8, 22.0, false, "spans" },
-	[SEEK_QUEUE] = { 1.4, 13.0, false, "queue" },
+	[SEEK_ROTATION] = { 0.0, 0.0, 0.0, false, "rotation" },
+	[SEEK_ARMS] = { 0.3, 1.0, 0.0, false, "each arm by itself" },
+	[SEEK_RATES] = { 1.4, 4.0, 0.0, false, "sequential rates" },
+	[SEEK_OVERHEAD] = { 2.5, 4.0, 0.0, true, "command overhead" },
+	[SEEK_CURVE] = { 2.2, 22.0, 0.0, true, "seek curve" },
+	[SEEK_NEAR] = { 0.8, 4.0, 0.0, true, "seeks over few tracks" },
+	[SEEK_WHOLE] = { 1.6, 18.0, 0.6, false, "mean over the whole device" },
+	[SEEK_SPANS] = { 0.8, 22.0, 0.0, false, "spans" },
+	[SEEK_QUEUE] = { 1.4, 13.0, 0.0, false, "queue" },
 };
 
 static bool is_wanted(const struct seek_run *s, enum seek_phase phase)
@@ -41,7 +42,7 @@ void seek_budget(struct seek_run *s, uint64_t total_ns)
 	double usual_ns = (s->p->quick ? SEEK_QUICK_S : SEEK_FULL_S) * 1e9;
 
 	s->budget = (struct seek_budget){ .end_ns = clock_now_ns(s->ses->env->clk) + total_ns,
-		                          .scale = fmin((double)total_ns / usual_ns, 1.0) };
+		                          .scale = fmin((double)total_ns / usual_ns, s->p->quick ? 3.0 : 1.0) };
 	s->t.until_ns = s->budget.end_ns;
 }
 
@@ -52,7 +53,9 @@ uint64_t seek_begin(struct seek_run *s, enum seek_phase phase)
 
 	for (size_t i = phase + 1; i < ARRAY_LEN(shares); i++)
 		if (is_wanted(s, (enum seek_phase)i) && !(phase <= SEEK_RATES && shares[i].gives_way))
-			kept_s += s->p->quick ? shares[i].quick_s : shares[i].full_s;
+			kept_s += !s->p->quick              ? shares[i].full_s
+			          : shares[phase].gives_way ? shares[i].quick_s + shares[i].quick_more_s
+			                                    : shares[i].quick_s;
 	kept_ns = (uint64_t)(kept_s * s->budget.scale * 1e9);
 	s->t.until_ns = s->budget.end_ns > kept_ns ? s->budget.end_ns - kept_ns : 1;
 	s->budget.phase = phase;
@@ -95,5 +98,5 @@ void seek_tell_cut(struct seek_run *s)
 		result_notice(
 			s->res, "not-reached",
 			"The time of the run was over before all was measured that it had in mind of: %s. What is missing there, a longer run has: give --time%s.",
-			names, s->p->quick ? ", or leave out --quick" : "");
+			names, s->p->quick && !s->is_shortened ? ", or leave out --quick" : "");
 }

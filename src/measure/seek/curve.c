@@ -17,7 +17,7 @@
 	0.010 /* of a revolution: what is believed of it before any distance tells (real drives: 0.003 to 0.01) */
 #define LEAST_SCATTER 0.002        /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
 #define LEARNING      6            /* distances that tell the scatter for those after them (a choice) */
-#define FULL_NS       30e9         /* of the device, for the curve: of the 120 s that a run may take */
+#define FULL_NS       24e9         /* of the device, for the curve: of the 120 s that a run may take */
 #define QUICK_NS      2.4e9        /* and of 15 s */
 #define FIGURE_LEAST  3            /* pairs of a distance that is a figure by itself (a choice) */
 #define PAIR_TURNS    12.0         /* of a revolution, for the first pair of places: nine reads and the seeks */
@@ -137,7 +137,8 @@ static void learn_scatter(struct seek_run *s, const struct seek_point *p)
 /* How many pairs of the next distance, of those that are left: fewer where each takes long. */
 static size_t affordable(const struct seek_run *s, size_t wanted, size_t pairs_so_far, uint64_t start_ns, size_t left)
 {
-	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns), budget = s->p->quick ? QUICK_NS : FULL_NS;
+	double spent = (double)(clock_now_ns(s->ses->env->clk) - start_ns),
+	       budget = s->p->quick ? QUICK_NS * fmax(s->budget.scale, 1.0) : FULL_NS;
 	double until = spent + (double)seek_left_ns(s);
 	double each = pairs_so_far ? spent / (double)pairs_so_far : PAIR_TURNS * s->rot.period_ns,
 	       least = !s->p->quick       ? 6.0

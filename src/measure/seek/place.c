@@ -17,7 +17,7 @@
 /* For about so long, or 1 MiB. */
 static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)
 {
-	double bytes = isfinite(guess) ? guess * (s->p->quick ? 0.2 : 0.5) : 0.0;
+	double bytes = isfinite(guess) ? guess * (s->p->quick ? 0.12 : 0.5) : 0.0;
 	uint64_t want = bytes > 1048576.0 ? (uint64_t)bytes : 1048576u;
 
 	want -= want % (1u << 20);

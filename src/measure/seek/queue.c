@@ -20,7 +20,7 @@
 #define SETTLES       8    /* times of the depth are answered before (a choice, see above) */
 #define SETTLES_QUICK 3    /* and where the queue is so short that nothing becomes old */
 #define QUICK_DEPTH   8    /* of a short run: for more there is no time to settle */
-#define QUICK_NS      NS_PER_S
+#define QUICK_NS      1e9
 #define LONGEST_NS    (20 * NS_PER_S) /* of one depth, however slow */
 
 struct queue_row {
@@ -123,7 +123,8 @@ static int one_depth(struct seek_run *s, struct queue *q, uint32_t depth, struct
 	*q = (struct queue){ .feeder = { .next = next_of_queue },
 		             .sink = { take_of_queue },
 		             .settle_left = (uint64_t)depth * (s->p->quick ? SETTLES_QUICK : SETTLES),
-		             .limit_ns = s->p->quick ? QUICK_NS : s->p->span_ns * (depth == DEEPEST ? 4 : 1),
+		             .limit_ns = s->p->quick ? (uint64_t)(QUICK_NS * fmax(s->budget.scale, 1.0))
+		                                     : s->p->span_ns * (depth == DEEPEST ? 4 : 1),
 		             .stride = 1,
 		             .latency = q->latency };
 	hist_clear(q->latency);

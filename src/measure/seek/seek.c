@@ -150,13 +150,33 @@ static uint64_t reading_ns(const struct seek_run *s)
 	return (uint64_t)(ns * LAST_READS);
 }
 
+/* A run that is given less than a third of a full one's time asks what a short one asks, and takes longer for each. */
+static bool is_short(const struct session *ses, const struct seek_params *p)
+{
+	double ns = (double)ses->common->time_ns * (p->write ? SEEK_READS_SHARE : 1.0);
+
+	return p->quick || (ns > 0.0 && ns < SEEK_SHORT_S * 1e9);
+}
+
+static void make_short(struct seek_run *s, struct seek_params *p)
+{
+	double longer;
+
+	s->is_shortened = !p->quick;
+	p->quick = true;
+	longer = fmax((double)reading_ns(s) / (SEEK_QUICK_S * 1e9), 1.0);
+	p->reads = p->reads < 40 ? p->reads : 40;
+	p->span_ns = (uint64_t)fmin((double)p->span_ns, 0.3e9 * longer);
+}
+
 static int run_phases(struct seek_run *s, struct err *err)
 {
 	int r;
 
 	seek_budget(s, reading_ns(s));
 	(void)seek_begin(s, SEEK_ROTATION);
-	r = rotation_find(&s->t, s->p->quick ? 700 * NS_PER_MS : 4 * NS_PER_S, &s->rot, err);
+	r = rotation_find(&s->t, s->p->quick ? (uint64_t)(0.7e9 * fmax(s->budget.scale, 1.0)) : 4 * NS_PER_S, &s->rot,
+	                  err);
 	s->t.most_samples = 0; /* what comes later reads as others want it */
 	if (r < 0 || session_is_over(s->ses))
 		return r;
@@ -208,10 +228,8 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	s.aimed = points;
 	s.near = points + POINTS_MAX;
 	s.point = points + 2 * POINTS_MAX;
-	if (p.quick) {
-		p.reads = p.reads < 40 ? p.reads : 40;
-		p.span_ns = p.span_ns < 300 * NS_PER_MS ? p.span_ns : 300 * NS_PER_MS;
-	}
+	if (is_short(ses, &p))
+		make_short(&s, &p);
 	s.t = (struct timed){
 		.ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p), .is_brief = true
 	};
