@@ -196,9 +196,10 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 
 const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
 {
-	size_t low = 0, high = o->n;
+	size_t low = 0, high = o->n, hint = o->hint;
 
-	for (size_t i = o->hint; i < o->n && i < o->hint + 3; i++) /* nearly always one of these */
+	for (size_t k = 0, i = hint; k < 6 && i < o->n;
+	     i = ++k < 3 ? hint + k : hint + 2 - k) /* nearly always one of these */
 		if (o->seg[i].track <= track && track < o->seg[i].track + o->seg[i].tracks) {
 			o->hint = i;
 			return &o->seg[i];
