@@ -15,7 +15,10 @@
 #define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
 #define LONE_MOST    2   /* so many of them in a row may be short by just as much */
 #define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
-#define COST_TAIL    0.1 /* each but the first of them, which costs as any track without data that does not show */
+#define COST_EXTRA \
+	4.0          /* a piece of a track, that was taken for one: the track behind it is the one that belongs there */
+#define EXTRA_MOST 2 /* of a band */
+#define COST_TAIL  0.1 /* each but the first of them, which costs as any track without data that does not show */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
 static double skew_before(struct geo_order *o, uint64_t track)
@@ -103,6 +106,13 @@ static uint64_t equal_beside(const struct geo_parser *p, const struct geo_band *
 	return 1 + (before < j ? before : j) + (behind < left ? behind : left);
 }
 
+/* Is only the end between two tracks mistaken? Together they hold what two of that size do. */
+static bool is_end_between(const struct geo_parser *p, uint64_t t, uint64_t size)
+{
+	return (t && t + 1 < p->o->tracks && geo_order_first(p->o, t - 1) + 2 * size == geo_order_first(p->o, t + 1)) ||
+	       (t + 2 < p->o->tracks && geo_order_first(p->o, t) + 2 * size == geo_order_first(p->o, t + 2));
+}
+
 /*
  * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
  * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
@@ -115,15 +125,15 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
 	if (seg->is_odd)
 		return true;
 	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
-		return false;
+		return is_end_between(p, t, size);
 	if (b->cylinders > 1 && j + 1 == b->cylinders)
-		return seg->track && geo_order_at(p->o, seg->track - 1)->size == size;
+		return (seg->track && geo_order_at(p->o, seg->track - 1)->size == size) || is_end_between(p, t, size);
 	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
 		ahead = b->cylinders - 1 - j;
 	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
 		if (geo_order_at(p->o, t + k * on)->size == size)
 			return true;
-	return false;
+	return is_end_between(p, t, size);
 }
 
 static uint32_t head_of(const struct geo_parser *p, const struct geo_band *b, uint64_t k)
@@ -201,10 +211,21 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
 	return p->shape->heads == 1 && b->cylinders == 1;
 }
 
+/*
+ * A track that fits nothing, in front of one that has the surface's size: pieces of a track before were counted as one more, so that the last track of that surface is
+ * where the first of this one should be.
+ */
+static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t j)
+{
+	return size && b->cylinders > 1 && t && t + 2 < p->o->tracks && geo_order_at(p->o, t)->size != size &&
+	       !is_lone(p, b, t, size, j) && geo_order_at(p->o, t + 1)->size == size;
+}
+
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t)
 {
 	uint64_t at = *t, slot = 0;
 	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
+	unsigned extra = 0;
 	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
 
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
@@ -233,6 +254,11 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 				continue;
 			p->cylinder += is_rest;
 			is_rest = false;
+			if (is_extra(p, b, at, *size, j) && extra++ < EXTRA_MOST) {
+				st->cost += COST_EXTRA;
+				label(p, b, at, k, j);
+				at++;
+			}
 			if (!take_track(p, b, st, at, size, k, j))
 				return false;
 			at++;
