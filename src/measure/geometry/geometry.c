@@ -22,6 +22,7 @@
 #define EDGES_MAX    64 /* of a place: five tracks with ten gaps each and some to spare */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
+#define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
 #define WALK_PART \
 	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
 #define LATE_PART 1.5  /* what only computes may go on until then */
@@ -251,13 +252,26 @@ static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_
 	return alike >= ALIKE_LEAST && alike * 2 > all ? best : 0;
 }
 
+/* Where the rate of a place is taken: not in it, as the cache would answer for all of it afterwards. */
+static uint64_t beside(const struct geo *g, double at)
+{
+	uint64_t size = g->t.target->size_bytes, apart = size / 16 < RATE_BESIDE ? size / 16 : RATE_BESIDE;
+	uint64_t place = (uint64_t)(at * (double)size);
+
+	if (at < 0.75)
+		place += apart;
+	else
+		place = place > apart + RATE_BYTES ? place - apart - RATE_BYTES : 0;
+	return place - place % g->t.block_bytes;
+}
+
 static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, double *ret_per_track,
                         struct err *err)
 {
 	double rate, per_track = NAN;
 	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
 	size_t wrong = 1, n, head;
-	int r = timed_rate(&g->t, (uint64_t)(at * (double)g->t.target->size_bytes), RATE_BYTES, &rate, err);
+	int r = timed_rate(&g->t, beside(g, at), RATE_BYTES, &rate, err);
 
 	*ret_n = 0;
 	if (r == 0 && isfinite(rate) && !geo_is_over(g))
