@@ -711,7 +711,7 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 	static const struct {
 		uint64_t seed; /* 0: atlas-iii */
 		double surfaces;
-	} drives[] = { { 0, 10 }, { 3119, 15 }, { 91030, 21 }, { 91016, 8 }, { 91020, 8 } };
+	} drives[] = { { 0, 10 }, { 3119, 15 }, { 91030, 21 }, { 91016, 8 }, { 91020, 8 }, { 105001, 5 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {

@@ -13,13 +13,15 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define GRID      9    /* points of a track */
-#define GAPS_MAX  64   /* edges of one survey: all of them fit in one batch of reads */
-#define UP_POINTS 12   /* of a grid in which it is tried whether it can be read upwards */
-#define UP_GRIDS  2    /* that have to agree */
-#define UP_SHARE  0.7  /* of the points have to come from the media: reading others again costs more than is won */
-#define UP_AGREE  0.9  /* of these: one in ten may be an answer that came late */
-#define GRID_MAX  1024 /* points of one survey: a hundred tracks, far more than are asked for */
+#define GRID      9   /* points of a track */
+#define GAPS_MAX  64  /* edges of one survey: all of them fit in one batch of reads */
+#define UP_POINTS 12  /* of a grid in which it is tried whether it can be read upwards */
+#define UP_GRIDS  2   /* that have to agree */
+#define UP_SHARE  0.7 /* of the points have to come from the media: reading others again costs more than is won */
+#define UP_AGREE  0.9 /* of these: one in ten may be an answer that came late */
+#define UP_FLUSH \
+	20.0 /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
+#define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
 struct gap {
@@ -88,7 +90,7 @@ static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t s
                      struct err *err)
 {
 	bool is_coarse = (double)(step + 1) * GRID > per_track;
-	bool is_up = is_coarse && g->up_agreed >= UP_GRIDS && !g->is_up_vain;
+	bool is_up = is_coarse && g->up_agreed >= UP_GRIDS && !g->is_up_vain && geo_flush_cost(g) < UP_FLUSH;
 	uint64_t sector[GRID_MAX] = { 0 };
 	double angle[GRID_MAX];
 	size_t n = 0;
@@ -108,7 +110,9 @@ static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t s
 		grid->sector[grid->n] = sector[i];
 		grid->angle[grid->n++] = angle[i];
 	}
-	return r == 0 && is_coarse && !is_up && !g->is_up_vain ? try_upwards(g, grid, err) : r;
+	return r == 0 && is_coarse && !is_up && !g->is_up_vain && geo_flush_cost(g) < UP_FLUSH
+	               ? try_upwards(g, grid, err)
+	               : r;
 }
 
 static double spacing(const struct grid *grid, size_t i)
@@ -216,7 +220,10 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 	return r == 0 && any ? geo_probe_doubt(g, sector, angle, doubt, n, true, err) : r;
 }
 
-/* Narrows in..out of each gap that is still open to two neighbours. want_high: the edge where the high side begins. */
+/*
+ * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of them; where that is dear they are taken
+ * one by one from above, as going up within a track brings all that lies between into the cache. want_high: the edge where the high side begins.
+ */
 static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
 {
 	uint64_t sector[GAPS_MAX];
@@ -224,15 +231,21 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 	size_t which[GAPS_MAX], m = 1;
 	int r = 0;
 
-	for (int round = 0; r == 0 && m && round < 48 && !geo_is_over(g); round++) {
+	while (r == 0 && m && !geo_is_over(g)) {
+		double flush = geo_flush_cost(g);
+		size_t most = flush > GEO_DEAR ? 1 : n;
+
 		m = 0;
-		for (size_t k = n; k-- > 0;) {
+		for (size_t k = n; k-- > 0 && m < most;) {
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
 				continue;
 			which[m] = k;
-			sector[m++] = gap[k].in + (gap[k].out - gap[k].in) / 2;
+			sector[m++] = geo_kept_next(&g->kept, gap[k].in, gap[k].out, most > 1 ? 0.0 : flush);
 		}
-		r = probe_gaps(g, gap, which, sector, angle, m, err);
+		if (m && most == 1)
+			r = geo_leave(g, sector[0], err);
+		if (r == 0)
+			r = probe_gaps(g, gap, which, sector, angle, m, err);
 		for (size_t i = 0; i < m && r == 0; i++) {
 			struct gap *p = &gap[which[i]];
 			bool low = want_high ? !is_high(g, p, sector[i], angle[i]) : is_low(g, p, sector[i], angle[i]);

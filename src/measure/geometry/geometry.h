@@ -14,7 +14,23 @@ struct geometry_params {
 
 #define GEO_KNOWN 4096 /* angles remembered: a survey and what is confirmed of it take some hundreds */
 
-#define GEO_STEPS 5
+#define GEO_STEPS 6
+
+#define GEO_RECENT 512  /* reads that the drive may still have */
+#define GEO_REACH  14   /* distances of up to 2^14 sectors are told apart, by powers of two */
+#define GEO_GAP    1024 /* sectors of a gap for which steps are computed; a wider one is halved first */
+
+/* What the drive's cache keeps of single reads; see kept.c. */
+struct geo_kept {
+	uint64_t recent[GEO_RECENT];
+	size_t n; /* all of them, since the cache has forgotten */
+	struct {
+		uint32_t reads, hits;
+	} seen[2][GEO_REACH]; /* below and above a read, so far away */
+	uint64_t ahead;       /* what the steps were computed for */
+	double flush;
+	uint16_t open_step[GEO_GAP + 1], kept_step[GEO_GAP + 1];
+};
 
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
 struct geo {
@@ -26,15 +42,19 @@ struct geo {
 	double tol;         /* angles closer than this are the same */
 	uint64_t reference; /* time of angle 0 */
 	double per_track;   /* sectors of a track, about, where the run is */
-	struct {
+	struct geo_way {
 		uint32_t tries;
-		double ns, helped; /* time that it took; reads after which the cache had forgotten */
-	} step[GEO_STEPS];         /* ways to read elsewhere */
-	unsigned up_agreed;        /* grids that were read upwards with the same angles as downwards */
-	bool is_up_vain;           /* one was not */
+		double ns, helped;  /* time that it took; how often the cache had forgotten behind it */
+		uint32_t high, low; /* reads elsewhere that were enough of late, and that were not */
+		uint32_t times;
+	} step[GEO_STEPS];  /* ways to read elsewhere */
+	unsigned up_agreed; /* grids that were read upwards with the same angles as downwards */
+	bool is_up_vain;    /* one was not */
 	struct {
 		uint32_t pairs, hits;
 	} way[2]; /* pairs of neighbours that were read downwards and upwards, and how often the cache had the second */
+	struct geo_kept kept;
+	uint64_t last; /* sector that was read */
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
@@ -98,12 +118,29 @@ int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bo
 int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
 /* All that is known: one of the angles may be of a late answer. */
 void geo_forget(struct geo *g);
+#define GEO_DEAR 12.0 /* reads: so much making the cache forget costs where it is avoided */
+/*
+ * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all between in its cache afterwards, so something elsewhere is
+ * read first, if making the cache forget is dear.
+ */
+int geo_leave(struct geo *g, uint64_t sector, struct err *err);
+/* What making the drive's cache forget costs, in reads of the media. */
+double geo_flush_cost(const struct geo *g);
 /* The difference of two angles in [0, 1). */
 double geo_frac(double x);
 /* As far from each other as that, the short way: [0, 0.5]. */
 double geo_apart(double a, double b);
 /* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what noise is like aside. */
 double geo_near(const struct geo *g);
+
+/* ---- kept.c ---- */
+
+/* A sector was read, and the cache had it or not. */
+void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit);
+/* The cache has forgotten all that was read. */
+void geo_kept_forget(struct geo_kept *k);
+/* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that it takes to make the cache forget. */
+uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 
 /* ---- edges.c ---- */
 

@@ -255,8 +255,10 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	*ret_ok = false;
 	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > ADVANCE_SURE)
 		return 0;
-	r = geo_edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after, &angle,
-	                    &jump, err);
+	r = l->is_known ? 0 : geo_leave(g, edge, err);
+	if (r == 0)
+		r = geo_edge_angles(g, edge, l->after, l->jump, w->angle + (double)k * l->advance - l->jump - l->after,
+		                    &angle, &jump, err);
 	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(g);
 	if (*ret_ok && !(fabs(off_leap(w, l, k, angle)) < leap_error(w, l, k)))
 		r = look_again(w, l, edge, &angle, err);

@@ -20,12 +20,18 @@
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
-#define BESIDE_BYTES (64u << 20)
-#define STEP_TRIES   6   /* of each way to read elsewhere */
-#define PAIR_PAIRS   8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
-#define PAIR_HITS    1.0
-#define ANGLES_MAX   6000 /* dots of the polar picture: more only make it black */
-#define READINGS     5    /* of one sector, until two agree */
+#define BESIDE_BYTES  (64u << 20)
+#define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
+#define AWAY_LEAST    20 /* tracks, and some of so many more: near, but hardly ever twice in the same place */
+#define AWAY          2000
+#define LESS_EVERY    6   /* leads, one of them tries whether less is enough */
+#define FADE          32  /* so much less is held against it with each lead that was enough */
+#define LESS_BY       5   /* part of what was too little: nearer to it nothing is tried */
+#define STEP_TRIES    6   /* of each way to read elsewhere */
+#define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
+#define PAIR_HITS     1.0
+#define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
+#define READINGS      5    /* of one sector, until two agree */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -127,16 +133,19 @@ static double known(const struct geo *g, uint64_t sector)
  * How far down that may be at most depends on how long the arm takes, and what a drive keeps of sectors that come by may make it useless: so all ways
  * are tried, and the one that takes least time for each read that helped is gone.
  */
-#define ANYWHERE 0
-static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85 }; /* of a track */
+#define ANYWHERE  0
+#define BY_VOLUME (GEO_STEPS - 1) /* large reads, where the cache has room for very many single ones */
+static const double steps[GEO_STEPS] = { 0.0, 0.6, 0.7, 0.78, 0.85, 0.0 }; /* of a track */
 
 static size_t choose_step(const struct geo *g)
 {
 	size_t best = 0;
 
+	if (g->rot.flush_bytes > g->t.block_bytes)
+		return BY_VOLUME;
 	if (!(g->per_track > 0.0))
 		return ANYWHERE;
-	for (size_t i = 0; i < GEO_STEPS; i++) {
+	for (size_t i = 0; i < BY_VOLUME; i++) {
 		if (g->step[i].tries < STEP_TRIES)
 			return i;
 		if (g->step[i].ns * g->step[best].helped < g->step[best].ns * g->step[i].helped)
@@ -145,12 +154,54 @@ static size_t choose_step(const struct geo *g)
 	return best;
 }
 
-static void judge_step(struct geo *g, size_t which, const double *access, size_t n, bool has_helped)
+/*
+ * How many reads elsewhere are tried first: what was enough of late, and now and then less, down to what was not. The cache of a drive has so many segments, or so many
+ * bytes, and forgets what was read longest ago.
+ */
+static uint32_t first_lead(struct geo *g)
 {
-	g->step[which].tries++;
-	g->step[which].helped += has_helped ? (double)n : 0.0;
-	for (size_t i = 0; i < n; i++)
-		g->step[which].ns += isfinite(access[i]) ? access[i] : 0.0;
+	struct geo_way *w = &g->step[choose_step(g)];
+
+	if (!w->high)
+		w->high = g->rot.flush_reads ? g->rot.flush_reads : 1;
+	if (w->times++ % LESS_EVERY || w->high <= w->low + w->low / LESS_BY + 1)
+		return w->high;
+	return w->low + (w->high - w->low) / 2;
+}
+
+/* More than were in vain. */
+static uint32_t more_lead(struct geo *g, uint32_t lead)
+{
+	const struct geo_way *w = &g->step[choose_step(g)];
+
+	if (lead < w->high)
+		return w->high;
+	return lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+}
+
+static void judge_step(struct geo *g, struct geo_way *w, uint32_t lead, double ns, bool has_helped)
+{
+	w->tries++;
+	w->helped += has_helped;
+	w->ns += ns;
+	if (has_helped) {
+		w->high = lead;
+		w->low = w->low < lead ? w->low - w->low / FADE : lead / 2; /* chance may have made it fail */
+		geo_kept_forget(&g->kept);
+	} else {
+		w->low = lead > w->low ? lead : w->low;
+		if (lead >= w->high)
+			w->high = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+	}
+}
+
+double geo_flush_cost(const struct geo *g)
+{
+	size_t way = choose_step(g);
+
+	if (g->step[way].helped > 0.0)
+		return g->step[way].ns / g->step[way].helped / g->rot.period_ns;
+	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
 }
 
 static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t n, uint64_t first, uint64_t end)
@@ -166,34 +217,59 @@ static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t
 	}
 }
 
-/* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
-static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
-                     size_t *ret_hits, struct err *err)
+/* So many reads elsewhere, in the way that is best; how long they took. */
+static int read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t first, uint64_t end, double *ret_ns,
+                          struct err *err)
 {
-	size_t all = lead + n, way = choose_step(g);
-	cleanup_free uint64_t *offsets = calloc(all, sizeof(*offsets)), *done = calloc(all, sizeof(*done));
-	cleanup_free double *access = calloc(all, sizeof(*access));
-	uint64_t first = UINT64_MAX, end = 0;
+	cleanup_free uint64_t *offsets = calloc(lead, sizeof(*offsets));
+	cleanup_free double *access = calloc(lead, sizeof(*access));
+	uint64_t start_ns = session_answered_ns(g->ses);
+	struct rotation rot = g->rot;
 	int r;
 
-	if (!offsets || !done || !access)
+	if (!offsets || !access)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	if (way == BY_VOLUME) {
+		rot.flush_reads = lead;
+		r = timed_forget(&g->t, &rot, first, end, err);
+	} else {
+		aim_elsewhere(g, way, offsets, lead, first, end);
+		r = timed_reads(&g->t, offsets, lead, access, NULL, err);
+	}
+	g->reads += lead;
+	g->flushing += lead;
+	*ret_ns = (double)(session_answered_ns(g->ses) - start_ns);
+	return r;
+}
+
+/* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
+static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
+                     size_t *ret_hits, struct err *err)
+{
+	uint64_t offsets[GEO_BATCH], done[GEO_BATCH] = { 0 }, first = UINT64_MAX, end = 0;
+	double access[GEO_BATCH], ns = 0.0;
+	size_t way = choose_step(g);
+	int r = 0;
+
 	for (size_t i = 0; i < n; i++) {
-		offsets[lead + i] = sectors[i] * g->t.block_bytes;
-		first = offsets[lead + i] < first ? offsets[lead + i] : first;
-		end = offsets[lead + i] > end ? offsets[lead + i] : end;
+		offsets[i] = sectors[i] * g->t.block_bytes;
+		first = offsets[i] < first ? offsets[i] : first;
+		end = offsets[i] > end ? offsets[i] : end;
+		access[i] = NAN;
 	}
 	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
 	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
-	aim_elsewhere(g, way, offsets, lead, first, end);
-	r = timed_reads(&g->t, offsets, all, access, done, err);
-	g->reads += all;
-	g->flushing += lead;
-	if (r == 0 && lead)
-		judge_step(g, way, access, lead, isfinite(access[lead]) && !is_hit(g, access[lead]));
+	if (lead)
+		r = read_elsewhere(g, way, lead, first, end, &ns, err);
+	if (r == 0)
+		r = timed_reads(&g->t, offsets, n, access, done, err);
+	g->reads += n;
+	g->last = n ? sectors[n - 1] : g->last;
+	if (r == 0 && lead && isfinite(access[0]))
+		judge_step(g, &g->step[way], lead, ns, !is_hit(g, access[0]));
 	*ret_hits = 0;
 	for (size_t i = 0; i < n && r == 0; i++) {
-		double a = access[lead + i];
+		double a = access[i];
 
 		angles[i] = NAN;
 		doubt[i] = a < DOUBT * g->rot.period_ns;
@@ -201,18 +277,33 @@ static int read_some(struct geo *g, size_t lead, const uint64_t *sectors, double
 			g->failed++;
 			continue;
 		}
+		geo_kept_read(&g->kept, sectors[i], is_hit(g, a));
 		if (is_hit(g, a)) {
 			++*ret_hits;
 			continue;
 		}
 		if (!g->reference)
-			g->reference = done[lead + i];
-		angles[i] = geo_frac(((double)done[lead + i] - (double)g->reference) / g->rot.period_ns);
+			g->reference = done[i];
+		angles[i] = geo_frac(((double)done[i] - (double)g->reference) / g->rot.period_ns);
 		keep(g, sectors[i], angles[i]);
 		if (!doubt[i])
 			learn(g, sectors[i], angles[i]);
 	}
 	return r;
+}
+
+int geo_leave(struct geo *g, uint64_t sector, struct err *err)
+{
+	uint64_t track = (uint64_t)fmax(1.0, g->per_track), apart = (AWAY_LEAST + rng_below(&g->t.rng, AWAY)) * track,
+		 at;
+	double ignore;
+
+	if (geo_flush_cost(g) <= GEO_DEAR || sector < g->last || sector - g->last > STREAM_TRACKS * track)
+		return 0;
+	at = (sector > apart ? sector - apart : sector + apart < g->sectors ? sector + apart : 0) * g->t.block_bytes;
+	g->reads++;
+	g->flushing++;
+	return timed_reads(&g->t, &at, 1, &ignore, NULL, err);
 }
 
 int geo_down(const void *a, const void *b)
@@ -225,7 +316,7 @@ int geo_down(const void *a, const void *b)
 /*
  * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain: not even the first was read from the media.
  */
-static int read_again(struct geo *g, size_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
+static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                       size_t *ret_hits, bool *ret_was_in_vain, struct err *err)
 {
 	uint64_t again[GEO_BATCH];
@@ -285,7 +376,8 @@ static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err)
 {
-	size_t hits = 0, lead = g->rot.flush_reads ? g->rot.flush_reads : 1;
+	size_t hits = 0;
+	uint32_t lead = 0;
 	int r = 0, tries = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -299,11 +391,14 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 	for (int k = 0; r == 0 && hits && k < ROUNDS && tries < TRIES && !geo_is_over(g); k++) {
 		bool was_in_vain;
 
+		lead = lead ? lead : first_lead(g);
 		r = read_again(g, lead, sectors, ret_angles, ret_doubt, n, &hits, &was_in_vain, err);
-		if (!was_in_vain)
+		if (!was_in_vain) {
+			lead = 0;
 			continue;
+		}
 		tries++;
-		lead = lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
+		lead = more_lead(g, lead);
 	}
 	return r;
 }
@@ -318,7 +413,7 @@ int geo_probe_afresh(struct geo *g, const uint64_t *sectors, double *ret_angles,
 	bool doubt[GEO_BATCH];
 	size_t hits;
 
-	return read_some(g, g->rot.flush_reads ? g->rot.flush_reads : 1, sectors, ret_angles, doubt, n, &hits, err);
+	return read_some(g, first_lead(g), sectors, ret_angles, doubt, n, &hits, err);
 }
 
 int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n,

@@ -149,7 +149,10 @@ static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *
 	*ret_ok = false;
 	if (edge >= w->g->sectors || size < 2)
 		return 0;
-	r = geo_edge_angles(w->g, edge, 1.0 / (double)size, NAN, w->angle - 1.0 / (double)size, &angle, &jump, err);
+	r = geo_leave(w->g, edge, err);
+	if (r == 0)
+		r = geo_edge_angles(w->g, edge, 1.0 / (double)size, NAN, w->angle - 1.0 / (double)size, &angle, &jump,
+		                    err);
 	w->g->tracks_seen++;
 	/* A turn of evenly spaced sectors and then something else. */
 	if (r < 0 || !isfinite(angle) || !isfinite(jump) || geo_apart(jump, 0.0) < near(w->g) ||
