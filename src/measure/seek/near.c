@@ -10,6 +10,9 @@
 #include "base/units.h"
 #include "measure/seek/seek.h"
 
+#define APART 3 /* tracks: nearer the places overlap, and the drive reads on from one into the other */
+#define GAP \
+	0.4 /* of all that these times differ by: from one to twelve cylinders they rise by steps of less than a sixth of that */
 #define CYLINDER_MOST 24 /* tracks of a cylinder: no drive has more surfaces than 22 */
 
 struct near_row {
@@ -48,14 +51,29 @@ static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, dou
 	return found;
 }
 
+/* All that is known over no more tracks than a cylinder holds, in order. */
+static size_t all_pairs(const struct seek_point *p, double (*pairs)[64], const size_t *npairs, size_t n, double *ret)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < n && p[i].tracks <= CYLINDER_MOST; i++) {
+		memcpy(ret + all, pairs[i], npairs[i] * sizeof(*ret));
+		all += npairs[i];
+	}
+	stats_sort(ret, all);
+	return all;
+}
+
 /*
  * Times far below the curve's begin are changes to another head, where they stand beside longer ones over as many tracks: of places as far apart some lie
- * in one cylinder and some do not. Where all are as short, the curve begins lower than it was followed.
+ * in one cylinder and some do not. So they are where nothing lies between them and the longer ones, as the arm's times become longer evenly. Where all are as
+ * short, the curve begins lower than it was followed.
  */
 static double least_of_seeks(const struct seek_run *s, const struct seek_point *p, double (*pairs)[64],
                              const size_t *npairs, size_t n)
 {
-	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0;
+	double least = s->has_fit ? seek_arrival(s, 1e-9) - 0.15e6 : 0.0, v[POINTS_MAX * 64];
+	size_t all = all_pairs(p, pairs, npairs, n, v);
 
 	for (size_t i = 0; i < n && p[i].tracks <= CYLINDER_MOST; i++) {
 		size_t below = 0;
@@ -65,6 +83,9 @@ static double least_of_seeks(const struct seek_run *s, const struct seek_point *
 		if (below && below < npairs[i])
 			return least;
 	}
+	for (size_t i = 1; i < all; i++)
+		if (v[i - 1] < least && v[i] - v[i - 1] > GAP * (v[all - 1] - v[0]))
+			return v[i];
 	return 0.0;
 }
 
@@ -83,8 +104,7 @@ static size_t choose_track(struct seek_run *s, const struct seek_point *p, doubl
 		for (size_t k = 0; k < npairs[i]; k++)
 			if (pairs[i][k] >= least)
 				kept[m++] = pairs[i][k];
-		/* Nearer than three tracks the places overlap, and the drive reads on from one into the other. */
-		if (p[i].tracks < 3 || m == 0 || !summary_of(kept, m, &sum) ||
+		if (p[i].tracks < APART || m == 0 || !summary_of(kept, m, &sum) ||
 		    (isfinite(s->track.median) && sum.median >= s->track.median))
 			continue;
 		chosen = i;
@@ -139,7 +159,8 @@ void seek_tell_near(struct seek_run *s, struct seek_point *p, size_t n)
 
 		npairs[i] = p[i].log.pairs ? pairs_of(s, &p[i], pairs[i]) : 0;
 		memcpy(v, pairs[i], sizeof(v));
-		if (npairs[i] == 0 || !summary_of(v, npairs[i], &sum))
+		/* Where places overlap the drive may read on from one into the other: one pair alone is not believed. */
+		if (npairs[i] < (p[i].tracks < APART ? 2 : 1) || !summary_of(v, npairs[i], &sum))
 			continue;
 		row.distance_bytes = seek_distance(&p[i].log, &row.samples, &row.hits);
 		row.with_overhead_ns = sum.median;
