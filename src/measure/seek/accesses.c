@@ -25,9 +25,9 @@ const struct field seek_access_fields[] = {
 	FIELD_END,
 };
 
-static const char *const how_names[] = { "anywhere", "evenly", "edge", "random" }, *const end_names[] = { "there",
-	                                                                                                  "elsewhere",
-	                                                                                                  "cache" };
+static const char *const how_names[] = { "anywhere", "evenly", "edge", "random", "blurred" }, *const end_names[] = {
+	"there", "elsewhere", "cache"
+};
 
 void seek_tell_accesses(struct seek_run *s, const char *of, const struct seek_point *p)
 {
@@ -97,7 +97,7 @@ size_t seek_load_accesses(const struct table *t, const char *of, struct seek_poi
 			                 .pair = (uint32_t)row.pair,
 			                 .how = (enum aim_how)index_of(how_names, ARRAY_LEN(how_names), row.aimed),
 			                 .end = (enum aim_end)index_of(end_names, ARRAY_LEN(end_names), row.end) };
-		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_RANDOM || a.end > AIM_CACHE)
+		if (!row.of || strcmp(row.of, of) != 0 || a.how > AIM_BLURRED || a.end > AIM_CACHE)
 			continue;
 		while (k < n && (ret[k].tracks != row.tracks || ret[k].stroke != row.stroke_ratio))
 			k++;

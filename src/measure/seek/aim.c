@@ -285,7 +285,7 @@ int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belie
 	for (size_t i = 0; i < 2; i++) {
 		a.place[i].first = setup->first[i];
 		a.place[i].length = setup->track[i];
-		a.transfer[i] = s->t.block_bytes / setup->track[i] * a.period;
+		a.transfer[i] = seek_answer(s, s->t.block_bytes, setup->track[i]);
 	}
 	believe_less(belief);
 	r = evenly(&a, err);

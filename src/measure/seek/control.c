@@ -63,9 +63,16 @@ bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end)
 	return has_curve && s->rot.is_rotating && !s->rot.is_patchy && is_longer(s, first, end, TRACKS_LEAST);
 }
 
+double seek_answer(const struct seek_run *s, double bytes, double track)
+{
+	double media = bytes / track * s->rot.period_ns, bus = s->sector_bus_ns * bytes / s->t.step_bytes;
+
+	return isfinite(bus) && bus > media ? bus : media;
+}
+
 double seek_transfer(const struct seek_run *s, double byte)
 {
-	return s->t.block_bytes / seek_track_at(s, fmin(byte / (double)s->size_bytes, 1.0)) * s->rot.period_ns;
+	return seek_answer(s, s->t.block_bytes, seek_track_at(s, fmin(byte / (double)s->size_bytes, 1.0)));
 }
 
 /* How far apart the scatter of arrivals, and what the curve does not know, blur the edge. */

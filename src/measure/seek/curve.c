@@ -71,8 +71,8 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 
-		if (stroke == 1.0) /* inwards from the ends: fresh tracks */
-			more = (double)i * seek_track_at(s, 0.0);
+		if (stroke == 1.0) /* inwards from what the rates of the ends have read: fresh tracks */
+			more = seek_rate_bytes(s) + (double)i * seek_track_at(s, 0.0);
 		even_aims(s, &setup, i, pairs, key);
 		r = one_pair(s, seek_place_of(s, base) * size + more, seek_place_of(s, base + stroke) * size - more,
 		             &setup, belief, &p->log, err);

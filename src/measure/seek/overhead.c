@@ -12,9 +12,9 @@
  * about the overhead, as in aim.c; each step on a fresh track, as the drive's cache holds the old one. stats/arrival.c tells the overhead from all of
  * them, its groups are the places.
  *
- * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the overhead by. It need not where it
- * simply reads on: so each place also gets reads a little ahead of the head, of sectors that have not come by yet when the command comes. Such a read takes the
- * overhead or until the sector has come by, whichever is longer.
+ * A drive that has read ahead may need time to find its place on the track again, which returns cannot be told from the overhead by. And where tracks are
+ * unequal, as surfaces differ, their begins are not known well enough to return to. So each place also gets reads a little ahead of the head, of sectors that
+ * come by soon after the command, for which only the length of the track must be known, about (ahead.c). They come first, and in a short run alone.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,21 +24,33 @@
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
 
-#define PLACES      5            /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
-#define SURVEY      44           /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
-#define HOP         0.37         /* of a track, back: two or three reads a track, at changing angles */
-#define TOLERANCE   0.012        /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
-#define CONSISTENT  0.85         /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
-#define AIMED       16           /* returns of one place about the overhead (a choice: half a second of the device) */
-#define BUS_SECTORS 16           /* at once, tell what the interface takes for each (a choice) */
-#define READS_ON    5            /* of one place (a choice: 0.1 s of the device) */
-#define TURN        0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
-#define ON_LEAST \
-	150e3 /* ns: less than this is not divided; sectors come by when the command is there, and not before */
+#define PLACES       5     /* that tell it: their disagreement is in the interval (a choice: 2 s of the device) */
+#define SURVEY       44    /* reads, over about 16 tracks: one hop in three crosses a begin (a choice) */
+#define DENSE        4     /* so many others have to agree with one (a choice) */
+#define SURVEY_APART 24.0  /* tracks from what the length was from */
+#define SURVEY_BRIEF 22    /* where only the length of a track is wanted, which those on one track tell */
+#define HOP          0.37  /* of a track, back: two or three reads a track, at changing angles */
+#define HOP_BACK     1.7   /* and back to fresh tracks, where each second hop goes ahead */
+#define TOLERANCE    0.012 /* of a revolution: tracks are skewed by more (a head switch takes 0.3 ms and more) */
+#define CONSISTENT   0.85  /* of the survey's pairs that a grid has to explain (5 % of real tracks are slipped) */
+#define AIMED        16    /* returns of one place about the overhead (a choice: half a second of the device) */
+#define BUS_SECTORS  16    /* at once, tell what the interface takes for each (a choice) */
+#define BUS_BYTES    16384 /* and no more of them than bridges take at once */
+#define READS_ON     8     /* of one place (a choice: 0.2 s of the device) */
+#define ON_APART     3.0   /* tracks between them: what the drive read ahead there is not asked for */
+#define FUTILE       2     /* places that could not be come back to: then the reads ahead of the head have to do */
+#define TURN         0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 #define ON_FIRST \
 	60e3 /* ns: the first sector comes by no sooner; what has passed when the command comes may be in the cache */
-#define LEAST_NS 1.2e9 /* for two places, which is the least that tells it (a choice) */
-#define MOST     0.4   /* of a revolution: longer overheads are not looked for (a choice) */
+#define LEAST_NS       1.2e9 /* for two places, which is the least that tells it (a choice) */
+#define LEAST_BRIEF_NS 0.5e9 /* and by reads ahead of the head */
+#define SCALE_STEP \
+	1.6 /* of what tracks are tried to be longer by, where the rate is the interface's, and up to how much */
+#define SCALE_MOST   4.0
+#define STORED_TRIES 12 /* of places for one that holds data, where a third does: one in a hundred is not found */
+#define BUS_UNKNOWN_MOST \
+	(2.0 *           \
+	 SEEK_AHEAD_BLUR_NS) /* of a sector: what the interface takes of it may be all or nothing, which is known to half of it */
 
 struct walk {
 	struct seek_run *s;
@@ -93,23 +105,26 @@ static int compare_double(const void *a, const void *b)
 /* ---- the tracks about a place ---- */
 
 struct lookaround {
-	double offset[SURVEY], phase[SURVEY]; /* downwards */
+	double offset[SURVEY], phase[SURVEY]; /* downwards, or in pairs upwards */
 	size_t n;
 	bool is_break[SURVEY]; /* a track begins between this and the one before */
 	bool is_known[SURVEY];
 };
 
-static int look(struct walk *w, struct lookaround *v, struct err *err)
+/*
+ * A drive that keeps what passes before a read answers many of them, which tell nothing. So where the length is all that is wanted, each second one goes on
+ * ahead, where nothing has passed yet.
+ */
+static int look(struct walk *w, struct lookaround *v, size_t hops, double guess, struct err *err)
 {
-	double guess = seek_track_bytes(w->s, w->at / (double)w->s->size_bytes) * 1.1;
 	int r = 0;
 
 	v->n = 0;
-	for (size_t i = 0; r == 0 && i < SURVEY && !seek_is_over(w->s); i++) {
-		double access = NAN;
+	for (size_t i = 0; r == 0 && v->n < hops && i < 2 * hops && !seek_is_over(w->s); i++) {
+		double access = NAN, hop = hops >= SURVEY ? HOP : i & 1 ? -HOP : HOP_BACK;
 		uint64_t done = 0;
 
-		r = go(w, w->at - guess * HOP * (0.9 + 0.2 * rng_double(&w->s->t.rng)), &access, &done, err);
+		r = go(w, w->at - guess * hop * (0.9 + 0.2 * rng_double(&w->s->t.rng)), &access, &done, err);
 		if (r < 0 || !isfinite(access) || seek_is_sector_hit(w->s, access))
 			continue;
 		if (!w->origin_ns)
@@ -123,7 +138,7 @@ static int look(struct walk *w, struct lookaround *v, struct err *err)
 /* The densest of what pairs of neighbours say, as those on one track agree. */
 static double densest(double *v, size_t n)
 {
-	size_t width = n / 3 + 1;
+	size_t width = n / 3 + 1 > DENSE ? n / 3 + 1 : DENSE;
 	double least = INFINITY, found = NAN;
 
 	if (n < 8)
@@ -137,23 +152,31 @@ static double densest(double *v, size_t n)
 	return least < 0.05 * found ? found : (double)NAN;
 }
 
+/* From one to the next, the shorter way for what lies on one track. */
+static double way(const struct lookaround *v, size_t i, double *ret_bytes)
+{
+	double bytes = v->offset[i - 1] - v->offset[i], turn = v->phase[i - 1] - v->phase[i];
+
+	turn = bytes < 0.0 ? -turn : turn;
+	*ret_bytes = fabs(bytes);
+	return turn - floor(turn);
+}
+
 static double track_length(const struct lookaround *v, double guess)
 {
 	double one[SURVEY], bytes_sum = 0.0, turn_sum = 0.0, length;
 	size_t n = 0;
 
 	for (size_t i = 1; i < v->n; i++) {
-		double turn = v->phase[i - 1] - v->phase[i], bytes = v->offset[i - 1] - v->offset[i];
+		double bytes, turn = way(v, i, &bytes);
 
-		turn -= floor(turn);
 		if (bytes < 0.8 * guess && turn > 0.15 && turn < 0.7)
 			one[n++] = bytes / turn;
 	}
 	length = densest(one, n);
 	for (size_t i = 1; i < v->n; i++) { /* all those on one track together */
-		double turn = v->phase[i - 1] - v->phase[i], bytes = v->offset[i - 1] - v->offset[i];
+		double bytes, turn = way(v, i, &bytes);
 
-		turn -= floor(turn);
 		if (fabs(turn - bytes / length) < TOLERANCE / 2.0) {
 			bytes_sum += bytes;
 			turn_sum += turn;
@@ -223,10 +246,10 @@ static void next_track(struct walk *w)
 /* false: tracks are not equal here. Else the walk's track is the one before the survey. */
 static bool survey_tracks(struct walk *w, struct lookaround *v)
 {
-	double guess = seek_track_bytes(w->s, w->at / (double)w->s->size_bytes), first, slack;
+	double first, slack, track = track_length(v, w->track);
 
-	w->track = v->n > SURVEY / 2 ? track_length(v, guess) : (double)NAN;
-	if (!isfinite(w->track) || !find_grid(v, &w->track, &first, &slack))
+	w->track = isfinite(track) ? track : w->track;
+	if (!find_grid(v, &w->track, &first, &slack))
 		return false;
 	while (first > v->offset[v->n - 1])
 		first -= w->track;
@@ -255,7 +278,7 @@ static int find_begin(struct walk *w, struct err *err)
 
 /* ---- returns ---- */
 
-/* Where returns are believed to be in time, on a grid up to MOST of a revolution. */
+/* Where the overhead is believed to be, on a grid up to SEEK_OVERHEAD_MOST of a revolution. */
 struct belief {
 	double log_likelihood[200], step, scale;
 };
@@ -289,7 +312,8 @@ static void believe(struct belief *b, double access, double period)
  */
 static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct err *err)
 {
-	double period = w->s->rot.period_ns, block = w->s->t.block_bytes, transfer = block / w->track * period;
+	double period = w->s->rot.period_ns, block = w->s->t.block_bytes;
+	double answer = seek_answer(w->s, block, w->track);
 	double slack = 0.004 * w->track;
 	size_t there = 0;
 	bool is_there;
@@ -299,10 +323,10 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 		double to = w->end + 0.5 * block, least = (to - w->end + block) / w->track * period;
 		double aim = draw(b, &w->s->t.rng) + (i & 1 ? 0.7 : -0.7) * b->scale, access, turns;
 
-		aim = fmax(aim + transfer, least);
+		aim = fmax(aim + answer, least);
 		r = back(w, to + w->track * (1.0 - aim / period), to, &access, &turns, err);
 		is_there = is_near(turns, 0.0) || is_near(turns, 1.0);
-		access = fmax(access - transfer, 0.0);
+		access = fmax(access - answer, 0.0);
 		if (is_there)
 			believe(b, access, period);
 		else if (isfinite(turns)) /* not on one track: it begins later */
@@ -317,92 +341,149 @@ static int returns(struct walk *w, struct belief *b, struct aim_log *log, struct
 	return r;
 }
 
-/* ---- reading on ---- */
+/* ---- ahead of the head ---- */
 
-static double likeliest(const struct belief *b)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < ARRAY_LEN(b->log_likelihood); i++)
-		best = b->log_likelihood[i] > b->log_likelihood[best] ? i : best;
-	return ((double)best + 0.5) * b->step;
-}
-
-/* Two sectors in a row, so that the drive reads on; then one that comes by in want_ns. */
-static int read_on(struct walk *w, double want_ns, struct aim_log *log, struct err *err)
+/* Two sectors in a row, so that the drive reads on; then one that comes by in want_ns, on the same track if none ends there. */
+static int read_on(struct walk *w, double from, double want_ns, struct belief *b, struct aim_log *log, struct err *err)
 {
 	const double period = w->s->rot.period_ns, step = w->s->t.step_bytes, transfer = step / w->track * period;
-	double access = NAN, wait, head, passed, bus = fmin(w->s->sector_bus_ns, transfer);
+	const double bus = isfinite(w->s->sector_bus_ns) ? w->s->sector_bus_ns : transfer / 2.0;
+	const double late = fmax(bus - transfer, 0.0); /* answers of a slow interface, behind the sector's end */
+	double access = NAN, wait, head, passed;
 	uint64_t first = 0, done = 0;
-	int r = go(w, w->end + 0.3 * w->track, &access, &first, err);
+	struct aim_access one;
+	int r = go(w, from, &access, &first, err);
 
 	head = w->at + step;
-	if (r == 0 && isfinite(access))
+	if (r == 0 && isfinite(access) && !seek_is_sector_hit(w->s, access))
 		r = go(w, head, &access, &done, err);
+	else
+		return r;
 	if (r < 0 || !isfinite(access) || seek_is_over(w->s))
 		return r;
 	passed = (double)(done - first) / period;
 	passed -= floor(passed);
-	if (passed > 0.4) /* far from the head by now, or it was before it: not on one track */
+	if (passed > SEEK_OVERHEAD_MOST) /* far from the head by now, or it was before it: not on one track */
 		return 0;
-	r = go(w, head + (passed + want_ns / period) * w->track + step, &access, &done, err);
+	r = go(w, head + (passed + (want_ns + late) / period) * w->track + step, &access, &done, err);
 	if (r < 0 || !isfinite(access))
 		return r;
 	wait = ((w->at - head) / w->track) * period - ((double)(done - first) - access);
 	wait -= floor(wait / period) * period;
-	if (wait < 0.5 * period && log->n < ARRAY_LEN(log->access))
-		log->access[log->n++] = (struct aim_access){ .ns = access - bus,
-			                                     .wait_ns = wait + transfer - bus,
-			                                     .bytes = w->at - head,
-			                                     .pair = log->pairs,
-			                                     .how = AIM_EVENLY,
-			                                     .end = AIM_THERE };
+	if (wait >= 0.5 * period || log->n == ARRAY_LEN(log->access))
+		return 0;
+	one = (struct aim_access){ .ns = access - bus,
+		                   .wait_ns = wait + transfer - bus,
+		                   .bytes = w->at - head,
+		                   .pair = log->pairs,
+		                   .how = isfinite(w->s->sector_bus_ns) ? AIM_EVENLY : AIM_BLURRED,
+		                   .end = AIM_THERE };
+	log->access[log->n++] = one;
+	for (size_t i = 0; i < ARRAY_LEN(b->log_likelihood); i++)
+		b->log_likelihood[i] += seek_ahead_log_likelihood(&one, ((double)i + 0.5) * b->step, b->scale, period);
 	return 0;
 }
 
-static int reads_on(struct walk *w, const struct belief *b, struct aim_log *log, struct err *err)
+/* Is it known well enough what is off a time there? */
+static bool is_bus_known(const struct walk *w)
 {
-	double most = likeliest(b);
+	return isfinite(w->s->sector_bus_ns) || w->s->t.step_bytes / w->track * w->s->rot.period_ns < BUS_UNKNOWN_MOST;
+}
+
+/* On tracks above the place, downwards. Every second one aims about the overhead, the others come by before it. */
+static int reads_on(struct walk *w, double place, struct belief *b, struct aim_log *log, struct err *err)
+{
+	const size_t had = log->n;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && most > ON_LEAST && i < READS_ON && !seek_is_over(w->s); i++) {
-		double part = fmod(((double)log->n + 0.5) * TURN, 1.0);
+	for (size_t i = 0; r == 0 && i < READS_ON && !seek_is_over(w->s); i++) {
+		double part = fmod(((double)log->n + 0.5) * TURN, 1.0), at = draw(b, &w->s->t.rng), want;
 
-		r = read_on(w, ON_FIRST + part * (most - ON_FIRST), log, err);
-		next_track(w);
+		want = i & 1 ? ON_FIRST + part * fmax(at - ON_FIRST, ON_FIRST) : at + (i & 2 ? 0.7 : -0.7) * b->scale;
+		r = read_on(w, place + (ON_APART * (double)(READS_ON - i) + part) * w->track, fmax(want, ON_FIRST), b,
+		            log, err);
 	}
-	log->pairs += log->n > 0 && log->access[log->n - 1].pair == log->pairs;
+	log->pairs += log->n > had;
 	return r;
 }
 
-/* What is found at the places. on: by reads ahead of the head, NULL: by none. */
+/* What is found at the places. */
 struct found {
-	struct aim_log *returns, *on;
+	struct aim_log *returns, *on; /* on: by reads ahead of the head; NULL: by none */
+	struct belief by_returns, by_on;
+	double scale; /* a track is so many times as long as the sequential rate has it, which may be the interface's */
+	size_t futile, silent; /* places that could not be come back to; that told nothing by reads ahead */
 };
 
-static int one_place(struct seek_run *s, struct belief *b, const struct found *f, double *ret_ratio, struct err *err)
+/* A short run has time for one way, unless writes want to know what returns have beside the overhead. A long one looks for tracks to return to, unless there are none. */
+static bool wants_returns(const struct seek_run *s, const struct found *f)
+{
+	if (!f->on || f->silent > 0)
+		return true;
+	return (!s->p->quick || s->p->write) && (f->returns->pairs > 0 || f->futile < FUTILE);
+}
+
+/* Anywhere; where parts answer without the media, at a place that does not. */
+static int begin_at(struct walk *w, struct err *err)
+{
+	double access = NAN;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < (w->s->rot.is_patchy ? STORED_TRIES : 1); i++) {
+		r = go(w, (double)w->s->size_bytes * (0.1 + 0.8 * rng_double(&w->s->t.rng)), &access, NULL, err);
+		if (r == 0 && !seek_is_sector_hit(w->s, access))
+			break;
+	}
+	return r;
+}
+
+/* ret: the place, and what its track's length makes the rate; NaN: not known. */
+static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret, struct err *err)
 {
 	struct walk w = { .s = s };
 	struct lookaround v;
-	double access, place;
-	int r = go(&w, (double)s->size_bytes * (0.1 + 0.8 * rng_double(&s->t.rng)), &access, NULL, err);
+	double start, guess;
+	const uint32_t had = f->returns->pairs;
+	const size_t had_on = f->on ? f->on->n : 0, hops = f->on ? SURVEY_BRIEF : SURVEY;
+	int r = begin_at(&w, err);
 
-	*ret_ratio = NAN;
-	place = w.at / (double)s->size_bytes;
+	start = w.at;
+	*ret = (struct seek_rate){ start / (double)s->size_bytes, NAN };
+	guess = seek_track_bytes(s, ret->place) * f->scale;
 	if (r == 0)
-		r = look(&w, &v, err);
-	if (r < 0 || !survey_tracks(&w, &v)) {
-		if (r == 0 && isfinite(w.track))
-			*ret_ratio = w.track / seek_track_bytes(s, place);
+		r = look(&w, &v, hops, 1.1 * guess, err);
+	if (r < 0)
 		return r;
+	w.track = v.n > hops / 2 ? track_length(&v, guess) : (double)NAN;
+	if (!isfinite(w.track)) {
+		if (seek_is_interface_rate(s))
+			f->scale = f->scale < SCALE_MOST ? f->scale * SCALE_STEP : 1.0;
+		return 0;
 	}
-	*ret_ratio = w.track / seek_track_bytes(s, place);
-	r = find_begin(&w, err);
-	if (r == 0)
-		r = returns(&w, b, f->returns, err);
-	if (r == 0 && f->on && f->returns->pairs)
-		r = reads_on(&w, b, f->on, err);
+	ret->rate_bytes_per_s = w.track / s->rot.period_ns * 1e9;
+	if (f->on) {
+		if (is_bus_known(&w))
+			r = reads_on(&w, start, &f->by_on, f->on, err);
+		f->silent += f->on->n < had_on + READS_ON / 2;
+		if (r < 0 || !wants_returns(s, f))
+			return r;
+		w.at = start - SURVEY_APART * w.track;
+		r = look(&w, &v, SURVEY, w.track, err);
+	}
+	if (r == 0 && v.n > SURVEY / 2 && survey_tracks(&w, &v)) {
+		ret->rate_bytes_per_s = w.track / s->rot.period_ns * 1e9;
+		r = find_begin(&w, err);
+		if (r == 0)
+			r = returns(&w, &f->by_returns, f->returns, err);
+	}
+	f->futile += f->returns->pairs == had;
 	return r;
+}
+
+/* Are there enough places, of either kind? */
+static bool is_enough(const struct seek_run *s, const struct found *f, size_t want)
+{
+	return f->returns->pairs >= want || (!wants_returns(s, f) && f->on->pairs >= want);
 }
 
 bool seek_is_sector_hit(const struct seek_run *s, double access_ns)
@@ -432,8 +513,9 @@ static int hits_of(struct seek_run *s, uint64_t at, uint32_t bytes, double most_
 /* What hits of a sector take, and by more sectors what the interface takes for each. */
 static int learn_sector_hits(struct seek_run *s, struct err *err)
 {
-	const uint32_t step = s->t.step_bytes;
-	uint64_t at = timed_random(&s->t, 0, s->size_bytes - BUS_SECTORS * step);
+	const uint32_t step = s->t.step_bytes, few = BUS_BYTES / step < 2 ? 2 : BUS_BYTES / step,
+		       n = few < BUS_SECTORS ? few : BUS_SECTORS;
+	uint64_t at = timed_random(&s->t, 0, s->size_bytes - n * step);
 	double one = NAN, many = NAN;
 	int r;
 
@@ -443,20 +525,21 @@ static int learn_sector_hits(struct seek_run *s, struct err *err)
 	r = hits_of(s, at, step, s->rot.hit_ns + s->rot.hit_width_ns, &one, err);
 	s->sector_hit_ns = isfinite(one) ? one : 0.0;
 	if (r == 0 && isfinite(one) && !s->rot.is_patchy)
-		r = hits_of(s, at, BUS_SECTORS * step, s->rot.period_ns / 2.0, &many, err);
+		r = hits_of(s, at, n * step, s->rot.period_ns / 2.0, &many, err);
 	if (isfinite(many))
-		s->sector_bus_ns = fmax(many - one, 0.0) / (BUS_SECTORS - 1.0);
+		s->sector_bus_ns = fmax(many - one, 0.0) / (n - 1.0);
 	return r;
 }
 
 int seek_overhead(struct seek_run *s, struct err *err)
 {
 	cleanup_free struct seek_point *p = calloc(2, sizeof(*p));
-	struct belief b = { .step = MOST * s->rot.period_ns / 200.0, .scale = 0.003 * s->rot.period_ns };
-	double ratio[3 * PLACES];
+	const struct belief any = { .step = SEEK_OVERHEAD_MOST * s->rot.period_ns / 200.0,
+		                    .scale = 0.003 * s->rot.period_ns };
+	struct seek_rate rate[3 * PLACES];
 	const uint32_t block = s->t.block_bytes;
-	struct found f = { .returns = &p->log };
-	size_t want = s->p->quick ? 3 : PLACES, nratio = 0;
+	struct found f = { .returns = &p->log, .by_returns = any, .by_on = any, .scale = 1.0 };
+	size_t want, n = 0;
 	int r = 0;
 
 	if (!p)
@@ -464,16 +547,17 @@ int seek_overhead(struct seek_run *s, struct err *err)
 	/* By single sectors: a longer block may begin on the track before. */
 	s->t.block_bytes = s->t.step_bytes;
 	r = learn_sector_hits(s, err);
-	if (isfinite(s->sector_bus_ns) && !s->is_writing)
+	if (!s->is_writing)
 		f.on = &p[1].log;
-	for (size_t i = 0; r == 0 && p->log.pairs < want && i < 2 * want + 1 && !seek_is_over(s); i++) {
-		r = one_place(s, &b, &f, &ratio[nratio], err);
-		nratio += r == 0 && isfinite(ratio[nratio]);
+	want = s->p->quick && !seek_is_interface_rate(s) ? 3 : PLACES;
+	for (size_t i = 0; r == 0 && !is_enough(s, &f, want) && i < 2 * want + 1 && !seek_is_over(s); i++) {
+		r = one_place(s, &f, &rate[n], err);
+		n += r == 0 && isfinite(rate[n].rate_bytes_per_s);
 	}
 	s->t.block_bytes = block;
 	s->has_overhead = true;
-	if (nratio)
-		s->track_ratio = stats_median(ratio, nratio);
+	if (r == 0)
+		seek_learn_tracks(s, rate, n);
 	if (r == 0) {
 		seek_tell_accesses(s, seek_of(s, "overhead", "write overhead"), p);
 		if (!s->is_writing)
@@ -494,7 +578,7 @@ int seek_media(struct seek_run *s, struct err *err)
 		r = seek_rates(s, err);
 	if (has_phase)
 		(void)seek_begin(s, SEEK_OVERHEAD);
-	if (!s->has_overhead && (double)seek_left_ns(s) < LEAST_NS) {
+	if (!s->has_overhead && (double)seek_left_ns(s) < (s->p->quick && !s->is_writing ? LEAST_BRIEF_NS : LEAST_NS)) {
 		s->has_overhead = true;
 		s->budget.cut |= 1u << SEEK_OVERHEAD;
 		seek_no_overhead(s);

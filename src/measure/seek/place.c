@@ -11,14 +11,31 @@
 
 #define RATE_PLACES \
 	9 /* half a second each; two parameters are fitted to them, and the rest tells what places are off */
-#define LATE_HIT    3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
-#define PLACE_TRIES 24  /* about a place: one of which a tenth is stored is found nine times in ten */
+#define LITTLE_PART    2e-4 /* of the device: the whole stroke is as long to a few us so far inwards from its ends */
+#define INTERFACE_PART 0.8  /* of what the interface carries: commands have their part of it (a choice) */
+#define SKEW_MOST \
+	1.3 /* times as long as what passes in a revolution of sequential reading may a track be: real skews take up to a quarter */
+#define TRACKS_LEAST 3 /* that tell two parameters, and the rest what places are off */
+#define TRACKS_MOST  16
+#define LATE_HIT     3.0 /* times of a hit: most of those that the host made late (one in a hundred) */
+#define PLACE_TRIES  24  /* about a place: one of which a tenth is stored is found nine times in ten */
 
 /* For about so long, or 1 MiB. */
+static double rate_bytes(const struct seek_run *s, double guess)
+{
+	return fmax(isfinite(guess) ? guess * (s->p->quick ? 0.12 : 0.5) : 0.0, 1048576.0);
+}
+
+double seek_rate_bytes(const struct seek_run *s)
+{
+	double bytes = rate_bytes(s, s->rate_start);
+
+	return isfinite(s->rot.hit_ns) && bytes < LITTLE_PART * (double)s->size_bytes ? bytes : 0.0;
+}
+
 static int rate_at(struct seek_run *s, double x, double guess, double *ret_rate, struct err *err)
 {
-	double bytes = isfinite(guess) ? guess * (s->p->quick ? 0.12 : 0.5) : 0.0;
-	uint64_t want = bytes > 1048576.0 ? (uint64_t)bytes : 1048576u;
+	uint64_t want = (uint64_t)rate_bytes(s, guess);
 
 	want -= want % (1u << 20);
 	return timed_rate(&s->t, (uint64_t)(x * (double)s->size_bytes), want, ret_rate, err);
@@ -34,7 +51,9 @@ const struct field seek_rate_fields[] = {
 	FIELD_END,
 };
 
-bool seek_learn_places(struct seek_run *s, const struct table *t)
+#define MEDIA_RATES "media_rates"
+
+static bool learn_from(struct seek_run *s, const struct table *t)
 {
 	double x[RATE_PLACES], rate[RATE_PLACES];
 	struct density_fit fit;
@@ -55,6 +74,44 @@ bool seek_learn_places(struct seek_run *s, const struct table *t)
 	s->ratio = fmin(fmax(fit.r, 0.1), 1.0);
 	s->place_off = fit.rms_ratio / sqrt((double)n);
 	return true;
+}
+
+/* Where the interface is slower than the media, its rate says nothing of places, and the length of tracks does. */
+bool seek_learn_places(struct seek_run *s, const struct result *res)
+{
+	const struct table *media = result_find_table(res, MEDIA_RATES), *t = result_find_table(res, "rates");
+
+	if (!media || !learn_from(s, media))
+		return t && learn_from(s, t);
+	s->place_off *= sqrt((double)media->nrows); /* a few places, on surfaces that may differ */
+	return true;
+}
+
+bool seek_is_interface_rate(const struct seek_run *s)
+{
+	return s->sector_bus_ns > 0.0 && s->rate_start > INTERFACE_PART * s->t.step_bytes / s->sector_bus_ns * 1e9;
+}
+
+void seek_learn_tracks(struct seek_run *s, const struct seek_rate *v, size_t n)
+{
+	double ratio[TRACKS_MOST];
+	size_t longer = 0;
+
+	n = n < TRACKS_MOST ? n : TRACKS_MOST;
+	for (size_t i = 0; i < n; i++) {
+		ratio[i] = v[i].rate_bytes_per_s * s->rot.period_ns * 1e-9 / seek_track_bytes(s, v[i].place);
+		longer += ratio[i] > SKEW_MOST;
+	}
+	if (n)
+		s->track_ratio = stats_median(ratio, n);
+	if (seek_is_interface_rate(s) && n >= TRACKS_LEAST && longer > 0) {
+		struct table *t = result_table(s->res, MEDIA_RATES, "The media's rates, by the length of tracks",
+		                               seek_rate_fields);
+
+		for (size_t i = 0; i < n; i++)
+			result_row(t, &(struct rate_row){ v[i].place, v[i].rate_bytes_per_s });
+		(void)seek_learn_places(s, s->res);
+	}
 }
 
 /* Where some of it is not stored: one of the places about it that is; NaN: none. */
@@ -98,7 +155,7 @@ int seek_rates(struct seek_run *s, struct err *err)
 		}
 	}
 	s->has_rates = true;
-	(void)seek_learn_places(s, t);
+	(void)learn_from(s, t);
 	return r;
 }
 

@@ -12,7 +12,12 @@
 
 #define ROUNDS \
 	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little changes then */
-#define REFITS 60 /* for the intervals of the fit: their width is known to a tenth then */
+#define HITS_MOST \
+	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one in 50 does) */
+#define REFITS 60   /* for the intervals of the fit: their width is known to a tenth then */
+#define BEYOND 20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
+#define AHEAD_ALONE \
+	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) */
 #define RETURNS_LEAST \
 	0.25 /* of a place's returns, or so many: one in 40 comes by at the angle aimed at by chance where it is not one track */
 #define RETURNS_MANY  5   /* in time by chance at one angle: once in ten million */
@@ -87,57 +92,6 @@ void seek_no_overhead(struct seek_run *s)
 		result_notice(s->res, "overhead", UNSEPARATED("The command"));
 }
 
-#define ON_CELLS    800
-#define ON_NONSENSE 0.05 /* of reads ahead of the head: lost revolutions, late answers, hits */
-#define ON_FLOOR    10e3 /* ns, it is known by no better: what the interface takes is known so well */
-#define ON_FEWEST   6    /* of fewer nothing is told (a choice) */
-
-/* The likelihood of an overhead: a read ahead of the head takes that or until its sector has come by, the longer of both. */
-static double likely_of_reads_on(const struct aim_log *on, double overhead, double most)
-{
-	static const double scales[] = { 10e3, 17e3, 30e3, 50e3,
-		                         90e3 }; /* of completions: any is as likely beforehand */
-	double sum = 0.0;
-
-	for (size_t k = 0; k < ARRAY_LEN(scales); k++) {
-		double likely = 1.0;
-
-		for (size_t i = 0; i < on->n; i++) {
-			double off = (on->access[i].ns - fmax(overhead, on->access[i].wait_ns)) / scales[k];
-
-			/* Student's law with four degrees of freedom, as of arrivals; nonsense may be anywhere. */
-			likely *= (1.0 - ON_NONSENSE) * 0.375 * most / scales[k] * pow(1.0 + off * off / 4.0, -2.5) +
-			          ON_NONSENSE;
-		}
-		sum += likely;
-	}
-	return sum;
-}
-
-/* The middle of what is likely of the overhead up to `most`, and its 95 %. false: nothing goes on there, revolutions are lost. */
-static bool overhead_of_reads_on(const struct aim_log *on, double most, double *ret, struct interval *ret_ci)
-{
-	static const double parts[] = { 0.025, 0.5, 0.975 };
-	double likely[ON_CELLS], all = 0.0, sum = 0.0, v[3] = { NAN, NAN, NAN };
-	size_t n = 0;
-
-	for (size_t i = 0; i < on->n; i++)
-		n += on->access[i].ns < fmax(most, on->access[i].wait_ns + 0.1 * most);
-	if (n < ON_FEWEST || 3 * n < 2 * on->n)
-		return false;
-	for (size_t k = 0; k < ON_CELLS; k++)
-		all += likely[k] = likely_of_reads_on(on, ((double)k + 0.5) / ON_CELLS * most, most);
-	for (size_t k = 0; k < ON_CELLS; k++) {
-		for (size_t j = 0; j < 3; j++)
-			if (sum <= parts[j] * all)
-				v[j] = ((double)k + 0.5) / ON_CELLS * most;
-		sum += likely[k];
-	}
-	*ret = v[1];
-	*ret_ci = (struct interval){ fmax(v[0] - ON_FLOOR, 0.0), v[2] + ON_FLOOR };
-	return true;
-}
-
 /*
  * Two ways that bear other errors. Where reads that go on need less for certain, returns hold a time to find the place again, or reads that go on are answered
  * in a shorter way: the overhead is what the shorter ones take, and may be up to what the longer do. Else it is the mean of both by their weights, and what
@@ -150,7 +104,7 @@ static void hold_against(struct seek_run *s, const struct aim_log *on)
 	char text[32];
 	double least, own, other, half;
 
-	if (!overhead_of_reads_on(on, returns.high + 2.0 * ON_FLOOR, &least, &ci))
+	if (!seek_ahead_overhead(on, s->rot.period_ns, returns.high + BEYOND, &least, &ci))
 		return;
 	if (ci.high < returns.low) {
 		s->restart_ns = s->overhead_ns - least;
@@ -167,6 +121,21 @@ static void hold_against(struct seek_run *s, const struct aim_log *on)
 	half = hypot(1.0 / sqrt(own + other), s->overhead_ns - least);
 	s->overhead_ns = (own * s->overhead_ns + other * least) / (own + other);
 	s->overhead_ci = (struct interval){ fmax(s->overhead_ns - half, 0.0), s->overhead_ns + half };
+}
+
+/* Where no track is known well enough to come back to, as tracks are unequal. */
+static bool by_reads_ahead(struct seek_run *s, const struct aim_log *on)
+{
+	double overhead;
+	struct interval ci;
+
+	if (on->pairs < 2 || on->n < AHEAD_ALONE ||
+	    !seek_ahead_overhead(on, s->rot.period_ns, SEEK_OVERHEAD_MOST * s->rot.period_ns, &overhead, &ci) ||
+	    ci.high - ci.low > 0.1 * s->rot.period_ns)
+		return false;
+	s->overhead_ns = overhead;
+	s->overhead_ci = ci;
+	return true;
 }
 
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p, const struct seek_point *on)
@@ -194,6 +163,8 @@ void seek_conclude_overhead(struct seek_run *s, const struct seek_point *p, cons
 		hold_against(s, &on->log);
 		return;
 	}
+	if (!s->is_writing && by_reads_ahead(s, &on->log))
+		return;
 	seek_no_overhead(s);
 }
 
@@ -206,8 +177,11 @@ void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct
 {
 	struct arrival_sample sample[ARRAY_LEN(p->log.access)];
 	size_t n = seek_samples(&p->log, -1, sample, ARRAY_LEN(sample));
+	uint64_t reads, hits;
 
-	p->is_known = p->log.pairs > 0 && fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
+	(void)seek_distance(&p->log, &reads, &hits);
+	p->is_known = p->log.pairs > 0 && hits <= HITS_MOST * reads &&
+	              fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
 	              half_of(p->fit.ci) < most * s->rot.period_ns && seek_is_after_overhead(s, &p->fit);
 }
 

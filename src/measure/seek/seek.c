@@ -43,6 +43,7 @@ static const struct measure_table seek_tables[] = {
 	{ "write_near", "Seek time of writes over few tracks", seek_near_fields },
 	{ "accesses", "Accesses between two places", seek_access_fields },
 	{ "rates", "Sequential rates", seek_rate_fields },
+	{ "media_rates", "The media's rates, by the length of tracks", seek_rate_fields },
 	{ "arms", "Arms, each by itself", seek_arm_fields },
 	{ "parts", "Parts of a random access", seek_part_fields },
 	{ "queue", "What a queue brings", seek_queue_fields },
@@ -255,7 +256,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 /* What follows from the accesses between two places: overhead, seek times, fit, scatter. Spans and queue have too many reads to be in the document. */
 static int seek_again(const struct result *saved, struct result *ret, struct err *err)
 {
-	const struct table *accesses = result_find_table(saved, "accesses"), *rates = result_find_table(saved, "rates");
+	const struct table *accesses = result_find_table(saved, "accesses");
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
 	cleanup_free struct seek_point *p = calloc((size_t)3 * POINTS_MAX, sizeof(*p));
 	struct seek_run s = { .res = ret,
@@ -270,9 +271,9 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 		return err_set(err, -ENOMEM, "Out of memory.");
 	if (seek_first_arm_bytes(saved)) /* whose accesses they are */
 		s.size_bytes = seek_first_arm_bytes(saved);
-	if (!accesses || !rates || !(rpm > 0.0) || !s.size_bytes)
+	if (!accesses || !result_find_table(saved, "rates") || !(rpm > 0.0) || !s.size_bytes)
 		return err_set(err, -ENODATA, "The document has no accesses of a rotating disk.");
-	if (!seek_learn_places(&s, rates))
+	if (!seek_learn_places(&s, saved))
 		return err_set(err, -ENODATA, "The document has too few rates.");
 	(void)seek_load_all(&s, accesses);
 	seek_load_reads(&s, accesses);

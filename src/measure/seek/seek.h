@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inside of `seek`: seek.c plans and sums up, budget.c says how long each phase may take, arms.c finds several arms and has each measured, spans.c times random reads, curve.c finds the seek times by aimed
- * accesses, reads.c by random ones, control.c takes off the mean what is known of each read, which judge.c says where the curve does not, queue.c has several in flight, writes.c times seeks of writes.
+ * accesses, reads.c by random ones, overhead.c what a command takes without any, control.c takes off the mean what is known of each read, which judge.c says
+ * where the curve does not, queue.c has several in flight, writes.c times seeks of writes.
  */
 #ifndef PLATTER_MEASURE_SEEK_H
 #define PLATTER_MEASURE_SEEK_H
@@ -175,7 +176,10 @@ struct seek_controlled {
 	bool is_by_distance;             /* without period and curve */
 	size_t n;
 };
-double seek_transfer(const struct seek_run *s, double byte);                     /* of a block there */
+double seek_answer(
+	const struct seek_run *s, double bytes,
+	double track); /* of so many bytes of a track of so many, from the sector's begin on: to pass by, or through a slower interface */
+double seek_transfer(const struct seek_run *s, double byte);                     /* the same of a block there */
 double seek_stroke_between(const struct seek_run *s, double byte, double other); /* part of the stroke */
 size_t seek_part_of(const struct seek_run *s, const struct seek_read *read);
 bool seek_has_control(const struct seek_run *s, uint64_t first, uint64_t end);
@@ -214,8 +218,16 @@ uint64_t seek_first_arm_bytes(const struct result *saved); /* 0: the document ha
 /* Rates, and with them what lies where (place.c); the overhead. */
 extern const struct field seek_rate_fields[];
 int seek_rates(struct seek_run *s, struct err *err);
-bool seek_learn_places(struct seek_run *s, const struct table *rates);
-int seek_media(struct seek_run *s, struct err *err); /* both, once: who comes first has them measured */
+/* That a rate is from, at most, and that the drive's cache may hold; 0: it holds nothing, or they are no little part of the device. */
+double seek_rate_bytes(const struct seek_run *s);
+bool seek_learn_places(struct seek_run *s, const struct result *res); /* from their tables */
+/* What a track's length makes the rate, at a place (0..1). */
+struct seek_rate {
+	double place, rate_bytes_per_s;
+};
+void seek_learn_tracks(struct seek_run *s, const struct seek_rate *v, size_t n);
+bool seek_is_interface_rate(const struct seek_run *s); /* the sequential rate is no higher than its interface lets it */
+int seek_media(struct seek_run *s, struct err *err);   /* both, once: who comes first has them measured */
 int seek_overhead(struct seek_run *s, struct err *err);
 
 /* Table "curve": seek time against distance. Rates and overhead first. Begin: the aimed accesses, those over few tracks, too; end: what all say. */
@@ -245,8 +257,9 @@ enum aim_how {
 	AIM_FIRST,
 	AIM_EVENLY,
 	AIM_EDGE,
-	AIM_RANDOM
-}; /* any place; evenly over the revolution; about the arrival; of a random read */
+	AIM_RANDOM,
+	AIM_BLURRED
+}; /* any place; evenly over the revolution; about the arrival; of a random read; evenly, but what the interface takes of it is not known */
 enum aim_end {
 	AIM_THERE,
 	AIM_ELSEWHERE,
@@ -297,6 +310,12 @@ uint64_t seek_distance(const struct aim_log *log, uint64_t *ret_reads, uint64_t 
 #define SEEK_READS_ON "reading on" /* what the latter are of */
 void seek_conclude_overhead(struct seek_run *s, const struct seek_point *returns, const struct seek_point *on);
 void seek_no_overhead(struct seek_run *s); /* it is not known, which is told */
+#define SEEK_AHEAD_BLUR_NS 20e3            /* so far is a blurred one off at most */
+#define SEEK_OVERHEAD_MOST 0.4             /* of a revolution: longer overheads are not looked for (a choice) */
+
+/* Reads ahead of the head (ahead.c). Of one: the logarithm of how likely it is. Of all: the middle of what is likely of the overhead up to most, and its 95 %; false: not told. */
+double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period);
+bool seek_ahead_overhead(const struct aim_log *on, double period, double most, double *ret, struct interval *ret_ci);
 /* most: half of the interval of what counts as known, in revolutions. */
 void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct arrival_prior *prior, double most);
 #define SEEK_KNOWN 0.05

@@ -170,9 +170,10 @@ int seek_writes(struct seek_run *s, struct err *err)
 
 bool seek_load_all(struct seek_run *s, const struct table *t)
 {
-	if (seek_load_accesses(t, seek_of(s, "overhead", "write overhead"), s->aimed)) {
-		if (!s->is_writing)
-			(void)seek_load_accesses(t, SEEK_READS_ON, s->near);
+	size_t returns = seek_load_accesses(t, seek_of(s, "overhead", "write overhead"), s->aimed);
+	size_t on = s->is_writing ? 0 : seek_load_accesses(t, SEEK_READS_ON, s->near);
+
+	if (returns || on) {
 		seek_conclude_overhead(s, s->aimed, s->near);
 		memset(s->near, 0, POINTS_MAX * sizeof(*s->near));
 	}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What reads a little ahead of the head say of the overhead: of sectors on the track that the head is over, which come by when the command is given, or soon
+ * after it. Where a track begins need not be known for that, so that it goes where tracks are unequal, too. Drives do one of two things:
+ *
+ *	they read ahead	 what is on its way is answered when the command is through, or when the sector has come by: the later of both, max(o, w);
+ *	they do not	 the sector is waited for: w where the command is through by then, and w and a revolution where it is not.
+ *
+ * Both are tried, each is as likely beforehand, and the reads themselves say which it is. Arithmetic only: no device, no clock.
+ */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "measure/seek/seek.h"
+
+#define CELLS    800
+#define NONSENSE 0.05 /* of the reads: lost revolutions, late answers, hits, tracks that ended */
+#define FLOOR_NS 10e3 /* it is known by no better: what the interface takes is known so well */
+#define FEWEST   6    /* of fewer nothing is told (a choice) */
+
+static const double scales[] = { 10e3, 17e3, 30e3, 50e3, 90e3 }; /* of completions: any is as likely beforehand */
+
+/* Student's law with four degrees of freedom, as of arrivals: its density for the scale 1, and its distribution. */
+static double density(double z)
+{
+	double q = 1.0 + z * z / 4.0;
+
+	return 0.375 / (q * q * sqrt(q));
+}
+
+static double distribution(double z)
+{
+	double q = 1.0 + z * z / 4.0;
+
+	return 0.5 + 0.375 * z / sqrt(q) * (1.0 - z * z / (12.0 * q));
+}
+
+/* How likely the time of a read is beside one that may be anything up to the revolution; ret[0]: of a drive that reads ahead, ret[1]: of one that does not. */
+static void likely(const struct aim_access *a, double overhead, double scale, double period, double *ret)
+{
+	double unit = period / scale, over = (a->wait_ns - overhead) / scale;
+
+	ret[0] = unit * density((a->ns - fmax(overhead, a->wait_ns)) / scale);
+	ret[1] = unit * distribution(over) * density((a->ns - a->wait_ns) / scale) +
+	         unit * distribution(-over) * density((a->ns - a->wait_ns - period) / scale);
+}
+
+double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period)
+{
+	double v[2];
+
+	likely(a, overhead, scale, period, v);
+	return log((1.0 - NONSENSE) * (v[0] + v[1]) / 2.0 + NONSENSE);
+}
+
+/* Of all reads together, as logarithms: either way, each scale. */
+static double log_likely(const struct aim_log *on, double overhead, double period)
+{
+	double sum[2 * ARRAY_LEN(scales)] = { 0.0 }, most = -INFINITY, all = 0.0;
+
+	for (size_t k = 0; k < ARRAY_LEN(scales); k++)
+		for (size_t i = 0; i < on->n; i++) {
+			double v[2];
+
+			likely(&on->access[i], overhead, scales[k], period, v);
+			sum[2 * k] += log((1.0 - NONSENSE) * v[0] + NONSENSE);
+			sum[2 * k + 1] += log((1.0 - NONSENSE) * v[1] + NONSENSE);
+		}
+	for (size_t k = 0; k < ARRAY_LEN(sum); k++)
+		most = fmax(most, sum[k]);
+	for (size_t k = 0; k < ARRAY_LEN(sum); k++)
+		all += exp(sum[k] - most);
+	return most + log(all);
+}
+
+/* Are two thirds of the reads what an overhead makes of them, one way or the other? */
+static bool explains(const struct aim_log *on, double overhead, double period)
+{
+	size_t n[2] = { 0, 0 };
+
+	for (size_t i = 0; i < on->n; i++) {
+		double v[2];
+
+		likely(&on->access[i], overhead, scales[ARRAY_LEN(scales) - 1], period, v);
+		n[0] += v[0] > NONSENSE;
+		n[1] += v[1] > NONSENSE;
+	}
+	return 3 * (n[0] > n[1] ? n[0] : n[1]) >= 2 * on->n;
+}
+
+bool seek_ahead_overhead(const struct aim_log *on, double period, double most, double *ret, struct interval *ret_ci)
+{
+	static const double parts[] = { 0.025, 0.5, 0.975 };
+	double v[CELLS], peak = -INFINITY, all = 0.0, sum = 0.0, at[3] = { NAN, NAN, NAN }, off = FLOOR_NS;
+
+	for (size_t i = 0; i < on->n; i++)
+		if (on->access[i].how == AIM_BLURRED)
+			off = SEEK_AHEAD_BLUR_NS;
+	if (on->n < FEWEST)
+		return false;
+	for (size_t k = 0; k < CELLS; k++) {
+		v[k] = log_likely(on, ((double)k + 0.5) / CELLS * most, period);
+		peak = fmax(peak, v[k]);
+	}
+	for (size_t k = 0; k < CELLS; k++)
+		all += v[k] = exp(v[k] - peak);
+	for (size_t k = 0; k < CELLS; k++) {
+		for (size_t j = 0; j < ARRAY_LEN(parts); j++)
+			if (sum <= parts[j] * all)
+				at[j] = ((double)k + 0.5) / CELLS * most;
+		sum += v[k];
+	}
+	if (!explains(on, at[1], period))
+		return false;
+	*ret = at[1];
+	*ret_ci = (struct interval){ fmax(at[0] - off, 0.0), at[2] + off };
+	return true;
+}
