@@ -22,9 +22,10 @@
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX 4 /* more of them are a pattern of surfaces: volumes of so many disks are rare */
-#define UNEVEN_MAX   8 /* runs; more of them are noise of the network (trial: cloud volumes) */
-#define SAMPLES_MIN  2 /* one may be an accident */
+#define UP_STEPS_MAX  4 /* more of them are a pattern of surfaces: volumes of so many disks are rare */
+#define UNEVEN_MAX    8 /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define SAMPLES_MIN   2 /* one may be an accident */
+#define DEVICE_PLACES 3 /* on either side of another device's begin (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
@@ -70,13 +71,29 @@ static double step_up(const struct places *s, size_t i)
 	double before = i ? 0.5 * (s->y[i] + s->y[i - 1]) : s->y[i];
 	double behind = i + 2 < s->n ? 0.5 * (s->y[i + 1] + s->y[i + 2]) : s->y[i + 1];
 
-	return near > 0.0 ? fmin(near, fmax(before - behind, 0.5 * near)) : fmax(near, before - behind);
+	return near > 0.0 ? fmin(near, fmax(before - behind, 0.5 * near)) : near;
 }
 
 /* Is it more than surfaces, or the errors of the two levels, explain? */
 static bool is_step_up(const struct places *s, size_t i, double least)
 {
 	return step_up(s, i) > fmax(least, STEP_SIGMAS * hypot(s->se[i], s->se[i + 1]));
+}
+
+/*
+ * Does another device begin behind place i? Then all that lies there is faster, and not only than a place or two that are slow: than the fastest of some places before,
+ * by the middle of as many behind.
+ */
+static bool begins_device(const struct places *s, size_t i, double least)
+{
+	double before = INFINITY, behind[DEVICE_PLACES];
+	size_t n = 0;
+
+	for (size_t k = i + 1; k-- > 0 && i - k < DEVICE_PLACES;)
+		before = fmin(before, s->y[k]);
+	for (size_t k = i + 1; k < s->n && n < DEVICE_PLACES; k++)
+		behind[n++] = s->y[k];
+	return before - stats_median(behind, n) > 0.5 * least;
 }
 
 static double mean_of(const struct places *s, size_t a, size_t b)
@@ -168,12 +185,15 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 	}
 	for (size_t i = 0; i + 1 < s->n; i++) {
 		size_t b;
+		bool is_device;
 
 		if (!is_step_up(s, i, up))
 			continue;
 		b = stretch_end(s, i + 1);
-		add(ret, samples, s, i + 1, b, b + 1 == s->n && !is_flat(s, i + 1, b) ? STRETCH_DEVICE : STRETCH_FAST,
-		    s->y[i]);
+		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
+		if (is_device && !begins_device(s, i, up))
+			continue;
+		add(ret, samples, s, i + 1, b, is_device ? STRETCH_DEVICE : STRETCH_FAST, s->y[i]);
 		if (b + 1 == s->n)
 			return;
 		i = b;
