@@ -224,11 +224,13 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 
 /*
  * Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time, or (7008, 41089) every other time, for
- * they are 3/2 requests long; the others lose one at a fifth or a tenth of all, more of them towards the start, or by chance: found by the scoreboard.
+ * they are 3/2 requests long; the others lose one at a fifth or a tenth of all, more of them towards the start, or by chance; a freeze within two samples of one
+ * place, requests that lose revolutions once they are small, two recalibrations at a zone's end (the last three): found by the scoreboard.
  */
 static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before(void **state)
 {
-	static const uint64_t seeds[] = { 6, 7, 9, 13, 26, 31, 33, 44, 48, 7008, 41089, 5112, 71064, 71084 };
+	static const uint64_t seeds[] = { 6,    7,     9,    13,    26,    31,    33,    44,    48,
+		                          7008, 41089, 5112, 71064, 71084, 71128, 77116, 100024 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
@@ -243,6 +245,49 @@ static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_o
 		bands = result_find_table(run.res, "bands");
 		for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
 			assert_true(number(bands, r, "rate_bytes_per_s") < number(bands, r - 1, "rate_bytes_per_s"));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* Pieces of requests lose more and more of a revolution towards the end, or the host is busy for a third of the time, also while neighbours are read. */
+static void bridges_that_cut_requests_have_no_slow_region(void **state)
+{
+	static const uint64_t seeds[] = { 79203, 79220 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+
+		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
+		run = zones_seeded(&p, seeds[i]);
+		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/*
+ * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is not stored. The second disk turns at 7200 and says
+ * 5400: none of the revolutions that it loses is as long as those are taken for, and a region that takes four times as long was not told.
+ */
+static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
+{
+	static const uint64_t seeds[] = { 100626, 100048, 100695, 100713 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+
+		assert_int_equal(profile_wild(&p, seeds[i], seeds[i] == 100048 ? NULL : "dying", &err), 0);
+		run = zones_seeded(&p, seeds[i]);
+		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
+		if (seeds[i] == 100048)
+			assert_true(is_found(&run, 601323569152, 632844959744));
 		sim_run_end(&run);
 		profile_done(&p);
 	}
@@ -344,6 +389,8 @@ int main(void)
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
 		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
 		cmocka_unit_test(healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before),
+		cmocka_unit_test(bridges_that_cut_requests_have_no_slow_region),
+		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
 		cmocka_unit_test(what_is_told_slow_is_so_from_its_first_byte_to_its_last),
 		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),

@@ -27,7 +27,12 @@
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
-#define SLOW_PART         0.4  /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
+#define FAR_TIMES \
+	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
+#define FAR_REACHED \
+	0.6 /* part of the interface's rate, that those are below: what is not stored comes as fast as that (a choice) */
+#define SLOW_PART 0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 
 #define RETRY_REVS \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
@@ -188,7 +193,8 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
  * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the extent only: a region may begin
  * or end within a position.
  */
-static void fill_region(const struct zone_samples *samples, const struct zone_slows *slows, struct zone_slow *slow)
+static void fill_region(const struct zone_samples *samples, size_t npositions, const struct zone_slows *slows,
+                        struct zone_slow *slow)
 {
 	struct readings r = { .last_pass = UINT32_MAX };
 	bool is_again;
@@ -216,7 +222,8 @@ static void fill_region(const struct zone_samples *samples, const struct zone_sl
 	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
-	slow->is_confirmed = r.throughout > 0 && is_again;
+	slow->chance = zone_chance_of_time(samples, npositions, slow);
+	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < CHANCE_MAX;
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -287,6 +294,25 @@ static bool is_beside_media(const struct zone_stretches *st, const struct zone_s
 	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * st->interface_bytes_per_s);
 }
 
+/*
+ * Is it far slower than what lies on both of its sides, and those as fast as media are, not as a buffer? Then revolutions are lost in it though none stands out: where
+ * the disk turns faster than it says none is as long as what a revolution is taken for.
+ */
+static bool is_far_below(const struct series *s, size_t a, size_t b, const struct zone_stretches *st)
+{
+	double beside;
+
+	if (a == 0 || b + 1 == s->n)
+		return false;
+	beside = fmin(s->y[a - 1], s->y[b + 1]);
+	if (!(zone_rate(beside) < FAR_REACHED * st->interface_bytes_per_s))
+		return false;
+	for (size_t i = a; i <= b; i++)
+		if (s->y[i] - fmax(s->y[a - 1], s->y[b + 1]) < log(FAR_TIMES))
+			return false;
+	return true;
+}
+
 static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
                      const struct zone_stretches *st, struct zone_slows *ret)
 {
@@ -294,6 +320,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 		struct zone_slow *slow = &ret->v[ret->n];
 		size_t b = a;
 		double sum = 0.0;
+		bool is_far;
 
 		if (!s->is_slow[a])
 			continue;
@@ -307,12 +334,14 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			                    .first_bytes = UINT64_MAX,
 			                    .y = sum / (double)(b - a + 1),
 			                    .expected_y = expectation(s, a, b) };
+		is_far = is_far_below(s, a, b, st);
 		a = b;
 		if (isnan(slow->expected_y) || !is_beside_media(st, slow))
 			continue;
-		fill_region(samples, ret, slow);
+		fill_region(samples, l->npositions, ret, slow);
 		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, l, slow) && is_retrying(l, slow))
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, l, slow) &&
+		    (is_retrying(l, slow) || is_far))
 			ret->n++;
 	}
 }
@@ -387,10 +416,32 @@ static bool is_slow_single(const struct zone_slows *slows, const struct zone_lay
 	         (s->waits >= SINGLE_WAITS_LESS + SINGLE_TIMES * usual || is_retrying(l, slow))));
 }
 
+/* What reading the bytes of a slow sample again said; what came faster than any media was kept by the drive, and says nothing. */
+static void count_checks(const struct zone_samples *samples, const struct zone_slows *slows,
+                         const struct zone_layout *l, double usual, struct zone_slow *slow)
+{
+	for (size_t k = 0; k < samples->n; k++) {
+		const struct zone_sample *check = &samples->v[k];
+		bool is_again;
+
+		if (check->kind != SAMPLE_CHECK || check->check_of != slow->sample || !check->is_good ||
+		    log(check->ns_per_byte) < slow->expected_y - DENSITY_MAX)
+			continue;
+		is_again = is_slow_single(slows, l, slow, check, usual);
+		if (is_again && check->is_disturbed)
+			continue;
+		slow->readings++;
+		slow->again_slow += is_again;
+		slow->again_good += !is_again;
+	}
+}
+
 /* Slow samples among good ones: their bytes are read again. */
 static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         struct zone_slows *ret)
 {
+	size_t first = ret->n;
+
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 		struct zone_slow *slow = &ret->v[ret->n];
@@ -410,21 +461,14 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		usual = usual_waits(samples, slow, s->elapsed_ns);
 		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s))
 			continue;
-		for (size_t k = 0; k < samples->n; k++) {
-			const struct zone_sample *check = &samples->v[k];
-			bool is_again;
-
-			if (check->kind != SAMPLE_CHECK || check->check_of != i || !check->is_good)
-				continue;
-			is_again = is_slow_single(ret, l, slow, check, usual);
-			if (is_again && check->is_disturbed)
-				continue;
-			slow->readings++;
-			slow->again_slow += is_again;
-			slow->again_good += !is_again;
-		}
-		slow->is_confirmed = slow->again_slow > slow->again_good;
+		count_checks(samples, ret, l, usual, slow);
 		ret->n++;
+	}
+	for (size_t i = first; i < ret->n; i++) {
+		struct zone_slow *slow = &ret->v[i];
+
+		slow->chance = zone_chance_of_single(samples, l->npositions, slow, ret->n - first);
+		slow->is_confirmed = slow->again_slow > slow->again_good && slow->chance < CHANCE_MAX;
 	}
 }
 

@@ -23,9 +23,13 @@
 #define BORDER_REVS 80.0  /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
 #define BORDER_MIN  20.0  /* fewer than these tell none */
 #define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
-#define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) */
-#define STEP_PART   0.5   /* of the excess that the step at the borders must be, at least: the larger half */
-#define STEP_ENOUGH 0.05  /* but not more than this, ... */
+#define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) ... */
+#define SHARP_SCORE \
+	4.0 /* ... by this log of the likelihood ratio, of both borders together, as of two deviations each ... */
+#define SHARP_PART \
+	0.5 /* ... and so much of all that it has: else they grow from nothing, and there is no border (the lesser half) */
+#define STEP_PART   0.5  /* of the excess that the step at the borders must be, at least: the larger half */
+#define STEP_ENOUGH 0.05 /* but not more than this, ... */
 #define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
 #define STEP_TIMES \
 	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
@@ -43,6 +47,8 @@
 #define DENSER      1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
 #define OTHERS_PART \
 	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
+#define PASS_PART     0.5  /* of a region's waits, that each pass must have rather than the usual (the lesser half) */
+#define CHANCE_MAX    0.05 /* that spells of time look like it, anywhere on the disk */
 #define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
 #define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
 #define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
@@ -51,9 +57,11 @@
 struct series { /* samples in order of place */
 	const struct zone_sample **s;
 	size_t n;
-	double rev_ns, usual; /* waits per revolution of a healthy place */
-	double threshold;     /* of levels: what is slow without any wait */
-	bool is_sparse;       /* places lie zones apart: what was not read between them is in no region */
+	double rev_ns, usual;               /* waits per revolution of a healthy place */
+	double threshold;                   /* of levels: what is slow without any wait */
+	bool is_sparse;                     /* places lie zones apart: what was not read between them is in no region */
+	const struct zone_samples *samples; /* in order of time */
+	size_t npositions;
 	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
 };
 
@@ -149,6 +157,32 @@ static double rate_of(const struct series *v, size_t first, size_t last)
 	return waits * v->rev_ns / ns;
 }
 
+/* Time of a sample without what a wait took beyond retries: freezes of disk or host are not of the place. */
+static double counted_ns(const struct series *v, const struct zone_sample *s)
+{
+	return s->elapsed_ns -
+	       fmin(fmax(s->wait_revs - REVS_PER_WAIT * s->waits, 0.0) * v->rev_ns, LOST_MAX * s->elapsed_ns);
+}
+
+/*
+ * Does a whole pass say the contrary? What is of the place is there in each; what comes of requests is not, for later passes may have smaller ones.
+ */
+static bool is_contradicted(const struct series *v, size_t first, size_t last)
+{
+	double pass[PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
+
+	for (size_t i = first; i <= last; i++) {
+		double *p = &pass[v->s[i]->pass % PASSES_MAX];
+
+		if (v->s[i]->kind == SAMPLE_EDGE)
+			continue;
+		*p += score(v, i, slow);
+	}
+	for (size_t i = 0; i < PASSES_MAX; i++)
+		least = fmin(least, pass[i]);
+	return least < -SCORE_SPLIT;
+}
+
 /* Do several passes say so? */
 static bool is_lasting(const struct series *v, size_t first, size_t last)
 {
@@ -170,22 +204,44 @@ static double level_from(const struct series *v, size_t from, int way)
 	double ns = 0.0, bytes = 0.0;
 
 	for (size_t i = from; i < v->n && ns < BORDER_REVS * v->rev_ns; i += (size_t)way) {
-		ns += v->s[i]->elapsed_ns;
+		ns += counted_ns(v, v->s[i]);
 		bytes += v->s[i]->moved_bytes;
 	}
 	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
 }
 
-/* Waits per revolution of the samples from `from` on, upwards or downwards, of [first, last] at most. 0: there are none. */
-static double waits_from(const struct series *v, size_t from, int way, size_t first, size_t last)
-{
-	double ns = 0.0, waits = 0.0;
+struct amount {
+	double waits, revs;
+};
 
-	for (size_t i = from; i >= first && i <= last && i < v->n && ns < SHARP_REVS * v->rev_ns; i += (size_t)way) {
-		ns += v->s[i]->elapsed_ns;
-		waits += v->s[i]->waits;
+/* Of the samples from `from` on, upwards or downwards, of [first, last] at most. */
+static struct amount waits_from(const struct series *v, size_t from, int way, size_t first, size_t last)
+{
+	struct amount sum = { 0 };
+
+	for (size_t i = from; i >= first && i <= last && i < v->n && sum.revs < SHARP_REVS; i += (size_t)way) {
+		sum.revs += v->s[i]->elapsed_ns / v->rev_ns;
+		sum.waits += v->s[i]->waits;
 	}
-	return ns > 0.0 ? waits * v->rev_ns / ns : 0.0;
+	return sum;
+}
+
+/*
+ * Log of the likelihood ratio that there are more inside a border than outside, against as many; negative where there is none: hardly more inside, or less than
+ * half of the rate of all that is inside, as where they grow from nothing.
+ */
+static double sharpness(struct amount in, struct amount out, double rate)
+{
+	double all = (in.waits + out.waits) / (in.revs + out.revs), score = 0.0;
+
+	if (!(in.waits > 0.0) || in.waits / in.revs < SHARP_PART * rate)
+		return -INFINITY;
+	if (!(out.revs > 0.0))
+		return 0.0;
+	if (in.waits / in.revs < SHARP_TIMES * out.waits / out.revs)
+		return -INFINITY;
+	score += in.waits * log(in.waits / in.revs / all);
+	return score + (out.waits > 0.0 ? out.waits * log(out.waits / out.revs / all) : 0.0);
 }
 
 struct steps { /* of the level at a stretch's borders: upwards before it, downwards behind it; NaN: not known */
@@ -215,27 +271,34 @@ static bool is_wide(const struct series *v, size_t first, size_t last)
  */
 static bool has_borders(const struct series *v, size_t first, size_t last, const struct steps *steps)
 {
+	double rate = rate_of(v, first, last);
+
 	if (!is_wide(v, first, last) && !isnan(steps->behind))
 		return true;
-	return waits_from(v, first, 1, first, last) >= SHARP_TIMES * waits_from(v, first - 1, -1, 0, first - 1) &&
-	       waits_from(v, last, -1, first, last) >= SHARP_TIMES * waits_from(v, last + 1, 1, last + 1, v->n);
+	return sharpness(waits_from(v, first, 1, first, last), waits_from(v, first - 1, -1, 0, first - 1), rate) +
+	               sharpness(waits_from(v, last, -1, first, last), waits_from(v, last + 1, 1, last + 1, v->n),
+	                         rate) >=
+	       SHARP_SCORE;
 }
 
 /*
  * Time and bytes of [first, last], and what was lost of the time. Part of what is lost shows in no wait: a revolution counts only when nearly all of it is
- * between two requests. The steps tell that part.
+ * between two requests. The steps tell that part; but not more than all of it is slower than what lies on both sides, for its ends are where they
+ * are because samples there are slow.
  */
 static void sum_up(const struct series *v, size_t first, size_t last, const struct steps *steps, double *ret_ns,
                    double *ret_bytes, double *ret_lost)
 {
 	double step = fmin(steps->before, steps->behind), lost = 0.0;
+	double sides = 0.5 * (level_from(v, first - 1, -1) + level_from(v, last + 1, 1));
 
 	*ret_ns = *ret_bytes = 0.0;
 	for (size_t i = first; i <= last; i++) {
-		*ret_ns += v->s[i]->elapsed_ns;
+		*ret_ns += counted_ns(v, v->s[i]);
 		*ret_bytes += v->s[i]->moved_bytes;
-		lost += v->s[i]->wait_revs * v->rev_ns;
+		lost += fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits) * v->rev_ns;
 	}
+	step = fmin(step, log(*ret_ns / *ret_bytes) - sides); /* NaN is left out */
 	*ret_lost = fmax(fmin(lost, LOST_MAX * *ret_ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * *ret_ns);
 }
 
@@ -297,8 +360,11 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		return false;
 	ret->y = log(ns / bytes);
 	ret->expected_y = log((ns - lost) / bytes);
-	ret->is_confirmed = (sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) &&
-	                    sum - most >= SCORE_REST && is_lasting(v, first, last);
+	ret->chance = zone_chance_of_time(v->samples, v->npositions, ret);
+	ret->is_confirmed =
+		(sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) && sum - most >= SCORE_REST &&
+		is_lasting(v, first, last) &&
+		(ret->chance < CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
 	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y);
 }
 
@@ -325,7 +391,9 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 	best_stretch(v, fmax(slow, rate_of(v, a, b)), INFINITY, a, b + 1, &a, &b);
 	trim(v, &a, &b);
 	find_in(v, first, a, least, slows);
-	if (fill_region(v, a, b, slow, &slows->v[slows->n]))
+	if (is_contradicted(v, a, b))
+		; /* all of it is of requests, not of places */
+	else if (fill_region(v, a, b, slow, &slows->v[slows->n]))
 		slows->n++;
 	else if (b > a) { /* the region may be a part of it */
 		struct series in = *v;
@@ -342,7 +410,9 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
 	cleanup_free bool *is_far = calloc(samples->n + 1, sizeof(*is_far));
-	struct series v = { .s = s, .rev_ns = zone_rev_ns(l), .is_far = is_far };
+	struct series v = {
+		.s = s, .rev_ns = zone_rev_ns(l), .samples = samples, .npositions = l->npositions, .is_far = is_far
+	};
 	double least;
 
 	if (!s || !is_far)

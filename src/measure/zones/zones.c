@@ -25,13 +25,16 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
-#define PROBE_BLOCKS 8    /* twice the usual depth: spins up, and gives a rate to begin with */
-#define FAULT_TRIES  2    /* more windows after a fault, in the same visit (a choice) */
-#define EDGE_STEPS   6    /* halvings: an edge to 1 / 64 of the distance of two places */
-#define EDGE_REGIONS 8    /* a disk with more is failing all over */
-#define BAND_STEPS   2    /* readings for an edge between zones: to a quarter of that distance */
-#define ODD_ROUNDS   2    /* of more samples where two passes do not suffice (a choice) */
-#define PASS_PART    0.85 /* of the progress; the rest is second looks */
+#define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
+#define FAULT_TRIES  2 /* more windows after a fault, in the same visit (a choice) */
+#define EDGE_STEPS   6 /* halvings: an edge to 1 / 64 of the distance of two places */
+#define EDGE_REGIONS 8 /* a disk with more is failing all over */
+#define BAND_STEPS   2 /* readings for an edge between zones: to a quarter of that distance */
+#define CHECKS_MAX   5 /* of the bytes of one slow sample (a choice) */
+#define SUSPECT_READINGS \
+	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
+#define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
+#define PASS_PART  0.85 /* of the progress; the rest is second looks */
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {
@@ -261,6 +264,8 @@ static bool is_suspect(const struct zone_target *t, size_t position)
 
 		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
 			continue;
+		if (s->chance >= 1.0 && s->by_waits && s->readings >= SUSPECT_READINGS)
+			continue; /* nothing speaks for the place */
 		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
 		                                          position == (s->first + s->last) / 2)))
 			return true;
@@ -305,8 +310,8 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
 
-		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || session_is_over(run->ses) ||
-		    !zones_has_time(run, t, false))
+		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || s->again_slow >= CHECKS_MAX ||
+		    session_is_over(run->ses) || !zones_has_time(run, t, false))
 			continue;
 		r = check_sample(run, t, s->sample, err);
 		(*ret_taken)++;

@@ -470,6 +470,7 @@ struct zone_slow {
 	size_t readings, again_slow,
 		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
 	bool is_confirmed;
+	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
 	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
 };
 
@@ -502,6 +503,19 @@ enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
+
+/* ---- chance.c ---- */
+
+/* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its place; 1 at most. */
+double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
+/*
+ * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each against the others of its place; 1 at
+ * least. s: n samples in order of place.
+ */
+double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
+/* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there are. */
+double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
+                             size_t suspects);
 
 /* ---- stretches.c ---- */
 

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Is a place slow, or was the time when it was read? A busy host, a bridge or a recalibration slow down all that is read for a while, and passes read
+ * neighbours one after the other, so that a few such spells look like a region. What tells them apart is that every place is read several times, at times of
+ * their own: what is of the place is there each time. How often samples are slow for a while is seen at all other places, by the fastest sample
+ * of each: so another slow region does not count. That a region's looks are slow that often by chance is binomial; places that may be hit are as many as fit.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) */
+#define SPELL_PART  0.4 /* of a region's excess that makes a sample a slow one (a choice, as SLOW_PART of slow.c) */
+
+static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->position >= slow->first && s->position <= slow->last;
+}
+
+/* Part of the samples elsewhere that are slower by `more` than the fastest one of their place, which counts for no sample. */
+static double share_elsewhere(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
+                              double more)
+{
+	cleanup_free double *best = calloc(npositions + 1, sizeof(*best));
+	double slower = 0.5, n = 1.0;
+
+	if (!best)
+		return 1.0;
+	for (size_t p = 0; p < npositions; p++)
+		best[p] = INFINITY;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!zone_is_usable(s) || is_inside(slow, s))
+			continue;
+		n += isfinite(best[s->position]);
+		best[s->position] = fmin(best[s->position], log(s->ns_per_byte));
+	}
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		slower += zone_is_usable(s) && !is_inside(slow, s) && log(s->ns_per_byte) > best[s->position] + more;
+	}
+	return slower / n;
+}
+
+double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow)
+{
+	double more = SPELL_PART * (slow->y - slow->expected_y);
+	double share = share_elsewhere(samples, npositions, slow, more);
+	size_t looks = 0, slow_looks = 0;
+	double places = (double)npositions / (double)(slow->last - slow->first + 1);
+	long balance = 0;
+	bool is_in = false;
+
+	for (size_t i = 0; i < samples->n; i++) { /* in order of time; samples one after the other are one look */
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!zone_is_usable(s))
+			continue;
+		if (is_inside(slow, s) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes) {
+			looks += !is_in;
+			balance += log(s->ns_per_byte) > slow->expected_y + more ? 1 : -1;
+			is_in = true;
+		} else {
+			slow_looks += is_in && balance > 0;
+			balance = 0;
+			is_in = false;
+		}
+	}
+	slow_looks += is_in && balance > 0;
+	return !slow_looks ? 1.0 : fmin(places * (1.0 - stats_binomial_cdf(slow_looks - 1, looks, share)), 1.0);
+}
+
+double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
+                             size_t suspects)
+{
+	double share = share_elsewhere(samples, npositions, slow, SPELL_PART * (slow->y - slow->expected_y));
+	size_t n = slow->again_slow + slow->again_good;
+
+	if (!slow->again_slow)
+		return 1.0;
+	return fmin((double)suspects * (1.0 - stats_binomial_cdf(slow->again_slow - 1, n, share)), 1.0);
+}
+
+struct visit { /* a sample, and what it had more than its place lets expect */
+	double at_s, more, var;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct visit *x = a, *y = b;
+
+	return x->at_s < y->at_s ? -1 : x->at_s > y->at_s;
+}
+
+/* Waits of samples s[0..n), all of one position, as excess over their common rate. Returns how many visits these are. */
+static size_t fill_visits(const struct zone_sample *const *s, size_t n, struct visit *v)
+{
+	double waits = 0.0, ns = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		waits += s[i]->waits;
+		ns += s[i]->elapsed_ns;
+	}
+	for (size_t i = 0; i < n && n > 1; i++) {
+		double share = s[i]->elapsed_ns / ns;
+
+		v[i] = (struct visit){ s[i]->at_s, s[i]->waits - share * waits, share * (1.0 - share) * waits };
+	}
+	return n > 1 ? n : 0;
+}
+
+/* Of how many of the visits in the region one look at it consists: those that were made one right after the other. */
+static size_t visits_of_look(const struct zone_sample *const *s, size_t n, size_t first, size_t last, struct visit *v)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct visit){ .at_s = s[i]->at_s, .more = i >= first && i <= last };
+	qsort(v, n, sizeof(*v), by_time);
+	for (size_t i = 0; i < n; i++)
+		looks += v[i].more > 0.0 && (!i || !(v[i - 1].more > 0.0));
+	return (last - first + 1 + looks / 2) / looks;
+}
+
+double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)
+{
+	cleanup_free struct visit *v = calloc(n + 1, sizeof(*v));
+	double squares = PRIOR_WAITS, vars = PRIOR_WAITS;
+	size_t visits = 0, together;
+
+	if (!v)
+		return INFINITY;
+	together = visits_of_look(s, n, first, last, v);
+	for (size_t a = 0, b; a < n; a = b) {
+		for (b = a + 1; b < n && s[b]->position == s[a]->position; b++)
+			;
+		if (s[a]->position != ZONE_NONE && (b <= first || a > last))
+			visits += fill_visits(s + a, b - a, v + visits);
+	}
+	qsort(v, visits, sizeof(*v), by_time);
+	for (size_t i = 0; i + together <= visits; i += together) {
+		double more = 0.0;
+
+		for (size_t k = i; k < i + together; k++) {
+			more += v[k].more;
+			vars += v[k].var;
+		}
+		squares += more * more;
+	}
+	return fmax(squares / vars, 1.0);
+}
