@@ -187,8 +187,7 @@ static size_t far_step(size_t n)
 	return 1;
 }
 
-/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some more. */
-static uint64_t unread(const struct zone_target *t, uint64_t at, uint64_t bytes)
+uint64_t zone_unread(const struct zone_target *t, uint64_t at, uint64_t bytes)
 {
 	bool is_moved = true;
 
@@ -230,7 +229,7 @@ static int visit(struct zones_run *run, struct zone_target *t, size_t position, 
 
 		at = fmod(at, (double)n) / (double)n * (double)pos->cycle_bytes;
 		first = pos->cycle_first_bytes + (uint64_t)at;
-		free = unread(t, first, bytes);
+		free = zone_unread(t, first, bytes);
 		if (free - first > pos->cycle_bytes / n || free + bytes > pos->cycle_first_bytes + pos->cycle_bytes)
 			continue;
 		r = take(run, t, SAMPLE_SPREAD, position, pos->cycle_rounds, free, bytes, err);

@@ -455,7 +455,10 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 			if (bands->v[k].edge_half_bytes < bytes || session_is_over(run->ses) ||
 			    !zones_has_time(run, t, true))
 				continue;
-			how.first_bytes = bands->v[k].first_bytes - bytes / 2;
+			/* An edge that has not moved is where it was read before: the drive still holds those bytes. */
+			how.first_bytes = zone_unread(t, bands->v[k].first_bytes - bytes / 2, bytes);
+			if (how.first_bytes > bands->v[k].first_bytes + bands->v[k].edge_half_bytes)
+				continue;
 			how.first_bytes -= how.first_bytes % t->layout.align_bytes;
 			how.end_bytes = how.first_bytes + bytes;
 			r = zone_sample_take(run, t, &how, NULL, err);

@@ -303,6 +303,8 @@ int zone_heads_levels(struct zone_target *t, struct zone_levels *lv);
 bool zone_spread_may(const struct zones_run *run, const struct zone_target *t);
 /* Looks for the cycle: t->has_cycle. 0; negative errno. */
 int zone_spread_find(struct zones_run *run, struct zone_target *t, struct err *err);
+/* The first place from `at` on, that many bytes behind all that was read: the drive's buffer may hold that, and some more. */
+uint64_t zone_unread(const struct zone_target *t, uint64_t at, uint64_t bytes);
 /* Instead of the passes that are left: windows over a cycle of each place, once more where that does not suffice. 0; negative errno. */
 int zone_spread_run(struct zones_run *run, struct zone_target *t, struct err *err);
 /* One more place in the middle between two zones, in the time that there is. 0; negative errno. */
