@@ -293,6 +293,46 @@ static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
 	}
 }
 
+/* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk three times as fast as the media. */
+static void edges_of_zones_are_read_where_nothing_was(void **state)
+{
+	struct err err = { 0 };
+	struct profile p;
+	struct sim_run run;
+	const struct table *t;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 100232, NULL, &err), 0);
+	run = zones_seeded(&p, 100232);
+	t = result_find_table(run.res, "samples");
+	for (size_t r = 0; r < t->nrows; r++)
+		for (size_t k = 0; k < r && strcmp(table_string(t, r, (size_t)table_column(t, "kind")), "edge") == 0;
+		     k++) {
+			n++;
+			assert_false(number(t, k, "offset_bytes") < number(t, r, "end_bytes") &&
+			             number(t, k, "end_bytes") > number(t, r, "offset_bytes"));
+		}
+	assert_true(n > 0);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* Of the first pass, whose requests are large, none loses a whole revolution visibly: the region takes two and a half times as long all the same. */
+static void a_region_is_told_though_large_requests_hide_its_waits(void **state)
+{
+	struct err err = { 0 };
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 101123, NULL, &err), 0);
+	run = zones_seeded(&p, 101123);
+	assert_true(is_found(&run, 1152413925376, 1223820640256));
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /* Nearly each request in the region loses three revolutions, one of a hundred tracks behind it one, as everywhere on this disk: what is told must not reach on. */
 static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere(void **state)
 {
@@ -389,6 +429,8 @@ int main(void)
 		cmocka_unit_test(every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_small_disks),
 		cmocka_unit_test(a_region_of_exactly_one_sample_is_told),
 		cmocka_unit_test(healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before),
+		cmocka_unit_test(a_region_is_told_though_large_requests_hide_its_waits),
+		cmocka_unit_test(edges_of_zones_are_read_where_nothing_was),
 		cmocka_unit_test(bridges_that_cut_requests_have_no_slow_region),
 		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),

@@ -164,25 +164,6 @@ static double counted_ns(const struct series *v, const struct zone_sample *s)
 	       fmin(fmax(s->wait_revs - REVS_PER_WAIT * s->waits, 0.0) * v->rev_ns, LOST_MAX * s->elapsed_ns);
 }
 
-/*
- * Does a whole pass say the contrary? What is of the place is there in each; what comes of requests is not, for later passes may have smaller ones.
- */
-static bool is_contradicted(const struct series *v, size_t first, size_t last)
-{
-	double pass[PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
-
-	for (size_t i = first; i <= last; i++) {
-		double *p = &pass[v->s[i]->pass % PASSES_MAX];
-
-		if (v->s[i]->kind == SAMPLE_EDGE)
-			continue;
-		*p += score(v, i, slow);
-	}
-	for (size_t i = 0; i < PASSES_MAX; i++)
-		least = fmin(least, pass[i]);
-	return least < -SCORE_SPLIT;
-}
-
 /* Do several passes say so? */
 static bool is_lasting(const struct series *v, size_t first, size_t last)
 {
@@ -302,21 +283,50 @@ static void sum_up(const struct series *v, size_t first, size_t last, const stru
 	*ret_lost = fmax(fmin(lost, LOST_MAX * *ret_ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * *ret_ns);
 }
 
+/* Time per byte of what is as near to the region's level as to what it would be without the revolutions lost. */
+static double nearer_pace(const struct series *v, size_t first, size_t last)
+{
+	struct steps steps = steps_at(v, first, last);
+	double ns, bytes, lost;
+
+	sum_up(v, first, last, &steps, &ns, &bytes, &lost);
+	return ns / bytes * pow(1.0 - lost / ns, NEARER);
+}
+
 /*
  * Without what lies at its ends and is none of it, though it has lost a revolution by chance: samples that are nearer to what the region would be without the
  * revolutions lost than to its level.
  */
 static void trim(const struct series *v, size_t *first, size_t *last)
 {
-	struct steps steps = steps_at(v, *first, *last);
-	double ns, bytes, lost, half;
+	double half = nearer_pace(v, *first, *last);
 
-	sum_up(v, *first, *last, &steps, &ns, &bytes, &lost);
-	half = ns / bytes * pow(1.0 - lost / ns, NEARER);
 	while (*first < *last && v->s[*first]->elapsed_ns < half * v->s[*first]->moved_bytes)
 		++*first;
 	while (*last > *first && v->s[*last]->elapsed_ns < half * v->s[*last]->moved_bytes)
 		--*last;
+}
+
+/*
+ * Does a whole pass say the contrary? What is of the place is there in each; what comes of requests is not, for later passes may have smaller ones. A sample that is
+ * as slow as the region without a wait says nothing: of large requests none stands out.
+ */
+static bool is_contradicted(const struct series *v, size_t first, size_t last)
+{
+	double pass[PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
+	double half = nearer_pace(v, first, last);
+
+	for (size_t i = first; i <= last; i++) {
+		double *p = &pass[v->s[i]->pass % PASSES_MAX];
+
+		if (v->s[i]->kind == SAMPLE_EDGE)
+			continue;
+		*p += v->s[i]->elapsed_ns < half * v->s[i]->moved_bytes ? score(v, i, slow)
+		                                                        : fmax(score(v, i, slow), 0.0);
+	}
+	for (size_t i = 0; i < PASSES_MAX; i++)
+		least = fmin(least, pass[i]);
+	return least < -SCORE_SPLIT;
 }
 
 /*
