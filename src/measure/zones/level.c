@@ -26,6 +26,7 @@
 #define UNEVEN_TIMES \
 	1.7 /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART   0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
+#define DRIFT_BLOCKS 12  /* of time, within which noise may hang together (a choice) */
 #define DRIFT_SIGMAS 3.5 /* 1 in 2000 by chance; and it is looked for in every run */
 #define READ_PART_MAX \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
@@ -252,35 +253,66 @@ static bool is_plain(const struct zone_level *v)
 	return !v->is_mixed && !v->loses_itself;
 }
 
-/*
- * Variance of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over surfaces that differ by a tenth they
- * decide it, and the scatter of all says too little.
- */
-static double drift_se_by_places(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
-                                 double slope, double sxx)
-{
-	double sum = 0.0;
+struct cluster { /* of samples; or the sum over clusters of the squares of both */
+	double score, weight;
+};
 
+static void add_cluster(struct cluster *sum, const struct cluster *c)
+{
+	double score = c->score / fmax(1.0 - c->weight, 0.1);
+
+	sum->score += score * score;
+	sum->weight += c->weight * c->weight;
+}
+
+/*
+ * Standard error of the slope as the positions themselves differ in it (White 1980, by clusters): where some lie over surfaces that differ by a tenth they
+ * decide it, and the scatter of all says too little. Or as stretches of time differ, for noise that lasts for a while says less than it has samples. A cluster that
+ * has much weight pulls the slope towards itself, and its residuals are too small by that (MacKinnon and White 1985). *ret_df: as many clusters
+ * of equal weight.
+ */
+static double drift_se_by_clusters(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
+                                   double slope, double sxx, double *ret_df)
+{
+	struct cluster block[DRIFT_BLOCKS] = { 0 }, places = { 0 }, blocks = { 0 };
+	double first = INFINITY, last = -INFINITY;
+
+	for (size_t i = 0; i < g->first[l->npositions]; i++) {
+		first = fmin(first, g->s[i]->at_s);
+		last = fmax(last, g->s[i]->at_s);
+	}
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
-		double own = 0.0;
+		struct cluster own = { 0 };
 
 		if (s.n < 2.0 || !is_plain(&lv->v[p]))
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			double dt = g->s[i]->at_s - s.t;
+			double dt = g->s[i]->at_s - s.t, part = (g->s[i]->at_s - first) / (last - first);
+			struct cluster *b = &block[(size_t)fmin(part * DRIFT_BLOCKS, DRIFT_BLOCKS - 1)];
+			double score = dt * (raw_y(g->s[i]) - s.y - slope * dt);
 
-			own += g->s[i]->is_outlier ? 0.0 : dt * (raw_y(g->s[i]) - s.y - slope * dt);
+			if (g->s[i]->is_outlier)
+				continue;
+			own.score += score;
+			own.weight += dt * dt / sxx;
+			b->score += score;
+			b->weight += dt * dt / sxx;
 		}
-		sum += own * own;
+		add_cluster(&places, &own);
 	}
-	return sqrt(sum) / sxx;
+	for (size_t b = 0; b < DRIFT_BLOCKS; b++)
+		add_cluster(&blocks, &block[b]);
+	if (blocks.score > places.score)
+		places = blocks;
+	*ret_df = 1.0 / places.weight;
+	return sqrt(places.score) / sxx;
 }
 
 /* Regression of y on time within positions; positions on an edge would spoil it. */
 static void fit_drift_within(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double sxx = 0.0, sxy = 0.0, ss = 0.0, df = -1.0, t = 0.0, n = 0.0, se;
+	double sxx = 0.0, sxy = 0.0, ss = 0.0, df = -1.0, t = 0.0, n = 0.0, se, places;
 
 	for (size_t p = 0; p < l->npositions; p++) {
 		struct sums s = sums_of(g, p);
@@ -307,7 +339,8 @@ static void fit_drift_within(const struct groups *g, const struct zone_layout *l
 		return;
 	se = sqrt(fmax(ss - sxy * sxy / sxx, 0.0) / df / sxx);
 	lv->drift_fit_per_s = sxy / sxx;
-	se = fmax(se, drift_se_by_places(g, l, lv, lv->drift_fit_per_s, sxx));
+	se = fmax(se, drift_se_by_clusters(g, l, lv, lv->drift_fit_per_s, sxx, &places));
+	df = fmin(df, fmax(places, 1.0));
 	lv->drift_ci.low = lv->drift_fit_per_s - stats_t_975(df) * se;
 	lv->drift_ci.high = lv->drift_fit_per_s + stats_t_975(df) * se;
 	/* Taken out only where it is beyond doubt: places that differ at random look like a little drift. */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Places and times, from samples made by hand: what is slow each time is of its place, what is slow as often as all else is not; and drift is known no
+ * better than stretches of time and single places let it be.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/zones/zones.h"
+
+#define PLACES 64
+#define PASSES 6
+#define SEEDS  300
+
+struct made {
+	struct zone_sample v[PLACES * PASSES];
+	struct zone_samples samples;
+};
+
+static double gauss(struct rng *rng)
+{
+	double sum = 0.0;
+
+	for (int i = 0; i < 12; i++)
+		sum += rng_double(rng);
+	return sum - 6.0;
+}
+
+/* Passes up and down by turns, a tenth of a second each sample; spells: part of the samples that are half as fast; is_bad: so is place 20, always. */
+static void make(struct made *m, uint64_t seed, double spells, bool is_bad)
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 7);
+	m->samples = (struct zone_samples){ m->v, PLACES * PASSES, PLACES * PASSES };
+	for (size_t i = 0; i < m->samples.n; i++) {
+		size_t p = i / PLACES % 2 ? PLACES - 1 - i % PLACES : i % PLACES;
+		bool is_slow = rng_double(&rng) < spells || (is_bad && p == 20);
+		uint64_t at = (uint64_t)p * 1000000000u + i / PLACES * 10000000u;
+		double ns = (is_slow ? 20.0 : 10.0) * exp(0.01 * gauss(&rng));
+
+		m->v[i] = (struct zone_sample){ .position = p,
+			                        .pass = (uint32_t)(i / PLACES),
+			                        .first_bytes = at,
+			                        .from_bytes = at,
+			                        .end_bytes = at + 5000000u,
+			                        .moved_bytes = 5e6,
+			                        .elapsed_ns = 5e6 * ns,
+			                        .ns_per_byte = ns,
+			                        .se_ratio = 0.01,
+			                        .waits = is_slow ? 5 : 0,
+			                        .wait_revs = is_slow ? 5 : 0,
+			                        .at_s = 0.1 * (double)i,
+			                        .is_good = true };
+	}
+}
+
+/* By all looks at place 20 that were slow, as slow.c finds them. */
+static struct zone_slow region_of(const struct made *m)
+{
+	struct zone_slow slow = {
+		.first = 20, .last = 20, .first_bytes = UINT64_MAX, .y = log(20.0), .expected_y = log(10.0)
+	};
+
+	for (size_t i = 0; i < m->samples.n; i++) {
+		if (m->v[i].position != 20 || m->v[i].waits == 0)
+			continue;
+		slow.first_bytes = m->v[i].from_bytes < slow.first_bytes ? m->v[i].from_bytes : slow.first_bytes;
+		slow.end_bytes = m->v[i].end_bytes > slow.end_bytes ? m->v[i].end_bytes : slow.end_bytes;
+	}
+	return slow;
+}
+
+static void what_is_slow_each_time_is_of_its_place(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct zone_slow slow;
+
+		make(&m, seed, 0.05, true);
+		slow = region_of(&m);
+		assert_true(zone_chance_of_time(&m.samples, PLACES, &slow) < 0.05);
+	}
+}
+
+static void what_is_slow_as_often_as_all_else_is_not(void **state)
+{
+	static struct made m;
+	size_t taken = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct zone_slow slow;
+
+		make(&m, seed, 0.3, false);
+		slow = region_of(&m);
+		taken += slow.end_bytes > 0 && zone_chance_of_time(&m.samples, PLACES, &slow) < 0.05;
+	}
+	assert_true(taken <= SEEDS / 60); /* 0.05 for any of 64 places */
+}
+
+static void a_single_sample_is_read_again_until_chance_is_excluded(void **state)
+{
+	static struct made m;
+	struct zone_slow slow = { .first = 20, .last = 20, .y = log(20.0), .expected_y = log(10.0), .again_slow = 1 };
+
+	(void)state;
+	make(&m, 1, 0.0, false);
+	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 1) < 0.05);
+	make(&m, 1, 0.3, false);
+	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 1) > 0.05);
+	slow.again_slow = 4;
+	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 1) < 0.05);
+	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 20) > 0.05);
+}
+
+/* Of Poisson's law it is 1; where what is slow comes in spells it is more than twice that, and another slow place changes nothing. */
+static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
+{
+	static struct made m;
+	const struct zone_sample *s[PLACES * PASSES];
+	double sum[2] = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		for (size_t k = 0; k < 2; k++) {
+			size_t n = 0;
+
+			make(&m, seed, k ? 0.1 : 0.0, true);
+			for (size_t p = 0; p < PLACES; p++)
+				for (size_t i = 0; i < m.samples.n; i++)
+					if (m.v[i].position == p)
+						s[n++] = &m.v[i];
+			sum[k] += zone_chance_dispersion(s, n, 40 * PASSES, 41 * PASSES - 1) / SEEDS;
+		}
+	print_message("dispersion %.2f and %.2f\n", sum[0], sum[1]);
+	assert_true(sum[0] < 1.1);
+	assert_true(sum[1] > 2.0);
+}
+
+/* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half. */
+static void the_interval_of_a_drift_holds_it_where_noise_lasts(void **state)
+{
+	static struct zone_sample v[PLACES * 3 + 30];
+	size_t held = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct zone_position positions[PLACES] = { 0 };
+		struct zone_layout l = { .positions = positions,
+			                 .npositions = PLACES,
+			                 .rev_ns = 8.4e6,
+			                 .start = 0,
+			                 .middle = 32,
+			                 .end = 63 };
+		struct zone_samples samples = { v, 0, PLACES * 3 + 30 };
+		struct zone_levels lv = { 0 };
+		struct rng rng;
+		double lasting = 0.0;
+
+		rng_init(&rng, seed, 3);
+		for (size_t i = 0; i < PLACES * 3 + 30; i++) {
+			size_t p = i >= PLACES * 3   ? 10 * (i % 3)
+			           : i / PLACES == 1 ? PLACES - 1 - i % PLACES
+			                             : i % PLACES;
+			double ns;
+
+			lasting = 0.7 * lasting + 0.004 * gauss(&rng);
+			ns = 10.0 * exp(0.005 * gauss(&rng) + lasting);
+			v[samples.n++] = (struct zone_sample){ .position = p,
+				                               .pass = (uint32_t)(i / PLACES),
+				                               .from_bytes = p * 1000000000u + i * 100000u,
+				                               .end_bytes = p * 1000000000u + i * 100000u + 90000u,
+				                               .moved_bytes = 5e6,
+				                               .elapsed_ns = 5e6 * ns,
+				                               .ns_per_byte = ns,
+				                               .se_ratio = 0.005,
+				                               .at_s = 0.1 * (double)i,
+				                               .is_good = true };
+		}
+		assert_int_equal(zone_levels_fit(&samples, &l, &lv), 0);
+		held += lv.drift_ci.low <= 0.0 && lv.drift_ci.high >= 0.0;
+		zone_levels_done(&lv);
+	}
+	print_message("held %zu of %d\n", held, SEEDS);
+	assert_true(held >= SEEDS * 85 / 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_slow_each_time_is_of_its_place),
+		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
+		cmocka_unit_test(a_single_sample_is_read_again_until_chance_is_excluded),
+		cmocka_unit_test(waits_that_come_in_spells_scatter_more_than_chance),
+		cmocka_unit_test(the_interval_of_a_drift_holds_it_where_noise_lasts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
