@@ -246,6 +246,12 @@ void sim_add_file_at(struct sim_disk *sd, uint64_t first, uint64_t end, const ch
 	(void)snprintf(c->v[c->n++].on, sizeof(c->v->on), "%s", sd->dev.name);
 }
 
+void sim_set_scheduler(struct sim_disk *sd, const char *name)
+{
+	COPY(sd->dev.scheduler, "%s", name);
+	sd->is_sorting = strcmp(name, "none") != 0;
+}
+
 void sim_foreign_io(struct sim_disk *sd, const struct device_io *more)
 {
 	struct device_io *io = &sd->whole->foreign;

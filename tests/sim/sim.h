@@ -54,6 +54,8 @@ enum sim_verify { SIM_VERIFY_TRUE, SIM_VERIFY_LIES, SIM_VERIFY_UNKNOWN };
 void sim_set_verify(struct sim *sim, enum sim_verify how);
 /* Time that each file takes when it is asked what lies where; default 0. */
 void sim_set_file_cost(struct sim *sim, uint64_t ns);
+/* The kernel's scheduler sorts what the disk's queue has no room for, by place and upward, as mq-deadline does; default: it is none. */
+void sim_set_scheduler(struct sim_disk *sd, const char *name);
 /* Somebody else's I/O appears in the disk's counters. */
 void sim_foreign_io(struct sim_disk *sd, const struct device_io *more);
 unsigned sim_opens(const struct sim_disk *sd);       /* descriptors that are open, claims included */

@@ -74,6 +74,53 @@ static void user_has(struct sim_user *u, uint64_t took_ns)
 		vclock_at(vc, vc->now_ns + (uint64_t)user_gap_ns(u), user_comes, u);
 }
 
+/* ---- the scheduler ---- */
+
+static bool has_room(const struct sim_disk *sd)
+{
+	return disk_in_flight(sd->model) < disk_profile(sd->model)->queue_depth;
+}
+
+/* The next one upward from where the last one ended, or the lowest. */
+static size_t next_upward(const struct sim_disk *sd)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < sd->nwaiting; i++) {
+		uint64_t at = sd->waiting[i].offset_bytes, than = sd->waiting[best].offset_bytes;
+
+		/* What lies below comes after all that lies above: a difference that wraps round is a large one. */
+		if (at - sd->sorted_to < than - sd->sorted_to)
+			best = i;
+	}
+	return best;
+}
+
+static void dispatch(struct sim_disk *sd, uint64_t now_ns)
+{
+	while (sd->nwaiting && has_room(sd)) {
+		size_t i = next_upward(sd);
+		struct disk_req q = sd->waiting[i];
+
+		sd->waiting[i] = sd->waiting[--sd->nwaiting];
+		sd->sorted_to = q.offset_bytes + q.len_bytes;
+		if (disk_submit(sd->model, now_ns, &q) < 0)
+			sim_die("out of memory");
+	}
+}
+
+static void hand_over(struct sim_disk *sd, uint64_t now_ns, const struct disk_req *q)
+{
+	if (sd->is_sorting) {
+		if (sd->nwaiting == sizeof(sd->waiting) / sizeof(sd->waiting[0]))
+			sim_die("more than %zu requests wait for a scheduler", sd->nwaiting);
+		sd->waiting[sd->nwaiting++] = *q;
+		dispatch(sd, now_ns);
+	} else if (disk_submit(sd->model, now_ns, q) < 0) {
+		sim_die("out of memory");
+	}
+}
+
 /* What has happened up to now comes back, oldest first over all disks. */
 void sim_collect(struct sim *sim)
 {
@@ -99,6 +146,7 @@ void sim_collect(struct sim *sim)
 		}
 		if (!first || !disk_pop_done(first->model, now, &done))
 			return;
+		dispatch(first, now);
 		ticket = done.req.owner;
 		if (!ticket->se) {
 			user_has(ticket->user, done.done_ns - done.arrival_ns);
@@ -227,8 +275,7 @@ static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
 		sim_die("out of memory");
 	*ticket = (struct ticket){ .se = se, .req = req };
 	q.owner = ticket;
-	if (disk_submit(o->sd->whole->model, sim->vc.now_ns, &q) < 0)
-		sim_die("out of memory");
+	hand_over(o->sd->whole, sim->vc.now_ns, &q);
 	se->in_flight++;
 }
 

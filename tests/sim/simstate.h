@@ -17,6 +17,10 @@ struct sim_disk {
 	struct contents contents;
 	unsigned opens, write_opens;
 	bool is_claimed; /* opened for exclusive use */
+	bool is_sorting; /* a scheduler has what waits for room in the queue of the whole disk */
+	struct disk_req waiting[64];
+	size_t nwaiting;
+	uint64_t sorted_to; /* byte */
 };
 
 struct sim_open {

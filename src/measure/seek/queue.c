@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/seek/seek.h"
@@ -21,6 +22,7 @@
 #define SETTLES_QUICK 3    /* and where the queue is so short that nothing becomes old */
 #define QUICK_DEPTH   8    /* of a short run: for more there is no time to settle */
 #define QUICK_NS      1e9
+#define CHANCE        1.05 /* a gain of so much may be the host's own time, which goes on meanwhile (a choice) */
 #define LONGEST_NS    (20 * NS_PER_S) /* of one depth, however slow */
 
 struct queue_row {
@@ -174,14 +176,43 @@ static struct queue_row alone(const struct seek_run *s)
 		                   .samples = s->whole_reads };
 }
 
+/*
+ * What the drive has no room for waits in the kernel, whose scheduler may sort it by place: then that is what more requests bring, and not the drive. Where
+ * it sorts nothing, as none does, one at a time is all that there is. low: no less is the gain of the deepest queue.
+ */
+static void tell_who_sorts(const struct seek_run *s, uint64_t deepest, double low)
+{
+	const struct device *d = &s->ses->devs[0];
+	const bool is_sorted = d->scheduler[0] && strcmp(d->scheduler, "none") != 0;
+
+	if (!d->queue_depth || deepest <= d->queue_depth)
+		return;
+	if (d->queue_depth == 1 && is_sorted && low > 1.0)
+		result_notice(
+			s->res, "queue-order",
+			"%s takes one request at a time: what more of them bring is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's. With none instead (/sys/block/%s/queue/scheduler) nothing would be gained.",
+			d->disk, d->scheduler, d->disk);
+	else if (d->queue_depth == 1 && !is_sorted && !(low > CHANCE))
+		result_notice(
+			s->res, "queue-order",
+			"%s takes one request at a time, and no scheduler of the kernel sorts those that wait: no gain is to be expected of a queue.",
+			d->disk);
+	else if (is_sorted && low > 1.0)
+		result_notice(
+			s->res, "queue-order",
+			"%s takes %" PRIu32
+			" requests at a time: what more of them bring beyond that depth is the doing of the kernel's scheduler, %s, which sorts those that wait, and not the drive's.",
+			d->disk, d->queue_depth, d->scheduler);
+}
+
 int seek_queue(struct seek_run *s, struct err *err)
 {
 	struct table *t = result_table(s->res, "queue", "What a queue brings", seek_queue_fields);
 	cleanup_free struct queue *q = calloc(1, sizeof(*q));
 	cleanup_free struct hist *h = hist_new();
 	const uint32_t most = s->p->quick ? QUICK_DEPTH : DEEPEST;
-	struct queue_row first = { .iops = NAN }, row;
-	struct interval ci;
+	struct queue_row first = { .iops = NAN }, row = { .depth = 0 };
+	struct interval ci = { NAN, NAN };
 	int r = 0;
 
 	if (!q || !h)
@@ -213,5 +244,7 @@ int seek_queue(struct seek_run *s, struct err *err)
 			result_figure(s->res, "queue_gain_ratio", "gain by the deepest queue", UNIT_RATIO,
 			              row.gain_ratio, &ci, 0);
 	}
+	if (r == 0)
+		tell_who_sorts(s, row.depth, ci.low);
 	return r;
 }

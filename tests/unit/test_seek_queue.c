@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `seek` where the kernel's scheduler sorts in front of a drive with a short queue: what that gains is not the drive's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "load.h"
+#include "simrun.h"
+
+extern const struct measure measure_seek;
+
+static struct sim_run seek_on(const struct profile *p, const char *words, const char *scheduler)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
+	struct sim_disk *sd = sim_add_disk(run.sim, p, "sda");
+
+	sim_set_contents(run.sim, false);
+	sim_set_scheduler(sd, scheduler);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
+
+static const char *notice_of(const struct sim_run *run, const char *code)
+{
+	for (size_t i = 0; i < run->res->nnotices; i++)
+		if (strcmp(run->res->notices[i].code, code) == 0)
+			return run->res->notices[i].text;
+	return "";
+}
+
+static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)
+{
+	static const struct {
+		uint32_t depth;
+		const char *scheduler, *says;
+		double least, most; /* gain at 32 */
+	} cases[] = {
+		{ 1, "none", "no gain is to be expected", 0.95, 1.05 },
+		{ 1, "mq-deadline", "scheduler, mq-deadline,", 1.3, 4.0 },
+		{ 4, "mq-deadline", "beyond that depth", 1.3, 4.0 },
+		{ 4, "none", "", 1.05, 4.0 },
+		{ 32, "mq-deadline", "", 1.3, 4.0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+		const char *text;
+
+		load(&p, "modern-4tb");
+		p.queue_depth = cases[i].depth;
+		assert_int_equal(profile_finish(&p, &err), 0);
+		run = seek_on(&p, "--reads=40 --no-curve sda", cases[i].scheduler);
+		text = notice_of(&run, "queue-order");
+		print_message("depth %u, %s: gain %.2f; %s\n", cases[i].depth, cases[i].scheduler,
+		              sim_figure(&run, "queue_gain_ratio"), text);
+		assert_true(sim_figure(&run, "queue_gain_ratio") > cases[i].least);
+		assert_true(sim_figure(&run, "queue_gain_ratio") < cases[i].most);
+		assert_int_equal(result_has_notice(run.res, "queue-order"), cases[i].says[0] != 0);
+		assert_non_null(strstr(text, cases[i].says));
+		profile_done(&p);
+		sim_run_end(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_scheduler_gains_is_not_said_to_be_the_drives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
