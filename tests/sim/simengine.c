@@ -263,6 +263,8 @@ static void issue(struct sim *sim, struct sim_engine *se, struct io_req *req)
 	r = translate(sim, req, &o, &q);
 	if (r == 0 && req->op >= IO_COMMANDS && sim->verify == SIM_VERIFY_UNKNOWN)
 		r = -EOPNOTSUPP;
+	if (r == 0 && q.fua && o->sd != o->sd->whole) /* as engine/commands.c has it */
+		r = -EOPNOTSUPP;
 	if (r == 0 && req->op == IO_VERIFY && sim->verify == SIM_VERIFY_LIES)
 		r = (int)req->len_bytes;
 	if (r != 0) {

@@ -28,6 +28,8 @@
 #define LEFT_MOST   0.1 /* of the reads: a choice; so few add 5 % of a revolution to the interval */
 #define UNSTORED_MOST \
 	0.8 /* of the reads: one in a hundred of them may be late and taken for one of the media, and those are fewer then */
+#define FUA_WRONG \
+	0.01 /* of a revolution, as a standard error: so much less took blocks of simulated drives that were read with FUA while the drive read ahead */
 #define LEFT_WRONG \
 	0.25 /* of a revolution, as a standard error: those that had just passed would have taken half of one more than the others */
 
@@ -82,7 +84,7 @@ static void add_revolutions(const struct seek_run *s, struct seek_read *reads, s
 	}
 }
 
-/* Elsewhere until it is forgotten, the place before, and the place itself. */
+/* Elsewhere until it is forgotten, where no FUA makes that needless, the place before, and the place itself. */
 static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t first, uint64_t end, double *ret_ns,
                       struct err *err)
 {
@@ -91,7 +93,7 @@ static int read_again(struct seek_run *s, const struct seek_read *read, uint64_t
 	int r = timed_forget(&s->t, &s->rot, first, end, err);
 
 	if (r == 0)
-		r = timed_reads(&s->t, offsets, 2, access, NULL, err);
+		r = timed_media_reads(&s->t, offsets, 2, access, NULL, err);
 	*ret_ns = r == 0 && isfinite(access[0]) ? access[1] : (double)NAN;
 	return r;
 }
@@ -199,6 +201,8 @@ static void sum_up(struct seek_run *s, const struct seek_read *reads, size_t n, 
 	for (size_t i = 0; i < a->n; i++)
 		ret->measured[ret->nmeasured++] = a->v[i];
 	ret->extra_se = choice_se(a, n);
+	if (s->t.fua && a->n)
+		ret->extra_se = hypot(ret->extra_se, FUA_WRONG * s->rot.period_ns * (double)a->nwanted / (double)n);
 	ret->unknown = unknown_part(s, a, n);
 }
 

@@ -231,9 +231,11 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	s.point = points + 2 * POINTS_MAX;
 	if (is_short(ses, &p))
 		make_short(&s, &p);
-	s.t = (struct timed){
-		.ses = ses, .target = &ses->targets[0], .block_bytes = block_of(&ses->devs[0], &p), .is_brief = true
-	};
+	s.t = (struct timed){ .ses = ses,
+		              .target = &ses->targets[0],
+		              .block_bytes = block_of(&ses->devs[0], &p),
+		              .is_brief = true,
+		              .takes_any_way = true };
 	s.t.sample = samples;
 	s.t.most_samples = SAMPLES_MOST;
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0
@@ -249,6 +251,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 	}
 	closed = close_iolog(&s, r == 0 ? err : NULL);
 	seek_parts_done(&s);
+	engine_close(s.t.fua);
 	engine_close(s.t.eng);
 	return r < 0 ? r : closed;
 }

@@ -515,8 +515,10 @@ static void span_notices(struct seek_run *s)
 	if (s->revisited_bytes)
 		result_notice(
 			s->res, "revisited",
-			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, each time with reads elsewhere before so that the drive's cache forgot them.",
-			units_bytes_dec(text, sizeof(text), s->revisited_bytes));
+			"Spans up to %s have fewer blocks than were read, so blocks came more than once there, %s.",
+			units_bytes_dec(text, sizeof(text), s->revisited_bytes),
+			s->t.fua ? "and with FUA where the drive's cache answered"
+				 : "each time with reads elsewhere before so that the drive's cache forgot them");
 	if (s->rot.is_patchy)
 		result_notice(
 			s->res, "not-stored",
@@ -525,13 +527,16 @@ static void span_notices(struct seek_run *s)
 	if (s->in_cache_bytes)
 		result_notice(
 			s->res, "span-in-cache",
-			"In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
+			s->t.fua
+				? "In spans up to %s the drive's cache answered reads, and there was no time to read so many again: no service time is given."
+				: "In spans up to %s the drive's cache answered reads even after reads elsewhere, or there was no time for those: no service time is given.",
 			units_bytes_dec(text, sizeof(text), s->in_cache_bytes));
 	if (s->cached_bytes > s->in_cache_bytes && !s->rot.is_patchy)
 		result_notice(
 			s->res, "span-cached",
-			"In spans up to %s the drive's cache answered reads. They are counted, and were read again after reads elsewhere for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
-			units_bytes_dec(text, sizeof(text), s->cached_bytes));
+			"In spans up to %s the drive's cache answered reads. They are counted, and were read again %s for the service time; those of places that had just passed the head count as the revolution that the media would have taken.",
+			units_bytes_dec(text, sizeof(text), s->cached_bytes),
+			s->t.fua ? "with FUA" : "after reads elsewhere");
 }
 
 static const uint64_t megabytes[] = { 1, 2, 5, 10, 40, 100, 200, 1000, 10000, 100000, 1000000, 10000000 };

@@ -58,6 +58,26 @@ static void not_rotating(struct seek_run *s)
 			s->rot.events);
 }
 
+/* How what the drive's cache had, or might have had, was read from the media. */
+static void past_the_cache(struct seek_run *s)
+{
+	char text[32];
+
+	(void)units_bytes(text, sizeof(text), (uint64_t)s->rot.flush_reads * s->rot.flush_bytes);
+	if (s->t.fua)
+		result_notice(
+			s->res, "past-cache",
+			"The drive's cache was passed by with FUA: a block that it answered at once took a revolution each time it was read so.");
+	else if (s->rot.is_fresh)
+		result_notice(
+			s->res, "past-cache",
+			"The drive's cache did not forget by reads of %s elsewhere, and FUA does not pass it by: the rotation is from sectors that were read once only, and what the cache answered could not be read again.",
+			text);
+	else if (s->rot.flush_reads)
+		result_notice(s->res, "past-cache",
+		              "The drive's cache forgot what was read before by reads of %s elsewhere.", text);
+}
+
 void seek_tell_rotation(struct seek_run *s)
 {
 	struct result *res = s->res;
@@ -79,6 +99,7 @@ void seek_tell_rotation(struct seek_run *s)
 	ci.low = rpm * (1.0 - 1.96 * s->rot.se_ns / s->rot.period_ns);
 	ci.high = rpm * (1.0 + 1.96 * s->rot.se_ns / s->rot.period_ns);
 	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, s->rot.events);
+	past_the_cache(s);
 	if (s->ses->devs[0].rotational == 0)
 		result_notice(res, "says-not-rotating",
 		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",

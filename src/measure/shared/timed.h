@@ -33,6 +33,9 @@ struct timed {
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	uint64_t until_ns;    /* 0, or when no further read begins: as at the end of the run */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
+	bool takes_any_way; /* it may pass the cache by with FUA, or by what was never read, and not know then how it forgets */
+	struct engine
+		*fua; /* NULL, or reads of a block with FUA come from the media (media.c); close with engine_close() */
 	struct rng rng;
 	struct timed_sample *sample; /* NULL, or room for most of those that are read on the way to something else */
 	size_t nsamples, most_samples;
@@ -52,6 +55,12 @@ static inline uint64_t timed_size(const struct timed *t)
  */
 int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                 struct err *err);
+
+/* The same, with FUA where that is known to pass the drive's cache by: t->fua. */
+int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                      struct err *err);
+/* Sets t->fua, which was NULL, where it does. at: a block that the media have. No hit takes longer than hit_most_ns. */
+int timed_look_for_fua(struct timed *t, uint64_t at, double hit_most_ns, struct err *err);
 
 /* Is there time until until_ns? *ret_max_ns: so much, as a load wants it (0: no limit). */
 bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns);
@@ -75,6 +84,7 @@ struct rotation {
 	double forget_ns;     /* how long they take */
 	bool is_patchy;       /* places in between answer like a cache from the first: what is there was never stored */
 	bool is_held;         /* the sector is in the cache even after the most of them that are tried */
+	bool is_fresh; /* the period is from sectors that were never read before: how the cache forgets is not known */
 	size_t events;
 };
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads that come from the media whatever the drive's cache holds: after reads elsewhere by which it has forgotten; or with FUA, where the device takes that and was seen to obey it. A block that the cache
+ * holds, as it answers plain reads of it at once, takes whole revolutions from one completion with FUA to the next. Many drives and bridges take no notice
+ * of it, or know it not; those that lie behind a partition, or below anything else than a disk's own driver, are not asked (engine/commands.h).
+ */
+#include <math.h>
+
+#include "measure/shared/rotation.h"
+
+#define TURN_LEAST_NS 2.7e6 /* from one completion to the next: shorter than a revolution of any drive (rotation.c) */
+#define TURNS         4     /* so many times: an answer of the cache is not late by chance each time */
+#define PLACES        3     /* are tried, as one may hold no data, or have left the cache (a choice) */
+
+#define RUN_READS 16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
+#define ELSEWHERE 1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
+
+uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end)
+{
+	uint64_t size = timed_size(t), reach = size / 50 > ELSEWHERE ? size / 50 : ELSEWHERE, at = 0;
+	uint64_t from = first > reach ? first - reach : 0, to = size - end > reach ? end + reach : size;
+
+	for (int i = 0; i < 16; i++) {
+		at = end ? timed_random(t, from, to) : timed_random(t, 0, size);
+		if (at + t->block_bytes <= first || at >= end)
+			break;
+	}
+	return at;
+}
+
+int timed_forget(struct timed *t, const struct rotation *rot, uint64_t first, uint64_t end, struct err *err)
+{
+	const uint32_t block = t->block_bytes;
+	const bool is_run = is_by_volume(t, rot);
+	uint64_t at = 0;
+	int r = 0;
+
+	t->block_bytes = rot->flush_bytes ? rot->flush_bytes : block;
+	for (uint32_t left = rot->flush_reads, n; r == 0 && left && !is_over(t); left -= n) {
+		uint64_t offsets[32];
+		double access[32];
+
+		n = left < 32 ? left : 32;
+		for (uint32_t i = 0; i < n; i++) {
+			at += t->block_bytes;
+			if (!is_run || i % RUN_READS == 0 || at + t->block_bytes > timed_size(t) ||
+			    (at + t->block_bytes > first && at < end))
+				at = timed_elsewhere(t, first, end);
+			offsets[i] = at;
+		}
+		r = timed_reads(t, offsets, n, access, NULL, err);
+		for (uint32_t i = 1; r == 0 && !end && t->block_bytes == block && i < n; i++)
+			keep_sample(t, offsets[i - 1], offsets[i], access[i - 1], access[i]);
+	}
+	t->block_bytes = block;
+	return r;
+}
+
+int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
+                      struct err *err)
+{
+	struct engine *const eng = t->eng;
+	const enum io_op op = t->op;
+	int r;
+
+	if (t->fua) {
+		t->eng = t->fua;
+		t->op = IO_READ_FUA;
+	}
+	r = timed_reads(t, offsets, n, ret_access_ns, ret_done_ns, err);
+	t->eng = eng;
+	t->op = op;
+	return r;
+}
+
+enum obeys { OBEYS, OBEYS_NOT, OBEYS_UNSEEN }; /* unseen: the cache did not answer plain reads of the place either */
+
+/* A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered. */
+static int look(struct timed *t, uint64_t at, double hit_most_ns, enum obeys *ret, struct err *err)
+{
+	const uint64_t twice[] = { at, at };
+	uint64_t done[TURNS] = { 0 };
+	double plain[2], ns = NAN;
+	int r = timed_reads(t, twice, 2, plain, NULL, err);
+
+	*ret = OBEYS_UNSEEN;
+	if (r < 0 || !(plain[0] > hit_most_ns) || !(plain[1] <= hit_most_ns))
+		return r;
+	for (size_t i = 0; r == 0 && i < TURNS; i++) {
+		r = timed_reads(t, &at, 1, plain, NULL, err);
+		if (r == 0)
+			r = timed_media_reads(t, &at, 1, &ns, &done[i], err);
+		*ret = OBEYS_NOT;
+		if (r < 0 || !(ns > hit_most_ns) || (i && (double)(done[i] - done[i - 1]) < TURN_LEAST_NS))
+			return r;
+	}
+	*ret = OBEYS;
+	return r;
+}
+
+int timed_look_for_fua(struct timed *t, uint64_t at, double hit_most_ns, struct err *err)
+{
+	/* An engine of its own: those of great depth know no commands. */
+	const struct engine_config cfg = { .depth = 1, .buf_bytes = t->block_bytes };
+	enum obeys obeys = OBEYS_UNSEEN;
+	int r = 0;
+
+	if (session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < PLACES && obeys == OBEYS_UNSEEN; i++) {
+		r = look(t, at, hit_most_ns, &obeys, err);
+		at = timed_random(t, 0, timed_size(t));
+	}
+	if (r < 0 || obeys != OBEYS) {
+		engine_close(t->fua);
+		t->fua = NULL;
+	}
+	return r;
+}
