@@ -235,7 +235,7 @@ static int seek_run(struct session *ses, const void *params, struct err *err)
 		              .target = &ses->targets[0],
 		              .block_bytes = block_of(&ses->devs[0], &p),
 		              .is_brief = true,
-		              .takes_any_way = true };
+		              .takes_any_way = p.quick };
 	s.t.sample = samples;
 	s.t.most_samples = SAMPLES_MOST;
 	s.t.step_bytes = ses->devs[0].physical_block_bytes && s.t.block_bytes % ses->devs[0].physical_block_bytes == 0

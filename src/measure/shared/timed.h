@@ -33,7 +33,7 @@ struct timed {
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	uint64_t until_ns;    /* 0, or when no further read begins: as at the end of the run */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
-	bool takes_any_way; /* it may pass the cache by with FUA, or by what was never read, and not know then how it forgets */
+	bool takes_any_way; /* it has no time for floods, so it may pass the cache by with FUA, or by what was never read, and not know then how it forgets */
 	struct engine
 		*fua; /* NULL, or reads of a block with FUA come from the media (media.c); close with engine_close() */
 	struct rng rng;
