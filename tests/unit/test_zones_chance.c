@@ -146,16 +146,17 @@ static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
 	assert_true(sum[1] > 2.0);
 }
 
-/* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half. */
-static void the_interval_of_a_drift_holds_it_where_noise_lasts(void **state)
+/* Noise that lasts for some seconds, and three places with many more samples than the others, in the run's second half. The mean is 10 ns a byte. */
+static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **state)
 {
 	static struct zone_sample v[PLACES * 3 + 30];
-	size_t held = 0;
+	size_t held = 0, mean_held = 0;
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct zone_position positions[PLACES] = { 0 };
 		struct zone_layout l = { .positions = positions,
+			                 .end_bytes = PLACES * 1000000000ull,
 			                 .npositions = PLACES,
 			                 .rev_ns = 8.4e6,
 			                 .start = 0,
@@ -164,7 +165,8 @@ static void the_interval_of_a_drift_holds_it_where_noise_lasts(void **state)
 		struct zone_samples samples = { v, 0, PLACES * 3 + 30 };
 		struct zone_levels lv = { 0 };
 		struct rng rng;
-		double lasting = 0.0;
+		double lasting = 0.0, mean;
+		struct interval ci;
 
 		rng_init(&rng, seed, 3);
 		for (size_t i = 0; i < PLACES * 3 + 30; i++) {
@@ -188,10 +190,13 @@ static void the_interval_of_a_drift_holds_it_where_noise_lasts(void **state)
 		}
 		assert_int_equal(zone_levels_fit(&samples, &l, &lv), 0);
 		held += lv.drift_ci.low <= 0.0 && lv.drift_ci.high >= 0.0;
+		assert_true(zone_mean(&samples, &l, &lv, false, &mean, &ci));
+		mean_held += ci.low <= 10.0 && ci.high >= 10.0;
 		zone_levels_done(&lv);
 	}
-	print_message("held %zu of %d\n", held, SEEDS);
+	print_message("drift held %zu, mean %zu of %d\n", held, mean_held, SEEDS);
 	assert_true(held >= SEEDS * 85 / 100);
+	assert_true(mean_held >= SEEDS * 85 / 100);
 }
 
 int main(void)
@@ -201,7 +206,7 @@ int main(void)
 		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
 		cmocka_unit_test(a_single_sample_is_read_again_until_chance_is_excluded),
 		cmocka_unit_test(waits_that_come_in_spells_scatter_more_than_chance),
-		cmocka_unit_test(the_interval_of_a_drift_holds_it_where_noise_lasts),
+		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

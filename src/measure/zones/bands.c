@@ -35,8 +35,11 @@
 #define UNEVEN_TIMES \
 	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
+#define TIME_BLOCKS 12 /* of a run, within which noise may hang together (a choice, as for a drift) */
+
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
+	double at_s;
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
@@ -111,6 +114,7 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].mid = 0.5 * (v[n].from + v[n].end);
 		v[n].y = out->slows ? s->clean_y : s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
+		v[n].at_s = s->at_s;
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
@@ -419,13 +423,58 @@ static double variance_of_places(const struct zone_levels *lv)
 	return n > 0.0 ? sd * sd / n : 0.0;
 }
 
+static int by_position(const void *a, const void *b)
+{
+	const struct at *x = a, *y = b;
+
+	return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/*
+ * By how much noise that lasts for a while is larger in the mean than the same noise at random: samples' differences from their places, summed over stretches of
+ * time. 1 at least; samples of places that were read once, and of no place, say nothing.
+ */
+static double lasting_noise(const struct at *v, size_t n)
+{
+	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
+	double block[TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY, squares = 0.0, blocks = 0.0;
+
+	if (!w)
+		return 1.0;
+	memcpy(w, v, n * sizeof(*w));
+	qsort(w, n, sizeof(*w), by_position);
+	for (size_t i = 0; i < n; i++) {
+		first = fmin(first, w[i].at_s);
+		last = fmax(last, w[i].at_s);
+	}
+	for (size_t a = 0, b; a < n && last > first; a = b) {
+		double mean;
+
+		for (b = a + 1; b < n && w[b].position == w[a].position; b++)
+			;
+		if (b - a < 2 || w[a].position == ZONE_NONE)
+			continue;
+		mean = mean_y(w, a, b);
+		for (size_t i = a; i < b; i++) {
+			double part = (w[i].at_s - first) / (last - first);
+			double off = (w[i].y - mean) * sqrt((double)(b - a) / (double)(b - a - 1));
+
+			squares += off * off;
+			block[(size_t)fmin(part * TIME_BLOCKS, TIME_BLOCKS - 1)] += off;
+		}
+	}
+	for (size_t k = 0; k < TIME_BLOCKS; k++)
+		blocks += block[k] * block[k];
+	return squares > 0.0 ? fmax(blocks / squares, 1.0) : 1.0;
+}
+
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                bool has_sawtooth, double *ret_ns_per_byte, struct interval *ret_ci)
 {
 	const struct left_out none = { NULL, NULL };
 	size_t n;
 	cleanup_free struct at *v = in_order(samples, l, lv, &none, &n);
-	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, half;
+	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, noise_var = 0.0, half;
 
 	if (!v || !is_covered(v, n, l))
 		return false;
@@ -435,7 +484,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 		double weight = (left + right) / region, s = exp(v[i].y);
 
 		mean += weight * s;
-		var += weight * weight * s * s * v[i].sigma * v[i].sigma;
+		noise_var += weight * weight * s * s * v[i].sigma * v[i].sigma;
 		if (i) {
 			double step = s - exp(v[i - 1].y), gap = (v[i].mid - v[i - 1].mid) / region;
 			double noise = s * s * (v[i].sigma * v[i].sigma + v[i - 1].sigma * v[i - 1].sigma);
@@ -443,6 +492,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 			var += fmax(step * step - noise, 0.0) * gap * gap / 12.0;
 		}
 	}
+	var += noise_var * lasting_noise(v, n);
 	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
 	/* In the logarithm, as all else: a time is never negative. */
 	half = 1.96 * sqrt(var + lv->excess_var + lv->loss_var);
