@@ -107,6 +107,10 @@ static void fill_device(struct device *dev, const struct profile *p, uint64_t si
 	COPY(dev->firmware, "%s", p->firmware);
 	COPY(dev->vendor, "%s", p->vendor);
 	COPY(dev->transport, "%s", p->transport[0] ? p->transport : "ata");
+	if (strcmp(p->transport, "dm") == 0) { /* the kernel tells of what it is made, and no member's rotation */
+		COPY(dev->below, "sdy, sdz");
+		dev->reported_rpm = 0;
+	}
 	COPY(dev->scheduler, "none");
 	COPY(dev->write_cache, "%s", p->write_cache_bytes && p->has_write_cache ? "write back" : "write through");
 	COPY(dev->zoned, "none");

@@ -470,6 +470,20 @@ static int draw_concatenation(struct rng *r, struct profile *p)
 	return error;
 }
 
+/* A striped volume over two like disks: one disk of twice as many surfaces, a half of them for every second stripe. */
+static int draw_stripe(struct rng *r, struct profile *p)
+{
+	int error = draw_era(r, p, chance(r, 0.5) ? &desktop_era : &enterprise_era);
+
+	for (size_t z = 0; z < p->nzones; z++)
+		memcpy(p->zones[z].spt + p->surfaces, p->zones[z].spt, p->surfaces * sizeof(p->zones[z].spt[0]));
+	p->surfaces *= 2;
+	p->arms = ARMS_INTERLEAVED;
+	p->arm_stripe_bytes = (uint64_t)1 << whole(r, 16, 20); /* LVM takes 64 KiB, md 512 */
+	strcpy(p->transport, "dm");
+	return error;
+}
+
 /* Its places are strewn when its size is known. */
 static int draw_dying(struct rng *r, struct profile *p)
 {
@@ -596,6 +610,8 @@ const struct wild_class wild_classes[] = {
 	{ CLASS_THIN, "an SSD or a thin volume of which half was never written", 0.5, draw_ssd },
 	{ "two-arms", "a nearline drive with two arms, of halves or of stripes", 0.5, draw_two_arms },
 	{ "concatenation", "two disks in a row, as a linear volume", 0.5, draw_concatenation },
+	/* Drawn by its name only: a seed is the disk that it was. */
+	{ "stripe", "two like disks, as a striped volume (RAID 0)", 0, draw_stripe },
 	{ NULL, NULL, 0, NULL },
 };
 
