@@ -100,6 +100,7 @@ struct device_row {
 extern const struct field device_fields[]; /* of struct device_row */
 void device_row(const struct device *dev, struct device_row *ret);
 const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "file", "directory" */
+bool device_has_members(const struct device *dev);   /* a mapping or an array over several */
 bool device_is_zoned(const struct device *dev);      /* by its own word, or the kernel's: shingled, most often */
 
 /* I/O counters of /sys/block/x/stat (or of the partition). */

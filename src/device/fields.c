@@ -84,6 +84,13 @@ void device_health_clear(struct device_health *ret, const char *untold)
 	ret->uncorrectable = ret->crc_errors = ret->media_errors = UINT64_MAX;
 }
 
+bool device_has_members(const struct device *dev)
+{
+	bool is_volume = strcmp(dev->transport, "dm") == 0 || strcmp(dev->transport, "md") == 0;
+
+	return is_volume && strchr(dev->below, ',');
+}
+
 bool device_is_zoned(const struct device *dev)
 {
 	return dev->zoned[0] && strcmp(dev->zoned, "none") != 0;

@@ -524,11 +524,36 @@ static void sectors_of_a_track_are_told_with_the_skew_or_not_at_all(void **state
 	}
 }
 
-/* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no ranges of their own. */
 #define ARM                                                                                                            \
 	"rpm 7200\nsurfaces 4\nqueue_depth 8\noverhead_ms 0.1\nseek 0.8 0.05\nhead_switch_ms 0.7\ninterface_mbs 900\n" \
 	"cache_kb 8192\nhead_skew 0.2\ncyl_skew 0.2\nband_skew 0.2\nzone 40000 2000\nzone 40000 1200\n"
 
+/*
+ * Once by the mapping that the kernel tells of, once as one drive: what is said of the first is said of all its members, and a track is of none. A skew and a
+ * speed that the user gives do not make one.
+ */
+static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void **state)
+{
+	static const char *const texts[] = { ARM "arms interleaved\narm_stripe_kb 512\ntransport dm\n",
+		                             ARM "arms interleaved\narm_stripe_kb 512\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct sim_run run = disk_of(texts[i], "--skew=0.2 --rpm=7200 sda");
+		const struct table *bands = result_find_table(run.res, "bands");
+
+		assert_true(result_has_notice(run.res, "several-disks") == !i);
+		assert_int_equal(rows(&run, "slow_regions"), 0);
+		assert_int_equal(rows(&run, "stretches"), 0);
+		assert_int_equal(rows(&run, "arms"), 0);
+		assert_true(bands->nrows == 2);
+		for (size_t r = 0; r < bands->nrows; r++)
+			assert_true(isnan(number(bands, r, "sectors_per_track")) == !i);
+		sim_run_end(&run);
+	}
+}
+
+/* Two arms over halves: each as fast alone as its tracks are, both at once twice that. One arm, or stripes, have no ranges of their own. */
 static void two_arms_are_measured_alone_and_at_once(void **state)
 {
 	static const char *const texts[] = { ARM "arms halves\n", ARM, ARM "arms interleaved\n" };
@@ -563,6 +588,7 @@ static void two_arms_are_measured_alone_and_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_a_volume_over_several_disks_it_is_said_and_no_track_is_told),
 		cmocka_unit_test(two_arms_are_measured_alone_and_at_once),
 		cmocka_unit_test(sectors_of_a_track_are_told_with_the_skew_or_not_at_all),
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),

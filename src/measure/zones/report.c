@@ -235,7 +235,7 @@ struct sectors {
 
 /*
  * Sectors of a track: a revolution gives as many less the skew, which rates alone do not tell; so only with --skew. Where the interface limits, or how
- * fast it is is not known (writing), the rate says nothing of tracks, and where surfaces differ a band may be of several. A speed that the user gave is
+ * fast it is is not known (writing), the rate says nothing of tracks, nor does that of several disks, and where surfaces differ a band may be of several. A speed that the user gave is
  * taken at its word, the drive's own is nominal.
  */
 static struct sectors sectors_of(const struct zones_run *run, const struct zone_target *t, const struct zone_band *b)
@@ -245,7 +245,7 @@ static struct sectors sectors_of(const struct zones_run *run, const struct zone_
 	struct interval ci = zone_rate_ci(b->y, b->half);
 
 	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
-	    t->analysis->bands.has_sawtooth || t->analysis->levels.has_cycles ||
+	    t->analysis->bands.has_sawtooth || t->analysis->levels.has_cycles || device_has_members(t->dev) ||
 	    !(zone_rate(b->y) <= INTERFACE_HIDES * t->interface_bytes_per_s))
 		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate),

@@ -669,6 +669,12 @@ static void say_settings(const struct zones_run *run)
 				run->res, "not-rotational",
 				"%s does not rotate: it has no recording zones; differences by place have other reasons.",
 				t->dev->path);
+		if (device_has_members(t->dev))
+			result_notice(
+				run->res, "several-disks",
+				"%s is made of %s: these are the rates at which they answer together when it is read in sequence, where each waits "
+				"for the others. They are of no single disk's media, and a slow place may be any member's; measure these one by one.",
+				t->dev->path, t->dev->below);
 		if (t->layout.wanted_positions > t->layout.npositions)
 			result_notice(run->res, "positions",
 			              "%s is too small for %zu places without reading bytes twice; %zu were measured.",
