@@ -51,11 +51,21 @@ static bool is_block(const void *buf, uint64_t number, size_t len)
 	return memcmp(buf, block, len) == 0;
 }
 
+static int claim_sim(const char *name)
+{
+	struct device dev;
+	int r;
+
+	assert_int_equal(device_sim.probe(sim, name, &dev, NULL), 0);
+	r = device_sim.claim(sim, &dev, NULL);
+	assert_true(r >= 0);
+	return r;
+}
+
 static int make_sim_file(void)
 {
 	struct sim_disk *disk;
 	uint64_t block[BLOCK / 8];
-	struct device dev;
 
 	sim = sim_new();
 	disk = sim_add_profile(sim, "tiny", "sda");
@@ -65,8 +75,7 @@ static int make_sim_file(void)
 		assert_int_equal(disk_poke(sim_model(disk), (1 << 20) + i * BLOCK, i < BLOCKS ? BLOCK : TAIL, block),
 		                 0);
 	}
-	assert_int_equal(device_sim.probe(sim, "file", &dev, NULL), 0);
-	return device_sim.claim(sim, &dev, NULL);
+	return claim_sim("file");
 }
 
 static int make_file(void)
@@ -269,9 +278,7 @@ static void what_was_written_is_read_back(void **state)
 /* Of a whole disk; files know none, simulated ones neither. */
 static void fua_moves_the_same_bytes_or_none(void **state)
 {
-	const int file = fd;
 	const uint64_t first = 1 << 20; /* of the simulated file on its disk */
-	struct device dev;
 
 	(void)state;
 	open_depth(4, 4);
@@ -287,14 +294,13 @@ static void fua_moves_the_same_bytes_or_none(void **state)
 	assert_int_equal(one(prepare(0, IO_WRITE_FUA, UINT64_MAX - BLOCK + 1, BLOCK)), -EINVAL);
 	if (!sim)
 		return;
-	assert_int_equal(device_sim.probe(sim, "sda", &dev, NULL), 0);
-	fd = device_sim.claim(sim, &dev, NULL);
-	assert_true(fd >= 0);
+	device_sim.close(sim, fd); /* a disk is not had while what lies on it is */
+	fd = claim_sim("sda");
 	assert_int_equal(one(prepare(1, IO_WRITE_FUA, first + 12 * BLOCK, BLOCK)), BLOCK);
 	assert_int_equal(one(prepare(3, IO_READ_FUA, first + 13 * BLOCK, BLOCK)), BLOCK);
 	assert_true(is_block(engine_buf(eng, 3), 13, BLOCK));
 	device_sim.close(sim, fd);
-	fd = file;
+	fd = claim_sim("file");
 	assert_int_equal(one(prepare(2, IO_READ, 12 * BLOCK, BLOCK)), BLOCK);
 	assert_true(is_block(engine_buf(eng, 2), 888, BLOCK));
 }
