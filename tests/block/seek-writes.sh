@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The seek curve of writes on a real block device in real time, against the truth: seek times within 0.3 ms or 2 % beyond their own interval, what the head
-# rests longer for a write within 0.15 ms beyond its own. And without consent nothing is written.
+# rests longer for a write, where a short run tells it, within 0.15 ms beyond its own. And without consent nothing is written.
 . "$(dirname "$0")/lib.sh"
 need_simdisk
 need python3 chrt
@@ -18,7 +18,7 @@ for name, wanted, bound in (('write_average_seek_ns', truth['seek_average_ns'] +
                             ('write_full_stroke_ns', truth['seek_full_ns'] + settle, 0.3e6),
                             ('write_settle_ns', settle, 0.15e6)):
     if figures.get(name) is None: # as good as nothing is known then: only a disturbed machine excuses that
-        untold += 1
+        untold += name != 'write_settle_ns' # of a short run: it wants four distances known of both
         print('%-22s not told: %s' % (name, [n['code'] for n in document['notices']]))
         continue
     off, half = figures[name] - wanted, (intervals[name][1] - intervals[name][0]) / 2
