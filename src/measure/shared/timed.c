@@ -66,14 +66,11 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 	struct load load = { .targets = t->target, .ntargets = 1, .sink = &sink.sink, .depth = 1 };
 	struct timed_feeder feeder = { .f = { .next = next_when_free }, .t = t };
 	struct load_stats stats;
+	int r;
 
 	if (!items)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	for (size_t i = 0; i < n; i++) {
-		if (t->iolog)
-			(void)fprintf(t->iolog, "%s %s %" PRIu64 " %" PRIu32 "\n", t->target->name,
-			              t->op == IO_WRITE ? "write" : "read", t->first_bytes + offsets[i],
-			              t->block_bytes);
 		items[i] = (struct list_item){ .offset_bytes = t->first_bytes + offsets[i],
 			                       .len_bytes = t->block_bytes,
 			                       .op = t->op };
@@ -83,7 +80,11 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 	load.feeder = t->manners ? &feeder.f : &feeder.list.f;
 	if (!timed_has_time(t, &load.max_ns))
 		return 0;
-	return session_load(t->ses, &load, t->eng, &stats, err);
+	r = session_load(t->ses, &load, t->eng, &stats, err);
+	for (size_t i = 0; t->iolog && i < sink.at; i++) /* those that were done: its time may end before the list */
+		(void)fprintf(t->iolog, "%s %s %" PRIu64 " %" PRIu32 "\n", t->target->name,
+		              t->op == IO_WRITE ? "write" : "read", items[i].offset_bytes, t->block_bytes);
+	return r;
 }
 
 uint64_t timed_random(struct timed *t, uint64_t first, uint64_t end)
