@@ -7,6 +7,7 @@
 #define PLATTER_BASE_RNG_H
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct rng {
@@ -59,6 +60,17 @@ static inline uint64_t rng_below(struct rng *rng, uint64_t n)
 static inline double rng_double(struct rng *rng)
 {
 	return (double)(rng_u64(rng) >> 11) * 0x1p-53;
+}
+
+/* Any order as likely as any other (Fisher and Yates). */
+static inline void rng_shuffle(struct rng *rng, size_t *v, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = (size_t)rng_below(rng, i), had = v[k];
+
+		v[k] = v[i - 1];
+		v[i - 1] = had;
+	}
 }
 
 /* Negative exponential with the given mean. */

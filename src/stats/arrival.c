@@ -32,8 +32,7 @@
 #define T4_ROBUST \
 	1.098 /* deviation of the normal law with the same quartiles as Student's with 4 degrees, for the scale 1 */
 
-/* Student's law with four degrees of freedom. */
-static double t4_cdf(double z)
+double arrival_t4_cdf(double z)
 {
 	double q = 1.0 + z * z / 4.0;
 
@@ -42,8 +41,9 @@ static double t4_cdf(double z)
 
 double arrival_likelihood(double access, double median, double scale, double period, double missed)
 {
-	double in_time = t4_cdf((access - median) / scale), before = t4_cdf((access - period - median) / scale),
-	       earlier = t4_cdf((access - 2.0 * period - median) / scale);
+	double in_time = arrival_t4_cdf((access - median) / scale),
+	       before = arrival_t4_cdf((access - period - median) / scale),
+	       earlier = arrival_t4_cdf((access - 2.0 * period - median) / scale);
 
 	return (1.0 - missed) * fmax(in_time - before, 0.0) + missed * fmax(before - earlier, 0.0) + NONSENSE;
 }

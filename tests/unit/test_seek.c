@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "rows.h"
-#include "simrun.h"
+#include "seekrun.h"
 #include "wild.h"
 
 #if defined(__has_feature)
@@ -24,8 +24,6 @@
 #ifndef IS_SLOW
 #define IS_SLOW 0
 #endif
-
-extern const struct measure measure_seek;
 
 static const char *const rotating[] = {
 	"quantum-fireball-tm2110a",
@@ -41,37 +39,11 @@ static const char *const rotating[] = {
 };
 #define ROTATING (sizeof(rotating) / sizeof(rotating[0]))
 
-static struct sim_run run_on(struct sim *sim, const char *words)
-{
-	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
-
-	sim_set_contents(sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
-	return run;
-}
-
 static struct sim_run seek_on(const char *words, const char *profile)
 {
 	struct sim *sim = sim_new();
 
 	(void)sim_add_profile(sim, profile, "sda");
-	return run_on(sim, words);
-}
-
-/* The same on a changed copy. */
-static struct sim_run seek_changed(const char *words, const char *profile, void (*change)(struct profile *p))
-{
-	struct sim *sim = sim_new(), *original = sim_new();
-	struct profile p;
-	struct err err;
-
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
-	change(&p);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	sim_free(original);
 	return run_on(sim, words);
 }
 
@@ -271,7 +243,7 @@ static void noise_and_outliers_do_not_bend_the_curve(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = seek_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], noise);
+		struct sim_run run = run_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], noise);
 		double worst = worst_of_curve(&run, 24);
 
 		print_message("%-28s with noise: worst %+.3f ms\n", names[i], worst * 1e-6);
@@ -298,22 +270,10 @@ static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 		char words[80];
 
 		(void)snprintf(words, sizeof(words), "--seed=%u --reads=40 --span-time=1ms --no-queue sda", seed);
-		run = seek_changed(words, "quantum-fireball-tm2110a", slow_answers);
+		run = run_changed(words, "quantum-fireball-tm2110a", slow_answers);
 		assert_true(result_has_notice(run.res, "estimators-disagree"));
 		sim_run_end(&run);
 	}
-}
-
-static struct sim_run run_on_wild(uint64_t seed, const char *words)
-{
-	struct sim *sim = sim_new();
-	struct profile p;
-	struct err err;
-
-	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	return run_on(sim, words);
 }
 
 /* Of slow disks there are fewer accesses in that time: their figures have wider intervals, but these hold. */
@@ -389,13 +349,13 @@ static void sectors_4kn(struct profile *p)
 static void blocks_of_a_physical_sector_work_from_512_bytes_to_4kn(void **state)
 {
 	struct sim_run run =
-		seek_changed("--quick --no-queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
+		run_changed("--quick --no-queue --block=512 sda", "seagate-medalist-st39140a", sectors_512);
 
 	(void)state;
 	assert_figures(&run, "512 bytes", 0.02);
 	print_message("\n");
 	sim_run_end(&run);
-	run = seek_changed("--quick --no-queue sda", "modern-4tb", sectors_4kn);
+	run = run_changed("--quick --no-queue sda", "modern-4tb", sectors_4kn);
 	assert_figures(&run, "4Kn", 0.02);
 	print_message("\n");
 	sim_run_end(&run);
@@ -469,7 +429,7 @@ static void what_is_in_one_place_does_not_decide_whether_it_rotates(void **state
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		struct sim_run run = seek_changed("--quick --no-queue sda", "modern-4tb", change[i]);
+		struct sim_run run = run_changed("--quick --no-queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(isfinite(sim_figure(&run, "average_seek_with_overhead_ns")));
@@ -533,7 +493,7 @@ static void a_cache_of_many_pieces_is_flushed_by_volume(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_changed("--quick --no-curve --no-queue sda", "modern-4tb", change[i]);
+		struct sim_run run = run_changed("--quick --no-curve --no-queue sda", "modern-4tb", change[i]);
 		double rpm = disk_profile(sim_model(sim_find(run.sim, "sda")))->rpm;
 
 		assert_true(fabs(sim_figure(&run, "rotation_rpm") / rpm - 1.0) < 100e-6);
@@ -552,7 +512,7 @@ static void many_more_pieces(struct profile *p)
 /* A slow drive takes half a minute for as much: nothing is said of the machine, nor that it does not rotate. */
 static void what_the_cache_hides_is_not_blamed_on_the_machine(void **state)
 {
-	struct sim_run run = seek_changed("--quick --no-curve --no-queue sda", "ibm-deskstar-60gxp", many_more_pieces);
+	struct sim_run run = run_changed("--quick --no-curve --no-queue sda", "ibm-deskstar-60gxp", many_more_pieces);
 
 	(void)state;
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));
@@ -602,7 +562,7 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
 	for (size_t i = 0; i < 6; i++) {
 		const bool does = i % 2 == 0;
 		struct sim_run run =
-			seek_changed("--no-queue --span-time=10ms sda", names[i / 2], does ? restarts : restarts_not);
+			run_changed("--no-queue --span-time=10ms sda", names[i / 2], does ? restarts : restarts_not);
 		const struct figure *f = result_find_figure(run.res, "overhead_ns");
 		double told = figure_number(f);
 		double truth = truth_overhead_ns(geometry_of(&run));
@@ -712,7 +672,7 @@ static void a_network_volume_is_known_in_ten_seconds_and_no_machine_blamed(void 
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sim_run run = seek_changed("--time=10s sda", "ssd-sata", change[i]);
+		struct sim_run run = run_changed("--time=10s sda", "ssd-sata", change[i]);
 
 		assert_true(result_has_notice(run.res, "not-rotating"));
 		assert_false(result_has_notice(run.res, "rotation-unclear"));

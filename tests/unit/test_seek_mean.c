@@ -11,48 +11,8 @@
 #include <math.h>
 
 #include "rows.h"
-#include "simrun.h"
+#include "seekrun.h"
 #include "wild.h"
-
-extern const struct measure measure_seek;
-
-static struct sim_run run_on(struct sim *sim, const char *words)
-{
-	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
-
-	sim_set_contents(sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
-	return run;
-}
-
-static struct sim_run run_with(const char *words, const char *profile, void (*change)(struct profile *p))
-{
-	struct sim *sim = sim_new(), *original = sim_new();
-	struct profile p;
-	struct err err;
-
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
-	if (change)
-		change(&p);
-	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	sim_free(original);
-	return run_on(sim, words);
-}
-
-static struct sim_run run_on_wild(uint64_t seed, const char *words)
-{
-	struct sim *sim = sim_new();
-	struct profile p;
-	struct err err;
-
-	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
-	(void)sim_add_disk(sim, &p, "sda");
-	profile_done(&p);
-	return run_on(sim, words);
-}
 
 static const struct figure *mean_of(const struct sim_run *run)
 {
@@ -87,7 +47,7 @@ static void distances_alone_tell_a_part_of_what_reads_take(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run run = run_with("--quick --no-curve --no-queue sda", names[i], NULL);
+		struct sim_run run = run_changed("--quick --no-curve --no-queue sda", names[i], NULL);
 		const struct figure *f = mean_of(&run);
 		double half = (f->ci.high - f->ci.low) / 2.0, truth = truth_of(&run), off = figure_number(f) - truth;
 
@@ -161,8 +121,8 @@ static void a_run_of_twenty_seconds_is_no_worse_than_a_quick_one(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct sim_run quick = run_with("--quick sda", names[i], NULL),
-			       longer = run_with("--time=20s sda", names[i], NULL);
+		struct sim_run quick = run_changed("--quick sda", names[i], NULL),
+			       longer = run_changed("--time=20s sda", names[i], NULL);
 		double half[2];
 
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)

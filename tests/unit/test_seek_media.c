@@ -11,28 +11,15 @@
 
 #include "load.h"
 #include "rows.h"
-#include "simrun.h"
-
-extern const struct measure measure_seek;
+#include "seekrun.h"
 
 static struct sim_run seek_on(const struct profile *p, const char *words, enum sim_verify commands)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
+	struct sim *sim = sim_new();
 
-	(void)sim_add_disk(run.sim, p, "sda");
-	sim_set_contents(run.sim, false);
-	sim_set_verify(run.sim, commands);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
-	return run;
-}
-
-static const char *notice_of(const struct sim_run *run, const char *code)
-{
-	for (size_t i = 0; i < run->res->nnotices; i++)
-		if (strcmp(run->res->notices[i].code, code) == 0)
-			return run->res->notices[i].text;
-	return "";
+	(void)sim_add_disk(sim, p, "sda");
+	sim_set_verify(sim, commands);
+	return run_on(sim, words);
 }
 
 /* More pieces than the search counts blocks, and more bytes than it reads elsewhere in any run. */

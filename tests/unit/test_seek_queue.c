@@ -9,28 +9,14 @@
 #include <string.h>
 
 #include "load.h"
-#include "simrun.h"
-
-extern const struct measure measure_seek;
+#include "seekrun.h"
 
 static struct sim_run seek_on(const struct profile *p, const char *words, const char *scheduler)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
-	struct sim_disk *sd = sim_add_disk(run.sim, p, "sda");
+	struct sim *sim = sim_new();
 
-	sim_set_contents(run.sim, false);
-	sim_set_scheduler(sd, scheduler);
-	if (sim_run(&run) < 0)
-		fail_msg("%s: %s", words, run.err.text);
-	return run;
-}
-
-static const char *notice_of(const struct sim_run *run, const char *code)
-{
-	for (size_t i = 0; i < run->res->nnotices; i++)
-		if (strcmp(run->res->notices[i].code, code) == 0)
-			return run->res->notices[i].text;
-	return "";
+	sim_set_scheduler(sim_add_disk(sim, p, "sda"), scheduler);
+	return run_on(sim, words);
 }
 
 static void what_a_scheduler_gains_is_not_said_to_be_the_drives(void **state)

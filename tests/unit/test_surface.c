@@ -1234,8 +1234,6 @@ static void what_does_not_fit_is_refused_with_a_sentence(void **state)
 
 int main(void)
 {
-	if (getenv("TF"))
-		cmocka_set_test_filter(getenv("TF"));
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_weak_sector_is_found_with_its_lba_and_no_other),
 		cmocka_unit_test(weak_sectors_of_one_request_are_told_apart),

@@ -20,19 +20,12 @@
 
 static const double scales[] = { 10e3, 17e3, 30e3, 50e3, 90e3 }; /* of completions: any is as likely beforehand */
 
-/* Student's law with four degrees of freedom, as of arrivals: its density for the scale 1, and its distribution. */
+/* Student's law with four degrees of freedom, as of arrivals (arrival_t4_cdf()): its density for the scale 1. */
 static double density(double z)
 {
 	double q = 1.0 + z * z / 4.0;
 
 	return 0.375 / (q * q * sqrt(q));
-}
-
-static double distribution(double z)
-{
-	double q = 1.0 + z * z / 4.0;
-
-	return 0.5 + 0.375 * z / sqrt(q) * (1.0 - z * z / (12.0 * q));
 }
 
 /* How likely the time of a read is beside one that may be anything up to the revolution; ret[0]: of a drive that reads ahead, ret[1]: of one that does not. */
@@ -41,8 +34,8 @@ static void likely(const struct aim_access *a, double overhead, double scale, do
 	double unit = period / scale, over = (a->wait_ns - overhead) / scale;
 
 	ret[0] = unit * density((a->ns - fmax(overhead, a->wait_ns)) / scale);
-	ret[1] = unit * distribution(over) * density((a->ns - a->wait_ns) / scale) +
-	         unit * distribution(-over) * density((a->ns - a->wait_ns - period) / scale);
+	ret[1] = unit * arrival_t4_cdf(over) * density((a->ns - a->wait_ns) / scale) +
+	         unit * arrival_t4_cdf(-over) * density((a->ns - a->wait_ns - period) / scale);
 }
 
 double seek_ahead_log_likelihood(const struct aim_access *a, double overhead, double scale, double period)

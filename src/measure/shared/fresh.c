@@ -48,16 +48,6 @@ static bool is_futile(const struct fresh *f)
 	return is_over(f->t) || 2 * f->answered > f->ev.n + f->places;
 }
 
-static void shuffle(struct rng *rng, size_t *v, size_t n)
-{
-	for (size_t i = n; i > 1; i--) {
-		size_t k = (size_t)rng_below(rng, i), had = v[k];
-
-		v[k] = v[i - 1];
-		v[i - 1] = had;
-	}
-}
-
 static void take(struct fresh *f, uint64_t *first, double way, double access, uint64_t done_ns)
 {
 	struct events *ev = &f->ev;
@@ -94,7 +84,7 @@ static int one_set(struct fresh *f, struct err *err)
 		uint64_t offsets[PLACES_MOST], done[PLACES_MOST] = { 0 };
 		double access[PLACES_MOST];
 
-		shuffle(&f->t->rng, order, f->places);
+		rng_shuffle(&f->t->rng, order, f->places);
 		for (size_t i = 0; i < f->places; i++)
 			offsets[i] = at[order[i]] - v * (1 + order[i] % STEPS) * step;
 		r = timed_reads(f->t, offsets, f->places, access, done, err);

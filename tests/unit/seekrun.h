@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs of `seek` on simulated disks. For tests that have included cmocka.h. End each with sim_run_end(). */
+#ifndef PLATTER_TEST_SEEKRUN_H
+#define PLATTER_TEST_SEEKRUN_H
+
+#include <string.h>
+
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_seek;
+
+static inline struct sim_run run_on(struct sim *sim, const char *words)
+{
+	struct sim_run run = { .sim = sim, .m = &measure_seek, .words = words };
+
+	sim_set_contents(sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s: %s", words, run.err.text);
+	return run;
+}
+
+/* On a profile of ours, changed; change may be NULL. */
+static inline struct sim_run run_changed(const char *words, const char *profile, void (*change)(struct profile *p))
+{
+	struct sim *sim = sim_new(), *original = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(original, profile, "sda")))), 0);
+	if (change)
+		change(&p);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	sim_free(original);
+	return run_on(sim, words);
+}
+
+/* On the disk that is drawn with this seed. */
+static inline struct sim_run run_on_wild(uint64_t seed, const char *words)
+{
+	struct sim *sim = sim_new();
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+	(void)sim_add_disk(sim, &p, "sda");
+	profile_done(&p);
+	return run_on(sim, words);
+}
+
+/* What a notice says; "": there is none of that code. */
+static inline const char *notice_of(const struct sim_run *run, const char *code)
+{
+	for (size_t i = 0; i < run->res->nnotices; i++)
+		if (strcmp(run->res->notices[i].code, code) == 0)
+			return run->res->notices[i].text;
+	return "";
+}
+
+#endif
