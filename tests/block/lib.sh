@@ -193,21 +193,24 @@ pressure_us()
 # seen to be disturbed meanwhile: processor time was stolen, programs waited for processors for more than 2 % of the time, or a
 # simulated disk was more than 1 ms late with an answer (its status in $work/status.json, if the function leaves it there). It is tried
 # again, up to 3 times in all, and fails when it did so twice on an undisturbed machine: a neighbour on the same host may take of caches and memory
-# what no counter here tells, but not often. Else this part is inconclusive: status 1, and `conclude` tells at the end of the test.
+# what no counter here tells, but not often. It fails, too, when it did so all three times and the machine was hardly disturbed in any (2 per mille of
+# the time stolen, 5 % waiting, 3 late answers at most): a fault of ours must not hide behind every tick that a neighbour takes.
+# Else this part is inconclusive: status 1, and `conclude` tells at the end of the test.
 # A test that has taken 150 s, or a suite whose time is nearly over (TRIES_UNTIL, of tools/check), tries nothing again that was disturbed.
 inconclusive=
 test_began=$(date +%s)
 has_time() { [ $(($(date +%s) - test_began)) -lt 150 ] && [ "$(date +%s)" -lt "${TRIES_UNTIL:-9999999999}" ]; }
 undisturbed()
 {
-	quiet=0
+	quiet=0 hardly=0
 	for try in 1 2 3; do
 		rm -f "$work/status.json"
 		begin_us=$(($(date +%s%N) / 1000)) stolen=$(stolen_ns) pressure=$(pressure_us)
 		"$@" >"$work/undisturbed" 2>&1 && { cat "$work/undisturbed"; return 0; }
 		cat "$work/undisturbed"
 		stolen=$((($(stolen_ns) - stolen) / 1000000))
-		pressure=$((($(pressure_us) - pressure) * 1000 / ($(date +%s%N) / 1000 - begin_us)))
+		took_us=$(($(date +%s%N) / 1000 - begin_us))
+		pressure=$((($(pressure_us) - pressure) * 1000 / took_us))
 		late=$(sed -n 's/.*"over_1ms": \([0-9]*\).*/\1/p' "$work/status.json" 2>/dev/null)
 		if [ "$stolen" = 0 ] && [ "$pressure" -le 20 ] && [ "${late:-0}" = 0 ]; then
 			quiet=$((quiet + 1))
@@ -215,6 +218,10 @@ undisturbed()
 		fi
 		printf 'try %s of %s: %s ms stolen, %s per mille waiting for processors, %s answers later than 1 ms\n' \
 			"$try" "$*" "$stolen" "$pressure" "${late:-0}"
+		if [ $((stolen * 1000)) -le $((took_us / 500)) ] && [ "$pressure" -le 50 ] && [ "${late:-0}" -le 3 ]; then
+			hardly=$((hardly + 1))
+			[ $hardly -lt 3 ] || fail "$*: see above, three times; the machine was hardly disturbed"
+		fi
 		[ $quiet != 0 ] || has_time || break
 	done
 	echo "inconclusive: $*"
