@@ -47,6 +47,30 @@ done
 jq -s '.[0].verdicts[1] == .[1].verdicts[0] or ([.[0].verdicts[1], .[1].verdicts[0]] | map(del(.cpu_s)) | .[0] == .[1])' \
 	"$dir/board.json" "$dir/again.json" >/dev/null || fail "the same seed, another verdict"
 
+# ---- the truth of a rate ----
+
+truth_of() # lines of the profile: of the mean, in parts of what the geometry says: about where the truth lies, and how wide
+{
+	printf '%b' "$1" | cat "$dir/keep/zones-1.disk" - >"$dir/other.disk"
+	rm -rf "$dir/other"
+	"$wild" zones --judge="$dir/keep/zones-1.json" --profile="$dir/other.disk" --keep="$dir/other" -q >"$dir/out" || fail "--judge: $1"
+	jq -n -r --slurpfile v "$dir"/other/*.verdict.json --slurpfile t "$dir"/other/*.truth.json '$t[0].mean_bytes_per_s as $m |
+		$v[0].figures[] | select(.name == "mean_bytes_per_s") | "\((.true_low + .true_high) / 2 / $m) \((.true_high - .true_low) / $m)"'
+}
+of() # lines of the profile
+{
+	set -- $(truth_of "$1")
+	at=$1 wide=$2
+}
+of "" # which takes one request at a time
+jq -n -e "($at - 1 | fabs) < 0.003" >/dev/null || fail "one request at a time: the mean's truth lies at $at of the geometry's"
+of "queue_depth 32\n"
+jq -n -e "$at == 1 and $wide == 0" >/dev/null || fail "the mean's truth is $at, $wide wide, instead of the geometry's"
+of "queue_depth 32\nfreeze 1e-3 30 400\n"
+jq -n -e "$at < 1 and $wide > 0.001" >/dev/null || fail "freezes are left out of the mean's truth: $at, $wide"
+of "queue_depth 32\narms interleaved\n"
+jq -n -e "$wide > 0.001" >/dev/null || fail "two disks in stripes: always as fast as both together: $at, $wide"
+
 # ---- planted lies ----
 
 judge() # command, jq program, what is to be found ("": nothing)

@@ -357,12 +357,14 @@ static void defects(struct judge *j)
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
 		const char *kind = wild_text(j->c->doc, "defects", row, "kind"), *wrong;
+		const char *certainty =
+			wild_text(j->c->doc, "defects", row, "certainty"); /* earlier documents have none */
 		double first = wild_cell(j->c->doc, "defects", row, "first_byte");
 		double missing = wild_cell(j->c->doc, "defects", row, "missing");
 		double surface = wild_cell(j->c->doc, "defects", row, "surface");
 
 		wrong = j->c->g->arm[0] || !kind ? NULL : lacks_wrong(j->c->g, first, missing, surface, kind);
-		if (wrong)
+		if (wrong && (!certainty || strcmp(certainty, "sure") == 0))
 			lie(j, "defect", "%s at %.0f, %.0f on surface %.0f: %s", kind, first, missing, surface, wrong);
 	}
 }

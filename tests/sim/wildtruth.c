@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "truth_noise.h"
 #include "wildboard.h"
 
 #define READS_OF_TRUTH 20000
@@ -16,13 +17,15 @@
 #define QUEUE_MAX      256
 #define NEAR_INTERFACE \
 	0.7 /* the media's rate as a part of the interface's, from which on one request waits for the other */
-#define STREAMED_MOST  (32u << 20)
-#define STREAMED_LEAD  (8u << 20)
-#define STREAMED_BLOCK (1u << 20) /* of zones, where not less, and how many at once */
-#define STREAMED_SMALL (64u << 10)
-#define STREAMED_DEPTH 4
-#define STREAMED_LOW   0.995 /* scatter of so few bytes */
-#define MEAN_PLACES    32
+#define STREAMED_MOST    (32u << 20)
+#define STREAMED_FLAT    (256u << 20) /* of what does not rotate, whose requests scatter */
+#define STREAMED_LEAD    (8u << 20)
+#define STREAMED_BLOCK   (1u << 20) /* of zones, where not less, and how many at once */
+#define STREAMED_SMALL   (64u << 10)
+#define STREAMED_DEPTH   4
+#define STREAMED_LOW     0.995 /* scatter of so few bytes */
+#define MEAN_PLACES      32
+#define MEAN_PLACES_FLAT 128 /* a part that is not stored may begin anywhere */
 
 static const struct interval none = { NAN, NAN };
 
@@ -107,7 +110,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Without what ends a disk, and what fails by number: the time of the good ones is wanted. */
-static struct disk *fresh_disk(const struct profile *p, bool is_limited)
+static struct disk *fresh_disk(const struct profile *p, uint64_t seed, bool is_limited)
 {
 	struct profile q;
 	struct disk *d;
@@ -119,7 +122,7 @@ static struct disk *fresh_disk(const struct profile *p, bool is_limited)
 	q.gone_at_request = 0;
 	if (!is_limited)
 		q.limit_bytes_per_s = q.limit_ops = 0;
-	q.seed = rng_mix(p->seed + 1);
+	q.seed = rng_mix(p->seed + seed);
 	d = disk_new(&q, 0);
 	profile_done(&q);
 	return d;
@@ -140,7 +143,7 @@ static struct disk_req random_read(struct rng *r, const struct profile *p, uint6
  */
 static double work(const struct wild_case *c, uint32_t depth, size_t n, double *ret, size_t *ret_n)
 {
-	struct disk *d = fresh_disk(c->p, true);
+	struct disk *d = fresh_disk(c->p, 1, true);
 	uint64_t now = 1, size = geometry_bytes(c->g);
 	uint32_t tags[QUEUE_MAX] = { 0 };
 	struct disk_done done;
@@ -363,18 +366,22 @@ static struct interval rate_of(const struct wild_case *c, const char *table, con
  */
 static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, uint64_t block)
 {
-	struct disk *d = fresh_disk(c->p, false);
-	uint64_t now = 1, at, from_ns = 0, from_byte = 0, sector = c->p->physical_sector_bytes;
+	struct disk *d = fresh_disk(c->p, first + 1, false);
+	uint64_t now = 1, at, from_ns = 0, to_ns = 0, moved = 0, sector = c->p->physical_sector_bytes, stop;
+	uint64_t most = c->p->kind == DISK_ROTATING ? STREAMED_MOST : STREAMED_FLAT;
 	uint32_t tag = 0;
 	struct disk_done done = { 0 };
 
 	if (!d)
 		return (double)NAN;
-	end = end - first > STREAMED_MOST ? first + STREAMED_MOST : end;
+	end = end - first > most ? first + most : end;
+	/* On behind the end, so that the last that count are not alone. */
+	stop = end + STREAMED_DEPTH * block;
+	stop = stop < geometry_bytes(c->g) ? stop : geometry_bytes(c->g);
 	at = first = first > STREAMED_LEAD ? (first - STREAMED_LEAD) / sector * sector : 0;
-	for (uint32_t in_flight = 0; at < end || in_flight;) {
-		for (; in_flight < STREAMED_DEPTH && at < end; in_flight++) {
-			uint64_t len = end - at < block ? (end - at + sector - 1) / sector * sector : block;
+	for (uint32_t in_flight = 0; !to_ns && (at < stop || in_flight);) {
+		for (; in_flight < STREAMED_DEPTH && at < stop; in_flight++) {
+			uint64_t len = stop - at < block ? (stop - at + sector - 1) / sector * sector : block;
 			struct disk_req req = {
 				.op = DISK_READ, .len_bytes = (uint32_t)len, .offset_bytes = at, .owner = &tag
 			};
@@ -386,35 +393,58 @@ static double streamed(const struct wild_case *c, uint64_t first, uint64_t end, 
 		if (now == DISK_NEVER)
 			break;
 		disk_advance(d, now);
-		for (; disk_pop_done(d, now, &done); in_flight--)
-			if (!from_ns && done.req.offset_bytes + done.req.len_bytes >= first + STREAMED_LEAD) {
+		for (; !to_ns && disk_pop_done(d, now, &done); in_flight--) {
+			uint64_t done_to = done.req.offset_bytes + done.req.len_bytes;
+
+			moved += from_ns ? done.req.len_bytes : 0;
+			if (!from_ns && done_to >= first + STREAMED_LEAD)
 				from_ns = done.done_ns;
-				from_byte = done.req.offset_bytes + done.req.len_bytes;
-			}
+			else if (done_to >= end)
+				to_ns = done.done_ns;
+		}
 	}
 	disk_free(d);
-	return done.done_ns > from_ns ? (double)(at - from_byte) * 1e9 / (double)(done.done_ns - from_ns) : (double)NAN;
+	return to_ns > from_ns ? (double)moved * 1e9 / (double)(to_ns - from_ns) : (double)NAN;
 }
 
-/* One request at a time, and reading ahead as the drive likes, may not keep up with the media. */
+/* Of the requests at the run's end. */
+static double request_bytes(const struct wild_case *c)
+{
+	const json_t *rows = wild_rows(c->doc, "layouts");
+	const json_t *row = json_array_get(rows, json_array_size(rows) - 1);
+	double bytes = row ? wild_cell(c->doc, "layouts", row, "request_bytes") : (double)NAN;
+
+	return bytes > 0 ? bytes : (double)STREAMED_SMALL;
+}
+
+/* With the device's freezes in it, which come by requests. */
+static double with_freezes(const struct wild_case *c, double rate)
+{
+	return 1 / (1 / rate + truth_frozen_ns(c->p) / 1e9 / request_bytes(c));
+}
+
+/*
+ * One request at a time, and reading ahead as the drive likes, may not keep up with the media; and a few requests in flight do not keep both disks of
+ * stripes busy all the time.
+ */
 static bool is_media_bound(const struct profile *p)
 {
-	return p->kind == DISK_ROTATING && p->queue_depth > 1 && p->read_ahead &&
+	return p->kind == DISK_ROTATING && p->arms != ARMS_INTERLEAVED && p->queue_depth > 1 && p->read_ahead &&
 	       fastest(p) < NEAR_INTERFACE * p->interface_bytes_per_s;
 }
 
 /*
  * What may rightly be said of the rate of these bytes, of the media or in large blocks or small ones. Behind a limit with a credit either is
- * right: what the disk gives, or what lasts.
+ * right: what the disk gives, or what lasts; and with the device's freezes or without.
  */
 struct interval wild_rate(const struct wild_case *c, uint64_t first, uint64_t end)
 {
 	double limit = lasting(c->p), rate = truth_rate(c->g, first, end), large, small, low;
 
 	if (is_media_bound(c->p))
-		return (struct interval){ fmin(limit, rate), rate };
-	large = streamed(c, first, end, STREAMED_BLOCK);
-	small = streamed(c, first, end, STREAMED_SMALL);
+		return (struct interval){ fmin(limit, with_freezes(c, rate)), rate };
+	large = streamed(c, first, end, c->p->arms == ARMS_INTERLEAVED ? (uint64_t)request_bytes(c) : STREAMED_BLOCK);
+	small = c->p->arms == ARMS_INTERLEAVED ? large : streamed(c, first, end, STREAMED_SMALL);
 	if (c->p->kind != DISK_ROTATING) /* which has no media's rate */
 		rate = large;
 	low = fmin(rate, fmin(large, small));
@@ -459,22 +489,52 @@ static struct interval end_to_start(const struct wild_case *c)
 	return (struct interval){ end.low / start.high, end.high / start.low };
 }
 
-/* Where only the disk at work knows: places all over it. */
+/* Time per byte of all that slow regions add to it (s); they are narrower than places lie apart. */
+static double added_by_regions(const struct wild_case *c)
+{
+	const json_t *regions = json_object_get(c->truth, "regions"), *r;
+	double sum = 0;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)regions, i, r)
+	{
+		double first = wild_number(r, "first_byte"), rate = wild_number(r, "rate_bytes_per_s");
+
+		if (isfinite(rate))
+			sum += (wild_number(r, "end_byte") - first) *
+			       (1 / rate - 1 / truth_rate_at(c->g, (uint64_t)first));
+	}
+	return sum / (double)geometry_bytes(c->g);
+}
+
+/* Where only the disk at work knows: places all over it, each in the middle of its part, as if nothing were slow there. */
 static struct interval mean_rate(const struct wild_case *c)
 {
-	double mean = wild_number(c->truth, "mean_bytes_per_s");
+	double mean = wild_number(c->truth, "mean_bytes_per_s"), added = added_by_regions(c);
 	uint64_t size = geometry_bytes(c->g), sector = c->p->physical_sector_bytes;
-	struct interval sum = { 0, 0 };
+	uint32_t places = c->p->kind == DISK_ROTATING ? MEAN_PLACES : MEAN_PLACES_FLAT;
+	struct interval sum = { added, added };
+	struct profile plain = *c->p; /* its lists are still those of c */
+	struct wild_case without = *c;
+	struct geometry *g;
 
 	if (is_media_bound(c->p))
-		return (struct interval){ fmin(lasting(c->p), mean), mean };
-	for (uint32_t i = 0; i < MEAN_PLACES; i++) {
-		uint64_t first = (size - size / 100) / MEAN_PLACES * i / sector * sector;
-		struct interval rate = wild_rate(c, first, first + size / 100);
+		return (struct interval){ fmin(lasting(c->p), with_freezes(c, mean)), mean };
+	plain.nslows = 0;
+	without.p = &plain;
+	without.g = g = geometry_new(&plain);
+	if (!g)
+		return none;
+	for (uint32_t i = 0; i < places; i++) {
+		uint64_t part = size / places;
+		uint64_t bytes = part < STREAMED_MOST ? part : STREAMED_MOST;
+		uint64_t first = (part * i + (part - bytes) / 2) / sector * sector;
+		struct interval rate = wild_rate(&without, first, first + bytes);
 
-		sum.low += 1 / rate.low / MEAN_PLACES;
-		sum.high += 1 / rate.high / MEAN_PLACES;
+		sum.low += 1 / rate.low / places;
+		sum.high += 1 / rate.high / places;
 	}
+	geometry_free(g);
 	if (c->p->kind != DISK_ROTATING || !isfinite(mean))
 		return (struct interval){ 1 / sum.low, 1 / sum.high };
 	return (struct interval){ fmin(mean, 1 / sum.low), fmax(mean, 1 / sum.high) };

@@ -18,7 +18,7 @@ struct whole {
 	uint32_t in_flight;
 	int32_t err;
 	uint64_t moved;
-	struct whole *next;
+	struct whole *next, *next_at_work;
 };
 
 struct wholes {
@@ -29,6 +29,7 @@ struct front {
 	struct disk *part[PARTS];
 	size_t nparts;
 	struct wholes waiting, ready; /* ready: in order of time */
+	struct whole *at_work;        /* begun and not ended */
 	uint32_t active;
 };
 
@@ -86,6 +87,12 @@ void front_free(struct front *f)
 		free(wholes_take(&f->waiting));
 	while (f->ready.head)
 		free(wholes_take(&f->ready));
+	while (f->at_work) {
+		struct whole *w = f->at_work;
+
+		f->at_work = w->next_at_work;
+		free(w);
+	}
 	for (i = 0; i < PARTS; i++)
 		disk_free(f->part[i]);
 	free(f);
@@ -154,6 +161,12 @@ static int move_data(struct disk *d, struct whole *w)
 
 static void end(struct disk *d, struct whole *w)
 {
+	struct whole **at = &d->front->at_work;
+
+	while (*at && *at != w)
+		at = &(*at)->next_at_work;
+	if (*at)
+		*at = w->next_at_work;
 	w->done.res = w->err ? w->err : (int32_t)w->moved;
 	if (!w->err) {
 		int r = move_data(d, w);
@@ -169,6 +182,8 @@ static void begin(struct disk *d, struct whole *w, uint64_t now_ns)
 	int r;
 
 	d->front->active++;
+	w->next_at_work = d->front->at_work;
+	d->front->at_work = w;
 	r = d->p.arms != ARMS_ONE ? give_arms(d, w, now_ns) : give_piece(d, w, now_ns);
 	if (r == 0)
 		return;

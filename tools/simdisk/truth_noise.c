@@ -36,6 +36,13 @@ struct scatter truth_before_move(const struct geometry *g)
 	return scatter_sum(&g->p->overhead_scatter, &g->p->done_scatter);
 }
 
+double truth_frozen_ns(const struct profile *p)
+{
+	double from = p->freeze_min_ms, to = p->freeze_max_ms;
+
+	return p->freeze_p > 0 ? 1e6 * p->freeze_p * (to > from ? (to - from) / log(to / from) : from) : 0;
+}
+
 double truth_done_ns(const struct geometry *g)
 {
 	const struct profile *p = g->p;
@@ -44,12 +51,7 @@ double truth_done_ns(const struct geometry *g)
 
 	if (p->busy_p > 0)
 		ms += p->busy_on_s / (p->busy_on_s + p->busy_off_s) * p->busy_p * p->busy_ms;
-	if (p->freeze_p > 0)
-		ms += p->freeze_p *
-		      (p->freeze_max_ms > p->freeze_min_ms
-		               ? (p->freeze_max_ms - p->freeze_min_ms) / log(p->freeze_max_ms / p->freeze_min_ms)
-		               : p->freeze_min_ms);
-	return ms * 1e6;
+	return ms * 1e6 + truth_frozen_ns(p);
 }
 
 double truth_missed_ns(const struct geometry *g, double cylinders)

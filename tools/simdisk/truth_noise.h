@@ -14,6 +14,8 @@ double truth_arrival(const struct geometry *g, double move, const struct scatter
 double truth_weak(const struct geometry *g, const struct place *a, uint32_t run);
 /* Of what comes before a move: completion and overhead. */
 struct scatter truth_before_move(const struct geometry *g);
+/* Mean time that freezes cost a request. */
+double truth_frozen_ns(const struct profile *p);
 /* Mean time from the end of the work to the answer, freezes included. */
 double truth_done_ns(const struct geometry *g);
 double truth_missed_ns(const struct geometry *g, double cylinders);
