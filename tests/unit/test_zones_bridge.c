@@ -58,10 +58,26 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
 }
 
+/* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
+static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 140496, NULL, &err), 0);
+	run = zones_seeded(&p, 140496); /* which fails where a read is not of the plan */
+	assert_true(isfinite(sim_figure(&run, "mean_bytes_per_s")));
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
+		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

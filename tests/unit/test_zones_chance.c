@@ -23,15 +23,6 @@ struct made {
 	struct zone_samples samples;
 };
 
-static double gauss(struct rng *rng)
-{
-	double sum = 0.0;
-
-	for (int i = 0; i < 12; i++)
-		sum += rng_double(rng);
-	return sum - 6.0;
-}
-
 /* Passes up and down by turns, a tenth of a second each sample; spells: part of the samples that are half as fast; is_bad: so is place 20, always. */
 static void make(struct made *m, uint64_t seed, double spells, bool is_bad)
 {
@@ -43,7 +34,7 @@ static void make(struct made *m, uint64_t seed, double spells, bool is_bad)
 		size_t p = i / PLACES % 2 ? PLACES - 1 - i % PLACES : i % PLACES;
 		bool is_slow = rng_double(&rng) < spells || (is_bad && p == 20);
 		uint64_t at = (uint64_t)p * 1000000000u + i / PLACES * 10000000u;
-		double ns = (is_slow ? 20.0 : 10.0) * exp(0.01 * gauss(&rng));
+		double ns = (is_slow ? 20.0 : 10.0) * exp(0.01 * rng_normal(&rng));
 
 		m->v[i] = (struct zone_sample){ .position = p,
 			                        .pass = (uint32_t)(i / PLACES),
@@ -175,8 +166,8 @@ static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **s
 			                             : i % PLACES;
 			double ns;
 
-			lasting = 0.7 * lasting + 0.004 * gauss(&rng);
-			ns = 10.0 * exp(0.005 * gauss(&rng) + lasting);
+			lasting = 0.7 * lasting + 0.004 * rng_normal(&rng);
+			ns = 10.0 * exp(0.005 * rng_normal(&rng) + lasting);
 			v[samples.n++] = (struct zone_sample){ .position = p,
 				                               .pass = (uint32_t)(i / PLACES),
 				                               .from_bytes = p * 1000000000u + i * 100000u,
@@ -190,13 +181,43 @@ static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **s
 		}
 		assert_int_equal(zone_levels_fit(&samples, &l, &lv), 0);
 		held += lv.drift_ci.low <= 0.0 && lv.drift_ci.high >= 0.0;
-		assert_true(zone_mean(&samples, &l, &lv, false, &mean, &ci));
+		assert_true(zone_mean(&samples, &l, &lv, false, NULL, &mean, &ci));
 		mean_held += ci.low <= 10.0 && ci.high >= 10.0;
 		zone_levels_done(&lv);
 	}
 	print_message("drift held %zu, mean %zu of %d\n", held, mean_held, SEEDS);
 	assert_true(held >= SEEDS * 85 / 100);
 	assert_true(mean_held >= SEEDS * 85 / 100);
+}
+
+/* Of eight parts the first is good, and the last two; so the region begins and ends within its samples. */
+static void what_is_good_at_the_ends_of_a_slow_region_is_none_of_it(void **state)
+{
+	struct zone_sample v[2];
+	const struct zone_samples samples = { v, 2, 2 };
+	const struct zone_slow slow = { .first_bytes = 4096,
+		                        .end_bytes = 3 * 4096,
+		                        .y = log(2.0),
+		                        .expected_y = log(1.0),
+		                        .sample = ZONE_NONE,
+		                        .is_confirmed = true };
+	struct zone_slow inside;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		v[i] = (struct zone_sample){
+			.from_bytes = 4096 * (i + 1), .end_bytes = 4096 * (i + 2), .moved_bytes = 4096, .is_good = true
+		};
+		for (size_t k = 0; k < ZONE_PARTS; k++) {
+			v[i].part_ns_per_byte[k] = 4 * i + k == 0 || 4 * i + k > 5 ? 1.0 : 3.0;
+			v[i].elapsed_ns += v[i].part_ns_per_byte[k] * 1024.0;
+		}
+	}
+	inside = zone_slow_inside(&samples, &slow);
+	assert_int_equal(inside.first_bytes, 4096 + 1024);
+	assert_int_equal(inside.end_bytes, 3 * 4096 - 2048);
+	/* 18 / 8 ns per byte with them, 3 without */
+	assert_true(fabs(exp(inside.y - slow.y) - 3.0 / (18.0 / 8.0)) < 1e-9);
 }
 
 int main(void)
@@ -206,6 +227,7 @@ int main(void)
 		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
 		cmocka_unit_test(a_single_sample_is_read_again_until_chance_is_excluded),
 		cmocka_unit_test(waits_that_come_in_spells_scatter_more_than_chance),
+		cmocka_unit_test(what_is_good_at_the_ends_of_a_slow_region_is_none_of_it),
 		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
 	};
 

@@ -103,8 +103,8 @@ int zone_analyse(struct zone_target *t)
 		zone_analysis_free(a);
 		return r;
 	}
-	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->mean_ns_per_byte,
-	                        &a->mean_ci);
+	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->slows,
+	                        &a->mean_ns_per_byte, &a->mean_ci);
 	fit_curve(t, a);
 	doubt_zones(t, a);
 	find_lowest(a);

@@ -35,8 +35,6 @@
 #define UNEVEN_TIMES \
 	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
-#define TIME_BLOCKS 12 /* of a run, within which noise may hang together (a choice, as for a drift) */
-
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
@@ -182,14 +180,23 @@ static double segment_y(const struct segments *s, size_t k)
 	return mean_y(s->v, s->start[k], segment_end(s, k));
 }
 
-/* Constant linear density: places behind are never faster, unless they lie on another surface. */
+/*
+ * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns, so that rates fall again before they rise: one
+ * long rise is of how requests and tracks lie to each other, where a host reads one request at a time.
+ */
 static bool goes_up(const struct segments *s)
 {
-	size_t up = 0;
+	size_t up = 0, teeth = 0;
+	bool was_up = false;
 
-	for (size_t k = 1; k < s->nsegments; k++)
-		up += segment_y(s, k) < segment_y(s, k - 1) - UP_STEP;
-	return up >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
+	for (size_t k = 1; k < s->nsegments; k++) {
+		bool is_up = segment_y(s, k) < segment_y(s, k - 1) - UP_STEP;
+
+		up += is_up;
+		teeth += is_up && !was_up;
+		was_up = is_up;
+	}
+	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
 }
 
 static void drop(struct segments *s, size_t k)
@@ -309,6 +316,31 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 	return 0;
 }
 
+/*
+ * By how much places differ within bands, as a variance, in parts of what the noise of their samples lets expect; 1 at least. Samples of a place lie close
+ * together: on the same surfaces, and in one stretch of time, so that they say less of a band than as many at random (design effect, Kish 1965).
+ */
+static double between_places(const struct segments *s)
+{
+	double ss = 0.0, df = 0.0;
+
+	for (size_t k = 0; k < s->nsegments; k++) {
+		double y = segment_y(s, k);
+
+		for (size_t a = s->start[k], b; a < segment_end(s, k); a = b) {
+			double off;
+
+			for (b = a + 1; b < segment_end(s, k) && s->v[b].position == s->v[a].position; b++)
+				;
+			off = mean_y(s->v, a, b) - y;
+			ss += (double)(b - a) * off * off;
+			df++;
+		}
+		df--;
+	}
+	return df > 0.0 ? fmax(ss / df / s->sigma / s->sigma, 1.0) : 1.0;
+}
+
 static double begins_anew(const struct zone_stretches *st)
 {
 	for (size_t i = 0; i < st->n; i++)
@@ -358,8 +390,11 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	} else {
 		drop_rising(&s);
 	}
-	if (!ret->has_sawtooth)
+	if (!ret->has_sawtooth) {
+		s.sigma *= sqrt(between_places(&s));
+		s.nsegments = join_equal(s.v, s.n, s.start, s.nsegments, s.sigma, s.join);
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
+	}
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	return fill_bands(&s, l, lv, ret);
@@ -437,7 +472,7 @@ static int by_position(const void *a, const void *b)
 static double lasting_noise(const struct at *v, size_t n)
 {
 	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
-	double block[TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY, squares = 0.0, blocks = 0.0;
+	double block[ZONE_TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY, squares = 0.0, blocks = 0.0;
 
 	if (!w)
 		return 1.0;
@@ -456,20 +491,38 @@ static double lasting_noise(const struct at *v, size_t n)
 			continue;
 		mean = mean_y(w, a, b);
 		for (size_t i = a; i < b; i++) {
-			double part = (w[i].at_s - first) / (last - first);
 			double off = (w[i].y - mean) * sqrt((double)(b - a) / (double)(b - a - 1));
 
 			squares += off * off;
-			block[(size_t)fmin(part * TIME_BLOCKS, TIME_BLOCKS - 1)] += off;
+			block[zone_time_block(w[i].at_s, first, last)] += off;
 		}
 	}
-	for (size_t k = 0; k < TIME_BLOCKS; k++)
+	for (size_t k = 0; k < ZONE_TIME_BLOCKS; k++)
 		blocks += block[k] * block[k];
 	return squares > 0.0 ? fmax(blocks / squares, 1.0) : 1.0;
 }
 
+/*
+ * Variance of the mean by slow regions that no sample met. One narrower than the distance of two places is met by chance, with the probability of its part of that
+ * distance: for each that was met as much as fills the rest of it is expected elsewhere (Horvitz and Thompson 1952), and not known.
+ */
+static double variance_of_unmet(const struct zone_layout *l, const struct zone_slows *slows)
+{
+	double region = (double)(l->end_bytes - l->first_bytes), var = 0.0;
+	double spacing = region / (double)(l->npositions > 1 ? l->npositions - 1 : 1);
+
+	for (size_t i = 0; slows && i < slows->n; i++) {
+		const struct zone_slow *slow = &slows->v[i];
+		double rest = fmax(spacing - (double)(slow->end_bytes - slow->first_bytes), 0.0) / region;
+		double more = rest * (exp(slow->y) - exp(slow->expected_y));
+
+		var += slow->is_confirmed ? more * more : 0.0;
+	}
+	return var;
+}
+
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               bool has_sawtooth, double *ret_ns_per_byte, struct interval *ret_ci)
+               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci)
 {
 	const struct left_out none = { NULL, NULL };
 	size_t n;
@@ -493,6 +546,7 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 		}
 	}
 	var += noise_var * lasting_noise(v, n);
+	var += variance_of_unmet(l, slows);
 	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
 	/* In the logarithm, as all else: a time is never negative. */
 	half = 1.96 * sqrt(var + lv->excess_var + lv->loss_var);

@@ -26,7 +26,6 @@
 #define UNEVEN_TIMES \
 	1.7 /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART   0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
-#define DRIFT_BLOCKS 12  /* of time, within which noise may hang together (a choice) */
 #define DRIFT_SIGMAS 3.5 /* 1 in 2000 by chance; and it is looked for in every run */
 #define READ_PART_MAX \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
@@ -274,7 +273,7 @@ static void add_cluster(struct cluster *sum, const struct cluster *c)
 static double drift_se_by_clusters(const struct groups *g, const struct zone_layout *l, const struct zone_levels *lv,
                                    double slope, double sxx, double *ret_df)
 {
-	struct cluster block[DRIFT_BLOCKS] = { 0 }, places = { 0 }, blocks = { 0 };
+	struct cluster block[ZONE_TIME_BLOCKS] = { 0 }, places = { 0 }, blocks = { 0 };
 	double first = INFINITY, last = -INFINITY;
 
 	for (size_t i = 0; i < g->first[l->npositions]; i++) {
@@ -288,8 +287,8 @@ static double drift_se_by_clusters(const struct groups *g, const struct zone_lay
 		if (s.n < 2.0 || !is_plain(&lv->v[p]))
 			continue;
 		for (size_t i = g->first[p]; i < g->first[p + 1]; i++) {
-			double dt = g->s[i]->at_s - s.t, part = (g->s[i]->at_s - first) / (last - first);
-			struct cluster *b = &block[(size_t)fmin(part * DRIFT_BLOCKS, DRIFT_BLOCKS - 1)];
+			double dt = g->s[i]->at_s - s.t;
+			struct cluster *b = &block[zone_time_block(g->s[i]->at_s, first, last)];
 			double score = dt * (raw_y(g->s[i]) - s.y - slope * dt);
 
 			if (g->s[i]->is_outlier)
@@ -301,7 +300,7 @@ static double drift_se_by_clusters(const struct groups *g, const struct zone_lay
 		}
 		add_cluster(&places, &own);
 	}
-	for (size_t b = 0; b < DRIFT_BLOCKS; b++)
+	for (size_t b = 0; b < ZONE_TIME_BLOCKS; b++)
 		add_cluster(&blocks, &block[b]);
 	if (blocks.score > places.score)
 		places = blocks;

@@ -6,7 +6,8 @@
  * place mostly hold none, or one that weighs far too much. So a sample's level is that of its time without them (estimate.c finds them), and
  * their rate, time lost over time read, comes from all places: a compound Poisson process, whose variance is the sum of the squares of what was lost.
  *
- * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in another sample.
+ * A wait of many revolutions is a stall of the disk or the host, and not of the place, unless it comes back there in another sample. What took most of a
+ * sample's time stays in its level, or is added with the time of the samples set aside (level.c): it counts there, and not here again.
  *
  * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as much. A place that loses far more than
  * the others is none of them: it speaks for itself alone, and not for them.
@@ -36,19 +37,25 @@ static double lost_ns(const struct zone_layout *l, const struct zone_sample *s)
 	return fmin(s->wait_revs * zone_rev_ns(l), LOST_MAX * s->elapsed_ns);
 }
 
+/* Is that so much that it stays in the sample's level? */
+static bool is_in_level(const struct zone_layout *l, const struct zone_sample *s)
+{
+	return lost_ns(l, s) >= LOST_PART * s->elapsed_ns;
+}
+
 double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s)
 {
 	double lost = lost_ns(l, s);
 
 	/* Not less than half of that: a fit of old documents weighs what is lost in the middle of a sample by up to 3/2. */
-	return log(lost < LOST_PART * s->elapsed_ns
-	                   ? fmax(s->ns_per_byte - lost / s->moved_bytes, LOST_PART / 2 * s->ns_per_byte)
-	                   : s->ns_per_byte);
+	return log(!is_in_level(l, s) ? fmax(s->ns_per_byte - lost / s->moved_bytes, LOST_PART / 2 * s->ns_per_byte)
+	                              : s->ns_per_byte);
 }
 
 struct place {
 	double waits, lost, lost2, clean; /* clean: time without what was lost */
 	double stalled, stalled2;         /* of waits that are stalls */
+	double kept, kept2; /* in samples whose level has it, or the time of those set aside: counted there */
 	double n, ll, lc,
 		cc; /* samples; sums of squares and of products of what they lost and of their time without it */
 	double moved, first, end;
@@ -71,7 +78,10 @@ static void add(struct place *p, const struct zone_layout *l, const struct zone_
 	if (!(lost > 0.0))
 		return;
 	p->waits += s->waits;
-	if (s->wait_revs > STALL_REVS * s->waits) {
+	if (is_in_level(l, s) && s->kind != SAMPLE_SPREAD) { /* of windows those that lose one are left out (heads.c) */
+		p->kept += lost;
+		p->kept2 += lost * lost / s->waits;
+	} else if (s->wait_revs > STALL_REVS * s->waits) {
 		p->stalls++;
 		p->stalled += lost;
 		p->stalled2 += lost * lost / s->waits;
@@ -135,7 +145,7 @@ static double odd_variance(const struct place *v, double loss)
 {
 	double ss = v->ll - 2.0 * loss * v->lc + loss * loss * v->cc, t = stats_t_975(v->n - 1.0) / 1.96;
 
-	return v->n < 3.0 ? (v->lost2 + v->stalled2) / v->clean / v->clean
+	return v->n < 3.0 ? (v->lost2 + v->stalled2 + v->kept2) / v->clean / v->clean
 	                  : t * t * fmax(ss, 0.0) * v->n / (v->n - 1.0) / v->clean / v->clean;
 }
 
@@ -159,8 +169,10 @@ static void fill(const struct place *v, const struct place *all, bool is_whole, 
 	                (1.0 - own) * (1.0 - own) * all->lost2 / all->clean / all->clean +
 	                stalls->stalled2 / stalls->clean / stalls->clean;
 	ret->loses_itself = v->is_odd;
-	if (v->is_odd)
+	if (v->is_odd) {
+		ret->loss += v->kept / v->clean;
 		ret->loss_var = odd_variance(v, ret->loss);
+	}
 	ret->loss_var /= (1.0 + ret->loss) * (1.0 + ret->loss);
 }
 

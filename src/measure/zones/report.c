@@ -278,16 +278,16 @@ static void fill_bands(const struct zones_run *run, const struct zone_target *t,
 static void fill_slow(const struct zones_run *run, const struct zone_target *t, struct table *table)
 {
 	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow *s = &t->analysis->slows.v[i];
-		struct slow_row row = { .first_byte = s->first_bytes,
-			                .last_byte = s->end_bytes - 1,
-			                .rate_bytes_per_s = zone_rate(s->y),
-			                .expected_bytes_per_s = zone_rate(s->expected_y),
-			                .rate_to_expected_ratio = exp(s->expected_y - s->y),
-			                .readings = s->readings,
+		const struct zone_slow s = zone_slow_inside(&t->samples, &t->analysis->slows.v[i]);
+		struct slow_row row = { .first_byte = s.first_bytes,
+			                .last_byte = s.end_bytes - 1,
+			                .rate_bytes_per_s = zone_rate(s.y),
+			                .expected_bytes_per_s = zone_rate(s.expected_y),
+			                .rate_to_expected_ratio = exp(s.expected_y - s.y),
+			                .readings = s.readings,
 			                .target = zone_target_name(run, t) };
 
-		if (s->is_confirmed)
+		if (s.is_confirmed)
 			result_row(table, &row);
 	}
 }

@@ -366,6 +366,53 @@ static double single_expectation(const struct zone_levels *lv, size_t position)
 	return y;
 }
 
+/* Cuts what is good at one end of the sample, the first in it (way 1) or the last (-1), but never all of it; returns how many parts. */
+static size_t good_parts(const struct zone_sample *s, int way, double limit_y)
+{
+	size_t n = 0;
+
+	while (n + 1 < ZONE_PARTS && log(s->part_ns_per_byte[way > 0 ? n : ZONE_PARTS - 1 - n]) <= limit_y)
+		n++;
+	return n;
+}
+
+struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow)
+{
+	double limit_y = slow->expected_y + SLOW_PART * (slow->y - slow->expected_y);
+	double ns = 0.0, bytes = 0.0, good_ns = 0.0, good_bytes = 0.0;
+	struct zone_slow ret = *slow;
+
+	for (size_t i = 0; i < samples->n && slow->sample == ZONE_NONE; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		uint64_t part = (s->end_bytes - s->from_bytes) / ZONE_PARTS;
+		size_t before, behind;
+
+		if (!s->is_good || s->kind == SAMPLE_PROBE || s->kind == SAMPLE_CHECK ||
+		    s->from_bytes < slow->first_bytes || s->end_bytes > slow->end_bytes)
+			continue;
+		before = s->from_bytes == slow->first_bytes ? good_parts(s, 1, limit_y) : 0;
+		behind = s->end_bytes == slow->end_bytes && !before ? good_parts(s, -1, limit_y) : 0;
+		/* Of bytes that were read several times the most that was good once, and not their sum. */
+		if (before * part > ret.first_bytes - slow->first_bytes)
+			ret.first_bytes = slow->first_bytes + before * part;
+		if (behind * part > slow->end_bytes - ret.end_bytes)
+			ret.end_bytes = slow->end_bytes - behind * part;
+		for (size_t k = 0; k < ZONE_PARTS; k++) {
+			double part_ns = s->part_ns_per_byte[k] * s->moved_bytes / ZONE_PARTS;
+
+			if (k >= before && k < ZONE_PARTS - behind)
+				continue;
+			good_ns += part_ns;
+			good_bytes += s->moved_bytes / ZONE_PARTS;
+		}
+		ns += s->elapsed_ns;
+		bytes += s->moved_bytes;
+	}
+	if (good_bytes > 0.0)
+		ret.y += log((ns - good_ns) / (bytes - good_bytes) / (ns / bytes));
+	return ret;
+}
+
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which)
 {
 	for (size_t i = 0; i < slows->n; i++) {

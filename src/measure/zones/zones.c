@@ -215,12 +215,8 @@ static size_t order_pass(const struct zones_run *run, struct zone_target *t, uin
 
 	for (size_t i = 0; i < t->layout.npositions; i++)
 		order[n++] = pass == 1 ? t->layout.npositions - 1 - i : i;
-	for (size_t i = n - 1; pass > 1 && i > 0; i--) {
-		size_t k = rng_below(&t->rng, i + 1), swap = order[i];
-
-		order[i] = order[k];
-		order[k] = swap;
-	}
+	if (pass > 1)
+		rng_shuffle(&t->rng, order, n);
 	for (size_t i = 0; i < t->layout.npositions; i++) {
 		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
 
@@ -457,7 +453,8 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 				continue;
 			/* An edge that has not moved is where it was read before: the drive still holds those bytes. */
 			how.first_bytes = zone_unread(t, bands->v[k].first_bytes - bytes / 2, bytes);
-			if (how.first_bytes > bands->v[k].first_bytes + bands->v[k].edge_half_bytes)
+			if (how.first_bytes > bands->v[k].first_bytes + bands->v[k].edge_half_bytes ||
+			    how.first_bytes + bytes > t->layout.end_bytes)
 				continue;
 			how.first_bytes -= how.first_bytes % t->layout.align_bytes;
 			how.end_bytes = how.first_bytes + bytes;

@@ -419,6 +419,13 @@ static inline bool zone_is_usable(const struct zone_sample *s)
 	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
 }
 
+/* In which stretch of the time from first_s to last_s it lies: of noise that lasts for a while what is of one stretch hangs together. */
+#define ZONE_TIME_BLOCKS 12 /* (a choice) */
+static inline size_t zone_time_block(double at_s, double first_s, double last_s)
+{
+	return (size_t)fmin((at_s - first_s) / (last_s - first_s) * ZONE_TIME_BLOCKS, ZONE_TIME_BLOCKS - 1);
+}
+
 /* Marks samples (is_burst, is_outlier, y) and fills *ret; 0 or -ENOMEM. zone_levels_done() afterwards. */
 int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
 void zone_levels_done(struct zone_levels *lv);
@@ -458,9 +465,9 @@ size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, siz
 /* Where steps were found that are smaller than those that are always seen, others may be hidden. */
 bool zone_bands_may_hide(const struct zone_bands *bands);
 
-/* Mean time per byte of [first, end) and its 95 % interval, by the curve. false when the samples do not cover it. */
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               bool has_sawtooth, double *ret_ns_per_byte, struct interval *ret_ci);
+               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
 
 /* ---- slow.c ---- */
 
@@ -503,6 +510,8 @@ bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample 
 /* Is a sample slower than y by more than the tolerance for what lies there, or for what happened then? The bytes read again tell. */
 enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
+/* As it is told: without what is good at the ends of its first and last sample, which lie partly beside it. */
+struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
 
