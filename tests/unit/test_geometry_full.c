@@ -275,6 +275,8 @@ static void check_defects(const struct geometry *g, const struct sim_run *run, s
 		const char *wrong =
 			lacks_wrong(g, cell(t, i, "first_byte"), cell(t, i, "missing"), cell(t, i, "surface"), kind);
 
+		if (strcmp(table_string(t, i, (size_t)table_column(t, "certainty")), "sure") != 0)
+			continue;
 		r->lacks_told++;
 		r->lacks_wrong += wrong != NULL;
 		if (wrong)
@@ -349,13 +351,14 @@ static bool is_long(void)
 
 static uint64_t how_many(uint64_t n)
 {
-	if (IS_SLOW)
-		n /= 4;
-	return is_long() ? n * 32 : n;
+	return is_long() ? n * 32 : IS_SLOW ? n / 8 : n;
 }
 
-/* Shares are of 32 disks, of which 5 have unclear zones: of a fourth of them, which other compilers draw differently, one more may have by chance. */
-#define SPARE (IS_SLOW && !is_long() ? 1 : 0)
+/* An eighth of the disks is enough to look for what is false, and for faults of memory, but not for shares. */
+static bool is_of_few(void)
+{
+	return IS_SLOW && !is_long();
+}
 
 /* Nothing that is told as sure may be false, on no disk. */
 static void assert_nothing_false_is_sure(const struct rates *r)
@@ -376,14 +379,16 @@ static void any_disk_is_found_out(void **state)
 		one(seed, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
 	say("any disks", &r);
 	assert_nothing_false_is_sure(&r);
+	if (is_of_few())
+		return;
 	assert_true(r.tracks_right * 1000 >= r.tracks * 999);
 	assert_true(r.disks_right * 100 >= r.disks * 98);
 	assert_true(r.turns_wrong * 10000 <= r.turns);
 	assert_true(r.edges_found * 100 >= r.edges * 98);
 	assert_true(r.edges_found * 100 >= r.edges_told * (is_long() ? 90 : 95)); /* those too many: noted as unclear */
 	assert_true(r.zones_exact * 100 >= r.disks * 88);
-	assert_true(r.disks_unclear * 100 <= r.disks * 20 + SPARE * 100);
-	assert_true(r.told * 100 + SPARE * 100 >= r.disks * 92);
+	assert_true(r.disks_unclear * 100 <= r.disks * 20);
+	assert_true(r.told * 100 >= r.disks * 92);
 	assert_true(r.revolutions <= 10.0 * r.visited);
 	assert_true(r.lacks_told * 100 >= r.lacking * 95);
 }
@@ -397,6 +402,8 @@ static void disks_without_defects_are_exact(void **state)
 		one(seed, &(struct profile_limits){ .max_bytes = 500000000, .no_defects = true }, &r);
 	say("without defects", &r);
 	assert_nothing_false_is_sure(&r);
+	if (is_of_few())
+		return;
 	assert_true(r.tracks_right * 1000 >= r.tracks * 999);
 	assert_true(r.turns_wrong * 10000 <= (is_long() ? r.turns : 0)); /* of some hundred disks on one or two */
 	assert_true(r.edges_found * 1000 >= r.edges * 999);
@@ -445,6 +452,8 @@ static void noise_and_outliers_make_no_false_answers(void **state)
 		one_with(seed, &(struct profile_limits){ .max_bytes = 300000000, .jitter_us = 10.0 }, 0.003, &r);
 	say("noise and defects", &r);
 	assert_nothing_false_is_sure(&r);
+	if (is_of_few())
+		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 95);
 }
 
@@ -459,6 +468,8 @@ static void noise_alone_is_borne(void **state)
 		         0.001, &r);
 	say("noise", &r);
 	assert_nothing_false_is_sure(&r);
+	if (is_of_few())
+		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
 	assert_true(r.edges_found * 100 >= r.edges * 98);
 	assert_true(r.edges_found * 100 >= r.edges_told * 98);
@@ -474,6 +485,8 @@ static void unreadable_sectors_are_survived(void **state)
 		one(seed, &(struct profile_limits){ .max_bytes = 300000000, .no_defects = true, .bad_regions = 3 }, &r);
 	say("unreadable sectors", &r);
 	assert_nothing_false_is_sure(&r);
+	if (is_of_few())
+		return;
 	assert_true(r.tracks_right * 100 >= r.tracks * 99);
 }
 
@@ -483,6 +496,8 @@ static void what_accesses_say_again_and_again_is_no_evidence(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
+	if (is_of_few()) /* a minute there, of the very code that other disks go through */
+		return;
 	one(354, &(struct profile_limits){ .max_bytes = 500000000 }, &r);
 	say("few sectors", &r);
 	assert_nothing_false_is_sure(&r);
@@ -515,27 +530,35 @@ static void one_of_text(const char *text, const char *words, struct rates *r)
 	"rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.1111111111111111\n" \
 	"interface_mbs 1000\n"
 
-/* Two tracks with the end between them a sector off, on a wild disk: one of them looks as if it lacked that sector. */
+/*
+ * Tracks with the end between them a sector or two off, on wild disks: one of them looks as if it lacked that; on the second disk nothing in the sizes of its
+ * neighbours shows it.
+ */
 static void an_end_beside_its_place_is_no_defect(void **state)
 {
-	struct sim *sim = sim_new();
-	struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "sda" };
-	struct rates r = { .disks = 1 };
-	const struct geometry *g;
-	struct profile p;
-	struct err err;
+	static const uint64_t seeds[] = { 91009, 130113 };
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 91009, NULL, &err), 0);
-	g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
-	assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
-	check_defects(g, &run, &r);
-	assert_int_equal(r.lacks_wrong, 0);
-	sim_run_done(&run);
-	profile_done(&p);
-	sim_free(sim);
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		struct sim *sim = sim_new();
+		struct sim_run run = { .sim = sim, .m = &measure_geometry, .words = "sda" };
+		struct rates r = { .disks = 1 };
+		const struct geometry *g;
+		struct profile p;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		g = disk_geometry(sim_model(sim_add_disk(sim, &p, "sda")));
+		if (sim_run(&run) < 0)
+			fail_msg("%s", run.err.text);
+		assert_true(sim_figure(&run, "surfaces") == (double)p.surfaces);
+		check_defects(g, &run, &r);
+		assert_true(r.lacks_told > 0);
+		assert_int_equal(r.lacks_wrong, 0);
+		sim_run_done(&run);
+		profile_done(&p);
+		sim_free(sim);
+	}
 }
 
 /* 148 tracks of 314 sectors hold as many as 157 of 296, and nine skews more are just one revolution: a leap of 256 tracks over both looks true at its end. */

@@ -227,6 +227,7 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
 	unsigned extra = 0;
 	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
+	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads; /* what a zone lacks at its end */
 
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
@@ -235,7 +236,7 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 			uint64_t n = alike(p, b, st, at, *size, j);
 
 			if (slot >= b->skip && slot <= b->skip_to) {
-				st->cost += slot > b->skip && b->cylinders > 1 ? COST_TAIL : COST_LEFT + 1.0;
+				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;
 				st->left_out++;
 				label_hole(p, b, at, k);
 				continue;

@@ -8,13 +8,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
+#define AT_ONCE      16   /* tracks whose ends are looked at together */
 #define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
 
 struct defect_row {
 	uint64_t first_byte, missing, surface;
-	const char *kind;
+	const char *kind, *certainty;
 };
 
 const struct field geo_defect_fields[] = {
@@ -22,6 +24,7 @@ const struct field geo_defect_fields[] = {
 	FIELD_U64(struct defect_row, missing, UNIT_COUNT, "sectors"),
 	FIELD_U64(struct defect_row, surface, UNIT_COUNT, "surface"),
 	FIELD_STR(struct defect_row, kind, "what"),
+	FIELD_STR(struct defect_row, certainty, "certainty"),
 	FIELD_END,
 };
 
@@ -39,6 +42,13 @@ const struct field geo_surface_fields[] = {
 	FIELD_U64(struct surface_row, missing, UNIT_COUNT, "missing sectors"),
 	FIELD_U64(struct surface_row, tracks, UNIT_COUNT, "missing tracks"),
 	FIELD_END,
+};
+
+/* A track that seems to lack sectors. */
+struct lack {
+	size_t seg;
+	uint64_t missing;
+	enum { NOT_LOOKED_AT, THERE, ELSEWHERE } ends;
 };
 
 struct finder {
@@ -102,22 +112,27 @@ static bool is_loose(struct finder *f, size_t i, uint64_t size)
 	return false;
 }
 
-static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind)
+static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind, bool is_sure)
 {
 	if (f->t->nrows < DEFECTS_MOST)
 		result_row(f->t, &(struct defect_row){
 					 .first_byte = first * f->m->w->g->t.block_bytes,
 					 .missing = missing,
 					 .surface = head == GEO_NOWHERE || f->m->is_turning_hidden ? UINT64_MAX : head,
-					 .kind = kind });
+					 .kind = kind,
+					 .certainty = is_sure ? "sure" : "unclear" });
 }
 
 /* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
-static void tell_track(struct finder *f, size_t i, uint64_t missing, uint32_t head)
+static void tell_track(struct finder *f, const struct lack *lack)
 {
 	const struct geo_walk *w = f->m->w;
+	size_t i = lack->seg;
+	uint64_t missing = lack->missing;
+	bool is_sure = lack->ends == THERE;
 	const struct geo_seg *seg = &f->m->o->seg[i];
 	uint64_t end = f->m->o->seg[i + 1].first, seen = 0;
+	uint32_t head = surface_of(f, seg->track);
 	size_t n = 0;
 
 	while (f->gap < w->ngaps && w->gaps[f->gap].first <= seg->first)
@@ -125,9 +140,9 @@ static void tell_track(struct finder *f, size_t i, uint64_t missing, uint32_t he
 	for (; f->gap + n < w->ngaps && w->gaps[f->gap + n].first < end; n++)
 		seen += w->gaps[f->gap + n].sectors;
 	for (size_t k = 0; k < n && seen <= missing; k++)
-		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors");
+		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors", is_sure);
 	if (seen != missing)
-		row(f, seg->first, seen < missing ? missing - seen : missing, head, "sectors of this track");
+		row(f, seg->first, seen < missing ? missing - seen : missing, head, "sectors of this track", is_sure);
 	if (head != GEO_NOWHERE)
 		f->surface[head].missing += missing;
 }
@@ -143,7 +158,7 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!m->is_sure[hole->zone] || !size)
 			continue;
-		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track");
+		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", true);
 		f->surface[hole->head].tracks++;
 	}
 }
@@ -182,28 +197,94 @@ static void surface_rows(struct finder *f)
 	}
 }
 
+/* All that seem to lack something, in the order of tracks. */
+static size_t find_lacks(struct finder *f, struct lack *ret)
+{
+	const struct geo_order *o = f->m->o;
+	size_t n = 0;
+
+	for (size_t i = 0; i + 1 < o->n; i++) {
+		uint64_t want = o->seg[i].tracks == 1 ? expected(f, i) : 0;
+
+		if (want && want > held(o, i) && !is_loose(f, i, want))
+			ret[n++] = (struct lack){ .seg = i, .missing = want - held(o, i) };
+	}
+	f->zone = 0;
+	return n;
+}
+
+/*
+ * Are both ends of these tracks where they were found? One that is a few sectors beside its place, by an answer that was late, makes a lack of what is none: there the angle does not jump.
+ */
+static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
+{
+	uint64_t first[2 * AT_ONCE];
+	double spacing[2 * AT_ONCE], jump[2 * AT_ONCE];
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct geo_seg *seg = &o->seg[v[i].seg];
+
+		first[2 * i] = seg->first ? seg->first : 1; /* the disk's first track begins where it does */
+		first[2 * i + 1] = seg[1].first;
+		spacing[2 * i] = spacing[2 * i + 1] = 1.0 / (double)(seg[1].first - seg->first + v[i].missing);
+	}
+	r = geo_read_jumps(g, first, spacing, 2 * n, jump, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		double begin = o->seg[v[i].seg].first ? geo_apart(jump[2 * i], 0.0) : 1.0,
+		       end = geo_apart(jump[2 * i + 1], 0.0);
+
+		if (isfinite(begin) && isfinite(end)) /* else the cache, or an error, answered */
+			v[i].ends = fmin(begin, end) < geo_near(g) ? ELSEWHERE : THERE;
+	}
+	return r;
+}
+
+/* As many as there is time for. */
+static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
+{
+	uint64_t until_ns = geo_share_end_ns(g, GEO_DEFECTS_PART);
+	int r = 0;
+
+	geo_forget(g); /* what is remembered would only agree with itself */
+	for (size_t i = 0; i < n && r == 0 && !geo_is_share_over(g, until_ns); i += AT_ONCE)
+		r = look_at_ends(g, o, v + i, n - i < AT_ONCE ? n - i : AT_ONCE, err);
+	return r;
+}
+
+static void tell_rows(struct finder *f, const struct lack *v, size_t n)
+{
+	const struct geo_order *o = f->m->o;
+
+	for (size_t i = 0, k = 0; i < o->n; i++) {
+		tell_holes(f, o->seg[i].track);
+		if (f->m->are_surfaces)
+			add_bytes(f, i);
+		if (k == n || v[k].seg != i)
+			continue;
+		if (v[k].ends != ELSEWHERE)
+			tell_track(f, &v[k]);
+		k++;
+	}
+}
+
 int geo_defect_rows(const struct geo_map *m, struct err *err)
 {
-	struct finder *f = calloc(1, sizeof(*f));
-	const struct geo_order *o = m->o;
+	cleanup_free struct finder *f = calloc(1, sizeof(*f));
+	cleanup_free struct lack *v = calloc(m->o->n + 1, sizeof(*v));
+	size_t n;
+	int r;
 
-	if (!f)
+	if (!f || !v)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	f->m = m;
 	f->t = result_table(m->w->g->ses->res, "defects", "Sectors and tracks without data", geo_defect_fields);
-	for (size_t i = 0; i < o->n; i++) {
-		const struct geo_seg *seg = &o->seg[i];
-		uint64_t want;
-
-		tell_holes(f, seg->track);
-		if (m->are_surfaces)
-			add_bytes(f, i);
-		want = seg->tracks == 1 && i + 1 < o->n ? expected(f, i) : 0;
-		if (want && want > held(o, i) && !is_loose(f, i, want))
-			tell_track(f, i, want - held(o, i), surface_of(f, seg->track));
-	}
+	n = find_lacks(f, v);
+	r = confirm(m->w->g, m->o, v, n, err);
+	if (r < 0)
+		return r;
+	tell_rows(f, v, n);
 	if (m->are_surfaces && !m->is_turning_hidden && m->layout->fit->n)
 		surface_rows(f);
-	free(f);
 	return 0;
 }

@@ -341,7 +341,7 @@ static void drop_empty(const struct geo *g, struct geo_edge *edge, size_t *n)
 	size_t m = 0;
 
 	for (size_t i = 0; i < *n; i++)
-		if (!(geo_apart(edge[i].jump, 0.0) < 3.0 * g->tol))
+		if (!(geo_apart(edge[i].jump, 0.0) < geo_near(g)))
 			edge[m++] = edge[i];
 	*n = m;
 }
@@ -439,13 +439,10 @@ static int survey_stump(struct geo *g, uint64_t from, uint64_t blind, struct geo
 #undef ANGLE
 	if (k == 0)
 		return 0;
-	sector[0] = from + k; /* an answer may have been late */
-	sector[1] = from + k - 1;
-	r = geo_probe_sure(g, sector, angle, 2, err);
-	e.jump = r == 0 ? geo_frac(angle[0] - angle[1] - after) : (double)NAN;
-	if (!isfinite(e.jump) || geo_apart(e.jump, 0.0) < 3.0 * g->tol)
-		return r;
 	e.first = from + k;
+	r = geo_read_jumps(g, &e.first, &after, 1, &e.jump, err); /* an answer may have been late */
+	if (!isfinite(e.jump) || geo_apart(e.jump, 0.0) < geo_near(g))
+		return r;
 	e.before = NAN; /* it may be of another zone */
 	e.after = after;
 	(void)put_edges(ret, max, ret_n, from + 1, from + k + 1, &e, 1);
@@ -479,37 +476,51 @@ int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, st
 
 /* ---- a second look ---- */
 
-/* Angles of the sector behind the edge and of the one before it, each read twice. */
-static void judge(const struct geo *g, struct geo_edge *e, double behind, double before)
+int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err)
 {
-	double jump = geo_frac(behind - before - e->after);
+	uint64_t sector[GEO_BATCH] = { 0 };
+	double angle[GEO_BATCH];
+	int r;
 
-	if (isnan(jump) || geo_apart(jump, e->jump) < 3.0 * g->tol)
+	for (size_t i = 0; i < n; i++) {
+		sector[2 * i] = first[i];
+		sector[2 * i + 1] = first[i] - 1;
+	}
+	r = geo_probe_sure(g, sector, angle, 2 * n, err);
+	for (size_t i = 0; i < n; i++)
+		ret[i] = r == 0 ? geo_frac(angle[2 * i] - angle[2 * i + 1] - spacing[i]) : (double)NAN;
+	return r;
+}
+
+static void judge(const struct geo *g, struct geo_edge *e, double jump)
+{
+	if (isnan(jump))
 		return;
-	if (geo_apart(jump, 0.0) < 3.0 * g->tol)
+	/* First of all: what was taken for a jump once, by an answer that was late, may be as near to none as to itself. */
+	if (geo_apart(jump, 0.0) < geo_near(g))
 		e->is_unsure = true;
-	else
+	else if (geo_apart(jump, e->jump) >= geo_near(g))
 		e->jump = jump;
 }
 
 int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err)
 {
-	uint64_t sector[GEO_BATCH];
-	double angle[GEO_BATCH];
+	uint64_t first[GEO_JUMPS];
+	double spacing[GEO_JUMPS], jump[GEO_JUMPS];
 	size_t from = n && isnan(edge[0].jump); /* the begin of the disk or of the walk is no edge that was found */
 	int r = 0;
 
 	*ret_wrong = 0;
-	for (size_t at = from; at < n && r == 0; at += GEO_BATCH / 2) {
-		size_t m = n - at < GEO_BATCH / 2 ? n - at : GEO_BATCH / 2;
+	for (size_t at = from; at < n && r == 0; at += GEO_JUMPS) {
+		size_t m = n - at < GEO_JUMPS ? n - at : GEO_JUMPS;
 
 		for (size_t i = 0; i < m; i++) {
-			sector[2 * i] = edge[at + i].first;
-			sector[2 * i + 1] = edge[at + i].first - 1;
+			first[i] = edge[at + i].first;
+			spacing[i] = edge[at + i].after;
 		}
-		r = geo_probe_sure(g, sector, angle, 2 * m, err);
+		r = geo_read_jumps(g, first, spacing, m, jump, err);
 		for (size_t i = 0; i < m && r == 0; i++)
-			judge(g, &edge[at + i], angle[2 * i], angle[2 * i + 1]);
+			judge(g, &edge[at + i], jump[i]);
 	}
 	for (size_t i = from; i < n; i++)
 		*ret_wrong += edge[i].is_unsure;
@@ -519,6 +530,8 @@ int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wron
 /* ---- tracks ---- */
 
 #define ROUND 1.5 /* revolutions: no track goes on for so long, there is an end in between that was not seen */
+#define PART \
+	0.75 /* the same: by its spacing what is shorter is no track of its own, but a part of one, or of a stripe */
 
 /* Sectors of a whole track from their spacing, when that is known well enough. 0: not. */
 static uint64_t whole_track(const struct geo *g, double spacing_ratio)
@@ -612,7 +625,8 @@ size_t geo_tracks(const struct geo *g, const struct geo_edge *edge, size_t n, st
 			                       .skew = edge[i].jump,
 			                       .is_sure = whole != 0,
 			                       .is_doubtful = edge[i].is_unsure || edge[i + 1].is_unsure ||
-			                                      (double)len * edge[i].after > ROUND };
+			                                      (double)len * edge[i].after > ROUND ||
+			                                      (!whole && (double)len * edge[i].after < PART) };
 	}
 	return m;
 }

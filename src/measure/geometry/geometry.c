@@ -92,6 +92,8 @@ static const struct measure_table geometry_tables[] = {
 	HEADS_TABLE,
 	{ "surfaces", "Surfaces", geo_surface_fields },
 	{ "defects", "Sectors and tracks without data", geo_defect_fields },
+	{ "rates", "Rates of the surfaces as they were read", geo_rate_fields },
+	{ "slow", "Places that cost a revolution each time", geo_slow_fields },
 	REQUESTS_TABLE,
 	{ NULL, NULL, NULL },
 };
@@ -173,6 +175,27 @@ static void rotation_figures(struct geo *g)
 		result_notice(res, "says-not-rotating",
 		              "The kernel calls %s not rotational, but reads of one sector come once a revolution.",
 		              d->name);
+}
+
+/* The speed of a spindle that has changed it is that of the run's last quarter. */
+static void drift_figures(struct geo *g)
+{
+	struct result *res = g->ses->res;
+	struct geo_drift d;
+	struct interval ci;
+	double rpm;
+
+	if (!geo_spindle_drift(g, &d))
+		return;
+	rpm = 60e9 / d.period_ns;
+	ci = (struct interval){ rpm * (1.0 - d.error), rpm * (1.0 + d.error) };
+	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->spindle.npoints);
+	ci = (struct interval){ d.period_ns * (1.0 - d.error), d.period_ns * (1.0 + d.error) };
+	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, d.period_ns, &ci, g->spindle.npoints);
+	result_notice(
+		res, "spindle-drifts",
+		"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and what is told is the speed then. A disk that was switched on a while ago turns evenly.",
+		fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
 }
 
 static void track_rows(struct geo *g, const struct geo_track *track, size_t n, const char *place)
@@ -291,6 +314,9 @@ static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t 
 		*ret_n = n + head;
 		if (r == 0 && n && head)
 			edge[0].after = edge[1].before;
+		/* Else one more answer that is late would bear out one that was. */
+		if (geo_near(g) > GEO_NOISY)
+			geo_forget(g);
 		if (r == 0)
 			r = geo_confirm(g, edge, *ret_n, &wrong, err);
 	}
@@ -490,8 +516,9 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 #define SMALL_ZONE \
 	10 /* so many times smaller than the largest: of such a zone the skews may be what disturbs the sequence */
 
-/* Of one kind: the median over the zones but small ones; all of them are within the interval, and what noise may add. */
-static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, const char *key, const char *label)
+/* Of one kind: the median over the zones but small ones; all of them are within the interval, and tol, by which noise may put off what a zone has. */
+static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member, double tol, const char *key,
+                        const char *label)
 {
 	double v[ARRAY_LEN(fit->zone)], low = INFINITY, high = -INFINITY, median;
 	uint64_t largest = 0;
@@ -519,21 +546,22 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 	}
 	if (!(low <= high)) /* none is near the middle */
 		return;
-	ci = (struct interval){ low - g->tol, high + g->tol };
+	ci = (struct interval){ low - tol, high + tol };
 	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
 }
 
 static void skew_figures(struct geo *g, const struct geo_layout *layout)
 {
 	const struct geo_shape *shape = &layout->shape;
+	double merged = geo_near(g); /* a rarer skew that is as near to the usual one is taken for it */
 
-	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew), "cylinder_skew_ratio",
+	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew), g->tol, "cylinder_skew_ratio",
 	            "skew to the next cylinder");
 	if (shape->heads > 1)
-		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), "head_skew_ratio",
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), merged, "head_skew_ratio",
 		            "skew to the next surface");
 	if (shape->heads > 1 && shape->band > 1)
-		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, band_skew), "band_skew_ratio",
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, band_skew), merged, "band_skew_ratio",
 		            "skew to the next band");
 }
 
@@ -578,7 +606,8 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	if (r < 0 || w->is_whole || w->is_stuck || geo_is_over(g))
 		return r;
 	session_checkpoint(g->ses);
-	r = timed_walk(w, 1.0, err);
+	r = timed_walk(w, layout->is_told ? GEO_RATES_AT : GEO_DEFECTS_AT, err);
+	g->is_cut = !w->is_whole && !w->is_stuck;
 	free(order->seg);
 	*order = (struct geo_order){ .seg = NULL };
 	if (r == 0)
@@ -651,18 +680,24 @@ static int run_phases(struct geo *g, struct err *err)
 	if (!g->rot.is_rotating || session_is_over(g->ses))
 		return 0;
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
-	r = look_at_places(g, err);
-	if (r == 0 && !g->p->quick && !geo_is_over(g))
+	g->spindle.period_ns = g->rot.period_ns;
+	r = geo_find_ahead(g, err);
+	if (r == 0)
+		r = look_at_places(g, err);
+	if (r == 0 && !g->p->quick && !geo_is_over(g)) {
+		geo_spindle_start(g);
 		r = walk(g, err);
+	}
 	if (r == 0 && g->p->quick)
 		result_notice(g->ses->res, "quick",
 		              "A quick run does not look at surfaces, layout and zones; leave out --quick for them.");
-	if (r == 0 && geo_is_late(g))
+	if (r == 0 && (geo_is_late(g) || g->is_cut))
 		result_notice(
 			g->ses->res, "out-of-time",
 			"%s ended before all was looked at; what was found up to then is told, and a longer --time tells more.",
 			g->ses->common->time_ns ? "The time given by --time"
 						: "The ten minutes that a run takes without --time");
+	drift_figures(g);
 	plots(g->ses);
 	return r;
 }

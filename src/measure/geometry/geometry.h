@@ -32,16 +32,39 @@ struct geo_kept {
 	uint16_t open_step[GEO_GAP + 1], kept_step[GEO_GAP + 1];
 };
 
+/* ---- spindle.c: its clock ---- */
+
+#define GEO_ANCHORS 12  /* sectors that are read again and again */
+#define GEO_POINTS  256 /* times at which the clock was held against them */
+
+struct geo_spindle {
+	uint64_t
+		at_ns; /* the clock: so many revolutions then, and on from there; 0: it has not begun, which the first read does */
+	double turns, period_ns;
+	uint64_t due_ns, every_ns; /* when the anchors are read again; 0: they are not */
+	struct geo_anchor {
+		uint64_t sector;
+		double angle;  /* NaN: not yet read */
+		uint32_t seen; /* so often since it began */
+		bool is_kept;  /* the cache had it the last time */
+	} anchor[GEO_ANCHORS];
+	struct geo_point {
+		uint64_t at_ns;
+		double turns;
+	} point[GEO_POINTS];
+	size_t npoints;
+};
+
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */
 struct geo {
 	struct session *ses;
 	const struct geometry_params *p;
 	struct timed t;
 	struct rotation rot;
-	uint64_t sectors;   /* of the target */
-	double tol;         /* angles closer than this are the same */
-	uint64_t reference; /* time of angle 0 */
-	double per_track;   /* sectors of a track, about, where the run is */
+	uint64_t sectors; /* of the target */
+	double tol;       /* angles closer than this are the same */
+	struct geo_spindle spindle;
+	double per_track; /* sectors of a track, about, where the run is */
 	struct geo_way {
 		uint32_t tries;
 		double ns, helped;  /* time that it took; how often the cache had forgotten behind it */
@@ -58,7 +81,8 @@ struct geo {
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */
-	uint64_t budget_ns;          /* of the whole run: --time, or GEO_BUDGET */
+	bool is_cut;          /* the walk ended for want of time, as what comes behind it has a share kept for it */
+	uint64_t budget_ns;   /* of the whole run: --time, or GEO_BUDGET */
 	uint64_t until_ns;    /* what is being looked for may take until then, counted from the start of the run */
 	uint64_t spare;       /* sectors of each track that nobody can address, which the spacing of the others shows */
 	bool is_spare_unsure; /* not the same in all places, or not sure */
@@ -78,7 +102,7 @@ struct geo_edge {
 	bool is_unsure;       /* it was not there again when it was looked at once more */
 };
 
-/* ---- probe.c ---- */
+/* ---- budget.c ---- */
 
 /* Device time that a run may take unless --time says otherwise: a coffee, and enough for the whole of a disk in good order. */
 #define GEO_BUDGET_NS (600 * NS_PER_S)
@@ -90,8 +114,13 @@ bool geo_is_over(const struct geo *g);
 bool geo_has_thought_enough(const struct geo *g);
 /* Is all of the budget spent? */
 bool geo_is_late(const struct geo *g);
+/* A share of the budget for what begins now: when it ends, and whether it has ended, or the run's time has. */
+uint64_t geo_share_end_ns(const struct geo *g, double part);
+bool geo_is_share_over(const struct geo *g, uint64_t end_ns);
 /* How far the run is: by what is done, or by the time that it may take, whichever is farther. */
 double geo_done(const struct geo *g, double done);
+
+/* ---- probe.c ---- */
 
 int geo_down(const void *a, const void *b); /* for qsort: uint64_t, downwards */
 
@@ -126,12 +155,34 @@ void geo_forget(struct geo *g);
 int geo_leave(struct geo *g, uint64_t sector, struct err *err);
 /* What making the drive's cache forget costs, in reads of the media. */
 double geo_flush_cost(const struct geo *g);
+
+/* ---- angles.c ---- */
+
 /* The difference of two angles in [0, 1). */
 double geo_frac(double x);
 /* As far from each other as that, the short way: [0, 0.5]. */
 double geo_apart(double a, double b);
 /* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what noise is like aside. */
 double geo_near(const struct geo *g);
+
+/* ---- spindle.c ---- */
+
+/* From now on the clock is kept; until then it goes by the period alone, as places that are looked at for seconds only need no more. */
+void geo_spindle_start(struct geo *g);
+/* Reads the anchors if it is time to, and sets the clock right. */
+int geo_spindle_follow(struct geo *g, struct err *err);
+/* Revolutions up to a completion. */
+double geo_turns(const struct geo *g, uint64_t done_ns);
+
+struct geo_drift {
+	double period_ns,
+		error; /* in the last quarter of the run; relative, 95 %, with what it has changed by lately */
+	double change; /* of the speed, against the begin */
+	uint64_t from_ns;
+};
+
+/* Has the speed changed since the rotation was found, beyond doubt? */
+bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret);
 
 /* ---- kept.c ---- */
 
@@ -142,6 +193,14 @@ void geo_kept_forget(struct geo_kept *k);
 /* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that it takes to make the cache forget. */
 uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 
+/* ---- ahead.c ---- */
+
+/*
+ * A drive may keep what it has read ahead, but not what it was asked for, so that a sector read again and again shows no cache. Where none was found: a sector is
+ * read, one elsewhere, and the one behind the first, which comes at once if it is in the cache; g->rot.hit_most_ns is set then.
+ */
+int geo_find_ahead(struct geo *g, struct err *err);
+
 /* ---- edges.c ---- */
 
 /* Sectors per track near a sector, roughly; guess: not more than the true one, and not below a quarter of it. NaN: could not tell. */
@@ -150,6 +209,12 @@ int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_trac
 int geo_survey(struct geo *g, uint64_t from, uint64_t span, double per_track, struct geo_edge *ret, size_t max,
                size_t *ret_n, struct err *err);
 
+/*
+ * Angles of the sectors first[] and of those before them, each read twice: by how much more than the spacing they are apart. NaN: not both could be read. None of first[] is 0; at most
+ * GEO_JUMPS.
+ */
+#define GEO_JUMPS (GEO_BATCH / 2)
+int geo_read_jumps(struct geo *g, const uint64_t *first, const double *spacing, size_t n, double *ret, struct err *err);
 /* Looks at both sides of each edge once more; how many are no edges. Those are unsure from then on. */
 int geo_confirm(struct geo *g, struct geo_edge *edge, size_t n, size_t *ret_wrong, struct err *err);
 
@@ -544,8 +609,9 @@ struct geo_map {
 	struct geo_walk *w;
 	struct geo_order *o;
 	const struct geo_layout *layout;
-	uint32_t *head; /* of each track, or GEO_NOWHERE */
-	bool *is_sure;  /* of each zone of the layout */
+	uint32_t *head;  /* of each track, or GEO_NOWHERE */
+	bool *is_sure;   /* of each zone of the layout */
+	bool is_as_told; /* the zones that head[] is by are those that are told */
 	struct geo_hole *hole;
 	size_t nholes;
 	bool are_surfaces;      /* the disk's; else those of the first of several arms */
@@ -555,11 +621,58 @@ struct geo_map {
 /* Tables heads, surfaces and defects. */
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err);
 
+/* ---- pieces.c ---- */
+
+#define GEO_PIECES_MOST 16
+
+/*
+ * The sector `first`, then pieces up to end[i] behind each other. ret_done_ns: n + 1, the first sector's first. *ret_is_read: all were, and the first sector from the
+ * media.
+ */
+int geo_read_pieces(struct geo *g, uint64_t first, const uint64_t *end, size_t n, uint64_t *ret_done_ns,
+                    bool *ret_is_read, struct err *err);
+
+/* ---- rates.c: whole tracks of each surface ---- */
+
+#define GEO_RATES_PART 0.012 /* of the budget: some seconds, */
+#define GEO_SLOW_PART  0.02  /* and for what was late to be looked at again, as far as there is time */
+#define GEO_RATES_AT   0.97  /* so the walk ends before; what is left is for the answers on the way */
+
+struct geo_rate_row {
+	uint64_t surface, first_byte, tracks, late;
+	double read_bytes_per_s, low_bytes_per_s, high_bytes_per_s;
+};
+
+extern const struct field geo_rate_fields[];
+
+/* Table rates, and notices of surfaces that are worse than the others; then what slow.c tells of. */
+int geo_read_rates(const struct geo_map *m, struct err *err);
+/* ---- slow.c ---- */
+
+struct geo_slow_row {
+	uint64_t first_byte, length_bytes, surface, times;
+	const char *what;
+};
+
+extern const struct field geo_slow_fields[];
+
+/* A track that took revolutions more: lost between these sectors. */
+struct geo_late {
+	uint64_t track, sectors, from, end;
+	uint32_t head, times; /* times: it was read again */
+};
+
+/* Table slow. */
+int geo_look_at_late(struct geo *g, struct geo_late *late, size_t n, struct err *err);
+
 /* ---- defects.c ---- */
 
 extern const struct field geo_surface_fields[], geo_defect_fields[];
 
-/* What is missing, and the surfaces with how much of it each has. */
+#define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something, */
+#define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
+
+/* What is missing, sure where a second look found both ends of the track, and the surfaces with how much of it each has. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif

@@ -118,6 +118,9 @@ static int fill(struct geo_map *m, struct err *err)
 	memset(m->head, 0xff, m->o->tracks * sizeof(*m->head));
 	geo_order_fit(m->o, &m->layout->shape, UINT64_MAX, INFINITY, &labels, fit);
 	m->nholes = labels.nholes;
+	m->is_as_told = fit->n == told->n;
+	for (size_t i = 0; i < fit->n && m->is_as_told; i++)
+		m->is_as_told = fit->zone[i].first == told->zone[i].first;
 	for (size_t i = 0; i < fit->n && fit->n == told->n; i++)
 		m->is_sure[i] = fit->zone[i].first == told->zone[i].first && !geo_fit_is_unclear(m->w, m->layout, i);
 	return 0;
@@ -153,6 +156,8 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 		head_rows(&m);
 	if (r == 0)
 		r = geo_defect_rows(&m, err);
+	if (r == 0 && m.are_surfaces && !m.is_turning_hidden && layout->fit->n && !geo_is_over(w->g))
+		r = geo_read_rates(&m, err);
 	free(m.head);
 	free(m.hole);
 	free(m.is_sure);

@@ -67,7 +67,26 @@ static uint64_t reach(const struct geo_kept *k, bool is_above)
 }
 
 /*
- * The least that it costs, in reads, to find where in a gap of w sectors the edge is: free[w] where the cache has none of it, kept[w] where it has the `ahead` lowest ones; and the
+ * The cheapest sector of a gap of w to be read next, up to the end-th from above, and what it costs in all: behind it is either what rest[] tells of the gap below, or
+ * what kept[] tells of the one above, into which the drive has read ahead.
+ */
+static uint64_t cheapest(const double *rest, const double *kept, uint64_t w, uint64_t end, double *cost)
+{
+	uint64_t step = 0;
+
+	for (uint64_t m = 1; m < end; m++) {
+		double now = 1.0 + ((double)(w - m) * rest[w - m] + (double)m * (kept[m] + LEAVE)) / (double)w;
+
+		if (now < *cost) {
+			*cost = now;
+			step = m;
+		}
+	}
+	return step;
+}
+
+/*
+ * The least that it costs, in reads, to find where in a gap of w sectors the edge is: open[w] where the cache has none of it, kept[w] where it has the `ahead` lowest ones; and the
  * sector, counted from the upper end, that is to be read next.
  */
 static void plan(struct geo_kept *k, uint64_t ahead, double flush)
@@ -78,31 +97,14 @@ static void plan(struct geo_kept *k, uint64_t ahead, double flush)
 	k->flush = flush;
 	open[0] = kept[0] = open[1] = kept[1] = 0.0;
 	for (uint64_t w = 2; w <= GEO_GAP; w++) {
-		double width = (double)w, best = INFINITY, kept_best;
-		uint64_t step = 1, kept_step;
+		uint64_t step, kept_step;
 
-		for (uint64_t m = 1; m < w; m++) {
-			double cost = 1.0 + ((double)(w - m) * open[w - m] + (double)m * (kept[m] + LEAVE)) / width;
-
-			if (cost < best) {
-				best = cost;
-				step = m;
-			}
-		}
-		open[w] = best;
+		open[w] = INFINITY;
+		step = cheapest(open, kept, w, w, &open[w]);
+		kept[w] = flush + open[w]; /* forgotten first, unless it is cheaper to read what the cache has not */
+		kept_step = cheapest(kept, kept, w, w > ahead ? w - ahead : 0, &kept[w]);
 		k->open_step[w] = (uint16_t)step;
-		kept_best = flush + best;
-		kept_step = step;
-		for (uint64_t m = 1; m + ahead < w; m++) {
-			double cost = 1.0 + ((double)(w - m) * kept[w - m] + (double)m * (kept[m] + LEAVE)) / width;
-
-			if (cost < kept_best) {
-				kept_best = cost;
-				kept_step = m;
-			}
-		}
-		kept[w] = kept_best;
-		k->kept_step[w] = (uint16_t)kept_step;
+		k->kept_step[w] = (uint16_t)(kept_step ? kept_step : step);
 	}
 }
 

@@ -10,9 +10,11 @@
 #define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 #define ALIKE_TRACKS \
 	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or smaller */
-#define CLOSE        4   /* further sectors of a track for a closer look: */
-#define CLOSER       0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
-#define INSIDE_FIRST 8   /* ends of runs that are looked at before a cycle is believed */
+#define CLOSE  4   /* further sectors of a track for a closer look: */
+#define CLOSER 0.5 /* by so much their median is off less; at least, as the deviation of a median of five is 0.56 */
+#define SLANTED \
+	0.5 /* of what is told apart: the farthest is off by so much more than the nearest where a track is of another size */
+#define INSIDE_FIRST 8 /* ends of runs that are looked at before a cycle is believed */
 
 /*
  * A jump is the angle from the last sector of a track to the first of the next, less one spacing of the *ended* track's sectors: so it is also by what the
@@ -179,11 +181,31 @@ static int look_again(struct geo_walk *w, const struct geo_leap *l, uint64_t edg
 	return r;
 }
 
-/* The angle of a track that begins there by the median of several of its sectors; NaN: not enough of them came from the media. */
+/*
+ * By what the angles of a track's sectors are off at its begin: their median, or what is left of it there where they grow with the distance, as the track is of another size
+ * than was expected. off[0] is at the begin itself.
+ */
+static double off_at_begin(const struct geo *g, const double *distance, const double *off, size_t n)
+{
+	double slope[(CLOSE + 1) * CLOSE / 2], left[CLOSE + 1], most = 0.0, by;
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		most = fmax(most, distance[i]);
+		for (size_t k = 0; k < i; k++)
+			slope[m++] = (off[i] - off[k]) / (distance[i] - distance[k]);
+	}
+	by = stats_median(slope, m); /* Theil 1950 */
+	for (size_t i = 0; i < n; i++)
+		left[i] = off[i] - (fabs(by) * most > SLANTED * near(g) ? by * distance[i] : 0.0);
+	return stats_median(left, n);
+}
+
+/* The angle of a track that begins there by several of its sectors; NaN: not enough of them came from the media. */
 int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle, struct err *err)
 {
 	uint64_t apart = (uint64_t)(0.2 / after), sector[CLOSE];
-	double got[CLOSE], off[CLOSE + 1] = { 0.0 };
+	double got[CLOSE], off[CLOSE + 1] = { 0.0 }, distance[CLOSE + 1] = { 0.0 };
 	bool doubt[CLOSE];
 	size_t n = 1;
 	int r;
@@ -196,9 +218,12 @@ int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle,
 		sector[i] = first + (CLOSE - i) * apart;
 	r = geo_probe_doubt(g, sector, got, doubt, CLOSE, false, err);
 	for (size_t i = 0; i < CLOSE && r == 0; i++)
-		if (isfinite(got[i]))
-			off[n++] = phase_distance(got[i] - (double)(sector[i] - first) * after, *angle);
-	*angle = n < CLOSE ? (double)NAN : geo_frac(*angle + stats_median(off, n));
+		if (isfinite(got[i])) {
+			distance[n] = (double)(sector[i] - first);
+			off[n] = phase_distance(got[i] - distance[n] * after, *angle);
+			n++;
+		}
+	*angle = n < CLOSE ? (double)NAN : geo_frac(*angle + off_at_begin(g, distance, off, n));
 	return r;
 }
 

@@ -12,11 +12,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define DOUBT      0.15   /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
-#define NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
-#define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
-#define FLUSH_MAX  1024   /* reads elsewhere: more than any cache has segments */
-#define TRIES      5      /* that bring nothing, with twice as many reads elsewhere each time */
+#define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
+#define FLUSH_MAX 1024 /* reads elsewhere: more than any cache has segments */
+#define TRIES     5    /* that bring nothing, with twice as many reads elsewhere each time */
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
@@ -43,53 +41,6 @@ static const struct field angle_fields[] = {
 	FIELD_F64(struct angle_row, angle_ratio, UNIT_RATIO, "angle"),
 	FIELD_END,
 };
-
-static uint64_t spent_ns(const struct geo *g)
-{
-	return session_answered_ns(g->ses) - g->ses->start_ns;
-}
-
-void geo_may_take(struct geo *g, double part)
-{
-	g->until_ns = (uint64_t)(part * (double)g->budget_ns);
-}
-
-bool geo_is_over(const struct geo *g)
-{
-	return session_is_over(g->ses) || spent_ns(g) >= g->until_ns;
-}
-
-bool geo_has_thought_enough(const struct geo *g)
-{
-	return session_is_over(g->ses) || clock_now_ns(g->ses->env->clk) - g->ses->start_ns >= g->until_ns;
-}
-
-bool geo_is_late(const struct geo *g)
-{
-	return spent_ns(g) >= g->budget_ns;
-}
-
-double geo_done(const struct geo *g, double done)
-{
-	return fmin(1.0, fmax(done, (double)spent_ns(g) / (double)g->budget_ns));
-}
-
-double geo_frac(double x)
-{
-	return x - floor(x);
-}
-
-double geo_apart(double a, double b)
-{
-	double d = geo_frac(a - b);
-
-	return d > 0.5 ? 1.0 - d : d;
-}
-
-double geo_near(const struct geo *g)
-{
-	return fmax(NEAR_LEAST, NEAR_NOISE * g->rot.noise_ns / g->rot.period_ns);
-}
 
 static bool is_hit(const struct geo *g, double access_ns)
 {
@@ -124,8 +75,8 @@ static double known(const struct geo *g, uint64_t sector)
 {
 	size_t i = slot_of(sector);
 
-	return g->reference && g->known[i].sector == sector && g->known[i].angle > 0.0 ? g->known[i].angle
-	                                                                               : (double)NAN;
+	return g->spindle.at_ns && g->known[i].sector == sector && g->known[i].angle > 0.0 ? g->known[i].angle
+	                                                                                   : (double)NAN;
 }
 
 /*
@@ -249,7 +200,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	uint64_t offsets[GEO_BATCH], done[GEO_BATCH] = { 0 }, first = UINT64_MAX, end = 0;
 	double access[GEO_BATCH], ns = 0.0;
 	size_t way = choose_step(g);
-	int r = 0;
+	int r = geo_spindle_follow(g, err);
 
 	for (size_t i = 0; i < n; i++) {
 		offsets[i] = sectors[i] * g->t.block_bytes;
@@ -259,7 +210,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	}
 	first = first > BESIDE_BYTES ? first - BESIDE_BYTES : 0;
 	end = g->t.target->size_bytes - end > BESIDE_BYTES ? end + BESIDE_BYTES : g->t.target->size_bytes;
-	if (lead)
+	if (r == 0 && lead)
 		r = read_elsewhere(g, way, lead, first, end, &ns, err);
 	if (r == 0)
 		r = timed_reads(&g->t, offsets, n, access, done, err);
@@ -282,9 +233,9 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 			++*ret_hits;
 			continue;
 		}
-		if (!g->reference)
-			g->reference = done[i];
-		angles[i] = geo_frac(((double)done[i] - (double)g->reference) / g->rot.period_ns);
+		if (!g->spindle.at_ns)
+			g->spindle.at_ns = done[i];
+		angles[i] = geo_frac(geo_turns(g, done[i]));
 		keep(g, sectors[i], angles[i]);
 		if (!doubt[i])
 			learn(g, sectors[i], angles[i]);

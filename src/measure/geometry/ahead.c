@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Does the drive's cache have what was read ahead, though not the sector that was asked for? Then a read again shows no cache, and reads beside it are answered by one. */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define PLACES      12    /* where that is tried */
+#define AHEAD_MOST  0.1   /* of a revolution: from the media one in ten takes no more, and half of PLACES hardly ever */
+#define WIDTH_LEAST 100e3 /* ns: hits are not told apart better from what is read */
+
+/* No hit takes longer, if those that were short are hits; NaN: they are none. v: at places, in any order. */
+static double most_of_hits(double *v, size_t n, double period_ns)
+{
+	double mad[PLACES], hit;
+	size_t m = 0;
+
+	stats_sort(v, n);
+	while (m < n && v[m] < AHEAD_MOST * period_ns)
+		m++;
+	if (m == 0 || 2 * m < n)
+		return NAN;
+	hit = v[m / 2];
+	for (size_t i = 0; i < m; i++)
+		mad[i] = fabs(v[i] - hit);
+	stats_sort(mad, m);
+	return fmin(hit + fmax(fmax(6.0 * 1.4826 * mad[m / 2], 0.25 * hit), WIDTH_LEAST), AHEAD_MOST * period_ns);
+}
+
+int geo_find_ahead(struct geo *g, struct err *err)
+{
+	double v[PLACES];
+	size_t n = 0;
+	int r = 0;
+
+	if (isfinite(g->rot.hit_most_ns) || g->sectors < 2)
+		return 0;
+	for (size_t i = 0; i < PLACES && r == 0 && !geo_is_over(g); i++) {
+		uint64_t at = rng_below(&g->t.rng, g->sectors - 1), elsewhere = rng_below(&g->t.rng, g->sectors);
+		const uint64_t offset[] = { at * g->t.block_bytes, elsewhere * g->t.block_bytes,
+			                    (at + 1) * g->t.block_bytes };
+		double access[ARRAY_LEN(offset)] = { NAN, NAN, NAN };
+
+		r = timed_reads(&g->t, offset, ARRAY_LEN(offset), access, NULL, err);
+		g->reads += ARRAY_LEN(offset);
+		if (isfinite(access[2]))
+			v[n++] = access[2];
+	}
+	if (r < 0 || geo_is_over(g))
+		return r;
+	g->rot.hit_most_ns = most_of_hits(v, n, g->rot.period_ns);
+	return 0;
+}

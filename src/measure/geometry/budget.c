@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How much of the time that a run may take is left. */
+#include <math.h>
+
+#include "measure/geometry/geometry.h"
+
+static uint64_t spent_ns(const struct geo *g)
+{
+	return session_answered_ns(g->ses) - g->ses->start_ns;
+}
+
+void geo_may_take(struct geo *g, double part)
+{
+	g->until_ns = (uint64_t)(part * (double)g->budget_ns);
+}
+
+bool geo_is_over(const struct geo *g)
+{
+	return session_is_over(g->ses) || spent_ns(g) >= g->until_ns;
+}
+
+bool geo_has_thought_enough(const struct geo *g)
+{
+	return session_is_over(g->ses) || clock_now_ns(g->ses->env->clk) - g->ses->start_ns >= g->until_ns;
+}
+
+bool geo_is_late(const struct geo *g)
+{
+	return spent_ns(g) >= g->budget_ns;
+}
+
+uint64_t geo_share_end_ns(const struct geo *g, double part)
+{
+	return session_answered_ns(g->ses) + (uint64_t)(part * (double)g->budget_ns);
+}
+
+bool geo_is_share_over(const struct geo *g, uint64_t end_ns)
+{
+	return geo_is_over(g) || geo_is_late(g) || session_answered_ns(g->ses) >= end_ns;
+}
+
+double geo_done(const struct geo *g, double done)
+{
+	return fmin(1.0, fmax(done, (double)spent_ns(g) / (double)g->budget_ns));
+}

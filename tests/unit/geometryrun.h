@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Runs of `geometry` on disks that are drawn. For tests that have included cmocka.h. End each with geometry_run_end(). */
+#ifndef PLATTER_TEST_GEOMETRYRUN_H
+#define PLATTER_TEST_GEOMETRYRUN_H
+
+#include "simrun.h"
+#include "wild.h"
+
+extern const struct measure measure_geometry;
+
+/* words must live as long as the run; change may be NULL. */
+static inline struct sim_run geometry_on_wild(uint64_t seed, const char *words,
+                                              void (*change)(struct profile *p, const void *arg), const void *arg)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = words };
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+	if (change)
+		change(&p, arg);
+	assert_int_equal(profile_finish(&p, &err), 0);
+	(void)sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
+#endif

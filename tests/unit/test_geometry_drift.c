@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* geometry of disks whose spindle warms up, in virtual time, against what the profile says. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "geometryrun.h"
+
+struct drift {
+	double part, over_s;
+};
+
+static void drifts(struct profile *p, const void *arg)
+{
+	const struct drift *d = arg;
+
+	p->drift = d->part;
+	p->drift_s = d->over_s;
+}
+
+/* Angles that were read some seconds apart do not fit unless the clock is set right again and again. */
+static void a_spindle_that_warms_up_hides_no_layout(void **state)
+{
+	static const struct {
+		uint64_t seed;
+		struct drift drift;
+		double surfaces;
+	} drives[] = {
+		{ 121007, { 1e-4, 100 }, 4 },
+		{ 121007, { -1e-4, 1000 }, 4 },
+		{ 121014, { 1e-4, 100 }, 5 },
+		{ 121005, { -1e-5, 1000 }, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
+		struct sim_run run = geometry_on_wild(drives[i].seed, "sda", drifts, &drives[i].drift);
+		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "/dev/sda")));
+		double end_s, from, to, told;
+		struct interval ci;
+
+		end_s = (double)sim_elapsed_ns(run.sim) * 1e-9;
+		from = 60e9 / truth_period_at_ns(g, end_s * 0.75);
+		to = 60e9 / truth_period_at_ns(g, end_s);
+		told = sim_figure(&run, "rotation_rpm");
+		ci = result_find_figure(run.res, "rotation_rpm")->ci;
+		print_message("seed %d: %g surfaces, %.4f rpm (%.4f .. %.4f), %.4f .. %.4f in the last quarter\n",
+		              (int)drives[i].seed, sim_figure(&run, "surfaces"), told, ci.low, ci.high, from, to);
+		assert_true(sim_figure(&run, "surfaces") == drives[i].surfaces);
+		assert_true(result_has_notice(run.res, "spindle-drifts"));
+		assert_true(fabs(told / to - 1.0) < 10e-6);
+		assert_true(ci.low <= fmax(from, to) && ci.high >= fmin(from, to) && ci.high - ci.low < 30e-6 * told);
+		sim_run_end(&run);
+	}
+}
+
+static void a_spindle_that_turns_evenly_is_not_said_to_drift(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 121003; seed <= 121007; seed += 2) {
+		struct sim_run run = geometry_on_wild(seed, "sda", drifts, &(struct drift){ 0.0, 1.0 });
+
+		assert_false(result_has_notice(run.res, "spindle-drifts"));
+		sim_run_end(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_spindle_that_warms_up_hides_no_layout),
+		cmocka_unit_test(a_spindle_that_turns_evenly_is_not_said_to_drift),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

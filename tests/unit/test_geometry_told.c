@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What geometry tells of wild disks of which it once told nothing, each for its own reason. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "geometryrun.h"
+#include "measure/geometry/geometry.h"
+#include "seeds.h"
+
+static void start_and_end_are(uint64_t seed, double start, double end)
+{
+	struct sim_run run = geometry_on_wild(seed, "--quick sda", NULL, NULL);
+
+	assert_true(sim_figure(&run, "start_sectors_per_track") == start);
+	assert_true(sim_figure(&run, "end_sectors_per_track") == end);
+	sim_run_end(&run);
+}
+
+/* 16 deviations of an answer between a track and the next, and 15 were asked for. */
+static void ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do(void **state)
+{
+	(void)state;
+	start_and_end_are(106027, 467.0, 230.0);
+}
+
+/* A sector that is read again takes a revolution, so no cache was seen; its neighbours come from the cache. */
+static void a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for(void **state)
+{
+	(void)state;
+	start_and_end_are(106021, 450.0, 238.0);
+}
+
+/* Arms that have every other 256 sectors: the angle jumps behind each of these, which by their spacing are half a track. */
+static void a_stripe_is_no_track(void **state)
+{
+	struct sim_run run = geometry_on_wild(106023, "--quick sda", NULL, NULL);
+	double start = sim_figure(&run, "start_sectors_per_track"), end = sim_figure(&run, "end_sectors_per_track");
+
+	(void)state;
+	assert_true(isnan(start) || start == 446.0);
+	assert_true(isnan(end) || end > 200.0);
+	sim_run_end(&run);
+}
+
+#define DRAWS 6
+
+/* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of these draws of its noise shows the surfaces; half of them do. */
+static void the_next_surface_may_hold_more(void **state)
+{
+	size_t told = 0;
+
+	(void)state;
+	for (int seed = 1; seed <= TALLY_SEEDS(DRAWS); seed++) {
+		struct sim_run run;
+		char words[32];
+		double surfaces;
+
+		(void)snprintf(words, sizeof(words), "--seed=%d sda", seed);
+		run = geometry_on_wild(105014, words, NULL, NULL);
+		surfaces = sim_figure(&run, "surfaces");
+		print_message("noise %d: %g surfaces\n", seed, surfaces);
+		assert_true(isnan(surfaces) || surfaces == 3.0);
+		told += isfinite(surfaces);
+		sim_run_end(&run);
+	}
+	assert_true(told > 0 || TALLY_SHARE > 1); /* a single draw says little */
+}
+
+#define HEADS 20
+
+/* A zone keeps the last 13 tracks of its last cylinder for itself. That is one thing that is odd, not 13. */
+static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
+{
+	struct geo_seg seg[] = { { .size = 110, .tracks = 6, .jump = 0.15 },
+		                 { .first = 660, .size = 110, .track = 6, .tracks = 1, .jump = 0.33 },
+		                 { .first = 770, .size = 107, .track = 7, .tracks = 20, .jump = 0.15 } };
+	struct geo_order o = { .seg = seg, .n = ARRAY_LEN(seg), .tracks = 27, .tol = 0.034 };
+	const struct geo_shape shape = { .heads = HEADS, .band = 1 };
+	struct geo_parser p = { .o = &o, .shape = &shape };
+	struct geo_band band = { .cylinders = 1, .skip = 7, .skip_to = HEADS - 1 };
+	struct geo_state st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN };
+	uint64_t t = 0;
+
+	(void)state;
+	assert_true(geo_match(&p, &band, &st, &t));
+	assert_int_equal(t, 7);
+	assert_int_equal(st.left_out, 13);
+	print_message("13 tracks without data cost %.1f\n", st.cost);
+	assert_true(st.cost < 6.0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do),
+		cmocka_unit_test(a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for),
+		cmocka_unit_test(a_stripe_is_no_track),
+		cmocka_unit_test(the_next_surface_may_hold_more),
+		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
