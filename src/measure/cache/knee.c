@@ -4,7 +4,6 @@
  * logarithm until the bracket is within 5 %. cachestat(2) is the second witness: another reading asks about each record before it is read.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -22,7 +21,7 @@ static int counted_reading(struct cache_run *c, struct knee_row *row)
 	struct cache_loop l = { .record = KNEE_RECORD, .done = c->file_bytes / KNEE_RECORD };
 	struct pagecache_traffic before, after;
 	uint64_t cached = 0;
-	bool is_known = posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_RANDOM) == 0;
+	bool is_known = cache_advise(c, true);
 	int r = 0;
 
 	pagecache_traffic(c->ses, 0, &before);
@@ -38,7 +37,7 @@ static int counted_reading(struct cache_run *c, struct knee_row *row)
 		else if (cache_is_over(c))
 			r = -EINTR;
 	}
-	(void)posix_fadvise(c->cached_fd, 0, 0, POSIX_FADV_NORMAL); /* a hint */
+	cache_advise(c, false);
 	pagecache_traffic_since(c->ses, 0, &before, (double)cached / (double)c->file_bytes, &after);
 	row->counted_hit_ratio = is_known ? cache_hits(c, &l, &after) : (double)NAN;
 	row->cachestat_ratio = is_known ? (double)cached / (double)c->file_bytes : (double)NAN;

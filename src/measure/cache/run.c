@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The states that operations start from, and the timed loop. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -41,6 +42,11 @@ int cache_pass(struct cache_run *c, int fd, bool writes)
 double cache_in_memory(const struct cache_run *c)
 {
 	return pagecache_cached_ratio(c->cached_fd, c->first, c->file_bytes);
+}
+
+bool cache_advise(const struct cache_run *c, bool is_random)
+{
+	return posix_fadvise(c->cached_fd, 0, 0, is_random ? POSIX_FADV_RANDOM : POSIX_FADV_NORMAL) == 0;
 }
 
 int cache_make_cold(struct cache_run *c)
