@@ -27,6 +27,7 @@ def comparisons(place):
     yield Comparison('10 % off', 'ms', 1, lambda: 10.0, lambda: 11.0 * next(noise))
     yield Comparison('half as good', 'ms', 1, lambda: 10.0, lambda: 5.0, at_least=True)
 PY
+echo 'ALONE = True' >"$tree/versus/slow.py" && cat "$tree/versus/apart.py" >>"$tree/versus/slow.py"
 cat >"$tree/versus/broken.py" <<'PY'
 from versus import Comparison
 ORDER = 3
@@ -49,7 +50,8 @@ grep -q DISAGREE "$dir/out" && fail "what agrees is called different"
 [ "$(grep -c ' ms' "$dir/out")" = 4 ] || fail "there are not 4 rows"
 expect 5 apart "$dir/out"
 [ "$(grep -c 'DISAGREE$' "$dir/out")" = 2 ] || fail "what differs is not called so"
-expect 0 all "$dir/out" # what works in files wants --dir
+expect 0 all "$dir/out" # what works in files wants --dir, what takes long its name
+expect 5 slow "$dir/out"
 expect 5 apart "$dir/out" --json
 python3 - "$dir/out" <<'PY' || fail "the JSON"
 import json, sys
@@ -80,4 +82,22 @@ for n, by_median in ((2, False), (3, True), (5, False), (6, True), (9, True), (1
         assert 0 < low <= mean <= high
         hits += low <= 1.1 <= high
     assert hits >= 1880, (n, by_median, hits)  # 95 % less 2 deviations
+PY
+
+# Of a disk whose rate falls in steps, with noise, as narrow as is said.
+cp "$TOP/tools/versus/width.py" "$tree/versus"
+(cd "$tree" && python3 -B - <<'PY') || fail "the widths"
+import random, statistics
+from versus.width import mean_of_places, mean_of_runs
+draw = random.Random(1)
+rates = [100 - 5 * (k // 16) for k in range(128)]
+true = 128 / sum(1 / r for r in rates)
+held = held_run = 0
+for _ in range(2000):
+    mean, half = mean_of_places([r * draw.gauss(1, 0.01) for r in rates])
+    held += abs(true / mean - 1) <= half
+    mean, half = mean_of_runs([draw.gauss(1, 0.01) for _ in range(40)])
+    held_run += abs(1 / mean - 1) <= half
+assert 1880 <= held and 1880 <= held_run, (held, held_run)
+assert mean_of_runs([1.0] * 11) is None
 PY
