@@ -7,18 +7,6 @@
 #define NEAR_LEAST 1.2e-5 /* of a revolution: what rounding of times and of the period does */
 #define NEAR_NOISE 7.5    /* deviations of one answer: five of a difference */
 
-double geo_frac(double x)
-{
-	return x - floor(x);
-}
-
-double geo_apart(double a, double b)
-{
-	double d = geo_frac(a - b);
-
-	return d > 0.5 ? 1.0 - d : d;
-}
-
 double geo_near(const struct geo *g)
 {
 	return fmax(NEAR_LEAST, NEAR_NOISE * g->rot.noise_ns / g->rot.period_ns);

@@ -24,14 +24,15 @@
 static double skew_before(struct geo_order *o, uint64_t track)
 {
 	const struct geo_seg *seg;
-	double jump, size;
+	double turned;
 
 	if (track == 0)
 		return NAN;
 	seg = geo_order_at(o, track - 1);
-	jump = seg->jump;
-	size = (double)seg->size;
-	return jump + 1.0 / size - 1.0 / (double)geo_order_at(o, track)->size;
+	if (track - seg->track < seg->tracks)
+		return seg->jump;
+	turned = seg->jump + 1.0 / (double)seg->size;
+	return turned - 1.0 / (double)geo_order_at(o, track)->size;
 }
 
 static enum geo_change first_change(const struct geo_parser *p)

@@ -3,6 +3,8 @@
 #ifndef PLATTER_MEASURE_GEOMETRY_H
 #define PLATTER_MEASURE_GEOMETRY_H
 
+#include <math.h>
+
 #include "measure/shared/heads.h"
 #include "measure/shared/timed.h"
 
@@ -158,10 +160,22 @@ double geo_flush_cost(const struct geo *g);
 
 /* ---- angles.c ---- */
 
-/* The difference of two angles in [0, 1). */
-double geo_frac(double x);
+/* The difference of two angles in [0, 1). Here, as the fit of a layout does little else. */
+static inline double geo_frac(double x)
+{
+	return x - floor(x);
+}
+
 /* As far from each other as that, the short way: [0, 0.5]. */
-double geo_apart(double a, double b);
+static inline double geo_apart(double a, double b)
+{
+	double d = fabs(a - b);
+
+	if (d >= 1.0) /* hardly ever */
+		d = geo_frac(d);
+	return d > 0.5 ? 1.0 - d : d;
+}
+
 /* Two differences of two angles that are less apart are taken for the same: so far single ones stray, the tails of what noise is like aside. */
 double geo_near(const struct geo *g);
 
@@ -357,8 +371,16 @@ struct geo_order {
 
 /* All tracks in order; o is zero before, and seg is the caller's to free. */
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
-/* The equal tracks that this one is among. */
-const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track);
+/* The equal tracks that this one is among, wherever they are. */
+const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
+
+/* The same, which nearly always are those of last time. */
+static inline const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
+{
+	const struct geo_seg *seg = &o->seg[o->hint];
+
+	return o->hint < o->n && track - seg->track < seg->tracks ? seg : geo_order_find(o, track);
+}
 
 static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
 {

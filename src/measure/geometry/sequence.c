@@ -194,7 +194,7 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 	return 0;
 }
 
-const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
+const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track)
 {
 	size_t low = 0, high = o->n, hint = o->hint;
 
