@@ -19,14 +19,16 @@
 
 #include "base/cleanup.h"
 
-#define EVENTS_MIN    20
-#define EVENTS_COARSE 128
-#define GRID_MAX      1000000.0
-#define SPAN_GROWTH   1000 /* from one number of events to twice as many */
-#define OVERSAMPLE    5.0  /* grid points per independent frequency; worst loss of length 2 % */
-#define MULTIPLE_MAX  6    /* candidates: best * a / b up to this */
-#define NOISE_MAX     0.1  /* of the period */
-#define HUBER         1.345
+#define EVENTS_MIN        20
+#define EVENTS_COARSE     128
+#define GRID_MAX          1000000.0
+#define SPAN_GROWTH       1000 /* from one number of events to twice as many */
+#define OVERSAMPLE        5.0  /* grid points per independent frequency; worst loss of length 2 % */
+#define OVERSAMPLE_BESIDE 20.0 /* 0.1 %, where that may have hidden the highest of several peaks: */
+#define BESIDE            16.0 /* so many independent frequencies away, as events that come in rounds have them */
+#define MULTIPLE_MAX      6    /* candidates: best * a / b up to this */
+#define NOISE_MAX         0.1  /* of the period */
+#define HUBER             1.345
 
 static const double two_pi = 6.283185307179586;
 
@@ -120,6 +122,16 @@ static struct peak local_peak(const double *t, size_t n, double f, double range,
 	return best;
 }
 
+/* The longest peak about f, which a grid of few points may have taken for the longest in its place. */
+static double best_beside(const double *t, size_t n, double f, double f_min, double f_max)
+{
+	double from = fmax(f_min, f - BESIDE / t[n - 1]), to = fmin(f_max, f + BESIDE / t[n - 1]),
+	       step = 1 / (OVERSAMPLE_BESIDE * t[n - 1]), best;
+
+	(void)grid_peak(t, n, from, step, (size_t)ceil((to - from) / step) + 1, &best);
+	return best;
+}
+
 /*
  * The same for more events than f comes from. What looked like the frequency may have been half or a third of it, as
  * long as few events were odd.
@@ -156,7 +168,7 @@ static bool search(const double *t, size_t *n, double low, double high, double *
 	/* Rayleigh: P(R > r) = exp(-m r^2) for one frequency */
 	if (r * r * (double)m < log((double)steps) + 9)
 		return false;
-	f = follow_peak(t, m, f, 4 * span, 1 / low);
+	f = follow_peak(t, m, best_beside(t, m, f, 1 / high, 1 / low), 4 * span, 1 / low);
 	while (m < *n) {
 		m = 2 * m < *n ? 2 * m : *n;
 		while (t[m - 1] > SPAN_GROWTH * span)

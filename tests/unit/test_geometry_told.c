@@ -51,6 +51,27 @@ static void a_stripe_is_no_track(void **state)
 	sim_run_end(&run);
 }
 
+static void trimmed(struct profile *p, const void *seed)
+{
+	struct err err;
+
+	profile_done(p);
+	assert_int_equal(profile_wild(p, *(const uint64_t *)seed, "trimmed", &err), 0);
+}
+
+/* Little of the disk is stored: five sectors were read again and again, the first answer of one was a third of a revolution late. */
+static void a_late_first_answer_makes_no_finer_lattice(void **state)
+{
+	const uint64_t seed = 141420;
+	struct sim_run run = geometry_on_wild(seed, "--quick --seed=141420 sda", trimmed, &seed);
+	double rpm = sim_figure(&run, "rotation_rpm");
+
+	(void)state;
+	print_message("%.3f rpm\n", rpm);
+	assert_true(isnan(rpm) || fabs(rpm / 5891.7619 - 1.0) < 20e-6);
+	sim_run_end(&run);
+}
+
 #define DRAWS 6
 
 /* Behind the last track of a surface, one of another size was looked at closely as if it were of the same: then none of these draws of its noise shows the surfaces; half of them do. */
@@ -104,6 +125,7 @@ int main(void)
 		cmocka_unit_test(ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do),
 		cmocka_unit_test(a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for),
 		cmocka_unit_test(a_stripe_is_no_track),
+		cmocka_unit_test(a_late_first_answer_makes_no_finer_lattice),
 		cmocka_unit_test(the_next_surface_may_hold_more),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};

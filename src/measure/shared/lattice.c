@@ -8,7 +8,10 @@
 #define PERIOD_HIGH_NS 18.5e6 /* 3 240 rpm: the slowest that are still in use turn with 3600 */
 #define EVENTS_MIN     24     /* of fewer a lattice may fit by chance (a choice; the fit has its own test) */
 #define CLOCK_MOST     7.0    /* of n R^2: chance gives sectors at random angles that once in 1100 (Rayleigh) */
-#define NOISE_MOST     0.03   /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
+#define TIMES_MOST     6      /* so many times finer is what is looked for */
+#define SAME_LEAST     0.9    /* of the events, where chance has a half to two thirds; of so many at least */
+#define SAME_EVENTS    30
+#define NOISE_MOST     0.03 /* of a revolution: so blurred, a lattice may be that of a neighbour of the period */
 
 /*
  * A sector of a rotating disk is half a revolution away in the middle. Reads that are quicker do not wait for one, and the lattice is another's:
@@ -115,6 +118,51 @@ static struct events without_strays(const struct events *ev, const struct period
 	return kept;
 }
 
+/* The share of events that lie, within their sector, whole revolutions of so many periods apart; NaN: too few to tell. */
+static double share_apart(const struct events *ev, double period, int times)
+{
+	size_t same = 0, free = 0;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		size_t count[TIMES_MOST] = { 0 }, n = 0, most = 0;
+
+		for (size_t j = 0; j < ev->n; j++) {
+			if (ev->first[j] != ev->first[i])
+				continue;
+			if (j < i) { /* with that one */
+				n = 0;
+				break;
+			}
+			n++;
+			count[(size_t)rint(ev->when[j] / period) % (size_t)times]++;
+		}
+		for (int k = 0; k < times; k++)
+			most = count[k] > most ? count[k] : most;
+		if (n == 0)
+			continue;
+		same += most - 1;
+		free += n - 1;
+	}
+	return free < SAME_EVENTS ? (double)NAN : (double)same / (double)free;
+}
+
+/*
+ * The same where most sectors are on the finer lattice, as there are but a few: each by itself is on one that is so many times longer, which chance does not bring about, as waiting
+ * varies.
+ */
+static void lengthen(const struct events *ev, struct period_fit *fit)
+{
+	for (int k = TIMES_MOST; k > 1; k--) {
+		struct events sorted = *ev;
+
+		if (k * fit->period > PERIOD_HIGH_NS || !waits_for_rotation(&sorted, k * fit->period) ||
+		    !(share_apart(ev, fit->period, k) > SAME_LEAST))
+			continue;
+		fit->period *= k;
+		return;
+	}
+}
+
 bool rotation_fit(const struct events *all, struct rotation *ret)
 {
 	struct period_fit fit, again;
@@ -128,6 +176,7 @@ bool rotation_fit(const struct events *all, struct rotation *ret)
 		fit = again;
 	else
 		kept = *all;
+	lengthen(&kept, &fit);
 	refine(&kept, &fit);
 	if (is_of_a_clock(&kept, &fit))
 		return false;
