@@ -107,10 +107,9 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 }
 
 /* All tables that are not there yet, and lines with one for each part. */
-static void join_all(const struct hosts_part *parts, size_t n, struct result *res, const char *key)
+static void join_all(const struct hosts_part *parts, size_t n, const struct result *first, struct result *res,
+                     const char *key)
 {
-	const struct result *first = hosts_first_doc(parts, n);
-
 	for (size_t i = 0; i < first->ntables; i++)
 		if (!result_find_table(res, first->tables[i]->name))
 			join(parts, n, res, first->tables[i]->name, NULL, key);
@@ -196,7 +195,7 @@ void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res)
 	for (size_t i = 0; i < n; i++)
 		if (parts[i].doc)
 			join_figures(&parts[i], first, res);
-	join_all(parts, n, res, "host"); /* the plan is there already */
+	join_all(parts, n, first, res, "host"); /* the plan is there already */
 	(void)snprintf(answer, sizeof(answer), "%zu hosts, each measured for itself.", n);
 	result_set(&res->answer, answer);
 	result_set(&res->shows, "#shares,#hosts");
@@ -351,6 +350,6 @@ struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const cha
 		for (size_t k = 0; k < doc->nnotices; k++)
 			result_notice(res, doc->notices[k].code, "%s", doc->notices[k].text);
 	}
-	join_all(parts, n, res, key);
+	join_all(parts, n, first, res, key);
 	return res;
 }

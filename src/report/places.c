@@ -113,6 +113,7 @@ static void judge_places(const struct result *a, const struct result *b, struct 
 			continue; /* told with that */
 		count[v]++;
 		if (t)
+			/* cppcheck-suppress nullPointerRedundantCheck -- one of the two is there */
 			result_row(t, &(struct place_row){ p->first, p->end - p->first, alike_disk(is ? b : a),
 			                                   was ? was->kind : NULL, is ? is->kind : NULL, verdicts[v] });
 	}

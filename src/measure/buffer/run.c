@@ -230,8 +230,11 @@ int buffer_first_of(struct buffer_io *io, size_t places, uint64_t bytes, struct 
 	cleanup_free uint64_t *first = calloc(places, sizeof(*first));
 	size_t n = 0;
 	double ns = NAN;
-	int r = first ? read_streams(io, places, bytes, first, &n, err) : err_set(err, -ENOMEM, "Out of memory.");
+	int r;
 
+	if (!first)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = read_streams(io, places, bytes, first, &n, err);
 	if (r == 0 && n == places) /* its last block, which reading ahead does not drop */
 		r = go(io, &(struct step){ first[0] + bytes - io->cond.block_bytes, 0, (uint32_t)io->cond.block_bytes },
 		       1, NULL, &ns, err);

@@ -143,7 +143,7 @@ static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *r
 static int try_track(struct geo_walk *w, uint64_t size, double *ret_jump, bool *ret_ok, struct err *err)
 {
 	uint64_t edge = w->at + size;
-	double angle, jump;
+	double angle = NAN, jump = NAN;
 	int r;
 
 	*ret_ok = false;

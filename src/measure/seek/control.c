@@ -276,7 +276,7 @@ static bool control_by_distance(const struct seek_run *s, const struct seek_read
                                 uint64_t first, uint64_t end, struct seek_controlled *ret)
 {
 	cleanup_free double *v = calloc(4 * n + 1, sizeof(*v));
-	double *root = v, *length = v + n, *time = v + 2 * n, *off = v + 3 * n, known, away[2], det, leverage, variance;
+	double *root, *length, *time, *off, known, away[2], det, leverage, variance;
 	struct regression g;
 	struct summary sum, all;
 	struct interval ci;
@@ -284,6 +284,10 @@ static bool control_by_distance(const struct seek_run *s, const struct seek_read
 
 	if (!v || s->rot.is_patchy) /* distances are those of what is stored */
 		return false;
+	root = v;
+	length = v + n;
+	time = v + 2 * n;
+	off = v + 3 * n;
 	for (size_t i = 0; i < n; i++) {
 		if (!reads[i]->before)
 			continue;

@@ -267,15 +267,15 @@ static int seek_again(const struct result *saved, struct result *ret, struct err
 	double rpm = figure_number(result_find_figure(saved, "rotation_rpm"));
 	cleanup_free struct seek_point *p = calloc((size_t)3 * POINTS_MAX, sizeof(*p));
 	struct seek_run s = { .res = ret,
-		              .aimed = p,
-		              .near = p + POINTS_MAX,
-		              .point = p + 2 * POINTS_MAX,
 		              .size_bytes = (uint64_t)fmax(0.0, target_number(saved->targets, "size_bytes")),
 		              .rot = { .is_rotating = true, .period_ns = 60e9 / rpm },
 		              UNKNOWN };
 
 	if (!p)
 		return err_set(err, -ENOMEM, "Out of memory.");
+	s.aimed = p;
+	s.near = p + POINTS_MAX;
+	s.point = p + 2 * POINTS_MAX;
 	if (seek_first_arm_bytes(saved)) /* whose accesses they are */
 		s.size_bytes = seek_first_arm_bytes(saved);
 	if (!accesses || !result_find_table(saved, "rates") || !(rpm > 0.0) || !s.size_bytes)

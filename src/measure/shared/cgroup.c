@@ -209,8 +209,11 @@ static void switch_off(const struct cgroup *cg)
 int cgroup_enter(struct cgroup **ret, const char *root, uint64_t memory_bytes, struct err *err)
 {
 	cleanup_free struct cgroup *cg = calloc(1, sizeof(*cg));
-	int r = cg ? cgroup_plan(&cg->plan, root, memory_bytes, err) : err_set(err, -ENOMEM, "Out of memory.");
+	int r;
 
+	if (!cg)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	r = cgroup_plan(&cg->plan, root, memory_bytes, err);
 	if (r < 0)
 		return r;
 	remove_stale(cg->plan.group);

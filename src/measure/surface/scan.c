@@ -115,7 +115,7 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
-	while (q->time_ns >= surface_class_ns[k] && k < SURFACE_CLASSES - 1)
+	while (k < SURFACE_CLASSES - 1 && q->time_ns >= surface_class_ns[k])
 		k++;
 	c->classes[k]++;
 	c->busy_ns += q->time_ns;

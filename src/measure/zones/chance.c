@@ -123,7 +123,7 @@ static size_t visits_of_look(const struct zone_sample *const *s, size_t n, size_
 	qsort(v, n, sizeof(*v), by_time);
 	for (size_t i = 0; i < n; i++)
 		looks += v[i].more > 0.0 && (!i || !(v[i - 1].more > 0.0));
-	return (last - first + 1 + looks / 2) / looks;
+	return looks ? (last - first + 1 + looks / 2) / looks : 0;
 }
 
 double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)

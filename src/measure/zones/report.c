@@ -458,16 +458,21 @@ static void ratio_figure(struct result *res, const struct spot *start, const str
 static void lowest_figure(const struct zones_run *run)
 {
 	struct spot low = { NULL, ZONE_NONE };
+	double slowest = -INFINITY; /* y is of the time that a byte takes */
 	bool is_whole = true;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
+		double y;
 
 		is_whole = is_whole && t->analysis && t->analysis->has_mean;
 		if (!t->analysis || t->analysis->lowest == ZONE_NONE)
 			continue;
-		if (!low.t || t->analysis->levels.v[t->analysis->lowest].y > spot_level(&low)->y)
+		y = t->analysis->levels.v[t->analysis->lowest].y;
+		if (y > slowest) {
+			slowest = y;
 			low = (struct spot){ t, t->analysis->lowest };
+		}
 	}
 	if (!is_whole)
 		low.t = NULL; /* a part of the curve says nothing about everywhere */
