@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
@@ -96,6 +97,21 @@ static void the_next_surface_may_hold_more(void **state)
 	assert_true(told > 0 || TALLY_SHARE > 1); /* a single draw says little */
 }
 
+/* Two surfaces, told, but no zone is sure, and of two sizes in turn either may come first. */
+static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
+{
+	struct sim_run run = geometry_on_wild(152007, "--seed=152007 sda", NULL, NULL);
+	bool says_so = false;
+
+	(void)state;
+	assert_true(sim_figure(&run, "surfaces") == 2.0);
+	for (size_t i = 0; i < run.res->nnotices; i++)
+		says_so = says_so || (strcmp(run.res->notices[i].code, "no-rates") == 0 &&
+		                      strstr(run.res->notices[i].text, "not certain which"));
+	assert_true(says_so);
+	sim_run_end(&run);
+}
+
 #define HEADS 20
 
 /* A zone keeps the last 13 tracks of its last cylinder for itself. That is one thing that is odd, not 13. */
@@ -127,6 +143,7 @@ int main(void)
 		cmocka_unit_test(a_stripe_is_no_track),
 		cmocka_unit_test(a_late_first_answer_makes_no_finer_lattice),
 		cmocka_unit_test(the_next_surface_may_hold_more),
+		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};
 

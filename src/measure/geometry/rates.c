@@ -87,7 +87,8 @@ static void find_known(struct reader *q, uint32_t heads)
 	const struct geo_map *m = q->m;
 
 	for (size_t i = 0; i < m->layout->fit->n; i++)
-		q->is_known[i] = m->is_sure[i] || (m->is_as_told && are_sizes_telling(&m->layout->fit->zone[i], heads));
+		q->is_known[i] = m->is_sure[i] ||
+		                 (m->is_as_told && (heads == 1 || are_sizes_telling(&m->layout->fit->zone[i], heads)));
 }
 
 /* Whole and undisturbed, of that surface? */
@@ -355,6 +356,42 @@ static int look_again(struct reader *q, struct err *err)
 	return geo_look_at_late(q->g, late, n, err);
 }
 
+/* Do all surfaces hold as many sectors, in the largest zone? */
+static bool are_surfaces_alike(const struct geo_fit *fit, uint32_t heads)
+{
+	const struct geo_fit_zone *z = &fit->zone[0];
+
+	for (size_t i = 1; i < fit->n; i++)
+		if (fit->zone[i].tracks > z->tracks)
+			z = &fit->zone[i];
+	for (uint32_t k = 1; k < heads; k++)
+		if (z->size[k] != z->size[0])
+			return false;
+	return true;
+}
+
+static void say_why_not(const struct reader *q, uint32_t heads)
+{
+	struct result *res = q->g->ses->res;
+
+	if (!zone_at(q, 0)) {
+		result_notice(
+			res, "no-rates",
+			"How fast each surface is was not measured, as it is not certain which of them a track is on: %s.",
+			are_surfaces_alike(q->m->layout->fit, heads)
+				? "all of them hold as many sectors, so that only the begin of a zone could say it, and where zones begin is unclear"
+				: "where zones begin is unclear");
+		return;
+	}
+	result_notice(
+		res, "no-rates",
+		"Of %zu tracks that were read as a whole too few took a whole number of revolutions, so how fast each surface is was not measured: %s.",
+		q->n + q->blurred + q->hits,
+		q->hits > q->n + q->blurred
+			? "the drive's cache had most of them"
+			: "the way to the drive is slower than its surfaces, or it does not read on by itself");
+}
+
 int geo_read_rates(const struct geo_map *m, struct err *err)
 {
 	uint32_t heads = m->layout->shape.heads;
@@ -378,13 +415,7 @@ int geo_read_rates(const struct geo_map *m, struct err *err)
 		tell_slow_ones(&q, heads);
 		r = look_again(&q, err);
 	} else if (r == 0) {
-		result_notice(
-			g->ses->res, "no-rates",
-			"Of %zu tracks that were read as a whole too few took a whole number of revolutions, so how fast each surface is was not measured: %s.",
-			q.n + q.blurred + q.hits,
-			q.hits > q.n + q.blurred
-				? "the drive's cache had most of them"
-				: "the way to the drive is slower than its surfaces, or it does not read on by itself");
+		say_why_not(&q, heads);
 	}
 	free(q.pass);
 	free(q.is_known);
