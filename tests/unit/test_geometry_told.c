@@ -97,6 +97,18 @@ static void the_next_surface_may_hold_more(void **state)
 	assert_true(told > 0 || TALLY_SHARE > 1); /* a single draw says little */
 }
 
+/* Head-first with six surfaces, and a change of heads takes nearly as long as a step of the arm: a few wrong accesses of the first look spoke for two surfaces in bands of three. */
+static void a_few_wrong_accesses_decide_no_layout(void **state)
+{
+	struct sim_run run = geometry_on_wild(152011, "--seed=152011 sda", NULL, NULL);
+	double surfaces = sim_figure(&run, "surfaces");
+
+	(void)state;
+	print_message("%g surfaces\n", surfaces);
+	assert_true(isnan(surfaces) || surfaces == 6.0);
+	sim_run_end(&run);
+}
+
 /* Two surfaces, told, but no zone is sure, and of two sizes in turn either may come first. */
 static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 {
@@ -143,6 +155,7 @@ int main(void)
 		cmocka_unit_test(a_stripe_is_no_track),
 		cmocka_unit_test(a_late_first_answer_makes_no_finer_lattice),
 		cmocka_unit_test(the_next_surface_may_hold_more),
+		cmocka_unit_test(a_few_wrong_accesses_decide_no_layout),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};

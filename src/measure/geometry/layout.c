@@ -25,6 +25,7 @@
 #define ZONE_LEAST  8    /* of a zone, on the average, or one band: half of that is too little */
 #define BAND_ZONES  3    /* that a disturbed sequence of such zones has at least */
 #define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
+#define AT_FIRST    2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
 #define TWICE       2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 #define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
@@ -63,6 +64,7 @@ struct search {
 	size_t nsaid;
 	struct candidate before[GEO_SHAPES_MAX]; /* all of them, before accesses spoke */
 	size_t all;
+	size_t looks;   /* so often accesses have spoken */
 	size_t next;    /* accesses that agree with the best one that is out */
 	double scatter; /* of single accesses */
 	double plain;   /* how unlikely they are if all tracks lie side by side, as candidate.against */
@@ -273,10 +275,19 @@ static void tell(struct search *s)
 	result_figure_text(res, "confidence", "how sure", text);
 }
 
+/*
+ * Bands of so few tracks could be the cylinders of a head-first disk of as many surfaces, and surfaces its cylinders: both explain two kinds of accesses, quick ones within and slow ones
+ * between. Only an arm that takes longer over more tracks of a band shows that it moves there.
+ */
+static bool may_be_cylinders(const struct geo_shape *shape)
+{
+	return shape->heads > 1 && shape->band > 1 && shape->band <= GEO_HEADS;
+}
+
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct search *s)
 {
-	double scale = INFINITY, least = INFINITY;
+	double scale = INFINITY, least = INFINITY, speaks = SPEAKS * (s->looks++ ? 1.0 : AT_FIRST);
 	size_t m = 0, best = 0;
 	bool several = false;
 
@@ -297,7 +308,9 @@ static bool judge_all(struct search *s)
 		const struct geo_verdict *v = &s->c[best].verdict;
 
 		s->plain += geo_verdict_cost(&plain, scale);
-		if (s->c[best].shape.heads > 1)
+		if (may_be_cylinders(&s->c[best].shape))
+			s->is_shown = s->plain > least + SPEAKS && v->rise > RISE * scale;
+		else if (s->c[best].shape.heads > 1)
 			s->is_shown = s->is_shown || s->plain > least + SPEAKS;
 		else
 			s->is_shown = s->is_shown || v->rise > RISE * scale;
@@ -305,7 +318,7 @@ static bool judge_all(struct search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct candidate c = s->c[i];
 
-		if (!c.is_possible || c.against > least + SPEAKS) {
+		if (!c.is_possible || c.against > least + speaks) {
 			s->next = c.agreeing > s->next ? c.agreeing : s->next;
 			continue;
 		}
