@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "wild.h"
 #include "zonesrun.h"
 
@@ -73,11 +74,31 @@ static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
 	profile_done(&p);
 }
 
+/* Drives that lose revolutions between requests, and in some zones more than in others: no place is slow. */
+static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
+{
+	static const uint64_t seeds[] = { 140253, 140015, 140213 };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(seeds)); i++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		run = zones_seeded(&p, seeds[i]);
+		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
+		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 struct layout_row {
 	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
 	double rev_ns, interface_bytes_per_s;
-	uint64_t disk_offset_bytes, disk_bytes;
+	uint64_t disk_offset_bytes, disk_bytes, queue_depth;
 	const char *disk, *target;
 };
 
@@ -28,6 +28,7 @@ const struct field zone_layout_fields[] = {
 	          .detail = true),
 	FIELD_U64(struct layout_row, disk_offset_bytes, UNIT_BYTES, "on the disk", .detail = true),
 	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),
+	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true), /* 0: not known */
 	FIELD_STR(struct layout_row, disk, "disk"),
 	FIELD_STR(struct layout_row, target, "target"),
 	FIELD_END,
@@ -121,6 +122,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.interface_bytes_per_s = t->interface_bytes_per_s,
 		.disk_offset_bytes = t->dev->partition_offset_bytes,
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
+		.queue_depth = t->dev->queue_depth,
 		.disk = t->dev->disk,
 		.target = name,
 	};
@@ -327,11 +329,13 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 	dev->size_bytes = layout.last_byte + 1;
 	dev->disk_size_bytes = layout.disk_bytes;
 	dev->logical_block_bytes = (uint32_t)layout.sector_bytes;
+	dev->queue_depth = (uint32_t)layout.queue_depth;
 	(void)snprintf(dev->path, sizeof(dev->path), "%s", layout.target ? layout.target : "");
 	(void)snprintf(dev->disk, sizeof(dev->disk), "%s", layout.disk ? layout.disk : "");
 	t->dev = dev;
 	t->interface_bytes_per_s = layout.interface_bytes_per_s;
 	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
+	t->layout.is_one_at_a_time = dev->queue_depth == 1;
 	if (r == 0)
 		r = load_samples(result_find_table(saved, "samples"), &layout, t);
 	if (r == 0)

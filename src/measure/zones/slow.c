@@ -28,6 +28,9 @@
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
 #define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
+#define PATH_ONCE         1.05 /* revolutions a wait: more are retries that took several (one in twenty that took two) */
+#define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
+#define PATH_FAR          10   /* part of what is measured, so far from the region as that (a choice) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -519,6 +522,59 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 	}
 }
 
+static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
+}
+
+/* Is it so near that it may be of the same region, which was not seen whole yet? */
+static bool is_near(const struct zone_layout *l, const struct zone_slow *slow, const struct zone_sample *s)
+{
+	uint64_t near = (l->end_bytes - l->first_bytes) / PATH_FAR;
+
+	return s->from_bytes < slow->end_bytes + near && s->end_bytes + near > slow->first_bytes;
+}
+
+/*
+ * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
+ * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
+ * have as many.
+ */
+static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                       const struct zone_slow *slow)
+{
+	double waits = 0.0, revs = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++)
+		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
+			waits += samples->v[i].waits;
+			revs += samples->v[i].wait_revs;
+			ns += samples->v[i].elapsed_ns;
+		}
+	if (revs > PATH_ONCE * waits)
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || s->kind == SAMPLE_PROBE || is_near(l, slow, s) || zone_touches_slow(slows, s))
+			continue;
+		all += s->elapsed_ns;
+		alike += s->waits && s->waits * ns >= waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
+	}
+	return alike > 0.0 && alike >= PATH_PART * all;
+}
+
+static void leave_to_path(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
+{
+	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++) {
+		struct zone_slow *slow = &slows->v[i];
+
+		slow->is_of_path = (slow->by_waits || slow->sample != ZONE_NONE) && is_of_path(samples, l, slows, slow);
+	}
+	for (size_t i = 0; i < slows->n; i++)
+		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
+}
+
 /*
  * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of this run; retries come in
  * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short.
@@ -557,6 +613,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		r = zone_waits_find(samples, l, st, ret);
 		add_runs(&s, samples, l, st, ret);
 		add_singles(samples, l, lv, ret);
+		leave_to_path(samples, l, ret);
 	}
 	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
 	series_done(&s);

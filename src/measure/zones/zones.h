@@ -479,8 +479,9 @@ struct zone_slow {
 	size_t readings, again_slow,
 		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
 	bool is_confirmed;
-	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits; /* its samples lose whole revolutions; else by its level alone */
+	double chance;   /* that it shows because of the times when it was read, and not of the place; 1 at most */
+	bool by_waits;   /* its samples lose whole revolutions; else by its level alone */
+	bool is_of_path; /* it loses what is lost elsewhere as well, on the way to the host */
 };
 
 struct zone_slows {
