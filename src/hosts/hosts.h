@@ -113,7 +113,7 @@ void hosts_join(const struct hosts_part *parts, size_t n, struct result *res, co
 void hosts_apart(const struct hosts_part *parts, size_t n, struct result *res);
 /*
  * Runs of one measurement one after the other, on this host: head and targets of the first, all faults and notices, all tables joined with the run's name in
- * a column `key` before them. Each has a doc.
+ * a column `key` before them. n >= 1; each has a doc.
  */
 struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const char *key);
 /* When this host began, in s after the first one that did; NaN: not known. */

@@ -335,7 +335,7 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
 
 struct result *hosts_in_turn(const struct hosts_part *parts, size_t n, const char *key)
 {
-	const struct result *first = hosts_first_doc(parts, n);
+	const struct result *first = parts[0].doc;
 	struct result *res = result_new(first->head.measurement);
 
 	copy_head(first, res);

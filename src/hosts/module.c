@@ -19,24 +19,28 @@ static const struct launcher {
 	{ "openmpi", "PMIX_RANK", "PMIX_RANK" },
 };
 
-static const struct launcher *launcher_of_environment(void)
+/* ret_rank: this process's number, as text. */
+static const struct launcher *launcher_of_environment(const char **ret_rank)
 {
-	for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
-		if (getenv(launchers[i].rank) && getenv(launchers[i].size))
+	for (size_t i = 0; i < ARRAY_LEN(launchers); i++) {
+		*ret_rank = getenv(launchers[i].rank);
+		if (*ret_rank && getenv(launchers[i].size))
 			return &launchers[i];
+	}
 	return NULL;
 }
 
 unsigned hosts_launched_rank(void)
 {
-	const struct launcher *l = launcher_of_environment();
+	const char *rank = NULL;
 
-	return l ? (unsigned)strtoul(getenv(l->rank), NULL, 10) : 0;
+	return launcher_of_environment(&rank) ? (unsigned)strtoul(rank, NULL, 10) : 0;
 }
 
 int hosts_load(struct transport **ret, const char *name, const char *folder, struct err *err)
 {
-	const struct launcher *l = launcher_of_environment();
+	const char *rank = NULL;
+	const struct launcher *l = launcher_of_environment(&rank);
 	char path[512];
 	union {
 		void *found;

@@ -543,6 +543,7 @@ static void find_pairs(struct pairs *p, struct result *res, const struct result 
 	p->is_forced = na == 1 && nb == 1 && strcmp(a[0]->head.measurement, b[0]->head.measurement) == 0;
 	for (size_t i = 0; i < na; i++) {
 		const struct result *other = p->is_forced ? b[0] : NULL;
+		const char *measurement = a[i]->head.measurement;
 		char why[WHY_TEXT] = "";
 
 		if (!other && latest_match(a, na, a[i], NULL) != a[i])
@@ -550,7 +551,7 @@ static void find_pairs(struct pairs *p, struct result *res, const struct result 
 		other = other ? other : latest_match(b, nb, a[i], why);
 		if (!other) {
 			result_notice(res, "no-like", "%s of %s has no like in B%s%s, so it is not compared.",
-			              a[i]->head.measurement, alike_disk(a[i]), why[0] ? ": " : "", why);
+			              measurement, alike_disk(a[i]), why[0] ? ": " : "", why);
 			(void)snprintf(p->why, WHY_TEXT, "%s", why);
 			continue;
 		}

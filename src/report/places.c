@@ -94,39 +94,56 @@ static enum verdict judge_rise(const struct place *is, enum verdict otherwise)
 	return strcmp(is->kind, "sometimes") == 0 ? PLACE_UNSURE : otherwise;
 }
 
+struct judged {
+	struct table *t; /* or NULL */
+	const char *disk_a, *disk_b;
+	size_t count[VERDICTS];
+};
+
+/* was, is: NULL: not among that scan's places; one of the two is there. */
+static void count_place(struct judged *j, const struct place *was, const struct place *is, enum verdict v)
+{
+	const struct place *p = is ? is : was;
+
+	j->count[v]++;
+	if (p && j->t)
+		result_row(j->t, &(struct place_row){ p->first, p->end - p->first, is ? j->disk_b : j->disk_a,
+		                                      was ? was->kind : NULL, is ? is->kind : NULL, verdicts[v] });
+}
+
 /* Counts them by verdict, and tells each in the table, if there is one. */
-static void judge_places(const struct result *a, const struct result *b, struct table *t, size_t count[VERDICTS])
+static void judge_places(const struct result *a, const struct result *b, struct judged *j)
 {
 	cleanup_free struct place *va = NULL, *vb = NULL;
 	size_t na = places_of(a, &va), nb = places_of(b, &vb);
 
-	for (size_t i = 0; i < na + nb; i++) {
-		const struct place *is = i < nb ? &vb[i] : NULL, *was = is ? like(va, na, is) : &va[i - nb];
-		const struct place *p = is ? is : was;
-		enum verdict v = !is    ? (is_scanned(b, was) ? PLACE_GONE : PLACE_NOT_IN_B)
-		                 : !was ? (is_scanned(a, is) ? judge_rise(is, PLACE_NEW) : PLACE_NOT_IN_A)
-		                 : is->rank > was->rank ? judge_rise(is, PLACE_WORSE)
-		                 : is->rank < was->rank ? PLACE_BETTER
-		                                        : PLACE_SAME;
+	j->disk_a = alike_disk(a);
+	j->disk_b = alike_disk(b);
+	for (size_t i = 0; i < nb; i++) {
+		const struct place *is = &vb[i], *was = like(va, na, is);
 
-		if (!is && like(vb, nb, was))
-			continue; /* told with that */
-		count[v]++;
-		if (t)
-			/* cppcheck-suppress nullPointerRedundantCheck -- one of the two is there */
-			result_row(t, &(struct place_row){ p->first, p->end - p->first, alike_disk(is ? b : a),
-			                                   was ? was->kind : NULL, is ? is->kind : NULL, verdicts[v] });
+		if (!was)
+			count_place(j, NULL, is, is_scanned(a, is) ? judge_rise(is, PLACE_NEW) : PLACE_NOT_IN_A);
+		else
+			count_place(j, was, is,
+			            is->rank > was->rank   ? judge_rise(is, PLACE_WORSE)
+			            : is->rank < was->rank ? PLACE_BETTER
+			                                   : PLACE_SAME);
 	}
+	for (size_t i = 0; i < na; i++)
+		if (!like(vb, nb, &va[i])) /* else it is told with that */
+			count_place(j, &va[i], NULL, is_scanned(b, &va[i]) ? PLACE_GONE : PLACE_NOT_IN_B);
 }
 
 size_t places_compare(struct result *res, const struct result *a, const struct result *b)
 {
-	size_t count[VERDICTS] = { 0 };
+	struct judged j = { 0 };
 
 	if (strcmp(a->head.measurement, "surface") != 0)
 		return 0;
-	judge_places(a, b, result_table(res, "places", "Slow and unreadable places", place_fields), count);
-	return count[PLACE_NEW] + count[PLACE_WORSE];
+	j.t = result_table(res, "places", "Slow and unreadable places", place_fields);
+	judge_places(a, b, &j);
+	return j.count[PLACE_NEW] + j.count[PLACE_WORSE];
 }
 
 /* ---- scan after scan ---- */
@@ -156,18 +173,18 @@ static struct scan_row scan_row(const struct result *before, const struct result
 {
 	cleanup_free struct place *v = NULL;
 	struct scan_row row = { .disk = alike_disk(now), .places = places_of(now, &v) };
-	size_t count[VERDICTS] = { 0 };
+	struct judged j = { 0 };
 
 	row.scanned_bytes = (uint64_t)fmax(0.0, figure_number(result_find_figure(now, "scanned_bytes")));
 	for (size_t i = 0; i < row.places; i++)
 		row.unreadable += strcmp(v[i].kind, "unreadable") == 0;
 	if (before)
-		judge_places(before, now, NULL, count);
-	row.added = before ? count[PLACE_NEW] : UINT64_MAX;
-	row.worse = before ? count[PLACE_WORSE] : UINT64_MAX;
-	row.better = before ? count[PLACE_BETTER] : UINT64_MAX;
-	row.same = before ? count[PLACE_SAME] : UINT64_MAX;
-	row.gone = before ? count[PLACE_GONE] : UINT64_MAX;
+		judge_places(before, now, &j);
+	row.added = before ? j.count[PLACE_NEW] : UINT64_MAX;
+	row.worse = before ? j.count[PLACE_WORSE] : UINT64_MAX;
+	row.better = before ? j.count[PLACE_BETTER] : UINT64_MAX;
+	row.same = before ? j.count[PLACE_SAME] : UINT64_MAX;
+	row.gone = before ? j.count[PLACE_GONE] : UINT64_MAX;
 	(void)snprintf(row.date, sizeof(row.date), "%.10s %.8s", now->head.started, now->head.started + 11);
 	return row;
 }

@@ -86,7 +86,7 @@ static void trend_figure(struct trend *tr, const struct figure *f, const struct 
 	    !fit_line(test->year, test->value, NULL, n, &line))
 		return;
 	tr->slopes++;
-	if (!(tr->level > 0.0))
+	if (!(tr->level > 0.0) || !tr->found)
 		return;
 	scale = test->value[0] != 0.0 ? 100.0 / fabs(test->value[0]) : (double)NAN; /* of nothing there is no part */
 	line.b_se = fmax(line.b_se, least_slope_error(test, n));
@@ -110,7 +110,7 @@ static void trend_status(struct trend *tr, const struct test *test)
 {
 	const struct result *first = test->v[0], *last = test->v[test->n - 1];
 
-	if (!tr->out || alike_outcome(last) <= alike_outcome(first))
+	if (!tr->out || !tr->found || alike_outcome(last) <= alike_outcome(first))
 		return;
 	tr->found(tr->arg, &(struct trend_row){ .like = last,
 	                                        .label = "status",

@@ -271,9 +271,9 @@ PY
 
 # Files may be no larger than 8 MiB: what is written in the middle fails. What was written till then is told.
 trap '' XFSZ
-ulimit -S -f 16384
+ulimit -f 16384
 run 4 passes "$mnt" "$mnt" --size=9M --passes=1
-ulimit -S -f unlimited
+ulimit -f unlimited
 trap - XFSZ
 check "a write that fails is a fault of its name, with its place; the steps so far stay" <<'PY'
 assert d['status'] == 'with-errors' and d['fault_totals'] == {'EFBIG': 2} and len(d['faults']) == 2, d['faults']

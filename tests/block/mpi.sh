@@ -59,7 +59,7 @@ requests_sum_up()
 		"$dir/rack.json" "$dir"/rack.[0-9].json >/dev/null || fail "$last: the sum of the parts"
 }
 
-AS= MORE=
+AS='' MORE=''
 export PLATTER_SIM_DISKS="sda=modern-4tb sdb=modern-4tb sdc=modern-4tb"
 printf 'sda sdb\nsdc\n' >"$dir/targets"
 sed 's/^rpm 7200/rpm 4000/' "$TOP/tools/simdisk/profiles/modern-4tb.disk" >"$dir/3.disk"
@@ -152,7 +152,7 @@ for seed in 1 ${PLATTER_LONG:+2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20};
 done
 
 # One refusal stops all before anything is written; so do other words, and a target that is not there.
-AS="1=PLATTER_SIM_DISKS=sda=tiny" MORE= PLATTER_SIM_DISKS=sda=modern-4tb
+AS="1=PLATTER_SIM_DISKS=sda=tiny" MORE='' PLATTER_SIM_DISKS=sda=modern-4tb
 start mpich 2 stream --hosts --write --destroy-data=SIM0004000 --time=10s --json="$dir/rack.json" sda
 ends_with 3
 grep -q 'rank 1)' "$dir/err" || fail "$last: not told whose"

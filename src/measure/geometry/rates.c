@@ -339,7 +339,7 @@ static int look_again(struct reader *q, struct err *err)
 		size_t best = 0;
 		int64_t most = 0;
 
-		if (turns_of(p) <= q->usual)
+		if (!p->pieces || turns_of(p) <= q->usual)
 			continue;
 		for (size_t k = 0; k < p->pieces; k++) {
 			int64_t step = p->turns[k] - (k ? p->turns[k - 1] : 0);

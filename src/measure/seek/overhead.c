@@ -441,7 +441,7 @@ static int begin_at(struct walk *w, struct err *err)
 static int one_place(struct seek_run *s, struct found *f, struct seek_rate *ret, struct err *err)
 {
 	struct walk w = { .s = s };
-	struct lookaround v;
+	struct lookaround v = { 0 };
 	double start, guess;
 	const uint32_t had = f->returns->pairs;
 	const size_t had_on = f->on ? f->on->n : 0, hops = f->on ? SURVEY_BRIEF : SURVEY;

@@ -340,7 +340,7 @@ static int recover(struct sweep *s, bool is_asked, struct rewrite_recovery *ret,
 int rewrite_recover(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
                     bool is_asked, struct rewrite_recovery *ret, struct err *err)
 {
-	struct sweep s;
+	struct sweep s = { 0 };
 	int r;
 
 	*ret = (struct rewrite_recovery){ 0 };
@@ -390,7 +390,7 @@ int rewrite_save(struct rewrite_journal *j, struct engine *eng, const struct tar
                  const struct rewrite_place *places, size_t n, uint32_t sector_bytes, const struct rewrite_watch *watch,
                  struct rewrite_recovery *ret, bool *ret_is_noted, struct err *err)
 {
-	struct sweep s;
+	struct sweep s = { 0 };
 	int r = journal_list(j, places, n, err);
 
 	*ret = (struct rewrite_recovery){ 0 };
@@ -410,7 +410,7 @@ int rewrite_save(struct rewrite_journal *j, struct engine *eng, const struct tar
 int rewrite_verify(struct rewrite_journal *j, struct engine *eng, const struct target *target, uint32_t sector_bytes,
                    const struct rewrite_watch *watch, struct rewrite_recovery *ret, struct err *err)
 {
-	struct sweep s;
+	struct sweep s = { 0 };
 	int r = rewrite_flush(eng, target, err);
 
 	*ret = (struct rewrite_recovery){ 0 };

@@ -30,7 +30,7 @@ static int time_of_row(struct surface_run *run, uint64_t at, double *ret_ns, str
 int surface_find_bound(struct surface_run *run, struct err *err)
 {
 	uint64_t size = run->ses->devs[0].size_bytes, row = READS * READ_BYTES;
-	double ns[PLACES], least_ns = INFINITY;
+	double ns[PLACES] = { 0 }, least_ns = INFINITY;
 	size_t first = PLACES, last = 0;
 	int r = 0;
 

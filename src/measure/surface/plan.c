@@ -90,8 +90,10 @@ static int parse_hours(const char *text, struct surface_range *ret, struct err *
 int surface_range(const struct device *dev, const struct surface_params *p, struct surface_range *ret, struct err *err)
 {
 	uint32_t sector = dev->logical_block_bytes ? dev->logical_block_bytes : 512;
-	int r = parse_place("from", p->from, dev, &ret->first_bytes, err);
+	int r;
 
+	*ret = (struct surface_range){ 0 };
+	r = parse_place("from", p->from, dev, &ret->first_bytes, err);
 	if (r == 0)
 		r = parse_place("to", p->to, dev, &ret->end_bytes, err);
 	if (r == 0)

@@ -287,7 +287,7 @@ static void edge_between(const struct segments *s, size_t k, double *ret_first, 
 static int fill_bands(const struct segments *s, const struct zone_layout *l, const struct zone_levels *lv,
                       struct zone_bands *ret)
 {
-	ret->v = calloc(s->nsegments, sizeof(*ret->v));
+	ret->v = calloc(s->nsegments + 1, sizeof(*ret->v));
 	if (!ret->v)
 		return -ENOMEM;
 	ret->n = s->nsegments;
