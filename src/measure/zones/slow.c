@@ -30,7 +30,9 @@
 #define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
 #define PATH_ONCE         1.05 /* revolutions a wait: more are retries that took several (one in twenty that took two) */
 #define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
-#define PATH_FAR          10   /* part of what is measured, so far from the region as that (a choice) */
+#define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
+#define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
+#define PATH_WAITS        0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -538,29 +540,43 @@ static bool is_near(const struct zone_layout *l, const struct zone_slow *slow, c
 /*
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
- * have as many.
+ * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
+ * from one zone to the next. A region of a disk that fails has an end.
  */
 static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                        const struct zone_slow *slow)
 {
-	double waits = 0.0, revs = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
+	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
+	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
+	double beside = 0.0, beside_ns = 0.0;
 
 	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
+			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
+
 			waits += samples->v[i].waits;
-			revs += samples->v[i].wait_revs;
+			more += longer;
+			most = fmax(most, longer);
 			ns += samples->v[i].elapsed_ns;
 		}
-	if (revs > PATH_ONCE * waits)
+	if (more - most > (PATH_ONCE - 1.0) * waits) /* one sample in which a wait took longer is chance */
 		return false;
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (!s->is_good || s->kind == SAMPLE_PROBE || is_near(l, slow, s) || zone_touches_slow(slows, s))
+		if (!s->is_good || s->kind == SAMPLE_PROBE)
+			continue;
+		if (is_near(l, slow, s) && !has_sample(slow, s)) {
+			beside += s->waits;
+			beside_ns += s->elapsed_ns;
+		}
+		if (is_near(l, slow, s) || zone_touches_slow(slows, s))
 			continue;
 		all += s->elapsed_ns;
 		alike += s->waits && s->waits * ns >= waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
 	}
+	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
+		return true;
 	return alike > 0.0 && alike >= PATH_PART * all;
 }
 

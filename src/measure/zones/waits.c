@@ -436,7 +436,8 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	mark_far(&v);
-	v.usual = WAITS_USUAL + USUAL_TIMES * background(&v, &least);
+	slows->quiet_waits = background(&v, &least);
+	v.usual = WAITS_USUAL + USUAL_TIMES * slows->quiet_waits;
 	if (least > WAITS_COMMON)
 		return 0;
 	v.threshold = slows->threshold;

@@ -487,8 +487,9 @@ struct zone_slow {
 struct zone_slows {
 	struct zone_slow *v;
 	size_t n;
-	double threshold;  /* of levels, in the logarithm: what is called slow */
-	double least_loss; /* part of its time that a region of a single sample must lose to be found */
+	double threshold;   /* of levels, in the logarithm: what is called slow */
+	double least_loss;  /* part of its time that a region of a single sample must lose to be found */
+	double quiet_waits; /* per revolution, in a quiet stretch of the disk (waits.c) */
 };
 
 /*
