@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "measure/zones/zones.h"
 #include "wild.h"
 #include "zonesrun.h"
 
@@ -74,6 +75,46 @@ static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
 	profile_done(&p);
 }
 
+#define REV_NS     8e6
+#define REQUESTS   480
+#define REQUEST_NS 4e6 /* without a track's end in it, ... */
+#define SKEW_NS    1e6 /* ... and what one takes */
+#define QUICK      6   /* one request in so many has none */
+#define LOSES      24  /* one in so many loses a revolution, and none of the quick ones */
+#define LOSE_AT    10
+#define LATE_NS    8.5e6 /* by which the host sees one late, but none behind it */
+
+static void fill_done(struct zone_done *d, bool loses)
+{
+	double t = 0.0;
+
+	for (size_t i = 0; i < REQUESTS; i++) {
+		t += i % QUICK ? REQUEST_NS + SKEW_NS : REQUEST_NS;
+		t += loses && i % LOSES == LOSE_AT ? REV_NS : 0.0;
+		d[i] = (struct zone_done){ t, (double)(i + 1) * PIECE_BYTES };
+	}
+	for (size_t i = LOSE_AT; !loses && i + 1 < REQUESTS; i += LOSES) {
+		d[i].t_ns += LATE_NS;
+		d[i + 1].t_ns = fmax(d[i + 1].t_ns, d[i].t_ns + 1e3);
+	}
+}
+
+/* Requests with a track's end less are rare, and a revolution that was lost before them is lost all the same; what the host sees late is not. */
+static void quick_requests_do_not_make_up_for_a_lost_revolution(void **state)
+{
+	struct zone_done d[REQUESTS];
+	uint32_t waits, revs;
+
+	(void)state;
+	fill_done(d, true);
+	zone_estimate_waits(d, REQUESTS, REV_NS, &waits, &revs);
+	assert_int_equal(waits, REQUESTS / LOSES);
+	assert_int_equal(revs, REQUESTS / LOSES);
+	fill_done(d, false);
+	zone_estimate_waits(d, REQUESTS, REV_NS, &waits, &revs);
+	assert_int_equal(waits, 0);
+}
+
 /* Drives that lose revolutions between requests, and in some zones more than in others: no place is slow, neither a wide one nor a single sample's. */
 static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 {
@@ -101,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
+		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
 	};
 

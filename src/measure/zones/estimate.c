@@ -27,6 +27,7 @@
 	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some tenths */
 #define QUICK_RATIO \
 	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones change it by less than a fifth */
+#define SKEW_MOST    0.5 /* of a revolution, that a track's end takes at most */
 #define PER_REV_FINE 4.0 /* completions in a revolution that show its track (trial: fewer gain nothing) */
 #define LAGS_PART    3.0 /* a lag is this part of a sample at most */
 #define LEAD_IN_PART 3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
@@ -174,13 +175,40 @@ static double span_ns(const struct zone_done *d, size_t a, size_t b)
 	return (d[b].t_ns - d[a].t_ns) / (d[b].bytes - d[a].bytes);
 }
 
-/* Time that passes between completion i - 1 and i beyond what the bytes take at this pace, as far as later completions do not catch up with it. */
-static double lasting_wait(const struct zone_done *d, size_t n, size_t i, double pace)
-{
-	double least = INFINITY;
+/* Paces of a sample's requests, ns per byte. */
+struct paces {
+	double usual; /* of the quicker quarter */
+	double least; /* of the quickest that came from the media: one with a track's end less than usual */
+};
 
-	for (size_t j = i; j < n && j <= i + LATE_LOOK; j++)
-		least = fmin(least, d[j].t_ns - d[i - 1].t_ns - pace * (d[j].bytes - d[i - 1].bytes));
+static struct paces paces_of(const struct zone_done *d, size_t n, double rev_ns, double *work)
+{
+	struct paces ret;
+	double bytes = (d[n - 1].bytes - d[0].bytes) / (double)(n - 1);
+	size_t k = 0;
+
+	for (size_t i = 1; i < n; i++)
+		work[i - 1] = (d[i].t_ns - d[i - 1].t_ns) / (d[i].bytes - d[i - 1].bytes);
+	stats_sort(work, n - 1);
+	ret.usual = stats_quantile_sorted(work, n - 1, 0.25);
+	while (work[k] < fmax(QUICK_RATIO * ret.usual, ret.usual - SKEW_MOST * rev_ns / bytes))
+		k++; /* the usual is none of these */
+	ret.least = fmin(work[k], ret.usual);
+	return ret;
+}
+
+/*
+ * Time that passes between completion i - 1 and i beyond what the bytes take at the usual pace, as far as later completions do not catch up with it: by coming
+ * sooner than media give them.
+ */
+static double lasting_wait(const struct zone_done *d, size_t n, size_t i, const struct paces *pace)
+{
+	double more = d[i].t_ns - d[i - 1].t_ns - pace->usual * (d[i].bytes - d[i - 1].bytes), least = more;
+
+	for (size_t j = i + 1; j < n && j <= i + LATE_LOOK; j++) {
+		more += d[j].t_ns - d[j - 1].t_ns - pace->least * (d[j].bytes - d[j - 1].bytes);
+		least = fmin(least, more);
+	}
 	return least;
 }
 
@@ -190,18 +218,16 @@ static double lasting_wait(const struct zone_done *d, size_t n, size_t i, double
  */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs)
 {
-	cleanup_free double *pace = calloc(n + 1, sizeof(*pace));
-	double usual, taken = 0.0;
+	cleanup_free double *work = calloc(n + 1, sizeof(*work));
+	struct paces pace;
+	double taken = 0.0;
 
 	*ret_waits = *ret_revs = 0;
-	if (!pace || n < 2 || !(rev_ns > 0.0))
+	if (!work || n < 2 || !(rev_ns > 0.0))
 		return;
-	for (size_t i = 1; i < n; i++)
-		pace[i - 1] = (d[i].t_ns - d[i - 1].t_ns) / (d[i].bytes - d[i - 1].bytes);
-	stats_sort(pace, n - 1);
-	usual = stats_quantile_sorted(pace, n - 1, 0.25);
+	pace = paces_of(d, n, rev_ns, work);
 	for (size_t i = 1; i < n; i++) {
-		double more = lasting_wait(d, n, i, usual) / rev_ns;
+		double more = lasting_wait(d, n, i, &pace) / rev_ns;
 
 		d[i - 1].t_ns -= taken;
 		if (more < WAIT_REVS_MIN)
