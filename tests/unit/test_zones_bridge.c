@@ -137,6 +137,47 @@ static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 	}
 }
 
+/* Bands that begin farther from any zone than places lie apart, and than they say themselves. */
+static size_t false_bands(const struct sim_run *run)
+{
+	const struct table *bands = result_find_table(run->res, "bands");
+	const struct geometry *g = geometry_of(run);
+	struct truth_zone z[PROFILE_ZONES_MAX];
+	size_t n = truth_zones(g, z, PROFILE_ZONES_MAX), ret = 0;
+	double spacing = (double)geometry_bytes(g) / (double)(result_find_table(run->res, "curve")->nrows - 1);
+
+	for (size_t r = 1; r < bands->nrows; r++) {
+		double nearest = INFINITY;
+
+		for (size_t i = 1; i < n; i++)
+			nearest = fmin(nearest, fabs((double)z[i].first_byte - number(bands, r, "first_byte")));
+		ret += nearest > spacing + number(bands, r, "edge_half_bytes");
+	}
+	return ret;
+}
+
+/* Where all but the last zones come at the interface's pace hardly a sample differs from the others; those behind do, by whole revolutions. */
+static void bands_behind_what_the_interface_limits_are_held_against_their_own_scatter(void **state)
+{
+	static const struct {
+		uint64_t seed;
+		const char *class;
+	} drives[] = { { 140496, NULL }, { 160052, "bridge" } };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, drives[i].seed, drives[i].class, &err), 0);
+		run = zones_seeded(&p, drives[i].seed);
+		assert_int_equal(false_bands(&run), 0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +185,7 @@ int main(void)
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
 		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
+		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

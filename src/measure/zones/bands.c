@@ -20,11 +20,14 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define SIGMA_MIN    3e-4 /* skew leaves regular errors of this size, even without noise */
-#define STEP_MIN     2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
-#define JOIN_SIGMAS  6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
-#define JOIN_CYCLES  4.0  /* the same of places of whole cycles, whose errors have nothing in common */
-#define SEEN_SIGMAS  7.0  /* of the difference of two places: a larger one is not missed (trial: wild disks) */
+#define SIGMA_MIN   3e-4 /* skew leaves regular errors of this size, even without noise */
+#define STEP_MIN    2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
+#define JOIN_SIGMAS 6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
+#define JOIN_CYCLES 4.0  /* the same of places of whole cycles, whose errors have nothing in common */
+#define OWN_DF_MIN  6.0  /* degrees of freedom that tell two bands' own noise (a choice) */
+#define OWN_F \
+	5.0 /* by so many deviations of a ratio of variances it must be more: 1 + this * sqrt(1 / df), as with places (level.c) */
+#define SEEN_SIGMAS  7.0 /* of the difference of two places: a larger one is not missed (trial: wild disks) */
 #define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
 #define UP_STEP      0.006 /* relative; less is noise of the two levels (trial: wild disks) */
@@ -341,6 +344,52 @@ static double between_places(const struct segments *s)
 	return df > 0.0 ? fmax(ss / df / s->sigma / s->sigma, 1.0) : 1.0;
 }
 
+/*
+ * Noise of one sample beside the edge before band k: the usual, or by what all[0..nall) scatter in these two bands, where that is more beyond chance. What comes at
+ * the interface's pace hardly differs, and makes the usual too little; and what was dropped for rising scatters as well, unless it is far less even than
+ * those that were kept: an accident. work: room for s->n.
+ */
+static double sigma_beside(const struct segments *s, size_t k, const struct at *all, size_t nall, double *work)
+{
+	double y0 = segment_y(s, k - 1), y1 = segment_y(s, k), ss = 0.0, df = -2.0, uneven_max;
+	size_t a = s->start[k - 1], b = s->start[k], c = segment_end(s, k);
+
+	for (size_t i = a; i < c; i++)
+		work[i - a] = s->v[i].uneven;
+	uneven_max = UNEVEN_TIMES * stats_median(work, c - a);
+	for (size_t i = 0; i < nall; i++) {
+		double off0 = all[i].y - y0, off1 = all[i].y - y1;
+
+		if ((a && all[i].mid <= s->v[a - 1].mid) || (c < s->n && all[i].mid >= s->v[c].mid) ||
+		    all[i].uneven > uneven_max)
+			continue;
+		df++;
+		ss += all[i].mid <= s->v[b - 1].mid ? off0 * off0
+		      : all[i].mid >= s->v[b].mid   ? off1 * off1
+		                                    : fmin(off0 * off0, off1 * off1);
+	}
+	return df >= OWN_DF_MIN && ss / df > (1.0 + OWN_F / sqrt(df)) * s->sigma * s->sigma ? sqrt(ss / df) : s->sigma;
+}
+
+/* Joins neighbours that do not differ by more than what samples beside their edge scatter by. work: room for s->n. */
+static void join_scattered(struct segments *s, const struct at *all, size_t nall, double *work)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		double noise =
+			sigma_beside(s, k, all, nall, work) * sqrt(1.0 / (double)(s->start[k] - s->start[k - 1]) +
+		                                                   1.0 / (double)(segment_end(s, k) - s->start[k]));
+
+		if (fabs(segment_y(s, k) - segment_y(s, k - 1)) >= s->join * noise) {
+			k++;
+			continue;
+		}
+		s->nsegments--;
+		for (size_t i = k; i < s->nsegments; i++)
+			s->start[i] = s->start[i + 1];
+		k = k > 1 ? k - 1 : 1;
+	}
+}
+
 static double begins_anew(const struct zone_stretches *st)
 {
 	for (size_t i = 0; i < st->n; i++)
@@ -377,10 +426,10 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
 	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma, s.join);
 	ret->has_sawtooth = !lv->has_cycles && goes_up(&s);
+	memcpy(w, v, n * sizeof(*w));
 	if (ret->has_sawtooth) {
 		struct segments all = s;
 
-		memcpy(w, v, n * sizeof(*w));
 		memcpy(start_w, start, s.nsegments * sizeof(*start));
 		s.v = w;
 		s.start = start_w;
@@ -388,11 +437,14 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 		ret->has_sawtooth = are_even(v, n, &s, y);
 		s = ret->has_sawtooth ? all : s;
 	} else {
+		s.v = w;
 		drop_rising(&s);
 	}
 	if (!ret->has_sawtooth) {
 		s.sigma *= sqrt(between_places(&s));
 		s.nsegments = join_equal(s.v, s.n, s.start, s.nsegments, s.sigma, s.join);
+		if (!lv->has_cycles)
+			join_scattered(&s, v, n, y);
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
 	}
 	ret->least_step =
