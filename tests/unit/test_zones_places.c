@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "tally.h"
+#include "wild.h"
 #include "zonesrun.h"
 
 /* ---- unreadable sectors ---- */
@@ -306,6 +308,32 @@ static void small_requests_make_the_curve_short_where_no_revolutions_get_lost(vo
 	}
 }
 
+#define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
+
+/* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
+static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone(void **state)
+{
+	static const uint64_t seeds[] = { 150062, 150131 };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(seeds)); i++) {
+		const struct table *bands;
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		run = zones_seeded(&p, seeds[i]);
+		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
+		bands = result_find_table(run.res, "bands");
+		for (size_t r = 1; r < bands->nrows; r++)
+			assert_true(number(bands, r, "first_byte") >
+			            FIRST_PART * number(bands, bands->nrows - 1, "last_byte"));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +343,7 @@ int main(void)
 			where_surfaces_differ_every_edge_that_the_places_beside_it_can_show_is_found_and_the_rest_is_told),
 		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
+		cmocka_unit_test(what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

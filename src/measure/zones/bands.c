@@ -20,11 +20,12 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define SIGMA_MIN   3e-4 /* skew leaves regular errors of this size, even without noise */
-#define STEP_MIN    2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
-#define JOIN_SIGMAS 6.0  /* of the difference of two bands; errors of skew hang together from one sample to the next */
-#define JOIN_CYCLES 4.0  /* the same of places of whole cycles, whose errors have nothing in common */
-#define OWN_DF_MIN  6.0  /* degrees of freedom that tell two bands' own noise (a choice) */
+#define SIGMA_MIN       3e-4 /* skew leaves regular errors of this size, even without noise */
+#define STEP_MIN        2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */
+#define JOIN_SIGMAS     6.0 /* of the difference of two bands; errors of skew hang together from one sample to the next */
+#define JOIN_CYCLES     4.0 /* the same of places of whole cycles, whose errors have nothing in common */
+#define READ_AHEAD_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
+#define OWN_DF_MIN      6.0 /* degrees of freedom that tell two bands' own noise (a choice) */
 #define OWN_F \
 	5.0 /* by so many deviations of a ratio of variances it must be more: 1 + this * sqrt(1 / df), as with places (level.c) */
 #define SEEN_SIGMAS  7.0 /* of the difference of two places: a larger one is not missed (trial: wild disks) */
@@ -41,6 +42,7 @@
 struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
+	double slowest_y; /* of its quarters */
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
@@ -116,6 +118,7 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].y = out->slows ? s->clean_y : s->y;
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].at_s = s->at_s;
+		v[n].slowest_y = log(zone_slowest_part(s));
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
@@ -245,6 +248,25 @@ static void drop_straddling(struct segments *s, double spacing)
 		}
 		drop(s, k);
 		k = 1;
+	}
+}
+
+/*
+ * A band far faster than the one behind it, whose samples are as slow as that in part, is of what was read ahead, which long samples meet and short ones do not: none
+ * of a zone.
+ */
+static void drop_read_ahead(struct segments *s)
+{
+	for (size_t k = 0; k + 1 < s->nsegments;) {
+		double y0 = segment_y(s, k), y1 = segment_y(s, k + 1), in_part = 0.0, n;
+
+		for (size_t i = s->start[k]; i < segment_end(s, k); i++)
+			in_part += s->v[i].slowest_y > 0.5 * (y0 + y1);
+		n = (double)(segment_end(s, k) - s->start[k]);
+		if (y1 - y0 < READ_AHEAD_STEP || in_part < ZONE_IN_PART * n)
+			k++;
+		else
+			drop(s, k);
 	}
 }
 
@@ -443,8 +465,10 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	if (!ret->has_sawtooth) {
 		s.sigma *= sqrt(between_places(&s));
 		s.nsegments = join_equal(s.v, s.n, s.start, s.nsegments, s.sigma, s.join);
-		if (!lv->has_cycles)
+		if (!lv->has_cycles) {
+			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
+		}
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
 	}
 	ret->least_step =

@@ -120,6 +120,15 @@ static bool is_flat(const struct places *s, size_t a, size_t b)
 	return fabs(fall) <= fmax(FLAT, STEP_SIGMAS * M_SQRT2 * s->noise / sqrt((double)third + 1.0));
 }
 
+/*
+ * Is a quarter of the sample as slow as what is beside the stretch? What is not stored is fast throughout; where one arm reads ahead while another reads, a long sample
+ * meets what was read ahead, and a short one does not.
+ */
+static bool is_slow_in_part(const struct zone_sample *z, const struct zone_stretch *st)
+{
+	return log(zone_slowest_part(z)) > 0.5 * (st->y + st->beside_y);
+}
+
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -131,6 +140,8 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		                   .y = mean_of(s, a, b),
 		                   .beside_y = beside_y };
 
+	size_t in_part = 0;
+
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
@@ -138,11 +149,13 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		    z->position > st.last || z->kind == SAMPLE_PROBE)
 			continue;
 		st.samples++;
+		in_part += is_slow_in_part(z, &st);
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
 	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
-	if (st.samples >= SAMPLES_MIN)
+	if (st.samples >= SAMPLES_MIN &&
+	    (kind != STRETCH_FAST || st.is_at_interface || in_part < ZONE_IN_PART * (double)st.samples))
 		to->v[to->n++] = st;
 }
 

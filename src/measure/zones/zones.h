@@ -157,6 +157,19 @@ struct zone_sample {
 	double clean_y;  /* the same with what is usually lost instead: of the media alone */
 };
 
+#define ZONE_IN_PART \
+	0.75 /* of samples: where so many are fast in part only, as slow in another as what is beside them, none is a fast place (a choice) */
+
+/* Time per byte of its slowest quarter; 0: not known. */
+static inline double zone_slowest_part(const struct zone_sample *s)
+{
+	double most = 0.0;
+
+	for (size_t i = 0; i < ZONE_PARTS; i++)
+		most = fmax(most, s->part_ns_per_byte[i]); /* NaN is left out */
+	return most;
+}
+
 struct zone_samples {
 	struct zone_sample *v;
 	size_t n, room;
