@@ -448,6 +448,14 @@ static void policy(struct judge *j, const char *name, const char *truth)
 		wild_say(j->missed, name, "%s", truth);
 }
 
+/* answered: by the buffer, as the command calls it. */
+static const char *fua_reads(const struct profile *p, const char *answered)
+{
+	if (p->kind != DISK_ROTATING || p->fua_reads == FUA_READS_REFUSED)
+		return NULL;
+	return p->fua_reads == FUA_READS_BUFFER ? answered : "come from the media";
+}
+
 static const char *ahead_ends(const struct profile *p)
 {
 	uint64_t segment = p->cache_bytes / (p->cache_sizing == CACHE_FIXED ? p->segments : 2);
@@ -474,7 +482,7 @@ static void policies(struct judge *j)
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_flush_ignored                                    ? "returns at once"
 	                                                                : "waits for the media");
-	policy(j, "fua_reads", !rotates ? NULL : p->is_fua_answered ? "come from the buffer" : "come from the media");
+	policy(j, "fua_reads", fua_reads(p, "come from the buffer"));
 	policy(j, "fua_writes",
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_fua_ignored                                      ? "return at once"

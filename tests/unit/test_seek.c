@@ -464,7 +464,7 @@ static void the_ticks_of_a_timer_are_no_rotation(void **state)
 /* It has to be flushed then: what passes it by otherwise is in test_seek_media.c. */
 static void no_other_way(struct profile *p)
 {
-	p->is_fua_answered = true;
+	p->fua_reads = FUA_READS_BUFFER;
 	p->is_pre_read = true;
 }
 

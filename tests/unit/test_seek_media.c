@@ -72,7 +72,7 @@ static void without_fua_the_rotation_is_from_what_was_never_read(void **state)
 		struct sim_run run;
 
 		load_with_large_cache(&p);
-		p.is_fua_answered = is_answered;
+		p.fua_reads = is_answered ? FUA_READS_BUFFER : FUA_READS_MEDIA;
 		run = seek_on(&p, "--quick sda", is_answered ? SIM_VERIFY_TRUE : SIM_VERIFY_UNKNOWN);
 		assert_non_null(strstr(notice_of(&run, "past-cache"), "read once only"));
 		assert_rpm(&run, p.rpm, 60e-6);
@@ -91,7 +91,7 @@ static void a_cache_that_hides_all_is_still_told(void **state)
 
 	(void)state;
 	load_with_large_cache(&p);
-	p.is_fua_answered = true;
+	p.fua_reads = FUA_READS_BUFFER;
 	p.is_pre_read = true;
 	run = seek_on(&p, "--quick --no-curve --no-queue sda", SIM_VERIFY_TRUE);
 	assert_true(isnan(sim_figure(&run, "rotation_rpm")));

@@ -182,7 +182,7 @@ static void queue_media(struct disk *d, struct node *n, double t)
 
 static bool is_media_read(const struct disk *d, const struct node *n)
 {
-	return n->req.fua && !d->p.is_fua_answered && n->req.op == DISK_READ;
+	return n->req.fua && d->p.fua_reads != FUA_READS_BUFFER && n->req.op == DISK_READ;
 }
 
 static void admit(struct disk *d, struct node *n, double t)
@@ -454,6 +454,10 @@ static void check_request(struct disk *d, struct node *n)
 	}
 	if (q->offset_bytes >= size) {
 		n->res = q->op == DISK_WRITE && q->len_bytes ? -ENOSPC : 0;
+		return;
+	}
+	if (q->fua && q->op == DISK_READ && d->p.fua_reads == FUA_READS_REFUSED) {
+		n->res = -EOPNOTSUPP;
 		return;
 	}
 	end = q->len_bytes < size - q->offset_bytes ? q->offset_bytes + q->len_bytes : size;

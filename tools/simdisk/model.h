@@ -158,6 +158,11 @@ enum ahead_reach { AHEAD_SEGMENT /* until it is full */, AHEAD_TRACK /* to the e
 enum ahead_when { AHEAD_ALWAYS, AHEAD_SEQUENTIAL /* after a read that began where the one before had ended */ };
 enum ahead_stop { AHEAD_SEEK /* when another request begins to move the arm */, AHEAD_COMMAND /* when it comes */ };
 enum cache_sizing { CACHE_FIXED, CACHE_BY_USE /* segments take what they need from the whole */ };
+enum fua_reads {
+	FUA_READS_MEDIA,
+	FUA_READS_BUFFER, /* answers them as others */
+	FUA_READS_REFUSED
+};
 enum write_turns { TURNS_READS /* reads go first */, TURNS_FAIR /* one after the other, once it is being emptied */ };
 
 enum arms {
@@ -237,7 +242,7 @@ struct profile {
 	uint32_t has_write_cache; /* 0: it is switched off */
 	uint32_t write_turns;
 	uint32_t is_fua_ignored;  /* of writes */
-	uint32_t is_fua_answered; /* reads with FUA by the buffer, as others */
+	uint32_t fua_reads;       /* enum of this name */
 
 	/* a cache on the media, and shingled bands: see mediacache.c */
 	uint64_t mcache_bytes;        /* 0: none */

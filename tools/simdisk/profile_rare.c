@@ -147,6 +147,9 @@ int profile_add_rare(struct profile *p, uint64_t seed, const char *class_name)
 		p->standby_after_s = log_between(&r, 60, 1200);
 		p->standby_s = between(&r, 4, 12);
 	}
-	p->is_fua_answered = chance(&r, 0.25);
+	if (chance(&r, 0.25))
+		p->fua_reads = FUA_READS_BUFFER;
+	else if (chance(&r, strcmp(class_name, "bridge") == 0 ? 0.6 : 0.3)) /* a guess */
+		p->fua_reads = FUA_READS_REFUSED;
 	return error;
 }

@@ -66,7 +66,7 @@ static const struct trait traits[] = {
 	{ "write_cache", 1, { CHOICE(has_write_cache, "off on") } },
 	{ "write_turns", 1, { CHOICE(write_turns, "reads fair") } },
 	{ "ignore_fua", 1, { CHOICE(is_fua_ignored, "no yes") } },
-	{ "fua_reads", 1, { CHOICE(is_fua_answered, "media buffer") } },
+	{ "fua_reads", 1, { CHOICE(fua_reads, "media buffer refused") } },
 	{ "media_cache_kb",
 	  1,
 	  { KB(mcache_bytes, 0, 0x1p50), U32(mcache_entries, 0, 1e9), DOUBLE(mcache_place, 0, 1) } },

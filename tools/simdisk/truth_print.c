@@ -267,7 +267,7 @@ static json_t *cache_json(const struct profile *p)
 	set(o, "write_cache", json_boolean(p->write_cache_bytes && p->has_write_cache));
 	set(o, "flush_reaches_media", json_boolean(!p->is_flush_ignored));
 	set(o, "fua_reaches_media", json_boolean(!p->is_fua_ignored));
-	set(o, "fua_reads_media", json_boolean(!p->is_fua_answered));
+	set(o, "fua_reads_media", json_boolean(p->fua_reads == FUA_READS_MEDIA));
 	return o;
 }
 
