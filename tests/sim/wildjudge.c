@@ -448,12 +448,14 @@ static void policy(struct judge *j, const char *name, const char *truth)
 		wild_say(j->missed, name, "%s", truth);
 }
 
-/* answered: by the buffer, as the command calls it. */
-static const char *fua_reads(const struct profile *p, const char *answered)
+/* refused: what is told of them then. */
+static const char *fua_reads(const struct profile *p, const char *refused)
 {
-	if (p->kind != DISK_ROTATING || p->fua_reads == FUA_READS_REFUSED)
+	if (p->kind != DISK_ROTATING)
 		return NULL;
-	return p->fua_reads == FUA_READS_BUFFER ? answered : "come from the media";
+	return p->fua_reads == FUA_READS_REFUSED  ? refused
+	       : p->fua_reads == FUA_READS_BUFFER ? "come from the buffer"
+	                                          : "come from the media";
 }
 
 static const char *ahead_ends(const struct profile *p)
@@ -482,7 +484,7 @@ static void policies(struct judge *j)
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_flush_ignored                                    ? "returns at once"
 	                                                                : "waits for the media");
-	policy(j, "fua_reads", fua_reads(p, "come from the buffer"));
+	policy(j, "fua_reads", fua_reads(p, NULL));
 	policy(j, "fua_writes",
 	       !rotates || !p->has_write_cache || !p->write_cache_bytes ? NULL
 	       : p->is_fua_ignored                                      ? "return at once"
@@ -696,6 +698,7 @@ json_t *wild_judge(const struct wild_case *c)
 		sure_zones(&j);
 		defects(&j);
 		layout(&j);
+		policy(&j, "fua_reads", fua_reads(c->p, "are refused"));
 	}
 	if (strcmp(j.command, "smr") == 0)
 		shingling(&j);

@@ -276,6 +276,11 @@ void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is
 		d->is_emptying = true;
 }
 
+void disk_set_fua_reads(struct disk *d, enum fua_reads how)
+{
+	d->p.fua_reads = how;
+}
+
 bool disk_is_switched_on(const struct disk *d, enum disk_switch what)
 {
 	return what == SWITCH_READ_AHEAD ? d->p.read_ahead : d->p.has_write_cache && d->p.write_cache_bytes;

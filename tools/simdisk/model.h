@@ -241,8 +241,8 @@ struct profile {
 	uint32_t is_pre_read;     /* what passes under the head before the first sector is kept, too */
 	uint32_t has_write_cache; /* 0: it is switched off */
 	uint32_t write_turns;
-	uint32_t is_fua_ignored;  /* of writes */
-	uint32_t fua_reads;       /* enum of this name */
+	uint32_t is_fua_ignored; /* of writes */
+	uint32_t fua_reads;      /* enum of this name */
 
 	/* a cache on the media, and shingled bands: see mediacache.c */
 	uint64_t mcache_bytes;        /* 0: none */
@@ -472,6 +472,8 @@ uint64_t disk_contents_hash(const struct disk *d);
 enum disk_switch { SWITCH_WRITE_CACHE, SWITCH_READ_AHEAD };
 void disk_switch(struct disk *d, uint64_t now_ns, enum disk_switch what, bool is_on);
 bool disk_is_switched_on(const struct disk *d, enum disk_switch what);
+/* From now on, whatever the profile says. */
+void disk_set_fua_reads(struct disk *d, enum fua_reads how);
 /* What is in the write cache and not on the media is lost now. */
 void disk_power_loss(struct disk *d);
 

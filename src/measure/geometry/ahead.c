@@ -49,5 +49,8 @@ int geo_find_ahead(struct geo *g, struct err *err)
 	if (r < 0 || geo_is_over(g))
 		return r;
 	g->rot.hit_most_ns = most_of_hits(v, n, g->rot.period_ns);
-	return 0;
+	if (!isfinite(g->rot.hit_most_ns))
+		return 0;
+	g->is_fua_ahead = true;
+	return timed_look_for_fua(&g->t, timed_random(&g->t, 0, timed_size(&g->t)), true, g->rot.hit_most_ns, err);
 }

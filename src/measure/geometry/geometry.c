@@ -136,6 +136,16 @@ static void null_figures(struct session *ses)
 	result_figure(res, "head_skew_ratio", "skew to the next surface", UNIT_RATIO, NAN, NULL, 0);
 	result_figure_text(res, "layout", "layout", NULL);
 	result_figure_text(res, "confidence", "how sure", NULL);
+	result_figure_text(res, "fua_reads", "reads with FUA", NULL);
+}
+
+static void fua_figure(const struct geo *g)
+{
+	static const char *const words[] = { [TIMED_FUA_MEDIA] = "come from the media",
+		                             [TIMED_FUA_CACHE] = "come from the buffer",
+		                             [TIMED_FUA_REFUSED] = "are refused" };
+
+	result_figure_text(g->ses->res, "fua_reads", "reads with FUA", words[g->t.fua_reads]);
 }
 
 static void rotation_figures(struct geo *g)
@@ -682,6 +692,7 @@ static int run_phases(struct geo *g, struct err *err)
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
 	g->spindle.period_ns = g->rot.period_ns;
 	r = geo_find_ahead(g, err);
+	fua_figure(g);
 	if (r == 0)
 		r = look_at_places(g, err);
 	if (r == 0 && !g->p->quick && !geo_is_over(g)) {
@@ -698,6 +709,7 @@ static int run_phases(struct geo *g, struct err *err)
 			g->ses->common->time_ns ? "The time given by --time"
 						: "The ten minutes that a run takes without --time");
 	drift_figures(g);
+	fua_figure(g);
 	plots(g->ses);
 	return r;
 }
@@ -724,7 +736,9 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 
 	if (sector < ses->targets[0].align_bytes)
 		sector = ses->targets[0].align_bytes;
-	g.t = (struct timed){ .ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector };
+	g.t = (struct timed){
+		.ses = ses, .target = &ses->targets[0], .block_bytes = sector, .step_bytes = sector, .prefers_fua = true
+	};
 	g.sectors = ses->targets[0].size_bytes / sector;
 	g.budget_ns = ses->common->time_ns ? ses->common->time_ns : GEO_BUDGET_NS;
 	geo_may_take(&g, 1.0);
@@ -737,6 +751,7 @@ static int geometry_run(struct session *ses, const void *params, struct err *err
 		r = run_phases(&g, err);
 	if (r == 0 && g.tracks_seen)
 		cost_figures(&g);
+	engine_close(g.t.fua);
 	engine_close(g.t.eng);
 	return r;
 }

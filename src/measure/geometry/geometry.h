@@ -79,7 +79,9 @@ struct geo {
 		uint32_t pairs, hits;
 	} way[2]; /* pairs of neighbours that were read downwards and upwards, and how often the cache had the second */
 	struct geo_kept kept;
-	uint64_t last; /* sector that was read */
+	uint64_t last;      /* sector that was read */
+	bool is_fua_ahead;  /* whether FUA is obeyed was seen in what the drive had read ahead */
+	uint32_t fua_looks; /* since: so often it was doubted */
 	uint64_t reads, flushing, failed;
 	uint64_t tracks_seen;
 	uint64_t walk_ns, walk_seen; /* time of the walk, ends of tracks that it looked at */

@@ -2,7 +2,7 @@
 /*
  * Where sectors lie on the circle. A read ends when its sector has passed the head, so its completion modulo the rotation period is the sector's
  * angle, whatever the way to it took. What the drive's cache answers says nothing: such a read is known by its time, and repeated after as many
- * reads elsewhere as it takes to have the sector out of the cache (rotation_find).
+ * reads elsewhere as it takes to have the sector out of the cache (rotation_find). Reads with FUA need none of that where they are seen to come from the media.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,6 +15,8 @@
 #define DOUBT     0.15 /* of a revolution: accesses shorter than that are rare, so that a second look costs little */
 #define FLUSH_MAX 1024 /* reads elsewhere: more than any cache has segments */
 #define TRIES     5    /* that bring nothing, with twice as many reads elsewhere each time */
+#define FUA_LOOKS 20   /* so often: where nothing is stored all comes back at once */
+#define FUA_TRIES 2    /* the same with FUA, until it is asked whether that is obeyed any more */
 /* Of all: a drive that keeps what comes by before the sector asked for has most of a track after one read of it. */
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
@@ -113,6 +115,8 @@ static uint32_t first_lead(struct geo *g)
 {
 	struct geo_way *w = &g->step[choose_step(g)];
 
+	if (g->t.fua)
+		return 0;
 	if (!w->high)
 		w->high = g->rot.flush_reads ? g->rot.flush_reads : 1;
 	if (w->times++ % LESS_EVERY || w->high <= w->low + w->low / LESS_BY + 1)
@@ -125,6 +129,8 @@ static uint32_t more_lead(struct geo *g, uint32_t lead)
 {
 	const struct geo_way *w = &g->step[choose_step(g)];
 
+	if (g->t.fua)
+		return 0;
 	if (lead < w->high)
 		return w->high;
 	return lead * 2 < FLUSH_MAX ? lead * 2 : FLUSH_MAX;
@@ -150,6 +156,8 @@ double geo_flush_cost(const struct geo *g)
 {
 	size_t way = choose_step(g);
 
+	if (g->t.fua)
+		return 0.0;
 	if (g->step[way].helped > 0.0)
 		return g->step[way].ns / g->step[way].helped / g->rot.period_ns;
 	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
@@ -193,6 +201,28 @@ static int read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t fir
 	return r;
 }
 
+/* Reads with FUA came back at once again and again, or failed: is it still obeyed? */
+static int look_at_fua(struct geo *g, uint64_t sector, struct err *err)
+{
+	if (g->fua_looks++ >= FUA_LOOKS)
+		return 0;
+	return timed_look_for_fua(&g->t, sector * g->t.block_bytes, g->is_fua_ahead, g->rot.hit_most_ns, err);
+}
+
+static int media_reads(struct geo *g, const uint64_t *offsets, size_t n, double *access, uint64_t *done,
+                       struct err *err)
+{
+	int r = timed_media_reads(&g->t, offsets, n, access, done, err);
+	size_t bad = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad += isnan(access[i]);
+	if (r < 0 || !g->t.fua || !n || bad < n || session_is_over(g->ses))
+		return r;
+	r = look_at_fua(g, offsets[0] / g->t.block_bytes, err);
+	return r < 0 || g->t.fua ? r : timed_reads(&g->t, offsets, n, access, done, err);
+}
+
 /* Reads `lead` blocks elsewhere, then the sectors; how many of them were cache hits, which stay NaN. */
 static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, double *angles, bool *doubt, size_t n,
                      size_t *ret_hits, struct err *err)
@@ -213,7 +243,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 	if (r == 0 && lead)
 		r = read_elsewhere(g, way, lead, first, end, &ns, err);
 	if (r == 0)
-		r = timed_reads(&g->t, offsets, n, access, done, err);
+		r = media_reads(g, offsets, n, access, done, err);
 	g->reads += n;
 	g->last = n ? sectors[n - 1] : g->last;
 	if (r == 0 && lead && isfinite(access[0]))
@@ -223,7 +253,7 @@ static int read_some(struct geo *g, uint32_t lead, const uint64_t *sectors, doub
 		double a = access[i];
 
 		angles[i] = NAN;
-		doubt[i] = a < DOUBT * g->rot.period_ns;
+		doubt[i] = a < DOUBT * g->rot.period_ns && !g->t.fua;
 		if (!isfinite(a)) {
 			g->failed++;
 			continue;
@@ -350,6 +380,8 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 		}
 		tries++;
 		lead = more_lead(g, lead);
+		if (g->t.fua && tries == FUA_TRIES)
+			r = look_at_fua(g, sectors[0], err);
 	}
 	return r;
 }

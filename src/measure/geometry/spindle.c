@@ -68,7 +68,7 @@ static int read_anchors(struct geo *g, double *ret, struct err *err)
 			offset[n] = s->anchor[i].sector * g->t.block_bytes;
 			which[n++] = i;
 		}
-		r = n ? timed_reads(&g->t, offset, n, access, done, err) : 0;
+		r = n ? timed_media_reads(&g->t, offset, n, access, done, err) : 0;
 		g->reads += n;
 		for (size_t i = 0; i < n && r == 0; i++) {
 			struct geo_anchor *a = &s->anchor[which[i]];

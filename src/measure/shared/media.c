@@ -73,47 +73,61 @@ int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double
 	return r;
 }
 
-enum obeys { OBEYS, OBEYS_NOT, OBEYS_UNSEEN }; /* unseen: the cache did not answer plain reads of the place either */
-
-/* A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered. */
-static int look(struct timed *t, uint64_t at, double hit_most_ns, enum obeys *ret, struct err *err)
+/*
+ * A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered; of the block before it, where the cache keeps only what it
+ * has read ahead. What is answered at once by either may be stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
+ */
+static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err)
 {
-	const uint64_t twice[] = { at, at };
+	const uint64_t twice[] = { is_ahead && at ? at - t->block_bytes : at, at };
 	uint64_t done[TURNS] = { 0 };
 	double plain[2], ns = NAN;
 	int r = timed_reads(t, twice, 2, plain, NULL, err);
+	const bool is_stored = plain[0] > hit_most_ns;
 
-	*ret = OBEYS_UNSEEN;
-	if (r < 0 || !(plain[0] > hit_most_ns) || !(plain[1] <= hit_most_ns))
+	if (r < 0 || !(plain[1] <= hit_most_ns))
 		return r;
 	for (size_t i = 0; r == 0 && i < TURNS; i++) {
-		r = timed_reads(t, &at, 1, plain, NULL, err);
+		r = timed_reads(t, twice, 1, plain, NULL, err);
 		if (r == 0)
 			r = timed_media_reads(t, &at, 1, &ns, &done[i], err);
-		*ret = OBEYS_NOT;
-		if (r < 0 || !(ns > hit_most_ns) || (i && (double)(done[i] - done[i - 1]) < TURN_LEAST_NS))
+		if (r < 0 || is_over(t))
 			return r;
+		if (ns > hit_most_ns && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
+			continue;
+		if (isnan(ns))
+			t->fua_reads = TIMED_FUA_REFUSED;
+		else if (is_stored)
+			t->fua_reads = TIMED_FUA_CACHE;
+		return 0;
 	}
-	*ret = OBEYS;
+	t->fua_reads = TIMED_FUA_MEDIA;
 	return r;
 }
 
-int timed_look_for_fua(struct timed *t, uint64_t at, double hit_most_ns, struct err *err)
+void timed_drop_fua(struct timed *t)
+{
+	engine_close(t->fua);
+	t->fua = NULL;
+}
+
+int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err)
 {
 	/* An engine of its own: those of great depth know no commands. */
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = t->block_bytes };
-	enum obeys obeys = OBEYS_UNSEEN;
+	const bool was = t->fua != NULL;
 	int r = 0;
 
-	if (session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
+	t->fua_reads = TIMED_FUA_UNSEEN;
+	if (!was && session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
 		return 0;
-	for (size_t i = 0; r == 0 && i < PLACES && obeys == OBEYS_UNSEEN; i++) {
-		r = look(t, at, hit_most_ns, &obeys, err);
+	for (size_t i = 0; r == 0 && i < PLACES && t->fua_reads == TIMED_FUA_UNSEEN && !is_over(t); i++) {
+		r = look(t, at, is_ahead, hit_most_ns, err);
 		at = timed_random(t, 0, timed_size(t));
 	}
-	if (r < 0 || obeys != OBEYS) {
-		engine_close(t->fua);
-		t->fua = NULL;
-	}
+	if (was && t->fua_reads == TIMED_FUA_UNSEEN)
+		t->fua_reads = TIMED_FUA_MEDIA; /* nothing says otherwise */
+	if (r < 0 || t->fua_reads != TIMED_FUA_MEDIA)
+		timed_drop_fua(t);
 	return r;
 }

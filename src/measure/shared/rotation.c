@@ -269,14 +269,19 @@ static int blocks_until(struct timed *t, uint64_t sector, uint64_t start_ns, uin
 	return r;
 }
 
-/* The same. Where blocks are not enough, or not in the time there is, FUA is as good for who takes any way, and then nothing is to be forgotten. */
+/* The same. Where FUA is preferred, or blocks are not enough, or not in the time there is, FUA is as good for who takes any way, and then nothing is to be forgotten. */
 static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint64_t budget_ns, struct rotation *ret,
                       bool *ret_is, struct err *err)
 {
-	int r = blocks_until(t, sector, start_ns, budget_ns, ret, ret_is, err);
+	int r = 0;
 
-	if (r == 0 && !*ret_is && t->takes_any_way && !is_over(t))
-		r = timed_look_for_fua(t, sector, ret->hit_most_ns, err);
+	*ret_is = false;
+	if (t->prefers_fua && isfinite(ret->hit_ns))
+		r = timed_look_for_fua(t, sector, false, ret->hit_most_ns, err);
+	if (r == 0 && !t->fua)
+		r = blocks_until(t, sector, start_ns, budget_ns, ret, ret_is, err);
+	if (r == 0 && !t->fua && !*ret_is && t->takes_any_way && !is_over(t))
+		r = timed_look_for_fua(t, sector, false, ret->hit_most_ns, err);
 	if (r < 0 || !t->fua)
 		return r;
 	*ret_is = true;
@@ -450,9 +455,8 @@ static int forget_more(struct timed *t, uint64_t sector, uint64_t start_ns, uint
 	int r = 0;
 
 	if (t->fua) { /* nor does it do that any more */
-		engine_close(t->fua);
-		t->fua = NULL;
-		t->takes_any_way = false;
+		timed_drop_fua(t);
+		t->takes_any_way = t->prefers_fua = false;
 	}
 	if (!is_by_volume(t, ret))
 		r = find_flush(t, sector, start_ns, budget_ns, ret, &is_by_blocks, err);

@@ -22,6 +22,14 @@ struct timed_sample {
 	double ns;
 };
 
+/* What becomes of reads with FUA. */
+enum timed_fua {
+	TIMED_FUA_UNSEEN,  /* not known: nothing was in the drive's cache that they could have come from */
+	TIMED_FUA_MEDIA,   /* they come from the media */
+	TIMED_FUA_CACHE,   /* the drive's cache answers them as others */
+	TIMED_FUA_REFUSED, /* the disk, or the way to it, takes none */
+};
+
 struct timed {
 	struct session *ses;
 	struct engine *eng;
@@ -33,9 +41,11 @@ struct timed {
 	uint32_t step_bytes;  /* of offsets that timed_align gives: a physical sector */
 	uint64_t until_ns;    /* 0, or when no further read begins: as at the end of the run */
 	bool is_brief;        /* a search of the rotation is given up at times of its budget */
+	bool prefers_fua;     /* FUA passes the cache by, where it does, before ways to make it forget are looked for */
 	bool takes_any_way; /* it has no time for floods, so it may pass the cache by with FUA, or by what was never read, and not know then how it forgets */
 	struct engine
 		*fua; /* NULL, or reads of a block with FUA come from the media (media.c); close with engine_close() */
+	enum timed_fua fua_reads; /* as they were seen last */
 	struct rng rng;
 	struct timed_sample *sample; /* NULL, or room for most of those that are read on the way to something else */
 	size_t nsamples, most_samples;
@@ -59,8 +69,12 @@ int timed_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_
 /* The same, with FUA where that is known to pass the drive's cache by: t->fua. */
 int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double *ret_access_ns, uint64_t *ret_done_ns,
                       struct err *err);
-/* Sets t->fua, which was NULL, where it does. at: a block that the media have. No hit takes longer than hit_most_ns. */
-int timed_look_for_fua(struct timed *t, uint64_t at, double hit_most_ns, struct err *err);
+/*
+ * Sets t->fua where it does, clears it where it does so no longer, and sets t->fua_reads. at: where it is tried first. is_ahead: the cache keeps only what was read ahead. No
+ * hit takes longer than hit_most_ns.
+ */
+int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err);
+void timed_drop_fua(struct timed *t);
 
 /* Is there time until until_ns? *ret_max_ns: so much, as a load wants it (0: no limit). */
 bool timed_has_time(const struct timed *t, uint64_t *ret_max_ns);

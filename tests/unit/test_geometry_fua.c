@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `geometry` past a drive's cache by FUA where that is obeyed, and as ever where it is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "geometryrun.h"
+
+#define SMALL   152006 /* a disk of which a run sees all */
+#define TRIMMED 152009 /* parts of it are stored nowhere */
+#define DROPS   152019 /* its cache keeps what was read ahead, and nothing that was asked for */
+
+static const char *const words[] = { [FUA_READS_MEDIA] = "come from the media",
+	                             [FUA_READS_BUFFER] = "come from the buffer",
+	                             [FUA_READS_REFUSED] = "are refused" };
+
+static void answers_fua(struct profile *p, const void *arg)
+{
+	p->fua_reads = *(const enum fua_reads *)arg;
+}
+
+/* What was read stays for long. */
+static void keeps_many(struct profile *p, const void *arg)
+{
+	p->segments = 32;
+	answers_fua(p, arg);
+}
+
+static const char *text_of(const struct sim_run *run, const char *name)
+{
+	const struct figure *f = result_find_figure(run->res, name);
+
+	assert_non_null(f);
+	return f->value.str ? f->value.str : "none";
+}
+
+static const char *const numbers[] = { "surfaces", "start_sectors_per_track", "middle_sectors_per_track",
+	                               "end_sectors_per_track" };
+
+/* Ends that are in doubt are not the same each time. */
+static bool are_tracks_alike(const struct sim_run *a, const struct sim_run *b)
+{
+	const struct interval x = result_find_figure(a->res, "tracks")->ci,
+			      y = result_find_figure(b->res, "tracks")->ci;
+
+	return x.low <= y.high && y.low <= x.high;
+}
+
+static void fua_saves_time_where_it_is_obeyed_and_says_the_same(void **state)
+{
+	struct sim_run run[FUA_READS_REFUSED + 1];
+	uint64_t ns[ARRAY_LEN(run)];
+
+	(void)state;
+	for (enum fua_reads how = FUA_READS_MEDIA; how <= FUA_READS_REFUSED; how++) {
+		run[how] = geometry_on_wild(SMALL, "sda", keeps_many, &how);
+		ns[how] = sim_elapsed_ns(run[how].sim);
+		print_message("%s: %.0f s\n", words[how], (double)ns[how] * 1e-9);
+		assert_int_equal(run[how].res->status, STATUS_COMPLETE); /* what is refused is no fault */
+		assert_string_equal(text_of(&run[how], "fua_reads"), words[how]);
+		assert_string_equal(text_of(&run[how], "layout"), text_of(&run[0], "layout"));
+		for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+			assert_true(sim_figure(&run[how], numbers[i]) == sim_figure(&run[0], numbers[i]));
+		assert_true(are_tracks_alike(&run[how], &run[0]));
+	}
+	assert_string_not_equal(text_of(&run[0], "layout"), "none");
+	assert_true(4 * ns[FUA_READS_MEDIA] < 3 * ns[FUA_READS_BUFFER]);
+	/* To have asked costs nothing that counts. */
+	assert_true(ns[FUA_READS_BUFFER] < ns[FUA_READS_REFUSED] / 20 * 21);
+	assert_true(ns[FUA_READS_REFUSED] < ns[FUA_READS_BUFFER] / 20 * 21);
+	for (size_t i = 0; i < ARRAY_LEN(run); i++)
+		sim_run_end(&run[i]);
+}
+
+/* What nothing is stored of comes at once, with FUA too; and what was asked for is not in every cache. */
+static void whether_fua_is_obeyed_is_seen_in_what_the_cache_holds(void **state)
+{
+	static const uint64_t seeds[] = { TRIMMED, DROPS };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		for (enum fua_reads how = FUA_READS_MEDIA; how <= FUA_READS_REFUSED; how++) {
+			struct sim_run run = geometry_on_wild(seeds[i], "--quick sda", answers_fua, &how);
+
+			assert_string_equal(text_of(&run, "fua_reads"), words[how]);
+			sim_run_end(&run);
+		}
+	}
+}
+
+/* ---- it ends in the middle of a run ---- */
+
+struct ending {
+	enum fua_reads how;
+	struct disk *disk;
+	bool is_over;
+};
+
+static void look_at_the_clock(void *arg, struct session *ses, const char *name, const struct io_req *req, bool is_fault)
+{
+	struct ending *e = arg;
+
+	(void)ses;
+	(void)name;
+	(void)is_fault;
+	if (req->done_ns > 60 * NS_PER_S && !e->is_over) {
+		disk_set_fua_reads(e->disk, e->how);
+		e->is_over = true;
+	}
+}
+
+static void where_fua_is_obeyed_no_more_the_cache_is_made_to_forget(void **state)
+{
+	(void)state;
+	for (enum fua_reads how = FUA_READS_BUFFER; how <= FUA_READS_REFUSED; how++) {
+		struct ending e = { .how = how };
+		struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "sda" };
+		struct profile p;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
+		e.disk = sim_model(sim_add_disk(run.sim, &p, "sda"));
+		profile_done(&p);
+		sim_set_contents(run.sim, false);
+		run.hooks.request = look_at_the_clock;
+		run.hooks.arg = &e;
+		assert_int_equal(sim_run(&run), 0);
+		assert_true(e.is_over);
+		assert_string_equal(text_of(&run, "fua_reads"), words[how]);
+		assert_int_equal(run.res->status, STATUS_COMPLETE);
+		assert_true(sim_figure(&run, "surfaces") == 2 && isfinite(sim_figure(&run, "tracks")));
+		sim_run_end(&run);
+	}
+}
+
+/* Commands count sectors from the disk's first one, so a partition is not read by them. */
+static void where_no_commands_are_known_nothing_fails(void **state)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = "--quick sda" };
+	struct profile p;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, SMALL, NULL, &err), 0);
+	(void)sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(run.sim, false);
+	sim_set_verify(run.sim, SIM_VERIFY_UNKNOWN);
+	assert_int_equal(sim_run(&run), 0);
+	assert_string_equal(text_of(&run, "fua_reads"), "are refused");
+	assert_int_equal(run.res->status, STATUS_COMPLETE);
+	assert_true(isfinite(sim_figure(&run, "start_sectors_per_track")));
+	sim_run_end(&run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fua_saves_time_where_it_is_obeyed_and_says_the_same),
+		cmocka_unit_test(whether_fua_is_obeyed_is_seen_in_what_the_cache_holds),
+		cmocka_unit_test(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget),
+		cmocka_unit_test(where_no_commands_are_known_nothing_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
