@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -15,6 +16,7 @@
 
 #define SMALL   152006 /* a disk of which a run sees all */
 #define TRIMMED 152009 /* parts of it are stored nowhere */
+#define LATE    153008 /* the same */
 #define DROPS   152019 /* its cache keeps what was read ahead, and nothing that was asked for */
 
 static const char *const words[] = { [FUA_READS_MEDIA] = "come from the media",
@@ -95,6 +97,33 @@ static void whether_fua_is_obeyed_is_seen_in_what_the_cache_holds(void **state)
 	}
 }
 
+static void is_late(struct profile *p, const void *arg)
+{
+	static const enum fua_reads obeyed = FUA_READS_MEDIA;
+
+	(void)arg;
+	answers_fua(p, &obeyed);
+	p->busy_on_s = 1;
+	p->busy_p = 0.2;
+	p->busy_ms = 5;
+}
+
+/* Of a place where nothing is stored one answer is late, and looks like the media's; the others come at once, with FUA too. */
+static void a_late_answer_is_no_proof_that_fua_is_ignored(void **state)
+{
+	(void)state;
+	for (int seed = 1; seed <= 6; seed++) {
+		char line[32];
+		struct sim_run run;
+
+		(void)snprintf(line, sizeof(line), "--time=60s --seed=%d sda", seed);
+		run = geometry_on_wild(LATE, line, is_late, NULL);
+		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_BUFFER]);
+		assert_string_not_equal(text_of(&run, "fua_reads"), words[FUA_READS_REFUSED]);
+		sim_run_end(&run);
+	}
+}
+
 /* ---- it ends in the middle of a run ---- */
 
 struct ending {
@@ -165,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fua_saves_time_where_it_is_obeyed_and_says_the_same),
 		cmocka_unit_test(whether_fua_is_obeyed_is_seen_in_what_the_cache_holds),
+		cmocka_unit_test(a_late_answer_is_no_proof_that_fua_is_ignored),
 		cmocka_unit_test(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget),
 		cmocka_unit_test(where_no_commands_are_known_nothing_fails),
 	};

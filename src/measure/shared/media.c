@@ -10,7 +10,9 @@
 
 #define TURN_LEAST_NS 2.7e6 /* from one completion to the next: shorter than a revolution of any drive (rotation.c) */
 #define TURNS         4     /* so many times: an answer of the cache is not late by chance each time */
-#define PLACES        3     /* are tried, as one may hold no data, or have left the cache (a choice) */
+#define PLACES        6     /* are tried, as one may hold no data, or have left the cache (a choice) */
+#define AGAINST \
+	2 /* of them have to say that FUA is ignored: an answer from where nothing is stored may have been late */
 
 #define RUN_READS 16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
 #define ELSEWHERE 1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
@@ -76,14 +78,15 @@ int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double
 /*
  * A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered; of the block before it, where the cache keeps only what it
  * has read ahead. What is answered at once by either may be stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
+ * *against: so often FUA was seen to be ignored.
  */
-static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct err *err)
+static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, unsigned *against, struct err *err)
 {
 	const uint64_t twice[] = { is_ahead && at ? at - t->block_bytes : at, at };
 	uint64_t done[TURNS] = { 0 };
 	double plain[2], ns = NAN;
 	int r = timed_reads(t, twice, 2, plain, NULL, err);
-	const bool is_stored = plain[0] > hit_most_ns;
+	const bool is_stored = plain[0] > hit_most_ns && plain[0] > TURN_LEAST_NS;
 
 	if (r < 0 || !(plain[1] <= hit_most_ns))
 		return r;
@@ -97,7 +100,7 @@ static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns,
 			continue;
 		if (isnan(ns))
 			t->fua_reads = TIMED_FUA_REFUSED;
-		else if (is_stored)
+		else if (is_stored && ns <= hit_most_ns && ++*against == AGAINST)
 			t->fua_reads = TIMED_FUA_CACHE;
 		return 0;
 	}
@@ -116,13 +119,14 @@ int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_m
 	/* An engine of its own: those of great depth know no commands. */
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = t->block_bytes };
 	const bool was = t->fua != NULL;
+	unsigned against = 0;
 	int r = 0;
 
 	t->fua_reads = TIMED_FUA_UNSEEN;
 	if (!was && session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < PLACES && t->fua_reads == TIMED_FUA_UNSEEN && !is_over(t); i++) {
-		r = look(t, at, is_ahead, hit_most_ns, err);
+		r = look(t, at, is_ahead, hit_most_ns, &against, err);
 		at = timed_random(t, 0, timed_size(t));
 	}
 	if (was && t->fua_reads == TIMED_FUA_UNSEEN)
