@@ -109,6 +109,56 @@ static void a_few_wrong_accesses_decide_no_layout(void **state)
 	sim_run_end(&run);
 }
 
+static void surfaces_are(uint64_t seed, double surfaces, bool must_be_told)
+{
+	struct sim_run run;
+	char words[32];
+	double told;
+
+	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	run = geometry_on_wild(seed, words, NULL, NULL);
+	told = sim_figure(&run, "surfaces");
+	print_message("%d: %g surfaces\n", (int)seed, told);
+	assert_true(told == surfaces || (!must_be_told && isnan(told)));
+	sim_run_end(&run);
+}
+
+/* Half as many cylinders apart takes hardly less time, so ten looks each with a curve of its own left two surfaces possible. */
+static void all_looks_together_tell_one_surface(void **state)
+{
+	(void)state;
+	surfaces_are(152003, 1.0, true);
+}
+
+/* Bands of the one surface explain no more than none do; the last of many such layouts was called disorder. */
+static void bands_of_one_surface_are_no_layout_of_their_own(void **state)
+{
+	(void)state;
+	surfaces_are(152031, 1.0, true);
+}
+
+/* Two surfaces whose only zone is one band are as one, but for where the first of them ends. */
+static void where_a_surface_ends_in_its_zone_is_looked_at(void **state)
+{
+	(void)state;
+	surfaces_are(152030, 1.0, true);
+}
+
+/* The bands cut in three, or in two, read wrongly: whether that is so is seen by cutting them as the accesses suit best. */
+static void a_rival_that_was_misread_is_held_against_accesses_mended(void **state)
+{
+	(void)state;
+	surfaces_are(152016, 2.0, true);
+	surfaces_are(152055, 6.0, true);
+}
+
+/* Three surfaces in bands of 402, read from the second band on: the accesses speak for nine in bands of 134, and for three where their bands begin elsewhere. */
+static void a_true_layout_read_from_elsewhere_leaves_no_false_one(void **state)
+{
+	(void)state;
+	surfaces_are(105030, 3.0, false);
+}
+
 /* Two surfaces, told, but no zone is sure, and of two sizes in turn either may come first. */
 static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 {
@@ -156,6 +206,11 @@ int main(void)
 		cmocka_unit_test(a_late_first_answer_makes_no_finer_lattice),
 		cmocka_unit_test(the_next_surface_may_hold_more),
 		cmocka_unit_test(a_few_wrong_accesses_decide_no_layout),
+		cmocka_unit_test(all_looks_together_tell_one_surface),
+		cmocka_unit_test(bands_of_one_surface_are_no_layout_of_their_own),
+		cmocka_unit_test(where_a_surface_ends_in_its_zone_is_looked_at),
+		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
+		cmocka_unit_test(a_true_layout_read_from_elsewhere_leaves_no_false_one),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};

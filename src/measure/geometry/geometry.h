@@ -604,6 +604,20 @@ struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double sca
 /* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
 double geo_verdict_cost(const struct geo_verdict *v, double scale);
 
+#define GEO_CURVE 29 /* what a curve consists of: the shortest move, rises behind it, and the change of heads */
+
+/* What suits the accesses of all looks together. */
+struct geo_curve {
+	double column[GEO_CURVE];
+	double scale, rise; /* of what is left, and as of a verdict */
+};
+
+struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
+/* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
+double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
+/* An access as the curve has it. */
+double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head);
+
 /* ---- arms.c ---- */
 
 /* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */

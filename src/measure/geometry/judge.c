@@ -11,8 +11,10 @@
 
 #include "measure/geometry/geometry.h"
 
-#define KNOTS   28 /* distances between which the curve is straight over the logarithm: 1, 2, 3, 4, 6, 8, 12, ... */
-#define COLUMNS (KNOTS + 1) /* the shortest move, and rises from knot to knot; the last column is the change of heads */
+#define KNOTS        \
+	(GEO_CURVE - \
+	 1) /* distances between which the curve is straight over the logarithm: 1, 2, 3, 4, 6, 8, 12, ... */
+#define COLUMNS GEO_CURVE /* the shortest move, and rises from knot to knot; the last column is the change of heads */
 #define HEAD    KNOTS
 #define ROUNDS  12     /* of reweighting */
 #define SWEEPS  40     /* over the columns, in each round */
@@ -24,13 +26,22 @@
 #define AGREE   0.9    /* of the accesses */
 #define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
 #define FEWEST  8      /* accesses: fewer fit nearly any curve */
+#define AGAIN   6      /* rounds of reweighting from a curve that was found */
+
+/* How far all accesses of one kind may be off the curve together, in revolutions; what suits a layout best is taken. */
+static const double misfits[] = { 0.0, 0.0007, MISFIT };
+
+/* Accesses that go equally far, and to another head or not, as far as a layout says. Of one look each access is on its own. */
+struct row {
+	const struct geo_access *seen; /* the first of them */
+	double share[KNOTS];
+	double access, weight, off; /* of all of them: mean, weight together, off the curve */
+};
 
 struct fit {
-	const struct geo_access *seen;
+	struct row *row;
 	size_t n;
-	double share[GEO_PAIRS][KNOTS]; /* of each access */
 	double column[COLUMNS];
-	double weight[GEO_PAIRS], off[GEO_PAIRS];
 	double scale;
 };
 
@@ -51,27 +62,39 @@ static double share(int i, uint64_t cylinders)
 }
 
 /* The time of the k-th move, if no change of heads hides it. */
-static double move(const struct fit *f, size_t k)
+static double move(const double *column, const struct row *r)
 {
 	double y = 0.0;
 
 	for (int i = 0; i < KNOTS; i++)
-		y += f->column[i] * f->share[k][i];
+		y += column[i] * r->share[i];
 	return y;
 }
 
 /* Is it the change of heads that takes the time? */
-static bool is_change(const struct fit *f, size_t k)
+static bool is_change(const double *column, const struct row *r)
 {
-	return f->seen[k].is_other_head && (f->seen[k].cylinders == 0 || move(f, k) < f->column[HEAD]);
+	return r->seen->is_other_head && (r->seen->cylinders == 0 || move(column, r) < column[HEAD]);
 }
 
-static void row_of(const struct fit *f, size_t k, double *ret)
+static double on_curve(const double *column, const struct row *r)
 {
-	bool change = is_change(f, k);
+	return is_change(column, r) ? column[HEAD] : move(column, r);
+}
+
+static void row_begin(struct row *r, const struct geo_access *seen)
+{
+	*r = (struct row){ .seen = seen, .access = seen->access };
+	for (int i = 0; i < KNOTS; i++)
+		r->share[i] = share(i, seen->cylinders);
+}
+
+static void columns_of(const struct fit *f, const struct row *r, double *ret)
+{
+	bool change = is_change(f->column, r);
 
 	for (int i = 0; i < KNOTS; i++)
-		ret[i] = change ? 0.0 : f->share[k][i];
+		ret[i] = change ? 0.0 : r->share[i];
 	ret[HEAD] = change;
 }
 
@@ -88,13 +111,13 @@ static void solve(struct fit *f)
 	double gram[COLUMNS][COLUMNS] = { 0 }, right[COLUMNS] = { 0 }, row[COLUMNS];
 
 	for (size_t k = 0; k < f->n; k++) {
-		row_of(f, k, row);
+		columns_of(f, &f->row[k], row);
 		for (int i = 0; i < COLUMNS; i++) {
 			if (row[i] == 0.0)
 				continue;
-			right[i] += f->weight[k] * row[i] * f->seen[k].access;
+			right[i] += f->row[k].weight * row[i] * f->row[k].access;
 			for (int j = 0; j < COLUMNS; j++)
-				gram[i][j] += f->weight[k] * row[i] * row[j];
+				gram[i][j] += f->row[k].weight * row[i] * row[j];
 		}
 	}
 	for (int s = 0; s < SWEEPS; s++)
@@ -114,8 +137,8 @@ static void residuals(struct fit *f)
 	double size[GEO_PAIRS];
 
 	for (size_t k = 0; k < f->n; k++) {
-		f->off[k] = f->seen[k].access - (is_change(f, k) ? f->column[HEAD] : move(f, k));
-		size[k] = fabs(f->off[k]);
+		f->row[k].off = f->row[k].access - on_curve(f->column, &f->row[k]);
+		size[k] = fabs(f->row[k].off);
 	}
 	qsort(size, f->n, sizeof(size[0]), compare);
 	f->scale = fmax(FLOOR, 1.4826 * size[f->n / 2]);
@@ -137,9 +160,10 @@ static void fit_from(struct fit *f, double change, double base)
 	residuals(f);
 	for (int r = 0; r < ROUNDS; r++) {
 		for (size_t k = 0; k < f->n; k++) {
-			double s = f->scale * f->scale + f->seen[k].error * f->seen[k].error;
+			struct row *at = &f->row[k];
+			double s = f->scale * f->scale + at->seen->error * at->seen->error;
 
-			f->weight[k] = 1.0 / (s + f->off[k] * f->off[k] / HEAVY);
+			at->weight = 1.0 / (s + at->off * at->off / HEAVY);
 		}
 		solve(f);
 		residuals(f);
@@ -166,10 +190,10 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 		v->rise += f->column[i];
 	v->agreeing = 0;
 	for (size_t k = 0; k < f->n; k++) {
-		v->off[k] = f->off[k];
-		v->error[k] = f->seen[k].error;
-		v->is_again[k] = f->seen[k].is_again;
-		v->agreeing += fabs(f->off[k]) < BEYOND * hypot(v->error[k], may);
+		v->off[k] = f->row[k].off;
+		v->error[k] = f->row[k].seen->error;
+		v->is_again[k] = f->row[k].seen->is_again;
+		v->agreeing += fabs(v->off[k]) < BEYOND * hypot(v->error[k], may);
 	}
 	v->is_possible = f->n >= FEWEST && (double)v->agreeing >= AGREE * (double)f->n &&
 	                 f->column[HEAD] <= LONGEST * f->column[0];
@@ -177,7 +201,8 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 
 struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter)
 {
-	struct fit f = { .seen = seen, .n = n };
+	struct row row[GEO_PAIRS];
+	struct fit f = { .row = row, .n = n };
 	struct geo_verdict best = { .judged = 0 };
 	double sorted[GEO_PAIRS], least = INFINITY, base;
 
@@ -186,8 +211,7 @@ struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double sca
 		return best;
 	for (size_t k = 0; k < n; k++) {
 		sorted[k] = seen[k].access;
-		for (int i = 0; i < KNOTS; i++)
-			f.share[k][i] = share(i, seen[k].cylinders);
+		row_begin(&row[k], &seen[k]);
 	}
 	qsort(sorted, n, sizeof(sorted[0]), compare);
 	base = sorted[n / 10];
@@ -204,4 +228,208 @@ struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double sca
 		best = v;
 	}
 	return best;
+}
+
+/* ---- all looks together ---- */
+
+/* Accesses of one kind, which are next to each other in the order of `at`. */
+struct kind {
+	size_t first, n;
+	double off; /* of all of them from the curve */
+};
+
+struct joint {
+	const struct geo_access **at; /* in the order of kinds, those that are evidence of their own */
+	size_t n;
+	double *off, *size; /* of each, beyond that of its kind */
+	struct kind *kind;
+	struct fit fit; /* a row for each kind */
+};
+
+static int compare_kinds(const void *x, const void *y)
+{
+	const struct geo_access *a = *(const struct geo_access *const *)x, *b = *(const struct geo_access *const *)y;
+
+	if (a->cylinders != b->cylinders)
+		return a->cylinders < b->cylinders ? -1 : 1;
+	return (int)a->is_other_head - (int)b->is_other_head;
+}
+
+static void joint_free(struct joint *j)
+{
+	free(j->at);
+	free(j->off);
+	free(j->size);
+	free(j->kind);
+	free(j->fit.row);
+}
+
+static bool joint_begin(struct joint *j, const struct geo_access *seen, size_t n)
+{
+	*j = (struct joint){ .at = malloc((n + 1) * sizeof(*j->at)),
+		             .off = malloc((n + 1) * sizeof(*j->off)),
+		             .size = malloc((n + 1) * sizeof(*j->size)),
+		             .kind = malloc((n + 1) * sizeof(*j->kind)),
+		             .fit = { .row = malloc((n + 1) * sizeof(*j->fit.row)) } };
+	if (!j->at || !j->off || !j->size || !j->kind || !j->fit.row) {
+		joint_free(j);
+		return false;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!seen[i].is_again)
+			j->at[j->n++] = &seen[i];
+	qsort(j->at, j->n, sizeof(*j->at), compare_kinds);
+	for (size_t i = 0; i < j->n; i++) {
+		if (i == 0 || compare_kinds(&j->at[i - 1], &j->at[i]) != 0) {
+			row_begin(&j->fit.row[j->fit.n], j->at[i]);
+			j->kind[j->fit.n++] = (struct kind){ .first = i };
+		}
+		j->kind[j->fit.n - 1].n++;
+	}
+	return true;
+}
+
+static double weight_of(const struct joint *j, size_t k, double scale)
+{
+	double s = scale * scale + j->at[k]->error * j->at[k]->error;
+
+	return (HEAVY + 1.0) / HEAVY / (s + j->off[k] * j->off[k] / HEAVY);
+}
+
+/* How far each access is off the curve, and how far its kind is, which is a priori as far as misfit. */
+static void joint_residuals(struct joint *j, double scale, double misfit)
+{
+	for (size_t c = 0; c < j->fit.n; c++) {
+		struct kind *kind = &j->kind[c];
+		double curve = on_curve(j->fit.column, &j->fit.row[c]), weight = 0.0, sum = 0.0;
+
+		for (size_t k = kind->first; k < kind->first + kind->n; k++) {
+			double w = weight_of(j, k, scale);
+
+			weight += w;
+			sum += w * (j->at[k]->access - curve);
+		}
+		kind->off = misfit > 0.0 ? sum / (weight + 1.0 / (misfit * misfit)) : 0.0;
+		for (size_t k = kind->first; k < kind->first + kind->n; k++) {
+			j->off[k] = j->at[k]->access - curve - kind->off;
+			j->size[k] = fabs(j->off[k]);
+		}
+	}
+}
+
+static double middle_of(struct joint *j)
+{
+	qsort(j->size, j->n, sizeof(*j->size), compare);
+	return fmax(FLOOR, 1.4826 * j->size[j->n / 2]);
+}
+
+/* *scale is followed if it is to be found. */
+static void joint_rounds(struct joint *j, int rounds, double misfit, bool finds_scale, double *scale)
+{
+	for (size_t k = 0; k < j->n; k++)
+		j->off[k] = 0.0;
+	for (size_t c = 0; c < j->fit.n; c++)
+		j->kind[c].off = 0.0;
+	joint_residuals(j, *scale, misfit);
+	for (int r = 0; r < rounds; r++) {
+		for (size_t c = 0; c < j->fit.n; c++) {
+			struct row *row = &j->fit.row[c];
+			const struct kind *kind = &j->kind[c];
+			double sum = 0.0;
+
+			row->weight = 0.0;
+			for (size_t k = kind->first; k < kind->first + kind->n; k++) {
+				double w = weight_of(j, k, *scale);
+
+				row->weight += w;
+				sum += w * (j->at[k]->access - kind->off);
+			}
+			row->access = sum / row->weight;
+		}
+		solve(&j->fit);
+		joint_residuals(j, *scale, misfit);
+		if (finds_scale)
+			*scale = middle_of(j);
+	}
+}
+
+/*
+ * How unlikely all of them are: so far each is off its kind, and each kind off the curve. What a kind may be off is integrated over, so that a layout of many kinds is not
+ * better for having more that suits.
+ */
+static double joint_cost(const struct joint *j, double scale, double misfit)
+{
+	double cost = 0.0;
+
+	for (size_t c = 0; c < j->fit.n; c++) {
+		const struct kind *kind = &j->kind[c];
+		double weight = 0.0;
+
+		for (size_t k = kind->first; k < kind->first + kind->n; k++) {
+			cost += penalty(j->off[k], j->at[k]->error, scale);
+			weight += weight_of(j, k, scale);
+		}
+		if (misfit > 0.0)
+			cost += 0.5 * (kind->off / misfit * (kind->off / misfit) + log1p(weight * misfit * misfit));
+	}
+	return cost;
+}
+
+struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n)
+{
+	struct geo_curve best = { .scale = INFINITY };
+	double least = INFINITY;
+	struct joint j;
+
+	if (!joint_begin(&j, seen, n))
+		return best;
+	for (int i = 0; i < STARTS && j.n; i++) {
+		double base, change, scale = MISFIT, cost;
+
+		for (size_t k = 0; k < j.n; k++)
+			j.size[k] = j.at[k]->access;
+		qsort(j.size, j.n, sizeof(*j.size), compare);
+		base = j.size[j.n / 10];
+		change = i ? j.size[(size_t)i * (j.n - 1) / STARTS] : 0.0;
+		memset(j.fit.column, 0, sizeof(j.fit.column));
+		j.fit.column[0] = base;
+		j.fit.column[HEAD] = change;
+		joint_rounds(&j, ROUNDS, MISFIT, true, &scale);
+		cost = joint_cost(&j, MISFIT, MISFIT);
+		if (!(cost < least))
+			continue;
+		least = cost;
+		memcpy(best.column, j.fit.column, sizeof(best.column));
+		best.scale = scale;
+	}
+	best.rise = 0.0;
+	for (int i = 1; i < KNOTS && knot(i) <= 8.0; i++)
+		best.rise += best.column[i];
+	joint_free(&j);
+	return best;
+}
+
+double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale)
+{
+	double least = INFINITY;
+	struct joint j;
+
+	if (!joint_begin(&j, seen, n))
+		return INFINITY;
+	for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++) {
+		memcpy(j.fit.column, curve->column, sizeof(j.fit.column));
+		joint_rounds(&j, AGAIN, misfits[i], false, &scale);
+		least = fmin(least, joint_cost(&j, scale, misfits[i]));
+	}
+	joint_free(&j);
+	return least;
+}
+
+double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head)
+{
+	const struct geo_access access = { .cylinders = cylinders, .is_other_head = is_other_head };
+	struct row row;
+
+	row_begin(&row, &access);
+	return on_curve(curve->column, &row);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/search.h"
 
 #define STRETCH    12000 /* tracks that accesses are tried in */
 #define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
@@ -22,202 +22,88 @@
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
 	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
-#define ZONE_LEAST  8    /* of a zone, on the average, or one band: half of that is too little */
-#define BAND_ZONES  3    /* that a disturbed sequence of such zones has at least */
-#define SPEAKS      12.0 /* of the log-likelihood: so much less likely layouts are out */
-#define AT_FIRST    2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
-#define TWICE       2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
-#define RISE        2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
-#define NEAR_TRACKS 34   /* one more than the most surfaces, and a little */
-#define AIMS        8    /* tries to find whole tracks that are so far apart */
-#define SAID_MOST   1000 /* accesses of a few looks, that differ */
-#define SAME        0.01 /* of their errors: errors that are independent are hardly ever so near, also of twenty accesses */
-#define LOOKS       10 /* so often accesses are measured, while several layouts are possible, or none is shown */
-
-struct candidate {
-	struct geo_shape shape;
-	bool is_possible; /* accesses do not speak against it */
-	double against;   /* how unlikely they are under it, all looks together */
-	size_t agreeing;  /* accesses that fit, in the last look */
-	size_t judged;    /* of so many */
-	struct geo_verdict verdict;
-};
-
-/* What accesses over so many tracks have said. */
-struct said {
-	uint64_t distance;
-	double access;
-};
-
-struct search {
-	struct geo *g;
-	struct geo_order *o;
-	struct candidate c[GEO_SHAPES_MAX];
-	size_t n;
-	struct geo_fit *fit;
-	uint64_t first, tracks; /* of the stretch */
-	struct geo_pair pair[GEO_PAIRS];
-	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
-	bool is_again[GEO_PAIRS];            /* of the pairs: as geo_access */
-	size_t npairs, most_pairs;
-	struct said said[SAID_MOST]; /* in all looks */
-	size_t nsaid;
-	struct candidate before[GEO_SHAPES_MAX]; /* all of them, before accesses spoke */
-	size_t all;
-	size_t looks;   /* so often accesses have spoken */
-	size_t next;    /* accesses that agree with the best one that is out */
-	double scatter; /* of single accesses */
-	double plain;   /* how unlikely they are if all tracks lie side by side, as candidate.against */
-	bool is_shown;  /* the accesses speak for the best one */
-	bool is_decided;
-	bool are_several_arms; /* what is found is of the first one */
-};
-
-/* ---- accesses ---- */
-
-/* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
-static bool is_broken(struct search *s, uint64_t track)
-{
-	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
-
-	return seg->is_odd || seg->has_gap;
-}
-
-static bool add_pair(struct search *s, uint64_t from, uint64_t distance)
-{
-	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || is_broken(s, from) ||
-	    is_broken(s, from + distance))
-		return false;
-	for (size_t i = 0; i < s->npairs; i++)
-		if (s->b[i] == from && s->a[i] == from + distance)
-			return false;
-	s->b[s->npairs] = from;
-	s->a[s->npairs++] = from + distance;
-	return true;
-}
-
-/* Distances at which this layout has something to say. */
-static size_t telling(const struct search *s, const struct geo_shape *shape, uint64_t *ret)
-{
-	uint64_t h = shape->heads, n = shape->band ? shape->band : (s->tracks + h / 2) / h;
-	const uint64_t first[] = { 1,     2,     3,         h - 1,     h,     h + 1, 2 * h - 1,
-		                   2 * h, 3 * h, 3 * h - 1, 4 * h - 1, 4 * h, 5 * h, 6 * h },
-		       bands[] = { 1,     2,         n - 1, n,         n + 1, 2 * n - 1, 2 * n, 2 * n - 2,
-		                   3 * n, 4 * n - 1, 4,     n * h - 1, n * h, 2 * n + 1, 3,     n / 2 };
-	size_t m = n == 1 ? ARRAY_LEN(first) : ARRAY_LEN(bands);
-
-	memcpy(ret, n == 1 ? first : bands, m * sizeof(*ret));
-	return m;
-}
-
-static void choose_pairs(struct search *s, bool from_anywhere)
-{
-	uint64_t d[16];
-	struct rng *rng = &s->g->t.rng;
-
-	s->npairs = 0;
-	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads hides. */
-	for (uint64_t d0 = 1; d0 <= NEAR_TRACKS && s->tracks > 2 * d0 + 1; d0++)
-		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
-			;
-	/* In turn from each candidate, so that each has a say. */
-	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
-		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 3 / 4; i++)
-			if (k < telling(s, &s->c[i].shape, d))
-				(void)add_pair(s, 0, d[k]);
-	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
-		const struct candidate *c = &s->c[rng_below(rng, s->n)];
-		size_t m = telling(s, &c->shape, d);
-		uint64_t distance = d[rng_below(rng, m)];
-
-		if (distance + 1 < s->tracks)
-			(void)add_pair(s, rng_below(rng, s->tracks - distance - 1), distance);
-	}
-}
-
-static struct geo_spot spot(struct search *s, uint64_t track)
-{
-	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
-
-	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
-}
-
-/*
- * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of them say no more than one does.
- */
-static void find_repeated(struct search *s)
-{
-	for (size_t i = 0; i < s->npairs; i++) {
-		const struct geo_pair *pair = &s->pair[i];
-
-		s->is_again[i] = false;
-		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
-			s->is_again[i] = s->said[k].distance == pair->distance &&
-			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
-		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < SAID_MOST)
-			s->said[s->nsaid++] = (struct said){ pair->distance, pair->access };
-	}
-}
-
-static int measure(struct search *s, double from, double to, struct err *err)
-{
-	int r;
-
-	for (size_t i = 0; i < s->npairs; i++) {
-		s->pair[i].from = spot(s, s->a[i]);
-		s->pair[i].to = spot(s, s->b[i]);
-		s->pair[i].distance = s->a[i] - s->b[i];
-	}
-	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
-	find_repeated(s);
-	return r;
-}
+#define ZONE_LEAST 8    /* of a zone, on the average, or one band: half of that is too little */
+#define BAND_ZONES 3    /* that a disturbed sequence of such zones has at least */
+#define SPEAKS     12.0 /* of the log-likelihood: so much less likely layouts are out */
+#define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
+#define TWICE      2.0 /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
+#define BORDER     256 /* tracks on both sides of where a surface ends in a zone that is one band */
+#define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
 /* ---- does a layout agree with them? ---- */
 
-static void judge(struct search *s, struct candidate *c)
+/* ret: the accesses of this look, as the layout has them. How many. */
+static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_access *ret)
 {
 	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
 	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
 	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
-	struct geo_access seen[GEO_PAIRS];
 	size_t n = 0;
 
 	c->verdict = (struct geo_verdict){ .judged = 0 };
 	c->is_possible = false;
 	if (!cylinder || !head)
-		return;
+		return 0;
 	geo_order_fit(s->o, &c->shape, s->first + s->tracks, INFINITY, &labels, s->fit);
 	for (size_t i = 0; i < s->npairs; i++) {
 		uint64_t from = cylinder[s->a[i]], to = cylinder[s->b[i]];
 
 		if (!isfinite(s->pair[i].access))
 			continue;
-		seen[n++] = (struct geo_access){ .cylinders = from > to ? from - to : to - from,
-			                         .is_other_head = head[s->a[i]] != head[s->b[i]],
-			                         .is_again = s->is_again[i],
-			                         .access = s->pair[i].access,
-			                         .error = s->pair[i].error };
+		ret[n++] = (struct geo_access){ .cylinders = from > to ? from - to : to - from,
+			                        .is_other_head = head[s->a[i]] != head[s->b[i]],
+			                        .is_again = s->is_again[i],
+			                        .access = s->pair[i].access,
+			                        .error = s->pair[i].error };
 	}
-	c->verdict = geo_judge(seen, n, s->scatter);
+	c->verdict = geo_judge(ret, n, s->scatter);
 	c->judged = c->verdict.judged;
 	c->agreeing = c->verdict.agreeing;
 	c->is_possible = c->verdict.is_possible;
+	return n;
 }
 
-/* The accesses as they would be if all tracks lay side by side: what the best layout has to do better than. */
-static struct geo_verdict side_by_side(const struct search *s)
+/* The accesses as they would be if all tracks lay side by side: what the best layout has to do better than. How many. */
+static size_t side_by_side(const struct geo_search *s, struct geo_access *ret)
 {
-	struct geo_access seen[GEO_PAIRS];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->npairs; i++)
 		if (isfinite(s->pair[i].access))
-			seen[n++] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
-				                         .is_again = s->is_again[i],
-				                         .access = s->pair[i].access,
-				                         .error = s->pair[i].error };
-	return geo_judge(seen, n, s->scatter);
+			ret[n++] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
+				                        .is_again = s->is_again[i],
+				                        .access = s->pair[i].access,
+				                        .error = s->pair[i].error };
+	return n;
+}
+
+/* How unlikely all accesses so far are under each candidate, when they scatter as under the best. */
+static double weigh_all(struct geo_search *s)
+{
+	struct geo_access *plain = s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST;
+	struct geo_curve curve;
+	double scale;
+	size_t n = side_by_side(s, plain + s->nmade);
+
+	for (size_t i = 0; i < s->n; i++)
+		(void)judge(s, &s->c[i], s->c[i].seen + s->nmade);
+	for (size_t i = 0, k = s->nmade; i < s->npairs; i++)
+		if (isfinite(s->pair[i].access)) {
+			s->made_at[k][0] = s->first + s->a[i];
+			s->made_at[k++][1] = s->first + s->b[i];
+		}
+	s->nmade += n;
+	curve = geo_curve_of(plain, s->nmade);
+	scale = curve.scale;
+	for (size_t i = 0; i < s->n; i++) {
+		s->c[i].curve = geo_curve_of(s->c[i].seen, s->nmade);
+		if (s->c[i].is_possible)
+			scale = fmin(scale, s->c[i].curve.scale);
+	}
+	for (size_t i = 0; i < s->n; i++)
+		s->c[i].against = geo_curve_cost(s->c[i].seen, s->nmade, &s->c[i].curve, scale);
+	s->plain = geo_curve_cost(plain, s->nmade, &curve, scale);
+	return scale;
 }
 
 /* ---- what is told ---- */
@@ -237,17 +123,10 @@ static void name_layout(const struct geo_shape *shape, char *text, size_t max)
 		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
 }
 
-/* The same for all that is told: with one surface bands are nothing. */
-static bool is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
-	                                                  a->is_alternate == b->is_alternate));
-}
-
-static void tell(struct search *s)
+static void tell(struct geo_search *s)
 {
 	struct result *res = s->g->ses->res;
-	const struct candidate *c = &s->c[0];
+	const struct geo_candidate *c = &s->c[0];
 	struct interval ci = { c->shape.heads, c->shape.heads };
 	size_t others = s->all - s->n;
 	char text[160];
@@ -284,39 +163,34 @@ static bool may_be_cylinders(const struct geo_shape *shape)
 	return shape->heads > 1 && shape->band > 1 && shape->band <= GEO_HEADS;
 }
 
-/* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
-static bool judge_all(struct search *s)
+/* Do the accesses speak for the best layout, and not only against the others that were read? */
+static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 {
-	double scale = INFINITY, least = INFINITY, speaks = SPEAKS * (s->looks++ ? 1.0 : AT_FIRST);
+	const struct geo_candidate *best = &s->c[0];
+	const struct geo_shape cylinders = { .heads = (uint32_t)best->shape.band, .band = 1 };
+	bool rises = best->curve.rise > RISE * scale, beats_plain = s->plain > best->against + SPEAKS;
+
+	if (may_be_cylinders(&best->shape))
+		s->is_shown = beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS));
+	else
+		s->is_shown = s->is_shown || (best->shape.heads > 1 ? beats_plain : rises);
+}
+
+/* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
+static bool judge_all(struct geo_search *s)
+{
+	double scale = weigh_all(s), least = INFINITY, speaks = SPEAKS * (s->looks++ ? 1.0 : AT_FIRST);
 	size_t m = 0, best = 0;
 	bool several = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		judge(s, &s->c[i]);
-		if (s->c[i].verdict.judged)
-			scale = fmin(scale, s->c[i].verdict.scale);
-	}
-	for (size_t i = 0; i < s->n; i++) {
-		s->c[i].against += geo_verdict_cost(&s->c[i].verdict, scale);
 		if (!s->c[i].is_possible || s->c[i].against >= least)
 			continue;
 		least = s->c[i].against;
 		best = i;
 	}
-	if (s->n && isfinite(least)) {
-		const struct geo_verdict plain = side_by_side(s);
-		const struct geo_verdict *v = &s->c[best].verdict;
-
-		s->plain += geo_verdict_cost(&plain, scale);
-		if (may_be_cylinders(&s->c[best].shape))
-			s->is_shown = s->plain > least + SPEAKS && v->rise > RISE * scale;
-		else if (s->c[best].shape.heads > 1)
-			s->is_shown = s->is_shown || s->plain > least + SPEAKS;
-		else
-			s->is_shown = s->is_shown || v->rise > RISE * scale;
-	}
 	for (size_t i = 0; i < s->n; i++) {
-		struct candidate c = s->c[i];
+		struct geo_candidate c = s->c[i];
 
 		if (!c.is_possible || c.against > least + speaks) {
 			s->next = c.agreeing > s->next ? c.agreeing : s->next;
@@ -329,13 +203,15 @@ static bool judge_all(struct search *s)
 	}
 	s->n = m;
 	if (m && best) {
-		struct candidate c = s->c[best];
+		struct geo_candidate c = s->c[best];
 
 		s->c[best] = s->c[0];
 		s->c[0] = c;
 	}
 	for (size_t i = 1; i < m; i++)
-		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
+		several = several || !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape);
+	if (m && isfinite(least))
+		see_what_is_shown(s, scale, several);
 	return several;
 }
 
@@ -371,20 +247,29 @@ static bool is_misread(const struct geo_fit *fit, uint32_t heads)
 	return false;
 }
 
-/* Is a layout out that cuts the same bands otherwise, and explains the sequence as well, but by a reading of it that cannot be right? */
-static bool is_rival_misread(struct search *s, const struct geo_shape *left, double cost)
+/*
+ * Is a layout out that cuts the same bands otherwise, and explains the sequence about as well, only as it was read from the wrong track on? All accesses are held against it as it would
+ * be read from any other.
+ */
+static bool may_rival_be_misread(struct geo_search *s, const struct geo_shape *left)
 {
+	double cost;
+
+	geo_order_fit(s->o, left, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	cost = s->fit->cost;
 	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
 
-		/* The way of the arm makes no difference to the sequence. */
-		if (shape->is_serpentine || shape->heads == left->heads ||
+		/* The way of the arm makes no difference to the sequence, and is mended as well. */
+		if (shape->is_serpentine || shape->heads == left->heads || shape->heads == 1 ||
 		    shape->heads * shape->band != left->heads * left->band)
 			continue;
 		if (geo_has_thought_enough(s->g))
 			return true;
 		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-		if (s->fit->cost <= fmax(cost + SPEAKS, TWICE * cost) && is_misread(s->fit, shape->heads))
+		if (s->fit->cost > fmax(cost + SPEAKS, TWICE * cost))
+			continue;
+		if (left->band ? geo_speaks_against_mended(s, shape) < SPEAKS : is_misread(s->fit, shape->heads))
 			return true;
 	}
 	return false;
@@ -442,7 +327,7 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 /* What became of the second place. */
 enum elsewhere { NO_OTHER_PLACE, FITS_THERE, FITS_NOT };
 
-static bool decide(struct search *s, enum order order, enum elsewhere elsewhere)
+static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
 	bool several = false, messy = order == MESSY;
 
@@ -451,7 +336,7 @@ static bool decide(struct search *s, enum order order, enum elsewhere elsewhere)
 		messy = elsewhere == NO_OTHER_PLACE || (s->c[0].shape.heads == 1 && s->c[0].shape.band != 1);
 
 	for (size_t i = 0; i < s->n; i++)
-		several = several || !is_same_layout(&s->c[0].shape, &s->c[i].shape);
+		several = several || !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape);
 	if (s->n && s->is_shown && !several && !messy && elsewhere != FITS_NOT) {
 		tell(s);
 		return true;
@@ -468,7 +353,7 @@ static bool decide(struct search *s, enum order order, enum elsewhere elsewhere)
 }
 
 /* Where accesses are tried: the zone with the most tracks. */
-static void choose_stretch(struct search *s, const struct geo_fit *fit)
+static void choose_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
 	for (size_t i = 0; i < fit->n; i++)
 		if (fit->zone[i].tracks > s->tracks) {
@@ -479,7 +364,7 @@ static void choose_stretch(struct search *s, const struct geo_fit *fit)
 }
 
 /* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
-static void find_common_edges(struct search *s, struct geo_layout *layout)
+static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 {
 	for (size_t i = 0; s->n && i < layout->fit->n; i++)
 		if (i == 0 || layout->fit->zone[i].margin >= GEO_SURE)
@@ -509,7 +394,7 @@ static bool is_clear_zone(const struct geo_fit *fit, size_t i)
 }
 
 /* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same zone, or its second half; false: there is none of them. */
-static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
+static bool choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
 {
 	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
 
@@ -542,85 +427,107 @@ static bool choose_other_stretch(struct search *s, const struct geo_fit *fit)
 }
 
 /*
- * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
- * it, and as far within zones.
- */
-static void choose_edge_pairs(struct search *s, const struct geo_fit *fit)
-{
-	static const uint64_t distance[] = { 1, 2, 5, 12 };
-	size_t step = fit->n / 6 + 1;
-
-	s->npairs = 0;
-	s->first = 0;
-	s->tracks = s->o->tracks;
-	for (size_t i = 1; i < fit->n; i += step)
-		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
-			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
-
-			if (at >= half && half < zone)
-				(void)add_pair(s, at - half, distance[k]);
-			if (i % 2 && distance[k] < zone / 2)
-				(void)add_pair(s, at + zone / 2 - half, distance[k]);
-		}
-}
-
-/*
  * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there.
  */
-static int check_elsewhere(struct search *s, const struct geo_fit *fit, enum elsewhere *ret, struct err *err)
+static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum elsewhere *ret, struct err *err)
 {
-	struct candidate c = s->c[0];
+	struct geo_candidate c = s->c[0];
+	struct geo_access seen[GEO_PAIRS];
 	size_t all = s->n;
 	int r;
 
 	if (c.shape.heads == 1 ? fit->n < 2 : !choose_other_stretch(s, fit))
 		return 0;
 	s->n = 1; /* pairs that tell about this one */
+	s->npairs = 0;
 	s->most_pairs = GEO_PAIRS / 2;
 	if (c.shape.heads == 1)
-		choose_edge_pairs(s, fit);
+		geo_choose_edge_pairs(s, fit);
 	else
-		choose_pairs(s, false);
+		geo_choose_pairs(s, false);
 	s->n = all;
-	r = measure(s, GEO_CHECK_AT, 1.0, err);
+	r = geo_measure_pairs(s, GEO_CHECK_AT, 1.0, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
-	judge(s, &c);
+	(void)judge(s, &c, seen);
 	*ret = c.is_possible ? FITS_THERE : FITS_NOT;
 	s->c[0].agreeing += c.agreeing;
 	s->c[0].judged += c.judged;
 	return 0;
 }
 
+/*
+ * Where zones are one band the tracks of one surface are as those of a disk that has no other, but for the end of them: what is about there in the longest zone; false: that
+ * was not seen.
+ */
+static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
+{
+	const struct geo_fit_zone *most = NULL;
+
+	if (shape->heads == 1 || shape->band != 0)
+		return false;
+	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	for (size_t i = 0; i < s->fit->n; i++)
+		if (!most || s->fit->zone[i].tracks > most->tracks)
+			most = &s->fit->zone[i];
+	if (!most || most->cylinders < BORDER || most->tracks < most->cylinders + BORDER)
+		return false;
+	s->first = most->track + most->cylinders - BORDER;
+	s->tracks = 2ul * BORDER;
+	return true;
+}
+
 /* Another layout is possible: a zone as that one reads them, where it has more to say. Turn by turn. */
-static void choose_rival_stretch(struct search *s, int round)
+static void choose_rival_stretch(struct geo_search *s, int round)
 {
 	size_t rival = 0;
 
+	for (size_t i = 0; i < s->n && round % 2; i++)
+		if (choose_border(s, &s->c[i].shape))
+			return;
 	for (size_t i = 1; i < s->n && (!rival || round % 2 == 0); i++)
-		if (!is_same_layout(&s->c[0].shape, &s->c[i].shape))
+		if (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
 			rival = i;
 	geo_order_fit(s->o, &s->c[rival].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	s->tracks = 0;
 	choose_stretch(s, s->fit);
 }
 
-static int find_candidates(struct search *s)
+static bool has_plain_one(const struct geo_shape *shape, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (shape[i].heads == 1 && shape[i].band == 1)
+			return true;
+	return false;
+}
+
+static int find_candidates(struct geo_search *s)
 {
 	struct geo_shape shape[GEO_SHAPES_MAX];
-	int r = geo_shapes(s->g, s->o, shape, &s->n);
+	size_t n = 0;
+	unsigned has_one = 0;
+	int r = geo_shapes(s->g, s->o, shape, &n);
 
-	for (size_t i = 0; r == 0 && i < s->n; i++)
-		s->c[i] = (struct candidate){ .shape = shape[i] };
+	s->made = calloc((GEO_SHAPES_MAX + 1ul) * GEO_MADE_MOST, sizeof(*s->made));
+	if (!s->made)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (shape[i].heads == 1 && has_one++) /* with one surface bands are nothing */
+			continue;
+		if (shape[i].heads == 1)
+			shape[i].band = has_plain_one(shape, n) ? 1 : shape[i].band;
+		s->c[s->n] = (struct geo_candidate){ .shape = shape[i], .seen = s->made + s->n * GEO_MADE_MOST };
+		s->n++;
+	}
 	return r;
 }
 
-static int search(struct search *s, struct geo_layout *ret, struct err *err)
+static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest;
 	enum elsewhere elsewhere = NO_OTHER_PLACE;
 	enum order order;
-	bool several = true;
+	bool several = true, is_rival_open = false;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -633,14 +540,21 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	cheapest = s->c[0].shape;
 	s->all = s->n;
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
-	for (int round = 0; round < LOOKS && s->n && (several || !s->is_shown); round++) {
+	for (int round = 0; round < GEO_LOOKS_MOST && s->n && (several || !s->is_shown || is_rival_open) &&
+	                    geo_done(s->g, 0.0) < GEO_CHECK_AT;
+	     round++) {
+		s->npairs = 0;
 		if (round)
 			choose_rival_stretch(s, round);
-		choose_pairs(s, round > 1);
-		r = measure(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
+		if (round && several)
+			geo_choose_telling_pairs(s);
+		geo_choose_pairs(s, round > 1);
+		r = geo_measure_pairs(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
 		if (r < 0 || geo_is_over(s->g))
 			return r;
 		several = judge_all(s);
+		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 &&
+		                may_rival_be_misread(s, &s->c[0].shape);
 		if (geo_is_over(s->g))
 			return 0;
 	}
@@ -655,7 +569,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &ret->shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &ret->shape, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
-	if (s->n && order != MESSY && is_rival_misread(s, &ret->shape, s->fit->cost))
+	if (s->n && order != MESSY && is_rival_open)
 		order = MESSY;
 	if (s->n && order != MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, &elsewhere, err);
@@ -672,7 +586,7 @@ static int search(struct search *s, struct geo_layout *ret, struct err *err)
 
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err)
 {
-	struct search *s = calloc(1, sizeof(*s));
+	struct geo_search *s = calloc(1, sizeof(*s));
 	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
 	int r;
 
@@ -691,6 +605,7 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 		              "The number of surfaces and the layout could not be told: %s.",
 		              geo_is_over(g) ? "the run ended before"
 		                             : "no layout that is known here explains sizes and skews");
+	free(s->made);
 	free(s);
 	return r;
 }

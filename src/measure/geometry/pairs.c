@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which accesses are made to tell layouts apart: those at distances of which a layout has something to say, and those of which two say most different things. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/search.h"
+
+#define NEAR_TRACKS 34 /* one more than the most surfaces, and a little */
+#define AIMS        8  /* tries to find whole tracks that are so far apart */
+#define SAME        0.01 /* of their errors: errors that are independent are hardly ever so near, also of twenty accesses */
+#define SAMPLED     3000 /* pairs that those are chosen from which tell two layouts apart */
+#define OF_A_KIND   8    /* of them at most, that say the same */
+#define RIVALS      3    /* at a time */
+
+/* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
+static bool is_broken(struct geo_search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return seg->is_odd || seg->has_gap;
+}
+
+static bool add_pair(struct geo_search *s, uint64_t from, uint64_t distance)
+{
+	if (s->npairs == s->most_pairs || distance == 0 || from + distance >= s->tracks || is_broken(s, from) ||
+	    is_broken(s, from + distance))
+		return false;
+	for (size_t i = 0; i < s->npairs; i++)
+		if (s->b[i] == from && s->a[i] == from + distance)
+			return false;
+	s->b[s->npairs] = from;
+	s->a[s->npairs++] = from + distance;
+	return true;
+}
+
+/* Distances at which this layout has something to say. */
+static size_t telling(const struct geo_search *s, const struct geo_shape *shape, uint64_t *ret)
+{
+	uint64_t h = shape->heads, n = shape->band ? shape->band : (s->tracks + h / 2) / h;
+	const uint64_t first[] = { 1,     2,     3,         h - 1,     h,     h + 1, 2 * h - 1,
+		                   2 * h, 3 * h, 3 * h - 1, 4 * h - 1, 4 * h, 5 * h, 6 * h },
+		       bands[] = { 1,     2,         n - 1, n,         n + 1, 2 * n - 1, 2 * n, 2 * n - 2,
+		                   3 * n, 4 * n - 1, 4,     n * h - 1, n * h, 2 * n + 1, 3,     n / 2 };
+	size_t m = n == 1 ? ARRAY_LEN(first) : ARRAY_LEN(bands);
+
+	memcpy(ret, n == 1 ? first : bands, m * sizeof(*ret));
+	return m;
+}
+
+void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
+{
+	uint64_t d[16];
+	struct rng *rng = &s->g->t.rng;
+
+	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads hides. */
+	for (uint64_t d0 = 1; d0 <= NEAR_TRACKS && s->tracks > 2 * d0 + 1; d0++)
+		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
+			;
+	/* In turn from each candidate, so that each has a say. */
+	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
+		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 3 / 4; i++)
+			if (k < telling(s, &s->c[i].shape, d))
+				(void)add_pair(s, 0, d[k]);
+	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
+		const struct geo_candidate *c = &s->c[rng_below(rng, s->n)];
+		size_t m = telling(s, &c->shape, d);
+		uint64_t distance = d[rng_below(rng, m)];
+
+		if (distance + 1 < s->tracks)
+			(void)add_pair(s, rng_below(rng, s->tracks - distance - 1), distance);
+	}
+}
+
+static struct geo_spot spot(struct geo_search *s, uint64_t track)
+{
+	const struct geo_seg *seg = geo_order_at(s->o, s->first + track);
+
+	return (struct geo_spot){ .first = geo_order_first(s->o, s->first + track), .sectors = seg->size };
+}
+
+/*
+ * Tracks of few sectors lie at few angles, so accesses over as many tracks are all off by the same, and a hundred of them say no more than one does.
+ */
+static void find_repeated(struct geo_search *s)
+{
+	for (size_t i = 0; i < s->npairs; i++) {
+		const struct geo_pair *pair = &s->pair[i];
+
+		s->is_again[i] = false;
+		for (size_t k = 0; k < s->nsaid && !s->is_again[i]; k++)
+			s->is_again[i] = s->said[k].distance == pair->distance &&
+			                 fabs(s->said[k].access - pair->access) < SAME * pair->error;
+		if (!s->is_again[i] && isfinite(pair->access) && s->nsaid < GEO_SAID_MOST)
+			s->said[s->nsaid++] = (struct geo_said){ pair->distance, pair->access };
+	}
+}
+
+int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err)
+{
+	int r;
+
+	for (size_t i = 0; i < s->npairs; i++) {
+		s->pair[i].from = spot(s, s->a[i]);
+		s->pair[i].to = spot(s, s->b[i]);
+		s->pair[i].distance = s->a[i] - s->b[i];
+	}
+	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
+	find_repeated(s);
+	return r;
+}
+
+/*
+ * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
+ * it, and as far within zones.
+ */
+void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
+{
+	static const uint64_t distance[] = { 1, 2, 5, 12 };
+	size_t step = fit->n / 6 + 1;
+
+	s->first = 0;
+	s->tracks = s->o->tracks;
+	for (size_t i = 1; i < fit->n; i += step)
+		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
+			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
+
+			if (at >= half && half < zone)
+				(void)add_pair(s, at - half, distance[k]);
+			if (i % 2 && distance[k] < zone / 2)
+				(void)add_pair(s, at + zone / 2 - half, distance[k]);
+		}
+}
+
+/* ---- pairs that tell two layouts apart ---- */
+
+/* A pair as two layouts have it. */
+struct sampled {
+	uint64_t track, distance;
+	struct geo_access of[2];
+	double access[2];
+	double tells; /* revolutions, by which it differs from others that are of its kind in one of the layouts, if the other one is true */
+};
+
+static int kinds_of(const struct geo_access *a, const struct geo_access *b)
+{
+	if (a->cylinders != b->cylinders)
+		return a->cylinders < b->cylinders ? -1 : 1;
+	return (int)a->is_other_head - (int)b->is_other_head;
+}
+
+static int by_first_kind(const void *x, const void *y)
+{
+	const struct sampled *a = x, *b = y;
+	int r = kinds_of(&a->of[0], &b->of[0]);
+
+	return r ? r : kinds_of(&a->of[1], &b->of[1]);
+}
+
+static int by_second_kind(const void *x, const void *y)
+{
+	const struct sampled *a = x, *b = y;
+	int r = kinds_of(&a->of[1], &b->of[1]);
+
+	return r ? r : kinds_of(&a->of[0], &b->of[0]);
+}
+
+static int by_what_it_tells(const void *x, const void *y)
+{
+	const struct sampled *a = x, *b = y;
+
+	return (a->tells < b->tells) - (a->tells > b->tells);
+}
+
+/* If layout 1 - k is true, how far are accesses that k calls alike from each other? Those are sorted by k's kinds. */
+static void find_telling(struct sampled *v, size_t n, int k)
+{
+	for (size_t i = 0, end; i < n; i = end) {
+		double mean = 0.0;
+
+		for (end = i; end < n && kinds_of(&v[i].of[k], &v[end].of[k]) == 0; end++)
+			mean += v[end].access[1 - k];
+		mean /= (double)(end - i);
+		for (size_t m = i; m < end; m++)
+			v[m].tells = fmax(v[m].tells, fabs(v[m].access[1 - k] - mean));
+	}
+}
+
+static bool label_stretch(struct geo_search *s, const struct geo_shape *shape, uint64_t *cylinder, uint32_t *head)
+{
+	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
+
+	geo_order_fit(s->o, shape, s->first + s->tracks, INFINITY, &labels, s->fit);
+	return isfinite(s->fit->cost);
+}
+
+/* Pairs anywhere in the stretch, at distances of which one of the two has something to say. */
+static size_t sample(struct geo_search *s, const struct geo_candidate *const c[2], struct sampled *ret)
+{
+	cleanup_free uint64_t *cylinder = calloc(2 * s->tracks, sizeof(*cylinder));
+	cleanup_free uint32_t *head = calloc(2 * s->tracks, sizeof(*head));
+	struct rng *rng = &s->g->t.rng;
+	uint64_t d[2][16];
+	size_t m[2], n = 0;
+
+	if (!cylinder || !head)
+		return 0;
+	for (size_t k = 0; k < 2; k++) {
+		if (!label_stretch(s, &c[k]->shape, cylinder + k * s->tracks, head + k * s->tracks))
+			return 0;
+		m[k] = telling(s, &c[k]->shape, d[k]);
+	}
+	for (size_t i = 0; i < SAMPLED; i++) {
+		struct sampled v = { .distance = 1 + rng_below(rng, NEAR_TRACKS) };
+
+		if (i % 2)
+			v.distance = d[i / 2 % 2][rng_below(rng, m[i / 2 % 2])];
+		if (v.distance == 0 || v.distance >= s->tracks)
+			continue;
+		v.track = rng_below(rng, s->tracks - v.distance);
+		for (size_t k = 0; k < 2; k++) {
+			uint64_t a = k * s->tracks + v.track, b = a + v.distance;
+
+			v.of[k] =
+				(struct geo_access){ .cylinders = cylinder[a] > cylinder[b] ? cylinder[a] - cylinder[b]
+				                                                            : cylinder[b] - cylinder[a],
+				                     .is_other_head = head[a] != head[b] };
+			v.access[k] = geo_curve_at(&c[k]->curve, v.of[k].cylinders, v.of[k].is_other_head);
+		}
+		ret[n++] = v;
+	}
+	return n;
+}
+
+/* Up to so many pairs that tell these two apart, those first that tell most. */
+static void add_telling_pairs(struct geo_search *s, const struct geo_candidate *a, const struct geo_candidate *b,
+                              size_t most)
+{
+	cleanup_free struct sampled *v = calloc(SAMPLED, sizeof(*v));
+	const struct geo_candidate *const c[2] = { a, b };
+	size_t n = v ? sample(s, c, v) : 0, same = 0;
+
+	if (n == 0)
+		return;
+	qsort(v, n, sizeof(*v), by_second_kind);
+	find_telling(v, n, 1);
+	qsort(v, n, sizeof(*v), by_first_kind);
+	find_telling(v, n, 0);
+	for (size_t i = 1; i < n; i++) { /* those of the same kinds in both are together */
+		same = by_first_kind(&v[i - 1], &v[i]) == 0 ? same + 1 : 0;
+		if (same >= OF_A_KIND)
+			v[i].tells = 0.0;
+	}
+	qsort(v, n, sizeof(*v), by_what_it_tells);
+	for (size_t i = 0; i < n && v[i].tells > 0.0 && s->npairs < most; i++)
+		(void)add_pair(s, v[i].track, v[i].distance);
+}
+
+/* Pairs that tell the best layout from those that are nearest to it. */
+void geo_choose_telling_pairs(struct geo_search *s)
+{
+	const struct geo_candidate *rival[RIVALS];
+	size_t n = 0, half = s->most_pairs / 2;
+
+	for (double above = -INFINITY; n < RIVALS; n++) {
+		const struct geo_candidate *next = NULL;
+
+		for (size_t i = 1; i < s->n; i++)
+			if (s->c[i].against > above && (!next || s->c[i].against < next->against) &&
+			    !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
+				next = &s->c[i];
+		if (!next)
+			break;
+		above = next->against;
+		rival[n] = next;
+	}
+	for (size_t i = 0; i < n; i++)
+		add_telling_pairs(s, &s->c[0], rival[i], (i + 1) * half / n);
+}

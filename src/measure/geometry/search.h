@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside of the search for the layout: layout.c, pairs.c, mended.c. Not a door. */
+#ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
+#define PLATTER_MEASURE_GEOMETRY_SEARCH_H
+
+#include "measure/geometry/geometry.h"
+
+#define GEO_LOOKS_MOST 16 /* so often accesses are measured, while several layouts are possible, or none is shown */
+#define GEO_MADE_MOST  (GEO_LOOKS_MOST * GEO_PAIRS)
+#define GEO_SAID_MOST  1600 /* accesses of a few looks, that differ */
+
+struct geo_candidate {
+	struct geo_shape shape;
+	struct geo_access *seen; /* all accesses, as it has them; GEO_MADE_MOST of the search's */
+	struct geo_curve curve;  /* that suits them */
+	bool is_possible;        /* accesses do not speak against it */
+	double against;          /* how unlikely all of them are under it */
+	size_t agreeing;         /* accesses that fit, in the last look */
+	size_t judged;           /* of so many */
+	struct geo_verdict verdict;
+};
+
+/* What accesses over so many tracks have said. */
+struct geo_said {
+	uint64_t distance;
+	double access;
+};
+
+struct geo_search {
+	struct geo *g;
+	struct geo_order *o;
+	struct geo_candidate c[GEO_SHAPES_MAX];
+	size_t n;
+	struct geo_fit *fit;
+	uint64_t first, tracks; /* of the stretch */
+	struct geo_pair pair[GEO_PAIRS];
+	uint64_t a[GEO_PAIRS], b[GEO_PAIRS]; /* tracks of the pairs, from first on; a is the later one */
+	bool is_again[GEO_PAIRS];            /* of the pairs: as geo_access */
+	size_t npairs, most_pairs;
+	struct geo_said said[GEO_SAID_MOST]; /* in all looks */
+	size_t nsaid;
+	struct geo_candidate before[GEO_SHAPES_MAX]; /* all of them, before accesses spoke */
+	size_t all;
+	size_t looks;            /* so often accesses have spoken */
+	size_t next;             /* accesses that agree with the best one that is out */
+	double scatter;          /* of single accesses */
+	struct geo_access *made; /* those of all looks: for each candidate, then as if all tracks lay side by side */
+	uint64_t made_at[GEO_MADE_MOST][2]; /* their tracks */
+	size_t nmade;
+	double plain;  /* how unlikely they are if all tracks lie side by side, as candidate.against */
+	bool is_shown; /* the accesses speak for the best one */
+	bool is_decided;
+	bool are_several_arms; /* what is found is of the first one */
+};
+
+/* The same for all that is told: with one surface bands are nothing. */
+static inline bool geo_is_same_layout(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && (a->heads == 1 || (a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	                                                  a->is_alternate == b->is_alternate));
+}
+
+/* ---- pairs.c: which accesses are made; they are added to those that are chosen already ---- */
+
+void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
+/* For one surface: from zone to zone. */
+void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit);
+/* Those that tell the best layout from the ones that are nearest to it. */
+void geo_choose_telling_pairs(struct geo_search *s);
+/* Makes them. */
+int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
+
+/* ---- mended.c ---- */
+
+/*
+ * How much less likely all accesses are than under the best layout, whose bands hold a whole number of the rival's, if its bands are cut as the rival does; minus infinity: that
+ * could not be found out.
+ */
+double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival);
+
+#endif
