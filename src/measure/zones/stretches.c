@@ -155,7 +155,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	}
 	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
 	if (st.samples >= SAMPLES_MIN &&
-	    (kind != STRETCH_FAST || st.is_at_interface || in_part < ZONE_IN_PART * (double)st.samples))
+	    (kind != STRETCH_FAST || st.is_at_interface || (double)in_part < ZONE_IN_PART * (double)st.samples))
 		to->v[to->n++] = st;
 }
 
