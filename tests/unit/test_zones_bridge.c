@@ -115,26 +115,41 @@ static void quick_requests_do_not_make_up_for_a_lost_revolution(void **state)
 	assert_int_equal(waits, 0);
 }
 
-/* Drives that lose revolutions between requests, and in some zones more than in others: no place is slow, neither a wide one nor a single sample's. */
-static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
-{
-	static const struct {
-		uint64_t seed;
-		const char *class;
-	} drives[] = { { 140253, NULL }, { 140015, NULL }, { 160056, "bridge" }, { 140213, NULL } };
+struct drive {
+	uint64_t seed;
+	const char *class; /* NULL: any */
+};
 
-	(void)state;
-	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
+/* So many of the drives are measured, and nothing is counted on any. */
+static void none_on(const struct drive *drives, size_t n, size_t (*count)(const struct sim_run *run))
+{
+	for (size_t i = 0; i < n; i++) {
 		struct profile p;
 		struct sim_run run;
 		struct err err;
 
 		assert_int_equal(profile_wild(&p, drives[i].seed, drives[i].class, &err), 0);
 		run = zones_seeded(&p, drives[i].seed);
-		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+		assert_int_equal(count(&run), 0);
 		sim_run_end(&run);
 		profile_done(&p);
 	}
+}
+
+static size_t slow_regions(const struct sim_run *run)
+{
+	return result_find_table(run->res, "slow_regions")->nrows;
+}
+
+/* Drives that lose revolutions between requests, and in some zones more than in others: no place is slow, neither a wide one nor a single sample's. */
+static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
+{
+	static const struct drive drives[] = {
+		{ 140253, NULL }, { 140015, NULL }, { 160056, "bridge" }, { 140213, NULL }
+	};
+
+	(void)state;
+	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
 }
 
 /* Bands that begin farther from any zone than places lie apart, and than they say themselves. */
@@ -159,23 +174,10 @@ static size_t false_bands(const struct sim_run *run)
 /* Where all but the last zones come at the interface's pace hardly a sample differs from the others; those behind do, by whole revolutions. */
 static void bands_behind_what_the_interface_limits_are_held_against_their_own_scatter(void **state)
 {
-	static const struct {
-		uint64_t seed;
-		const char *class;
-	} drives[] = { { 140496, NULL }, { 160052, "bridge" } };
+	static const struct drive drives[] = { { 140496, NULL }, { 160052, "bridge" } };
 
 	(void)state;
-	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
-		struct profile p;
-		struct sim_run run;
-		struct err err;
-
-		assert_int_equal(profile_wild(&p, drives[i].seed, drives[i].class, &err), 0);
-		run = zones_seeded(&p, drives[i].seed);
-		assert_int_equal(false_bands(&run), 0);
-		sim_run_end(&run);
-		profile_done(&p);
-	}
+	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), false_bands);
 }
 
 int main(void)
