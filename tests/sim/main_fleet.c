@@ -57,12 +57,12 @@ static void write_profile(FILE *f, struct member *m, uint64_t month)
 {
 	static const double sectors[] = { 400, 350, 300, 250 };
 	struct rng *own = &m->own;
+	double farther = rng_normal(own), settle = rng_normal(own), speed = rng_normal(own);
 
 	(void)fprintf(f, "model SIMULATED 400\nserial SIM%04llu\ntransport ata\nsurfaces 4\nseed %llu\n",
 	              (unsigned long long)m->number, (unsigned long long)(1000 * m->number + month));
 	(void)fprintf(f, "rpm %.3f\nseek %.4f 0.06 300 %.4f 0.0015\nhead_switch_ms 0.8\ncapacity_lba 740000\n",
-	              7200 * (1 + 2e-4 * rng_normal(own)), 0.8 * (1 + 0.02 * rng_normal(own)),
-	              1.4 * (1 + 0.02 * rng_normal(own)));
+	              7200 * (1 + 2e-4 * speed), 0.8 * (1 + 0.02 * settle), 1.4 * (1 + 0.02 * farther));
 	(void)fprintf(f, "seek_scatter 1 0.05\njitter_us 10\noutlier 0.0003 4\nretry_per_gb %.1f\n",
 	              2.0 + (m->trouble == RATE_LOSS ? 700.0 * m->severity : 0.0));
 	for (size_t z = 0; z < ARRAY_LEN(sectors); z++) {

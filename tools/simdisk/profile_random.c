@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Random disks for tests: different in everything that a measurement has to find out, and plausible in what it may assume (outer
- * tracks hold more than inner ones, skews cover the switch they are made for).
+ * tracks hold more than inner ones, skews cover the switch they are made for). No expression draws twice: compilers choose different orders.
  */
 #include <errno.h>
 #include <math.h>
@@ -51,8 +51,9 @@ static void random_electronics(struct rng *r, struct profile *p, const struct pr
 static void random_mechanics(struct rng *r, struct profile *p)
 {
 	static const double speeds[] = { 3600, 4500, 5400, 5900, 7200, 10000, 15000 };
+	double speed = speeds[rng_below(r, 7)];
 
-	p->rpm = speeds[rng_below(r, 7)] * between(r, 0.998, 1.002);
+	p->rpm = speed * between(r, 0.998, 1.002);
 	p->settle_ms = between(r, 0.1, 0.8);
 	p->seek_a_ms = between(r, 0.2, 1.5);
 	p->head_switch_ms = between(r, 0.4, 1) * (p->settle_ms + p->seek_a_ms);
@@ -202,6 +203,7 @@ int profile_random(struct profile *ret, uint64_t seed, const struct profile_limi
 	const struct profile_limits none = { 0 }, *l = limits ? limits : &none;
 	struct profile p;
 	struct rng r;
+	double bytes;
 	int error;
 
 	rng_init(&r, seed, 0xd15c);
@@ -214,8 +216,8 @@ int profile_random(struct profile *ret, uint64_t seed, const struct profile_limi
 	p.physical_sector_bytes = chance(&r, 0.3) ? 4096 : p.logical_sector_bytes;
 	random_mechanics(&r, &p);
 	random_electronics(&r, &p, l);
-	error = random_zones(&r, &p, l, count(&r, l->max_zones ? l->max_zones : 20),
-	                     (l->max_bytes ? (double)l->max_bytes : 2e9) * between(&r, 0.3, 0.9));
+	bytes = (l->max_bytes ? (double)l->max_bytes : 2e9) * between(&r, 0.3, 0.9);
+	error = random_zones(&r, &p, l, count(&r, l->max_zones ? l->max_zones : 20), bytes);
 	if (error == 0)
 		enlarge_cache(&p);
 	if (error == 0 && !l->no_defects)

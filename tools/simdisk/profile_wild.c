@@ -55,12 +55,14 @@ static uint32_t any_count(struct rng *r, struct range x)
 
 static void draw_mechanics(struct rng *r, struct profile *p, const struct era *era)
 {
+	double off;
 	size_t n = 0;
 
 	while (n < COUNT(era->speeds) && era->speeds[n] > 0)
 		n++;
 	p->reported_rpm = era->speeds[rng_below(r, n)];
-	p->rpm = p->reported_rpm * (1 + between(r, -0.0074, 0.0074) * rng_double(r));
+	off = between(r, -0.0074, 0.0074);
+	p->rpm = p->reported_rpm * (1 + off * rng_double(r));
 	if (chance(r, 0.03)) /* what it says of itself is not what it does */
 		p->reported_rpm = p->reported_rpm == 7200 ? 5400 : 7200;
 	if (chance(r, 0.15)) { /* switched on a moment ago */
