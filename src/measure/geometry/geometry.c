@@ -16,18 +16,10 @@
 #include "base/cleanup.h"
 #include "session/replay.h"
 
-#define PLACE_TRACKS 5    /* looked at in each place */
-#define ALIKE        0.75 /* of each other: no surfaces of one place hold sectors in a more unlike number */
-#define ALIKE_LEAST  2
-#define EDGES_MAX    64 /* of a place: five tracks with ten gaps each and some to spare */
-#define RATE_BYTES \
-	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
-#define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
 #define WALK_PART \
 	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
 #define LATE_PART 1.5  /* what only computes may go on until then */
 #define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
-#define SURVEYS   3    /* of a place, until all edges are there when looked at again */
 
 static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, quick, "quick", 0, "rotation, tracks at start, middle and end, skew only"),
@@ -35,23 +27,6 @@ static const struct opt geometry_opts[] = {
 	OPT_FLAG(struct geometry_params, requests, "keep-requests", 0,
 	         "every read into the document, for platter report --again"),
 	OPT_END,
-};
-
-struct track_row {
-	uint64_t first_byte, last_byte, sectors, sectors_per_track, missing;
-	double skew_ratio;
-	const char *place;
-};
-
-static const struct field track_fields[] = {
-	FIELD_U64(struct track_row, first_byte, UNIT_BYTES, "first byte"),
-	FIELD_U64(struct track_row, last_byte, UNIT_BYTES, "last byte"),
-	FIELD_U64(struct track_row, sectors, UNIT_COUNT, "sectors"),
-	FIELD_U64(struct track_row, sectors_per_track, UNIT_COUNT, "sectors, with missing ones"),
-	FIELD_U64(struct track_row, missing, UNIT_COUNT, "missing", .detail = true),
-	FIELD_F64(struct track_row, skew_ratio, UNIT_RATIO, "skew"),
-	FIELD_STR(struct track_row, place, "place"),
-	FIELD_END,
 };
 
 struct angle_row_shape {
@@ -85,7 +60,7 @@ static const struct field run_fields[] = {
 
 static const struct measure_table geometry_tables[] = {
 	{ "zones", "Recording zones", geo_zone_fields },
-	{ "tracks", "Tracks that were looked at", track_fields },
+	{ "tracks", "Tracks that were looked at", geo_track_fields },
 	{ "runs", "Runs of equal tracks", run_fields },
 	{ "profile", "Shortest access to an earlier track", geo_profile_fields },
 	{ "angles", "Angles of sectors", angle_shape },
@@ -206,217 +181,6 @@ static void drift_figures(struct geo *g)
 		res, "spindle-drifts",
 		"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and what is told is the speed then. A disk that was switched on a while ago turns evenly.",
 		fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
-}
-
-static void track_rows(struct geo *g, const struct geo_track *track, size_t n, const char *place)
-{
-	struct table *t = result_table(g->ses->res, "tracks", "Tracks that were looked at", track_fields);
-	uint64_t sector = g->t.block_bytes;
-
-	for (size_t i = 0; i < n; i++) {
-		struct track_row row = {
-			.first_byte = track[i].first * sector,
-			.last_byte = (track[i].first + track[i].sectors) * sector - 1,
-			.sectors = track[i].sectors,
-			.sectors_per_track = track[i].per_track,
-			.missing = track[i].missing,
-			.skew_ratio = track[i].skew,
-			.place = place,
-		};
-
-		if (track[i].is_doubtful) { /* its ends were not there again: not told */
-			row.sectors = row.sectors_per_track = row.missing = UINT64_MAX;
-			row.skew_ratio = NAN;
-		}
-
-		result_row(t, &row);
-	}
-	g->tracks_seen += n;
-}
-
-/* ---- a quick look at three places ---- */
-
-struct place {
-	const char *name, *figure, *label;
-	double at;
-};
-
-static const struct place places[] = {
-	{ "start", "start_sectors_per_track", "sectors per track at the start", 0.0 },
-	{ "middle", "middle_sectors_per_track", "sectors per track in the middle", 0.5 },
-	{ "end", "end_sectors_per_track", "sectors per track at the end", 1.0 },
-};
-
-struct skews {
-	double v[3 * EDGES_MAX];
-	size_t n;
-};
-
-/*
- * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0: there is none that others bear out: one track
- * alone may be a piece between ends that are none.
- */
-static uint64_t usual_size(const struct geo_track *track, size_t n, size_t *ret_votes, struct interval *ret_all)
-{
-	uint64_t best = 0;
-	size_t all = 0, alike = 0;
-
-	*ret_votes = 0;
-	*ret_all = (struct interval){ INFINITY, -INFINITY };
-	for (size_t i = 0; i < n; i++) {
-		size_t votes = 0;
-
-		if (track[i].is_doubtful)
-			continue;
-		for (size_t k = 0; k < n; k++)
-			votes += !track[k].is_doubtful && track[k].per_track == track[i].per_track;
-		ret_all->low = fmin(ret_all->low, (double)track[i].per_track);
-		ret_all->high = fmax(ret_all->high, (double)track[i].per_track);
-		if (votes > *ret_votes) {
-			*ret_votes = votes;
-			best = track[i].per_track;
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		all += !track[i].is_doubtful;
-		alike += !track[i].is_doubtful && (double)track[i].per_track >= ALIKE * (double)best &&
-		         (double)best >= ALIKE * (double)track[i].per_track;
-	}
-	return alike >= ALIKE_LEAST && alike * 2 > all ? best : 0;
-}
-
-/* Where the rate of a place is taken: not in it, as the cache would answer for all of it afterwards. */
-static uint64_t beside(const struct geo *g, double at)
-{
-	uint64_t size = g->t.target->size_bytes, apart = size / 16 < RATE_BESIDE ? size / 16 : RATE_BESIDE;
-	uint64_t place = (uint64_t)(at * (double)size);
-
-	if (at < 0.75)
-		place += apart;
-	else
-		place = place > apart + RATE_BYTES ? place - apart - RATE_BYTES : 0;
-	return place - place % g->t.block_bytes;
-}
-
-static int survey_place(struct geo *g, double at, struct geo_edge *edge, size_t *ret_n, double *ret_per_track,
-                        struct err *err)
-{
-	double rate, per_track = NAN;
-	uint64_t from = (uint64_t)(at * (double)g->sectors), span;
-	size_t wrong = 1, n, head;
-	int r = timed_rate(&g->t, beside(g, at), RATE_BYTES, &rate, err);
-
-	*ret_n = 0;
-	if (r == 0 && isfinite(rate) && !geo_is_over(g))
-		r = geo_spacing(g, from, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, &per_track, err);
-	*ret_per_track = per_track;
-	if (r < 0 || !isfinite(per_track) || geo_is_over(g))
-		return r;
-	span = (uint64_t)(per_track * (PLACE_TRACKS + 1.5));
-	span = span < g->sectors ? span : g->sectors;
-	from = from + span > g->sectors ? g->sectors - span : from;
-	head = from == 0 && g->ses->devs[0].kind == DEVICE_DISK; /* the first sector begins a track */
-	for (int k = 0; k < SURVEYS && wrong && r == 0; k++) {
-		if (k)
-			geo_forget(g);
-		edge[0] = (struct geo_edge){ .jump = NAN, .before = NAN, .after = 1.0 / per_track };
-		r = geo_survey(g, from, span, per_track, edge + head, EDGES_MAX - 1, &n, err);
-		*ret_n = n + head;
-		if (r == 0 && n && head)
-			edge[0].after = edge[1].before;
-		/* Else one more answer that is late would bear out one that was. */
-		if (geo_near(g) > GEO_NOISY)
-			geo_forget(g);
-		if (r == 0)
-			r = geo_confirm(g, edge, *ret_n, &wrong, err);
-	}
-	return r;
-}
-
-/* They are counted with its skew up to now. */
-static void add_spare(struct geo_track *track, uint64_t sectors)
-{
-	track->per_track += sectors;
-	track->missing += sectors;
-	track->skew = geo_frac(track->skew - (double)sectors / (double)track->per_track);
-}
-
-/* What all places have in common; where it is not known, none is assumed as long as nothing speaks against that. */
-static void note_spare(struct geo *g, const struct geo_spare *spare, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		g->spare = spare[i].is_sure ? spare[i].sectors : g->spare;
-	for (size_t i = 0; i < n; i++)
-		g->is_spare_unsure = g->is_spare_unsure || (spare[i].is_sure && spare[i].sectors != g->spare) ||
-		                     fabs(spare[i].more - (double)g->spare) > 0.5 + 3.0 * spare[i].error;
-}
-
-static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare, struct skews *skews, struct err *err)
-{
-	struct geo_edge edge[EDGES_MAX];
-	struct geo_track track[EDGES_MAX];
-	size_t n, votes;
-	double per_track;
-	int r = survey_place(g, p->at, edge, &n, &per_track, err);
-	struct interval all;
-	uint64_t size;
-
-	if (r < 0)
-		return r;
-	n = geo_tracks(g, edge, n, track);
-	size = usual_size(track, n, &votes, &all);
-	if ((double)size < 0.5 * per_track || (double)size > 2.0 * per_track) /* pieces between ends that are none */
-		size = 0;
-	if (size)
-		r = geo_spare(g, track, n, size, spare, err);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < n && spare->is_sure && spare->sectors; i++)
-		add_spare(&track[i], spare->sectors);
-	if (size && spare->is_sure)
-		size = usual_size(track, n, &votes, &all);
-	else
-		all.high += (double)spare->most;
-	if (size)
-		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, &all, votes);
-	else
-		result_notice(
-			g->ses->res, "no-tracks",
-			"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
-			p->name);
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(track[i].skew) && !track[i].is_doubtful)
-			skews->v[skews->n++] = track[i].skew;
-	track_rows(g, track, n, p->name);
-	session_checkpoint(g->ses);
-	return 0;
-}
-
-static int look_at_places(struct geo *g, struct err *err)
-{
-	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
-	struct skews skews = { .n = 0 };
-	struct interval ci;
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		spare[i].error = INFINITY;
-		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
-		/* All of a quick run, little of a whole one. */
-		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
-		                 "%.1f rpm", 60e9 / g->rot.period_ns);
-		r = look_at(g, &places[i], &spare[i], &skews, err);
-	}
-	note_spare(g, spare, ARRAY_LEN(spare));
-	stats_sort(skews.v, skews.n);
-	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
-	if (!isfinite(ci.low) && skews.n) /* too few for order statistics */
-		ci = (struct interval){ skews.v[0], skews.v[skews.n - 1] };
-	result_figure(g->ses->res, "skew_ratio", "skew from track to track, median", UNIT_RATIO,
-	              stats_median(skews.v, skews.n), &ci, skews.n);
-	return r;
 }
 
 /* ---- the run ---- */
@@ -667,7 +431,7 @@ static int walk(struct geo *g, struct err *err)
 	if (!w)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	w->g = g;
-	w->per_track = figure_number(result_find_figure(g->ses->res, places[0].figure));
+	w->per_track = figure_number(result_find_figure(g->ses->res, "start_sectors_per_track"));
 	if (!isfinite(w->per_track)) {
 		free(w);
 		return 0;
@@ -694,7 +458,7 @@ static int run_phases(struct geo *g, struct err *err)
 	r = geo_find_ahead(g, err);
 	fua_figure(g);
 	if (r == 0)
-		r = look_at_places(g, err);
+		r = geo_look_at_places(g, err);
 	if (r == 0 && !g->p->quick && !geo_is_over(g)) {
 		geo_spindle_start(g);
 		r = walk(g, err);

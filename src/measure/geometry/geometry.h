@@ -265,6 +265,13 @@ static inline double geo_spare_turn(const struct geo *g, uint64_t size)
 int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t size, struct geo_spare *ret,
               struct err *err);
 
+/* ---- places.c ---- */
+
+extern const struct field geo_track_fields[];
+
+/* Figures of sectors per track at the start, in the middle and at the end, the usual skew, and the table of the tracks that were looked at. */
+int geo_look_at_places(struct geo *g, struct err *err);
+
 /* ---- what the walk finds ---- */
 
 /* Tracks of one size, each followed by the same jump. */
