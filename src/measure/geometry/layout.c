@@ -28,6 +28,7 @@
 #define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
 #define TWICE      2.0 /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define BORDER     256 /* tracks on both sides of where a surface ends in a zone that is one band */
+#define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
 #define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
 /* ---- does a layout agree with them? ---- */
@@ -176,12 +177,49 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 		s->is_shown = s->is_shown || (best->shape.heads > 1 ? beats_plain : rises);
 }
 
+/* The same but for whether every second band goes through the heads backwards. */
+static bool is_turned(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	       a->is_alternate != b->is_alternate;
+}
+
+/*
+ * Is another layout left than the best one? That heads alternate need not be seen where all surfaces are alike and a change of heads takes as long as a step of the arm: when accesses
+ * have been asked that often, it leaves nothing else open.
+ */
+static bool are_several(const struct geo_search *s)
+{
+	bool several = false;
+
+	for (size_t i = 1; i < s->n; i++)
+		several = several || (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape) &&
+		                      !(s->looks >= TURN_LOOKS && is_turned(&s->c[0].shape, &s->c[i].shape)));
+	return several;
+}
+
+static void put_first(struct geo_search *s, size_t i)
+{
+	struct geo_candidate c = s->c[i];
+
+	s->c[i] = s->c[0];
+	s->c[0] = c;
+}
+
+/* That heads alternate is not told where it was not seen. */
+static void prefer_unturned(struct geo_search *s)
+{
+	for (size_t i = 1; i < s->n; i++)
+		if (s->c[0].shape.is_alternate && is_turned(&s->c[0].shape, &s->c[i].shape))
+			put_first(s, i);
+}
+
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
 	double scale = weigh_all(s), least = INFINITY, speaks = SPEAKS * (s->looks++ ? 1.0 : AT_FIRST);
 	size_t m = 0, best = 0;
-	bool several = false;
+	bool several;
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (!s->c[i].is_possible || s->c[i].against >= least)
@@ -202,14 +240,9 @@ static bool judge_all(struct geo_search *s)
 		m++;
 	}
 	s->n = m;
-	if (m && best) {
-		struct geo_candidate c = s->c[best];
-
-		s->c[best] = s->c[0];
-		s->c[0] = c;
-	}
-	for (size_t i = 1; i < m; i++)
-		several = several || !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape);
+	if (m && best)
+		put_first(s, best);
+	several = are_several(s);
 	if (m && isfinite(least))
 		see_what_is_shown(s, scale, several);
 	return several;
@@ -329,14 +362,12 @@ enum elsewhere { NO_OTHER_PLACE, FITS_THERE, FITS_NOT };
 
 static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
-	bool several = false, messy = order == MESSY;
+	bool several = are_several(s), messy = order == MESSY;
 
 	/* With bands of its own and no second surface a layout is a way to read what has no order. */
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE || (s->c[0].shape.heads == 1 && s->c[0].shape.band != 1);
 
-	for (size_t i = 0; i < s->n; i++)
-		several = several || !geo_is_same_layout(&s->c[0].shape, &s->c[i].shape);
 	if (s->n && s->is_shown && !several && !messy && elsewhere != FITS_NOT) {
 		tell(s);
 		return true;
@@ -558,6 +589,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		if (geo_is_over(s->g))
 			return 0;
 	}
+	prefer_unturned(s);
 	ret->shape = s->n ? s->c[0].shape : cheapest;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
