@@ -601,6 +601,7 @@ struct geo_verdict {
 	bool is_possible; /* nearly all agree with the layout */
 	size_t agreeing, judged;
 	double scale;                            /* of what is left, revolutions */
+	double falls;                            /* how unlikely it is that the curve falls where it does */
 	double rise;                             /* of the curve, from 1 cylinder to 8 */
 	double off[GEO_PAIRS], error[GEO_PAIRS]; /* of each access */
 	bool is_again[GEO_PAIRS];

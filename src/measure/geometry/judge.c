@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head. An arm takes longer over more
- * cylinders, never less; a change of heads takes its own time and hides a move that is shorter. The curve is otherwise free: it rises between a few distances
- * as it will. So the fit has as many freedoms for a false layout as for the true one, and what differs is how far the accesses are from it.
+ * cylinders, as a rule: the curves of real drives fall here and there, so that a fall is unlikely, the more the deeper it is, and not impossible. A change of heads takes its own
+ * time and hides a move that is shorter. The curve is otherwise free: it rises between a few distances as it will. So the fit has as many freedoms for a false layout as for the true
+ * one, and what differs is how far the accesses are from it.
  */
 #include <assert.h>
 #include <math.h>
@@ -27,6 +28,8 @@
 #define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
 #define FEWEST  8      /* accesses: fewer fit nearly any curve */
 #define AGAIN   6      /* rounds of reweighting from a curve that was found */
+#define FALL \
+	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off by 0.005 or so */
 
 /* How far all accesses of one kind may be off the curve together, in revolutions; what suits a layout best is taken. */
 static const double misfits[] = { 0.0, 0.0007, MISFIT };
@@ -105,7 +108,17 @@ static int compare(const void *x, const void *y)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Weighted least squares in which no column is negative: one column after the other. */
+/* How unlikely the falls of a curve are. */
+static double falls_cost(const double *column)
+{
+	double fall = 0.0;
+
+	for (int i = 1; i < KNOTS; i++)
+		fall += fmax(0.0, -column[i]);
+	return FALL * fall;
+}
+
+/* Weighted least squares in which falls cost and no other column is negative: one column after the other. */
 static void solve(struct fit *f)
 {
 	double gram[COLUMNS][COLUMNS] = { 0 }, right[COLUMNS] = { 0 }, row[COLUMNS];
@@ -129,6 +142,8 @@ static void solve(struct fit *f)
 			for (int j = 0; j < COLUMNS; j++)
 				left -= j == i ? 0.0 : gram[i][j] * f->column[j];
 			f->column[i] = fmax(0.0, left / gram[i][i]);
+			if (i > 0 && i < HEAD && left < -FALL)
+				f->column[i] = (left + FALL) / gram[i][i];
 		}
 }
 
@@ -172,7 +187,7 @@ static void fit_from(struct fit *f, double change, double base)
 
 double geo_verdict_cost(const struct geo_verdict *v, double scale)
 {
-	double cost = 0.0;
+	double cost = v->falls;
 
 	for (size_t k = 0; k < v->judged; k++)
 		cost += v->is_again[k] ? 0.0 : penalty(v->off[k], v->error[k], scale);
@@ -185,6 +200,7 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 
 	v->judged = f->n;
 	v->scale = f->scale;
+	v->falls = falls_cost(f->column);
 	v->rise = 0.0;
 	for (int i = 1; i < KNOTS && knot(i) <= 8.0; i++)
 		v->rise += f->column[i];
@@ -359,7 +375,7 @@ static void joint_rounds(struct joint *j, int rounds, double misfit, bool finds_
  */
 static double joint_cost(const struct joint *j, double scale, double misfit)
 {
-	double cost = 0.0;
+	double cost = falls_cost(j->fit.column);
 
 	for (size_t c = 0; c < j->fit.n; c++) {
 		const struct kind *kind = &j->kind[c];
