@@ -228,7 +228,8 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 	double jump = isfinite(st->rest) ? st->rest : skew_before(p->o, at);
 	unsigned extra = 0;
 	bool is_rest = isfinite(st->rest), is_single = geo_is_single_slot(p, b);
-	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads; /* what a zone lacks at its end */
+	/* What a zone lacks at its end, or the disk at its begin. */
+	bool is_tail = b->cylinders > 1 || b->skip_to + 1 == p->shape->heads || at == 0;
 
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
@@ -239,7 +240,8 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 			if (slot >= b->skip && slot <= b->skip_to) {
 				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;
 				st->left_out++;
-				label_hole(p, b, at, k);
+				if (b->cylinders == 1 || b->skip_to + 1 == b->cylinders * p->shape->heads)
+					label_hole(p, b, at, k); /* else it is at either end of its surface */
 				continue;
 			}
 			if (n > 1) { /* all but the last of them at once: what follows that one may be another jump */

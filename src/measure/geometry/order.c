@@ -88,6 +88,22 @@ static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double ste
 	return n;
 }
 
+/* Surfaces of the first zone that are unlike others; those that are not known yet, 0, make no difference. */
+static double odd_first_sizes(const struct geo_parser *p, const uint64_t *size)
+{
+	uint64_t first = 0, last = 0;
+	double cost = 0.0;
+
+	for (uint64_t k = 0; k < p->shape->heads; k++) {
+		if (!size[k])
+			continue;
+		cost += first && size[k] != last && size[k] != first ? COST_FIRST : 0.0;
+		first = first ? first : size[k];
+		last = size[k];
+	}
+	return cost;
+}
+
 /*
  * What makes these sizes unlikely behind those: the same ones, larger ones, other differences between surfaces. Where the zones of surfaces end at different places
  * some hold as many as before, and the others fewer.
@@ -97,10 +113,8 @@ static double odd_sizes(const struct geo_parser *p, const uint64_t *before, cons
 	double cost = 0.0, step = 1.0;
 	bool differ = false, stay = false;
 
-	for (uint64_t k = 1; k < p->shape->heads && !before[0]; k++)
-		cost += after[k] != after[k - 1] && after[k] != after[0] ? COST_FIRST : 0.0;
 	if (!before[0])
-		return cost;
+		return odd_first_sizes(p, after);
 	for (uint64_t k = 0; k < p->shape->heads; k++)
 		if (before[k] && after[k])
 			step = fmin(step, (double)after[k] / (double)before[k]);
@@ -269,6 +283,8 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 		*z = (struct geo_fit_zone){ .track = from->t,
 			                    .first = geo_order_first(q->p.o, from->t),
 			                    .cylinder = from->cylinder };
+	} else if (from->in_zone == 1 && !from->node) { /* what the disk's first band lacked is known now */
+		ret->st.cost += odd_first_sizes(&q->p, b->size) - odd_first_sizes(&q->p, z->size);
 	}
 	memcpy(z->size, b->size, sizeof(z->size));
 	z->cylinders += b->cylinders;
@@ -280,8 +296,8 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	ret->cylinder += b->cylinders + (geo_is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
-	if (b->cylinders != q->p.shape->band || (b->cylinders > 1 && b->skip < SIZE_MAX) ||
-	    (b->skip < b->skip_to && b->skip_to + 1 == q->p.shape->heads))
+	if (b->cylinders != q->p.shape->band ||
+	    ((b->cylinders > 1 || b->skip < b->skip_to) && b->skip_to + 1 == b->cylinders * q->p.shape->heads))
 		begin_zone(ret);
 	if (ret->st.left_out > from->st.left_out)
 		keep_odd(q, ret, from, b);
@@ -341,6 +357,34 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	}
 }
 
+/* How many tracks in a row from this one on are of one size and skew. */
+static uint64_t alike_from(struct geo_order *o, uint64_t track)
+{
+	size_t i;
+
+	(void)geo_order_at(o, track);
+	i = o->hint;
+	while (i + 1 < o->n && !is_real_end(o, i))
+		i++;
+	while (i + 1 < o->n && o->seg[i + 1].is_odd && o->seg[i + 1].size == o->seg[i].size)
+		i++;
+	return o->seg[i].track + o->seg[i].tracks - track;
+}
+
+/* One surface of this band lacks some tracks at one of its ends, which the change of heads beside them hides. */
+static void go_without_some(struct reading *q, const struct way *from)
+{
+	uint64_t band = q->p.shape->band, at = from->t, n = 0, head = 0;
+	double ignore;
+
+	while (head < q->p.shape->heads && at < q->p.o->tracks && (n = alike_from(q->p.o, at)) >= band) {
+		at += band;
+		head++;
+	}
+	if (head < q->p.shape->heads && n < band && band - n <= TAIL && n >= band / 2)
+		(void)go(q, from, band, head * band + n, (head + 1) * band - 1, &ignore);
+}
+
 static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
@@ -356,6 +400,9 @@ static void go_on(struct reading *q, const struct way *w)
 	double cost = INFINITY, ignore;
 	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 
+	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
+	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
+		(void)go(q, w, 1, 0, head - 1, &ignore);
 	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
 	if (is_whole && (band == 1 || !w->is_new))
 		return;
@@ -370,8 +417,10 @@ static void go_on(struct reading *q, const struct way *w)
 
 		for (size_t i = 0; i < n; i++)
 			(void)go(q, w, length[i], SIZE_MAX, SIZE_MAX, &ignore);
-		if (band > 1 && !w->is_new && isinf(cost))
+		if (band > 1 && !w->is_new && isinf(cost)) {
+			go_without_some(q, w);
 			go_without_tail(q, w);
+		}
 	}
 	if (!w->is_new && !is_whole)
 		end_zone(q, w);
