@@ -587,13 +587,38 @@ static struct interval period(const struct wild_case *c)
 	return just(truth_period_ns(c->g));
 }
 
-/* Those that carry data, with or without those that were skipped as a whole. */
+static bool has_spares(const struct profile *p)
+{
+	bool has = p->spare_tracks > 0;
+
+	for (size_t i = 0; i < p->nzones; i++)
+		has = has || p->zones[i].spare_tracks > 0;
+	return has;
+}
+
+/* Those that hold data, one by one. */
+static double tracks_with_data(const struct geometry *g)
+{
+	uint64_t sectors = geometry_sectors(g), last = UINT64_MAX, n = 0;
+	struct place at;
+
+	for (uint64_t sector = 0; sector < sectors; sector += at.run ? at.run : 1) {
+		geometry_place(g, sector, &at);
+		n += at.track != last;
+		last = at.track;
+	}
+	return (double)n;
+}
+
+/* Those that carry data, with or without those that were skipped as a whole; groups of tracks may end in spare ones. */
 static struct interval tracks(const struct wild_case *c)
 {
 	struct place last;
 	size_t skipped = 0;
 
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
+	if (has_spares(c->p))
+		return (struct interval){ tracks_with_data(c->g), (double)last.track + 1 };
 	for (size_t i = 0; i < c->p->nskips; i++)
 		skipped += c->p->skips[i].first == 0 && c->p->skips[i].count == UINT32_MAX;
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };

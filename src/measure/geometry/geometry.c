@@ -220,15 +220,14 @@ static void plots(struct session *ses)
 }
 
 /* A track alone that is not whole, or not sure, may be a piece of another, or hide one. */
-static void count_tracks(const struct geo_walk *w)
+/* Of the order, which has pieces of a track as one and knows of ends that noise hid; where a track lacks sectors, or is a piece, it may be one more or less. */
+static void count_tracks(const struct geo_walk *w, const struct geo_order *o)
 {
-	uint64_t n = 0, rest = w->g->sectors - w->at, odd = 0;
+	uint64_t n = o->tracks, rest = w->g->sectors - w->at, odd = 0;
 	struct interval ci;
 
-	for (size_t i = 0; i < w->nitems; i++) {
-		n += w->items[i].tracks;
+	for (size_t i = 0; i < w->nitems; i++)
 		odd += w->items[i].tracks == 1 && (w->items[i].is_unsure || w->items[i].missing);
-	}
 	/* The walk ends in front of the last track or two. */
 	n += rest == 0 ? 0 : (double)rest <= w->per_track ? 1 : 2;
 	ci = (struct interval){ (double)(n - odd) - ((double)rest > w->per_track), (double)(n + odd) };
@@ -406,7 +405,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	if (r == 0 && order.tracks) {
 		zone_rows(w, &layout, w->is_whole ? g->sectors : w->at);
 		if (w->is_whole)
-			count_tracks(w);
+			count_tracks(w, &order);
 		if (layout.is_told)
 			skew_figures(g, &layout);
 		if (layout.is_told && w->is_whole)

@@ -12,6 +12,7 @@
 #define OFTEN      4   /* tracks of one size nearby: no accident */
 #define PIECES     4   /* of a track, at most */
 #define TURNS_BACK 4   /* runs of equal tracks that a turn is looked for in */
+#define HIDDEN     2.0 /* jumps up to so many times what two may differ by may be hidden by noise */
 
 static int push(struct geo_order *o, const struct geo_seg *seg)
 {
@@ -128,6 +129,50 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 	return false;
 }
 
+/*
+ * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks: shorter than the ones around it, and what follows is turned against
+ * its begin as behind one of them.
+ */
+static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next)
+{
+	uint64_t whole = usual_size(o, o->n);
+	double turn;
+
+	if (seg->tracks > 1 || seg->is_odd || seg->has_gap || seg->size >= next || next > whole)
+		return false;
+	turn = geo_frac(advance(seg, seg->size, whole));
+	if (!is_turn_of(o, o->n, whole, turn))
+		return false;
+	seg->size = whole;
+	seg->jump = turn;
+	seg->is_odd = true;
+	return true;
+}
+
+/*
+ * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that noise hid the end between them. *ret_jump: from the one to the
+ * other, as behind tracks nearby.
+ */
+static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double *ret_jump)
+{
+	uint64_t whole = usual_size(o, o->n);
+	double part;
+
+	if (seg->tracks > 1 || seg->is_odd || seg->has_gap || whole != next || seg->size <= whole ||
+	    seg->size >= 2 * whole)
+		return false;
+	part = (double)(seg->size - whole) / (double)whole;
+	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
+		const struct geo_seg *s = &o->seg[i];
+
+		if (s->size != whole || s->is_odd || s->has_gap || geo_apart(part, s->jump) >= HIDDEN * o->tol)
+			continue;
+		*ret_jump = s->jump;
+		return true;
+	}
+	return false;
+}
+
 /* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden are not known. */
 static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next)
 {
@@ -143,6 +188,15 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, u
 		m = 2;
 	if (join_pieces(o, &seg, held))
 		return 0;
+	if (lacks_its_end(o, &seg, next))
+		return push(o, &seg);
+	if (has_hidden_stump(o, &seg, next, &one.jump)) {
+		one.size = next;
+		one.is_odd = true;
+		seg.first += seg.size - next;
+		seg.size = next;
+		r = push(o, &one);
+	}
 	for (; m > 1 && r == 0; m--) {
 		one.size = usual;
 		one.jump = NAN;

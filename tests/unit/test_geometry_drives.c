@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `geometry` on models of real drives, with the noise that real drives have: what each of them does with its tracks that others do not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "geometryrun.h"
+
+/* Of draws 1 to n of its noise: on how many the surfaces are told, all of them truly; the layout begins so, and the interval of tracks holds so many. */
+static int told_of(const char *name, int n, double surfaces, const char *layout, double tracks)
+{
+	int told = 0;
+
+	for (int seed = 1; seed <= n; seed++) {
+		struct sim_run run = { .sim = sim_new(), .m = &measure_geometry };
+		struct sim_disk *sd = sim_add_profile(run.sim, name, "sdx");
+		const struct figure *f;
+		struct profile p;
+		struct err err;
+		char words[32];
+
+		assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		profile_done(&p);
+		sim_set_contents(run.sim, false);
+		(void)snprintf(words, sizeof(words), "--seed=%d sda", seed);
+		run.words = words;
+		if (sim_run(&run) < 0)
+			fail_msg("%s", run.err.text);
+		print_message("%s, noise %d: %g surfaces, %g tracks\n", name, seed, sim_figure(&run, "surfaces"),
+		              sim_figure(&run, "tracks"));
+		f = result_find_figure(run.res, "tracks");
+		assert_true(isnan(figure_number(f)) || (f->ci.low <= tracks && tracks <= f->ci.high));
+		f = result_find_figure(run.res, "surfaces");
+		if (isfinite(figure_number(f))) {
+			assert_true(figure_number(f) == surfaces);
+			f = result_find_figure(run.res, "layout");
+			assert_memory_equal(f->value.str, layout, strlen(layout));
+			told++;
+		}
+		sim_run_end(&run);
+	}
+	return told;
+}
+
+/* The last track of each 6 or 12 cylinders is half a track, or less, and often its end is hidden together with what follows. */
+static void spare_sectors_behind_groups_of_tracks_hide_no_layout(void **state)
+{
+	(void)state;
+	assert_true(told_of("barracuda", 2, 5, "head-first", 24883) == 2);
+}
+
+/* The same; and from 8 cylinders to 16 the curve of this one falls by a fifth of a revolution. */
+static void a_seek_curve_that_falls_hides_no_layout(void **state)
+{
+	(void)state;
+	assert_true(told_of("cheetah4lp", 2, 8, "head-first", 52595) >= 1);
+}
+
+static void tracks_that_the_drive_keeps_at_its_begin_hide_no_layout(void **state)
+{
+	(void)state;
+	assert_true(told_of("hp-c2247a", 2, 13, "head-first", 25749) == 2);
+}
+
+/* Three tracks in a row of a surface hold no data, beside a change of heads that is as it is everywhere. */
+static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
+{
+	(void)state;
+	assert_true(told_of("maxtor300g", 1, 8, "seek-first in bands of 32 tracks, serpentine", NAN) == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spare_sectors_behind_groups_of_tracks_hide_no_layout),
+		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
+		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
+		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
