@@ -12,28 +12,36 @@
 
 #include "geometryrun.h"
 
+/* End it with sim_run_end(). */
+static struct sim_run run_in_noise(const char *name, int seed, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = words };
+	struct sim_disk *sd = sim_add_profile(run.sim, name, "sdx");
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
+	(void)sim_add_disk(run.sim, &p, "sda");
+	profile_done(&p);
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
 /* Of draws 1 to n of its noise: on how many the surfaces are told, all of them truly; the layout begins so, and the interval of tracks holds so many. */
 static int told_of(const char *name, int n, double surfaces, const char *layout, double tracks)
 {
 	int told = 0;
 
 	for (int seed = 1; seed <= n; seed++) {
-		struct sim_run run = { .sim = sim_new(), .m = &measure_geometry };
-		struct sim_disk *sd = sim_add_profile(run.sim, name, "sdx");
 		const struct figure *f;
-		struct profile p;
-		struct err err;
+		struct sim_run run;
 		char words[32];
 
-		assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
-		(void)sim_add_disk(run.sim, &p, "sda");
-		profile_done(&p);
-		sim_set_contents(run.sim, false);
 		(void)snprintf(words, sizeof(words), "--seed=%d sda", seed);
-		run.words = words;
-		if (sim_run(&run) < 0)
-			fail_msg("%s", run.err.text);
+		run = run_in_noise(name, seed, words);
 		print_message("%s, noise %d: %g surfaces, %g tracks\n", name, seed, sim_figure(&run, "surfaces"),
 		              sim_figure(&run, "tracks"));
 		f = result_find_figure(run.res, "tracks");
@@ -77,6 +85,20 @@ static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
 	assert_true(told_of("maxtor300g", 1, 8, "seek-first in bands of 32 tracks, serpentine", NAN) == 1);
 }
 
+/* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than noise: the walk comes to an end where the first zone does, some tracks behind it. */
+static void where_no_end_of_a_track_is_found_the_last_zone_is_unclear(void **state)
+{
+	struct sim_run run = run_in_noise("seagate-cheetah-15k7", 6, "--seed=6 sda");
+	const struct table *zones = result_find_table(run.res, "zones");
+
+	(void)state;
+	assert_true(result_has_notice(run.res, "not-to-the-end"));
+	assert_false(result_has_notice(run.res, "out-of-time"));
+	assert_true(zones && zones->nrows > 0);
+	assert_string_equal(table_string(zones, zones->nrows - 1, (size_t)table_column(zones, "certainty")), "unclear");
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -84,6 +106,7 @@ int main(void)
 		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
 		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
 		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
+		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
