@@ -18,6 +18,7 @@
 #define COST_EXTRA \
 	4.0          /* a piece of a track, that was taken for one: the track behind it is the one that belongs there */
 #define EXTRA_MOST 2 /* of a band */
+#define USUAL      16  /* votes: so many more tracks of the zone have that skew than have others */
 #define COST_TAIL  0.1 /* each but the first of them, which costs as any track without data that does not show */
 
 /* The skew in front of a track: by what its begin is turned against the begin of the one before. (Jumps are of the ends of first sectors.) */
@@ -79,6 +80,12 @@ static bool is_left_out(const struct geo_parser *p, const struct geo_band *b, st
 		st->other[c] = NAN;
 		return false;
 	}
+	/* After two odd ones that were alike by chance the usual one may be about twice as much, as if each track behind were missing. */
+	if (st->votes[c] >= USUAL && geo_order_same(p->o, *jump, st->often[c])) {
+		st->jump[c] = *jump;
+		st->other[c] = NAN;
+		return false;
+	}
 	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
 		if (b->is_full) {
 			st->cost += COST_LATE;
@@ -86,6 +93,7 @@ static bool is_left_out(const struct geo_parser *p, const struct geo_band *b, st
 		}
 		*jump -= st->jump[c];
 		st->cost += COST_LEFT;
+		st->left_cost += COST_LEFT;
 		st->left_out++;
 		return true;
 	}
@@ -239,6 +247,7 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 
 			if (slot >= b->skip && slot <= b->skip_to) {
 				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;
+				st->left_cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT;
 				st->left_out++;
 				if (b->cylinders == 1 || b->skip_to + 1 == b->cylinders * p->shape->heads)
 					label_hole(p, b, at, k); /* else it is at either end of its surface */

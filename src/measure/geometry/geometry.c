@@ -341,7 +341,7 @@ static void skew_figures(struct geo *g, const struct geo_layout *layout)
 /* Each change of size or skew that nothing explains may be one more that is left out, or be none. */
 static void left_out_figure(struct result *res, const struct geo_fit *fit)
 {
-	double n = (double)fit->left_out, odd = fmax(0.0, ceil(fit->cost - 2.0 * (double)fit->n - 2.0 * n));
+	double n = (double)fit->left_out, odd = fmax(0.0, ceil(fit->cost - 2.0 * (double)fit->n - fit->left_cost));
 	struct interval ci = { fmax(0.0, n - odd), n + odd };
 
 	result_figure(res, "tracks_left_out", "tracks without data", UNIT_COUNT, n, &ci, 0);

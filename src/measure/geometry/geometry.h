@@ -435,6 +435,7 @@ struct geo_state {
 	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
 	double cost;
 	uint64_t left_out;
+	double left_cost; /* what those cost that were left out, which is no sign of a wrong reading */
 	double rest; /* of the skew in front of the next track, when tracks without data were last; NaN: all of it */
 	double often[GEO_CHANGES]; /* what most of the zone's changes have (Boyer and Moore 1981) */
 	int64_t votes[GEO_CHANGES];
@@ -478,6 +479,7 @@ struct geo_fit {
 	size_t n;
 	double cost;
 	uint64_t left_out;
+	double left_cost; /* of these in cost */
 };
 
 /*

@@ -341,7 +341,7 @@ enum order {
 static enum order order_of(const struct geo_fit *fit, const struct geo_shape *shape, size_t changes)
 {
 	bool is_band = shape->heads > 1 && shape->band == 0;
-	double odd = fit->cost - 2.0 * (double)fit->n - 2.0 * (double)fit->left_out, n = (double)fit->n;
+	double odd = fit->cost - 2.0 * (double)fit->n - fit->left_cost, n = (double)fit->n;
 	size_t up = 0;
 
 	for (size_t i = 1; i < fit->n; i++)

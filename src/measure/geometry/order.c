@@ -334,7 +334,7 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 	return found;
 }
 
-/* The zone ends with this band, and its last surface lacks some tracks at its end: zones keep spare ones there. */
+/* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks there. */
 static void go_without_tail(struct reading *q, const struct way *from)
 {
 	struct geo_order *o = q->p.o;
@@ -351,7 +351,7 @@ static void go_without_tail(struct reading *q, const struct way *from)
 		if (!is_real_end(o, i))
 			continue;
 		seen++;
-		for (; tail < length && tail <= TAIL && length <= band; length++, tail += heads)
+		for (; tail <= TAIL && length <= band; length++, tail += heads)
 			if (tail && length > 1)
 				(void)go(q, from, length, length * heads - tail, length * heads - 1, &ignore);
 	}
@@ -511,6 +511,7 @@ static void write_fit(const struct reading *q, const struct way *w, struct geo_f
 	fit->n = n;
 	fit->cost = w->st.cost;
 	fit->left_out = w->st.left_out;
+	fit->left_cost = w->st.left_cost;
 	fit->zone[--n] = w->zone;
 	for (size_t i = w->node; i; i = q->node[i].parent)
 		fit->zone[--n] = q->node[i].zone;

@@ -11,6 +11,7 @@
 #define SHORT_BY   40  /* part of a track: so many sectors may be missing of it */
 #define OFTEN      4   /* tracks of one size nearby: no accident */
 #define PIECES     4   /* of a track, at most */
+#define NEARLY_ALL 0.8 /* of a track: pieces that hold so much and no more are no two tracks */
 #define TURNS_BACK 4   /* runs of equal tracks that a turn is looked for in */
 #define HIDDEN     2.0 /* jumps up to so many times what two may differ by may be hidden by noise */
 
@@ -89,6 +90,15 @@ static bool is_turn_of(const struct geo_order *o, size_t before, uint64_t size, 
 	return false;
 }
 
+/* Is each of those, and the one behind them, a part of a track perhaps? */
+static bool are_pieces(const struct geo_seg *first, const struct geo_seg *end, const struct geo_seg *last)
+{
+	for (const struct geo_seg *s = first; s < end; s++)
+		if (!s->is_odd)
+			return false;
+	return last->is_odd;
+}
+
 /* Of the last track in front of those that was whole. */
 static uint64_t usual_size(const struct geo_order *o, size_t before)
 {
@@ -100,7 +110,7 @@ static uint64_t usual_size(const struct geo_order *o, size_t before)
 
 /*
  * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than the track before, so that none of them can be
- * one, and what follows is turned against their begin as behind it.
+ * one, and what follows is turned against their begin as behind it. A turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track.
  */
 static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t held)
 {
@@ -117,8 +127,13 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 			turn += advance(s, next->first - s->first, whole);
 		}
 		turn = geo_frac(turn);
-		if (all * 2 < whole || !is_turn_of(o, o->n - m, whole, turn))
+		if (all * 2 < whole)
 			continue;
+		if (!is_turn_of(o, o->n - m, whole, turn)) {
+			if (!are_pieces(first, o->seg + o->n, seg) || (double)all < NEARLY_ALL * (double)whole)
+				continue;
+			turn = NAN;
+		}
 		first->size = whole;
 		first->jump = turn;
 		first->is_odd = true; /* on another surface than the one before it may hold more */

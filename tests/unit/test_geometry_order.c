@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Sequences of tracks, made by hand, each with what once kept the true layout from explaining it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "geometryrun.h"
+#include "measure/geometry/geometry.h"
+#include "session/internal.h"
+
+#define SKEW 0.114
+#define TOL  0.0216 /* with noise */
+
+static uint64_t no_time(struct clock *clk)
+{
+	(void)clk;
+	return 0;
+}
+
+/* A run that is never over, for what reads nothing. */
+struct idle {
+	struct clock clk;
+	struct env env;
+	struct session_state state;
+	struct session ses;
+	struct geo g;
+};
+
+static const struct geo *idle(struct idle *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->clk = (struct clock){ .name = "none", .now_ns = no_time };
+	r->env.clk = &r->clk;
+	r->ses.env = &r->env;
+	r->ses.state = &r->state;
+	r->g.ses = &r->ses;
+	r->g.until_ns = UINT64_MAX;
+	return &r->g;
+}
+
+#define SEGS 512
+
+struct sequence {
+	struct geo_seg seg[SEGS];
+	struct geo_order o;
+	uint64_t first;
+};
+
+static void begin(struct sequence *s, const struct geo *g)
+{
+	memset(s, 0, sizeof(*s));
+	s->o = (struct geo_order){ .g = g, .seg = s->seg, .tol = TOL };
+}
+
+/* So many tracks, each followed by that skew. (Jumps are of the ends of first sectors.) */
+static void add(struct sequence *s, uint64_t size, uint64_t tracks, double skew)
+{
+	assert_true(s->o.n < SEGS);
+	s->seg[s->o.n++] = (struct geo_seg){
+		.first = s->first, .size = size, .track = s->o.tracks, .tracks = tracks, .jump = skew
+	};
+	s->o.tracks += tracks;
+	s->first += size * tracks;
+}
+
+#define BAND  25
+#define HEADS 4
+
+/* Bands of four surfaces; the last band of the zone is of four cylinders, and `lacks` of its last tracks are the drive's own. */
+static void add_zone(struct sequence *s, unsigned bands, const uint64_t *size, uint64_t lacks)
+{
+	for (unsigned i = 0; i < bands; i++)
+		for (size_t k = 0; k < HEADS; k++)
+			add(s, size[k], BAND, SKEW);
+	for (size_t k = 0; k < HEADS; k++) {
+		uint64_t behind = 4 * (HEADS - 1 - k), own = lacks > behind ? lacks - behind : 0;
+
+		if (own < 4)
+			add(s, size[k], 4 - own, own || behind < lacks ? 0.3 : SKEW);
+	}
+}
+
+/* That many surfaces of a partial band hold nothing is one thing that is odd, and the next zone begins behind it. */
+static void a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces(void **state)
+{
+	static const uint64_t size[2][HEADS] = { { 207, 202, 191, 194 }, { 187, 180, 176, 178 } };
+	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	begin(&s, idle(&r));
+	add_zone(&s, 6, size[0], 11);
+	add_zone(&s, 6, size[1], 0);
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("cost %.1f, %zu zones, %d tracks without data\n", fit->cost, fit->n, (int)fit->left_out);
+	assert_int_equal(fit->n, 2);
+	assert_int_equal(fit->left_out, 11);
+	assert_int_equal(fit->zone[1].track, 6 * BAND * HEADS + 5);
+	assert_true(fit->cost - fit->left_cost < 25.0);
+}
+
+/*
+ * Two odd skews in a row that are as one by chance, of half of the usual one: then each of the tracks behind looked as if one were missing in front of it, on and on.
+ */
+static void two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on(void **state)
+{
+	const struct geo_shape shape = { .heads = 2, .band = 100 };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 6; i++) {
+		add(&s, 500, 40, SKEW);
+		add(&s, 500, 2, i == 3 ? SKEW / 2.0 : SKEW);
+		add(&s, 500, 58, SKEW);
+		add(&s, 480, 100, SKEW);
+	}
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("cost %.1f, %zu zones, %d tracks without data\n", fit->cost, fit->n, (int)fit->left_out);
+	assert_int_equal(fit->n, 1);
+	assert_int_equal(fit->left_out, 0);
+	assert_true(fit->cost < 8.0);
+}
+
+/* An item of the walk that is one track, or a part of one. */
+static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double jump, bool is_unsure)
+{
+	struct geo_item *item = &w->items[w->nitems++];
+
+	item->first = w->at;
+	item->end = w->at += held;
+	item->tracks = item->times = item->nruns = 1;
+	item->missing = size > held ? size - held : 0;
+	item->is_unsure = is_unsure;
+	item->run = calloc(1, sizeof(*item->run));
+	*item->run = (struct geo_run){ .per_track = size, .jump = jump, .tracks = 1 };
+}
+
+/* A late answer had a part of the track turn as no track does; but what holds no more than one and nearly as much, and is all parts, is one. */
+static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
+{
+	struct geo_item item[24] = { 0 };
+	struct geo_walk w = { .items = item };
+	struct geo_order o = { .seg = NULL };
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	w.g = (struct geo *)(uintptr_t)idle(&r);
+	r.g.rot.noise_ns = 20e3;
+	r.g.rot.period_ns = 6e6;
+	for (int i = 0; i < 8; i++)
+		add_item(&w, 172, 172, 0.22, false);
+	add_item(&w, 19, 169, 0.12, true);
+	add_item(&w, 152, 152, 0.46, true);
+	for (int i = 0; i < 8; i++)
+		add_item(&w, 172, 172, 0.22, false);
+	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+	assert_int_equal(o.tracks, 17);
+	free(o.seg);
+	for (size_t i = 0; i < w.nitems; i++)
+		free(item[i].run);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
+		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
+		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
