@@ -175,12 +175,34 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
+static double told_of(uint64_t seed, const char *figure)
+{
+	struct sim_run run;
+	char words[32];
+	double told;
+
+	(void)snprintf(words, sizeof(words), "--seed=%d sda", (int)seed);
+	run = geometry_on_wild(seed, words, NULL, NULL);
+	told = sim_figure(&run, figure);
+	print_message("%d: %g\n", (int)seed, told);
+	sim_run_end(&run);
+	return told;
+}
+
+/* The drive's cache had half of what is read again and again for the shortest accesses, and answered it at once. */
+static void accesses_pass_the_cache_by_where_fua_does(void **state)
+{
+	(void)state;
+	assert_true(told_of(220004, "surfaces") == 20.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
 		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

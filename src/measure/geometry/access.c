@@ -93,7 +93,7 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *loo
 	*ret_open = m;
 	if (m == 0)
 		return 0;
-	r = timed_reads(&g->t, offset, 2 * m, access, NULL, err);
+	r = timed_media_reads(&g->t, offset, 2 * m, access, NULL, err);
 	g->reads += 2 * m;
 	for (size_t i = 0; i < m && r == 0; i++)
 		/* Neither may have come from the cache: the head would have been elsewhere. */

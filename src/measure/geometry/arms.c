@@ -37,7 +37,7 @@ static int trip(struct geo *g, double part, struct trips *ret, struct err *err)
 	int r;
 
 	offset[2] = offset[0] - BESIDE;
-	r = timed_reads(&g->t, offset, 3, access, NULL, err);
+	r = timed_media_reads(&g->t, offset, 3, access, NULL, err);
 	g->reads += 3;
 	for (int i = 0; i < 3; i++)
 		if (!isfinite(access[i]) || access[i] < g->rot.hit_most_ns)
