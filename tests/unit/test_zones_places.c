@@ -308,6 +308,35 @@ static void small_requests_make_the_curve_short_where_no_revolutions_get_lost(vo
 	}
 }
 
+#define WILD_SEED 320001
+#define WILD      30
+#define FAST      50e6 /* bytes/s: from there on */
+
+/* None of these drifts; but the rates along each place change, and surfaces differ. */
+static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them(void **state)
+{
+	size_t fast = 0, soon = 0;
+
+	(void)state;
+	for (uint64_t seed = WILD_SEED; seed < WILD_SEED + WILD; seed++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+
+		assert_int_equal(profile_wild(&p, seed, NULL, &err), 0);
+		run = zones_on(&p, "--zones=start,middle,end sda");
+		assert_false(result_has_notice(run.res, "drift"));
+		if (sim_figure(&run, "lowest_bytes_per_s") >= FAST) {
+			fast++;
+			soon += sim_figure(&run, "used_s") <= 3.1;
+		}
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of %zu within three seconds\n", soon, fast);
+	assert_true(10 * soon >= 9 * fast);
+}
+
 #define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
 
 /* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
@@ -343,6 +372,7 @@ int main(void)
 			where_surfaces_differ_every_edge_that_the_places_beside_it_can_show_is_found_and_the_rest_is_told),
 		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
+		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
 		cmocka_unit_test(what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone),
 	};
 

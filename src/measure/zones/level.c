@@ -24,9 +24,9 @@
 #define OUTLIER_MIN    0.01 /* relative; less is not worth to be called one */
 #define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
 #define UNEVEN_TIMES \
-	1.7 /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
-#define WAITS_PART   0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
-#define DRIFT_SIGMAS 3.5 /* 1 in 2000 by chance; and it is looked for in every run */
+	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
+#define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
+#define DRIFT_SURE (1.0 - 1.0 / 4000.0) /* 1 in 2000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
 #define OUTLIERS_MANY    0.03 /* part of all samples; more are the disk itself */
@@ -343,7 +343,7 @@ static void fit_drift_within(const struct groups *g, const struct zone_layout *l
 	lv->drift_ci.low = lv->drift_fit_per_s - stats_t_975(df) * se;
 	lv->drift_ci.high = lv->drift_fit_per_s + stats_t_975(df) * se;
 	/* Taken out only where it is beyond doubt: places that differ at random look like a little drift. */
-	if (fabs(lv->drift_fit_per_s) > DRIFT_SIGMAS * se)
+	if (se > 0.0 && stats_t_cdf(fabs(lv->drift_fit_per_s) / se, df) > DRIFT_SURE)
 		lv->drift_per_s = lv->drift_fit_per_s;
 }
 

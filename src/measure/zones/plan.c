@@ -27,18 +27,21 @@
 #define WINDOW_MIN_BYTES    (1900 * 1024ull) /* ten revolutions of a small disk */
 #define BLOCK_BYTES         MIB              /* large beside what a request costs, small beside a sample */
 #define REQUEST_REVOLUTIONS 0.5
-#define CUT_REVOLUTIONS     4.0           /* with waits for the host a twentieth of the time and less (a choice) */
-#define QUICK_BLOCK_BYTES   (256 * 1024u) /* the lead-in is counted in blocks, and a short sample has not many */
-#define FULL_BYTES_MIN      (64 * MIB)    /* less is read in smaller blocks */
-#define BLOCK_MIN_BYTES     (64 * 1024u)  /* smaller ones cost more than they carry */
-#define WINDOW_BLOCKS       32            /* at least, in a window: lead-in and a slope */
-#define COUNTED_BLOCKS_MIN  12            /* a slope with an interval needs so many */
+#define PLACE_REQUEST_REVOLUTIONS \
+	0.25 /* the same with --zones: samples are short, the lead-in is counted in requests; and tracks show (estimate.c) */
+#define CUT_REVOLUTIONS    4.0           /* with waits for the host a twentieth of the time and less (a choice) */
+#define QUICK_BLOCK_BYTES  (256 * 1024u) /* the lead-in is counted in blocks, and a short sample has not many */
+#define FULL_BYTES_MIN     (64 * MIB)    /* less is read in smaller blocks */
+#define BLOCK_MIN_BYTES    (64 * 1024u)  /* smaller ones cost more than they carry */
+#define WINDOW_BLOCKS      32            /* at least, in a window: lead-in and a slope */
+#define COUNTED_BLOCKS_MIN 12            /* a slope with an interval needs so many */
 #define REVOLUTIONS \
 	10.0 /* of a sample, at least: so many tracks, or the skews at its ends decide (statistics: stats of slopes) */
 #define SHORT_REVOLUTIONS \
 	24.0 /* of a sample of the curve, at most: more of them say little more (trial on eleven drives) */
-#define LONG_REVOLUTIONS  60.0 /* of the places of the figures: surfaces that differ come by turns */
-#define PLACE_REVOLUTIONS 20.0 /* the same with --zones, where the precision asked for decides on more of them */
+#define LONG_REVOLUTIONS 60.0 /* of the places of the figures: surfaces that differ come by turns */
+#define PLACE_REVOLUTIONS \
+	13.0 /* the same with --zones: where surfaces differ many short samples say more than few long ones, and the precision asked for decides how many */
 #define FINE_PART \
 	(1.0 /    \
 	 3.0) /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) */
@@ -55,7 +58,7 @@ uint32_t zone_passes(const struct zones_params *p)
 {
 	if (p->passes)
 		return (uint32_t)p->passes;
-	return p->quick ? 2 : p->places ? 4 : 3;
+	return p->quick ? 2 : p->places ? 5 : 3;
 }
 
 uint32_t zone_visits(const struct zones_params *p, enum zone_class class)
@@ -175,7 +178,7 @@ static void size_cells(struct zone_layout *l, const struct zones_params *p, size
 	uint32_t block = p->block_bytes ? (uint32_t)p->block_bytes : p->quick ? QUICK_BLOCK_BYTES : BLOCK_BYTES;
 	bool is_fixed = p->block_bytes || (p->full && region >= FULL_BYTES_MIN); /* --full has no windows to fit into */
 
-	l->slots = (p->places ? 1 : 2) * zone_passes(p) + 2;
+	l->slots = 2 * zone_passes(p) + 2;
 	while (*npositions > 2 && region / *npositions / 2 / l->slots < WINDOW_MIN_BYTES)
 		(*npositions)--;
 	room = region / (*npositions > 1 ? *npositions : 2) / 2 / l->slots;
@@ -381,7 +384,9 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 
 void zone_layout_refine(struct zone_layout *l, const struct zones_params *p, double bytes_per_s)
 {
-	double rev_ns = zone_rev_ns(l), most = zone_is_cut(l) ? CUT_REVOLUTIONS : REQUEST_REVOLUTIONS;
+	double rev_ns = zone_rev_ns(l), most = zone_is_cut(l)                      ? CUT_REVOLUTIONS
+	                                       : p->places && !l->is_one_at_a_time ? PLACE_REQUEST_REVOLUTIONS
+	                                                                           : REQUEST_REVOLUTIONS;
 
 	if (p->block_bytes || !(rev_ns > 0.0))
 		return;
@@ -397,12 +402,31 @@ static uint32_t next_slot(const struct zone_layout *l, const struct zone_positio
 	uint32_t k = pos->used, half = (l->slots - 1) / 2, passes = l->slots / 2 - 1;
 
 	if (k < passes)
-		k = (k + pos->turn) % passes;
+		k = pos->step[0] ? k * pos->step[0] % passes : (k + pos->turn) % passes;
+	else if (pos->step[1])
+		k = passes + (k - passes) * pos->step[1] % (l->slots - passes);
 	if (!pos->is_centred)
 		return pos->is_high ? l->slots - 1 - k : k;
 	if (k / 2 >= l->slots - 1 - half) /* slots odd: one side is used up */
 		return 0;
 	return k % 2 ? half + 1 + k / 2 : half - k / 2;
+}
+
+/* Some number that goes to all of n places, round and round. */
+static uint32_t draw_step(struct rng *rng, uint32_t n)
+{
+	uint32_t step, a, b;
+
+	do {
+		step = 1 + (uint32_t)rng_below(rng, n);
+		for (a = n, b = step; b;) {
+			uint32_t rest = a % b;
+
+			a = b;
+			b = rest;
+		}
+	} while (a != 1);
+	return step;
 }
 
 bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_bytes, struct rng *rng, uint64_t *ret_first,
@@ -416,6 +440,11 @@ bool zone_take_window(struct zone_layout *l, size_t position, uint64_t want_byte
 	/* By chance, or each pass would meet the same surfaces everywhere, where their cycle fits into the distance of two places: that looks like drift. */
 	if (!pos->used && pos->class == ZONE_SHORT && l->slots > 3)
 		pos->turn = (uint32_t)rng_below(rng, l->slots / 2 - 1);
+	/* Of three places in order, what changes along each looks like drift. */
+	if (!pos->used && pos->label[0]) {
+		pos->step[0] = draw_step(rng, l->slots / 2 - 1);
+		pos->step[1] = draw_step(rng, l->slots - (l->slots / 2 - 1));
+	}
 	first = pos->cell_bytes + next_slot(l, pos) * l->stride_bytes;
 	/* Where a sample begins and ends within a track must be chance, or all would be off to the same side. */
 	if (want_bytes > RANDOM_BLOCKS_MIN * l->block_bytes)

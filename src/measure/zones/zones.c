@@ -39,7 +39,8 @@
 #define P struct zones_params
 static const struct opt zones_opts[] = {
 	OPT_U64(P, positions, "positions", 0, "COUNT", "64", "places to measure", .min = 1, .max = 10000),
-	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 3)", .max = 100),
+	OPT_U64(P, passes, "passes", 0, "COUNT", NULL, "passes over all places at least (default 3, of --zones 5)",
+	        .max = 100),
 	OPT_STR(P, places, "zones", 0, "LIST", NULL, "measure these places only: start, middle, end, 25%, 10G",
 	        .implied = "start,middle,end"),
 	OPT_FLAG(P, quick, "quick", 0, "two short passes: less than a minute"),
@@ -190,10 +191,14 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	t->bytes_per_s = zone_guess_rate(t->dev);
 	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
-	if (r == 0 && s && s->is_good && clock_now_ns(run->ses->env->clk) - before_ns > (uint64_t)(s->elapsed_ns + 2e9))
+	if (r == 0 && s && s->is_good &&
+	    clock_now_ns(run->ses->env->clk) - before_ns > (uint64_t)(s->elapsed_ns + 2e9)) {
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
 		              t->dev->path,
 		              units_time(took, sizeof(took), clock_now_ns(run->ses->env->clk) - before_ns));
+		if (!run->ses->common->time_ns)
+			t->start_ns = clock_now_ns(run->ses->env->clk);
+	}
 	if (r < 0 || !s || !s->is_good || session_is_over(run->ses))
 		return r;
 	if (run->p->write || run->p->rewrite)
@@ -272,6 +277,8 @@ static bool is_suspect(const struct zone_target *t, size_t position)
 static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
 {
 	const struct zone_level *v = &t->analysis->levels.v[position];
+	/* Of few places what is lost unseen is most of the width, and reading on makes that smaller, too. */
+	double half = run->p->places ? v->half : v->noise_half;
 
 	if (t->layout.positions[position].used == t->layout.slots)
 		return false;
@@ -279,7 +286,7 @@ static bool is_wanted(const struct zones_run *run, const struct zone_target *t, 
 		return v->wants_more || is_suspect(t, position);
 	if (run->p->full)
 		return is_suspect(t, position); /* everything was read already */
-	return !v->n || v->wants_more || isnan(v->half) || v->noise_half > log1p(session_precision(run->ses)) ||
+	return !v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)) ||
 	       is_suspect(t, position);
 }
 

@@ -52,9 +52,10 @@ struct zone_position {
 	enum zone_class class;
 	bool is_extra; /* the middle, when no position of the curve lies there */
 	bool is_high; /* in the upper half: windows are taken from the cell's end, so that the last sample ends where the cell ends */
-	bool is_centred; /* the middle: windows are taken from the cell's centre outwards */
-	uint32_t used;   /* windows taken */
-	uint32_t turn;   /* by so many the order of the first windows, those of the passes, is turned */
+	bool is_centred;  /* the middle: windows are taken from the cell's centre outwards */
+	uint32_t used;    /* windows taken */
+	uint32_t turn;    /* by so many the order of the first windows, those of the passes, is turned */
+	uint32_t step[2]; /* --zones: from one window to the next, of the passes' and of the others; 0: not drawn yet */
 	uint64_t cycle_first_bytes,
 		cycle_bytes;   /* where surfaces differ: one cycle over them, which windows are spread over; 0: none */
 	double cycle_turn;     /* of a window's distance, that the first of them lies behind its begin */
