@@ -28,11 +28,12 @@
 #define OWN_DF_MIN      6.0 /* degrees of freedom that tell two bands' own noise (a choice) */
 #define OWN_F \
 	5.0 /* by so many deviations of a ratio of variances it must be more: 1 + this * sqrt(1 / df), as with places (level.c) */
-#define SEEN_SIGMAS  7.0 /* of the difference of two places: a larger one is not missed (trial: wild disks) */
-#define UP_MIN       4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
-#define ROBUST_TIMES 2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
-#define UP_STEP      0.006 /* relative; less is noise of the two levels (trial: wild disks) */
-#define UP_PART      0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
+#define SEEN_SIGMAS   7.0 /* of the difference of two places: a larger one is not missed (trial: wild disks) */
+#define PRECISE_TIMES 4.0 /* the error that the best quarter of samples says of itself (a choice) */
+#define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
+#define ROBUST_TIMES  2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
+#define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
+#define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
 	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
 #define STRADDLE_PART 0.5 /* of the distance of two places: an edge lies nearer to one of them */
@@ -43,6 +44,7 @@ struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
 	double slowest_y; /* of its quarters */
+	double said;      /* relative error that it says of itself */
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
@@ -119,6 +121,7 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].at_s = s->at_s;
 		v[n].slowest_y = log(zone_slowest_part(s));
+		v[n].said = s->se_ratio;
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
 		n++;
@@ -420,11 +423,10 @@ static double begins_anew(const struct zone_stretches *st)
 	return INFINITY;
 }
 
-static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
+/* By samples v[0..n) in order of place. */
+static int find_among(double sigma, struct at *v, size_t n, const struct zone_layout *l, const struct zone_levels *lv,
+                      const struct left_out *out, struct zone_bands *ret)
 {
-	size_t n;
-	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
 	cleanup_free double *y = calloc(n + 1, sizeof(*y));
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
 	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
@@ -438,7 +440,7 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 		              .anew = begins_anew(out->stretches) };
 
 	*ret = (struct zone_bands){ 0 };
-	if (!v || !y || !start || !w || !start_w)
+	if (!y || !start || !w || !start_w)
 		return -ENOMEM;
 	if (!n)
 		return 0;
@@ -474,6 +476,52 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
 	return fill_bands(&s, l, lv, ret);
+}
+
+/*
+ * Leaves those of v[0..n) that say of themselves that they are about as good as the best quarter; returns how many. A revolution that was lost in two parts, or behind what
+ * was read ahead, was not found, but makes its sample far less even than others.
+ */
+static size_t keep_precise(struct at *v, size_t n)
+{
+	cleanup_free double *said = calloc(n + 1, sizeof(*said));
+	double most;
+	size_t kept = 0;
+
+	for (size_t i = 0; said && i < n; i++)
+		said[i] = v[i].said;
+	if (!said || !n)
+		return n;
+	stats_sort(said, n);
+	most = PRECISE_TIMES * stats_quantile_sorted(said, n, 0.25);
+	for (size_t i = 0; i < n; i++)
+		if (v[i].said <= most)
+			v[kept++] = v[i];
+	return kept;
+}
+
+static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
+                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
+{
+	size_t n;
+	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
+	struct zone_bands precise;
+	int r = v ? find_among(sigma, v, n, l, lv, out, ret) : -ENOMEM;
+
+	if (r < 0 || !ret->has_sawtooth)
+		return r;
+	/* Surfaces differ in even samples, too. */
+	n = keep_precise(v, n);
+	r = n >= l->npositions ? find_among(sigma, v, n, l, lv, out, &precise) : 0;
+	if (r < 0 || n < l->npositions)
+		return r;
+	if (precise.has_sawtooth) {
+		free(precise.v);
+		return 0;
+	}
+	free(ret->v);
+	*ret = precise;
+	return 0;
 }
 
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
