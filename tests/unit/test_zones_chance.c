@@ -220,6 +220,21 @@ static void what_is_good_at_the_ends_of_a_slow_region_is_none_of_it(void **state
 	assert_true(fabs(exp(inside.y - slow.y) - 3.0 / (18.0 / 8.0)) < 1e-9);
 }
 
+/* A stall of sixty revolutions in a sample of forty, whose bytes lose one when they are read again; and a place that is slow each time. */
+static void a_stall_is_of_the_place_only_if_it_comes_back(void **state)
+{
+	struct zone_sample v[2] = {
+		{ .ns_per_byte = 25.0, .is_good = true },
+		{ .ns_per_byte = 10.3, .is_good = true, .kind = SAMPLE_CHECK, .check_of = 0 },
+	};
+	const struct zone_samples samples = { v, 2, 2 };
+
+	(void)state;
+	assert_int_equal(zone_recheck(&samples, 0, log(10.0), 0.01), RECHECK_OF_TIME);
+	v[1].ns_per_byte = 20.0;
+	assert_int_equal(zone_recheck(&samples, 0, log(10.0), 0.01), RECHECK_OF_PLACE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +244,7 @@ int main(void)
 		cmocka_unit_test(waits_that_come_in_spells_scatter_more_than_chance),
 		cmocka_unit_test(what_is_good_at_the_ends_of_a_slow_region_is_none_of_it),
 		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
+		cmocka_unit_test(a_stall_is_of_the_place_only_if_it_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,8 @@
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
 	0.6 /* part of the interface's rate, that those are below: what is not stored comes as fast as that (a choice) */
-#define SLOW_PART 0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
+#define AGAIN_PART 0.5 /* of what a sample is slower, that its bytes are slower when read again: the larger half */
+#define SLOW_PART  0.4 /* of a region's excess that makes a sample one of it: it may lie half inside */
 
 #define RETRY_REVS \
 	0.6 /* lost per request, at least, where every request loses one and no wait stands out; half of one is what a request may take */
@@ -148,6 +149,8 @@ static bool is_slow_throughout(const struct zone_slow *slow, const struct zone_s
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance)
 {
 	enum zone_recheck said = RECHECK_NONE;
+	/* A revolution that is lost again is no stall of sixty. */
+	double most = fmax(tolerance, AGAIN_PART * (log(samples->v[i].ns_per_byte) - y));
 
 	for (size_t k = 0; k < samples->n; k++) {
 		const struct zone_sample *s = &samples->v[k];
@@ -156,9 +159,7 @@ enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, dou
 		if (s->kind != SAMPLE_CHECK || s->check_of != i || !s->is_good || s->is_disturbed)
 			continue;
 		off = log(s->ns_per_byte) - y;
-		said = off > tolerance    ? RECHECK_OF_PLACE
-		       : off > -tolerance ? RECHECK_OF_TIME
-		                          : said; /* faster: cached */
+		said = off > most ? RECHECK_OF_PLACE : off > -tolerance ? RECHECK_OF_TIME : said; /* faster: cached */
 	}
 	return said;
 }

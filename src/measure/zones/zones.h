@@ -523,7 +523,7 @@ enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
 /* Are bytes of the sample in a confirmed one? */
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
-/* Is a sample slower than y by more than the tolerance for what lies there, or for what happened then? The bytes read again tell. */
+/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The bytes read again tell. */
 enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
 enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
 /* As it is told: without what is good at the ends of its first and last sample, which lie partly beside it. */
