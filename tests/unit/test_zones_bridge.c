@@ -141,7 +141,10 @@ static size_t slow_regions(const struct sim_run *run)
 	return result_find_table(run->res, "slow_regions")->nrows;
 }
 
-/* Drives that lose revolutions between requests, and in some zones more than in others: no place is slow, neither a wide one nor a single sample's. */
+/*
+ * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone: no place is slow, neither a wide one nor a single
+ * sample's.
+ */
 static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 {
 	static const struct drive drives[] = { { 140253, NULL }, { 140015, NULL }, { 160056, "bridge" },
@@ -193,6 +196,15 @@ static void surfaces_that_differ_show_in_even_samples(void **state)
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), told_surfaces);
 }
 
+/* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close together. */
+static void a_few_waits_close_together_are_chance(void **state)
+{
+	static const struct drive drives[] = { { 122078, NULL }, { 210042, "old-scsi" }, { 160066, "old-scsi" } };
+
+	(void)state;
+	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +214,7 @@ int main(void)
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
 		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
 		cmocka_unit_test(surfaces_that_differ_show_in_even_samples),
+		cmocka_unit_test(a_few_waits_close_together_are_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,12 @@
 #include "measure/zones/zones.h"
 
 #define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) */
-#define SPELL_PART  0.4 /* of a region's excess that makes a sample a slow one (a choice, as SLOW_PART of slow.c) */
+#define FEW_WAITS   20  /* of a region: more are no accident of a law, but differ for a reason (a choice) */
+#define WAITS_SCALE \
+	2.0 /* times the places: so many stretches there are, short and long, that do not hang together (a choice) */
+#define LOST_PART \
+	0.5 /* of the time that a region loses, that its waits must hold to be what it is told by: the larger half */
+#define SPELL_PART 0.4 /* of a region's excess that makes a sample a slow one (a choice, as SLOW_PART of slow.c) */
 
 static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
 {
@@ -83,6 +88,49 @@ double zone_chance_of_single(const struct zone_samples *samples, size_t npositio
 	if (!slow->again_slow)
 		return 1.0;
 	return fmin((double)suspects * (1.0 - stats_binomial_cdf(slow->again_slow - 1, n, share)), 1.0);
+}
+
+static bool overlaps(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
+}
+
+/* Is it told by waits, and are they so few that chance may have put them together? Of what loses whole requests none shows. */
+static bool is_of_few(const struct zone_slow *slow, double waits, double lost_ns, double ns)
+{
+	return waits > 0.0 && waits < FEW_WAITS && lost_ns >= LOST_PART * (1.0 - exp(slow->expected_y - slow->y)) * ns;
+}
+
+double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,
+                          const struct zone_slows *slows, const struct zone_slow *slow)
+{
+	double waits = 0.0, ns = 0.0, lost_ns = 0.0, others = 1.0, others_ns = 0.0, expected, more = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		bool is_other = true;
+
+		if (!s->is_good || s->is_burst || s->kind == SAMPLE_PROBE || s->kind == SAMPLE_CHECK)
+			continue;
+		if (overlaps(slow, s)) {
+			waits += s->waits;
+			ns += s->elapsed_ns;
+			lost_ns += s->wait_revs * zone_rev_ns(l);
+			continue;
+		}
+		for (size_t k = 0; k < slows->n && is_other; k++)
+			is_other = !slows->v[k].is_confirmed || !overlaps(&slows->v[k], s);
+		others += is_other ? s->waits : 0.0;
+		others_ns += is_other ? s->elapsed_ns : 0.0;
+	}
+	if (!is_of_few(slow, waits, lost_ns, ns) || !(others_ns > 0.0))
+		return 0.0;
+	expected = others * ns / others_ns;
+	for (double k = waits; k < waits + FEW_WAITS; k++) /* of Poisson's law; what is beyond is next to nothing */
+		more += exp(k * log(expected) - expected - lgamma(k + 1.0));
+	if (expected >= waits)
+		return 1.0;
+	return fmin((double)l->npositions * WAITS_SCALE * more, 1.0);
 }
 
 struct visit { /* a sample, and what it had more than its place lets expect */

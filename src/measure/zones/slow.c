@@ -32,6 +32,7 @@
 #define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
 #define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
 #define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
+#define LOST_PART         0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
 #define PATH_WAITS        0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
@@ -255,11 +256,28 @@ static bool is_retrying(const struct zone_layout *l, const struct zone_slow *slo
 	return (exp(slow->y) - exp(slow->expected_y)) * l->request_bytes >= RETRY_REVS * zone_rev_ns(l);
 }
 
+/* Level of the samples at the places of a run that are not in w; infinity: there are none. */
+static double rest_of(const struct zone_samples *samples, const struct zone_slow *run, const struct zone_slow *w)
+{
+	double ns = 0.0, bytes = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!is_at(s, run) || (s->from_bytes < w->end_bytes && s->end_bytes > w->first_bytes))
+			continue;
+		ns += s->elapsed_ns;
+		bytes += s->moved_bytes;
+	}
+	return bytes > 0.0 ? log(ns / bytes) : (double)INFINITY;
+}
+
 /*
  * Is the run of slow places a region that its waits have told of already? Then that gets what is more, or less: beside a run that is far slower what its waits
  * told of is mostly none of it. A run that is not retrying is slow for another reason where its waits are in a small part of it: a second device behind it.
  */
-static bool join_waits(struct zone_slows *slows, const struct zone_layout *l, const struct zone_slow *run)
+static bool join_waits(struct zone_slows *slows, const struct zone_samples *samples, const struct zone_layout *l,
+                       const struct zone_slow *run, bool is_far)
 {
 	for (size_t i = 0; i < slows->n; i++) {
 		struct zone_slow *w = &slows->v[i];
@@ -270,7 +288,7 @@ static bool join_waits(struct zone_slows *slows, const struct zone_layout *l, co
 
 		if (!w->by_waits || first >= end)
 			continue;
-		if (!is_retrying(l, run) &&
+		if (!is_retrying(l, run) && !is_far &&
 		    (double)(end - first) < JOIN_PART * (double)(run->end_bytes - run->first_bytes))
 			return true;
 		is_confirmed = w->is_confirmed || run->is_confirmed;
@@ -280,11 +298,13 @@ static bool join_waits(struct zone_slows *slows, const struct zone_layout *l, co
 			w->is_confirmed = is_confirmed;
 			return true;
 		}
+		w->is_confirmed = is_confirmed;
+		if (rest_of(samples, run, w) < w->expected_y + JOIN_PART * by_waits)
+			return true; /* what the waits told of is what made the run slow */
 		w->first_bytes = run->first_bytes < w->first_bytes ? run->first_bytes : w->first_bytes;
 		w->end_bytes = run->end_bytes > w->end_bytes ? run->end_bytes : w->end_bytes;
 		w->first = run->first < w->first ? run->first : w->first;
 		w->last = run->last > w->last ? run->last : w->last;
-		w->is_confirmed = is_confirmed;
 		if (more > by_waits) {
 			w->y = run->y;
 			w->expected_y = run->expected_y;
@@ -346,7 +366,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			continue;
 		fill_region(samples, l->npositions, ret, slow);
 		stretch_region(samples, ret, slow);
-		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, l, slow) &&
+		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, samples, l, slow, is_far) &&
 		    (is_retrying(l, slow) || is_far))
 			ret->n++;
 	}
@@ -538,16 +558,24 @@ static bool is_near(const struct zone_layout *l, const struct zone_slow *slow, c
 	return s->from_bytes < slow->end_bytes + near && s->end_bytes + near > slow->first_bytes;
 }
 
+/* Do its waits hold the larger part of what it loses? What was one sample has no other reason. */
+static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double ns)
+{
+	return slow->sample != ZONE_NONE || lost_ns >= LOST_PART * (1.0 - exp(slow->expected_y - slow->y)) * ns;
+}
+
 /*
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
  * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
- * from one zone to the next. A region of a disk that fails has an end.
+ * from one zone to the next, or is enough from one of them on. A region of a disk that fails has a begin and an end.
  */
 static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                        const struct zone_slow *slow)
 {
 	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
+	/* Of the fastest zones, which a way to the host is the first to be too slow for. */
+	bool is_first = slow->first == 0 && slow->sample == ZONE_NONE;
 	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
 	double beside = 0.0, beside_ns = 0.0;
 
@@ -560,6 +588,8 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 			most = fmax(most, longer);
 			ns += samples->v[i].elapsed_ns;
 		}
+	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
+		return false;
 	if (more - most > (PATH_ONCE - 1.0) * waits) /* one sample in which a wait took longer is chance */
 		return false;
 	for (size_t i = 0; i < samples->n; i++) {
@@ -576,6 +606,8 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 		all += s->elapsed_ns;
 		alike += s->waits && s->waits * ns >= waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
 	}
+	if (is_first)
+		return true;
 	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
 		return true;
 	return alike > 0.0 && alike >= PATH_PART * all;
@@ -586,10 +618,25 @@ static void leave_to_path(const struct zone_samples *samples, const struct zone_
 	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++) {
 		struct zone_slow *slow = &slows->v[i];
 
-		slow->is_of_path = (slow->by_waits || slow->sample != ZONE_NONE) && is_of_path(samples, l, slows, slow);
+		slow->is_of_path = is_of_path(samples, l, slows, slow);
 	}
 	for (size_t i = 0; i < slows->n; i++)
 		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
+}
+
+/* Waits scatter: a few lie close together somewhere. Each is held against what the others leave. */
+static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
+{
+	cleanup_free double *chance = calloc(slows->n + 1, sizeof(*chance));
+
+	for (size_t i = 0; chance && i < slows->n; i++)
+		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
+	for (size_t i = 0; i < slows->n; i++) {
+		if (chance && chance[i] < CHANCE_MAX)
+			continue;
+		slows->v[i].chance = chance ? fmax(slows->v[i].chance, chance[i]) : 1.0;
+		slows->v[i].is_confirmed = false;
+	}
 }
 
 /*
@@ -630,6 +677,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		r = zone_waits_find(samples, l, st, ret);
 		add_runs(&s, samples, l, st, ret);
 		add_singles(samples, l, lv, ret);
+		leave_to_chance(samples, l, ret);
 		leave_to_path(samples, l, ret);
 	}
 	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;

@@ -540,6 +540,9 @@ double zone_chance_of_time(const struct zone_samples *samples, size_t npositions
  * least. s: n samples in order of place.
  */
 double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
+/* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places have. 0 where they are many, or not what makes it slow. */
+double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,
+                          const struct zone_slows *slows, const struct zone_slow *slow);
 /* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there are. */
 double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
                              size_t suspects);
