@@ -340,7 +340,7 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
 #define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
 
 /* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
-static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone(void **state)
+static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean(void **state)
 {
 	static const uint64_t seeds[] = { 150062, 150131 };
 
@@ -358,6 +358,9 @@ static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zon
 		for (size_t r = 1; r < bands->nrows; r++)
 			assert_true(number(bands, r, "first_byte") >
 			            FIRST_PART * number(bands, bands->nrows - 1, "last_byte"));
+		/* It was 38 % too low. */
+		assert_true(isnan(sim_figure(&run, "mean_bytes_per_s")));
+		assert_true(result_has_notice(run.res, "by-length"));
 		sim_run_end(&run);
 		profile_done(&p);
 	}
@@ -373,7 +376,8 @@ int main(void)
 		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
 		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
-		cmocka_unit_test(what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone),
+		cmocka_unit_test(
+			what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

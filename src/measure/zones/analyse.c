@@ -105,6 +105,8 @@ int zone_analyse(struct zone_target *t)
 	}
 	a->has_mean = zone_mean(&t->samples, &t->layout, &a->levels, a->bands.has_sawtooth, &a->slows,
 	                        &a->mean_ns_per_byte, &a->mean_ci);
+	a->is_by_length = zone_is_by_length(&t->samples, &t->layout, &a->levels);
+	a->has_mean = a->has_mean && !a->is_by_length;
 	fit_curve(t, a);
 	doubt_zones(t, a);
 	find_lowest(a);

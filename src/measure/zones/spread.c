@@ -350,6 +350,13 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 			"and the table of surfaces has single ones.",
 			t->dev->path, cycle);
 	}
+	if (t->analysis->is_by_length)
+		result_notice(
+			run->res, "by-length",
+			"Long samples of %s at its start, middle or end are far faster than short ones beside them: it reads ahead elsewhere "
+			"meanwhile, as arms or disks in stripes do. The curve is of short readings, and no mean is told; to read all of it takes less than "
+			"they say.",
+			t->dev->path);
 	if (!bands->has_sawtooth)
 		return;
 	result_notice(

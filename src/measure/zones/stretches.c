@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
+#define BY_LENGTH_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
+#define BY_LENGTH_MIN  2   /* of start, middle and end: no zone ends at two of them (a choice) */
 #define STEP_UP \
 	0.20 /* log: more than surfaces of one disk differ by (0.17, physics of heads; published drives up to 0.15) */
 #define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
@@ -281,4 +283,49 @@ bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)
 		if (st->v[i].kind != STRETCH_DEVICE && position >= st->v[i].first && position <= st->v[i].last)
 			return true;
 	return false;
+}
+
+/* Mean level of the places beside p, of samples of the other length; NaN: there are none. */
+static double beside_of(const struct zone_layout *l, const struct zone_levels *lv, size_t p)
+{
+	double sum = 0.0, n = 0.0;
+
+	for (size_t q = p ? p - 1 : 0; q <= p + 1 && q < lv->n; q++) {
+		if (q == p || l->positions[q].class != ZONE_SHORT || !lv->v[q].n)
+			continue;
+		sum += lv->v[q].y;
+		n++;
+	}
+	return sum / n;
+}
+
+/* Are most samples of a place as slow in part as what lies beside it? */
+static bool is_fast_in_part(const struct zone_samples *samples, size_t p, double limit_y)
+{
+	double in_part = 0.0, n = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		if (samples->v[i].position != p || isnan(samples->v[i].y))
+			continue;
+		in_part += log(zone_slowest_part(&samples->v[i])) > limit_y;
+		n++;
+	}
+	return n > 0.0 && in_part >= ZONE_IN_PART * n;
+}
+
+bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv)
+{
+	const size_t figures[] = { l->start, l->middle, l->end };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(figures) && lv->n >= ZONE_BESIDE; i++) {
+		double y, beside;
+
+		if (figures[i] == ZONE_NONE || !lv->v[figures[i]].n || lv->v[figures[i]].is_cycle)
+			continue;
+		y = lv->v[figures[i]].y;
+		beside = beside_of(l, lv, figures[i]);
+		n += beside - y > BY_LENGTH_STEP && is_fast_in_part(samples, figures[i], 0.5 * (y + beside));
+	}
+	return n >= BY_LENGTH_MIN && l->rev_ns != 0.0;
 }

@@ -584,6 +584,12 @@ static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t 
 	return false;
 }
 
+/*
+ * Are the long samples of start, middle and end far faster than the short ones beside, in part? Then others are read ahead meanwhile (arms or disks in stripes), and
+ * how fast it is hangs on how much is read: short samples say nothing of the whole.
+ */
+bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv);
+
 /* ---- arms.c ---- */
 
 struct zone_arm_row {
@@ -613,6 +619,7 @@ struct zone_analysis {
 	struct zone_stretches stretches;
 	struct zone_bands bands;
 	bool has_mean, has_density;
+	bool is_by_length; /* the longer it is read the faster it is: no mean */
 	bool has_no_zones; /* it does not rotate, or its rates do not fall as those of a zoned disk do */
 	double mean_ns_per_byte;
 	struct interval mean_ci; /* ns per byte */
