@@ -32,6 +32,7 @@
 #define PRECISE_TIMES 4.0 /* the error that the best quarter of samples says of itself (a choice) */
 #define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES  2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
+#define DENSITY_MAX   0.17  /* log; surfaces of one disk differ by less (slow.c) */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
@@ -191,19 +192,25 @@ static double segment_y(const struct segments *s, size_t k)
 
 /*
  * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns, so that rates fall again before they rise: one
- * long rise is of how requests and tracks lie to each other, where a host reads one request at a time.
+ * long rise is of how requests and tracks lie to each other, where a host reads one request at a time. A rise by more than surfaces differ says that they do so
+ * there, and then lesser steps up and down are of that, too.
  */
-static bool goes_up(const struct segments *s)
+static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 {
 	size_t up = 0, teeth = 0;
+	double rise = 0.0;
 	bool was_up = false;
 
 	for (size_t k = 1; k < s->nsegments; k++) {
-		bool is_up = segment_y(s, k) < segment_y(s, k - 1) - UP_STEP;
+		double step = segment_y(s, k - 1) - segment_y(s, k);
+		bool is_up = step > UP_STEP;
 
 		up += is_up;
 		teeth += is_up && !was_up;
 		was_up = is_up;
+		rise = is_up ? rise + step : 0.0;
+		if (is_one_at_a_time && rise > DENSITY_MAX && s->v[s->start[k] - 1].end < s->anew)
+			return false;
 	}
 	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
 }
@@ -449,7 +456,7 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
 	if (n >= 2)
 		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
 	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma, s.join);
-	ret->has_sawtooth = !lv->has_cycles && goes_up(&s);
+	ret->has_sawtooth = !lv->has_cycles && goes_up(&s, l->is_one_at_a_time);
 	memcpy(w, v, n * sizeof(*w));
 	if (ret->has_sawtooth) {
 		struct segments all = s;
