@@ -591,6 +591,8 @@ double geo_scatter(const struct geo_looks *looks, size_t n);
 
 #define GEO_PAIRS 96 /* each distance that tells, some times over, of three or four layouts */
 
+#define GEO_JUDGED_LEAST 8 /* accesses: fewer fit nearly any curve */
+
 /* A shortest access, and what a layout says of it. */
 struct geo_access {
 	uint64_t cylinders;
@@ -601,6 +603,7 @@ struct geo_access {
 
 struct geo_verdict {
 	bool is_possible; /* nearly all agree with the layout */
+	bool is_nearly;   /* so many that a part of them may be held against tracks that were read wrongly */
 	size_t agreeing, judged;
 	double scale;                            /* of what is left, revolutions */
 	double falls;                            /* how unlikely it is that the curve falls where it does */

@@ -25,8 +25,8 @@
 #define BEYOND  4.0    /* deviations: an access that is farther off does not agree */
 #define HEAVY   3.0    /* degrees of freedom of Student's t: a few accesses may be anywhere */
 #define AGREE   0.9    /* of the accesses */
+#define NEARLY  0.75   /* the same while some of them may be held against the wrong tracks */
 #define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
-#define FEWEST  8      /* accesses: fewer fit nearly any curve */
 #define AGAIN   6      /* rounds of reweighting from a curve that was found */
 #define FALL \
 	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off by 0.005 or so */
@@ -211,8 +211,9 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 		v->is_again[k] = f->row[k].seen->is_again;
 		v->agreeing += fabs(v->off[k]) < BEYOND * hypot(v->error[k], may);
 	}
-	v->is_possible = f->n >= FEWEST && (double)v->agreeing >= AGREE * (double)f->n &&
-	                 f->column[HEAD] <= LONGEST * f->column[0];
+	v->is_nearly = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= NEARLY * (double)f->n &&
+	               f->column[HEAD] <= LONGEST * f->column[0];
+	v->is_possible = v->is_nearly && (double)v->agreeing >= AGREE * (double)f->n;
 }
 
 struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter)

@@ -26,10 +26,12 @@
 #define BAND_ZONES 3    /* that a disturbed sequence of such zones has at least */
 #define SPEAKS     12.0 /* of the log-likelihood: so much less likely layouts are out */
 #define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
-#define TWICE      2.0 /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
-#define BORDER     256 /* tracks on both sides of where a surface ends in a zone that is one band */
-#define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
-#define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
+#define TWICE      2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
+#define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
+#define HINT       6.0  /* and with more surfaces not by so much better */
+#define BORDER     256  /* tracks on both sides of where a surface ends in a zone that is one band */
+#define TURN_LOOKS 4    /* looks, by which accesses have told whether heads alternate if they tell it at all */
+#define RISE       2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
 /* ---- does a layout agree with them? ---- */
 
@@ -45,7 +47,7 @@ static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_ac
 	c->is_possible = false;
 	if (!cylinder || !head)
 		return 0;
-	geo_order_fit(s->o, &c->shape, s->first + s->tracks, INFINITY, &labels, s->fit);
+	geo_order_fit(s->o, &c->shape, geo_read_behind(&c->shape, s->first + s->tracks), INFINITY, &labels, s->fit);
 	for (size_t i = 0; i < s->npairs; i++) {
 		uint64_t from = cylinder[s->a[i]], to = cylinder[s->b[i]];
 
@@ -217,11 +219,12 @@ static void prefer_unturned(struct geo_search *s)
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
-	double scale = weigh_all(s), least = INFINITY, speaks = SPEAKS * (s->looks++ ? 1.0 : AT_FIRST);
+	double scale = weigh_all(s), least = INFINITY, speaks = SPEAKS * (s->looks ? 1.0 : AT_FIRST);
+	bool several, is_first = s->looks++ == 0;
 	size_t m = 0, best = 0;
-	bool several;
 
 	for (size_t i = 0; i < s->n; i++) {
+		s->c[i].is_possible = s->c[i].is_possible || (is_first && s->c[i].verdict.is_nearly);
 		if (!s->c[i].is_possible || s->c[i].against >= least)
 			continue;
 		least = s->c[i].against;
@@ -242,25 +245,11 @@ static bool judge_all(struct geo_search *s)
 	s->n = m;
 	if (m && best)
 		put_first(s, best);
+	s->does_agree = m && s->c[0].verdict.is_possible;
 	several = are_several(s);
 	if (m && isfinite(least))
 		see_what_is_shown(s, scale, several);
 	return several;
-}
-
-/* Do sizes go on behind a band that is as long as any? Then zones are more than one band. */
-static bool goes_on_behind_band(const struct geo_fit *fit)
-{
-	uint64_t most = 0;
-	size_t at = 0;
-
-	for (size_t i = 0; i < fit->n; i++) {
-		if (fit->zone[i].cylinders <= most)
-			continue;
-		most = fit->zone[i].cylinders;
-		at = i;
-	}
-	return at + 1 < fit->n && memcmp(fit->zone[at].size, fit->zone[at + 1].size, sizeof(fit->zone[at].size)) == 0;
 }
 
 /*
@@ -346,29 +335,62 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 
 	for (size_t i = 1; i < fit->n; i++)
 		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
-	if ((is_band && goes_on_behind_band(fit)) || are_zones_too_short(fit, shape))
+	if (are_zones_too_short(fit, shape))
 		return MESSY;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
 		return IN_ORDER;
-	if (shape->heads > 1 && !is_band) /* which tracks lie over each other is what accesses tell best */
+	if (!is_band) /* which tracks lie over each other, or that none do, is what accesses tell best */
 		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? MESSY : DISTURBED;
-	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || (is_band && (up || fit->n < BAND_ZONES))
-	               ? MESSY
-	               : DISTURBED;
+	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || up || fit->n < BAND_ZONES ? MESSY : DISTURBED;
+}
+
+/* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
+static bool agree_closely(size_t agreeing, size_t judged)
+{
+	return (double)agreeing >= CLOSELY * (double)judged;
+}
+
+/*
+ * One surface, as far as the sequence says, but of that much is in no order, so that other layouts may have been read from wrong tracks on. Accesses that go from one head to another over less than
+ * a cylinder show in any case which distances are whole cylinders; and the bands may be cut as any other layout does.
+ */
+static bool may_have_surfaces(struct geo_search *s)
+{
+	const struct geo_access *plain = s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST;
+	cleanup_free struct geo_access *of = malloc(s->nmade * sizeof(*of));
+	const struct geo_candidate *best = &s->c[0];
+	double cost;
+
+	if (!of || !agree_closely(best->verdict.agreeing, best->verdict.judged))
+		return true;
+	cost = geo_curve_cost(plain, s->nmade, &best->curve, best->curve.scale);
+	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++) {
+		struct geo_shape rival = { .heads = heads, .band = best->shape.band / heads };
+		struct geo_curve curve;
+
+		memcpy(of, plain, s->nmade * sizeof(*of));
+		for (size_t i = 0; i < s->nmade; i++)
+			of[i].is_other_head = of[i].cylinders % heads;
+		curve = geo_curve_of(of, s->nmade);
+		if (geo_curve_cost(of, s->nmade, &curve, best->curve.scale) + HINT < cost)
+			return true;
+		if (best->shape.band % heads == 0 && geo_speaks_against_mended(s, &rival) < SPEAKS)
+			return true;
+	}
+	return false;
 }
 
 /* What became of the second place. */
-enum elsewhere { NO_OTHER_PLACE, FITS_THERE, FITS_NOT };
+enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
 	bool several = are_several(s), messy = order == MESSY;
 
-	/* With bands of its own and no second surface a layout is a way to read what has no order. */
 	if (order == DISTURBED && s->n)
-		messy = elsewhere == NO_OTHER_PLACE || (s->c[0].shape.heads == 1 && s->c[0].shape.band != 1);
-
-	if (s->n && s->is_shown && !several && !messy && elsewhere != FITS_NOT) {
+		messy = elsewhere == NO_OTHER_PLACE;
+	if (s->n && s->is_shown && s->does_agree && !several && !messy && elsewhere != FITS_NOT &&
+	    elsewhere != SEEN_TOO_LITTLE) {
 		tell(s);
 		return true;
 	}
@@ -379,6 +401,8 @@ static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewh
 		: messy ? "too much in sizes and skews is in no order"
 		: elsewhere == FITS_NOT
 			? "the layout that fits the access times in one zone does not fit them in another"
+		: elsewhere == SEEN_TOO_LITTLE
+			? "too few access times could be measured in another zone than the first"
 			: "access times differ too little to tell tracks over each other from tracks side by side");
 	return false;
 }
@@ -458,9 +482,11 @@ static bool choose_other_stretch(struct geo_search *s, const struct geo_fit *fit
 }
 
 /*
- * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there.
+ * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there. One surface is held against accesses over
+ * all that was seen: where the first place was a part of a band, another surface lies somewhere else.
  */
-static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum elsewhere *ret, struct err *err)
+static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere *ret,
+                           struct err *err)
 {
 	struct geo_candidate c = s->c[0];
 	struct geo_access seen[GEO_PAIRS];
@@ -472,16 +498,21 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum
 	s->n = 1; /* pairs that tell about this one */
 	s->npairs = 0;
 	s->most_pairs = GEO_PAIRS / 2;
-	if (c.shape.heads == 1)
+	if (c.shape.heads == 1) {
 		geo_choose_edge_pairs(s, fit);
-	else
+		s->most_pairs = GEO_PAIRS;
+		geo_choose_wide_pairs(s);
+	} else {
 		geo_choose_pairs(s, false);
+	}
 	s->n = all;
 	r = geo_measure_pairs(s, GEO_CHECK_AT, 1.0, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	(void)judge(s, &c, seen);
-	*ret = c.is_possible ? FITS_THERE : FITS_NOT;
+	if (order == DISTURBED && c.shape.heads == 1 && !agree_closely(c.agreeing, c.judged))
+		c.is_possible = false;
+	*ret = c.is_possible ? FITS_THERE : c.judged < GEO_JUDGED_LEAST ? SEEN_TOO_LITTLE : FITS_NOT;
 	s->c[0].agreeing += c.agreeing;
 	s->c[0].judged += c.judged;
 	return 0;
@@ -524,6 +555,37 @@ static void choose_rival_stretch(struct geo_search *s, int round)
 	choose_stretch(s, s->fit);
 }
 
+/* The same sizes, as far as both are seen. */
+static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zone *b)
+{
+	for (size_t k = 0; k < GEO_HEADS; k++)
+		if (a->size[k] && b->size[k] && a->size[k] != b->size[k])
+			return false;
+	return true;
+}
+
+/* Do sizes go on behind a band that is as long as any? Then zones are more than one band. */
+static bool goes_on_behind_band(const struct geo_fit *fit)
+{
+	uint64_t most = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		if (fit->zone[i].cylinders <= most)
+			continue;
+		most = fit->zone[i].cylinders;
+		at = i;
+	}
+	return at + 1 < fit->n && has_same_sizes(&fit->zone[at], &fit->zone[at + 1]);
+}
+
+/* A layout in which zones are one band, and by its own reading they are not. */
+static bool is_more_than_band(struct geo_search *s, const struct geo_shape *shape)
+{
+	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	return goes_on_behind_band(s->fit);
+}
+
 static bool has_plain_one(const struct geo_shape *shape, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -545,6 +607,8 @@ static int find_candidates(struct geo_search *s)
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		if (shape[i].heads == 1 && has_one++) /* with one surface bands are nothing */
 			continue;
+		if (shape[i].band == 0 && is_more_than_band(s, &shape[i]))
+			continue;
 		if (shape[i].heads == 1)
 			shape[i].band = has_plain_one(shape, n) ? 1 : shape[i].band;
 		s->c[s->n] = (struct geo_candidate){ .shape = shape[i], .seen = s->made + s->n * GEO_MADE_MOST };
@@ -555,7 +619,7 @@ static int find_candidates(struct geo_search *s)
 
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
-	struct geo_shape cheapest;
+	struct geo_shape cheapest, read;
 	enum elsewhere elsewhere = NO_OTHER_PLACE;
 	enum order order;
 	bool several = true, is_rival_open = false;
@@ -571,8 +635,9 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	cheapest = s->c[0].shape;
 	s->all = s->n;
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
-	for (int round = 0; round < GEO_LOOKS_MOST && s->n && (several || !s->is_shown || is_rival_open) &&
-	                    geo_done(s->g, 0.0) < GEO_CHECK_AT;
+	for (int round = 0;
+	     round < GEO_LOOKS_MOST && s->n && (several || !s->is_shown || !s->does_agree || is_rival_open) &&
+	     geo_done(s->g, 0.0) < GEO_CHECK_AT;
 	     round++) {
 		s->npairs = 0;
 		if (round)
@@ -590,7 +655,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			return 0;
 	}
 	prefer_unturned(s);
-	ret->shape = s->n ? s->c[0].shape : cheapest;
+	read = ret->shape = s->n ? s->c[0].shape : cheapest;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
 	ret->fit = calloc(1, sizeof(*ret->fit));
@@ -598,13 +663,15 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
-	geo_order_fit(s->o, &ret->shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	order = order_of(s->fit, &ret->shape, changes_in(s->o, GEO_RANK_TRACKS));
+	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order != MESSY && is_rival_open)
 		order = MESSY;
+	if (s->n && order == DISTURBED && read.heads == 1 && may_have_surfaces(s))
+		order = MESSY;
 	if (s->n && order != MESSY)
-		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, &elsewhere, err);
+		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, order, &elsewhere, err);
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))

@@ -63,7 +63,7 @@ static bool find_within(struct geo_search *s, struct within *w)
 	if (!cylinder || !head)
 		return false;
 	labels = (struct geo_labels){ .first = first, .n = end - first, .cylinder = cylinder, .head = head };
-	geo_order_fit(s->o, shape, end, INFINITY, &labels, s->fit);
+	geo_order_fit(s->o, shape, geo_read_behind(shape, end), INFINITY, &labels, s->fit);
 	for (size_t i = 0; i < s->nmade; i++) {
 		const struct geo_fit_zone *z = zone_of(s->fit, s->made_at[i][0]);
 		bool is_within = z && z == zone_of(s->fit, s->made_at[i][1]);

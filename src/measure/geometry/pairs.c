@@ -12,6 +12,7 @@
 #define SAME        0.01 /* of their errors: errors that are independent are hardly ever so near, also of twenty accesses */
 #define SAMPLED     3000 /* pairs that those are chosen from which tell two layouts apart */
 #define OF_A_KIND   8    /* of them at most, that say the same */
+#define WIDEST      8192 /* tracks: distances farther on add little */
 #define RIVALS      3    /* at a time */
 
 /* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
@@ -133,6 +134,24 @@ void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 		}
 }
 
+/*
+ * One surface: an access over more tracks takes no less, wherever it begins, and whatever is between. With bands, however long, some that go over about as many tracks end beside where they began, and
+ * others as far away as a band is long. As many at distances up to 10 as up to 100, or 1000.
+ */
+void geo_choose_wide_pairs(struct geo_search *s)
+{
+	struct rng *rng = &s->g->t.rng;
+
+	s->first = 0;
+	s->tracks = s->o->tracks;
+	for (size_t i = 0; i < 4ul * GEO_PAIRS && s->tracks > 8; i++) {
+		double most = log((double)(s->tracks / 2 < WIDEST ? s->tracks / 2 : WIDEST));
+		uint64_t distance = (uint64_t)exp(most * rng_double(rng));
+
+		(void)add_pair(s, rng_below(rng, s->tracks - distance), distance);
+	}
+}
+
 /* ---- pairs that tell two layouts apart ---- */
 
 /* A pair as two layouts have it. */
@@ -191,7 +210,7 @@ static bool label_stretch(struct geo_search *s, const struct geo_shape *shape, u
 {
 	struct geo_labels labels = { .first = s->first, .n = s->tracks, .cylinder = cylinder, .head = head };
 
-	geo_order_fit(s->o, shape, s->first + s->tracks, INFINITY, &labels, s->fit);
+	geo_order_fit(s->o, shape, geo_read_behind(shape, s->first + s->tracks), INFINITY, &labels, s->fit);
 	return isfinite(s->fit->cost);
 }
 

@@ -47,8 +47,9 @@ struct geo_search {
 	struct geo_access *made; /* those of all looks: for each candidate, then as if all tracks lay side by side */
 	uint64_t made_at[GEO_MADE_MOST][2]; /* their tracks */
 	size_t nmade;
-	double plain;  /* how unlikely they are if all tracks lie side by side, as candidate.against */
-	bool is_shown; /* the accesses speak for the best one */
+	double plain;    /* how unlikely they are if all tracks lie side by side, as candidate.against */
+	bool is_shown;   /* the accesses speak for the best one */
+	bool does_agree; /* so do nearly all of the last look */
 	bool is_decided;
 	bool are_several_arms; /* what is found is of the first one */
 };
@@ -60,11 +61,23 @@ static inline bool geo_is_same_layout(const struct geo_shape *a, const struct ge
 	                                                  a->is_alternate == b->is_alternate));
 }
 
+/*
+ * So far the sequence is read where tracks up to `end` are of interest: a reading that ends within a band is cheaper the sooner it takes the zone to end, wherever that is.
+ */
+static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t end)
+{
+	uint64_t to = shape->band ? end + 2 * shape->heads * shape->band : GEO_RANK_TRACKS;
+
+	return to > end ? to : end;
+}
+
 /* ---- pairs.c: which accesses are made; they are added to those that are chosen already ---- */
 
 void geo_choose_pairs(struct geo_search *s, bool from_anywhere);
 /* For one surface: from zone to zone. */
 void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit);
+/* Over few tracks and over many, anywhere in what was seen. */
+void geo_choose_wide_pairs(struct geo_search *s);
 /* Those that tell the best layout from the ones that are nearest to it. */
 void geo_choose_telling_pairs(struct geo_search *s);
 /* Makes them. */
