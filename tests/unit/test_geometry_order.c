@@ -228,6 +228,19 @@ static void accesses_pass_the_cache_by_where_fua_does(void **state)
 	assert_true(told_of(220004, "surfaces") == 20.0);
 }
 
+/* One surface, told, and nothing of it is a track without data: eight skews were those of two only by answers that were late. */
+static void a_late_answer_on_one_surface_is_no_track_without_data(void **state)
+{
+	struct sim_run run = geometry_on_wild(310013, "--seed=310013 sda", NULL, NULL);
+	const struct table *t = result_find_table(run.res, "defects");
+
+	(void)state;
+	assert_true(sim_figure(&run, "surfaces") == 1.0);
+	for (size_t i = 0; i < t->nrows; i++)
+		assert_string_not_equal(table_string(t, i, (size_t)table_column(t, "kind")), "track");
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +250,7 @@ int main(void)
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
+		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

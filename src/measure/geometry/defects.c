@@ -147,16 +147,20 @@ static void tell_track(struct finder *f, const struct lack *lack)
 		f->surface[head].missing += missing;
 }
 
-/* Tracks without data in front of this one. */
+/*
+ * Tracks without data in front of this one. Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that
+ * looks so.
+ */
 static void tell_holes(struct finder *f, uint64_t track)
 {
 	const struct geo_map *m = f->m;
+	bool is_shown = m->layout->shape.heads > 1 || geo_near(m->w->g) <= GEO_NOISY;
 
 	for (; f->hole < m->nholes && m->hole[f->hole].track <= track; f->hole++) {
 		const struct geo_hole *hole = &m->hole[f->hole];
 		uint64_t size = m->layout->fit->zone[hole->zone].size[hole->head];
 
-		if (!m->is_sure[hole->zone] || !size)
+		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
 		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", true);
 		f->surface[hole->head].tracks++;
