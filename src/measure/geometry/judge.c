@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Does a layout agree with shortest accesses? It says of each how many cylinders it goes and whether to another head. An arm takes longer over more
- * cylinders, as a rule: the curves of real drives fall here and there, so that a fall is unlikely, the more the deeper it is, and not impossible. A change of heads takes its own
+ * cylinders, as a rule: the curves of real drives fall here and there, so that a deep fall is unlikely and not impossible. A change of heads takes its own
  * time and hides a move that is shorter. The curve is otherwise free: it rises between a few distances as it will. So the fit has as many freedoms for a false layout as for the true
  * one, and what differs is how far the accesses are from it.
  */
@@ -22,6 +22,7 @@
 #define STARTS  5      /* times that a change of heads may take, to begin with */
 #define FLOOR   0.0005 /* of a revolution: nothing is known better than that */
 #define MISFIT  0.002  /* so far real arms are off any smooth curve */
+#define DEEP    0.006  /* so far a curve falls at least where it does: less is misfit */
 #define BEYOND  4.0    /* deviations: an access that is farther off does not agree */
 #define HEAVY   3.0    /* degrees of freedom of Student's t: a few accesses may be anywhere */
 #define AGREE   0.9    /* of the accesses */
@@ -142,7 +143,7 @@ static void solve(struct fit *f)
 			for (int j = 0; j < COLUMNS; j++)
 				left -= j == i ? 0.0 : gram[i][j] * f->column[j];
 			f->column[i] = fmax(0.0, left / gram[i][i]);
-			if (i > 0 && i < HEAD && left < -FALL)
+			if (i > 0 && i < HEAD && (left + FALL) / gram[i][i] < -DEEP)
 				f->column[i] = (left + FALL) / gram[i][i];
 		}
 }
