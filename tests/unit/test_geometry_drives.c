@@ -85,6 +85,20 @@ static void tracks_that_a_surface_lacks_hide_no_layout(void **state)
 	assert_true(told_of("maxtor300g", 1, 8, "seek-first in bands of 32 tracks, serpentine", NAN) == 1);
 }
 
+/* Surfaces of 1095 and 1084 sectors by turns: noise hides what 11 sectors are of a turn, and each second track was told as one of 1095 that lacks 11, and heads as alternating. */
+static void a_track_of_another_size_lacks_nothing(void **state)
+{
+	struct sim_run run = geometry_on_wild(360035, "--seed=360035 sda", NULL, NULL);
+	const struct figure *layout = result_find_figure(run.res, "layout");
+	const struct table *defects = result_find_table(run.res, "defects");
+
+	(void)state;
+	assert_true(sim_figure(&run, "surfaces") == 2.0);
+	assert_string_equal(layout->value.str, "head-first");
+	assert_true(!defects || defects->nrows == 0);
+	sim_run_end(&run);
+}
+
 /* Skews of a fifteenth of a revolution, of 4 ms, are hardly more than noise: the walk comes to an end where the first zone does, some tracks behind it. */
 static void where_no_end_of_a_track_is_found_the_last_zone_is_unclear(void **state)
 {
@@ -106,6 +120,7 @@ int main(void)
 		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
 		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
 		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
+		cmocka_unit_test(a_track_of_another_size_lacks_nothing),
 		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
 	};
 

@@ -145,18 +145,24 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 }
 
 /*
+ * Is it no track of its own size? Behind one of those what follows is turned against its begin as against its end. turn: from its begin to the next one's; NaN: not known, as of tracks
+ * that are equal to others.
+ */
+static bool is_no_whole_turn(const struct geo_order *o, const struct geo_seg *seg, double turn)
+{
+	return seg->tracks == 1 && !seg->is_odd && !seg->has_gap && isfinite(turn) &&
+	       !geo_order_same(o, turn, seg->jump);
+}
+
+/*
  * A whole track of which the last sectors hold no data, as drives keep spare ones at the end of a group of tracks: shorter than the ones around it, and what follows is turned against
  * its begin as behind one of them.
  */
-static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next)
+static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64_t next, double turn)
 {
 	uint64_t whole = usual_size(o, o->n);
-	double turn;
 
-	if (seg->tracks > 1 || seg->is_odd || seg->has_gap || seg->size >= next || next > whole)
-		return false;
-	turn = geo_frac(advance(seg, seg->size, whole));
-	if (!is_turn_of(o, o->n, whole, turn))
+	if (seg->size >= next || next > whole || !is_no_whole_turn(o, seg, turn) || !is_turn_of(o, o->n, whole, turn))
 		return false;
 	seg->size = whole;
 	seg->jump = turn;
@@ -168,13 +174,13 @@ static bool lacks_its_end(const struct geo_order *o, struct geo_seg *seg, uint64
  * Such a track with the whole one behind it: what it lacks and the skew there are nearly a revolution together, so that noise hid the end between them. *ret_jump: from the one to the
  * other, as behind tracks nearby.
  */
-static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double *ret_jump)
+static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *seg, uint64_t next, double turn,
+                             double *ret_jump)
 {
 	uint64_t whole = usual_size(o, o->n);
 	double part;
 
-	if (seg->tracks > 1 || seg->is_odd || seg->has_gap || whole != next || seg->size <= whole ||
-	    seg->size >= 2 * whole)
+	if (whole != next || seg->size <= whole || seg->size >= 2 * whole || !is_no_whole_turn(o, seg, turn))
 		return false;
 	part = (double)(seg->size - whole) / (double)whole;
 	for (size_t i = o->n; i-- > 0 && o->n - i <= TURNS_BACK;) {
@@ -188,8 +194,8 @@ static bool has_hidden_stump(const struct geo_order *o, const struct geo_seg *se
 	return false;
 }
 
-/* held: sectors with data; next: size of what follows. The skews between tracks whose ends were hidden are not known. */
-static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next)
+/* held: sectors with data; next: size of what follows; turn: as above. The skews between tracks whose ends were hidden are not known. */
+static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, uint64_t next, double turn)
 {
 	uint64_t usual = next, m = tracks_in(&seg, next, 0);
 	struct geo_seg one = seg;
@@ -203,9 +209,9 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, u
 		m = 2;
 	if (join_pieces(o, &seg, held))
 		return 0;
-	if (lacks_its_end(o, &seg, next))
+	if (lacks_its_end(o, &seg, next, turn))
 		return push(o, &seg);
-	if (has_hidden_stump(o, &seg, next, &one.jump)) {
+	if (has_hidden_stump(o, &seg, next, turn, &one.jump)) {
 		one.size = next;
 		one.is_odd = true;
 		seg.first += seg.size - next;
@@ -254,8 +260,8 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 				               .has_gap = item->missing > 0,
 				               .is_odd = is_odd };
 
-			if (push_tracks(o, seg, item->missing ? item->end - item->first : seg.size,
-			                next_size(w, i, k)) < 0)
+			if (push_tracks(o, seg, item->missing ? item->end - item->first : seg.size, next_size(w, i, k),
+			                run->tracks == 1 ? run->turn : (double)NAN) < 0)
 				return err_set(err, -ENOMEM, "Out of memory.");
 			at += run->tracks * run->per_track;
 		}
