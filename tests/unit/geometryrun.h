@@ -8,11 +8,23 @@
 
 extern const struct measure measure_geometry;
 
-/* words must live as long as the run; change may be NULL. */
+/* words must live as long as the run. */
+static inline struct sim_run geometry_on(const struct profile *p, const char *words)
+{
+	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = words };
+
+	(void)sim_add_disk(run.sim, p, "sda");
+	sim_set_contents(run.sim, false);
+	if (sim_run(&run) < 0)
+		fail_msg("%s", run.err.text);
+	return run;
+}
+
+/* The same; change may be NULL. */
 static inline struct sim_run geometry_on_wild(uint64_t seed, const char *words,
                                               void (*change)(struct profile *p, const void *arg), const void *arg)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = words };
+	struct sim_run run;
 	struct profile p;
 	struct err err;
 
@@ -20,11 +32,8 @@ static inline struct sim_run geometry_on_wild(uint64_t seed, const char *words,
 	if (change)
 		change(&p, arg);
 	assert_int_equal(profile_finish(&p, &err), 0);
-	(void)sim_add_disk(run.sim, &p, "sda");
+	run = geometry_on(&p, words);
 	profile_done(&p);
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
 	return run;
 }
 

@@ -15,18 +15,16 @@
 /* End it with sim_run_end(). */
 static struct sim_run run_in_noise(const char *name, int seed, const char *words)
 {
-	struct sim_run run = { .sim = sim_new(), .m = &measure_geometry, .words = words };
-	struct sim_disk *sd = sim_add_profile(run.sim, name, "sdx");
+	struct sim *sim = sim_new();
+	struct sim_run run;
 	struct profile p;
 	struct err err;
 
-	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
+	assert_int_equal(profile_copy(&p, disk_profile(sim_model(sim_add_profile(sim, name, "sdx")))), 0);
+	sim_free(sim);
 	assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, (uint64_t)seed, &err), 0);
-	(void)sim_add_disk(run.sim, &p, "sda");
+	run = geometry_on(&p, words);
 	profile_done(&p);
-	sim_set_contents(run.sim, false);
-	if (sim_run(&run) < 0)
-		fail_msg("%s", run.err.text);
 	return run;
 }
 
