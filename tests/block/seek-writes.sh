@@ -24,8 +24,7 @@ for name, wanted, bound in (('write_average_seek_ns', truth['seek_average_ns'] +
     off, half = figures[name] - wanted, (intervals[name][1] - intervals[name][0]) / 2
     if name != 'write_settle_ns':
         bound = max(bound, 0.02 * wanted)
-    widest = 0.25 * wanted if name == 'write_average_seek_ns' else 2 * bound # of the average it hangs on how many writes a short run can aim
-    bad += abs(off) > bound + half or half > widest
+    bad += abs(off) > bound + half or half > 2 * bound
     print('%-22s %7.3f ms, truth %7.3f, off %+.3f, half width %.3f' % (name, figures[name] / 1e6, wanted / 1e6, off / 1e6, half / 1e6))
 accesses = document['tables']['accesses']
 of = [row[[c['key'] for c in accesses['columns']].index('of')] for row in accesses['rows']]

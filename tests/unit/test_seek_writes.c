@@ -19,9 +19,9 @@ extern const struct measure measure_seek;
 static const char *const names[] = { "seagate-cheetah-15k7", "maxtor-diamondmax-80", "samsung-hd103sj",
 	                             "ibm-deskstar-60gxp" };
 
-static struct sim_run seek_writing(struct profile *p, uint64_t seed, bool has_cache)
+static struct sim_run seek_writing(struct profile *p, uint64_t seed, bool has_cache, const char *more)
 {
-	char words[200];
+	char words[240];
 	struct err err;
 	struct sim_run run = { .sim = sim_new(), .m = &measure_seek, .words = words };
 
@@ -29,7 +29,7 @@ static struct sim_run seek_writing(struct profile *p, uint64_t seed, bool has_ca
 	if (!has_cache)
 		p->write_cache_bytes = 0;
 	assert_int_equal(profile_finish(p, &err), 0);
-	(void)snprintf(words, sizeof(words), "--write --no-queue --seed=%d --destroy-data=%s sda", (int)seed,
+	(void)snprintf(words, sizeof(words), "%s--write --no-queue --seed=%d --destroy-data=%s sda", more, (int)seed,
 	               p->serial);
 	(void)sim_add_disk(run.sim, p, "sda");
 	sim_set_contents(run.sim, false);
@@ -81,7 +81,7 @@ static void intervals_hold_what_reads_take_and_the_time_to_settle(void **state)
 			load(&p, names[i]);
 			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
 			more = p.write_settle_ms * 1e6;
-			run = seek_writing(&p, seed, false);
+			run = seek_writing(&p, seed, false, "");
 			g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
 			last = last_cylinder(g);
 			judge(&run, "write_third_stroke_ns", truth_seek_ns(g, last / 3.0) + more, &seeks);
@@ -109,7 +109,7 @@ static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
 	(void)state;
 	load(&p, "modern-4tb");
 	assert_true(p.has_write_cache && p.write_cache_bytes > 0);
-	run = seek_writing(&p, 1, true);
+	run = seek_writing(&p, 1, true, "");
 	assert_true(result_has_notice(run.res, "write-cache"));
 	assert_null(result_find_figure(run.res, "write_average_seek_ns"));
 	assert_null(result_find_table(run.res, "write_curve"));
@@ -118,8 +118,48 @@ static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
 	profile_done(&p);
 }
 
-/* From the table of accesses; spans and queue are not in it. */
-static void what_is_told_again_is_the_same(void **state)
+/*
+ * Of the few distances that a short run writes over, some are known: five of nine here. By themselves they gave averages off by 8 %, and tracks by three
+ * times their size.
+ */
+static void a_short_run_holds_its_few_writes_against_the_curve_of_reads(void **state)
+{
+	uint64_t seeds = getenv("PLATTER_LONG") ? 40 : 8;
+	struct held average = { 0 }, track = { 0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= seeds; seed++) {
+		const struct geometry *g;
+		const struct figure *f;
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+		double more;
+
+		load(&p, "quantum-fireball-tm2110a");
+		assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, seed, &err), 0);
+		more = p.write_settle_ms * 1e6;
+		run = seek_writing(&p, seed, false, "--quick ");
+		g = disk_geometry(sim_model(sim_find(run.sim, "sda")));
+		judge(&run, "write_average_seek_ns", truth_seek_average_of_ns(g, last_cylinder(g) + 1) + more,
+		      &average);
+		judge(&run, "write_track_to_track_ns", truth_seek_ns(g, 1) + more, &track);
+		f = result_find_figure(run.res, "write_average_seek_ns");
+		if (f && !isnan(figure_number(f)))
+			assert_true(f->ci.high - f->ci.low < 2 * 0.04 * figure_number(f));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("few writes: average %zu of %zu hold, mean error %.3f %%; track to track %zu of %zu, %.1f %%\n",
+	              average.held, average.n, 100.0 * average.off / (double)average.n, track.held, track.n,
+	              100.0 * track.off / (double)track.n);
+	assert_true((double)average.n >= 0.7 * (double)seeds && track.n == average.n);
+	assert_true((double)average.held >= 0.85 * (double)average.n && (double)track.held >= 0.85 * (double)track.n);
+	assert_true(fabs(average.off) < 0.01 * (double)average.n);
+}
+
+/* From the table of accesses; spans and queue are not in it. In a short run the curve of reads is a part of it. */
+static void told_again_the_same(const char *how)
 {
 	static const char *const figures[] = { "write_track_to_track_ns", "write_average_seek_ns",
 		                               "write_third_stroke_ns",   "write_full_stroke_ns",
@@ -129,9 +169,8 @@ static void what_is_told_again_is_the_same(void **state)
 	struct sim_run run;
 	struct result *again;
 
-	(void)state;
 	load(&p, names[0]);
-	run = seek_writing(&p, 1, false);
+	run = seek_writing(&p, 1, false, how);
 	again = result_new("seek");
 	assert_int_equal(measure_seek.again(run.res, again, &err), 0);
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
@@ -145,6 +184,13 @@ static void what_is_told_again_is_the_same(void **state)
 	result_free(again);
 	sim_run_end(&run);
 	profile_done(&p);
+}
+
+static void what_is_told_again_is_the_same(void **state)
+{
+	(void)state;
+	told_again_the_same("");
+	told_again_the_same("--quick ");
 }
 
 static void nothing_is_written_without_the_disks_name(void **state)
@@ -182,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_hold_what_reads_take_and_the_time_to_settle),
+		cmocka_unit_test(a_short_run_holds_its_few_writes_against_the_curve_of_reads),
 		cmocka_unit_test(a_write_cache_is_told_and_no_seek_time_of_writes),
 		cmocka_unit_test(what_is_told_again_is_the_same),
 		cmocka_unit_test(nothing_is_written_without_the_disks_name),

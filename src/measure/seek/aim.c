@@ -25,6 +25,7 @@
 	0.012 /* of a revolution: so far from the angle aimed at, a completion is not what was aimed at (real drives: 97 % come within 0.12 ms, which is 0.014 at 7200 rpm) */
 #define NEAR_EDGE \
 	0.7 /* scales: an access that is aimed there tells most of the median (statistics: of the logistic law, nearly as much as at it, and the scatter too) */
+#define HARDLY 5.0 /* in the logarithm: a few accesses that say otherwise are believed (a choice) */
 #define FORGETS \
 	0.5 /* what the places before tell of the next ones: their log likelihood times this (a choice: half as sure) */
 
@@ -106,6 +107,16 @@ static void learn(struct aim_place *p, double offset, double phase)
 void aim_believe_anything(struct aim_belief *b, double period, double scatter)
 {
 	*b = (struct aim_belief){ .step = 8.0 * period / BELIEF_CELLS, .scatter = scatter };
+}
+
+void aim_believe_within(struct aim_belief *b, struct interval ns)
+{
+	for (size_t i = 0; i < BELIEF_CELLS; i++) {
+		double median = ((double)i + 0.5) * b->step;
+
+		if (median < ns.low || median > ns.high)
+			b->log_likelihood[i] -= HARDLY;
+	}
 }
 
 static void believe(struct aim_belief *b, double access, double period)

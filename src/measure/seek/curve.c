@@ -15,13 +15,15 @@
 
 #define FIRST_SCATTER \
 	0.010 /* of a revolution: what is believed of it before any distance tells (real drives: 0.003 to 0.01) */
-#define LEAST_SCATTER 0.002        /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
-#define LEARNING      6            /* distances that tell the scatter for those after them (a choice) */
-#define FULL_NS       24e9         /* of the device, for the curve: of the 120 s that a run may take */
-#define QUICK_NS      2.4e9        /* and of 15 s */
-#define FIGURE_LEAST  3            /* pairs of a distance that is a figure by itself (a choice) */
-#define PAIR_TURNS    12.0         /* of a revolution, for the first pair of places: nine reads and the seeks */
-#define PATCHY_TRIES  12           /* of both places stored by chance, where a third is: one in nine */
+#define LEAST_SCATTER 0.002 /* aims are no better than that (the host's noise, 0.017 ms, at 7200 rpm) */
+#define LEARNING      6     /* distances that tell the scatter for those after them (a choice) */
+#define FULL_NS       24e9  /* of the device, for the curve: of the 120 s that a run may take */
+#define QUICK_NS      2.4e9 /* and of 15 s */
+#define FIGURE_LEAST  3     /* pairs of a distance that is a figure by itself (a choice) */
+#define PAIR_TURNS    12.0  /* of a revolution, for the first pair of places: nine reads and the seeks */
+#define PATCHY_TRIES  12    /* of both places stored by chance, where a third is: one in nine */
+#define WRITES_BEFORE 0.1   /* of a revolution: what a curve of reads may be off in a short run */
+#define WRITES_AFTER  0.4 /* and what a head rests longer for a write: 0.3 to 1 ms by data sheets, and as much again */
 #define TURN          0.6180339887 /* parts of it are evenly spread, however many there are (Weyl) */
 
 /* Two places, the nearer one to the start first. */
@@ -56,6 +58,19 @@ static void even_aims(struct seek_run *s, struct aim_setup *setup, size_t pair, 
 		                 (double)strata;
 }
 
+/* When the head may be there over such a part of the stroke: any time; to write, about when it is there to read. */
+static void believe_first(const struct seek_run *s, double stroke, struct aim_belief *belief)
+{
+	double reads;
+
+	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
+	if (!s->reads)
+		return;
+	reads = seek_arrival(s->reads, stroke);
+	aim_believe_within(belief, (struct interval){ reads - WRITES_BEFORE * s->rot.period_ns,
+	                                              reads + WRITES_AFTER * s->rot.period_ns });
+}
+
 /* The first pair of a distance may lie anywhere, the others as far as possible from each other. */
 static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, struct err *err)
 {
@@ -67,7 +82,7 @@ static int one_distance(struct seek_run *s, struct seek_point *p, size_t pairs, 
 
 	if (!belief)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	aim_believe_anything(belief, s->rot.period_ns, s->aim_scatter_ns);
+	believe_first(s, stroke, belief);
 	for (size_t i = 0; r == 0 && i < tries(s, pairs) && p->log.pairs < pairs && !seek_is_over(s); i++) {
 		double base = at * (1.0 - stroke), more = 0.0;
 

@@ -14,8 +14,10 @@
 	3 /* of what random reads say by a curve, and the curve from that, by themselves and with aimed ones: little changes then */
 #define HITS_MOST \
 	4 /* times as many as reads that the media answered: of these, a good part would be hits that came late (one in 50 does) */
-#define REFITS 60   /* for the intervals of the fit: their width is known to a tenth then */
-#define BEYOND 20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
+#define OWN_CURVE 12   /* points of writes: more tell their curve by themselves (a choice) */
+#define MODEL_NS  10e3 /* no point is better than the model (a choice) */
+#define REFITS    60   /* for the intervals of the fit: their width is known to a tenth then */
+#define BEYOND    20e3 /* ns: up to so much more than returns say is what reads ahead of the head are asked for */
 #define AHEAD_ALONE \
 	12 /* reads ahead of the head, of two places at least: fewer do not tell the overhead by themselves (a choice) */
 #define RETURNS_LEAST \
@@ -246,6 +248,18 @@ double seek_smooth_at(size_t cell)
 	return SMOOTH_LOW * pow(1.0 / SMOOTH_LOW, (double)cell / (SEEK_SMOOTH_CELLS - 1));
 }
 
+/* Writes of which few points are known: they tell no curve of their own, but the arm that moves is that of the reads. */
+static bool is_by_reads(const struct seek_run *s)
+{
+	return s->reads && s->npoints < OWN_CURVE;
+}
+
+/* What the points are held against: the two pieces; of writes, the curve of reads and what they take more. */
+static double trend_at(const struct seek_run *s, double stroke)
+{
+	return is_by_reads(s) ? seek_arrival(s->reads, stroke) + s->more_ns : seek_fit_at(&s->fit, stroke);
+}
+
 double seek_arrival(const struct seek_run *s, double stroke)
 {
 	double at = log(fmax(stroke, SMOOTH_LOW) / SMOOTH_LOW) / log(1.0 / SMOOTH_LOW) * (SEEK_SMOOTH_CELLS - 1);
@@ -254,7 +268,7 @@ double seek_arrival(const struct seek_run *s, double stroke)
 
 	if (!(stroke > 0.0))
 		return 0.0;
-	return fmax(seek_fit_at(&s->fit, stroke) + (1.0 - part) * s->smooth[cell] + part * s->smooth[cell + 1], 0.0);
+	return fmax(trend_at(s, stroke) + (1.0 - part) * s->smooth[cell] + part * s->smooth[cell + 1], 0.0);
 }
 
 /* What a wrong place does to the time, as 95 %: places err by a bridge between the ends of the stroke, which are known. */
@@ -348,7 +362,7 @@ static struct arrival smooth_average(const struct seek_run *s, const struct smoo
 	}
 	if (!smooth_sum(p, n, x, w, STEPS, &more, &se))
 		return a;
-	value = fit_average(&s->fit) + more;
+	value = more + (is_by_reads(s) ? s->reads->average.median + s->more_ns : fit_average(&s->fit));
 	half = hypot(1.96 * hypot(se, s->average_se), BRIDGE * s->place_off * (seek_fit_at(&s->fit, 1.0) - s->fit.a));
 	a = (struct arrival){ .median = value, .ci = { value - half, value + half } };
 	return a;
@@ -360,7 +374,7 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 	double weights = 0.0, beyond = 0.0, chi2 = 0.0, one = 1.0, se, most = 0.0, far = 0.0, least = INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		v[i] = (struct smooth_point){ p[i].stroke, p[i].fit.median - seek_fit_at(&s->fit, p[i].stroke),
+		v[i] = (struct smooth_point){ p[i].stroke, p[i].fit.median - trend_at(s, p[i].stroke),
 			                      fmax(hypot(half_of(p[i].fit.ci), place_off_ns(s, p[i].stroke)) / 1.96,
 			                           1e3) };
 		beyond += (v[i].y * v[i].y - v[i].se * v[i].se) / (double)n;
@@ -420,7 +434,7 @@ static size_t fit_input(const struct seek_run *s, double *ret_x, double *ret_y, 
 
 		ret_x[i] = s->point[i].stroke;
 		ret_y[i] = s->point[i].fit.median;
-		ret_w[i] = 1.0 / (half * half + 1e8); /* 10 us: no point is better than the model */
+		ret_w[i] = 1.0 / (half * half + MODEL_NS * MODEL_NS);
 	}
 	return s->npoints;
 }
@@ -438,6 +452,13 @@ static void fit_intervals(struct seek_run *s)
 	struct rng rng;
 	size_t m = 0, fits = 0;
 
+	if (is_by_reads(s)) {
+		s->average_se = hypot(half_of(s->reads->average.ci) / 1.96, s->more_se);
+		*ci = s->reads->fit_ci;
+		ci->a = (struct interval){ s->fit.a - hypot(half_of(ci->a), 1.96 * s->more_se),
+			                   s->fit.a + hypot(half_of(ci->a), 1.96 * s->more_se) };
+		return;
+	}
 	rng_init(&rng, 1, 0x53454546); /* the same for the same accesses */
 	for (size_t k = 0; k < REFITS; k++) {
 		struct seek_fit f;
@@ -475,11 +496,53 @@ static bool is_likely(const struct seek_fit *f, double period)
 	return first > -period && first < SEEK_TURNS_MOST * period && last > 0.0 && last < SEEK_TURNS_MOST * period;
 }
 
+/*
+ * What writes take beyond the curve of reads: the mean over their points, which differ by what each is not known and by what one does more than another (DerSimonian
+ * and Laird 1986).
+ */
+static void beyond_reads(struct seek_run *s)
+{
+	double variance[POINTS_MAX], more[POINTS_MAX], sum = 0.0, sum2 = 0.0, between = 0.0, mean = 0.0, off = 0.0;
+	const size_t n = s->npoints;
+
+	for (size_t i = 0; i < n; i++) {
+		more[i] = s->point[i].fit.median - seek_arrival(s->reads, s->point[i].stroke);
+		variance[i] = pow(half_of(s->point[i].fit.ci) / 1.96, 2.0) + MODEL_NS * MODEL_NS;
+	}
+	for (int round = 0; round < 2; round++) {
+		sum = sum2 = mean = off = 0.0;
+		for (size_t i = 0; i < n; i++) {
+			double weight = 1.0 / (variance[i] + between);
+
+			sum += weight;
+			sum2 += weight * weight;
+			mean += weight * more[i];
+		}
+		mean /= sum;
+		for (size_t i = 0; i < n; i++)
+			off += (more[i] - mean) * (more[i] - mean) / (variance[i] + between);
+		if (round == 0)
+			between = fmax(off - ((double)n - 1.0), 0.0) / (sum - sum2 / sum);
+	}
+	s->more_ns = mean;
+	s->more_se = stats_t_975((double)n - 1.0) / 1.96 / sqrt(sum);
+	s->fit = s->reads->fit;
+	s->fit.a += s->more_ns;
+	s->fit.c += s->more_ns;
+	s->fit.rms = sqrt(between);
+}
+
 /* Of the times with overhead: what that is wrong bends nothing. */
 static void fit_points(struct seek_run *s)
 {
 	double x[POINTS_MAX], y[POINTS_MAX], w[POINTS_MAX];
 
+	if (is_by_reads(s)) {
+		s->has_fit = s->npoints >= 4;
+		if (s->has_fit)
+			beyond_reads(s);
+		return;
+	}
 	s->has_fit = s->npoints >= 4 && fit_seek(x, y, w, fit_input(s, x, y, w), &s->fit) &&
 	             is_likely(&s->fit, s->rot.period_ns);
 }

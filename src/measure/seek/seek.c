@@ -138,7 +138,8 @@ static int close_iolog(struct seek_run *s, struct err *err)
 	return 0;
 }
 
-#define WRITES_TIMES 1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest profile) */
+#define WRITES_TIMES \
+	1.8 /* a short run's curve has too few distances for those of writes to be held against (trial: the slowest profile) */
 
 /* Of the run; of the time that was asked for, what leaves the writes theirs. Longer spans make it longer. */
 static uint64_t reading_ns(const struct seek_run *s)

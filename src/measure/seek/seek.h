@@ -104,10 +104,12 @@ struct seek_run {
 	bool is_split;                        /* far seeks take less than near ones: not one arm */
 	bool has_no_curve;                    /* points say what one arm, which it is, cannot do */
 	bool is_one_arm;                      /* for certain, from end to end of the device */
-	size_t narms;         /* 0, or how many parts are measured each by itself (arms.c); also of such a part */
-	bool is_shortened;    /* a short run by its time, not by --quick */
-	bool is_writing;      /* this is the part of a run that writes (writes.c) */
-	double whole_mean_ns; /* measured over the whole device */
+	size_t narms;      /* 0, or how many parts are measured each by itself (arms.c); also of such a part */
+	bool is_shortened; /* a short run by its time, not by --quick */
+	bool is_writing;   /* this is the part of a run that writes (writes.c) */
+	const struct seek_run *reads; /* of that part: whose curve it goes by; NULL: by none */
+	double more_ns, more_se;      /* what its arrivals take beyond that curve */
+	double whole_mean_ns;         /* measured over the whole device */
 	struct interval whole_ci;
 	uint64_t whole_reads;
 	double later_ns;           /* than by the curve, a block over the whole device was there */
@@ -283,6 +285,7 @@ struct aim_log { /* of the pairs of one distance */
 	uint32_t pairs;
 };
 void aim_believe_anything(struct aim_belief *b, double period, double scatter);
+void aim_believe_within(struct aim_belief *b, struct interval ns); /* elsewhere it is hardly likely */
 int seek_aim(struct seek_run *s, const struct aim_setup *setup, struct aim_belief *belief, struct aim_log *log,
              struct err *err);
 

@@ -132,6 +132,16 @@ static void choose_track(struct seek_run *s)
 
 	if (isfinite(s->track.median) && s->track.median <= fitted + slack && s->has_track_bound)
 		return;
+	if (s->reads && isfinite(s->reads->track.median) &&
+	    isfinite(s->more_ns)) { /* the next cylinder is that of the reads */
+		const struct arrival *reads = &s->reads->track;
+		double off = 1.96 * hypot(s->more_se, s->fit.rms);
+
+		s->track = (struct arrival){ .median = reads->median + s->more_ns };
+		s->track.ci = (struct interval){ s->track.median - hypot(reads->median - reads->ci.low, off),
+			                         s->track.median + hypot(reads->ci.high - reads->median, off) };
+		return;
+	}
 	if (isfinite(s->track.median)) { /* it may be one or the other */
 		about.low = fmin(about.low, s->track.ci.low);
 		about.high = fmax(about.high, s->track.ci.high);

@@ -44,6 +44,8 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 		return NULL;
 	*w = *s;
 	w->is_writing = true;
+	w->reads = s->has_fit ? s : NULL;
+	w->more_ns = NAN;
 	w->fraction = SEEK_READS_SHARE;
 	w->share = 1.0;
 	w->t.op = IO_WRITE;
