@@ -235,6 +235,52 @@ static void a_stall_is_of_the_place_only_if_it_comes_back(void **state)
 	assert_int_equal(zone_recheck(&samples, 0, log(10.0), 0.01), RECHECK_OF_PLACE);
 }
 
+/*
+ * Two places in which a slow region begins: what is read there in the passes lies before it, what second looks read lies in it. A limit with a credit, spent at the
+ * same time, slows down all that second looks read, at twelve places: at two it cannot be told from that.
+ */
+static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **state)
+{
+	static struct zone_sample v[PLACES * 3 + 16];
+
+	(void)state;
+	for (size_t looks_at = 2; looks_at <= 12; looks_at += 10) {
+		struct zone_position positions[PLACES] = { 0 };
+		struct zone_layout l = { .positions = positions,
+			                 .end_bytes = PLACES * 1000000000ull,
+			                 .npositions = PLACES,
+			                 .rev_ns = 8.4e6,
+			                 .start = 0,
+			                 .middle = 32,
+			                 .end = 63 };
+		struct zone_samples samples = { v, 0, PLACES * 3 + 16 };
+		struct zone_levels lv = { 0 };
+		struct rng rng;
+
+		rng_init(&rng, 1, 5);
+		for (size_t i = 0; i < PLACES * 3 + 12; i++) {
+			bool is_look = i >= PLACES * 3;
+			size_t p = is_look ? 4 * (i % looks_at + 1) : i % PLACES;
+			double ns = (is_look ? 50.0 : 10.0) * exp(0.005 * rng_normal(&rng));
+
+			v[samples.n++] = (struct zone_sample){ .position = p,
+				                               .kind = is_look ? SAMPLE_AGAIN : SAMPLE_CURVE,
+				                               .pass = (uint32_t)(i / PLACES),
+				                               .from_bytes = p * 1000000000u + i * 100000u,
+				                               .end_bytes = p * 1000000000u + i * 100000u + 90000u,
+				                               .moved_bytes = 5e6,
+				                               .elapsed_ns = 5e6 * ns,
+				                               .ns_per_byte = ns,
+				                               .se_ratio = 0.005,
+				                               .at_s = 0.1 * (double)i,
+				                               .is_good = true };
+		}
+		assert_int_equal(zone_levels_fit(&samples, &l, &lv), 0);
+		assert_int_equal(lv.regime.is_found, looks_at > 2);
+		zone_levels_done(&lv);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +291,7 @@ int main(void)
 		cmocka_unit_test(what_is_good_at_the_ends_of_a_slow_region_is_none_of_it),
 		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
 		cmocka_unit_test(a_stall_is_of_the_place_only_if_it_comes_back),
+		cmocka_unit_test(a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
