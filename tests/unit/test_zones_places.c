@@ -366,6 +366,31 @@ static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zon
 	}
 }
 
+/* Such drives keep nothing that they have sent: of the first the rate is known, of the other that what is not stored comes at it, and nothing beside it is slow. */
+static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	p.drops_read = true;
+	run = zones_on(&p, "--zones=start sda");
+	print_message("from the buffer: %.0f of %.0f MB/s\n", sim_figure(&run, "interface_bytes_per_s") / 1e6,
+	              p.interface_bytes_per_s / 1e6);
+	assert_true(fabs(sim_figure(&run, "interface_bytes_per_s") / p.interface_bytes_per_s - 1.0) < 0.1);
+	sim_run_end(&run);
+	profile_done(&p);
+	assert_int_equal(profile_wild(&p, 330207, NULL, &err), 0);
+	assert_true(p.drops_read);
+	run = zones_seeded(&p, 330207);
+	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 4);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +403,7 @@ int main(void)
 		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
 		cmocka_unit_test(
 			what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean),
+		cmocka_unit_test(the_interface_is_known_of_drives_that_give_up_what_they_sent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
