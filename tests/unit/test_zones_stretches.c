@@ -286,6 +286,24 @@ static void what_does_not_rotate_has_neither_zones_nor_slow_regions(void **state
 	assert_int_equal(s.bands + s.uneven + s.fast + s.device, 0);
 }
 
+/* Two of the three samples of the first place are of what is written. */
+#define WRITTEN_END 2e-4
+static double written_begin(double x, struct rng *rng)
+{
+	(void)rng;
+	return x < WRITTEN_END ? 100.0 : 540.0;
+}
+
+static void a_stretch_ends_where_its_samples_do_within_a_place(void **state)
+{
+	static const struct disk d = { written_begin, 0.0, 900.0, 0.005 };
+	struct said s = all_of(&d, "written at the begin");
+
+	(void)state;
+	assert_int_equal(s.uneven, SEEDS);
+	assert_true(s.last < WRITTEN_END);
+}
+
 /* The middle is stored and behind a limit, the start is not: as another arm, or a cache, would make it. */
 static double slow_start(double x, struct rng *rng)
 {
@@ -320,6 +338,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
+		cmocka_unit_test(a_stretch_ends_where_its_samples_do_within_a_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,14 @@ static bool is_slow_in_part(const struct zone_sample *z, const struct zone_stret
 	return log(zone_slowest_part(z)) > 0.5 * (st->y + st->beside_y);
 }
 
+/* A place may lie over an end of it: a sample that is nearer to what is beside is none of it. Of another device or arm rates fall to what is beside. */
+static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st)
+{
+	double y = log(z->ns_per_byte);
+
+	return st->kind == STRETCH_UNEVEN && fabs(y - st->y) > fabs(y - st->beside_y);
+}
+
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -142,7 +150,8 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		                   .y = mean_of(s, a, b),
 		                   .beside_y = beside_y };
 
-	size_t in_part = 0;
+	size_t in_part = 0, left_out = 0;
+	double sum = 0.0;
 
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
@@ -150,11 +159,18 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		if (!z->is_good || z->is_burst || z->is_outlier || z->position == ZONE_NONE || z->position < st.first ||
 		    z->position > st.last || z->kind == SAMPLE_PROBE)
 			continue;
+		if (is_beside(z, &st)) {
+			left_out++;
+			continue;
+		}
 		st.samples++;
+		sum += log(z->ns_per_byte);
 		in_part += is_slow_in_part(z, &st);
 		st.first_bytes = z->from_bytes < st.first_bytes ? z->from_bytes : st.first_bytes;
 		st.end_bytes = z->end_bytes > st.end_bytes ? z->end_bytes : st.end_bytes;
 	}
+	if (left_out && st.samples)
+		st.y = sum / (double)st.samples;
 	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
 	if (st.samples >= SAMPLES_MIN &&
 	    (kind != STRETCH_FAST || st.is_at_interface || (double)in_part < ZONE_IN_PART * (double)st.samples))
