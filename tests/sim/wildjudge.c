@@ -131,13 +131,15 @@ static void slow_regions(struct judge *j)
 		double loss = 1 - wild_cell(j->c->doc, "slow_regions", row, "rate_to_expected_ratio");
 		double usual = fmin(truth_rate_at(j->c->g, (uint64_t)first), truth_rate_at(j->c->g, (uint64_t)end - 1));
 		double rate = truth_rate(j->c->g, (uint64_t)first, (uint64_t)end);
+		/* As with any other place: where more than the media is slow the rate is of both. */
+		struct interval right = wild_rate(j->c, (uint64_t)first, (uint64_t)end);
 
 		if (is_in_region(j, first, end, true)) /* what cannot be read is slow as well */
 			continue;
 		if (!(1 - rate / usual >= SLOW_TRUTH_PART * loss))
 			lie(j, "slow region", "%.0f to %.0f is told %.1f %% slow, and is %.1f %%", first, end - 1,
 			    100 * loss, 100 * (1 - rate / usual));
-		else if (!(fabs(told / rate - 1) <= SLOW_OFF))
+		else if (!(told >= (1 - SLOW_OFF) * right.low && told <= (1 + SLOW_OFF) * right.high))
 			lie(j, "rate of a slow region", "%.0f to %.0f gives %.4g B/s, %.4g is told", first, end - 1,
 			    rate, told);
 	}
