@@ -11,12 +11,13 @@
 
 #define LARGE_BYTES (256u * 1024) /* fits into a segment of most buffers since 1995 */
 #define AHEAD_BYTES (128u * 1024) /* that drives read ahead which do not read that much */
-#define SMALL_PART  4   /* the small request is 1 / this of the large one: far enough apart for a difference */
-#define TRIES       5   /* of each size; the first brings the bytes in, the best of the others counts */
-#define LEADS       2   /* reads that make a drive read ahead */
-#define AHEAD_REVS  2.0 /* after a read, until what lies behind it is in the buffer (a choice) */
-#define HIT_PART    0.3 /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
-#define HIT_NS      2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
+#define SMALL_PART  4 /* the small request is 1 / this of the large one: far enough apart for a difference */
+#define TRIES       5 /* of each size; the first brings the bytes in, the best of the others counts */
+#define LEADS       2 /* reads that make a drive read ahead */
+#define AHEAD_REVS \
+	2.5 /* after a read, until what lies behind it is in the buffer (a choice): no whole ones, or what is not comes by at once */
+#define HIT_PART 0.3   /* of a revolution: what takes longer was no hit; half of one is what a miss takes in the mean */
+#define HIT_NS   2.5e6 /* the same, where the revolution is not known: of 7200 rpm */
 
 struct rereads {
 	struct feeder feeder;
