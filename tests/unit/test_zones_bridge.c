@@ -142,13 +142,15 @@ static size_t slow_regions(const struct sim_run *run)
 }
 
 /*
- * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone: no place is slow, neither a wide one nor a single
- * sample's.
+ * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone, or as it comes in samples of one place: no place is
+ * slow, neither a wide one nor a single sample's.
  */
 static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 {
-	static const struct drive drives[] = { { 140253, NULL }, { 140015, NULL }, { 160056, "bridge" },
-		                               { 140213, NULL }, { 122066, NULL }, { 180010, "old-ide" } };
+	static const struct drive drives[] = { { 140253, NULL },     { 140015, NULL },     { 160056, "bridge" },
+		                               { 140213, NULL },     { 122066, NULL },     { 180010, "old-ide" },
+		                               { 350026, "bridge" }, { 350031, "bridge" }, { 431022, "bridge" },
+		                               { 431027, "dying" },  { 435014, "bridge" } };
 
 	(void)state;
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);
@@ -177,6 +179,18 @@ static size_t false_bands(const struct sim_run *run)
 static void bands_behind_what_the_interface_limits_are_held_against_their_own_scatter(void **state)
 {
 	static const struct drive drives[] = { { 140496, NULL }, { 160052, "bridge" } };
+
+	(void)state;
+	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), false_bands);
+}
+
+/*
+ * Some places are faster than those before them, as surfaces differ: a step down from one to the next may be of surfaces as well, and where a zone ends is known no
+ * better.
+ */
+static void a_step_between_surfaces_is_no_recording_zone(void **state)
+{
+	static const struct drive drives[] = { { 100232, NULL }, { 431041, "trimmed" } };
 
 	(void)state;
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), false_bands);
@@ -218,6 +232,7 @@ int main(void)
 		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_slow_region),
 		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
+		cmocka_unit_test(a_step_between_surfaces_is_no_recording_zone),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_surface_that_differs),
 		cmocka_unit_test(a_few_waits_close_together_are_chance),
 	};

@@ -33,6 +33,9 @@
 #define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES  2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
 #define DENSITY_MAX   0.17  /* log; surfaces of one disk differ by less (slow.c) */
+#define RISES_MIN     3     /* from one place to the next, that say that surfaces differ (a choice) */
+#define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
+#define APART_PART    0.3   /* of that: the deviation of places that lie anywhere between (1 / sqrt(12), uniform) */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
@@ -178,6 +181,7 @@ struct segments {
 	size_t n, *start, nsegments;
 	double sigma, join; /* noise of one; deviations that two bands must differ by */
 	double anew;        /* from this byte on another device begins, and may be faster; infinity: none does */
+	double apart;       /* by so much places may differ that lie in one zone, on different surfaces; 0: not known */
 };
 
 static size_t segment_end(const struct segments *s, size_t k)
@@ -215,6 +219,27 @@ static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
 }
 
+/* Does another device begin between the bands before k and k? */
+static bool is_anew(const struct segments *s, size_t k)
+{
+	return s->v[s->start[k] - 1].from < s->anew && s->v[s->start[k]].end > s->anew;
+}
+
+/* Joins neighbours that do not differ by more than surfaces do. */
+static void join_surfaces(struct segments *s)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		if (is_anew(s, k) || fabs(segment_y(s, k) - segment_y(s, k - 1)) >= s->apart) {
+			k++;
+			continue;
+		}
+		s->nsegments--;
+		for (size_t i = k; i < s->nsegments; i++)
+			s->start[i] = s->start[i + 1];
+		k = k > 1 ? k - 1 : 1;
+	}
+}
+
 static void drop(struct segments *s, size_t k)
 {
 	size_t a = s->start[k], b = segment_end(s, k);
@@ -233,8 +258,7 @@ static void drop_rising(struct segments *s)
 	for (size_t k = 1; k < s->nsegments;) {
 		size_t before = s->start[k] - s->start[k - 1], behind = segment_end(s, k) - s->start[k];
 
-		if (segment_y(s, k) >= segment_y(s, k - 1) ||
-		    (s->v[s->start[k] - 1].from < s->anew && s->v[s->start[k]].end > s->anew)) {
+		if (segment_y(s, k) >= segment_y(s, k - 1) || is_anew(s, k)) {
 			k++;
 			continue;
 		}
@@ -299,20 +323,20 @@ static bool are_even(const struct at *v, size_t n, const struct segments *s, dou
 }
 
 /* The samples between which the edge before band k may lie: behind the first, before the second. */
-static void edge_between(const struct segments *s, size_t k, double *ret_first, double *ret_end)
+static void edge_between(const struct segments *s, size_t k, double per_place, double *ret_first, double *ret_end)
 {
 	double y0 = segment_y(s, k - 1), y1 = segment_y(s, k), worse = 0.0;
+	/* Samples of a place lie on one surface, most of them: together they say no more than one that scatters as surfaces do. */
+	double sigma = fmax(s->sigma, APART_PART * s->apart * sqrt(per_place));
 	size_t at = s->start[k], first = at - 1, end = at;
 
 	for (size_t i = at; i-- > s->start[k - 1] + 1 && worse < EDGE_LOG;) {
-		worse += ((s->v[i].y - y1) * (s->v[i].y - y1) - (s->v[i].y - y0) * (s->v[i].y - y0)) / s->sigma /
-		         s->sigma;
+		worse += ((s->v[i].y - y1) * (s->v[i].y - y1) - (s->v[i].y - y0) * (s->v[i].y - y0)) / sigma / sigma;
 		first = worse < EDGE_LOG ? i - 1 : first;
 	}
 	worse = 0.0;
 	for (size_t i = at; i + 1 < segment_end(s, k) && worse < EDGE_LOG; i++) {
-		worse += ((s->v[i].y - y0) * (s->v[i].y - y0) - (s->v[i].y - y1) * (s->v[i].y - y1)) / s->sigma /
-		         s->sigma;
+		worse += ((s->v[i].y - y0) * (s->v[i].y - y0) - (s->v[i].y - y1) * (s->v[i].y - y1)) / sigma / sigma;
 		end = worse < EDGE_LOG ? i + 1 : end;
 	}
 	*ret_first = s->v[first].end;
@@ -342,7 +366,7 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 		if (!k)
 			continue;
 		at = 0.5 * (s->v[s->start[k] - 1].end + s->v[s->start[k]].from);
-		edge_between(s, k, &first, &end);
+		edge_between(s, k, (double)s->n / (double)l->npositions, &first, &end);
 		band->first_bytes = (uint64_t)fmax(at, 0.0);
 		band->first_bytes -= band->first_bytes % l->align_bytes;
 		band->edge_half_bytes = (uint64_t)fmax(fabs(at - first), fabs(end - at));
@@ -430,6 +454,34 @@ static double begins_anew(const struct zone_stretches *st)
 	return INFINITY;
 }
 
+/*
+ * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their errors, but not so often that bands are told of surfaces:
+ * a step down may be of them as well as those up. 0: too few are. More than surfaces of one disk differ by is none of this.
+ */
+static double surfaces_apart(const struct zone_levels *lv, const struct left_out *out, double anew)
+{
+	const struct zone_level *before = NULL;
+	double most = 0.0;
+	size_t n = 0;
+
+	for (size_t p = 0; p < lv->n; p++) {
+		const struct zone_level *v = &lv->v[p];
+		const struct zone_sample s = { .from_bytes = v->first_bytes, .end_bytes = v->end_bytes };
+		double rise;
+
+		if (!v->n || !(v->half > 0.0) || is_left_out(out, &s))
+			continue;
+		rise = before ? before->y - v->y : 0.0;
+		if (rise > hypot(before ? before->half : 0.0, v->half) && rise < DENSITY_MAX &&
+		    !((double)before->first_bytes < anew && (double)v->end_bytes > anew)) {
+			most = fmax(most, rise);
+			n++;
+		}
+		before = v;
+	}
+	return n >= RISES_MIN ? RISES_TIMES * most : 0.0;
+}
+
 /* By samples v[0..n) in order of place. */
 static int find_among(double sigma, struct at *v, size_t n, const struct zone_layout *l, const struct zone_levels *lv,
                       const struct left_out *out, struct zone_bands *ret)
@@ -458,6 +510,7 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
 	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma, s.join);
 	ret->has_sawtooth = !lv->has_cycles && goes_up(&s, l->is_one_at_a_time);
 	memcpy(w, v, n * sizeof(*w));
+	s.apart = lv->has_cycles || !out->slows ? 0.0 : surfaces_apart(lv, out, s.anew);
 	if (ret->has_sawtooth) {
 		struct segments all = s;
 
@@ -477,11 +530,13 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
 		if (!lv->has_cycles) {
 			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
+			join_surfaces(&s);
 		}
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
 	}
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));
+	ret->least_step = fmax(ret->least_step, ret->has_sawtooth ? 0.0 : s.apart);
 	return fill_bands(&s, l, lv, ret);
 }
 

@@ -32,8 +32,12 @@
 #define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
 #define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
 #define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
-#define LOST_PART         0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
-#define PATH_WAITS        0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
+#define PATH_SINGLE       0.5  /* of a single sample's waits: by how its requests lie it is slow or not ... */
+#define PATH_NOW          0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
+#define PATH_LOSS \
+	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
+#define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
+#define LOST_PART  0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -550,12 +554,26 @@ static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s
 	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
 }
 
-/* Is it so near that it may be of the same region, which was not seen whole yet? */
-static bool is_near(const struct zone_layout *l, const struct zone_slow *slow, const struct zone_sample *s)
+/*
+ * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up to the next good ones.
+ */
+static void find_near(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                      const struct zone_slow *slow, double *ret_first, double *ret_end)
 {
-	uint64_t near = (l->end_bytes - l->first_bytes) / PATH_FAR;
+	double far = (double)(l->end_bytes - l->first_bytes) / PATH_FAR;
 
-	return s->from_bytes < slow->end_bytes + near && s->end_bytes + near > slow->first_bytes;
+	*ret_first = (double)slow->first_bytes - far;
+	*ret_end = (double)slow->end_bytes + far;
+	for (size_t i = 0; i < samples->n && slow->sample != ZONE_NONE; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || zone_is_slow(slows, slow, s))
+			continue;
+		if (s->end_bytes <= slow->first_bytes)
+			*ret_first = fmax(*ret_first, (double)s->end_bytes);
+		if (s->from_bytes >= slow->end_bytes)
+			*ret_end = fmin(*ret_end, (double)s->from_bytes);
+	}
 }
 
 /* Do its waits hold the larger part of what it loses? What was one sample has no other reason. */
@@ -568,7 +586,8 @@ static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
  * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
- * from one zone to the next, or is enough from one of them on. A region of a disk that fails has a begin and an end.
+ * from one zone to the next, or is enough from one of them on. A region of a disk that fails has a begin and an end. And where samples elsewhere are about as slow as a
+ * single one nothing tells the disk from the way.
  */
 static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                        const struct zone_slow *slow)
@@ -576,9 +595,11 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
 	/* Of the fastest zones, which a way to the host is the first to be too slow for. */
 	bool is_first = slow->first == 0 && slow->sample == ZONE_NONE;
+	double part = slow->sample == ZONE_NONE ? 1.0 : PATH_SINGLE;
 	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
-	double beside = 0.0, beside_ns = 0.0;
+	double beside = 0.0, beside_ns = 0.0, first, end;
 
+	find_near(samples, l, slows, slow, &first, &end);
 	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
 			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
@@ -588,29 +609,32 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 			most = fmax(most, longer);
 			ns += samples->v[i].elapsed_ns;
 		}
-	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
-		return false;
 	if (more - most > (PATH_ONCE - 1.0) * waits) /* one sample in which a wait took longer is chance */
+		return false;
+	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
+		return true;
+	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
 		return false;
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
+		bool is_near = (double)s->from_bytes < end && (double)s->end_bytes > first;
 
 		if (!s->is_good || s->kind == SAMPLE_PROBE)
 			continue;
-		if (is_near(l, slow, s) && !has_sample(slow, s)) {
+		if (is_near && !has_sample(slow, s)) {
 			beside += s->waits;
 			beside_ns += s->elapsed_ns;
 		}
-		if (is_near(l, slow, s) || zone_touches_slow(slows, s))
+		if (is_near || zone_touches_slow(slows, s))
 			continue;
 		all += s->elapsed_ns;
-		alike += s->waits && s->waits * ns >= waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
+		alike += s->waits && s->waits * ns >= part * waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
 	}
 	if (is_first)
 		return true;
 	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
 		return true;
-	return alike > 0.0 && alike >= PATH_PART * all;
+	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;
 }
 
 static void leave_to_path(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)

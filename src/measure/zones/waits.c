@@ -33,7 +33,9 @@
 #define STEP_LEAST  0.25 /* or than this part of the excess: waits without a step are the disk's own way to give data */
 #define STEP_TIMES \
 	2.5 /* of the excess, that the step at a begin without an end is at most: more is a step between zones */
-#define SIDE_PART     -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one */
+#define SIDE_PART -0.5 /* of the least step, that each of two sides must show: the slope of the disk goes against one */
+#define BEGIN_PART \
+	0.25 /* of the excess, that what lies before must be faster by, where the way to the host loses revolutions (a choice) */
 #define SCORE_MIN     7.0  /* log of the likelihood ratio that makes a suspect, which is read again ... */
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
@@ -59,6 +61,7 @@ struct series { /* samples in order of place */
 	size_t n;
 	double rev_ns, usual;               /* waits per revolution of a healthy place */
 	double threshold;                   /* of levels: what is slow without any wait */
+	bool is_one_at_a_time;              /* the device's queue holds one request */
 	bool is_sparse;                     /* places lie zones apart: what was not read between them is in no region */
 	const struct zone_samples *samples; /* in order of time */
 	size_t npositions;
@@ -345,6 +348,22 @@ static bool stands_out(const struct steps *s, double excess)
 	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
 }
 
+/*
+ * A device that has one request at a time loses revolutions in some zones more than in others, so that it grows from nothing: a region has a begin, where it gets
+ * slower, and the slope of the disk only adds to that. (At its end the slope takes away.) What lies before it and is as slow may be of it, with waits that do not show.
+ */
+static bool begins(const struct series *v, size_t first, size_t last, double excess)
+{
+	double half = nearer_pace(v, first, last), before;
+
+	if (!v->is_one_at_a_time || isnan(level_from(v, first - 1, -1)))
+		return true;
+	while (first > 0 && v->s[first - 1]->elapsed_ns >= half * v->s[first - 1]->moved_bytes)
+		first--;
+	before = level_from(v, first, 1) - level_from(v, first - 1, -1);
+	return before >= BEGIN_PART * excess; /* NaN: all that lies before is as slow */
+}
+
 /* slow: the waits per revolution that the score is against */
 static bool fill_region(const struct series *v, size_t first, size_t last, double slow, struct zone_slow *ret)
 {
@@ -375,7 +394,8 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		(sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) && sum - most >= SCORE_REST &&
 		is_lasting(v, first, last) &&
 		(ret->chance < CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
-	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y);
+	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y) &&
+	       begins(v, first, last, ret->y - ret->expected_y);
 }
 
 /* Stretches of [first, end) with more than `least` waits per revolution, in their order. */
@@ -441,6 +461,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	if (least > WAITS_COMMON)
 		return 0;
 	v.threshold = slows->threshold;
+	v.is_one_at_a_time = l->is_one_at_a_time;
 	v.is_sparse = l->npositions < ZONE_BESIDE;
 	find_in(&v, 0, v.n, v.usual + WAITS_SLOW, slows);
 	return 0;
