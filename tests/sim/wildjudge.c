@@ -568,7 +568,7 @@ static bool is_uneven(const struct wild_case *c)
 
 static bool sleeps(const struct wild_case *c)
 {
-	return c->p->park_after_s > 0 || c->p->standby_after_s > 0;
+	return c->p->park_after_s > 0 || c->p->standby_after_s > 0 || c->p->begins_asleep;
 }
 
 static bool do_surfaces_differ(const struct wild_case *c)

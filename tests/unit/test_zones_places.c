@@ -391,6 +391,55 @@ static void the_interface_is_known_of_drives_that_give_up_what_they_sent(void **
 	profile_done(&p);
 }
 
+#define SLEEP_S 120.0 /* more than a curve may take */
+
+/* So many samples of a disk that begins asleep, or awake; and whether it was said to have slept. */
+static size_t samples_of(bool is_asleep, bool *ret_told)
+{
+	struct profile p;
+	struct sim_run run;
+	size_t n;
+
+	load(&p, "modern-4tb");
+	p.begins_asleep = is_asleep;
+	p.standby_s = SLEEP_S;
+	p.retry_per_gb = RETRY_PER_GB;
+	p.jitter_us = JITTER_US;
+	run = zones_on(&p, "--seed=1 sda");
+	n = result_find_table(run.res, "samples")->nrows;
+	*ret_told = result_has_notice(run.res, "spin-up");
+	sim_run_end(&run);
+	profile_done(&p);
+	return n;
+}
+
+static void a_disk_that_slept_is_measured_as_long_as_one_that_did_not(void **state)
+{
+	bool was_awake, was_asleep;
+	size_t awake = samples_of(false, &was_awake), asleep = samples_of(true, &was_asleep);
+
+	(void)state;
+	print_message("%zu samples awake, %zu asleep\n", awake, asleep);
+	assert_false(was_awake);
+	assert_true(was_asleep);
+	assert_int_equal(asleep, awake);
+}
+
+/* Behind a bridge that passes 16 KiB at a time the first megabytes take eight seconds. */
+static void a_slow_bridge_is_no_disk_that_slept(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 436021, "bridge", &err), 0);
+	run = zones_seeded(&p, 436021);
+	assert_false(result_has_notice(run.res, "spin-up"));
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +453,8 @@ int main(void)
 		cmocka_unit_test(
 			what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean),
 		cmocka_unit_test(the_interface_is_known_of_drives_that_give_up_what_they_sent),
+		cmocka_unit_test(a_disk_that_slept_is_measured_as_long_as_one_that_did_not),
+		cmocka_unit_test(a_slow_bridge_is_no_disk_that_slept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

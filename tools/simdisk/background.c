@@ -57,7 +57,8 @@ void background_before(struct disk *d, double t)
 {
 	double idle = t - d->mech_free;
 
-	if (d->p.standby_after_s > 0 && idle >= d->p.standby_after_s * 1e9) {
+	if ((d->p.begins_asleep && d->mech_free <= 0) ||
+	    (d->p.standby_after_s > 0 && idle >= d->p.standby_after_s * 1e9)) {
 		stream_stop(d, t);
 		take_until(d, t + d->p.standby_s * 1e9);
 	} else if (d->p.park_after_s > 0 && idle >= d->p.park_after_s * 1e9) {

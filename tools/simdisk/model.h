@@ -272,6 +272,7 @@ struct profile {
 	double scan_after_s, scan_ms;         /* when idle for so long it scans its surfaces, in pieces of so long */
 	double park_after_s, park_ms;      /* when idle for so long the heads are parked, and need so long to return */
 	double standby_after_s, standby_s; /* the same of the spindle */
+	uint32_t begins_asleep;            /* the spindle stands still until something is asked of it */
 
 	/* the path */
 	uint64_t

@@ -83,6 +83,7 @@ static const struct trait traits[] = {
 	{ "scan", 2, { DOUBLE(scan_after_s, 0, 1e7), DOUBLE(scan_ms, 0, 1e6) } },
 	{ "park", 2, { DOUBLE(park_after_s, 0, 1e7), DOUBLE(park_ms, 0, 1e6) } },
 	{ "standby", 2, { DOUBLE(standby_after_s, 0, 1e7), DOUBLE(standby_s, 0, 1e4) } },
+	{ "begins_asleep", 1, { CHOICE(begins_asleep, "no yes") } },
 	{ "bridge_kb", 1, { KB(bridge_bytes, 0, 0x1p30) } },
 	{ "arms", 1, { CHOICE(arms, "one halves interleaved joined") } },
 	{ "arm_stripe_kb", 1, { KB(arm_stripe_bytes, 65536, 0x1p40) } },

@@ -183,7 +183,7 @@ static int visit(struct zones_run *run, struct zone_target *t, size_t position, 
 
 static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	uint64_t before_ns = clock_now_ns(run->ses->env->clk);
+	uint64_t before_ns = clock_now_ns(run->ses->env->clk), took_ns;
 	const struct zone_sample *s;
 	char took[32];
 	int r;
@@ -191,11 +191,12 @@ static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	t->bytes_per_s = zone_guess_rate(t->dev);
 	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
 	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
+	took_ns = clock_now_ns(run->ses->env->clk) - before_ns;
+	/* More than all that it read takes at its rate, which may be low. */
 	if (r == 0 && s && s->is_good &&
-	    clock_now_ns(run->ses->env->clk) - before_ns > (uint64_t)(s->elapsed_ns + 2e9)) {
+	    (double)took_ns > fmax(s->whole_bytes, s->moved_bytes) * s->ns_per_byte + 2e9) {
 		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
-		              t->dev->path,
-		              units_time(took, sizeof(took), clock_now_ns(run->ses->env->clk) - before_ns));
+		              t->dev->path, units_time(took, sizeof(took), took_ns));
 		if (!run->ses->common->time_ns)
 			t->start_ns = clock_now_ns(run->ses->env->clk);
 	}
