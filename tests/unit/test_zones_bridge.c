@@ -218,7 +218,9 @@ static void what_the_way_to_the_disk_loses_is_no_surface_that_differs(void **sta
 /* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close together. */
 static void a_few_waits_close_together_are_chance(void **state)
 {
-	static const struct drive drives[] = { { 122078, NULL }, { 210042, "old-scsi" }, { 160066, "old-scsi" } };
+	static const struct drive drives[] = {
+		{ 122078, NULL }, { 210042, "old-scsi" }, { 160066, "old-scsi" }, { 200236, NULL }
+	};
 
 	(void)state;
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);

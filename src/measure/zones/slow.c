@@ -28,6 +28,7 @@
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
 #define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
+#define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define PATH_ONCE         1.05 /* revolutions a wait: more are retries that took several (one in twenty that took two) */
 #define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
 #define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
@@ -648,7 +649,9 @@ static void leave_to_path(const struct zone_samples *samples, const struct zone_
 		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
 }
 
-/* Waits scatter: a few lie close together somewhere. Each is held against what the others leave. */
+/*
+ * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where other places are slow as often.
+ */
 static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
 	cleanup_free double *chance = calloc(slows->n + 1, sizeof(*chance));
@@ -656,7 +659,9 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 	for (size_t i = 0; chance && i < slows->n; i++)
 		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
 	for (size_t i = 0; i < slows->n; i++) {
-		if (chance && chance[i] < CHANCE_MAX)
+		double most = slows->v[i].chance < 1.0 ? CHANCE_MAX : CHANCE_FEW;
+
+		if (chance && chance[i] < most)
 			continue;
 		slows->v[i].chance = chance ? fmax(slows->v[i].chance, chance[i]) : 1.0;
 		slows->v[i].is_confirmed = false;
