@@ -65,6 +65,7 @@ struct geo {
 	struct rotation rot;
 	uint64_t sectors; /* of the target */
 	double tol;       /* angles closer than this are the same */
+	unsigned looks;   /* at each sector: what is told of it is the middle of so many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
 	struct geo_way {
@@ -137,6 +138,9 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 #define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
+/* How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number. */
+unsigned geo_looks(double near);
+double geo_noise_left(unsigned looks); /* that part of it */
 /* How often the cache has the second of two neighbours that are read one after the other, downwards or upwards. */
 double geo_hit_share(const struct geo *g, bool is_up);
 /* All of them anew, in this order, after reads elsewhere; what the cache answers stays NaN. At most GEO_BATCH. */

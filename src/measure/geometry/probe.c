@@ -32,6 +32,11 @@
 #define PAIR_HITS     1.0
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
 #define READINGS      5    /* of one sector, until two agree */
+#define LOOKS_MOST    9
+#define LOOKS_FROM \
+	0.04 /* of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less) */
+#define LOOKS_WANTED 0.03 /* so far they may */
+#define MEDIAN_LOSS  1.25 /* a median strays more than a mean, by that */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -354,8 +359,8 @@ static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool
 	return r;
 }
 
-int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
-                    struct err *err)
+static int probe_once(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                      struct err *err)
 {
 	size_t hits = 0;
 	uint32_t lead = 0;
@@ -386,6 +391,71 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
 	return r;
 }
 
+/* Of angles on the circle: what has as many on either side, by what they differ from the first; those that are not known are left out. */
+static double middle(const double *a, size_t n)
+{
+	double off[LOOKS_MOST];
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(a[i]))
+			off[m++] = geo_frac(a[i] - a[0] + 0.5) - 0.5;
+	return geo_frac(a[0] + stats_median(off, m));
+}
+
+double geo_noise_left(unsigned looks)
+{
+	return looks > 1 ? MEDIAN_LOSS / sqrt(looks) : 1.0;
+}
+
+unsigned geo_looks(double near)
+{
+	unsigned looks = 1;
+
+	while (near > LOOKS_FROM && looks < LOOKS_MOST && near * geo_noise_left(looks) > LOOKS_WANTED)
+		looks += 2;
+	return looks;
+}
+
+/* Each sector as often as the noise wants it; one that is known has been. */
+static int probe_often(struct geo *g, const uint64_t *sectors, double *angles, bool *doubt, size_t n, bool again,
+                       struct err *err)
+{
+	double seen[GEO_BATCH][LOOKS_MOST], got[GEO_BATCH];
+	bool is_open[GEO_BATCH], once_more[GEO_BATCH];
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		is_open[i] = again ? doubt[i] : isnan(known(g, sectors[i]));
+	r = probe_once(g, sectors, angles, doubt, n, again, err);
+	for (size_t i = 0; i < n; i++) {
+		is_open[i] = is_open[i] && isfinite(angles[i]);
+		seen[i][0] = angles[i];
+	}
+	for (unsigned k = 1; r == 0 && k < g->looks && !geo_is_over(g); k++) {
+		memcpy(once_more, is_open, sizeof(once_more));
+		memcpy(got, angles, n * sizeof(*got));
+		r = probe_once(g, sectors, got, once_more, n, true, err);
+		for (size_t i = 0; i < n; i++)
+			seen[i][k] = got[i];
+		for (size_t i = 0; r == 0 && i < n; i++) {
+			if (!is_open[i])
+				continue;
+			angles[i] = middle(seen[i], k + 1);
+			doubt[i] = false; /* it was read behind reads elsewhere, too */
+			learn(g, sectors[i], angles[i]);
+		}
+	}
+	return r;
+}
+
+int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
+                    struct err *err)
+{
+	return g->looks > 1 ? probe_often(g, sectors, ret_angles, ret_doubt, n, again, err)
+	                    : probe_once(g, sectors, ret_angles, ret_doubt, n, again, err);
+}
+
 double geo_hit_share(const struct geo *g, bool is_up)
 {
 	return (g->way[is_up].hits + PAIR_HITS) / (g->way[is_up].pairs + PAIR_PAIRS);
@@ -404,6 +474,8 @@ int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bo
 {
 	size_t hits;
 
+	if (g->looks > 1)
+		return geo_probe_doubt(g, sectors, ret_angles, ret_doubt, n, false, err);
 	for (size_t i = 0; i < n; i++)
 		ret_angles[i] = NAN;
 	return read_new(g, sectors, ret_angles, ret_doubt, n, &hits, err);
