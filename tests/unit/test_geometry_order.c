@@ -160,6 +160,46 @@ static void a_stretch_is_read_as_what_it_is_part_of(void **state)
 	assert_int_equal(cylinder[149], 49);
 }
 
+/* The heads of all tracks of the sequence, as the shape has them; the cost. */
+static double heads_of(struct sequence *s, const struct geo_shape *shape, uint32_t *head, struct geo_fit *fit)
+{
+	struct geo_labels labels = { .n = s->o.tracks, .head = head };
+
+	memset(head, 0xff, s->o.tracks * sizeof(*head));
+	geo_order_fit(&s->o, shape, UINT64_MAX, INFINITY, &labels, fit);
+	return fit->cost;
+}
+
+/*
+ * A cylinder that lacks a track, and a late answer in it that looks as if it lacked another: the reading bore with both, but what was told of where tracks lie took the second for one, and
+ * from there on nothing was known.
+ */
+static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(void **state)
+{
+	static const uint64_t size[HEADS] = { 743, 778, 740, 714 };
+	const struct geo_shape shape = { .heads = HEADS, .band = 1 };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	uint32_t head[12 * HEADS], is[12 * HEADS];
+	struct sequence s;
+	struct idle r;
+	size_t n = 0;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 12; i++)
+		for (uint32_t k = 0; k < HEADS; k++) {
+			bool is_before = i == 5 && k < 2;
+
+			if (i == 5 && k == 2)
+				continue;
+			is[n++] = k;
+			add(&s, size[k], 1, is_before ? 2.0 * SKEW : k + 1 < HEADS ? SKEW : 0.2);
+		}
+	print_message("cost %.1f\n", heads_of(&s, &shape, head, fit));
+	assert_int_equal(fit->n, 1);
+	assert_memory_equal(head, is, n * sizeof(*is));
+}
+
 /* An item of the walk that is one track, or a part of one. */
 static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double jump, bool is_unsure)
 {
@@ -247,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
 		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
 		cmocka_unit_test(a_stretch_is_read_as_what_it_is_part_of),
+		cmocka_unit_test(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),

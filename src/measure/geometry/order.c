@@ -154,6 +154,7 @@ struct odd_band {
 	uint64_t t;
 	struct geo_state st; /* in front of it */
 	size_t skip, skip_to;
+	bool is_full; /* but for those */
 };
 
 /* Somebody has come so far for that. */
@@ -220,7 +221,7 @@ static void keep_odd(struct reading *q, struct way *w, const struct way *from, c
 		return;
 	}
 	q->odd = more;
-	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to };
+	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to, b->is_full };
 	w->odd = q->nodd++;
 }
 
@@ -541,7 +542,7 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 					continue;
 				b.skip = q->odd[k].skip;
 				b.skip_to = q->odd[k].skip_to;
-				b.is_full = false;
+				b.is_full = q->odd[k].is_full;
 				st = q->odd[k].st;
 			}
 			b.cylinders = band && band < left ? band : left;
