@@ -200,6 +200,60 @@ static void what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read(voi
 	assert_memory_equal(head, is, n * sizeof(*is));
 }
 
+/* Tracks were counted twice on one surface of a band, and ends between some of another hidden: the zone goes on, and the surfaces of all other tracks are as they were. */
+static void a_surface_with_tracks_too_many_does_not_end_a_zone(void **state)
+{
+	static const uint64_t size[HEADS] = { 207, 202, 191, 194 };
+	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	uint32_t head[9 * HEADS * BAND], is[9 * HEADS * BAND];
+	struct sequence s;
+	struct idle r;
+	size_t n = 0;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 8; i++)
+		for (uint32_t k = 0; k < HEADS; k++) {
+			uint64_t tracks = i == 3 && k == 1 ? BAND + 4 : i == 5 && k == 2 ? BAND - 5 : BAND;
+
+			add(&s, size[k], tracks - 10, SKEW);
+			add(&s, size[k], 10, SKEW);
+			while (tracks--)
+				is[n++] = k;
+		}
+	print_message("cost %.1f\n", heads_of(&s, &shape, head, fit));
+	assert_int_equal(fit->n, 1);
+	assert_memory_equal(head, is, n * sizeof(*is));
+}
+
+/* Many single tracks lack sectors: parts of bands of all lengths can be read, each for less than a whole band, which is farther. */
+static void a_band_with_many_odd_tracks_is_read_as_a_whole(void **state)
+{
+	static const uint64_t size[3] = { 1273, 1285, 1254 };
+	const struct geo_shape shape = { .heads = 3, .band = 280 };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct rng rng;
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	rng_init(&rng, 1, 0);
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 2 * 3; i++)
+		for (uint64_t n = 0, row; n < shape.band; n += row) {
+			row = 2 + rng_below(&rng, 16);
+			row = row < shape.band - n ? row : shape.band - n;
+			add(&s, size[i % 3], n + row < shape.band ? row - 1 : row, SKEW);
+			if (n + row < shape.band)
+				add(&s, size[i % 3] - 1 - rng_below(&rng, 8), 1,
+				    SKEW + 0.005 * (double)rng_below(&rng, 9));
+		}
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("cost %.1f, %zu zones, %zu changes\n", fit->cost, fit->n, s.o.n);
+	assert_int_equal(fit->n, 1);
+}
+
 /* An item of the walk that is one track, or a part of one. */
 static void add_item(struct geo_walk *w, uint64_t held, uint64_t size, double jump, bool is_unsure)
 {
@@ -288,6 +342,8 @@ int main(void)
 		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
 		cmocka_unit_test(a_stretch_is_read_as_what_it_is_part_of),
 		cmocka_unit_test(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read),
+		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
+		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),

@@ -11,13 +11,14 @@
 #define COST_LATE    3.0 /* a late answer that looks like a track without data: rarer than one */
 #define COST_UNKNOWN 1.5 /* a zone that begins with a track of which only a part is there */
 #define COST_STUMP   0.5 /* one inside or at its end */
-#define LONE_AHEAD   3   /* tracks of a surface, of which one has the size that one of another size should have */
+#define LONE_AHEAD   8   /* tracks of a surface, of which one has the size that one of another size should have */
 #define LACKS_MOST   10  /* part of a track: so much the first of a surface may lack of those behind it */
 #define LONE_MOST    2   /* so many of them in a row may be short by just as much */
 #define LONE_MORE    100 /* part of a track: so much more it may hold, as the end of the one before was mistaken */
 #define COST_EXTRA \
 	4.0          /* a piece of a track, that was taken for one: the track behind it is the one that belongs there */
 #define EXTRA_MOST 2 /* of a band */
+#define COST_HURT  6.0 /* a surface that has some tracks more or fewer than it should */
 #define USUAL      16  /* votes: so many more tracks of the zone have that skew than have others */
 #define COST_TAIL  0.1 /* each but the first of them, which costs as any track without data that does not show */
 
@@ -230,6 +231,41 @@ static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint6
 	       !is_lone(p, b, t, size, j) && geo_order_at(p->o, t + 1)->size == size;
 }
 
+uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end)
+{
+	uint64_t most = 0, size = 0;
+
+	for (uint64_t t = from; t < end && t < o->tracks;) {
+		const struct geo_seg *seg = geo_order_at(o, t);
+
+		if (seg->tracks > most && !seg->is_odd) {
+			most = seg->tracks;
+			size = seg->size;
+		}
+		t = seg->track + seg->tracks;
+	}
+	return size;
+}
+
+/* A surface of which tracks are lost or counted twice, so that nothing can be said of its order: each change in it is one that is odd. */
+static uint64_t pass_hurt(struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
+                          uint64_t *size, uint64_t k)
+{
+	uint64_t end = at + b->hurt_tracks < p->o->tracks ? at + b->hurt_tracks : p->o->tracks;
+
+	*size = *size ? *size : geo_usual_size(p->o, at, end);
+	st->cost += COST_HURT;
+	for (uint64_t t = at; t < end;) {
+		const struct geo_seg *seg = geo_order_at(p->o, t);
+
+		t = seg->track + seg->tracks;
+		st->cost += t < end ? 1.0 : 0.0;
+	}
+	for (uint64_t t = at; t < end && p->labels; t++)
+		label(p, b, t, k, t - at < b->cylinders ? t - at : b->cylinders - 1);
+	return end;
+}
+
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t)
 {
 	uint64_t at = *t, slot = 0;
@@ -242,6 +278,15 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 	for (uint64_t k = 0; k < p->shape->heads; k++) {
 		uint64_t *size = &b->size[b->is_back ? p->shape->heads - 1 - k : k];
 
+		b->begun[0] = b->begun[1];
+		b->begun[1] = at;
+		if (b->hurt == k + 1 && at < p->o->tracks) {
+			at = pass_hurt(p, b, st, at, size, k);
+			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
+			is_rest = false;
+			slot += b->cylinders;
+			continue;
+		}
 		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
 			uint64_t n = alike(p, b, st, at, *size, j);
 
@@ -272,8 +317,10 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 				label(p, b, at, k, j);
 				at++;
 			}
-			if (!take_track(p, b, st, at, size, k, j))
+			if (!take_track(p, b, st, at, size, k, j)) {
+				b->misfit = k;
 				return false;
+			}
 			at++;
 			jump = at < p->o->tracks ? skew_before(p->o, at) : (double)NAN;
 		}

@@ -459,10 +459,15 @@ struct geo_band {
 	bool is_back;
 	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
 	bool is_full;         /* no other has none, whatever a skew looks like */
+	uint64_t hurt,
+		hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it should; 0: none */
+	uint64_t misfit, begun[2]; /* the surface that did not fit; where the one before it and itself begin */
 };
 
 /* A band from track *t on, which is then behind it; false: the sizes do not fit. */
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
+/* The size of the longest row of equal tracks there; 0: there is none. */
+uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end);
 /* One surface, cylinder by cylinder: a track without data is passed together with the next one. */
 bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b);
 

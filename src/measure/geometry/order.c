@@ -22,11 +22,14 @@
 #define COST_FIRST   2.0  /* one in the first zone that is unlike others */
 #define COST_SAME    8.0  /* a zone just like the one before */
 #define AHEAD        8.0  /* of cost: a way to read the sequence that is behind by so much is given up */
-#define WAYS         64   /* that are kept */
+#define WAYS         64   /* that are kept, and beside them: */
+#define WHOLE_WAYS   32   /* that a whole band brought farther than others, which costs more, however good they are */
 #define LOOK_EVERY   256  /* steps of a reading: then the clock is asked whether it may go on */
 #define DENSITY_STEP 0.01 /* surfaces differ in density by about as much in the next zone */
 #define ENDS         12   /* ends of equal tracks that are looked at for the length of a partial band */
 #define TAIL         32   /* tracks that the last band of a zone may lack at its end: spare ones */
+#define HURT         4 /* part of a band: so many tracks, and TAIL at most, a surface may seem to have more or fewer, */
+#define HURT_LEAST   2 /* if that is so many: shorter bands would fit anything */
 
 /* ---- zones ---- */
 
@@ -137,6 +140,7 @@ struct way {
 	uint64_t t, cylinder;
 	struct geo_state st;
 	bool is_new;              /* a zone begins here, behind `zone` */
+	bool is_whole;            /* a whole band was passed at last */
 	uint64_t in_zone;         /* bands */
 	struct geo_fit_zone zone; /* that it is in, as far as it has come; no tracks: none yet */
 	size_t node;              /* the zone before; 0: none */
@@ -155,6 +159,7 @@ struct odd_band {
 	struct geo_state st; /* in front of it */
 	size_t skip, skip_to;
 	bool is_full; /* but for those */
+	uint64_t hurt, hurt_tracks;
 };
 
 /* Somebody has come so far for that. */
@@ -172,7 +177,7 @@ struct reading {
 	struct geo_parser p;
 	double limit;   /* ways that cost more are given up */
 	uint64_t avoid; /* no zone begins at this track; 0: any may */
-	struct way way[WAYS];
+	struct way way[WAYS + WHOLE_WAYS];
 	size_t n;
 	struct node *node;
 	size_t nnodes, room;
@@ -221,7 +226,8 @@ static void keep_odd(struct reading *q, struct way *w, const struct way *from, c
 		return;
 	}
 	q->odd = more;
-	q->odd[q->nodd] = (struct odd_band){ w->odd, from->t, from->st, b->skip, b->skip_to, b->is_full };
+	q->odd[q->nodd] = (struct odd_band){ w->odd,     from->t,    from->st, b->skip,
+		                             b->skip_to, b->is_full, b->hurt,  b->hurt_tracks };
 	w->odd = q->nodd++;
 }
 
@@ -243,7 +249,8 @@ static void leave_mark(struct reading *q, const struct way *w)
 /* Keeps a way unless another one is as far for less. */
 static void add_way(struct reading *q, const struct way *w)
 {
-	size_t worst = 0;
+	struct way *worst = NULL;
+	size_t alike = 0;
 
 	for (size_t i = 0; i < q->n; i++) {
 		if (q->way[i].t == w->t && q->way[i].is_new == w->is_new) {
@@ -253,13 +260,16 @@ static void add_way(struct reading *q, const struct way *w)
 		}
 		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
 			return;
-		if (q->way[i].st.cost > q->way[worst].st.cost)
-			worst = i;
+		if (q->way[i].is_whole != w->is_whole)
+			continue;
+		alike++;
+		if (!worst || q->way[i].st.cost > worst->st.cost)
+			worst = &q->way[i];
 	}
-	if (q->n < WAYS)
+	if (q->n < ARRAY_LEN(q->way) && alike < (w->is_whole ? WHOLE_WAYS : WAYS))
 		q->way[q->n++] = *w;
-	else if (w->st.cost < q->way[worst].st.cost)
-		q->way[worst] = *w;
+	else if (worst && w->st.cost < worst->st.cost)
+		*worst = *w;
 }
 
 static void begin_zone(struct way *w)
@@ -297,10 +307,11 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	ret->cylinder += b->cylinders + (geo_is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
 	ret->in_zone++;
 	ret->is_new = false;
+	ret->is_whole = b->cylinders > 1 && b->cylinders == q->p.shape->band;
 	if (b->cylinders != q->p.shape->band ||
 	    ((b->cylinders > 1 || b->skip < b->skip_to) && b->skip_to + 1 == b->cylinders * q->p.shape->heads))
 		begin_zone(ret);
-	if (ret->st.left_out > from->st.left_out)
+	if (ret->st.left_out > from->st.left_out || b->hurt)
 		keep_odd(q, ret, from, b);
 	return true;
 }
@@ -333,6 +344,22 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 			break;
 	}
 	return found;
+}
+
+/* A band of which that surface has so many tracks. */
+static void go_hurt(struct reading *q, const struct way *from, uint64_t hurt, uint64_t tracks)
+{
+	struct geo_band b = { .cylinders = q->p.shape->band,
+		              .skip = SIZE_MAX,
+		              .skip_to = SIZE_MAX,
+		              .is_back = q->p.shape->is_alternate && from->in_zone % 2,
+		              .is_full = true,
+		              .hurt = hurt,
+		              .hurt_tracks = tracks };
+	struct way w;
+
+	if (take_band(q, from, &b, &w))
+		add_way(q, &w);
 }
 
 /* The zone ends with this band, and its last slots have no data, on one surface or on several: zones keep spare tracks there. */
@@ -386,6 +413,39 @@ static void go_without_some(struct reading *q, const struct way *from)
 		(void)go(q, from, band, head * band + n, (head + 1) * band - 1, &ignore);
 }
 
+/*
+ * One surface of this band has some tracks more or fewer than it should, as ends between them were hidden, or some were found where there are none: the next surface begins where a size begins
+ * that is its own.
+ */
+static void go_past_hurt(struct reading *q, const struct way *from)
+{
+	uint64_t band = q->p.shape->band, heads = q->p.shape->heads, off = band / HURT < TAIL ? band / HURT : TAIL;
+	struct geo_band b = { .cylinders = band,
+		              .skip = SIZE_MAX,
+		              .skip_to = SIZE_MAX,
+		              .is_back = q->p.shape->is_alternate && from->in_zone % 2,
+		              .is_full = true };
+	struct way w = *from;
+
+	if (!from->is_new)
+		memcpy(b.size, from->zone.size, sizeof(b.size));
+	if (off < HURT_LEAST || heads == 1 || geo_match(&q->p, &b, &w.st, &w.t))
+		return;
+	for (uint64_t back = 0; back < 2 && back <= b.misfit; back++) {
+		uint64_t head = b.misfit - back, begun = b.begun[1 - back], next = head + 1;
+		uint64_t own = from->is_new ? geo_usual_size(q->p.o, begun, begun + band - off)
+		                            : from->zone.size[b.is_back ? heads - 1 - head : head];
+		uint64_t size =
+			next < heads && !from->is_new ? from->zone.size[b.is_back ? heads - 1 - next : next] : 0;
+		const struct geo_seg *seg = geo_order_at(q->p.o, begun + band - off);
+
+		for (; seg < q->p.o->seg + q->p.o->n && seg->track <= begun + band + off; seg++)
+			if (seg->track >= begun + band - off &&
+			    (size ? seg->size == size : seg->size != own && seg->tracks > 1))
+				go_hurt(q, from, head + 1, seg->track - begun);
+	}
+}
+
 static void end_zone(struct reading *q, const struct way *from)
 {
 	struct way w = *from;
@@ -422,6 +482,8 @@ static void go_on(struct reading *q, const struct way *w)
 			go_without_some(q, w);
 			go_without_tail(q, w);
 		}
+		if (band > 1 && isinf(cost))
+			go_past_hurt(q, w);
 	}
 	if (!w->is_new && !is_whole)
 		end_zone(q, w);
@@ -543,6 +605,8 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 				b.skip = q->odd[k].skip;
 				b.skip_to = q->odd[k].skip_to;
 				b.is_full = q->odd[k].is_full;
+				b.hurt = q->odd[k].hurt;
+				b.hurt_tracks = q->odd[k].hurt_tracks;
 				st = q->odd[k].st;
 			}
 			b.cylinders = band && band < left ? band : left;
