@@ -294,6 +294,80 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
+#define MANY 1000 /* tracks */
+
+/* The order of tracks of these sizes, as the walk has them where noise hides how many sectors each would hold. */
+static void fill_from(struct geo_order *o, struct idle *r, const uint64_t *held, size_t n)
+{
+	struct geo_item *item = calloc(n, sizeof(*item));
+	struct geo_walk w = { .items = item };
+	struct err err;
+
+	assert_non_null(item);
+	memset(o, 0, sizeof(*o));
+	w.g = (struct geo *)(uintptr_t)idle(r);
+	r->g.rot.noise_ns = 20e3;
+	r->g.rot.period_ns = 6e6;
+	r->g.tol = 5.0 * r->g.rot.noise_ns / r->g.rot.period_ns;
+	for (size_t i = 0; i < n; i++)
+		add_item(&w, held[i], held[i], SKEW, false);
+	assert_int_equal(geo_order_fill(o, &w, &err), 0);
+	for (size_t i = 0; i < n; i++)
+		free(item[i].run);
+	free(item);
+}
+
+/* Of 1000 tracks in bands every sixth one lacks a sector or some, anywhere: the bands are as long as ever, and the surfaces as large. */
+static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
+{
+	static const uint64_t size[HEADS] = { 407, 402, 391, 404 };
+	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	uint64_t held[MANY], length[MANY];
+	struct geo_order o;
+	struct idle r;
+	struct rng rng;
+	size_t n, whole = 0;
+
+	(void)state;
+	rng_init(&rng, 7, 0);
+	for (size_t i = 0; i < MANY; i++)
+		held[i] = size[i / BAND % HEADS] - (rng_below(&rng, 6) ? 0 : 1 + rng_below(&rng, 3));
+	fill_from(&o, &r, held, MANY);
+	n = geo_order_lengths(&o, length, MANY);
+	for (size_t i = 0; i < n; i++)
+		whole += length[i] == BAND;
+	geo_order_fit(&o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("%zu of %zu lengths are the band's, cost %.1f, %zu zones\n", whole, n, fit->cost, fit->n);
+	assert_true(whole >= n / 3);
+	assert_true(fit->cost < 80.0);
+	assert_int_equal(o.tracks, MANY);
+	assert_int_equal(fit->n, 1);
+	for (size_t k = 0; k < HEADS; k++)
+		assert_int_equal(fit->zone[0].size[k], size[k]);
+	free(o.seg);
+}
+
+/* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of their tracks lack a sector more. */
+static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
+{
+	static const uint64_t size[HEADS] = { 407, 405, 407, 406 };
+	uint64_t held[MANY];
+	struct geo_order o;
+	struct idle r;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 8, 0);
+	for (size_t i = 0; i < MANY; i++)
+		held[i] = size[i % HEADS] - !rng_below(&rng, 12);
+	fill_from(&o, &r, held, MANY);
+	for (uint64_t i = 0; i < MANY; i++)
+		if (held[i] == size[i % HEADS])
+			assert_int_equal(geo_order_at(&o, i)->size, held[i]);
+	free(o.seg);
+}
+
 static double told_of(uint64_t seed, const char *figure)
 {
 	struct sim_run run;
@@ -345,6 +419,8 @@ int main(void)
 		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
+		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
 		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),

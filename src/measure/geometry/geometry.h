@@ -361,6 +361,12 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 int geo_walk_on(struct geo_walk *w, struct err *err);
 void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
+/* ---- slipped.c ---- */
+
+struct geo_order;
+/* Tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
+int geo_order_fill_up(struct geo_order *o);
+
 /* ---- sequence.c ---- */
 
 #define GEO_HEADS     HEADS_MOST

@@ -266,7 +266,7 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 			at += run->tracks * run->per_track;
 		}
 	}
-	return 0;
+	return geo_order_fill_up(o) < 0 ? err_set(err, -ENOMEM, "Out of memory.") : 0;
 }
 
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track)

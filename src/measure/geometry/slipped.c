@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Tracks that lack a few sectors, of a drive that passes defects over. Where noise hides of how many sectors such a track would be they come as tracks of fewer sectors, and, if there
+ * are thousands of them, no band seems to be as long as another one. Between tracks of one size those that have a little less are of that size, too, unless they
+ * come again and again after as many tracks each time, as tracks of another surface do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+#define LACKS     16               /* part of a track that may be lacking */
+#define IN_A_ROW  12               /* equal ones in a row may be so by chance */
+#define GROUP     12               /* segments of them, one behind the other */
+#define LAG_MOST  (12 * GEO_HEADS) /* tracks until a surface comes again: heads that alternate, and so many in a row */
+#define OFTEN_LAG 0.5              /* part of those of one size that come again so: a surface's */
+#define BESIDE    6                /* segments in which a surface shows, by so many tracks: */
+#define SHOWS     4
+#define NEAR      40 /* segments */
+#define MANY      40 /* of them, where few are alike by chance: a drive that passes over so much */
+#define ALIKE     4  /* fewer of one kind say nothing */
+#define CHANCE    8  /* so many of one kind may be several in a row now and then, fewer are a short surface: */
+#define FEW_ROW   3
+#define HIDES     0.05 /* of a turn: what an angle may be off, times the sectors of a track, as in edges.c */
+
+/* Equal tracks in a row that may lack some sectors. */
+struct lone {
+	uint64_t track, size;
+	uint64_t before; /* size of the tracks in front of it */
+	uint64_t whole;  /* of what size it is then; its own: not known of which */
+	size_t seg;
+	bool is_regular; /* those of its kind come again as tracks of a surface do */
+	bool is_left;    /* it stays as it is */
+};
+
+static bool is_plain(const struct geo_seg *seg)
+{
+	return !seg->is_odd && !seg->has_gap;
+}
+
+/* May a track of that size be one of so many sectors, some of which it lacks? */
+static bool may_be(uint64_t size, uint64_t whole)
+{
+	return size < whole && whole - size <= whole / LACKS;
+}
+
+/* Is the size of this segment that of a surface, which has several tracks here? Looked for among those behind it, or in front. */
+static bool shows(const struct geo_order *o, size_t at, bool is_behind)
+{
+	uint64_t tracks = 0;
+
+	for (size_t k = 0; k < BESIDE && (is_behind ? at + k < o->n : k <= at); k++) {
+		const struct geo_seg *seg = &o->seg[is_behind ? at + k : at - k];
+
+		tracks += is_plain(seg) && seg->size == o->seg[at].size ? seg->tracks : 0;
+	}
+	return tracks >= SHOWS;
+}
+
+/* Is that the size of a surface here, as more tracks in a row have it than by chance? */
+static bool is_of_surface(const struct geo_order *o, size_t at)
+{
+	for (size_t k = at > NEAR ? at - NEAR : 0; k < o->n && k < at + NEAR; k++)
+		if (o->seg[k].size == o->seg[at].size && o->seg[k].tracks > IN_A_ROW && is_plain(&o->seg[k]))
+			return true;
+	return false;
+}
+
+/* Does another surface than that of segment i begin with segment k, and not only with tracks of it that lack something? */
+static bool is_begin(const struct geo_order *o, size_t i, size_t k)
+{
+	uint64_t size = o->seg[k].size;
+
+	if (!shows(o, k, true) || !shows(o, i, false))
+		return false;
+	if (is_of_surface(o, k))
+		return true;
+	for (size_t j = k + 1; j < o->n && j < k + BESIDE; j++)
+		if (is_plain(&o->seg[j]) && may_be(size, o->seg[j].size) && shows(o, j, true))
+			return false;
+	return !may_be(size, o->seg[i].size);
+}
+
+/*
+ * The segment behind those that may lack something: of the same size as segment i in front of them, or else the first of another surface. 0: there are none, or no end of them.
+ */
+static size_t end_of_short(const struct geo_order *o, size_t i)
+{
+	size_t other = 0;
+
+	for (size_t k = i + 1; k < o->n && k <= i + GROUP; k++) {
+		const struct geo_seg *seg = &o->seg[k];
+
+		if (!is_plain(seg))
+			continue;
+		if (seg->size == o->seg[i].size)
+			return k;
+		if (!other && is_begin(o, i, k))
+			other = k;
+		if (seg->tracks > IN_A_ROW || (shows(o, k, true) && is_of_surface(o, k)) ||
+		    (seg->size > o->seg[i].size && !is_of_surface(o, i)))
+			break;
+	}
+	return other;
+}
+
+/* What a track of that size is between those of two others; 0: none that lacks something. */
+static uint64_t whole_of(uint64_t size, uint64_t before, uint64_t behind)
+{
+	if (may_be(size, before) && may_be(size, behind))
+		return before == behind ? before : size;
+	return may_be(size, before) ? before : may_be(size, behind) ? behind : 0;
+}
+
+/* Heap array, and how many. */
+static struct lone *find_lone(const struct geo_order *o, size_t *ret_n)
+{
+	struct lone *lone = calloc(o->n + 1, sizeof(*lone));
+	size_t n = 0, end;
+
+	for (size_t i = 0; lone && i < o->n; i = end ? end : i + 1) {
+		end = is_plain(&o->seg[i]) ? end_of_short(o, i) : 0;
+		for (size_t k = i + 1; k < end; k++) {
+			const struct geo_seg *seg = &o->seg[k];
+			bool may_lack = is_plain(seg) && o->g->tol * (double)seg->size >= HIDES;
+			uint64_t whole = may_lack ? whole_of(seg->size, o->seg[i].size, o->seg[end].size) : 0;
+
+			if (whole)
+				lone[n++] = (struct lone){ .track = seg->track,
+					                   .before = o->seg[i].size,
+					                   .size = seg->size,
+					                   .whole = whole,
+					                   .seg = k };
+		}
+	}
+	*ret_n = n;
+	return lone;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct lone *x = a, *y = b;
+
+	if (x->before != y->before)
+		return x->before < y->before ? -1 : 1;
+	if (x->size != y->size)
+		return x->size < y->size ? -1 : 1;
+	return (x->track > y->track) - (x->track < y->track);
+}
+
+static bool are_alike(const struct lone *a, const struct lone *b)
+{
+	return a->before == b->before && a->size == b->size;
+}
+
+/* How many tracks later the same comes again most often. */
+static uint64_t usual_lag(const struct lone *lone, size_t n)
+{
+	size_t often[LAG_MOST + 1] = { 0 };
+	uint64_t best = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n && are_alike(&lone[i], &lone[k]); k++) {
+			if (lone[k].track - lone[i].track > LAG_MOST)
+				break;
+			often[lone[k].track - lone[i].track]++;
+		}
+	for (uint64_t lag = 1; lag <= LAG_MOST; lag++)
+		best = often[lag] > often[best] ? lag : best;
+	return best;
+}
+
+/* How many of those that are alike come again after so many tracks. */
+static size_t come_again(const struct lone *lone, size_t n, uint64_t lag)
+{
+	size_t again = 0;
+
+	for (size_t i = 0, k = 0; i < n; i++) {
+		while (k < n && lone[k].track < lone[i].track + lag)
+			k++;
+		again += k < n && lone[k].track == lone[i].track + lag;
+	}
+	return again;
+}
+
+/* Tracks of these segments are of `whole` sectors, each by itself; 0: the segment is as it was found. */
+static int fill_up(struct geo_order *o, const uint64_t *whole)
+{
+	size_t more = 0, k;
+	struct geo_seg *seg;
+
+	for (size_t i = 0; i < o->n; i++)
+		more += whole[i] ? o->seg[i].tracks - 1 : 0;
+	seg = realloc(o->seg, (o->n + more) * sizeof(*seg));
+	if (!seg)
+		return -ENOMEM;
+	o->seg = seg;
+	o->room = k = o->n + more;
+	for (size_t i = o->n; i-- > 0;) {
+		struct geo_seg all = seg[i];
+
+		if (!whole[i]) {
+			seg[--k] = all;
+			continue;
+		}
+		for (uint64_t t = all.tracks; t-- > 0;) {
+			seg[--k] = all;
+			seg[k].first += t * all.size;
+			seg[k].track += t;
+			seg[k].tracks = 1;
+			seg[k].size = whole[i];
+			seg[k].is_odd = true;
+		}
+	}
+	o->n += more;
+	return 0;
+}
+
+/* Those that are alike, from `at` on. */
+static size_t count_alike(const struct lone *lone, size_t n, size_t at)
+{
+	size_t same = 1;
+
+	while (at + same < n && are_alike(&lone[at], &lone[at + same]))
+		same++;
+	return same;
+}
+
+/* Whether those of a kind come again as tracks of a surface do. */
+static void find_regular(struct lone *lone, size_t n)
+{
+	uint64_t lag = usual_lag(lone, n);
+	bool is_regular;
+
+	for (size_t i = 0, same; i < n; i += same) {
+		same = count_alike(lone, n, i);
+		is_regular =
+			lag && same > 1 && (double)come_again(&lone[i], same, lag) >= OFTEN_LAG * (double)(same - 1);
+		for (size_t k = i; k < i + same; k++)
+			lone[k].is_regular = is_regular;
+	}
+}
+
+/* Do surfaces come by turns there, so that of which one a track is that lacks something is not known? */
+static bool come_by_turns(const struct lone *lone, size_t n, uint64_t before)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lone[i].is_regular && lone[i].before == before)
+			return true;
+	return false;
+}
+
+static bool is_regular_size(const struct lone *lone, size_t n, uint64_t size)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lone[i].is_regular && lone[i].size == size)
+			return true;
+	return false;
+}
+
+/* How many lack something in no order, as far as that can be seen. */
+static size_t irregular(const struct geo_order *o, struct lone *lone, size_t n)
+{
+	size_t all = 0;
+
+	for (size_t i = 0, same; i < n; i += same) {
+		bool leave = is_regular_size(lone, n, lone[i].size);
+
+		same = count_alike(lone, n, i);
+		for (size_t k = i; k < i + same; k++)
+			leave = leave || (same < CHANCE && o->seg[lone[k].seg].tracks > FEW_ROW);
+		for (size_t k = i; k < i + same; k++)
+			lone[k].is_left = leave;
+		all += leave || same < ALIKE ? 0 : same;
+	}
+	return all;
+}
+
+int geo_order_fill_up(struct geo_order *o)
+{
+	size_t n;
+	cleanup_free struct lone *lone = find_lone(o, &n);
+	cleanup_free uint64_t *whole = calloc(o->n + 1, sizeof(*whole));
+
+	if (!lone || !whole)
+		return -ENOMEM;
+	if (!n)
+		return 0;
+	qsort(lone, n, sizeof(*lone), by_size);
+	find_regular(lone, n);
+	if (irregular(o, lone, n) < MANY)
+		return 0;
+	for (size_t i = 0, same; i < n; i += same) {
+		bool by_turns = come_by_turns(lone, n, lone[i].before);
+
+		same = count_alike(lone, n, i);
+		for (size_t k = i; k < i + same; k++)
+			if (!lone[k].is_left)
+				whole[lone[k].seg] = by_turns ? lone[k].size : lone[k].whole;
+	}
+	return fill_up(o, whole);
+}
