@@ -9,9 +9,6 @@ need mkfs.ext4 mkswap swapon sfdisk wipefs python3
 ext4() { mkfs.ext4 -q -F -O ^has_journal -E lazy_itable_init=0,nodiscard "$@" || exit 1; }
 
 # refused "what is tried" FILE "words of the message" [more words...] -- tool arguments
-# The kernel itself writes to a swap area of ours when memory is short.
-swapped_out() { awk '$1 ~ "/loop" && $4 > 0 { used = 1 } END { exit !used }' /proc/swaps; }
-
 refused()
 {
 	name=$1 file=$2
