@@ -64,6 +64,24 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 	return w;
 }
 
+/* What the overheads, which are taken off both, are not known. */
+static double overheads_off(const struct seek_run *s, const struct seek_run *w)
+{
+	return hypot(s->overhead_ci.high - s->overhead_ci.low, w->overhead_ci.high - w->overhead_ci.low) / 2.0;
+}
+
+/* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its average. */
+static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct summary *ret,
+                          struct interval *ret_ci)
+{
+	double average = (s->average.ci.high - s->average.ci.low) / 2.0,
+	       off = hypot(hypot(1.96 * w->more_se, average), overheads_off(s, w));
+
+	*ret = (struct summary){ .n = w->npoints, .mean = w->more_ns - w->overhead_ns + s->overhead_ns };
+	*ret_ci = (struct interval){ ret->mean - off, ret->mean + off };
+	return isfinite(ret->mean) && isfinite(off);
+}
+
 /* What a seek takes longer where it ends in a write: the mean over the distances of which both are known, each its own. false: not known. */
 static bool find_settle(const struct seek_run *s, const struct seek_run *w, struct summary *ret,
                         struct interval *ret_ci)
@@ -71,6 +89,8 @@ static bool find_settle(const struct seek_run *s, const struct seek_run *w, stru
 	double more[POINTS_MAX], off;
 	size_t n = 0;
 
+	if (isfinite(w->more_ns))
+		return settle_beyond(s, w, ret, ret_ci);
 	for (size_t i = 0; i < s->naimed; i++)
 		for (size_t k = 0; k < w->naimed; k++)
 			if (s->aimed[i].stroke == w->aimed[k].stroke && s->aimed[i].is_known && w->aimed[k].is_known)
@@ -78,8 +98,7 @@ static bool find_settle(const struct seek_run *s, const struct seek_run *w, stru
 				            s->overhead_ns;
 	if (n < SETTLES_LEAST || !isfinite(more[0]) || !summary_of(more, n, ret))
 		return false;
-	off = hypot(s->overhead_ci.high - s->overhead_ci.low, w->overhead_ci.high - w->overhead_ci.low) / 2.0;
-	off = hypot(stats_t_975((double)n - 1.0) * ret->stddev / sqrt((double)n), off);
+	off = hypot(stats_t_975((double)n - 1.0) * ret->stddev / sqrt((double)n), overheads_off(s, w));
 	*ret_ci = (struct interval){ ret->mean - off, ret->mean + off };
 	return true;
 }
