@@ -18,6 +18,18 @@
 #define PASSES 6
 #define SEEDS  300
 
+/* Of a disk of 7200 rpm with a place in each GB. */
+static struct zone_layout layout_of(struct zone_position *positions)
+{
+	return (struct zone_layout){ .positions = positions,
+		                     .end_bytes = PLACES * 1000000000ull,
+		                     .npositions = PLACES,
+		                     .rev_ns = 8.4e6,
+		                     .start = 0,
+		                     .middle = 32,
+		                     .end = 63 };
+}
+
 struct made {
 	struct zone_sample v[PLACES * PASSES];
 	struct zone_samples samples;
@@ -146,13 +158,7 @@ static void the_intervals_of_drift_and_mean_hold_them_where_noise_lasts(void **s
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		struct zone_position positions[PLACES] = { 0 };
-		struct zone_layout l = { .positions = positions,
-			                 .end_bytes = PLACES * 1000000000ull,
-			                 .npositions = PLACES,
-			                 .rev_ns = 8.4e6,
-			                 .start = 0,
-			                 .middle = 32,
-			                 .end = 63 };
+		struct zone_layout l = layout_of(positions);
 		struct zone_samples samples = { v, 0, PLACES * 3 + 30 };
 		struct zone_levels lv = { 0 };
 		struct rng rng;
@@ -246,13 +252,7 @@ static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **
 	(void)state;
 	for (size_t looks_at = 2; looks_at <= 12; looks_at += 10) {
 		struct zone_position positions[PLACES] = { 0 };
-		struct zone_layout l = { .positions = positions,
-			                 .end_bytes = PLACES * 1000000000ull,
-			                 .npositions = PLACES,
-			                 .rev_ns = 8.4e6,
-			                 .start = 0,
-			                 .middle = 32,
-			                 .end = 63 };
+		struct zone_layout l = layout_of(positions);
 		struct zone_samples samples = { v, 0, PLACES * 3 + 16 };
 		struct zone_levels lv = { 0 };
 		struct rng rng;

@@ -361,12 +361,6 @@ int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct e
 int geo_walk_on(struct geo_walk *w, struct err *err);
 void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
-/* ---- slipped.c ---- */
-
-struct geo_order;
-/* Tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
-int geo_order_fill_up(struct geo_order *o);
-
 /* ---- sequence.c ---- */
 
 #define GEO_HEADS     HEADS_MOST
@@ -390,6 +384,8 @@ struct geo_order {
 
 /* All tracks in order; o is zero before, and seg is the caller's to free. */
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
+int geo_order_fill_up(struct geo_order *o);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 

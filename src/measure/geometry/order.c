@@ -316,6 +316,16 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	return true;
 }
 
+/* A band of so many cylinders behind that way, all of whose slots have data. */
+static struct geo_band next_band(const struct reading *q, const struct way *from, uint64_t cylinders)
+{
+	return (struct geo_band){ .cylinders = cylinders,
+		                  .skip = SIZE_MAX,
+		                  .skip_to = SIZE_MAX,
+		                  .is_back = q->p.shape->is_alternate && from->in_zone % 2,
+		                  .is_full = true };
+}
+
 /*
  * A band of so many cylinders goes on from here, if it fits, with slots skip to skip_to without data; the last of them: the zone ends so. Where skews look like
  * those of further tracks without data, these may be answers that were late as well.
@@ -323,17 +333,15 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 static bool go(struct reading *q, const struct way *from, uint64_t cylinders, size_t skip, size_t skip_to,
                double *ret_cost)
 {
-	const struct geo_band band = { .cylinders = cylinders,
-		                       .skip = skip,
-		                       .skip_to = skip_to,
-		                       .is_back = q->p.shape->is_alternate && from->in_zone % 2 };
 	int ways = q->p.shape->heads > 1 ? 2 : 1; /* on one surface nothing is shifted by it */
 	bool found = false;
 
 	for (int k = 0; k < ways; k++) {
-		struct geo_band b = band;
+		struct geo_band b = next_band(q, from, cylinders);
 		struct way w;
 
+		b.skip = skip;
+		b.skip_to = skip_to;
 		b.is_full = k;
 		if (!take_band(q, from, &b, &w))
 			continue;
@@ -349,15 +357,11 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 /* A band of which that surface has so many tracks. */
 static void go_hurt(struct reading *q, const struct way *from, uint64_t hurt, uint64_t tracks)
 {
-	struct geo_band b = { .cylinders = q->p.shape->band,
-		              .skip = SIZE_MAX,
-		              .skip_to = SIZE_MAX,
-		              .is_back = q->p.shape->is_alternate && from->in_zone % 2,
-		              .is_full = true,
-		              .hurt = hurt,
-		              .hurt_tracks = tracks };
+	struct geo_band b = next_band(q, from, q->p.shape->band);
 	struct way w;
 
+	b.hurt = hurt;
+	b.hurt_tracks = tracks;
 	if (take_band(q, from, &b, &w))
 		add_way(q, &w);
 }
@@ -420,11 +424,7 @@ static void go_without_some(struct reading *q, const struct way *from)
 static void go_past_hurt(struct reading *q, const struct way *from)
 {
 	uint64_t band = q->p.shape->band, heads = q->p.shape->heads, off = band / HURT < TAIL ? band / HURT : TAIL;
-	struct geo_band b = { .cylinders = band,
-		              .skip = SIZE_MAX,
-		              .skip_to = SIZE_MAX,
-		              .is_back = q->p.shape->is_alternate && from->in_zone % 2,
-		              .is_full = true };
+	struct geo_band b = next_band(q, from, band);
 	struct way w = *from;
 
 	if (!from->is_new)

@@ -417,6 +417,14 @@ unsigned geo_looks(double near)
 	return looks;
 }
 
+/* For a probe again: those, and not also what could not be read, which is NaN. */
+static void ask_for(const bool *is_open, bool *ret_again, double *ret_angles, size_t n)
+{
+	memcpy(ret_again, is_open, n * sizeof(*is_open));
+	for (size_t i = 0; i < n; i++)
+		ret_angles[i] = 0.0;
+}
+
 /* Each sector as often as the noise wants it; one that is known has been. */
 static int probe_often(struct geo *g, const uint64_t *sectors, double *angles, bool *doubt, size_t n, bool again,
                        struct err *err)
@@ -433,14 +441,12 @@ static int probe_often(struct geo *g, const uint64_t *sectors, double *angles, b
 		seen[i][0] = angles[i];
 	}
 	for (unsigned k = 1; r == 0 && k < g->looks && !geo_is_over(g); k++) {
-		memcpy(once_more, is_open, sizeof(once_more));
-		memcpy(got, angles, n * sizeof(*got));
+		ask_for(is_open, once_more, got, n);
 		r = probe_once(g, sectors, got, once_more, n, true, err);
-		for (size_t i = 0; i < n; i++)
-			seen[i][k] = got[i];
 		for (size_t i = 0; r == 0 && i < n; i++) {
 			if (!is_open[i])
 				continue;
+			seen[i][k] = got[i];
 			angles[i] = middle(seen[i], k + 1);
 			doubt[i] = false; /* it was read behind reads elsewhere, too */
 			learn(g, sectors[i], angles[i]);
@@ -523,9 +529,7 @@ int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, s
 		left += is_open[i];
 	}
 	for (size_t k = 1; r == 0 && left && k < READINGS && !geo_is_over(g); k++) {
-		for (size_t i = 0; i < n; i++)
-			got[i] = 0.0;
-		memcpy(again, is_open, sizeof(again));
+		ask_for(is_open, again, got, n);
 		r = geo_probe_doubt(g, sectors, got, again, n, true, err);
 		for (size_t i = 0; r == 0 && i < n; i++) {
 			if (!is_open[i])

@@ -225,6 +225,15 @@ static bool is_anew(const struct segments *s, size_t k)
 	return s->v[s->start[k] - 1].from < s->anew && s->v[s->start[k]].end > s->anew;
 }
 
+/* Joins band k to the one before it; the next one to look at, as what that one differs from is another now. */
+static size_t join_at(struct segments *s, size_t k)
+{
+	s->nsegments--;
+	for (size_t i = k; i < s->nsegments; i++)
+		s->start[i] = s->start[i + 1];
+	return k > 1 ? k - 1 : 1;
+}
+
 /* Joins neighbours that do not differ by more than surfaces do. */
 static void join_surfaces(struct segments *s)
 {
@@ -233,10 +242,7 @@ static void join_surfaces(struct segments *s)
 			k++;
 			continue;
 		}
-		s->nsegments--;
-		for (size_t i = k; i < s->nsegments; i++)
-			s->start[i] = s->start[i + 1];
-		k = k > 1 ? k - 1 : 1;
+		k = join_at(s, k);
 	}
 }
 
@@ -439,10 +445,7 @@ static void join_scattered(struct segments *s, const struct at *all, size_t nall
 			k++;
 			continue;
 		}
-		s->nsegments--;
-		for (size_t i = k; i < s->nsegments; i++)
-			s->start[i] = s->start[i + 1];
-		k = k > 1 ? k - 1 : 1;
+		k = join_at(s, k);
 	}
 }
 
