@@ -91,6 +91,19 @@ static void what_few_disks_have_is_drawn_and_most_have_none_of_it(void **state)
 			fail_msg("trait %zu: %zu of %zu disks", i, n[i], rotating);
 }
 
+/* Of 24 TB on one surface, more cylinders than a profile may have. */
+static void a_disk_of_many_cylinders_is_drawn_as_well(void **state)
+{
+	struct err err = { 0 };
+	struct profile p;
+
+	(void)state;
+	if (profile_wild(&p, 437027, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(p.name, "wild-bridge-437027");
+	profile_done(&p);
+}
+
 /* Read in one piece across the begin of a zone, without noise: to the nanosecond the truth's time. */
 static void a_drawn_disk_streams_over_its_edges_as_the_truth_says(void **state)
 {
@@ -134,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_few_disks_have_is_drawn_and_most_have_none_of_it),
+		cmocka_unit_test(a_disk_of_many_cylinders_is_drawn_as_well),
 		cmocka_unit_test(a_drawn_disk_streams_over_its_edges_as_the_truth_says),
 	};
 

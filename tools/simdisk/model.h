@@ -79,10 +79,13 @@
 /* ---- profile.c: what a disk is ---- */
 
 #define PROFILE_SURFACES_MAX 32
-#define PROFILE_ZONES_MAX    1024
-#define PROFILE_LIST_MAX     100000      /* entries of each list: bad, slow, skip, fail, ... */
-#define PROFILE_TEXT_MAX     (16u << 20) /* bytes of a profile file */
-#define DISK_NEVER           UINT64_MAX
+/* The truth walks over all of them: what a drive has, with room, and not what would take hours. */
+#define PROFILE_CYLINDERS_MAX (1u << 24)
+#define PROFILE_TRACKS_MAX    (1u << 26)
+#define PROFILE_ZONES_MAX     1024
+#define PROFILE_LIST_MAX      100000      /* entries of each list: bad, slow, skip, fail, ... */
+#define PROFILE_TEXT_MAX      (16u << 20) /* bytes of a profile file */
+#define DISK_NEVER            UINT64_MAX
 
 enum disk_kind { DISK_ROTATING, DISK_SSD };
 enum disk_queue { QUEUE_FIFO, QUEUE_SATF };

@@ -181,10 +181,6 @@ int profile_add_seek_scatter(struct profile *p, const struct profile_seek_scatte
 
 /* ---- profile_finish ---- */
 
-/* The truth walks over all of them: what a drive has, with room, and not what would take hours. */
-#define CYLINDERS_MAX (1u << 24)
-#define TRACKS_MAX    (1u << 26)
-
 int profile_number(const struct profile *p, const char *what, double x, double min, double max, struct err *err)
 {
 	if (x >= min && x <= max)
@@ -289,7 +285,7 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 	uint64_t sum = 0;
 	uint32_t s;
 
-	if (z->cylinders == 0 || z->cylinders > CYLINDERS_MAX)
+	if (z->cylinders == 0 || z->cylinders > PROFILE_CYLINDERS_MAX)
 		return err_set(err, -EINVAL,
 		               "disk profile %s: zone %zu has %" PRIu32 " cylinders, it must be 1 to 2^24", p->name, i,
 		               z->cylinders);
@@ -312,7 +308,8 @@ static int finish_zone(struct profile *p, size_t i, uint64_t *slots, uint64_t *c
 		return err_set(err, -EINVAL, "disk profile %s: all tracks of zone %zu could be spare ones", p->name, i);
 	*slots += sum * z->cylinders;
 	*cylinders += z->cylinders;
-	if (*slots > (1ull << 44) || *cylinders > CYLINDERS_MAX || *cylinders * p->surfaces > TRACKS_MAX)
+	if (*slots > (1ull << 44) || *cylinders > PROFILE_CYLINDERS_MAX ||
+	    *cylinders * p->surfaces > PROFILE_TRACKS_MAX)
 		return err_set(
 			err, -EINVAL,
 			"disk profile %s: more than 2^44 sectors, 2^24 cylinders or 2^26 tracks; no drive has so many",

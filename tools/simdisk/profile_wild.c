@@ -149,6 +149,19 @@ static void draw_seek(struct rng *r, struct profile *p, double full_ms, double c
 	p->seek_c_ms = at_knee - p->seek_e_ms * knee;
 }
 
+/* Zones of many cylinders each, by chance: not more than a profile may have. */
+static void limit_cylinders(struct profile *p)
+{
+	uint64_t most = PROFILE_TRACKS_MAX / p->surfaces, all = 0;
+
+	if (most > PROFILE_CYLINDERS_MAX)
+		most = PROFILE_CYLINDERS_MAX;
+	for (size_t i = 0; i < p->nzones; i++)
+		all += p->zones[i].cylinders;
+	for (size_t i = 0; i < p->nzones && all > most; i++)
+		p->zones[i].cylinders = (uint32_t)(p->zones[i].cylinders * most / all);
+}
+
 static int draw_zones(struct rng *r, struct profile *p, const struct era *era)
 {
 	double density[PROFILE_SURFACES_MAX], ratio = any(r, era->ratio), mean = 0, spread = any(r, era->spread);
@@ -174,6 +187,7 @@ static int draw_zones(struct rng *r, struct profile *p, const struct era *era)
 		if (profile_add_zone(p, &z) < 0)
 			return -ENOMEM;
 	}
+	limit_cylinders(p);
 	return 0;
 }
 
