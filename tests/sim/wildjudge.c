@@ -177,6 +177,23 @@ static bool has_row(const struct judge *j, const char *table, double first, doub
 	return false;
 }
 
+/* Did a sample read bytes of it? Between the samples of a place nobody knows. */
+static bool is_read(const struct judge *j, double first, double end)
+{
+	const json_t *rows = wild_rows(j->c->doc, "samples"), *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double from = wild_cell(j->c->doc, "samples", row, "offset_bytes");
+		double to = wild_cell(j->c->doc, "samples", row, "end_bytes");
+
+		if (from < end && to > first)
+			return true;
+	}
+	return false;
+}
+
 /* What is there, was measured, and is not told: nothing false, but what one measures for. */
 static void missed(struct judge *j)
 {
@@ -189,7 +206,8 @@ static void missed(struct judge *j)
 		double rate = wild_number(r, "rate_bytes_per_s"), usual = truth_rate_at(j->c->g, (uint64_t)first);
 		bool is_slow = isfinite(rate);
 
-		if (!has_row(j, "curve", first, end, is_slow) || (is_slow && rate > (1 - MISSED_LOSS) * usual))
+		if (is_slow ? !has_row(j, "curve", first, end, true) || rate > (1 - MISSED_LOSS) * usual
+		            : !is_read(j, first, end))
 			continue;
 		j->planted++;
 		if (has_row(j, "unreadable", first, end, false) ||
