@@ -536,7 +536,8 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 /* ---- shapes.c ---- */
 
 #define GEO_RANK_TRACKS 40000 /* the first so many are enough for ranking */
-#define GEO_SHAPES_MAX  160   /* that are kept at a time; the dear ones go when it is full */
+#define GEO_SHAPES_MAX \
+	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full */
 
 /* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. -ENOMEM, or 0. */
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n);

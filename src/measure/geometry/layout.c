@@ -345,9 +345,20 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 }
 
 /* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
-static bool agree_closely(size_t agreeing, size_t judged)
+static bool agree_closely(const struct geo_candidate *c)
 {
-	return (double)agreeing >= CLOSELY * (double)judged;
+	return (double)c->verdict.agreeing >= CLOSELY * (double)c->verdict.judged;
+}
+
+/* Does another layout explain sizes and skews far better, so that all that speaks for this one are the accesses? */
+static bool is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest)
+{
+	double least;
+
+	geo_order_fit(s->o, cheapest, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	least = s->fit->cost;
+	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	return s->fit->cost > TWICE * least + SPEAKS;
 }
 
 /*
@@ -361,7 +372,7 @@ static bool may_have_surfaces(struct geo_search *s)
 	const struct geo_candidate *best = &s->c[0];
 	double cost;
 
-	if (!of || !agree_closely(best->verdict.agreeing, best->verdict.judged))
+	if (!of || !agree_closely(best))
 		return true;
 	cost = geo_curve_cost(plain, s->nmade, &best->curve, best->curve.scale);
 	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++) {
@@ -485,7 +496,7 @@ static bool choose_other_stretch(struct geo_search *s, const struct geo_fit *fit
  * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there. One surface is held against accesses over
  * all that was seen: where the first place was a part of a band, another surface lies somewhere else.
  */
-static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere *ret,
+static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool closely, enum elsewhere *ret,
                            struct err *err)
 {
 	struct geo_candidate c = s->c[0];
@@ -510,7 +521,7 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, enum
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	(void)judge(s, &c, seen);
-	if (order == DISTURBED && c.shape.heads == 1 && !agree_closely(c.agreeing, c.judged))
+	if (closely && !agree_closely(&c))
 		c.is_possible = false;
 	*ret = c.is_possible ? FITS_THERE : c.judged < GEO_JUDGED_LEAST ? SEEN_TOO_LITTLE : FITS_NOT;
 	s->c[0].agreeing += c.agreeing;
@@ -622,7 +633,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	struct geo_shape cheapest, read;
 	enum elsewhere elsewhere = NO_OTHER_PLACE;
 	enum order order;
-	bool several = true, is_rival_open = false;
+	bool several = true, is_rival_open = false, closely;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -668,10 +679,11 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order != MESSY && is_rival_open)
 		order = MESSY;
-	if (s->n && order == DISTURBED && read.heads == 1 && may_have_surfaces(s))
+	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
+	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
 	if (s->n && order != MESSY)
-		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, order, &elsewhere, err);
+		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, closely, &elsewhere, err);
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))

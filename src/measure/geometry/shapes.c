@@ -12,9 +12,10 @@
 #include "measure/geometry/geometry.h"
 
 #define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8    /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128  /* LENGTHS and their parts, equal ones once */
-#define FEW_TRACKS  1500 /* for a first look, and: */
+#define LENGTHS     8                    /* most frequent runs of equal tracks that bands are guessed from */
+#define BANDS_MAX   128                  /* LENGTHS and their parts, equal ones once */
+#define RANKED_MAX  (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
+#define FEW_TRACKS  1500                 /* for a first look, and: */
 #define FEW_RUNS    96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
 #define MARGIN      6.0 /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
@@ -35,7 +36,7 @@ struct candidate {
 struct ranking {
 	struct geo *g;
 	struct geo_order *o;
-	struct candidate c[GEO_SHAPES_MAX];
+	struct candidate c[GEO_SHAPES_MAX]; /* half of them before ways are added */
 	size_t n;
 	struct geo_fit *fit;
 };
@@ -110,9 +111,9 @@ static bool is_one_band(const struct geo_fit *fit, uint64_t band)
 
 static void add_candidate(struct ranking *s, const struct candidate *c)
 {
-	if (s->n == GEO_SHAPES_MAX)
+	if (s->n == RANKED_MAX)
 		forget_dear_ones(s);
-	if (s->n < GEO_SHAPES_MAX)
+	if (s->n < RANKED_MAX)
 		s->c[s->n++] = *c;
 }
 
@@ -205,7 +206,7 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 			cut(c, 3, false),
 		};
 
-		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < GEO_SHAPES_MAX && !geo_has_thought_enough(s->g); k++) {
+		for (size_t k = 0; k < ARRAY_LEN(twin) && s->n < RANKED_MAX && !geo_has_thought_enough(s->g); k++) {
 			struct candidate add = { .shape = twin[k], .rank = s->c[i].rank };
 
 			if (twin[k].heads < 2 || has_shape(s, &twin[k]))
@@ -216,6 +217,111 @@ static void add_twins(struct ranking *s, uint64_t tracks)
 			    s->fit->n <= TWIN_ZONES * s->c[i].zones + TWIN_MORE)
 				s->c[s->n++] = add;
 		}
+	}
+}
+
+/* ---- the same order, cut otherwise ---- */
+
+/* Of a slot in the order of a shape's bands. */
+struct slot {
+	uint32_t head;
+	enum geo_change before;
+};
+
+static struct slot slot_at(const struct geo_shape *shape, uint64_t slot)
+{
+	uint64_t size = shape->heads * shape->band, at = slot % size, k = at / shape->band;
+	bool is_back = shape->is_alternate && slot / size % 2;
+
+	return (struct slot){ .head = (uint32_t)(is_back ? shape->heads - 1 - k : k),
+		              .before = at % shape->band   ? GEO_TO_CYLINDER
+		                        : k                ? GEO_TO_HEAD
+		                        : shape->band == 1 ? GEO_TO_CYLINDER
+		                                           : GEO_TO_BAND };
+}
+
+/* Until all is as at the begin. */
+static uint64_t turn_of(const struct geo_shape *shape)
+{
+	return shape->heads * shape->band * (shape->is_alternate ? 2 : 1);
+}
+
+/*
+ * Are the sizes of a zone's surfaces, and the skews between its tracks, just those of fewer surfaces, or of more, whose order comes again in a part of this one's? Heads that
+ * alternate, for one, go 0 1 2, 2 1 0, 0 1 2 as the first half of nine do.
+ */
+static bool has_same_order(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape,
+                           const struct geo_shape *twin)
+{
+	const double skew[GEO_CHANGES] = {
+		[GEO_TO_CYLINDER] = z->cylinder_skew, [GEO_TO_HEAD] = z->head_skew, [GEO_TO_BAND] = z->band_skew
+	};
+	double of[GEO_CHANGES] = { NAN, NAN, NAN };
+	uint64_t size[GEO_HEADS] = { 0 }, turn = turn_of(shape);
+
+	if (turn % turn_of(twin))
+		return false;
+	for (uint64_t i = 0; i < turn; i++) {
+		struct slot a = slot_at(shape, i), b = slot_at(twin, i);
+
+		if (!size[b.head])
+			size[b.head] = z->size[a.head];
+		if (isnan(of[b.before]))
+			of[b.before] = skew[a.before];
+		if (size[b.head] != z->size[a.head] ||
+		    (isfinite(skew[a.before]) && !geo_order_same(o, of[b.before], skew[a.before])))
+			return false;
+	}
+	return true;
+}
+
+static const struct geo_fit_zone *largest_zone(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *z = NULL;
+
+	for (size_t i = 0; i < fit->n; i++)
+		if (!z || fit->zone[i].tracks > z->tracks)
+			z = &fit->zone[i];
+	return z;
+}
+
+/* Those of a candidate whose bands, as it has them, are `zone`. */
+static void add_same_orders_of(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone)
+{
+	uint64_t turn = turn_of(&c->shape);
+
+	for (uint32_t heads = 2; heads <= HEADS_TRIED; heads++)
+		for (uint64_t parts = 1; parts * heads <= turn; parts++) {
+			struct candidate add = *c;
+
+			if (turn % (parts * heads))
+				continue;
+			add.shape = (struct geo_shape){ .heads = heads, .band = turn / heads / parts };
+			for (int way = 0; way < 2; way++) {
+				add.shape.is_alternate = way;
+				if (s->n < RANKED_MAX && !has_shape(s, &add.shape) && !is_idle(s, &add) &&
+				    has_same_order(s->o, zone, &c->shape, &add.shape))
+					s->c[s->n++] = add;
+			}
+		}
+}
+
+/*
+ * Where accesses are made the order is the same, so only they tell these apart, whatever they cost elsewhere, where something disturbs the sequence, or the walk has gone
+ * astray. n: candidates that do explain it.
+ */
+static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
+{
+	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
+		const struct candidate c = s->c[i];
+		const struct geo_fit_zone *zone;
+
+		if (c.shape.heads == 1 || c.shape.band == 0)
+			continue;
+		geo_order_fit(s->o, &c.shape, tracks, INFINITY, NULL, s->fit);
+		zone = largest_zone(s->fit);
+		if (zone)
+			add_same_orders_of(s, &c, zone);
 	}
 }
 
@@ -232,12 +338,22 @@ static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 	return o->n > FEW_RUNS && few < most ? few : most;
 }
 
+/* Ways of the arm make no difference to the sequence. */
+static void add_ways(struct ranking *s)
+{
+	for (size_t i = 0, n = s->n; i < n; i++)
+		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1) {
+			s->c[s->n] = s->c[i];
+			s->c[s->n++].shape.is_serpentine = true;
+		}
+}
+
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static int find_candidates(struct ranking *s)
 {
 	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
 	uint64_t tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS;
-	size_t n = 0, m = 0;
+	size_t n = 0, m = 0, explain;
 
 	if (!all)
 		return -ENOMEM;
@@ -260,14 +376,11 @@ static int find_candidates(struct ranking *s)
 			break;
 	}
 	forget_dear_ones(s);
+	explain = s->n;
 	add_twins(s, tracks);
+	add_same_orders(s, explain, tracks);
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
-	/* Ways of the arm make no difference to the sequence. */
-	for (size_t i = s->n; i-- > 0;)
-		if (s->c[i].shape.band != 1 && s->c[i].shape.heads > 1 && s->n < GEO_SHAPES_MAX) {
-			s->c[s->n] = s->c[i];
-			s->c[s->n++].shape.is_serpentine = true;
-		}
+	add_ways(s);
 	return 0;
 }
 
