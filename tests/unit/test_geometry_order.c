@@ -289,7 +289,7 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		add_item(&w, 172, 172, 0.22, false);
 	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
 	assert_int_equal(o.tracks, 17);
-	free(o.seg);
+	geo_order_free(&o);
 	for (size_t i = 0; i < w.nitems; i++)
 		free(item[i].run);
 }
@@ -345,7 +345,7 @@ static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 	assert_int_equal(fit->n, 1);
 	for (size_t k = 0; k < HEADS; k++)
 		assert_int_equal(fit->zone[0].size[k], size[k]);
-	free(o.seg);
+	geo_order_free(&o);
 }
 
 /* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of their tracks lack a sector more. */
@@ -365,7 +365,7 @@ static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
 	for (uint64_t i = 0; i < MANY; i++)
 		if (held[i] == size[i % HEADS])
 			assert_int_equal(geo_order_at(&o, i)->size, held[i]);
-	free(o.seg);
+	geo_order_free(&o);
 }
 
 /* ---- which layouts are held against accesses ---- */

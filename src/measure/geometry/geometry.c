@@ -381,8 +381,7 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	session_checkpoint(g->ses);
 	r = timed_walk(w, layout->is_told ? GEO_RATES_AT : GEO_DEFECTS_AT, err);
 	g->is_cut = !w->is_whole && !w->is_stuck;
-	free(order->seg);
-	*order = (struct geo_order){ .seg = NULL };
+	geo_order_free(order);
 	if (r == 0)
 		r = geo_order_fill(order, w, err);
 	geo_may_take(g, LATE_PART);
@@ -418,7 +417,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 		              100.0 * (double)w->at / (double)g->sectors,
 		              w->is_stuck ? "no end of a track could be found there" : "the run ended before");
 	free(layout.fit);
-	free(order.seg);
+	geo_order_free(&order);
 	return r;
 }
 

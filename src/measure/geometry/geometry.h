@@ -378,22 +378,27 @@ struct geo_order {
 	const struct geo *g; /* when its run is over, nothing is tried any more */
 	struct geo_seg *seg;
 	size_t n, room, hint;
+	uint32_t *of; /* segments of the first nof tracks, which are read again and again; NULL: none */
+	uint64_t nof;
 	uint64_t tracks;
 	double tol;
 };
 
-/* All tracks in order; o is zero before, and seg is the caller's to free. */
+/* All tracks in order; o is zero before, and is freed by the caller, also after an error. */
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
 /* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
 int geo_order_fill_up(struct geo_order *o);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 
-/* The same, which nearly always are those of last time. */
+/* The same, which nearly always are known, or those of last time. */
 static inline const struct geo_seg *geo_order_at(struct geo_order *o, uint64_t track)
 {
 	const struct geo_seg *seg = &o->seg[o->hint];
 
+	if (track < o->nof)
+		return &o->seg[o->of[track]];
 	return o->hint < o->n && track - seg->track < seg->tracks ? seg : geo_order_find(o, track);
 }
 

@@ -67,8 +67,7 @@ static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double ste
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
 	size_t n = 0, i;
 
-	(void)geo_order_at(p->o, t);
-	i = p->o->hint;
+	i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
 	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
 		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
 
@@ -374,8 +373,7 @@ static void go_without_tail(struct reading *q, const struct way *from)
 	double ignore;
 	size_t i;
 
-	(void)geo_order_at(o, from->t);
-	i = o->hint;
+	i = (size_t)(geo_order_at(o, from->t) - o->seg);
 	for (size_t seen = 0; i < o->n && seen < ENDS + heads; i++) {
 		uint64_t end = o->seg[i].track + o->seg[i].tracks - from->t, length = (end + heads - 1) / heads;
 		uint64_t tail = length * heads - end;
@@ -392,10 +390,8 @@ static void go_without_tail(struct reading *q, const struct way *from)
 /* How many tracks in a row from this one on are of one size and skew. */
 static uint64_t alike_from(struct geo_order *o, uint64_t track)
 {
-	size_t i;
+	size_t i = (size_t)(geo_order_at(o, track) - o->seg);
 
-	(void)geo_order_at(o, track);
-	i = o->hint;
 	while (i + 1 < o->n && !is_real_end(o, i))
 		i++;
 	while (i + 1 < o->n && o->seg[i + 1].is_odd && o->seg[i + 1].size == o->seg[i].size)

@@ -7,13 +7,14 @@
 
 #include "measure/geometry/geometry.h"
 
-#define NEAR_ITEMS 200 /* on both sides: a few bands, so that each surface comes by OFTEN */
-#define SHORT_BY   40  /* part of a track: so many sectors may be missing of it */
-#define OFTEN      4   /* tracks of one size nearby: no accident */
-#define PIECES     4   /* of a track, at most */
-#define NEARLY_ALL 0.8 /* of a track: pieces that hold so much and no more are no two tracks */
-#define TURNS_BACK 4   /* runs of equal tracks that a turn is looked for in */
-#define HIDDEN     2.0 /* jumps up to so many times what two may differ by may be hidden by noise */
+#define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
+#define SHORT_BY   40                    /* part of a track: so many sectors may be missing of it */
+#define OFTEN      4                     /* tracks of one size nearby: no accident */
+#define PIECES     4                     /* of a track, at most */
+#define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are no two tracks */
+#define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
+#define NUMBERED   (2 * GEO_RANK_TRACKS) /* tracks: layouts are tried on the first so many */
+#define HIDDEN     2.0                   /* jumps up to so many times what two may differ by may be hidden by noise */
 
 static int push(struct geo_order *o, const struct geo_seg *seg)
 {
@@ -240,6 +241,21 @@ static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
 	return i + 1 < w->nitems ? w->items[i + 1].run[0].per_track : 0;
 }
 
+/* Says of the tracks that layouts are tried on which segments they are in. */
+static int number(struct geo_order *o)
+{
+	uint64_t n = o->tracks < NUMBERED ? o->tracks : NUMBERED;
+
+	o->of = calloc(n + 1, sizeof(*o->of));
+	if (!o->of)
+		return -ENOMEM;
+	o->nof = n;
+	for (size_t i = 0; i < o->n; i++)
+		for (uint64_t t = o->seg[i].track; t < n && t < o->seg[i].track + o->seg[i].tracks; t++)
+			o->of[t] = (uint32_t)i;
+	return 0;
+}
+
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err)
 {
 	o->g = w->g;
@@ -266,7 +282,16 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 			at += run->tracks * run->per_track;
 		}
 	}
-	return geo_order_fill_up(o) < 0 ? err_set(err, -ENOMEM, "Out of memory.") : 0;
+	if (geo_order_fill_up(o) < 0 || number(o) < 0)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	return 0;
+}
+
+void geo_order_free(struct geo_order *o)
+{
+	free(o->seg);
+	free(o->of);
+	*o = (struct geo_order){ .seg = NULL };
 }
 
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track)
