@@ -136,6 +136,17 @@ static void a_sector_is_looked_at_as_often_as_its_noise_wants(void **state)
 	}
 }
 
+/* Of seven points in the first track two were late by a part of a revolution: what most of the angles between them agree on is how far sectors are apart. */
+static void late_answers_do_not_tell_how_far_sectors_are_apart(void **state)
+{
+	struct sim_run run = geometry_on_wild(500274, "--quick --seed=500274 sda", NULL, NULL);
+
+	(void)state;
+	assert_true(sim_figure(&run, "start_sectors_per_track") == 127.0);
+	assert_false(result_has_notice(run.res, "no-tracks"));
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +157,7 @@ int main(void)
 		cmocka_unit_test(a_track_of_another_size_lacks_nothing),
 		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
 		cmocka_unit_test(a_sector_is_looked_at_as_often_as_its_noise_wants),
+		cmocka_unit_test(late_answers_do_not_tell_how_far_sectors_are_apart),
 		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
 	};
 

@@ -13,6 +13,11 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
+#define SPACING_POINTS 7 /* of an eighth of a track, so that hardly one of its ends lies between them */
+#define SPACING_LOOKS \
+	3 /* at stretches one behind the other, until more than half of the angles between points agree, */
+#define SPACING_LEAST 3 /* and so many are known */
+
 #define GRID      9   /* points of a track */
 #define GAPS_MAX  64  /* edges of one survey: all of them fit in one batch of reads */
 #define UP_POINTS 12  /* of a grid in which it is tried whether it can be read upwards */
@@ -33,23 +38,63 @@ struct gap {
 	double in_angle, out_angle; /* of the sectors before and after the edge */
 };
 
+/* The angles from each of these points to the one above it; how many are known. */
+static size_t steps_between(const double *angle, size_t n, double *ret)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i + 1 < n; i++)
+		if (isfinite(angle[i]) && isfinite(angle[i + 1]))
+			ret[m++] = geo_frac(angle[i] - angle[i + 1]);
+	return m;
+}
+
+/* How many of them agree with the one that most agree with, which is *ret. */
+static size_t most_agree(const struct geo *g, const double *d, size_t n, double *ret)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t m = 0;
+
+		for (size_t k = 0; k < n; k++)
+			m += fabs(d[k] - d[i]) < geo_near(g);
+		if (m <= most)
+			continue;
+		most = m;
+		*ret = d[i];
+	}
+	return most;
+}
+
 int geo_spacing(struct geo *g, uint64_t near, double guess, double *ret_per_track, struct err *err)
 {
-	uint64_t sector[7], step = guess > 16.0 ? (uint64_t)(guess / 8.0) : 1;
-	double angle[7], d[6];
+	uint64_t sector[SPACING_POINTS], step = guess > 16.0 ? (uint64_t)(guess / 8.0) : 1,
+					 span = SPACING_POINTS * step;
+	double angle[SPACING_POINTS], d[SPACING_LOOKS * SPACING_POINTS], one = NAN;
 	size_t n = 0;
-	int r;
+	int r = 0;
 
-	if (near + 7 * step > g->sectors)
-		near = g->sectors > 7 * step ? g->sectors - 7 * step : 0;
-	for (size_t i = 0; i < ARRAY_LEN(sector); i++)
-		sector[i] = near + (6 - i) * step;
-	r = geo_probe(g, sector, angle, ARRAY_LEN(sector), err);
-	for (size_t i = 0; i + 1 < ARRAY_LEN(sector) && r == 0; i++)
-		if (isfinite(angle[i]) && isfinite(angle[i + 1]))
-			d[n++] = geo_frac(angle[i] - angle[i + 1]);
-	*ret_per_track = n >= 3 ? (double)step / stats_median(d, n) : (double)NAN;
-	if (isfinite(*ret_per_track))
+	*ret_per_track = NAN;
+	if (near + span > g->sectors)
+		near = g->sectors > span ? g->sectors - span : 0;
+	for (size_t k = 0; k < SPACING_LOOKS && r == 0 && near + span <= g->sectors; k++, near += span) {
+		size_t most;
+
+		for (size_t i = 0; i < SPACING_POINTS; i++)
+			sector[i] = near + (SPACING_POINTS - 1 - i) * step;
+		r = geo_probe(g, sector, angle, SPACING_POINTS, err);
+		n += steps_between(angle, SPACING_POINTS, d + n);
+		most = most_agree(g, d, n, &one);
+		if (n < SPACING_LEAST)
+			continue;
+		if (most * 2 > n) {
+			*ret_per_track = (double)step / stats_median(d, n);
+			break;
+		}
+		*ret_per_track = (double)step / one;
+	}
+	if (r == 0 && isfinite(*ret_per_track))
 		g->per_track = *ret_per_track;
 	return r;
 }
