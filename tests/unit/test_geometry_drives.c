@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/geometry.h"
 
@@ -147,6 +148,24 @@ static void late_answers_do_not_tell_how_far_sectors_are_apart(void **state)
 	sim_run_end(&run);
 }
 
+/* Without FUA, noise that wants several looks at each sector, and in front of each a cache that has to forget: that each of two disks has its own, or 487 MB that take 150 reads. */
+static void what_the_cache_has_to_forget_does_not_take_all_the_time(void **state)
+{
+	static const struct {
+		uint64_t seed;
+		double end; /* where the time was over before */
+	} disks[] = { { 500140, 573.0 }, { 500134, 233.0 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
+		struct sim_run run = geometry_on_wild(disks[i].seed, "--quick sda", NULL, NULL);
+		struct interval ci = result_find_figure(run.res, "end_sectors_per_track")->ci;
+
+		assert_true(ci.low <= disks[i].end && ci.high >= disks[i].end);
+		sim_run_end(&run);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +177,7 @@ int main(void)
 		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
 		cmocka_unit_test(a_sector_is_looked_at_as_often_as_its_noise_wants),
 		cmocka_unit_test(late_answers_do_not_tell_how_far_sectors_are_apart),
+		cmocka_unit_test(what_the_cache_has_to_forget_does_not_take_all_the_time),
 		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
 	};
 

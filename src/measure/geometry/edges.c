@@ -267,7 +267,7 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 
 /*
  * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of them; where that is dear they are taken
- * one by one from above, as going up within a track brings all that lies between into the cache. want_high: the edge where the high side begins.
+ * one by one from above, as going up within a track brings all that lies between into the cache: unless each is read several times, for which it forgets all the same. want_high: the edge where the high side begins.
  */
 static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open, bool want_high, struct err *err)
 {
@@ -278,7 +278,7 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 
 	while (r == 0 && m && !geo_is_over(g)) {
 		double flush = geo_flush_cost(g);
-		size_t most = flush > GEO_DEAR ? 1 : n;
+		size_t most = flush > GEO_DEAR && g->looks == 1 ? 1 : n;
 
 		m = 0;
 		for (size_t k = n; k-- > 0 && m < most;) {

@@ -21,6 +21,7 @@
 #define ROUNDS 16
 /* Reads elsewhere keep so far away: the next tracks that are looked at are not to be in the cache by them. */
 #define BESIDE_BYTES  (64u << 20)
+#define NEAR_TIMES    64 /* as far as they go down: hardly ever where one of the last is still in the cache */
 #define STREAM_TRACKS 2  /* so far ahead a drive reads on instead of going there anew */
 #define AWAY_LEAST    20 /* tracks, and some of so many more: near, but hardly ever twice in the same place */
 #define AWAY          2000
@@ -168,13 +169,29 @@ double geo_flush_cost(const struct geo *g)
 	return way == BY_VOLUME ? g->rot.forget_ns / g->rot.period_ns : g->rot.flush_reads;
 }
 
+/*
+ * Where reads begin that go down over so many bytes: near those sectors, between first and end, that the cache is to forget. What is far away may be another disk, with a cache of
+ * its own, and takes long to go to. Above them, or below where there is no room.
+ */
+static uint64_t begin_elsewhere(struct geo *g, uint64_t bytes, uint64_t first, uint64_t end)
+{
+	uint64_t block = g->t.block_bytes, above = g->t.target->size_bytes - end, room;
+	bool is_above = above >= 2 * bytes;
+
+	if (!is_above && first < 2 * bytes)
+		return timed_elsewhere(&g->t, first, end);
+	room = (is_above ? above : first) - bytes;
+	room = rng_below(&g->t.rng, (room < NEAR_TIMES * bytes ? room : NEAR_TIMES * bytes) / block) * block;
+	return is_above ? end + bytes + room : first - block - room;
+}
+
 static void aim_elsewhere(struct geo *g, size_t which, uint64_t *offsets, size_t n, uint64_t first, uint64_t end)
 {
 	uint64_t step = (uint64_t)(steps[which] * g->per_track) * g->t.block_bytes, at = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || !step || at < step || (at - step < end && at - step + g->t.block_bytes > first))
-			at = timed_elsewhere(&g->t, first, end);
+			at = step ? begin_elsewhere(g, n * step, first, end) : timed_elsewhere(&g->t, first, end);
 		else
 			at -= step;
 		offsets[i] = at;
