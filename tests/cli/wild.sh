@@ -135,6 +135,7 @@ judge zones "$(say uneven)" uneven
 judge zones "$rows"'row("unreadable"; {first_byte: 1048576, last_byte: 1052671, errno_name: "EIO"})' "unreadable region"
 judge zones '.tables.bands.rows |= (.[0] as $r | [$r] + ($r | [.[0] = 2200000000]) + .[1:])' "recording zone"
 judge geometry '.figures.surfaces += 1' surfaces
+judge geometry '.figures.arm_surfaces = .figures.surfaces' surfaces # it has one arm
 judge geometry '.figures.layout |= sub("head-first"; "seek-first in bands of 7 tracks, forward")' layout
 judge geometry '(.tables.zones.columns | map(.key) | index("first_byte")) as $i | .tables.zones.rows[1][$i] += 1048576' "sure zone"
 judge geometry '(.tables.zones.columns | map(.key) | index("sectors_per_track")) as $i | .tables.zones.rows[0][$i] += 7' "sure zone"

@@ -27,6 +27,8 @@ struct wild_case {
  * "missed": [{"what", "text"}] of so many "planted", "notices": [CODE], "status"}: numbers are null where there are none. A name may come several times (rows of a table). NULL: out of memory.
  */
 json_t *wild_judge(const struct wild_case *c);
+/* Surfaces of the first of two arms or disks that share the addresses; NaN: there is only one. */
+struct interval wild_arm_surfaces(const struct wild_case *c);
 /* Of `surface`: places that are told and false; that are there, were scanned and are not told. How many should be. */
 size_t wild_surface(const struct wild_case *c, json_t *lies, json_t *missed);
 /* {"what", "text"} to a list. */

@@ -73,8 +73,8 @@ static void one_figure(struct judge *j, const struct wild_figure *f)
 		return;
 	}
 	x = f->member ? wild_number(j->c->truth, f->member) : (double)NAN;
-	truth = f->member || isnan(told[0]) ? (struct interval){ x, x } : f->truth(j->c);
-	if (isnan(told[0]) || isfinite(truth.low))
+	truth = f->member ? (struct interval){ x, x } : f->truth(j->c);
+	if (isfinite(truth.low))
 		add_figure(j, f->name, told, truth, f->scale);
 }
 
@@ -395,6 +395,13 @@ static double surfaces_of_part(const struct profile *p)
 	return p->arms == ARMS_HALVES || p->arms == ARMS_INTERLEAVED ? floor(p->surfaces / 2.0) : p->surfaces;
 }
 
+struct interval wild_arm_surfaces(const struct wild_case *c)
+{
+	double n = c->g->arm[0] ? surfaces_of_part(c->p) : (double)NAN;
+
+	return (struct interval){ n, n };
+}
+
 /* Of all of it, or of either part. */
 static bool is_right_count(const struct profile *p, double surfaces)
 {
@@ -431,8 +438,11 @@ static void layout(struct judge *j)
 	const json_t *figures = json_object_get(j->c->doc, "figures");
 	const char *text = json_string_value(json_object_get(figures, "layout"));
 	const struct profile_zone *z = j->c->p->zones;
-	double surfaces = wild_number(figures, "surfaces");
+	double surfaces = wild_number(figures, "surfaces"), of_arm = wild_number(figures, "arm_surfaces");
 
+	if (isfinite(of_arm) && of_arm != wild_arm_surfaces(j->c).low)
+		lie(j, "surfaces", "%.0f of the first arm told, there are %" PRIu32 " in all", of_arm,
+		    j->c->p->surfaces);
 	if (isfinite(surfaces) && !is_right_count(j->c->p, surfaces))
 		lie(j, "surfaces", "%.0f told, there are %" PRIu32, surfaces, j->c->p->surfaces);
 	if (text && !is_right_layout(j->c->p, text))
