@@ -379,7 +379,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		most = fmax(most, score(v, i, slow));
 		ret->end_bytes = s->end_bytes > ret->end_bytes ? s->end_bytes : ret->end_bytes;
 		ret->readings++;
-		if (s->position == ZONE_NONE)
+		if (s->position == ZONE_NONE || s->kind == SAMPLE_EDGE) /* an edge has that of the region it was for */
 			continue;
 		ret->first = ret->first == ZONE_NONE ? s->position : ret->first;
 		ret->last = s->position;

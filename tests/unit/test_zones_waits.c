@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Slow regions by the revolutions that samples lose, from samples made by hand: where they begin and end, how slow they are, and what is none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/zones/zones.h"
+
+#define PLACES 64
+#define PASSES 6
+#define REV_NS 8.4e6
+#define REVS   24.0 /* of a sample that loses none */
+#define MOVED  20000000u
+#define FIRST  20 /* places of the region */
+#define LAST   24
+#define EDGES  3
+#define CELL   1000000000ull
+#define STEP   50000000ull /* from one sample of a place to the next */
+
+struct made {
+	struct zone_sample v[PLACES * PASSES + EDGES];
+	struct zone_samples samples;
+	struct zone_slow slow[2 * (PLACES * PASSES + EDGES)];
+};
+
+struct lost {
+	uint32_t waits, revs;
+};
+
+static struct zone_sample sample_of(size_t place, size_t pass, struct lost lost, struct rng *rng)
+{
+	uint64_t at = place * CELL + pass * STEP;
+	double ns = (REVS + lost.revs) * REV_NS * exp(0.005 * rng_normal(rng));
+
+	return (struct zone_sample){ .position = place,
+		                     .pass = (uint32_t)pass,
+		                     .first_bytes = at,
+		                     .from_bytes = at,
+		                     .end_bytes = at + MOVED,
+		                     .moved_bytes = MOVED,
+		                     .elapsed_ns = ns,
+		                     .ns_per_byte = ns / MOVED,
+		                     .se_ratio = 0.005,
+		                     .waits = lost.waits,
+		                     .wait_revs = lost.revs,
+		                     .is_good = true };
+}
+
+/* of: what the sample of a place in a pass loses. Up and down by turns. */
+static void make(struct made *m, uint64_t seed, struct lost (*of)(size_t place, size_t pass, struct rng *rng))
+{
+	struct rng rng;
+
+	rng_init(&rng, seed, 9);
+	m->samples = (struct zone_samples){ m->v, PLACES * PASSES, PLACES * PASSES + EDGES };
+	for (size_t i = 0; i < m->samples.n; i++) {
+		size_t place = i / PLACES % 2 ? PLACES - 1 - i % PLACES : i % PLACES;
+
+		m->v[i] = sample_of(place, i / PLACES, of(place, i / PLACES, &rng), &rng);
+		m->v[i].at_s = 0.3 * (double)i;
+	}
+}
+
+/* Returns what was found; its regions are m->slow. */
+static struct zone_slows find(struct made *m)
+{
+	const struct zone_layout l = { .end_bytes = PLACES * CELL, .npositions = PLACES, .rev_ns = REV_NS };
+	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
+	struct zone_slows slows = { .v = m->slow, .threshold = 0.17 };
+
+	assert_int_equal(zone_waits_find(&m->samples, &l, &none, &slows), 0);
+	return slows;
+}
+
+static bool is_in(size_t place)
+{
+	return place >= FIRST && place <= LAST;
+}
+
+static struct lost six_each(size_t place, size_t pass, struct rng *rng)
+{
+	uint32_t more = (uint32_t)rng_below(rng, 3);
+
+	(void)pass;
+	return (struct lost){ is_in(place) ? 5 + more : 0, is_in(place) ? 5 + more : 0 };
+}
+
+/* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same. */
+static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void **state)
+{
+	static struct made m;
+	struct zone_slows slows;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 2);
+	make(&m, 1, six_each);
+	for (size_t i = 0; i < EDGES; i++) {
+		struct zone_sample *s = &m.samples.v[m.samples.n++];
+
+		*s = sample_of(LAST, PASSES + i, (struct lost){ 6, 6 }, &rng);
+		s->kind = SAMPLE_EDGE;
+		s->position = FIRST;
+		s->at_s = 200.0 + (double)i;
+	}
+	slows = find(&m);
+	assert_int_equal(slows.n, 1);
+	assert_true(slows.v[0].is_confirmed);
+	assert_int_equal(slows.v[0].first, FIRST);
+	assert_int_equal(slows.v[0].last, LAST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
