@@ -11,16 +11,17 @@
 
 #include "measure/zones/zones.h"
 
-#define PLACES 64
-#define PASSES 6
-#define REV_NS 8.4e6
-#define REVS   24.0 /* of a sample that loses none */
-#define MOVED  20000000u
-#define FIRST  20 /* places of the region */
-#define LAST   24
-#define EDGES  3
-#define CELL   1000000000ull
-#define STEP   50000000ull /* from one sample of a place to the next */
+#define PLACES   64
+#define PASSES   6
+#define REV_NS   8.4e6
+#define REVS     24.0 /* of a sample that loses none */
+#define MOVED    20000000u
+#define FIRST    20 /* places of the region */
+#define LAST     24
+#define EDGES    3
+#define CELL     1000000000ull
+#define STEP     50000000ull /* from one sample of a place to the next */
+#define EXPECTED (REVS * REV_NS / MOVED)
 
 struct made {
 	struct zone_sample v[PLACES * PASSES + EDGES];
@@ -90,6 +91,13 @@ static struct lost six_each(size_t place, size_t pass, struct rng *rng)
 	return (struct lost){ is_in(place) ? 5 + more : 0, is_in(place) ? 5 + more : 0 };
 }
 
+static struct lost four_revolutions_a_wait(size_t place, size_t pass, struct rng *rng)
+{
+	struct lost lost = six_each(place, pass, rng);
+
+	return (struct lost){ lost.waits, 4 * lost.waits };
+}
+
 /* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same. */
 static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void **state)
 {
@@ -115,10 +123,29 @@ static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void *
 	assert_int_equal(slows.v[0].last, LAST);
 }
 
+static void retries_of_several_revolutions_count_in_full(void **state)
+{
+	static struct made m;
+	double ns = 0.0;
+	struct zone_slows slows;
+
+	(void)state;
+	make(&m, 1, four_revolutions_a_wait);
+	slows = find(&m);
+	assert_int_equal(slows.n, 1);
+	assert_true(slows.v[0].is_confirmed);
+	for (size_t i = 0; i < m.samples.n; i++)
+		ns += is_in(m.v[i].position) ? m.v[i].elapsed_ns : 0.0;
+	ns /= (LAST - FIRST + 1) * PASSES;
+	assert_true(fabs(exp(slows.v[0].y) / (ns / MOVED) - 1.0) < 0.01);
+	assert_true(fabs(exp(slows.v[0].expected_y) / EXPECTED - 1.0) < 0.02);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
+		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

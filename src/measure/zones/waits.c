@@ -40,6 +40,7 @@
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
 #define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
+#define RETRIES_MIN   3    /* samples that tell what is usual of them (a choice) */
 #define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
 #define NEARER        0.5  /* of a region's excess: what is slower is nearer to its level than to what is usual there */
 #define FAR_TIMES \
@@ -160,11 +161,16 @@ static double rate_of(const struct series *v, size_t first, size_t last)
 	return waits * v->rev_ns / ns;
 }
 
-/* Time of a sample without what a wait took beyond retries: freezes of disk or host are not of the place. */
+/* Time of a sample without what a wait took beyond so many revolutions: freezes of disk or host are not of the place. */
+static double time_within(const struct series *v, const struct zone_sample *s, double most)
+{
+	return s->elapsed_ns - fmin(fmax(s->wait_revs - most * s->waits, 0.0) * v->rev_ns, LOST_MAX * s->elapsed_ns);
+}
+
+/* The same beyond retries. */
 static double counted_ns(const struct series *v, const struct zone_sample *s)
 {
-	return s->elapsed_ns -
-	       fmin(fmax(s->wait_revs - REVS_PER_WAIT * s->waits, 0.0) * v->rev_ns, LOST_MAX * s->elapsed_ns);
+	return time_within(v, s, REVS_PER_WAIT);
 }
 
 /* Do several passes say so? */
@@ -266,6 +272,21 @@ static bool has_borders(const struct series *v, size_t first, size_t last, const
 }
 
 /*
+ * Revolutions that a wait of [first, last] takes at most, and no freeze: what is so long in most samples is of the place. Drives try again for several of
+ * them, and one that turns faster than it says takes more of what a revolution is taken for.
+ */
+static double most_per_wait(const struct series *v, size_t first, size_t last)
+{
+	cleanup_free double *each = calloc(last - first + 1, sizeof(*each));
+	size_t n = 0;
+
+	for (size_t i = first; each && i <= last; i++)
+		if (v->s[i]->waits)
+			each[n++] = (double)v->s[i]->wait_revs / v->s[i]->waits;
+	return n >= RETRIES_MIN ? fmax(stats_median(each, n), REVS_PER_WAIT) : REVS_PER_WAIT;
+}
+
+/*
  * Time and bytes of [first, last], and what was lost of the time. Part of what is lost shows in no wait: a revolution counts only when nearly all of it is
  * between two requests. The steps tell that part; but not more than all of it is slower than what lies on both sides, for its ends are where they
  * are because samples there are slow.
@@ -273,14 +294,14 @@ static bool has_borders(const struct series *v, size_t first, size_t last, const
 static void sum_up(const struct series *v, size_t first, size_t last, const struct steps *steps, double *ret_ns,
                    double *ret_bytes, double *ret_lost)
 {
-	double step = fmin(steps->before, steps->behind), lost = 0.0;
+	double step = fmin(steps->before, steps->behind), lost = 0.0, most = most_per_wait(v, first, last);
 	double sides = 0.5 * (level_from(v, first - 1, -1) + level_from(v, last + 1, 1));
 
 	*ret_ns = *ret_bytes = 0.0;
 	for (size_t i = first; i <= last; i++) {
-		*ret_ns += counted_ns(v, v->s[i]);
+		*ret_ns += time_within(v, v->s[i], most);
 		*ret_bytes += v->s[i]->moved_bytes;
-		lost += fmin(v->s[i]->wait_revs, REVS_PER_WAIT * v->s[i]->waits) * v->rev_ns;
+		lost += fmin(v->s[i]->wait_revs, most * v->s[i]->waits) * v->rev_ns;
 	}
 	step = fmin(step, log(*ret_ns / *ret_bytes) - sides); /* NaN is left out */
 	*ret_lost = fmax(fmin(lost, LOST_MAX * *ret_ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * *ret_ns);
