@@ -304,6 +304,25 @@ static void a_stretch_ends_where_its_samples_do_within_a_place(void **state)
 	assert_true(s.last < WRITTEN_END);
 }
 
+/* Two of the three samples of a place are slow, and the one between them is not: a network's noise. */
+#define NOISY_PLACE 20
+static double slow_at_times(double x, struct rng *rng)
+{
+	double cell = (double)(1u << 30) / SIZE, at = (1.0 - cell) * NOISY_PLACE / (PLACES - 1);
+	bool is_of_it = x > at - 0.1 * cell && x < at + 0.9 * cell;
+
+	(void)rng;
+	return is_of_it && !(x > at + 0.1 * cell && x < at + 0.2 * cell) ? 430.0 : 540.0;
+}
+
+static void what_is_slow_at_times_is_no_stretch(void **state)
+{
+	static const struct disk d = { slow_at_times, 0.0, 900.0, 0.005 };
+
+	(void)state;
+	assert_int_equal(all_of(&d, "slow at times").uneven, 0);
+}
+
 /* The middle is stored and behind a limit, the start is not: as another arm, or a cache, would make it. */
 static double slow_start(double x, struct rng *rng)
 {
@@ -339,6 +358,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
 		cmocka_unit_test(a_stretch_ends_where_its_samples_do_within_a_place),
+		cmocka_unit_test(what_is_slow_at_times_is_no_stretch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

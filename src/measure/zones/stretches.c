@@ -24,10 +24,11 @@
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
-#define UP_STEPS_MAX  4 /* more of them are a pattern of surfaces: volumes of so many disks are rare */
-#define UNEVEN_MAX    8 /* runs; more of them are noise of the network (trial: cloud volumes) */
-#define SAMPLES_MIN   2 /* one may be an accident */
-#define DEVICE_PLACES 3 /* on either side of another device's begin (a choice) */
+#define UP_STEPS_MAX  4    /* more of them are a pattern of surfaces: volumes of so many disks are rare */
+#define UNEVEN_MAX    8    /* runs; more of them are noise of the network (trial: cloud volumes) */
+#define SAMPLES_MIN   2    /* one may be an accident */
+#define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
+#define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
@@ -139,6 +140,26 @@ static bool is_beside(const struct zone_sample *z, const struct zone_stretch *st
 	return st->kind == STRETCH_UNEVEN && fabs(y - st->y) > fabs(y - st->beside_y);
 }
 
+static bool is_of_stretch(const struct zone_sample *z, const struct zone_stretch *st)
+{
+	return z->is_good && !z->is_burst && z->position != ZONE_NONE && z->position >= st->first &&
+	       z->position <= st->last && z->kind != SAMPLE_PROBE;
+}
+
+/* Are samples between those of the stretch as what is beside it? Then what differs was of the times when it was read. An outlier says so as well as others. */
+static bool is_contradicted(const struct zone_samples *samples, const struct zone_stretch *st)
+{
+	size_t against = 0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *z = &samples->v[i];
+
+		against += is_of_stretch(z, st) && is_beside(z, st) && z->from_bytes > st->first_bytes &&
+		           z->end_bytes < st->end_bytes;
+	}
+	return (double)against > AGAINST_PART * (double)st->samples;
+}
+
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -156,8 +177,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
-		if (!z->is_good || z->is_burst || z->is_outlier || z->position == ZONE_NONE || z->position < st.first ||
-		    z->position > st.last || z->kind == SAMPLE_PROBE)
+		if (!is_of_stretch(z, &st) || z->is_outlier)
 			continue;
 		if (is_beside(z, &st)) {
 			left_out++;
@@ -171,6 +191,8 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	}
 	if (left_out && st.samples)
 		st.y = sum / (double)st.samples;
+	if (is_contradicted(samples, &st))
+		return;
 	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
 	if (st.samples >= SAMPLES_MIN &&
 	    (kind != STRETCH_FAST || st.is_at_interface || (double)in_part < ZONE_IN_PART * (double)st.samples))
