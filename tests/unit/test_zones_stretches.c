@@ -251,6 +251,27 @@ static void another_device_behind_the_first_is_told(void **state)
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
 }
 
+/* Of the second one zone ends with a larger step than the others. */
+static double uneven_steps(double x, struct rng *rng)
+{
+	double second = 2.0 * x - 1.0;
+
+	if (x < 0.5)
+		return zoned(2.0 * x, rng);
+	return (second < 0.6 ? 125.0 : 107.0) - 40.0 * floor(second * 16.0) / 15.0;
+}
+
+static void a_large_step_between_zones_is_no_end_of_a_device(void **state)
+{
+	static const struct disk d = { uneven_steps, NAN, 550.0, 0.005 };
+	struct said s = all_of(&d, "two disks, a large step in the second");
+
+	(void)state;
+	assert_int_equal(s.device, SEEDS);
+	assert_int_equal(s.fast + s.uneven, 0);
+	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES && s.last > 0.99);
+}
+
 /* The second begins behind the first sample of a place: that is as slow as the places before it, and no slow region. */
 #define SEAM_PLACE 32
 static double seam(double x, struct rng *rng)
@@ -354,6 +375,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
+		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),

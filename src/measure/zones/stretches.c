@@ -219,6 +219,16 @@ static size_t stretch_end(const struct places *s, size_t a)
 	return b;
 }
 
+/*
+ * Are places a..b the zones of another device? They are many, fall from the first to the last, and are slower than what is not stored comes; so what seems to end them
+ * is one zone more, for a device goes on to the end.
+ */
+static bool falls_as_media(const struct places *s, size_t a, size_t b, double interface_bytes_per_s)
+{
+	return b - a + 1 >= ZONE_BESIDE && s->y[b] > s->y[a] && !is_flat(s, a, b) &&
+	       !(zone_rate(mean_of(s, a, b)) >= INTERFACE_REACHED * interface_bytes_per_s);
+}
+
 static void find_rotating(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
@@ -243,6 +253,8 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 		if (!is_step_up(s, i, up))
 			continue;
 		b = stretch_end(s, i + 1);
+		if (falls_as_media(s, i + 1, b, ret->interface_bytes_per_s))
+			b = s->n - 1;
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
 		if (is_device && !begins_device(s, i, up))
 			continue;
