@@ -98,6 +98,23 @@ static struct lost four_revolutions_a_wait(size_t place, size_t pass, struct rng
 	return (struct lost){ lost.waits, 4 * lost.waits };
 }
 
+/* Of the region's seven samples four meet a track that takes long. */
+static struct lost bad_tracks(size_t place, size_t pass, struct rng *rng)
+{
+	static const struct lost met[PASSES] = { { 1, 4 }, { 0 }, { 1, 1 }, { 0 }, { 0 }, { 2, 6 } };
+
+	(void)rng;
+	return place == FIRST ? met[pass]
+	                      : (struct lost){ place == FIRST + 1 && pass == 0, 5 * (place == FIRST + 1 && pass == 0) };
+}
+
+static struct lost as_much_in_each(size_t place, size_t pass, struct rng *rng)
+{
+	(void)pass;
+	(void)rng;
+	return (struct lost){ place == FIRST ? 2 : 0, place == FIRST ? 2 : 0 };
+}
+
 /* What halving read at the region's ends is said to be of its first place: places behind that are of it all the same. */
 static void a_region_is_of_all_its_places_though_its_ends_were_looked_for(void **state)
 {
@@ -141,11 +158,28 @@ static void retries_of_several_revolutions_count_in_full(void **state)
 	assert_true(fabs(exp(slows.v[0].expected_y) / EXPECTED - 1.0) < 0.02);
 }
 
+static void a_few_bad_tracks_do_not_make_all_between_them_slow(void **state)
+{
+	static struct made m;
+	struct zone_slows slows;
+
+	(void)state;
+	make(&m, 1, bad_tracks);
+	slows = find(&m);
+	for (size_t i = 0; i < slows.n; i++)
+		assert_false(slows.v[i].is_confirmed);
+	make(&m, 1, as_much_in_each);
+	slows = find(&m);
+	assert_int_equal(slows.n, 1);
+	assert_true(slows.v[0].is_confirmed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
+		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

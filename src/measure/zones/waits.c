@@ -40,6 +40,7 @@
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
 #define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
+#define LOSS_PART     0.5  /* of a region's loss, that its waits must hold to be what it is: the larger half */
 #define RETRIES_MIN   3    /* samples that tell what is usual of them (a choice) */
 #define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
 #define NEARER        0.5  /* of a region's excess: what is slower is nearer to its level than to what is usual there */
@@ -307,6 +308,30 @@ static void sum_up(const struct series *v, size_t first, size_t last, const stru
 	*ret_lost = fmax(fmin(lost, LOST_MAX * *ret_ns), isnan(step) ? 0.0 : (1.0 - exp(-step)) * *ret_ns);
 }
 
+/*
+ * Do its samples lose beyond doubt more than those of healthy places may? Where some lose much and others nothing they met a bad track or two, and what all of it loses they
+ * do not say. By what each differs from the share of all (a ratio of two sums, Cochran 1977). Few samples, and what loses more than waits show, is judged otherwise.
+ */
+static bool is_loss_sure(const struct series *v, size_t first, size_t last, double lost)
+{
+	double most = most_per_wait(v, first, last), ns = 0.0, waits_ns = 0.0, squares = 0.0;
+	double n = (double)(last - first + 1);
+
+	for (size_t i = first; i <= last; i++) {
+		ns += time_within(v, v->s[i], most);
+		waits_ns += fmin(v->s[i]->wait_revs, most * v->s[i]->waits) * v->rev_ns;
+	}
+	if (n < RETRIES_MIN || waits_ns < LOSS_PART * lost)
+		return true;
+	for (size_t i = first; i <= last; i++) {
+		double own = fmin(v->s[i]->wait_revs, most * v->s[i]->waits) * v->rev_ns;
+		double off = own - waits_ns / ns * time_within(v, v->s[i], most);
+
+		squares += off * off;
+	}
+	return waits_ns - stats_t_975(n - 1.0) * sqrt(n / (n - 1.0) * squares) > v->usual * ns;
+}
+
 /* Time per byte of what is as near to the region's level as to what it would be without the revolutions lost. */
 static double nearer_pace(const struct series *v, size_t first, size_t last)
 {
@@ -412,6 +437,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 	ret->expected_y = log((ns - lost) / bytes);
 	ret->chance = zone_chance_of_time(v->samples, v->npositions, ret);
 	ret->is_confirmed =
+		is_loss_sure(v, first, last, lost) &&
 		(sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) && sum - most >= SCORE_REST &&
 		is_lasting(v, first, last) &&
 		(ret->chance < CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
