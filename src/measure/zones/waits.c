@@ -56,7 +56,11 @@
 #define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
 #define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
 #define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
-#define PASSES_MAX    64   /* more of them share a place in the table */
+#define AGAIN_PART \
+	0.5 /* of the waits of a sample, that its bytes must have when they are read again: the larger half */
+#define KEPT_PART \
+	0.8 /* of the time that a sample takes without its waits: less is of no media (surfaces differ by 0.85) */
+#define PASSES_MAX 64 /* more of them share a place in the table */
 
 struct series { /* samples in order of place */
 	const struct zone_sample **s;
@@ -69,6 +73,28 @@ struct series { /* samples in order of place */
 	size_t npositions;
 	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
 };
+
+/*
+ * Was there nothing when the same bytes were read again? Then what the sample lost was of the time. What comes faster than the sample did without its waits was kept by the
+ * drive, and says nothing.
+ */
+static bool is_refuted(const struct zone_samples *samples, const struct zone_sample *s, double rev_ns)
+{
+	double pace = (s->elapsed_ns - s->wait_revs * rev_ns) / s->moved_bytes;
+	size_t good = 0, of = (size_t)(s - samples->v);
+
+	for (size_t i = 0; i < samples->n && s->waits; i++) {
+		const struct zone_sample *check = &samples->v[i];
+
+		if (check->kind != SAMPLE_CHECK || check->check_of != of || !check->is_good || check->is_disturbed ||
+		    check->elapsed_ns < KEPT_PART * pace * check->moved_bytes)
+			continue;
+		if (check->waits * s->elapsed_ns >= AGAIN_PART * s->waits * check->elapsed_ns)
+			return false;
+		good++;
+	}
+	return good;
+}
 
 static int by_place(const void *a, const void *b)
 {
@@ -499,7 +525,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
 		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK &&
-		    !zone_is_at_interface(st, samples->v[i].position))
+		    !zone_is_at_interface(st, samples->v[i].position) && !is_refuted(samples, &samples->v[i], v.rev_ns))
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	mark_far(&v);
