@@ -19,6 +19,7 @@
 #define FIRST    20 /* places of the region */
 #define LAST     24
 #define MORE     4
+#define SEEDS    40
 #define CELL     1000000000ull
 #define STEP     50000000ull /* from one sample of a place to the next */
 #define EXPECTED (REVS * REV_NS / MOVED)
@@ -31,12 +32,15 @@ struct made {
 
 struct lost {
 	uint32_t waits, revs;
+	bool is_free; /* no time was lost */
+	double more;  /* of the time, that zones take */
 };
 
 static struct zone_sample sample_of(size_t place, size_t pass, struct lost lost, struct rng *rng)
 {
 	uint64_t at = place * CELL + pass * STEP;
-	double ns = (REVS + lost.revs) * REV_NS * exp(0.005 * rng_normal(rng));
+	double ns =
+		(REVS + (lost.is_free ? 0.0 : lost.revs)) * (1.0 + lost.more) * REV_NS * exp(0.005 * rng_normal(rng));
 
 	return (struct zone_sample){ .position = place,
 		                     .pass = (uint32_t)pass,
@@ -96,6 +100,15 @@ static struct lost four_revolutions_a_wait(size_t place, size_t pass, struct rng
 	struct lost lost = six_each(place, pass, rng);
 
 	return (struct lost){ lost.waits, 4 * lost.waits };
+}
+
+/* In the first places of a zone more than elsewhere, and all of them for nothing. */
+static struct lost for_nothing(size_t place, size_t pass, struct rng *rng)
+{
+	uint32_t n = (uint32_t)rng_below(rng, 2) * (is_in(place) ? 10 : 1);
+
+	(void)pass;
+	return (struct lost){ n, n, .is_free = true, .more = place >= FIRST ? 0.15 : 0.0 };
 }
 
 /* Of the region's seven samples four meet a track that takes long. */
@@ -182,6 +195,24 @@ static void a_few_bad_tracks_do_not_make_all_between_them_slow(void **state)
 	assert_true(slows.v[0].is_confirmed);
 }
 
+/* One disk of several waits for another, and its completions come at once then. */
+static void waits_that_cost_no_time_make_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct zone_slows slows;
+
+		make(&m, seed, for_nothing);
+		slows = find(&m);
+		for (size_t i = 0; i < slows.n; i++)
+			assert_false(slows.v[i].is_confirmed);
+		make(&m, seed, six_each);
+		assert_int_equal(find(&m).n, 1);
+	}
+}
+
 /* Halving finds as slow what is read in the same way, but the bytes themselves are not: they were read again. */
 static void what_was_good_when_it_was_read_again_makes_no_region(void **state)
 {
@@ -220,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
+		cmocka_unit_test(waits_that_cost_no_time_make_no_region),
 		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
 	};

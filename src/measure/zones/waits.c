@@ -58,9 +58,8 @@
 #define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
 #define AGAIN_PART \
 	0.5 /* of the waits of a sample, that its bytes must have when they are read again: the larger half */
-#define KEPT_PART \
-	0.8 /* of the time that a sample takes without its waits: less is of no media (surfaces differ by 0.85) */
-#define PASSES_MAX 64 /* more of them share a place in the table */
+#define KEPT_PART  0.8 /* of the time that so many bytes take: less is of no media (surfaces differ by 0.85) */
+#define PASSES_MAX 64  /* more of them share a place in the table */
 
 struct series { /* samples in order of place */
 	const struct zone_sample **s;
@@ -101,6 +100,36 @@ static int by_place(const void *a, const void *b)
 	const struct zone_sample *const *x = a, *const *y = b;
 
 	return (*x)->from_bytes < (*y)->from_bytes ? -1 : (*x)->from_bytes > (*y)->from_bytes;
+}
+
+/*
+ * Leaves out samples whose waits cost nothing. Where several disks or arms give by turns what was read ahead one completion waits for another, and the next come at once: no
+ * revolution is in that. Then what is left of a sample's time is too short for its bytes: faster than anything before it that has no wait, and no disk gets faster.
+ * Where nothing before it is as fast as what comes behind its front may be slow, and zones differ by much.
+ */
+static int leave_out_free(struct series *v)
+{
+	cleanup_free double *least = calloc(v->n + 1, sizeof(*least)); /* of each and what comes behind it */
+	double before = INFINITY, behind = INFINITY;
+	size_t n = 0;
+
+	if (!least)
+		return -ENOMEM;
+	for (size_t i = v->n; i-- > 0;)
+		least[i] = behind = fmin(behind, v->s[i]->elapsed_ns / v->s[i]->moved_bytes);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct zone_sample *s = v->s[i];
+		double left_ns = s->elapsed_ns - fmin(s->wait_revs, REVS_PER_WAIT * s->waits) * v->rev_ns;
+
+		if (!s->waits)
+			before = fmin(before, s->elapsed_ns / s->moved_bytes);
+		if (s->waits &&
+		    left_ns < KEPT_PART * s->moved_bytes * (before < least[i] ? before : least[i] / FAR_TIMES))
+			continue;
+		v->s[n++] = s;
+	}
+	v->n = n;
+	return 0;
 }
 
 /* Fills is_far. */
@@ -528,6 +557,8 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		    !zone_is_at_interface(st, samples->v[i].position) && !is_refuted(samples, &samples->v[i], v.rev_ns))
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
+	if (leave_out_free(&v) < 0)
+		return -ENOMEM;
 	mark_far(&v);
 	slows->quiet_waits = background(&v, &least);
 	v.usual = WAITS_USUAL + USUAL_TIMES * slows->quiet_waits;
