@@ -143,14 +143,14 @@ static size_t slow_regions(const struct sim_run *run)
 
 /*
  * Drives that lose revolutions between requests, and in some zones more than in others, or in the fastest ones alone, or as it comes in samples of one place: no place is
- * slow, neither a wide one nor a single sample's.
+ * slow, neither a wide one nor a single sample's. The last one turns slower than it says, and what it loses is a little longer than a revolution.
  */
 static void what_the_way_to_the_disk_loses_is_no_slow_region(void **state)
 {
 	static const struct drive drives[] = { { 140253, NULL },     { 140015, NULL },     { 160056, "bridge" },
 		                               { 140213, NULL },     { 122066, NULL },     { 180010, "old-ide" },
 		                               { 350026, "bridge" }, { 350031, "bridge" }, { 431022, "bridge" },
-		                               { 431027, "dying" },  { 435014, "bridge" } };
+		                               { 431027, "dying" },  { 435014, "bridge" }, { 436002, "bridge" } };
 
 	(void)state;
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), slow_regions);

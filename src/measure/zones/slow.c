@@ -30,6 +30,7 @@
 #define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define PATH_ONCE         1.05 /* revolutions a wait: more are retries that took several (one in twenty that took two) */
+#define PATH_KNOWN        20   /* waits elsewhere, that tell how long they are (a choice) */
 #define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
 #define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
 #define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
@@ -584,6 +585,26 @@ static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double
 }
 
 /*
+ * How many revolutions more than one a wait takes elsewhere, where none is slow: a disk that turns slower than it says loses a little more than what it is taken
+ * for, and some of that count as two. 0 where that is not known.
+ */
+static double usually_more(const struct zone_samples *samples, const struct zone_slows *slows)
+{
+	double waits = 0.0, more = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		bool is_other = s->is_good && s->kind != SAMPLE_PROBE;
+
+		for (size_t k = 0; k < slows->n && is_other; k++)
+			is_other = !has_sample(&slows->v[k], s);
+		waits += is_other ? s->waits : 0.0;
+		more += is_other ? (double)s->wait_revs - s->waits : 0.0;
+	}
+	return waits >= PATH_KNOWN ? more / waits : 0.0;
+}
+
+/*
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
  * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
@@ -610,7 +631,8 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 			most = fmax(most, longer);
 			ns += samples->v[i].elapsed_ns;
 		}
-	if (more - most > (PATH_ONCE - 1.0) * waits) /* one sample in which a wait took longer is chance */
+	/* One sample in which a wait took longer is chance. */
+	if (more - most > (PATH_ONCE * (1.0 + usually_more(samples, slows)) - 1.0) * waits)
 		return false;
 	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
 		return true;
