@@ -73,26 +73,35 @@ struct series { /* samples in order of place */
 	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
 };
 
+enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
+
 /*
- * Was there nothing when the same bytes were read again? Then what the sample lost was of the time. What comes faster than the sample did without its waits was kept by the
+ * What reading the bytes of a sample again said: where nothing was lost then, it was of the time. What comes faster than the sample did without its waits was kept by the
  * drive, and says nothing.
  */
-static bool is_refuted(const struct zone_samples *samples, const struct zone_sample *s, double rev_ns)
+static enum again again_of(const struct zone_sample *s, const struct zone_sample *check, double rev_ns)
 {
 	double pace = (s->elapsed_ns - s->wait_revs * rev_ns) / s->moved_bytes;
-	size_t good = 0, of = (size_t)(s - samples->v);
 
-	for (size_t i = 0; i < samples->n && s->waits; i++) {
+	if (!s->waits || !check->is_good || check->is_disturbed ||
+	    check->elapsed_ns < KEPT_PART * pace * check->moved_bytes)
+		return AGAIN_UNKNOWN;
+	return check->waits * s->elapsed_ns < AGAIN_PART * s->waits * check->elapsed_ns ? AGAIN_NONE : AGAIN_SAME;
+}
+
+/* Fills ret, each of the samples. */
+static void look_at_checks(const struct zone_samples *samples, double rev_ns, enum again *ret)
+{
+	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *check = &samples->v[i];
+		enum again said;
 
-		if (check->kind != SAMPLE_CHECK || check->check_of != of || !check->is_good || check->is_disturbed ||
-		    check->elapsed_ns < KEPT_PART * pace * check->moved_bytes)
+		if (check->kind != SAMPLE_CHECK || check->check_of >= samples->n)
 			continue;
-		if (check->waits * s->elapsed_ns >= AGAIN_PART * s->waits * check->elapsed_ns)
-			return false;
-		good++;
+		said = again_of(&samples->v[check->check_of], check, rev_ns);
+		if (said > ret[check->check_of])
+			ret[check->check_of] = said;
 	}
-	return good;
 }
 
 static int by_place(const void *a, const void *b)
@@ -542,19 +551,21 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
 	cleanup_free bool *is_far = calloc(samples->n + 1, sizeof(*is_far));
+	cleanup_free enum again *again = calloc(samples->n + 1, sizeof(*again));
 	struct series v = {
 		.s = s, .rev_ns = zone_rev_ns(l), .samples = samples, .npositions = l->npositions, .is_far = is_far
 	};
 	double least;
 
-	if (!s || !is_far)
+	if (!s || !is_far || !again)
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
 		return 0;
+	look_at_checks(samples, v.rev_ns, again);
 	for (size_t i = 0; i < samples->n; i++)
 		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
 		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK &&
-		    !zone_is_at_interface(st, samples->v[i].position) && !is_refuted(samples, &samples->v[i], v.rev_ns))
+		    !zone_is_at_interface(st, samples->v[i].position) && again[i] != AGAIN_NONE)
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	if (leave_out_free(&v) < 0)
