@@ -541,8 +541,15 @@ static void of_a_volume_over_several_disks_it_is_said_and_no_track_is_told(void 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct sim_run run = disk_of(texts[i], "--skew=0.2 --rpm=7200 sda");
 		const struct table *bands = result_find_table(run.res, "bands");
+		struct result *again = result_new("zones");
+		struct err err;
 
 		assert_true(result_has_notice(run.res, "several-disks") == !i);
+		/* Where one disk waits for another no slow place can be told from that, nor when the document is computed again. */
+		assert_true((sim_figure(&run, "slow_least_loss_ratio") == 1.0) == !i);
+		assert_int_equal(zones_again(run.res, again, &err), 0);
+		assert_true((figure_number(result_find_figure(again, "slow_least_loss_ratio")) == 1.0) == !i);
+		result_free(again);
 		assert_int_equal(rows(&run, "slow_regions"), 0);
 		assert_int_equal(rows(&run, "stretches"), 0);
 		assert_int_equal(rows(&run, "arms"), 0);

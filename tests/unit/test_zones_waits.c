@@ -72,14 +72,21 @@ static void make(struct made *m, uint64_t seed, struct lost (*of)(size_t place, 
 }
 
 /* Returns what was found; its regions are m->slow. */
-static struct zone_slows find(struct made *m)
+static struct zone_slows find_on(struct made *m, bool has_members)
 {
-	const struct zone_layout l = { .end_bytes = PLACES * CELL, .npositions = PLACES, .rev_ns = REV_NS };
+	const struct zone_layout l = {
+		.end_bytes = PLACES * CELL, .npositions = PLACES, .rev_ns = REV_NS, .has_members = has_members
+	};
 	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
 	struct zone_slows slows = { .v = m->slow, .threshold = 0.17 };
 
 	assert_int_equal(zone_waits_find(&m->samples, &l, &none, &slows), 0);
 	return slows;
+}
+
+static struct zone_slows find(struct made *m)
+{
+	return find_on(m, false);
 }
 
 static bool is_in(size_t place)
@@ -213,6 +220,17 @@ static void waits_that_cost_no_time_make_no_region(void **state)
 	}
 }
 
+/* They wait for each other, and some of these waits cost time. */
+static void of_several_disks_waits_make_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, six_each);
+	assert_int_equal(find(&m).n, 1);
+	assert_int_equal(find_on(&m, true).n, 0);
+}
+
 /* Halving finds as slow what is read in the same way, but the bytes themselves are not: they were read again. */
 static void what_was_good_when_it_was_read_again_makes_no_region(void **state)
 {
@@ -252,6 +270,7 @@ int main(void)
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
 		cmocka_unit_test(waits_that_cost_no_time_make_no_region),
+		cmocka_unit_test(of_several_disks_waits_make_no_region),
 		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
 	};

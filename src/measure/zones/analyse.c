@@ -84,6 +84,7 @@ int zone_analyse(struct zone_target *t)
 	struct zone_stretches fast = { 0 }; /* without it what is stored would be slow beside what is not */
 	int r = a ? 0 : -ENOMEM;
 
+	t->layout.has_members = device_has_members(t->dev);
 	if (r == 0)
 		r = zone_levels_fit(&t->samples, &t->layout, &a->levels);
 	if (r == 0)

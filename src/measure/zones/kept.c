@@ -12,7 +12,7 @@ struct layout_row {
 	uint64_t first_byte, last_byte, cell_bytes, align_bytes, block_bytes, request_bytes, sector_bytes;
 	double rev_ns, interface_bytes_per_s;
 	uint64_t disk_offset_bytes, disk_bytes, queue_depth;
-	const char *disk, *target;
+	const char *disk, *members, *target;
 };
 
 const struct field zone_layout_fields[] = {
@@ -30,6 +30,7 @@ const struct field zone_layout_fields[] = {
 	FIELD_U64(struct layout_row, disk_bytes, UNIT_BYTES, "the disk", .detail = true),
 	FIELD_U64(struct layout_row, queue_depth, UNIT_NONE, "its queue", .detail = true), /* 0: not known */
 	FIELD_STR(struct layout_row, disk, "disk"),
+	FIELD_STR(struct layout_row, members, "made of"), /* of several; else none */
 	FIELD_STR(struct layout_row, target, "target"),
 	FIELD_END,
 };
@@ -124,6 +125,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
 		.queue_depth = t->dev->queue_depth,
 		.disk = t->dev->disk,
+		.members = device_has_members(t->dev) ? t->dev->below : NULL,
 		.target = name,
 	};
 
@@ -332,6 +334,10 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 	dev->queue_depth = (uint32_t)layout.queue_depth;
 	(void)snprintf(dev->path, sizeof(dev->path), "%s", layout.target ? layout.target : "");
 	(void)snprintf(dev->disk, sizeof(dev->disk), "%s", layout.disk ? layout.disk : "");
+	if (layout.members) { /* an array or a mapping: that is all the same here */
+		(void)snprintf(dev->transport, sizeof(dev->transport), "md");
+		(void)snprintf(dev->below, sizeof(dev->below), "%s", layout.members);
+	}
 	t->dev = dev;
 	t->interface_bytes_per_s = layout.interface_bytes_per_s;
 	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);

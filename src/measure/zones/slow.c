@@ -692,7 +692,7 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 
 /*
  * What a region of one sample must lose of its time to be told. Its level must be above the threshold, by the noise of this run; retries come in
- * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short.
+ * whole revolutions, and how many of them fall into a sample is uncertain by one: so much of a usual sample is one. 1: none is told, for samples are too short, or of several disks.
  */
 static double least_loss(const struct zone_samples *samples, const struct zone_layout *l, double threshold)
 {
@@ -704,7 +704,7 @@ static double least_loss(const struct zone_samples *samples, const struct zone_l
 		if (samples->v[i].is_good && samples->v[i].kind != SAMPLE_PROBE)
 			revs[n++] = zone_rev_ns(l) / samples->v[i].elapsed_ns;
 	usual = n ? stats_median(revs, n) : (double)NAN;
-	return usual > 1.0 / SINGLE_REVS ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
+	return usual > 1.0 / SINGLE_REVS || l->has_members ? 1.0 : 1.0 - exp(-threshold) * (1.0 - usual);
 }
 
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
@@ -727,7 +727,8 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 			ret->threshold = INFINITY;
 		r = zone_waits_find(samples, l, st, ret);
 		add_runs(&s, samples, l, st, ret);
-		add_singles(samples, l, lv, ret);
+		if (!l->has_members)
+			add_singles(samples, l, lv, ret);
 		leave_to_chance(samples, l, ret);
 		leave_to_path(samples, l, ret);
 	}

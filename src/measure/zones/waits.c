@@ -6,6 +6,8 @@
  * Healthy places have few waits: a spare track, a disturbance. All samples in the order of their places are a series of waits and of revolutions in which
  * they could happen; a region is a stretch where they are so dense that the likelihood ratio of two Poisson rates, summed up
  * (Page 1954), says so beyond doubt. So it does not matter how long a single sample is: many short ones say the same as a long one.
+ *
+ * Of a volume over several disks nothing is said: one waits for the other, and how long says nothing of a place.
  */
 #include <errno.h>
 #include <math.h>
@@ -573,7 +575,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 	mark_far(&v);
 	slows->quiet_waits = background(&v, &least);
 	v.usual = WAITS_USUAL + USUAL_TIMES * slows->quiet_waits;
-	if (least > WAITS_COMMON)
+	if (least > WAITS_COMMON || l->has_members)
 		return 0;
 	v.threshold = slows->threshold;
 	v.is_one_at_a_time = l->is_one_at_a_time;

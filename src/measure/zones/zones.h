@@ -70,6 +70,7 @@ struct zone_layout {
 	uint32_t piece_bytes; /* the largest that the device takes in one piece, by what the host knows; 0: not known */
 	uint32_t slots;
 	bool is_one_at_a_time;               /* the device's queue holds one request */
+	bool has_members;                    /* several disks, which wait for each other */
 	bool is_whole;                       /* all is read once (--full) */
 	uint32_t coarse_bytes, fine_bytes;   /* of a request, as fine.c chooses; fine 0: there is no such */
 	uint64_t window_bytes, stride_bytes; /* of a cell: size of a window, distance of two */
