@@ -75,15 +75,28 @@ struct series { /* samples in order of place */
 	bool *is_far; /* each: far slower than a place behind it. Where nearly each request loses a revolution none of them stands out */
 };
 
+/* What is left of a sample's time without its waits, at most: each was counted in whole revolutions, and may have been half of one less. */
+static double left_ns(const struct zone_sample *s, double rev_ns)
+{
+	return s->elapsed_ns - (fmin(s->wait_revs, REVS_PER_WAIT * s->waits) - 0.5 * s->waits) * rev_ns;
+}
+
+/* May it be one of a region, or say that there is none? */
+static bool is_of_media(const struct zone_sample *s, const struct zone_stretches *st)
+{
+	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE && s->kind != SAMPLE_CHECK &&
+	       !zone_is_at_interface(st, s->position);
+}
+
 enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
 
 /*
- * What reading the bytes of a sample again said: where nothing was lost then, it was of the time. What comes faster than the sample did without its waits was kept by the
- * drive, and says nothing.
+ * What reading the bytes of a sample again said: where nothing was lost then, it was of the time. What comes faster than the sample did without its waits, or than any, was
+ * kept by the drive, and says nothing.
  */
-static enum again again_of(const struct zone_sample *s, const struct zone_sample *check, double rev_ns)
+static enum again again_of(const struct zone_sample *s, const struct zone_sample *check, double rev_ns, double fastest)
 {
-	double pace = (s->elapsed_ns - s->wait_revs * rev_ns) / s->moved_bytes;
+	double pace = fmax((s->elapsed_ns - s->wait_revs * rev_ns) / s->moved_bytes, fastest);
 
 	if (!s->waits || !check->is_good || check->is_disturbed ||
 	    check->elapsed_ns < KEPT_PART * pace * check->moved_bytes)
@@ -92,15 +105,21 @@ static enum again again_of(const struct zone_sample *s, const struct zone_sample
 }
 
 /* Fills ret, each of the samples. */
-static void look_at_checks(const struct zone_samples *samples, double rev_ns, enum again *ret)
+static void look_at_checks(const struct zone_samples *samples, const struct zone_stretches *st, double rev_ns,
+                           enum again *ret)
 {
+	double fastest = INFINITY;
+
+	for (size_t i = 0; i < samples->n; i++)
+		if (is_of_media(&samples->v[i], st))
+			fastest = fmin(fastest, samples->v[i].elapsed_ns / samples->v[i].moved_bytes);
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *check = &samples->v[i];
 		enum again said;
 
 		if (check->kind != SAMPLE_CHECK || check->check_of >= samples->n)
 			continue;
-		said = again_of(&samples->v[check->check_of], check, rev_ns);
+		said = again_of(&samples->v[check->check_of], check, rev_ns, fastest);
 		if (said > ret[check->check_of])
 			ret[check->check_of] = said;
 	}
@@ -130,12 +149,11 @@ static int leave_out_free(struct series *v)
 		least[i] = behind = fmin(behind, v->s[i]->elapsed_ns / v->s[i]->moved_bytes);
 	for (size_t i = 0; i < v->n; i++) {
 		const struct zone_sample *s = v->s[i];
-		double left_ns = s->elapsed_ns - fmin(s->wait_revs, REVS_PER_WAIT * s->waits) * v->rev_ns;
+		double front = before < least[i] ? before : least[i] / FAR_TIMES;
 
 		if (!s->waits)
 			before = fmin(before, s->elapsed_ns / s->moved_bytes);
-		if (s->waits &&
-		    left_ns < KEPT_PART * s->moved_bytes * (before < least[i] ? before : least[i] / FAR_TIMES))
+		if (s->waits && left_ns(s, v->rev_ns) < KEPT_PART * front * s->moved_bytes)
 			continue;
 		v->s[n++] = s;
 	}
@@ -563,11 +581,9 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
 		return 0;
-	look_at_checks(samples, v.rev_ns, again);
+	look_at_checks(samples, st, v.rev_ns, again);
 	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && !samples->v[i].is_burst && !samples->v[i].is_disturbed &&
-		    samples->v[i].kind != SAMPLE_PROBE && samples->v[i].kind != SAMPLE_CHECK &&
-		    !zone_is_at_interface(st, samples->v[i].position) && again[i] != AGAIN_NONE)
+		if (is_of_media(&samples->v[i], st) && again[i] != AGAIN_NONE)
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	if (leave_out_free(&v) < 0)
