@@ -337,6 +337,50 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
 	assert_true(10 * soon >= 9 * fast);
 }
 
+#define OLD_REVS 10.0 /* a rate to begin with takes less, and a megabyte of an old disk more */
+
+/* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and downward by turns. */
+static void three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	const struct table *samples;
+	double before = 0.0;
+
+	(void)state;
+	load(&p, "maxtor-diamondmax-80");
+	run = zones_on(&p, "--zones=start,middle,end sda");
+	samples = result_find_table(run.res, "samples");
+	assert_true(number(samples, 0, "whole_ns") <
+	            OLD_REVS * number(result_find_table(run.res, "layouts"), 0, "rev_ns"));
+	for (size_t r = 1; r < samples->nrows; r++) {
+		if (strcmp(table_string(samples, r, (size_t)table_column(samples, "kind")), "curve") != 0)
+			continue;
+		assert_true(fabs(number(samples, r, "position") - before) <= 1.0);
+		before = number(samples, r, "position");
+	}
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+#define OLD_WILD    320049 /* an old drive with a queue, 14 to 25 MB/s */
+#define LEAST_USUAL 65536  /* bytes of a request: what else is none smaller */
+
+/* Of each sample so many requests do not count: smaller ones, where the drive bears them. */
+static void three_places_of_an_old_disk_are_read_in_small_requests(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, OLD_WILD, NULL, &err), 0);
+	run = zones_on(&p, "--zones=start,middle,end sda");
+	assert_true(number(result_find_table(run.res, "layouts"), 0, "request_bytes") < LEAST_USUAL);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 #define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
 
 /* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
@@ -450,6 +494,8 @@ int main(void)
 		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
 		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
+		cmocka_unit_test(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks),
+		cmocka_unit_test(three_places_of_an_old_disk_are_read_in_small_requests),
 		cmocka_unit_test(
 			what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zone_nor_is_there_a_mean),
 		cmocka_unit_test(the_interface_is_known_of_drives_that_give_up_what_they_sent),

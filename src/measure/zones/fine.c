@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
+#define PLACE_MIN_BYTES (16 * 1024u) /* a quarter of the tracks of 1995 */
+#define PLACE_PARTS     4            /* requests per revolution, of few places */
 #define FINE_MIN_BYTES  (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
 #define REREAD_BYTES    (64 * 1024u) /* fits into a segment of any drive with such tracks */
 #define TRACK_PARTS     8            /* requests per revolution (trial on four drives: five leave twice as much) */
@@ -21,22 +23,45 @@
 #define SLOWER_MIN    0.001 /* relative; as much as intervals are wide at best */
 #define SLOWER_SIGMAS 3.0
 
+/* Bytes of a request, from which on its own time leaves the media theirs; NaN: not known. */
+static double least_request(const struct zone_target *t)
+{
+	double spare_ns = BUSY_PART * 1e9 / t->bytes_per_s - t->byte_ns;
+
+	return spare_ns > 0.0 ? t->request_ns / spare_ns : (double)NAN;
+}
+
+/* Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the first do not count. */
+static void shorten_lead_in(struct zone_target *t)
+{
+	struct zone_layout *l = &t->layout;
+	double least = fmax(PLACE_MIN_BYTES, least_request(t));
+
+	if (l->is_one_at_a_time || isnan(least_request(t)))
+		return;
+	while (l->request_bytes / 2 >= least && l->request_bytes % (2 * l->align_bytes) == 0 &&
+	       l->request_bytes > t->bytes_per_s * 1e-9 * zone_rev_ns(l) / PLACE_PARTS)
+		l->request_bytes /= 2;
+	l->block_bytes = l->coarse_bytes = l->request_bytes;
+}
+
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
 {
 	const struct zones_params *p = run->p;
 	struct zone_layout *l = &t->layout;
-	double rev_bytes = t->bytes_per_s * 1e-9 * l->rev_ns, spare_ns, least;
+	double rev_bytes = t->bytes_per_s * 1e-9 * l->rev_ns, least;
 	uint32_t fine = l->request_bytes;
 	int r = 0;
 
+	if (p->places && !p->block_bytes)
+		shorten_lead_in(t);
 	if (p->block_bytes || zone_is_cut(l) || p->sample_bytes || p->places || p->quick ||
 	    !(rev_bytes >= FINE_MIN_BYTES * TRACK_PARTS_MIN))
 		return 0;
 	if (isnan(t->byte_ns)) /* a segment of its buffer may hold less */
 		r = zone_interface_reread(run, t, at_bytes, REREAD_BYTES, err);
-	spare_ns = BUSY_PART * 1e9 / t->bytes_per_s - t->byte_ns;
-	least = t->request_ns / spare_ns;
-	if (r < 0 || !(spare_ns > 0.0) || !(least >= 0.0))
+	least = least_request(t);
+	if (r < 0 || !(least >= 0.0))
 		return r;
 	while (fine / 2 >= FINE_MIN_BYTES && fine / 2 >= least && fine % (2 * l->align_bytes) == 0 &&
 	       fine > rev_bytes / TRACK_PARTS)

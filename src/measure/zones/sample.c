@@ -21,8 +21,10 @@
 
 #define SAMPLE_TOO_LONG 20.0 /* times the expected; then what there is must do (a choice) */
 #define SAMPLE_LONG_NS  3e9  /* but never before this: a drive tries for seconds */
-#define SHORT_BLOCKS    4    /* of the short piece of writing: as many as are in flight */
-#define PUT_BACK_TRIES  3    /* a choice; what fails stays in the journal */
+#define PROBE_REVS \
+	6.0 /* the first sample of few places: seek and settle, and some tracks for a rate to begin with (a choice) */
+#define SHORT_BLOCKS   4 /* of the short piece of writing: as many as are in flight */
+#define PUT_BACK_TRIES 3 /* a choice; what fails stays in the journal */
 
 enum piece { PIECE_SHORT, PIECE_SHORT_FLUSH, PIECE_REST, PIECE_REST_FLUSH, PIECE_END };
 
@@ -37,7 +39,7 @@ struct sampler {
 	enum io_op op;
 	uint64_t at, end; /* next byte to ask for */
 	uint64_t first;
-	uint64_t start_ns, limit_ns; /* limit: how long this may take */
+	uint64_t start_ns, limit_ns; /* limit: how long this may take, where completions suffice */
 	bool has_fault, is_enough, is_out_of_memory;
 	/* writing */
 	enum piece piece;
@@ -112,7 +114,7 @@ static enum feed next_read(struct feeder *f, uint64_t now_ns, struct io_req *req
 	(void)ret_until_ns; /* never waits */
 	if (!s->start_ns)
 		s->start_ns = now_ns;
-	if (now_ns - s->start_ns > s->limit_ns && s->run->ndone > s->run->p->depth + 2 * ZONE_DONE_MIN)
+	if (now_ns - s->start_ns > s->limit_ns && s->run->ndone + s->in_flight > s->run->p->depth + 2 * ZONE_DONE_MIN)
 		s->is_enough = true;
 	if (s->at >= s->end || s->is_enough)
 		return FEED_END;
@@ -245,6 +247,7 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 {
 	double expect_ns =
 		t->bytes_per_s > 0.0 ? (double)(how->end_bytes - how->first_bytes) / t->bytes_per_s * 1e9 : 0.0;
+	bool is_short = how->kind == SAMPLE_PROBE && run->p->places;
 	struct sampler s = {
 		.feeder = { op == IO_WRITE ? next_write : next_read },
 		.sink = { op == IO_WRITE ? take_write : take_read },
@@ -255,7 +258,8 @@ static struct sampler make_sampler(struct zones_run *run, const struct zone_targ
 		.first = how->first_bytes,
 		.end = how->end_bytes,
 		.piece_end = how->end_bytes,
-		.limit_ns = (uint64_t)fmax(SAMPLE_LONG_NS, SAMPLE_TOO_LONG * expect_ns),
+		.limit_ns = (uint64_t)(is_short ? PROBE_REVS * zone_rev_ns(&t->layout)
+		                                : fmax(SAMPLE_LONG_NS, SAMPLE_TOO_LONG * expect_ns)),
 		.flush_ns = NAN,
 		.chunk = run->p->rewrite ? run->chunk : NULL,
 		.mismatch = UINT64_MAX,

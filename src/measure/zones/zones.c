@@ -25,7 +25,6 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
-#define PROBE_BLOCKS 8 /* twice the usual depth: spins up, and gives a rate to begin with */
 #define FAULT_TRIES  2 /* more windows after a fault, in the same visit (a choice) */
 #define EDGE_STEPS   6 /* halvings: an edge to 1 / 64 of the distance of two places */
 #define EDGE_REGIONS 8 /* a disk with more is failing all over */
@@ -160,8 +159,6 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, t->bytes_per_s);
 
 	*ret = NULL;
-	if (kind == SAMPLE_PROBE && bytes > (uint64_t)PROBE_BLOCKS * t->layout.block_bytes)
-		bytes = (uint64_t)PROBE_BLOCKS * t->layout.block_bytes;
 	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
 		return 0;
 	return zone_sample_take(run, t, &how, ret, err);
@@ -181,47 +178,18 @@ static int visit(struct zones_run *run, struct zone_target *t, size_t position, 
 	return 0;
 }
 
-static int probe(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	uint64_t before_ns = clock_now_ns(run->ses->env->clk), took_ns;
-	const struct zone_sample *s;
-	char took[32];
-	int r;
-
-	t->bytes_per_s = zone_guess_rate(t->dev);
-	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
-	r = sample_window(run, t, t->layout.npositions / 4, SAMPLE_PROBE, 0, &s, err);
-	took_ns = clock_now_ns(run->ses->env->clk) - before_ns;
-	/* More than all that it read takes at its rate, which may be low. */
-	if (r == 0 && s && s->is_good &&
-	    (double)took_ns > fmax(s->whole_bytes, s->moved_bytes) * s->ns_per_byte + 2e9) {
-		result_notice(run->res, "spin-up", "The first read of %s took %s: it was asleep. That is not counted.",
-		              t->dev->path, units_time(took, sizeof(took), took_ns));
-		if (!run->ses->common->time_ns)
-			t->start_ns = clock_now_ns(run->ses->env->clk);
-	}
-	if (r < 0 || !s || !s->is_good || session_is_over(run->ses))
-		return r;
-	if (run->p->write || run->p->rewrite)
-		return t->layout.rev_ns == 0.0 ? 0 : zone_outlast(run, t, s->first_bytes, err);
-	r = zone_interface_measure(run, t, s->first_bytes, err);
-	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
-	if (!(t->bytes_per_s > INTERFACE_NEAR * t->interface_bytes_per_s))
-		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
-	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
-}
-
 /*
- * Positions in the order of a pass: upward, downward, then shuffled. Those of the figures come once more at the end, the middle first: right after a
- * sample at the same place the drive would have read ahead into the next one.
+ * Positions in the order of a pass: upward, downward, then shuffled; of few places, which are far from each other, upward and downward by turns. Those of the
+ * figures come once more at the end, the middle first: right after a sample at the same place the drive would have read ahead into the next one.
  */
 static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
 {
+	bool is_down = run->p->places ? pass % 2 : pass == 1;
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->layout.npositions; i++)
-		order[n++] = pass == 1 ? t->layout.npositions - 1 - i : i;
-	if (pass > 1)
+		order[n++] = is_down ? t->layout.npositions - 1 - i : i;
+	if (pass > 1 && !run->p->places)
 		rng_shuffle(&t->rng, order, n);
 	for (size_t i = 0; i < t->layout.npositions; i++) {
 		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
@@ -579,7 +547,7 @@ static int look_at_odd(struct zones_run *run, struct zone_target *t, struct err 
 
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
-	int r = probe(run, t, err);
+	int r = zone_probe(run, t, err);
 
 	for (uint32_t pass = 0; r == 0 && pass < zone_passes(run->p) && !session_is_over(run->ses); pass++) {
 		if (!zones_has_time(run, t, false))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of `platter zones` share. zones.c: options and the run; plan.c: where to read and how much;
+ * What the parts of `platter zones` share. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much;
  * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
  * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
@@ -253,6 +253,11 @@ int zone_sample_read(struct zones_run *run, struct zone_target *t, uint64_t firs
  * there, or puts back, as the run does. 0, also when nothing outlasts the cache; negative errno.
  */
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+
+/* ---- probe.c ---- */
+
+/* The first sample of all, and what follows from it: the size of requests, what a write cache takes. 0, also when nothing could be found out; negative errno. */
+int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- interface.c ---- */
 
