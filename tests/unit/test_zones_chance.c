@@ -281,6 +281,27 @@ static void a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it(void **
 	}
 }
 
+/* What is usually lost, readings for edges between zones tell of as well as those at places. */
+static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **state)
+{
+	struct zone_position positions[PLACES] = { 0 };
+	struct zone_layout l = layout_of(positions);
+	struct zone_level v[2][PLACES] = { 0 };
+	struct zone_levels places = { .v = v[0], .n = PLACES }, edges = { .v = v[1], .n = PLACES };
+	struct made m;
+
+	(void)state;
+	make(&m, 1, 0.0, false);
+	assert_int_equal(zone_losses_find(&m.samples, NULL, &l, &places), 0);
+	for (size_t i = m.samples.n / 2; i < m.samples.n; i++) {
+		m.v[i].kind = SAMPLE_EDGE;
+		m.v[i].position = ZONE_NONE;
+	}
+	assert_int_equal(zone_losses_find(&m.samples, NULL, &l, &edges), 0);
+	assert_true(places.loss_var > 0.0);
+	assert_true(fabs(edges.loss_var / places.loss_var - 1.0) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +313,7 @@ int main(void)
 		cmocka_unit_test(the_intervals_of_drift_and_mean_hold_them_where_noise_lasts),
 		cmocka_unit_test(a_stall_is_of_the_place_only_if_it_comes_back),
 		cmocka_unit_test(a_step_in_time_is_seen_at_places_that_were_not_chosen_for_it),
+		cmocka_unit_test(what_is_usually_lost_is_known_from_readings_for_edges_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -184,34 +184,46 @@ static bool is_odd(const struct place *v, const struct place *all)
 	return v->waits > expected && v->waits * log(v->waits / expected) - (v->waits - expected) > ODD_LOG;
 }
 
+/* Which place a sample is of; readings for edges between zones are of one more, behind the last: they tell of what is usually lost as well. */
+static size_t place_of(const struct zone_sample *s, const struct zone_layout *l)
+{
+	bool is_usable = s->is_good && !s->is_burst && !s->is_disturbed;
+
+	if (!is_usable)
+		return ZONE_NONE;
+	if (s->kind == SAMPLE_EDGE && s->position == ZONE_NONE)
+		return l->npositions;
+	return s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN || s->kind == SAMPLE_SPREAD ? s->position : ZONE_NONE;
+}
+
 int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
                      struct zone_levels *lv)
 {
 	double rev_ns = zone_rev_ns(l), tau2;
-	cleanup_free struct place *v = calloc(l->npositions, sizeof(*v));
+	size_t n = l->npositions + 1;
+	cleanup_free struct place *v = calloc(n, sizeof(*v));
 	struct place all;
 
 	if (!v)
 		return -ENOMEM;
-	for (size_t p = 0; p < l->npositions; p++)
+	for (size_t p = 0; p < n; p++)
 		v[p].first = INFINITY;
 	for (size_t i = 0; i < samples->n + (spread ? spread->n : 0); i++) {
 		const struct zone_sample *s = i < samples->n ? &samples->v[i] : &spread->v[i - samples->n];
 
-		if (s->is_good && !s->is_burst && !s->is_disturbed && s->position != ZONE_NONE &&
-		    (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN || s->kind == SAMPLE_SPREAD))
-			add(&v[s->position], l, s);
+		if (place_of(s, l) != ZONE_NONE)
+			add(&v[place_of(s, l)], l, s);
 	}
-	all = sum_of(v, l->npositions);
+	all = sum_of(v, n);
 	for (int round = 0; round < ROUNDS && all.clean > 0.0; round++) {
-		for (size_t p = 0; p < l->npositions; p++)
+		for (size_t p = 0; p < n; p++)
 			v[p].is_odd = is_odd(&v[p], &all);
-		all = sum_of(v, l->npositions);
+		all = sum_of(v, n);
 	}
 	lv->loss = lv->loss_var = 0.0;
 	if (!(all.clean > 0.0))
 		return 0;
-	tau2 = between(v, l->npositions, &all);
+	tau2 = between(v, n, &all);
 	all.lost2 += UNSEEN_REVS * rev_ns * rev_ns;
 	lv->loss = (all.lost + all.stalled) / all.clean;
 	lv->loss_var = (all.lost2 + all.stalled2) / all.clean / all.clean;
