@@ -452,6 +452,77 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	result_free(r.ses.res);
 }
 
+static struct geo_search *two_layouts(struct sequence *s, struct geo_shape best, struct geo_shape rival)
+{
+	struct geo_search *t = calloc(1, sizeof(*t));
+
+	assert_non_null(t);
+	*t = (struct geo_search){ .g = (struct geo *)(uintptr_t)s->o.g,
+		                  .o = &s->o,
+		                  .c = { { .shape = best }, { .shape = rival } },
+		                  .n = 2,
+		                  .fit = calloc(1, sizeof(*t->fit)),
+		                  .most_pairs = GEO_PAIRS };
+	for (size_t i = 0; i < 2; i++) /* an arm that takes longer the farther it goes */
+		for (size_t k = 0; k < GEO_CURVE - 1; k++)
+			t->c[i].curve.column[k] = k ? 0.002 : 0.1;
+	rng_init(&t->g->t.rng, 1, 1);
+	return t;
+}
+
+static void search_end(struct geo_search *t)
+{
+	free(t->fit);
+	free(t);
+}
+
+/* Before the end of the first band all is as on one surface. */
+static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
+{
+	const uint64_t band = 13000;
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+	size_t over = 0;
+
+	(void)state;
+	begin(&s, idle(&r));
+	add(&s, 400, 200000, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = 1, .band = 1 },
+	                (struct geo_shape){ .heads = 2, .band = band, .is_serpentine = true });
+	geo_choose_rival_stretch(t, 1);
+	print_message("tracks %d to %d\n", (int)t->first, (int)(t->first + t->tracks));
+	assert_true(t->first + 1000 < band && t->first + t->tracks > band + 1000);
+	geo_choose_telling_pairs(t);
+	for (size_t i = 0; i < t->npairs; i++)
+		over += t->first + t->b[i] < band && t->first + t->a[i] >= band;
+	print_message("%zu of %zu pairs over its end\n", over, t->npairs);
+	assert_true(t->npairs >= GEO_PAIRS / 4 && over > t->npairs / 2);
+	search_end(t);
+}
+
+/* Within the first band of the best layout another one may have all tracks at the same places. */
+static void what_only_the_best_layout_has_in_one_zone_is_looked_at(void **state)
+{
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+	bool is_all = false, is_part = false;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 12; i++)
+		add(&s, i % 2 ? 390 : 400, 500, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = 2, .band = 500 }, (struct geo_shape){ .heads = 2 });
+	for (int round = 1; round <= 4; round++) {
+		geo_choose_rival_stretch(t, round);
+		is_all = is_all || t->tracks == 6000;
+		is_part = is_part || t->tracks == 1000;
+	}
+	assert_true(is_all && is_part);
+	search_end(t);
+}
+
 static double told_of(uint64_t seed, const char *figure)
 {
 	struct sim_run run;
@@ -507,6 +578,8 @@ int main(void)
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
+		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
+		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
 		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),

@@ -15,9 +15,8 @@
 #include "base/cleanup.h"
 #include "measure/geometry/search.h"
 
-#define STRETCH    12000 /* tracks that accesses are tried in */
-#define MESSY_MOST 0.4   /* of cost for each change of size or skew: more, and nothing is told */
-#define EXPLAINS   0.7   /* the same where accesses have their say in two places: it must explain some */
+#define MESSY_MOST 0.4 /* of cost for each change of size or skew: more, and nothing is told */
+#define EXPLAINS   0.7 /* the same where accesses have their say in two places: it must explain some */
 #define ODD_MOST \
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
@@ -29,7 +28,6 @@
 #define TWICE      2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
 #define HINT       6.0  /* and with more surfaces not by so much better */
-#define BORDER     256  /* tracks on both sides of where a surface ends in a zone that is one band */
 #define TURN_LOOKS 4    /* looks, by which accesses have told whether heads alternate if they tell it at all */
 #define RISE       2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
@@ -418,17 +416,6 @@ static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewh
 	return false;
 }
 
-/* Where accesses are tried: the zone with the most tracks. */
-static void choose_stretch(struct geo_search *s, const struct geo_fit *fit)
-{
-	for (size_t i = 0; i < fit->n; i++)
-		if (fit->zone[i].tracks > s->tracks) {
-			s->first = fit->zone[i].track;
-			s->tracks = fit->zone[i].tracks;
-		}
-	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
-}
-
 /* Edges on which all layouts agree that explain the sequence, and that are certain under the one that is left; none when none is left. */
 static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 {
@@ -454,44 +441,6 @@ static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 		layout->nedges = 0;
 }
 
-static bool is_clear_zone(const struct geo_fit *fit, size_t i)
-{
-	return (i == 0 || fit->zone[i].margin >= GEO_SURE) && (i + 1 == fit->n || fit->zone[i + 1].margin >= GEO_SURE);
-}
-
-/* The longest other zone, one that begins and ends for certain if there is any, or else what lies behind in the same zone, or its second half; false: there is none of them. */
-static bool choose_other_stretch(struct geo_search *s, const struct geo_fit *fit)
-{
-	uint64_t from = s->first, to = s->first + s->tracks, least = 2ull * s->c[0].shape.heads, most = least;
-
-	for (int must_be_clear = 1; must_be_clear >= 0 && s->first == from; must_be_clear--)
-		for (size_t i = 0; i < fit->n; i++) {
-			const struct geo_fit_zone *z = &fit->zone[i];
-
-			if (z->tracks <= most || (must_be_clear && !is_clear_zone(fit, i)) ||
-			    (z->track < to && z->track + z->tracks > from))
-				continue;
-			most = s->tracks = z->tracks;
-			s->first = z->track;
-		}
-	for (size_t i = 0; i < fit->n && s->first == from; i++) {
-		const struct geo_fit_zone *z = &fit->zone[i];
-		uint64_t end = z->track + z->tracks, half = end / 2 + from / 2;
-
-		if (from < z->track || to > end)
-			continue;
-		s->first = end - to > least ? to : end - half > least ? half : from;
-		s->tracks = end - s->first;
-	}
-	if (s->first == from &&
-	    to - from > 2 * least) { /* zones that this layout has read elsewhere all begin within */
-		s->first = to / 2 + from / 2;
-		s->tracks = to - s->first;
-	}
-	s->tracks = s->tracks < STRETCH ? s->tracks : STRETCH;
-	return s->first != from;
-}
-
 /*
  * What is left is held against accesses in another place, as the first may have been read wrongly, and just so that this layout fits there. One surface is held against accesses over
  * all that was seen: where the first place was a part of a band, another surface lies somewhere else.
@@ -504,7 +453,7 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool
 	size_t all = s->n;
 	int r;
 
-	if (c.shape.heads == 1 ? fit->n < 2 : !choose_other_stretch(s, fit))
+	if (c.shape.heads == 1 ? fit->n < 2 : !geo_choose_other_stretch(s, fit))
 		return 0;
 	s->n = 1; /* pairs that tell about this one */
 	s->npairs = 0;
@@ -527,43 +476,6 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool
 	s->c[0].agreeing += c.agreeing;
 	s->c[0].judged += c.judged;
 	return 0;
-}
-
-/*
- * Where zones are one band the tracks of one surface are as those of a disk that has no other, but for the end of them: what is about there in the longest zone; false: that
- * was not seen.
- */
-static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
-{
-	const struct geo_fit_zone *most = NULL;
-
-	if (shape->heads == 1 || shape->band != 0)
-		return false;
-	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	for (size_t i = 0; i < s->fit->n; i++)
-		if (!most || s->fit->zone[i].tracks > most->tracks)
-			most = &s->fit->zone[i];
-	if (!most || most->cylinders < BORDER || most->tracks < most->cylinders + BORDER)
-		return false;
-	s->first = most->track + most->cylinders - BORDER;
-	s->tracks = 2ul * BORDER;
-	return true;
-}
-
-/* Another layout is possible: a zone as that one reads them, where it has more to say. Turn by turn. */
-static void choose_rival_stretch(struct geo_search *s, int round)
-{
-	size_t rival = 0;
-
-	for (size_t i = 0; i < s->n && round % 2; i++)
-		if (choose_border(s, &s->c[i].shape))
-			return;
-	for (size_t i = 1; i < s->n && (!rival || round % 2 == 0); i++)
-		if (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
-			rival = i;
-	geo_order_fit(s->o, &s->c[rival].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	s->tracks = 0;
-	choose_stretch(s, s->fit);
 }
 
 /* The same sizes, as far as both are seen. */
@@ -642,7 +554,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (s->n == 0 || geo_is_over(s->g))
 		return 0;
 	geo_order_fit(s->o, &s->c[0].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	choose_stretch(s, s->fit);
+	geo_choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
@@ -652,7 +564,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	     round++) {
 		s->npairs = 0;
 		if (round)
-			choose_rival_stretch(s, round);
+			geo_choose_rival_stretch(s, round);
 		if (round && several)
 			geo_choose_telling_pairs(s);
 		geo_choose_pairs(s, round > 1);

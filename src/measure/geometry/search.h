@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search for the layout: layout.c, pairs.c, mended.c. Not a door. */
+/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
 #define PLATTER_MEASURE_GEOMETRY_SEARCH_H
 
@@ -70,6 +70,15 @@ static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t e
 
 	return to > end ? to : end;
 }
+
+/* ---- stretch.c: where they are made ---- */
+
+/* At first: the zone with the most tracks, or a part of it. */
+void geo_choose_stretch(struct geo_search *s, const struct geo_fit *fit);
+/* Where another layout has more to say than the best one. Turn by turn. */
+void geo_choose_rival_stretch(struct geo_search *s, int round);
+/* The longest other zone, or what there is in its place; false: there is none. */
+bool geo_choose_other_stretch(struct geo_search *s, const struct geo_fit *fit);
 
 /* ---- pairs.c: which accesses are made; they are added to those that are chosen already ---- */
 
