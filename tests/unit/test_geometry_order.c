@@ -452,6 +452,45 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	result_free(r.ses.res);
 }
 
+/* Zones as one surface reads them, each certain. */
+static void lengths_are(struct geo_fit *fit, const uint64_t *tracks, size_t n)
+{
+	memset(fit, 0, sizeof(*fit));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = i ? fit->zone[i - 1].track + fit->zone[i - 1].tracks : 0;
+
+		fit->zone[fit->n++] =
+			(struct geo_fit_zone){ .track = at, .cylinder = at, .tracks = tracks[i], .margin = INFINITY };
+	}
+}
+
+/* Surfaces have as many tracks of a zone each: where nothing else tells two that are alike from one, an odd number of tracks does, if it is not as odd everywhere. */
+static void zones_of_any_number_of_tracks_are_of_one_surface(void **state)
+{
+	static const uint64_t any[] = { 900,  4711, 5122, 3333, 4004, 6125, 5057, 3918,
+		                        4427, 5500, 4081, 3776, 4649, 5213, 4890, 100 },
+			      even[] = { 901,  4710, 5122, 3332, 4004, 6126, 5058, 3918,
+		                         4426, 5500, 4082, 3776, 4648, 5214, 4890, 100 };
+	static struct geo_fit fit;
+	uint64_t odd[ARRAY_LEN(even)];
+
+	(void)state;
+	lengths_are(&fit, any, ARRAY_LEN(any));
+	print_message("any: %.1f against two, %.1f against three\n", geo_lengths_speak_against(&fit, 2),
+	              geo_lengths_speak_against(&fit, 3));
+	assert_true(geo_lengths_speak_against(&fit, 2) > 8.0);
+	assert_true(geo_lengths_speak_against(&fit, 3) > 8.0);
+	for (size_t i = 0; i < fit.n; i++)
+		fit.zone[i].margin = 0.0;
+	assert_true(geo_lengths_speak_against(&fit, 2) == 0.0);
+	lengths_are(&fit, even, ARRAY_LEN(even));
+	assert_true(geo_lengths_speak_against(&fit, 2) == 0.0);
+	for (size_t i = 0; i < ARRAY_LEN(even); i++)
+		odd[i] = even[i] + 1;
+	lengths_are(&fit, odd, ARRAY_LEN(odd));
+	assert_true(geo_lengths_speak_against(&fit, 2) == 0.0);
+}
+
 static struct geo_search *two_layouts(struct sequence *s, struct geo_shape best, struct geo_shape rival)
 {
 	struct geo_search *t = calloc(1, sizeof(*t));
@@ -523,6 +562,33 @@ static void what_only_the_best_layout_has_in_one_zone_is_looked_at(void **state)
 	search_end(t);
 }
 
+/* Single accesses scatter by more than an arm takes longer over eight cylinders, and hundreds of them do not. */
+static void many_accesses_show_what_one_does_not(void **state)
+{
+	static struct geo_access seen[768];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	for (int rises = 0; rises < 2; rises++) {
+		struct geo_curve curve;
+		double speaks;
+
+		for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+			uint64_t d = 1 + rng_below(&rng, 32);
+			double noise = rng_double(&rng) + rng_double(&rng) + rng_double(&rng) - 1.5;
+
+			seen[i] = (struct geo_access){ .cylinders = d, .error = 0.003, .access = 0.15 };
+			seen[i].access += 0.006 * noise + (rises ? 0.0019 * log2((double)d) : 0.0);
+		}
+		curve = geo_curve_of(seen, ARRAY_LEN(seen));
+		speaks = geo_rise_speaks(seen, ARRAY_LEN(seen), &curve);
+		print_message("%.1f for a rise of %.5f, scale %.5f\n", speaks, curve.rise, curve.scale);
+		assert_true(curve.rise < 2.0 * curve.scale);
+		assert_true(rises ? speaks > 12.0 : speaks < 6.0);
+	}
+}
+
 static double told_of(uint64_t seed, const char *figure)
 {
 	struct sim_run run;
@@ -578,8 +644,10 @@ int main(void)
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
+		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
+		cmocka_unit_test(many_accesses_show_what_one_does_not),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
 		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),

@@ -645,6 +645,8 @@ struct geo_curve {
 struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
 /* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
 double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
+/* How much less likely they are if the arm takes as long over eight cylinders as over one. */
+double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve);
 /* An access as the curve has it. */
 double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head);
 

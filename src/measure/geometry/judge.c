@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
 #define KNOTS        \
@@ -28,6 +29,7 @@
 #define AGREE   0.9    /* of the accesses */
 #define NEARLY  0.75   /* the same while some of them may be held against the wrong tracks */
 #define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
+#define RISEN   8      /* cylinders: over so many an arm takes longer than over one */
 #define AGAIN   6      /* rounds of reweighting from a curve that was found */
 #define FALL \
 	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off by 0.005 or so */
@@ -441,6 +443,22 @@ double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_
 	}
 	joint_free(&j);
 	return least;
+}
+
+double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve)
+{
+	cleanup_free struct geo_access *flat = calloc(n + 1, sizeof(*flat));
+	struct geo_curve other;
+
+	for (size_t i = 0; i < n && flat; i++) {
+		flat[i] = seen[i];
+		if (flat[i].cylinders)
+			flat[i].cylinders = flat[i].cylinders > RISEN ? flat[i].cylinders - RISEN + 1 : 1;
+	}
+	if (!flat)
+		return 0.0;
+	other = geo_curve_of(flat, n);
+	return geo_curve_cost(flat, n, &other, curve->scale) - geo_curve_cost(seen, n, curve, curve->scale);
 }
 
 double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head)

@@ -164,6 +164,22 @@ static bool may_be_cylinders(const struct geo_shape *shape)
 	return shape->heads > 1 && shape->band > 1 && shape->band <= GEO_HEADS;
 }
 
+/* Do the lengths of zones speak against any number of surfaces but one? */
+static bool are_lengths_of_one(const struct geo_search *s)
+{
+	double least = INFINITY;
+
+	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++)
+		least = fmin(least, s->lengths[heads]);
+	return least > SPEAKS;
+}
+
+/* Nothing else is left, and the arm moves from track to track, if only many accesses together say so; or zones have any number of tracks. */
+static bool is_one_shown(const struct geo_search *s, const struct geo_candidate *one)
+{
+	return are_lengths_of_one(s) || geo_rise_speaks(one->seen, s->nmade, &one->curve) > SPEAKS;
+}
+
 /* Do the accesses speak for the best layout, and not only against the others that were read? */
 static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 {
@@ -174,7 +190,8 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 	if (may_be_cylinders(&best->shape))
 		s->is_shown = beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS));
 	else
-		s->is_shown = s->is_shown || (best->shape.heads > 1 ? beats_plain : rises);
+		s->is_shown = s->is_shown ||
+		              (best->shape.heads > 1 ? beats_plain : rises || (!several && is_one_shown(s, best)));
 }
 
 /* The same but for whether every second band goes through the heads backwards. */
@@ -214,6 +231,27 @@ static void prefer_unturned(struct geo_search *s)
 			put_first(s, i);
 }
 
+/* Where one surface is possible: how many tracks zones have then. */
+static void weigh_lengths(struct geo_search *s)
+{
+	const struct geo_candidate *one = NULL;
+	bool are_others = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->c[i].shape.heads == 1 && s->c[i].is_possible)
+			one = &s->c[i];
+		are_others = are_others || (s->c[i].shape.heads > 1 && s->c[i].is_possible);
+	}
+	if (!one)
+		memset(s->lengths, 0, sizeof(s->lengths));
+	if (!one || !are_others || s->has_lengths)
+		return;
+	s->has_lengths = true;
+	geo_order_fit_whole(s->o, &one->shape, s->fit);
+	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
+		s->lengths[heads] = geo_lengths_speak_against(s->fit, heads);
+}
+
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
@@ -221,8 +259,11 @@ static bool judge_all(struct geo_search *s)
 	bool several, is_first = s->looks++ == 0;
 	size_t m = 0, best = 0;
 
+	if (!is_first)
+		weigh_lengths(s);
 	for (size_t i = 0; i < s->n; i++) {
 		s->c[i].is_possible = s->c[i].is_possible || (is_first && s->c[i].verdict.is_nearly);
+		s->c[i].against += s->lengths[s->c[i].shape.heads];
 		if (!s->c[i].is_possible || s->c[i].against >= least)
 			continue;
 		least = s->c[i].against;

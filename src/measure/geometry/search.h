@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c. Not a door. */
+/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c, lengths.c. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
 #define PLATTER_MEASURE_GEOMETRY_SEARCH_H
 
@@ -47,6 +47,9 @@ struct geo_search {
 	struct geo_access *made; /* those of all looks: for each candidate, then as if all tracks lay side by side */
 	uint64_t made_at[GEO_MADE_MOST][2]; /* their tracks */
 	size_t nmade;
+	/* How much the lengths of zones speak against so many surfaces, where one is possible. */
+	double lengths[GEO_HEADS + 1];
+	bool has_lengths;
 	double plain;    /* how unlikely they are if all tracks lie side by side, as candidate.against */
 	bool is_shown;   /* the accesses speak for the best one */
 	bool does_agree; /* so do nearly all of the last look */
@@ -99,5 +102,12 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
  * could not be found out.
  */
 double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival);
+
+/* ---- lengths.c ---- */
+
+/*
+ * How much less likely the lengths of zones are with so many surfaces than with one; 0 where they do not speak against them. one: all zones as one surface reads them.
+ */
+double geo_lengths_speak_against(const struct geo_fit *one, uint32_t heads);
 
 #endif
