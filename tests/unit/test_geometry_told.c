@@ -217,6 +217,18 @@ static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 	sim_run_end(&run);
 }
 
+/* Seek-first with four surfaces, of which two bands were seen: whether a zone has more of them is open. */
+static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void **state)
+{
+	struct sim_run run = geometry_on_wild(500351, "--seed=500351 sda", NULL, NULL);
+
+	(void)state;
+	print_message("%g surfaces\n", sim_figure(&run, "surfaces"));
+	assert_true(sim_figure(&run, "surfaces") == 4.0);
+	assert_true(result_has_notice(run.res, "layout-unknown"));
+	sim_run_end(&run);
+}
+
 #define HEADS 20
 
 /* A zone keeps the last 13 tracks of its last cylinder for itself. That is one thing that is odd, not 13. */
@@ -254,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
 		cmocka_unit_test(a_true_layout_read_from_elsewhere_leaves_no_false_one),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
+		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};
 

@@ -124,13 +124,11 @@ static void name_layout(const struct geo_shape *shape, char *text, size_t max)
 		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
 }
 
-static void tell(struct geo_search *s)
+static void tell_surfaces(struct geo_search *s)
 {
 	struct result *res = s->g->ses->res;
 	const struct geo_candidate *c = &s->c[0];
 	struct interval ci = { c->shape.heads, c->shape.heads };
-	size_t others = s->all - s->n;
-	char text[160];
 
 	if (s->are_several_arms) {
 		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, &ci,
@@ -141,6 +139,16 @@ static void tell(struct geo_search *s)
 	} else {
 		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
 	}
+}
+
+static void tell(struct geo_search *s)
+{
+	struct result *res = s->g->ses->res;
+	const struct geo_candidate *c = &s->c[0];
+	size_t others = s->all - s->n;
+	char text[160];
+
+	tell_surfaces(s);
 	name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);
 	if (others)
@@ -215,6 +223,16 @@ static bool are_several(const struct geo_search *s)
 	return several;
 }
 
+/* All layouts that are left have as many surfaces. */
+static bool are_surfaces_known(const struct geo_search *s)
+{
+	bool known = s->n > 0;
+
+	for (size_t i = 1; i < s->n; i++)
+		known = known && s->c[i].shape.heads == s->c[0].shape.heads;
+	return known;
+}
+
 static void put_first(struct geo_search *s, size_t i)
 {
 	struct geo_candidate c = s->c[i];
@@ -250,6 +268,23 @@ static void weigh_lengths(struct geo_search *s)
 	geo_order_fit_whole(s->o, &one->shape, s->fit);
 	for (uint32_t heads = 2; isfinite(s->fit->cost) && heads <= GEO_HEADS; heads++)
 		s->lengths[heads] = geo_lengths_speak_against(s->fit, heads);
+}
+
+/* Several that have as many surfaces are left: the one that explains the sequence best comes first. */
+static void prefer_cheapest(struct geo_search *s)
+{
+	double least = INFINITY;
+	size_t best = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		geo_order_fit(s->o, &s->c[i].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		if (s->fit->cost >= least)
+			continue;
+		least = s->fit->cost;
+		best = i;
+	}
+	put_first(s, best);
+	s->does_agree = s->c[0].verdict.is_possible;
 }
 
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
@@ -435,14 +470,22 @@ enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
-	bool several = are_several(s), messy = order == MESSY;
+	bool several = are_several(s), messy = order == MESSY, holds;
 
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE;
-	if (s->n && s->is_shown && s->does_agree && !several && !messy && elsewhere != FITS_NOT &&
-	    elsewhere != SEEN_TOO_LITTLE) {
+	holds = s->n && s->is_shown && s->does_agree && !messy && elsewhere != FITS_NOT && elsewhere != SEEN_TOO_LITTLE;
+	if (holds && !several) {
 		tell(s);
 		return true;
+	}
+	if (holds && are_surfaces_known(s)) {
+		tell_surfaces(s);
+		result_notice(s->g->ses->res, "layout-unknown",
+		              "The layout could not be told: several that have %" PRIu32
+		              " surfaces explain sizes, skews and access times.",
+		              s->c[0].shape.heads);
+		return false;
 	}
 	result_notice(
 		s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
@@ -617,6 +660,10 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		                may_rival_be_misread(s, &s->c[0].shape);
 		if (geo_is_over(s->g))
 			return 0;
+	}
+	if (several && are_surfaces_known(s)) {
+		prefer_cheapest(s);
+		is_rival_open = may_rival_be_misread(s, &s->c[0].shape);
 	}
 	prefer_unturned(s);
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;
