@@ -515,6 +515,57 @@ static void search_end(struct geo_search *t)
 	free(t);
 }
 
+#define CYLINDER 16 /* tracks */
+
+/* Shortest accesses of two surfaces in bands as long as a cylinder of the layout that is left, or of this one itself: to another head 0.16, to another cylinder 0.2 and more. */
+static void make_accesses(struct geo_search *t, bool are_bands, struct rng *rng)
+{
+	for (t->nmade = 0; t->nmade < 400; t->nmade++) {
+		uint64_t from = 1600 + rng_below(rng, 3000), to = from + 1 + rng_below(rng, 100);
+		uint64_t a = from / (2 * CYLINDER) * CYLINDER + from % CYLINDER;
+		uint64_t b = to / (2 * CYLINDER) * CYLINDER + to % CYLINDER;
+		uint64_t cylinders = are_bands ? (a > b ? a - b : b - a) : to / CYLINDER - from / CYLINDER;
+		struct geo_access *seen = &t->c[0].seen[t->nmade];
+
+		*seen = (struct geo_access){ .cylinders = to / CYLINDER - from / CYLINDER,
+			                     .is_other_head = from % CYLINDER != to % CYLINDER,
+			                     .error = 0.002 };
+		seen->access =
+			(cylinders ? 0.2 + 0.002 * log2((double)cylinders) : 0.16) + 0.006 * (rng_double(rng) - 0.5);
+		t->made_at[t->nmade][0] = to;
+		t->made_at[t->nmade][1] = from;
+	}
+}
+
+/*
+ * Where all skews are alike nothing in the sequence says how long bands are, so they were no layout; and surfaces in bands of 16 were told as cylinders of 16 surfaces, which explains
+ * accesses better than one surface does.
+ */
+static void cylinders_that_may_be_bands_are_held_against_these(void **state)
+{
+	static struct geo_access seen[400];
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	begin(&s, idle(&r));
+	add(&s, 400, 16000, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = CYLINDER, .band = 1 }, (struct geo_shape){ .heads = 1 });
+	t->c[0].seen = seen;
+	for (int are_bands = 0; are_bands < 2; are_bands++) {
+		double speaks;
+
+		make_accesses(t, are_bands, &rng);
+		speaks = geo_speaks_against_bands(t);
+		print_message("%.1f\n", speaks);
+		assert_true(are_bands ? speaks < -12.0 : speaks > -12.0);
+	}
+	search_end(t);
+}
+
 /* Before the end of the first band all is as on one surface. */
 static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
 {
@@ -645,6 +696,7 @@ int main(void)
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
+		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
 		cmocka_unit_test(many_accesses_show_what_one_does_not),

@@ -665,6 +665,9 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		prefer_cheapest(s);
 		is_rival_open = may_rival_be_misread(s, &s->c[0].shape);
 	}
+	/* Another one, whether or not it was read, is likelier. */
+	if (s->n && s->is_shown && s->does_agree && geo_speaks_against_bands(s) < -SPEAKS)
+		s->is_shown = false;
 	prefer_unturned(s);
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */

@@ -137,3 +137,23 @@ double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *r
 		}
 	return least;
 }
+
+double geo_speaks_against_bands(struct geo_search *s)
+{
+	const struct geo_shape *left = &s->c[0].shape;
+	cleanup_free struct within *w = calloc(1, sizeof(*w));
+	double least = INFINITY;
+	struct geo_curve curve;
+
+	if (left->band != 1 || left->heads == 1 || !w || !find_within(s, w))
+		return INFINITY;
+	curve = geo_curve_of(w->left, w->n);
+	for (uint32_t heads = 2; heads <= GEO_HEADS && !geo_has_thought_enough(s->g); heads++)
+		for (int way = 0; way < 2; way++) {
+			const struct geo_shape bands = { .heads = heads, .band = left->heads, .is_serpentine = way };
+
+			cut(w, &bands, 0);
+			least = fmin(least, speaks_against(w, &curve));
+		}
+	return least;
+}

@@ -102,6 +102,10 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
  * could not be found out.
  */
 double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival);
+/*
+ * The best layout is head-first: the same for bands of as many tracks as it has surfaces, whose surfaces may be its cylinders. The sequence need not suggest them, where all skews are alike.
+ */
+double geo_speaks_against_bands(struct geo_search *s);
 
 /* ---- lengths.c ---- */
 
