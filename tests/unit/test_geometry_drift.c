@@ -35,7 +35,7 @@ static void a_spindle_that_warms_up_hides_no_layout(void **state)
 		{ 121007, { 1e-4, 100 }, 4 },
 		{ 121007, { -1e-4, 1000 }, 4 },
 		{ 121014, { 1e-4, 100 }, 5 },
-		{ 121005, { -1e-5, 1000 }, 3 },
+		{ 121005, { -1e-5, 500 }, 3 },
 	};
 
 	(void)state;

@@ -273,6 +273,8 @@ int geo_spare(struct geo *g, const struct geo_track *track, size_t n, uint64_t s
 
 extern const struct field geo_track_fields[];
 
+/* Sectors per track there, of which nothing is known yet: from the rate beside it, and then as geo_spacing() does. NaN: not known. */
+int geo_place_spacing(struct geo *g, uint64_t sector, double *ret_per_track, struct err *err);
 /* Figures of sectors per track at the start, in the middle and at the end, the usual skew, and the table of the tracks that were looked at. */
 int geo_look_at_places(struct geo *g, struct err *err);
 

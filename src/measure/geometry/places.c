@@ -112,28 +112,27 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 }
 
 /* Where the rate of a place is taken: not in it, as the cache would answer for all of it afterwards. */
-static uint64_t beside(const struct geo *g, double at)
+static uint64_t beside(const struct geo *g, uint64_t sector)
 {
 	uint64_t size = g->t.target->size_bytes, apart = size / 16 < RATE_BESIDE ? size / 16 : RATE_BESIDE;
-	uint64_t place = (uint64_t)(at * (double)size);
+	uint64_t place = sector * g->t.block_bytes;
 
-	if (at < 0.75)
+	if (place < size / 4 * 3)
 		place += apart;
 	else
 		place = place > apart + RATE_BYTES ? place - apart - RATE_BYTES : 0;
 	return place - place % g->t.block_bytes;
 }
 
-static int place_spacing(struct geo *g, double at, double *ret_per_track, struct err *err)
+int geo_place_spacing(struct geo *g, uint64_t sector, double *ret_per_track, struct err *err)
 {
 	double rate;
-	int r = timed_rate(&g->t, beside(g, at), RATE_BYTES, &rate, err);
+	int r = timed_rate(&g->t, beside(g, sector), RATE_BYTES, &rate, err);
 
 	*ret_per_track = NAN;
 	if (r < 0 || !isfinite(rate) || geo_is_over(g))
 		return r;
-	return geo_spacing(g, (uint64_t)(at * (double)g->sectors), rate * g->rot.period_ns * 1e-9 / g->t.block_bytes,
-	                   ret_per_track, err);
+	return geo_spacing(g, sector, rate * g->rot.period_ns * 1e-9 / g->t.block_bytes, ret_per_track, err);
 }
 
 static int survey_place(struct geo *g, double at, double per_track, unsigned tracks, struct geo_edge *edge,
@@ -188,7 +187,7 @@ static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare
 	struct geo_track track[EDGES_MAX];
 	size_t n = 0, votes = 0;
 	double per_track;
-	int r = place_spacing(g, p->at, &per_track, err);
+	int r = geo_place_spacing(g, (uint64_t)(p->at * (double)g->sectors), &per_track, err);
 	struct interval all = { NAN, NAN };
 	uint64_t size = 0;
 

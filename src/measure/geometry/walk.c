@@ -582,10 +582,29 @@ static int one_step(struct geo_walk *w, struct err *err)
 	return r;
 }
 
+/* No end was found: an answer that came late may have been believed, or the cache have given what was read upwards, and what tracks hold been mistaken by that. */
+static int begin_anew(struct geo_walk *w, struct err *err)
+{
+	double per_track = NAN;
+	int r = 0;
+
+	geo_forget(w->g);
+	w->g->is_up_vain = true;
+	w->is_stuck = false;
+	if (w->confirmed < w->nitems)
+		r = confirm(w, err);
+	if (r == 0)
+		r = geo_place_spacing(w->g, w->at, &per_track, err);
+	if (isfinite(per_track))
+		w->per_track = w->next_size = per_track;
+	return r;
+}
+
 int geo_walk_on(struct geo_walk *w, struct err *err)
 {
 	struct geo *g = w->g;
 	double jump;
+	uint64_t farthest = w->at;
 	int r = 0, again = 0;
 
 	if (w->at == 0) {
@@ -604,13 +623,11 @@ int geo_walk_on(struct geo_walk *w, struct err *err)
 		if (w->is_whole)
 			break;
 		r = is_end || w->nitems >= w->confirmed + CONFIRM ? confirm(w, err) : one_step(w, err);
-		if (w->is_stuck && again++ < STUCK_TRIES) { /* an answer that came late may have been believed */
-			geo_forget(g);
-			g->is_up_vain = true; /* or the cache have given what was read upwards */
-			w->is_stuck = false;
-			if (r == 0 && w->confirmed < w->nitems)
-				r = confirm(w, err);
-		}
+		if (w->at > farthest)
+			again = 0;
+		farthest = w->at > farthest ? w->at : farthest;
+		if (r == 0 && w->is_stuck && again++ < STUCK_TRIES)
+			r = begin_anew(w, err);
 		session_progress(
 			g->ses, "tracks",
 			geo_done(g, GEO_WALK_AT + (GEO_LAYOUT_AT - GEO_WALK_AT) * (double)w->at / (double)g->sectors),
