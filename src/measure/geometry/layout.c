@@ -343,6 +343,14 @@ static bool is_misread(const struct geo_fit *fit, uint32_t heads)
 	return false;
 }
 
+/* Are the bands of that one a whole number of the rival's, cut otherwise? With zones of one band each both have such. */
+static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *rival)
+{
+	if (left->band == 0 || rival->band == 0)
+		return left->band == rival->band;
+	return left->heads * left->band % (rival->heads * rival->band) == 0;
+}
+
 /*
  * Is a layout out that cuts the same bands otherwise, and explains the sequence about as well, only as it was read from the wrong track on? All accesses are held against it as it would
  * be read from any other.
@@ -358,7 +366,7 @@ static bool may_rival_be_misread(struct geo_search *s, const struct geo_shape *l
 
 		/* The way of the arm makes no difference to the sequence, and is mended as well. */
 		if (shape->is_serpentine || shape->heads == left->heads || shape->heads == 1 ||
-		    shape->heads * shape->band != left->heads * left->band)
+		    !has_bands_of(left, shape))
 			continue;
 		if (geo_has_thought_enough(s->g))
 			return true;
@@ -391,10 +399,20 @@ static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shap
 	return fit->n >= BAND_ZONES && 2 * cylinders < fit->n * usual;
 }
 
+/* Does a zone go on with a second band, at least half of the first surface's part of it? */
+static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < fit->n; i++)
+		if (fit->zone[i].tracks >= shape->heads * shape->band + shape->band / 2)
+			return true;
+	return false;
+}
+
 enum order {
 	IN_ORDER,
 	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
-	MESSY
+	MESSY,
+	ONCE /* no band came again, so there may be more surfaces than were seen */
 };
 
 /*
@@ -409,6 +427,8 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 
 	for (size_t i = 1; i < fit->n; i++)
 		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
+	if (shape->heads > 1 && shape->band > 1 && !comes_again(fit, shape))
+		return ONCE;
 	if (are_zones_too_short(fit, shape))
 		return MESSY;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
@@ -470,7 +490,7 @@ enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
-	bool several = are_several(s), messy = order == MESSY, holds;
+	bool several = are_several(s), messy = order >= MESSY, holds;
 
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE;
@@ -489,9 +509,10 @@ static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewh
 	}
 	result_notice(
 		s->g->ses->res, "layout-unknown", "The number of surfaces and the layout could not be told: %s.",
-		several ? "several layouts explain sizes, skews and access times"
-		: !s->n ? "sizes and skews repeat, but the access times fit no layout that is known here"
-		: messy ? "too much in sizes and skews is in no order"
+		several         ? "several layouts explain sizes, skews and access times"
+		: !s->n         ? "sizes and skews repeat, but the access times fit no layout that is known here"
+		: order == ONCE ? "no band of tracks was seen to come again"
+		: messy         ? "too much in sizes and skews is in no order"
 		: elsewhere == FITS_NOT
 			? "the layout that fits the access times in one zone does not fit them in another"
 		: elsewhere == SEEN_TOO_LITTLE
@@ -680,12 +701,12 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
-	if (s->n && order != MESSY && is_rival_open)
+	if (s->n && order < MESSY && is_rival_open)
 		order = MESSY;
 	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
-	if (s->n && order != MESSY)
+	if (s->n && order < MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, closely, &elsewhere, err);
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);
