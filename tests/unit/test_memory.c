@@ -232,7 +232,7 @@ static void geometry_of_a_large_disk_needs_hardly_more_memory_than_of_a_small_on
 {
 	(void)state;
 	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
-	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 1024);
+	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .cylinders = 2000 }, 1536);
 	/* Some 3 KiB for the accesses of each track that is not as usual; with MALLOC_PERTURB_ all of it is touched. */
 	compare(run_sim, &(struct how){ .m = &measure_geometry, .words = "sda" },
 	        &(struct how){ .m = &measure_geometry, .words = "--time=168h sda", .missing = 400 }, 4096);
