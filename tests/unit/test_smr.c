@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "measure/smr/smr.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -96,8 +97,7 @@ static void near(const struct sim_run *run, const char *name, double truth, doub
 		         truth);
 }
 
-#define SMR_BLOCK 4096
-#define WRITE     "--write --destroy-data=SMRTEST1 sda"
+#define WRITE "--write --destroy-data=SMRTEST1 sda"
 
 static void no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are(void **state)
 {
@@ -190,6 +190,50 @@ static void the_map_is_told_from_the_room_and_the_rest_that_it_needs(void **stat
 	}
 }
 
+/* A host that stands still at times, and a way to the disk that takes for each request what an arm takes: no kind of disk is taken for another. */
+static void a_host_that_stalls_makes_no_verdict_wrong(void **state)
+{
+	uint64_t n = getenv("PLATTER_LONG") ? 300 : 18;
+	size_t told = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < n; seed++) {
+		struct drawn d;
+		struct profile p;
+		struct rng rng;
+		struct err err = { 0 };
+		struct sim_run run;
+		double stall_s, path_s;
+
+		rng_init(&rng, seed, 0x5374);
+		draw(&d, seed);
+		parse(&p, d.text);
+		stall_s = 0.02 * pow(100, rng_double(&rng));
+		path_s = stall_s * 0.001 * pow(100, rng_double(&rng));
+		for (int i = 0; i < 6; i++) {
+			struct profile_fail late = { .op = DISK_ANY,
+				                     .nth = 1 + rng_below(&rng, 3000),
+				                     .every = i % 2 ? 100 + rng_below(&rng, 3000)
+				                                    : 1 + rng_below(&rng, 30),
+				                     .short_bytes = UINT64_MAX };
+
+			late.delay_s = (i % 2 ? stall_s : path_s) * pow(3, 2 * rng_double(&rng) - 1);
+			assert_int_equal(profile_add_fail(&p, &late), 0);
+		}
+		if (profile_finish(&p, &err) < 0)
+			fail_msg("%s", err.text);
+		run = run_on(&p, "--time=120s " WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		if (strcmp(verdict(&run), d.kind == SHINGLED ? "no" : "yes") == 0)
+			fail_msg("seed %d: %s told\n%s", (int)seed, verdict(&run), d.text);
+		told += strcmp(verdict(&run), "undecided") != 0;
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("%zu of %d told\n", told, (int)n);
+	assert_true(told * 4 >= n);
+}
+
 /* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as it has room. */
 static void what_cleans_otherwise_is_not_told_wrong(void **state)
 {
@@ -213,22 +257,48 @@ static void what_cleans_otherwise_is_not_told_wrong(void **state)
 	}
 }
 
+static void add(struct smr_sample *v, size_t *n, uint64_t writes, double s)
+{
+	uint64_t first = *n ? v[*n - 1].first + v[*n - 1].writes : 0;
+
+	v[(*n)++] = (struct smr_sample){
+		.first = first, .writes = writes, .write_ns = (uint64_t)(s * 1e9), .block_bytes = SMR_BLOCK
+	};
+}
+
 /* A conventional drive whose cache is cleaned a second and a half at a time, here and there, with writes between that need not wait: bands are another thing. */
 static void what_takes_long_here_and_there_is_not_called_a_band(void **state)
 {
-	struct profile p;
-	struct err err = { 0 };
-	struct sim_run run;
+	struct smr_layout l;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 709927, NULL, &err), 0);
-	run = run_on(&p, "--seed=709927 --write --destroy-data=WILD709927 sda");
-	assert_int_equal(sim_run(&run), 0);
-	assert_true(sim_figure(&run, "evidence_log10_ratio") > 4);
-	assert_true(isnan(sim_figure(&run, "band_bytes")));
-	assert_string_equal(verdict(&run), "undecided");
-	sim_run_end(&run);
-	profile_done(&p);
+	assert_true(smr_layout_init(&l, 0, 4ull << 30));
+	for (int is_each = 0; is_each < 2; is_each++) {
+		struct smr_sample *v = calloc(smr_layout_writes(&l), sizeof(*v));
+		struct smr_input in = { .v = v,
+			                .layout = &l,
+			                .access_ns = 8e6,
+			                .stream_bytes_per_s = 150e6,
+			                .interface_bytes_per_s = 500e6,
+			                .path_ns = 1e5 };
+		struct smr_found found;
+
+		assert_non_null(v);
+		while (smr_part_of(&l, in.n ? v[in.n - 1].first + v[in.n - 1].writes : 0) !=
+		       SMR_BULK) /* batches end where a part does */
+			add(v, &in.n, 16, 0.002);
+		for (int i = 0; i < 40; i++)
+			add(v, &in.n, l.batch, 0.02);
+		add(v, &in.n, l.batch, 4);
+		for (uint64_t i = 0; i < l.part[SMR_CUSHION].n; i++)
+			add(v, &in.n, 1, 0.001);
+		for (uint64_t i = 0; i < 40; i++)
+			add(v, &in.n, 1, is_each || i % 12 < 8 ? 1.5 + 0.001 * (double)i : 0.001);
+		smr_analyse(&in, &found);
+		assert_true(found.log10_ratio > 4);
+		assert_int_equal(found.verdict, is_each ? SMR_YES : SMR_UNDECIDED);
+		free(v);
+	}
 }
 
 static const char *seen(const struct sim_run *run, size_t row)
@@ -474,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
 		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
+		cmocka_unit_test(a_host_that_stalls_makes_no_verdict_wrong),
 		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
 		cmocka_unit_test(what_takes_long_here_and_there_is_not_called_a_band),
 		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),

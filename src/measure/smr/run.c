@@ -17,7 +17,9 @@
 #define STREAM_CHUNKS 4096
 #define ACCESSES      32
 #define AGAIN         8
-#define ACCESS_LEAST  8 /* of them, that were slow enough for an arm */
+#define PATH_READS    64
+#define A_TURN        0.02 /* of one: answers are not more uncertain */
+#define ACCESS_LEAST  8    /* of them, that were slow enough for an arm */
 #define READ_BYTES    (32ull << 20)
 #define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
 #define ROTATION_NS   (1 * NS_PER_S)
@@ -99,6 +101,7 @@ int smr_turns(struct smr_io *io, uint64_t end, int *ret_turns, struct err *err)
 	io->target->size_bytes = end;
 	r = rotation_find(&t, ROTATION_NS, &rot, err);
 	io->target->size_bytes = all;
+	io->turn_ns = r == 0 && rot.is_rotating ? rot.period_ns : 0;
 	if (r == 0)
 		*ret_turns = rot.is_rotating ? 1 : rot.is_unclear || rot.is_patchy ? -1 : 0;
 	return r;
@@ -134,6 +137,42 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 	if (r == 0)
 		r = timed_rate(&t, io->layout->part[SMR_COMB].first_bytes, READ_BYTES, &read, err);
 	in->stream_bytes_per_s = fmax(in->stream_bytes_per_s, read);
+	return r == 0 ? smr_path(io, in, err) : r;
+}
+
+/*
+ * Of reads of blocks so far apart, what each takes on average beyond the turn that it takes where no buffer holds the block: a drive may forget what it has
+ * handed out, or read ahead only now and then.
+ */
+static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, double *ret_ns, struct err *err)
+{
+	double ns[1 + PATH_READS], sum = 0.0;
+	/* Between the large blocks and the singles, where no block is written: of a cache on the media, some drives read from there each time. */
+	uint64_t unit = io->layout->part[SMR_SINGLES].step_bytes, at[1 + PATH_READS];
+	uint64_t first = io->layout->part[SMR_SINGLES].first_bytes - unit / 8;
+	int r;
+
+	for (size_t i = 0; i <= PATH_READS; i++)
+		at[i] = first + i * step;
+	r = timed_reads(t, at, 1 + PATH_READS, ns, NULL, err);
+	for (size_t i = 1; i <= PATH_READS; i++) /* but of the first, which may need the arm */
+		sum += ns[i] < (1 - A_TURN) * io->turn_ns ? ns[i] : fmax(0, ns[i] - io->turn_ns);
+	*ret_ns = sum / PATH_READS;
+	return r;
+}
+
+int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
+{
+	double again, ahead = NAN;
+	struct timed t;
+	int r;
+
+	smr_timed(io, 1, &t);
+	r = mean_beyond_turns(io, &t, 0, &again, err);
+	if (r == 0)
+		r = mean_beyond_turns(io, &t, t.block_bytes, &ahead, err);
+	if (r == 0)
+		in->path_ns = fmax(in->path_ns, fmin(again, ahead));
 	return r;
 }
 

@@ -89,6 +89,7 @@ struct smr_io {
 	struct datafile *file;
 	const struct smr_layout *layout;
 	uint64_t larges;                 /* written so far */
+	double turn_ns;                  /* by reads; 0: not known */
 	uint64_t time_ns, end_ns;        /* for writing; no batch begins later */
 	struct rewrite_journal *journal; /* NULL: what is there is not put back */
 	bool is_noted;                   /* all that will be written is in it */
@@ -118,6 +119,8 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
  * sequence, if reading is the faster: a drive without a cache for writes misses its turn at each of them.
  */
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
+/* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer when last looked at. */
+int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
 struct smr_order {
 	uint64_t n, block_bytes, rest_ns;
@@ -139,7 +142,8 @@ struct smr_input { /* what a saved document has, too */
 	size_t n;
 	const struct smr_layout *layout;
 	double access_ns, stream_bytes_per_s, interface_bytes_per_s; /* NaN: not known */
-	double rpm;                                                  /* as it says, or 0 */
+	double path_ns;  /* what a request takes that needs no arm, on average; NaN: not known */
+	double rpm;      /* as it says, or 0 */
 	bool is_through; /* the device says that it has no write cache, or that it is off */
 };
 
@@ -160,6 +164,7 @@ struct smr_found {
 	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
 	size_t late_by;                    /* so many of those later than it seemed was the cliff */
 	size_t gaps;                       /* of the comb, that tell the size of a band */
+	bool is_path_slow;                 /* that writes are slow says nothing of the disk */
 	bool is_likely;                    /* the likelihood says yes */
 	bool is_steady;                    /* nearly all of the writes that went to bands of their own took so long */
 	double stall_share;                /* of their time that went into those that took as long as a band does */

@@ -70,11 +70,12 @@ static const char *const limits[] = { [SMR_NO_LIMIT] = NULL, [SMR_ENTRIES] = "en
 
 static const char *reason_of(const struct smr_input *in, const struct smr_found *f, char *buf, size_t len)
 {
-	char t[32], a[32];
+	char t[32], a[32], p[32];
 	uint64_t written = in->n ? in->v[in->n - 1].first + in->v[in->n - 1].writes : 0;
 
 	(void)units_time(t, sizeof(t), f->slow.value > 0 ? (uint64_t)(1e9 / f->slow.value) : 0);
 	(void)units_time(a, sizeof(a), in->access_ns > 0 ? (uint64_t)in->access_ns : 0);
+	(void)units_time(p, sizeof(p), in->path_ns > 0 ? (uint64_t)in->path_ns : 0);
 	if (f->verdict == SMR_YES)
 		(void)snprintf(
 			buf, len,
@@ -89,6 +90,11 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 			buf, len,
 			"it has a cache, but when that was full, a write took %s, which an arm explains (%s each)", t,
 			a);
+	else if (f->is_path_slow)
+		(void)snprintf(
+			buf, len,
+			"the way to it takes %s for a request that needs no arm, which hides what its writes wait for",
+			p);
 	else if (f->behind == 0)
 		(void)snprintf(buf, len, "in %" PRIu64 " writes its cache, if that is one, was never full", written);
 	else
@@ -116,6 +122,7 @@ void smr_tell_found(struct result *res, const struct smr_input *in, const struct
 	result_estimate(res, "slow_writes_per_s", "behind it, to a band each", UNIT_PER_S, &f->slow);
 	result_figure_u64(res, "span_bytes", "written within", UNIT_BYTES, in->layout->size_bytes);
 	result_figure(res, "access_ns", "an access of the arm, as reads tell", UNIT_NS, in->access_ns, NULL, 0);
+	result_figure(res, "path_ns", "a request that needs no arm, on average", UNIT_NS, in->path_ns, NULL, 0);
 	result_figure(res, "interface_bytes_per_s", "from its buffer", UNIT_BYTES_PER_S, in->interface_bytes_per_s,
 	              NULL, 0);
 	result_figure(res, "stream_bytes_per_s", "in sequence, writing or reading", UNIT_BYTES_PER_S,
@@ -142,6 +149,7 @@ int smr_again(const struct result *saved, struct result *ret, struct err *err)
 		.access_ns = figure_number(result_find_figure(saved, "access_ns")),
 		.stream_bytes_per_s = figure_number(result_find_figure(saved, "stream_bytes_per_s")),
 		.interface_bytes_per_s = figure_number(result_find_figure(saved, "interface_bytes_per_s")),
+		.path_ns = figure_number(result_find_figure(saved, "path_ns")),
 		.rpm = fmax(0, target_number(target, "reported_rpm")),
 		.is_through = write_cache && strcmp(write_cache, "write through") == 0,
 	};
