@@ -53,10 +53,7 @@ answers()
 	simdisk_status disk >"$work/status.json"
 	[ $status = 0 ] || [ $status = 5 ] || { echo "exit status $status"; cat "$work/out"; return 1; }
 	python3 "$work/judge.py" "$work/buffer.json"
-	status=$?
-	[ $status = 3 ] || return $status
-	echo 'not all was told, and nothing false'
-	untold=1
+	or_untold $? "not all was told, and nothing false"
 }
 told answers "the buffer's answers"
 

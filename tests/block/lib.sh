@@ -244,6 +244,14 @@ told()
 	inconclusive="$inconclusive${inconclusive:+, }$2"
 }
 
+# or_untold STATUS WHY: the end of such a FUNCTION, by the status of what judges: 3 says that all was well, but too little was told.
+or_untold()
+{
+	[ "$1" = 3 ] || return "$1"
+	echo "$2"
+	untold=1
+}
+
 # The end of a test that calls `undisturbed`: exit 77 when a part had no quiet machine.
 conclude()
 {

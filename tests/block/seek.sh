@@ -56,21 +56,19 @@ for name in ('curve', 'spans', 'near', 'queue'):
 sys.exit(1 if bad else 3 if untold else 0)
 PY
 
-curve() # profile
+profile=seagate-medalist-st39140a
+curve()
 {
-	"$SIMDISK" truth --json "$1" >"$work/truth.json" || return
+	"$SIMDISK" truth --json "$profile" >"$work/truth.json" || return
 	# shellcheck disable=SC2016 # the inner shell's
-	simdisk_run "$1" -- sh -c '
+	simdisk_run "$profile" -- sh -c '
 		out=$1 simdisk=$2 status=$3 platter=$4
 		chrt -f 5 "$platter" seek --quick --quiet --json="$out" "$SIMDISK_1" || exit
 		"$simdisk" status --run-dir "$SIMDISK_RUN_DIR" --json "$SIMDISK_NAME_1" >"$status"' \
 		sh "$work/seek.json" "$SIMDISK" "$work/status.json" "$PLATTER" || return
-	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json" "$PLATTER_SIMDISK_PROFILES/$1.disk"
-	status=$?
-	[ $status = 3 ] || return $status
-	untold=1
+	python3 "$work/judge.py" "$work/seek.json" "$work/truth.json" "$PLATTER_SIMDISK_PROFILES/$profile.disk"
+	or_untold $? "not all was told, and nothing false"
 }
-medalist() { curve seagate-medalist-st39140a; }
 
 simdisk disk tiny
 interrupted()
@@ -132,13 +130,10 @@ r = json.load(open(sys.argv[1]))[0]
 print("replayed: fio %(fio).3f ms, platter %(platter).3f, ratio %(ratio).4f, 95 %% interval %(low).4f .. %(high).4f" % r)
 # A read that just misses its sector takes a revolution more, in the one program or the other: so means scatter by a hundredth or two.
 sys.exit(0 if abs(r["ratio"] - 1) <= 0.02 else 1 if r["low"] > 1.02 or r["high"] < 0.98 else 3)' "$work/replay.json"
-	status=$?
-	[ $status = 3 ] || return $status
-	echo "too much scatter to tell within 2 %"
-	untold=1
+	or_untold $? "too much scatter to tell within 2 %"
 }
 
-told medalist curve
+told curve curve
 told replay replay
 conclude
 echo "$checks passed"

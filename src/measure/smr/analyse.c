@@ -20,7 +20,6 @@
 #define ACCESS_NS   8e6   /* where it is not known: what the slowest and the fastest differ from by a factor of two */
 #define STREAM      100e6 /* bytes per second, the same */
 #define SORTED      0.15  /* accesses: no disk writes blocks at random in less each, however many it sorts */
-#define PATH_MOST   0.075 /* of them, half of that: few requests do not tell its stalls better */
 #define SORTED_MOST 2.5   /* nor takes more, a flush included */
 #define FLUSH       4     /* accesses that a flush may take besides */
 #define WINDOW      12    /* of the 16 singles */
@@ -49,6 +48,8 @@
 #define BEFORE      1.01 /* what lay in the cache already, as the beginning of what was written in sequence */
 #define STALLED     0.2  /* share of time in long waits that nothing but cleaning explains */
 #define GAPS_MOST   7    /* of the comb: then its band is known to 5 % and better; the others are for large blocks */
+/* Accesses that a request without one takes: more hides what writes wait for, and few requests do not tell stalls better. */
+#define PATH_MOST (SORTED / 2)
 
 struct view { /* of the samples */
 	const struct smr_input *in;
@@ -447,19 +448,13 @@ static bool may_hide(const struct view *v, const struct smr_found *f)
 	return f->is_slow_from_start || (!v->in->is_through && are_flushes_short(v));
 }
 
-/* The host, or the way to the disk, takes what an arm may take: that writes are slow says nothing of the disk then. */
-static bool is_path_slow(const struct view *v)
-{
-	return v->in->path_ns > PATH_MOST * v->access_ns;
-}
-
 static void judge(const struct view *v, struct smr_found *f)
 {
 	const struct smr_input *in = v->in;
 	const double *l = f->log_likelihood;
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
-	f->is_path_slow = is_path_slow(v);
+	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;
 	if (f->behind < 2 * WINDOW)
 		return;
 	/* What goes at once in pieces smaller than any band are none. */

@@ -17,11 +17,11 @@
 #define STREAM_CHUNKS 4096
 #define ACCESSES      32
 #define AGAIN         8
-#define PATH_READS    64
-#define A_TURN        0.02 /* of one: answers are not more uncertain */
-#define ACCESS_LEAST  8    /* of them, that were slow enough for an arm */
+#define ACCESS_LEAST  8 /* of them, that were slow enough for an arm */
 #define READ_BYTES    (32ull << 20)
 #define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
+#define PATH_READS    64
+#define A_TURN        0.02 /* of one: answers are not more uncertain */
 #define ROTATION_NS   (1 * NS_PER_S)
 
 /* ---- opening ---- */

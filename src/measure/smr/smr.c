@@ -58,8 +58,8 @@ static int write_until_known(struct smr_io *io, struct smr_input *in, struct err
 		step = smr_next(in, &found);
 	}
 	smr_analyse(in, &found);
-	if (r == 0 && found.verdict == SMR_NO &&
-	    !session_is_over(io->ses)) { /* was the way to the disk as quick all the time? */
+	/* Was the way to the disk as quick all the time? */
+	if (r == 0 && found.verdict == SMR_NO && !session_is_over(io->ses)) {
 		r = smr_path(io, in, err);
 		smr_analyse(in, &found);
 	}
