@@ -60,13 +60,20 @@ static void a_spindle_that_warms_up_hides_no_layout(void **state)
 	}
 }
 
+/* Its speed is that of the whole run, which knows it better than the first seconds do. */
 static void a_spindle_that_turns_evenly_is_not_said_to_drift(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 121003; seed <= 121007; seed += 2) {
 		struct sim_run run = geometry_on_wild(seed, "sda", drifts, &(struct drift){ 0.0, 1.0 });
+		const struct geometry *g = disk_geometry(sim_model(sim_find(run.sim, "/dev/sda")));
+		double rpm = 60e9 / truth_period_at_ns(g, 0.0);
+		struct interval ci = result_find_figure(run.res, "rotation_rpm")->ci;
 
+		print_message("seed %d: %.5f rpm (%.5f .. %.5f), truly %.5f\n", (int)seed,
+		              sim_figure(&run, "rotation_rpm"), ci.low, ci.high, rpm);
 		assert_false(result_has_notice(run.res, "spindle-drifts"));
+		assert_true(ci.low <= rpm && rpm <= ci.high && ci.high - ci.low < 2e-6 * rpm);
 		sim_run_end(&run);
 	}
 }

@@ -162,25 +162,28 @@ static void rotation_figures(struct geo *g)
 		              d->name);
 }
 
-/* The speed of a spindle that has changed it is that of the run's last quarter. */
-static void drift_figures(struct geo *g)
+/* The run is a hundred times as long as the search of the rotation. The speed of a spindle that has changed it is that of the run's last quarter. */
+static void speed_figures(struct geo *g)
 {
 	struct result *res = g->ses->res;
 	struct geo_drift d;
 	struct interval ci;
+	bool is_drift;
 	double rpm;
 
-	if (!geo_spindle_drift(g, &d))
+	is_drift = geo_spindle_drift(g, &d);
+	if (!is_drift && !geo_spindle_speed(g, &d))
 		return;
 	rpm = 60e9 / d.period_ns;
 	ci = (struct interval){ rpm * (1.0 - d.error), rpm * (1.0 + d.error) };
 	result_figure(res, "rotation_rpm", "rotation", UNIT_RPM, rpm, &ci, g->spindle.npoints);
 	ci = (struct interval){ d.period_ns * (1.0 - d.error), d.period_ns * (1.0 + d.error) };
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS, d.period_ns, &ci, g->spindle.npoints);
-	result_notice(
-		res, "spindle-drifts",
-		"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and what is told is the speed then. A disk that was switched on a while ago turns evenly.",
-		fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
+	if (is_drift)
+		result_notice(
+			res, "spindle-drifts",
+			"In the last quarter of the run the spindle turned %.1f ppm %s than at the begin; angles follow that, and what is told is the speed then. A disk that was switched on a while ago turns evenly.",
+			fabs(d.change) * 1e6, d.change > 0.0 ? "faster" : "slower");
 }
 
 /* ---- the run ---- */
@@ -472,7 +475,7 @@ static int run_phases(struct geo *g, struct err *err)
 			"%s ended before all was looked at; what was found up to then is told, and a longer --time tells more.",
 			g->ses->common->time_ns ? "The time given by --time"
 						: "The ten minutes that a run takes without --time");
-	drift_figures(g);
+	speed_figures(g);
 	fua_figure(g);
 	plots(g->ses);
 	return r;

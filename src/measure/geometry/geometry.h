@@ -195,14 +195,15 @@ int geo_spindle_follow(struct geo *g, struct err *err);
 double geo_turns(const struct geo *g, uint64_t done_ns);
 
 struct geo_drift {
-	double period_ns,
-		error; /* in the last quarter of the run; relative, 95 %, with what it has changed by lately */
-	double change; /* of the speed, against the begin */
+	double period_ns, error; /* relative, 95 %, with what it has changed by on the way */
+	double change;           /* of the speed, against the begin */
 	uint64_t from_ns;
 };
 
-/* Has the speed changed since the rotation was found, beyond doubt? */
+/* Has the speed changed since the rotation was found, beyond doubt? The speed of the last quarter of the run. */
 bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret);
+/* The speed over the run; false: it is not known better than from the search of the rotation. */
+bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret);
 
 /* ---- kept.c ---- */
 

@@ -169,10 +169,10 @@ int geo_spindle_follow(struct geo *g, struct err *err)
 	return 0;
 }
 
-/* The period over some of the points by least squares, at most GEO_POINTS / PARTS, and its relative error; NaN: they lie in one place. */
+/* The period over some of the points by least squares, and its relative error; NaN: they lie in one place. */
 static double period_of(const struct geo_point *p, size_t n, double *ret_error)
 {
-	double t[GEO_POINTS / PARTS], turns[GEO_POINTS / PARTS];
+	double t[GEO_POINTS], turns[GEO_POINTS];
 	struct line l;
 
 	for (size_t i = 0; i < n; i++) {
@@ -181,8 +181,26 @@ static double period_of(const struct geo_point *p, size_t n, double *ret_error)
 	}
 	if (!fit_line(t, turns, NULL, n, &l))
 		return *ret_error = NAN;
-	*ret_error = LIKE_SERIES * l.b_se / l.b;
+	*ret_error = hypot(LIKE_SERIES * l.b_se / l.b, SPREAD);
 	return 1.0 / l.b;
+}
+
+bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
+{
+	const struct geo_spindle *s = &g->spindle;
+	double begin, end, whole, error, ignore;
+	size_t half = s->npoints / 2;
+
+	if (s->npoints < PARTS * POINTS)
+		return false;
+	begin = period_of(s->point, half, &ignore);
+	end = period_of(s->point + s->npoints - half, half, &ignore);
+	whole = period_of(s->point, s->npoints, &error);
+	*ret = (struct geo_drift){ .period_ns = whole,
+		                   .from_ns = s->point[0].at_ns,
+		                   .change = g->rot.period_ns / whole - 1.0,
+		                   .error = 1.96 * error + fabs(begin / end - 1.0) };
+	return ret->error < 1.96 * (g->rot.se_ns / g->rot.period_ns + SPREAD);
 }
 
 bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
@@ -198,6 +216,6 @@ bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
 	*ret = (struct geo_drift){ .period_ns = end,
 		                   .from_ns = s->point[s->npoints - n].at_ns,
 		                   .change = g->rot.period_ns / end - 1.0,
-		                   .error = 1.96 * hypot(error, SPREAD) + fabs(before / end - 1.0) };
-	return fabs(ret->change) > TOLD * hypot(hypot(error, SPREAD), own) + fabs(before / end - 1.0);
+		                   .error = 1.96 * error + fabs(before / end - 1.0) };
+	return fabs(ret->change) > TOLD * hypot(error, own) + fabs(before / end - 1.0);
 }
