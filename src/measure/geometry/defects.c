@@ -12,6 +12,7 @@
 #include "measure/geometry/geometry.h"
 
 #define AT_ONCE      16   /* tracks whose ends are looked at together */
+#define LIKE_NEAR    40   /* segments: a turn of all surfaces, and some that lack something */
 #define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
 
 struct defect_row {
@@ -78,6 +79,15 @@ static uint32_t surface_of(struct finder *f, uint64_t track)
 	return zone_of(f, track) ? f->m->head[track] : GEO_NOWHERE;
 }
 
+/* Is there a track of that size near by that lacks nothing? Where ends of tracks are mistaken one after the other, what is told from one of them is of no track that there is. */
+static bool has_like(const struct geo_order *o, size_t i)
+{
+	for (size_t k = i > LIKE_NEAR ? i - LIKE_NEAR : 0; k < o->n && k <= i + LIKE_NEAR; k++)
+		if (o->seg[k].size == o->seg[i].size && !o->seg[k].is_odd && !o->seg[k].has_gap)
+			return true;
+	return false;
+}
+
 /* Sectors that the single track of segment i should have; 0: not known, or there is a doubt. */
 static uint64_t expected(struct finder *f, size_t i)
 {
@@ -87,7 +97,7 @@ static uint64_t expected(struct finder *f, size_t i)
 	uint64_t counted = seg->has_gap && !seg->is_odd ? seg->size : 0;
 
 	if (head == GEO_NOWHERE)
-		return counted;
+		return has_like(f->m->o, i) ? counted : 0;
 	return counted && counted != z->size[head] ? 0 : z->size[head];
 }
 
@@ -147,6 +157,21 @@ static void tell_track(struct finder *f, const struct lack *lack)
 		f->surface[head].missing += missing;
 }
 
+/* Are there pieces of a track that were counted as two about this one? Then a track that is not there, on the surface of the next, makes the count right again. */
+static bool is_piece_near(const struct finder *f, const struct geo_hole *hole)
+{
+	const struct geo_fit_zone *z = &f->m->layout->fit->zone[hole->zone];
+	uint64_t heads = f->m->layout->shape.heads, size = 0, n = f->m->o->tracks;
+	uint64_t from = hole->track > heads ? hole->track - heads : 0;
+
+	for (uint64_t k = 0; k < heads; k++)
+		size = z->size[k] > size ? z->size[k] : size;
+	for (uint64_t t = from; t <= hole->track + heads && t + 2 < n; t++)
+		if (geo_order_first(f->m->o, t + 2) - geo_order_first(f->m->o, t) <= size)
+			return true;
+	return false;
+}
+
 /*
  * Tracks without data in front of this one. Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that
  * looks so.
@@ -159,11 +184,13 @@ static void tell_holes(struct finder *f, uint64_t track)
 	for (; f->hole < m->nholes && m->hole[f->hole].track <= track; f->hole++) {
 		const struct geo_hole *hole = &m->hole[f->hole];
 		uint64_t size = m->layout->fit->zone[hole->zone].size[hole->head];
+		bool is_sure;
 
 		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
-		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", true);
-		f->surface[hole->head].tracks++;
+		is_sure = !is_piece_near(f, hole);
+		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", is_sure);
+		f->surface[hole->head].tracks += is_sure;
 	}
 }
 
