@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "truth_noise.h"
 #include "wildboard.h"
 
@@ -596,16 +597,22 @@ static bool has_spares(const struct profile *p)
 	return has;
 }
 
-/* Those that hold data, one by one. */
-static double tracks_with_data(const struct geometry *g)
+/* Those of which at least half holds data: a spare one may hold a few sectors that were reassigned, and the next sector is back on the track before. NaN: out of memory. */
+static double tracks_with_data(const struct geometry *g, uint64_t most)
 {
-	uint64_t sectors = geometry_sectors(g), last = UINT64_MAX, n = 0;
+	cleanup_free uint32_t *held = calloc(most, sizeof(*held));
+	uint64_t sectors = geometry_sectors(g), n = 0;
 	struct place at;
 
-	for (uint64_t sector = 0; sector < sectors; sector += at.run ? at.run : 1) {
+	if (!held)
+		return NAN;
+	for (uint64_t sector = 0, on; sector < sectors; sector += on) {
 		geometry_place(g, sector, &at);
-		n += at.track != last;
-		last = at.track;
+		on = at.run ? at.run : 1;
+		if (at.track >= most)
+			continue;
+		n += held[at.track] < at.spt / 2 && held[at.track] + on >= at.spt / 2;
+		held[at.track] += (uint32_t)on;
 	}
 	return (double)n;
 }
@@ -618,7 +625,7 @@ static struct interval tracks(const struct wild_case *c)
 
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
 	if (has_spares(c->p))
-		return (struct interval){ tracks_with_data(c->g), (double)last.track + 1 };
+		return (struct interval){ tracks_with_data(c->g, last.track + 1), (double)last.track + 1 };
 	for (size_t i = 0; i < c->p->nskips; i++)
 		skipped += c->p->skips[i].first == 0 && c->p->skips[i].count == UINT32_MAX;
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
