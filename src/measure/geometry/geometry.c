@@ -326,16 +326,19 @@ static void skew_figure(struct geo *g, const struct geo_fit *fit, size_t member,
 	result_figure(g->ses->res, key, label, UNIT_RATIO, median, &ci, n);
 }
 
+/* What most tracks of a zone have is one of them, and the others are near it. A rarer skew that is as near to the usual one is taken for it, where it was a single one that strayed. */
 static void skew_figures(struct geo *g, const struct geo_layout *layout)
 {
 	const struct geo_shape *shape = &layout->shape;
-	double merged = geo_near(g); /* a rarer skew that is as near to the usual one is taken for it */
+	double usual = geo_near(g), merged = usual + g->tol;
+	bool is_by_heads = shape->band == 1 && shape->heads > 2;
 
-	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew), g->tol, "cylinder_skew_ratio",
+	skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, cylinder_skew),
+	            shape->band == 1 && shape->heads > 1 ? merged : usual, "cylinder_skew_ratio",
 	            "skew to the next cylinder");
 	if (shape->heads > 1)
-		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), merged, "head_skew_ratio",
-		            "skew to the next surface");
+		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, head_skew), is_by_heads ? usual : merged,
+		            "head_skew_ratio", "skew to the next surface");
 	if (shape->heads > 1 && shape->band > 1)
 		skew_figure(g, layout->fit, offsetof(struct geo_fit_zone, band_skew), merged, "band_skew_ratio",
 		            "skew to the next band");
