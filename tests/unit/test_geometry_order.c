@@ -13,64 +13,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "geometryorder.h"
 #include "geometryrun.h"
-#include "measure/geometry/search.h"
-#include "session/internal.h"
-
-#define SKEW 0.114
-#define TOL  0.0216 /* with noise */
-
-static uint64_t no_time(struct clock *clk)
-{
-	(void)clk;
-	return 0;
-}
-
-/* A run that is never over, for what reads nothing. */
-struct idle {
-	struct clock clk;
-	struct env env;
-	struct session_state state;
-	struct session ses;
-	struct geo g;
-};
-
-static const struct geo *idle(struct idle *r)
-{
-	memset(r, 0, sizeof(*r));
-	r->clk = (struct clock){ .name = "none", .now_ns = no_time };
-	r->env.clk = &r->clk;
-	r->ses.env = &r->env;
-	r->ses.state = &r->state;
-	r->g.ses = &r->ses;
-	r->g.until_ns = UINT64_MAX;
-	return &r->g;
-}
-
-#define SEGS 512
-
-struct sequence {
-	struct geo_seg seg[SEGS];
-	struct geo_order o;
-	uint64_t first;
-};
-
-static void begin(struct sequence *s, const struct geo *g)
-{
-	memset(s, 0, sizeof(*s));
-	s->o = (struct geo_order){ .g = g, .seg = s->seg, .tol = TOL };
-}
-
-/* So many tracks, each followed by that skew. (Jumps are of the ends of first sectors.) */
-static void add(struct sequence *s, uint64_t size, uint64_t tracks, double skew)
-{
-	assert_true(s->o.n < SEGS);
-	s->seg[s->o.n++] = (struct geo_seg){
-		.first = s->first, .size = size, .track = s->o.tracks, .tracks = tracks, .jump = skew
-	};
-	s->o.tracks += tracks;
-	s->first += size * tracks;
-}
 
 #define BAND  25
 #define HEADS 4
@@ -681,81 +625,6 @@ static void a_late_answer_on_one_surface_is_no_track_without_data(void **state)
 	sim_run_end(&run);
 }
 
-/* Rows of defects, without a second look at the ends, for which there is no time. */
-static struct result *defects_of(struct idle *r, struct geo_map *m, struct sequence *s)
-{
-	struct geo_walk w = { .g = &r->g };
-	struct err err;
-
-	r->ses.res = result_new("geometry");
-	r->g.t.block_bytes = 512;
-	m->w = &w;
-	m->o = &s->o;
-	assert_int_equal(geo_defect_rows(m, &err), 0);
-	return r->ses.res;
-}
-
-/* Where no layout is told, what a track lacks is told from its own sectors; but if no other is of that size, its ends are not where they were found. */
-static void a_track_unlike_all_others_lacks_nothing(void **state)
-{
-	const struct geo_layout layout = { .fit = NULL };
-
-	(void)state;
-	for (uint64_t size = 72; size <= 119; size += 119 - 72) {
-		struct geo_map m = { .layout = &layout };
-		const struct table *t;
-		struct result *res;
-		struct sequence s;
-		struct idle r;
-
-		begin(&s, idle(&r));
-		add(&s, 119, 9, SKEW);
-		add(&s, size, 1, SKEW);
-		s.seg[1].has_gap = true;
-		s.first -= 55;
-		add(&s, 119, 9, SKEW);
-		res = defects_of(&r, &m, &s);
-		t = result_find_table(res, "defects");
-		assert_int_equal(t->nrows, size == 119);
-		result_free(res);
-	}
-}
-
-/* A track that was counted as two moves all behind it to the next surface, as one without data moves them back. */
-static void a_track_without_data_beside_pieces_of_one_is_not_sure(void **state)
-{
-	static const uint64_t whole[] = { 1552, 1554, 1552, 1552, 1554, 1552, 1554 },
-			      pieces[] = { 1552, 1554, 1552, 1548, 6, 1552, 1554 };
-	struct geo_fit fit = { .n = 1, .zone = { { .tracks = 7, .size = { 1552, 1554 } } } };
-	const struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_told = true };
-	uint32_t head[] = { 0, 1, 0, 0, 1, 0, 1 };
-	bool is_sure[] = { true };
-	struct geo_hole hole = { .track = 3, .head = 1 };
-
-	(void)state;
-	for (size_t k = 0; k < 2; k++) {
-		struct geo_map m = { .layout = &layout,
-			             .head = head,
-			             .is_sure = is_sure,
-			             .hole = &hole,
-			             .nholes = 1,
-			             .are_surfaces = true };
-		const struct table *t;
-		struct result *res;
-		struct sequence s;
-		struct idle r;
-
-		begin(&s, idle(&r));
-		for (size_t i = 0; i < ARRAY_LEN(whole); i++)
-			add(&s, k ? pieces[i] : whole[i], 1, SKEW);
-		res = defects_of(&r, &m, &s);
-		t = result_find_table(res, "defects");
-		assert_string_equal(table_string(t, 0, (size_t)table_column(t, "kind")), "track");
-		assert_string_equal(table_string(t, 0, (size_t)table_column(t, "certainty")), k ? "unclear" : "sure");
-		result_free(res);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -778,8 +647,6 @@ int main(void)
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
 		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),
-		cmocka_unit_test(a_track_unlike_all_others_lacks_nothing),
-		cmocka_unit_test(a_track_without_data_beside_pieces_of_one_is_not_sure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -662,9 +662,10 @@ int geo_arms(struct geo *g, bool *ret_are_several, struct err *err);
 
 struct geo_layout {
 	struct geo_shape shape;
-	struct geo_fit *fit; /* the zones of the best shape; NULL: none that explains the tracks */
-	bool is_told;        /* the figures are */
-	bool is_messy;       /* it leaves too much unexplained */
+	struct geo_fit *fit;  /* the zones of the best shape; NULL: none that explains the tracks */
+	bool is_told;         /* the figures are */
+	bool is_messy;        /* it leaves too much unexplained */
+	bool is_turning_said; /* that heads alternate, or not, by accesses */
 	/* Where a zone begins under each layout that explains the sizes and skews: first sectors, in order. */
 	uint64_t edge[GEO_ZONES_MAX];
 	size_t nedges;
@@ -672,6 +673,15 @@ struct geo_layout {
 
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
+
+/* ---- turning.c ---- */
+
+void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
+/* The same but for whether every second band goes through the heads backwards. */
+bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
+/* Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way. */
+int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
+                       struct err *err);
 
 /* ---- heads.c ---- */
 

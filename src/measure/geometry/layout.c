@@ -109,21 +109,6 @@ static double weigh_all(struct geo_search *s)
 
 /* ---- what is told ---- */
 
-static void name_layout(const struct geo_shape *shape, char *text, size_t max)
-{
-	const char *way = shape->is_serpentine ? "serpentine" : "forward",
-		   *heads = shape->is_alternate ? ", heads alternate" : "";
-
-	if (shape->heads == 1)
-		(void)snprintf(text, max, "one surface");
-	else if (shape->band == 1)
-		(void)snprintf(text, max, "head-first%s", heads);
-	else if (shape->band == 0)
-		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
-	else
-		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
-}
-
 static void tell_surfaces(struct geo_search *s)
 {
 	struct result *res = s->g->ses->res;
@@ -149,7 +134,7 @@ static void tell(struct geo_search *s)
 	char text[160];
 
 	tell_surfaces(s);
-	name_layout(&c->shape, text, sizeof(text));
+	geo_name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);
 	if (others)
 		(void)snprintf(
@@ -202,13 +187,6 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 		              (best->shape.heads > 1 ? beats_plain : rises || (!several && is_one_shown(s, best)));
 }
 
-/* The same but for whether every second band goes through the heads backwards. */
-static bool is_turned(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
-	       a->is_alternate != b->is_alternate;
-}
-
 /*
  * Is another layout left than the best one? That heads alternate need not be seen where all surfaces are alike and a change of heads takes as long as a step of the arm: when accesses
  * have been asked that often, it leaves nothing else open.
@@ -219,7 +197,7 @@ static bool are_several(const struct geo_search *s)
 
 	for (size_t i = 1; i < s->n; i++)
 		several = several || (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape) &&
-		                      !(s->looks >= TURN_LOOKS && is_turned(&s->c[0].shape, &s->c[i].shape)));
+		                      !(s->looks >= TURN_LOOKS && geo_is_turned(&s->c[0].shape, &s->c[i].shape)));
 	return several;
 }
 
@@ -245,7 +223,7 @@ static void put_first(struct geo_search *s, size_t i)
 static void prefer_unturned(struct geo_search *s)
 {
 	for (size_t i = 1; i < s->n; i++)
-		if (s->c[0].shape.is_alternate && is_turned(&s->c[0].shape, &s->c[i].shape))
+		if (s->c[0].shape.is_alternate && geo_is_turned(&s->c[0].shape, &s->c[i].shape))
 			put_first(s, i);
 }
 
@@ -485,6 +463,18 @@ static bool may_have_surfaces(struct geo_search *s)
 	return false;
 }
 
+/* Have accesses spoken against the layout that differs from the best one in whether heads alternate? */
+static bool is_turning_said(const struct geo_search *s)
+{
+	bool was_asked = false, is_left = false;
+
+	for (size_t i = 0; i < s->all; i++)
+		was_asked = was_asked || geo_is_turned(&s->c[0].shape, &s->before[i].shape);
+	for (size_t i = 1; i < s->n; i++)
+		is_left = is_left || geo_is_turned(&s->c[0].shape, &s->c[i].shape);
+	return was_asked && !is_left;
+}
+
 /* What became of the second place. */
 enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
@@ -714,6 +704,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return r;
 	s->is_decided = true;
 	ret->is_told = decide(s, order, elsewhere);
+	ret->is_turning_said = ret->is_told && is_turning_said(s);
 	if (!ret->is_told)
 		find_common_edges(s, ret);
 	return 0;

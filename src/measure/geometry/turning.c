@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether heads alternate: does every second band go through them backwards? Accesses are made where the walk began, and sizes show it only where surfaces differ, which may be zones that
+ * were not walked yet when the layout was told. So all that was walked is read the other way as well.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/geometry.h"
+
+void geo_name_layout(const struct geo_shape *shape, char *text, size_t max)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+
+	if (shape->heads == 1)
+		(void)snprintf(text, max, "one surface");
+	else if (shape->band == 1)
+		(void)snprintf(text, max, "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
+}
+
+bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	       a->is_alternate != b->is_alternate;
+}
+
+int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
+                       struct err *err)
+{
+	struct geo_shape turned = *shape;
+	cleanup_free struct geo_fit *fit = NULL;
+	char text[160];
+
+	turned.is_alternate = !turned.is_alternate;
+	if (turned.heads == 1 || turned.band == 0)
+		return 0;
+	fit = calloc(1, sizeof(*fit));
+	if (!fit)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	geo_order_fit(o, &turned, UINT64_MAX, told->cost - GEO_SURE, NULL, fit);
+	if (!isfinite(fit->cost) || geo_has_thought_enough(g))
+		return 0;
+	*shape = turned;
+	geo_order_fit_whole(o, shape, told);
+	geo_name_layout(shape, text, sizeof(text));
+	result_figure_text(g->ses->res, "layout", "layout", text);
+	return 0;
+}
