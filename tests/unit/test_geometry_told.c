@@ -240,6 +240,19 @@ static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void 
 	sim_run_end(&run);
 }
 
+/* Two arms in stripes, in noise: of 38 tracks in a place five had ends that were there again, and these were those of stripes. */
+static void the_few_ends_that_come_again_tell_no_tracks(void **state)
+{
+	struct sim_run end = geometry_on_wild(540041, "--quick --seed=540041 sda", NULL, NULL),
+		       middle = geometry_on_wild(545017, "--quick --seed=545017 sda", NULL, NULL);
+
+	(void)state;
+	assert_true(isnan(sim_figure(&end, "end_sectors_per_track")));
+	assert_true(isnan(sim_figure(&middle, "middle_sectors_per_track")));
+	sim_run_end(&end);
+	sim_run_end(&middle);
+}
+
 /* That one, or a rarer one that was taken for it as noise made them alike, is what is true. */
 static void hold_skew(const struct sim_run *run, const char *key, double truth)
 {
@@ -308,6 +321,7 @@ int main(void)
 		cmocka_unit_test(bands_that_did_not_come_again_are_not_all),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
+		cmocka_unit_test(the_few_ends_that_come_again_tell_no_tracks),
 		cmocka_unit_test(skews_are_within_what_noise_makes_of_them),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};

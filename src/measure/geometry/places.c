@@ -10,8 +10,8 @@
 #define PLACE_TRACKS 5    /* looked at in each place */
 #define PLACE_MOST   16   /* where no two of those are equal, as each of several surfaces may have tracks of its own */
 #define ALIKE        0.75 /* of each other: no surfaces of one place hold sectors in a more unlike number */
-#define ALIKE_LEAST  2
-#define EDGES_MAX    64 /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
+#define ALIKE_LEAST  2    /* of five, and that share of more with ends that are there again */
+#define EDGES_MAX    64   /* of a place: five tracks with ten gaps each and some to spare, sixteen with some */
 #define RATE_BYTES \
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
 #define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
@@ -78,7 +78,8 @@ struct skews {
 
 /*
  * Of the tracks there the size that most of them have; how many that are, and between which sizes all of them lie. 0: there is none that others bear out: one track
- * alone may be a piece between ends that are none, and where noise hides ends, so may several if no two of them are equal.
+ * alone may be a piece between ends that are none, and where noise hides ends, so may several if no two of them are equal; and where most ends are not there again, the others are chance, or of
+ * stripes in which several arms share the addresses.
  */
 static uint64_t usual_size(const struct geo *g, const struct geo_track *track, size_t n, size_t *ret_votes,
                            struct interval *ret_all)
@@ -108,7 +109,9 @@ static uint64_t usual_size(const struct geo *g, const struct geo_track *track, s
 		alike += !track[i].is_doubtful && (double)track[i].per_track >= ALIKE * (double)best &&
 		         (double)best >= ALIKE * (double)track[i].per_track;
 	}
-	return *ret_votes >= least && alike >= ALIKE_LEAST && alike * 2 > all ? best : 0;
+	return *ret_votes >= least && alike >= ALIKE_LEAST && alike * 2 > all && all * PLACE_TRACKS >= n * ALIKE_LEAST
+	               ? best
+	               : 0;
 }
 
 /* Where the rate of a place is taken: not in it, as the cache would answer for all of it afterwards. */
