@@ -590,31 +590,26 @@ static struct interval period(const struct wild_case *c)
 
 static bool has_spares(const struct profile *p)
 {
-	bool has = p->spare_tracks > 0;
-
 	for (size_t i = 0; i < p->nzones; i++)
-		has = has || p->zones[i].spare_tracks > 0;
-	return has;
+		if (p->zones[i].spare_tracks > 0)
+			return true;
+	return p->spare_tracks > 0;
 }
 
 /* Those of which at least half holds data: a spare one may hold a few sectors that were reassigned, and the next sector is back on the track before. NaN: out of memory. */
-static double tracks_with_data(const struct geometry *g, uint64_t most)
+static double tracks_with_data(const struct geometry *g)
 {
-	cleanup_free uint32_t *held = calloc(most, sizeof(*held));
-	uint64_t sectors = geometry_sectors(g), n = 0;
+	uint64_t n = 0, all = geometry_tracks(g->arm[0] ? g->arm[0] : g) + (g->arm[1] ? geometry_tracks(g->arm[1]) : 0);
+	cleanup_free uint32_t *held = calloc(all, sizeof(*held));
 	struct place at;
 
-	if (!held)
-		return NAN;
-	for (uint64_t sector = 0, on; sector < sectors; sector += on) {
+	for (uint64_t sector = 0, on; held && sector < geometry_sectors(g); sector += on) {
 		geometry_place(g, sector, &at);
 		on = at.run ? at.run : 1;
-		if (at.track >= most)
-			continue;
-		n += held[at.track] < at.spt / 2 && held[at.track] + on >= at.spt / 2;
 		held[at.track] += (uint32_t)on;
+		n += held[at.track] >= at.spt / 2 && held[at.track] - on < at.spt / 2;
 	}
-	return (double)n;
+	return held ? (double)n : (double)NAN;
 }
 
 /* Those that carry data, with or without those that were skipped as a whole; groups of tracks may end in spare ones. */
@@ -625,7 +620,7 @@ static struct interval tracks(const struct wild_case *c)
 
 	geometry_place(c->g, geometry_sectors(c->g) - 1, &last);
 	if (has_spares(c->p))
-		return (struct interval){ tracks_with_data(c->g, last.track + 1), (double)last.track + 1 };
+		return (struct interval){ tracks_with_data(c->g), (double)last.track + 1 };
 	for (size_t i = 0; i < c->p->nskips; i++)
 		skipped += c->p->skips[i].first == 0 && c->p->skips[i].count == UINT32_MAX;
 	return (struct interval){ (double)(last.track + 1 - skipped), (double)last.track + 1 };
@@ -638,11 +633,13 @@ static struct interval size_at(const struct wild_case *c, const char *figure, do
 	uint64_t sector = (uint64_t)((double)(geometry_sectors(c->g) - 1) * part);
 	bool is_second = c->p->arms == ARMS_JOINED && sector >= geometry_sectors(c->g->arm[0]);
 	const struct profile *p = is_second ? geometry_profile(c->g->arm[1]) : c->p;
-	struct place at;
+	uint64_t stripe = p->arms == ARMS_INTERLEAVED ? p->arm_stripe_bytes / p->physical_sector_bytes : 0;
+	struct place at, beside; /* a stripe of the other arm, whose zones begin elsewhere */
 
 	geometry_place(c->g, sector, &at);
-	for (uint32_t s = 0; s < p->surfaces; s++) {
-		double size = p->zones[at.zone].spt[s];
+	geometry_place(c->g, sector >= stripe ? sector - stripe : sector + stripe, &beside);
+	for (uint32_t k = 0; k < 2 * p->surfaces; k++) {
+		double size = p->zones[k % 2 ? beside.zone : at.zone].spt[k / 2];
 
 		if (size > 0 && !(fabs(size - told) >= fabs(nearest - told)))
 			nearest = size;
