@@ -204,6 +204,8 @@ struct geo_drift {
 bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret);
 /* The speed over the run; false: it is not known better than from the search of the rotation. */
 bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret);
+/* The period as it is told, and its error: relative, 95 %. */
+double geo_spindle_period(const struct geo *g, double *ret_error);
 
 /* ---- kept.c ---- */
 

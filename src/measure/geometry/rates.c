@@ -82,13 +82,47 @@ static bool are_sizes_telling(const struct geo_fit_zone *z, uint32_t heads)
 	return true;
 }
 
+/* How unlike the first zone's surfaces are those of this one, were they counted from another one on, or backwards: sectors, on the average. NaN: too few are known. */
+static double unlike(const struct geo_fit_zone *first, const struct geo_fit_zone *z, uint32_t heads, uint32_t by)
+{
+	double a[GEO_HEADS], b[GEO_HEADS], sum_a = 0.0, sum_b = 0.0, off = 0.0;
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < heads; k++) {
+		uint64_t size = z->size[by < heads ? (k + by) % heads : (2 * heads - 1 - k + by) % heads];
+
+		if (!size || !first->size[k])
+			continue;
+		sum_a += a[n] = (double)first->size[k];
+		sum_b += b[n++] = (double)size;
+	}
+	for (size_t i = 0; i < n; i++)
+		off += fabs(b[i] - a[i] * sum_b / sum_a);
+	return n < 2 ? (double)NAN : off / (double)n;
+}
+
+/*
+ * Is the first surface of this zone the first one of the disk? Surfaces keep their densities; where the order of tracks was lost on the way, the zone behind it begins with any of them, or goes
+ * through them backwards.
+ */
+static bool is_numbered(const struct geo_fit_zone *first, const struct geo_fit_zone *z, uint32_t heads)
+{
+	double own = unlike(first, z, heads, 0);
+
+	for (uint32_t by = 1; by < 2 * heads; by++)
+		if (!(unlike(first, z, heads, by) > own))
+			return false;
+	return true;
+}
+
 static void find_known(struct reader *q, uint32_t heads)
 {
-	const struct geo_map *m = q->m;
+	const struct geo_fit_zone *zone = q->m->layout->fit->zone;
 
-	for (size_t i = 0; i < m->layout->fit->n; i++)
-		q->is_known[i] = m->is_sure[i] ||
-		                 (m->is_as_told && (heads == 1 || are_sizes_telling(&m->layout->fit->zone[i], heads)));
+	for (size_t i = 0; i < q->m->layout->fit->n; i++)
+		q->is_known[i] = q->m->is_sure[i] ||
+		                 (q->m->is_as_told && (heads == 1 || (are_sizes_telling(&zone[i], heads) &&
+		                                                      is_numbered(&zone[0], &zone[i], heads))));
 }
 
 /* Whole and undisturbed, of that surface? */
@@ -279,11 +313,12 @@ static void tell_rates(struct reader *q, uint32_t heads)
 	for (uint32_t h = 0; h < heads; h++) {
 		const struct part all = sum_of(q, h);
 		const struct interval share = stats_share_ci(all.late, all.tracks);
-		double each = all.late ? all.lost / (double)all.late : 1.0;
+		double each = all.late ? all.lost / (double)all.late : 1.0, error,
+		       period = geo_spindle_period(q->g, &error);
 
 		for (uint32_t k = 0; k < SPOTS && all.tracks >= FEWEST; k++) {
 			const struct part *c = &q->cell[h][k];
-			double n = (double)c->tracks, unit = c->bytes * 1e9 / q->g->spindle.period_ns;
+			double n = (double)c->tracks, unit = c->bytes * 1e9 / period;
 
 			if (c->tracks)
 				result_row(t, &(struct geo_rate_row){
@@ -292,9 +327,11 @@ static void tell_rates(struct reader *q, uint32_t heads)
 						      .tracks = c->tracks,
 						      .late = c->late,
 						      .read_bytes_per_s = unit / (c->turns + c->lost),
-						      .low_bytes_per_s = fmin(unit / (c->turns + share.high * n * each),
+						      .low_bytes_per_s = (1.0 - error) *
+				                                         fmin(unit / (c->turns + share.high * n * each),
 				                                              unit / (c->turns + c->lost)),
-						      .high_bytes_per_s = fmax(unit / (c->turns + share.low * n * each),
+						      .high_bytes_per_s = (1.0 + error) *
+				                                          fmax(unit / (c->turns + share.low * n * each),
 				                                               unit / (c->turns + c->lost)) });
 		}
 	}

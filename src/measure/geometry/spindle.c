@@ -219,3 +219,15 @@ bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
 		                   .error = 1.96 * error + fabs(before / end - 1.0) };
 	return fabs(ret->change) > TOLD * hypot(error, own) + fabs(before / end - 1.0);
 }
+
+double geo_spindle_period(const struct geo *g, double *ret_error)
+{
+	struct geo_drift d;
+
+	if (geo_spindle_drift(g, &d) || geo_spindle_speed(g, &d)) {
+		*ret_error = d.error;
+		return d.period_ns;
+	}
+	*ret_error = 1.96 * g->rot.se_ns / g->rot.period_ns;
+	return g->rot.period_ns;
+}
