@@ -79,13 +79,22 @@ static uint32_t surface_of(struct finder *f, uint64_t track)
 	return zone_of(f, track) ? f->m->head[track] : GEO_NOWHERE;
 }
 
-/* Is there a track of that size near by that lacks nothing? Where ends of tracks are mistaken one after the other, what is told from one of them is of no track that there is. */
+/*
+ * Is there a track of that size near by that lacks nothing, and none that is as large as what this one holds? Where ends of tracks are mistaken one after the other, what is told from one of them is
+ * of no track that there is, or of several that were taken for one.
+ */
 static bool has_like(const struct geo_order *o, size_t i)
 {
-	for (size_t k = i > LIKE_NEAR ? i - LIKE_NEAR : 0; k < o->n && k <= i + LIKE_NEAR; k++)
-		if (o->seg[k].size == o->seg[i].size && !o->seg[k].is_odd && !o->seg[k].has_gap)
-			return true;
-	return false;
+	bool has = false;
+
+	for (size_t k = i > LIKE_NEAR ? i - LIKE_NEAR : 0; k + 1 < o->n && k <= i + LIKE_NEAR; k++) {
+		if (o->seg[k].is_odd || o->seg[k].has_gap)
+			continue;
+		if (o->seg[k].size == held(o, i))
+			return false;
+		has = has || o->seg[k].size == o->seg[i].size;
+	}
+	return has;
 }
 
 /* Sectors that the single track of segment i should have; 0: not known, or there is a doubt. */
