@@ -203,21 +203,24 @@ bool geo_spindle_speed(const struct geo *g, struct geo_drift *ret)
 	return ret->error < 1.96 * (g->rot.se_ns / g->rot.period_ns + SPREAD);
 }
 
+/* Against what the search of the rotation has found, and against the begin of the run: one alone may be off as noise puts it once in a thousand times. */
 bool geo_spindle_drift(const struct geo *g, struct geo_drift *ret)
 {
 	const struct geo_spindle *s = &g->spindle;
 	size_t n = s->npoints / PARTS;
-	double end, before, error, ignore, own = g->rot.se_ns / g->rot.period_ns;
+	double begin, end, before, error, ignore, lately, own = g->rot.se_ns / g->rot.period_ns;
 
 	if (n < POINTS)
 		return false;
+	begin = period_of(s->point, n, &ignore);
 	end = period_of(s->point + s->npoints - n, n, &error);
 	before = period_of(s->point + s->npoints - 2 * n, n, &ignore);
+	lately = fabs(before / end - 1.0);
 	*ret = (struct geo_drift){ .period_ns = end,
 		                   .from_ns = s->point[s->npoints - n].at_ns,
 		                   .change = g->rot.period_ns / end - 1.0,
-		                   .error = 1.96 * error + fabs(before / end - 1.0) };
-	return fabs(ret->change) > TOLD * hypot(error, own) + fabs(before / end - 1.0);
+		                   .error = 1.96 * error + lately };
+	return fabs(ret->change) > TOLD * hypot(error, own) + lately && fabs(begin / end - 1.0) > TOLD * error + lately;
 }
 
 double geo_spindle_period(const struct geo *g, double *ret_error)
