@@ -49,12 +49,14 @@ struct geo_spindle {
 		double angle;  /* NaN: not yet read */
 		uint32_t seen; /* so often since it began */
 		bool is_kept;  /* the cache had it the last time */
+		bool is_moved; /* away from the start */
 	} anchor[GEO_ANCHORS];
 	struct geo_point {
 		uint64_t at_ns;
 		double turns;
 	} point[GEO_POINTS];
 	size_t npoints;
+	struct rng rng;
 };
 
 /* A sector is a physical one; angles are parts of a revolution, of the moment when the sector has passed. */

@@ -31,13 +31,26 @@
 void geo_spindle_start(struct geo *g)
 {
 	struct geo_spindle *s = &g->spindle;
-	struct rng rng; /* its own: what is read else does not depend on it */
 
-	session_rng(g->ses, 0x5350494eull, &rng);
+	session_rng(g->ses, 0x5350494eull, &s->rng); /* its own: what is read else does not depend on it */
 	s->every_ns = FIRST_NS;
 	for (size_t i = 0; i < GEO_ANCHORS; i++) {
-		s->anchor[i].sector = (uint64_t)((FROM + (TO - FROM) * rng_double(&rng)) * (double)g->sectors);
+		s->anchor[i].sector = (uint64_t)((FROM + (TO - FROM) * rng_double(&s->rng)) * (double)g->sectors);
 		s->anchor[i].angle = NAN;
+	}
+}
+
+/* It is read again at once, in front, or, where it was never read from the media, anywhere on the disk: nothing may be stored at the start. There nobody knows how far sectors are apart. */
+static void leave_kept(struct geo *g, struct geo_anchor *a, double spacing)
+{
+	if (isnan(a->angle) || a->is_moved) {
+		a->sector = (uint64_t)(rng_double(&g->spindle.rng) * (double)g->sectors);
+		a->angle = NAN;
+		a->seen = 0;
+		a->is_moved = true;
+	} else if (spacing > 0.0 && a->sector > 0) {
+		a->sector--;
+		a->angle = geo_frac(a->angle - spacing);
 	}
 }
 
@@ -76,10 +89,8 @@ static int read_anchors(struct geo *g, double *ret, struct err *err)
 			a->is_kept = access[i] < g->rot.hit_most_ns;
 			if (isfinite(access[i]) && !a->is_kept)
 				ret[which[i]] = geo_frac(geo_turns(g, done[i]));
-			if (!a->is_kept || !(spacing > 0.0) || a->sector == 0)
-				continue;
-			a->sector--;
-			a->angle = geo_frac(a->angle - spacing);
+			if (a->is_kept)
+				leave_kept(g, a, spacing);
 		}
 	}
 	return r;
