@@ -292,6 +292,33 @@ static void tracks_that_lack_sectors_leave_the_order_of_the_others(void **state)
 	geo_order_free(&o);
 }
 
+#define TURNS 20 /* of 21 surfaces by turns in both directions */
+
+/* Surfaces of a drive whose heads alternate come again after twice as many tracks as a band has: none of them lacks anything. */
+static void surfaces_that_come_again_after_many_tracks_lack_nothing(void **state)
+{
+	static const uint64_t size[] = { 405, 379, 416, 391, 405, 401, 424, 402, 424, 424, 419,
+		                         407, 419, 382, 410, 399, 388, 421, 396, 413, 404 };
+	enum { SURFACES = ARRAY_LEN(size), BAND_OF = 11, ALL = TURNS * SURFACES * BAND_OF };
+	cleanup_free uint64_t *held = calloc(ALL, sizeof(*held));
+	struct geo_order o;
+	struct idle r;
+	size_t odd = 0;
+
+	(void)state;
+	assert_non_null(held);
+	for (size_t i = 0; i < ALL; i++) {
+		size_t k = i / BAND_OF % SURFACES;
+
+		held[i] = size[i / BAND_OF / SURFACES % 2 ? SURFACES - 1 - k : k];
+	}
+	fill_from(&o, &r, held, ALL);
+	for (size_t i = 0; i < o.n; i++)
+		odd += o.seg[i].is_odd;
+	assert_int_equal(odd, 0);
+	geo_order_free(&o);
+}
+
 /* Surfaces whose tracks hold a sector or two less than those of the ones beside them are surfaces, also where some of their tracks lack a sector more. */
 static void surfaces_that_differ_by_a_sector_stay_apart(void **state)
 {
@@ -636,6 +663,7 @@ int main(void)
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
 		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
+		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),

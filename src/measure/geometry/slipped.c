@@ -10,12 +10,14 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define LACKS     16               /* part of a track that may be lacking */
-#define IN_A_ROW  12               /* equal ones in a row may be so by chance */
-#define GROUP     12               /* segments of them, one behind the other */
-#define LAG_MOST  (12 * GEO_HEADS) /* tracks until a surface comes again: heads that alternate, and so many in a row */
-#define OFTEN_LAG 0.5              /* part of those of one size that come again so: a surface's */
-#define BESIDE    6                /* segments in which a surface shows, by so many tracks: */
+#define LACKS    16 /* part of a track that may be lacking */
+#define IN_A_ROW 12 /* equal ones in a row may be so by chance */
+#define GROUP    12 /* segments of them, one behind the other */
+#define LAG_MOST        \
+	(2 * IN_A_ROW * \
+	 GEO_HEADS) /* tracks until a surface comes again: heads that alternate go through all twice, and so many in a row */
+#define OFTEN_LAG 0.5 /* part of those of one size that come again so: a surface's */
+#define BESIDE    6   /* segments in which a surface shows, by so many tracks: */
 #define SHOWS     4
 #define NEAR      40 /* segments */
 #define MANY      40 /* of them, where few are alike by chance: a drive that passes over so much */
