@@ -584,6 +584,28 @@ static void what_only_the_best_layout_has_in_one_zone_is_looked_at(void **state)
 	search_end(t);
 }
 
+/* A layout that makes more zones of the tracks than there can be has none in which accesses could be made. */
+static void what_reads_no_zone_leaves_accesses_where_they_were(void **state)
+{
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 2 * GEO_ZONES_MAX; i++)
+		add(&s, 1000 - i, 20, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = 1, .band = 1 }, (struct geo_shape){ .heads = 2, .band = 5 });
+	t->first = 3000;
+	t->tracks = 200;
+	for (int round = 1; round <= 4; round++) {
+		geo_choose_rival_stretch(t, round);
+		assert_int_equal(t->first, 3000);
+		assert_int_equal(t->tracks, 200);
+	}
+	search_end(t);
+}
+
 /* Single accesses scatter by more than an arm takes longer over eight cylinders, and hundreds of them do not. */
 static void many_accesses_show_what_one_does_not(void **state)
 {
@@ -671,6 +693,7 @@ int main(void)
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
+		cmocka_unit_test(what_reads_no_zone_leaves_accesses_where_they_were),
 		cmocka_unit_test(many_accesses_show_what_one_does_not),
 		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),

@@ -80,9 +80,10 @@ static bool choose_border(struct geo_search *s, const struct geo_shape *shape)
 	return true;
 }
 
-/* Another layout is possible: a zone as that one reads them, or as the best one does, where it has more to say. Turn by turn. */
+/* Another layout is possible: a zone as that one reads them, or as the best one does, where it has more to say. Turn by turn. Where it reads none, the stretch before. */
 void geo_choose_rival_stretch(struct geo_search *s, int round)
 {
+	uint64_t before = s->tracks;
 	size_t rival = 0;
 
 	for (size_t i = 0; i < s->n && round % 2; i++)
@@ -94,4 +95,5 @@ void geo_choose_rival_stretch(struct geo_search *s, int round)
 	geo_order_fit(s->o, &s->c[rival].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	s->tracks = 0;
 	geo_choose_stretch(s, s->fit);
+	s->tracks = s->tracks ? s->tracks : before;
 }
