@@ -96,6 +96,67 @@ static void a_modern_drive_s_curve_takes_less_than_a_minute(void **state)
 	profile_done(&p);
 }
 
+/* So much as large requests alone took; most of the first pass has small ones, too, ... */
+static void a_curve_takes_a_third_of_its_old_time(void **state)
+{
+	static const struct {
+		const char *name;
+		double most_s, half; /* of a place at most, relative: the median */
+	} drives[] = { { "maxtor-diamondmax-80", 37, 0.002 },
+		       { "seagate-cheetah-15k7", 13, 0.001 },
+		       { "modern-4tb", 25, 0.0017 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++) {
+		struct profile p;
+		struct sim_run run;
+		double half[64];
+
+		load(&p, drives[i].name);
+		run = zones_on(&p, "sda");
+		assert_int_equal(rows(&run, "curve"), 64);
+		for (size_t r = 0; r < 64; r++) {
+			const struct table *t = result_find_table(run.res, "curve");
+
+			half[r] = 0.5 * (number(t, r, "high") - number(t, r, "low")) / number(t, r, "rate_bytes_per_s");
+		}
+		print_message("%-28s %.1f s, a place +-%.3f %%\n", drives[i].name,
+		              (double)sim_elapsed_ns(run.sim) * 1e-9, 100.0 * stats_median(half, 64));
+		assert_true((double)sim_elapsed_ns(run.sim) * 1e-9 < drives[i].most_s);
+		assert_true(stats_median(half, 64) < drives[i].half);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+#define LONGER_NS 200e6 /* of that drive: eighteen revolutions, twice what small requests need */
+
+/* ... but not once revolutions were lost: of how many there are only long samples tell. */
+static void where_revolutions_are_lost_the_first_pass_has_long_samples(void **state)
+{
+	static const double retries_per_gb[] = { 0.0, 100.0 };
+	size_t nlong[2] = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct profile p;
+		struct sim_run run;
+		const struct table *t;
+
+		load(&p, "maxtor-diamondmax-80");
+		p.retry_per_gb = retries_per_gb[i];
+		run = zones_on(&p, "sda");
+		t = result_find_table(run.res, "samples");
+		for (size_t r = 0; r < t->nrows; r++)
+			nlong[i] += number(t, r, "pass") == 0.0 && number(t, r, "elapsed_ns") > LONGER_NS &&
+			            strcmp(table_string(t, r, (size_t)table_column(t, "kind")), "curve") == 0;
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+	print_message("long ones in the first pass: %zu, where revolutions are lost %zu\n", nlong[0], nlong[1]);
+	assert_true(nlong[0] < 28 && nlong[1] > 36);
+}
+
 static void three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds(void **state)
 {
 	static const char *const names[] = { "modern-4tb",   "seagate-cheetah-15k7", "samsung-hd103sj",
@@ -600,6 +661,8 @@ int main(void)
 		cmocka_unit_test(sectors_of_a_track_are_told_with_the_skew_or_not_at_all),
 		cmocka_unit_test(start_middle_and_end_are_within_three_thousandths_of_the_truth_on_every_profile),
 		cmocka_unit_test(a_modern_drive_s_curve_takes_less_than_a_minute),
+		cmocka_unit_test(a_curve_takes_a_third_of_its_old_time),
+		cmocka_unit_test(where_revolutions_are_lost_the_first_pass_has_long_samples),
 		cmocka_unit_test(three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds),
 		cmocka_unit_test(a_quick_run_takes_about_half_a_minute),
 		cmocka_unit_test(at_most_one_of_sixty_clean_random_disks_has_a_slow_region),

@@ -2,8 +2,9 @@
 /*
  * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in the slope of a sample that a third of
  * its length does (estimate.c). But a drive that loses time with each request, or a bridge that does, is slower so, and where revolutions get lost only many
- * of them tell how many. So the first pass has large requests in shorter samples; the others have small ones unless revolutions were lost in it; and where the
- * second shows the places slower than the first did, it is taken back, and the rest is as if there were none.
+ * of them tell how many. So in the first pass every third place has large ones in shorter samples, and those of the figures, and all that come after
+ * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small ones than in large ones, all in small ones is taken
+ * back, and the rest is as if there were none.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #define REREAD_BYTES    (64 * 1024u) /* fits into a segment of any drive with such tracks */
 #define TRACK_PARTS     8            /* requests per revolution (trial on four drives: five leave twice as much) */
 #define TRACK_PARTS_MIN 5            /* fewer show nothing (the same trial) */
+#define COARSE_EVERY    3            /* places of the first pass, that tell whether small ones are slower (a choice) */
+#define LOST_FEW        1.0          /* revolutions: more in the first pass are no accident (a choice) */
 #define BUSY_PART       0.75         /* of the media's time that they may take one after the other (a choice) */
 #define LOSSY_PART \
 	0.5 /* of the precision asked for, that the interval of what is lost may take after a pass (a choice) */
@@ -71,52 +74,77 @@ int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_byt
 	return 0;
 }
 
-/* How much slower the places were in the second pass than in the first: the median, less what chance does to it. */
-static double slower_by(const struct zone_target *t)
-{
-	size_t n = t->layout.npositions, pairs = 0;
-	cleanup_free double *y = calloc(3 * n, sizeof(*y));
-	double median;
-
-	for (size_t i = 0; y && i < t->samples.n; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
-
-		if (s->kind == SAMPLE_CURVE && s->is_good && s->pass < 2)
-			y[s->pass * n + s->position] = zone_clean_y(&t->layout, s);
-	}
-	for (size_t i = 0; y && i < n; i++)
-		if (y[i] != 0.0 && y[n + i] != 0.0)
-			y[2 * n + pairs++] = y[n + i] - y[i];
-	if (!pairs)
-		return 0.0;
-	median = stats_median(y + 2 * n, pairs);
-	for (size_t i = 0; i < pairs; i++)
-		y[i] = fabs(y[2 * n + i] - median);
-	/* 1.4826 makes a deviation of the median of absolute ones, 1.2533 one of a median */
-	return median - SLOWER_SIGMAS * 1.4826 * 1.2533 * stats_median(y, pairs) / sqrt((double)pairs);
-}
-
 static void set_requests(struct zone_layout *l, uint32_t bytes)
 {
 	l->request_bytes = l->block_bytes = bytes;
+}
+
+/* Have revolutions been lost so far, in the first pass? How many is to be known then, which takes longer samples. */
+static bool has_lost(const struct zone_target *t)
+{
+	double revs = 0.0;
+
+	for (size_t i = 0; i < t->samples.n; i++)
+		revs += t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].is_good ? t->samples.v[i].wait_revs
+		                                                                        : 0.0;
+	return revs > LOST_FEW;
+}
+
+void zone_fine_begin(struct zone_target *t, size_t position)
+{
+	struct zone_layout *l = &t->layout;
+	bool is_coarse = l->positions[position].class == ZONE_LONG || position % COARSE_EVERY == 0 || has_lost(t);
+
+	if (l->fine_bytes)
+		set_requests(l, is_coarse ? l->coarse_bytes : l->fine_bytes);
+}
+
+struct both { /* samples of one place, in small requests and in large ones */
+	double y[2], n[2];
+};
+
+/* How much slower places are in small requests than in large ones: the median, less what chance does to it. */
+static double slower_by(const struct zone_target *t)
+{
+	size_t n = t->layout.npositions, pairs = 0;
+	cleanup_free struct both *at = calloc(n, sizeof(*at));
+	cleanup_free double *y = calloc(2 * n, sizeof(*y));
+	double median;
+
+	for (size_t i = 0; at && i < t->samples.n; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+
+		if (s->kind != SAMPLE_CURVE || !s->is_good)
+			continue;
+		at[s->position].y[s->is_fine] += zone_clean_y(&t->layout, s);
+		at[s->position].n[s->is_fine]++;
+	}
+	for (size_t i = 0; at && y && i < n; i++)
+		if (at[i].n[0] > 0.0 && at[i].n[1] > 0.0)
+			y[pairs++] = at[i].y[1] / at[i].n[1] - at[i].y[0] / at[i].n[0];
+	if (!pairs)
+		return 0.0;
+	median = stats_median(y, pairs);
+	for (size_t i = 0; i < pairs; i++)
+		y[n + i] = fabs(y[i] - median);
+	/* 1.4826 makes a deviation of the median of absolute ones, 1.2533 one of a median */
+	return median - SLOWER_SIGMAS * 1.4826 * 1.2533 * stats_median(y + n, pairs) / sqrt((double)pairs);
 }
 
 bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass)
 {
 	struct zone_layout *l = &t->layout;
 	double lost = 1.96 * sqrt(t->analysis->levels.loss_var);
-	bool is_lossy = lost > LOSSY_PART * log1p(session_precision(run->ses));
+	bool is_slower = pass == 1 && slower_by(t) >= SLOWER_MIN;
 
 	if (!l->fine_bytes || pass > 1)
 		return false;
-	if (!is_lossy && (pass == 0 || slower_by(t) < SLOWER_MIN)) {
-		set_requests(l, l->fine_bytes);
-		return false;
-	}
-	l->fine_bytes = 0;
-	set_requests(l, l->coarse_bytes);
-	for (size_t i = 0; i < t->samples.n; i++)
-		if (t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].pass > 0)
+	if (is_slower || lost > LOSSY_PART * log1p(session_precision(run->ses)))
+		l->fine_bytes = 0;
+	set_requests(l, l->fine_bytes ? l->fine_bytes : l->coarse_bytes);
+	t->is_taken_back |= is_slower;
+	for (size_t i = 0; is_slower && i < t->samples.n; i++)
+		if (t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].is_fine)
 			t->samples.v[i].kind = SAMPLE_PROBE; /* not used */
-	return pass > 0;
+	return is_slower;
 }

@@ -43,8 +43,7 @@
 #define PLACE_REVOLUTIONS \
 	13.0 /* the same with --zones: where surfaces differ many short samples say more than few long ones, and the precision asked for decides how many */
 #define FINE_PART \
-	(1.0 /    \
-	 3.0) /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) */
+	0.36 /* of these, where requests show the tracks: skews are off by less than 0.2 % then (trial on four drives) */
 #define REQUESTS \
 	50.0 /* of a short sample in the pass before that, in large ones: less show no tracks (trial, the same) */
 #define REV_NS_UNKNOWN    11.2e6 /* 5400 rpm: ten of them are enough for all but the oldest disks */

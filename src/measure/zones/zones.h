@@ -150,6 +150,7 @@ struct zone_sample {
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
 	bool has_fault;
+	bool is_fine;      /* in small requests (fine.c) */
 	bool is_disturbed; /* the hypervisor took processor time meanwhile: slow is no word about the disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
 	/* said by the analysis */
@@ -198,6 +199,7 @@ struct zone_target {
 	struct zone_layout layout;
 	struct zone_samples samples;
 	struct zone_samples spread; /* SAMPLE_LOOK and SAMPLE_SPREAD */
+	bool is_taken_back;         /* samples in small requests were, as those are slower */
 	bool has_cycle;             /* surfaces differ, and this is their cycle at two places: */
 	struct zone_cycle cycle[2];
 	double cycle_at[2];
@@ -274,6 +276,8 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 
 /* After the probe, which was at at_bytes: may smaller requests do? 0; negative errno. */
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
+/* In the first pass, before a sample: its requests. */
+void zone_fine_begin(struct zone_target *t, size_t position);
 /* After a pass, which has been analysed: the requests of the next. Were samples taken back, so that the analysis is to be done anew? */
 bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32_t pass);
 
