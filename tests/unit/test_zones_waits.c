@@ -274,6 +274,54 @@ static void what_was_good_when_it_was_read_again_makes_no_region(void **state)
 	}
 }
 
+static struct lost from_the_first_byte_on(size_t place, size_t pass, struct rng *rng)
+{
+	(void)pass;
+	(void)rng;
+	return (struct lost){ place < MORE ? 20 : 0, place < MORE ? 20 : 0 };
+}
+
+static struct lost behind_what_is_good(size_t place, size_t pass, struct rng *rng)
+{
+	return place || pass > 2 ? from_the_first_byte_on(place, pass, rng) : (struct lost){ 0 };
+}
+
+/* All the slow regions of a device that has one request at a time: how many are confirmed. */
+static size_t confirmed_of(struct made *m)
+{
+	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
+	struct zone_position positions[PLACES] = { 0 };
+	const struct zone_layout l = { .end_bytes = PLACES * CELL,
+		                       .npositions = PLACES,
+		                       .positions = positions,
+		                       .rev_ns = REV_NS,
+		                       .request_bytes = 65536,
+		                       .is_one_at_a_time = true };
+	struct zone_levels lv;
+	struct zone_slows slows;
+	size_t n = 0;
+
+	assert_int_equal(zone_levels_fit(&m->samples, &l, &lv), 0);
+	assert_int_equal(zone_slows_find(&m->samples, &l, &lv, &none, &slows), 0);
+	for (size_t i = 0; i < slows.n; i++)
+		n += slows.v[i].is_confirmed;
+	free(slows.v);
+	zone_levels_done(&lv);
+	return n;
+}
+
+/* A way to the host that is too slow for the first zone is so from its first byte on. */
+static void a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, behind_what_is_good);
+	assert_int_equal(confirmed_of(&m), 1);
+	make(&m, 1, from_the_first_byte_on);
+	assert_int_equal(confirmed_of(&m), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +331,7 @@ int main(void)
 		cmocka_unit_test(of_several_disks_waits_make_no_region),
 		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
+		cmocka_unit_test(a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

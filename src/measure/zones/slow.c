@@ -36,6 +36,7 @@
 #define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
 #define PATH_SINGLE       0.5  /* of a single sample's waits: by how its requests lie it is slow or not ... */
 #define PATH_NOW          0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
+#define PATH_BEFORE       5.0 /* waits that a region's rate lets expect before it: none by chance is 1 in 150 */
 #define PATH_LOSS \
 	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
 #define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
@@ -605,6 +606,27 @@ static double usually_more(const struct zone_samples *samples, const struct zone
 }
 
 /*
+ * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
+ * zone is so from its first byte on. waits in ns: what it has itself.
+ */
+static bool is_of_first_zone(const struct zone_samples *samples, const struct zone_slow *slow, double waits, double ns)
+{
+	double before = 0.0, before_ns = 0.0;
+
+	if (slow->first != 0 || slow->sample != ZONE_NONE)
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || s->kind == SAMPLE_PROBE || s->end_bytes > slow->first_bytes)
+			continue;
+		before += s->waits;
+		before_ns += s->elapsed_ns;
+	}
+	return waits * before_ns < PATH_BEFORE * ns || before * ns >= PATH_FADES * waits * before_ns;
+}
+
+/*
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
  * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
@@ -615,8 +637,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
                        const struct zone_slow *slow)
 {
 	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
-	/* Of the fastest zones, which a way to the host is the first to be too slow for. */
-	bool is_first = slow->first == 0 && slow->sample == ZONE_NONE;
+	bool is_first;
 	double part = slow->sample == ZONE_NONE ? 1.0 : PATH_SINGLE;
 	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
 	double beside = 0.0, beside_ns = 0.0, first, end;
@@ -631,6 +652,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 			most = fmax(most, longer);
 			ns += samples->v[i].elapsed_ns;
 		}
+	is_first = is_of_first_zone(samples, slow, waits, ns);
 	/* One sample in which a wait took longer is chance. */
 	if (more - most > (PATH_ONCE * (1.0 + usually_more(samples, slows)) - 1.0) * waits)
 		return false;
