@@ -207,6 +207,44 @@ static void one_long_rise_is_not_of_surfaces(void **state)
 	zone_levels_done(&lv);
 }
 
+#define SLOWER 0.01 /* of the last places, relative */
+
+/* Samples that are even, and slower by so much near the end; all of that in their first quarter, or in each. How many bands? */
+static size_t bands_near_the_end(bool is_begin)
+{
+	static struct made m;
+	const struct zone_slows slows = { 0 };
+	const struct zone_stretches st = { 0 };
+	struct zone_levels lv = { 0 };
+	struct zone_bands bands;
+	struct rng rng;
+
+	rng_init(&rng, 1, 3);
+	make(&m, &rng);
+	for (size_t i = 0; i < m.samples.n; i++) {
+		double more = i % PLACES >= PLACES - 3 ? SLOWER : 0.0;
+
+		m.v[i].ns_per_byte = NS * (1.0 + more) * exp(0.0002 * rng_normal(&rng));
+		for (size_t k = 0; k < ZONE_PARTS; k++) {
+			double part = !is_begin ? more : k ? 0.0 : ZONE_PARTS * more;
+
+			m.v[i].part_ns_per_byte[k] = NS * (1.0 + part) * exp(0.0005 * rng_normal(&rng));
+		}
+	}
+	assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
+	assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+	free(bands.v);
+	zone_levels_done(&lv);
+	return bands.n;
+}
+
+static void what_only_the_begins_of_samples_show_is_no_zone(void **state)
+{
+	(void)state;
+	assert_int_equal(bands_near_the_end(false), 2);
+	assert_int_equal(bands_near_the_end(true), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +252,7 @@ int main(void)
 		cmocka_unit_test(the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance),
 		cmocka_unit_test(places_that_differ_are_seldom_zones),
 		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
+		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

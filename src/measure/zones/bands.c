@@ -41,6 +41,7 @@
 #define EDGE_LOG \
 	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
 #define STRADDLE_PART 0.5 /* of the distance of two places: an edge lies nearer to one of them */
+#define BEGUN_PART    0.5 /* of a step: the larger half is of what samples begin with */
 #define UNEVEN_TIMES \
 	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
@@ -48,7 +49,9 @@ struct at { /* a sample in order of place */
 	double from, end, mid, y, sigma;
 	double at_s;
 	double slowest_y; /* of its quarters */
-	double said;      /* relative error that it says of itself */
+	double later_y,
+		later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN: not known */
+	double said;          /* relative error that it says of itself */
 	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
@@ -102,6 +105,19 @@ static size_t add_cycles(struct at *v, const struct zone_levels *lv, const struc
 	return n;
 }
 
+static void fill_later(const struct zone_sample *s, struct at *ret)
+{
+	double y[ZONE_PARTS - 1], least = INFINITY, most = -INFINITY;
+
+	for (size_t i = 1; i < ZONE_PARTS; i++) {
+		y[i - 1] = log(s->part_ns_per_byte[i]);
+		least = fmin(least, y[i - 1]);
+		most = fmax(most, y[i - 1]);
+	}
+	ret->later_uneven = most - least;
+	ret->later_y = stats_median(y, ZONE_PARTS - 1);
+}
+
 /* Samples that count, by place; free it. */
 static struct at *in_order(const struct zone_samples *samples, const struct zone_layout *l,
                            const struct zone_levels *lv, const struct left_out *out, size_t *ret_n)
@@ -125,6 +141,7 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
 		v[n].at_s = s->at_s;
 		v[n].slowest_y = log(zone_slowest_part(s));
+		fill_later(s, &v[n]);
 		v[n].said = s->se_ratio;
 		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
 		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
@@ -449,6 +466,25 @@ static void join_scattered(struct segments *s, const struct at *all, size_t nall
 	}
 }
 
+/*
+ * Joins neighbours of which only the begins of samples differ, and the rest is even. Where media are hardly faster than the interface a buffer fills while a sample is read, and
+ * its begin, when there is nothing in that, shows the ends of tracks. work: room for s->n.
+ */
+static void join_begun(struct segments *s, double *work)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		size_t a = s->start[k - 1], b = s->start[k], c = segment_end(s, k);
+		double least = BEGUN_PART * (segment_y(s, k) - segment_y(s, k - 1)), later;
+
+		for (size_t i = a; i < c; i++)
+			work[i - a] = s->v[i].later_y;
+		later = stats_median(work + (b - a), c - b) - stats_median(work, b - a);
+		for (size_t i = a; i < c; i++)
+			work[i - a] = s->v[i].later_uneven;
+		k = later < least && stats_median(work, c - a) < least ? join_at(s, k) : k + 1;
+	}
+}
+
 static double begins_anew(const struct zone_stretches *st)
 {
 	for (size_t i = 0; i < st->n; i++)
@@ -533,6 +569,7 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
 		if (!lv->has_cycles) {
 			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
+			join_begun(&s, y);
 			join_surfaces(&s);
 		}
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
