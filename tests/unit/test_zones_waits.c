@@ -322,6 +322,58 @@ static void a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it
 	assert_int_equal(confirmed_of(&m), 0);
 }
 
+static struct lost in_small_requests(size_t place, size_t pass, struct rng *rng)
+{
+	return pass == 0 && place % 2 == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
+}
+
+/* In the first pass some samples are in large requests. Where those lose nothing it is the small ones that do, and not the place. */
+static void what_large_requests_do_not_lose_is_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (int is_known = 0; is_known < 2; is_known++) {
+		make(&m, 1, in_small_requests);
+		for (size_t i = 0; is_known && i < m.samples.n; i++)
+			m.v[i].request_bytes = m.v[i].pass == 0 && m.v[i].position % 2 == 0 ? 65536 : 32768;
+		assert_int_equal(find(&m).n, !is_known);
+	}
+}
+
+/* A way that loses one in each sample, two here and there, and some more at one place. */
+static struct lost of_the_way(size_t place, size_t pass, uint32_t more)
+{
+	uint32_t n = place == FIRST || place == FIRST + 1     ? more
+	             : place > FIRST - 4 && place < FIRST + 4 ? 1 + (uint32_t)(pass % 2)
+	                                                      : 1;
+
+	return (struct lost){ n, n };
+}
+
+static struct lost five_of_the_way(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	return of_the_way(place, pass, 5);
+}
+
+static struct lost many_more(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	return of_the_way(place, pass, 30);
+}
+
+static void a_few_times_what_the_way_loses_elsewhere_is_of_the_way(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, five_of_the_way);
+	assert_int_equal(confirmed_of(&m), 0);
+	make(&m, 1, many_more);
+	assert_int_equal(confirmed_of(&m), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +383,8 @@ int main(void)
 		cmocka_unit_test(of_several_disks_waits_make_no_region),
 		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
+		cmocka_unit_test(what_large_requests_do_not_lose_is_no_region),
+		cmocka_unit_test(a_few_times_what_the_way_loses_elsewhere_is_of_the_way),
 		cmocka_unit_test(a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good),
 	};
 

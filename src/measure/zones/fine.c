@@ -99,6 +99,11 @@ void zone_fine_begin(struct zone_target *t, size_t position)
 		set_requests(l, is_coarse ? l->coarse_bytes : l->fine_bytes);
 }
 
+static bool is_fine(const struct zone_target *t, const struct zone_sample *s)
+{
+	return s->request_bytes < t->layout.coarse_bytes;
+}
+
 struct both { /* samples of one place, in small requests and in large ones */
 	double y[2], n[2];
 };
@@ -116,8 +121,8 @@ static double slower_by(const struct zone_target *t)
 
 		if (s->kind != SAMPLE_CURVE || !s->is_good)
 			continue;
-		at[s->position].y[s->is_fine] += zone_clean_y(&t->layout, s);
-		at[s->position].n[s->is_fine]++;
+		at[s->position].y[is_fine(t, s)] += zone_clean_y(&t->layout, s);
+		at[s->position].n[is_fine(t, s)]++;
 	}
 	for (size_t i = 0; at && y && i < n; i++)
 		if (at[i].n[0] > 0.0 && at[i].n[1] > 0.0)
@@ -144,7 +149,7 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 	set_requests(l, l->fine_bytes ? l->fine_bytes : l->coarse_bytes);
 	t->is_taken_back |= is_slower;
 	for (size_t i = 0; is_slower && i < t->samples.n; i++)
-		if (t->samples.v[i].kind == SAMPLE_CURVE && t->samples.v[i].is_fine)
+		if (t->samples.v[i].kind == SAMPLE_CURVE && is_fine(t, &t->samples.v[i]))
 			t->samples.v[i].kind = SAMPLE_PROBE; /* not used */
 	return is_slower;
 }

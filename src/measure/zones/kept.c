@@ -61,7 +61,7 @@ struct sample_row {
 	double rate_bytes_per_s;
 	uint64_t moved_bytes, elapsed_ns, flush_ns, late, pass;
 	const char *kind, *state, *target;
-	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns;
+	uint64_t position, check_of, waits, lost_revolutions, disturbed, whole_bytes, whole_ns, request_bytes;
 	double error_ratio, quarter1_bytes_per_s, quarter2_bytes_per_s, quarter3_bytes_per_s, quarter4_bytes_per_s;
 };
 
@@ -86,6 +86,7 @@ const struct field zone_sample_fields[] = {
 	FIELD_U64(struct sample_row, disturbed, UNIT_COUNT, "processor taken away", .detail = true),
 	FIELD_U64(struct sample_row, whole_bytes, UNIT_BYTES, "all of it", .detail = true),
 	FIELD_U64(struct sample_row, whole_ns, UNIT_NS, "time of all", .detail = true),
+	FIELD_U64(struct sample_row, request_bytes, UNIT_BYTES, "request", .detail = true),
 	FIELD_F64(struct sample_row, error_ratio, UNIT_RATIO, "error by itself", .detail = true),
 	FIELD_F64(struct sample_row, quarter1_bytes_per_s, UNIT_BYTES_PER_S, "first quarter", .detail = true),
 	FIELD_F64(struct sample_row, quarter2_bytes_per_s, UNIT_BYTES_PER_S, "second quarter", .detail = true),
@@ -172,6 +173,7 @@ static void keep_sample(const struct zone_sample *s, const char *name, struct ta
 		                  .disturbed = s->is_disturbed,
 		                  .whole_bytes = (uint64_t)s->whole_bytes,
 		                  .whole_ns = (uint64_t)s->whole_ns,
+		                  .request_bytes = s->request_bytes,
 		                  .error_ratio = s->is_good ? s->se_ratio : (double)NAN,
 		                  .quarter1_bytes_per_s = 1e9 / s->part_ns_per_byte[0],
 		                  .quarter2_bytes_per_s = 1e9 / s->part_ns_per_byte[1],
@@ -260,6 +262,7 @@ static bool load_sample(const struct sample_row *row, const struct zone_target *
 		.late = (uint32_t)row->late,
 		.waits = (uint32_t)row->waits,
 		.wait_revs = (uint32_t)row->lost_revolutions,
+		.request_bytes = row->request_bytes == UINT64_MAX ? 0 : (uint32_t)row->request_bytes,
 		.is_good = row->counted_from_bytes != UINT64_MAX,
 		.has_fault = row->state && strcmp(row->state, "error") == 0,
 		.is_disturbed = row->disturbed == 1,

@@ -530,7 +530,7 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	int r;
 
 	z.flush_ns = NAN;
-	z.is_fine = t->layout.request_bytes == t->layout.fine_bytes;
+	z.request_bytes = t->layout.request_bytes;
 	for (size_t i = 0; i < ZONE_PARTS; i++)
 		z.part_ns_per_byte[i] = NAN;
 	z.y = NAN;

@@ -37,6 +37,8 @@
 #define PATH_SINGLE       0.5  /* of a single sample's waits: by how its requests lie it is slow or not ... */
 #define PATH_NOW          0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
 #define PATH_BEFORE       5.0 /* waits that a region's rate lets expect before it: none by chance is 1 in 150 */
+#define PATH_TIMES \
+	5.0 /* the quiet places' waits: less may be a cluster of the way's own, which come by the zone (a choice) */
 #define PATH_LOSS \
 	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
 #define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
@@ -630,8 +632,8 @@ static bool is_of_first_zone(const struct zone_samples *samples, const struct zo
  * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
  * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
  * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
- * from one zone to the next, or is enough from one of them on. A region of a disk that fails has a begin and an end. And where samples elsewhere are about as slow as a
- * single one nothing tells the disk from the way.
+ * from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet places, however narrow. A region of a disk that fails
+ * has a begin and an end. And where samples elsewhere are about as slow as a single one nothing tells the disk from the way.
  */
 static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
                        const struct zone_slow *slow)
@@ -677,6 +679,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 	}
 	if (is_first)
 		return true;
+	is_wide |= waits * zone_rev_ns(l) < PATH_TIMES * slows->quiet_waits * ns;
 	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
 		return true;
 	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;

@@ -441,16 +441,19 @@ static void trim(const struct series *v, size_t *first, size_t *last)
 }
 
 /*
- * Does a whole pass say the contrary? What is of the place is there in each; what comes of requests is not, for later passes may have smaller ones. A sample that is
+ * Does a whole pass say the contrary, or all large requests of one? What is of the place is there in each; what comes of small requests is not in others. A sample that is
  * as slow as the region without a wait says nothing: of large requests none stands out.
  */
 static bool is_contradicted(const struct series *v, size_t first, size_t last)
 {
-	double pass[PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
+	double pass[2][PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
 	double half = nearer_pace(v, first, last);
+	uint32_t small = UINT32_MAX;
 
+	for (size_t i = first; i <= last; i++)
+		small = v->s[i]->request_bytes < small ? v->s[i]->request_bytes : small;
 	for (size_t i = first; i <= last; i++) {
-		double *p = &pass[v->s[i]->pass % PASSES_MAX];
+		double *p = &pass[v->s[i]->request_bytes > small][v->s[i]->pass % PASSES_MAX];
 
 		if (v->s[i]->kind == SAMPLE_EDGE)
 			continue;
@@ -458,7 +461,7 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
 		                                                        : fmax(score(v, i, slow), 0.0);
 	}
 	for (size_t i = 0; i < PASSES_MAX; i++)
-		least = fmin(least, pass[i]);
+		least = fmin(least, fmin(pass[0][i], pass[1][i]));
 	return least < -SCORE_SPLIT;
 }
 

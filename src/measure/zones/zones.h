@@ -149,8 +149,8 @@ struct zone_sample {
 	uint32_t late;                       /* completions that were seen late */
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
+	uint32_t request_bytes;              /* of each; 0: not known */
 	bool has_fault;
-	bool is_fine;      /* in small requests (fine.c) */
 	bool is_disturbed; /* the hypervisor took processor time meanwhile: slow is no word about the disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
 	/* said by the analysis */
