@@ -337,6 +337,34 @@ static void three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_o
 	assert_true(10 * soon >= 9 * fast);
 }
 
+/*
+ * Nearly nothing is spent on a buffer that holds nothing (524336), a place that is not stored says nothing of how long a sample of another takes (524127), the last sample
+ * still fits in (524214), and of a drive that has one request at a time one of each sample does not count (524307, 524263).
+ */
+static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(void **state)
+{
+	static const uint64_t seeds[] = { 524336, 524127, 524214, 524307, 524263 };
+
+	(void)state;
+	for (size_t i = 0; i < TALLY_DRIVES(sizeof(seeds) / sizeof(seeds[0])); i++) {
+		struct profile p;
+		struct sim_run run;
+		struct err err;
+		char words[64];
+
+		(void)snprintf(words, sizeof(words), "--seed=%d --zones=start,middle,end sda", (int)seeds[i]);
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		run = zones_on(&p, words);
+		run.words = NULL;
+		print_message("%d: %.2f s, %.2f of the least\n", (int)seeds[i], sim_figure(&run, "used_s"),
+		              sim_figure(&run, "used_to_bound_ratio"));
+		assert_true(sim_figure(&run, "used_s") <= 3.0);
+		assert_true(sim_figure(&run, "used_to_bound_ratio") <= 2.0);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 #define OLD_REVS 10.0 /* a rate to begin with takes less, and a megabyte of an old disk more */
 
 /* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and downward by turns. */
@@ -494,6 +522,7 @@ int main(void)
 		cmocka_unit_test(every_edge_of_random_disks_with_a_step_that_can_be_seen_is_found_within_one_spacing),
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
 		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
+		cmocka_unit_test(three_places_take_no_longer_than_three_seconds_or_twice_the_least),
 		cmocka_unit_test(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks),
 		cmocka_unit_test(three_places_of_an_old_disk_are_read_in_small_requests),
 		cmocka_unit_test(

@@ -24,10 +24,11 @@ struct rereads {
 	struct sink sink;
 	uint64_t at;
 	uint32_t target, bytes[2], issued;
-	double best_ns[2];
-	uint64_t pause_ns, done_ns; /* ahead: before each request that counts; of the last request */
-	uint32_t lead_bytes;        /* ahead: of the reads before each that counts; 0: the same bytes again */
-	uint32_t led;               /* of those so many are done */
+	double best_ns[2], limit_ns; /* limit: what takes longer was no hit */
+	bool is_brief;               /* ends where the small ones were none */
+	uint64_t pause_ns, done_ns;  /* ahead: before each request that counts; of the last request */
+	uint32_t lead_bytes;         /* ahead: of the reads before each that counts; 0: the same bytes again */
+	uint32_t led;                /* of those so many are done */
 	bool has_fault, in_flight;
 };
 
@@ -59,6 +60,9 @@ static enum feed next_reread(struct feeder *f, uint64_t now_ns, struct io_req *r
 	}
 	if (s->has_fault || s->issued == 2 * TRIES)
 		return FEED_END;
+	/* What does not hold the small ones holds no larger ones. */
+	if (s->is_brief && s->issued == TRIES && !s->led && s->best_ns[0] > s->limit_ns)
+		return FEED_END;
 	req->op = IO_READ;
 	req->target = s->target;
 	req->offset_bytes = s->at;
@@ -88,13 +92,14 @@ static void take_reread(struct sink *sink, const struct io_req *req, bool is_fau
 static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large, bool is_ahead,
                        bool *ret_is_hit, struct err *err)
 {
-	double limit = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS;
 	struct rereads s = { .feeder = { .next = next_reread },
 		             .sink = { take_reread },
 		             .at = at_bytes,
 		             .target = (uint32_t)t->index,
 		             .bytes = { large / SMALL_PART - large / SMALL_PART % t->layout.align_bytes, large },
 		             .best_ns = { INFINITY, INFINITY },
+		             .limit_ns = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS,
+		             .is_brief = run->p->places, /* those have three seconds for all */
 		             .pause_ns = (uint64_t)(AHEAD_REVS * zone_rev_ns(&t->layout)),
 		             .lead_bytes = is_ahead ? t->layout.align_bytes : 0 };
 	uint64_t all_bytes = is_ahead ? 2ull * TRIES * (LEADS * s.lead_bytes + large) : large;
@@ -111,8 +116,8 @@ static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at
 	if (s.bytes[0] == 0 || at_bytes + all_bytes > t->layout.end_bytes)
 		return 0;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
-	*ret_is_hit = s.best_ns[0] <= limit;
-	if (r == 0 && !s.has_fault && s.best_ns[1] <= limit && s.best_ns[1] > s.best_ns[0]) {
+	*ret_is_hit = s.best_ns[0] <= s.limit_ns;
+	if (r == 0 && !s.has_fault && s.best_ns[1] <= s.limit_ns && s.best_ns[1] > s.best_ns[0]) {
 		t->byte_ns = (s.best_ns[1] - s.best_ns[0]) / (large - s.bytes[0]);
 		t->request_ns = fmax(s.best_ns[1] - large * t->byte_ns, 0.0);
 	}
@@ -134,6 +139,7 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	int r = read_buffer(run, t, at_bytes, large, false, &is_hit, err);
 
 	if (r == 0 && !is_hit && t->layout.rev_ns != 0.0) {
+		large = run->p->places && large > AHEAD_BYTES ? AHEAD_BYTES : large;
 		r = read_buffer(run, t, at_bytes, large, true, &is_hit, err);
 		if (r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
 			r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);

@@ -331,6 +331,11 @@ int zone_layout_init(struct zone_layout *l, const struct device *dev, const stru
 		                   .depth = (uint32_t)p->depth,
 		                   .piece_bytes = dev->max_sectors_bytes,
 		                   .is_one_at_a_time = dev->queue_depth == 1 };
+	/*
+	 * Those under way at once, of which a drive serves the first as it likes. One that has one request at a time has only the one that it seeks for, and the others wait at
+	 * the host; of a curve they are left out all the same: what is lost at the begin of a sample is of the way (trial: wild disks).
+	 */
+	l->lead_in = l->is_one_at_a_time && p->places ? 1 : l->depth;
 	l->align_bytes = direct ? direct : 512;
 	/* Whole physical sectors where the target's size allows it: less would be read-modify-write, or two sectors for one. */
 	if (dev->physical_block_bytes > l->align_bytes && dev->physical_block_bytes % l->align_bytes == 0 &&
@@ -377,7 +382,7 @@ uint64_t zone_sample_bytes(const struct zone_layout *l, const struct zones_param
 	if (class == ZONE_SHORT && !p->sample_bytes)
 		want /= 3;
 	bytes = p->sample_bytes ? want : fmax(fmin(want, most), least);
-	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->depth + 1) * block;
+	bytes = fmax(bytes, COUNTED_BLOCKS_MIN * block) + (l->lead_in + 1) * block;
 	return (uint64_t)(fmin(ceil(bytes / block), (double)window_blocks) * block);
 }
 

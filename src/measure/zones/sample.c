@@ -305,7 +305,7 @@ static void estimate(struct zones_run *run, const struct sampler *s, struct zone
 	if (s->has_fault || !blocks)
 		return;
 	blocks_of(run, part, blocks);
-	if (!zone_estimate(blocks, n, (uint32_t)run->p->depth, rev_ns, &e))
+	if (!zone_estimate(blocks, n, l->lead_in, rev_ns, &e))
 		return;
 	/* Of the single requests, where a revolution stands out; out of a write cache they come by the batch, and waits say nothing. */
 	if (s->op != IO_WRITE || is_through(run, s))
@@ -555,6 +555,8 @@ int zone_sample_take(struct zones_run *run, struct zone_target *t, const struct 
 	z.is_disturbed = session_stolen_ticks(run->ses) > stolen;
 	if (z.is_good)
 		t->bytes_per_s = 1e9 / z.ns_per_byte;
+	if (zone_is_usable(&z))
+		t->layout.positions[z.position].bytes_per_s = t->bytes_per_s;
 	all->v[all->n++] = z;
 	if (ret)
 		*ret = &all->v[all->n - 1];

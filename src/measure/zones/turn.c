@@ -7,13 +7,17 @@
 
 #define OWN_LIMIT_NS   (110 * NS_PER_S) /* the curve takes less than two minutes of every profile (a choice) */
 #define QUICK_LIMIT_NS (26 * NS_PER_S)  /* with --quick less than half a minute (a choice) */
-#define PLACES_LIMIT_NS \
-	(28 * NS_PER_S / 10) /* with --zones: three figures in three seconds, and the last sample may take two tenths */
+#define PLACES_LIMIT_NS  \
+	(29 * NS_PER_S / \
+	 10) /* with --zones: three figures in three seconds, and the last sample may be a little longer than others */
 
 /* Time left for this target: of the budget that was given, its share; else of its own. */
 bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_extra)
 {
-	uint64_t own = run->p->places ? PLACES_LIMIT_NS : run->p->quick ? QUICK_LIMIT_NS : OWN_LIMIT_NS;
+	/* Few samples: one more has to fit in, as long as those so far were. */
+	uint64_t own = run->p->places  ? PLACES_LIMIT_NS * t->samples.n / (t->samples.n + 1)
+	               : run->p->quick ? QUICK_LIMIT_NS
+	                               : OWN_LIMIT_NS;
 	uint64_t used = clock_now_ns(run->ses->env->clk) - t->start_ns;
 
 	if (run->ses->common->time_ns)

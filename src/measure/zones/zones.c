@@ -156,7 +156,9 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 {
 	enum zone_class class = t->layout.positions[position].class;
 	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
-	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, t->bytes_per_s);
+	/* Few places lie zones apart, and one of them may not be stored at all. */
+	double own = run->p->places ? t->layout.positions[position].bytes_per_s : 0.0;
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, own > 0.0 ? own : t->bytes_per_s);
 
 	*ret = NULL;
 	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))

@@ -60,12 +60,14 @@ struct zone_position {
 		cycle_bytes;   /* where surfaces differ: one cycle over them, which windows are spread over; 0: none */
 	double cycle_turn;     /* of a window's distance, that the first of them lies behind its begin */
 	uint32_t cycle_rounds; /* of windows that were read */
+	double bytes_per_s;    /* of its last sample; 0: none yet */
 	char label[24];        /* --zones: what the user called it; else "" */
 };
 
 struct zone_layout {
 	uint64_t first_bytes, end_bytes; /* what is measured of the target */
 	uint32_t align_bytes, block_bytes, depth;
+	uint32_t lead_in;       /* requests that a sample begins with and that do not count */
 	uint32_t request_bytes; /* of one request: a block, or a part of it (zone_layout_refine) */
 	uint32_t piece_bytes; /* the largest that the device takes in one piece, by what the host knows; 0: not known */
 	uint32_t slots;
@@ -147,9 +149,9 @@ struct zone_sample {
 	double flush_ns;                     /* writing: the flush after it; NaN: none */
 	double cached_bytes, cached_ns;      /* writing: what a cache took in before the pace became the media's */
 	uint32_t late;                       /* completions that were seen late */
+	uint32_t request_bytes;              /* of each; 0: not known */
 	uint32_t waits, wait_revs;           /* of a revolution or more inside the sample; revolutions lost in them */
 	bool is_good;                        /* there is an estimate: no fault, enough completions */
-	uint32_t request_bytes;              /* of each; 0: not known */
 	bool has_fault;
 	bool is_disturbed; /* the hypervisor took processor time meanwhile: slow is no word about the disk */
 	size_t check_of;   /* SAMPLE_CHECK: the sample that is read again */
