@@ -29,20 +29,6 @@
 #define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
 #define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
-#define PATH_ONCE         1.05 /* revolutions a wait: more are retries that took several (one in twenty that took two) */
-#define PATH_KNOWN        20   /* waits elsewhere, that tell how long they are (a choice) */
-#define PATH_PART         0.05 /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
-#define PATH_FAR          10   /* part of what is measured, so far from the region as that, or so wide (a choice) */
-#define PATH_FADES        0.25 /* of a wide region's waits, that what is near it has where they fade (a choice) */
-#define PATH_SINGLE       0.5  /* of a single sample's waits: by how its requests lie it is slow or not ... */
-#define PATH_NOW          0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
-#define PATH_BEFORE       5.0 /* waits that a region's rate lets expect before it: none by chance is 1 in 150 */
-#define PATH_TIMES \
-	5.0 /* the quiet places' waits: less may be a cluster of the way's own, which come by the zone (a choice) */
-#define PATH_LOSS \
-	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
-#define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
-#define LOST_PART  0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -554,143 +540,12 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 	}
 }
 
-static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
-{
-	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
-}
-
-/*
- * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up to the next good ones.
- */
-static void find_near(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
-                      const struct zone_slow *slow, double *ret_first, double *ret_end)
-{
-	double far = (double)(l->end_bytes - l->first_bytes) / PATH_FAR;
-
-	*ret_first = (double)slow->first_bytes - far;
-	*ret_end = (double)slow->end_bytes + far;
-	for (size_t i = 0; i < samples->n && slow->sample != ZONE_NONE; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (!s->is_good || zone_is_slow(slows, slow, s))
-			continue;
-		if (s->end_bytes <= slow->first_bytes)
-			*ret_first = fmax(*ret_first, (double)s->end_bytes);
-		if (s->from_bytes >= slow->end_bytes)
-			*ret_end = fmin(*ret_end, (double)s->from_bytes);
-	}
-}
-
-/* Do its waits hold the larger part of what it loses? What was one sample has no other reason. */
-static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double ns)
-{
-	return slow->sample != ZONE_NONE || lost_ns >= LOST_PART * (1.0 - exp(slow->expected_y - slow->y)) * ns;
-}
-
-/*
- * How many revolutions more than one a wait takes elsewhere, where none is slow: a disk that turns slower than it says loses a little more than what it is taken
- * for, and some of that count as two. 0 where that is not known.
- */
-static double usually_more(const struct zone_samples *samples, const struct zone_slows *slows)
-{
-	double waits = 0.0, more = 0.0;
-
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-		bool is_other = s->is_good && s->kind != SAMPLE_PROBE;
-
-		for (size_t k = 0; k < slows->n && is_other; k++)
-			is_other = !has_sample(&slows->v[k], s);
-		waits += is_other ? s->waits : 0.0;
-		more += is_other ? (double)s->wait_revs - s->waits : 0.0;
-	}
-	return waits >= PATH_KNOWN ? more / waits : 0.0;
-}
-
-/*
- * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
- * zone is so from its first byte on. waits in ns: what it has itself.
- */
-static bool is_of_first_zone(const struct zone_samples *samples, const struct zone_slow *slow, double waits, double ns)
-{
-	double before = 0.0, before_ns = 0.0;
-
-	if (slow->first != 0 || slow->sample != ZONE_NONE)
-		return false;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-
-		if (!s->is_good || s->kind == SAMPLE_PROBE || s->end_bytes > slow->first_bytes)
-			continue;
-		before += s->waits;
-		before_ns += s->elapsed_ns;
-	}
-	return waits * before_ns < PATH_BEFORE * ns || before * ns >= PATH_FADES * waits * before_ns;
-}
-
-/*
- * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
- * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
- * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
- * from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet places, however narrow. A region of a disk that fails
- * has a begin and an end. And where samples elsewhere are about as slow as a single one nothing tells the disk from the way.
- */
-static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
-                       const struct zone_slow *slow)
-{
-	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
-	bool is_first;
-	double part = slow->sample == ZONE_NONE ? 1.0 : PATH_SINGLE;
-	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
-	double beside = 0.0, beside_ns = 0.0, first, end;
-
-	find_near(samples, l, slows, slow, &first, &end);
-	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
-			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
-
-			waits += samples->v[i].waits;
-			more += longer;
-			most = fmax(most, longer);
-			ns += samples->v[i].elapsed_ns;
-		}
-	is_first = is_of_first_zone(samples, slow, waits, ns);
-	/* One sample in which a wait took longer is chance. */
-	if (more - most > (PATH_ONCE * (1.0 + usually_more(samples, slows)) - 1.0) * waits)
-		return false;
-	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
-		return true;
-	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
-		return false;
-	for (size_t i = 0; i < samples->n; i++) {
-		const struct zone_sample *s = &samples->v[i];
-		bool is_near = (double)s->from_bytes < end && (double)s->end_bytes > first;
-
-		if (!s->is_good || s->kind == SAMPLE_PROBE)
-			continue;
-		if (is_near && !has_sample(slow, s)) {
-			beside += s->waits;
-			beside_ns += s->elapsed_ns;
-		}
-		if (is_near || zone_touches_slow(slows, s))
-			continue;
-		all += s->elapsed_ns;
-		alike += s->waits && s->waits * ns >= part * waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
-	}
-	if (is_first)
-		return true;
-	is_wide |= waits * zone_rev_ns(l) < PATH_TIMES * slows->quiet_waits * ns;
-	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
-		return true;
-	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;
-}
-
 static void leave_to_path(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
 	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++) {
 		struct zone_slow *slow = &slows->v[i];
 
-		slow->is_of_path = is_of_path(samples, l, slows, slow);
+		slow->is_of_path = zone_is_of_path(samples, l, slows, slow);
 	}
 	for (size_t i = 0; i < slows->n; i++)
 		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much;
  * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -542,6 +542,12 @@ enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, dou
 struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow);
 /* Is the sample slow, measured by the region's expectation? */
 bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
+
+/* ---- path.c ---- */
+
+/* Of a device that has one request at a time: may what a region loses be lost on the way to the host? */
+bool zone_is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                     const struct zone_slow *slow);
 
 /* ---- chance.c ---- */
 

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Slow regions of a device that has one request at a time: is it the place that loses revolutions, or the way to the host? */
+#include <math.h>
+
+#include "measure/zones/zones.h"
+
+#define PATH_ONCE   1.05  /* revolutions a wait: more are retries that took several (one in twenty that took two) */
+#define PATH_KNOWN  20    /* waits elsewhere, that tell how long they are (a choice) */
+#define PATH_PART   0.05  /* of all else, by its time, that has as many waits: beyond chance (as everywhere) */
+#define PATH_FAR    10    /* part of what is measured, so far from the region as that, or so wide (a choice) */
+#define PATH_FADES  0.25  /* of a wide region's waits, that what is near it has where they fade (a choice) */
+#define PATH_SINGLE 0.5   /* of a single sample's waits: by how its requests lie it is slow or not ... */
+#define PATH_NOW    0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
+#define PATH_BEFORE 5.0   /* waits that a region's rate lets expect before it: none by chance is 1 in 150 */
+#define PATH_TIMES \
+	5.0 /* the quiet places' waits: less may be a cluster of the way's own, which come by the zone (a choice) */
+#define PATH_LOSS \
+	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
+#define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
+#define LOST_PART  0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
+#define ALIKE_LEAST \
+	0.9 /* revolutions of what one is taken for, that each of alike waits takes: none as long would be one (estimate.c) ... */
+#define ALIKE_MOST  1.4  /* ... and a disk that turns slower than it says has no longer ones: 7200 for 5400 ... */
+#define ALIKE_SURE  0.1  /* ... where that is known so well ... */
+#define ALIKE_APART 0.25 /* ... and they differ by less: half of what a mix of one and two revolutions does */
+
+static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
+}
+
+/*
+ * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up to the next good ones.
+ */
+static void find_near(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                      const struct zone_slow *slow, double *ret_first, double *ret_end)
+{
+	double far = (double)(l->end_bytes - l->first_bytes) / PATH_FAR;
+
+	*ret_first = (double)slow->first_bytes - far;
+	*ret_end = (double)slow->end_bytes + far;
+	for (size_t i = 0; i < samples->n && slow->sample != ZONE_NONE; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || zone_is_slow(slows, slow, s))
+			continue;
+		if (s->end_bytes <= slow->first_bytes)
+			*ret_first = fmax(*ret_first, (double)s->end_bytes);
+		if (s->from_bytes >= slow->end_bytes)
+			*ret_end = fmin(*ret_end, (double)s->from_bytes);
+	}
+}
+
+/* Do its waits hold the larger part of what it loses? What was one sample has no other reason. */
+static bool is_by_its_waits(const struct zone_slow *slow, double lost_ns, double ns)
+{
+	return slow->sample != ZONE_NONE || lost_ns >= LOST_PART * (1.0 - exp(slow->expected_y - slow->y)) * ns;
+}
+
+/*
+ * How many revolutions more than one a wait takes elsewhere, where none is slow: a disk that turns slower than it says loses a little more than what it is taken
+ * for, and some of that count as two. 0 where that is not known.
+ */
+static double usually_more(const struct zone_samples *samples, const struct zone_slows *slows)
+{
+	double waits = 0.0, more = 0.0;
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		bool is_other = s->is_good && s->kind != SAMPLE_PROBE;
+
+		for (size_t k = 0; k < slows->n && is_other; k++)
+			is_other = !has_sample(&slows->v[k], s);
+		waits += is_other ? s->waits : 0.0;
+		more += is_other ? (double)s->wait_revs - s->waits : 0.0;
+	}
+	return waits >= PATH_KNOWN ? more / waits : 0.0;
+}
+
+/*
+ * Are the waits of a region's samples all of one length, and not of two revolutions or more? By how much longer samples of a place take where more waits are in them (least
+ * squares within places, time on bytes and waits). A disk that turns slower than it says has waits that count as one or as two, though each is one.
+ */
+static bool are_alike(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
+{
+	double ww = 0.0, we = 0.0, ee = 0.0, df = -1.0, waits = 0.0, length, apart;
+
+	for (size_t p = slow->first; p <= slow->last && p < l->npositions; p++) {
+		double bb = 0.0, bw = 0.0, be = 0.0;
+
+		for (size_t k = 0; k < 2 * samples->n; k++) {
+			const struct zone_sample *s = &samples->v[k % samples->n];
+			double w, e;
+
+			if (!zone_is_usable(s) || s->position != p || !has_sample(slow, s))
+				continue;
+			if (k < samples->n) {
+				bb += s->moved_bytes * s->moved_bytes;
+				bw += s->moved_bytes * s->waits;
+				be += s->moved_bytes * s->elapsed_ns;
+				continue;
+			}
+			w = s->waits - bw / bb * s->moved_bytes;
+			e = (s->elapsed_ns - be / bb * s->moved_bytes) / zone_rev_ns(l);
+			ww += w * w;
+			we += w * e;
+			ee += e * e;
+			waits += s->waits;
+			df += 1.0;
+		}
+		df -= bb > 0.0;
+	}
+	if (!(df > 0.0) || !(ww > 0.0))
+		return false;
+	length = we / ww;
+	apart = fmax(ee - length * we, 0.0) / df;
+	return length > ALIKE_LEAST && length < ALIKE_MOST && sqrt(apart / ww) < ALIKE_SURE &&
+	       apart * (df + 1.0) < ALIKE_APART * ALIKE_APART * waits;
+}
+
+/*
+ * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
+ * zone is so from its first byte on. waits in ns: what it has itself.
+ */
+static bool is_of_first_zone(const struct zone_samples *samples, const struct zone_slow *slow, double waits, double ns)
+{
+	double before = 0.0, before_ns = 0.0;
+
+	if (slow->first != 0 || slow->sample != ZONE_NONE)
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!s->is_good || s->kind == SAMPLE_PROBE || s->end_bytes > slow->first_bytes)
+			continue;
+		before += s->waits;
+		before_ns += s->elapsed_ns;
+	}
+	return waits * before_ns < PATH_BEFORE * ns || before * ns >= PATH_FADES * waits * before_ns;
+}
+
+/*
+ * A device that has one request at a time waits for the host between them, and may lose one revolution then: how often depends on how the end of a request lies to the
+ * sectors behind it, and so changes with the zones. What looks slow by waits of one revolution each is no place that fails where others, which do not look slow,
+ * have as many. Nor is a wide part of the disk, where quiet places have more than healthy ones and what is beside it has many: a way that loses less and less
+ * from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet places, however narrow. A region of a disk that fails
+ * has a begin and an end. And where samples elsewhere are about as slow as a single one nothing tells the disk from the way.
+ */
+bool zone_is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                     const struct zone_slow *slow)
+{
+	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
+	bool is_first;
+	double part = slow->sample == ZONE_NONE ? 1.0 : PATH_SINGLE;
+	double waits = 0.0, more = 0.0, most = 0.0, ns = 0.0, all = 0.0, alike = 0.0;
+	double beside = 0.0, beside_ns = 0.0, first, end;
+
+	find_near(samples, l, slows, slow, &first, &end);
+	for (size_t i = 0; i < samples->n; i++)
+		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
+			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
+
+			waits += samples->v[i].waits;
+			more += longer;
+			most = fmax(most, longer);
+			ns += samples->v[i].elapsed_ns;
+		}
+	is_first = is_of_first_zone(samples, slow, waits, ns);
+	/* One sample in which a wait took longer is chance. */
+	if (more - most > (PATH_ONCE * (1.0 + usually_more(samples, slows)) - 1.0) * waits &&
+	    !are_alike(samples, l, slow))
+		return false;
+	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
+		return true;
+	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		bool is_near = (double)s->from_bytes < end && (double)s->end_bytes > first;
+
+		if (!s->is_good || s->kind == SAMPLE_PROBE)
+			continue;
+		if (is_near && !has_sample(slow, s)) {
+			beside += s->waits;
+			beside_ns += s->elapsed_ns;
+		}
+		if (is_near || zone_touches_slow(slows, s))
+			continue;
+		all += s->elapsed_ns;
+		alike += s->waits && s->waits * ns >= part * waits * s->elapsed_ns ? s->elapsed_ns : 0.0;
+	}
+	if (is_first)
+		return true;
+	is_wide |= waits * zone_rev_ns(l) < PATH_TIMES * slows->quiet_waits * ns;
+	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
+		return true;
+	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;
+}
