@@ -27,11 +27,13 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	size_t places;         /* 0: all */
 	size_t check_position; /* its first sample has two waits, and so has its bytes' second reading; 0: none */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
+	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
 };
 
 struct said {
 	size_t slow, fast, device, uneven, bands;
 	double first, last; /* of the first stretch, 0 .. 1 */
+	double relief;
 };
 
 static double gauss(struct rng *rng)
@@ -60,13 +62,16 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .start = 0,
 		                 .middle = places / 2,
 		                 .end = places - 1,
-		                 .rev_ns = d->rev_ns };
+		                 .rev_ns = d->rev_ns,
+		                 .is_one_at_a_time = d->loses_until > 0.0 };
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
 	struct zone_target t = { .dev = &dev,
 		                 .layout = l,
 		                 .samples = { samples, 0, PLACES * PASSES },
 		                 .interface_bytes_per_s = d->interface * 1e6 };
 	struct said said = { .first = -1.0 };
+	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
+	size_t lossy = d->is_sparse_slow ? places - 1 : (size_t)(d->loses_until * (double)places);
 	struct rng rng;
 
 	rng_init(&rng, seed, 1);
@@ -91,8 +96,8 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
 			.at_s = (double)i * 0.2,
 			.flush_ns = NAN,
-			.waits = d->is_sparse_slow && p + 1 < places ? 3 : 0,
-			.wait_revs = d->is_sparse_slow && p + 1 < places ? 3 : 0,
+			.waits = p < lossy ? lost : 0,
+			.wait_revs = p < lossy ? lost : 0,
 			.is_good = true,
 			.y = NAN,
 		};
@@ -121,6 +126,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		}
 	}
 	said.bands = t.analysis->bands.n;
+	said.relief = (double)t.analysis->stretches.relief_bytes / SIZE;
 	zone_analysis_free(t.analysis);
 	return said;
 }
@@ -251,6 +257,24 @@ static void another_device_behind_the_first_is_told(void **state)
 	assert_true(fabs(s.first - 0.5) < 1.5 / PLACES);
 }
 
+/* The fast zones lose revolutions on the way to the host, and the others do not. Where both halves of a volume lose as many it is another device. */
+static void where_the_way_stops_losing_no_device_begins(void **state)
+{
+	static const struct disk stops = { two_disks, REV_NS, NAN, 0.005, .loses_until = 0.5 };
+	static const struct disk goes_on = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0 };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct said s = look_at(&stops, seed);
+
+		assert_int_equal(s.device, 0);
+		assert_true(fabs(s.relief - 0.5) < 1.5 / PLACES);
+		s = look_at(&goes_on, seed);
+		assert_int_equal(s.device, 1);
+		assert_true(s.relief == 0.0);
+	}
+}
+
 /* Of the second one zone ends with a larger step than the others. */
 static double uneven_steps(double x, struct rng *rng)
 {
@@ -375,6 +399,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
+		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
 		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),

@@ -49,7 +49,7 @@ static bool begins_anew(const struct zone_stretches *st)
 	for (size_t i = 0; i < st->n; i++)
 		if (st->v[i].kind == STRETCH_DEVICE)
 			return true;
-	return false;
+	return st->relief_bytes > 0;
 }
 
 /*

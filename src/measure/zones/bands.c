@@ -490,7 +490,7 @@ static double begins_anew(const struct zone_stretches *st)
 	for (size_t i = 0; i < st->n; i++)
 		if (st->v[i].kind == STRETCH_DEVICE)
 			return (double)st->v[i].first_bytes;
-	return INFINITY;
+	return st->relief_bytes ? (double)st->relief_bytes : (double)INFINITY;
 }
 
 /*

@@ -29,6 +29,8 @@
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
+#define LOSES         0.01 /* waits per revolution before a step; a healthy place has less than half of that (waits.c) ... */
+#define LOSES_LESS    0.25 /* ... and so many times as many behind it, where it is the way that stops losing (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
@@ -229,7 +231,28 @@ static bool falls_as_media(const struct places *s, size_t a, size_t b, double in
 	       !(zone_rate(mean_of(s, a, b)) >= INTERFACE_REACHED * interface_bytes_per_s);
 }
 
-static void find_rotating(const struct zone_samples *samples, const struct places *s, struct zone_stretches *ret)
+/*
+ * A device that has one request at a time waits for the host between them. Where its fast zones lose revolutions by that and those from one of them on do not, the step
+ * up behind position `before` is no begin of another device.
+ */
+static bool ends_losing(const struct zone_samples *samples, const struct zone_layout *l, size_t before)
+{
+	double waits[2] = { 0 }, revs[2] = { 0 };
+
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (!zone_is_usable(s))
+			continue;
+		waits[s->position > before] += s->waits;
+		revs[s->position > before] += s->elapsed_ns / zone_rev_ns(l);
+	}
+	return l->is_one_at_a_time && waits[0] >= LOSES * revs[0] &&
+	       waits[1] * revs[0] < LOSES_LESS * waits[0] * revs[1];
+}
+
+static void find_rotating(const struct zone_samples *samples, const struct zone_layout *l, const struct places *s,
+                          struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
 	size_t steps = 0;
@@ -258,6 +281,10 @@ static void find_rotating(const struct zone_samples *samples, const struct place
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
 		if (is_device && !begins_device(s, i, up))
 			continue;
+		if (is_device && ends_losing(samples, l, s->position[i])) {
+			ret->relief_bytes = l->positions[s->position[i + 1]].cell_bytes;
+			return;
+		}
 		add(ret, samples, s, i + 1, b, is_device ? STRETCH_DEVICE : STRETCH_FAST, s->y[i]);
 		if (b + 1 == s->n)
 			return;
@@ -322,7 +349,7 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
 	else if (s.n >= ZONE_BESIDE)
-		find_rotating(samples, &s, ret);
+		find_rotating(samples, l, &s, ret);
 	places_done(&s);
 	return 0;
 }

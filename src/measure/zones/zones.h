@@ -586,6 +586,8 @@ struct zone_stretches {
 	struct zone_stretch *v;
 	size_t n;
 	double interface_bytes_per_s; /* NaN: not known */
+	uint64_t
+		relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew; 0: nowhere */
 };
 
 /* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
