@@ -157,6 +157,22 @@ static void where_revolutions_are_lost_the_first_pass_has_long_samples(void **st
 	assert_true(nlong[0] < 28 && nlong[1] > 36);
 }
 
+/* An old drive that loses none in large requests: what was read in small ones is none of the figures. */
+static void what_small_requests_lose_is_taken_back(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 551172, NULL, &err), 0);
+	run = zones_seeded(&p, 551172);
+	for (size_t k = 0; k < 3; k++)
+		assert_true(fabs(spot_error(&run, k)) < 0.02);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 static void three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds(void **state)
 {
 	static const char *const names[] = { "modern-4tb",   "seagate-cheetah-15k7", "samsung-hd103sj",
@@ -663,6 +679,7 @@ int main(void)
 		cmocka_unit_test(a_modern_drive_s_curve_takes_less_than_a_minute),
 		cmocka_unit_test(a_curve_takes_a_third_of_its_old_time),
 		cmocka_unit_test(where_revolutions_are_lost_the_first_pass_has_long_samples),
+		cmocka_unit_test(what_small_requests_lose_is_taken_back),
 		cmocka_unit_test(three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds),
 		cmocka_unit_test(a_quick_run_takes_about_half_a_minute),
 		cmocka_unit_test(at_most_one_of_sixty_clean_random_disks_has_a_slow_region),

@@ -3,8 +3,8 @@
  * Small requests, that show where tracks end: eight of them and more in a revolution leave so little of the skews in the slope of a sample that a third of
  * its length does (estimate.c). But a drive that loses time with each request, or a bridge that does, is slower so, and where revolutions get lost only many
  * of them tell how many. So in the first pass every third place has large ones in shorter samples, and those of the figures, and all that come after
- * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small ones than in large ones, all in small ones is taken
- * back, and the rest is as if there were none.
+ * revolutions were lost; the other passes have small ones unless many were; and where the places are slower in small ones than in large ones, or the second pass
+ * lost many where the first did not, all in small ones is taken back, and the rest is as if there were none.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -140,16 +140,18 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 {
 	struct zone_layout *l = &t->layout;
 	double lost = 1.96 * sqrt(t->analysis->levels.loss_var);
-	bool is_slower = pass == 1 && slower_by(t) >= SLOWER_MIN;
+	bool is_lossy = lost > LOSSY_PART * log1p(session_precision(run->ses)), is_worse;
 
 	if (!l->fine_bytes || pass > 1)
 		return false;
-	if (is_slower || lost > LOSSY_PART * log1p(session_precision(run->ses)))
+	/* What was not lossy after the first pass, and is after one of small requests alone, is so by those. */
+	is_worse = pass == 1 && (is_lossy || slower_by(t) >= SLOWER_MIN);
+	if (is_worse || is_lossy)
 		l->fine_bytes = 0;
 	set_requests(l, l->fine_bytes ? l->fine_bytes : l->coarse_bytes);
-	t->is_taken_back |= is_slower;
-	for (size_t i = 0; is_slower && i < t->samples.n; i++)
+	t->is_taken_back |= is_worse;
+	for (size_t i = 0; is_worse && i < t->samples.n; i++)
 		if (t->samples.v[i].kind == SAMPLE_CURVE && is_fine(t, &t->samples.v[i]))
 			t->samples.v[i].kind = SAMPLE_PROBE; /* not used */
-	return is_slower;
+	return is_worse;
 }

@@ -201,7 +201,7 @@ struct zone_target {
 	struct zone_layout layout;
 	struct zone_samples samples;
 	struct zone_samples spread; /* SAMPLE_LOOK and SAMPLE_SPREAD */
-	bool is_taken_back;         /* samples in small requests were, as those are slower */
+	bool is_taken_back;         /* samples in small requests were, as those are slower, or lose more */
 	bool has_cycle;             /* surfaces differ, and this is their cycle at two places: */
 	struct zone_cycle cycle[2];
 	double cycle_at[2];
