@@ -33,6 +33,7 @@
 #define SUSPECT_READINGS \
 	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
 #define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
+#define OWN_TIMES  2.0 /* a place's rate: zones of one disk differ by less (the end of one is 0.4 to 0.6 of its start) */
 #define PASS_PART  0.85 /* of the progress; the rest is second looks */
 
 #define P struct zones_params
@@ -156,9 +157,10 @@ static int sample_window(struct zones_run *run, struct zone_target *t, size_t po
 {
 	enum zone_class class = t->layout.positions[position].class;
 	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
-	/* Few places lie zones apart, and one of them may not be stored at all. */
-	double own = run->p->places ? t->layout.positions[position].bytes_per_s : 0.0;
-	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, own > 0.0 ? own : t->bytes_per_s);
+	/* Few places lie zones apart, and one of them may not be stored at all: what was read last says little of this one then. */
+	double most = run->p->places ? OWN_TIMES * t->layout.positions[position].bytes_per_s : 0.0;
+	uint64_t bytes =
+		zone_sample_bytes(&t->layout, run->p, class, most > 0.0 ? fmin(most, t->bytes_per_s) : t->bytes_per_s);
 
 	*ret = NULL;
 	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
