@@ -303,6 +303,7 @@ static size_t confirmed_of(struct made *m)
 
 	assert_int_equal(zone_levels_fit(&m->samples, &l, &lv), 0);
 	assert_int_equal(zone_slows_find(&m->samples, &l, &lv, &none, &slows), 0);
+	zone_slows_leave_to_path(&m->samples, &l, &slows);
 	for (size_t i = 0; i < slows.n; i++)
 		n += slows.v[i].is_confirmed;
 	free(slows.v);

@@ -92,6 +92,8 @@ int zone_analyse(struct zone_target *t)
 		                        &fast);
 	if (r == 0)
 		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
+	if (r == 0)
+		zone_slows_leave_to_path(&t->samples, &t->layout, &a->slows);
 	free(fast.v);
 	if (r == 0)
 		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,

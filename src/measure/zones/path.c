@@ -146,8 +146,8 @@ static bool is_of_first_zone(const struct zone_samples *samples, const struct zo
  * from one zone to the next, or is enough from one of them on; nor what has few times as many as quiet places, however narrow. A region of a disk that fails
  * has a begin and an end. And where samples elsewhere are about as slow as a single one nothing tells the disk from the way.
  */
-bool zone_is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
-                     const struct zone_slow *slow)
+static bool is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
+                       const struct zone_slow *slow)
 {
 	bool is_wide = (slow->end_bytes - slow->first_bytes) * PATH_FAR >= l->end_bytes - l->first_bytes;
 	bool is_first;
@@ -195,4 +195,12 @@ bool zone_is_of_path(const struct zone_samples *samples, const struct zone_layou
 	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
 		return true;
 	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;
+}
+
+void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
+{
+	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++)
+		slows->v[i].is_of_path = is_of_path(samples, l, slows, &slows->v[i]);
+	for (size_t i = 0; i < slows->n; i++)
+		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
 }

@@ -540,17 +540,6 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 	}
 }
 
-static void leave_to_path(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
-{
-	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++) {
-		struct zone_slow *slow = &slows->v[i];
-
-		slow->is_of_path = zone_is_of_path(samples, l, slows, slow);
-	}
-	for (size_t i = 0; i < slows->n; i++)
-		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
-}
-
 /*
  * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where other places are slow as often.
  */
@@ -610,7 +599,6 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		if (!l->has_members)
 			add_singles(samples, l, lv, ret);
 		leave_to_chance(samples, l, ret);
-		leave_to_path(samples, l, ret);
 	}
 	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
 	series_done(&s);

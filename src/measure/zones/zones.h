@@ -545,9 +545,9 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 
 /* ---- path.c ---- */
 
-/* Of a device that has one request at a time: may what a region loses be lost on the way to the host? */
-bool zone_is_of_path(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slows *slows,
-                     const struct zone_slow *slow);
+/* Of a device that has one request at a time: what may be lost on the way to the host is no slow place. */
+void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
+                              struct zone_slows *slows);
 
 /* ---- chance.c ---- */
 
