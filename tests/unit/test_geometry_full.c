@@ -574,6 +574,23 @@ static void tracks_of_another_size_are_not_leapt_over(void **state)
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
+/*
+ * A leap of 64 tracks ends behind 50 of them and 28 that are half as large, where there is just such an end. It is off by 0.7 of a turn, and another sector of what was taken for a track
+ * was off by 0.3 more.
+ */
+static void an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider(void **state)
+{
+	struct rates r = { 0 };
+
+	(void)state;
+	one_of_text("rpm 7200\nsurfaces 1\nqueue_depth 1\noverhead_ms 0.1\nseek 0.6 0.05\ncyl_skew 0.05\n"
+	            "interface_mbs 1000\njitter_us 6\ncache_kb 0\nzone 114 600\nzone 300 300\n",
+	            "--tracks sda", &r);
+	say("half as large", &r);
+	assert_nothing_false_is_sure(&r);
+	assert_int_equal(r.tracks_right, r.tracks);
+}
+
 /* A drive of many segments, which keeps what comes by before the sector asked for and reads ahead: sectors beside each other are in its cache. */
 static void a_cache_costs_little(void **state)
 {
@@ -598,6 +615,7 @@ int main(void)
 		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
 		cmocka_unit_test(an_end_beside_its_place_is_no_defect),
 		cmocka_unit_test(tracks_of_another_size_are_not_leapt_over),
+		cmocka_unit_test(an_angle_that_is_off_is_no_answer_that_strayed_where_sectors_are_wider),
 		cmocka_unit_test(a_cache_costs_little),
 		cmocka_unit_test(disks_without_defects_are_exact),
 		cmocka_unit_test(runs_of_the_largest_known_drive_are_true),

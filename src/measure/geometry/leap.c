@@ -165,19 +165,22 @@ static double leap_error(const struct geo_walk *w, const struct geo_leap *l, uin
 	return hypot(near(w->g), (double)k * l->error);
 }
 
-/* A jump as it should be, but not where it should be: one answer strays now and then. Another sector of that track tells. */
+/*
+ * A jump as it should be, but not where it should be: one answer strays now and then. Two other sectors of that track tell, if they agree: on a track of another size they do not.
+ */
 static int look_again(struct geo_walk *w, const struct geo_leap *l, uint64_t edge, double *angle, struct err *err)
 {
-	uint64_t apart = l->after > 0.0 ? (uint64_t)(0.3 / l->after) : 0, sector = edge + apart;
-	double got;
-	bool doubt;
+	uint64_t apart = l->after > 0.0 ? (uint64_t)(0.15 / l->after) : 0;
+	const uint64_t sector[2] = { edge + 2 * apart, edge + apart };
+	double got[2];
+	bool doubt[2];
 	int r;
 
-	if (!apart || sector >= w->g->sectors)
+	if (!apart || sector[0] >= w->g->sectors)
 		return 0;
-	r = geo_probe_doubt(w->g, &sector, &got, &doubt, 1, false, err);
-	if (r == 0 && isfinite(got))
-		*angle = geo_frac(got - (double)apart * l->after);
+	r = geo_probe_doubt(w->g, sector, got, doubt, 2, false, err);
+	if (r == 0 && geo_apart(got[0] - got[1], (double)apart * l->after) < near(w->g))
+		*angle = geo_frac(got[1] - (double)apart * l->after);
 	return r;
 }
 
