@@ -85,11 +85,33 @@ static void where_nothing_is_kept_a_gap_is_halved(void **state)
 	assert_int_equal(find_all(15, 0, false), find_all(15, 0, true));
 }
 
+/* What passed before a read is kept only where reads below another are answered by the cache. */
+static void whether_what_lies_below_is_kept_shows(void **state)
+{
+	struct geo_kept *k = calloc(1, sizeof(*k));
+
+	(void)state;
+	assert_non_null(k);
+	for (uint64_t i = 1; i <= 8; i++) {
+		geo_kept_read(k, 100000 * i, false);
+		geo_kept_read(k, 100000 * i + 5, true);
+		geo_kept_read(k, 100000 * i - 40, false);
+	}
+	assert_false(geo_kept_has_below(k));
+	for (uint64_t i = 11; i <= 30; i++) {
+		geo_kept_read(k, 100000 * i, false);
+		geo_kept_read(k, 100000 * i - 40, true);
+	}
+	assert_true(geo_kept_has_below(k));
+	free(k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dear_answers_of_the_cache_are_few),
 		cmocka_unit_test(where_nothing_is_kept_a_gap_is_halved),
+		cmocka_unit_test(whether_what_lies_below_is_kept_shows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,11 +21,15 @@
 #define GRID      9   /* points of a track */
 #define GAPS_MAX  64  /* edges of one survey: all of them fit in one batch of reads */
 #define UP_POINTS 12  /* of a grid in which it is tried whether it can be read upwards */
-#define UP_GRIDS  2   /* that have to agree */
 #define UP_SHARE  0.7 /* of the points have to come from the media: reading others again costs more than is won */
 #define UP_AGREE  0.9 /* of these: one in ten may be an answer that came late */
 #define UP_FLUSH \
-	20.0 /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
+	20.0    /* reads: upwards the cache gets all of two tracks, and if forgetting them costs more, nothing is won */
+#define TOL 5.0 /* deviations of one angle, that g->tol is */
+#define LIKELY \
+	2.0 /* deviations, by which the end of a track may be elsewhere than its spacing says; if it is, some reads more find it */
+#define SAVES    4 /* so many times as wide a gap is searched by that */
+#define NOWHERE  UINT64_MAX
 #define GRID_MAX 1024 /* points of one survey: a hundred tracks, far more than are asked for */
 
 /* Between two evenly spaced runs. */
@@ -35,6 +39,7 @@ struct gap {
 	double before, after;       /* spacing in the runs */
 	uint64_t in, out;           /* bisection: in is on the low side, out is not */
 	uint64_t second;            /* where the high side begins, when that is not at out */
+	uint64_t likely, wide;      /* where it is looked for first, and by how much that may be off; 0: nowhere */
 	double in_angle, out_angle; /* of the sectors before and after the edge */
 };
 
@@ -123,19 +128,27 @@ static int try_upwards(struct geo *g, const struct grid *grid, struct err *err)
 	r = geo_probe_afresh(g, grid->sector, angle, grid->n, err);
 	for (size_t i = 0; i < grid->n && r == 0; i++) {
 		seen += isfinite(angle[i]);
-		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol;
+		agree += geo_apart(angle[i], grid->angle[i]) < 2.0 * g->tol / geo_noise_left(g->looks);
 	}
 	g->is_up_vain = (double)seen < UP_SHARE * (double)grid->n || (double)agree < UP_AGREE * (double)seen;
 	g->up_agreed += !g->is_up_vain;
 	return r;
 }
 
-/* Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for. */
+/* Upwards the cache gets all of two tracks: is nothing lost by that? Where it has what is below a read, it gets that downwards, too, and forgets behind each point. */
+static bool may_go_up(const struct geo *g)
+{
+	return !g->is_up_vain && (geo_flush_cost(g) < UP_FLUSH || geo_kept_has_below(&g->kept));
+}
+
+/*
+ * Upwards where that has come out the same, but for finer grids: the next point would come by before it is asked for. (Where all are read upwards such points are left for later.)
+ */
 static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t span, uint64_t step, double per_track,
                      struct err *err)
 {
 	bool is_coarse = (double)(step + 1) * GRID > per_track;
-	bool is_up = is_coarse && g->up_agreed >= UP_GRIDS && !g->is_up_vain && geo_flush_cost(g) < UP_FLUSH;
+	bool is_up = geo_goes_up(g) || (is_coarse && g->up_agreed >= GEO_UP_GRIDS && may_go_up(g));
 	uint64_t sector[GRID_MAX] = { 0 };
 	double angle[GRID_MAX];
 	size_t n = 0;
@@ -155,9 +168,7 @@ static int read_grid(struct geo *g, struct grid *grid, uint64_t from, uint64_t s
 		grid->sector[grid->n] = sector[i];
 		grid->angle[grid->n++] = angle[i];
 	}
-	return r == 0 && is_coarse && !is_up && !g->is_up_vain && geo_flush_cost(g) < UP_FLUSH
-	               ? try_upwards(g, grid, err)
-	               : r;
+	return r == 0 && is_coarse && !is_up && may_go_up(g) ? try_upwards(g, grid, err) : r;
 }
 
 static double spacing(const struct grid *grid, size_t i)
@@ -266,6 +277,39 @@ static int probe_gaps(struct geo *g, const struct gap *gap, const size_t *which,
 }
 
 /*
+ * Where tracks end by their begin and the spacing of their sectors, if nothing is missing: from the begin of the first one on. Spacings are by the angles of two sectors.
+ */
+static void foresee(const struct geo *g, struct gap *gap, size_t n, uint64_t begin)
+{
+	double at = (double)begin, error = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		double size = 1.0 / gap[i].before, width = (double)gap[i].low - at;
+
+		if (!(width > size / 2.0) || !(at + size > (double)gap[i].low && at + size < (double)gap[i].high))
+			return;
+		at += size;
+		error = hypot(error, M_SQRT2 * g->tol / TOL * size * size / width);
+		gap[i].likely = (uint64_t)llround(at);
+		gap[i].wide = (uint64_t)ceil(LIKELY * error);
+	}
+}
+
+/* The sector to be read next: beside where the edge is likely to be, unless that was of no use, or would not save much. */
+static uint64_t next_sector(struct geo *g, const struct gap *gap, double flush)
+{
+	uint64_t low = gap->likely - gap->wide - 1, high = gap->likely + gap->wide;
+
+	if (gap->likely && gap->out - gap->in > SAVES * (high - low)) {
+		if (high > gap->in && high < gap->out)
+			return high;
+		if (low > gap->in && low < gap->out)
+			return low;
+	}
+	return geo_kept_next(&g->kept, gap->in, gap->out, flush);
+}
+
+/*
  * Narrows in..out of each gap that is still open to two neighbours. One round makes the cache forget once for all of them; where that is dear they are taken
  * one by one from above, as going up within a track brings all that lies between into the cache: unless each is read several times, for which it forgets all the same. want_high: the edge where the high side begins.
  */
@@ -278,16 +322,17 @@ static int bisect(struct geo *g, struct gap *gap, size_t n, const bool *is_open,
 
 	while (r == 0 && m && !geo_is_over(g)) {
 		double flush = geo_flush_cost(g);
-		size_t most = flush > GEO_DEAR && g->looks == 1 ? 1 : n;
+		bool is_each_alone = flush > GEO_DEAR && g->looks == 1 && !geo_kept_has_below(&g->kept);
+		size_t most = is_each_alone ? 1 : n;
 
 		m = 0;
 		for (size_t k = n; k-- > 0 && m < most;) {
 			if (!is_open[k] || gap[k].out - gap[k].in <= 1)
 				continue;
 			which[m] = k;
-			sector[m++] = geo_kept_next(&g->kept, gap[k].in, gap[k].out, most > 1 ? 0.0 : flush);
+			sector[m++] = next_sector(g, &gap[k], most > 1 ? 0.0 : flush);
 		}
-		if (m && most == 1)
+		if (m && is_each_alone)
 			r = geo_leave(g, sector[0], err);
 		if (r == 0)
 			r = probe_gaps(g, gap, which, sector, angle, m, err);
@@ -342,8 +387,8 @@ static void add_piece(const struct geo *g, const struct gap *gap, const struct g
 }
 
 /* Where the low side ends; and where the high side begins, when there is something else in between: a short track. */
-static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *ret, size_t max, size_t *ret_n,
-                   struct err *err)
+static int resolve(struct geo *g, struct gap *gap, size_t n, uint64_t begin, struct geo_edge *ret, size_t max,
+                   size_t *ret_n, struct err *err)
 {
 	struct gap first[GAPS_MAX];
 	bool is_open[GAPS_MAX] = { false };
@@ -352,10 +397,13 @@ static int resolve(struct geo *g, struct gap *gap, size_t n, struct geo_edge *re
 	for (size_t i = 0; i < n; i++)
 		is_open[i] = true;
 	open_gaps(gap, n);
+	if (begin != NOWHERE)
+		foresee(g, gap, n, begin);
 	r = bisect(g, gap, n, is_open, false, err);
 	memcpy(first, gap, n * sizeof(*gap));
 	for (size_t i = 0; i < n; i++) {
 		is_open[i] = !is_high(g, &gap[i], gap[i].out, gap[i].out_angle);
+		gap[i].likely = 0;
 		if (is_open[i]) {
 			gap[i].in = gap[i].out;
 			gap[i].in_angle = gap[i].out_angle;
@@ -411,7 +459,7 @@ static int survey_grid(struct geo *g, uint64_t from, uint64_t span, uint64_t ste
 	while (even + 1 < grid->n && !grid->is_even[even])
 		even++;
 	*ret_blind = even && even + 1 < grid->n ? grid->sector[even] - from : 0;
-	r = resolve(g, gap, find_gaps(g, grid, gap), ret, max, ret_n, err);
+	r = resolve(g, gap, find_gaps(g, grid, gap), g->begin == from ? from : NOWHERE, ret, max, ret_n, err);
 	drop_empty(g, ret, ret_n);
 	return r;
 }

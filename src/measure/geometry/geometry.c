@@ -18,6 +18,8 @@
 
 #define WALK_PART \
 	0.55 /* of the budget may be walked until a layout is looked for; what that leaves is for the rest of the walk */
+#define WALK_MORE \
+	0.66 /* the same where making the cache forget is dear and no band was seen to come again, without which accesses tell nothing */
 #define LATE_PART 1.5  /* what only computes may go on until then */
 #define FEW_SEEN  1000 /* tracks: enough for a layout, wherever the walk ended */
 
@@ -429,6 +431,15 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	return r;
 }
 
+/* Was a cycle of runs passed more than once? */
+static bool has_come_again(const struct geo_walk *w)
+{
+	for (size_t i = 0; i < w->nitems; i++)
+		if (w->items[i].nruns > 1)
+			return true;
+	return false;
+}
+
 static int walk(struct geo *g, struct err *err)
 {
 	struct geo_walk *w = calloc(1, sizeof(*w));
@@ -443,6 +454,8 @@ static int walk(struct geo *g, struct err *err)
 		return 0;
 	}
 	r = timed_walk(w, WALK_PART, err);
+	if (r == 0 && geo_flush_cost(g) > GEO_VERY_DEAR && !has_come_again(w))
+		r = timed_walk(w, WALK_MORE, err);
 	if (r == 0)
 		r = walk_figures(w, err);
 	geo_walk_free(w);
@@ -459,7 +472,7 @@ static int run_phases(struct geo *g, struct err *err)
 	session_checkpoint(g->ses);
 	if (!g->rot.is_rotating || session_is_over(g->ses))
 		return 0;
-	g->looks = geo_looks(geo_near(g));
+	g->looks = geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR);
 	g->rot.noise_ns *= geo_noise_left(g->looks);
 	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
 	g->spindle.period_ns = g->rot.period_ns;

@@ -70,6 +70,7 @@ struct geo {
 	unsigned looks;   /* at each sector: what is told of it is the middle of so many */
 	struct geo_spindle spindle;
 	double per_track; /* sectors of a track, about, where the run is */
+	uint64_t begin;   /* of a track, where a survey begins at one */
 	struct geo_way {
 		uint32_t tries;
 		double ns, helped;  /* time that it took; how often the cache had forgotten behind it */
@@ -140,9 +141,16 @@ int geo_probe(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t
 #define GEO_BATCH 128 /* reads in one go: two for each edge of a survey */
 int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, bool *ret_doubt, size_t n, bool again,
                     struct err *err);
-/* How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number. */
-unsigned geo_looks(double near);
+/*
+ * How often each sector is looked at, where differences stray by so much of a revolution: 1, or an odd number. are_dear: making the cache forget before each look takes long.
+ */
+unsigned geo_looks(double near, bool are_dear);
 double geo_noise_left(unsigned looks); /* that part of it */
+#define GEO_UP_GRIDS 2                 /* that have to agree */
+/*
+ * Are several sectors read upwards? Where the drive keeps what comes by before a sector that is asked for, reading one has most of what lies below in the cache, and those above come by at their time.
+ */
+bool geo_goes_up(const struct geo *g);
 /* How often the cache has the second of two neighbours that are read one after the other, downwards or upwards. */
 double geo_hit_share(const struct geo *g, bool is_up);
 /* All of them anew, in this order, after reads elsewhere; what the cache answers stays NaN. At most GEO_BATCH. */
@@ -155,9 +163,12 @@ int geo_probe_new(struct geo *g, const uint64_t *sectors, double *ret_angles, bo
  * could not be read. At most GEO_BATCH.
  */
 int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, size_t n, struct err *err);
+/* Reads elsewhere, so that the drive's cache has nothing any more of what lies between these sectors. */
+int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err);
 /* All that is known: one of the angles may be of a late answer. */
 void geo_forget(struct geo *g);
-#define GEO_DEAR 12.0 /* reads: so much making the cache forget costs where it is avoided */
+#define GEO_DEAR      12.0 /* reads: so much making the cache forget costs where it is avoided */
+#define GEO_VERY_DEAR 50.0 /* where a run has time to do it a thousand times or so, as caches of many megabytes are */
 /*
  * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all between in its cache afterwards, so something elsewhere is
  * read first, if making the cache forget is dear.
@@ -215,6 +226,8 @@ double geo_spindle_period(const struct geo *g, double *ret_error);
 void geo_kept_read(struct geo_kept *k, uint64_t sector, bool is_hit);
 /* The cache has forgotten all that was read. */
 void geo_kept_forget(struct geo_kept *k);
+/* Does the drive keep what comes by before the sector that is asked for, so that what lies below a read is in the cache? */
+bool geo_kept_has_below(const struct geo_kept *k);
 /* Where an edge lies behind `in` and at most at `out`: which sector between them is to be read next. flush: reads that it takes to make the cache forget. */
 uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flush);
 

@@ -66,6 +66,11 @@ static uint64_t reach(const struct geo_kept *k, bool is_above)
 	return 0;
 }
 
+bool geo_kept_has_below(const struct geo_kept *k)
+{
+	return reach(k, false) > 0;
+}
+
 /*
  * The cheapest sector of a gap of w to be read next, up to the end-th from above, and what it costs in all: behind it is either what rest[] tells of the gap below, or
  * what kept[] tells of the one above, into which the drive has read ahead.
@@ -114,7 +119,7 @@ uint64_t geo_kept_next(struct geo_kept *k, uint64_t in, uint64_t out, double flu
 	bool is_kept;
 
 	/* What is below a sector is kept as well, or forgetting costs little: halves are as good as anything. */
-	if (w > GEO_GAP || ahead == 0 || flush < 1.0 || reach(k, false))
+	if (w > GEO_GAP || ahead == 0 || flush < 1.0 || geo_kept_has_below(k))
 		return in + w / 2;
 	flush = exp2(round(log2(flush)));
 	if (ahead != k->ahead || flush != k->flush)

@@ -32,12 +32,15 @@
 #define PAIR_PAIRS    8.0 /* pairs of neighbours, and hits among them, that are taken for seen each way before any was */
 #define PAIR_HITS     1.0
 #define ANGLES_MAX    6000 /* dots of the polar picture: more only make it black */
+#define UP_APART      0.03 /* of a revolution: so long a command takes, and the next one to come */
 #define READINGS      5    /* of one sector, until two agree */
 #define LOOKS_MOST    9
 #define LOOKS_FROM \
 	0.04 /* of a revolution: where differences stray so far skews of 0.06 do not stand out (drives have hardly less) */
 #define LOOKS_WANTED 0.03 /* so far they may */
-#define MEDIAN_LOSS  1.25 /* a median strays more than a mean, by that */
+#define LOOKS_DEAR \
+	0.06 /* the same where all looks but the first take very many reads elsewhere before: most skews stand out */
+#define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
 
 struct angle_row {
 	uint64_t offset_bytes;
@@ -223,6 +226,15 @@ static int read_elsewhere(struct geo *g, size_t way, uint32_t lead, uint64_t fir
 	return r;
 }
 
+int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err)
+{
+	double ns;
+
+	return g->t.fua ? 0
+	                : read_elsewhere(g, choose_step(g), first_lead(g), first * g->t.block_bytes,
+	                                 end * g->t.block_bytes, &ns, err);
+}
+
 /* Reads with FUA came back at once again and again, or failed: is it still obeyed? */
 static int look_at_fua(struct geo *g, uint64_t sector, struct err *err)
 {
@@ -316,6 +328,35 @@ int geo_down(const void *a, const void *b)
 	return (*p < *q) - (*p > *q);
 }
 
+bool geo_goes_up(const struct geo *g)
+{
+	return g->up_agreed >= GEO_UP_GRIDS && !g->is_up_vain && geo_kept_has_below(&g->kept);
+}
+
+static int up(const void *a, const void *b)
+{
+	return geo_down(b, a);
+}
+
+/*
+ * Upwards a sector passes before it can be asked for that is near the one before, and all behind it, too, as the drive answers for them no sooner than they pass: such are left for later. Not the
+ * first sector of a track behind the last one of another, which a skew comes before. How many stay.
+ */
+static size_t leave_near_ones(const struct geo *g, uint64_t *sector, size_t n)
+{
+	uint64_t apart = (uint64_t)(UP_APART * fmax(0.0, g->per_track));
+	size_t m = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t off = m ? sector[i] - sector[m - 1] : UINT64_MAX;
+		bool is_pair = off == 1 && (m < 2 || sector[m - 1] - sector[m - 2] > 1);
+
+		if (off >= apart || is_pair)
+			sector[m++] = sector[i];
+	}
+	return m;
+}
+
 /*
  * Those that are still NaN once more, downwards, where one does not bring the next into the cache. *ret_was_in_vain: not even the first was read from the media.
  */
@@ -325,7 +366,7 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 	uint64_t again[GEO_BATCH];
 	double got[GEO_BATCH] = { 0 };
 	bool short_one[GEO_BATCH] = { false };
-	size_t m = 0;
+	size_t m = 0, all;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
@@ -335,8 +376,11 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 	*ret_was_in_vain = false;
 	if (m == 0)
 		return 0;
-	qsort(again, m, sizeof(again[0]), geo_down);
+	qsort(again, m, sizeof(again[0]), geo_goes_up(g) ? up : geo_down);
+	all = m;
+	m = geo_goes_up(g) ? leave_near_ones(g, again, m) : m;
 	r = read_some(g, lead, again, got, short_one, m, ret_hits, err);
+	*ret_hits += all - m;
 	*ret_was_in_vain = isnan(got[0]);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		for (size_t k = 0; k < m; k++) {
@@ -349,29 +393,44 @@ static int read_again(struct geo *g, uint32_t lead, const uint64_t *sectors, dou
 	return r;
 }
 
+struct wanted {
+	uint64_t sector;
+	size_t which;
+};
+
+static int wanted_up(const void *a, const void *b)
+{
+	const struct wanted *p = a, *q = b;
+
+	return (p->sector > q->sector) - (p->sector < q->sector);
+}
+
 /* All once, but for those that are known. */
 static int read_new(struct geo *g, const uint64_t *sectors, double *angles, bool *doubt, size_t n, size_t *ret_hits,
                     struct err *err)
 {
+	struct wanted wanted[GEO_BATCH];
 	uint64_t sector[GEO_BATCH];
 	double angle[GEO_BATCH] = { 0 };
 	bool short_one[GEO_BATCH] = { false };
-	size_t which[GEO_BATCH], m = 0;
+	size_t m = 0;
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
 		angles[i] = known(g, sectors[i]);
 		doubt[i] = false;
-		if (isfinite(angles[i]))
-			continue;
-		which[m] = i;
-		sector[m++] = sectors[i];
+		if (isnan(angles[i]))
+			wanted[m++] = (struct wanted){ sectors[i], i };
 	}
+	if (m > 2 && geo_goes_up(g))
+		qsort(wanted, m, sizeof(wanted[0]), wanted_up);
+	for (size_t i = 0; i < m; i++)
+		sector[i] = wanted[i].sector;
 	*ret_hits = 0;
 	r = m ? read_some(g, 0, sector, angle, short_one, m, ret_hits, err) : 0;
 	for (size_t i = 0; i < m && r == 0; i++) {
-		angles[which[i]] = angle[i];
-		doubt[which[i]] = short_one[i];
+		angles[wanted[i].which] = angle[i];
+		doubt[wanted[i].which] = short_one[i];
 	}
 	return r;
 }
@@ -425,11 +484,12 @@ double geo_noise_left(unsigned looks)
 	return looks > 1 ? MEDIAN_LOSS / sqrt(looks) : 1.0;
 }
 
-unsigned geo_looks(double near)
+unsigned geo_looks(double near, bool are_dear)
 {
+	double wanted = are_dear ? LOOKS_DEAR : LOOKS_WANTED;
 	unsigned looks = 1;
 
-	while (near > LOOKS_FROM && looks < LOOKS_MOST && near * geo_noise_left(looks) > LOOKS_WANTED)
+	while (near > LOOKS_FROM && looks < LOOKS_MOST && near * geo_noise_left(looks) > wanted)
 		looks += 2;
 	return looks;
 }

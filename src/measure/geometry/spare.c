@@ -59,10 +59,10 @@ static double angle_of(const uint64_t *sector, const double *angle, size_t n, ui
 	return NAN;
 }
 
-/* Will it tell? Else the reads are better spent on the walk. */
+/* Will it tell? Else the reads are better spent on the walk, as where the cache has to forget all behind each few of them. */
 static bool is_worth_it(const struct geo *g, uint64_t size, size_t pairs)
 {
-	return size <= LARGEST &&
+	return size <= LARGEST && !(geo_kept_has_below(&g->kept) && geo_flush_cost(g) > GEO_VERY_DEAR) &&
 	       1.2533 * g->rot.noise_ns / g->rot.period_ns * (double)size / sqrt((double)pairs) < FORESEEN;
 }
 
