@@ -69,7 +69,12 @@ static bool is_hit(const struct geo *g, double access_ns)
 	return access_ns < g->rot.hit_most_ns;
 }
 
-static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *looks, size_t n, size_t *ret_open,
+/* Pairs of a round that are open, and those of them that the cache answered. */
+struct round {
+	size_t open, hits;
+};
+
+static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *looks, size_t n, struct round *ret,
                      struct err *err)
 {
 	cleanup_free uint64_t *offset = calloc(2 * n + 1, sizeof(*offset));
@@ -90,17 +95,31 @@ static int one_round(struct geo *g, struct geo_pair *pair, struct geo_looks *loo
 		offset[2 * m + 1] = to * g->t.block_bytes;
 		which[m++] = i;
 	}
-	*ret_open = m;
+	*ret = (struct round){ .open = m };
 	if (m == 0)
 		return 0;
 	r = timed_media_reads(&g->t, offset, 2 * m, access, NULL, err);
 	g->reads += 2 * m;
-	for (size_t i = 0; i < m && r == 0; i++)
+	for (size_t i = 0; i < m && r == 0; i++) {
 		/* Neither may have come from the cache: the head would have been elsewhere. */
-		if (isfinite(access[2 * i]) && isfinite(access[2 * i + 1]) && !is_hit(g, access[2 * i]) &&
-		    !is_hit(g, access[2 * i + 1]))
+		if (is_hit(g, access[2 * i]) || is_hit(g, access[2 * i + 1]))
+			ret->hits++;
+		else if (isfinite(access[2 * i]) && isfinite(access[2 * i + 1]))
 			learn(&pair[which[i]], &looks[which[i]], access[2 * i + 1] / g->rot.period_ns);
+	}
 	return r;
+}
+
+/* The cache has all of the pairs after a round or two if it is large: then none would ever be measured. */
+static int forget_pairs(struct geo *g, const struct geo_pair *pair, size_t n, struct err *err)
+{
+	uint64_t first = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		first = pair[i].to.first < first ? pair[i].to.first : first;
+		end = pair[i].from.first + pair[i].from.sectors > end ? pair[i].from.first + pair[i].from.sectors : end;
+	}
+	return geo_make_forget(g, first, end, err);
 }
 
 static int find_angles(struct geo *g, struct geo_pair *pair, size_t n, struct err *err)
@@ -161,7 +180,7 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
                  struct err *err)
 {
 	cleanup_free struct geo_looks *looks = calloc(n + 1, sizeof(*looks));
-	size_t open = n;
+	struct round round = { .open = n };
 	int r = looks ? find_angles(g, pair, n, err) : err_set(err, -ENOMEM, "Out of memory.");
 
 	for (size_t i = 0; i < n && r == 0; i++) {
@@ -171,10 +190,13 @@ int geo_shortest(struct geo *g, struct geo_pair *pair, size_t n, double from, do
 		pair[i].stuck = 0;
 	}
 	*ret_scatter = NAN;
-	for (int k = 0; k < ROUNDS && open && r == 0 && !geo_is_over(g); k++) {
+	for (int k = 0; k < ROUNDS && round.open && r == 0 && !geo_is_over(g); k++) {
 		session_progress(g->ses, "access times", geo_done(g, from + (to - from) * fmin(1.0, k / USUAL_ROUNDS)),
-		                 "%zu of %zu", n - open, n);
-		r = one_round(g, pair, looks, n, &open, err);
+		                 "%zu of %zu", n - round.open, n);
+		if (2 * round.hits > round.open)
+			r = forget_pairs(g, pair, n, err);
+		if (r == 0)
+			r = one_round(g, pair, looks, n, &round, err);
 		if (k == 0 || k % SCATTER_EVERY == 0)
 			*ret_scatter = geo_scatter(looks, n);
 		decide(pair, looks, n, *ret_scatter);

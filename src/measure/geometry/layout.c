@@ -662,7 +662,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			geo_choose_rival_stretch(s, round);
 		if (round && several)
 			geo_choose_telling_pairs(s);
-		geo_choose_pairs(s, round > 1);
+		geo_choose_pairs(s, round > 1 || geo_kept_has_below(&s->g->kept));
 		r = geo_measure_pairs(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
 		if (r < 0 || geo_is_over(s->g))
 			return r;
