@@ -167,8 +167,8 @@ int geo_probe_sure(struct geo *g, const uint64_t *sectors, double *ret_angles, s
 int geo_make_forget(struct geo *g, uint64_t first, uint64_t end, struct err *err);
 /* All that is known: one of the angles may be of a late answer. */
 void geo_forget(struct geo *g);
-#define GEO_DEAR      12.0 /* reads: so much making the cache forget costs where it is avoided */
-#define GEO_VERY_DEAR 50.0 /* where a run has time to do it a thousand times or so, as caches of many megabytes are */
+#define GEO_DEAR      12.0  /* reads: so much making the cache forget costs where it is avoided */
+#define GEO_VERY_DEAR 100.0 /* where a run has time to do it some hundred times, as with caches of many megabytes */
 /*
  * Before a sector is read that lies a little above the one before: a drive that reads on until it is there has all between in its cache afterwards, so something elsewhere is
  * read first, if making the cache forget is dear.

@@ -28,8 +28,10 @@
 #define TWICE      2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
 #define HINT       6.0  /* and with more surfaces not by so much better */
-#define TURN_LOOKS 4    /* looks, by which accesses have told whether heads alternate if they tell it at all */
-#define RISE       2.0  /* deviations: by so much the arm takes longer over eight cylinders than over one */
+#define LOOKS_END_AT \
+	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time for another place */
+#define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
+#define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
 /* ---- does a layout agree with them? ---- */
 
@@ -641,6 +643,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	enum elsewhere elsewhere = NO_OTHER_PLACE;
 	enum order order;
 	bool several = true, is_rival_open = false, closely;
+	double took = 0.0; /* the last look, of the budget */
 	int r = 0;
 
 	r = find_candidates(s);
@@ -655,8 +658,10 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	memcpy(s->before, s->c, s->n * sizeof(s->c[0]));
 	for (int round = 0;
 	     round < GEO_LOOKS_MOST && s->n && (several || !s->is_shown || !s->does_agree || is_rival_open) &&
-	     geo_done(s->g, 0.0) < GEO_CHECK_AT;
+	     geo_done(s->g, 0.0) < fmin(GEO_CHECK_AT, LOOKS_END_AT - took);
 	     round++) {
+		double began = geo_done(s->g, 0.0);
+
 		s->npairs = 0;
 		if (round)
 			geo_choose_rival_stretch(s, round);
@@ -664,6 +669,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			geo_choose_telling_pairs(s);
 		geo_choose_pairs(s, round > 1 || geo_kept_has_below(&s->g->kept));
 		r = geo_measure_pairs(s, round ? GEO_CHECK_AT : GEO_LAYOUT_AT, GEO_CHECK_AT, err);
+		took = geo_done(s->g, 0.0) - began;
 		if (r < 0 || geo_is_over(s->g))
 			return r;
 		several = judge_all(s);

@@ -14,6 +14,7 @@
 #define OF_A_KIND   8    /* of them at most, that say the same */
 #define WIDEST      8192 /* tracks: distances farther on add little */
 #define RIVALS      3    /* at a time */
+#define LAST_AT     0.97 /* of the budget: what was measured until then is judged */
 
 /* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
 static bool is_broken(struct geo_search *s, uint64_t track)
@@ -107,7 +108,9 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 		s->pair[i].to = spot(s, s->b[i]);
 		s->pair[i].distance = s->a[i] - s->b[i];
 	}
+	geo_may_take(s->g, LAST_AT);
 	r = geo_shortest(s->g, s->pair, s->npairs, from, to, &s->scatter, err);
+	geo_may_take(s->g, 1.0);
 	find_repeated(s);
 	return r;
 }
