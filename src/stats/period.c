@@ -29,6 +29,7 @@
 #define MULTIPLE_MAX      6    /* candidates: best * a / b up to this */
 #define NOISE_MAX         0.1  /* of the period */
 #define HUBER             1.345
+#define PIECES_MOST       16 /* of the time that events took, and half as many: bursts shorter and longer (a choice) */
 
 static const double two_pi = 6.283185307179586;
 
@@ -409,6 +410,35 @@ static void take_offsets(struct period_event *ev, size_t n, double period, doubl
 }
 
 /*
+ * What answers are late by comes in bursts, as when a host is busy for a second, and then the scores of a time are not independent: the variance of their sum from the sums over
+ * pieces of the time (clusters, Liang and Zeger 1986), as wide as so few want. 0: all in one piece.
+ */
+static double variance_in_pieces(const struct period_event *ev, size_t n, size_t pieces)
+{
+	double sum[PIECES_MOST] = { 0.0 }, low = INFINITY, high = -INFINITY, square = 0.0, used = 0.0;
+	bool has[PIECES_MOST] = { false };
+
+	for (size_t i = 0; i < n; i++) {
+		low = fmin(low, ev[i].at);
+		high = fmax(high, ev[i].at);
+	}
+	for (size_t i = 0; i < n; i++) {
+		size_t k = (size_t)((ev[i].at - low) / (high - low) * (double)pieces);
+
+		k = k < pieces ? k : pieces - 1;
+		sum[k] += ev[i].score;
+		has[k] = true;
+	}
+	for (size_t k = 0; k < pieces; k++) {
+		square += sum[k] * sum[k];
+		used += has[k];
+	}
+	if (used < 2.0)
+		return 0.0;
+	return square * used / (used - 1.0) * pow(stats_t_975(used - 1.0) / stats_t_975(INFINITY), 2.0);
+}
+
+/*
  * The step of the period that the residuals ask for, and its standard error: the sandwich, within groups. Each residual is what it would be had its event not
  * been in the fit (MacKinnon and White 1985, HC3), and few events tell as little as Student's distribution is wider than the normal: as few as those with
  * long arms, which tell most of it (Satterthwaite 1946; for the sandwich Bell and McCaffrey 2002).
@@ -434,14 +464,17 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		double tells = w[i] * ev[i].arm, e = tells * ev[i].residual / (1.0 - tells * ev[i].arm / sii);
+		double tells = w[i] * ev[i].arm;
 
-		meat += e * e;
+		ev[i].score = tells * ev[i].residual / (1.0 - tells * ev[i].arm / sii);
+		meat += ev[i].score * ev[i].score;
 		sum += tells * tells;
 		square += tells * tells * tells * tells;
 	}
 	free *= sum * sum / (square * (double)n);
-	*ret_se = free > 2.0 ? sqrt(meat) / bread * stats_t_975(free) / stats_t_975(INFINITY) : (double)NAN;
+	meat *= pow(stats_t_975(free) / stats_t_975(INFINITY), 2.0);
+	meat = fmax(meat, fmax(variance_in_pieces(ev, n, PIECES_MOST / 2), variance_in_pieces(ev, n, PIECES_MOST)));
+	*ret_se = free > 2.0 ? sqrt(meat) / bread : (double)NAN;
 	return sie / sii;
 }
 

@@ -268,9 +268,9 @@ bool fit_period(const double *t, size_t n, double low, double high, struct perio
  * by group, two at least of each; finite times. *fit stays as it is where that tells nothing.
  */
 struct period_event {
-	double t;
+	double t, at; /* at: when it was, from any one time on */
 	size_t group;
-	double residual, arm; /* are written; arm: turns from the middle of its group */
+	double residual, arm, score; /* are written; arm: turns from the middle of its group */
 };
 void refine_period(struct period_event *ev, size_t n, struct period_fit *fit);
 

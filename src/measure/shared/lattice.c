@@ -71,11 +71,13 @@ static void refine(const struct events *ev, struct period_fit *fit)
 	size_t n = 0;
 
 	for (size_t i = 0; i < ev->n; i++)
-		all[n++] = (struct period_event){ .t = ev->when[i], .group = ev->first[i] };
+		all[n++] = (struct period_event){ .t = ev->when[i],
+			                          .at = (double)(int64_t)(ev->first[i] - ev->first[0]) + ev->when[i],
+			                          .group = ev->first[i] };
 	qsort(all, n, sizeof(all[0]), compare_events);
 	for (size_t i = 0, m = n; i < m; i++)
 		if (i == 0 || all[i].group != all[i - 1].group)
-			all[n++] = (struct period_event){ .group = all[i].group };
+			all[n++] = (struct period_event){ .at = all[i].at - all[i].t, .group = all[i].group };
 	qsort(all, n, sizeof(all[0]), compare_events);
 	refine_period(all, n, fit);
 }
