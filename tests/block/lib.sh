@@ -8,22 +8,22 @@ skip() { echo "SKIP: $*"; exit 77; }
 [ "$(id -u)" = 0 ] || skip "needs root"
 [ -e /dev/loop-control ] || skip "needs loop devices"
 need() { for cmd in "$@"; do command -v "$cmd" >/dev/null || skip "needs $cmd"; done; }
-need losetup blockdev addpart delpart mount umount
+need losetup blockdev addpart delpart mount umount mountpoint setsid
 
 work=$(mktemp -d /tmp/platter-test.XXXXXX) || exit 1
-undo= # newline-separated commands, last one first
-at_end() { undo="$*
-$undo"; }
+. "$(dirname "$0")/undo.sh"
+at_end() { printf '%s\n' "$*" >>"$work/undo"; } # a command of one line
 cleanup()
 {
-	trap - EXIT INT TERM HUP
-	printf '%s\n' "$undo" | while IFS= read -r line; do
-		[ -n "$line" ] && eval "$line" >/dev/null 2>&1
-	done
-	rm -rf "$work"
+	trap - EXIT
+	trap '' INT TERM HUP
+	take_away >/dev/null 2>&1
 }
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM HUP
+# Not a child of this shell, and without its mark.
+guard=$(env -u PLATTER_TEST setsid sh "$(dirname "$0")/undo.sh" guard $$ "$work" </dev/null >/dev/null 2>&1 & echo $!)
+export PLATTER_TEST="$work"
 
 # One test at a time takes a loop device: for a moment losetup has open for writing what another has just got.
 LOOP_LOCK=/dev/loop-control
@@ -38,24 +38,6 @@ loop_new()
 	done
 	echo "cannot set up a loop device over $file" >&2
 	exit 1
-}
-
-# Detaches for certain: a device that a browser of disks has open for a moment goes away when that closes it. Not one that is somebody else's by now:
-# IDENTITY, by loop_of, is another then.
-loop_of() { losetup -n -O BACK-MAJ:MIN,BACK-INO "$1" 2>/dev/null; }
-loop_end() # DEVICE [IDENTITY]
-{
-	[ -z "${2-}" ] || [ "$(loop_of "$1")" = "$2" ] || return 0
-	for part in "$1"p*; do
-		[ -b "$part" ] && delpart "$1" "${part##*p}"
-	done
-	blockdev --setrw "$1" 2>/dev/null # outlives the file below, and would meet the next user of the number
-	losetup -d "$1" 2>/dev/null
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		losetup "$1" >/dev/null 2>&1 || return 0
-		sleep 0.1
-	done
-	return 1
 }
 
 # image NAME SIZE: a sparse file in $image
@@ -84,7 +66,7 @@ mounted()
 	mnt=$work/mnt.$(printf %s "$*" | cksum | cut -d' ' -f1).$(ls "$work" | wc -l)
 	mkdir -p "$mnt"
 	mount "$@" "$mnt" || exit 1
-	at_end "umount $mnt"
+	at_end "unmount '$mnt'"
 }
 
 # Until nobody has the device to himself: where another program has copied the mounts meanwhile, the file system is only given up when that one ends.
@@ -142,22 +124,14 @@ need_simdisk()
 	fail "platter-simdisk does not work here: $(cat "$work/err")"
 }
 
-# simdisk NAME [OPTION...] PROFILE: starts a disk that ends with this test; its device is in $dev. Says why when it cannot.
+# simdisk NAME [OPTION...] PROFILE: starts a disk that ends with this test, after what is mounted on it; its device is in $dev. Says why when it cannot.
 simdisk()
 {
 	simdisk_name=$1
 	shift
-	dev=$("$SIMDISK" start --run-dir "$work/simdisk" --watch=$$ --max-life=20m --name="$simdisk_name" "$@") ||
+	dev=$(env -u PLATTER_TEST "$SIMDISK" start --run-dir "$work/simdisk" --watch="$guard" --max-life=20m --name="$simdisk_name" "$@") ||
 		fail "platter-simdisk start $*"
 	at_end "simdisk_stop '$simdisk_name' --force"
-}
-
-# simdisk_stop NAME [OPTION...]
-simdisk_stop()
-{
-	simdisk_name=$1
-	shift
-	"$SIMDISK" stop --run-dir "$work/simdisk" "$@" "$simdisk_name"
 }
 
 # simdisk_run [OPTION...] PROFILE... -- COMMAND...
