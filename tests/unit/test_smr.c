@@ -234,6 +234,45 @@ static void a_host_that_stalls_makes_no_verdict_wrong(void **state)
 	assert_true(told * 4 >= n);
 }
 
+static void late_by(struct profile *p, uint64_t every, int error, double s)
+{
+	struct err err = { 0 };
+
+	assert_int_equal(profile_add_fail(p, &(struct profile_fail){ .op = error ? DISK_READ : DISK_ANY,
+	                                                             .nth = 1,
+	                                                             .every = every,
+	                                                             .err = error,
+	                                                             .short_bytes = UINT64_MAX,
+	                                                             .delay_s = s }),
+	                 0);
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Neither a read that fails nor one for which there was no time is a quick one, and looking at the way takes no time that was not given. */
+static void the_way_is_told_by_what_was_answered_and_within_the_time(void **state)
+{
+	(void)state;
+	for (int is_late = 0; is_late < 2; is_late++) {
+		struct drawn d;
+		struct profile p;
+		struct sim_run run;
+
+		draw(&d, 0);
+		parse(&p, d.text);
+		if (!is_late)
+			late_by(&p, 3, -EIO, 0);
+		late_by(&p, 1, 0, is_late ? 1 : 0.02);
+		run = run_on(&p, "--time=60s " WRITE);
+		assert_int_equal(sim_run(&run), 0);
+		assert_string_equal(verdict(&run), "undecided");
+		assert_true(is_late ? isnan(sim_figure(&run, "path_ns")) : sim_figure(&run, "path_ns") >= 0.02e9);
+		assert_true(sim_elapsed_ns(run.sim) < 65 * NS_PER_S);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 /* Where the fullest band goes first, no write shows what a band of its own costs; and a drive may not clean as long as it has room. */
 static void what_cleans_otherwise_is_not_told_wrong(void **state)
 {
@@ -549,6 +588,7 @@ int main(void)
 		cmocka_unit_test(no_verdict_is_wrong_and_cache_and_bands_are_as_large_as_they_are),
 		cmocka_unit_test(the_map_is_told_from_the_room_and_the_rest_that_it_needs),
 		cmocka_unit_test(a_host_that_stalls_makes_no_verdict_wrong),
+		cmocka_unit_test(the_way_is_told_by_what_was_answered_and_within_the_time),
 		cmocka_unit_test(what_cleans_otherwise_is_not_told_wrong),
 		cmocka_unit_test(what_takes_long_here_and_there_is_not_called_a_band),
 		cmocka_unit_test(signs_are_weighed_without_a_write_and_none_is_no_no),

@@ -455,6 +455,7 @@ static void judge(const struct view *v, struct smr_found *f)
 
 	f->log10_ratio = (l[SMR_SHINGLED] - fmax(l[SMR_PLAIN], l[SMR_CACHED])) / M_LN10;
 	f->is_path_slow = in->path_ns > PATH_MOST * v->access_ns;
+	f->is_path_unknown = isnan(in->path_ns);
 	if (f->behind < 2 * WINDOW)
 		return;
 	/* What goes at once in pieces smaller than any band are none. */
@@ -462,7 +463,7 @@ static void judge(const struct view *v, struct smr_found *f)
 	/* Where half of the window went fast it may be any cleaning, unless the comb shows bands. */
 	if (f->is_likely && (f->is_steady || !isnan(f->band.value)))
 		f->verdict = SMR_YES;
-	else if (f->log10_ratio <= -SURE && !f->is_path_slow && has_seen_singles(in, f) &&
+	else if (f->log10_ratio <= -SURE && !f->is_path_slow && !f->is_path_unknown && has_seen_singles(in, f) &&
 	         (f->is_slow_from_start || f->is_full) && !(may_hide(v, f) && f->stall_share >= STALLED))
 		f->verdict = SMR_NO;
 }

@@ -21,7 +21,8 @@
 #define READ_BYTES    (32ull << 20)
 #define ARM_NS        1.5e6 /* nothing that turns and seeks takes less on average */
 #define PATH_READS    64
-#define A_TURN        0.02 /* of one: answers are not more uncertain */
+#define PATH_LEAST    (PATH_READS / 2) /* of them, that were answered */
+#define A_TURN        0.02             /* of one: answers are not more uncertain */
 #define ROTATION_NS   (1 * NS_PER_S)
 
 /* ---- opening ---- */
@@ -76,7 +77,7 @@ void smr_close(struct smr_io *io)
 
 bool smr_is_over(const struct smr_io *io)
 {
-	return session_is_over(io->ses) || clock_now_ns(io->ses->env->clk) >= io->end_ns;
+	return session_is_over(io->ses) || clock_now_ns(io->ses->env->clk) + io->look_ns >= io->end_ns;
 }
 
 /* ---- before the writes at random ---- */
@@ -85,7 +86,7 @@ void smr_timed(struct smr_io *io, uint64_t stream, struct timed *ret)
 {
 	uint32_t physical = io->ses->devs[0].physical_block_bytes;
 
-	*ret = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target };
+	*ret = (struct timed){ .ses = io->ses, .eng = io->eng, .target = io->target, .until_ns = io->end_ns };
 	ret->block_bytes = ret->step_bytes = physical > SMR_BLOCK ? physical : SMR_BLOCK;
 	session_rng(io->ses, stream, &ret->rng);
 }
@@ -142,7 +143,7 @@ int smr_access(struct smr_io *io, struct smr_input *in, struct err *err)
 
 /*
  * Of reads of blocks so far apart, what each takes on average beyond the turn that it takes where no buffer holds the block: a drive may forget what it has
- * handed out, or read ahead only now and then.
+ * handed out, or read ahead only now and then. NaN: too few were answered.
  */
 static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, double *ret_ns, struct err *err)
 {
@@ -150,20 +151,26 @@ static int mean_beyond_turns(struct smr_io *io, struct timed *t, uint64_t step, 
 	/* Between the large blocks and the singles, where no block is written: of a cache on the media, some drives read from there each time. */
 	uint64_t unit = io->layout->part[SMR_SINGLES].step_bytes, at[1 + PATH_READS];
 	uint64_t first = io->layout->part[SMR_SINGLES].first_bytes - unit / 8;
+	size_t n = 0;
 	int r;
 
 	for (size_t i = 0; i <= PATH_READS; i++)
 		at[i] = first + i * step;
 	r = timed_reads(t, at, 1 + PATH_READS, ns, NULL, err);
-	for (size_t i = 1; i <= PATH_READS; i++) /* but of the first, which may need the arm */
+	for (size_t i = 1; i <= PATH_READS; i++) { /* but of the first, which may need the arm */
+		if (isnan(ns[i]))
+			continue;
 		sum += ns[i] < (1 - A_TURN) * io->turn_ns ? ns[i] : fmax(0, ns[i] - io->turn_ns);
-	*ret_ns = sum / PATH_READS;
+		n++;
+	}
+	*ret_ns = n >= PATH_LEAST ? sum / (double)n : (double)NAN;
 	return r;
 }
 
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
 {
-	double again, ahead = NAN;
+	uint64_t begin_ns = clock_now_ns(io->ses->env->clk);
+	double again, ahead = NAN, now;
 	struct timed t;
 	int r;
 
@@ -171,8 +178,9 @@ int smr_path(struct smr_io *io, struct smr_input *in, struct err *err)
 	r = mean_beyond_turns(io, &t, 0, &again, err);
 	if (r == 0)
 		r = mean_beyond_turns(io, &t, t.block_bytes, &ahead, err);
-	if (r == 0)
-		in->path_ns = fmax(in->path_ns, fmin(again, ahead));
+	now = fmin(again, ahead);
+	in->path_ns = isnan(now) ? now : fmax(in->path_ns, now);
+	io->look_ns = clock_now_ns(io->ses->env->clk) - begin_ns;
 	return r;
 }
 
@@ -224,8 +232,12 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
 	struct load_stats stats;
 	struct seq_feeder feeder;
 	struct same_feeder same = { { same_next, NULL }, &feeder.f, io, NULL, { 0 } };
+	uint64_t now_ns = clock_now_ns(io->ses->env->clk);
 	int r;
 
+	*ret_bytes_per_s = NAN;
+	if (now_ns >= io->end_ns)
+		return 0;
 	if (!c)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	if (!io->file) { /* reads looked elsewhere, too; from here on, nothing is touched there */
@@ -236,6 +248,7 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
 	seq_feeder_init(&feeder, IO_WRITE, 0, first, end, STREAM_BLOCK);
 	load.feeder = io->journal ? &same.f : &feeder.f;
 	load.sink = &c->sink;
+	load.max_ns = io->end_ns - now_ns;
 	session_progress(io->ses, "writing in sequence", 0.02, NULL);
 	r = session_load(io->ses, &load, io->eng, &stats, err);
 	if (r == 0 && same.why.code)
@@ -336,7 +349,7 @@ int smr_write(struct smr_io *io, const struct smr_order *o, struct smr_samples *
 	list_feeder_init(&feeder, items, k + 1);
 	load.feeder = data ? &same.f : &feeder.f;
 	until_ns = clock_now_ns(clk) + o->rest_ns;
-	if (o->rest_ns && until_ns >= io->end_ns) /* no time for it */
+	if (o->rest_ns && until_ns + io->look_ns >= io->end_ns) /* no time for it */
 		return 0;
 	while (o->rest_ns && clock_now_ns(clk) < until_ns && !session_is_over(io->ses))
 		clk->sleep_until_ns(clk, until_ns);

@@ -90,7 +90,8 @@ struct smr_io {
 	const struct smr_layout *layout;
 	uint64_t larges;                 /* written so far */
 	double turn_ns;                  /* by reads; 0: not known */
-	uint64_t time_ns, end_ns;        /* for writing; no batch begins later */
+	uint64_t time_ns, end_ns;        /* for writing and the look at the way behind it; nothing begins later */
+	uint64_t look_ns;                /* that the last look took: no batch begins within it */
 	struct rewrite_journal *journal; /* NULL: what is there is not put back */
 	bool is_noted;                   /* all that will be written is in it */
 };
@@ -119,7 +120,7 @@ int smr_stream(struct smr_io *io, uint64_t first, uint64_t end, double *ret_byte
  * sequence, if reading is the faster: a drive without a cache for writes misses its turn at each of them.
  */
 int smr_access(struct smr_io *io, struct smr_input *in, struct err *err);
-/* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer when last looked at. */
+/* in->path_ns: the mean of reads of what the drive's buffer holds or reads ahead, stalls and all, unless it was longer when last looked at; NaN: it does not tell. */
 int smr_path(struct smr_io *io, struct smr_input *in, struct err *err);
 /* After a rest the next n writes of blocks of so many bytes, then a flush; appended to s. */
 struct smr_order {
@@ -157,17 +158,17 @@ enum smr_model { SMR_PLAIN, SMR_CACHED, SMR_SHINGLED, SMR_MODELS };
 
 struct smr_found {
 	enum smr_verdict verdict;
-	double log_likelihood[SMR_MODELS]; /* natural, up to a constant that all have in common */
-	double log10_ratio;                /* shingled to the more likely of the other two */
-	size_t cliff;                      /* sample in which the writes slow down; n: there is none */
-	bool is_slow_from_start, is_full;  /* is_full: and it stays so */
-	uint64_t behind;                   /* writes one by one behind the cliff, or after a slow start */
-	size_t late_by;                    /* so many of those later than it seemed was the cliff */
-	size_t gaps;                       /* of the comb, that tell the size of a band */
-	bool is_path_slow;                 /* that writes are slow says nothing of the disk */
-	bool is_likely;                    /* the likelihood says yes */
-	bool is_steady;                    /* nearly all of the writes that went to bands of their own took so long */
-	double stall_share;                /* of their time that went into those that took as long as a band does */
+	double log_likelihood[SMR_MODELS];  /* natural, up to a constant that all have in common */
+	double log10_ratio;                 /* shingled to the more likely of the other two */
+	size_t cliff;                       /* sample in which the writes slow down; n: there is none */
+	bool is_slow_from_start, is_full;   /* is_full: and it stays so */
+	uint64_t behind;                    /* writes one by one behind the cliff, or after a slow start */
+	size_t late_by;                     /* so many of those later than it seemed was the cliff */
+	size_t gaps;                        /* of the comb, that tell the size of a band */
+	bool is_path_slow, is_path_unknown; /* that writes are slow says nothing of the disk */
+	bool is_likely;                     /* the likelihood says yes */
+	bool is_steady;                     /* nearly all of the writes that went to bands of their own took so long */
+	double stall_share;                 /* of their time that went into those that took as long as a band does */
 	struct stats_estimate fast, slow, entries, band, band_ns;
 
 	/* behind the cliff, when the verdict stands */

@@ -95,6 +95,10 @@ static const char *reason_of(const struct smr_input *in, const struct smr_found 
 			buf, len,
 			"the way to it takes %s for a request that needs no arm, which hides what its writes wait for",
 			p);
+	else if (f->is_path_unknown && f->behind > 0)
+		(void)snprintf(
+			buf, len,
+			"reads did not tell what the way to it takes for a request that needs no arm, which may hide what its writes wait for");
 	else if (f->behind == 0)
 		(void)snprintf(buf, len, "in %" PRIu64 " writes its cache, if that is one, was never full", written);
 	else
