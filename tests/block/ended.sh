@@ -22,7 +22,7 @@ fi
 start()
 {
 	rm -f "$work/says"
-	ENDED_SAYS=$work/says MESON_TEST_ITERATION=1 sh -c 'setsid sh "$0" >"$1" 2>&1 & echo $! >"$2"; wait' "$0" "$work/said" "$work/pid" &
+	ENDED_SAYS=$work/says UNDER_MESON=1 sh -c 'setsid sh "$0" >"$1" 2>&1 & echo $! >"$2"; wait' "$0" "$work/said" "$work/pid" &
 	parent=$!
 	for _ in $(seq 200); do
 		[ -e "$work/says" ] && break

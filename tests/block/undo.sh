@@ -104,7 +104,7 @@ take_away()
 if [ "${1-}" = guard ]; then
 	test=$2 work=$3 parent=$(parent_of "$2")
 	while is_running "$test" && [ -d "$work" ]; do
-		[ -z "${MESON_TEST_ITERATION-}" ] || [ "$(parent_of "$test")" = "$parent" ] || kill -KILL "-$test" "$test"
+		[ -z "${UNDER_MESON-}" ] || [ "$(parent_of "$test")" = "$parent" ] || kill -KILL "-$test" "$test"
 		sleep 1
 	done
 	[ ! -d "$work" ] || kill -TERM "-$test" # its group
