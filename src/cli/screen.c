@@ -12,7 +12,7 @@
 /* Three digits, or fewer when less is known; two of the interval's half-width at most. */
 static void value_text(const struct figure *f, char *buf, size_t len)
 {
-	double v = figure_number(f), half = isfinite(f->ci.low) ? (f->ci.high - f->ci.low) / 2 : 0;
+	double v = figure_number(f), half = isfinite(f->ci.low) ? interval_half(f->ci) : 0;
 	struct value_scale scale;
 	const char *unit;
 	char number[64];

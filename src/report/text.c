@@ -249,7 +249,7 @@ static int line_of(struct printer *p, const struct figure *f, struct figure_line
 		return l->text ? 0 : -ENOMEM;
 	}
 	if (has_ci && isfinite(value)) {
-		struct value_scale scale = report_scale_of(f->unit, value, (f->ci.high - f->ci.low) / 2);
+		struct value_scale scale = report_scale_of(f->unit, value, interval_half(f->ci));
 
 		(void)report_number(l->number, sizeof(l->number), &scale, value);
 		(void)snprintf(l->unit, sizeof(l->unit), "%s", scale.is_mixed ? "" : scale.unit);

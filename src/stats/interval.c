@@ -191,7 +191,7 @@ bool stats_location(const double *x, size_t n, double trim, struct location *ret
 	loc.ci.low = loc.value + (loc.ci.low - mean) / (1 - 2 * trim);
 	loc.ci.high = loc.value + (loc.ci.high - mean) / (1 - 2 * trim);
 	if (isfinite(loc.ci.low) && loc.value != 0)
-		loc.relative_half = (loc.ci.high - loc.ci.low) / 2 / fabs(loc.value);
+		loc.relative_half = interval_half(loc.ci) / fabs(loc.value);
 	*ret = loc;
 	return true;
 }
@@ -215,6 +215,11 @@ bool stop_check(struct stop *s, const double *x, size_t n)
 	s->is_reached = s->was_narrow && s->at.relative_half <= s->precision;
 	s->was_narrow = s->at.relative_half <= s->precision;
 	return s->is_reached;
+}
+
+struct interval stats_shifted_ci(double value, struct interval ci, double by, double off)
+{
+	return (struct interval){ value + by - hypot(value - ci.low, off), value + by + hypot(ci.high - value, off) };
 }
 
 struct interval stats_share_ci(uint64_t k, uint64_t n)

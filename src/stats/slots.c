@@ -33,7 +33,7 @@ void slots_add(struct slots *s, uint64_t at, double value)
 static struct interval around(const double *x, size_t n, double value)
 {
 	struct interval ci = stats_batch_means_ci(x, n);
-	double half = n >= SLOTS_MIN ? (ci.high - ci.low) / 2.0 : (double)NAN;
+	double half = n >= SLOTS_MIN ? interval_half(ci) : (double)NAN;
 
 	return (struct interval){ value - half, value + half };
 }

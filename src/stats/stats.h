@@ -30,6 +30,10 @@ struct hist {
 struct interval {
 	double low, high; /* NaN, NaN: not known */
 };
+static inline double interval_half(struct interval ci)
+{
+	return (ci.high - ci.low) / 2.0;
+}
 struct stats_estimate {
 	double value; /* NaN: not known */
 	struct interval ci;
@@ -143,6 +147,8 @@ double stats_ks_uniform_sorted(const double *x, size_t n, double *ret_p);
 
 /* 95 % interval of the mean of an autocorrelated series: batch means (>= 10 batches, Student's t). */
 struct interval stats_batch_means_ci(const double *x, size_t n);
+/* Of value + by, from that of value, where `by` may be off by so much, independently of it. */
+struct interval stats_shifted_ci(double value, struct interval ci, double by, double off);
 /* 95 % interval of the share k of n (E. B. Wilson, 1927): holds it near 0 and 1, too. NaNs: n is 0. */
 struct interval stats_share_ci(uint64_t k, uint64_t n);
 /* 95 % interval of quantile q by order statistics (binomial); NaNs when n is too small. x sorted. */

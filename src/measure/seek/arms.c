@@ -194,15 +194,10 @@ static int find_ranges(struct seek_run *s, struct ranges *ret, struct err *err)
 
 /* ---- measuring each ---- */
 
-static double half_of(struct interval ci)
-{
-	return (ci.high - ci.low) / 2.0;
-}
-
 static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *range, const struct seek_run *a)
 {
 	struct table *t = result_table(s->res, "arms", "Arms, each by itself", seek_arm_fields);
-	double off = half_of(a->overhead_ci), less = a->overhead_ns;
+	double off = interval_half(a->overhead_ci), less = a->overhead_ns;
 	struct arm_row row = { .arm = arm + 1,
 		               .first_byte = range->first_byte,
 		               .last_byte = range->first_byte + range->bytes - 1,
@@ -214,10 +209,10 @@ static void tell_arm(struct seek_run *s, size_t arm, const struct device_range *
 		               .full_with_overhead_ns = a->full.median,
 		               .overhead_ns = less,
 		               .random_ns = a->whole_mean_ns,
-		               .average_low_ns = a->average.median - less - hypot(half_of(a->average.ci), off),
-		               .average_high_ns = a->average.median - less + hypot(half_of(a->average.ci), off),
-		               .full_low_ns = a->full.median - less - hypot(half_of(a->full.ci), off),
-		               .full_high_ns = a->full.median - less + hypot(half_of(a->full.ci), off),
+		               .average_low_ns = a->average.median - less - hypot(interval_half(a->average.ci), off),
+		               .average_high_ns = a->average.median - less + hypot(interval_half(a->average.ci), off),
+		               .full_low_ns = a->full.median - less - hypot(interval_half(a->full.ci), off),
+		               .full_high_ns = a->full.median - less + hypot(interval_half(a->full.ci), off),
 		               .random_low_ns = a->whole_ci.low,
 		               .random_high_ns = a->whole_ci.high };
 

@@ -220,7 +220,7 @@ static bool control_by_curve(const struct seek_run *s, const struct seek_read *c
 	variance = fmax(sum.stddev * sum.stddev, least_variance(s, first, m, is_whole));
 	*ret = (struct seek_controlled){ .known_ns = known,
 		                         .off_ns = sum.mean,
-		                         .half_ns = fmax((ci.high - ci.low) / 2.0, 1.96 * sqrt(variance / (double)m)),
+		                         .half_ns = fmax(interval_half(ci), 1.96 * sqrt(variance / (double)m)),
 		                         .variance = variance,
 		                         .variance_ratio = sum.stddev * sum.stddev / (all.stddev * all.stddev),
 		                         .is_far = is_longer(s, first, end, TRACKS_POOL),
@@ -310,7 +310,7 @@ static bool control_by_distance(const struct seek_run *s, const struct seek_read
 	leverage = (away[0] * away[0] * g.dd - 2.0 * away[0] * away[1] * g.rd + away[1] * away[1] * g.rr) / det;
 	variance = sum.stddev * sum.stddev * (double)(m - 1) / (double)(m - 3);
 	ci = stats_batch_means_ci(off, m);
-	ret->half_ns = isfinite(ci.low) && isfinite(ci.high) ? (ci.high - ci.low) / 2.0 : 0.0;
+	ret->half_ns = isfinite(ci.low) && isfinite(ci.high) ? interval_half(ci) : 0.0;
 	*ret = (struct seek_controlled){ .known_ns = known,
 		                         .off_ns = sum.mean,
 		                         .mean_ns = known + sum.mean,

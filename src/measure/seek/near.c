@@ -45,7 +45,7 @@ static size_t pairs_of(const struct seek_run *s, const struct seek_point *p, dou
 		size_t n = seek_samples(&p->log, g, one, ARRAY_LEN(one));
 
 		if (n >= 5 && fit_arrival(one, n, s->rot.period_ns, &prior, &a) &&
-		    (a.ci.high - a.ci.low) / 2.0 < 0.02 * s->rot.period_ns && seek_is_after_overhead(s, &a))
+		    interval_half(a.ci) < 0.02 * s->rot.period_ns && seek_is_after_overhead(s, &a))
 			ret[found++] = a.median;
 	}
 	return found;

@@ -52,19 +52,12 @@ const struct field seek_curve_fields[] = {
 	FIELD_END,
 };
 
-static double half_of(struct interval ci)
-{
-	return (ci.high - ci.low) / 2.0;
-}
-
 /* All seek times share what the overhead, which is taken off them, is wrong. */
 static struct interval less_overhead(const struct seek_run *s, double median, struct interval ci)
 {
-	double off = half_of(s->overhead_ci), value = median - s->overhead_ns;
+	double off = interval_half(s->overhead_ci);
 
-	if (!isfinite(off))
-		return (struct interval){ NAN, NAN };
-	return (struct interval){ value - hypot(median - ci.low, off), value + hypot(ci.high - median, off) };
+	return isfinite(off) ? stats_shifted_ci(median, ci, -s->overhead_ns, off) : (struct interval){ NAN, NAN };
 }
 
 static size_t tried(const struct aim_log *log, uint32_t pair)
@@ -118,8 +111,8 @@ static void hold_against(struct seek_run *s, const struct aim_log *on)
 			units_time(text, sizeof(text), (uint64_t)s->restart_ns));
 		return;
 	}
-	own = pow(half_of(returns), -2.0);
-	other = pow(half_of(ci), -2.0);
+	own = pow(interval_half(returns), -2.0);
+	other = pow(interval_half(ci), -2.0);
 	half = hypot(1.0 / sqrt(own + other), s->overhead_ns - least);
 	s->overhead_ns = (own * s->overhead_ns + other * least) / (own + other);
 	s->overhead_ci = (struct interval){ fmax(s->overhead_ns - half, 0.0), s->overhead_ns + half };
@@ -184,7 +177,7 @@ void seek_point_fit(const struct seek_run *s, struct seek_point *p, const struct
 	(void)seek_distance(&p->log, &reads, &hits);
 	p->is_known = p->log.pairs > 0 && hits <= HITS_MOST * reads &&
 	              fit_arrival(sample, n, s->rot.period_ns, prior, &p->fit) &&
-	              half_of(p->fit.ci) < most * s->rot.period_ns && seek_is_after_overhead(s, &p->fit);
+	              interval_half(p->fit.ci) < most * s->rot.period_ns && seek_is_after_overhead(s, &p->fit);
 }
 
 static void count_missed(struct seek_run *s, const struct seek_point *p, size_t n)
@@ -303,8 +296,7 @@ static struct arrival wanted(const struct seek_run *s, const struct seek_point *
 	double more = seek_fit_at(&s->fit, stroke) - seek_fit_at(&s->fit, p->stroke), off = place_off_ns(s, stroke);
 
 	a.median += more;
-	a.ci.low = a.median - hypot(p->fit.median - p->fit.ci.low, off);
-	a.ci.high = a.median + hypot(p->fit.ci.high - p->fit.median, off);
+	a.ci = stats_shifted_ci(p->fit.median, p->fit.ci, more, off);
 	return a;
 }
 
@@ -374,9 +366,10 @@ static void smooth_points(struct seek_run *s, const struct seek_point *p, size_t
 	double weights = 0.0, beyond = 0.0, chi2 = 0.0, one = 1.0, se, most = 0.0, far = 0.0, least = INFINITY;
 
 	for (size_t i = 0; i < n; i++) {
-		v[i] = (struct smooth_point){ p[i].stroke, p[i].fit.median - trend_at(s, p[i].stroke),
-			                      fmax(hypot(half_of(p[i].fit.ci), place_off_ns(s, p[i].stroke)) / 1.96,
-			                           1e3) };
+		v[i] = (struct smooth_point){
+			p[i].stroke, p[i].fit.median - trend_at(s, p[i].stroke),
+			fmax(hypot(interval_half(p[i].fit.ci), place_off_ns(s, p[i].stroke)) / 1.96, 1e3)
+		};
 		beyond += (v[i].y * v[i].y - v[i].se * v[i].se) / (double)n;
 		chi2 += v[i].y * v[i].y / (v[i].se * v[i].se);
 	}
@@ -430,7 +423,7 @@ static struct interval scatter(double value, const double *v, size_t n)
 static size_t fit_input(const struct seek_run *s, double *ret_x, double *ret_y, double *ret_w)
 {
 	for (size_t i = 0; i < s->npoints; i++) {
-		double half = half_of(s->point[i].fit.ci);
+		double half = interval_half(s->point[i].fit.ci);
 
 		ret_x[i] = s->point[i].stroke;
 		ret_y[i] = s->point[i].fit.median;
@@ -453,10 +446,10 @@ static void fit_intervals(struct seek_run *s)
 	size_t m = 0, fits = 0;
 
 	if (is_by_reads(s)) {
-		s->average_se = hypot(half_of(s->reads->average.ci) / 1.96, s->more_se);
+		s->average_se = hypot(interval_half(s->reads->average.ci) / 1.96, s->more_se);
 		*ci = s->reads->fit_ci;
-		ci->a = (struct interval){ s->fit.a - hypot(half_of(ci->a), 1.96 * s->more_se),
-			                   s->fit.a + hypot(half_of(ci->a), 1.96 * s->more_se) };
+		ci->a = (struct interval){ s->fit.a - hypot(interval_half(ci->a), 1.96 * s->more_se),
+			                   s->fit.a + hypot(interval_half(ci->a), 1.96 * s->more_se) };
 		return;
 	}
 	rng_init(&rng, 1, 0x53454546); /* the same for the same accesses */
@@ -465,7 +458,7 @@ static void fit_intervals(struct seek_run *s)
 
 		for (size_t i = 0; i < n; i++)
 			y[i] = seek_fit_at(&s->fit, x[i]) +
-			       fmax(half_of(p[i].fit.ci) / 1.96, s->fit.rms) * rng_normal(&rng);
+			       fmax(interval_half(p[i].fit.ci) / 1.96, s->fit.rms) * rng_normal(&rng);
 		if (!fit_seek(x, y, w, n, &f))
 			continue;
 		average[fits++] = fit_average(&f);
@@ -477,7 +470,7 @@ static void fit_intervals(struct seek_run *s)
 		v[3][m] = f.e;
 		v[4][m++] = f.knee;
 	}
-	s->average_se = half_of(scatter(fit_average(&s->fit), average, fits)) / 1.96;
+	s->average_se = interval_half(scatter(fit_average(&s->fit), average, fits)) / 1.96;
 	*ci = (struct seek_fit_ci){ scatter(s->fit.a, v[0], m), scatter(s->fit.b, v[1], m), scatter(s->fit.c, v[2], m),
 		                    scatter(s->fit.e, v[3], m), scatter(s->fit.knee, v[4], m) };
 	for (size_t i = 0; i < n; i++) { /* where between two distances the knee lies shows little */
@@ -507,7 +500,7 @@ static void beyond_reads(struct seek_run *s)
 
 	for (size_t i = 0; i < n; i++) {
 		more[i] = s->point[i].fit.median - seek_arrival(s->reads, s->point[i].stroke);
-		variance[i] = pow(half_of(s->point[i].fit.ci) / 1.96, 2.0) + MODEL_NS * MODEL_NS;
+		variance[i] = pow(interval_half(s->point[i].fit.ci) / 1.96, 2.0) + MODEL_NS * MODEL_NS;
 	}
 	for (int round = 0; round < 2; round++) {
 		sum = sum2 = mean = off = 0.0;
@@ -664,8 +657,7 @@ static void one_bin(const struct seek_run *s, const struct seek_fit *trend, cons
 	ret->log.pairs = 1;
 	seek_point_fit(s, ret, &prior, KNOWN_HALF);
 	moved = TREND_OFF * sqrt(moved / (double)n);
-	ret->fit.ci.low = ret->fit.median - hypot(ret->fit.median - ret->fit.ci.low, moved);
-	ret->fit.ci.high = ret->fit.median + hypot(ret->fit.ci.high - ret->fit.median, moved);
+	ret->fit.ci = stats_shifted_ci(ret->fit.median, ret->fit.ci, 0.0, moved);
 }
 
 static size_t read_points(const struct seek_run *s, int without, struct seek_point *ret, size_t most)

@@ -107,7 +107,7 @@ static struct interval gap_interval(const struct queue *q, double *gap, double m
 	ci = stats_batch_means_ci(gap, n);
 	after = half ? 2.0 * mean - before : mean;
 	slow = (after - before) / 2.0;
-	return (struct interval){ mean - hypot(mean - ci.low, slow), mean + hypot(ci.high - mean, slow) };
+	return stats_shifted_ci(mean, ci, 0.0, slow);
 }
 
 /* -EAGAIN: too few to tell. */

@@ -100,7 +100,7 @@ static void control_row(struct told *t)
 	double half = hypot(c->half_ns, 1.96 * t->extra_se * sqrt(c->variance_ratio));
 
 	if (!t->is_controlled || !isfinite(t->row.mean_ns) ||
-	    half > (t->plain.high - t->plain.low) / 2.0) /* false, too, where that is not known */
+	    half > interval_half(t->plain)) /* false, too, where that is not known */
 		return;
 	t->row.mean_ns = c->mean_ns;
 	t->row.low = c->mean_ns - half;

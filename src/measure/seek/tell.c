@@ -126,7 +126,7 @@ static double mean_over_bytes(const struct seek_run *s)
 static void choose_track(struct seek_run *s)
 {
 	double fitted = seek_arrival(s, 3.0 * seek_track_bytes(s, 0.0) / (double)s->size_bytes);
-	double slack = 0.1e6 + fmax((s->fit_ci.a.high - s->fit_ci.a.low) / 2.0, 0.0);
+	double slack = 0.1e6 + fmax(interval_half(s->fit_ci.a), 0.0);
 
 	struct interval about = { fitted - slack - 2.0 * s->fit.rms, fitted + slack + 2.0 * s->fit.rms };
 
@@ -138,8 +138,7 @@ static void choose_track(struct seek_run *s)
 		double off = 1.96 * hypot(s->more_se, s->fit.rms);
 
 		s->track = (struct arrival){ .median = reads->median + s->more_ns };
-		s->track.ci = (struct interval){ s->track.median - hypot(reads->median - reads->ci.low, off),
-			                         s->track.median + hypot(reads->ci.high - reads->median, off) };
+		s->track.ci = stats_shifted_ci(reads->median, reads->ci, s->more_ns, off);
 		return;
 	}
 	if (isfinite(s->track.median)) { /* it may be one or the other */
@@ -154,8 +153,8 @@ static void choose_track(struct seek_run *s)
 /* A seek time, and the same with the overhead, which is known even where the overhead is not. */
 static void arrival_figure(const struct seek_run *s, const char *name, const char *title, const struct arrival *a)
 {
-	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, seek = a->median - s->overhead_ns;
-	struct interval ci = { seek - hypot(a->median - a->ci.low, off), seek + hypot(a->ci.high - a->median, off) };
+	double seek = a->median - s->overhead_ns;
+	struct interval ci = stats_shifted_ci(a->median, a->ci, -s->overhead_ns, interval_half(s->overhead_ci));
 	const char *which = seek_of(s, "", "write_"), *whose = seek_of(s, "", "writes: ");
 	char key[64], text[96];
 
@@ -167,15 +166,10 @@ static void arrival_figure(const struct seek_run *s, const char *name, const cha
 	result_figure(s->res, key, text, UNIT_NS, a->median, &a->ci, a->n);
 }
 
-static struct interval shifted(struct interval ci, double by, double value, double off)
-{
-	return (struct interval){ value - by - hypot(value - ci.low, off), value - by + hypot(ci.high - value, off) };
-}
-
 static void time_figures(struct seek_run *s)
 {
 	struct result *res = s->res;
-	double off = (s->overhead_ci.high - s->overhead_ci.low) / 2.0, less = s->overhead_ns;
+	double off = interval_half(s->overhead_ci), less = s->overhead_ns;
 	const struct seek_fit_ci *ci = &s->fit_ci;
 	struct interval a, c;
 
@@ -190,8 +184,8 @@ static void time_figures(struct seek_run *s)
 	if (!s->has_fit)
 		return;
 	choose_track(s);
-	a = shifted(ci->a, less, s->fit.a, off);
-	c = shifted(ci->c, less, s->fit.c, off);
+	a = stats_shifted_ci(s->fit.a, ci->a, -less, off);
+	c = stats_shifted_ci(s->fit.c, ci->c, -less, off);
 	arrival_figure(s, "track_to_track_ns", "seek, track to track", &s->track);
 	arrival_figure(s, "average_seek_ns", "seek, mean over uniform pairs", &s->average);
 	arrival_figure(s, "third_stroke_ns", "seek, a third of the stroke", &s->third);

@@ -67,14 +67,14 @@ static struct seek_run *begin(const struct seek_run *s, struct seek_point *point
 /* What the overheads, which are taken off both, are not known. */
 static double overheads_off(const struct seek_run *s, const struct seek_run *w)
 {
-	return hypot(s->overhead_ci.high - s->overhead_ci.low, w->overhead_ci.high - w->overhead_ci.low) / 2.0;
+	return hypot(interval_half(s->overhead_ci), interval_half(w->overhead_ci));
 }
 
 /* Of few writes: by how much they lie above the curve of the reads, which may be off as a whole by about as much as its average. */
 static bool settle_beyond(const struct seek_run *s, const struct seek_run *w, struct summary *ret,
                           struct interval *ret_ci)
 {
-	double average = (s->average.ci.high - s->average.ci.low) / 2.0,
+	double average = interval_half(s->average.ci),
 	       off = hypot(hypot(1.96 * w->more_se, average), overheads_off(s, w));
 
 	*ret = (struct summary){ .n = w->npoints, .mean = w->more_ns - w->overhead_ns + s->overhead_ns };

@@ -138,16 +138,16 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	bool is_hit;
 	int r = read_buffer(run, t, at_bytes, large, false, &is_hit, err);
 
-	if (r == 0 && !is_hit && t->layout.rev_ns != 0.0) {
+	bool is_ahead = r == 0 && !is_hit && t->layout.rev_ns != 0.0;
+
+	if (is_ahead) {
 		large = run->p->places && large > AHEAD_BYTES ? AHEAD_BYTES : large;
 		r = read_buffer(run, t, at_bytes, large, true, &is_hit, err);
-		if (r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
-			r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);
-		t->interface_bytes_per_s = 1e9 / t->byte_ns;
-		/* Not for small requests, which zones were resolved by less well on such drives (trial: wild disks). */
-		t->byte_ns = t->request_ns = NAN;
-		return r;
 	}
+	if (is_ahead && r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
+		r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);
 	t->interface_bytes_per_s = 1e9 / t->byte_ns;
+	if (is_ahead) /* not for small requests, which zones were resolved by less well on such drives (trial: wild disks) */
+		t->byte_ns = t->request_ns = NAN;
 	return r;
 }

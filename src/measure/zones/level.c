@@ -582,7 +582,7 @@ static void fill_uneven(const struct groups *g, size_t p, double log_excess, str
 
 static void fill_levels(const struct groups *g, const struct zone_layout *l, struct zone_levels *lv)
 {
-	double drift_se = (lv->drift_ci.high - lv->drift_ci.low) / 2;
+	double drift_se = interval_half(lv->drift_ci);
 
 	if (isnan(drift_se) || lv->drift_per_s == 0.0)
 		drift_se = 0.0;

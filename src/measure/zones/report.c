@@ -498,7 +498,7 @@ static void mean_figures(const struct zones_run *run)
 			result_figure(res, verb, label, UNIT_S, NAN, NULL, 0);
 			return;
 		}
-		se = 0.5 * (t->analysis->mean_ci.high - t->analysis->mean_ci.low) * size;
+		se = interval_half(t->analysis->mean_ci) * size;
 		bytes += size;
 		ns += t->analysis->mean_ns_per_byte * size;
 		var += se * se;
