@@ -26,15 +26,15 @@
 static double skew_before(struct geo_order *o, uint64_t track)
 {
 	const struct geo_seg *seg;
-	double turned;
 
 	if (track == 0)
 		return NAN;
+	if (track < o->nof) {
+		seg = &o->seg[o->of[track]];
+		return track > seg->track ? seg->jump : seg->before;
+	}
 	seg = geo_order_at(o, track - 1);
-	if (track - seg->track < seg->tracks)
-		return seg->jump;
-	turned = seg->jump + 1.0 / (double)seg->size;
-	return turned - 1.0 / (double)geo_order_at(o, track)->size;
+	return track - seg->track < seg->tracks ? seg->jump : geo_order_between(seg, geo_order_at(o, track));
 }
 
 static enum geo_change first_change(const struct geo_parser *p)

@@ -390,6 +390,7 @@ void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 struct geo_seg {
 	uint64_t first, size, track, tracks; /* track: number of the first one */
 	double jump;
+	double before; /* the skew in front of the first one, by what its begin is turned; only of the first nof tracks */
 	bool has_gap; /* one with missing sectors */
 	bool is_odd;  /* one of which only a part may be there: its size says little */
 };
@@ -427,6 +428,12 @@ static inline uint64_t geo_order_first(struct geo_order *o, uint64_t track)
 	const struct geo_seg *seg = geo_order_at(o, track);
 
 	return seg->first + (track - seg->track) * seg->size;
+}
+
+/* The skew between two of them, one behind the other: a jump is that of the ends of first sectors. */
+static inline double geo_order_between(const struct geo_seg *seg, const struct geo_seg *next)
+{
+	return seg->jump + 1.0 / (double)seg->size - 1.0 / (double)next->size;
 }
 
 /* Are these two skews the same? */

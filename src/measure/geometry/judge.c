@@ -41,6 +41,7 @@ static const double misfits[] = { 0.0, 0.0007, MISFIT };
 struct row {
 	const struct geo_access *seen; /* the first of them */
 	double share[KNOTS];
+	size_t nshares;             /* the others are 0 */
 	double access, weight, off; /* of all of them: mean, weight together, off the curve */
 };
 
@@ -72,7 +73,7 @@ static double move(const double *column, const struct row *r)
 {
 	double y = 0.0;
 
-	for (int i = 0; i < KNOTS; i++)
+	for (size_t i = 0; i < r->nshares; i++)
 		y += column[i] * r->share[i];
 	return y;
 }
@@ -91,17 +92,8 @@ static double on_curve(const double *column, const struct row *r)
 static void row_begin(struct row *r, const struct geo_access *seen)
 {
 	*r = (struct row){ .seen = seen, .access = seen->access };
-	for (int i = 0; i < KNOTS; i++)
-		r->share[i] = share(i, seen->cylinders);
-}
-
-static void columns_of(const struct fit *f, const struct row *r, double *ret)
-{
-	bool change = is_change(f->column, r);
-
-	for (int i = 0; i < KNOTS; i++)
-		ret[i] = change ? 0.0 : r->share[i];
-	ret[HEAD] = change;
+	while (r->nshares < KNOTS && (r->share[r->nshares] = share((int)r->nshares, seen->cylinders)) > 0.0)
+		r->nshares++;
 }
 
 static int compare(const void *x, const void *y)
@@ -121,33 +113,77 @@ static double falls_cost(const double *column)
 	return FALL * fall;
 }
 
+/* Those of the columns that no row has stay as they are, and count for nothing. */
+struct normal {
+	size_t n, column[COLUMNS]; /* that rows have */
+	double gram[COLUMNS][COLUMNS], right[COLUMNS];
+};
+
+static void add_row(struct normal *m, const struct fit *f, const struct row *r)
+{
+	bool change = is_change(f->column, r);
+	double one = 1.0;
+	const double *row = change ? &one : r->share;
+	size_t at = change ? HEAD : 0, n = change ? 1 : r->nshares;
+
+	for (size_t i = 0; i < n; i++) {
+		double weighted = r->weight * row[i];
+
+		m->right[at + i] += weighted * r->access;
+		for (size_t j = 0; j < n; j++)
+			m->gram[at + i][at + j] += weighted * row[j];
+	}
+}
+
+static void keep_columns(struct normal *m)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (m->gram[i][i] > 0.0)
+			m->column[m->n++] = i;
+	for (size_t i = 0; i < m->n; i++) {
+		m->right[i] = m->right[m->column[i]];
+		for (size_t j = 0; j < m->n; j++)
+			m->gram[i][j] = m->gram[m->column[i]][m->column[j]];
+	}
+}
+
+/* Each column once; false: it changed nothing, and would not the next time. */
+static bool sweep(const struct normal *m, double *column)
+{
+	bool has_moved = false;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const double *gram = m->gram[i];
+		double left = m->right[i], moved;
+
+		for (size_t j = 0; j < i; j++)
+			left -= gram[j] * column[j];
+		for (size_t j = i + 1; j < m->n; j++)
+			left -= gram[j] * column[j];
+		moved = fmax(0.0, left / gram[i]);
+		if (m->column[i] > 0 && m->column[i] < HEAD && (left + FALL) / gram[i] < -DEEP)
+			moved = (left + FALL) / gram[i];
+		has_moved |= moved != column[i];
+		column[i] = moved;
+	}
+	return has_moved;
+}
+
 /* Weighted least squares in which falls cost and no other column is negative: one column after the other. */
 static void solve(struct fit *f)
 {
-	double gram[COLUMNS][COLUMNS] = { 0 }, right[COLUMNS] = { 0 }, row[COLUMNS];
+	struct normal m = { 0 };
+	double column[COLUMNS];
 
-	for (size_t k = 0; k < f->n; k++) {
-		columns_of(f, &f->row[k], row);
-		for (int i = 0; i < COLUMNS; i++) {
-			if (row[i] == 0.0)
-				continue;
-			right[i] += f->row[k].weight * row[i] * f->row[k].access;
-			for (int j = 0; j < COLUMNS; j++)
-				gram[i][j] += f->row[k].weight * row[i] * row[j];
-		}
-	}
-	for (int s = 0; s < SWEEPS; s++)
-		for (int i = 0; i < COLUMNS; i++) {
-			double left = right[i];
-
-			if (!(gram[i][i] > 0.0))
-				continue;
-			for (int j = 0; j < COLUMNS; j++)
-				left -= j == i ? 0.0 : gram[i][j] * f->column[j];
-			f->column[i] = fmax(0.0, left / gram[i][i]);
-			if (i > 0 && i < HEAD && (left + FALL) / gram[i][i] < -DEEP)
-				f->column[i] = (left + FALL) / gram[i][i];
-		}
+	for (size_t k = 0; k < f->n; k++)
+		add_row(&m, f, &f->row[k]);
+	keep_columns(&m);
+	for (size_t i = 0; i < m.n; i++)
+		column[i] = f->column[m.column[i]];
+	for (int s = 0; s < SWEEPS && sweep(&m, column); s++)
+		;
+	for (size_t i = 0; i < m.n; i++)
+		f->column[m.column[i]] = column[i];
 }
 
 static void residuals(struct fit *f)

@@ -241,7 +241,7 @@ static uint64_t next_size(const struct geo_walk *w, size_t i, uint64_t k)
 	return i + 1 < w->nitems ? w->items[i + 1].run[0].per_track : 0;
 }
 
-/* Says of the tracks that layouts are tried on which segments they are in. */
+/* Says of the tracks that layouts are tried on which segments they are in, and what is in front of those. */
 static int number(struct geo_order *o)
 {
 	uint64_t n = o->tracks < NUMBERED ? o->tracks : NUMBERED;
@@ -250,9 +250,11 @@ static int number(struct geo_order *o)
 	if (!o->of)
 		return -ENOMEM;
 	o->nof = n;
-	for (size_t i = 0; i < o->n; i++)
+	for (size_t i = 0; i < o->n; i++) {
+		o->seg[i].before = i ? geo_order_between(&o->seg[i - 1], &o->seg[i]) : (double)NAN;
 		for (uint64_t t = o->seg[i].track; t < n && t < o->seg[i].track + o->seg[i].tracks; t++)
 			o->of[t] = (uint32_t)i;
+	}
 	return 0;
 }
 
