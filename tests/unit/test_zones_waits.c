@@ -409,6 +409,49 @@ static void waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is
 	assert_int_equal(confirmed_by_length(false), 1);
 }
 
+/* A freeze at the place before a region, and nothing between. */
+static struct lost behind_a_freeze(size_t place, size_t pass, struct rng *rng)
+{
+	return place == FIRST - 1 && pass == PASSES - 1 ? (struct lost){ 2, 14 } : six_each(place, pass, rng);
+}
+
+static void a_freeze_beside_it_is_none_of_a_region(void **state)
+{
+	static struct made m;
+	struct zone_slows slows;
+
+	(void)state;
+	make(&m, 1, behind_a_freeze);
+	slows = find(&m);
+	assert_int_equal(slows.n, 1);
+	assert_int_equal(slows.v[0].first, FIRST);
+	assert_true(slows.v[0].first_bytes >= FIRST * CELL);
+}
+
+/* Before a small region: a freeze, and a sample that has lost nearly as many as those of the region, among others that have lost none. */
+static struct lost near_a_freeze(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	if (place == FIRST)
+		return (struct lost){ 4, 4 };
+	if (place != FIRST - 1 || pass > 1)
+		return (struct lost){ 0 };
+	return pass ? (struct lost){ 3, 3 } : (struct lost){ 1, 40 };
+}
+
+/* What a freeze takes makes the rate of all less, by which is judged what else is of the region. */
+static void without_a_freeze_the_ends_of_a_region_are_looked_for_anew(void **state)
+{
+	static struct made m;
+	struct zone_slows slows;
+
+	(void)state;
+	make(&m, 1, near_a_freeze);
+	slows = find(&m);
+	assert_int_equal(slows.n, 1);
+	assert_int_equal(slows.v[0].first, FIRST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +463,8 @@ int main(void)
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),
 		cmocka_unit_test(what_large_requests_do_not_lose_is_no_region),
 		cmocka_unit_test(waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is_taken_for),
+		cmocka_unit_test(a_freeze_beside_it_is_none_of_a_region),
+		cmocka_unit_test(without_a_freeze_the_ends_of_a_region_are_looked_for_anew),
 		cmocka_unit_test(a_few_times_what_the_way_loses_elsewhere_is_of_the_way),
 		cmocka_unit_test(a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good),
 	};

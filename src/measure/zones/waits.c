@@ -42,10 +42,12 @@
 #define SCORE_SURE    11.0 /* ... and that confirms it: 1 in 60000 */
 #define SCORE_SPLIT   4.0  /* what a part says against it that ends it: 1 in 50 */
 #define REVS_PER_WAIT 3.0  /* that count, at most: retries take one or two, more are a freeze */
-#define LOSS_PART     0.5  /* of a region's loss, that its waits must hold to be what it is: the larger half */
-#define RETRIES_MIN   3    /* samples that tell what is usual of them (a choice) */
-#define SCORE_REST    5.0  /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
-#define NEARER        0.5  /* of a region's excess: what is slower is nearer to its level than to what is usual there */
+#define FREEZE_TIMES \
+	2.0 /* the region's usual wait, or the longest that counts: longer ones are none of its (a choice) */
+#define LOSS_PART   0.5 /* of a region's loss, that its waits must hold to be what it is: the larger half */
+#define RETRIES_MIN 3   /* samples that tell what is usual of them (a choice) */
+#define SCORE_REST  5.0 /* left without the sample that says most: a freeze or a scan hits a single one (1 in 150) */
+#define NEARER      0.5 /* of a region's excess: what is slower is nearer to its level than to what is usual there */
 #define FAR_TIMES \
 	3.0 /* slower than a place behind it: no zones of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define LEAST_SHARE 0.07 /* of its time that a region loses: less is not told (a choice) */
@@ -426,18 +428,23 @@ static double nearer_pace(const struct series *v, size_t first, size_t last)
 	return ns / bytes * pow(1.0 - lost / ns, NEARER);
 }
 
-/*
- * Without what lies at its ends and is none of it, though it has lost a revolution by chance: samples that are nearer to what the region would be without the
- * revolutions lost than to its level.
- */
-static void trim(const struct series *v, size_t *first, size_t *last)
+/* Is a sample at an end none of it: nearer to what all would be without the revolutions lost (half) than to its level, or slow for a freeze? */
+static bool is_beside(const struct zone_sample *s, double half, double most_per_wait)
 {
-	double half = nearer_pace(v, *first, *last);
+	return s->elapsed_ns < half * s->moved_bytes || s->wait_revs > FREEZE_TIMES * most_per_wait * s->waits;
+}
 
-	while (*first < *last && v->s[*first]->elapsed_ns < half * v->s[*first]->moved_bytes)
+/* Without what lies at its ends and is none of it, though it has lost a revolution by chance, or many at once. Was there any? */
+static bool trim(const struct series *v, size_t *first, size_t *last)
+{
+	double half = nearer_pace(v, *first, *last), most = most_per_wait(v, *first, *last);
+	size_t n = *last - *first;
+
+	while (*first < *last && is_beside(v->s[*first], half, most))
 		++*first;
-	while (*last > *first && v->s[*last]->elapsed_ns < half * v->s[*last]->moved_bytes)
+	while (*last > *first && is_beside(v->s[*last], half, most))
 		--*last;
+	return *last - *first < n;
 }
 
 /*
@@ -551,9 +558,10 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 		slow = half;
 		best_stretch(v, slow, SCORE_SPLIT, a, b + 1, &a, &b);
 	}
-	/* All that was found says what its ends have to have: less is chance. */
-	best_stretch(v, fmax(slow, rate_of(v, a, b)), INFINITY, a, b + 1, &a, &b);
-	trim(v, &a, &b);
+	/* All that was found says what its ends have to have: less is chance. What is left says it anew, without what was none of it. */
+	do
+		best_stretch(v, fmax(slow, rate_of(v, a, b)), INFINITY, a, b + 1, &a, &b);
+	while (trim(v, &a, &b));
 	find_in(v, first, a, least, slows);
 	if (is_contradicted(v, a, b))
 		; /* all of it is of requests, not of places */
