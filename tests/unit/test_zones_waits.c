@@ -286,8 +286,8 @@ static struct lost behind_what_is_good(size_t place, size_t pass, struct rng *rn
 	return place || pass > 2 ? from_the_first_byte_on(place, pass, rng) : (struct lost){ 0 };
 }
 
-/* All the slow regions of a device that has one request at a time: how many are confirmed. */
-static size_t confirmed_of(struct made *m)
+/* Of all the slow regions: how many are confirmed. */
+static size_t confirmed_on(struct made *m, bool is_one_at_a_time)
 {
 	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
 	struct zone_position positions[PLACES] = { 0 };
@@ -296,7 +296,7 @@ static size_t confirmed_of(struct made *m)
 		                       .positions = positions,
 		                       .rev_ns = REV_NS,
 		                       .request_bytes = 65536,
-		                       .is_one_at_a_time = true };
+		                       .is_one_at_a_time = is_one_at_a_time };
 	struct zone_levels lv;
 	struct zone_slows slows;
 	size_t n = 0;
@@ -309,6 +309,12 @@ static size_t confirmed_of(struct made *m)
 	free(slows.v);
 	zone_levels_done(&lv);
 	return n;
+}
+
+/* The same of a device that has one request at a time. */
+static size_t confirmed_of(struct made *m)
+{
+	return confirmed_on(m, true);
 }
 
 /* A way to the host that is too slow for the first zone is so from its first byte on. */
@@ -452,6 +458,66 @@ static void without_a_freeze_the_ends_of_a_region_are_looked_for_anew(void **sta
 	assert_int_equal(slows.v[0].first, FIRST);
 }
 
+static struct lost all_or_nothing(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	return is_in(place) && (place + pass) % 2 ? (struct lost){ 20, 20 } : (struct lost){ 0 };
+}
+
+/* One request at a time: whether it loses a revolution hangs on when the one before it ended. A disk that fails does so each time. */
+static void what_loses_much_or_nothing_by_turns_is_of_the_way(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, all_or_nothing);
+	assert_int_equal(confirmed_of(&m), 0);
+	assert_true(confirmed_on(&m, false) > 0);
+	make(&m, 1, six_each);
+	assert_int_equal(confirmed_of(&m), 1);
+}
+
+/* A way that loses many in the fast zones, and in a single sample of a slow one. */
+static struct lost many_at_first(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	if (place < PLACES - 16)
+		return (struct lost){ 12, 12 };
+	return place == PLACES - 4 && !pass ? (struct lost){ 24, 24 } : (struct lost){ 0 };
+}
+
+/* Its bytes once more: the last of them from the drive's buffer, beside which a wait of the others looks like several revolutions; or each is so in truth. */
+static size_t confirmed_when_read_again(bool is_kept)
+{
+	static struct made m;
+	size_t i = 0;
+
+	make(&m, 1, many_at_first);
+	while (m.v[i].position != PLACES - 4 || !m.v[i].waits)
+		i++;
+	for (size_t p = 0; p < ZONE_PARTS; p++)
+		m.v[i].part_ns_per_byte[p] = m.v[i].ns_per_byte;
+	for (size_t k = 0; k < MORE; k++) {
+		struct zone_sample *s = &m.samples.v[m.samples.n++];
+
+		*s = m.v[i];
+		s->kind = SAMPLE_CHECK;
+		s->position = ZONE_NONE;
+		s->check_of = i;
+		s->wait_revs *= 3;
+		if (is_kept)
+			s->part_ns_per_byte[ZONE_PARTS - 1] = 0.1 * EXPECTED;
+	}
+	return confirmed_of(&m);
+}
+
+static void what_a_drive_kept_says_nothing_of_how_long_waits_are(void **state)
+{
+	(void)state;
+	assert_int_equal(confirmed_when_read_again(true), 0);
+	assert_int_equal(confirmed_when_read_again(false), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -465,6 +531,8 @@ int main(void)
 		cmocka_unit_test(waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is_taken_for),
 		cmocka_unit_test(a_freeze_beside_it_is_none_of_a_region),
 		cmocka_unit_test(without_a_freeze_the_ends_of_a_region_are_looked_for_anew),
+		cmocka_unit_test(what_loses_much_or_nothing_by_turns_is_of_the_way),
+		cmocka_unit_test(what_a_drive_kept_says_nothing_of_how_long_waits_are),
 		cmocka_unit_test(a_few_times_what_the_way_loses_elsewhere_is_of_the_way),
 		cmocka_unit_test(a_region_near_the_start_is_none_of_the_way_where_what_lies_before_it_is_good),
 	};

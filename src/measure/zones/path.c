@@ -23,6 +23,9 @@
 #define ALIKE_MOST  1.4  /* ... and a disk that turns slower than it says has no longer ones: 7200 for 5400 ... */
 #define ALIKE_SURE  0.1  /* ... where that is known so well ... */
 #define ALIKE_APART 0.25 /* ... and they differ by less: half of what a mix of one and two revolutions does */
+#define DENSITY_MAX 0.17 /* log; surfaces of one disk differ by less (slow.c) */
+#define STEP_WAITS  7.0  /* that a region's rate lets expect in a sample that has none: by chance 1 in 1000 */
+#define STEP_PART   0.5  /* of its excess, that such a one has less of: it is nearer to what lies beside it */
 
 static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
 {
@@ -118,6 +121,35 @@ static bool are_alike(const struct zone_samples *samples, const struct zone_layo
 	       apart * (df + 1.0) < ALIKE_APART * ALIKE_APART * waits;
 }
 
+/* Was a part of what was read again kept by the drive? Beside what comes at once all else is a wait of several revolutions. */
+static bool is_kept(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	for (size_t k = 0; s->kind == SAMPLE_CHECK && k < ZONE_PARTS; k++)
+		if (log(s->part_ns_per_byte[k]) < slow->expected_y - DENSITY_MAX) /* NaN is not */
+			return true;
+	return false;
+}
+
+/*
+ * Is a sample inside a region as quick as what lies beside it, though much would be lost in it by the region's rate? Requests that come one at a time fall into step with
+ * the disk, so that each loses a revolution or none does, and which of both it is hangs on where a sample began; what fails does so in every sample.
+ */
+static bool is_by_step(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow,
+                       double revs_per_wait)
+{
+	double waits_per_ns = (exp(slow->y - slow->expected_y) - 1.0) / zone_rev_ns(l) / revs_per_wait;
+
+	for (size_t i = 0; i < samples->n && slow->sample == ZONE_NONE; i++) {
+		const struct zone_sample *s = &samples->v[i];
+
+		if (zone_is_usable(s) && s->from_bytes > slow->first_bytes && s->end_bytes < slow->end_bytes &&
+		    !s->waits && waits_per_ns * s->elapsed_ns >= STEP_WAITS &&
+		    log(s->ns_per_byte) < slow->expected_y + STEP_PART * (slow->y - slow->expected_y))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
  * zone is so from its first byte on. waits in ns: what it has itself.
@@ -157,7 +189,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 
 	find_near(samples, l, slows, slow, &first, &end);
 	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && has_sample(slow, &samples->v[i])) {
+		if (samples->v[i].is_good && has_sample(slow, &samples->v[i]) && !is_kept(slow, &samples->v[i])) {
 			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
 
 			waits += samples->v[i].waits;
@@ -171,6 +203,8 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 	    !are_alike(samples, l, slow))
 		return false;
 	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
+		return true;
+	if (is_by_step(samples, l, slow, waits > 0.0 ? 1.0 + more / waits : 1.0))
 		return true;
 	if (!is_by_its_waits(slow, (waits + more) * zone_rev_ns(l), ns))
 		return false;
