@@ -458,6 +458,37 @@ static void without_a_freeze_the_ends_of_a_region_are_looked_for_anew(void **sta
 	assert_int_equal(slows.v[0].first, FIRST);
 }
 
+/* Up to ten in each sample of a region; what lies in it is slower, as it lies in another zone. */
+static struct lost up_to_ten(size_t place, bool is_free, struct rng *rng)
+{
+	uint32_t n = is_in(place) ? (uint32_t)rng_below(rng, 11) : 0;
+
+	return (struct lost){ n, n, .is_free = is_free, .more = is_in(place) && is_free ? 0.1 : 0.0 };
+}
+
+static struct lost ten_for_nothing(size_t place, size_t pass, struct rng *rng)
+{
+	(void)pass;
+	return up_to_ten(place, true, rng);
+}
+
+static struct lost ten_for_their_time(size_t place, size_t pass, struct rng *rng)
+{
+	(void)pass;
+	return up_to_ten(place, false, rng);
+}
+
+static void where_samples_with_many_waits_take_no_longer_than_others_they_are_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, ten_for_nothing);
+	assert_int_equal(confirmed_on(&m, false), 0);
+	make(&m, 1, ten_for_their_time);
+	assert_int_equal(confirmed_on(&m, false), 1);
+}
+
 static struct lost all_or_nothing(size_t place, size_t pass, struct rng *rng)
 {
 	(void)rng;
@@ -531,6 +562,7 @@ int main(void)
 		cmocka_unit_test(waits_of_one_length_are_one_revolution_each_whatever_a_revolution_is_taken_for),
 		cmocka_unit_test(a_freeze_beside_it_is_none_of_a_region),
 		cmocka_unit_test(without_a_freeze_the_ends_of_a_region_are_looked_for_anew),
+		cmocka_unit_test(where_samples_with_many_waits_take_no_longer_than_others_they_are_no_region),
 		cmocka_unit_test(what_loses_much_or_nothing_by_turns_is_of_the_way),
 		cmocka_unit_test(what_a_drive_kept_says_nothing_of_how_long_waits_are),
 		cmocka_unit_test(a_few_times_what_the_way_loses_elsewhere_is_of_the_way),

@@ -26,6 +26,11 @@
 #define DENSITY_MAX 0.17 /* log; surfaces of one disk differ by less (slow.c) */
 #define STEP_WAITS  7.0  /* that a region's rate lets expect in a sample that has none: by chance 1 in 1000 */
 #define STEP_PART   0.5  /* of its excess, that such a one has less of: it is nearer to what lies beside it */
+#define FREE_STEP \
+	0.30 /* log: a region that is slower by more than zones are apart (stretches.c) loses revolutions, whether all its waits show or not */
+#define FREE_MOST 0.5 /* revolutions, that a wait takes at most which costs none: half of one ... */
+#define FREE_APART \
+	2.0 /* ... by samples whose waits deviate by so many: of one more or less at an end it does not tell (a choice) */
 
 static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
 {
@@ -80,14 +85,21 @@ static double usually_more(const struct zone_samples *samples, const struct zone
 	return waits >= PATH_KNOWN ? more / waits : 0.0;
 }
 
-/*
- * Are the waits of a region's samples all of one length, and not of two revolutions or more? By how much longer samples of a place take where more waits are in them (least
- * squares within places, time on bytes and waits). A disk that turns slower than it says has waits that count as one or as two, though each is one.
- */
-static bool are_alike(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
-{
-	double ww = 0.0, we = 0.0, ee = 0.0, df = -1.0, waits = 0.0, length, apart;
+/* By how much longer samples take where more waits are in them. */
+struct length {
+	double revs, se; /* of a wait */
+	double apart;    /* variance of a sample about that, in revolutions */
+	double differ;   /* variance of the waits of samples */
+	double waits, df;
+};
 
+/* Least squares within the places of a region, time on bytes and waits; false: they tell nothing. */
+static bool find_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow,
+                        struct length *ret)
+{
+	double ww = 0.0, we = 0.0, ee = 0.0;
+
+	*ret = (struct length){ .df = -1.0 };
 	for (size_t p = slow->first; p <= slow->last && p < l->npositions; p++) {
 		double bb = 0.0, bw = 0.0, be = 0.0;
 
@@ -108,17 +120,42 @@ static bool are_alike(const struct zone_samples *samples, const struct zone_layo
 			ww += w * w;
 			we += w * e;
 			ee += e * e;
-			waits += s->waits;
-			df += 1.0;
+			ret->waits += s->waits;
+			ret->df += 1.0;
 		}
-		df -= bb > 0.0;
+		ret->df -= bb > 0.0;
 	}
-	if (!(df > 0.0) || !(ww > 0.0))
+	if (!(ret->df > 0.0) || !(ww > 0.0))
 		return false;
-	length = we / ww;
-	apart = fmax(ee - length * we, 0.0) / df;
-	return length > ALIKE_LEAST && length < ALIKE_MOST && sqrt(apart / ww) < ALIKE_SURE &&
-	       apart * (df + 1.0) < ALIKE_APART * ALIKE_APART * waits;
+	ret->revs = we / ww;
+	ret->apart = fmax(ee - ret->revs * we, 0.0) / ret->df;
+	ret->se = sqrt(ret->apart / ww);
+	ret->differ = ww / ret->df;
+	return true;
+}
+
+/*
+ * Are the waits of a region's samples all of one length, and not of two revolutions or more? A disk that turns slower than it says has waits that count as one or
+ * as two, though each is one.
+ */
+static bool are_alike(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
+{
+	struct length w;
+
+	return find_length(samples, l, slow, &w) && w.revs > ALIKE_LEAST && w.revs < ALIKE_MOST && w.se < ALIKE_SURE &&
+	       w.apart * (w.df + 1.0) < ALIKE_APART * ALIKE_APART * w.waits;
+}
+
+/*
+ * Do a region's waits cost nothing? Where several arms give by turns what they read ahead one completion waits for another, and the next come at once: samples with many waits
+ * take no longer than those with few.
+ */
+static bool is_free(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_slow *slow)
+{
+	struct length w;
+
+	return slow->by_waits && slow->y - slow->expected_y < FREE_STEP && find_length(samples, l, slow, &w) &&
+	       w.differ >= FREE_APART * FREE_APART && w.revs + stats_t_975(w.df) * w.se < FREE_MOST;
 }
 
 /* Was a part of what was read again kept by the drive? Beside what comes at once all else is a wait of several revolutions. */
@@ -236,5 +273,6 @@ void zone_slows_leave_to_path(const struct zone_samples *samples, const struct z
 	for (size_t i = 0; l->is_one_at_a_time && i < slows->n; i++)
 		slows->v[i].is_of_path = is_of_path(samples, l, slows, &slows->v[i]);
 	for (size_t i = 0; i < slows->n; i++)
-		slows->v[i].is_confirmed = slows->v[i].is_confirmed && !slows->v[i].is_of_path;
+		slows->v[i].is_confirmed =
+			slows->v[i].is_confirmed && !slows->v[i].is_of_path && !is_free(samples, l, &slows->v[i]);
 }

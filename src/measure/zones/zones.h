@@ -545,7 +545,10 @@ bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, 
 
 /* ---- path.c ---- */
 
-/* Of a device that has one request at a time: what may be lost on the way to the host is no slow place. */
+/*
+ * Of a device that has one request at a time: what may be lost on the way to the host is no slow place. Nor are waits that cost nothing: where several arms give by turns what
+ * they read ahead one completion waits for another, and the next come at once, so that samples with many take no longer than those with few.
+ */
 void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
                               struct zone_slows *slows);
 
