@@ -245,6 +245,45 @@ static void what_only_the_begins_of_samples_show_is_no_zone(void **state)
 	assert_int_equal(bands_near_the_end(true), 1);
 }
 
+/* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise. free(ret->v). */
+static void find_bands(struct made *m, const double *off, const struct zone_slows *slows,
+                       const struct zone_stretches *st, struct zone_bands *ret)
+{
+	struct zone_levels lv = { 0 };
+	struct rng rng;
+
+	rng_init(&rng, 1, 4);
+	for (size_t i = 0; i < m->samples.n; i++)
+		m->v[i].ns_per_byte = NS * exp(off[m->v[i].position] + 0.0005 * rng_normal(&rng));
+	assert_int_equal(zone_levels_fit(&m->samples, &m->l, &lv), 0);
+	assert_int_equal(zone_bands_find(&m->samples, &m->l, &lv, slows, st, ret), 0);
+	zone_levels_done(&lv);
+}
+
+/* Half of the disk is not stored. Of the rest all places lie on one surface but three, the first of them. */
+static void of_few_places_fewer_show_that_surfaces_differ(void **state)
+{
+	struct zone_stretch fast = { .first = PLACES / 2,
+		                     .last = PLACES - 1,
+		                     .first_bytes = PLACES / 2 * (uint64_t)SPACING };
+	static struct made m;
+	const struct zone_slows slows = { 0 };
+	const struct zone_stretches st = { .v = &fast, .n = 1, .interface_bytes_per_s = NAN };
+	struct zone_bands bands;
+	double off[PLACES];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 3);
+	make(&m, &rng);
+	fast.end_bytes = m.l.end_bytes;
+	for (size_t p = 0; p < PLACES; p++)
+		off[p] = p >= PLACES / 2 ? -1.0 : p == 10 || p == 20 ? 0.001 : p ? 0.01 : 0.0;
+	find_bands(&m, off, &slows, &st, &bands);
+	assert_int_equal(bands.n, 1);
+	free(bands.v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +292,7 @@ int main(void)
 		cmocka_unit_test(places_that_differ_are_seldom_zones),
 		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
 		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
+		cmocka_unit_test(of_few_places_fewer_show_that_surfaces_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,8 @@
 #define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES  2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
 #define DENSITY_MAX   0.17  /* log; surfaces of one disk differ by less (slow.c) */
-#define RISES_MIN     3     /* from one place to the next, that say that surfaces differ (a choice) */
+#define RISES_MIN     3     /* from one place to the next, that say that surfaces differ (a choice), ... */
+#define RISES_OF      64    /* ... of so many places; where fewer are of media, so much fewer, but one may be chance */
 #define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
 #define APART_PART    0.3   /* of that: the deviation of places that lie anywhere between (1 / sqrt(12), uniform) */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
@@ -501,7 +502,7 @@ static double surfaces_apart(const struct zone_levels *lv, const struct left_out
 {
 	const struct zone_level *before = NULL;
 	double most = 0.0;
-	size_t n = 0;
+	size_t n = 0, places = 0, least;
 
 	for (size_t p = 0; p < lv->n; p++) {
 		const struct zone_level *v = &lv->v[p];
@@ -517,8 +518,10 @@ static double surfaces_apart(const struct zone_levels *lv, const struct left_out
 			n++;
 		}
 		before = v;
+		places++;
 	}
-	return n >= RISES_MIN ? RISES_TIMES * most : 0.0;
+	least = RISES_MIN * places <= (RISES_MIN - 1) * RISES_OF ? RISES_MIN - 1 : RISES_MIN;
+	return n >= least ? RISES_TIMES * most : 0.0;
 }
 
 /* By samples v[0..n) in order of place. */
