@@ -284,6 +284,43 @@ static void of_few_places_fewer_show_that_surfaces_differ(void **state)
 	free(bands.v);
 }
 
+#define SLOW_FIRST 20 /* places of a slow region, in which a zone begins */
+#define SLOW_LAST  23
+
+/* The last good sample before it is slower in part. */
+static void a_zone_does_not_begin_with_a_slow_region(void **state)
+{
+	struct zone_slow slow = { .first = SLOW_FIRST,
+		                  .last = SLOW_LAST,
+		                  .sample = ZONE_NONE,
+		                  .first_bytes = SLOW_FIRST * (uint64_t)SPACING,
+		                  .end_bytes = (SLOW_LAST + 1) * (uint64_t)SPACING,
+		                  .is_confirmed = true };
+	static struct made m;
+	const struct zone_slows slows = { .v = &slow, .n = 1 };
+	const struct zone_stretches st = { 0 };
+	struct zone_sample *edge;
+	struct zone_bands bands;
+	double off[PLACES];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 3);
+	make(&m, &rng);
+	for (size_t p = 0; p < PLACES; p++)
+		off[p] = p < SLOW_FIRST ? 0.0 : p <= SLOW_LAST ? 0.7 : 0.1;
+	edge = &m.v[SLOW_LAST];
+	edge->kind = SAMPLE_EDGE;
+	edge->position = SLOW_LAST + 1;
+	edge->end_bytes = slow.first_bytes - (uint64_t)MOVED;
+	edge->from_bytes = edge->end_bytes - (uint64_t)MOVED;
+	find_bands(&m, off, &slows, &st, &bands);
+	assert_int_equal(bands.n, 2);
+	assert_true(bands.v[1].first_bytes > slow.first_bytes);
+	assert_true(bands.v[1].edge_half_bytes > (slow.end_bytes - slow.first_bytes) / 2);
+	free(bands.v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +330,7 @@ int main(void)
 		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
 		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
 		cmocka_unit_test(of_few_places_fewer_show_that_surfaces_differ),
+		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,9 @@ static struct at *in_order(const struct zone_samples *samples, const struct zone
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
-		if (isnan(s->y) || is_left_out(out, s))
+		/* What narrowed down where a slow region begins and ends lies in it in part. */
+		if (isnan(s->y) || is_left_out(out, s) ||
+		    (out->slows && s->kind == SAMPLE_EDGE && s->position != ZONE_NONE))
 			continue;
 		v[n].from = (double)s->from_bytes;
 		v[n].end = (double)s->end_bytes;
