@@ -284,6 +284,34 @@ static void of_few_places_fewer_show_that_surfaces_differ(void **state)
 	free(bands.v);
 }
 
+/* Places go up and down by fours, and fall over all of the disk by so much of the logarithm. Is it told to be of surfaces? */
+static bool is_of_surfaces(double fall, bool is_one_at_a_time)
+{
+	static struct made m;
+	const struct zone_slows slows = { 0 };
+	const struct zone_stretches st = { 0 };
+	struct zone_bands bands;
+	double off[PLACES];
+	struct rng rng;
+
+	rng_init(&rng, 1, 3);
+	make(&m, &rng);
+	m.l.is_one_at_a_time = is_one_at_a_time;
+	for (size_t p = 0; p < PLACES; p++)
+		off[p] = (double)(p / 4 % 2) * 0.06 + fall * (double)(p / 16) / 3.0;
+	find_bands(&m, off, &slows, &st, &bands);
+	free(bands.v);
+	return bands.has_sawtooth;
+}
+
+static void what_does_not_fall_behind_a_slow_way_is_not_of_surfaces(void **state)
+{
+	(void)state;
+	assert_true(is_of_surfaces(0.3, true));
+	assert_false(is_of_surfaces(0.0, true));
+	assert_true(is_of_surfaces(0.0, false));
+}
+
 #define SLOW_FIRST 20 /* places of a slow region, in which a zone begins */
 #define SLOW_LAST  23
 
@@ -331,6 +359,7 @@ int main(void)
 		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
 		cmocka_unit_test(of_few_places_fewer_show_that_surfaces_differ),
 		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
+		cmocka_unit_test(what_does_not_fall_behind_a_slow_way_is_not_of_surfaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

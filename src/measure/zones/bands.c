@@ -37,6 +37,7 @@
 #define RISES_OF      64    /* ... of so many places; where fewer are of media, so much fewer, but one may be chance */
 #define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
 #define APART_PART    0.3   /* of that: the deviation of places that lie anywhere between (1 / sqrt(12), uniform) */
+#define FALL_LEAST    0.07  /* log, from start to end: rates of zoned disks fall by a quarter and more */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
@@ -214,10 +215,18 @@ static double segment_y(const struct segments *s, size_t k)
 	return mean_y(s->v, s->start[k], segment_end(s, k));
 }
 
+/* From the first quarter of the samples to the last: as much as those of media do? */
+static bool falls(const struct segments *s)
+{
+	size_t quarter = s->n / 4;
+
+	return quarter && mean_y(s->v, s->n - quarter, s->n) - mean_y(s->v, 0, quarter) > FALL_LEAST;
+}
+
 /*
  * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns, so that rates fall again before they rise: one
  * long rise is of how requests and tracks lie to each other, where a host reads one request at a time. A rise by more than surfaces differ says that they do so
- * there, and then lesser steps up and down are of that, too.
+ * there, as do rates that do not fall over all of the disk, and then lesser steps up and down are of that, too.
  */
 static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 {
@@ -236,7 +245,7 @@ static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 		if (is_one_at_a_time && rise > DENSITY_MAX && s->v[s->start[k] - 1].end < s->anew)
 			return false;
 	}
-	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments;
+	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments && (!is_one_at_a_time || falls(s));
 }
 
 /* Does another device begin between the bands before k and k? */
