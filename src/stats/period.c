@@ -409,6 +409,14 @@ static void take_offsets(struct period_event *ev, size_t n, double period, doubl
 	}
 }
 
+/* The variance that few tell is as much wider as Student's distribution is than the normal. */
+static double wider(double variance, double free)
+{
+	double times = stats_t_975(free) / stats_t_975(INFINITY);
+
+	return variance * times * times;
+}
+
 /*
  * What answers are late by comes in bursts, as when a host is busy for a second, and then the scores of a time are not independent: the variance of their sum from the sums over
  * pieces of the time (clusters, Liang and Zeger 1986), as wide as so few want. 0: all in one piece.
@@ -435,7 +443,7 @@ static double variance_in_pieces(const struct period_event *ev, size_t n, size_t
 	}
 	if (used < 2.0)
 		return 0.0;
-	return square * used / (used - 1.0) * pow(stats_t_975(used - 1.0) / stats_t_975(INFINITY), 2.0);
+	return wider(square * used / (used - 1.0), used - 1.0);
 }
 
 /*
@@ -472,8 +480,8 @@ static double within_groups(struct period_event *ev, size_t n, double period, co
 		square += tells * tells * tells * tells;
 	}
 	free *= sum * sum / (square * (double)n);
-	meat *= pow(stats_t_975(free) / stats_t_975(INFINITY), 2.0);
-	meat = fmax(meat, fmax(variance_in_pieces(ev, n, PIECES_MOST / 2), variance_in_pieces(ev, n, PIECES_MOST)));
+	meat = fmax(wider(meat, free),
+	            fmax(variance_in_pieces(ev, n, PIECES_MOST / 2), variance_in_pieces(ev, n, PIECES_MOST)));
 	*ret_se = free > 2.0 ? sqrt(meat) / bread : (double)NAN;
 	return sie / sii;
 }

@@ -402,7 +402,7 @@ static int wanted_up(const void *a, const void *b)
 {
 	const struct wanted *p = a, *q = b;
 
-	return (p->sector > q->sector) - (p->sector < q->sector);
+	return up(&p->sector, &q->sector);
 }
 
 /* All once, but for those that are known. */

@@ -297,6 +297,7 @@ static void tell_rates(struct reader *q, uint32_t heads)
 {
 	struct table *t =
 		result_table(q->g->ses->res, "rates", "Rates of the surfaces as they were read", geo_rate_fields);
+	double period, error;
 
 	result_figure(q->g->ses->res, "tracks_read", "tracks read as a whole", UNIT_COUNT, (double)q->n, NULL, 0);
 	result_plot(
@@ -310,11 +311,11 @@ static void tell_rates(struct reader *q, uint32_t heads)
 			.x = "first_byte",
 			.y = "read_bytes_per_s",
 			.series = "surface" });
+	period = geo_spindle_period(q->g, &error);
 	for (uint32_t h = 0; h < heads; h++) {
 		const struct part all = sum_of(q, h);
 		const struct interval share = stats_share_ci(all.late, all.tracks);
-		double each = all.late ? all.lost / (double)all.late : 1.0, error,
-		       period = geo_spindle_period(q->g, &error);
+		double each = all.late ? all.lost / (double)all.late : 1.0;
 
 		for (uint32_t k = 0; k < SPOTS && all.tracks >= FEWEST; k++) {
 			const struct part *c = &q->cell[h][k];

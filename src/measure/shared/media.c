@@ -14,9 +14,8 @@
 #define AGAINST \
 	2 /* of them have to say that FUA is ignored: an answer from where nothing is stored may have been late */
 
-#define BESIDE_BYTES (8u << 20)  /* beyond what drives read ahead, within what is trimmed or stored together */
-#define RUN_READS    16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
-#define ELSEWHERE    1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
+#define RUN_READS 16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
+#define ELSEWHERE 1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
 
 uint64_t timed_elsewhere(struct timed *t, uint64_t first, uint64_t end)
 {
@@ -76,14 +75,19 @@ int timed_media_reads(struct timed *t, const uint64_t *offsets, size_t n, double
 	return r;
 }
 
+static bool is_of_media(double ns, double hit_most_ns)
+{
+	return ns > hit_most_ns && ns > TURN_LEAST_NS;
+}
+
 /* Is something stored beside that, as a first read there takes as long as one of the media? An answer may be late, but hardly both. */
 static int is_stored_beside(struct timed *t, uint64_t at, double hit_most_ns, bool *ret, struct err *err)
 {
-	const uint64_t beside = at >= BESIDE_BYTES ? at - BESIDE_BYTES : at + BESIDE_BYTES;
+	const uint64_t beside = at >= ROTATION_BESIDE ? at - ROTATION_BESIDE : at + ROTATION_BESIDE;
 	double ns = NAN;
 	int r = beside < timed_size(t) ? timed_reads(t, &beside, 1, &ns, NULL, err) : 0;
 
-	*ret = ns > hit_most_ns && ns > TURN_LEAST_NS;
+	*ret = is_of_media(ns, hit_most_ns);
 	return r;
 }
 
@@ -98,7 +102,7 @@ static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns,
 	uint64_t done[TURNS] = { 0 };
 	double plain[2], ns = NAN;
 	int r = timed_reads(t, twice, 2, plain, NULL, err);
-	bool is_stored = plain[0] > hit_most_ns && plain[0] > TURN_LEAST_NS;
+	bool is_stored = is_of_media(plain[0], hit_most_ns);
 
 	if (r < 0 || !(plain[1] <= hit_most_ns))
 		return r;

@@ -22,7 +22,6 @@
 #define WHOLE_BYTES 4000000000 /* over less, a disk's seeks are short and half a revolution is all that it must take */
 #define AGAIN_MOST \
 	6 /* slow ones among them that are looked at again: four of six slow by chance, where one in ten is late: once in 800 */
-#define BESIDE_BYTES (8u << 20) /* beyond what drives read ahead, within what is trimmed or stored together */
 #define ALIKE_MOST_NS \
 	5e6 /* a read elsewhere takes no rotating disk less on the average: half a revolution and a seek */
 
@@ -144,7 +143,7 @@ static int are_places_slow(struct timed *t, const struct places *l, double most_
 		double access = NAN;
 		uint64_t done;
 
-		r = revisit(t, timed_align(t, (double)l->v[i - 1].at + BESIDE_BYTES), 0, &access, &done, err);
+		r = revisit(t, timed_align(t, (double)l->v[i - 1].at + ROTATION_BESIDE), 0, &access, &done, err);
 		tried += isfinite(access);
 		slow += access > most_ns;
 	}

@@ -9,9 +9,10 @@
 
 #define PERIOD_LOW_NS \
 	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
-#define FLUSH_MAX    256 /* blocks: more segments no cache has that gives each a place of its own */
-#define EVENTS_MAX   400 /* room for a few rounds of the longest kind */
-#define STRAY_NOISES 8   /* off by more: of no use for the lattice */
+#define FLUSH_MAX       256        /* blocks: more segments no cache has that gives each a place of its own */
+#define EVENTS_MAX      400        /* room for a few rounds of the longest kind */
+#define ROTATION_BESIDE (8u << 20) /* bytes: beyond what drives read ahead, within what is trimmed or stored together */
+#define STRAY_NOISES    8          /* off by more: of no use for the lattice */
 
 struct events {
 	double when[EVENTS_MAX], access[EVENTS_MAX];

@@ -44,14 +44,6 @@ static void fit_curve(const struct zone_target *t, struct zone_analysis *a)
 	a->has_density = n >= 5 && x[n - 1] - x[0] > 0.2 && fit_density(x, rate, n, &a->density);
 }
 
-static bool begins_anew(const struct zone_stretches *st)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].kind == STRETCH_DEVICE)
-			return true;
-	return st->relief_bytes > 0;
-}
-
 /*
  * Zones are told of what rotates. Where nobody says whether it does (a virtual disk, a loop device, which call themselves rotating or not as it
  * comes), the curve has to look like it: the rates of every zoned disk fall by a quarter and more from start to end.
@@ -66,7 +58,7 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->bands.n = 0;
 		a->bands.has_sawtooth = false;
 	}
-	if (a->has_no_zones || begins_anew(&a->stretches))
+	if (a->has_no_zones || isfinite(zone_begins_anew(&a->stretches)))
 		a->has_density = false;
 }
 

@@ -32,7 +32,6 @@
 #define PRECISE_TIMES 4.0 /* the error that the best quarter of samples says of itself (a choice) */
 #define UP_MIN        4 /* bands faster than the one before them, and as a part of all: surfaces of different density */
 #define ROBUST_TIMES  2.5   /* by which the usual scatter is larger, where it is of steps (trial: wild disks) */
-#define DENSITY_MAX   0.17  /* log; surfaces of one disk differ by less (slow.c) */
 #define RISES_MIN     3     /* from one place to the next, that say that surfaces differ (a choice), ... */
 #define RISES_OF      64    /* ... of so many places; where fewer are of media, so much fewer, but one may be chance */
 #define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
@@ -242,7 +241,7 @@ static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 		teeth += is_up && !was_up;
 		was_up = is_up;
 		rise = is_up ? rise + step : 0.0;
-		if (is_one_at_a_time && rise > DENSITY_MAX && s->v[s->start[k] - 1].end < s->anew)
+		if (is_one_at_a_time && rise > ZONE_DENSITY_MAX && s->v[s->start[k] - 1].end < s->anew)
 			return false;
 	}
 	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments && (!is_one_at_a_time || falls(s));
@@ -497,14 +496,6 @@ static void join_begun(struct segments *s, double *work)
 	}
 }
 
-static double begins_anew(const struct zone_stretches *st)
-{
-	for (size_t i = 0; i < st->n; i++)
-		if (st->v[i].kind == STRETCH_DEVICE)
-			return (double)st->v[i].first_bytes;
-	return st->relief_bytes ? (double)st->relief_bytes : (double)INFINITY;
-}
-
 /*
  * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their errors, but not so often that bands are told of surfaces:
  * a step down may be of them as well as those up. 0: too few are. More than surfaces of one disk differ by is none of this.
@@ -523,7 +514,7 @@ static double surfaces_apart(const struct zone_levels *lv, const struct left_out
 		if (!v->n || !(v->half > 0.0) || is_left_out(out, &s))
 			continue;
 		rise = before ? before->y - v->y : 0.0;
-		if (rise > hypot(before ? before->half : 0.0, v->half) && rise < DENSITY_MAX &&
+		if (rise > hypot(before ? before->half : 0.0, v->half) && rise < ZONE_DENSITY_MAX &&
 		    !((double)before->first_bytes < anew && (double)v->end_bytes > anew)) {
 			most = fmax(most, rise);
 			n++;
@@ -549,7 +540,7 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
 		              .nsegments = 1,
 		              .sigma = fmax(sigma, SIGMA_MIN),
 		              .join = lv->has_cycles ? JOIN_CYCLES : JOIN_SIGMAS,
-		              .anew = begins_anew(out->stretches) };
+		              .anew = zone_begins_anew(out->stretches) };
 
 	*ret = (struct zone_bands){ 0 };
 	if (!y || !start || !w || !start_w)

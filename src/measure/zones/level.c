@@ -22,7 +22,6 @@
 
 #define OUTLIER_SIGMAS 6.0  /* of a robust deviation from few pairs, which is off by half itself */
 #define OUTLIER_MIN    0.01 /* relative; less is not worth to be called one */
-#define DENSITY_MAX    0.17 /* surfaces of one disk differ by less */
 #define UNEVEN_TIMES \
 	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
@@ -177,7 +176,7 @@ static bool is_disturbed(const struct groups *g, size_t p, const struct zone_sam
 
 	if (fabs(off) <= tolerance)
 		return false;
-	if (fabs(off) > DENSITY_MAX)
+	if (fabs(off) > ZONE_DENSITY_MAX)
 		return true;
 	if (off > 0.0 && s->wait_revs * rev_ns < WAITS_PART * s->elapsed_ns * (1.0 - exp(-off)))
 		return false;

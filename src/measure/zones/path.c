@@ -16,14 +16,12 @@
 	5.0 /* the quiet places' waits: less may be a cluster of the way's own, which come by the zone (a choice) */
 #define PATH_LOSS \
 	0.2 /* that the way takes of the fastest zones, also in parts of revolutions that do not show (a choice) */
-#define PATH_WAITS 0.01 /* per revolution, where it is quiet; a healthy place has less than half of that (waits.c) */
-#define LOST_PART  0.5  /* of what a region loses, that its waits must hold to be what it is: the larger half */
+#define LOST_PART 0.5 /* of what a region loses, that its waits must hold to be what it is: the larger half */
 #define ALIKE_LEAST \
 	0.9 /* revolutions of what one is taken for, that each of alike waits takes: none as long would be one (estimate.c) ... */
 #define ALIKE_MOST  1.4  /* ... and a disk that turns slower than it says has no longer ones: 7200 for 5400 ... */
 #define ALIKE_SURE  0.1  /* ... where that is known so well ... */
 #define ALIKE_APART 0.25 /* ... and they differ by less: half of what a mix of one and two revolutions does */
-#define DENSITY_MAX 0.17 /* log; surfaces of one disk differ by less (slow.c) */
 #define STEP_WAITS  7.0  /* that a region's rate lets expect in a sample that has none: by chance 1 in 1000 */
 #define STEP_PART   0.5  /* of its excess, that such a one has less of: it is nearer to what lies beside it */
 #define FREE_STEP \
@@ -31,11 +29,6 @@
 #define FREE_MOST 0.5 /* revolutions, that a wait takes at most which costs none: half of one ... */
 #define FREE_APART \
 	2.0 /* ... by samples whose waits deviate by so many: of one more or less at an end it does not tell (a choice) */
-
-static bool has_sample(const struct zone_slow *slow, const struct zone_sample *s)
-{
-	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
-}
 
 /*
  * Where what is of the same region may lie, which was not seen whole yet: some way on both sides; of a single sample up to the next good ones.
@@ -78,7 +71,7 @@ static double usually_more(const struct zone_samples *samples, const struct zone
 		bool is_other = s->is_good && s->kind != SAMPLE_PROBE;
 
 		for (size_t k = 0; k < slows->n && is_other; k++)
-			is_other = !has_sample(&slows->v[k], s);
+			is_other = !zone_slow_has(&slows->v[k], s);
 		waits += is_other ? s->waits : 0.0;
 		more += is_other ? (double)s->wait_revs - s->waits : 0.0;
 	}
@@ -107,7 +100,7 @@ static bool find_length(const struct zone_samples *samples, const struct zone_la
 			const struct zone_sample *s = &samples->v[k % samples->n];
 			double w, e;
 
-			if (!zone_is_usable(s) || s->position != p || !has_sample(slow, s))
+			if (!zone_is_usable(s) || s->position != p || !zone_slow_has(slow, s))
 				continue;
 			if (k < samples->n) {
 				bb += s->moved_bytes * s->moved_bytes;
@@ -162,7 +155,7 @@ static bool is_free(const struct zone_samples *samples, const struct zone_layout
 static bool is_kept(const struct zone_slow *slow, const struct zone_sample *s)
 {
 	for (size_t k = 0; s->kind == SAMPLE_CHECK && k < ZONE_PARTS; k++)
-		if (log(s->part_ns_per_byte[k]) < slow->expected_y - DENSITY_MAX) /* NaN is not */
+		if (log(s->part_ns_per_byte[k]) < slow->expected_y - ZONE_DENSITY_MAX) /* NaN is not */
 			return true;
 	return false;
 }
@@ -226,7 +219,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 
 	find_near(samples, l, slows, slow, &first, &end);
 	for (size_t i = 0; i < samples->n; i++)
-		if (samples->v[i].is_good && has_sample(slow, &samples->v[i]) && !is_kept(slow, &samples->v[i])) {
+		if (samples->v[i].is_good && zone_slow_has(slow, &samples->v[i]) && !is_kept(slow, &samples->v[i])) {
 			double longer = (double)samples->v[i].wait_revs - samples->v[i].waits;
 
 			waits += samples->v[i].waits;
@@ -251,7 +244,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 
 		if (!s->is_good || s->kind == SAMPLE_PROBE)
 			continue;
-		if (is_near && !has_sample(slow, s)) {
+		if (is_near && !zone_slow_has(slow, s)) {
 			beside += s->waits;
 			beside_ns += s->elapsed_ns;
 		}
@@ -263,7 +256,7 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 	if (is_first)
 		return true;
 	is_wide |= waits * zone_rev_ns(l) < PATH_TIMES * slows->quiet_waits * ns;
-	if (is_wide && slows->quiet_waits >= PATH_WAITS && beside * ns >= PATH_FADES * waits * beside_ns)
+	if (is_wide && slows->quiet_waits >= ZONE_LOSES && beside * ns >= PATH_FADES * waits * beside_ns)
 		return true;
 	return alike > 0.0 && alike >= (slow->sample == ZONE_NONE ? PATH_PART : PATH_NOW) * all;
 }

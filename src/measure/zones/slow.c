@@ -16,9 +16,8 @@
 #include "base/desc.h"
 #include "measure/zones/zones.h"
 
-#define SLOW_SIGMAS       5.0 /* of the difference of two places; tails are heavier than the normal law's */
-#define SLOW_ENOUGH       0.5 /* log; a third of the rate is gone: slow, whatever the noise */
-#define DENSITY_MAX       0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
+#define SLOW_SIGMAS       5.0  /* of the difference of two places; tails are heavier than the normal law's */
+#define SLOW_ENOUGH       0.5  /* log; a third of the rate is gone: slow, whatever the noise */
 #define SINGLE_WAITS      5    /* of a single sample: fewer are spare tracks in it (trial: wild disks) */
 #define SINGLE_NEAR       2    /* positions on either side that say how many waits are usual (a choice) ... */
 #define SINGLE_TIMES      3.0  /* ... times this, and those above, make it slow (trial: wild disks) */
@@ -94,7 +93,7 @@ static double threshold_of(const struct series *s)
 	for (size_t i = 0; i < s->n; i++)
 		se[i] = s->se[i];
 	noise = stats_median(se, s->n);
-	return fmax(DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
+	return fmax(ZONE_DENSITY_MAX, fmin(SLOW_SIGMAS * sqrt(2.0) * (isnan(noise) ? 0.0 : noise), SLOW_ENOUGH));
 }
 
 static void mark_slow(struct series *s, double *ret_threshold)
@@ -449,8 +448,7 @@ bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned w
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s)
 {
 	for (size_t i = 0; i < slows->n; i++)
-		if (slows->v[i].is_confirmed && s->from_bytes < slows->v[i].end_bytes &&
-		    s->end_bytes > slows->v[i].first_bytes)
+		if (slows->v[i].is_confirmed && zone_slow_has(&slows->v[i], s))
 			return true;
 	return false;
 }
@@ -493,7 +491,7 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 		bool is_again;
 
 		if (check->kind != SAMPLE_CHECK || check->check_of != slow->sample || !check->is_good ||
-		    log(check->ns_per_byte) < slow->expected_y - DENSITY_MAX)
+		    log(check->ns_per_byte) < slow->expected_y - ZONE_DENSITY_MAX)
 			continue;
 		is_again = is_slow_single(slows, l, slow, check, usual);
 		if (is_again && check->is_disturbed)

@@ -29,8 +29,8 @@
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
-#define LOSES         0.01 /* waits per revolution before a step; a healthy place has less than half of that (waits.c) ... */
-#define LOSES_LESS    0.25 /* ... and so many times as many behind it, where it is the way that stops losing (a choice) */
+#define LOSES_LESS \
+	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
 
 struct places { /* with a level, not slow, in order */
 	size_t *position;
@@ -247,7 +247,7 @@ static bool ends_losing(const struct zone_samples *samples, const struct zone_la
 		waits[s->position > before] += s->waits;
 		revs[s->position > before] += s->elapsed_ns / zone_rev_ns(l);
 	}
-	return l->is_one_at_a_time && waits[0] >= LOSES * revs[0] &&
+	return l->is_one_at_a_time && waits[0] >= ZONE_LOSES * revs[0] &&
 	       waits[1] * revs[0] < LOSES_LESS * waits[0] * revs[1];
 }
 
@@ -352,6 +352,14 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 		find_rotating(samples, l, &s, ret);
 	places_done(&s);
 	return 0;
+}
+
+double zone_begins_anew(const struct zone_stretches *st)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].kind == STRETCH_DEVICE)
+			return (double)st->v[i].first_bytes;
+	return st->relief_bytes ? (double)st->relief_bytes : (double)INFINITY;
 }
 
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position)

@@ -35,6 +35,10 @@ enum zone_class {
 #define ZONE_NONE   SIZE_MAX /* no position */
 #define ZONE_BESIDE 8 /* places, from which on one tells what to expect at the next: of fewer each lies zones apart */
 #define ZONE_REV_NS 8.4e6 /* of a revolution, where it is not known */
+#define ZONE_DENSITY_MAX \
+	0.17 /* log; surfaces of one disk differ by less (physics of heads; published drives up to 0.15) */
+#define ZONE_LOSES \
+	0.01 /* waits per revolution, of a way to the host that loses some; a healthy place has less than half of that (waits.c) */
 
 /*
  * Parts of the rate from the drive's buffer, from which on the interface may be the limit. That rate is free of what each request costs (interface.c), a
@@ -533,7 +537,13 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
  */
 enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
-/* Are bytes of the sample in a confirmed one? */
+/* Are bytes of the sample in it? */
+static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
+}
+
+/* In a confirmed one? */
 bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
 /* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The bytes read again tell. */
 enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
@@ -598,6 +608,8 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
                         const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
+/* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more; INFINITY: nowhere. */
+double zone_begins_anew(const struct zone_stretches *st);
 /* Is it in one that no media take part in? */
 static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
 {
