@@ -298,7 +298,7 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
 	struct geo_order o = { .seg = seg, .n = ARRAY_LEN(seg), .tracks = 27, .tol = 0.034 };
 	const struct geo_shape shape = { .heads = HEADS, .band = 1 };
 	struct geo_parser p = { .o = &o, .shape = &shape };
-	struct geo_band band = { .cylinders = 1, .skip = 7, .skip_to = HEADS - 1 };
+	struct geo_band band = { .cylinders = 1, .skip = 7, .skip_to = HEADS - 1, .most = INFINITY };
 	struct geo_state st = { .jump = { NAN, NAN, NAN }, .other = { NAN, NAN, NAN }, .rest = NAN };
 	uint64_t t = 0;
 

@@ -65,8 +65,8 @@ static void vote(const struct geo_parser *p, struct geo_state *st, enum geo_chan
 }
 
 /* Checks the skew in front of a slot; true: the slot has no data, and what is left of the jump is in *jump. */
-static bool is_left_out(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t k,
-                        uint64_t j, double *jump)
+static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t k, uint64_t j,
+                        double *jump)
 {
 	enum geo_change c = change_before(p, b, k, j), next = change_before(p, b, k, j + 1);
 
@@ -88,6 +88,7 @@ static bool is_left_out(const struct geo_parser *p, const struct geo_band *b, st
 		return false;
 	}
 	if (isfinite(st->jump[next]) && geo_order_same(p->o, *jump, st->jump[c] + st->jump[next])) {
+		b->is_doubtful = true;
 		if (b->is_full) {
 			st->cost += COST_LATE;
 			return false;
@@ -174,14 +175,16 @@ static void label(struct geo_parser *p, const struct geo_band *b, uint64_t t, ui
 
 /* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
 static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
-                      uint64_t size, uint64_t j)
+                      uint64_t size, uint64_t slot, uint64_t j)
 {
 	const struct geo_seg *seg = geo_order_at(p->o, at);
 	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
 
-	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels || b->skip < SIZE_MAX ||
+	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels ||
 	    !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]))
 		return 0;
+	if (slot <= b->skip_to && b->skip < SIZE_MAX && slot + left > b->skip)
+		left = slot < b->skip ? b->skip - slot : 0;
 	return n < left ? n : left;
 }
 
@@ -288,7 +291,7 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 			continue;
 		}
 		for (uint64_t j = 0; j < b->cylinders && at < p->o->tracks; j++, slot++) {
-			uint64_t n = alike(p, b, st, at, *size, j);
+			uint64_t n = alike(p, b, st, at, *size, slot, j);
 
 			if (slot >= b->skip && slot <= b->skip_to) {
 				st->cost += slot > b->skip && is_tail ? COST_TAIL : COST_LEFT + 1.0;
@@ -306,6 +309,8 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 				jump = skew_before(p->o, at);
 			}
 			is_rest = isfinite(jump) && is_left_out(p, b, st, k, j, &jump);
+			if (st->cost > b->most)
+				return false;
 			if (is_rest)
 				label_hole(p, b, at, k);
 			if (is_rest && !is_single)

@@ -493,6 +493,8 @@ struct geo_band {
 	bool is_back;
 	size_t skip, skip_to; /* these slots have no data; SIZE_MAX: none */
 	bool is_full;         /* no other has none, whatever a skew looks like */
+	bool is_doubtful;     /* ret: the skew of one does look like that */
+	double most;          /* of cost: more, and it does not fit */
 	uint64_t hurt,
 		hurt_tracks; /* the first, second ... surface has so many tracks, some more or fewer than it should; 0: none */
 	uint64_t misfit, begun[2]; /* the surface that did not fit; where the one before it and itself begin */

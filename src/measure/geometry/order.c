@@ -187,6 +187,7 @@ struct reading {
 	size_t rival_at;
 	bool is_out_of_memory;
 	uint64_t steps; /* so far */
+	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
 };
 
 /* Room for one more; NULL: out of memory. */
@@ -322,7 +323,8 @@ static struct geo_band next_band(const struct reading *q, const struct way *from
 		                  .skip = SIZE_MAX,
 		                  .skip_to = SIZE_MAX,
 		                  .is_back = q->p.shape->is_alternate && from->in_zone % 2,
-		                  .is_full = true };
+		                  .is_full = true,
+		                  .most = q->most };
 }
 
 /*
@@ -342,12 +344,12 @@ static bool go(struct reading *q, const struct way *from, uint64_t cylinders, si
 		b.skip = skip;
 		b.skip_to = skip_to;
 		b.is_full = k;
-		if (!take_band(q, from, &b, &w))
-			continue;
-		*ret_cost = found ? fmin(*ret_cost, w.st.cost) : w.st.cost;
-		found = true;
-		add_way(q, &w);
-		if (w.st.left_out == from->st.left_out)
+		if (take_band(q, from, &b, &w)) {
+			*ret_cost = found ? fmin(*ret_cost, w.st.cost) : w.st.cost;
+			found = true;
+			add_way(q, &w);
+		}
+		if (!b.is_doubtful)
 			break;
 	}
 	return found;
@@ -423,6 +425,7 @@ static void go_past_hurt(struct reading *q, const struct way *from)
 	struct geo_band b = next_band(q, from, band);
 	struct way w = *from;
 
+	b.most = INFINITY; /* what is asked is where it does not fit */
 	if (!from->is_new)
 		memcpy(b.size, from->zone.size, sizeof(b.size));
 	if (off < HURT_LEAST || heads == 1 || geo_match(&q->p, &b, &w.st, &w.t))
@@ -450,13 +453,27 @@ static void end_zone(struct reading *q, const struct way *from)
 	add_way(q, &w);
 }
 
+/* Bands that go on from there are behind those that have come as far if they cost more. */
+static double most_behind(const struct reading *q, const struct way *from)
+{
+	uint64_t farthest = from->t + q->p.shape->heads * q->p.shape->band;
+	double most = q->limit;
+
+	for (size_t i = 0; i < q->n && q->p.shape->band; i++)
+		if (q->way[i].t >= farthest)
+			most = fmin(most, q->way[i].st.cost + AHEAD);
+	return most;
+}
+
 /* All that may come next. */
 static void go_on(struct reading *q, const struct way *w)
 {
 	uint64_t length[256], band = q->p.shape->band;
 	double cost = INFINITY, ignore;
-	bool is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
+	bool is_whole;
 
+	q->most = q->limit;
+	is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
 		(void)go(q, w, 1, 0, head - 1, &ignore);
@@ -464,6 +481,7 @@ static void go_on(struct reading *q, const struct way *w)
 	if (is_whole && (band == 1 || !w->is_new))
 		return;
 	/* Nothing fits, or at a price: there may be something cheaper. */
+	q->most = most_behind(q, w);
 	if (band == 1) {
 		for (size_t skip = 0; skip < q->p.shape->heads && !w->is_new; skip++)
 			(void)go(q, w, 1, skip, skip, &ignore);
@@ -589,7 +607,8 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 		q->p.cylinder = z->cylinder;
 		q->p.zone = i;
 		while (left && t < z->track + z->tracks) {
-			struct geo_band b = { .skip = SIZE_MAX,
+			struct geo_band b = { .most = INFINITY,
+				              .skip = SIZE_MAX,
 				              .is_back = q->p.shape->is_alternate && in_zone++ % 2,
 				              .is_full = true };
 			uint64_t band = q->p.shape->band;
