@@ -16,5 +16,7 @@
 #define TALLY_SEEDS(n) ((n) / TALLY_SHARE)
 /* Of a list of drives those that are to be run: the first ones there. */
 #define TALLY_DRIVES(n) (TALLY_SHARE > 1 && (n) > 2 ? 2 : (n))
+/* Whole runs on large disks, all of whose code smaller ones run as well, are not made there. */
+#define TALLY_LARGE (TALLY_SHARE == 1)
 
 #endif

@@ -409,7 +409,7 @@ static void late_answers_hide_no_layout(void **state)
 	}
 }
 
-#define STOPS 24
+#define STOPS (2 + TALLY_SEEDS(22))
 
 /* Somebody who presses ^C so many reports after the walk. */
 struct interrupt {
@@ -724,7 +724,7 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 		       { 91016, 8, false }, { 91020, 8, false }, { 105001, 5, true } };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
+	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(drives)); i++) {
 		struct sim *sim = sim_new();
 		struct sim_run run;
 		struct profile p;

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "geometryrun.h"
 #include "measure/geometry/geometry.h"
+#include "seeds.h"
 
 /* As the model has it, with noise. bad: sectors that cannot be read; NULL: all can. End it with sim_run_end(). */
 static struct sim_run run_in_noise(const char *name, int seed, const struct profile_bad *bad, const char *words)
@@ -216,19 +217,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spare_sectors_behind_groups_of_tracks_hide_no_layout),
-		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
 		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
 		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
 		cmocka_unit_test(a_track_of_another_size_lacks_nothing),
-		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
 		cmocka_unit_test(a_sector_is_looked_at_as_often_as_its_noise_wants),
 		cmocka_unit_test(a_large_cache_hides_no_layout),
-		cmocka_unit_test(what_is_left_for_a_second_place_is_enough),
 		cmocka_unit_test(late_answers_do_not_tell_how_far_sectors_are_apart),
 		cmocka_unit_test(what_the_cache_has_to_forget_does_not_take_all_the_time),
 		cmocka_unit_test(sizes_that_were_mistaken_do_not_end_the_walk),
+	};
+	const struct CMUnitTest large[] = {
+		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
+		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
+		cmocka_unit_test(what_is_left_for_a_second_place_is_enough),
 		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

@@ -320,7 +320,6 @@ int main(void)
 		cmocka_unit_test(the_next_surface_may_hold_more),
 		cmocka_unit_test(a_few_wrong_accesses_decide_no_layout),
 		cmocka_unit_test(what_an_arm_is_off_a_curve_speaks_for_no_layout),
-		cmocka_unit_test(where_a_surface_ends_in_its_zone_is_looked_at),
 		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
 		cmocka_unit_test(a_true_layout_read_from_elsewhere_leaves_no_false_one),
 		cmocka_unit_test(bands_that_did_not_come_again_are_not_all),
@@ -330,6 +329,10 @@ int main(void)
 		cmocka_unit_test(skews_are_within_what_noise_makes_of_them),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),
 	};
+	const struct CMUnitTest large[] = {
+		cmocka_unit_test(where_a_surface_ends_in_its_zone_is_looked_at),
+	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }
