@@ -25,16 +25,9 @@
 #include "hosts/hosts.h"
 #include "measure/shared/rewrite.h"
 
-#define FAULT_TRIES  2 /* more windows after a fault, in the same visit (a choice) */
 #define EDGE_STEPS   6 /* halvings: an edge to 1 / 64 of the distance of two places */
 #define EDGE_REGIONS 8 /* a disk with more is failing all over */
 #define BAND_STEPS   2 /* readings for an edge between zones: to a quarter of that distance */
-#define CHECKS_MAX   5 /* of the bytes of one slow sample (a choice) */
-#define SUSPECT_READINGS \
-	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
-#define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
-#define OWN_TIMES  2.0 /* a place's rate: zones of one disk differ by less (the end of one is 0.4 to 0.6 of its start) */
-#define PASS_PART  0.85 /* of the progress; the rest is second looks */
 
 #define P struct zones_params
 static const struct opt zones_opts[] = {
@@ -152,58 +145,6 @@ static int zones_plan(const struct session *ses, const void *params, struct plan
 
 /* ---- one target ---- */
 
-static int sample_window(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind,
-                         uint32_t pass, const struct zone_sample **ret, struct err *err)
-{
-	enum zone_class class = t->layout.positions[position].class;
-	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
-	/* Few places lie zones apart, and one of them may not be stored at all: what was read last says little of this one then. */
-	double most = run->p->places ? OWN_TIMES * t->layout.positions[position].bytes_per_s : 0.0;
-	uint64_t bytes =
-		zone_sample_bytes(&t->layout, run->p, class, most > 0.0 ? fmin(most, t->bytes_per_s) : t->bytes_per_s);
-
-	*ret = NULL;
-	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
-		return 0;
-	return zone_sample_take(run, t, &how, ret, err);
-}
-
-/* One sample at a position; after a fault, beside it. */
-static int visit(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind, uint32_t pass,
-                 struct err *err)
-{
-	for (int try = 0; try <= FAULT_TRIES; try++) {
-		const struct zone_sample *s;
-		int r = sample_window(run, t, position, kind, pass, &s, err);
-
-		if (r < 0 || !s || !s->has_fault || session_is_over(run->ses))
-			return r;
-	}
-	return 0;
-}
-
-/*
- * Positions in the order of a pass: upward, downward, then shuffled; of few places, which are far from each other, upward and downward by turns. Those of the
- * figures come once more at the end, the middle first: right after a sample at the same place the drive would have read ahead into the next one.
- */
-static size_t order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order)
-{
-	bool is_down = run->p->places ? pass % 2 : pass == 1;
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->layout.npositions; i++)
-		order[n++] = is_down ? t->layout.npositions - 1 - i : i;
-	if (pass > 1 && !run->p->places)
-		rng_shuffle(&t->rng, order, n);
-	for (size_t i = 0; i < t->layout.npositions; i++) {
-		size_t k = (t->layout.npositions / 2 + i) % t->layout.npositions;
-
-		if (zone_visits(run->p, t->layout.positions[k].class) > 1)
-			order[n++] = k;
-	}
-	return n;
-}
-
 /* One more where small requests were slower, and what was read in them says nothing. */
 static uint32_t passes_of(const struct zones_run *run, const struct zone_target *t)
 {
@@ -220,129 +161,21 @@ static int run_pass(struct zones_run *run, struct zone_target *t, uint32_t pass,
 
 	if (!order)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	n = order_pass(run, t, pass, order);
+	n = zone_order_pass(run, t, pass, order);
 	for (size_t i = 0; i < n && !session_is_over(run->ses) && zones_has_time(run, t, false); i++) {
 		if (!pass)
 			zone_fine_begin(t, order[i]);
-		r = visit(run, t, order[i], SAMPLE_CURVE, pass, err);
+		r = zone_visit(run, t, order[i], SAMPLE_CURVE, pass, err);
 		if (r < 0)
 			return r;
 		zones_show(run, t, names[pass < 2 ? pass : 2],
-		           PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
+		           ZONE_PASS_PART * ((double)pass + (double)(i + 1) / (double)n) / (double)passes);
 	}
 	session_log(run->ses, "%s: pass %" PRIu32 " of %" PRIu32 " done", t->dev->path, pass + 1, passes);
 	r = zones_renew(run, t, err);
 	if (r == 0 && zone_fine_choose(run, t, pass))
 		r = zones_renew(run, t, err);
 	return r;
-}
-
-/* ---- second looks ---- */
-
-static bool is_suspect(const struct zone_target *t, size_t position)
-{
-	for (size_t i = 0; i < t->analysis->slows.n; i++) {
-		const struct zone_slow *s = &t->analysis->slows.v[i];
-
-		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
-			continue;
-		if (s->chance >= 1.0 && s->by_waits && s->readings >= SUSPECT_READINGS)
-			continue; /* nothing speaks for the place */
-		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
-		                                          position == (s->first + s->last) / 2)))
-			return true;
-	}
-	return false;
-}
-
-static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
-{
-	const struct zone_level *v = &t->analysis->levels.v[position];
-	/* Of few places what is lost unseen is most of the width, and reading on makes that smaller, too. */
-	double half = run->p->places ? v->half : v->noise_half;
-
-	if (t->layout.positions[position].used == t->layout.slots)
-		return false;
-	if (v->is_cycle) /* the samples beside its windows only tell of what is slow, or not stored */
-		return v->wants_more || is_suspect(t, position);
-	if (run->p->full)
-		return is_suspect(t, position); /* everything was read already */
-	return !v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)) ||
-	       is_suspect(t, position);
-}
-
-/* The bytes of a slow sample, once more, in requests that begin elsewhere (sample.c, check_phase). */
-static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, struct err *err)
-{
-	uint64_t shift = t->layout.request_bytes / 2;
-	struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK, .check_of = i };
-
-	how.first_bytes = t->samples.v[i].first_bytes + shift - shift % t->layout.align_bytes;
-	how.end_bytes = t->samples.v[i].end_bytes;
-	return zone_sample_take(run, t, &how, NULL, err);
-}
-
-/*
- * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the places of the figures those, too, that
- * were set aside: the figure has to hold them where they are of the place.
- */
-static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
-{
-	size_t n = t->samples.n;
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
-		const struct zone_slow *s = &t->analysis->slows.v[i];
-
-		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || s->again_slow >= CHECKS_MAX ||
-		    session_is_over(run->ses) || !zones_has_time(run, t, false))
-			continue;
-		r = check_sample(run, t, s->sample, err);
-		(*ret_taken)++;
-	}
-	for (size_t i = 0; r == 0 && i < n && !run->p->full; i++) {
-		const struct zone_sample *s = &t->samples.v[i];
-
-		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
-		    zone_recheck(&t->samples, i, 0.0, INFINITY) != RECHECK_NONE || session_is_over(run->ses) ||
-		    !zones_has_time(run, t, true))
-			continue;
-		r = check_sample(run, t, i, err);
-		(*ret_taken)++;
-	}
-	return r;
-}
-
-static int look_again(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
-
-	if (!order)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
-		size_t n = order_pass(run, t, 2, order), taken = 0;
-		int r = 0;
-
-		if (n > t->layout.npositions)
-			n = t->layout.npositions;
-		for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses); i++) {
-			if (!is_wanted(run, t, order[i]) || !zones_has_time(run, t, true))
-				continue;
-			r = visit(run, t, order[i], SAMPLE_AGAIN, zone_passes(run->p) + round, err);
-			taken++;
-			zones_show(run, t, "second looks", PASS_PART + 0.1 * (double)i / (double)n);
-		}
-		if (r == 0)
-			r = check_singles(run, t, &taken, err);
-		if (r < 0)
-			return r;
-		if (!taken)
-			return 0;
-		r = zones_renew(run, t, err);
-		if (r < 0 || session_is_over(run->ses))
-			return r;
-	}
-	return 0;
 }
 
 /* ---- edges of slow regions ---- */
@@ -407,7 +240,7 @@ static int find_edges(struct zones_run *run, struct zone_target *t, struct err *
 
 		if (!slow->is_confirmed || slow->by_waits || slow->sample != ZONE_NONE || !zones_has_time(run, t, true))
 			continue;
-		zones_show(run, t, "edges", PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
+		zones_show(run, t, "edges", ZONE_PASS_PART + 0.1 + 0.05 * (double)i / (double)n);
 		is_any = true;
 		find_good(t, slow, &before, &behind);
 		r = before < slow->first_bytes ? halve(run, t, slow, before, slow->first_bytes, err) : 0;
@@ -448,7 +281,7 @@ static int narrow_bands(struct zones_run *run, struct zone_target *t, struct err
 			how.end_bytes = how.first_bytes + bytes;
 			r = zone_sample_take(run, t, &how, NULL, err);
 			taken++;
-			zones_show(run, t, "edges of zones", PASS_PART + 0.1);
+			zones_show(run, t, "edges of zones", ZONE_PASS_PART + 0.1);
 		}
 		if (r < 0 || !taken)
 			return r;
@@ -535,28 +368,6 @@ static void say_stretches(const struct zones_run *run, const struct zone_target 
 			t->dev->path);
 }
 
-/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. */
-static int look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err)
-{
-	size_t n = t->layout.npositions, taken = 0;
-	int r = 0;
-
-	for (uint32_t round = 0; r == 0 && round < ODD_ROUNDS; round++) {
-		for (size_t p = 0; r == 0 && p < n && !session_is_over(run->ses) && zones_has_time(run, t, true); p++) {
-			const struct zone_level *v = &t->analysis->levels.v[p];
-
-			if (!v->wants_more && !v->loses_itself && !is_suspect(t, p) &&
-			    !zone_is_in_stretch(&t->analysis->stretches, p))
-				continue;
-			r = visit(run, t, p, SAMPLE_AGAIN, 2 + round, err);
-			taken++;
-		}
-		if (r == 0 && taken)
-			r = zones_renew(run, t, err);
-	}
-	return r;
-}
-
 static int run_passes(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	int r = zone_probe(run, t, err);
@@ -571,7 +382,7 @@ static int run_passes(struct zones_run *run, struct zone_target *t, struct err *
 			break;
 	}
 	if (r == 0 && t->has_cycle)
-		r = look_at_odd(run, t, err);
+		r = zone_look_at_odd(run, t, err);
 	return r == 0 && t->has_cycle ? zone_spread_run(run, t, err) : r;
 }
 
@@ -586,7 +397,7 @@ static int measure_target(struct zones_run *run, struct zone_target *t, struct e
 	r = run->p->full ? zones_full_run(run, t, err) : run_passes(run, t, err);
 	if (r < 0 || !t->analysis)
 		return r;
-	r = look_again(run, t, err);
+	r = zone_look_again(run, t, err);
 	if (r == 0 && !run->p->places && !run->p->full && !run->p->write && !run->p->rewrite)
 		r = narrow_bands(run, t, err);
 	if (r == 0)

@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much;
  * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -700,6 +700,23 @@ bool zones_has_time(const struct zones_run *run, struct zone_target *t, bool is_
 void zones_show(struct zones_run *run, const struct zone_target *t, const char *phase, double part);
 /* Analyses and tells anew. 0; negative errno. */
 int zones_renew(struct zones_run *run, struct zone_target *t, struct err *err);
+
+#define ZONE_PASS_PART 0.85 /* of the progress; the rest is second looks */
+
+/* ---- visit.c ---- */
+
+/* One sample at a position; after a fault, beside it. */
+int zone_visit(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind, uint32_t pass,
+               struct err *err);
+/* Positions in the order of a pass; room for two of each. Returns how many. */
+size_t zone_order_pass(const struct zones_run *run, struct zone_target *t, uint32_t pass, size_t *order);
+
+/* ---- looks.c ---- */
+
+/* Behind the passes: until each place is known as well as it should be, and what looks slow was read again. 0; negative errno. */
+int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err);
+/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. 0; negative errno. */
+int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err);
 
 /* ---- again.c ---- */
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Second looks: samples where the passes did not suffice, and bytes that are read again to see whether what they showed is of the place. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define CHECKS_MAX 5 /* of the bytes of one slow sample (a choice) */
+#define SUSPECT_READINGS \
+	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
+#define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
+
+static bool is_suspect(const struct zone_target *t, size_t position)
+{
+	for (size_t i = 0; i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+
+		if (s->sample != ZONE_NONE || s->is_confirmed || position < s->first || position > s->last)
+			continue;
+		if (s->chance >= 1.0 && s->by_waits && s->readings >= SUSPECT_READINGS)
+			continue; /* nothing speaks for the place */
+		if (s->by_waits || (s->again_good < 2 && (position == s->first || position == s->last ||
+		                                          position == (s->first + s->last) / 2)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct zones_run *run, const struct zone_target *t, size_t position)
+{
+	const struct zone_level *v = &t->analysis->levels.v[position];
+	/* Of few places what is lost unseen is most of the width, and reading on makes that smaller, too. */
+	double half = run->p->places ? v->half : v->noise_half;
+
+	if (t->layout.positions[position].used == t->layout.slots)
+		return false;
+	if (v->is_cycle) /* the samples beside its windows only tell of what is slow, or not stored */
+		return v->wants_more || is_suspect(t, position);
+	if (run->p->full)
+		return is_suspect(t, position); /* everything was read already */
+	return !v->n || v->wants_more || isnan(v->half) || half > log1p(session_precision(run->ses)) ||
+	       is_suspect(t, position);
+}
+
+/* The bytes of a slow sample, once more, in requests that begin elsewhere (sample.c, check_phase). */
+static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, struct err *err)
+{
+	uint64_t shift = t->layout.request_bytes / 2;
+	struct zone_sample how = { .position = ZONE_NONE, .kind = SAMPLE_CHECK, .check_of = i };
+
+	how.first_bytes = t->samples.v[i].first_bytes + shift - shift % t->layout.align_bytes;
+	how.end_bytes = t->samples.v[i].end_bytes;
+	return zone_sample_take(run, t, &how, NULL, err);
+}
+
+/*
+ * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the places of the figures those, too, that
+ * were set aside: the figure has to hold them where they are of the place.
+ */
+static int check_singles(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
+{
+	size_t n = t->samples.n;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
+		const struct zone_slow *s = &t->analysis->slows.v[i];
+
+		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || s->again_slow >= CHECKS_MAX ||
+		    session_is_over(run->ses) || !zones_has_time(run, t, false))
+			continue;
+		r = check_sample(run, t, s->sample, err);
+		(*ret_taken)++;
+	}
+	for (size_t i = 0; r == 0 && i < n && !run->p->full; i++) {
+		const struct zone_sample *s = &t->samples.v[i];
+
+		if (!s->is_outlier || t->layout.positions[s->position].class != ZONE_LONG ||
+		    zone_recheck(&t->samples, i, 0.0, INFINITY) != RECHECK_NONE || session_is_over(run->ses) ||
+		    !zones_has_time(run, t, true))
+			continue;
+		r = check_sample(run, t, i, err);
+		(*ret_taken)++;
+	}
+	return r;
+}
+
+int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
+
+	if (!order)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	for (uint32_t round = 0; round < t->layout.slots + 2; round++) {
+		size_t n = zone_order_pass(run, t, 2, order), taken = 0;
+		int r = 0;
+
+		if (n > t->layout.npositions)
+			n = t->layout.npositions;
+		for (size_t i = 0; r == 0 && i < n && !session_is_over(run->ses); i++) {
+			if (!is_wanted(run, t, order[i]) || !zones_has_time(run, t, true))
+				continue;
+			r = zone_visit(run, t, order[i], SAMPLE_AGAIN, zone_passes(run->p) + round, err);
+			taken++;
+			zones_show(run, t, "second looks", ZONE_PASS_PART + 0.1 * (double)i / (double)n);
+		}
+		if (r == 0)
+			r = check_singles(run, t, &taken, err);
+		if (r < 0)
+			return r;
+		if (!taken)
+			return 0;
+		r = zones_renew(run, t, err);
+		if (r < 0 || session_is_over(run->ses))
+			return r;
+	}
+	return 0;
+}
+
+/* Before windows over a cycle: where two passes do not agree, or say that a place is no usual one, some more samples. */
+int zone_look_at_odd(struct zones_run *run, struct zone_target *t, struct err *err)
+{
+	size_t n = t->layout.npositions, taken = 0;
+	int r = 0;
+
+	for (uint32_t round = 0; r == 0 && round < ODD_ROUNDS; round++) {
+		for (size_t p = 0; r == 0 && p < n && !session_is_over(run->ses) && zones_has_time(run, t, true); p++) {
+			const struct zone_level *v = &t->analysis->levels.v[p];
+
+			if (!v->wants_more && !v->loses_itself && !is_suspect(t, p) &&
+			    !zone_is_in_stretch(&t->analysis->stretches, p))
+				continue;
+			r = zone_visit(run, t, p, SAMPLE_AGAIN, 2 + round, err);
+			taken++;
+		}
+		if (r == 0 && taken)
+			r = zones_renew(run, t, err);
+	}
+	return r;
+}
