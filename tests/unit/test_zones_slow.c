@@ -358,6 +358,31 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 	profile_done(&p);
 }
 
+/* A drive lost revolutions for a while in the first pass, on both sides of a slow region: what was read there is read again, and is good then. */
+static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
+{
+	struct truth_region truth[8];
+	struct err err = { 0 };
+	const struct table *t;
+	struct profile p;
+	struct sim_run run;
+	size_t n, i = 0;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 603044, "dying", &err), 0);
+	run = zones_seeded(&p, 603044);
+	t = result_find_table(run.res, "slow_regions");
+	n = truth_regions(geometry_of(&run), truth, 8);
+	assert_int_equal(t->nrows, 3);
+	while (i < n && (truth[i].is_bad || (double)truth[i].end_byte <= number(t, 1, "first_byte")))
+		i++;
+	assert_true(i < n);
+	assert_true(number(t, 1, "first_byte") >= (double)truth[i].first_byte);
+	assert_true(number(t, 1, "last_byte") < (double)truth[i].end_byte);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /*
  * Of drives that lose revolutions nearly everywhere, or here and there: a slow region takes most of the time of the run, lies at the end of a stretch that is lossy
  * throughout, or beside samples that lost one by chance.
@@ -434,6 +459,7 @@ int main(void)
 		cmocka_unit_test(bridges_that_cut_requests_have_no_slow_region),
 		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
+		cmocka_unit_test(what_met_a_spell_beside_a_region_is_none_of_it),
 		cmocka_unit_test(what_is_told_slow_is_so_from_its_first_byte_to_its_last),
 		cmocka_unit_test(revolutions_lost_now_and_then_are_in_the_figures_and_their_intervals),
 	};

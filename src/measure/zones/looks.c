@@ -86,6 +86,58 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 	return r;
 }
 
+/* Was sample i read again? */
+static bool is_checked(const struct zone_samples *samples, size_t i)
+{
+	for (size_t k = 0; k < samples->n; k++)
+		if (samples->v[k].kind == SAMPLE_CHECK && samples->v[k].check_of == i)
+			return true;
+	return false;
+}
+
+/*
+ * Does an end of the region rest on sample i alone, while other passes saw nothing at its place? Then the region ends there, or what was read just before
+ * or after it met a spell of time.
+ */
+static bool is_lone_end(const struct zone_target *t, const struct zone_slow *slow, size_t i)
+{
+	const struct zone_sample *s = &t->samples.v[i];
+	size_t others = 0;
+
+	if (!zone_is_usable(s) || (s->from_bytes != slow->first_bytes && s->end_bytes != slow->end_bytes))
+		return false;
+	for (size_t k = 0; k < t->samples.n; k++) {
+		const struct zone_sample *other = &t->samples.v[k];
+
+		if (k == i || !zone_is_usable(other) || other->position != s->position)
+			continue;
+		if (zone_slow_has(slow, other) && zone_is_slow(&t->analysis->slows, slow, other))
+			return false;
+		others++;
+	}
+	return others > 0;
+}
+
+/* The samples that ends of regions rest on alone: what reading them again does not lose was of the time (waits.c), and the region ends before it. */
+static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
+{
+	size_t n = t->samples.n;
+	int r = 0;
+
+	for (size_t k = 0; k < t->analysis->slows.n; k++) {
+		const struct zone_slow *slow = &t->analysis->slows.v[k];
+
+		for (size_t i = 0; r == 0 && i < n && slow->by_waits && slow->is_confirmed; i++) {
+			if (!is_lone_end(t, slow, i) || is_checked(&t->samples, i) || session_is_over(run->ses) ||
+			    !zones_has_time(run, t, true))
+				continue;
+			r = check_sample(run, t, i, err);
+			(*ret_taken)++;
+		}
+	}
+	return r;
+}
+
 int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *err)
 {
 	cleanup_free size_t *order = calloc(2 * t->layout.npositions + 1, sizeof(*order));
@@ -107,6 +159,8 @@ int zone_look_again(struct zones_run *run, struct zone_target *t, struct err *er
 		}
 		if (r == 0)
 			r = check_singles(run, t, &taken, err);
+		if (r == 0 && !run->p->full)
+			r = check_ends(run, t, &taken, err);
 		if (r < 0)
 			return r;
 		if (!taken)
