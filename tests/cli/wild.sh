@@ -133,7 +133,9 @@ judge zones "$(stretch 500000000 900000000 uneven)" "uneven stretch"
 judge zones "$(say another-device)" another-device
 judge zones "$(say uneven)" uneven
 judge zones "$rows"'row("unreadable"; {first_byte: 1048576, last_byte: 1052671, errno_name: "EIO"})' "unreadable region"
-judge zones '.tables.bands.rows |= (.[0] as $r | [$r] + ($r | [.[0] = 2200000000]) + .[1:])' "recording zone"
+judge zones "$(say zones-at-least) | "'.tables.bands.rows |= (.[0] as $r | [$r] + ($r | [.[0] = 2200000000]) + .[1:])' "recording zone"
+judge zones '.tables.bands.rows |= .[1:]' "number of zones"
+judge zones "$(say zones-at-least) | .tables.bands.rows |= .[1:]" ""
 judge geometry '.figures.surfaces += 1' surfaces
 judge geometry '.figures.arm_surfaces = .figures.surfaces' surfaces # it has one arm
 judge geometry '.figures.layout |= sub("head-first"; "seek-first in bands of 7 tracks, forward")' layout

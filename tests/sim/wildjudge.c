@@ -219,8 +219,8 @@ static void missed(struct judge *j)
 }
 
 /*
- * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by. Where it is said that surfaces
- * differ, a band may be of surfaces.
+ * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and their number where it is told exactly. Where it
+ * is said that surfaces differ, a band may be of surfaces.
  */
 static void bands(struct judge *j)
 {
@@ -231,6 +231,9 @@ static void bands(struct judge *j)
 
 	if (wild_has_notice(j->c->doc, "surfaces"))
 		return;
+	if (json_array_size(rows) && !wild_has_notice(j->c->doc, "zones-at-least") &&
+	    json_array_size(rows) != json_array_size(zones))
+		lie(j, "number of zones", "%zu are told of %zu", json_array_size(rows), json_array_size(zones));
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{
 		double at = wild_cell(j->c->doc, "bands", row, "first_byte"), nearest = (double)INFINITY;

@@ -653,15 +653,6 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 	return find_with(usual, samples, l, lv, &out, ret);
 }
 
-bool zone_bands_may_hide(const struct zone_bands *bands)
-{
-	double least = INFINITY;
-
-	for (size_t k = 1; k < bands->n; k++)
-		least = fmin(least, fabs(bands->v[k].y - bands->v[k - 1].y));
-	return !bands->has_sawtooth && bands->n > 1 && least < bands->least_step;
-}
-
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
 static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l)
 {

@@ -682,7 +682,7 @@ static void count_figures(const struct zones_run *run)
 {
 	struct result *res = run->res;
 	uint64_t bands = 0, slow = 0, bad = 0, stretches = 0;
-	bool has_zones = false, may_hide = false, has_surfaces = false;
+	bool has_zones = false, is_counted = false, may_hide = false, has_surfaces = false;
 
 	for (size_t i = 0; i < run->ntargets; i++) {
 		const struct zone_target *t = &run->targets[i];
@@ -691,19 +691,22 @@ static void count_figures(const struct zones_run *run)
 		if (!t->analysis)
 			continue;
 		has_zones |= !t->analysis->has_no_zones;
+		is_counted |= t->analysis->bands.n > 0;
 		bands += t->analysis->bands.n;
-		may_hide |= zone_bands_may_hide(&t->analysis->bands);
+		may_hide |=
+			t->analysis->hides_zones || zone_bands_may_hide(&t->analysis->bands, t->interface_bytes_per_s);
 		has_surfaces |= t->analysis->bands.has_sawtooth;
 		stretches += t->analysis->stretches.n;
 		for (size_t k = 0; k < t->analysis->slows.n; k++)
 			slow += t->analysis->slows.v[k].is_confirmed;
 	}
-	if (!run->p->places && has_zones)
+	/* Taken back where the last samples made an end of them. */
+	if (!run->p->places && (has_zones || result_find_figure(res, "bands")))
 		result_figure_u64(res, "bands",
 		                  has_surfaces ? "bands of zones or surfaces"
 		                  : may_hide   ? "recording zones, at least"
 		                               : "recording zones",
-		                  UNIT_COUNT, bands);
+		                  UNIT_COUNT, is_counted ? bands : UINT64_MAX);
 	result_figure_u64(res, "slow_regions", "slow regions", UNIT_COUNT, slow);
 	if (stretches)
 		result_figure_u64(res, "stretches", "stretches that are not of one disk's media", UNIT_COUNT,

@@ -336,12 +336,18 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 	const struct zone_bands *bands = &t->analysis->bands;
 	char cycle[32];
 
-	if (zone_bands_may_hide(bands) && !run->p->places)
+	if (zone_bands_may_hide(bands, t->interface_bytes_per_s))
 		result_notice(
 			run->res, "zones-at-least",
-			"Steps between recording zones of less than %.2g %% are not seen for sure in the scatter of the samples of %s: it has "
-			"%zu zones at least.",
-			100.0 * bands->least_step, t->dev->path, bands->n);
+			"%s has %zu recording zones at least: steps of less than %.2g %% are not seen for sure in the scatter of its samples, "
+			"and a step larger than the others, few steps, or the pace of the interface may hide more.",
+			t->dev->path, bands->n, 100.0 * bands->least_step);
+	if (t->analysis->hides_zones)
+		result_notice(
+			run->res, "zones-hidden",
+			"No step between recording zones of %s was seen, and yet it may have some: its interface may be no faster than its media, "
+			"or steps are lost in the scatter of its samples. None are told.",
+			t->dev->path);
 	if (t->analysis->levels.has_cycles) {
 		units_bytes_dec(cycle, sizeof(cycle), (uint64_t)t->analysis->levels.cycle_bytes);
 		result_notice(

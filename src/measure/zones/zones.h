@@ -2,7 +2,7 @@
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much;
  * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; report.c: tables and figures; kept.c: samples in the document;
+ * recording zones; count.c: how many; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -492,12 +492,16 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 /* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that are alike. Returns how many. */
 size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
 
-/* Where steps were found that are smaller than those that are always seen, others may be hidden. */
-bool zone_bands_may_hide(const struct zone_bands *bands);
-
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
+
+/* ---- count.c ---- */
+
+/* May there be more zones than bands? Those of surfaces are not counted. interface: NaN: not known. */
+bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_s);
+/* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
+bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
 
 /* ---- slow.c ---- */
 
@@ -655,6 +659,7 @@ struct zone_analysis {
 	struct zone_bands bands;
 	bool has_mean, has_density;
 	bool is_by_length; /* the longer it is read the faster it is: no mean */
+	bool hides_zones;  /* no step was seen, but there may be some */
 	bool has_no_zones; /* it does not rotate, or its rates do not fall as those of a zoned disk do */
 	double mean_ns_per_byte;
 	struct interval mean_ci; /* ns per byte */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How many recording zones a disk has: exactly, at least, or untold.
+ *
+ * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
+ * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
+ * of the usual than to one may hold a zone more. (Where they do not do so nothing false is said: at least.) And where the interface is no faster than the media zones are as one.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+
+#define FALLS_MIN 3   /* of bands, that say what is usual (a choice) */
+#define FALL_MOST 1.5 /* of the usual: nearer to one than to two */
+#define WIDE_MOST 2.0 /* of the usual: the first band, where what limits it is not known, may be two (a choice) */
+
+static double fall_of(const struct zone_bands *b, size_t k)
+{
+	return zone_rate(b->v[k - 1].y) - zone_rate(b->v[k].y);
+}
+
+/* Are the media as fast as the interface, or is how fast that is not known? */
+static bool may_be_limited(const struct zone_band *b, double interface_bytes_per_s)
+{
+	return !(zone_rate(b->y) < INTERFACE_REACHED * interface_bytes_per_s);
+}
+
+static bool is_first_wide(const struct zone_bands *b)
+{
+	cleanup_free double *wide = calloc(b->n, sizeof(*wide));
+
+	for (size_t k = 0; wide && k < b->n; k++)
+		wide[k] = (double)(b->v[k].end_bytes - b->v[k].first_bytes);
+	return !wide || (double)(b->v[0].end_bytes - b->v[0].first_bytes) > WIDE_MOST * stats_median(wide, b->n);
+}
+
+bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_s)
+{
+	cleanup_free double *fall = calloc(b->n + 1, sizeof(*fall));
+	double most = 0.0;
+
+	if (b->has_sawtooth || b->n < 2)
+		return false;
+	if (!fall || b->n <= FALLS_MIN)
+		return true;
+	for (size_t k = 1; k < b->n; k++) {
+		fall[k - 1] = fall_of(b, k);
+		most = fmax(most, fall[k - 1]);
+		if (fall[k - 1] <= 0.0 || b->v[k].y - b->v[k - 1].y < b->least_step)
+			return true;
+	}
+	return most > FALL_MOST * stats_median(fall, b->n - 1) ||
+	       (may_be_limited(&b->v[0], interface_bytes_per_s) && is_first_wide(b));
+}
+
+/* Mean level of a quarter of the places, from `from` on, upwards or downwards. */
+static double quarter_from(const struct zone_levels *lv, size_t from, int way)
+{
+	double sum = 0.0, n = 0.0;
+
+	for (size_t i = 0, p = from; i < (lv->n + 3) / 4; i++, p += (size_t)way) {
+		if (!lv->v[p].n || isnan(lv->v[p].y))
+			continue;
+		sum += lv->v[p].y;
+		n++;
+	}
+	return sum / n; /* NaN: none was read */
+}
+
+bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s)
+{
+	return b->n == 1 && lv->n && !may_be_limited(&b->v[0], interface_bytes_per_s) &&
+	       quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1) <= b->least_step;
+}

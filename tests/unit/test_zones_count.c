@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How many recording zones `zones` says that a disk has: exactly, at least, or nothing where there may be any number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "measure/zones/zones.h"
+#include "wild.h"
+#include "zonesrun.h"
+
+#define INTERFACE 300e6
+#define BAND      1000000000ull
+#define LEAST     0.01
+
+/* Of these rates in MB/s, each a gigabyte wide. */
+static struct zone_bands bands_of(struct zone_band *v, const double *mb, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		v[k] = (struct zone_band){ .first_bytes = k * BAND,
+			                   .end_bytes = (k + 1) * BAND,
+			                   .y = log(1e9 / (mb[k] * 1e6)) };
+	return (struct zone_bands){ .v = v, .n = n, .least_step = LEAST };
+}
+
+static bool may_hide(const double *mb, size_t n, double interface_bytes_per_s)
+{
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, n);
+
+	return zone_bands_may_hide(&b, interface_bytes_per_s);
+}
+
+static void a_step_of_two_may_hide_a_zone(void **state)
+{
+	static const double even[] = { 100, 94, 87, 81, 74, 68, 61 }, lacks_one[] = { 100, 94, 87, 74, 68, 61 },
+			    rises[] = { 100, 94, 87, 98, 92, 86 }, close[] = { 100, 94, 87, 86.5, 80 },
+			    few[] = { 100, 94, 87 };
+
+	(void)state;
+	assert_false(may_hide(even, ARRAY_LEN(even), INTERFACE));
+	assert_true(may_hide(lacks_one, ARRAY_LEN(lacks_one), INTERFACE));
+	assert_true(may_hide(rises, ARRAY_LEN(rises), INTERFACE));
+	assert_true(may_hide(close, ARRAY_LEN(close), INTERFACE)); /* one step is less than what is always seen */
+	assert_true(may_hide(few, ARRAY_LEN(few), INTERFACE));     /* two steps do not say what is usual */
+}
+
+static void a_wide_first_zone_may_be_the_pace_of_the_interface(void **state)
+{
+	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
+
+	(void)state;
+	assert_false(zone_bands_may_hide(&b, (double)NAN)); /* as wide as the others */
+	v[0].end_bytes += 2 * BAND;
+	for (size_t k = 1; k < b.n; k++) {
+		v[k].first_bytes += 2 * BAND;
+		v[k].end_bytes += 2 * BAND;
+	}
+	assert_false(zone_bands_may_hide(&b, INTERFACE));
+	assert_true(zone_bands_may_hide(&b, (double)NAN));
+	assert_true(zone_bands_may_hide(&b, 110e6));
+}
+
+static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster(void **state)
+{
+	static const double mb[] = { 100 };
+	struct zone_level level[16] = { { 0 } };
+	struct zone_levels lv = { .v = level, .n = ARRAY_LEN(level) };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, 1);
+
+	(void)state;
+	for (size_t p = 0; p < lv.n; p++)
+		level[p] = (struct zone_level){ .n = 3, .y = v[0].y };
+	assert_true(zone_bands_is_single(&b, &lv, INTERFACE));
+	assert_false(zone_bands_is_single(&b, &lv, 101e6));
+	assert_false(zone_bands_is_single(&b, &lv, (double)NAN));
+	for (size_t p = 0; p < lv.n; p++)
+		level[p].y += 0.02 * (double)p;
+	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
+}
+
+/* A bridge that is slower than its disk, and a disk on which surfaces seem to differ by more than its zones: none is told, though one or more seemed to be there. */
+static void where_no_step_is_seen_no_zone_is_told(void **state)
+{
+	static const uint64_t seeds[] = { 652055, 652185 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		struct err err = { 0 };
+		struct profile p;
+		struct sim_run run;
+
+		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
+		run = zones_seeded(&p, seeds[i]);
+		assert_true(result_has_notice(run.res, "zones-hidden"));
+		assert_int_equal(result_find_table(run.res, "bands")->nrows, 0);
+		assert_true(isnan(figure_number(result_find_figure(run.res, "bands"))));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_of_two_may_hide_a_zone),
+		cmocka_unit_test(a_wide_first_zone_may_be_the_pace_of_the_interface),
+		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),
+		cmocka_unit_test(where_no_step_is_seen_no_zone_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
