@@ -368,6 +368,21 @@ static void what_is_slow_at_times_is_no_stretch(void **state)
 	assert_int_equal(all_of(&d, "slow at times").uneven, 0);
 }
 
+/* One sample of twelve is slow, wherever it lies: two or three of one place are, here and there. */
+static double slow_now_and_then(double x, struct rng *rng)
+{
+	(void)x;
+	return rng_double(rng) < 1.0 / 12.0 ? 250.0 : 540.0;
+}
+
+static void what_meets_a_slow_time_as_often_as_any_place_is_no_stretch(void **state)
+{
+	static const struct disk d = { slow_now_and_then, 0.0, 900.0, 0.005 };
+
+	(void)state;
+	assert_true(all_of(&d, "slow now and then").uneven <= SEEDS / 100);
+}
+
 /* The middle is stored and behind a limit, the start is not: as another arm, or a cache, would make it. */
 static double slow_start(double x, struct rng *rng)
 {
@@ -406,6 +421,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_rotate_has_neither_zones_nor_slow_regions),
 		cmocka_unit_test(a_stretch_ends_where_its_samples_do_within_a_place),
 		cmocka_unit_test(what_is_slow_at_times_is_no_stretch),
+		cmocka_unit_test(what_meets_a_slow_time_as_often_as_any_place_is_no_stretch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

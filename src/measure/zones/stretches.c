@@ -28,6 +28,7 @@
 #define UNEVEN_MAX    8    /* runs; more of them are noise of the network (trial: cloud volumes) */
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
+#define CHANCE_MAX    0.05 /* that spells of time look like it, anywhere on the device */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
 #define LOSES_LESS \
 	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
@@ -36,7 +37,8 @@ struct places { /* with a level, not slow, in order */
 	size_t *position;
 	double *y, *se; /* level, and its standard error */
 	size_t n;
-	double noise; /* the usual one */
+	size_t npositions; /* all of them */
+	double noise;      /* the usual one */
 };
 
 static void places_done(struct places *s)
@@ -51,6 +53,7 @@ static int places_make(const struct zone_levels *lv, const struct zone_slows *sl
 	cleanup_free double *se = calloc(lv->n + 1, sizeof(*se));
 	size_t n = 0;
 
+	s->npositions = lv->n;
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
 	s->se = calloc(lv->n + 1, sizeof(*s->se));
@@ -162,6 +165,23 @@ static bool is_contradicted(const struct zone_samples *samples, const struct zon
 	return (double)against > AGAINST_PART * (double)st->samples;
 }
 
+/*
+ * Is it slower for the times when it was read? Others load a shared volume for a while, and what was read then is slow wherever it lies: often enough, by all other
+ * places, for a place to have met it each time, or second looks at one place fell into one such spell.
+ */
+static bool is_of_time(const struct zone_samples *samples, const struct places *s, const struct zone_stretch *st)
+{
+	const struct zone_slow slow = { .first = st->first,
+		                        .last = st->last,
+		                        .first_bytes = st->first_bytes,
+		                        .end_bytes = st->end_bytes,
+		                        .y = st->y,
+		                        .expected_y = st->beside_y };
+
+	return st->kind == STRETCH_UNEVEN && st->y > st->beside_y &&
+	       zone_chance_of_time(samples, s->npositions, &slow) >= CHANCE_MAX;
+}
+
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -193,7 +213,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	}
 	if (left_out && st.samples)
 		st.y = sum / (double)st.samples;
-	if (is_contradicted(samples, &st))
+	if (is_contradicted(samples, &st) || is_of_time(samples, s, &st))
 		return;
 	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
 	if (st.samples >= SAMPLES_MIN &&
