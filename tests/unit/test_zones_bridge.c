@@ -215,6 +215,15 @@ static void what_the_way_to_the_disk_loses_is_no_surface_that_differs(void **sta
 	none_on(drives, TALLY_DRIVES(ARRAY_LEN(drives)), told_surfaces);
 }
 
+/* Two thirds of the disk are not stored: the places that are left have even samples enough, though they are fewer than all places. */
+static void of_a_part_of_the_disk_surfaces_show_in_even_samples_too(void **state)
+{
+	static const struct drive drives[] = { { 652122, NULL } };
+
+	(void)state;
+	none_on(drives, ARRAY_LEN(drives), told_surfaces);
+}
+
 /* Spare sectors and recalibrations: of some ten waits in the whole run, each of several revolutions, a few lie close together. */
 static void a_few_waits_close_together_are_chance(void **state)
 {
@@ -236,6 +245,7 @@ int main(void)
 		cmocka_unit_test(bands_behind_what_the_interface_limits_are_held_against_their_own_scatter),
 		cmocka_unit_test(a_step_between_surfaces_is_no_recording_zone),
 		cmocka_unit_test(what_the_way_to_the_disk_loses_is_no_surface_that_differs),
+		cmocka_unit_test(of_a_part_of_the_disk_surfaces_show_in_even_samples_too),
 		cmocka_unit_test(a_few_waits_close_together_are_chance),
 	};
 

@@ -607,10 +607,22 @@ static size_t keep_precise(struct at *v, size_t n)
 	return kept;
 }
 
+/* Places that v[0..n) are of, which are not all where a part of the disk was left out. */
+static size_t places_of(const struct at *v, size_t n)
+{
+	size_t places = 0, last = ZONE_NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		places += v[i].position != ZONE_NONE && v[i].position != last;
+		last = v[i].position == ZONE_NONE ? last : v[i].position;
+	}
+	return places;
+}
+
 static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
                      const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
 {
-	size_t n;
+	size_t n, places;
 	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
 	struct zone_bands precise;
 	int r = v ? find_among(sigma, v, n, l, lv, out, ret) : -ENOMEM;
@@ -618,9 +630,10 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	if (r < 0 || !ret->has_sawtooth)
 		return r;
 	/* Surfaces differ in even samples, too. */
+	places = places_of(v, n);
 	n = keep_precise(v, n);
-	r = n >= l->npositions ? find_among(sigma, v, n, l, lv, out, &precise) : 0;
-	if (r < 0 || n < l->npositions)
+	r = n >= places ? find_among(sigma, v, n, l, lv, out, &precise) : 0;
+	if (r < 0 || n < places)
 		return r;
 	if (precise.has_sawtooth) {
 		free(precise.v);
