@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Recording zones and the mean of the whole surface, from samples in the order of their places.
+ * Recording zones, from samples in the order of their places.
  *
  * Zones: change points of the piecewise constant series of log(time per byte) (PELT, stats/segments.c), noise from the scatter within
  * positions. Revolutions lost in a sample are left out of it: they say nothing of density. Density never rises from
  * one zone to the next, so of two bands where it does the one of fewer samples is an accident and is left out, unless so many do that surfaces must
  * differ. The edge between two zones lies between the last sample of one and the first of the next: the middle is reported. Its uncertainty
  * reaches over all places where the edge would fit the samples hardly worse (likelihood ratio).
- *
- * Mean: time to read everything = integral of time per byte over the place, by trapezoids between the samples. Its error has
- * two parts: the noise of the samples with their weights, and the place of each step between two samples, about which
- * nothing is known but that it lies there: uniform, variance (step x distance)^2 / 12.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,125 +42,6 @@
 #define UNEVEN_TIMES \
 	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
-struct at { /* a sample in order of place */
-	double from, end, mid, y, sigma;
-	double at_s;
-	double slowest_y; /* of its quarters */
-	double later_y,
-		later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN: not known */
-	double said;          /* relative error that it says of itself */
-	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
-	size_t position; /* ZONE_NONE: none, or on an edge */
-};
-
-static int by_mid(const void *a, const void *b)
-{
-	const struct at *x = a, *y = b;
-
-	return x->mid < y->mid ? -1 : x->mid > y->mid;
-}
-
-/* What says nothing of recording zones; both NULL: all count. */
-struct left_out {
-	const struct zone_slows *slows;
-	const struct zone_stretches *stretches;
-};
-
-static bool is_left_out(const struct left_out *out, const struct zone_sample *s)
-{
-	if (out->slows && zone_touches_slow(out->slows, s))
-		return true;
-	for (size_t i = 0; out->stretches && i < out->stretches->n; i++)
-		if (out->stretches->v[i].kind != STRETCH_DEVICE && s->from_bytes < out->stretches->v[i].end_bytes &&
-		    s->end_bytes > out->stretches->v[i].first_bytes)
-			return true;
-	return false;
-}
-
-/* Where places are of whole cycles over the surfaces: those, each as one. */
-static size_t add_cycles(struct at *v, const struct zone_levels *lv, const struct left_out *out)
-{
-	double apart = zone_places_apart(lv);
-	size_t n = 0;
-
-	for (size_t p = 0; p < lv->n; p++) {
-		const struct zone_level *level = &lv->v[p];
-		const struct zone_sample s = { .from_bytes = level->first_bytes, .end_bytes = level->end_bytes };
-
-		/* A place that has none is of some surfaces only: no word on zones, but the mean has nothing better. */
-		if (!level->n || (!level->is_cycle && out->slows) || is_left_out(out, &s))
-			continue;
-		v[n].from = (double)level->first_bytes;
-		v[n].end = (double)level->end_bytes;
-		v[n].mid = 0.5 * (v[n].from + v[n].end);
-		v[n].y = level->y;
-		v[n].sigma = level->noise_half / 1.96;
-		if (!level->is_cycle)
-			v[n].sigma = hypot(isnan(v[n].sigma) ? 0.0 : v[n].sigma, apart);
-		v[n++].position = p;
-	}
-	return n;
-}
-
-static void fill_later(const struct zone_sample *s, struct at *ret)
-{
-	double y[ZONE_PARTS - 1], least = INFINITY, most = -INFINITY;
-
-	for (size_t i = 1; i < ZONE_PARTS; i++) {
-		y[i - 1] = log(s->part_ns_per_byte[i]);
-		least = fmin(least, y[i - 1]);
-		most = fmax(most, y[i - 1]);
-	}
-	ret->later_uneven = most - least;
-	ret->later_y = stats_median(y, ZONE_PARTS - 1);
-}
-
-/* Samples that count, by place; free it. */
-static struct at *in_order(const struct zone_samples *samples, const struct zone_layout *l,
-                           const struct zone_levels *lv, const struct left_out *out, size_t *ret_n)
-{
-	struct at *v = calloc(samples->n + lv->n + 1, sizeof(*v));
-	size_t n = 0;
-
-	*ret_n = 0;
-	if (v && lv->has_cycles)
-		n = add_cycles(v, lv, out);
-	for (size_t i = 0; v && i < samples->n && !lv->has_cycles; i++) {
-		const struct zone_sample *s = &samples->v[i];
-		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
-
-		/* What narrowed down where a slow region begins and ends lies in it in part. */
-		if (isnan(s->y) || is_left_out(out, s) ||
-		    (out->slows && s->kind == SAMPLE_EDGE && s->position != ZONE_NONE))
-			continue;
-		v[n].from = (double)s->from_bytes;
-		v[n].end = (double)s->end_bytes;
-		v[n].mid = 0.5 * (v[n].from + v[n].end);
-		v[n].y = out->slows ? s->clean_y : s->y;
-		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
-		v[n].at_s = s->at_s;
-		v[n].slowest_y = log(zone_slowest_part(s));
-		fill_later(s, &v[n]);
-		v[n].said = s->se_ratio;
-		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
-		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
-		n++;
-	}
-	if (v)
-		qsort(v, n, sizeof(*v), by_mid);
-	*ret_n = n;
-	return v;
-}
-
-static double mean_y(const struct at *v, size_t first, size_t end)
-{
-	double sum = 0.0;
-
-	for (size_t i = first; i < end; i++)
-		sum += v[i].y;
-	return sum / (double)(end - first);
-}
-
 /* Of a place of whole cycles: in the middle. */
 static double sigma_of_cycles(const struct zone_levels *lv)
 {
@@ -178,13 +55,14 @@ static double sigma_of_cycles(const struct zone_levels *lv)
 }
 
 /* Joins neighbours that do not differ by more than the noise, or by next to nothing. Returns the number of segments left. */
-static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nsegments, double sigma, double sigmas)
+static size_t join_equal(const struct zone_at *v, size_t n, size_t *start, size_t nsegments, double sigma,
+                         double sigmas)
 {
 	for (size_t k = 1; k < nsegments;) {
 		size_t a = start[k - 1], b = start[k], c = k + 1 < nsegments ? start[k + 1] : n;
 		double noise = sigma * sqrt(1.0 / (double)(b - a) + 1.0 / (double)(c - b));
 
-		if (fabs(mean_y(v, a, b) - mean_y(v, b, c)) >= fmax(STEP_MIN, sigmas * noise)) {
+		if (fabs(zone_mean_y(v, a, b) - zone_mean_y(v, b, c)) >= fmax(STEP_MIN, sigmas * noise)) {
 			k++;
 			continue;
 		}
@@ -197,7 +75,7 @@ static size_t join_equal(const struct at *v, size_t n, size_t *start, size_t nse
 }
 
 struct segments {
-	struct at *v;
+	struct zone_at *v;
 	size_t n, *start, nsegments;
 	double sigma, join; /* noise of one; deviations that two bands must differ by */
 	double anew;        /* from this byte on another device begins, and may be faster; infinity: none does */
@@ -211,7 +89,7 @@ static size_t segment_end(const struct segments *s, size_t k)
 
 static double segment_y(const struct segments *s, size_t k)
 {
-	return mean_y(s->v, s->start[k], segment_end(s, k));
+	return zone_mean_y(s->v, s->start[k], segment_end(s, k));
 }
 
 /* From the first quarter of the samples to the last: as much as those of media do? */
@@ -219,7 +97,7 @@ static bool falls(const struct segments *s)
 {
 	size_t quarter = s->n / 4;
 
-	return quarter && mean_y(s->v, s->n - quarter, s->n) - mean_y(s->v, 0, quarter) > FALL_LEAST;
+	return quarter && zone_mean_y(s->v, s->n - quarter, s->n) - zone_mean_y(s->v, 0, quarter) > FALL_LEAST;
 }
 
 /*
@@ -339,7 +217,7 @@ static void drop_read_ahead(struct segments *s)
 }
 
 /* Are the samples v[0..n) that were dropped from s about as even inside as the others? work: room for n. */
-static bool are_even(const struct at *v, size_t n, const struct segments *s, double *work)
+static bool are_even(const struct zone_at *v, size_t n, const struct segments *s, double *work)
 {
 	size_t kept = 0, dropped = 0;
 	double usual;
@@ -425,7 +303,7 @@ static double between_places(const struct segments *s)
 
 			for (b = a + 1; b < segment_end(s, k) && s->v[b].position == s->v[a].position; b++)
 				;
-			off = mean_y(s->v, a, b) - y;
+			off = zone_mean_y(s->v, a, b) - y;
 			ss += (double)(b - a) * off * off;
 			df++;
 		}
@@ -439,7 +317,7 @@ static double between_places(const struct segments *s)
  * the interface's pace hardly differs, and makes the usual too little; and what was dropped for rising scatters as well, unless it is far less even than
  * those that were kept: an accident. work: room for s->n.
  */
-static double sigma_beside(const struct segments *s, size_t k, const struct at *all, size_t nall, double *work)
+static double sigma_beside(const struct segments *s, size_t k, const struct zone_at *all, size_t nall, double *work)
 {
 	double y0 = segment_y(s, k - 1), y1 = segment_y(s, k), ss = 0.0, df = -2.0, uneven_max;
 	size_t a = s->start[k - 1], b = s->start[k], c = segment_end(s, k);
@@ -462,7 +340,7 @@ static double sigma_beside(const struct segments *s, size_t k, const struct at *
 }
 
 /* Joins neighbours that do not differ by more than what samples beside their edge scatter by. work: room for s->n. */
-static void join_scattered(struct segments *s, const struct at *all, size_t nall, double *work)
+static void join_scattered(struct segments *s, const struct zone_at *all, size_t nall, double *work)
 {
 	for (size_t k = 1; k < s->nsegments;) {
 		double noise =
@@ -500,7 +378,7 @@ static void join_begun(struct segments *s, double *work)
  * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their errors, but not so often that bands are told of surfaces:
  * a step down may be of them as well as those up. 0: too few are. More than surfaces of one disk differ by is none of this.
  */
-static double surfaces_apart(const struct zone_levels *lv, const struct left_out *out, double anew)
+static double surfaces_apart(const struct zone_levels *lv, const struct zone_left_out *out, double anew)
 {
 	const struct zone_level *before = NULL;
 	double most = 0.0;
@@ -511,7 +389,7 @@ static double surfaces_apart(const struct zone_levels *lv, const struct left_out
 		const struct zone_sample s = { .from_bytes = v->first_bytes, .end_bytes = v->end_bytes };
 		double rise;
 
-		if (!v->n || !(v->half > 0.0) || is_left_out(out, &s))
+		if (!v->n || !(v->half > 0.0) || zone_is_left_out(out, &s))
 			continue;
 		rise = before ? before->y - v->y : 0.0;
 		if (rise > hypot(before ? before->half : 0.0, v->half) && rise < ZONE_DENSITY_MAX &&
@@ -527,12 +405,12 @@ static double surfaces_apart(const struct zone_levels *lv, const struct left_out
 }
 
 /* By samples v[0..n) in order of place. */
-static int find_among(double sigma, struct at *v, size_t n, const struct zone_layout *l, const struct zone_levels *lv,
-                      const struct left_out *out, struct zone_bands *ret)
+static int find_among(double sigma, struct zone_at *v, size_t n, const struct zone_layout *l,
+                      const struct zone_levels *lv, const struct zone_left_out *out, struct zone_bands *ret)
 {
 	cleanup_free double *y = calloc(n + 1, sizeof(*y));
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
-	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
+	cleanup_free struct zone_at *w = calloc(n + 1, sizeof(*w));
 	cleanup_free size_t *start_w = calloc(n + 1, sizeof(*start_w));
 	struct segments s = { .v = v,
 		              .n = n,
@@ -589,7 +467,7 @@ static int find_among(double sigma, struct at *v, size_t n, const struct zone_la
  * Leaves those of v[0..n) that say of themselves that they are about as good as the best quarter; returns how many. A revolution that was lost in two parts, or behind what
  * was read ahead, was not found, but makes its sample far less even than others.
  */
-static size_t keep_precise(struct at *v, size_t n)
+static size_t keep_precise(struct zone_at *v, size_t n)
 {
 	cleanup_free double *said = calloc(n + 1, sizeof(*said));
 	double most;
@@ -608,7 +486,7 @@ static size_t keep_precise(struct at *v, size_t n)
 }
 
 /* Places that v[0..n) are of, which are not all where a part of the disk was left out. */
-static size_t places_of(const struct at *v, size_t n)
+static size_t places_of(const struct zone_at *v, size_t n)
 {
 	size_t places = 0, last = ZONE_NONE;
 
@@ -620,10 +498,10 @@ static size_t places_of(const struct at *v, size_t n)
 }
 
 static int find_with(double sigma, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_levels *lv, const struct left_out *out, struct zone_bands *ret)
+                     const struct zone_levels *lv, const struct zone_left_out *out, struct zone_bands *ret)
 {
 	size_t n, places;
-	cleanup_free struct at *v = in_order(samples, l, lv, out, &n);
+	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, out, &n);
 	struct zone_bands precise;
 	int r = v ? find_among(sigma, v, n, l, lv, out, ret) : -ENOMEM;
 
@@ -647,7 +525,7 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret)
 {
-	const struct left_out out = { slows, st };
+	const struct zone_left_out out = { slows, st };
 	double usual = isnan(lv->sigma[ZONE_SHORT]) ? lv->sigma[ZONE_LONG] : lv->sigma[ZONE_SHORT];
 
 	if (lv->has_cycles)
@@ -664,129 +542,4 @@ int zone_bands_find(const struct zone_samples *samples, const struct zone_layout
 		free(ret->v);
 	}
 	return find_with(usual, samples, l, lv, &out, ret);
-}
-
-/* Are there samples close enough to each other and to both ends to speak of the whole? */
-static bool is_covered(const struct at *v, size_t n, const struct zone_layout *l)
-{
-	double region = (double)(l->end_bytes - l->first_bytes);
-	double most = 1.6 * region / (double)(l->npositions > 1 ? l->npositions - 1 : 1);
-
-	if (n < 2 || v[0].from - (double)l->first_bytes > most || (double)l->end_bytes - v[n - 1].end > most)
-		return false;
-	for (size_t i = 1; i < n; i++)
-		if (v[i].mid - v[i - 1].mid > most)
-			return false;
-	return true;
-}
-
-/*
- * Variance of the mean of all places where surfaces differ. The samples of a place lie close together, and mostly over the same ones, so that they scatter less
- * than places do: how much those do, a place's difference from the middle of its neighbours tells (3/2 of the variance of one).
- */
-static double variance_of_places(const struct zone_levels *lv)
-{
-	double sd = zone_places_apart(lv), n = 0.0;
-
-	for (size_t p = 1; p + 1 < lv->n; p++)
-		n += lv->v[p - 1].n && lv->v[p].n && lv->v[p + 1].n;
-	return n > 0.0 ? sd * sd / n : 0.0;
-}
-
-static int by_position(const void *a, const void *b)
-{
-	const struct at *x = a, *y = b;
-
-	return x->position < y->position ? -1 : x->position > y->position;
-}
-
-/*
- * By how much noise that lasts for a while is larger in the mean than the same noise at random: samples' differences from their places, summed over stretches of
- * time. 1 at least; samples of places that were read once, and of no place, say nothing.
- */
-static double lasting_noise(const struct at *v, size_t n)
-{
-	cleanup_free struct at *w = calloc(n + 1, sizeof(*w));
-	double block[ZONE_TIME_BLOCKS] = { 0 }, first = INFINITY, last = -INFINITY, squares = 0.0, blocks = 0.0;
-
-	if (!w)
-		return 1.0;
-	memcpy(w, v, n * sizeof(*w));
-	qsort(w, n, sizeof(*w), by_position);
-	for (size_t i = 0; i < n; i++) {
-		first = fmin(first, w[i].at_s);
-		last = fmax(last, w[i].at_s);
-	}
-	for (size_t a = 0, b; a < n && last > first; a = b) {
-		double mean;
-
-		for (b = a + 1; b < n && w[b].position == w[a].position; b++)
-			;
-		if (b - a < 2 || w[a].position == ZONE_NONE)
-			continue;
-		mean = mean_y(w, a, b);
-		for (size_t i = a; i < b; i++) {
-			double off = (w[i].y - mean) * sqrt((double)(b - a) / (double)(b - a - 1));
-
-			squares += off * off;
-			block[zone_time_block(w[i].at_s, first, last)] += off;
-		}
-	}
-	for (size_t k = 0; k < ZONE_TIME_BLOCKS; k++)
-		blocks += block[k] * block[k];
-	return squares > 0.0 ? fmax(blocks / squares, 1.0) : 1.0;
-}
-
-/*
- * Variance of the mean by slow regions that no sample met. One narrower than the distance of two places is met by chance, with the probability of its part of that
- * distance: for each that was met as much as fills the rest of it is expected elsewhere (Horvitz and Thompson 1952), and not known.
- */
-static double variance_of_unmet(const struct zone_layout *l, const struct zone_slows *slows)
-{
-	double region = (double)(l->end_bytes - l->first_bytes), var = 0.0;
-	double spacing = region / (double)(l->npositions > 1 ? l->npositions - 1 : 1);
-
-	for (size_t i = 0; slows && i < slows->n; i++) {
-		const struct zone_slow *slow = &slows->v[i];
-		double rest = fmax(spacing - (double)(slow->end_bytes - slow->first_bytes), 0.0) / region;
-		double more = rest * (exp(slow->y) - exp(slow->expected_y));
-
-		var += slow->is_confirmed ? more * more : 0.0;
-	}
-	return var;
-}
-
-bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci)
-{
-	const struct left_out none = { NULL, NULL };
-	size_t n;
-	cleanup_free struct at *v = in_order(samples, l, lv, &none, &n);
-	double region = (double)(l->end_bytes - l->first_bytes), mean = 0.0, var = 0.0, noise_var = 0.0, half;
-
-	if (!v || !is_covered(v, n, l))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		double left = i ? 0.5 * (v[i].mid - v[i - 1].mid) : v[i].mid - (double)l->first_bytes;
-		double right = i + 1 < n ? 0.5 * (v[i + 1].mid - v[i].mid) : (double)l->end_bytes - v[i].mid;
-		double weight = (left + right) / region, s = exp(v[i].y);
-
-		mean += weight * s;
-		noise_var += weight * weight * s * s * v[i].sigma * v[i].sigma;
-		if (i) {
-			double step = s - exp(v[i - 1].y), gap = (v[i].mid - v[i - 1].mid) / region;
-			double noise = s * s * (v[i].sigma * v[i].sigma + v[i - 1].sigma * v[i - 1].sigma);
-
-			var += fmax(step * step - noise, 0.0) * gap * gap / 12.0;
-		}
-	}
-	var += noise_var * lasting_noise(v, n);
-	var += variance_of_unmet(l, slows);
-	var = fmax(var / mean / mean, has_sawtooth ? variance_of_places(lv) : 0.0);
-	/* In the logarithm, as all else: a time is never negative. */
-	half = 1.96 * sqrt(var + lv->excess_var + lv->loss_var);
-	*ret_ns_per_byte = mean;
-	ret_ci->low = mean * exp(-half);
-	ret_ci->high = mean * exp(half);
-	return true;
 }

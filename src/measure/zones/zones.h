@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter zones` share. zones.c: options and the run; probe.c: the first sample; plan.c: where to read and how much;
- * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; bands.c:
- * recording zones; count.c: how many; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; report.c: tables and figures; kept.c: samples in the document;
+ * sample.c: one sample; fine.c: the size of its requests; estimate.c: completions to a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; order.c: samples by place; bands.c:
+ * recording zones; mean.c: the mean of the surface; count.c: how many; heads.c: surfaces that differ, their cycle; spread.c: windows over it; slow.c: slow regions; path.c: those that the way to the host makes; bound.c: the least time by physics; arms.c: several arms at once; visit.c: one sample of a place; looks.c: second looks; report.c: tables and figures; kept.c: samples in the document;
  * again.c: their analysis anew. The estimators are pure
  * functions, tested against disks whose truth is known.
  *
@@ -467,6 +467,35 @@ double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
 /* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret (zeroed before). */
 void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
 
+/* ---- order.c ---- */
+
+struct zone_slows;
+struct zone_stretches;
+
+struct zone_at { /* a sample in order of place */
+	double from, end, mid, y, sigma;
+	double at_s;
+	double slowest_y; /* of its quarters */
+	double later_y,
+		later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN: not known */
+	double said;          /* relative error that it says of itself */
+	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
+	size_t position; /* ZONE_NONE: none, or on an edge */
+};
+
+/* What says nothing of recording zones; both NULL: all count. */
+struct zone_left_out {
+	const struct zone_slows *slows;
+	const struct zone_stretches *stretches;
+};
+
+bool zone_is_left_out(const struct zone_left_out *out, const struct zone_sample *s);
+/* Samples that count, by place; free it. */
+struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
+                              const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n);
+/* Mean level of v[first, end). */
+double zone_mean_y(const struct zone_at *v, size_t first, size_t end);
+
 /* ---- bands.c ---- */
 
 struct zone_band { /* a recording zone as far as the samples tell */
@@ -483,14 +512,14 @@ struct zone_bands {
 	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
 };
 
-struct zone_slows;
-struct zone_stretches;
 /* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
 int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
 
 /* Stretches of one rate in the cycles that were looked at, in order of place: of single surfaces, or of neighbours that are alike. Returns how many. */
 size_t zone_heads_pieces(const struct zone_target *t, struct zone_band *ret, size_t max);
+
+/* ---- mean.c ---- */
 
 /* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do not cover it. */
 bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,

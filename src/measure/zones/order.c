@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Samples in the order of their places, as zones and the mean of the surface are computed from them. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/zones/zones.h"
+
+static int by_mid(const void *a, const void *b)
+{
+	const struct zone_at *x = a, *y = b;
+
+	return x->mid < y->mid ? -1 : x->mid > y->mid;
+}
+
+bool zone_is_left_out(const struct zone_left_out *out, const struct zone_sample *s)
+{
+	if (out->slows && zone_touches_slow(out->slows, s))
+		return true;
+	for (size_t i = 0; out->stretches && i < out->stretches->n; i++)
+		if (out->stretches->v[i].kind != STRETCH_DEVICE && s->from_bytes < out->stretches->v[i].end_bytes &&
+		    s->end_bytes > out->stretches->v[i].first_bytes)
+			return true;
+	return false;
+}
+
+/* Where places are of whole cycles over the surfaces: those, each as one. */
+static size_t add_cycles(struct zone_at *v, const struct zone_levels *lv, const struct zone_left_out *out)
+{
+	double apart = zone_places_apart(lv);
+	size_t n = 0;
+
+	for (size_t p = 0; p < lv->n; p++) {
+		const struct zone_level *level = &lv->v[p];
+		const struct zone_sample s = { .from_bytes = level->first_bytes, .end_bytes = level->end_bytes };
+
+		/* A place that has none is of some surfaces only: no word on zones, but the mean has nothing better. */
+		if (!level->n || (!level->is_cycle && out->slows) || zone_is_left_out(out, &s))
+			continue;
+		v[n].from = (double)level->first_bytes;
+		v[n].end = (double)level->end_bytes;
+		v[n].mid = 0.5 * (v[n].from + v[n].end);
+		v[n].y = level->y;
+		v[n].sigma = level->noise_half / 1.96;
+		if (!level->is_cycle)
+			v[n].sigma = hypot(isnan(v[n].sigma) ? 0.0 : v[n].sigma, apart);
+		v[n++].position = p;
+	}
+	return n;
+}
+
+static void fill_later(const struct zone_sample *s, struct zone_at *ret)
+{
+	double y[ZONE_PARTS - 1], least = INFINITY, most = -INFINITY;
+
+	for (size_t i = 1; i < ZONE_PARTS; i++) {
+		y[i - 1] = log(s->part_ns_per_byte[i]);
+		least = fmin(least, y[i - 1]);
+		most = fmax(most, y[i - 1]);
+	}
+	ret->later_uneven = most - least;
+	ret->later_y = stats_median(y, ZONE_PARTS - 1);
+}
+
+struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
+                              const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n)
+{
+	struct zone_at *v = calloc(samples->n + lv->n + 1, sizeof(*v));
+	size_t n = 0;
+
+	*ret_n = 0;
+	if (v && lv->has_cycles)
+		n = add_cycles(v, lv, out);
+	for (size_t i = 0; v && i < samples->n && !lv->has_cycles; i++) {
+		const struct zone_sample *s = &samples->v[i];
+		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
+
+		/* What narrowed down where a slow region begins and ends lies in it in part. */
+		if (isnan(s->y) || zone_is_left_out(out, s) ||
+		    (out->slows && s->kind == SAMPLE_EDGE && s->position != ZONE_NONE))
+			continue;
+		v[n].from = (double)s->from_bytes;
+		v[n].end = (double)s->end_bytes;
+		v[n].mid = 0.5 * (v[n].from + v[n].end);
+		v[n].y = out->slows ? s->clean_y : s->y;
+		v[n].sigma = isnan(lv->sigma[c]) ? 0.0 : lv->sigma[c];
+		v[n].at_s = s->at_s;
+		v[n].slowest_y = log(zone_slowest_part(s));
+		fill_later(s, &v[n]);
+		v[n].said = s->se_ratio;
+		v[n].uneven = s->se_ratio * s->elapsed_ns * sqrt(s->moved_bytes);
+		v[n].position = s->position == ZONE_NONE || lv->v[s->position].is_mixed ? ZONE_NONE : s->position;
+		n++;
+	}
+	if (v)
+		qsort(v, n, sizeof(*v), by_mid);
+	*ret_n = n;
+	return v;
+}
+
+double zone_mean_y(const struct zone_at *v, size_t first, size_t end)
+{
+	double sum = 0.0;
+
+	for (size_t i = first; i < end; i++)
+		sum += v[i].y;
+	return sum / (double)(end - first);
+}
