@@ -83,6 +83,8 @@ static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster
 	for (size_t p = 0; p < lv.n; p++)
 		level[p].y += 0.02 * (double)p;
 	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
+	b.least_step = 1.0; /* a scatter that hides all steps of a zoned disk shows none of them */
+	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
 }
 
 /* A bridge that is slower than its disk, and a disk on which surfaces seem to differ by more than its zones: none is told, though one or more seemed to be there. */
