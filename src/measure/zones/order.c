@@ -5,6 +5,9 @@
 
 #include "measure/zones/zones.h"
 
+#define LOST_PART \
+	0.5 /* of a sample's time, lost in revolutions: more is its level (losses.c), and says nothing of density */
+
 static int by_mid(const void *a, const void *b)
 {
 	const struct zone_at *x = a, *y = b;
@@ -61,6 +64,16 @@ static void fill_later(const struct zone_sample *s, struct zone_at *ret)
 	ret->later_y = stats_median(y, ZONE_PARTS - 1);
 }
 
+/*
+ * Between places no other sample says which one is an accident. What narrowed down where a slow region begins and ends lies in it in part, and of what an edge between zones
+ * was looked for by a single one may meet a bad track.
+ */
+static bool is_odd_edge(const struct zone_sample *s, const struct zone_layout *l)
+{
+	return s->kind == SAMPLE_EDGE &&
+	       (s->position != ZONE_NONE || s->wait_revs * zone_rev_ns(l) >= LOST_PART * s->elapsed_ns);
+}
+
 struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
                               const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n)
 {
@@ -74,9 +87,7 @@ struct zone_at *zone_in_order(const struct zone_samples *samples, const struct z
 		const struct zone_sample *s = &samples->v[i];
 		enum zone_class c = s->position == ZONE_NONE ? ZONE_SHORT : l->positions[s->position].class;
 
-		/* What narrowed down where a slow region begins and ends lies in it in part. */
-		if (isnan(s->y) || zone_is_left_out(out, s) ||
-		    (out->slows && s->kind == SAMPLE_EDGE && s->position != ZONE_NONE))
+		if (isnan(s->y) || zone_is_left_out(out, s) || (out->slows && is_odd_edge(s, l)))
 			continue;
 		v[n].from = (double)s->from_bytes;
 		v[n].end = (double)s->end_bytes;
