@@ -133,7 +133,84 @@ static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 			assert_string_equal(result_find_figure(r.ses.res, "layout")->value.str,
 			                    does_turn ? "seek-first in bands of 25 tracks, forward, heads alternate"
 			                              : "seek-first in bands of 25 tracks, forward");
+		assert_int_equal(result_has_notice(r.ses.res, "heads-alternate-unseen"), !is_seen && !is_told);
 		result_free(r.ses.res);
+	}
+}
+
+/* A search in that sequence, so far as these ask it. */
+static struct geo_search *search_in(struct sequence *s, struct geo_shape best)
+{
+	struct geo_search *ret = calloc(1, sizeof(*ret));
+
+	assert_non_null(ret);
+	ret->fit = calloc(1, sizeof(*ret->fit));
+	assert_non_null(ret->fit);
+	ret->o = &s->o;
+	ret->c[0].shape = best;
+	ret->before[0].shape = (struct geo_shape){ .heads = 1, .band = 1 };
+	ret->before[1].shape = best;
+	ret->n = 1;
+	ret->all = 2;
+	return ret;
+}
+
+static void search_free(struct geo_search *s)
+{
+	free(s->fit);
+	free(s);
+}
+
+/* Of an arm that takes as long to the next cylinder as a change of heads takes, accesses say nothing; sizes that come again do, if they can be neither spare sectors nor bands. */
+static void sizes_that_come_again_show_heads(void **state)
+{
+	static const struct {
+		struct geo_shape shape;
+		uint64_t size[6];
+		bool are_shown;
+	} disks[] = {
+		{ { .heads = 4, .band = 1 }, { 1576, 1575, 1575, 1572 }, true },
+		{ { .heads = 3, .band = 1, .is_alternate = true }, { 600, 587, 616, 616, 587, 600 }, true },
+		{ { .heads = 4, .band = 1 }, { 600, 600, 600, 593 }, false },
+		{ { .heads = 6, .band = 1 }, { 600, 600, 587, 587, 616, 616 }, false },
+		{ { .heads = 3, .band = 2 }, { 600, 600, 587, 587, 616, 616 }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		for (unsigned k = 0; k < 240; k++) {
+			uint64_t size = disks[i].size[k % (disks[i].shape.heads == 4 ? 4 : 6)];
+
+			add(&s, size, 1, SKEW);
+		}
+		search = search_in(&s, disks[i].shape);
+		assert_int_equal(geo_are_sizes_of_heads(search, &disks[i].shape), disks[i].are_shown);
+		search_free(search);
+	}
+}
+
+/* Six surfaces in bands of nine, all alike, and as much skew to the next surface as to the next cylinder: nine is among no bands that are tried. They were told as 27 in bands of two. */
+static void bands_that_nothing_shows_are_not_told(void **state)
+{
+	const struct geo_shape bands = { .heads = 2, .band = 25 }, heads = { .heads = 4, .band = 1 };
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		for (unsigned i = 0; i < 40; i++)
+			add(&s, k == 1 && i % 2 ? 1070 : 1074, 25, SKEW);
+		search = search_in(&s, k == 2 ? heads : bands);
+		assert_int_equal(geo_are_bands_unseen(search), k == 0);
+		search_free(search);
 	}
 }
 
@@ -173,6 +250,8 @@ int main(void)
 		cmocka_unit_test(a_track_unlike_all_others_lacks_nothing),
 		cmocka_unit_test(a_track_without_data_beside_pieces_of_one_is_not_sure),
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
+		cmocka_unit_test(sizes_that_come_again_show_heads),
+		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),
 	};
 

@@ -471,6 +471,7 @@ enum geo_change { GEO_TO_CYLINDER, GEO_TO_HEAD, GEO_TO_BAND, GEO_CHANGES };
 
 struct geo_state {
 	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
+	uint32_t seen[GEO_CHANGES];                   /* so many of the usual one, of which it is the middle */
 	double cost;
 	uint64_t left_out;
 	double left_cost; /* what those cost that were left out, which is no sign of a wrong reading */
@@ -705,7 +706,12 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
-/* Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way. */
+/*
+ * Would it make no difference to sizes if every second band went through the heads backwards? Then a surface is one of two. (Drives of which all surfaces are alike are rare since the
+ * density of each is set apart.)
+ */
+bool geo_is_turning_hidden(const struct geo_shape *shape, const struct geo_fit *fit);
+/* Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so. */
 int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
                        struct err *err);
 

@@ -126,22 +126,6 @@ static int fill(struct geo_map *m, struct err *err)
 	return 0;
 }
 
-/*
- * Would it make no difference if every second band went through the heads backwards? Then a surface is one of two. (Drives of which all surfaces are alike are rare since the
- * density of each is set apart.)
- */
-static bool is_turning_hidden(const struct geo_layout *layout)
-{
-	const struct geo_shape *shape = &layout->shape;
-	bool is_hidden = shape->heads > 1 && !shape->is_alternate;
-
-	for (size_t i = 0; i < layout->fit->n; i++)
-		for (uint32_t k = 0; k < shape->heads; k++)
-			is_hidden = is_hidden &&
-			            layout->fit->zone[i].size[k] == layout->fit->zone[i].size[shape->heads - 1 - k];
-	return is_hidden;
-}
-
 int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layout *layout, struct err *err)
 {
 	struct geo_map m = { .w = w, .o = o, .layout = layout };
@@ -149,7 +133,7 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 
 	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
 	m.are_surfaces = layout->is_told && !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
-	m.is_turning_hidden = m.are_surfaces && is_turning_hidden(layout);
+	m.is_turning_hidden = m.are_surfaces && geo_is_turning_hidden(&layout->shape, layout->fit);
 	if (m.are_surfaces)
 		r = fill(&m, err);
 	if (r == 0 && m.are_surfaces && layout->shape.heads > 1)

@@ -175,14 +175,17 @@ static bool is_one_shown(const struct geo_search *s, const struct geo_candidate 
 	return are_lengths_of_one(s) || geo_rise_speaks(one->seen, s->nmade, &one->curve) > SPEAKS;
 }
 
-/* Do the accesses speak for the best layout, and not only against the others that were read? */
+/* Do sizes, or the accesses, speak for the best layout, and not only against the others that were read? */
 static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 {
 	const struct geo_candidate *best = &s->c[0];
 	const struct geo_shape cylinders = { .heads = (uint32_t)best->shape.band, .band = 1 };
 	bool rises = best->curve.rise > RISE * scale, beats_plain = s->plain > best->against + SPEAKS;
 
-	if (may_be_cylinders(&best->shape))
+	s->are_sizes_its_own = geo_are_sizes_of_heads(s, &best->shape);
+	if (s->are_sizes_its_own)
+		s->is_shown = true;
+	else if (may_be_cylinders(&best->shape))
 		s->is_shown = beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS));
 	else
 		s->is_shown = s->is_shown ||
@@ -465,16 +468,20 @@ static bool may_have_surfaces(struct geo_search *s)
 	return false;
 }
 
-/* Have accesses spoken against the layout that differs from the best one in whether heads alternate? */
-static bool is_turning_said(const struct geo_search *s)
+/* Have accesses spoken against the layout that differs from the best one in whether heads alternate? Where the sequence is the same it need not have been asked. */
+static bool is_turning_said(struct geo_search *s)
 {
+	struct geo_shape turned = s->c[0].shape;
 	bool was_asked = false, is_left = false;
 
+	turned.is_alternate = !turned.is_alternate;
 	for (size_t i = 0; i < s->all; i++)
 		was_asked = was_asked || geo_is_turned(&s->c[0].shape, &s->before[i].shape);
 	for (size_t i = 1; i < s->n; i++)
 		is_left = is_left || geo_is_turned(&s->c[0].shape, &s->c[i].shape);
-	return was_asked && !is_left;
+	if (was_asked || turned.heads == 1)
+		return was_asked && !is_left;
+	return geo_speaks_against_mended(s, &turned) > SPEAKS;
 }
 
 /* What became of the second place. */
@@ -482,11 +489,12 @@ enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
 {
-	bool several = are_several(s), messy = order >= MESSY, holds;
+	bool several = are_several(s), messy = order >= MESSY, unseen = geo_are_bands_unseen(s), holds;
 
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE;
-	holds = s->n && s->is_shown && s->does_agree && !messy && elsewhere != FITS_NOT && elsewhere != SEEN_TOO_LITTLE;
+	holds = s->n && s->is_shown && s->does_agree && !messy && !unseen && elsewhere != FITS_NOT &&
+	        elsewhere != SEEN_TOO_LITTLE;
 	if (holds && !several) {
 		tell(s);
 		return true;
@@ -505,6 +513,7 @@ static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewh
 		: !s->n         ? "sizes and skews repeat, but the access times fit no layout that is known here"
 		: order == ONCE ? "no band of tracks was seen to come again"
 		: messy         ? "too much in sizes and skews is in no order"
+		: unseen        ? "neither sizes nor skews show where a band ends, so that any may be"
 		: elsewhere == FITS_NOT
 			? "the layout that fits the access times in one zone does not fit them in another"
 		: elsewhere == SEEN_TOO_LITTLE
@@ -683,7 +692,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		is_rival_open = may_rival_be_misread(s, &s->c[0].shape);
 	}
 	/* Another one, whether or not it was read, is likelier. */
-	if (s->n && s->is_shown && s->does_agree && geo_speaks_against_bands(s) < -SPEAKS)
+	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -SPEAKS)
 		s->is_shown = false;
 	prefer_unturned(s);
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c, lengths.c. Not a door. */
+/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c, lengths.c, shown.c. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
 #define PLATTER_MEASURE_GEOMETRY_SEARCH_H
 
@@ -50,9 +50,10 @@ struct geo_search {
 	/* How much the lengths of zones speak against so many surfaces, where one is possible. */
 	double lengths[GEO_HEADS + 1];
 	bool has_lengths;
-	double plain;    /* how unlikely they are if all tracks lie side by side, as candidate.against */
-	bool is_shown;   /* the accesses speak for the best one */
-	bool does_agree; /* so do nearly all of the last look */
+	double plain;           /* how unlikely they are if all tracks lie side by side, as candidate.against */
+	bool is_shown;          /* the accesses speak for the best one, or: */
+	bool are_sizes_its_own; /* those of its tracks do */
+	bool does_agree;        /* so do nearly all of the last look */
 	bool is_decided;
 	bool are_several_arms; /* what is found is of the first one */
 };
@@ -113,5 +114,15 @@ double geo_speaks_against_bands(struct geo_search *s);
  * How much less likely the lengths of zones are with so many surfaces than with one; 0 where they do not speak against them. one: all zones as one surface reads them.
  */
 double geo_lengths_speak_against(const struct geo_fit *one, uint32_t heads);
+
+/* ---- shown.c ---- */
+
+/* Are tracks side by side of sizes that only surfaces explain whose tracks lie over each other? They come again cylinder for cylinder, and in no bands, as some stand alone. */
+bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape);
+/*
+ * The best layout has bands of a few tracks that neither sizes nor skews show, as one surface explains these as well. Which lengths of bands were tried is chance then, and several that are
+ * false suit accesses over a few tracks nearly as well: that none of the others is left says nothing, as the true one need not have been among them.
+ */
+bool geo_are_bands_unseen(struct geo_search *s);
 
 #endif

@@ -33,6 +33,16 @@ bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
 	       a->is_alternate != b->is_alternate;
 }
 
+bool geo_is_turning_hidden(const struct geo_shape *shape, const struct geo_fit *fit)
+{
+	bool is_hidden = shape->heads > 1 && !shape->is_alternate;
+
+	for (size_t i = 0; i < fit->n; i++)
+		for (uint32_t k = 0; k < shape->heads; k++)
+			is_hidden = is_hidden && fit->zone[i].size[k] == fit->zone[i].size[shape->heads - 1 - k];
+	return is_hidden;
+}
+
 int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
                        struct err *err)
 {
@@ -47,8 +57,13 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *sha
 	if (!fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	geo_order_fit(o, &turned, UINT64_MAX, told->cost - GEO_SURE, NULL, fit);
-	if (!isfinite(fit->cost) || geo_has_thought_enough(g))
+	if (!isfinite(fit->cost) || geo_has_thought_enough(g)) {
+		if (geo_is_turning_hidden(shape, told))
+			result_notice(
+				g->ses->res, "heads-alternate-unseen",
+				"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
 		return 0;
+	}
 	*shape = turned;
 	geo_order_fit_whole(o, shape, told);
 	geo_name_layout(shape, text, sizeof(text));
