@@ -214,6 +214,63 @@ static void bands_that_nothing_shows_are_not_told(void **state)
 	}
 }
 
+#define LONG 613
+
+/* Accesses between these tracks, whose zones lie side by side, or over each other as the arm goes to and fro. */
+static void make_accesses(struct geo_search *s, bool are_surfaces)
+{
+	uint64_t from = 0;
+
+	s->made = calloc((GEO_SHAPES_MAX + 1ul) * GEO_MADE_MOST, sizeof(*s->made));
+	assert_non_null(s->made);
+	for (size_t i = 0; i < 240; i++) {
+		uint64_t distance = 1 + i * i % 211, to, at[2], cylinders;
+		struct geo_access *a = s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST + s->nmade;
+
+		from = (from + 97) % (s->o->tracks - 212);
+		to = from + distance;
+		for (size_t k = 0; k < 2; k++) {
+			uint64_t t = k ? to : from;
+
+			at[k] = t / LONG % 2 ? LONG - 1 - t % LONG : t % LONG;
+		}
+		cylinders = !are_surfaces ? distance : at[0] > at[1] ? at[0] - at[1] : at[1] - at[0];
+		*a = (struct geo_access){ .cylinders = distance, .error = 0.002 };
+		a->access = 0.15 + 0.01 * sqrt((double)cylinders) + 0.0004 * (double)(i * 7 % 11);
+		s->made_at[s->nmade][0] = to;
+		s->made_at[s->nmade++][1] = from;
+	}
+}
+
+/* Of a disk only a part of the first band was seen, whose six surfaces differ: one surface was told of it, which has a zone for each. */
+static void zones_as_long_as_each_other_may_be_surfaces(void **state)
+{
+	const struct geo_shape one = { .heads = 1, .band = 1 };
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		struct geo_fit fit = { .n = 0 };
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+		double against;
+
+		begin(&s, idle(&r));
+		add(&s, 1335, k == 2 ? 400 : LONG, SKEW);
+		add(&s, 1328, LONG, SKEW);
+		add(&s, 1306, 33, SKEW);
+		search = search_in(&s, one);
+		make_accesses(search, k == 0);
+		geo_order_fit_whole(&s.o, &one, &fit);
+		assert_int_equal(fit.n, 3);
+		against = geo_crossings_speak_against_band(search, &fit);
+		print_message("%g\n", against);
+		assert_true(k == 2 ? isinf(against) : k ? against > 12.0 : against < 0.0);
+		free(search->made);
+		search_free(search);
+	}
+}
+
 /* Turns of ten milliseconds, looked at every ten seconds; each second is shorter by that part of one. */
 static void turn(struct geo *g, double drift)
 {
@@ -252,6 +309,7 @@ int main(void)
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
+		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),
 	};
 

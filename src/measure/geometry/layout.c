@@ -713,6 +713,9 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		order = MESSY;
 	if (s->n && order < MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, closely, &elsewhere, err);
+	if (r == 0 && elsewhere == FITS_THERE && read.heads == 1 &&
+	    !(geo_crossings_speak_against_band(s, isfinite(ret->fit->cost) ? ret->fit : s->fit) > SPEAKS))
+		s->is_shown = false;
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))

@@ -4,10 +4,15 @@
  * head, neither sizes nor skews nor accesses tell two surfaces from one, but a half of the zones of one surface have an odd number of tracks.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "measure/geometry/search.h"
 
 #define HIDDEN 0.05 /* of zones may lack a track where it is not seen */
+#define BAND   8192 /* tracks: no drive is known to us whose bands are longer */
+#define NEARLY 16   /* part of a band: so many tracks a surface may seem to have more or fewer */
 
 /* The zones that begin and end for certain, of which no track is without data; how many tracks each has. */
 static size_t lengths_of(const struct geo_fit *one, uint64_t *ret)
@@ -38,4 +43,91 @@ double geo_lengths_speak_against(const struct geo_fit *one, uint32_t heads)
 		least = fmin(least, against);
 	}
 	return isfinite(least) && least > 0.0 ? least : 0.0;
+}
+
+/* ---- zones that are as long as each other ---- */
+
+/* All but the last, which goes on; a disk whose first band is not over looks like that. */
+static bool are_equally_long(const struct geo_fit *one)
+{
+	uint64_t first = one->zone[0].tracks, off = first / NEARLY + 1;
+
+	for (size_t i = 1; i < one->n; i++)
+		if (one->zone[i].tracks > first + off || (i + 1 < one->n && one->zone[i].tracks + off < first))
+			return false;
+	return one->n > 1 && first <= BAND;
+}
+
+/* Where a track lies if each zone is a surface of one band. */
+struct place {
+	size_t head;
+	uint64_t cylinder;
+};
+
+static struct place place_of(const struct geo_fit *one, uint64_t track, bool is_serpentine)
+{
+	uint64_t band = one->zone[0].tracks, at;
+	size_t k = one->n - 1;
+
+	while (k && one->zone[k].track > track)
+		k--;
+	at = track - one->zone[k].track;
+	at = at < band ? at : band - 1;
+	return (struct place){ k, is_serpentine && k % 2 ? band - 1 - at : at };
+}
+
+/* Accesses as one surface has them, and as a band has; from which track to which. */
+struct crossing {
+	size_t n;
+	struct geo_access one[GEO_MADE_MOST + GEO_PAIRS], of[GEO_MADE_MOST + GEO_PAIRS];
+	uint64_t track[GEO_MADE_MOST + GEO_PAIRS][2];
+};
+
+static void collect(const struct geo_search *s, struct crossing *c)
+{
+	memcpy(c->one, s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST, s->nmade * sizeof(c->one[0]));
+	memcpy(c->track, s->made_at, s->nmade * sizeof(c->track[0]));
+	c->n = s->nmade;
+	for (size_t i = 0; i < s->npairs; i++) {
+		if (!isfinite(s->pair[i].access))
+			continue;
+		c->one[c->n] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
+			                            .is_again = s->is_again[i],
+			                            .access = s->pair[i].access,
+			                            .error = s->pair[i].error };
+		c->track[c->n][0] = s->first + s->a[i];
+		c->track[c->n++][1] = s->first + s->b[i];
+	}
+}
+
+static double speaks_against_band(struct crossing *c, const struct geo_fit *zones, bool is_serpentine)
+{
+	struct geo_curve one, of;
+	double scale;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct place a = place_of(zones, c->track[i][0], is_serpentine),
+			     b = place_of(zones, c->track[i][1], is_serpentine);
+
+		c->of[i] = c->one[i];
+		c->of[i].cylinders = a.cylinder > b.cylinder ? a.cylinder - b.cylinder : b.cylinder - a.cylinder;
+		c->of[i].is_other_head = a.head != b.head;
+	}
+	one = geo_curve_of(c->one, c->n);
+	of = geo_curve_of(c->of, c->n);
+	scale = fmin(one.scale, of.scale);
+	return geo_curve_cost(c->of, c->n, &of, scale) - geo_curve_cost(c->one, c->n, &one, scale);
+}
+
+double geo_crossings_speak_against_band(const struct geo_search *s, const struct geo_fit *one)
+{
+	cleanup_free struct crossing *c = NULL;
+
+	if (!are_equally_long(one))
+		return INFINITY;
+	c = malloc(sizeof(*c));
+	if (!c)
+		return 0.0;
+	collect(s, c);
+	return fmin(speaks_against_band(c, one, false), speaks_against_band(c, one, true));
 }

@@ -14,6 +14,7 @@
 #define OF_A_KIND   8    /* of them at most, that say the same */
 #define WIDEST      8192 /* tracks: distances farther on add little */
 #define RIVALS      3    /* at a time */
+#define FEW_EDGES   3    /* zones: their edges are gone over more often */
 #define LAST_AT     0.97 /* of the budget: what was measured until then is judged */
 
 /* A part of a track, or one with gaps: its sectors are not where those of a whole one are. */
@@ -117,11 +118,11 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 
 /*
  * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
- * it, and as far within zones.
+ * it, more often where there are few, and as far within zones.
  */
 void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 {
-	static const uint64_t distance[] = { 1, 2, 5, 12 };
+	static const uint64_t distance[] = { 1, 2, 5, 12, 40, 150 };
 	size_t step = fit->n / 6 + 1;
 
 	s->first = 0;
@@ -129,9 +130,11 @@ void geo_choose_edge_pairs(struct geo_search *s, const struct geo_fit *fit)
 	for (size_t i = 1; i < fit->n; i += step)
 		for (size_t k = 0; k < ARRAY_LEN(distance); k++) {
 			uint64_t half = (distance[k] + 1) / 2, at = fit->zone[i].track, zone = fit->zone[i].tracks;
+			uint64_t more = fit->n > FEW_EDGES ? 0 : 2;
 
-			if (at >= half && half < zone)
-				(void)add_pair(s, at - half, distance[k]);
+			for (uint64_t d = distance[k]; d <= distance[k] + more; d++)
+				if (at >= (d + 1) / 2 && (d + 1) / 2 < zone)
+					(void)add_pair(s, at - (d + 1) / 2, d);
 			if (i % 2 && distance[k] < zone / 2)
 				(void)add_pair(s, at + zone / 2 - half, distance[k]);
 		}
