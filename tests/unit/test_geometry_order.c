@@ -451,11 +451,14 @@ static void zones_of_any_number_of_tracks_are_of_one_surface(void **state)
 	              geo_lengths_speak_against(&fit, 3));
 	assert_true(geo_lengths_speak_against(&fit, 2) > 8.0);
 	assert_true(geo_lengths_speak_against(&fit, 3) > 8.0);
+	assert_true(geo_lengths_speak_for_several(&fit) < 6.0);
 	for (size_t i = 0; i < fit.n; i++)
 		fit.zone[i].margin = 0.0;
 	assert_true(geo_lengths_speak_against(&fit, 2) == 0.0);
+	assert_true(geo_lengths_speak_for_several(&fit) == 0.0);
 	lengths_are(&fit, even, ARRAY_LEN(even));
 	assert_true(geo_lengths_speak_against(&fit, 2) == 0.0);
+	assert_true(geo_lengths_speak_for_several(&fit) > 6.0);
 	for (size_t i = 0; i < ARRAY_LEN(even); i++)
 		odd[i] = even[i] + 1;
 	lengths_are(&fit, odd, ARRAY_LEN(odd));

@@ -398,6 +398,28 @@ enum order {
 	ONCE /* no band came again, so there may be more surfaces than were seen */
 };
 
+/* Zones that hold more than the one before. */
+static size_t rises(const struct geo_fit *fit)
+{
+	size_t up = 0;
+
+	for (size_t i = 1; i < fit->n; i++)
+		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
+	return up;
+}
+
+/* Zones hold less and less inwards, but for defects and where another arm begins. */
+static bool rises_often(const struct geo_fit *fit)
+{
+	return rises(fit) * 4 > fit->n;
+}
+
+/* One surface, by the first tracks and accesses between them; do all that were seen look like several? */
+static bool has_zones_of_several(const struct geo_fit *one)
+{
+	return rises_often(one) || geo_lengths_speak_for_several(one) > HINT;
+}
+
 /*
  * Right layouts explain nearly all but zones, tracks without data and defects, and zones hold less and less inwards. Where a zone is one band nearly any order can be
  * explained, but not by zones that hold less each time. changes: of size or skew in those tracks.
@@ -406,19 +428,17 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 {
 	bool is_band = shape->heads > 1 && shape->band == 0;
 	double odd = fit->cost - 2.0 * (double)fit->n - fit->left_cost, n = (double)fit->n;
-	size_t up = 0;
 
-	for (size_t i = 1; i < fit->n; i++)
-		up += fit->zone[i].size[0] > fit->zone[i - 1].size[0];
 	if (shape->heads > 1 && shape->band > 1 && !comes_again(fit, shape))
 		return ONCE;
 	if (are_zones_too_short(fit, shape))
 		return MESSY;
-	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && up * 4 <= fit->n)
+	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && !rises_often(fit))
 		return IN_ORDER;
 	if (!is_band) /* which tracks lie over each other, or that none do, is what accesses tell best */
 		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? MESSY : DISTURBED;
-	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || up || fit->n < BAND_ZONES ? MESSY : DISTURBED;
+	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || rises(fit) || fit->n < BAND_ZONES ? MESSY
+	                                                                                                : DISTURBED;
 }
 
 /* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
@@ -706,7 +726,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
-	if (s->n && order < MESSY && is_rival_open)
+	if (s->n && order < MESSY && (is_rival_open || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
 	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))

@@ -28,21 +28,38 @@ static size_t lengths_of(const struct geo_fit *one, uint64_t *ret)
 	return n;
 }
 
+/* How much less likely these are with so many surfaces than with one; as many spare tracks in each may be hidden. */
+static double against(const uint64_t *length, size_t n, uint32_t heads)
+{
+	double chance = 1.0 / heads, least = INFINITY;
+
+	for (uint32_t spare = 0; spare < heads; spare++) {
+		double sum = 0.0;
+
+		for (size_t i = 0; i < n; i++)
+			sum += log(chance / (length[i] % heads == spare ? 1.0 - HIDDEN : HIDDEN / (heads - 1)));
+		least = fmin(least, sum);
+	}
+	return least;
+}
+
 double geo_lengths_speak_against(const struct geo_fit *one, uint32_t heads)
 {
 	uint64_t length[GEO_ZONES_MAX];
-	double chance = 1.0 / heads, least = INFINITY;
 	size_t n = lengths_of(one, length);
 
-	/* As many spare tracks in each may be hidden. */
-	for (uint32_t spare = 0; spare < heads && heads > 1; spare++) {
-		double against = 0.0;
+	return heads > 1 ? fmax(0.0, against(length, n, heads)) : 0.0;
+}
 
-		for (size_t i = 0; i < n; i++)
-			against += log(chance / (length[i] % heads == spare ? 1.0 - HIDDEN : HIDDEN / (heads - 1)));
-		least = fmin(least, against);
-	}
-	return isfinite(least) && least > 0.0 ? least : 0.0;
+double geo_lengths_speak_for_several(const struct geo_fit *one)
+{
+	uint64_t length[GEO_ZONES_MAX];
+	size_t n = lengths_of(one, length);
+	double most = 0.0;
+
+	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++)
+		most = fmax(most, -against(length, n, heads) - log(heads)); /* the spare ones were chosen to suit */
+	return most;
 }
 
 /* ---- zones that are as long as each other ---- */

@@ -114,6 +114,8 @@ double geo_speaks_against_bands(struct geo_search *s);
  * How much less likely the lengths of zones are with so many surfaces than with one; 0 where they do not speak against them. one: all zones as one surface reads them.
  */
 double geo_lengths_speak_against(const struct geo_fit *one, uint32_t heads);
+/* How much likelier they are with some number of surfaces than with one: all are whole cylinders then. */
+double geo_lengths_speak_for_several(const struct geo_fit *one);
 /*
  * Zones that are all as long as the first could be the surfaces of one band, behind which nothing was seen: how much less likely all accesses are then, with those made last, than on one surface;
  * infinity: they are not as long.
