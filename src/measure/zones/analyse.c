@@ -54,8 +54,10 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 		a->has_no_zones = true;
 	else if (isnan(t->layout.rev_ns) && a->has_density && !a->slows.n)
 		a->has_no_zones = a->density.r > FALL_LEAST;
+	/* Where another device begins rates rise again, so that they need not fall from start to end. */
 	a->hides_zones = !a->has_no_zones && a->bands.n == 1 &&
-	                 !zone_bands_is_single(&a->bands, &a->levels, t->interface_bytes_per_s);
+	                 (isfinite(zone_begins_anew(&a->stretches)) ||
+	                  !zone_bands_is_single(&a->bands, &a->levels, t->interface_bytes_per_s));
 	if (a->has_no_zones || a->hides_zones) {
 		a->bands.n = 0;
 		a->bands.has_sawtooth = false;
