@@ -160,17 +160,13 @@ static void where_revolutions_are_lost_the_first_pass_has_long_samples(void **st
 /* An old drive that loses none in large requests: what was read in small ones is none of the figures. */
 static void what_small_requests_lose_is_taken_back(void **state)
 {
-	struct profile p;
 	struct sim_run run;
-	struct err err;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 551172, NULL, &err), 0);
-	run = zones_seeded(&p, 551172);
+	run = zones_on_wild(551172, NULL);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(fabs(spot_error(&run, k)) < 0.02);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 static void three_places_of_a_drive_from_50_megabytes_a_second_take_three_seconds(void **state)

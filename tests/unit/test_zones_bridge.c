@@ -63,16 +63,12 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 /* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
 static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
 {
-	struct profile p;
 	struct sim_run run;
-	struct err err;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 140496, NULL, &err), 0);
-	run = zones_seeded(&p, 140496); /* which fails where a read is not of the plan */
+	run = zones_on_wild(140496, NULL); /* which fails where a read is not of the plan */
 	assert_true(isfinite(sim_figure(&run, "mean_bytes_per_s")));
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 #define REV_NS     8e6
@@ -124,15 +120,11 @@ struct drive {
 static void none_on(const struct drive *drives, size_t n, size_t (*count)(const struct sim_run *run))
 {
 	for (size_t i = 0; i < n; i++) {
-		struct profile p;
 		struct sim_run run;
-		struct err err;
 
-		assert_int_equal(profile_wild(&p, drives[i].seed, drives[i].class, &err), 0);
-		run = zones_seeded(&p, drives[i].seed);
+		run = zones_on_wild(drives[i].seed, drives[i].class);
 		assert_int_equal(count(&run), 0);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 

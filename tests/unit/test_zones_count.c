@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
-#include "wild.h"
 #include "zonesrun.h"
 
 #define INTERFACE 300e6
@@ -94,33 +93,25 @@ static void where_no_step_is_seen_no_zone_is_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
-		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], NULL);
 		assert_true(result_has_notice(run.res, "zones-hidden"));
 		assert_int_equal(result_find_table(run.res, "bands")->nrows, 0);
 		assert_true(isnan(figure_number(result_find_figure(run.res, "bands"))));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* One of the readings for edges met a place that fails, and lost nine tenths of its time: as noise it would hide all zones. */
 static void a_bad_place_beside_an_edge_hides_no_zones(void **state)
 {
-	struct err err = { 0 };
-	struct profile p;
 	struct sim_run run;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 653122, NULL, &err), 0);
-	run = zones_seeded(&p, 653122);
+	run = zones_on_wild(653122, NULL);
 	assert_true(result_find_table(run.res, "bands")->nrows >= 20);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 int main(void)

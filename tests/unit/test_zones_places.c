@@ -419,12 +419,9 @@ static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zon
 	(void)state;
 	for (size_t i = 0; i < TALLY_DRIVES(ARRAY_LEN(seeds)); i++) {
 		const struct table *bands;
-		struct profile p;
 		struct sim_run run;
-		struct err err;
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], NULL);
 		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
 		bands = result_find_table(run.res, "bands");
 		for (size_t r = 1; r < bands->nrows; r++)
@@ -434,7 +431,6 @@ static void what_only_long_samples_find_read_ahead_is_neither_unstored_nor_a_zon
 		assert_true(isnan(sim_figure(&run, "mean_bytes_per_s")));
 		assert_true(result_has_notice(run.res, "by-length"));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -500,16 +496,12 @@ static void a_disk_that_slept_is_measured_as_long_as_one_that_did_not(void **sta
 /* Behind a bridge that passes 16 KiB at a time the first megabytes take eight seconds. */
 static void a_slow_bridge_is_no_disk_that_slept(void **state)
 {
-	struct profile p;
 	struct sim_run run;
-	struct err err;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 436021, "bridge", &err), 0);
-	run = zones_seeded(&p, 436021);
+	run = zones_on_wild(436021, "bridge");
 	assert_false(result_has_notice(run.res, "spin-up"));
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 int main(void)

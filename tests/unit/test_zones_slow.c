@@ -234,19 +234,15 @@ static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_o
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 		const struct table *bands;
 
-		assert_int_equal(profile_wild(&p, seeds[i], NULL, &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], NULL);
 		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
 		bands = result_find_table(run.res, "bands");
 		for (size_t r = 1; r < bands->nrows && !result_has_notice(run.res, "surfaces"); r++)
 			assert_true(number(bands, r, "rate_bytes_per_s") < number(bands, r - 1, "rate_bytes_per_s"));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -257,15 +253,11 @@ static void bridges_that_cut_requests_have_no_slow_region(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 
-		assert_int_equal(profile_wild(&p, seeds[i], "bridge", &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], "bridge");
 		assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
@@ -279,32 +271,25 @@ static void what_is_faster_than_a_slow_place_is_no_other_device(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 
-		assert_int_equal(profile_wild(&p, seeds[i], seeds[i] == 100048 ? NULL : "dying", &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], seeds[i] == 100048 ? NULL : "dying");
 		assert_int_equal(result_find_table(run.res, "stretches")->nrows, 0);
 		if (seeds[i] == 100048)
 			assert_true(is_found(&run, 601323569152, 632844959744));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 }
 
 /* Bytes that were read a moment ago come out of the buffer, and their place looks like a zone of its own: on this disk three times as fast as the media. */
 static void edges_of_zones_are_read_where_nothing_was(void **state)
 {
-	struct err err = { 0 };
-	struct profile p;
 	struct sim_run run;
 	const struct table *t;
 	size_t n = 0;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 100232, NULL, &err), 0);
-	run = zones_seeded(&p, 100232);
+	run = zones_on_wild(100232, NULL);
 	t = result_find_table(run.res, "samples");
 	for (size_t r = 0; r < t->nrows; r++)
 		for (size_t k = 0; k < r && strcmp(table_string(t, r, (size_t)table_column(t, "kind")), "edge") == 0;
@@ -315,37 +300,29 @@ static void edges_of_zones_are_read_where_nothing_was(void **state)
 		}
 	assert_true(n > 0);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* Of the first pass, whose requests are large, none loses a whole revolution visibly: the region takes two and a half times as long all the same. */
 static void a_region_is_told_though_large_requests_hide_its_waits(void **state)
 {
-	struct err err = { 0 };
-	struct profile p;
 	struct sim_run run;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 101123, NULL, &err), 0);
-	run = zones_seeded(&p, 101123);
+	run = zones_on_wild(101123, NULL);
 	assert_true(is_found(&run, 1152413925376, 1223820640256));
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* Nearly each request in the region loses three revolutions, one of a hundred tracks behind it one, as everywhere on this disk: what is told must not reach on. */
 static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere(void **state)
 {
 	struct truth_region truth[8];
-	struct err err = { 0 };
-	struct profile p;
 	struct sim_run run;
 	const struct table *t;
 	size_t n, i = 0;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 43016, "dying", &err), 0);
-	run = zones_seeded(&p, 43016);
+	run = zones_on_wild(43016, "dying");
 	n = truth_regions(geometry_of(&run), truth, 8);
 	while (i < n && truth[i].is_bad)
 		i++;
@@ -355,22 +332,18 @@ static void a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewher
 	assert_true(number(t, 0, "first_byte") > (double)truth[i].first_byte - 400e6);
 	assert_true(number(t, 0, "last_byte") < (double)truth[i].end_byte + 400e6);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /* A drive lost revolutions for a while in the first pass, on both sides of a slow region: what was read there is read again, and is good then. */
 static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
 {
 	struct truth_region truth[8];
-	struct err err = { 0 };
 	const struct table *t;
-	struct profile p;
 	struct sim_run run;
 	size_t n, i = 0;
 
 	(void)state;
-	assert_int_equal(profile_wild(&p, 603044, "dying", &err), 0);
-	run = zones_seeded(&p, 603044);
+	run = zones_on_wild(603044, "dying");
 	t = result_find_table(run.res, "slow_regions");
 	n = truth_regions(geometry_of(&run), truth, 8);
 	assert_int_equal(t->nrows, 3);
@@ -380,7 +353,6 @@ static void what_met_a_spell_beside_a_region_is_none_of_it(void **state)
 	assert_true(number(t, 1, "first_byte") >= (double)truth[i].first_byte);
 	assert_true(number(t, 1, "last_byte") < (double)truth[i].end_byte);
 	sim_run_end(&run);
-	profile_done(&p);
 }
 
 /*
@@ -395,12 +367,9 @@ static void what_is_told_slow_is_so_from_its_first_byte_to_its_last(void **state
 	(void)state;
 	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
 		const struct table *t;
-		struct err err = { 0 };
-		struct profile p;
 		struct sim_run run;
 
-		assert_int_equal(profile_wild(&p, seeds[i], "dying", &err), 0);
-		run = zones_seeded(&p, seeds[i]);
+		run = zones_on_wild(seeds[i], "dying");
 		t = result_find_table(run.res, "slow_regions");
 		told += t->nrows;
 		for (size_t r = 0; r < t->nrows; r++)
@@ -408,7 +377,6 @@ static void what_is_told_slow_is_so_from_its_first_byte_to_its_last(void **state
 				fail_msg("disk %d: %.0f to %.0f is not as slow as told", (int)seeds[i],
 				         number(t, r, "first_byte"), number(t, r, "last_byte"));
 		sim_run_end(&run);
-		profile_done(&p);
 	}
 	assert_true(told >= sizeof(seeds) / sizeof(seeds[0]));
 }

@@ -13,6 +13,7 @@
 #include "rows.h"
 #include "seeds.h"
 #include "simrun.h"
+#include "wild.h"
 
 extern const struct measure measure_zones;
 
@@ -49,6 +50,19 @@ static inline struct sim_run zones_seeded(const struct profile *p, uint64_t seed
 	run = zones_on(p, words);
 	run.words = NULL;
 	assert_false(result_has_notice(run.res, "bursts")); /* nothing limits these disks, however they fail */
+	return run;
+}
+
+/* The same on a wild disk; class: NULL: any. */
+static inline struct sim_run zones_on_wild(uint64_t seed, const char *class)
+{
+	struct sim_run run;
+	struct profile p;
+	struct err err;
+
+	assert_int_equal(profile_wild(&p, seed, class, &err), 0);
+	run = zones_seeded(&p, seed);
+	profile_done(&p);
 	return run;
 }
 

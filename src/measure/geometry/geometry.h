@@ -471,7 +471,6 @@ enum geo_change { GEO_TO_CYLINDER, GEO_TO_HEAD, GEO_TO_BAND, GEO_CHANGES };
 
 struct geo_state {
 	double jump[GEO_CHANGES], other[GEO_CHANGES]; /* the usual one; one that was seen last and is not usual */
-	uint32_t seen[GEO_CHANGES];                   /* so many of the usual one, of which it is the middle */
 	double cost;
 	uint64_t left_out;
 	double left_cost; /* what those cost that were left out, which is no sign of a wrong reading */
@@ -675,6 +674,9 @@ struct geo_curve {
 struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
 /* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
 double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
+/* How much less likely n accesses are as the rival has them than as the layout that is left has them, whose curve is known. */
+double geo_speaks_against(const struct geo_access *rival, const struct geo_access *left, size_t n,
+                          const struct geo_curve *curve);
 /* How much less likely they are if the arm takes as long over eight cylinders as over one. */
 double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve);
 /* An access as the curve has it. */

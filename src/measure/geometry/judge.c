@@ -481,6 +481,15 @@ double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_
 	return least;
 }
 
+double geo_speaks_against(const struct geo_access *rival, const struct geo_access *left, size_t n,
+                          const struct geo_curve *curve)
+{
+	struct geo_curve other = geo_curve_of(rival, n);
+	double scale = fmin(curve->scale, other.scale);
+
+	return geo_curve_cost(rival, n, &other, scale) - geo_curve_cost(left, n, curve, scale);
+}
+
 double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve)
 {
 	cleanup_free struct geo_access *flat = calloc(n + 1, sizeof(*flat));

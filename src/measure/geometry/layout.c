@@ -66,35 +66,16 @@ static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_ac
 	return n;
 }
 
-/* The accesses as they would be if all tracks lay side by side: what the best layout has to do better than. How many. */
-static size_t side_by_side(const struct geo_search *s, struct geo_access *ret)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->npairs; i++)
-		if (isfinite(s->pair[i].access))
-			ret[n++] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
-				                        .is_again = s->is_again[i],
-				                        .access = s->pair[i].access,
-				                        .error = s->pair[i].error };
-	return n;
-}
-
 /* How unlikely all accesses so far are under each candidate, when they scatter as under the best. */
 static double weigh_all(struct geo_search *s)
 {
 	struct geo_access *plain = s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST;
 	struct geo_curve curve;
 	double scale;
-	size_t n = side_by_side(s, plain + s->nmade);
+	size_t n = geo_side_by_side(s, plain + s->nmade, s->made_at + s->nmade);
 
 	for (size_t i = 0; i < s->n; i++)
 		(void)judge(s, &s->c[i], s->c[i].seen + s->nmade);
-	for (size_t i = 0, k = s->nmade; i < s->npairs; i++)
-		if (isfinite(s->pair[i].access)) {
-			s->made_at[k][0] = s->first + s->a[i];
-			s->made_at[k++][1] = s->first + s->b[i];
-		}
 	s->nmade += n;
 	curve = geo_curve_of(plain, s->nmade);
 	scale = curve.scale;

@@ -104,24 +104,12 @@ static void collect(const struct geo_search *s, struct crossing *c)
 {
 	memcpy(c->one, s->made + (size_t)GEO_SHAPES_MAX * GEO_MADE_MOST, s->nmade * sizeof(c->one[0]));
 	memcpy(c->track, s->made_at, s->nmade * sizeof(c->track[0]));
-	c->n = s->nmade;
-	for (size_t i = 0; i < s->npairs; i++) {
-		if (!isfinite(s->pair[i].access))
-			continue;
-		c->one[c->n] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
-			                            .is_again = s->is_again[i],
-			                            .access = s->pair[i].access,
-			                            .error = s->pair[i].error };
-		c->track[c->n][0] = s->first + s->a[i];
-		c->track[c->n++][1] = s->first + s->b[i];
-	}
+	c->n = s->nmade + geo_side_by_side(s, c->one + s->nmade, c->track + s->nmade);
 }
 
-static double speaks_against_band(struct crossing *c, const struct geo_fit *zones, bool is_serpentine)
+static double speaks_against_band(struct crossing *c, const struct geo_curve *curve, const struct geo_fit *zones,
+                                  bool is_serpentine)
 {
-	struct geo_curve one, of;
-	double scale;
-
 	for (size_t i = 0; i < c->n; i++) {
 		struct place a = place_of(zones, c->track[i][0], is_serpentine),
 			     b = place_of(zones, c->track[i][1], is_serpentine);
@@ -130,15 +118,13 @@ static double speaks_against_band(struct crossing *c, const struct geo_fit *zone
 		c->of[i].cylinders = a.cylinder > b.cylinder ? a.cylinder - b.cylinder : b.cylinder - a.cylinder;
 		c->of[i].is_other_head = a.head != b.head;
 	}
-	one = geo_curve_of(c->one, c->n);
-	of = geo_curve_of(c->of, c->n);
-	scale = fmin(one.scale, of.scale);
-	return geo_curve_cost(c->of, c->n, &of, scale) - geo_curve_cost(c->one, c->n, &one, scale);
+	return geo_speaks_against(c->of, c->one, c->n, curve);
 }
 
 double geo_crossings_speak_against_band(const struct geo_search *s, const struct geo_fit *one)
 {
 	cleanup_free struct crossing *c = NULL;
+	struct geo_curve curve;
 
 	if (!are_equally_long(one))
 		return INFINITY;
@@ -146,5 +132,6 @@ double geo_crossings_speak_against_band(const struct geo_search *s, const struct
 	if (!c)
 		return 0.0;
 	collect(s, c);
-	return fmin(speaks_against_band(c, one, false), speaks_against_band(c, one, true));
+	curve = geo_curve_of(c->one, c->n);
+	return fmin(speaks_against_band(c, &curve, one, false), speaks_against_band(c, &curve, one, true));
 }

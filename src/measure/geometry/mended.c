@@ -103,14 +103,6 @@ static void cut(struct within *w, const struct geo_shape *rival, uint64_t shift)
 	}
 }
 
-static double speaks_against(const struct within *w, const struct geo_curve *left)
-{
-	struct geo_curve rival = geo_curve_of(w->rival, w->n);
-	double scale = fmin(left->scale, rival.scale);
-
-	return geo_curve_cost(w->rival, w->n, &rival, scale) - geo_curve_cost(w->left, w->n, left, scale);
-}
-
 double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival)
 {
 	const struct geo_shape *left = &s->c[0].shape;
@@ -133,7 +125,7 @@ double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *r
 				return -INFINITY;
 			shape.is_serpentine = way;
 			cut(w, &shape, shift);
-			least = fmin(least, speaks_against(w, &curve));
+			least = fmin(least, geo_speaks_against(w->rival, w->left, w->n, &curve));
 		}
 	return least;
 }
@@ -153,7 +145,7 @@ double geo_speaks_against_bands(struct geo_search *s)
 			const struct geo_shape bands = { .heads = heads, .band = left->heads, .is_serpentine = way };
 
 			cut(w, &bands, 0);
-			least = fmin(least, speaks_against(w, &curve));
+			least = fmin(least, geo_speaks_against(w->rival, w->left, w->n, &curve));
 		}
 	return least;
 }

@@ -116,6 +116,23 @@ int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *
 	return r;
 }
 
+size_t geo_side_by_side(const struct geo_search *s, struct geo_access *ret, uint64_t (*ret_at)[2])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->npairs; i++) {
+		if (!isfinite(s->pair[i].access))
+			continue;
+		ret[n] = (struct geo_access){ .cylinders = s->a[i] - s->b[i],
+			                      .is_again = s->is_again[i],
+			                      .access = s->pair[i].access,
+			                      .error = s->pair[i].error };
+		ret_at[n][0] = s->first + s->a[i];
+		ret_at[n++][1] = s->first + s->b[i];
+	}
+	return n;
+}
+
 /*
  * One surface: the arm goes on from zone to zone as within one. Were they surfaces, it would go back, or stay where it is. From before an edge to behind
  * it, more often where there are few, and as far within zones.

@@ -96,6 +96,9 @@ void geo_choose_telling_pairs(struct geo_search *s);
 /* Makes them. */
 int geo_measure_pairs(struct geo_search *s, double from, double to, struct err *err);
 
+/* Those of the last look, as they would be if all tracks lay side by side, and their tracks, the later one first. Room for all pairs; returns how many. */
+size_t geo_side_by_side(const struct geo_search *s, struct geo_access *ret, uint64_t (*ret_at)[2]);
+
 /* ---- mended.c ---- */
 
 /*

@@ -32,7 +32,6 @@
 #define RISES_OF      64    /* ... of so many places; where fewer are of media, so much fewer, but one may be chance */
 #define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
 #define APART_PART    0.3   /* of that: the deviation of places that lie anywhere between (1 / sqrt(12), uniform) */
-#define FALL_LEAST    0.07  /* log, from start to end: rates of zoned disks fall by a quarter and more */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
@@ -97,7 +96,7 @@ static bool falls(const struct segments *s)
 {
 	size_t quarter = s->n / 4;
 
-	return quarter && zone_mean_y(s->v, s->n - quarter, s->n) - zone_mean_y(s->v, 0, quarter) > FALL_LEAST;
+	return quarter && zone_mean_y(s->v, s->n - quarter, s->n) - zone_mean_y(s->v, 0, quarter) > ZONE_FALL_LEAST;
 }
 
 /*

@@ -14,8 +14,6 @@
 
 #define FALLS_MIN 3   /* of bands, that say what is usual (a choice) */
 #define FALL_MOST 1.5 /* of the usual: nearer to one than to two */
-#define FALL_ZONED \
-	0.07 /* log, from the first quarter of the places to the last: those of zoned disks fall by more (as bands.c) */
 #define WIDE_MOST 2.0 /* of the usual: the first band, where what limits it is not known, may be two (a choice) */
 
 static double fall_of(const struct zone_bands *b, size_t k)
@@ -74,5 +72,5 @@ static double quarter_from(const struct zone_levels *lv, size_t from, int way)
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s)
 {
 	return b->n == 1 && lv->n && !may_be_limited(&b->v[0], interface_bytes_per_s) &&
-	       quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1) <= fmin(b->least_step, FALL_ZONED);
+	       quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1) <= fmin(b->least_step, ZONE_FALL_LEAST);
 }

@@ -26,7 +26,6 @@
 #define SINGLE_REVS       6.0  /* that a sample must have to be told alone: one more or less is a sixth */
 #define SINGLE_MIN        0.05 /* relative; a single sample says less than all those of a place */
 #define JOIN_PART         0.5  /* of a run, or of its excess, that what waits tell has to be (a choice) */
-#define CHANCE_MAX        0.05 /* that spells of time look like it, anywhere on the disk */
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
@@ -224,7 +223,7 @@ static void fill_region(const struct zone_samples *samples, size_t npositions, c
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);
 	slow->chance = zone_chance_of_time(samples, npositions, slow);
-	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < CHANCE_MAX;
+	slow->is_confirmed = r.throughout > 0 && is_again && slow->chance < ZONE_CHANCE_MAX;
 }
 
 /* Samples that narrowed down where a region begins and ends. */
@@ -534,7 +533,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 		struct zone_slow *slow = &ret->v[i];
 
 		slow->chance = zone_chance_of_single(samples, l->npositions, slow, ret->n - first);
-		slow->is_confirmed = slow->again_slow > slow->again_good && slow->chance < CHANCE_MAX;
+		slow->is_confirmed = slow->again_slow > slow->again_good && slow->chance < ZONE_CHANCE_MAX;
 	}
 }
 
@@ -548,7 +547,7 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 	for (size_t i = 0; chance && i < slows->n; i++)
 		chance[i] = zone_chance_of_few(samples, l, slows, &slows->v[i]);
 	for (size_t i = 0; i < slows->n; i++) {
-		double most = slows->v[i].chance < 1.0 ? CHANCE_MAX : CHANCE_FEW;
+		double most = slows->v[i].chance < 1.0 ? ZONE_CHANCE_MAX : CHANCE_FEW;
 
 		if (chance && chance[i] < most)
 			continue;

@@ -28,7 +28,6 @@
 #define UNEVEN_MAX    8    /* runs; more of them are noise of the network (trial: cloud volumes) */
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
-#define CHANCE_MAX    0.05 /* that spells of time look like it, anywhere on the device */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
 #define LOSES_LESS \
 	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
@@ -179,7 +178,7 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 		                        .expected_y = st->beside_y };
 
 	return st->kind == STRETCH_UNEVEN && st->y > st->beside_y &&
-	       zone_chance_of_time(samples, s->npositions, &slow) >= CHANCE_MAX;
+	       zone_chance_of_time(samples, s->npositions, &slow) >= ZONE_CHANCE_MAX;
 }
 
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */

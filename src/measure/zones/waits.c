@@ -56,7 +56,6 @@
 #define OTHERS_PART \
 	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
 #define PASS_PART     0.5  /* of a region's waits, that each pass must have rather than the usual (the lesser half) */
-#define CHANCE_MAX    0.05 /* that spells of time look like it, anywhere on the disk */
 #define QUIET_PART    0.15 /* of the stretches, that are quiet even on a disk of which half is slow */
 #define STRETCH_REVS  20.0 /* at least, in a stretch: a rate of one in a hundred shows */
 #define STRETCHES_MAX 20   /* so that a region of a twentieth is one */
@@ -534,7 +533,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		is_loss_sure(v, first, last, lost) &&
 		(sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) && sum - most >= SCORE_REST &&
 		is_lasting(v, first, last) &&
-		(ret->chance < CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
+		(ret->chance < ZONE_CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
 	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y) &&
 	       begins(v, first, last, ret->y - ret->expected_y);
 }

@@ -483,6 +483,9 @@ struct zone_at { /* a sample in order of place */
 	size_t position; /* ZONE_NONE: none, or on an edge */
 };
 
+#define ZONE_FALL_LEAST \
+	0.07 /* log, from the first quarter to the last: rates of zoned disks fall by a quarter and more from start to end */
+
 /* What says nothing of recording zones; both NULL: all count. */
 struct zone_left_out {
 	const struct zone_slows *slows;
@@ -596,6 +599,9 @@ void zone_slows_leave_to_path(const struct zone_samples *samples, const struct z
                               struct zone_slows *slows);
 
 /* ---- chance.c ---- */
+
+#define ZONE_CHANCE_MAX \
+	0.05 /* that spells of time look like it, anywhere on the device: what is likelier is not told */
 
 /* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its place; 1 at most. */
 double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
