@@ -409,6 +409,21 @@ static void three_places_of_an_old_disk_are_read_in_small_requests(void **state)
 	profile_done(&p);
 }
 
+/* A drive that waits for each request, and loses revolutions so that the first pass goes over to large ones by itself: the small ones before were told as "not idle at first". */
+static void what_small_requests_took_is_no_change_in_time(void **state)
+{
+	static const uint64_t seeds[] = { 661055, 661177 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+		struct sim_run run = zones_on_wild(seeds[i], NULL);
+
+		assert_false(result_has_notice(run.res, "speed-up"));
+		assert_true(isnan(sim_figure(&run, "burst_bytes_per_s")));
+		sim_run_end(&run);
+	}
+}
+
 #define FIRST_PART 0.04 /* of a target, within which no zone of these two ends */
 
 /* Two arms in stripes, the one reads ahead while the other reads: the long samples of both ends meet what was read ahead, those of the other places do not. */
@@ -507,6 +522,7 @@ static void a_slow_bridge_is_no_disk_that_slept(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_small_requests_took_is_no_change_in_time),
 		cmocka_unit_test(reading_all_lists_every_unreadable_sector_and_the_curve_around_is_intact),
 		cmocka_unit_test(every_recording_zone_of_drives_with_equal_surfaces_is_found_within_one_spacing),
 		cmocka_unit_test(

@@ -142,10 +142,13 @@ bool zone_fine_choose(const struct zones_run *run, struct zone_target *t, uint32
 	double lost = 1.96 * sqrt(t->analysis->levels.loss_var);
 	bool is_lossy = lost > LOSSY_PART * log1p(session_precision(run->ses)), is_worse;
 
-	if (!l->fine_bytes || pass > 1)
+	if (pass > 1)
 		return false;
-	/* What was not lossy after the first pass, and is after one of small requests alone, is so by those. */
-	is_worse = pass == 1 && (is_lossy || slower_by(t) >= SLOWER_MIN);
+	/*
+	 * What was not lossy after the first pass, and is after one of small requests alone, is so by those. Where it was lossy before, and the second pass was of large
+	 * requests, small ones may still have been slower.
+	 */
+	is_worse = pass == 1 && ((l->fine_bytes && is_lossy) || slower_by(t) >= SLOWER_MIN);
 	if (is_worse || is_lossy)
 		l->fine_bytes = 0;
 	set_requests(l, l->fine_bytes ? l->fine_bytes : l->coarse_bytes);
