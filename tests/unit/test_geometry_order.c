@@ -238,6 +238,44 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
+/* The end between two tracks was hidden, and one of them lacks some sectors: it was counted as one, and all behind it put on the surface before theirs. */
+static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
+{
+	static const struct {
+		uint64_t held[3];
+		uint64_t tracks;
+	} between[] = {
+		{ { 350 }, 2 },      /* of 183 and 167 */
+		{ { 520 }, 3 },      /* 29 are missing */
+		{ { 230, 136 }, 2 }, /* one end is where there is none */
+		{ { 215 }, 1 },      /* too little for two */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(between); i++) {
+		struct geo_item item[24] = { 0 };
+		struct geo_walk w = { .items = item };
+		struct geo_order o = { .seg = NULL };
+		struct idle r;
+		struct err err;
+
+		w.g = (struct geo *)(uintptr_t)idle(&r);
+		r.g.rot.noise_ns = 20e3;
+		r.g.rot.period_ns = 6e6;
+		for (int k = 0; k < 8; k++)
+			add_item(&w, 183, 183, 0.088, false);
+		for (size_t k = 0; k < 3 && between[i].held[k]; k++)
+			add_item(&w, between[i].held[k], between[i].held[k], 0.09, true);
+		for (int k = 0; k < 8; k++)
+			add_item(&w, 183, 183, 0.088, false);
+		assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+		assert_int_equal(o.tracks, 16 + between[i].tracks);
+		geo_order_free(&o);
+		for (size_t k = 0; k < w.nitems; k++)
+			free(item[k].run);
+	}
+}
+
 #define MANY 1000 /* tracks */
 
 /* The order of tracks of these sizes, as the walk has them where noise hides how many sectors each would hold. */
@@ -687,6 +725,7 @@ int main(void)
 		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+		cmocka_unit_test(two_tracks_of_which_one_lacks_some_sectors_are_two),
 		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
 		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),

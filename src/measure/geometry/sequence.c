@@ -10,6 +10,7 @@
 #define NEAR_ITEMS 200                   /* on both sides: a few bands, so that each surface comes by OFTEN */
 #define SHORT_BY   40                    /* part of a track: so many sectors may be missing of it */
 #define OFTEN      4                     /* tracks of one size nearby: no accident */
+#define LACKS_PART 5                     /* of a track: so much one may lack that is counted as one (a choice) */
 #define PIECES     4                     /* of a track, at most */
 #define NEARLY_ALL 0.8                   /* of a track: pieces that hold so much and no more are no two tracks */
 #define TURNS_BACK 4                     /* runs of equal tracks that a turn is looked for in */
@@ -68,6 +69,18 @@ static bool is_last_and_next(const struct geo_seg *seg, uint64_t before, uint64_
 	uint64_t both = before + next;
 
 	return before && next && seg->tracks == 1 && seg->size <= both && seg->size + both / SHORT_BY >= both;
+}
+
+/*
+ * How many tracks one is that holds too much to be one, and less than several by what one of them may lack: both its neighbours are whole ones. 1: it may be one, or a piece beside it
+ * belongs to it.
+ */
+static uint64_t tracks_short_in(const struct geo_seg *seg, uint64_t before, uint64_t next)
+{
+	uint64_t most = before > next ? before : next, least = before > next ? next : before;
+	uint64_t m = most ? (seg->size + most / LACKS_PART) / most : 1;
+
+	return m > 1 && seg->tracks == 1 && most - least <= most / LACKS_PART && seg->size <= m * most ? m : 1;
 }
 
 /*
@@ -208,6 +221,8 @@ static int push_tracks(struct geo_order *o, struct geo_seg seg, uint64_t held, u
 	}
 	if (m == 1 && is_last_and_next(&seg, usual, next))
 		m = 2;
+	if (m == 1)
+		m = tracks_short_in(&seg, usual, next);
 	if (join_pieces(o, &seg, held))
 		return 0;
 	if (lacks_its_end(o, &seg, next, turn))
