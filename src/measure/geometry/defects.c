@@ -13,6 +13,7 @@
 
 #define AT_ONCE      16   /* tracks whose ends are looked at together */
 #define LIKE_NEAR    40   /* segments: a turn of all surfaces, and some that lack something */
+#define CLEAN_LEAST  3    /* tracks on either side of one that is missing, all as they should be */
 #define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
 
 struct defect_row {
@@ -131,15 +132,57 @@ static bool is_loose(struct finder *f, size_t i, uint64_t size)
 	return false;
 }
 
+/*
+ * Does it go on like the tracks of the surface beside it? Where a track before was counted as two, or two as one, the last of a surface, or the first, is put on the next, or the one
+ * before, and seems to lack what these surfaces differ by.
+ */
+static bool is_of_next(struct finder *f, size_t i)
+{
+	const struct geo_order *o = f->m->o;
+	const uint32_t *head = f->m->head;
+
+	if (!zone_of(f, o->seg[i].track))
+		return false;
+	for (size_t k = i ? i - 1 : i; k <= i + 1 && k + 1 < o->n; k++) {
+		const struct geo_seg *seg = &o->seg[k];
+		uint64_t beside = k < i ? seg->track + seg->tracks - 1 : seg->track;
+
+		if (k != i && seg->tracks > 1 && seg->size == held(o, i) && head[beside] != head[o->seg[i].track])
+			return true;
+	}
+	return false;
+}
+
+/* Have equal tracks in a row the size of the surfaces that they were put on? Where not, the count of tracks went wrong before. */
+static bool is_of_surface(const struct finder *f, const struct geo_fit_zone *z, const struct geo_seg *seg)
+{
+	uint64_t last = seg->track + seg->tracks - 1;
+
+	if (seg->is_odd || seg->has_gap || seg->track < z->track || last >= z->track + z->tracks)
+		return true;
+	return seg->size == z->size[f->m->head[seg->track]] && seg->size == z->size[f->m->head[last]];
+}
+
+/* Is a track on the surface that it was put on, as far as those beside it tell? */
+static bool is_surface_shown(struct finder *f, size_t i)
+{
+	const struct geo_order *o = f->m->o;
+	const struct geo_fit_zone *z = zone_of(f, o->seg[i].track);
+
+	return !z || ((i == 0 || is_of_surface(f, z, &o->seg[i - 1])) &&
+	              (i + 2 >= o->n || is_of_surface(f, z, &o->seg[i + 1])));
+}
+
 static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind, bool is_sure)
 {
 	if (f->t->nrows < DEFECTS_MOST)
-		result_row(f->t, &(struct defect_row){
-					 .first_byte = first * f->m->w->g->t.block_bytes,
-					 .missing = missing,
-					 .surface = head == GEO_NOWHERE || f->m->is_turning_hidden ? UINT64_MAX : head,
-					 .kind = kind,
-					 .certainty = is_sure ? "sure" : "unclear" });
+		result_row(f->t, &(struct defect_row){ .first_byte = first * f->m->w->g->t.block_bytes,
+		                                       .missing = missing,
+		                                       .surface = head == GEO_NOWHERE || f->m->layout->is_turning_hidden
+		                                                          ? UINT64_MAX
+		                                                          : head,
+		                                       .kind = kind,
+		                                       .certainty = is_sure ? "sure" : "unclear" });
 }
 
 /* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
@@ -148,7 +191,7 @@ static void tell_track(struct finder *f, const struct lack *lack)
 	const struct geo_walk *w = f->m->w;
 	size_t i = lack->seg;
 	uint64_t missing = lack->missing;
-	bool is_sure = lack->ends == THERE;
+	bool is_sure = lack->ends == THERE && is_surface_shown(f, i);
 	const struct geo_seg *seg = &f->m->o->seg[i];
 	uint64_t end = f->m->o->seg[i + 1].first, seen = 0;
 	uint32_t head = surface_of(f, seg->track);
@@ -166,19 +209,23 @@ static void tell_track(struct finder *f, const struct lack *lack)
 		f->surface[head].missing += missing;
 }
 
-/* Are there pieces of a track that were counted as two about this one? Then a track that is not there, on the surface of the next, makes the count right again. */
-static bool is_piece_near(const struct finder *f, const struct geo_hole *hole)
+/*
+ * Are all tracks about this one as they should be, over a turn of all surfaces to either side? Where one was counted as two a track that is not there makes the count right again,
+ * and so it does where two were taken for one; and sectors that a track lacks at its end turn what follows as a missing track may.
+ */
+static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 {
 	const struct geo_fit_zone *z = &f->m->layout->fit->zone[hole->zone];
-	uint64_t heads = f->m->layout->shape.heads, size = 0, n = f->m->o->tracks;
-	uint64_t from = hole->track > heads ? hole->track - heads : 0;
+	uint64_t turn = f->m->layout->shape.heads > CLEAN_LEAST ? f->m->layout->shape.heads : CLEAN_LEAST;
+	uint64_t from = hole->track > turn ? hole->track - turn : 0, end = hole->track + turn;
 
-	for (uint64_t k = 0; k < heads; k++)
-		size = z->size[k] > size ? z->size[k] : size;
-	for (uint64_t t = from; t <= hole->track + heads && t + 2 < n; t++)
-		if (geo_order_first(f->m->o, t + 2) - geo_order_first(f->m->o, t) <= size)
-			return true;
-	return false;
+	for (uint64_t t = from > z->track ? from : z->track; t < end && t < z->track + z->tracks; t++) {
+		const struct geo_seg *seg = geo_order_at(f->m->o, t);
+
+		if (seg->is_odd || seg->has_gap || isnan(seg->jump) || seg->size != z->size[f->m->head[t]])
+			return false;
+	}
+	return true;
 }
 
 /*
@@ -197,7 +244,7 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
-		is_sure = !is_piece_near(f, hole);
+		is_sure = is_clean_about(f, hole);
 		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", is_sure);
 		f->surface[hole->head].tracks += is_sure;
 	}
@@ -246,7 +293,7 @@ static size_t find_lacks(struct finder *f, struct lack *ret)
 	for (size_t i = 0; i + 1 < o->n; i++) {
 		uint64_t want = o->seg[i].tracks == 1 ? expected(f, i) : 0;
 
-		if (want && want > held(o, i) && !is_loose(f, i, want))
+		if (want && want > held(o, i) && !is_loose(f, i, want) && !is_of_next(f, i))
 			ret[n++] = (struct lack){ .seg = i, .missing = want - held(o, i) };
 	}
 	f->zone = 0;
@@ -324,7 +371,7 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 	if (r < 0)
 		return r;
 	tell_rows(f, v, n);
-	if (m->are_surfaces && !m->is_turning_hidden && m->layout->fit->n)
+	if (m->are_surfaces && !m->layout->is_turning_hidden && m->layout->fit->n)
 		surface_rows(f);
 	return 0;
 }

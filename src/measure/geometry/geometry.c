@@ -407,7 +407,7 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	int r = find_layout(w, &order, &layout, err);
 
 	if (r == 0 && layout.is_told && !layout.is_turning_said)
-		r = geo_settle_turning(g, &order, &layout.shape, layout.fit, err);
+		r = geo_settle_turning(g, &order, &layout, err);
 	if (g->p->tracks)
 		run_rows(w);
 	session_checkpoint(g->ses);

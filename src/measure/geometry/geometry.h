@@ -691,10 +691,11 @@ int geo_arms(struct geo *g, bool *ret_are_several, struct err *err);
 
 struct geo_layout {
 	struct geo_shape shape;
-	struct geo_fit *fit;  /* the zones of the best shape; NULL: none that explains the tracks */
-	bool is_told;         /* the figures are */
-	bool is_messy;        /* it leaves too much unexplained */
-	bool is_turning_said; /* that heads alternate, or not, by accesses */
+	struct geo_fit *fit;    /* the zones of the best shape; NULL: none that explains the tracks */
+	bool is_told;           /* the figures are */
+	bool is_messy;          /* it leaves too much unexplained */
+	bool is_turning_said;   /* that heads alternate, or not, by accesses */
+	bool is_turning_hidden; /* they may or may not, for all that is known */
 	/* Where a zone begins under each layout that explains the sizes and skews: first sectors, in order. */
 	uint64_t edge[GEO_ZONES_MAX];
 	size_t nedges;
@@ -709,13 +710,10 @@ void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 /*
- * Would it make no difference to sizes if every second band went through the heads backwards? Then a surface is one of two. (Drives of which all surfaces are alike are rare since the
- * density of each is set apart.)
+ * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so,
+ * and a surface is one of two. (Drives of which all surfaces are alike are rare since the density of each is set apart.)
  */
-bool geo_is_turning_hidden(const struct geo_shape *shape, const struct geo_fit *fit);
-/* Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so. */
-int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
-                       struct err *err);
+int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
 
 /* ---- heads.c ---- */
 
@@ -731,8 +729,7 @@ struct geo_map {
 	bool is_as_told; /* the zones that head[] is by are those that are told */
 	struct geo_hole *hole;
 	size_t nholes;
-	bool are_surfaces;      /* the disk's; else those of the first of several arms */
-	bool is_turning_hidden; /* heads may alternate, so that a surface is one of two */
+	bool are_surfaces; /* the disk's; else those of the first of several arms */
 };
 
 /* Tables heads, surfaces and defects. */

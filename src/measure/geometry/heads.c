@@ -133,14 +133,13 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 
 	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
 	m.are_surfaces = layout->is_told && !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
-	m.is_turning_hidden = m.are_surfaces && geo_is_turning_hidden(&layout->shape, layout->fit);
 	if (m.are_surfaces)
 		r = fill(&m, err);
 	if (r == 0 && m.are_surfaces && layout->shape.heads > 1)
 		head_rows(&m);
 	if (r == 0)
 		r = geo_defect_rows(&m, err);
-	if (r == 0 && m.are_surfaces && !m.is_turning_hidden && layout->fit->n && !geo_is_over(w->g))
+	if (r == 0 && m.are_surfaces && !layout->is_turning_hidden && layout->fit->n && !geo_is_over(w->g))
 		r = geo_read_rates(&m, err);
 	free(m.head);
 	free(m.hole);

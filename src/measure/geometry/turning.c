@@ -33,20 +33,19 @@ bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
 	       a->is_alternate != b->is_alternate;
 }
 
-bool geo_is_turning_hidden(const struct geo_shape *shape, const struct geo_fit *fit)
+/* Would it make no difference to sizes if every second band went through the heads backwards? */
+static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
 {
-	bool is_hidden = shape->heads > 1 && !shape->is_alternate;
-
 	for (size_t i = 0; i < fit->n; i++)
-		for (uint32_t k = 0; k < shape->heads; k++)
-			is_hidden = is_hidden && fit->zone[i].size[k] == fit->zone[i].size[shape->heads - 1 - k];
-	return is_hidden;
+		for (uint32_t k = 0; k < heads; k++)
+			if (fit->zone[i].size[k] != fit->zone[i].size[heads - 1 - k])
+				return false;
+	return true;
 }
 
-int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *shape, struct geo_fit *told,
-                       struct err *err)
+int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err)
 {
-	struct geo_shape turned = *shape;
+	struct geo_shape turned = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
 	char text[160];
 
@@ -56,17 +55,19 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_shape *sha
 	fit = calloc(1, sizeof(*fit));
 	if (!fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	geo_order_fit(o, &turned, UINT64_MAX, told->cost - GEO_SURE, NULL, fit);
-	if (!isfinite(fit->cost) || geo_has_thought_enough(g)) {
-		if (geo_is_turning_hidden(shape, told))
-			result_notice(
-				g->ses->res, "heads-alternate-unseen",
-				"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
+	geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
+	if (fit->cost < l->fit->cost - GEO_SURE && !geo_has_thought_enough(g)) {
+		l->shape = turned;
+		geo_order_fit_whole(o, &l->shape, l->fit);
+		geo_name_layout(&l->shape, text, sizeof(text));
+		result_figure_text(g->ses->res, "layout", "layout", text);
 		return 0;
 	}
-	*shape = turned;
-	geo_order_fit_whole(o, shape, told);
-	geo_name_layout(shape, text, sizeof(text));
-	result_figure_text(g->ses->res, "layout", "layout", text);
+	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
+	l->is_turning_hidden = turned.is_alternate && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
+	if (l->is_turning_hidden)
+		result_notice(
+			g->ses->res, "heads-alternate-unseen",
+			"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
 	return 0;
 }
