@@ -472,9 +472,7 @@ static int run_phases(struct geo *g, struct err *err)
 	session_checkpoint(g->ses);
 	if (!g->rot.is_rotating || session_is_over(g->ses))
 		return 0;
-	g->looks = geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR);
-	g->rot.noise_ns *= geo_noise_left(g->looks);
-	g->tol = fmax(4e-6, 5.0 * g->rot.noise_ns / g->rot.period_ns);
+	geo_set_looks(g, geo_looks(geo_near(g), geo_flush_cost(g) > GEO_VERY_DEAR));
 	g->spindle.period_ns = g->rot.period_ns;
 	r = geo_find_ahead(g, err);
 	fua_figure(g);

@@ -146,7 +146,9 @@ int geo_probe_doubt(struct geo *g, const uint64_t *sectors, double *ret_angles, 
  */
 unsigned geo_looks(double near, bool are_dear);
 double geo_noise_left(unsigned looks); /* that part of it */
-#define GEO_UP_GRIDS 2                 /* that have to agree */
+void geo_set_looks(struct geo *g, unsigned looks);
+bool geo_look_more(struct geo *g); /* two more of them; false: it would be no use, or too many */
+#define GEO_UP_GRIDS 2             /* that have to agree */
 /*
  * Are several sectors read upwards? Where the drive keeps what comes by before a sector that is asked for, reading one has most of what lies below in the cache, and those above come by at their time.
  */

@@ -183,49 +183,82 @@ static void note_spare(struct geo *g, const struct geo_spare *spare, size_t n)
 		                     fabs(spare[i].more - (double)g->spare) > 0.5 + 3.0 * spare[i].error;
 }
 
-static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare, struct skews *skews, struct err *err)
+/* What was found at a place. */
+struct found {
+	struct geo_track track[EDGES_MAX];
+	size_t n, votes;
+	struct interval all;
+	uint64_t size; /* of most of them; 0: not known */
+};
+
+/* Some tracks, and more if no two of those are equal. */
+static int find_tracks(struct geo *g, double at, double per_track, struct found *f, struct err *err)
 {
 	static const unsigned tracks[] = { PLACE_TRACKS, PLACE_MOST };
 	struct geo_edge edge[EDGES_MAX];
-	struct geo_track track[EDGES_MAX];
-	size_t n = 0, votes = 0;
-	double per_track;
-	int r = geo_place_spacing(g, (uint64_t)(p->at * (double)g->sectors), &per_track, err);
-	struct interval all = { NAN, NAN };
-	uint64_t size = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(tracks) && size == 0 && votes <= 1 && r == 0; i++) {
-		if (!isfinite(per_track) || geo_is_over(g))
-			break;
-		r = survey_place(g, p->at, per_track, tracks[i], edge, &n, err);
-		n = geo_tracks(g, edge, n, track);
-		size = usual_size(g, track, n, &votes, &all);
+	f->size = 0;
+	f->votes = 0;
+	for (size_t i = 0; i < ARRAY_LEN(tracks) && f->size == 0 && f->votes <= 1 && r == 0 && !geo_is_over(g); i++) {
+		r = survey_place(g, at, per_track, tracks[i], edge, &f->n, err);
+		f->n = geo_tracks(g, edge, f->n, f->track);
+		f->size = usual_size(g, f->track, f->n, &f->votes, &f->all);
 	}
+	if ((double)f->size < 0.5 * per_track ||
+	    (double)f->size > 2.0 * per_track) /* pieces between ends that are none */
+		f->size = 0;
+	return r;
+}
+
+/* The same, with more looks at each sector where ends do not stand out of the noise; a quick run leaves it at that. */
+static int look_closer(struct geo *g, double at, struct found *f, struct err *err)
+{
+	double per_track;
+	int r = geo_place_spacing(g, (uint64_t)(at * (double)g->sectors), &per_track, err);
+
+	if (r < 0 || !isfinite(per_track))
+		return r;
+	r = find_tracks(g, at, per_track, f, err);
+	while (r == 0 && !f->size && !g->p->quick && !geo_is_over(g) && geo_look_more(g))
+		r = find_tracks(g, at, per_track, f, err);
+	return r;
+}
+
+static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare, struct skews *skews, struct err *err)
+{
+	struct found f = { .all = { NAN, NAN } };
+	unsigned looks = g->looks;
+	int r = look_closer(g, p->at, &f, err);
+
 	if (r < 0)
 		return r;
-	if ((double)size < 0.5 * per_track || (double)size > 2.0 * per_track) /* pieces between ends that are none */
-		size = 0;
-	if (size)
-		r = geo_spare(g, track, n, size, spare, err);
+	if (f.size)
+		r = geo_spare(g, f.track, f.n, f.size, spare, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < n && spare->is_sure && spare->sectors; i++)
-		add_spare(&track[i], spare->sectors);
-	if (size && spare->is_sure)
-		size = usual_size(g, track, n, &votes, &all);
+	for (size_t i = 0; i < f.n && spare->is_sure && spare->sectors; i++)
+		add_spare(&f.track[i], spare->sectors);
+	if (f.size && spare->is_sure)
+		f.size = usual_size(g, f.track, f.n, &f.votes, &f.all);
 	else
-		all.high += (double)spare->most;
-	if (size)
-		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)size, &all, votes);
+		f.all.high += (double)spare->most;
+	if (f.size)
+		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)f.size, &f.all, f.votes);
 	else
 		result_notice(
 			g->ses->res, "no-tracks",
 			"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
 			p->name);
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(track[i].skew) && !track[i].is_doubtful)
-			skews->v[skews->n++] = track[i].skew;
-	track_rows(g, track, n, p->name);
+	for (size_t i = 0; i < f.n; i++)
+		if (isfinite(f.track[i].skew) && !f.track[i].is_doubtful)
+			skews->v[skews->n++] = f.track[i].skew;
+	track_rows(g, f.track, f.n, p->name);
+	/* The walk, which begins at the start, needs as many as that did. */
+	if (g->looks != looks && (p->at > 0.0 || !f.size)) {
+		geo_set_looks(g, looks);
+		geo_forget(g);
+	}
 	session_checkpoint(g->ses);
 	return 0;
 }

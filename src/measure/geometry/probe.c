@@ -40,6 +40,7 @@
 #define LOOKS_WANTED 0.03 /* so far they may */
 #define LOOKS_DEAR \
 	0.06 /* the same where all looks but the first take very many reads elsewhere before: most skews stand out */
+#define TOL_LEAST   4e-6 /* of a revolution: what the clock resolves */
 #define MEDIAN_LOSS 1.25 /* a median strays more than a mean, by that */
 
 struct angle_row {
@@ -492,6 +493,22 @@ unsigned geo_looks(double near, bool are_dear)
 	while (near > LOOKS_FROM && looks < LOOKS_MOST && near * geo_noise_left(looks) > wanted)
 		looks += 2;
 	return looks;
+}
+
+void geo_set_looks(struct geo *g, unsigned looks)
+{
+	g->rot.noise_ns *= geo_noise_left(looks) / geo_noise_left(g->looks);
+	g->looks = looks;
+	g->tol = fmax(TOL_LEAST, 5.0 * g->rot.noise_ns / g->rot.period_ns);
+}
+
+bool geo_look_more(struct geo *g)
+{
+	if (geo_near(g) <= LOOKS_WANTED || g->looks >= LOOKS_MOST)
+		return false;
+	geo_set_looks(g, g->looks + 2);
+	geo_forget(g); /* of what was looked at less often */
+	return true;
 }
 
 /* For a probe again: those, and not also what could not be read, which is NaN. */
