@@ -291,6 +291,64 @@ static void bands_that_nothing_shows_are_not_told(void **state)
 	}
 }
 
+/* Five surfaces whose heads alternate come by as ten do of which any two are alike; where all are alike anyway, or are not like that, nothing speaks against ten. */
+static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
+{
+	static const struct {
+		uint64_t size[10];
+		bool is_few; /* alternating, 5 of them; else 5 in the same order */
+		double least, most;
+	} disks[] = {
+		{ { 525, 513, 524, 508, 538, 538, 508, 524, 513, 525 }, true, 12.0, 12.0 },
+		{ { 525, 513, 524, 508, 538, 525, 513, 524, 508, 538 }, false, 12.0, 12.0 },
+		{ { 525, 524, 525, 524, 525, 525, 524, 525, 524, 525 }, false, 3.4, 3.5 }, /* log 2 for each */
+		{ { 525, 525, 525, 525, 525, 525, 525, 525, 525, 525 }, true, 0.0, 0.0 },
+		{ { 525, 513, 524, 508, 538, 538, 508, 524, 513, 511 }, true, 0.0, 0.0 },
+	};
+	const struct geo_shape many = { .heads = 10, .band = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
+		const struct geo_shape few = { .heads = 5, .band = 1, .is_alternate = disks[i].is_few };
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+		double against;
+
+		begin(&s, idle(&r));
+		for (unsigned k = 0; k < 240; k++)
+			add(&s, disks[i].size[k % 10], 1, SKEW);
+		search = search_in(&s, few);
+		assert_true(geo_may_come_again(&many, &few));
+		assert_false(geo_may_come_again(&few, &many));
+		against = geo_sizes_speak_against(search, &many, &few);
+		print_message("%.2f\n", against);
+		assert_true(against >= disks[i].least && against <= disks[i].most);
+		search_free(search);
+	}
+}
+
+/* Bands of 16 on surfaces that differ are no cylinders of 16 surfaces, whose zones would hold more and less by turns; where surfaces are alike, or nearly so, they may be. */
+static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
+{
+	const struct geo_shape bands = { .heads = 4, .band = 16 };
+
+	(void)state;
+	for (unsigned k = 0; k < 3; k++) {
+		uint64_t other = k == 0 ? 202 : k == 1 ? 211 : 208;
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		for (unsigned i = 0; i < 160; i++)
+			add(&s, i % 4 == 1 || i % 4 == 2 ? other : 211, 16, SKEW);
+		search = search_in(&s, bands);
+		assert_int_equal(geo_do_sizes_show_bands(search), k == 0);
+		search_free(search);
+	}
+}
+
 #define LONG 613
 
 /* Accesses between these tracks, whose zones lie side by side, or over each other as the arm goes to and fro. */
@@ -388,6 +446,8 @@ int main(void)
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
+		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
+		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
 		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),
 	};

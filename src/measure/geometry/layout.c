@@ -167,7 +167,9 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 	if (s->are_sizes_its_own)
 		s->is_shown = true;
 	else if (may_be_cylinders(&best->shape))
-		s->is_shown = beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS));
+		s->is_shown =
+			(beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS))) ||
+			geo_do_sizes_show_bands(s);
 	else
 		s->is_shown = s->is_shown ||
 		              (best->shape.heads > 1 ? beats_plain : rises || (!several && is_one_shown(s, best)));
@@ -251,6 +253,17 @@ static void prefer_cheapest(struct geo_search *s)
 	s->does_agree = s->c[0].verdict.is_possible;
 }
 
+/* Of a layout that needs more surfaces, of which the sizes come again as those of one with fewer do. */
+static double weigh_sizes(struct geo_search *s, size_t i)
+{
+	double most = 0.0;
+
+	for (size_t k = 0; k < s->n; k++)
+		if (s->c[k].is_possible && geo_may_come_again(&s->c[i].shape, &s->c[k].shape))
+			most = fmax(most, geo_sizes_speak_against(s, &s->c[i].shape, &s->c[k].shape));
+	return most;
+}
+
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
@@ -263,6 +276,8 @@ static bool judge_all(struct geo_search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		s->c[i].is_possible = s->c[i].is_possible || (is_first && s->c[i].verdict.is_nearly);
 		s->c[i].against += s->lengths[s->c[i].shape.heads];
+		if (s->c[i].is_possible && !is_first)
+			s->c[i].against += weigh_sizes(s, i);
 		if (!s->c[i].is_possible || s->c[i].against >= least)
 			continue;
 		least = s->c[i].against;

@@ -6,8 +6,13 @@
 
 #define SIZES \
 	3 /* of a cylinder's tracks at least: of two the smaller one may have spare sectors, every so many tracks */
-#define COMES  16   /* so many cylinders in a row are alike */
-#define UNSEEN 12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
+#define COMES 16 /* so many cylinders in a row are alike */
+#define BY_CHANCE \
+	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
+#define BANDS      16   /* in a row */
+#define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
+#define TWICE      2.0  /* and what mistakes may add to the cost of the layout that is right */
+#define UNSEEN     12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 
 static const struct geo_fit_zone *longest_zone(const struct geo_fit *fit)
 {
@@ -57,10 +62,60 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 	return sizes >= SIZES && alone;
 }
 
+/* Of a layout's surface, which one has its size if that order comes again in it: one of the first few. */
+static uint32_t first_like(const struct geo_shape *few, uint32_t head)
+{
+	uint32_t turn = head / few->heads, at = head % few->heads;
+
+	return few->is_alternate && turn % 2 ? few->heads - 1 - at : at;
+}
+
+bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few)
+{
+	uint32_t turn = few->is_alternate ? 2 * few->heads : few->heads;
+
+	return !many->is_alternate && many->band == few->band && few->heads > 1 && many->heads > few->heads &&
+	       many->heads % turn == 0;
+}
+
+double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few)
+{
+	const struct geo_fit_zone *z;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	z = longest_zone(s->fit);
+	for (uint32_t k = 0; z && k < many->heads; k++) {
+		if (!z->size[k] || z->size[k] != z->size[first_like(few, k)])
+			return 0.0;
+		least = z->size[k] < least ? z->size[k] : least;
+		most = z->size[k] > most ? z->size[k] : most;
+	}
+	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(most - least + 1))) : 0.0;
+}
+
 static double cost_of(struct geo_search *s, const struct geo_shape *shape)
 {
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	return s->fit->cost;
+}
+
+bool geo_do_sizes_show_bands(struct geo_search *s)
+{
+	const struct geo_shape *best = &s->c[0].shape;
+	const struct geo_shape cylinders = { .heads = (uint32_t)best->band, .band = 1 };
+	const struct geo_fit_zone *z;
+	uint64_t least = UINT64_MAX, most = 0;
+	double cost = cost_of(s, best);
+
+	z = longest_zone(s->fit);
+	if (!z || z->cylinders < BANDS * best->band)
+		return false;
+	for (uint32_t k = 0; k < best->heads; k++) {
+		least = z->size[k] < least ? z->size[k] : least;
+		most = z->size[k] > most ? z->size[k] : most;
+	}
+	return most - least > most / SPARE_PART && cost_of(s, &cylinders) > TWICE * cost + UNSEEN;
 }
 
 bool geo_are_bands_unseen(struct geo_search *s)
