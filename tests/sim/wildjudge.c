@@ -218,6 +218,30 @@ static void missed(struct judge *j)
 	}
 }
 
+/* Where zones end elsewhere on each surface the disk has more of them than each surface; 0: these have not equally many. */
+static size_t zones_of_each_surface(const json_t *zones)
+{
+	const json_t *zone;
+	size_t i, n = 0, surfaces = json_array_size(json_object_get(json_array_get(zones, 0), "sectors_per_track"));
+
+	for (size_t k = 0; k < surfaces; k++) {
+		double before = 0.0;
+		size_t own = 0;
+
+		json_array_foreach((json_t *)(uintptr_t)zones, i, zone)
+		{
+			double size = json_number_value(json_array_get(json_object_get(zone, "sectors_per_track"), k));
+
+			own += size != before;
+			before = size;
+		}
+		if (k && own != n)
+			return 0;
+		n = own;
+	}
+	return n;
+}
+
 /*
  * Ends of recording zones, to the nearest place that was measured and what the edge is said to be uncertain by, and their number where it is told exactly. Where it
  * is said that surfaces differ, a band may be of surfaces.
@@ -232,7 +256,7 @@ static void bands(struct judge *j)
 	if (wild_has_notice(j->c->doc, "surfaces"))
 		return;
 	if (json_array_size(rows) && !wild_has_notice(j->c->doc, "zones-at-least") &&
-	    json_array_size(rows) != json_array_size(zones))
+	    json_array_size(rows) != json_array_size(zones) && json_array_size(rows) != zones_of_each_surface(zones))
 		lie(j, "number of zones", "%zu are told of %zu", json_array_size(rows), json_array_size(zones));
 	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
 	{

@@ -60,6 +60,17 @@ static void requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends(v
 	assert_true(nfaster >= TALLY_SEEDS(FASTER_MIN));
 }
 
+/* A bridge through which tracks of some lengths lose more revolutions than others, of a disk with one surface: rates rise for long and fall again, which surfaces do not make. */
+static void what_rises_for_long_is_not_of_surfaces(void **state)
+{
+	struct sim_run run;
+
+	(void)state;
+	run = zones_on_wild(661298, NULL);
+	assert_false(result_has_notice(run.res, "surfaces"));
+	sim_run_end(&run);
+}
+
 /* Where the last band is small and was read several times, what is unread about its edge lies behind the disk's end. */
 static void an_edge_near_the_end_is_not_looked_for_behind_it(void **state)
 {
@@ -230,6 +241,7 @@ static void a_few_waits_close_together_are_chance(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_rises_for_long_is_not_of_surfaces),
 		cmocka_unit_test(requests_are_whole_pieces_and_lose_fewer_revolutions_at_their_ends),
 		cmocka_unit_test(an_edge_near_the_end_is_not_looked_for_behind_it),
 		cmocka_unit_test(quick_requests_do_not_make_up_for_a_lost_revolution),

@@ -47,6 +47,22 @@ static void a_step_of_two_may_hide_a_zone(void **state)
 	assert_true(may_hide(few, ARRAY_LEN(few), INTERFACE));     /* two steps do not say what is usual */
 }
 
+/* A place that lies between two bands, on the level of neither. */
+static void an_edge_with_a_place_in_it_may_hide_a_zone(void **state)
+{
+	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
+
+	(void)state;
+	b.spacing_bytes = BAND / 4;
+	for (size_t k = 1; k < b.n; k++)
+		v[k].edge_half_bytes = BAND / 8; /* from one place to the next */
+	assert_false(zone_bands_may_hide(&b, INTERFACE));
+	v[3].edge_half_bytes = BAND / 4;
+	assert_true(zone_bands_may_hide(&b, INTERFACE));
+}
+
 static void a_wide_first_zone_may_be_the_pace_of_the_interface(void **state)
 {
 	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
@@ -118,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_of_two_may_hide_a_zone),
+		cmocka_unit_test(an_edge_with_a_place_in_it_may_hide_a_zone),
 		cmocka_unit_test(a_wide_first_zone_may_be_the_pace_of_the_interface),
 		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),
 		cmocka_unit_test(where_no_step_is_seen_no_zone_is_told),

@@ -32,6 +32,7 @@
 #define RISES_OF      64    /* ... of so many places; where fewer are of media, so much fewer, but one may be chance */
 #define RISES_TIMES   1.25  /* the largest of them: what surfaces may differ by, of which those saw a part (a choice) */
 #define APART_PART    0.3   /* of that: the deviation of places that lie anywhere between (1 / sqrt(12), uniform) */
+#define LONG_PARTS    8     /* of all samples: in so long a part a cycle over all surfaces has ended (a choice) */
 #define UP_STEP       0.006 /* relative; less is noise of the two levels (trial: wild disks) */
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
@@ -100,6 +101,29 @@ static bool falls(const struct segments *s)
 }
 
 /*
+ * Is a long part of it, which all surfaces have their turns in, faster than one before it, and by more than surfaces differ? No disk is: it is of what lies in front of one, as of a bridge
+ * through which some lengths of tracks lose more revolutions than others.
+ */
+static bool rises_for_long(const struct segments *s)
+{
+	size_t part = s->n / LONG_PARTS;
+	double slowest = -INFINITY;
+
+	for (size_t i = 0; part && i + part <= s->n; i += part) {
+		double y = zone_mean_y(s->v, i, i + part);
+
+		if (s->v[i].from <= s->anew &&
+		    s->v[i + part - 1].end > s->anew) /* another device's is as fast as it is */
+			slowest = -INFINITY;
+		else if (slowest - y > ZONE_DENSITY_MAX)
+			return true;
+		else
+			slowest = fmax(slowest, y);
+	}
+	return false;
+}
+
+/*
  * Constant linear density: places behind are never faster, unless they lie on another surface. Surfaces come by turns, so that rates fall again before they rise: one
  * long rise is of how requests and tracks lie to each other, where a host reads one request at a time. A rise by more than surfaces differ says that they do so
  * there, as do rates that do not fall over all of the disk, and then lesser steps up and down are of that, too.
@@ -121,7 +145,8 @@ static bool goes_up(const struct segments *s, bool is_one_at_a_time)
 		if (is_one_at_a_time && rise > ZONE_DENSITY_MAX && s->v[s->start[k] - 1].end < s->anew)
 			return false;
 	}
-	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments && (!is_one_at_a_time || falls(s));
+	return teeth >= UP_MIN && (double)up >= UP_PART * (double)s->nsegments && !rises_for_long(s) &&
+	       (!is_one_at_a_time || falls(s));
 }
 
 /* Does another device begin between the bands before k and k? */
@@ -261,6 +286,7 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 	if (!ret->v)
 		return -ENOMEM;
 	ret->n = s->nsegments;
+	ret->spacing_bytes = (double)(l->end_bytes - l->first_bytes) / (double)l->npositions;
 	for (size_t k = 0; k < s->nsegments; k++) {
 		struct zone_band *band = &ret->v[k];
 		double at, first, end;

@@ -4,7 +4,8 @@
  *
  * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
  * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
- * of the usual than to one may hold a zone more. (Where they do not do so nothing false is said: at least.) And where the interface is no faster than the media zones are as one.
+ * of the usual than to one may hold a zone more. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
+ * them, or of one of which the edge differs from surface to surface. And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #define FALLS_MIN 3   /* of bands, that say what is usual (a choice) */
 #define FALL_MOST 1.5 /* of the usual: nearer to one than to two */
+#define EDGE_MOST 1.5 /* of the distance of two places: an edge that is not known better has one within */
 #define WIDE_MOST 2.0 /* of the usual: the first band, where what limits it is not known, may be two (a choice) */
 
 static double fall_of(const struct zone_bands *b, size_t k)
@@ -49,6 +51,8 @@ bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_
 		fall[k - 1] = fall_of(b, k);
 		most = fmax(most, fall[k - 1]);
 		if (fall[k - 1] <= 0.0 || b->v[k].y - b->v[k - 1].y < b->least_step)
+			return true;
+		if (2.0 * (double)b->v[k].edge_half_bytes > EDGE_MOST * b->spacing_bytes)
 			return true;
 	}
 	return most > FALL_MOST * stats_median(fall, b->n - 1) ||

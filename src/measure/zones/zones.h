@@ -511,7 +511,8 @@ struct zone_band { /* a recording zone as far as the samples tell */
 struct zone_bands {
 	struct zone_band *v;
 	size_t n;
-	double least_step; /* relative: a larger change of the rate between two places is always seen */
+	double least_step;    /* relative: a larger change of the rate between two places is always seen */
+	double spacing_bytes; /* from place to place; 0: not known */
 	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
 };
 
