@@ -125,7 +125,8 @@ static void check_counts(const struct counts *c, const char *what)
 	assert_true(c->n > 0);
 	assert_int_equal(c->found, c->n);
 	assert_int_equal(c->false_ones, 0);
-	assert_true(20 * c->lesser_found + 20 >= 19 * c->lesser);
+	/* Those lose less than the run promises to see: some are as likely by chance. */
+	assert_true(10 * c->lesser_found >= 9 * c->lesser);
 }
 
 static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks(void **state)
@@ -225,7 +226,7 @@ static void a_region_of_exactly_one_sample_is_told(void **state)
 /*
  * Freezes, scans, trimmed parts, a bridge that takes one request at a time, tracks that lose a revolution each time, or (7008, 41089) every other time, for
  * they are 3/2 requests long; the others lose one at a fifth or a tenth of all, more of them towards the start, or by chance; a freeze within two samples of one
- * place, requests that lose revolutions once they are small, two recalibrations at a zone's end (the last three): found by the scoreboard.
+ * place, requests that lose revolutions once they are small, two recalibrations at a zone's end (the three before the last); tracks that take two more revolutions one time in six (the last): found by the scoreboard.
  */
 static void healthy_wild_disks_have_no_slow_region_and_no_zone_faster_than_the_one_before(void **state)
 {
