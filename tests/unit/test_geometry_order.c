@@ -461,6 +461,34 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	result_free(r.ses.res);
 }
 
+/* Tracks that lack something cut all runs of equal ones, so that none is as long as a band; but one surface goes on past them, and would have zones of that length. */
+static void a_band_that_defects_cut_is_a_layout_too(void **state)
+{
+	static struct geo_shape shape[GEO_SHAPES_MAX];
+	struct sequence s;
+	struct rng rng;
+	struct idle r;
+	size_t n = 0;
+
+	(void)state;
+	rng_init(&rng, 3, 0);
+	begin(&s, asking(&r));
+	for (unsigned i = 0; i < 14; i++)
+		for (uint64_t left = 307, run; left; left -= run) {
+			uint64_t size = i % 2 ? 1048 : 1054;
+
+			run = 10 + rng_below(&rng, 40);
+			run = run < left ? run : left;
+			if (run > 1)
+				add(&s, size, run - 1, 0.12);
+			add(&s, size - (left > run), 1, 0.12);
+		}
+	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
+	print_message("%zu layouts of %zu changes\n", n, s.o.n);
+	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 307 }));
+	result_free(r.ses.res);
+}
+
 /* Zones as one surface reads them, each certain. */
 static void lengths_are(struct geo_fit *fit, const uint64_t *tracks, size_t n)
 {
@@ -731,6 +759,7 @@ int main(void)
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
+		cmocka_unit_test(a_band_that_defects_cut_is_a_layout_too),
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),

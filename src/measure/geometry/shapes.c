@@ -11,13 +11,15 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define HEADS_TRIED GEO_HEADS
-#define LENGTHS     8                    /* most frequent runs of equal tracks that bands are guessed from */
-#define BANDS_MAX   128                  /* LENGTHS and their parts, equal ones once */
-#define RANKED_MAX  (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
-#define FEW_TRACKS  1500                 /* for a first look, and: */
-#define FEW_RUNS    96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
-#define MARGIN      6.0 /* of cost: layouts so much dearer than the best are out */
+#define HEADS_TRIED  GEO_HEADS
+#define LENGTHS      8                    /* most frequent runs of equal tracks that bands are guessed from */
+#define PAST_DEFECTS 2                    /* and as many that come again but for defects, */
+#define COMES_AGAIN  3                    /* at least so often (a choice) */
+#define BANDS_MAX    128                  /* all these and their parts, equal ones once */
+#define RANKED_MAX   (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
+#define FEW_TRACKS   1500                 /* for a first look, and: */
+#define FEW_RUNS     96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
+#define MARGIN       6.0 /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
 #define TWIN_DEARER \
@@ -41,33 +43,54 @@ struct ranking {
 	struct geo_fit *fit;
 };
 
-/* Lengths of bands that runs of equal tracks suggest. */
-static size_t guess_bands(struct geo_order *o, uint64_t *ret)
+/* The most frequent ones of length[0..n), at most `most`, if there are several of it, as ret. How many; length[] is put in order. */
+static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t most, size_t least)
 {
-	uint64_t length[2 * 512], best[LENGTHS];
-	size_t n = geo_order_lengths(o, length, ARRAY_LEN(length) / 2), nbest = 0, m = 0;
+	size_t found = 0;
+
+	qsort(length, n, sizeof(length[0]), geo_down);
+	while (found < most && n) {
+		size_t often = 0, at = 0;
+
+		for (size_t i = 0, k; i < n; i = k) {
+			for (k = i; k < n && length[k] == length[i];)
+				k++;
+			if (k - i > often) {
+				often = k - i;
+				at = i;
+			}
+		}
+		if (often < least)
+			break;
+		ret[found++] = length[at];
+		memmove(length + at, length + at + often, (n - at - often) * sizeof(length[0]));
+		n -= often;
+	}
+	return found;
+}
+
+/* Where tracks that lack something cut all runs of equal ones: lengths that come again of what one surface would have as zones, which goes on past those. */
+static size_t lengths_past_defects(struct ranking *s, uint64_t *ret, size_t most)
+{
+	const struct geo_shape one = { .heads = 1, .band = 1 };
+	uint64_t length[GEO_ZONES_MAX];
+
+	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	for (size_t i = 0; i < s->fit->n; i++)
+		length[i] = s->fit->zone[i].tracks;
+	return most_frequent(length, s->fit->n, ret, most, COMES_AGAIN);
+}
+
+/* Lengths of bands that runs of equal tracks suggest. */
+static size_t guess_bands(struct ranking *s, uint64_t *ret)
+{
+	uint64_t length[2 * 512], best[LENGTHS + PAST_DEFECTS];
+	size_t n = geo_order_lengths(s->o, length, ARRAY_LEN(length) / 2), nbest, m = 0;
 
 	for (size_t i = n; i-- > 0;) /* the last track of a band is followed by something else */
 		length[n++] = length[i] + 1;
-	qsort(length, n, sizeof(length[0]), geo_down);
-	while (nbest < LENGTHS && n) {
-		size_t most = 0, at = 0;
-
-		for (size_t i = 0; i < n;) {
-			size_t k = i;
-
-			while (k < n && length[k] == length[i])
-				k++;
-			if (k - i > most) {
-				most = k - i;
-				at = i;
-			}
-			i = k;
-		}
-		best[nbest++] = length[at];
-		memmove(length + at, length + at + most, (n - at - most) * sizeof(length[0]));
-		n -= most;
-	}
+	nbest = most_frequent(length, n, best, LENGTHS, 1);
+	nbest += lengths_past_defects(s, best + nbest, PAST_DEFECTS);
 	for (size_t i = 0; i < nbest; i++)
 		for (uint64_t k = 1; k <= HEADS_TRIED && m < BANDS_MAX; k++) {
 			bool is_known = best[i] % k != 0 || best[i] / k < 2;
@@ -139,7 +162,7 @@ static int compare_cost(const void *x, const void *y)
 static void list_shapes(struct ranking *s, struct candidate *all, size_t *n)
 {
 	uint64_t band[BANDS_MAX + 2] = { 1, 0 };
-	size_t nbands = guess_bands(s->o, band + 2) + 2;
+	size_t nbands = guess_bands(s, band + 2) + 2;
 
 	for (size_t i = 0; i < nbands; i++)
 		for (uint32_t heads = 1; heads <= HEADS_TRIED; heads++)
