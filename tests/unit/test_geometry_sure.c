@@ -406,6 +406,56 @@ static void zones_as_long_as_each_other_may_be_surfaces(void **state)
 	}
 }
 
+#define SEEN 48
+
+/* Accesses over 1 to 40 cylinders of an arm with a curve that is rough in a fifth of the places, and some to another head. */
+static void see(struct geo_access *seen, uint64_t cylinders, double change, double rough)
+{
+	for (size_t i = 0; i < SEEN; i++) {
+		uint64_t d = i % 40 + 1;
+
+		seen[i] =
+			(struct geo_access){ .cylinders = d, .access = 0.19 + 0.015 * log((double)d), .error = 0.0004 };
+		if (i % 5 == 2)
+			seen[i].access += i % 10 == 2 ? rough : -rough;
+		if (i < 40)
+			continue;
+		seen[i].cylinders = cylinders;
+		seen[i].is_other_head = true;
+		seen[i].access = change;
+	}
+}
+
+/*
+ * Published curves are rough by a hundredth of a revolution and more at some distances. And where all accesses to other heads go so far that the arm takes longer than a change of
+ * heads, nothing shows how long one takes; it may not take longer than by far the next cylinder does.
+ */
+static void a_rough_curve_and_a_change_of_heads_that_was_not_seen_speak_against_no_layout(void **state)
+{
+	static const struct {
+		uint64_t cylinders;
+		double change, rough;
+		bool is_possible;
+	} layouts[] = {
+		{ 300, 0.19 + 0.0856, 0.0, true }, /* as far as the curve goes on */
+		{ 300, 0.38, 0.0, true },          /* that the curve rises more is all that it says */
+		{ 0, 0.15, 0.011, true },          /* a change of heads */
+		{ 0, 0.15, 0.030, false },         /* no arm does that */
+		{ 0, 0.38, 0.0, false },           /* none takes so long */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(layouts); i++) {
+		struct geo_access seen[SEEN];
+		struct geo_verdict v;
+
+		see(seen, layouts[i].cylinders, layouts[i].change, layouts[i].rough);
+		v = geo_judge(seen, SEEN, 0.0003);
+		print_message("%zu of %zu\n", v.agreeing, v.judged);
+		assert_int_equal(v.is_possible, layouts[i].is_possible);
+	}
+}
+
 /* Turns of ten milliseconds, looked at every ten seconds; each second is shorter by that part of one. */
 static void turn(struct geo *g, double drift)
 {
@@ -449,6 +499,7 @@ int main(void)
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
 		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),
+		cmocka_unit_test(a_rough_curve_and_a_change_of_heads_that_was_not_seen_speak_against_no_layout),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),
 	};
 

@@ -23,14 +23,16 @@
 #define STARTS  5      /* times that a change of heads may take, to begin with */
 #define FLOOR   0.0005 /* of a revolution: nothing is known better than that */
 #define MISFIT  0.002  /* so far real arms are off any smooth curve */
-#define DEEP    0.006  /* so far a curve falls at least where it does: less is misfit */
-#define BEYOND  4.0    /* deviations: an access that is farther off does not agree */
-#define HEAVY   3.0    /* degrees of freedom of Student's t: a few accesses may be anywhere */
-#define AGREE   0.9    /* of the accesses */
-#define NEARLY  0.75   /* the same while some of them may be held against the wrong tracks */
-#define LONGEST 1.7    /* of the access to the next cylinder: no change of heads takes longer */
-#define RISEN   8      /* cylinders: over so many an arm takes longer than over one */
-#define AGAIN   6      /* rounds of reweighting from a curve that was found */
+#define ROUGH \
+	0.004 /* the same, for what agrees: of the published curves of seven drives at most 4 in 100 distances are four times as far off */
+#define DEEP    0.006 /* so far a curve falls at least where it does: less is misfit */
+#define BEYOND  4.0   /* deviations: an access that is farther off does not agree */
+#define HEAVY   3.0   /* degrees of freedom of Student's t: a few accesses may be anywhere */
+#define AGREE   0.9   /* of the accesses */
+#define NEARLY  0.75  /* the same while some of them may be held against the wrong tracks */
+#define LONGEST 1.7   /* of the access to the next cylinder: no change of heads takes longer */
+#define RISEN   8     /* cylinders: over so many an arm takes longer than over one */
+#define AGAIN   6     /* rounds of reweighting from a curve that was found */
 #define FALL \
 	200.0 /* of the log-likelihood for each revolution that the curve falls by: points of published curves are off by 0.005 or so */
 
@@ -233,10 +235,15 @@ double geo_verdict_cost(const struct geo_verdict *v, double scale)
 	return cost;
 }
 
-static void take(struct geo_verdict *v, const struct fit *f, double scatter)
+static void take(struct geo_verdict *v, struct fit *f, double scatter)
 {
-	double may = fmax(MISFIT, scatter);
+	double may = fmax(ROUGH, scatter);
 
+	/* Where none of the accesses shows how long a change of heads takes, the fit has it explain whichever is off. */
+	if (f->column[HEAD] > LONGEST * f->column[0]) {
+		f->column[HEAD] = LONGEST * f->column[0];
+		residuals(f);
+	}
 	v->judged = f->n;
 	v->scale = f->scale;
 	v->falls = falls_cost(f->column);
@@ -250,8 +257,7 @@ static void take(struct geo_verdict *v, const struct fit *f, double scatter)
 		v->is_again[k] = f->row[k].seen->is_again;
 		v->agreeing += fabs(v->off[k]) < BEYOND * hypot(v->error[k], may);
 	}
-	v->is_nearly = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= NEARLY * (double)f->n &&
-	               f->column[HEAD] <= LONGEST * f->column[0];
+	v->is_nearly = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= NEARLY * (double)f->n;
 	v->is_possible = v->is_nearly && (double)v->agreeing >= AGREE * (double)f->n;
 }
 
