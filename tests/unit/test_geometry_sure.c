@@ -22,6 +22,8 @@ static struct result *defects_of(struct idle *r, struct geo_map *m, struct seque
 
 	r->ses.res = result_new("geometry");
 	r->g.t.block_bytes = 512;
+	r->g.rot.noise_ns = 20e3;
+	r->g.rot.period_ns = 6e6;
 	m->w = &w;
 	m->o = &s->o;
 	assert_int_equal(geo_defect_rows(m, &err), 0);

@@ -132,6 +132,12 @@ static bool is_loose(struct finder *f, size_t i, uint64_t size)
 	return false;
 }
 
+/* Else ends of tracks are where they were found. */
+static bool is_noisy(const struct finder *f)
+{
+	return geo_near(f->m->w->g) > GEO_NOISY;
+}
+
 /*
  * Does it go on like the tracks of the surface beside it? Where a track before was counted as two, or two as one, the last of a surface, or the first, is put on the next, or the one
  * before, and seems to lack what these surfaces differ by.
@@ -141,7 +147,7 @@ static bool is_of_next(struct finder *f, size_t i)
 	const struct geo_order *o = f->m->o;
 	const uint32_t *head = f->m->head;
 
-	if (!zone_of(f, o->seg[i].track))
+	if (!is_noisy(f) || !zone_of(f, o->seg[i].track))
 		return false;
 	for (size_t k = i ? i - 1 : i; k <= i + 1 && k + 1 < o->n; k++) {
 		const struct geo_seg *seg = &o->seg[k];
@@ -209,9 +215,21 @@ static void tell_track(struct finder *f, const struct lack *lack)
 		f->surface[head].missing += missing;
 }
 
+/* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. */
+static bool is_miscount(const struct finder *f, const struct geo_fit_zone *z, uint64_t t)
+{
+	struct geo_order *o = f->m->o;
+	uint64_t size = 0;
+
+	for (uint64_t k = 0; k < f->m->layout->shape.heads; k++)
+		size = z->size[k] > size ? z->size[k] : size;
+	return geo_order_at(o, t)->size > size ||
+	       (t + 2 < o->tracks && geo_order_first(o, t + 2) - geo_order_first(o, t) <= size);
+}
+
 /*
  * Are all tracks about this one as they should be, over a turn of all surfaces to either side? Where one was counted as two a track that is not there makes the count right again,
- * and so it does where two were taken for one; and sectors that a track lacks at its end turn what follows as a missing track may.
+ * and so it does where two were taken for one; and where noise hides skews, sectors that a track lacks at its end turn what follows as a missing track may.
  */
 static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 {
@@ -222,7 +240,10 @@ static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 	for (uint64_t t = from > z->track ? from : z->track; t < end && t < z->track + z->tracks; t++) {
 		const struct geo_seg *seg = geo_order_at(f->m->o, t);
 
-		if (seg->is_odd || seg->has_gap || isnan(seg->jump) || seg->size != z->size[f->m->head[t]])
+		if (is_miscount(f, z, t))
+			return false;
+		if (is_noisy(f) &&
+		    (seg->is_odd || seg->has_gap || isnan(seg->jump) || seg->size != z->size[f->m->head[t]]))
 			return false;
 	}
 	return true;
