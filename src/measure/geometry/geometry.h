@@ -650,7 +650,8 @@ struct geo_access {
 };
 
 struct geo_verdict {
-	bool is_possible; /* nearly all agree with the layout */
+	bool does_agree;  /* nearly all agree with the layout, if a change of heads takes no longer than it may */
+	bool is_possible; /* and none of them has to be one that takes longer */
 	bool is_nearly;   /* so many that a part of them may be held against tracks that were read wrongly */
 	size_t agreeing, judged;
 	double scale;                            /* of what is left, revolutions */

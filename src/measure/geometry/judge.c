@@ -239,8 +239,10 @@ static void take(struct geo_verdict *v, struct fit *f, double scatter)
 {
 	double may = fmax(ROUGH, scatter);
 
+	bool is_change_long = f->column[HEAD] > LONGEST * f->column[0];
+
 	/* Where none of the accesses shows how long a change of heads takes, the fit has it explain whichever is off. */
-	if (f->column[HEAD] > LONGEST * f->column[0]) {
+	if (is_change_long) {
 		f->column[HEAD] = LONGEST * f->column[0];
 		residuals(f);
 	}
@@ -257,8 +259,9 @@ static void take(struct geo_verdict *v, struct fit *f, double scatter)
 		v->is_again[k] = f->row[k].seen->is_again;
 		v->agreeing += fabs(v->off[k]) < BEYOND * hypot(v->error[k], may);
 	}
-	v->is_nearly = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= NEARLY * (double)f->n;
-	v->is_possible = v->is_nearly && (double)v->agreeing >= AGREE * (double)f->n;
+	v->does_agree = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= AGREE * (double)f->n;
+	v->is_possible = v->does_agree && !is_change_long;
+	v->is_nearly = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= NEARLY * (double)f->n && !is_change_long;
 }
 
 struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter)

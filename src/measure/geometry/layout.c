@@ -592,8 +592,8 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool
 	if (r < 0 || geo_is_over(s->g))
 		return r;
 	(void)judge(s, &c, seen);
-	if (closely && !agree_closely(&c))
-		c.is_possible = false;
+	/* Accesses to other heads may all go far there, so that none shows how long a change takes. */
+	c.is_possible = c.verdict.does_agree && (!closely || agree_closely(&c));
 	*ret = c.is_possible ? FITS_THERE : c.judged < GEO_JUDGED_LEAST ? SEEN_TOO_LITTLE : FITS_NOT;
 	s->c[0].agreeing += c.agreeing;
 	s->c[0].judged += c.judged;
