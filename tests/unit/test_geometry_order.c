@@ -606,6 +606,79 @@ static void cylinders_that_may_be_bands_are_held_against_these(void **state)
 	search_end(t);
 }
 
+/* Where an end between two tracks was found that is none, so that the cylinders behind it begin with the second of their tracks as they are counted. */
+#define TWICE 1001
+
+static bool is_cylinder_over(uint64_t track)
+{
+	return track % HEADS == (track < TWICE ? 0 : 1);
+}
+
+/* Between tracks of a stretch behind that: to another head 0.1, to another cylinder 0.19 and more. */
+static void make_pairs(struct geo_search *t, bool is_as_read, struct rng *rng)
+{
+	t->first = 1200;
+	t->tracks = 800;
+	for (t->npairs = 0; t->npairs < GEO_PAIRS; t->npairs++) {
+		uint64_t b = rng_below(rng, 700), a = b + 1 + rng_below(rng, 3 * HEADS), cylinders = 0;
+
+		for (uint64_t k = t->first + b + 1; k <= t->first + a; k++)
+			cylinders += is_as_read ? k % HEADS == 0 : is_cylinder_over(k);
+		t->a[t->npairs] = a;
+		t->b[t->npairs] = b;
+		t->pair[t->npairs] = (struct geo_pair){ .access = (cylinders ? 0.17 + 0.02 * (double)cylinders : 0.1) +
+			                                          0.002 * (rng_double(rng) - 0.5),
+			                                .error = 0.0005 };
+	}
+}
+
+/* What accesses say when the tracks of the stretch are where they are read; and with what they say it is read once more. */
+static bool is_read_anew(struct geo_search *t, const struct geo_shape *shape, uint32_t *head)
+{
+	cleanup_free uint64_t *cylinder = calloc(t->tracks, sizeof(*cylinder));
+	struct geo_labels labels = { .first = t->first, .n = t->tracks, .cylinder = cylinder, .head = head };
+	struct geo_access seen[GEO_PAIRS];
+	bool is_pinned;
+
+	assert_non_null(cylinder);
+	geo_order_fit(t->o, shape, UINT64_MAX, INFINITY, &labels, t->fit);
+	for (size_t i = 0; i < t->npairs; i++)
+		seen[i] = (struct geo_access){ .cylinders = cylinder[t->a[i]] - cylinder[t->b[i]],
+			                       .is_other_head = head[t->a[i]] != head[t->b[i]],
+			                       .access = t->pair[i].access,
+			                       .error = t->pair[i].error };
+	is_pinned = geo_pin_cylinders(t, shape, cylinder, head, seen);
+	if (is_pinned)
+		geo_order_fit(t->o, shape, UINT64_MAX, INFINITY, &labels, t->fit);
+	return is_pinned;
+}
+
+/* All sizes and skews are alike, so that the sequence does not say where a cylinder begins, and accesses were held against the wrong tracks from the mistaken one on. */
+static void cylinders_begin_where_accesses_say(void **state)
+{
+	const struct geo_shape shape = { .heads = HEADS, .band = 1 }, other = { .heads = HEADS + 1, .band = 1 };
+	uint32_t head[800];
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	begin(&s, idle(&r));
+	add(&s, 400, 4000, SKEW);
+	t = two_layouts(&s, shape, other);
+	make_pairs(t, true, &rng);
+	assert_false(is_read_anew(t, &shape, head));
+	make_pairs(t, false, &rng);
+	assert_false(is_read_anew(t, &other, head));
+	assert_true(is_read_anew(t, &shape, head));
+	for (uint64_t k = 0; k < 700; k++)
+		assert_int_equal(head[k] == 0, is_cylinder_over(t->first + k));
+	assert_true(geo_has_pin(&s.o, HEADS, false) && !geo_has_pin(&s.o, HEADS + 1, false));
+	search_end(t);
+}
+
 /* Before the end of the first band all is as on one surface. */
 static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
 {
@@ -762,6 +835,7 @@ int main(void)
 		cmocka_unit_test(a_band_that_defects_cut_is_a_layout_too),
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
+		cmocka_unit_test(cylinders_begin_where_accesses_say),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
 		cmocka_unit_test(what_reads_no_zone_leaves_accesses_where_they_were),

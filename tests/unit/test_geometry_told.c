@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "geometryrun.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/search.h"
 #include "seeds.h"
 
 static void start_and_end_are(uint64_t seed, double start, double end)

@@ -389,9 +389,8 @@ static int find_layout(struct geo_walk *w, struct geo_order *order, struct geo_l
 	session_checkpoint(g->ses);
 	r = timed_walk(w, layout->is_told ? GEO_RATES_AT : GEO_DEFECTS_AT, err);
 	g->is_cut = !w->is_whole && !w->is_stuck;
-	geo_order_free(order);
 	if (r == 0)
-		r = geo_order_fill(order, w, err);
+		r = geo_order_fill_again(order, w, err);
 	geo_may_take(g, LATE_PART);
 	if (r == 0 && layout->fit)
 		geo_order_fit_whole(order, &layout->shape, layout->fit);
@@ -415,9 +414,9 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 		zone_rows(w, &layout, w->is_whole ? g->sectors : w->at);
 		if (w->is_whole)
 			count_tracks(w, &order);
-		if (layout.is_told)
+		if (layout.is_told && !layout.is_mended)
 			skew_figures(g, &layout);
-		if (layout.is_told && w->is_whole)
+		if (layout.is_told && !layout.is_mended && w->is_whole)
 			left_out_figure(res, layout.fit);
 		r = geo_map_rows(w, &order, &layout, err);
 	}

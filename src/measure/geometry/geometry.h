@@ -397,6 +397,15 @@ struct geo_seg {
 	bool is_odd;  /* one of which only a part may be there: its size says little */
 };
 
+/* Accesses say that a cylinder of this layout begins there, whatever the sequence says; head-first only. */
+struct geo_pin {
+	uint64_t track, first; /* its first sector */
+	uint32_t heads;
+	bool is_alternate;
+};
+
+#define GEO_PINS 64
+
 struct geo_order {
 	const struct geo *g; /* when its run is over, nothing is tried any more */
 	struct geo_seg *seg;
@@ -405,13 +414,19 @@ struct geo_order {
 	uint64_t nof;
 	uint64_t tracks;
 	double tol;
+	struct geo_pin pin[GEO_PINS];
+	size_t npins;
 };
 
 /* All tracks in order; o is zero before, and is freed by the caller, also after an error. */
 int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *err);
+/* The same anew, as the walk has gone on; pins stay where they are. */
+int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err);
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
 /* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
 int geo_order_fill_up(struct geo_order *o);
+/* Is there any for this shape? */
+bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 
@@ -635,56 +650,6 @@ struct geo_border geo_border(const struct geo_looks *looks, double scatter);
 /* The deviation of single accesses that explains the looks of all pairs best. */
 double geo_scatter(const struct geo_looks *looks, size_t n);
 
-/* ---- judge.c ---- */
-
-#define GEO_PAIRS 96 /* each distance that tells, some times over, of three or four layouts */
-
-#define GEO_JUDGED_LEAST 8 /* accesses: fewer fit nearly any curve */
-
-/* A shortest access, and what a layout says of it. */
-struct geo_access {
-	uint64_t cylinders;
-	bool is_other_head;
-	bool is_again;        /* it says what another one has said, and is no evidence of its own */
-	double access, error; /* revolutions */
-};
-
-struct geo_verdict {
-	bool does_agree;  /* nearly all agree with the layout, if a change of heads takes no longer than it may */
-	bool is_possible; /* and none of them has to be one that takes longer */
-	bool is_nearly;   /* so many that a part of them may be held against tracks that were read wrongly */
-	size_t agreeing, judged;
-	double scale;                            /* of what is left, revolutions */
-	double falls;                            /* how unlikely it is that the curve falls where it does */
-	double rise;                             /* of the curve, from 1 cylinder to 8 */
-	double off[GEO_PAIRS], error[GEO_PAIRS]; /* of each access */
-	bool is_again[GEO_PAIRS];
-};
-
-/* n: GEO_PAIRS at most. scatter: of single accesses, as far as it was found out. */
-struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter);
-/* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
-double geo_verdict_cost(const struct geo_verdict *v, double scale);
-
-#define GEO_CURVE 29 /* what a curve consists of: the shortest move, rises behind it, and the change of heads */
-
-/* What suits the accesses of all looks together. */
-struct geo_curve {
-	double column[GEO_CURVE];
-	double scale, rise; /* of what is left, and as of a verdict */
-};
-
-struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
-/* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
-double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
-/* How much less likely n accesses are as the rival has them than as the layout that is left has them, whose curve is known. */
-double geo_speaks_against(const struct geo_access *rival, const struct geo_access *left, size_t n,
-                          const struct geo_curve *curve);
-/* How much less likely they are if the arm takes as long over eight cylinders as over one. */
-double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve);
-/* An access as the curve has it. */
-double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head);
-
 /* ---- arms.c ---- */
 
 /* Do several arms, or disks, share the addresses? The kernel says so, or accesses show it. Only of whole disks. */
@@ -697,6 +662,7 @@ struct geo_layout {
 	struct geo_fit *fit;    /* the zones of the best shape; NULL: none that explains the tracks */
 	bool is_told;           /* the figures are */
 	bool is_messy;          /* it leaves too much unexplained */
+	bool is_mended;         /* by accesses: in between, which track is on which surface is not known */
 	bool is_turning_said;   /* that heads alternate, or not, by accesses */
 	bool is_turning_hidden; /* they may or may not, for all that is known */
 	/* Where a zone begins under each layout that explains the sizes and skews: first sectors, in order. */

@@ -132,7 +132,8 @@ int geo_map_rows(struct geo_walk *w, struct geo_order *o, const struct geo_layou
 	int r = 0;
 
 	/* Of several arms the layout is the first one's only, and its surfaces are not the disk's. */
-	m.are_surfaces = layout->is_told && !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
+	m.are_surfaces = layout->is_told && !layout->is_mended &&
+	                 !isnan(figure_number(result_find_figure(w->g->ses->res, "surfaces")));
 	if (m.are_surfaces)
 		r = fill(&m, err);
 	if (r == 0 && m.are_surfaces && layout->shape.heads > 1)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/search.h"
 
 #define KNOTS        \
 	(GEO_CURVE - \
@@ -235,10 +235,13 @@ double geo_verdict_cost(const struct geo_verdict *v, double scale)
 	return cost;
 }
 
+bool geo_is_off(const struct geo_verdict *v, size_t k, double scatter)
+{
+	return !(fabs(v->off[k]) < BEYOND * hypot(v->error[k], fmax(ROUGH, scatter)));
+}
+
 static void take(struct geo_verdict *v, struct fit *f, double scatter)
 {
-	double may = fmax(ROUGH, scatter);
-
 	bool is_change_long = f->column[HEAD] > LONGEST * f->column[0];
 
 	/* Where none of the accesses shows how long a change of heads takes, the fit has it explain whichever is off. */
@@ -257,7 +260,7 @@ static void take(struct geo_verdict *v, struct fit *f, double scatter)
 		v->off[k] = f->row[k].off;
 		v->error[k] = f->row[k].seen->error;
 		v->is_again[k] = f->row[k].seen->is_again;
-		v->agreeing += fabs(v->off[k]) < BEYOND * hypot(v->error[k], may);
+		v->agreeing += !geo_is_off(v, k, scatter);
 	}
 	v->does_agree = f->n >= GEO_JUDGED_LEAST && (double)v->agreeing >= AGREE * (double)f->n;
 	v->is_possible = v->does_agree && !is_change_long;

@@ -31,12 +31,13 @@
 #define LOOKS_END_AT \
 	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time for another place */
 #define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
+#define TURNS_MOST 4   /* readings of the sequence, each with what accesses said of the one before */
 #define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
 
 /* ---- does a layout agree with them? ---- */
 
-/* ret: the accesses of this look, as the layout has them. How many. */
-static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_access *ret)
+/* ret: the accesses of this look, as the layout has them, when it is read with what is known by now. How many. */
+static size_t judge_read(struct geo_search *s, struct geo_candidate *c, struct geo_access *ret, bool *ret_is_turned)
 {
 	cleanup_free uint64_t *cylinder = calloc(s->tracks, sizeof(*cylinder));
 	cleanup_free uint32_t *head = calloc(s->tracks, sizeof(*head));
@@ -60,10 +61,33 @@ static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_ac
 			                        .error = s->pair[i].error };
 	}
 	c->verdict = geo_judge(ret, n, s->scatter);
+	if (ret_is_turned)
+		*ret_is_turned = !c->verdict.is_possible && geo_pin_cylinders(s, &c->shape, cylinder, head, ret);
 	c->judged = c->verdict.judged;
 	c->agreeing = c->verdict.agreeing;
 	c->is_possible = c->verdict.is_possible;
 	return n;
+}
+
+/* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
+static bool agree_closely(const struct geo_candidate *c)
+{
+	return (double)c->verdict.agreeing >= CLOSELY * (double)c->verdict.judged;
+}
+
+/* The same; where accesses say that cylinders begin elsewhere than it was read, it is read anew, and has to agree closely then, as it was given one more freedom. */
+static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_access *ret)
+{
+	size_t pins = s->o->npins, n;
+	bool is_turned = false;
+
+	n = judge_read(s, c, ret, &is_turned);
+	for (int i = 1; i < TURNS_MOST && is_turned; i++)
+		n = judge_read(s, c, ret, &is_turned);
+	if (s->o->npins == pins || agree_closely(c))
+		return n;
+	s->o->npins = pins; /* that did not help */
+	return judge_read(s, c, ret, NULL);
 }
 
 /* How unlikely all accesses so far are under each candidate, when they scatter as under the best. */
@@ -437,12 +461,6 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 	                                                                                                : DISTURBED;
 }
 
-/* Nearly all of the accesses, and none too many beside: of what is sorted by nothing but their distance none is off but what came late. */
-static bool agree_closely(const struct geo_candidate *c)
-{
-	return (double)c->verdict.agreeing >= CLOSELY * (double)c->verdict.judged;
-}
-
 /* Does another layout explain sizes and skews far better, so that all that speaks for this one are the accesses? */
 static bool is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest)
 {
@@ -722,6 +740,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
+	ret->is_mended = ret->shape.band == 1 && geo_has_pin(s->o, ret->shape.heads, ret->shape.is_alternate);
 	if (s->n && order < MESSY && (is_rival_open || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
 	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));

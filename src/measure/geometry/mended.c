@@ -6,9 +6,14 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/geometry/search.h"
+
+#define TURNED 24.0 /* of the log-likelihood: so much less likely accesses are if cylinders do not begin elsewhere */
+#define HEAVY  3.0  /* as in judge.c */
+#define MISFIT 0.002
 
 /* The accesses that lie within whole bands of one zone. */
 struct within {
@@ -148,4 +153,113 @@ double geo_speaks_against_bands(struct geo_search *s)
 			least = fmin(least, geo_speaks_against(w->rival, w->left, w->n, &curve));
 		}
 	return least;
+}
+
+/* ---- cylinders that begin elsewhere ---- */
+
+bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate)
+{
+	for (size_t i = 0; i < o->npins; i++)
+		if (o->pin[i].heads == heads && o->pin[i].is_alternate == is_alternate)
+			return true;
+	return false;
+}
+
+static int compare_kinds(const void *x, const void *y)
+{
+	const struct geo_access *a = x, *b = y;
+	uint64_t of_a = a->cylinders, of_b = b->cylinders;
+
+	return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a->access > b->access) - (a->access < b->access);
+}
+
+/* How far accesses that go over as many cylinders are from each other; a change of heads alone is over none. */
+static double spread(const struct geo_access *seen, size_t n, double scatter)
+{
+	struct geo_access sorted[GEO_PAIRS];
+	double cost = 0.0, scale = fmax(MISFIT, scatter);
+
+	memcpy(sorted, seen, n * sizeof(*seen));
+	qsort(sorted, n, sizeof(*sorted), compare_kinds);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && sorted[end].cylinders == sorted[i].cylinders;)
+			end++;
+		for (size_t k = i; k < end; k++) {
+			double off = sorted[k].access - sorted[i + (end - i) / 2].access;
+
+			cost += sorted[k].is_again ? 0.0
+			                           : (HEAVY + 1.0) / 2.0 * log1p(off * off / scale / scale / HEAVY);
+		}
+	}
+	return cost;
+}
+
+/*
+ * Of the accesses that agree with it only so, the first and the last one say where a cylinder begins: what lies between is read as it must be to come from the one to the other, and what lies
+ * beyond may have been read rightly.
+ */
+static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const struct within *w,
+                     const uint64_t (*track)[2], uint64_t shift)
+{
+	struct geo_verdict before = geo_judge(w->left, w->n, s->scatter), now = geo_judge(w->rival, w->n, s->scatter);
+	uint64_t first = UINT64_MAX, last = 0, at[2] = { 0 };
+
+	if (!now.is_possible)
+		return false;
+	for (size_t i = 0; i < w->n; i++) {
+		uint64_t t = s->first + track[i][0], back = (w->slot[i][0] + shift) % shape->heads;
+
+		if (!geo_is_off(&before, i, s->scatter) || geo_is_off(&now, i, s->scatter) || t < back)
+			continue;
+		at[0] = t < first ? t - back : at[0];
+		first = t < first ? t : first;
+		at[1] = t > last ? t - back : at[1];
+		last = t > last ? t : last;
+	}
+	for (int k = 0; k < 2 && at[k] && s->o->npins < GEO_PINS; k++)
+		s->o->pin[s->o->npins++] = (struct geo_pin){ .track = at[k],
+			                                     .first = geo_order_first(s->o, at[k]),
+			                                     .heads = shape->heads,
+			                                     .is_alternate = shape->is_alternate };
+	return last > 0;
+}
+
+bool geo_pin_cylinders(struct geo_search *s, const struct geo_shape *shape, const uint64_t *cylinder,
+                       const uint32_t *head, const struct geo_access *seen)
+{
+	cleanup_free struct within *w = calloc(1, sizeof(*w));
+	uint64_t track[GEO_PAIRS][2], best = 0;
+	double least = INFINITY, as_read;
+
+	if (!w || shape->band != 1 || shape->heads == 1 || s->o->npins == GEO_PINS)
+		return false;
+	for (size_t i = 0, k = 0; i < s->npairs; i++) {
+		const struct geo_fit_zone *z = zone_of(s->fit, s->first + s->a[i]);
+
+		if (!isfinite(s->pair[i].access))
+			continue;
+		w->left[w->n] = seen[k++];
+		track[w->n][0] = s->a[i];
+		track[w->n][1] = s->b[i];
+		w->n += z && z == zone_of(s->fit, s->first + s->b[i]) &&
+		        slot_of(shape, z, cylinder[s->a[i]], head[s->a[i]], &w->slot[w->n][0]) &&
+		        slot_of(shape, z, cylinder[s->b[i]], head[s->b[i]], &w->slot[w->n][1]);
+	}
+	if (w->n < GEO_JUDGED_LEAST)
+		return false;
+	as_read = spread(w->left, w->n, s->scatter);
+	for (uint64_t shift = 1; shift < shape->heads * (shape->is_alternate ? 2ul : 1ul); shift++) {
+		double cost;
+
+		cut(w, shape, shift);
+		cost = spread(w->rival, w->n, s->scatter);
+		if (cost >= least)
+			continue;
+		least = cost;
+		best = shift;
+	}
+	if (least + TURNED > as_read)
+		return false;
+	cut(w, shape, best);
+	return pin_ends(s, shape, w, (const uint64_t(*)[2])track, best);
 }

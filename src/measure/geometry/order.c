@@ -188,6 +188,7 @@ struct reading {
 	bool is_out_of_memory;
 	uint64_t steps; /* so far */
 	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
+	uint64_t stop;  /* a cylinder begins here, so none goes on beyond it; UINT64_MAX: none is known */
 };
 
 /* Room for one more; NULL: out of memory. */
@@ -287,7 +288,8 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	*ret = *from;
 	if (!ret->is_new)
 		memcpy(b->size, z->size, sizeof(b->size));
-	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t))
+	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t) ||
+	    ret->t > q->stop)
 		return false;
 	if (ret->is_new) {
 		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
@@ -465,6 +467,22 @@ static double most_behind(const struct reading *q, const struct way *from)
 	return most;
 }
 
+/* Where accesses say that the next cylinder of this layout begins. */
+static uint64_t next_pin(const struct reading *q, uint64_t t)
+{
+	const struct geo_order *o = q->p.o;
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < o->npins && q->p.shape->band == 1; i++) {
+		const struct geo_pin *a = &o->pin[i];
+
+		if (a->track > t && a->track < next && a->heads == q->p.shape->heads &&
+		    a->is_alternate == q->p.shape->is_alternate)
+			next = a->track;
+	}
+	return next;
+}
+
 /* All that may come next. */
 static void go_on(struct reading *q, const struct way *w)
 {
@@ -473,6 +491,9 @@ static void go_on(struct reading *q, const struct way *w)
 	bool is_whole;
 
 	q->most = q->limit;
+	q->stop = next_pin(q, w->t);
+	if (w->t && q->stop - w->t < q->p.shape->heads) /* what the cylinder in front of it lacks is not known */
+		(void)go(q, w, 1, q->stop - w->t, q->p.shape->heads - 1, &ignore);
 	is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)

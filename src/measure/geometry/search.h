@@ -1,9 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search for the layout: layout.c, stretch.c, pairs.c, mended.c, lengths.c, shown.c. Not a door. */
+/* Inside of the search for the layout: judge.c, layout.c, stretch.c, pairs.c, mended.c, lengths.c, shown.c. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
 #define PLATTER_MEASURE_GEOMETRY_SEARCH_H
 
 #include "measure/geometry/geometry.h"
+
+/* ---- judge.c ---- */
+
+#define GEO_PAIRS 96 /* each distance that tells, some times over, of three or four layouts */
+
+#define GEO_JUDGED_LEAST 8 /* accesses: fewer fit nearly any curve */
+
+/* A shortest access, and what a layout says of it. */
+struct geo_access {
+	uint64_t cylinders;
+	bool is_other_head;
+	bool is_again;        /* it says what another one has said, and is no evidence of its own */
+	double access, error; /* revolutions */
+};
+
+struct geo_verdict {
+	bool does_agree;  /* nearly all agree with the layout, if a change of heads takes no longer than it may */
+	bool is_possible; /* and none of them has to be one that takes longer */
+	bool is_nearly;   /* so many that a part of them may be held against tracks that were read wrongly */
+	size_t agreeing, judged;
+	double scale;                            /* of what is left, revolutions */
+	double falls;                            /* how unlikely it is that the curve falls where it does */
+	double rise;                             /* of the curve, from 1 cylinder to 8 */
+	double off[GEO_PAIRS], error[GEO_PAIRS]; /* of each access */
+	bool is_again[GEO_PAIRS];
+};
+
+/* n: GEO_PAIRS at most. scatter: of single accesses, as far as it was found out. */
+struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double scatter);
+/* Does that one not agree? */
+bool geo_is_off(const struct geo_verdict *v, size_t k, double scatter);
+/* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
+double geo_verdict_cost(const struct geo_verdict *v, double scale);
+
+#define GEO_CURVE 29 /* what a curve consists of: the shortest move, rises behind it, and the change of heads */
+
+/* What suits the accesses of all looks together. */
+struct geo_curve {
+	double column[GEO_CURVE];
+	double scale, rise; /* of what is left, and as of a verdict */
+};
+
+struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
+/* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
+double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
+/* How much less likely n accesses are as the rival has them than as the layout that is left has them, whose curve is known. */
+double geo_speaks_against(const struct geo_access *rival, const struct geo_access *left, size_t n,
+                          const struct geo_curve *curve);
+/* How much less likely they are if the arm takes as long over eight cylinders as over one. */
+double geo_rise_speaks(const struct geo_access *seen, size_t n, const struct geo_curve *curve);
+/* An access as the curve has it. */
+double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_other_head);
+
+/* ---- layout.c ---- */
 
 #define GEO_LOOKS_MOST 16 /* so often accesses are measured, while several layouts are possible, or none is shown */
 #define GEO_MADE_MOST  (GEO_LOOKS_MOST * GEO_PAIRS)
@@ -110,6 +164,12 @@ double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *r
  * The best layout is head-first: the same for bands of as many tracks as it has surfaces, whose surfaces may be its cylinders. The sequence need not suggest them, where all skews are alike.
  */
 double geo_speaks_against_bands(struct geo_search *s);
+/*
+ * A head-first layout with which the accesses of this look do not agree, whose reading says where the tracks of the stretch are: would they if cylinders began so many tracks farther on? If they
+ * would, and are far less likely otherwise, where one begins is noted with the sequence.
+ */
+bool geo_pin_cylinders(struct geo_search *s, const struct geo_shape *shape, const uint64_t *cylinder,
+                       const uint32_t *head, const struct geo_access *seen);
 
 /* ---- lengths.c ---- */
 

@@ -311,6 +311,34 @@ void geo_order_free(struct geo_order *o)
 	*o = (struct geo_order){ .seg = NULL };
 }
 
+/* The track that begins with that sector; false: none does any more. */
+static bool find_first(struct geo_order *o, uint64_t first, uint64_t *ret)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		const struct geo_seg *seg = &o->seg[i];
+
+		if (first < seg->first || first - seg->first >= seg->size * seg->tracks)
+			continue;
+		*ret = seg->track + (first - seg->first) / seg->size;
+		return (first - seg->first) % seg->size == 0;
+	}
+	return false;
+}
+
+int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct err *err)
+{
+	struct geo_order before = *o;
+	int r;
+
+	geo_order_free(o);
+	r = geo_order_fill(o, w, err);
+	for (size_t i = 0; r == 0 && i < before.npins; i++) {
+		o->pin[o->npins] = before.pin[i];
+		o->npins += find_first(o, before.pin[i].first, &o->pin[o->npins].track);
+	}
+	return r;
+}
+
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track)
 {
 	size_t low = 0, high = o->n, hint = o->hint;

@@ -55,7 +55,9 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	fit = calloc(1, sizeof(*fit));
 	if (!fit)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
+	fit->cost = l->fit->cost;
+	if (!l->is_mended) /* else it says nothing what it costs to be read */
+		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	if (fit->cost < l->fit->cost - GEO_SURE && !geo_has_thought_enough(g)) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);

@@ -298,7 +298,7 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
 {
 	/* Where no end of a track could be found the walk may have gone wrong before. */
-	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy ||
+	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy || layout->is_mended ||
 	       (w->is_stuck && i + 1 == layout->fit->n) || is_fit_zone_doubtful(w, layout->fit, i) ||
 	       (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
