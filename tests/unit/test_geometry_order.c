@@ -238,6 +238,37 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
+/* The parts of a track hold more than one of the surface before, and no more than the next one's: they were two tracks, and all behind them read as if on the surface before theirs. */
+static void parts_of_a_track_are_of_its_own_surface(void **state)
+{
+	static const uint64_t size[HEADS] = { 733, 745, 750, 743 };
+	struct geo_item item[64] = { 0 };
+	struct geo_walk w = { .items = item };
+	struct geo_order o = { .seg = NULL };
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	w.g = (struct geo *)(uintptr_t)idle(&r);
+	r.g.rot.noise_ns = 20e3;
+	r.g.rot.period_ns = 11e6;
+	for (int i = 0; i < 12; i++)
+		for (int k = 0; k < HEADS; k++) {
+			bool is_cut = i == 6 && k == 2;
+
+			if (is_cut)
+				add_item(&w, 285, 285, 0.0034, true);
+			add_item(&w, is_cut ? 462 : size[k], is_cut ? 462 : size[k], k + 1 < HEADS ? 0.086 : 0.217,
+			         is_cut);
+		}
+	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+	assert_int_equal(o.tracks, 12 * HEADS);
+	assert_int_equal(geo_order_at(&o, 6 * HEADS + 2)->size, 750);
+	geo_order_free(&o);
+	for (size_t i = 0; i < w.nitems; i++)
+		free(item[i].run);
+}
+
 /* The end between two tracks was hidden, and one of them lacks some sectors: it was counted as one, and all behind it put on the surface before theirs. */
 static void two_tracks_of_which_one_lacks_some_sectors_are_two(void **state)
 {
@@ -826,6 +857,7 @@ int main(void)
 		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+		cmocka_unit_test(parts_of_a_track_are_of_its_own_surface),
 		cmocka_unit_test(two_tracks_of_which_one_lacks_some_sectors_are_two),
 		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),
 		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),

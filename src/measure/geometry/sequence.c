@@ -122,6 +122,23 @@ static uint64_t usual_size(const struct geo_order *o, size_t before)
 	return 0;
 }
 
+/* That size, or where pieces hold more than that one does, that of the surface next to it, as it was when tracks just like those in front of them came by last. */
+static uint64_t size_for(const struct geo_order *o, size_t before, uint64_t all)
+{
+	uint64_t usual = usual_size(o, before);
+	const struct geo_seg *last = before ? &o->seg[before - 1] : NULL;
+
+	if (all <= usual || !last || last->is_odd || last->has_gap)
+		return usual;
+	for (size_t i = before - 1; i-- > 0 && before - i <= GEO_HEADS + 1;) {
+		const struct geo_seg *s = &o->seg[i];
+
+		if (s->size == last->size && s->tracks == last->tracks && !s->is_odd && !s[1].is_odd && !s[1].has_gap)
+			return s[1].size >= all && s[1].size - usual <= usual / LACKS_PART ? s[1].size : usual;
+	}
+	return usual;
+}
+
 /*
  * Pieces that make one track, with gaps between them that could not be counted: together they have no more sectors than the track before, so that none of them can be
  * one, and what follows is turned against their begin as behind it. A turn that is of none, as an answer among them was late, is not known then, if they hold nearly a whole track.
@@ -130,7 +147,7 @@ static bool join_pieces(struct geo_order *o, const struct geo_seg *seg, uint64_t
 {
 	for (size_t m = 1; m < PIECES && m < o->n; m++) {
 		struct geo_seg *first = &o->seg[o->n - m];
-		uint64_t all = seg->first + held - first->first, whole = usual_size(o, o->n - m);
+		uint64_t all = seg->first + held - first->first, whole = size_for(o, o->n - m, all);
 		double turn = all <= whole ? advance(seg, held, whole) : (double)NAN;
 
 		if (seg->tracks > 1 || first->tracks > 1 || all > whole)
