@@ -238,6 +238,35 @@ static void parts_of_a_track_are_one_also_where_an_answer_was_late(void **state)
 		free(item[i].run);
 }
 
+/* When the walk has gone on, tracks are counted anew: what was said of one is said of the one that begins with the same sector, or of none. */
+static void what_accesses_said_stays_with_the_sector(void **state)
+{
+	struct geo_item item[24] = { 0 };
+	struct geo_walk w = { .items = item };
+	struct geo_order o = { .seg = NULL };
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	w.g = (struct geo *)(uintptr_t)idle(&r);
+	add_item(&w, 900, 900, 0.22, false);
+	for (int i = 0; i < 8; i++)
+		add_item(&w, 172 + i, 172 + i, 0.22, false);
+	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
+	assert_int_equal(o.tracks, 9);
+	o.pin[o.npins++] = (struct geo_pin){ .track = 1, .first = 900, .heads = 4 };
+	o.pin[o.npins++] = (struct geo_pin){ .track = 2, .first = 900 + 172, .heads = 4 };
+	item[0].run->per_track = 180; /* these were five */
+	item[0].run->tracks = 5;
+	item[2].first = item[1].end -= 2;
+	assert_int_equal(geo_order_fill_again(&o, &w, &err), 0);
+	assert_int_equal(o.npins, 1);
+	assert_int_equal(o.pin[0].track, 5);
+	geo_order_free(&o);
+	for (size_t i = 0; i < w.nitems; i++)
+		free(item[i].run);
+}
+
 /* The parts of a track hold more than one of the surface before, and no more than the next one's: they were two tracks, and all behind them read as if on the surface before theirs. */
 static void parts_of_a_track_are_of_its_own_surface(void **state)
 {
@@ -857,6 +886,7 @@ int main(void)
 		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),
 		cmocka_unit_test(parts_of_a_track_are_one_also_where_an_answer_was_late),
+		cmocka_unit_test(what_accesses_said_stays_with_the_sector),
 		cmocka_unit_test(parts_of_a_track_are_of_its_own_surface),
 		cmocka_unit_test(two_tracks_of_which_one_lacks_some_sectors_are_two),
 		cmocka_unit_test(tracks_that_lack_sectors_leave_the_order_of_the_others),

@@ -687,6 +687,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	enum order order;
 	bool several = true, is_rival_open = false, closely;
 	double took = 0.0; /* the last look, of the budget */
+	size_t pins;
 	int r = 0;
 
 	r = find_candidates(s);
@@ -740,12 +741,12 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
-	ret->is_mended = ret->shape.band == 1 && geo_has_pin(s->o, ret->shape.heads, ret->shape.is_alternate);
 	if (s->n && order < MESSY && (is_rival_open || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
 	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
+	pins = s->o->npins;
 	if (s->n && order < MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, closely, &elsewhere, err);
 	if (r == 0 && elsewhere == FITS_THERE && read.heads == 1 &&
@@ -755,6 +756,9 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		r = geo_arms(s->g, &s->are_several_arms, err);
 	if (r < 0 || geo_is_over(s->g))
 		return r;
+	if (s->o->npins > pins) /* by what was seen there */
+		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
+	ret->is_mended = ret->shape.band == 1 && geo_has_pin(s->o, ret->shape.heads, ret->shape.is_alternate);
 	s->is_decided = true;
 	ret->is_told = decide(s, order, elsewhere);
 	ret->is_turning_said = ret->is_told && is_turning_said(s);

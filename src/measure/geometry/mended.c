@@ -2,7 +2,7 @@
 /*
  * A layout that cuts the bands of the one that is left otherwise, with its reading of the sequence mended: accesses may have spoken against it only because it was
  * read from the wrong track on. So the bands of the layout that is left are cut as the other one cuts them, wherever in them one of it may begin, and all accesses are
- * held against the best of these ways.
+ * held against the best of these ways. And a head-first layout whose cylinders were read from the wrong track on is read anew where accesses say from which one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "measure/geometry/search.h"
 
-#define TURNED 24.0 /* of the log-likelihood: so much less likely accesses are if cylinders do not begin elsewhere */
+#define TURNED 24.0 /* of the log-likelihood, as for one look (layout.c): so much less likely they are as it was read */
 #define HEAVY  3.0  /* as in judge.c */
 #define MISFIT 0.002
 
@@ -203,6 +203,7 @@ static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const 
 {
 	struct geo_verdict before = geo_judge(w->left, w->n, s->scatter), now = geo_judge(w->rival, w->n, s->scatter);
 	uint64_t first = UINT64_MAX, last = 0, at[2] = { 0 };
+	size_t pins = s->o->npins;
 
 	if (!now.is_possible)
 		return false;
@@ -221,7 +222,7 @@ static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const 
 			                                     .first = geo_order_first(s->o, at[k]),
 			                                     .heads = shape->heads,
 			                                     .is_alternate = shape->is_alternate };
-	return last > 0;
+	return s->o->npins > pins;
 }
 
 bool geo_pin_cylinders(struct geo_search *s, const struct geo_shape *shape, const uint64_t *cylinder,
