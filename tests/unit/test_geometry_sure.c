@@ -107,6 +107,18 @@ static void a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure(
 	}
 }
 
+/* The end of a track was found two sectors beside its place, where a late answer of the second look made a jump that is none of a track; and true ones, of which one shows what the track lacks. */
+static void an_end_that_jumps_otherwise_is_not_sure(void **state)
+{
+	(void)state;
+	assert_false(geo_jumps_as_seen(0.0169, 0.0629, 1.0 / 306, 0.0046));
+	assert_false(geo_jumps_as_seen(0.0289, 0.1754, 2.0 / 114, 0.0166));
+	assert_false(geo_jumps_as_seen(0.0473, 0.0647, 2.0 / 156, 0.0186));
+	assert_true(geo_jumps_as_seen(0.0627, 0.0618, 1.0 / 306, 0.0046));
+	assert_true(geo_jumps_as_seen(0.2697, 0.2531, 2.0 / 114, 0.0166));
+	assert_true(geo_jumps_as_seen(0.9990, 0.0010, 1.0 / 306, 0.0046));
+}
+
 #define IN_BAND 25 /* tracks */
 
 /*
@@ -493,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_track_unlike_all_others_lacks_nothing),
 		cmocka_unit_test(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure),
+		cmocka_unit_test(an_end_that_jumps_otherwise_is_not_sure),
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),

@@ -11,9 +11,10 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define AT_ONCE      16   /* tracks whose ends are looked at together */
-#define LIKE_NEAR    40   /* segments: a turn of all surfaces, and some that lack something */
-#define CLEAN_LEAST  3    /* tracks on either side of one that is missing, all as they should be */
+#define AT_ONCE      16  /* tracks whose ends are looked at together */
+#define LIKE_NEAR    40  /* segments: a turn of all surfaces, and some that lack something */
+#define STRAY        0.5 /* of what single differences stray by: so far do two readings that agree (49 of 50 ends did) */
+#define CLEAN_LEAST  3   /* tracks on either side of one that is missing, all as they should be */
 #define DEFECTS_MOST 5000 /* rows; who wants more has a disk of which the numbers by surface say enough */
 
 struct defect_row {
@@ -50,7 +51,7 @@ const struct field geo_surface_fields[] = {
 struct lack {
 	size_t seg;
 	uint64_t missing;
-	enum { NOT_LOOKED_AT, THERE, ELSEWHERE } ends;
+	enum { NOT_KNOWN, THERE, ELSEWHERE } ends;
 };
 
 struct finder {
@@ -321,9 +322,29 @@ static size_t find_lacks(struct finder *f, struct lack *ret)
 	return n;
 }
 
+bool geo_jumps_as_seen(double jump, double seen, double lack, double near)
+{
+	return geo_frac(jump - seen + STRAY * near) <= lack + 2.0 * STRAY * near;
+}
+
 /*
- * Are both ends of these tracks where they were found? One that is a few sectors beside its place, by an answer that was late, makes a lack of what is none: there the angle does not jump.
+ * Are both ends of this track where they were found? One that is a few sectors beside its place, by an answer that was late, makes a lack of what is none: there the angle does not jump. Does it
+ * jump by something else than the walk has found there, one of the two was wrong, so that this is not known.
  */
+static void judge_ends(struct lack *v, const struct geo_seg *seg, const double jump[2], double near)
+{
+	double part = (double)v->missing / (double)(seg[1].first - seg->first + v->missing);
+	bool is_first = seg->first == 0; /* the disk's first track begins where it does */
+
+	if (!isfinite(jump[0]) || !isfinite(jump[1])) /* the cache, or an error, answered */
+		return;
+	if ((!is_first && geo_apart(jump[0], 0.0) < near) || geo_apart(jump[1], 0.0) < near)
+		v->ends = ELSEWHERE;
+	else if ((is_first || geo_jumps_as_seen(jump[0], seg[-1].jump, part, near)) &&
+	         geo_jumps_as_seen(jump[1], seg->jump, part, near))
+		v->ends = THERE;
+}
+
 static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
 {
 	uint64_t first[2 * AT_ONCE];
@@ -333,18 +354,13 @@ static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v
 	for (size_t i = 0; i < n; i++) {
 		const struct geo_seg *seg = &o->seg[v[i].seg];
 
-		first[2 * i] = seg->first ? seg->first : 1; /* the disk's first track begins where it does */
+		first[2 * i] = seg->first ? seg->first : 1;
 		first[2 * i + 1] = seg[1].first;
 		spacing[2 * i] = spacing[2 * i + 1] = 1.0 / (double)(seg[1].first - seg->first + v[i].missing);
 	}
 	r = geo_read_jumps(g, first, spacing, 2 * n, jump, err);
-	for (size_t i = 0; i < n && r == 0; i++) {
-		double begin = o->seg[v[i].seg].first ? geo_apart(jump[2 * i], 0.0) : 1.0,
-		       end = geo_apart(jump[2 * i + 1], 0.0);
-
-		if (isfinite(begin) && isfinite(end)) /* else the cache, or an error, answered */
-			v[i].ends = fmin(begin, end) < geo_near(g) ? ELSEWHERE : THERE;
-	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		judge_ends(&v[i], &o->seg[v[i].seg], &jump[2 * i], geo_near(g));
 	return r;
 }
 

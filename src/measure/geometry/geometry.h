@@ -755,6 +755,8 @@ extern const struct field geo_surface_fields[], geo_defect_fields[];
 #define GEO_DEFECTS_PART 0.012 /* of the budget: for a second look at the ends of tracks that lack something, */
 #define GEO_DEFECTS_AT   0.985 /* so the walk ends before, also where rates are not read */
 
+/* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin or its end? */
+bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
 /* What is missing, sure where a second look found both ends of the track, and the surfaces with how much of it each has. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
