@@ -198,6 +198,25 @@ static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void *
 	result_free(r.ses.res);
 }
 
+/* Accesses have said that heads alternate; all that was walked cannot be read so, as it is too long, and the other way with any number of zones. */
+static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
+{
+	struct geo_fit fit = { .n = 0, .cost = INFINITY };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND, .is_alternate = true }, .fit = &fit };
+	struct sequence s;
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	begin(&s, idle(&r));
+	r.ses.res = result_new("geometry");
+	turning_band_by_band(&s, true, true);
+	assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+	assert_true(layout.shape.is_alternate);
+	assert_null(result_find_figure(r.ses.res, "layout"));
+	result_free(r.ses.res);
+}
+
 /* Accesses do not say whether heads alternate, nor do the sizes of the first zone. */
 static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 {
@@ -508,6 +527,7 @@ int main(void)
 		cmocka_unit_test(an_end_that_jumps_otherwise_is_not_sure),
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
+		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),

@@ -279,7 +279,8 @@ static void zone_rows(struct geo_walk *w, const struct geo_layout *layout, uint6
 
 	for (size_t i = 0; i < n; i++)
 		is_plain = is_plain && zone[i].nsizes == 1 && !zone[i].is_unclear;
-	if (layout->fit && (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
+	if (layout->fit && layout->fit->n && /* else all that was walked is in no order of that layout */
+	    (layout->is_told || (!is_plain && layout->fit->cost < 4.0 * (double)layout->fit->n + 20.0)))
 		unclear = geo_fit_rows(w, layout, end);
 	else
 		unclear = geo_zone_rows(w, zone, n, end, layout);

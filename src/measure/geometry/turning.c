@@ -58,7 +58,8 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	fit->cost = l->fit->cost;
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
-	if (fit->cost < l->fit->cost - GEO_SURE && !geo_has_thought_enough(g)) {
+	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
+	if (isfinite(l->fit->cost) && fit->cost < l->fit->cost - GEO_SURE && !geo_has_thought_enough(g)) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
 		geo_name_layout(&l->shape, text, sizeof(text));
