@@ -382,6 +382,28 @@ static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
 	}
 }
 
+/* Bands of six surfaces with alternating heads, read as bands of three; and zones of three, one of which holds more on a surface by a mistake. */
+static void bands_that_are_cut_are_no_zones(void **state)
+{
+	static const uint64_t cut[][3] = { { 362, 349, 372 }, { 360, 345, 361 }, { 361, 345, 360 },
+		                           { 372, 349, 362 }, { 357, 344, 367 }, { 355, 341, 355 } },
+			      zones[][3] = { { 362, 349, 372 }, { 360, 345, 370 }, { 358, 347, 368 },
+		                             { 355, 343, 366 }, { 353, 341, 364 }, { 350, 338, 361 } };
+	const struct geo_shape shape = { .heads = 3, .band = 774 }, heads = { .heads = 3, .band = 1 };
+	struct geo_fit fit = { .n = ARRAY_LEN(cut) };
+
+	(void)state;
+	for (size_t i = 0; i < fit.n; i++) {
+		fit.zone[i].cylinders = 774;
+		memcpy(fit.zone[i].size, cut[i], sizeof(cut[i]));
+	}
+	assert_true(geo_are_bands_cut(&fit, &shape));
+	assert_false(geo_are_bands_cut(&fit, &heads));
+	for (size_t i = 0; i < fit.n; i++)
+		memcpy(fit.zone[i].size, zones[i], sizeof(zones[i]));
+	assert_false(geo_are_bands_cut(&fit, &shape));
+}
+
 #define LONG 613
 
 /* Accesses between these tracks, whose zones lie side by side, or over each other as the arm goes to and fro. */
@@ -533,6 +555,7 @@ int main(void)
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
+		cmocka_unit_test(bands_that_are_cut_are_no_zones),
 		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),
 		cmocka_unit_test(a_rough_curve_and_a_change_of_heads_that_was_not_seen_speak_against_no_layout),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),

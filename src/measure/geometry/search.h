@@ -198,6 +198,11 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 /* The best layout has bands of a few tracks, whose surfaces differ: were they the cylinders of another one, zones would hold more and less by turns. */
 bool geo_do_sizes_show_bands(struct geo_search *s);
 /*
+ * Do often some surfaces hold more than in the zone before, and others less, from one zone of bands to the next? Bands of more surfaces look like that if they are cut into as many as this one
+ * has, each part a zone of its own; a few such zones are what mistakes make.
+ */
+bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape);
+/*
  * The best layout has bands of a few tracks that neither sizes nor skews show, as one surface explains these as well. Which lengths of bands were tried is chance then, and several that are
  * false suit accesses over a few tracks nearly as well: that none of the others is left says nothing, as the true one need not have been among them.
  */

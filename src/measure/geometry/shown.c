@@ -13,6 +13,8 @@
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
 #define TWICE      2.0  /* and what mistakes may add to the cost of the layout that is right */
 #define UNSEEN     12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
+#define CHANGES    3    /* from zone to zone, at least */
+#define CUT        4    /* part of them */
 
 static const struct geo_fit_zone *longest_zone(const struct geo_fit *fit)
 {
@@ -92,6 +94,32 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 		most = z->size[k] > most ? z->size[k] : most;
 	}
 	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(most - least + 1))) : 0.0;
+}
+
+/* In a zone as far as both know it. */
+static bool holds_more(const struct geo_fit_zone *a, const struct geo_fit_zone *b, uint32_t head)
+{
+	return a->size[head] && b->size[head] && a->size[head] > b->size[head];
+}
+
+bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
+{
+	size_t cut = 0, changes = 0;
+
+	for (size_t i = 1; shape->heads > 1 && shape->band > 1 && i < fit->n; i++) {
+		const struct geo_fit_zone *z = &fit->zone[i];
+		bool is_up = false, is_down = false;
+
+		if (2 * z[-1].cylinders < shape->band || 2 * z->cylinders < shape->band)
+			continue;
+		for (uint32_t k = 0; k < shape->heads; k++) {
+			is_up = is_up || holds_more(z, z - 1, k);
+			is_down = is_down || holds_more(z - 1, z, k);
+		}
+		changes++;
+		cut += is_up && is_down;
+	}
+	return changes >= CHANGES && CUT * cut > changes;
 }
 
 static double cost_of(struct geo_search *s, const struct geo_shape *shape)
