@@ -549,6 +549,29 @@ static void a_band_that_defects_cut_is_a_layout_too(void **state)
 	result_free(r.ses.res);
 }
 
+/*
+ * Two surfaces in bands of eight that alternate are bands of sixteen that do not, from the middle of one on. Where bands with a few tracks too many disturb that, only these were left, and sixteen
+ * surfaces were told.
+ */
+static void two_heads_that_alternate_are_asked_where_bands_twice_as_long_are(void **state)
+{
+	static struct geo_shape shape[GEO_SHAPES_MAX];
+	struct sequence s;
+	struct idle r;
+	size_t n = 0;
+
+	(void)state;
+	begin(&s, asking(&r));
+	add(&s, 193, 8, 0.108);
+	for (unsigned i = 0; i < 200; i++)
+		add(&s, i % 2 ? 193 : 194, i % 40 == 20 ? 19 : 16, 0.108);
+	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
+	print_message("%zu layouts\n", n);
+	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 16 }));
+	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 8, .is_alternate = true }));
+	result_free(r.ses.res);
+}
+
 /* Zones as one surface reads them, each certain. */
 static void lengths_are(struct geo_fit *fit, const uint64_t *tracks, size_t n)
 {
@@ -893,6 +916,7 @@ int main(void)
 		cmocka_unit_test(surfaces_that_come_again_after_many_tracks_lack_nothing),
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
+		cmocka_unit_test(two_heads_that_alternate_are_asked_where_bands_twice_as_long_are),
 		cmocka_unit_test(each_layout_may_have_either_way_of_the_arm),
 		cmocka_unit_test(a_band_that_defects_cut_is_a_layout_too),
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),

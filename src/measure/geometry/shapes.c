@@ -329,6 +329,25 @@ static void add_same_orders_of(struct ranking *s, const struct candidate *c, con
 		}
 }
 
+/* Two heads in bands twice as long, if they alternate, and half as long and alternating, if not: from the middle of a band on the sequence is the same. heads 1: there are more. */
+static struct geo_shape turned_pair(const struct geo_shape *shape)
+{
+	if (shape->heads != 2 || shape->band == 0 || (!shape->is_alternate && shape->band % 2))
+		return (struct geo_shape){ .heads = 1 };
+	return (struct geo_shape){ .heads = 2,
+		                   .band = shape->is_alternate ? 2 * shape->band : shape->band / 2,
+		                   .is_alternate = !shape->is_alternate };
+}
+
+static void add_turned_pair(struct ranking *s, const struct candidate *c)
+{
+	struct candidate add = *c;
+
+	add.shape = turned_pair(&c->shape);
+	if (add.shape.heads > 1 && s->n < RANKED_MAX && !has_shape(s, &add.shape))
+		s->c[s->n++] = add;
+}
+
 /*
  * Where accesses are made the order is the same, so only they tell these apart, whatever they cost elsewhere, where something disturbs the sequence, or the walk has gone
  * astray. n: candidates that do explain it.
@@ -341,6 +360,7 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 
 		if (c.shape.heads == 1 || c.shape.band == 0)
 			continue;
+		add_turned_pair(s, &c);
 		geo_order_fit(s->o, &c.shape, tracks, INFINITY, NULL, s->fit);
 		zone = largest_zone(s->fit);
 		if (zone)
