@@ -10,6 +10,7 @@
 
 #include "measure/geometry/geometry.h"
 
+#define OTHERS       2     /* tracks at the end: a single one may lack sectors */
 #define SIZES_DIFFER 0.005 /* of a revolution: so far skews differ because tracks hold more or less */
 
 const struct field geo_zone_fields[] = {
@@ -295,12 +296,32 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 
+static bool has_size(const struct geo_fit_zone *z, uint64_t size)
+{
+	for (size_t k = 0; k < GEO_HEADS; k++)
+		if (z->size[k] == size)
+			return true;
+	return false;
+}
+
+/* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was seen to be one. */
+static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
+{
+	uint64_t tracks = 0;
+
+	for (size_t i = w->nitems; i-- > 0 && w->items[i].first > z->first; tracks += w->items[i].tracks)
+		for (uint32_t k = 0; k < w->items[i].nruns; k++)
+			if (has_size(z, w->items[i].run[k].per_track))
+				return tracks >= OTHERS;
+	return tracks >= OTHERS;
+}
+
 bool geo_fit_is_unclear(const struct geo_walk *w, const struct geo_layout *layout, size_t i)
 {
 	/* Where no end of a track could be found the walk may have gone wrong before. */
 	return w->g->is_spare_unsure || !layout->is_told || layout->is_messy || layout->is_mended ||
-	       (w->is_stuck && i + 1 == layout->fit->n) || is_fit_zone_doubtful(w, layout->fit, i) ||
-	       (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
+	       (i + 1 == layout->fit->n && (w->is_stuck || is_end_of_another(w, &layout->fit->zone[i]))) ||
+	       is_fit_zone_doubtful(w, layout->fit, i) || (i && is_fit_zone_doubtful(w, layout->fit, i - 1)) ||
 	       (i + 1 < layout->fit->n && is_fit_zone_doubtful(w, layout->fit, i + 1));
 }
 
