@@ -217,6 +217,30 @@ static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
 	result_free(r.ses.res);
 }
 
+/* They do not alternate, but many tracks were mistaken, of which the one way explains some more than the other. */
+static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
+{
+	struct geo_fit fit = { .n = 0 };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit };
+	struct sequence s;
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	begin(&s, idle(&r));
+	r.ses.res = result_new("geometry");
+	turning_band_by_band(&s, true, true);
+	for (unsigned i = 0; i < 40; i++) {
+		add(&s, 235, 8, SKEW);
+		add(&s, 180 + i, 1, SKEW);
+	}
+	geo_order_fit_whole(&s.o, &layout.shape, &fit);
+	assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+	assert_false(layout.shape.is_alternate);
+	assert_true(layout.is_turning_hidden);
+	result_free(r.ses.res);
+}
+
 /* Accesses do not say whether heads alternate, nor do the sizes of the first zone. */
 static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 {
@@ -404,6 +428,39 @@ static void bands_that_are_cut_are_no_zones(void **state)
 	assert_false(geo_are_bands_cut(&fit, &shape));
 }
 
+/* The walk ended five tracks behind the begin of a zone: they were told as tracks of the one before, that lack what the two differ by. One may lack some. */
+static void where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear(void **state)
+{
+	static const struct {
+		uint64_t size[5];
+		bool is_unclear;
+	} ends[] = { { { 760, 776, 748, 744, 769 }, true },
+		     { { 771, 787, 787, 771, 760 }, false },
+		     { { 771, 787, 787, 760, 776 }, true } };
+	struct geo_fit fit = { .n = 1, .zone = { { .cylinders = 300, .tracks = 600, .size = { 771, 787 } } } };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = 1 }, .fit = &fit, .is_told = true };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		struct geo_run run[ARRAY_LEN(ends[0].size)];
+		struct geo_item item[ARRAY_LEN(run)];
+		struct idle r;
+		struct geo_walk w = { .g = &r.g, .items = item, .nitems = ARRAY_LEN(item) };
+
+		(void)idle(&r);
+		for (size_t k = 0; k < ARRAY_LEN(run); k++) {
+			run[k] = (struct geo_run){ .per_track = ends[i].size[k], .tracks = 1 };
+			item[k] = (struct geo_item){ .first = 1000 * (k + 1),
+				                     .end = 1000 * (k + 1) + ends[i].size[k],
+				                     .tracks = 1,
+				                     .times = 1,
+				                     .nruns = 1,
+				                     .run = &run[k] };
+		}
+		assert_int_equal(geo_fit_is_unclear(&w, &layout, 0), ends[i].is_unclear);
+	}
+}
+
 #define LONG 613
 
 /* Accesses between these tracks, whose zones lie side by side, or over each other as the arm goes to and fro. */
@@ -550,12 +607,14 @@ int main(void)
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
+		cmocka_unit_test(a_sequence_that_is_in_no_order_does_not_turn_heads),
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
 		cmocka_unit_test(bands_that_are_cut_are_no_zones),
+		cmocka_unit_test(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear),
 		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),
 		cmocka_unit_test(a_rough_curve_and_a_change_of_heads_that_was_not_seen_speak_against_no_layout),
 		cmocka_unit_test(a_first_speed_that_is_off_is_no_drift),

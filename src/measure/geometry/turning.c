@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
+#define TWICE 2.0 /* so much dearer is what is in no order at times if it is read the right way (seen: 1.6) */
+
 void geo_name_layout(const struct geo_shape *shape, char *text, size_t max)
 {
 	const char *way = shape->is_serpentine ? "serpentine" : "forward",
@@ -59,7 +61,8 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
-	if (isfinite(l->fit->cost) && fit->cost < l->fit->cost - GEO_SURE && !geo_has_thought_enough(g)) {
+	if (isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / TWICE) &&
+	    !geo_has_thought_enough(g)) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
 		geo_name_layout(&l->shape, text, sizeof(text));
