@@ -334,14 +334,18 @@ bool geo_jumps_as_seen(double jump, double seen, double lack, double near)
 static void judge_ends(struct lack *v, const struct geo_seg *seg, const double jump[2], double near)
 {
 	double part = (double)v->missing / (double)(seg[1].first - seg->first + v->missing);
-	bool is_first = seg->first == 0; /* the disk's first track begins where it does */
+	double sector =
+		1.0 / (double)(seg[1].first - seg->first + v->missing); /* spacings differ from track to track */
+	double tol = fmax(near, sector / STRAY);
+	bool is_quiet = near <= GEO_NOISY; /* no answer is late there */
+	bool is_first = seg->first == 0;   /* the disk's first track begins where it does */
 
 	if (!isfinite(jump[0]) || !isfinite(jump[1])) /* the cache, or an error, answered */
 		return;
 	if ((!is_first && geo_apart(jump[0], 0.0) < near) || geo_apart(jump[1], 0.0) < near)
 		v->ends = ELSEWHERE;
-	else if ((is_first || geo_jumps_as_seen(jump[0], seg[-1].jump, part, near)) &&
-	         geo_jumps_as_seen(jump[1], seg->jump, part, near))
+	else if (is_quiet || ((is_first || geo_jumps_as_seen(jump[0], seg[-1].jump, part, tol)) &&
+	                      geo_jumps_as_seen(jump[1], seg->jump, part, tol)))
 		v->ends = THERE;
 }
 
