@@ -592,6 +592,9 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 
 /* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. -ENOMEM, or 0. */
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n);
+void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
+/* The same but for whether every second band goes through the heads backwards. */
+bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 
 /* ---- access.c ---- */
 
@@ -675,9 +678,6 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 
 /* ---- turning.c ---- */
 
-void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
-/* The same but for whether every second band goes through the heads backwards. */
-bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 /*
  * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so,
  * and a surface is one of two. (Drives of which all surfaces are alike are rare since the density of each is set apart.)

@@ -4,7 +4,9 @@
  * at about the least cost against more. Accesses decide between these (layout.c).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -425,6 +427,27 @@ static int find_candidates(struct ranking *s)
 	qsort(s->c, s->n, sizeof(s->c[0]), compare_cost);
 	add_ways(s);
 	return 0;
+}
+
+void geo_name_layout(const struct geo_shape *shape, char *text, size_t max)
+{
+	const char *way = shape->is_serpentine ? "serpentine" : "forward",
+		   *heads = shape->is_alternate ? ", heads alternate" : "";
+
+	if (shape->heads == 1)
+		(void)snprintf(text, max, "one surface");
+	else if (shape->band == 1)
+		(void)snprintf(text, max, "head-first%s", heads);
+	else if (shape->band == 0)
+		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
+	else
+		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
+}
+
+bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
+	       a->is_alternate != b->is_alternate;
 }
 
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n)

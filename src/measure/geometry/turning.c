@@ -4,36 +4,13 @@
  * were not walked yet when the layout was told. So all that was walked is read the other way as well.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
 #define TWICE 2.0 /* so much dearer is what is in no order at times if it is read the right way (seen: 1.6) */
-
-void geo_name_layout(const struct geo_shape *shape, char *text, size_t max)
-{
-	const char *way = shape->is_serpentine ? "serpentine" : "forward",
-		   *heads = shape->is_alternate ? ", heads alternate" : "";
-
-	if (shape->heads == 1)
-		(void)snprintf(text, max, "one surface");
-	else if (shape->band == 1)
-		(void)snprintf(text, max, "head-first%s", heads);
-	else if (shape->band == 0)
-		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
-	else
-		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
-}
-
-bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && a->band == b->band && a->is_serpentine == b->is_serpentine &&
-	       a->is_alternate != b->is_alternate;
-}
 
 /* Would it make no difference to sizes if every second band went through the heads backwards? */
 static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
