@@ -21,9 +21,8 @@
 	20.0 /* of cost beyond that of zones and tracks without data, and 1 for each zone: more, and nothing is told */
 #define ODD_BAND \
 	15.0 /* the same where a zone is one band, which explains nearly any order, and half of that for each zone */
-#define ZONE_LEAST 8    /* of a zone, on the average, or one band: half of that is too little */
-#define BAND_ZONES 3    /* that a disturbed sequence of such zones has at least */
-#define SPEAKS     12.0 /* of the log-likelihood: so much less likely layouts are out */
+#define ZONE_LEAST 8   /* of a zone, on the average, or one band: half of that is too little */
+#define BAND_ZONES 3   /* that a disturbed sequence of such zones has at least */
 #define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
 #define TWICE      2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
@@ -171,13 +170,13 @@ static bool are_lengths_of_one(const struct geo_search *s)
 
 	for (uint32_t heads = 2; heads <= GEO_HEADS; heads++)
 		least = fmin(least, s->lengths[heads]);
-	return least > SPEAKS;
+	return least > GEO_SPEAKS;
 }
 
 /* Nothing else is left, and the arm moves from track to track, if only many accesses together say so; or zones have any number of tracks. */
 static bool is_one_shown(const struct geo_search *s, const struct geo_candidate *one)
 {
-	return are_lengths_of_one(s) || geo_rise_speaks(one->seen, s->nmade, &one->curve) > SPEAKS;
+	return are_lengths_of_one(s) || geo_rise_speaks(one->seen, s->nmade, &one->curve) > GEO_SPEAKS;
 }
 
 /* Do sizes, or the accesses, speak for the best layout, and not only against the others that were read? */
@@ -185,15 +184,15 @@ static void see_what_is_shown(struct geo_search *s, double scale, bool several)
 {
 	const struct geo_candidate *best = &s->c[0];
 	const struct geo_shape cylinders = { .heads = (uint32_t)best->shape.band, .band = 1 };
-	bool rises = best->curve.rise > RISE * scale, beats_plain = s->plain > best->against + SPEAKS;
+	bool rises = best->curve.rise > RISE * scale, beats_plain = s->plain > best->against + GEO_SPEAKS;
 
 	s->are_sizes_its_own = geo_are_sizes_of_heads(s, &best->shape);
 	if (s->are_sizes_its_own)
 		s->is_shown = true;
 	else if (may_be_cylinders(&best->shape))
-		s->is_shown =
-			(beats_plain && (rises || (!several && geo_speaks_against_mended(s, &cylinders) > SPEAKS))) ||
-			geo_do_sizes_show_bands(s);
+		s->is_shown = (beats_plain &&
+		               (rises || (!several && geo_speaks_against_mended(s, &cylinders) > GEO_SPEAKS))) ||
+		              geo_do_sizes_show_bands(s);
 	else
 		s->is_shown = s->is_shown ||
 		              (best->shape.heads > 1 ? beats_plain : rises || (!several && is_one_shown(s, best)));
@@ -291,7 +290,7 @@ static double weigh_sizes(struct geo_search *s, size_t i)
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
-	double scale = weigh_all(s), least = INFINITY, speaks = SPEAKS * (s->looks ? 1.0 : AT_FIRST);
+	double scale = weigh_all(s), least = INFINITY, speaks = GEO_SPEAKS * (s->looks ? 1.0 : AT_FIRST);
 	bool several, is_first = s->looks++ == 0;
 	size_t m = 0, best = 0;
 
@@ -327,59 +326,6 @@ static bool judge_all(struct geo_search *s)
 	if (m && isfinite(least))
 		see_what_is_shown(s, scale, several);
 	return several;
-}
-
-/*
- * Do some surfaces hold more than in the zone before, and others not? All do where another arm or disk begins, else none; so bands were cut where they are not:
- * accesses are held against tracks that are on other surfaces then, and speak against a layout that may be true.
- */
-static bool is_misread(const struct geo_fit *fit, uint32_t heads)
-{
-	for (size_t i = 1; i < fit->n; i++) {
-		uint32_t up = 0;
-
-		for (uint32_t k = 0; k < heads; k++)
-			up += fit->zone[i].size[k] > fit->zone[i - 1].size[k];
-		if (up && up < heads)
-			return true;
-	}
-	return false;
-}
-
-/* Are the bands of that one a whole number of the rival's, cut otherwise? With zones of one band each both have such. */
-static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *rival)
-{
-	if (left->band == 0 || rival->band == 0)
-		return left->band == rival->band;
-	return left->heads * left->band % (rival->heads * rival->band) == 0;
-}
-
-/*
- * Is a layout out that cuts the same bands otherwise, and explains the sequence about as well, only as it was read from the wrong track on? All accesses are held against it as it would
- * be read from any other.
- */
-static bool may_rival_be_misread(struct geo_search *s, const struct geo_shape *left)
-{
-	double cost;
-
-	geo_order_fit(s->o, left, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	cost = s->fit->cost;
-	for (size_t i = 0; i < s->all; i++) {
-		const struct geo_shape *shape = &s->before[i].shape;
-
-		/* The way of the arm makes no difference to the sequence, and is mended as well. */
-		if (shape->is_serpentine || shape->heads == left->heads || shape->heads == 1 ||
-		    !has_bands_of(left, shape))
-			continue;
-		if (geo_has_thought_enough(s->g))
-			return true;
-		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-		if (s->fit->cost > fmax(cost + SPEAKS, TWICE * cost))
-			continue;
-		if (left->band ? geo_speaks_against_mended(s, shape) < SPEAKS : is_misread(s->fit, shape->heads))
-			return true;
-	}
-	return false;
 }
 
 /* Of size or skew. */
@@ -469,7 +415,7 @@ static bool is_dear(struct geo_search *s, const struct geo_shape *shape, const s
 	geo_order_fit(s->o, cheapest, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	least = s->fit->cost;
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	return s->fit->cost > TWICE * least + SPEAKS;
+	return s->fit->cost > TWICE * least + GEO_SPEAKS;
 }
 
 /*
@@ -496,7 +442,7 @@ static bool may_have_surfaces(struct geo_search *s)
 		curve = geo_curve_of(of, s->nmade);
 		if (geo_curve_cost(of, s->nmade, &curve, best->curve.scale) + HINT < cost)
 			return true;
-		if (best->shape.band % heads == 0 && geo_speaks_against_mended(s, &rival) < SPEAKS)
+		if (best->shape.band % heads == 0 && geo_speaks_against_mended(s, &rival) < GEO_SPEAKS)
 			return true;
 	}
 	return false;
@@ -515,7 +461,7 @@ static bool is_turning_said(struct geo_search *s)
 		is_left = is_left || geo_is_turned(&s->c[0].shape, &s->c[i].shape);
 	if (was_asked || turned.heads == 1)
 		return was_asked && !is_left;
-	return geo_speaks_against_mended(s, &turned) > SPEAKS;
+	return geo_speaks_against_mended(s, &turned) > GEO_SPEAKS;
 }
 
 /* What became of the second place. */
@@ -718,16 +664,16 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			return r;
 		several = judge_all(s);
 		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 &&
-		                may_rival_be_misread(s, &s->c[0].shape);
+		                geo_may_rival_be_misread(s, &s->c[0].shape);
 		if (geo_is_over(s->g))
 			return 0;
 	}
 	if (several && are_surfaces_known(s)) {
 		prefer_cheapest(s);
-		is_rival_open = may_rival_be_misread(s, &s->c[0].shape);
+		is_rival_open = geo_may_rival_be_misread(s, &s->c[0].shape);
 	}
 	/* Another one, whether or not it was read, is likelier. */
-	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -SPEAKS)
+	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -GEO_SPEAKS)
 		s->is_shown = false;
 	prefer_unturned(s);
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;
@@ -750,7 +696,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (s->n && order < MESSY)
 		r = check_elsewhere(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, closely, &elsewhere, err);
 	if (r == 0 && elsewhere == FITS_THERE && read.heads == 1 &&
-	    !(geo_crossings_speak_against_band(s, isfinite(ret->fit->cost) ? ret->fit : s->fit) > SPEAKS))
+	    !(geo_crossings_speak_against_band(s, isfinite(ret->fit->cost) ? ret->fit : s->fit) > GEO_SPEAKS))
 		s->is_shown = false;
 	if (r == 0 && s->n)
 		r = geo_arms(s->g, &s->are_several_arms, err);

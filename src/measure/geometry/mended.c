@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "measure/geometry/search.h"
 
+#define TWICE  2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define TURNED 24.0 /* of the log-likelihood, as for one look (layout.c): so much less likely they are as it was read */
 #define HEAVY  3.0  /* as in judge.c */
 #define MISFIT 0.002
@@ -153,6 +154,63 @@ double geo_speaks_against_bands(struct geo_search *s)
 			least = fmin(least, geo_speaks_against(w->rival, w->left, w->n, &curve));
 		}
 	return least;
+}
+
+/* ---- rivals that may be misread ---- */
+
+/*
+ * Do some surfaces hold more than in the zone before, and others not? All do where another arm or disk begins, else none; so bands were cut where they are not:
+ * accesses are held against tracks that are on other surfaces then, and speak against a layout that may be true.
+ */
+static bool is_misread(const struct geo_fit *fit, uint32_t heads)
+{
+	for (size_t i = 1; i < fit->n; i++) {
+		uint32_t up = 0;
+
+		for (uint32_t k = 0; k < heads; k++)
+			up += fit->zone[i].size[k] > fit->zone[i - 1].size[k];
+		if (up && up < heads)
+			return true;
+	}
+	return false;
+}
+
+/* Are the bands of that one a whole number of the rival's, cut otherwise? With zones of one band each both have such. */
+static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *rival)
+{
+	if (left->band == 0 || rival->band == 0)
+		return left->band == rival->band;
+	return left->heads * left->band % (rival->heads * rival->band) == 0;
+}
+
+/* Heads that alternate from cylinder to cylinder come two by two, as in bands of two cylinders that begin a track later. */
+static bool is_turned_cylinder_by_cylinder(const struct geo_shape *shape, const struct geo_shape *left)
+{
+	return shape->band == 1 && shape->is_alternate && left->band > 1;
+}
+
+bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left)
+{
+	double cost;
+
+	geo_order_fit(s->o, left, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	cost = s->fit->cost;
+	for (size_t i = 0; i < s->all; i++) {
+		const struct geo_shape *shape = &s->before[i].shape;
+
+		/* The way of the arm makes no difference to the sequence, and is mended as well. */
+		if (shape->is_serpentine || shape->heads == 1 || !has_bands_of(left, shape) ||
+		    (shape->heads == left->heads && !is_turned_cylinder_by_cylinder(shape, left)))
+			continue;
+		if (geo_has_thought_enough(s->g))
+			return true;
+		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		if (s->fit->cost > fmax(cost + GEO_SPEAKS, TWICE * cost))
+			continue;
+		if (left->band ? geo_speaks_against_mended(s, shape) < GEO_SPEAKS : is_misread(s->fit, shape->heads))
+			return true;
+	}
+	return false;
 }
 
 /* ---- cylinders that begin elsewhere ---- */

@@ -61,6 +61,7 @@ double geo_curve_at(const struct geo_curve *curve, uint64_t cylinders, bool is_o
 
 #define GEO_LOOKS_MOST 16 /* so often accesses are measured, while several layouts are possible, or none is shown */
 #define GEO_MADE_MOST  (GEO_LOOKS_MOST * GEO_PAIRS)
+#define GEO_SPEAKS     12.0 /* of the log-likelihood: so much less likely layouts are out */
 #define GEO_SAID_MOST  1600 /* accesses of a few looks, that differ */
 
 struct geo_candidate {
@@ -164,6 +165,11 @@ double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *r
  * The best layout is head-first: the same for bands of as many tracks as it has surfaces, whose surfaces may be its cylinders. The sequence need not suggest them, where all skews are alike.
  */
 double geo_speaks_against_bands(struct geo_search *s);
+/*
+ * Is a layout out that cuts the same bands otherwise, and explains the sequence about as well, only as it was read from the wrong track on? All accesses are held against it as it would
+ * be read from any other.
+ */
+bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left);
 /*
  * A head-first layout with which the accesses of this look do not agree, whose reading says where the tracks of the stretch are: would they if cylinders began so many tracks farther on? If they
  * would, and are far less likely otherwise, where one begins is noted with the sequence.
