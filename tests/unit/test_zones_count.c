@@ -98,6 +98,9 @@ static void one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster
 	for (size_t p = 0; p < lv.n; p++)
 		level[p].y += 0.02 * (double)p;
 	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
+	for (size_t p = 0; p < lv.n; p++)
+		level[p].y = v[0].y + (p < 3 ? 1.0 : 0.04 * (double)p); /* a slow region where it would be fastest */
+	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
 	b.least_step = 1.0; /* a scatter that hides all steps of a zoned disk shows none of them */
 	assert_false(zone_bands_is_single(&b, &lv, INTERFACE));
 }

@@ -76,5 +76,5 @@ static double quarter_from(const struct zone_levels *lv, size_t from, int way)
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s)
 {
 	return b->n == 1 && lv->n && !may_be_limited(&b->v[0], interface_bytes_per_s) &&
-	       quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1) <= fmin(b->least_step, ZONE_FALL_LEAST);
+	       fabs(quarter_from(lv, lv->n - 1, -1) - quarter_from(lv, 0, 1)) <= fmin(b->least_step, ZONE_FALL_LEAST);
 }
