@@ -310,9 +310,21 @@ static void a_zone_of_cylinders_may_lack_its_last_tracks(void **state)
 	assert_true(st.cost < 6.0);
 }
 
+/* Two heads that alternate by cylinders, read a track off: bands of two cylinders, which come two by two as well, were told. */
+static void bands_of_two_cylinders_may_be_heads_that_alternate(void **state)
+{
+	struct sim_run run = geometry_on_wild(670274, "--seed=670274 sda", NULL, NULL);
+	const struct figure *layout = result_find_figure(run.res, "layout");
+
+	(void)state;
+	assert_true(!layout || !layout->value.str || !strstr(layout->value.str, "bands of 2"));
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bands_of_two_cylinders_may_be_heads_that_alternate),
 		cmocka_unit_test(ends_of_tracks_need_not_stand_out_of_noise_more_than_they_do),
 		cmocka_unit_test(a_cache_may_have_what_was_read_ahead_and_not_what_was_asked_for),
 		cmocka_unit_test(a_stripe_is_no_track),
