@@ -331,6 +331,10 @@ static void add_same_orders_of(struct ranking *s, const struct candidate *c, con
 		}
 }
 
+/* What disturbs the sequence makes one of them much dearer from there on, so it is the first few bands that are looked at. */
+#define PAIR_BANDS  16
+#define PAIR_DEARER 2.0
+
 /* Two heads in bands twice as long, if they alternate, and half as long and alternating, if not: from the middle of a band on the sequence is the same. heads 1: there are more. */
 static struct geo_shape turned_pair(const struct geo_shape *shape)
 {
@@ -344,9 +348,16 @@ static struct geo_shape turned_pair(const struct geo_shape *shape)
 static void add_turned_pair(struct ranking *s, const struct candidate *c)
 {
 	struct candidate add = *c;
+	uint64_t few = PAIR_BANDS * c->shape.heads * c->shape.band;
+	double most;
 
 	add.shape = turned_pair(&c->shape);
-	if (add.shape.heads > 1 && s->n < RANKED_MAX && !has_shape(s, &add.shape))
+	if (add.shape.heads == 1 || s->n == RANKED_MAX || has_shape(s, &add.shape))
+		return;
+	geo_order_fit(s->o, &c->shape, few, INFINITY, NULL, s->fit);
+	most = PAIR_DEARER * (s->fit->cost + MARGIN);
+	geo_order_fit(s->o, &add.shape, few, most, NULL, s->fit);
+	if (isfinite(s->fit->cost))
 		s->c[s->n++] = add;
 }
 
