@@ -16,6 +16,7 @@
 #define HEADS_TRIED  GEO_HEADS
 #define LENGTHS      8                    /* most frequent runs of equal tracks that bands are guessed from */
 #define PAST_DEFECTS 2                    /* and as many that come again but for defects, */
+#define RUN_LEAST    8                    /* tracks in the mean: shorter runs are of no bands */
 #define COMES_AGAIN  3                    /* at least so often (a choice) */
 #define BANDS_MAX    128                  /* all these and their parts, equal ones once */
 #define RANKED_MAX   (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
@@ -75,8 +76,13 @@ static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t mo
 static size_t lengths_past_defects(struct ranking *s, uint64_t *ret, size_t most)
 {
 	const struct geo_shape one = { .heads = 1, .band = 1 };
-	uint64_t length[GEO_ZONES_MAX];
+	uint64_t length[GEO_ZONES_MAX], tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS;
+	size_t runs = 0;
 
+	while (runs < s->o->n && s->o->seg[runs].track < tracks)
+		runs++;
+	if (runs * RUN_LEAST > tracks)
+		return 0;
 	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	for (size_t i = 0; i < s->fit->n; i++)
 		length[i] = s->fit->zone[i].tracks;
