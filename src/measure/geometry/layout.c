@@ -459,9 +459,10 @@ static bool is_turning_said(struct geo_search *s)
 		was_asked = was_asked || geo_is_turned(&s->c[0].shape, &s->before[i].shape);
 	for (size_t i = 1; i < s->n; i++)
 		is_left = is_left || geo_is_turned(&s->c[0].shape, &s->c[i].shape);
-	if (was_asked || turned.heads == 1)
-		return was_asked && !is_left;
-	return geo_speaks_against_mended(s, &turned) > GEO_SPEAKS;
+	if (is_left || turned.heads == 1)
+		return false;
+	/* Head-first the two may differ by nothing but where one of them was misread. */
+	return (was_asked && turned.band != 1) || geo_speaks_against_mended(s, &turned) > GEO_SPEAKS;
 }
 
 /* What became of the second place. */

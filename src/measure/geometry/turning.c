@@ -26,6 +26,7 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 {
 	struct geo_shape turned = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
+	bool is_turned;
 	char text[160];
 
 	turned.is_alternate = !turned.is_alternate;
@@ -38,16 +39,16 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
-	if (isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / TWICE) &&
-	    !geo_has_thought_enough(g)) {
+	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / TWICE) &&
+	            !geo_has_thought_enough(g);
+	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
+	l->is_turning_hidden = !is_turned && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
+	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
 		geo_name_layout(&l->shape, text, sizeof(text));
 		result_figure_text(g->ses->res, "layout", "layout", text);
-		return 0;
 	}
-	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
-	l->is_turning_hidden = turned.is_alternate && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
 	if (l->is_turning_hidden)
 		result_notice(
 			g->ses->res, "heads-alternate-unseen",
