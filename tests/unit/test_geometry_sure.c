@@ -381,6 +381,10 @@ static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 		assert_false(geo_may_come_again(&few, &many));
 		against = geo_sizes_speak_against(search, &many, &few);
 		print_message("%.2f\n", against);
+		search->c[0].shape = many;
+		assert_int_equal(geo_are_few_unasked(search), false); /* it is among those that were */
+		search->before[1].shape = many;
+		assert_int_equal(geo_are_few_unasked(search), against > 6.0);
 		assert_true(against >= disks[i].least && against <= disks[i].most);
 		search_free(search);
 	}

@@ -688,7 +688,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
-	if (s->n && order < MESSY && (is_rival_open || (read.heads == 1 && has_zones_of_several(ret->fit))))
+	if (s->n && order < MESSY &&
+	    (is_rival_open || geo_are_few_unasked(s) || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
 	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))

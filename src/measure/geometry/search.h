@@ -201,6 +201,8 @@ bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *fe
  * The first of two such: how much less likely its sizes are. By chance, any two surfaces have one of the sizes that there are among all of them; 0: they do not come again so.
  */
 double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few);
+/* Are the best layout's surfaces fewer ones that come again, and that layout is not among those that were asked, as mistakes made it too dear? */
+bool geo_are_few_unasked(struct geo_search *s);
 /* The best layout has bands of a few tracks, whose surfaces differ: were they the cylinders of another one, zones would hold more and less by turns. */
 bool geo_do_sizes_show_bands(struct geo_search *s);
 /*

@@ -9,6 +9,7 @@
 #define COMES 16 /* so many cylinders in a row are alike */
 #define BY_CHANCE \
 	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
+#define FEW_SPEAK  6.0  /* the same, that fewer are not left out for */
 #define BANDS      16   /* in a row */
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
 #define TWICE      2.0  /* and what mistakes may add to the cost of the layout that is right */
@@ -94,6 +95,30 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 		most = z->size[k] > most ? z->size[k] : most;
 	}
 	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(most - least + 1))) : 0.0;
+}
+
+static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < s->all; i++)
+		if (s->before[i].shape.heads == shape->heads && s->before[i].shape.band == shape->band &&
+		    s->before[i].shape.is_alternate == shape->is_alternate)
+			return true;
+	return false;
+}
+
+bool geo_are_few_unasked(struct geo_search *s)
+{
+	const struct geo_shape *best = &s->c[0].shape;
+
+	for (uint32_t heads = 2; heads * 2 <= best->heads; heads++)
+		for (int way = 0; way < 2; way++) {
+			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
+
+			if (geo_may_come_again(best, &few) && !was_asked(s, &few) &&
+			    geo_sizes_speak_against(s, best, &few) > FEW_SPEAK)
+				return true;
+		}
+	return false;
 }
 
 /* In a zone as far as both know it. */
