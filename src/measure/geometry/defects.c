@@ -216,16 +216,11 @@ static void tell_track(struct finder *f, const struct lack *lack)
 		f->surface[head].missing += missing;
 }
 
-/* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. */
-static bool is_miscount(const struct finder *f, const struct geo_fit_zone *z, uint64_t t)
+/* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. most: sectors of a track. */
+static bool is_miscount(struct geo_order *o, uint64_t most, uint64_t t)
 {
-	struct geo_order *o = f->m->o;
-	uint64_t size = 0;
-
-	for (uint64_t k = 0; k < f->m->layout->shape.heads; k++)
-		size = z->size[k] > size ? z->size[k] : size;
-	return geo_order_at(o, t)->size > size ||
-	       (t + 2 < o->tracks && geo_order_first(o, t + 2) - geo_order_first(o, t) <= size);
+	return geo_order_at(o, t)->size > most ||
+	       (t + 2 < o->tracks && geo_order_first(o, t + 2) - geo_order_first(o, t) <= most);
 }
 
 /*
@@ -235,13 +230,15 @@ static bool is_miscount(const struct finder *f, const struct geo_fit_zone *z, ui
 static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 {
 	const struct geo_fit_zone *z = &f->m->layout->fit->zone[hole->zone];
-	uint64_t turn = f->m->layout->shape.heads > CLEAN_LEAST ? f->m->layout->shape.heads : CLEAN_LEAST;
+	uint64_t heads = f->m->layout->shape.heads, turn = heads > CLEAN_LEAST ? heads : CLEAN_LEAST, most = 0;
 	uint64_t from = hole->track > turn ? hole->track - turn : 0, end = hole->track + turn;
 
+	for (uint64_t k = 0; k < heads; k++)
+		most = z->size[k] > most ? z->size[k] : most;
 	for (uint64_t t = from > z->track ? from : z->track; t < end && t < z->track + z->tracks; t++) {
 		const struct geo_seg *seg = geo_order_at(f->m->o, t);
 
-		if (is_miscount(f, z, t))
+		if (is_miscount(f->m->o, most, t))
 			return false;
 		if (is_noisy(f) &&
 		    (seg->is_odd || seg->has_gap || isnan(seg->jump) || seg->size != z->size[f->m->head[t]]))
@@ -257,7 +254,7 @@ static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 static void tell_holes(struct finder *f, uint64_t track)
 {
 	const struct geo_map *m = f->m;
-	bool is_shown = m->layout->shape.heads > 1 || geo_near(m->w->g) <= GEO_NOISY;
+	bool is_shown = m->layout->shape.heads > 1 || !is_noisy(f);
 
 	for (; f->hole < m->nholes && m->hole[f->hole].track <= track; f->hole++) {
 		const struct geo_hole *hole = &m->hole[f->hole];
@@ -333,12 +330,10 @@ bool geo_jumps_as_seen(double jump, double seen, double lack, double near)
  */
 static void judge_ends(struct lack *v, const struct geo_seg *seg, const double jump[2], double near)
 {
-	double part = (double)v->missing / (double)(seg[1].first - seg->first + v->missing);
-	double sector =
-		1.0 / (double)(seg[1].first - seg->first + v->missing); /* spacings differ from track to track */
-	double tol = fmax(near, sector / STRAY);
-	bool is_quiet = near <= GEO_NOISY; /* no answer is late there */
-	bool is_first = seg->first == 0;   /* the disk's first track begins where it does */
+	double sector = 1.0 / (double)(seg[1].first - seg->first + v->missing), part = (double)v->missing * sector;
+	double tol = fmax(near, sector / STRAY); /* spacings differ from track to track */
+	bool is_quiet = near <= GEO_NOISY;       /* no answer is late there */
+	bool is_first = seg->first == 0;         /* the disk's first track begins where it does */
 
 	if (!isfinite(jump[0]) || !isfinite(jump[1])) /* the cache, or an error, answered */
 		return;

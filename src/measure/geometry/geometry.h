@@ -425,6 +425,11 @@ int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct e
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
 /* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
 int geo_order_fill_up(struct geo_order *o);
+static inline bool geo_is_pin_of(const struct geo_pin *pin, uint32_t heads, bool is_alternate)
+{
+	return pin->heads == heads && pin->is_alternate == is_alternate;
+}
+
 /* Is there any for this shape? */
 bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate);
 /* The equal tracks that this one is among, wherever they are. */
@@ -453,6 +458,16 @@ static inline double geo_order_between(const struct geo_seg *seg, const struct g
 	return seg->jump + 1.0 / (double)seg->size - 1.0 / (double)next->size;
 }
 
+/* How often sizes or skews change within the first so many tracks. */
+static inline size_t geo_order_changes(const struct geo_order *o, uint64_t tracks)
+{
+	size_t n = 0;
+
+	while (n < o->n && o->seg[n].track < tracks)
+		n++;
+	return n;
+}
+
 /* Are these two skews the same? */
 static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 {
@@ -467,6 +482,12 @@ struct geo_shape {
 	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
 	bool is_alternate, is_serpentine;
 };
+
+/* Is the sequence the same for both? The way of the arm makes no difference to it. */
+static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
+}
 
 /* A track without data. */
 struct geo_hole {
@@ -536,6 +557,15 @@ struct geo_fit_zone {
 	double margin; /* so much dearer is the cheapest reading of the sequence in which no zone begins here */
 };
 
+/* On any of its surfaces. */
+static inline bool geo_has_size(const struct geo_fit_zone *z, uint64_t size)
+{
+	for (size_t k = 0; k < GEO_HEADS; k++)
+		if (z->size[k] == size)
+			return true;
+	return false;
+}
+
 struct geo_fit {
 	struct geo_fit_zone zone[GEO_ZONES_MAX];
 	size_t n;
@@ -562,6 +592,8 @@ struct geo_zone {
 	bool is_unclear; /* it may belong to a neighbour */
 };
 
+#define GEO_MISREAD \
+	2.0 /* times the cost of the layout that is right, that what a wrong reading, or mistakes, add to it may make (seen: 1.6) */
 #define GEO_SURE 6.0 /* of cost: the margin of an edge that is certain */
 #define GEO_FEW  3   /* fewer tracks of a surface than that may be an accident */
 

@@ -298,6 +298,33 @@ struct geo_verdict geo_judge(const struct geo_access *seen, size_t n, double sca
 	return best;
 }
 
+static int compare_lengths(const void *x, const void *y)
+{
+	const struct geo_access *a = x, *b = y;
+	uint64_t of_a = a->cylinders, of_b = b->cylinders;
+
+	return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a->access > b->access) - (a->access < b->access);
+}
+
+double geo_spread(const struct geo_access *seen, size_t n, double scatter)
+{
+	struct geo_access sorted[GEO_PAIRS];
+	double cost = 0.0, scale = fmax(MISFIT, scatter);
+
+	memcpy(sorted, seen, n * sizeof(*seen));
+	qsort(sorted, n, sizeof(*sorted), compare_lengths);
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i; end < n && sorted[end].cylinders == sorted[i].cylinders;)
+			end++;
+		for (size_t k = i; k < end; k++) {
+			double off = sorted[k].access - sorted[i + (end - i) / 2].access;
+
+			cost += sorted[k].is_again ? 0.0 : penalty(off, 0.0, scale);
+		}
+	}
+	return cost;
+}
+
 /* ---- all looks together ---- */
 
 /* Accesses of one kind, which are next to each other in the order of `at`. */

@@ -24,7 +24,6 @@
 #define ZONE_LEAST 8   /* of a zone, on the average, or one band: half of that is too little */
 #define BAND_ZONES 3   /* that a disturbed sequence of such zones has at least */
 #define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
-#define TWICE      2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
 #define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
 #define HINT       6.0  /* and with more surfaces not by so much better */
 #define LOOKS_END_AT \
@@ -328,16 +327,6 @@ static bool judge_all(struct geo_search *s)
 	return several;
 }
 
-/* Of size or skew. */
-static size_t changes_in(const struct geo_order *o, uint64_t tracks)
-{
-	size_t n = 0;
-
-	while (n < o->n && o->seg[n].track < tracks)
-		n++;
-	return n;
-}
-
 /* Are zones shorter than a half of a band, or a few cylinders? With so many of them any order can be explained. */
 static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shape *shape)
 {
@@ -415,7 +404,7 @@ static bool is_dear(struct geo_search *s, const struct geo_shape *shape, const s
 	geo_order_fit(s->o, cheapest, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	least = s->fit->cost;
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	return s->fit->cost > TWICE * least + GEO_SPEAKS;
+	return s->fit->cost > GEO_MISREAD * least + GEO_SPEAKS;
 }
 
 /*
@@ -686,7 +675,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	order = order_of(s->fit, &read, changes_in(s->o, GEO_RANK_TRACKS));
+	order = order_of(s->fit, &read, geo_order_changes(s->o, GEO_RANK_TRACKS));
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order < MESSY &&
 	    (is_rival_open || geo_are_few_unasked(s) || (read.heads == 1 && has_zones_of_several(ret->fit))))

@@ -6,15 +6,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "measure/geometry/search.h"
 
-#define TWICE  2.0  /* and what a wrong reading may add to the cost of the right layout (seen: 1.6) */
-#define TURNED 24.0 /* of the log-likelihood, as for one look (layout.c): so much less likely they are as it was read */
-#define HEAVY  3.0  /* as in judge.c */
-#define MISFIT 0.002
+#define TURNED (2.0 * GEO_SPEAKS) /* as for one look (layout.c): so much less likely they are as it was read */
 
 /* The accesses that lie within whole bands of one zone. */
 struct within {
@@ -205,7 +201,7 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 		if (geo_has_thought_enough(s->g))
 			return true;
 		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-		if (s->fit->cost > fmax(cost + GEO_SPEAKS, TWICE * cost))
+		if (s->fit->cost > fmax(cost + GEO_SPEAKS, GEO_MISREAD * cost))
 			continue;
 		if (left->band ? geo_speaks_against_mended(s, shape) < GEO_SPEAKS : is_misread(s->fit, shape->heads))
 			return true;
@@ -218,38 +214,9 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate)
 {
 	for (size_t i = 0; i < o->npins; i++)
-		if (o->pin[i].heads == heads && o->pin[i].is_alternate == is_alternate)
+		if (geo_is_pin_of(&o->pin[i], heads, is_alternate))
 			return true;
 	return false;
-}
-
-static int compare_kinds(const void *x, const void *y)
-{
-	const struct geo_access *a = x, *b = y;
-	uint64_t of_a = a->cylinders, of_b = b->cylinders;
-
-	return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a->access > b->access) - (a->access < b->access);
-}
-
-/* How far accesses that go over as many cylinders are from each other; a change of heads alone is over none. */
-static double spread(const struct geo_access *seen, size_t n, double scatter)
-{
-	struct geo_access sorted[GEO_PAIRS];
-	double cost = 0.0, scale = fmax(MISFIT, scatter);
-
-	memcpy(sorted, seen, n * sizeof(*seen));
-	qsort(sorted, n, sizeof(*sorted), compare_kinds);
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i; end < n && sorted[end].cylinders == sorted[i].cylinders;)
-			end++;
-		for (size_t k = i; k < end; k++) {
-			double off = sorted[k].access - sorted[i + (end - i) / 2].access;
-
-			cost += sorted[k].is_again ? 0.0
-			                           : (HEAVY + 1.0) / 2.0 * log1p(off * off / scale / scale / HEAVY);
-		}
-	}
-	return cost;
 }
 
 /*
@@ -306,12 +273,12 @@ bool geo_pin_cylinders(struct geo_search *s, const struct geo_shape *shape, cons
 	}
 	if (w->n < GEO_JUDGED_LEAST)
 		return false;
-	as_read = spread(w->left, w->n, s->scatter);
+	as_read = geo_spread(w->left, w->n, s->scatter);
 	for (uint64_t shift = 1; shift < shape->heads * (shape->is_alternate ? 2ul : 1ul); shift++) {
 		double cost;
 
 		cut(w, shape, shift);
-		cost = spread(w->rival, w->n, s->scatter);
+		cost = geo_spread(w->rival, w->n, s->scatter);
 		if (cost >= least)
 			continue;
 		least = cost;

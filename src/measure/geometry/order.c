@@ -476,8 +476,7 @@ static uint64_t next_pin(const struct reading *q, uint64_t t)
 	for (size_t i = 0; i < o->npins && q->p.shape->band == 1; i++) {
 		const struct geo_pin *a = &o->pin[i];
 
-		if (a->track > t && a->track < next && a->heads == q->p.shape->heads &&
-		    a->is_alternate == q->p.shape->is_alternate)
+		if (a->track > t && a->track < next && geo_is_pin_of(a, q->p.shape->heads, q->p.shape->is_alternate))
 			next = a->track;
 	}
 	return next;
@@ -734,11 +733,7 @@ static double cost_without(const struct reading *q, uint64_t avoid)
 
 static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
 {
-	bool has = false;
-
-	for (size_t k = 0; k < GEO_HEADS; k++)
-		has = has || z->size[k] == seg->size;
-	return has && !seg->is_odd;
+	return geo_has_size(z, seg->size) && !seg->is_odd;
 }
 
 /*

@@ -38,6 +38,9 @@ bool geo_is_off(const struct geo_verdict *v, size_t k, double scatter);
 /* How unlikely the accesses are under the layout, when they scatter so: minus the logarithm of the likelihood, but for a constant. */
 double geo_verdict_cost(const struct geo_verdict *v, double scale);
 
+/* How unlikely it is how far accesses that go over as many cylinders are from each other; a change of heads alone is over none. n: GEO_PAIRS at most. */
+double geo_spread(const struct geo_access *seen, size_t n, double scatter);
+
 #define GEO_CURVE 29 /* what a curve consists of: the shortest move, rises behind it, and the change of heads */
 
 /* What suits the accesses of all looks together. */

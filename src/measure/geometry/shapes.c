@@ -77,11 +77,8 @@ static size_t lengths_past_defects(struct ranking *s, uint64_t *ret, size_t most
 {
 	const struct geo_shape one = { .heads = 1, .band = 1 };
 	uint64_t length[GEO_ZONES_MAX], tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS;
-	size_t runs = 0;
 
-	while (runs < s->o->n && s->o->seg[runs].track < tracks)
-		runs++;
-	if (runs * RUN_LEAST > tracks)
+	if (geo_order_changes(s->o, tracks) * RUN_LEAST > tracks)
 		return 0;
 	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	for (size_t i = 0; i < s->fit->n; i++)
@@ -197,8 +194,7 @@ static bool is_idle(const struct ranking *s, const struct candidate *c)
 static bool has_shape(const struct ranking *s, const struct geo_shape *shape)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->c[i].shape.heads == shape->heads && s->c[i].shape.band == shape->band &&
-		    s->c[i].shape.is_alternate == shape->is_alternate)
+		if (geo_is_same_sequence(&s->c[i].shape, shape))
 			return true;
 	return false;
 }

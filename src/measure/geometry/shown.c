@@ -12,7 +12,6 @@
 #define FEW_SPEAK  6.0  /* the same, that fewer are not left out for */
 #define BANDS      16   /* in a row */
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
-#define TWICE      2.0  /* and what mistakes may add to the cost of the layout that is right */
 #define UNSEEN     12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 #define CHANGES    3    /* from zone to zone, at least */
 #define CUT        4    /* part of them */
@@ -81,27 +80,41 @@ bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *fe
 	       many->heads % turn == 0;
 }
 
-double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few)
+/* From the least of a zone's sizes to the largest one. */
+static uint64_t range_of(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
 {
-	const struct geo_fit_zone *z;
-	uint64_t least = UINT64_MAX, most = 0;
+	uint64_t least = UINT64_MAX;
 
-	geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	z = longest_zone(s->fit);
-	for (uint32_t k = 0; z && k < many->heads; k++) {
+	*ret_most = 0;
+	for (uint32_t k = 0; k < heads; k++) {
+		least = z->size[k] < least ? z->size[k] : least;
+		*ret_most = z->size[k] > *ret_most ? z->size[k] : *ret_most;
+	}
+	return *ret_most - least;
+}
+
+/* z: a zone of the layout of many; NULL: it has none. */
+static double speaks_against(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few)
+{
+	uint64_t most;
+
+	for (uint32_t k = 0; z && k < many->heads; k++)
 		if (!z->size[k] || z->size[k] != z->size[first_like(few, k)])
 			return 0.0;
-		least = z->size[k] < least ? z->size[k] : least;
-		most = z->size[k] > most ? z->size[k] : most;
-	}
-	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(most - least + 1))) : 0.0;
+	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(range_of(z, many->heads, &most) + 1)))
+	         : 0.0;
+}
+
+double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few)
+{
+	geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	return speaks_against(longest_zone(s->fit), many, few);
 }
 
 static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
 {
 	for (size_t i = 0; i < s->all; i++)
-		if (s->before[i].shape.heads == shape->heads && s->before[i].shape.band == shape->band &&
-		    s->before[i].shape.is_alternate == shape->is_alternate)
+		if (geo_is_same_sequence(&s->before[i].shape, shape))
 			return true;
 	return false;
 }
@@ -109,13 +122,16 @@ static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
 bool geo_are_few_unasked(struct geo_search *s)
 {
 	const struct geo_shape *best = &s->c[0].shape;
+	const struct geo_fit_zone *z;
 
+	geo_order_fit(s->o, best, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	z = longest_zone(s->fit);
 	for (uint32_t heads = 2; heads * 2 <= best->heads; heads++)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
 
 			if (geo_may_come_again(best, &few) && !was_asked(s, &few) &&
-			    geo_sizes_speak_against(s, best, &few) > FEW_SPEAK)
+			    speaks_against(z, best, &few) > FEW_SPEAK)
 				return true;
 		}
 	return false;
@@ -158,17 +174,14 @@ bool geo_do_sizes_show_bands(struct geo_search *s)
 	const struct geo_shape *best = &s->c[0].shape;
 	const struct geo_shape cylinders = { .heads = (uint32_t)best->band, .band = 1 };
 	const struct geo_fit_zone *z;
-	uint64_t least = UINT64_MAX, most = 0;
 	double cost = cost_of(s, best);
+	uint64_t most;
 
 	z = longest_zone(s->fit);
 	if (!z || z->cylinders < BANDS * best->band)
 		return false;
-	for (uint32_t k = 0; k < best->heads; k++) {
-		least = z->size[k] < least ? z->size[k] : least;
-		most = z->size[k] > most ? z->size[k] : most;
-	}
-	return most - least > most / SPARE_PART && cost_of(s, &cylinders) > TWICE * cost + UNSEEN;
+	return range_of(z, best->heads, &most) > most / SPARE_PART &&
+	       cost_of(s, &cylinders) > GEO_MISREAD * cost + UNSEEN;
 }
 
 bool geo_are_bands_unseen(struct geo_search *s)

@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
-#define TWICE 2.0 /* so much dearer is what is in no order at times if it is read the right way (seen: 1.6) */
-
 /* Would it make no difference to sizes if every second band went through the heads backwards? */
 static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
 {
@@ -39,7 +37,7 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	if (!l->is_mended) /* else it says nothing what it costs to be read */
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
-	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / TWICE) &&
+	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
 	            !geo_has_thought_enough(g);
 	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
 	l->is_turning_hidden = !is_turned && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));

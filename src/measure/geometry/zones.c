@@ -296,14 +296,6 @@ static bool is_fit_zone_doubtful(const struct geo_walk *w, const struct geo_fit 
 	return z->cylinders < GEO_FEW || is_doubtful(w, z->first) || (i && z->margin < GEO_SURE);
 }
 
-static bool has_size(const struct geo_fit_zone *z, uint64_t size)
-{
-	for (size_t k = 0; k < GEO_HEADS; k++)
-		if (z->size[k] == size)
-			return true;
-	return false;
-}
-
 /* Are the last tracks that were walked none of the last zone? Another begins there perhaps, of which too little was seen to be one. */
 static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zone *z)
 {
@@ -311,7 +303,7 @@ static bool is_end_of_another(const struct geo_walk *w, const struct geo_fit_zon
 
 	for (size_t i = w->nitems; i-- > 0 && w->items[i].first > z->first; tracks += w->items[i].tracks)
 		for (uint32_t k = 0; k < w->items[i].nruns; k++)
-			if (has_size(z, w->items[i].run[k].per_track))
+			if (geo_has_size(z, w->items[i].run[k].per_track))
 				return tracks >= OTHERS;
 	return tracks >= OTHERS;
 }
