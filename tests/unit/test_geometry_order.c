@@ -461,6 +461,17 @@ static bool is_asked(const struct geo_shape *shape, size_t n, struct geo_shape w
 	return is_there;
 }
 
+/* The layouts that are asked of a sequence, whose run is over then. How many. */
+static size_t layouts_of(struct sequence *s, struct idle *r, struct geo_shape *ret)
+{
+	size_t n = 0;
+
+	assert_int_equal(geo_shapes(&r->g, &s->o, ret, &n), 0);
+	print_message("%zu layouts of %zu changes\n", n, s->o.n);
+	result_free(r->ses.res);
+	return n;
+}
+
 /*
  * Three surfaces whose heads alternate go 0 1 2, 2 1 0, 0 1 2, which may be nine that do. Behind the first zone the walk took all tracks for equal but a few, which three surfaces do not
  * explain: they were told as nine.
@@ -471,7 +482,7 @@ static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 	static struct geo_shape shape[GEO_SHAPES_MAX];
 	struct sequence s;
 	struct idle r;
-	size_t n = 0;
+	size_t n;
 
 	(void)state;
 	begin(&s, asking(&r));
@@ -483,11 +494,9 @@ static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 		add(&s, 224, 1, 0.2);
 		add(&s, i % 2 ? 218 : 221, i % 2 ? 1 : 7, 0.2);
 	}
-	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
-	print_message("%zu layouts\n", n);
+	n = layouts_of(&s, &r, shape);
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 9, .band = 1, .is_alternate = true }));
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 3, .band = 1, .is_alternate = true }));
-	result_free(r.ses.res);
 }
 
 /*
@@ -499,7 +508,7 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 	static struct geo_shape shape[GEO_SHAPES_MAX];
 	struct sequence s;
 	struct idle r;
-	size_t n = 0;
+	size_t n;
 
 	(void)state;
 	begin(&s, asking(&r));
@@ -514,11 +523,9 @@ static void each_layout_may_have_either_way_of_the_arm(void **state)
 		add(&s, 366, 1, i == 3 ? 0.1055 : 0.084);
 	}
 	add(&s, 366, 37, 0.1326);
-	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
-	print_message("%zu layouts\n", n);
+	n = layouts_of(&s, &r, shape);
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 4, .band = 548 }));
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 4, .band = 548, .is_serpentine = true }));
-	result_free(r.ses.res);
 }
 
 /* Tracks that lack something cut all runs of equal ones, so that none is as long as a band; but one surface goes on past them, and would have zones of that length. */
@@ -528,7 +535,7 @@ static void a_band_that_defects_cut_is_a_layout_too(void **state)
 	struct sequence s;
 	struct rng rng;
 	struct idle r;
-	size_t n = 0;
+	size_t n;
 
 	(void)state;
 	rng_init(&rng, 3, 0);
@@ -543,10 +550,8 @@ static void a_band_that_defects_cut_is_a_layout_too(void **state)
 				add(&s, size, run - 1, 0.12);
 			add(&s, size - (left > run), 1, 0.12);
 		}
-	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
-	print_message("%zu layouts of %zu changes\n", n, s.o.n);
+	n = layouts_of(&s, &r, shape);
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 307 }));
-	result_free(r.ses.res);
 }
 
 /*
@@ -558,18 +563,16 @@ static void two_heads_that_alternate_are_asked_where_bands_twice_as_long_are(voi
 	static struct geo_shape shape[GEO_SHAPES_MAX];
 	struct sequence s;
 	struct idle r;
-	size_t n = 0;
+	size_t n;
 
 	(void)state;
 	begin(&s, asking(&r));
 	add(&s, 193, 8, 0.108);
 	for (unsigned i = 0; i < 200; i++)
 		add(&s, i % 2 ? 193 : 194, i % 40 == 39 ? 19 : 16, 0.108);
-	assert_int_equal(geo_shapes((struct geo *)(uintptr_t)s.o.g, &s.o, shape, &n), 0);
-	print_message("%zu layouts\n", n);
+	n = layouts_of(&s, &r, shape);
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 16 }));
 	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 2, .band = 8, .is_alternate = true }));
-	result_free(r.ses.res);
 }
 
 /* Zones as one surface reads them, each certain. */

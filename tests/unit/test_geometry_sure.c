@@ -172,6 +172,20 @@ static void turning_band_by_band(struct sequence *s, bool does_turn, bool is_see
 	}
 }
 
+/* A sequence in a run that has a result. */
+static void begin_told(struct sequence *s, struct idle *r)
+{
+	begin(s, idle(r));
+	r->ses.res = result_new("geometry");
+}
+
+static void settle_turning(struct sequence *s, struct idle *r, struct geo_layout *l)
+{
+	struct err err;
+
+	assert_int_equal(geo_settle_turning(&r->g, &s->o, l, &err), 0);
+}
+
 /* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in the others. */
 static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void **state)
 {
@@ -179,11 +193,9 @@ static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void *
 	struct geo_layout layout = { .shape = { .heads = 4, .band = 1 }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
-	struct err err;
 
 	(void)state;
-	begin(&s, idle(&r));
-	r.ses.res = result_new("geometry");
+	begin_told(&s, &r);
 	for (unsigned i = 0; i < 40; i++)
 		add(&s, 219, 4, SKEW);
 	for (unsigned i = 0; i < 4; i++)
@@ -192,7 +204,7 @@ static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void *
 		add(&s, 210, 4, SKEW);
 	geo_order_fit_whole(&s.o, &layout.shape, &fit);
 	assert_int_equal(fit.n, 3);
-	assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+	settle_turning(&s, &r, &layout);
 	assert_true(layout.is_turning_hidden);
 	assert_true(result_has_notice(r.ses.res, "heads-alternate-unseen"));
 	result_free(r.ses.res);
@@ -205,13 +217,11 @@ static void what_cannot_be_read_to_its_end_does_not_turn_heads(void **state)
 	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND, .is_alternate = true }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
-	struct err err;
 
 	(void)state;
-	begin(&s, idle(&r));
-	r.ses.res = result_new("geometry");
+	begin_told(&s, &r);
 	turning_band_by_band(&s, true, true);
-	assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+	settle_turning(&s, &r, &layout);
 	assert_true(layout.shape.is_alternate);
 	assert_null(result_find_figure(r.ses.res, "layout"));
 	result_free(r.ses.res);
@@ -224,18 +234,16 @@ static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
 	struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit };
 	struct sequence s;
 	struct idle r;
-	struct err err;
 
 	(void)state;
-	begin(&s, idle(&r));
-	r.ses.res = result_new("geometry");
+	begin_told(&s, &r);
 	turning_band_by_band(&s, true, true);
 	for (unsigned i = 0; i < 40; i++) {
 		add(&s, 235, 8, SKEW);
 		add(&s, 180 + i, 1, SKEW);
 	}
 	geo_order_fit_whole(&s.o, &layout.shape, &fit);
-	assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+	settle_turning(&s, &r, &layout);
 	assert_false(layout.shape.is_alternate);
 	assert_true(layout.is_turning_hidden);
 	result_free(r.ses.res);
@@ -252,13 +260,11 @@ static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 			                     .fit = &fit };
 		struct sequence s;
 		struct idle r;
-		struct err err;
 
-		begin(&s, idle(&r));
-		r.ses.res = result_new("geometry");
+		begin_told(&s, &r);
 		turning_band_by_band(&s, does_turn, is_seen);
 		geo_order_fit_whole(&s.o, &layout.shape, &fit);
-		assert_int_equal(geo_settle_turning(&r.g, &s.o, &layout, &err), 0);
+		settle_turning(&s, &r, &layout);
 		print_message("turns %d, told %d: %d, %zu zones\n", does_turn, is_told, layout.shape.is_alternate,
 		              fit.n);
 		assert_int_equal(layout.shape.is_alternate, is_seen && does_turn);
