@@ -34,17 +34,25 @@ static double least_request(const struct zone_target *t)
 	return spare_ns > 0.0 ? t->request_ns / spare_ns : (double)NAN;
 }
 
-/* Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the first do not count. */
+/*
+ * Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the first do not count. What a host takes at once,
+ * and with it a request, may be any number of sectors.
+ */
 static void shorten_lead_in(struct zone_target *t)
 {
 	struct zone_layout *l = &t->layout;
 	double least = fmax(PLACE_MIN_BYTES, least_request(t));
+	uint32_t half;
 
 	if (l->is_one_at_a_time || isnan(least_request(t)))
 		return;
-	while (l->request_bytes / 2 >= least && l->request_bytes % (2 * l->align_bytes) == 0 &&
-	       l->request_bytes > t->bytes_per_s * 1e-9 * zone_rev_ns(l) / PLACE_PARTS)
-		l->request_bytes /= 2;
+	while (l->request_bytes > t->bytes_per_s * 1e-9 * zone_rev_ns(l) / PLACE_PARTS) {
+		half = l->request_bytes / 2;
+		half -= half % l->align_bytes;
+		if (half < least)
+			break;
+		l->request_bytes = half;
+	}
 	l->block_bytes = l->coarse_bytes = l->request_bytes;
 }
 
