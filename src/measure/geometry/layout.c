@@ -275,17 +275,6 @@ static void prefer_cheapest(struct geo_search *s)
 	s->does_agree = s->c[0].verdict.is_possible;
 }
 
-/* Of a layout that needs more surfaces, of which the sizes come again as those of one with fewer do. */
-static double weigh_sizes(struct geo_search *s, size_t i)
-{
-	double most = 0.0;
-
-	for (size_t k = 0; k < s->n; k++)
-		if (s->c[k].is_possible && geo_may_come_again(&s->c[i].shape, &s->c[k].shape))
-			most = fmax(most, geo_sizes_speak_against(s, &s->c[i].shape, &s->c[k].shape));
-	return most;
-}
-
 /* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
@@ -299,7 +288,7 @@ static bool judge_all(struct geo_search *s)
 		s->c[i].is_possible = s->c[i].is_possible || (is_first && s->c[i].verdict.is_nearly);
 		s->c[i].against += s->lengths[s->c[i].shape.heads];
 		if (s->c[i].is_possible && !is_first)
-			s->c[i].against += weigh_sizes(s, i);
+			s->c[i].against += geo_sizes_speak_against(s, &s->c[i].shape);
 		if (!s->c[i].is_possible || s->c[i].against >= least)
 			continue;
 		least = s->c[i].against;
@@ -498,7 +487,8 @@ static void find_common_edges(struct geo_search *s, struct geo_layout *layout)
 	for (size_t i = 0; s->n && i < layout->fit->n; i++)
 		if (i == 0 || layout->fit->zone[i].margin >= GEO_SURE)
 			layout->edge[layout->nedges++] = layout->fit->zone[i].first;
-	for (size_t i = 0; i < s->all && !geo_has_thought_enough(s->g); i++) {
+	/* The first is that of all, which says nothing by itself. */
+	for (size_t i = 0; i < s->all && layout->nedges > 1 && !geo_has_thought_enough(s->g); i++) {
 		size_t m = 0;
 
 		session_progress(s->g->ses, "zones", 1.0, NULL);
@@ -699,7 +689,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	s->is_decided = true;
 	ret->is_told = decide(s, order, elsewhere);
 	ret->is_turning_said = ret->is_told && is_turning_said(s);
-	if (!ret->is_told)
+	if (!ret->is_told && !ret->is_messy)
 		find_common_edges(s, ret);
 	return 0;
 }

@@ -198,12 +198,11 @@ double geo_crossings_speak_against_band(const struct geo_search *s, const struct
 
 /* Are tracks side by side of sizes that only surfaces explain whose tracks lie over each other? They come again cylinder for cylinder, and in no bands, as some stand alone. */
 bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape);
-/* Could sizes of surfaces that come again in one layout be the surfaces of another one, of fewer, coming by again? */
-bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few);
 /*
- * The first of two such: how much less likely its sizes are. By chance, any two surfaces have one of the sizes that there are among all of them; 0: they do not come again so.
+ * How much less likely the sizes of one that needs more surfaces are than those of the fewest of the possible ones, of which they may come again. By chance, any two surfaces have one of the sizes
+ * that there are among all of them; 0: they do not come again so.
  */
-double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few);
+double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many);
 /* Are the best layout's surfaces fewer ones that come again, and that layout is not among those that were asked, as mistakes made it too dear? */
 bool geo_are_few_unasked(struct geo_search *s);
 /* The best layout has bands of a few tracks, whose surfaces differ: were they the cylinders of another one, zones would hold more and less by turns. */

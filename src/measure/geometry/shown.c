@@ -72,7 +72,8 @@ static uint32_t first_like(const struct geo_shape *few, uint32_t head)
 	return few->is_alternate && turn % 2 ? few->heads - 1 - at : at;
 }
 
-bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few)
+/* Could sizes of surfaces that come again in one layout be the surfaces of another one, of fewer, coming by again? */
+static bool may_come_again(const struct geo_shape *many, const struct geo_shape *few)
 {
 	uint32_t turn = few->is_alternate ? 2 * few->heads : few->heads;
 
@@ -105,10 +106,22 @@ static double speaks_against(const struct geo_fit_zone *z, const struct geo_shap
 	         : 0.0;
 }
 
-double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many, const struct geo_shape *few)
+double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many)
 {
-	geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	return speaks_against(longest_zone(s->fit), many, few);
+	bool is_read = false;
+	double most = 0.0;
+
+	for (size_t k = 0; k < s->n; k++) {
+		const struct geo_candidate *few = &s->c[k];
+
+		if (!few->is_possible || !may_come_again(many, &few->shape))
+			continue;
+		if (!is_read)
+			geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		is_read = true;
+		most = fmax(most, speaks_against(longest_zone(s->fit), many, &few->shape));
+	}
+	return most;
 }
 
 static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
@@ -130,7 +143,7 @@ bool geo_are_few_unasked(struct geo_search *s)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
 
-			if (geo_may_come_again(best, &few) && !was_asked(s, &few) &&
+			if (may_come_again(best, &few) && !was_asked(s, &few) &&
 			    speaks_against(z, best, &few) > FEW_SPEAK)
 				return true;
 		}
