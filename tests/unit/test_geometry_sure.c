@@ -396,6 +396,49 @@ static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 	}
 }
 
+/* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no farther than asked, and not at all beside others. */
+static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
+{
+	(void)state;
+	for (uint32_t heads = 1; heads <= 4; heads++) {
+		const struct geo_shape shape = { .heads = heads, .band = 1 };
+		const uint64_t to[] = { 500, 1000, 5000 }; /* within them; at their end; behind it */
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		add(&s, 1074, 1000, SKEW);
+		add(&s, 1070, 1000, SKEW);
+		for (size_t i = 0; i < ARRAY_LEN(to); i++) {
+			struct geo_parser p = { .o = &s.o, .shape = &shape };
+			struct geo_band b = {
+				.cylinders = 1, .skip = SIZE_MAX, .skip_to = SIZE_MAX, .is_full = true, .most = INFINITY
+			};
+			struct geo_state one = { .jump = { NAN, NAN, NAN },
+				                 .other = { NAN, NAN, NAN },
+				                 .rest = NAN,
+				                 .often = { NAN, NAN, NAN } },
+					 all;
+			uint64_t t = 0, at, n, end = to[i] < 999 ? to[i] : 999;
+
+			assert_true(geo_match(&p, &b, &one, &t));
+			assert_true(geo_match(&p, &b, &one, &t));
+			all = one;
+			at = t;
+			n = geo_pass_alike(&p, &b, &all, &at, to[i]);
+			assert_int_equal(n, (end - t) / heads);
+			for (uint64_t k = 0; k < n; k++)
+				assert_true(geo_match(&p, &b, &one, &t));
+			assert_int_equal(t, at);
+			assert_memory_equal(one.votes, all.votes, sizeof(one.votes));
+			assert_true(one.cost == all.cost && isnan(all.other[GEO_TO_CYLINDER]));
+			b.size[heads - 1]++; /* one surface holds more: they are not all alike */
+			at = 500;
+			assert_int_equal(geo_pass_alike(&p, &b, &all, &at, 5000), 0);
+		}
+	}
+}
+
 /* Bands of 16 on surfaces that differ are no cylinders of 16 surfaces, whose zones would hold more and less by turns; where surfaces are alike, or nearly so, they may be. */
 static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
 {
@@ -622,6 +665,7 @@ int main(void)
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
+		cmocka_unit_test(tracks_in_a_row_that_are_alike_are_passed_at_once),
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
 		cmocka_unit_test(bands_that_are_cut_are_no_zones),

@@ -336,3 +336,29 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 	*t = at;
 	return true;
 }
+
+uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
+                        uint64_t to)
+{
+	const struct geo_seg *seg = geo_order_at(p->o, *t);
+	uint64_t heads = p->shape->heads, end = seg->track + seg->tracks - 1, n;
+
+	if (*t == seg->track || *t >= end || *t >= to || seg->is_odd || p->labels || isfinite(st->rest) ||
+	    !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]) ||
+	    (heads > 1 && !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_HEAD])))
+		return 0;
+	for (uint64_t k = 0; k < heads; k++)
+		if (b->size[k] != seg->size)
+			return 0;
+	n = (end - *t) / heads < (to - *t) / heads ? (end - *t) / heads : (to - *t) / heads;
+	if (n == 0)
+		return 0;
+	vote(p, st, GEO_TO_CYLINDER, seg->jump, n);
+	st->other[GEO_TO_CYLINDER] = NAN;
+	if (heads > 1) {
+		vote(p, st, GEO_TO_HEAD, seg->jump, n * (heads - 1));
+		st->other[GEO_TO_HEAD] = NAN;
+	}
+	*t += n * heads;
+	return n;
+}

@@ -540,6 +540,9 @@ struct geo_band {
 
 /* A band from track *t on, which is then behind it; false: the sizes do not fit. */
 bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, uint64_t *t);
+/* Behind a cylinder b: how many more, up to track `to`, are of tracks in a row that are all alike; *t is behind them then, and st as if each had been matched. */
+uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t *t,
+                        uint64_t to);
 /* The size of the longest row of equal tracks there; 0: there is none. */
 uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end);
 /* One surface, cylinder by cylinder: a track without data is passed together with the next one. */

@@ -189,6 +189,7 @@ struct reading {
 	uint64_t steps; /* so far */
 	double most;    /* of cost, for a band that goes on from where one is: more, and it is given up at once */
 	uint64_t stop;  /* a cylinder begins here, so none goes on beyond it; UINT64_MAX: none is known */
+	uint64_t to;    /* it is read to here */
 };
 
 /* Room for one more; NULL: out of memory. */
@@ -284,6 +285,7 @@ static void begin_zone(struct way *w)
 static bool take_band(struct reading *q, const struct way *from, struct geo_band *b, struct way *ret)
 {
 	struct geo_fit_zone *z = &ret->zone;
+	uint64_t alike = 0;
 
 	*ret = *from;
 	if (!ret->is_new)
@@ -291,6 +293,8 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 	if ((ret->is_new && ret->t && ret->t == q->avoid) || !geo_match(&q->p, b, &ret->st, &ret->t) ||
 	    ret->t > q->stop)
 		return false;
+	if (q->p.shape->band == 1 && b->cylinders == 1)
+		alike = geo_pass_alike(&q->p, b, &ret->st, &ret->t, q->stop < q->to ? q->stop : q->to);
 	if (ret->is_new) {
 		ret->st.cost += COST_ZONE + odd_sizes(&q->p, z->size, b->size);
 		*z = (struct geo_fit_zone){ .track = from->t,
@@ -300,14 +304,15 @@ static bool take_band(struct reading *q, const struct way *from, struct geo_band
 		ret->st.cost += odd_first_sizes(&q->p, b->size) - odd_first_sizes(&q->p, z->size);
 	}
 	memcpy(z->size, b->size, sizeof(z->size));
-	z->cylinders += b->cylinders;
-	z->bands += b->cylinders == q->p.shape->band;
+	z->cylinders += b->cylinders + alike;
+	z->bands += (b->cylinders == q->p.shape->band) + alike;
 	z->tracks = ret->t - z->track;
 	z->head_skew = ret->st.often[GEO_TO_HEAD];
 	z->cylinder_skew = ret->st.often[GEO_TO_CYLINDER];
 	z->band_skew = ret->st.often[GEO_TO_BAND];
-	ret->cylinder += b->cylinders + (geo_is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
-	ret->in_zone++;
+	ret->cylinder +=
+		b->cylinders + alike + (geo_is_single_slot(&q->p, b) ? ret->st.left_out - from->st.left_out : 0);
+	ret->in_zone += 1 + alike;
 	ret->is_new = false;
 	ret->is_whole = b->cylinders > 1 && b->cylinders == q->p.shape->band;
 	if (b->cylinders != q->p.shape->band ||
@@ -561,6 +566,7 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 /* Until all ways have come as far as that; none is left when the run is over. */
 static void read_to(struct reading *q, uint64_t track)
 {
+	q->to = track;
 	while (q->n && !q->is_out_of_memory) {
 		size_t least = least_far(q);
 		struct way w;
