@@ -173,6 +173,13 @@ static void label(struct geo_parser *p, const struct geo_band *b, uint64_t t, ui
 	l->head[t - l->first] = head_of(p, b, k);
 }
 
+/* Is this one of a row of equal tracks, behind its first, with the usual skew to the next cylinder? Such are passed at once, but for labels, which each of them gets. */
+static bool is_in_row(const struct geo_parser *p, const struct geo_state *st, const struct geo_seg *seg, uint64_t at)
+{
+	return at > seg->track && !seg->is_odd && !p->labels &&
+	       geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]);
+}
+
 /* How many of the slots from (k, j) on to the end of this surface are tracks just like the one before: all in one go. */
 static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, struct geo_state *st, uint64_t at,
                       uint64_t size, uint64_t slot, uint64_t j)
@@ -180,8 +187,7 @@ static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, stru
 	const struct geo_seg *seg = geo_order_at(p->o, at);
 	uint64_t n = seg->track + seg->tracks - at, left = b->cylinders - j;
 
-	if (j == 0 || seg->track == at || seg->is_odd || seg->size != size || p->labels ||
-	    !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]))
+	if (j == 0 || seg->size != size || !is_in_row(p, st, seg, at))
 		return 0;
 	if (slot <= b->skip_to && b->skip < SIZE_MAX && slot + left > b->skip)
 		left = slot < b->skip ? b->skip - slot : 0;
@@ -343,8 +349,7 @@ uint64_t geo_pass_alike(const struct geo_parser *p, const struct geo_band *b, st
 	const struct geo_seg *seg = geo_order_at(p->o, *t);
 	uint64_t heads = p->shape->heads, end = seg->track + seg->tracks - 1, n;
 
-	if (*t == seg->track || *t >= end || *t >= to || seg->is_odd || p->labels || isfinite(st->rest) ||
-	    !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_CYLINDER]) ||
+	if (*t >= end || *t >= to || isfinite(st->rest) || !is_in_row(p, st, seg, *t) ||
 	    (heads > 1 && !geo_order_same(p->o, seg->jump, st->jump[GEO_TO_HEAD])))
 		return 0;
 	for (uint64_t k = 0; k < heads; k++)

@@ -42,12 +42,12 @@ static void shorten_lead_in(struct zone_target *t)
 {
 	struct zone_layout *l = &t->layout;
 	double least = fmax(PLACE_MIN_BYTES, least_request(t));
-	uint32_t half;
 
 	if (l->is_one_at_a_time || isnan(least_request(t)))
 		return;
 	while (l->request_bytes > t->bytes_per_s * 1e-9 * zone_rev_ns(l) / PLACE_PARTS) {
-		half = l->request_bytes / 2;
+		uint32_t half = l->request_bytes / 2;
+
 		half -= half % l->align_bytes;
 		if (half < least)
 			break;
