@@ -16,8 +16,9 @@
 #include "measure/transactions/cpu.h"
 #include "measure/transactions/each.h"
 
-#define BURSTS 40
-#define ROWS   1000000
+#define BURSTS  40
+#define LENGTHS 4 /* 0 to 3 ms */
+#define ROWS    1000000
 
 static struct tx_cpu *cpu_new(unsigned processors)
 {
@@ -40,26 +41,35 @@ static struct tx_burst *wait_for_one(struct tx_cpu *c)
 	return b;
 }
 
-/* The thread's own clock does not run while others have the processor: exact on a busy machine, too. */
+/*
+ * The thread's own clock does not run while others have the processor; on a virtual machine whose processor is stolen, and in interrupts, it does.
+ * So of the bursts that ask for the same the one that took least is held against it: what overshoots by its own doing does so in all of them.
+ */
 static void a_burst_takes_the_processor_time_that_was_asked(void **state)
 {
 	struct tx_burst bursts[BURSTS] = { 0 };
 	struct tx_cpu *c = cpu_new(2);
-	uint64_t sum = 0;
+	uint64_t sum = 0, least[LENGTHS];
 
 	(void)state;
+	memset(least, 0xff, sizeof(least));
 	for (size_t i = 0; i < BURSTS; i++) {
-		bursts[i].cpu_ns = (i % 4) * NS_PER_MS;
+		bursts[i].cpu_ns = (i % LENGTHS) * NS_PER_MS;
 		tx_cpu_submit(c, &bursts[i]);
 	}
 	for (size_t i = 0; i < BURSTS; i++) {
 		struct tx_burst *b = wait_for_one(c);
+		uint64_t *l;
 
 		assert_true(b >= bursts && b < bursts + BURSTS);
-		assert_true(b->used_ns >= b->cpu_ns && b->used_ns < b->cpu_ns + NS_PER_MS / 2);
+		assert_true(b->used_ns >= b->cpu_ns);
 		assert_true(b->end_ns > 0);
 		sum += b->used_ns;
+		l = &least[b->cpu_ns / NS_PER_MS];
+		*l = b->used_ns - b->cpu_ns < *l ? b->used_ns - b->cpu_ns : *l;
 	}
+	for (size_t i = 0; i < LENGTHS; i++)
+		assert_true(least[i] < NS_PER_MS / 2);
 	assert_null(tx_cpu_take(c));
 	assert_true(tx_cpu_used_ns(c) == sum);
 	tx_cpu_close(c);
