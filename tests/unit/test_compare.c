@@ -89,10 +89,10 @@ static const struct same_case {
 	{ &measure_transactions, "tiny", "--users=4 --time=60s", 50, 1000 },
 	{ &measure_transactions, "tiny", "--users=30 --ios=1 --think=500ms --time=60s", 50, 1000 },
 	{ &measure_transactions, "tiny", "--arrivals=40 --ios=1 --time=60s", 50, 1000 },
-	{ &measure_seek, "tiny", "--time=60s", 20, 1000 },
-	{ &measure_seek, "tiny", "--no-queue", 6, 300 },
+	{ &measure_seek, "tiny", "--time=60s", 10, 1000 },
+	{ &measure_seek, "tiny", "--no-queue", 5, 300 },
 	{ &measure_geometry, "tiny", "--quick", 50, 1000 },
-	{ &measure_geometry, "tiny", "", 6, 300 },
+	{ &measure_geometry, "tiny", "", 5, 300 },
 	{ &measure_zones, "tiny", "", 50, 500 },
 };
 

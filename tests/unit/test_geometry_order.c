@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "geometryorder.h"
 #include "geometryrun.h"
+#include "seeds.h"
 
 #define BAND  25
 #define HEADS 4
@@ -929,10 +930,13 @@ int main(void)
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
 		cmocka_unit_test(what_reads_no_zone_leaves_accesses_where_they_were),
 		cmocka_unit_test(many_accesses_show_what_one_does_not),
-		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(accesses_pass_the_cache_by_where_fua_does),
+	};
+	const struct CMUnitTest large[] = {
+		cmocka_unit_test(one_surface_is_told_of_a_disturbed_sequence),
 		cmocka_unit_test(a_late_answer_on_one_surface_is_no_track_without_data),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       (TALLY_LARGE ? cmocka_run_group_tests(large, NULL, NULL) : 0);
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "seeds.h"
 #include "simrun.h"
 
 extern const struct measure measure_zones, measure_smr;
@@ -257,7 +258,8 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 	uint64_t requests = good_run(), healed = 0, runs = 0;
 
 	(void)state;
-	for (uint64_t nth = 1; nth <= requests; nth += nth < 32 ? 1 : 1 + nth / 16, runs++) {
+	for (uint64_t nth = 1; nth <= requests;
+	     nth += nth < 32 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 16, runs++) {
 		uint64_t at = lose_power(nth);
 
 		if (at == UINT64_MAX) {
@@ -272,7 +274,7 @@ static void power_loss_at_any_request_leaves_every_byte_or_the_journal_brings_it
 	print_message("fault-count: power %" PRIu64 " every byte as before, or put back from the journal (%" PRIu64
 	              " within a block)\n",
 	              runs, healed);
-	assert_true(healed >= 10);
+	assert_true(healed >= TALLY_SEEDS(10));
 }
 
 static void no_fault_of_any_kind_changes_a_byte(void **state)
@@ -281,7 +283,7 @@ static void no_fault_of_any_kind_changes_a_byte(void **state)
 
 	(void)state;
 	for (unsigned kind = 0; kind < 3; kind++) {
-		for (uint64_t nth = 1; nth <= requests; nth += nth < 16 ? 1 : 1 + nth / 4) {
+		for (uint64_t nth = 1; nth <= requests; nth += nth < 16 / TALLY_SHARE ? 1 : 1 + nth * TALLY_SHARE / 4) {
 			const struct profile_fail fail = { .op = DISK_ANY,
 				                           .nth = nth,
 				                           .err = kind == 0 ? -EIO : 0,

@@ -12,18 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "rows.h"
+#include "seeds.h"
 #include "seekrun.h"
 #include "wild.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
 
 static const char *const rotating[] = {
 	"quantum-fireball-tm2110a",
@@ -153,7 +146,7 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 	struct cover cover = { 0 };
 
 	(void)state;
-	for (size_t i = 0; i < (IS_SLOW ? 4 : ROTATING); i++)
+	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 4); i++)
 		for (unsigned seed = 1; seed <= seeds; seed++) {
 			char words[100];
 			struct sim_run run;
@@ -179,7 +172,7 @@ static void every_distance_is_within_fifteen_hundredths_of_a_ms(void **state)
 static void both_estimates_are_given_and_agree(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < TALLY_FIRST(4, 1); i++) {
 		double sum = 0.0, n = 0.0, period = NAN;
 
 		for (unsigned int seed = 1; seed <= 3; seed++) {
@@ -210,7 +203,7 @@ static void both_estimates_are_given_and_agree(void **state)
 static void over_few_tracks_the_head_switch_is_the_floor(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < (IS_SLOW ? 2 : ROTATING); i++) {
+	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 1); i++) {
 		struct sim_run run = seek_on("--reads=40 --span-time=1ms --no-queue sda", rotating[i]);
 		const struct table *t = result_find_table(run.res, "near");
 		const struct geometry *g = geometry_of(&run);
@@ -242,7 +235,7 @@ static void noise_and_outliers_do_not_bend_the_curve(void **state)
 	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "modern-4tb" };
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < TALLY_FIRST(3, 1); i++) {
 		struct sim_run run = run_changed("--reads=40 --span-time=1ms --no-queue sda", names[i], noise);
 		double worst = worst_of_curve(&run, 24);
 
@@ -265,7 +258,7 @@ static void slow_answers(struct profile *p)
 static void late_answers_set_the_estimates_apart_and_that_is_told(void **state)
 {
 	(void)state;
-	for (unsigned seed = 1; seed <= 3; seed++) {
+	for (unsigned seed = 1; seed <= TALLY_FIRST(3, 1); seed++) {
 		struct sim_run run;
 		char words[80];
 
@@ -283,7 +276,7 @@ static void a_quick_run_takes_a_quarter_of_a_minute_and_is_as_true(void **state)
 		                             "full_stroke_ns" };
 
 	(void)state;
-	for (size_t i = 0; i < (IS_SLOW ? 3 : ROTATING); i++) {
+	for (size_t i = 0; i < TALLY_FIRST(ROTATING, 2); i++) {
 		struct sim_run run = seek_on("--quick sda", rotating[i]);
 		const struct geometry *g = geometry_of(&run);
 		const double truth[] = { truth_seek_track_ns(g), truth_seek_third_ns(g), truth_seek_average_ns(g),
@@ -308,7 +301,7 @@ static void a_run_ends_in_its_time_on_every_disk(void **state)
 	static const uint64_t seeds[] = { 97058, 97001, 97012, 97016 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 2); i++) {
 		struct sim_run run = run_on_wild(seeds[i], "--quick sda");
 
 		assert_true(sim_elapsed_ns(run.sim) <= 15 * NS_PER_S);
@@ -559,7 +552,7 @@ static void the_time_to_find_the_place_again_is_not_told_as_overhead(void **stat
 	static const char *const names[] = { "quantum-fireball-tm2110a", "ibm-deskstar-60gxp", "seagate-cheetah-15k7" };
 
 	(void)state;
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < TALLY_FIRST(6, 2); i++) {
 		const bool does = i % 2 == 0;
 		struct sim_run run =
 			run_changed("--no-queue --span-time=10ms sda", names[i / 2], does ? restarts : restarts_not);
@@ -619,7 +612,7 @@ static void no_head_arrives_before_the_command(void **state)
 	static const uint64_t seeds[] = { 9104, 9125, 9246 };
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(seeds), 1); i++) {
 		struct sim_run run = run_on_wild(seeds[i], "--no-queue --span-time=10ms sda");
 		const struct table *near = result_find_table(run.res, "near");
 
