@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "bars_check.h"
+#include "base/cleanup.h"
+#include "seeds.h"
 #include "simrun.h"
 
 #if defined(__has_feature)
@@ -122,7 +124,7 @@ static size_t compare_spans(const struct sim_run *run, const struct geometry *g,
 /* Long ones for all disks with PLATTER_LONG; else for one whose cache has most of the small spans, and whose skew exceeds the head switch. */
 static void spans_take_the_expected_time(void **state)
 {
-	size_t n = IS_SLOW ? 4 : DISKS;
+	size_t n = IS_SLOW ? 2 : DISKS;
 
 	(void)state;
 	for (size_t i = 0; i < n; i++) {
@@ -293,7 +295,7 @@ static void a_queue_brings_what_the_model_says(void **state)
 	static const char *const names[] = { "modern-4tb", "seagate-cheetah-15k7", "ibm-deskstar-60gxp" };
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < TALLY_FIRST(ARRAY_LEN(names), 1); i++) {
 		struct sim *sim = sim_new();
 		struct profile p = profile_of(names[i]), copy = profile_of(names[i]);
 		const struct table *t;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "load.h"
+#include "seeds.h"
 #include "simrun.h"
 #include "wild.h"
 
@@ -65,7 +66,7 @@ static uint32_t last_cylinder(const struct geometry *g)
 
 static void intervals_hold_what_reads_take_and_the_time_to_settle(void **state)
 {
-	uint64_t seeds = getenv("PLATTER_LONG") ? 20 : 2;
+	uint64_t seeds = getenv("PLATTER_LONG") ? 20 : TALLY_FIRST(2, 1);
 	struct held seeks = { 0 }, settle = { 0 };
 
 	(void)state;
@@ -124,7 +125,7 @@ static void a_write_cache_is_told_and_no_seek_time_of_writes(void **state)
  */
 static void a_short_run_holds_its_few_writes_against_the_curve_of_reads(void **state)
 {
-	uint64_t seeds = getenv("PLATTER_LONG") ? 40 : 8;
+	uint64_t seeds = getenv("PLATTER_LONG") ? 40 : TALLY_FIRST(8, 3);
 	struct held average = { 0 }, track = { 0 };
 
 	(void)state;
