@@ -295,9 +295,9 @@ static void zones_of_simple_disks_are_exact(void **state)
 	struct whole w = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(12); seed++)
+	for (uint64_t seed = 300; seed < 300 + TALLY_SEEDS(10); seed++)
 		whole_random(seed,
-		             &(struct profile_limits){ .max_bytes = TALLY_LARGE ? 1000000000 : 200000000,
+		             &(struct profile_limits){ .max_bytes = TALLY_LARGE ? 500000000 : 200000000,
 		                                       .no_defects = true,
 		                                       .no_serpentine = true,
 		                                       .same_density = true },
@@ -409,7 +409,7 @@ static void late_answers_hide_no_layout(void **state)
 	}
 }
 
-#define STOPS (2 + TALLY_SEEDS(22))
+#define STOPS (2 + TALLY_SEEDS(10))
 
 /* Somebody who presses ^C so many reports after the walk. */
 struct interrupt {

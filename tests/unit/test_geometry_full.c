@@ -403,7 +403,7 @@ static void disks_without_defects_are_exact(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 5001; seed <= 5000 + how_many(20); seed++)
+	for (uint64_t seed = 5001; seed <= 5000 + how_many(14); seed++)
 		one(seed, &(struct profile_limits){ .max_bytes = how_large(500000000), .no_defects = true }, &r);
 	say("without defects", &r);
 	assert_nothing_false_is_sure(&r);
@@ -449,7 +449,7 @@ static void noise_and_outliers_make_no_false_answers(void **state)
 
 	(void)state;
 	/* With defects as well, which are smaller than the noise and cannot be told for what they are. */
-	for (uint64_t seed = 7001; seed <= 7000 + how_many(12); seed++)
+	for (uint64_t seed = 7001; seed <= 7000 + how_many(8); seed++)
 		one_with(seed, &(struct profile_limits){ .max_bytes = how_large(300000000), .jitter_us = 10.0 }, 0.003,
 		         &r);
 	say("noise and defects", &r);
@@ -464,7 +464,7 @@ static void noise_alone_is_borne(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 7501; seed <= 7500 + how_many(12); seed++)
+	for (uint64_t seed = 7501; seed <= 7500 + how_many(8); seed++)
 		one_with(seed,
 		         &(struct profile_limits){
 				 .max_bytes = how_large(300000000), .jitter_us = 10.0, .no_defects = true },
@@ -484,7 +484,7 @@ static void unreadable_sectors_are_survived(void **state)
 	struct rates r = { 0 };
 
 	(void)state;
-	for (uint64_t seed = 8001; seed <= 8000 + how_many(12); seed++)
+	for (uint64_t seed = 8001; seed <= 8000 + how_many(8); seed++)
 		one(seed,
 		    &(struct profile_limits){ .max_bytes = how_large(300000000), .no_defects = true, .bad_regions = 3 },
 		    &r);
