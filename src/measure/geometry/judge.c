@@ -470,16 +470,32 @@ static double joint_cost(const struct joint *j, double scale, double misfit)
 	return cost;
 }
 
+/* Takes the curve that is found from the columns of j's fit, if it suits better than what there is. */
+static void take_better(struct joint *j, struct geo_curve *best)
+{
+	double scale = MISFIT, cost;
+
+	joint_rounds(j, ROUNDS, MISFIT, true, &scale);
+	cost = joint_cost(j, MISFIT, MISFIT);
+	if (!(cost < best->cost))
+		return;
+	memcpy(best->column, j->fit.column, sizeof(best->column));
+	best->scale = scale;
+	best->cost = cost;
+	best->rise = 0.0;
+	for (int i = 1; i < KNOTS && knot(i) <= 8.0; i++)
+		best->rise += best->column[i];
+}
+
 struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n)
 {
-	struct geo_curve best = { .scale = INFINITY };
-	double least = INFINITY;
+	struct geo_curve best = { .scale = INFINITY, .cost = INFINITY };
 	struct joint j;
 
 	if (!joint_begin(&j, seen, n))
 		return best;
 	for (int i = 0; i < STARTS && j.n; i++) {
-		double base, change, scale = MISFIT, cost;
+		double base, change;
 
 		for (size_t k = 0; k < j.n; k++)
 			j.size[k] = j.at[k]->access;
@@ -489,19 +505,22 @@ struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n)
 		memset(j.fit.column, 0, sizeof(j.fit.column));
 		j.fit.column[0] = base;
 		j.fit.column[HEAD] = change;
-		joint_rounds(&j, ROUNDS, MISFIT, true, &scale);
-		cost = joint_cost(&j, MISFIT, MISFIT);
-		if (!(cost < least))
-			continue;
-		least = cost;
-		memcpy(best.column, j.fit.column, sizeof(best.column));
-		best.scale = scale;
+		take_better(&j, &best);
 	}
-	best.rise = 0.0;
-	for (int i = 1; i < KNOTS && knot(i) <= 8.0; i++)
-		best.rise += best.column[i];
 	joint_free(&j);
 	return best;
+}
+
+void geo_curve_from(const struct geo_access *seen, size_t n, const struct geo_curve *start, struct geo_curve *curve)
+{
+	struct joint j;
+
+	if (!isfinite(start->scale) || !joint_begin(&j, seen, n))
+		return;
+	memcpy(j.fit.column, start->column, sizeof(j.fit.column));
+	if (j.n)
+		take_better(&j, curve);
+	joint_free(&j);
 }
 
 double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale)
@@ -524,7 +543,10 @@ double geo_speaks_against(const struct geo_access *rival, const struct geo_acces
                           const struct geo_curve *curve)
 {
 	struct geo_curve other = geo_curve_of(rival, n);
-	double scale = fmin(curve->scale, other.scale);
+	double scale;
+
+	geo_curve_from(rival, n, curve, &other);
+	scale = fmin(curve->scale, other.scale);
 
 	return geo_curve_cost(rival, n, &other, scale) - geo_curve_cost(left, n, curve, scale);
 }

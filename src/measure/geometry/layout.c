@@ -88,6 +88,29 @@ static size_t judge(struct geo_search *s, struct geo_candidate *c, struct geo_ac
 	return judge_read(s, c, ret, NULL);
 }
 
+/*
+ * A curve that suits well is not found from anywhere, and a layout would be out for want of it: each is looked for from the one that was found before and from that of the best layout, too, as there is
+ * but one arm.
+ */
+static void find_curves(struct geo_search *s)
+{
+	size_t best = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct geo_candidate *c = &s->c[i];
+		struct geo_curve before = c->curve;
+
+		c->curve = geo_curve_of(c->seen, s->nmade);
+		if (s->looks)
+			geo_curve_from(c->seen, s->nmade, &before, &c->curve);
+		if (c->curve.cost < s->c[best].curve.cost)
+			best = i;
+	}
+	for (size_t i = 0; i < s->n; i++)
+		if (i != best)
+			geo_curve_from(s->c[i].seen, s->nmade, &s->c[best].curve, &s->c[i].curve);
+}
+
 /* How unlikely all accesses so far are under each candidate, when they scatter as under the best. */
 static double weigh_all(struct geo_search *s)
 {
@@ -100,12 +123,11 @@ static double weigh_all(struct geo_search *s)
 		(void)judge(s, &s->c[i], s->c[i].seen + s->nmade);
 	s->nmade += n;
 	curve = geo_curve_of(plain, s->nmade);
+	find_curves(s);
 	scale = curve.scale;
-	for (size_t i = 0; i < s->n; i++) {
-		s->c[i].curve = geo_curve_of(s->c[i].seen, s->nmade);
+	for (size_t i = 0; i < s->n; i++)
 		if (s->c[i].is_possible)
 			scale = fmin(scale, s->c[i].curve.scale);
-	}
 	for (size_t i = 0; i < s->n; i++)
 		s->c[i].against = geo_curve_cost(s->c[i].seen, s->nmade, &s->c[i].curve, scale);
 	s->plain = geo_curve_cost(plain, s->nmade, &curve, scale);

@@ -47,9 +47,13 @@ double geo_spread(const struct geo_access *seen, size_t n, double scatter);
 struct geo_curve {
 	double column[GEO_CURVE];
 	double scale, rise; /* of what is left, and as of a verdict */
+	double cost;        /* how unlikely the accesses are that it was found by, if they scatter as real arms do */
 };
 
+/* The curve that suits n accesses, found from several begins; there may be a better one. scale and cost are infinite where memory is short. */
 struct geo_curve geo_curve_of(const struct geo_access *seen, size_t n);
+/* *curve of these accesses gives way to the one that is found from `start`, of others or as another layout has them, if that suits better. */
+void geo_curve_from(const struct geo_access *seen, size_t n, const struct geo_curve *start, struct geo_curve *curve);
 /* How unlikely they are then, as geo_verdict_cost; infinite: out of memory. */
 double geo_curve_cost(const struct geo_access *seen, size_t n, const struct geo_curve *curve, double scale);
 /* How much less likely n accesses are as the rival has them than as the layout that is left has them, whose curve is known. */
