@@ -52,9 +52,27 @@ static size_t telling(const struct geo_search *s, const struct geo_shape *shape,
 	return m;
 }
 
+/*
+ * Over such a distance, from one of the first tracks: not always from the first, as zones may seem to begin some tracks before they do, and a track that lies elsewhere would be in all of these accesses. Once
+ * since pair n.
+ */
+static void add_near_begin(struct geo_search *s, size_t n, uint64_t distance)
+{
+	for (size_t i = n; i < s->npairs; i++)
+		if (s->a[i] - s->b[i] == distance)
+			return;
+	for (int k = 0; k < AIMS && distance && distance < s->tracks; k++) {
+		uint64_t room = s->tracks - distance;
+
+		if (add_pair(s, rng_below(&s->g->t.rng, room < NEAR_TRACKS ? room : NEAR_TRACKS), distance))
+			return;
+	}
+}
+
 void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 {
 	uint64_t d[16];
+	size_t near;
 	struct rng *rng = &s->g->t.rng;
 
 	/* Near ones from anywhere: with tracks over each other one of these distances is the first that no change of heads hides. */
@@ -62,10 +80,11 @@ void geo_choose_pairs(struct geo_search *s, bool from_anywhere)
 		for (int k = 0; k < AIMS && !add_pair(s, rng_below(rng, s->tracks - d0 - 1), d0); k++)
 			;
 	/* In turn from each candidate, so that each has a say. */
+	near = s->npairs;
 	for (size_t k = 0; k < ARRAY_LEN(d) && !from_anywhere && s->npairs < s->most_pairs * 3 / 4; k++)
 		for (size_t i = 0; i < s->n && s->npairs < s->most_pairs * 3 / 4; i++)
 			if (k < telling(s, &s->c[i].shape, d))
-				(void)add_pair(s, 0, d[k]);
+				add_near_begin(s, near, d[k]);
 	for (size_t i = 0; s->tracks > 8 && s->npairs < s->most_pairs && i < 4ul * GEO_PAIRS; i++) {
 		const struct geo_candidate *c = &s->c[rng_below(rng, s->n)];
 		size_t m = telling(s, &c->shape, d);
