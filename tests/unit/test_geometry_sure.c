@@ -468,6 +468,7 @@ static void bands_that_are_cut_are_no_zones(void **state)
 			      zones[][3] = { { 362, 349, 372 }, { 360, 345, 370 }, { 358, 347, 368 },
 		                             { 355, 343, 366 }, { 353, 341, 364 }, { 350, 338, 361 } };
 	const struct geo_shape shape = { .heads = 3, .band = 774 }, heads = { .heads = 3, .band = 1 };
+	const struct geo_shape turned = { .heads = 3, .band = 774, .is_alternate = true };
 	struct geo_fit fit = { .n = ARRAY_LEN(cut) };
 
 	(void)state;
@@ -477,6 +478,13 @@ static void bands_that_are_cut_are_no_zones(void **state)
 	}
 	assert_true(geo_are_bands_cut(&fit, &shape));
 	assert_false(geo_are_bands_cut(&fit, &heads));
+	/* Parts of longer bands do not go on, but at either end of them, where heads alternate. So these are zones, and their surfaces differ otherwise in each of them. (680218, 680516.) */
+	for (unsigned bands = 2; bands < 4; bands++) {
+		for (size_t i = 0; i < fit.n; i++)
+			fit.zone[i].cylinders = bands * 774;
+		assert_false(geo_are_bands_cut(&fit, &shape));
+		assert_int_equal(geo_are_bands_cut(&fit, &turned), bands == 2);
+	}
 	for (size_t i = 0; i < fit.n; i++)
 		memcpy(fit.zone[i].size, zones[i], sizeof(zones[i]));
 	assert_false(geo_are_bands_cut(&fit, &shape));

@@ -213,7 +213,7 @@ bool geo_are_few_unasked(struct geo_search *s);
 bool geo_do_sizes_show_bands(struct geo_search *s);
 /*
  * Do often some surfaces hold more than in the zone before, and others less, from one zone of bands to the next? Bands of more surfaces look like that if they are cut into as many as this one
- * has, each part a zone of its own; a few such zones are what mistakes make.
+ * has, each part a zone of its own, which does not come again; a few such zones are what mistakes make.
  */
 bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape);
 /*

@@ -156,6 +156,14 @@ static bool holds_more(const struct geo_fit_zone *a, const struct geo_fit_zone *
 	return a->size[head] && b->size[head] && a->size[head] > b->size[head];
 }
 
+/* Does a zone go on with the sizes of its first band? A part of a longer band does not; but where heads alternate it is gone through to and fro at either end. */
+static bool goes_on(const struct geo_fit_zone *z, const struct geo_shape *shape)
+{
+	uint64_t bands = shape->is_alternate ? 2 : 1;
+
+	return 2 * z->cylinders >= (2 * bands + 1) * shape->band;
+}
+
 bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
 {
 	size_t cut = 0, changes = 0;
@@ -171,7 +179,7 @@ bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
 			is_down = is_down || holds_more(z - 1, z, k);
 		}
 		changes++;
-		cut += is_up && is_down;
+		cut += is_up && is_down && !(goes_on(z - 1, shape) && goes_on(z, shape));
 	}
 	return changes >= CHANGES && CUT * cut > changes;
 }
