@@ -396,6 +396,34 @@ static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 	}
 }
 
+/*
+ * Accesses say as much for bands whose heads alternate as for those that do not: where all surfaces are alike it is told without, and where each second band is the other way round, with. (680287: seven
+ * surfaces were told as in no order, read as if heads did not alternate.)
+ */
+static void that_heads_alternate_is_told_where_sizes_are_in_no_order_otherwise(void **state)
+{
+	static const uint64_t size[2][3] = { { 235, 235, 236 }, { 235, 235, 235 } };
+
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		bool is_first = k & 1, is_seen = k & 2, does_turn = k & 4;
+		const struct geo_shape best = { .heads = 3, .band = 24, .is_alternate = is_first };
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		for (unsigned i = 0; i < 120; i++)
+			add(&s, size[!is_seen][does_turn && i / 3 % 2 ? 2 - i % 3 : i % 3], 24, SKEW);
+		search = search_in(&s, best);
+		search->c[1].shape = best;
+		search->c[1].shape.is_alternate = !is_first;
+		search->n = 2;
+		assert_int_equal(search->c[geo_turning_shown(search)].shape.is_alternate, is_seen && does_turn);
+		search_free(search);
+	}
+}
+
 /* Cylinders of tracks that are all alike, passed at once, leave a reading where it is when each of them is matched: no farther than asked, and not at all beside others. */
 static void tracks_in_a_row_that_are_alike_are_passed_at_once(void **state)
 {
@@ -675,6 +703,7 @@ int main(void)
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),
 		cmocka_unit_test(tracks_in_a_row_that_are_alike_are_passed_at_once),
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
+		cmocka_unit_test(that_heads_alternate_is_told_where_sizes_are_in_no_order_otherwise),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
 		cmocka_unit_test(bands_that_are_cut_are_no_zones),
 		cmocka_unit_test(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear),

@@ -251,14 +251,6 @@ static void put_first(struct geo_search *s, size_t i)
 	s->c[0] = c;
 }
 
-/* That heads alternate is not told where it was not seen. */
-static void prefer_unturned(struct geo_search *s)
-{
-	for (size_t i = 1; i < s->n; i++)
-		if (s->c[0].shape.is_alternate && geo_is_turned(&s->c[0].shape, &s->c[i].shape))
-			put_first(s, i);
-}
-
 /* Where one surface is possible: how many tracks zones have then. */
 static void weigh_lengths(struct geo_search *s)
 {
@@ -405,17 +397,6 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? MESSY : DISTURBED;
 	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || rises(fit) || fit->n < BAND_ZONES ? MESSY
 	                                                                                                : DISTURBED;
-}
-
-/* Does another layout explain sizes and skews far better, so that all that speaks for this one are the accesses? */
-static bool is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest)
-{
-	double least;
-
-	geo_order_fit(s->o, cheapest, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	least = s->fit->cost;
-	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	return s->fit->cost > GEO_MISREAD * least + GEO_SPEAKS;
 }
 
 /*
@@ -677,7 +658,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	/* Another one, whether or not it was read, is likelier. */
 	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -GEO_SPEAKS)
 		s->is_shown = false;
-	prefer_unturned(s);
+	put_first(s, geo_turning_shown(s));
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;
 	if (ret->shape.heads == 1) /* bands are nothing then, and zones may end anywhere */
 		ret->shape.band = 1;
@@ -692,7 +673,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (s->n && order < MESSY &&
 	    (is_rival_open || geo_are_few_unasked(s) || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
-	closely = s->n && order == DISTURBED && (read.heads == 1 || is_dear(s, &read, &cheapest));
+	closely = s->n && order == DISTURBED && (read.heads == 1 || geo_is_dear(s, &read, &cheapest));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
 	pins = s->o->npins;

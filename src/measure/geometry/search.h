@@ -209,6 +209,13 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many);
 /* Are the best layout's surfaces fewer ones that come again, and that layout is not among those that were asked, as mistakes made it too dear? */
 bool geo_are_few_unasked(struct geo_search *s);
+/* Does another layout explain sizes and skews far better, so that all that speaks for this one are the accesses? */
+bool geo_is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest);
+/*
+ * Of those that are left, which one comes first: the best one, or the same but for whether heads alternate. Accesses do not tell these apart, so that heads alternate is not told where it makes no
+ * difference; but where sizes and skews are in no order one way, it is the other.
+ */
+size_t geo_turning_shown(struct geo_search *s);
 /* The best layout has bands of a few tracks, whose surfaces differ: were they the cylinders of another one, zones would hold more and less by turns. */
 bool geo_do_sizes_show_bands(struct geo_search *s);
 /*

@@ -190,6 +190,27 @@ static double cost_of(struct geo_search *s, const struct geo_shape *shape)
 	return s->fit->cost;
 }
 
+bool geo_is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest)
+{
+	double least = cost_of(s, cheapest);
+
+	return cost_of(s, shape) > GEO_MISREAD * least + GEO_SPEAKS;
+}
+
+size_t geo_turning_shown(struct geo_search *s)
+{
+	const struct geo_shape *first = &s->c[0].shape;
+
+	for (size_t i = 1; i < s->n; i++) {
+		const struct geo_shape *other = &s->c[i].shape;
+
+		if (geo_is_turned(first, other) &&
+		    (first->is_alternate ? !geo_is_dear(s, other, first) : geo_is_dear(s, first, other)))
+			return i;
+	}
+	return 0;
+}
+
 bool geo_do_sizes_show_bands(struct geo_search *s)
 {
 	const struct geo_shape *best = &s->c[0].shape;
