@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/search.h"
 
 #define HEADS_TRIED  GEO_HEADS
 #define LENGTHS      8                    /* most frequent runs of equal tracks that bands are guessed from */
@@ -27,6 +27,8 @@
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
 #define TWIN_DEARER \
 	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
+#define BY_CHANCE \
+	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
 #define TWIN_ZONES 2 /* of them one has at most so many times as many zones, and: */
 #define TWIN_MORE  4
 
@@ -333,6 +335,73 @@ static void add_same_orders_of(struct ranking *s, const struct candidate *c, con
 		}
 }
 
+/* ---- fewer surfaces that come again ---- */
+
+/* Of a layout's surface, which one has its size if that order comes again in it: one of the first few. */
+static uint32_t first_like(const struct geo_shape *few, uint32_t head)
+{
+	uint32_t turn = head / few->heads, at = head % few->heads;
+
+	return few->is_alternate && turn % 2 ? few->heads - 1 - at : at;
+}
+
+bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few)
+{
+	uint32_t turn = few->is_alternate ? 2 * few->heads : few->heads;
+
+	return !many->is_alternate && many->band == few->band && few->heads > 1 && many->heads > few->heads &&
+	       many->heads % turn == 0;
+}
+
+uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
+{
+	uint64_t least = UINT64_MAX;
+
+	*ret_most = 0;
+	for (uint32_t k = 0; k < heads; k++) {
+		least = z->size[k] < least ? z->size[k] : least;
+		*ret_most = z->size[k] > *ret_most ? z->size[k] : *ret_most;
+	}
+	return *ret_most - least;
+}
+
+double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few)
+{
+	uint64_t most;
+
+	for (uint32_t k = 0; z && k < many->heads; k++)
+		if (!z->size[k] || z->size[k] != z->size[first_like(few, k)])
+			return 0.0;
+	return z ? fmin(BY_CHANCE,
+	                (many->heads - few->heads) * log((double)(geo_size_range(z, many->heads, &most) + 1)))
+	         : 0.0;
+}
+
+/*
+ * Fewer surfaces whose sizes come again in those of a candidate: skews need not be alike, as in a cycle that was looked at once and leaped over time and again they are all off where one was. What is
+ * dearer than a layout that was misread may be would be out for good when accesses speak against it.
+ */
+static void add_few_of(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone, uint64_t tracks)
+{
+	double most = fmax(c->cost + GEO_SURE, GEO_MISREAD * c->cost);
+
+	for (uint32_t heads = 2; heads * 2 <= c->shape.heads; heads++)
+		for (int way = 0; way < 2; way++) {
+			struct candidate add = *c;
+
+			add.shape.heads = heads;
+			add.shape.is_alternate = way;
+			if (s->n == RANKED_MAX || !geo_may_come_again(&c->shape, &add.shape) ||
+			    has_shape(s, &add.shape) ||
+			    !(geo_sizes_come_again(zone, &c->shape, &add.shape) > GEO_FEW_SPEAK))
+				continue;
+			geo_order_fit(s->o, &add.shape, tracks, most, NULL, s->fit);
+			add.cost = s->fit->cost;
+			if (isfinite(add.cost))
+				s->c[s->n++] = add;
+		}
+}
+
 /* What disturbs the sequence makes one of them much dearer from there on, so it is the first few bands that are looked at. */
 #define PAIR_BANDS  16
 #define PAIR_DEARER 2.0
@@ -372,14 +441,18 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
 		const struct candidate c = s->c[i];
 		const struct geo_fit_zone *zone;
+		struct geo_fit_zone longest;
 
 		if (c.shape.heads == 1 || c.shape.band == 0)
 			continue;
 		add_turned_pair(s, &c);
 		geo_order_fit(s->o, &c.shape, tracks, INFINITY, NULL, s->fit);
 		zone = largest_zone(s->fit);
-		if (zone)
-			add_same_orders_of(s, &c, zone);
+		if (!zone)
+			continue;
+		longest = *zone;
+		add_same_orders_of(s, &c, &longest);
+		add_few_of(s, &c, &longest, tracks);
 	}
 }
 

@@ -6,10 +6,7 @@
 
 #define SIZES \
 	3 /* of a cylinder's tracks at least: of two the smaller one may have spare sectors, every so many tracks */
-#define COMES 16 /* so many cylinders in a row are alike */
-#define BY_CHANCE \
-	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
-#define FEW_SPEAK  6.0  /* the same, that fewer are not left out for */
+#define COMES      16   /* so many cylinders in a row are alike */
 #define BANDS      16   /* in a row */
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
 #define UNSEEN     12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
@@ -64,48 +61,6 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 	return sizes >= SIZES && alone;
 }
 
-/* Of a layout's surface, which one has its size if that order comes again in it: one of the first few. */
-static uint32_t first_like(const struct geo_shape *few, uint32_t head)
-{
-	uint32_t turn = head / few->heads, at = head % few->heads;
-
-	return few->is_alternate && turn % 2 ? few->heads - 1 - at : at;
-}
-
-/* Could sizes of surfaces that come again in one layout be the surfaces of another one, of fewer, coming by again? */
-static bool may_come_again(const struct geo_shape *many, const struct geo_shape *few)
-{
-	uint32_t turn = few->is_alternate ? 2 * few->heads : few->heads;
-
-	return !many->is_alternate && many->band == few->band && few->heads > 1 && many->heads > few->heads &&
-	       many->heads % turn == 0;
-}
-
-/* From the least of a zone's sizes to the largest one. */
-static uint64_t range_of(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
-{
-	uint64_t least = UINT64_MAX;
-
-	*ret_most = 0;
-	for (uint32_t k = 0; k < heads; k++) {
-		least = z->size[k] < least ? z->size[k] : least;
-		*ret_most = z->size[k] > *ret_most ? z->size[k] : *ret_most;
-	}
-	return *ret_most - least;
-}
-
-/* z: a zone of the layout of many; NULL: it has none. */
-static double speaks_against(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few)
-{
-	uint64_t most;
-
-	for (uint32_t k = 0; z && k < many->heads; k++)
-		if (!z->size[k] || z->size[k] != z->size[first_like(few, k)])
-			return 0.0;
-	return z ? fmin(BY_CHANCE, (many->heads - few->heads) * log((double)(range_of(z, many->heads, &most) + 1)))
-	         : 0.0;
-}
-
 double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many)
 {
 	bool is_read = false;
@@ -114,12 +69,12 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 	for (size_t k = 0; k < s->n; k++) {
 		const struct geo_candidate *few = &s->c[k];
 
-		if (!few->is_possible || !may_come_again(many, &few->shape))
+		if (!few->is_possible || !geo_may_come_again(many, &few->shape))
 			continue;
 		if (!is_read)
 			geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 		is_read = true;
-		most = fmax(most, speaks_against(longest_zone(s->fit), many, &few->shape));
+		most = fmax(most, geo_sizes_come_again(longest_zone(s->fit), many, &few->shape));
 	}
 	return most;
 }
@@ -143,8 +98,8 @@ bool geo_are_few_unasked(struct geo_search *s)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
 
-			if (may_come_again(best, &few) && !was_asked(s, &few) &&
-			    speaks_against(z, best, &few) > FEW_SPEAK)
+			if (geo_may_come_again(best, &few) && !was_asked(s, &few) &&
+			    geo_sizes_come_again(z, best, &few) > GEO_FEW_SPEAK)
 				return true;
 		}
 	return false;
@@ -222,7 +177,7 @@ bool geo_do_sizes_show_bands(struct geo_search *s)
 	z = longest_zone(s->fit);
 	if (!z || z->cylinders < BANDS * best->band)
 		return false;
-	return range_of(z, best->heads, &most) > most / SPARE_PART &&
+	return geo_size_range(z, best->heads, &most) > most / SPARE_PART &&
 	       cost_of(s, &cylinders) > GEO_MISREAD * cost + UNSEEN;
 }
 
