@@ -711,18 +711,19 @@ static void surfaces_of_one_arm_are_not_told_as_the_disks(void **state)
 }
 
 /*
- * The noise of a real drive, in which one skew is hardly told from the other (atlas-iii); disturbed bands that accesses agree with (3119); a first band of 11361 tracks
+ * The noise of real drives: disturbed bands that accesses agree with (3119); a first band of 11361 tracks
  * on surfaces of many densities (91030); tracks in pieces by missing sectors (91016); a zone of which a surface begins with a track that lacks some (91020). One of which so little is
  * seen that it is told in one run of four, by what the noise is then (105001): truly, if at all.
  */
 static void noise_of_real_drives_hides_no_layout(void **state)
 {
 	static const struct {
-		uint64_t seed; /* 0: atlas-iii */
+		uint64_t seed;
 		double surfaces;
 		bool is_at_times;
-	} drives[] = { { 0, 10, false },    { 3119, 15, false }, { 91030, 21, false },
-		       { 91016, 8, false }, { 91020, 8, false }, { 105001, 5, true } };
+	} drives[] = {
+		{ 3119, 15, false }, { 91030, 21, false }, { 91016, 8, false }, { 91020, 8, false }, { 105001, 5, true }
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(drives); i++) {
@@ -731,14 +732,7 @@ static void noise_of_real_drives_hides_no_layout(void **state)
 		struct profile p;
 		struct err err;
 
-		if (drives[i].seed) {
-			assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
-		} else {
-			struct sim_disk *sd = sim_add_profile(sim, "atlas-iii", "sdx");
-
-			assert_int_equal(profile_copy(&p, disk_profile(sim_model(sd))), 0);
-			assert_int_equal(profile_add_noise(&p, WILD_NOISE_REAL, 1, &err), 0);
-		}
+		assert_int_equal(profile_wild(&p, drives[i].seed, NULL, &err), 0);
 		sim_add_disk(sim, &p, "sda");
 		run_words(&run, sim, "sda");
 		print_message("%s: %g surfaces\n", p.name, sim_figure(&run, "surfaces"));

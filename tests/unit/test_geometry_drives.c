@@ -78,6 +78,13 @@ static void a_seek_curve_that_falls_hides_no_layout(void **state)
 	assert_true(told_of("cheetah4lp", 2, 8, "head-first", 52595) >= 1);
 }
 
+/* One skew is hardly told from the other. */
+static void skews_that_are_nearly_alike_hide_no_layout(void **state)
+{
+	(void)state;
+	assert_true(told_of("atlas-iii", 3, 10, "head-first", 79983) >= 2);
+}
+
 static void tracks_that_the_drive_keeps_at_its_begin_hide_no_layout(void **state)
 {
 	(void)state;
@@ -251,6 +258,7 @@ int main(void)
 	const struct CMUnitTest large[] = {
 		cmocka_unit_test(tracks_that_the_drive_keeps_at_its_begin_hide_no_layout),
 		cmocka_unit_test(a_seek_curve_that_falls_hides_no_layout),
+		cmocka_unit_test(skews_that_are_nearly_alike_hide_no_layout),
 		cmocka_unit_test(skews_that_noise_hides_are_seen_in_several_looks),
 		cmocka_unit_test(what_is_left_for_a_second_place_is_enough),
 		cmocka_unit_test(where_no_end_of_a_track_is_found_the_last_zone_is_unclear),

@@ -792,6 +792,34 @@ static void cylinders_begin_where_accesses_say(void **state)
 	search_end(t);
 }
 
+/* The first track may belong to what was before it: of accesses near the begin few share it, or any other one. */
+static void no_track_is_in_many_accesses(void **state)
+{
+	enum { BEGIN = 34 };
+	unsigned in[BEGIN] = { 0 }, near = 0;
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+
+	(void)state;
+	begin(&s, idle(&r));
+	add(&s, 400, 20000, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = 5, .band = 1 },
+	                (struct geo_shape){ .heads = 3, .band = 100, .is_serpentine = true });
+	t->tracks = 10000;
+	geo_choose_pairs(t, false);
+	for (size_t i = 0; i < t->npairs; i++)
+		if (t->b[i] < BEGIN) {
+			in[t->b[i]]++;
+			near++;
+		}
+	print_message("%u of %zu near the begin, %u from the first track\n", near, t->npairs, in[0]);
+	assert_true(t->npairs == GEO_PAIRS && near >= 20);
+	for (size_t i = 0; i < BEGIN; i++)
+		assert_true(in[i] <= near / 4);
+	search_end(t);
+}
+
 /* Before the end of the first band all is as on one surface. */
 static void the_end_of_a_band_is_looked_at_however_long_it_is(void **state)
 {
@@ -953,6 +981,7 @@ int main(void)
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
 		cmocka_unit_test(cylinders_begin_where_accesses_say),
+		cmocka_unit_test(no_track_is_in_many_accesses),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),
 		cmocka_unit_test(what_reads_no_zone_leaves_accesses_where_they_were),
