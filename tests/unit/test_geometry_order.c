@@ -719,6 +719,54 @@ static void cylinders_that_may_be_bands_are_held_against_these(void **state)
 	search_end(t);
 }
 
+/* Shortest accesses of two surfaces in bands of 14, or of 28 surfaces, head-first, where another head is reached sooner than another cylinder by `apart`. */
+static void make_few(struct geo_search *t, bool are_bands, double apart, struct rng *rng)
+{
+	for (t->nmade = 0; t->nmade < 400; t->nmade++) {
+		uint64_t from = rng_below(rng, 3000), to = from + 1 + rng_below(rng, 60), c[2] = { from / 28, to / 28 };
+		bool is_other_head = from % 28 != to % 28;
+		double noise = rng_double(rng) + rng_double(rng) + rng_double(rng) - 1.5, cylinders;
+
+		if (are_bands) {
+			const uint64_t at[2] = { from, to };
+
+			for (int k = 0; k < 2; k++)
+				c[k] = at[k] / 28 * 14 + (at[k] / 14 % 2 ? 13 - at[k] % 14 : at[k] % 14);
+			is_other_head = from / 14 % 2 != to / 14 % 2;
+		}
+		cylinders = c[0] > c[1] ? (double)(c[0] - c[1]) : (double)(c[1] - c[0]);
+		t->c[0].seen[t->nmade] = (struct geo_access){ .cylinders = to / 28 - from / 28,
+			                                      .is_other_head = from % 28 != to % 28,
+			                                      .error = 0.002 };
+		t->c[0].seen[t->nmade].access = 0.17 + (cylinders > 0.0 ? apart + 0.0002 * cylinders : 0.0) +
+		                                (is_other_head ? 0.001 : 0.0) + 0.002 * noise;
+		t->made_at[t->nmade][0] = from;
+		t->made_at[t->nmade][1] = to;
+	}
+}
+
+/* Where all is alike in the sequence 28 surfaces were told of two in bands of 14, which had not been asked. */
+static void surfaces_that_may_be_bands_are_not_told(void **state)
+{
+	static struct geo_access seen[400];
+	struct sequence s;
+	struct idle r;
+	struct geo_search *t;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1, 1);
+	begin(&s, idle(&r));
+	add(&s, 400, 16000, SKEW);
+	t = two_layouts(&s, (struct geo_shape){ .heads = 28, .band = 1 }, (struct geo_shape){ .heads = 1, .band = 1 });
+	t->c[0].seen = seen;
+	make_few(t, true, 0.0, &rng);
+	assert_true(geo_may_be_bands(t));
+	make_few(t, false, 0.03, &rng);
+	assert_false(geo_may_be_bands(t));
+	search_end(t);
+}
+
 /* Where an end between two tracks was found that is none, so that the cylinders behind it begin with the second of their tracks as they are counted. */
 #define TWICE 1001
 
@@ -980,6 +1028,7 @@ int main(void)
 		cmocka_unit_test(a_band_that_defects_cut_is_a_layout_too),
 		cmocka_unit_test(zones_of_any_number_of_tracks_are_of_one_surface),
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
+		cmocka_unit_test(surfaces_that_may_be_bands_are_not_told),
 		cmocka_unit_test(cylinders_begin_where_accesses_say),
 		cmocka_unit_test(no_track_is_in_many_accesses),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),

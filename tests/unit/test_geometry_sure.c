@@ -157,6 +157,33 @@ static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
 	result_free(res);
 }
 
+/*
+ * Of ten surfaces in bands of 40, heads alternating, twelve were seen: as eight, of which two more are a zone of their own, the last two come again, which are alike. Without that heads alternate the first one
+ * says so, and a third one back does.
+ */
+static void surfaces_beside_a_turn_that_are_alike_say_nothing(void **state)
+{
+	static const struct {
+		uint64_t tracks;
+		bool is_alternate, comes_again;
+	} seen[] = { { 401, true, false },
+		     { 419, true, false },
+		     { 421, true, true },
+		     { 339, false, false },
+		     { 341, false, true } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(seen); i++) {
+		struct geo_fit fit = { .n = 2,
+			               .zone = { { .tracks = 80, .size = { 523, 523, 523, 523, 522, 522, 522, 522 } },
+			                         { .tracks = seen[i].tracks,
+			                           .size = { 529, 513, 514, 515, 514, 525, 518, 518 } } } };
+		const struct geo_shape shape = { .heads = 8, .band = 40, .is_alternate = seen[i].is_alternate };
+
+		assert_true(geo_comes_again(&fit, &shape) == seen[i].comes_again);
+	}
+}
+
 #define BAND 25
 
 /* Surfaces that are alike where the walk begins, and by one sector not so in its second zone: bands turned round there, or not. */
@@ -695,6 +722,7 @@ int main(void)
 		cmocka_unit_test(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure),
 		cmocka_unit_test(an_end_that_jumps_otherwise_is_not_sure),
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
+		cmocka_unit_test(surfaces_beside_a_turn_that_are_alike_say_nothing),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
 		cmocka_unit_test(a_sequence_that_is_in_no_order_does_not_turn_heads),

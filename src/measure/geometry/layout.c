@@ -340,15 +340,6 @@ static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shap
 	return fit->n >= BAND_ZONES && 2 * cylinders < fit->n * usual;
 }
 
-/* Does a zone go on with a second band, at least half of the first surface's part of it? */
-static bool comes_again(const struct geo_fit *fit, const struct geo_shape *shape)
-{
-	for (size_t i = 0; i < fit->n; i++)
-		if (fit->zone[i].tracks >= shape->heads * shape->band + shape->band / 2)
-			return true;
-	return false;
-}
-
 enum order {
 	IN_ORDER,
 	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
@@ -387,7 +378,7 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 	bool is_band = shape->heads > 1 && shape->band == 0;
 	double odd = fit->cost - 2.0 * (double)fit->n - fit->left_cost, n = (double)fit->n;
 
-	if (shape->heads > 1 && shape->band > 1 && !comes_again(fit, shape))
+	if (shape->heads > 1 && shape->band > 1 && !geo_comes_again(fit, shape))
 		return ONCE;
 	if (are_zones_too_short(fit, shape) || geo_are_bands_cut(fit, shape))
 		return MESSY;
@@ -656,7 +647,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		is_rival_open = geo_may_rival_be_misread(s, &s->c[0].shape);
 	}
 	/* Another one, whether or not it was read, is likelier. */
-	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -GEO_SPEAKS)
+	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree &&
+	    (geo_speaks_against_bands(s) < -GEO_SPEAKS || geo_may_be_bands(s)))
 		s->is_shown = false;
 	put_first(s, geo_turning_shown(s));
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;

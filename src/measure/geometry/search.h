@@ -238,5 +238,12 @@ bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
  * false suit accesses over a few tracks nearly as well: that none of the others is left says nothing, as the true one need not have been among them.
  */
 bool geo_are_bands_unseen(struct geo_search *s);
+/* Does a zone go on with a second band, at least half of the first surface's part of it that says something? */
+bool geo_comes_again(const struct geo_fit *fit, const struct geo_shape *shape);
+/*
+ * The best layout is head-first, and its surfaces could be fewer ones in bands of as many tracks together: neither the sequence, where all skews and sizes are alike, nor the accesses say that they are not, and those
+ * bands were not asked.
+ */
+bool geo_may_be_bands(struct geo_search *s);
 
 #endif

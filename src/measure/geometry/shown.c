@@ -192,3 +192,50 @@ bool geo_are_bands_unseen(struct geo_search *s)
 			return cost_of(s, &s->before[i].shape) <= cost_of(s, best) + UNSEEN;
 	return false;
 }
+
+bool geo_may_be_bands(struct geo_search *s)
+{
+	const struct geo_shape best = s->c[0].shape;
+	double cost;
+
+	if (best.band != 1)
+		return false;
+	cost = cost_of(s, &best);
+	for (uint32_t heads = 2; heads * 2 <= best.heads; heads++) {
+		const struct geo_shape bands = { .heads = heads,
+			                         .band = best.heads / heads,
+			                         .is_alternate = best.is_alternate };
+
+		if (best.heads % heads == 0 && !was_asked(s, &bands) &&
+		    cost_of(s, &bands) <= GEO_MISREAD * cost + UNSEEN &&
+		    geo_speaks_against_mended(s, &bands) < GEO_SPEAKS)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Where heads alternate the surface comes first again that was last, and with it those beside it that hold as many: they say nothing, as any other number of surfaces could end, or begin, with so many that are alike.
+ * How many.
+ */
+static uint32_t alike_at_turn(const struct geo_fit_zone *z, const struct geo_shape *shape)
+{
+	uint32_t heads = shape->heads, first = 0, last = 0;
+
+	while (first < heads && z->size[first] == z->size[0])
+		first++;
+	while (last < heads && z->size[heads - 1 - last] == z->size[heads - 1])
+		last++;
+	return !shape->is_alternate ? 0 : first > last ? first : last;
+}
+
+bool geo_comes_again(const struct geo_fit *fit, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < fit->n; i++) {
+		uint64_t bands = shape->heads + alike_at_turn(&fit->zone[i], shape);
+
+		if (fit->zone[i].tracks >= bands * shape->band + shape->band / 2)
+			return true;
+	}
+	return false;
+}
