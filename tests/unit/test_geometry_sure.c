@@ -158,6 +158,56 @@ static void the_last_track_of_a_surface_lacks_nothing_on_the_next(void **state)
 }
 
 /*
+ * All tracks and skews are alike, so that a surface is told by the number of tracks before it alone: beside the end of a band behind one of which it is unclear whether it holds data a track may be on
+ * either one.
+ */
+static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **state)
+{
+	const char *const told[2][3] = { { "unclear", "unclear", "sure" }, { "sure", "sure", "sure" } };
+	struct geo_fit fit = { .n = 1,
+		               .zone = { { .tracks = 4 * IN_BAND,
+		                           .size = { 400, 400 },
+		                           .head_skew = SKEW,
+		                           .cylinder_skew = SKEW,
+		                           .band_skew = SKEW } } };
+	const struct geo_layout layout = { .shape = { .heads = 2, .band = IN_BAND }, .fit = &fit, .is_told = true };
+	struct geo_hole hole[] = { { .track = 5, .head = 0 },
+		                   { .track = IN_BAND - 1, .head = 0 },
+		                   { .track = 40, .head = 1 } };
+	uint32_t head[4 * IN_BAND];
+	bool is_sure[] = { true };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(head); i++)
+		head[i] = i / IN_BAND % 2;
+	for (int is_clear = 0; is_clear < 2; is_clear++) {
+		struct geo_map m = { .layout = &layout,
+			             .head = head,
+			             .is_sure = is_sure,
+			             .hole = hole,
+			             .nholes = ARRAY_LEN(hole),
+			             .are_surfaces = true };
+		const struct table *t;
+		struct result *res;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		add(&s, 400, 4, SKEW);
+		add(&s, is_clear ? 400 : 800, 1, SKEW); /* two that were taken for one, or one */
+		add(&s, 400, 4 * IN_BAND - 5, SKEW);
+		add(&s, 400, 1, SKEW);
+		res = defects_of(&r, &m, &s);
+		t = result_find_table(res, "defects");
+		assert_int_equal(t->nrows, 3);
+		for (size_t i = 0; i < 3; i++)
+			assert_string_equal(table_string(t, i, (size_t)table_column(t, "certainty")),
+			                    told[is_clear][i]);
+		result_free(res);
+	}
+}
+
+/*
  * Of ten surfaces in bands of 40, heads alternating, twelve were seen: as eight, of which two more are a zone of their own, the last two come again, which are alike. Without that heads alternate the first one
  * says so, and a third one back does.
  */
@@ -722,6 +772,7 @@ int main(void)
 		cmocka_unit_test(a_track_without_data_beside_what_is_not_as_it_should_be_is_not_sure),
 		cmocka_unit_test(an_end_that_jumps_otherwise_is_not_sure),
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
+		cmocka_unit_test(a_track_beside_the_end_of_a_band_may_be_on_either_surface),
 		cmocka_unit_test(surfaces_beside_a_turn_that_are_alike_say_nothing),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),

@@ -59,6 +59,8 @@ struct finder {
 	struct table *t;
 	struct surface_row surface[GEO_HEADS];
 	size_t zone, hole, gap; /* the next ones */
+	size_t unsure_zone;
+	uint64_t unsure; /* tracks without data that are unclear, so far in that zone */
 };
 
 static uint64_t held(const struct geo_order *o, size_t i)
@@ -170,13 +172,41 @@ static bool is_of_surface(const struct finder *f, const struct geo_fit_zone *z, 
 	return seg->size == z->size[f->m->head[seg->track]] && seg->size == z->size[f->m->head[last]];
 }
 
-/* Is a track on the surface that it was put on, as far as those beside it tell? */
+static bool is_like(const struct geo_order *o, double skew, double other)
+{
+	return isnan(skew) || isnan(other) || geo_order_same(o, skew, other);
+}
+
+/* Do neither sizes nor skews tell one surface of the zone from the next? */
+static bool are_all_alike(const struct geo_order *o, const struct geo_fit_zone *z, uint32_t heads)
+{
+	for (uint32_t k = 1; k < heads; k++)
+		if (z->size[k] != z->size[0])
+			return false;
+	return is_like(o, z->head_skew, z->cylinder_skew) && is_like(o, z->band_skew, z->cylinder_skew);
+}
+
+/* Then which surface a track is on rests on how many are before it: is it the same if those that are unclear are none, or twice as many? */
+static bool is_counted(const struct finder *f, size_t zone, uint64_t track)
+{
+	const struct geo_fit_zone *z = &f->m->layout->fit->zone[zone];
+	uint64_t n = f->unsure_zone == zone ? f->unsure : 0, from = track > z->track + n ? track - n : z->track;
+
+	if (!are_all_alike(f->m->o, z, f->m->layout->shape.heads))
+		return true;
+	for (uint64_t t = from; t <= track + n && t < z->track + z->tracks; t++)
+		if (f->m->head[t] != f->m->head[track])
+			return false;
+	return true;
+}
+
+/* Is a track on the surface that it was put on, as far as those beside it and before it tell? */
 static bool is_surface_shown(struct finder *f, size_t i)
 {
 	const struct geo_order *o = f->m->o;
 	const struct geo_fit_zone *z = zone_of(f, o->seg[i].track);
 
-	return !z || ((i == 0 || is_of_surface(f, z, &o->seg[i - 1])) &&
+	return !z || (is_counted(f, f->zone, o->seg[i].track) && (i == 0 || is_of_surface(f, z, &o->seg[i - 1])) &&
 	              (i + 2 >= o->n || is_of_surface(f, z, &o->seg[i + 1])));
 }
 
@@ -263,7 +293,11 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
-		is_sure = is_clean_about(f, hole);
+		is_sure = is_clean_about(f, hole) && is_counted(f, hole->zone, hole->track);
+		if (f->unsure_zone != hole->zone)
+			f->unsure = 0;
+		f->unsure_zone = hole->zone;
+		f->unsure += !is_sure;
 		row(f, geo_order_first(m->o, hole->track), size, hole->head, "track", is_sure);
 		f->surface[hole->head].tracks += is_sure;
 	}
