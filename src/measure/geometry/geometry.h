@@ -313,8 +313,9 @@ struct geo_run {
 struct geo_item {
 	uint64_t first, end; /* sectors */
 	uint64_t tracks, times, missing;
-	bool is_unsure; /* the sizes are of what was found, a part of a track perhaps */
-	bool is_unseen; /* its end could not be read again */
+	bool is_unsure;    /* the sizes are of what was found, a part of a track perhaps */
+	bool is_unseen;    /* its end could not be read again */
+	bool is_confirmed; /* its end was seen twice, or will not be looked at again */
 	uint32_t nruns;
 	struct geo_run
 		*run; /* of the walk's items: heap memory. A disk with many missing sectors has items without number */
@@ -339,49 +340,26 @@ struct geo_walk {
 	size_t nitems, room;
 	struct geo_gap *gaps; /* in order */
 	size_t ngaps, gaps_room;
-	size_t confirmed; /* items whose ends were seen twice */
+	size_t confirmed; /* items in a row whose ends were seen twice */
+	/* What was found behind an end that was none, while the walk goes again from there; in order. */
+	struct geo_item *later;
+	struct geo_gap *later_gaps;
+	size_t nlater, nlater_gaps;
+	unsigned guesses, guess_fails; /* of sizes, from tracks ahead: that were right, and not */
 	uint64_t again_at;
 	unsigned again, again_all; /* how often the item there was walked again; all of them */
 };
 
-/* ---- leap.c ---- */
+/* ---- found.c ---- */
 
-#define GEO_OPEN \
-	0.4 /* of what a leap's angle may be off: less is what noise does, more may also be another skew on the way */
-#define GEO_NOISY 0.002 /* of a revolution: what is told apart better than that shows other skews at once */
-
-/* What is tried as a whole. */
-struct geo_leap {
-	uint64_t sectors, tracks;
-	double advance,
-		error; /* of the angle, by jumps; what is unknown of it, falling as the way grows that it is known from: */
-	uint64_t total; /* so many times that was seen already */
-	double jump;    /* at its end */
-	double after;   /* spacing behind it */
-	uint64_t from;  /* where `total` began, an end of the same kind; as walk.at: there is none that is known */
-	double from_angle;
-	/* A cycle's runs, of which the ends are looked at as well: sizes in another order have the same sum. */
-	const struct geo_item *inside;
-	bool is_known; /* it was found so at least once */
-};
-
-/* Angle of the sector behind an edge, and the jump there; see leap.c. */
-int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, double before, double *ret_angle,
-                    double *ret_jump, struct err *err);
-/* Of one size and jump? */
-bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b);
-/* The angle of a track that begins there by several of its sectors. */
-int geo_look_closely(struct geo *g, uint64_t first, double after, double *angle, struct err *err);
-/* So many of these at once; *ret_ok: it ended where it should, and the walk is there now. */
-int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err);
-/* As often as it goes; how often that is. */
-int geo_gallop(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err);
+void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- walk.c ---- */
 
+#define GEO_NOISY 0.002 /* of a revolution: what is told apart better than that shows other skews at once */
+
 /* From w->at to the end of the disk, or of the time. */
 int geo_walk_on(struct geo_walk *w, struct err *err);
-void geo_walk_free(struct geo_walk *w); /* and what it found; NULL is fine */
 
 /* ---- sequence.c ---- */
 

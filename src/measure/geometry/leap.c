@@ -5,9 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/walk.h"
 
-#define ADVANCE_SURE 0.05 /* of a revolution: as far as a leap's angle may be uncertain */
 #define ALIKE_TRACKS \
 	8 /* fewer tracks of one size hold as many sectors as one less or more only where that is an eighth larger or smaller */
 #define CLOSE  4   /* further sectors of a track for a closer look: */
@@ -281,7 +280,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	int r;
 
 	*ret_ok = false;
-	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > ADVANCE_SURE)
+	if (k > (g->sectors - w->at) / l->sectors || edge >= g->sectors || (double)k * l->error > GEO_ADVANCE_SURE)
 		return 0;
 	r = l->is_known ? 0 : geo_leave(g, edge, err);
 	if (r == 0)

@@ -16,20 +16,24 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "measure/geometry/geometry.h"
+#include "measure/geometry/walk.h"
 
 #define UNIT_RUNS   72 /* runs of a cycle at most */
 #define STUCK_TRIES 20 /* surveys of one place: late answers come and go, a place without ends stays */
 #define EDGES       24 /* of a survey of two or three tracks */
 #define FEW_LEAPS   3  /* tracks: a run of so few is found as soon by leaping on from its begin */
 
-#define CONFIRM \
-	60 /* ends of items are looked at a second time together, as reading a sector again takes reads elsewhere before */
-#define PIECE      0.75 /* of the track before: no surface or zone holds so much less */
-#define USUAL_RUNS 24   /* the last so many runs of equal tracks */
-#define TWO        1.6  /* of the track before: no surface or zone holds so much more */
-#define AGAIN      3    /* times that an item is walked again whose end was none the second time */
-#define AGAIN_ALL  200  /* of the whole walk: where so many ends are none, going back does not end it */
+#define LONG        8    /* tracks of a run that says something of the next one */
+#define LATELY      4    /* runs before */
+#define AHEAD       6    /* sectors that are looked at in front of a survey */
+#define AHEAD_LEAST 3    /* that have to tell the same */
+#define NEAREST     1.6  /* tracks ahead: behind the end of the first one, which is looked at next */
+#define FARTHEST    40.0 /* that tell sizes of more than a thousand sectors apart */
+#define FAR_PART    0.8  /* of the run before */
+#define OTHER       0.12 /* by such a part surfaces and zones differ */
+#define GUESSES     4    /* that may fail, and as many more for each that does not */
+#define USUAL_RUNS  24   /* the last so many runs of equal tracks */
+#define TWO         1.6  /* of the track before: no surface or zone holds so much more */
 
 static double near(const struct geo *g)
 {
@@ -37,55 +41,6 @@ static double near(const struct geo *g)
 }
 
 /* ---- what was found ---- */
-
-static int add_item(struct geo_walk *w, const struct geo_item *item, struct err *err)
-{
-	struct geo_run *run;
-
-	if (w->nitems == w->room) {
-		size_t room = w->room ? 2 * w->room : 64;
-		struct geo_item *more = realloc(w->items, room * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		w->items = more;
-		w->room = room;
-	}
-	run = calloc(item->nruns, sizeof(*run));
-	if (!run)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	memcpy(run, item->run, item->nruns * sizeof(*run));
-	w->items[w->nitems] = *item;
-	w->items[w->nitems++].run = run;
-	return 0;
-}
-
-void geo_walk_free(struct geo_walk *w)
-{
-	for (size_t i = 0; w && i < w->nitems; i++)
-		free(w->items[i].run);
-	if (w) {
-		free(w->items);
-		free(w->gaps);
-	}
-	free(w);
-}
-
-static void remember(struct geo_walk *w, const struct geo_run *run)
-{
-	struct geo_run *last = w->nruns ? &w->runs[w->nruns - 1] : NULL;
-
-	if (last && geo_same_run(w->g, last, run)) {
-		last->tracks += run->tracks;
-		last->turn = geo_frac(last->turn + run->turn);
-		return;
-	}
-	if (w->nruns == ARRAY_LEN(w->runs)) {
-		memmove(w->runs, w->runs + 1, (ARRAY_LEN(w->runs) - 1) * sizeof(w->runs[0]));
-		w->nruns--;
-	}
-	w->runs[w->nruns++] = *run;
-}
 
 /*
  * Two pieces that make one track: with sectors missing in between that could not be counted. Together they have no more sectors than it, and behind
@@ -110,7 +65,8 @@ static bool join_pieces(struct geo_walk *w, const struct geo_run *run, uint64_t 
 		last->end = w->at;
 		last->missing = run->per_track - (w->at - last->first);
 		last->is_unsure = false;
-		if (w->confirmed == w->nitems) /* its end is another one now */
+		last->is_confirmed = false; /* its end is another one now */
+		if (w->confirmed == w->nitems)
 			w->confirmed--;
 		return true;
 	}
@@ -133,8 +89,8 @@ static int found_run(struct geo_walk *w, uint64_t first, const struct geo_run *r
 
 	if (join_pieces(w, run, missing))
 		return 0;
-	remember(w, run);
-	return add_item(w, &item, err);
+	geo_walk_remember(w, run);
+	return geo_walk_add(w, &item, err);
 }
 
 /* ---- runs ---- */
@@ -185,6 +141,17 @@ static int settle_jump(struct geo_walk *w, uint64_t first, double angle, struct 
 	return r;
 }
 
+/* The longest of the last few runs: what follows may be as long, on another surface, or in another zone. NULL: none is long. */
+static const struct geo_run *long_run(const struct geo_walk *w)
+{
+	const struct geo_run *best = NULL;
+
+	for (size_t i = w->nruns > LATELY ? w->nruns - LATELY : 0; i < w->nruns; i++)
+		if (w->runs[i].tracks >= LONG && (!best || w->runs[i].tracks >= best->tracks))
+			best = &w->runs[i];
+	return best;
+}
+
 /* Is the run as long as the one before? With the same jump, its tracks may be of another size: another surface, or the same band in the next zone. */
 static int leap_as_before(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_n, struct err *err)
 {
@@ -206,6 +173,17 @@ static int leap_as_before(struct geo_walk *w, struct geo_leap *l, uint64_t *ret_
 	return 0;
 }
 
+/* Where noise hides how far one jump advances the angle, it is known from a long run with such jumps; its tracks may be of another size, as on another surface. */
+static void advance_as_before(const struct geo_walk *w, struct geo_leap *l)
+{
+	const struct geo_run *run = l->error > GEO_ADVANCE_SURE ? long_run(w) : NULL;
+
+	if (!run || geo_apart(run->jump, l->jump) >= near(w->g))
+		return;
+	l->advance = l->jump = run->jump;
+	l->error = near(w->g) / (double)run->tracks;
+}
+
 /* A run from its first track on, which is passed already. */
 static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_t size, double jump, bool is_sure,
                        struct err *err)
@@ -223,6 +201,8 @@ static int rest_of_run(struct geo_walk *w, uint64_t first, double angle, uint64_
 	uint64_t n, more;
 	int r = leap_as_before(w, &l, &n, err);
 
+	if (n == 0)
+		advance_as_before(w, &l);
 	if (r == 0) {
 		r = geo_gallop(w, &l, &more, err);
 		n += more;
@@ -284,6 +264,98 @@ static int guess_run(struct geo_walk *w, bool *ret_ok, struct err *err)
 			return rest_of_run(w, first, angle, sizes[i], jump, true, err);
 	}
 	return r;
+}
+
+/* ---- a run of another size ---- */
+
+/* Do surveys cost much? */
+static bool are_surveys_dear(const struct geo *g)
+{
+	return geo_flush_cost(g) > GEO_DEAR || g->looks > 1;
+}
+
+/* Angles of sectors that lie ahead, which are as many tracks of one size further on as that size makes of them. */
+struct ahead {
+	uint64_t sector[AHEAD]; /* from w->at on */
+	double angle[AHEAD];
+	size_t n;
+};
+
+/* By how much a size leaves them off, in units of what they may be off: the sum of the squares; infinite: one is off by more than that. */
+static double off_ahead(const struct geo_walk *w, const struct ahead *a, const struct geo_run *run, uint64_t size)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		double tracks = (double)(a->sector[i] / size), rest = (double)(a->sector[i] % size) / (double)size;
+		double off = geo_apart(a->angle[i], w->angle + tracks * run->jump + rest) /
+		             hypot(near(w->g), tracks * near(w->g) / (double)run->tracks);
+
+		if (!(off < 1.0))
+			return INFINITY;
+		sum += off * off;
+	}
+	return sum;
+}
+
+/* The size near that of the run that suits best; 0: none does. */
+static uint64_t size_ahead(const struct geo_walk *w, const struct ahead *a, const struct geo_run *run)
+{
+	uint64_t reach = (uint64_t)(OTHER * (double)run->per_track), best = 0;
+	double least = INFINITY;
+
+	for (uint64_t size = run->per_track - reach; size <= run->per_track + reach; size++) {
+		double off = off_ahead(w, a, run, size);
+
+		if (off >= least)
+			continue;
+		least = off;
+		best = size;
+	}
+	return best;
+}
+
+/*
+ * A run with the jump of a long one before, its tracks of another size, as on the next surface: a few sectors some tracks ahead tell it, each of another track, so that none brings
+ * another into the cache, and the end of the first track is where it has to be then. Where surveys cost much; they are what is left if that fails.
+ */
+static int guess_size(struct geo_walk *w, bool *ret_ok, struct err *err)
+{
+	const struct geo_run *run =
+		are_surveys_dear(w->g) && w->guess_fails <= GUESSES * (1 + w->guesses) ? long_run(w) : NULL;
+	uint64_t sector[AHEAD], first = w->at, size;
+	double angle[AHEAD], jump, from = w->angle, far;
+	struct ahead a = { .n = 0 };
+	bool doubt[AHEAD];
+	size_t n = 0;
+	int r;
+
+	*ret_ok = false;
+	if (!run)
+		return 0;
+	far = fmin(FARTHEST, FAR_PART * (double)run->tracks);
+	for (size_t i = 0; i < AHEAD; i++) { /* from the farthest on */
+		double tracks = NEAREST * pow(far / NEAREST, 1.0 - (double)i / (AHEAD - 1));
+		uint64_t at = w->at + (uint64_t)(tracks * (double)run->per_track);
+
+		if (at < w->g->sectors)
+			sector[n++] = at;
+	}
+	r = geo_probe_new(w->g, sector, angle, doubt, n, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (!isfinite(angle[i]))
+			continue;
+		a.sector[a.n] = sector[i] - w->at;
+		a.angle[a.n++] = angle[i];
+	}
+	if (r < 0 || a.n < AHEAD_LEAST)
+		return r;
+	size = size_ahead(w, &a, run);
+	if (size)
+		r = try_track(w, size, &jump, ret_ok, err);
+	w->guesses += *ret_ok;
+	w->guess_fails += !*ret_ok;
+	return r == 0 && *ret_ok ? rest_of_run(w, first, from, size, jump, true, err) : r;
 }
 
 /* ---- a track that does not fit ---- */
@@ -446,8 +518,8 @@ static int try_cycle(struct geo_walk *w, size_t c, bool *ret_ok, struct err *err
 	item.tracks = n * l.tracks;
 	for (uint64_t k = 0; k < n && k < 2 * ARRAY_LEN(w->runs) / c + 2; k++)
 		for (size_t i = 0; i < c; i++)
-			remember(w, &item.run[i]);
-	return add_item(w, &item, err);
+			geo_walk_remember(w, &item.run[i]);
+	return geo_walk_add(w, &item, err);
 }
 
 static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
@@ -458,84 +530,6 @@ static int try_cycles(struct geo_walk *w, bool *ret_ok, struct err *err)
 	for (size_t c = 2; r == 0 && c <= UNIT_RUNS && c < w->nruns && !*ret_ok && !geo_is_over(w->g); c++)
 		if (is_cycle(w, c))
 			r = try_cycle(w, c, ret_ok, err);
-	return r;
-}
-
-/* ---- a second look ---- */
-
-/* From item n on all is forgotten. */
-static void go_back(struct geo_walk *w, size_t n)
-{
-	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0;
-
-	w->at = w->items[n].first;
-	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
-	for (size_t i = n; i < w->nitems; i++)
-		free(w->items[i].run);
-	w->nitems = n;
-	while (w->ngaps && w->gaps[w->ngaps - 1].first > w->at)
-		w->ngaps--;
-	w->nruns = 0;
-	for (size_t i = first; i < n; i++)
-		for (uint64_t k = 0; k < w->items[i].times && k < 3; k++)
-			for (uint32_t j = 0; j < w->items[i].nruns; j++)
-				remember(w, &w->items[i].run[j]);
-	geo_forget(w->g);
-}
-
-/* May the walk go on from the begin of that item again? Else it stays, and is told as unsure. */
-static bool may_go_back(struct geo_walk *w, size_t n)
-{
-	uint64_t first = w->items[n].first;
-
-	w->again = first == w->again_at ? w->again + 1 : 1;
-	w->again_at = first;
-	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
-}
-
-/*
- * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part of a track, cut by an answer that
- * strayed: then its own size says nothing about it.
- */
-static double spacing_before(const struct geo_walk *w, size_t i)
-{
-	const struct geo_item *item = &w->items[i], *before = i ? item - 1 : NULL;
-	double size = (double)item->run[item->nruns - 1].per_track;
-	double usual = before ? (double)before->run[before->nruns - 1].per_track : 0.0;
-
-	return 1.0 / (item->tracks == 1 && size < PIECE * usual ? usual : size);
-}
-
-/* Are the ends of the items that were added last where they were found? What follows one that is not is walked again. */
-static int confirm(struct geo_walk *w, struct err *err)
-{
-	uint64_t sector[2 * CONFIRM], was = w->at;
-	double angle[2 * CONFIRM];
-	size_t first = w->confirmed, n = w->nitems - first < CONFIRM ? w->nitems - first : CONFIRM;
-	int r;
-
-	for (size_t i = 0; i < n; i++) {
-		sector[2 * i] = w->items[first + i].end;
-		sector[2 * i + 1] = w->items[first + i].end - 1;
-	}
-	r = geo_probe_sure(w->g, sector, angle, 2 * n, err);
-	if (r < 0 || geo_is_over(w->g))
-		return r;
-	for (size_t i = 0; i < n; i++, w->confirmed++) {
-		struct geo_item *item = &w->items[first + i];
-		double jump = geo_frac(angle[2 * i] - angle[2 * i + 1] - spacing_before(w, first + i));
-
-		item->is_unseen = isnan(jump); /* unreadable */
-		if (!(geo_apart(jump, 0.0) < near(w->g)))
-			continue;
-		if (may_go_back(w, first + i)) {
-			go_back(w, first + i);
-			break;
-		}
-		item->is_unsure = true;
-	}
-	if (w->at != was)
-		r = geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
 	return r;
 }
 
@@ -565,7 +559,7 @@ static double expected_size(const struct geo_walk *w)
 {
 	double usual = usual_size(w);
 
-	return w->next_size < PIECE * usual ? usual : w->next_size;
+	return w->next_size < GEO_PIECE * usual ? usual : w->next_size;
 }
 
 static int one_step(struct geo_walk *w, struct err *err)
@@ -575,10 +569,14 @@ static int one_step(struct geo_walk *w, struct err *err)
 
 	if (r == 0 && !ok)
 		r = guess_run(w, &ok, err);
+	if (r == 0 && !ok)
+		r = guess_size(w, &ok, err);
 	if (w->nruns)
 		w->next_size = (double)w->runs[w->nruns - 1].per_track;
 	if (r == 0 && !ok)
 		r = survey_here(w, err);
+	if (r == 0)
+		r = geo_walk_take_later(w, err);
 	w->per_track = expected_size(w);
 	return r;
 }
@@ -593,7 +591,7 @@ static int begin_anew(struct geo_walk *w, struct err *err)
 	w->g->is_up_vain = true;
 	w->is_stuck = false;
 	if (w->confirmed < w->nitems)
-		r = confirm(w, err);
+		r = geo_walk_confirm(w, err);
 	if (r == 0)
 		r = geo_place_spacing(w->g, w->at, &per_track, err);
 	if (isfinite(per_track))
@@ -623,7 +621,7 @@ int geo_walk_on(struct geo_walk *w, struct err *err)
 		w->is_whole = is_end && w->confirmed == w->nitems;
 		if (w->is_whole)
 			break;
-		r = is_end || w->nitems >= w->confirmed + CONFIRM ? confirm(w, err) : one_step(w, err);
+		r = is_end || w->nitems >= w->confirmed + GEO_CONFIRM ? geo_walk_confirm(w, err) : one_step(w, err);
 		if (w->at > farthest)
 			again = 0;
 		farthest = w->at > farthest ? w->at : farthest;

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk's second look (walk.c): are the ends of its items where they were found? An item whose end is none is walked again. What was found behind it is kept: when the walk comes by a begin
+ * of that, all from there on is taken over as far as its ends were seen twice, as an end that is none says nothing of those far behind.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "measure/geometry/walk.h"
+
+#define AGAIN     3   /* times that an item is walked again whose end was none the second time */
+#define AGAIN_ALL 200 /* of the whole walk: where so many ends are none, going back does not end it */
+#define TURNS     3   /* of a cycle, of which no more need be remembered */
+
+/* ---- back, and on ---- */
+
+/* Puts n of them in front of the m that are there. */
+static int put_before(void **list, size_t m, const void *more, size_t n, size_t size, struct err *err)
+{
+	char *all = n ? realloc(*list, (m + n) * size) : *list;
+
+	if (n == 0)
+		return 0;
+	if (!all)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	*list = all;
+	memmove(all + n * size, all, m * size);
+	memcpy(all, more, n * size);
+	return 0;
+}
+
+static void remember_item(struct geo_walk *w, const struct geo_item *item)
+{
+	for (uint64_t k = 0; k < item->times && k < TURNS; k++)
+		for (uint32_t j = 0; j < item->nruns; j++)
+			geo_walk_remember(w, &item->run[j]);
+}
+
+/* Item n is forgotten, and what is behind it is for later. */
+static int go_back(struct geo_walk *w, size_t n, struct err *err)
+{
+	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1, gaps = 0;
+	void *later = w->later, *later_gaps = w->later_gaps;
+	int r;
+
+	w->at = w->items[n].first;
+	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
+	while (gaps < w->ngaps && w->gaps[gaps].first <= w->at)
+		gaps++;
+	r = put_before(&later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps), err);
+	w->later_gaps = later_gaps;
+	if (r < 0)
+		return r;
+	w->nlater_gaps += w->ngaps - gaps;
+	w->ngaps = gaps;
+	r = put_before(&later, w->nlater, w->items + n + 1, behind, sizeof(*w->items), err);
+	w->later = later;
+	if (r < 0)
+		return r;
+	w->nlater += behind;
+	free(w->items[n].run);
+	w->nitems = n;
+	w->nruns = 0;
+	for (size_t i = first; i < n; i++)
+		remember_item(w, &w->items[i]);
+	geo_forget(w->g);
+	return 0;
+}
+
+/* May the walk go on from the begin of that item again? Else it stays, and is told as unsure. */
+static bool may_go_back(struct geo_walk *w, size_t n)
+{
+	uint64_t first = w->items[n].first;
+
+	w->again = first == w->again_at ? w->again + 1 : 1;
+	w->again_at = first;
+	return w->again <= AGAIN && ++w->again_all <= AGAIN_ALL;
+}
+
+/* Gaps before `from` are forgotten, those before `to` taken over. */
+static int take_gaps(struct geo_walk *w, uint64_t from, uint64_t to, struct err *err)
+{
+	size_t passed = 0, end;
+	struct geo_gap *more;
+
+	while (passed < w->nlater_gaps && w->later_gaps[passed].first <= from)
+		passed++;
+	for (end = passed; end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
+		;
+	if (end > passed && w->ngaps + end - passed > w->gaps_room) {
+		more = realloc(w->gaps, (w->ngaps + end - passed) * sizeof(*more));
+		if (!more)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		w->gaps = more;
+		w->gaps_room = w->ngaps + end - passed;
+	}
+	for (size_t i = passed; i < end; i++)
+		w->gaps[w->ngaps++] = w->later_gaps[i];
+	w->nlater_gaps -= end;
+	if (w->nlater_gaps)
+		memmove(w->later_gaps, w->later_gaps + end, w->nlater_gaps * sizeof(*w->later_gaps));
+	return 0;
+}
+
+int geo_walk_take_later(struct geo_walk *w, struct err *err)
+{
+	uint64_t at = w->at;
+	size_t n = 0;
+	int r = 0;
+
+	while (r == 0 && n < w->nlater && w->later[n].first <= w->at) {
+		struct geo_item *item = &w->later[n];
+
+		if (item->first == w->at) {
+			if (!item->is_confirmed)
+				break;
+			r = geo_walk_add(w, item, err);
+			if (r < 0)
+				break;
+			remember_item(w, item);
+			w->at = item->end;
+		}
+		free(item->run);
+		n++;
+	}
+	w->nlater -= n;
+	if (n && w->nlater)
+		memmove(w->later, w->later + n, w->nlater * sizeof(*w->later));
+	if (r == 0 && (n || w->nlater_gaps))
+		r = take_gaps(w, at, w->at, err);
+	if (r < 0 || w->at == at)
+		return r;
+	w->next_size = (double)w->runs[w->nruns - 1].per_track;
+	return geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
+}
+
+/* ---- the second look ---- */
+
+/*
+ * Spacing of the sectors in front of an item's end. A piece that is clearly shorter than the track before may be a part of a track, cut by an answer that
+ * strayed: then its own size says nothing about it.
+ */
+static double spacing_before(const struct geo_walk *w, size_t i)
+{
+	const struct geo_item *item = &w->items[i], *before = i ? item - 1 : NULL;
+	double size = (double)item->run[item->nruns - 1].per_track;
+	double usual = before ? (double)before->run[before->nruns - 1].per_track : 0.0;
+
+	return 1.0 / (item->tracks == 1 && size < GEO_PIECE * usual ? usual : size);
+}
+
+int geo_walk_confirm(struct geo_walk *w, struct err *err)
+{
+	uint64_t sector[2 * GEO_CONFIRM], was = w->at;
+	double angle[2 * GEO_CONFIRM];
+	size_t which[GEO_CONFIRM], n = 0;
+	int r;
+
+	for (size_t i = w->confirmed; i < w->nitems && n < GEO_CONFIRM; i++) {
+		if (w->items[i].is_confirmed)
+			continue;
+		sector[2 * n] = w->items[i].end;
+		sector[2 * n + 1] = w->items[i].end - 1;
+		which[n++] = i;
+	}
+	r = geo_probe_sure(w->g, sector, angle, 2 * n, err);
+	if (r < 0 || geo_is_over(w->g))
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		struct geo_item *item = &w->items[which[i]];
+		double jump = geo_frac(angle[2 * i] - angle[2 * i + 1] - spacing_before(w, which[i]));
+
+		item->is_unseen = isnan(jump); /* unreadable */
+		item->is_confirmed = !(geo_apart(jump, 0.0) < geo_near(w->g));
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct geo_item *item = &w->items[which[i]];
+
+		if (item->is_confirmed)
+			continue;
+		if (may_go_back(w, which[i])) {
+			r = go_back(w, which[i], err);
+			break;
+		}
+		item->is_unsure = item->is_confirmed = true;
+	}
+	while (w->confirmed < w->nitems && w->items[w->confirmed].is_confirmed)
+		w->confirmed++;
+	if (r == 0 && w->at != was)
+		r = geo_probe_sure(w->g, &w->at, &w->angle, 1, err);
+	return r;
+}
