@@ -466,6 +466,7 @@ static void surfaces_alike_two_by_two_are_fewer_that_come_again(void **state)
 		search->c[0].shape = many;
 		assert_true(geo_sizes_speak_against(search, &few) == 0.0);
 		assert_int_equal(geo_are_few_unasked(search), false); /* it is among those that were */
+		assert_int_equal(geo_do_sizes_come_again(search), against > 0.0);
 		search->before[1].shape = many;
 		assert_int_equal(geo_are_few_unasked(search), against > 6.0);
 		assert_true(against >= disks[i].least && against <= disks[i].most);

@@ -665,7 +665,8 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 	if (s->n && order < MESSY &&
 	    (is_rival_open || geo_are_few_unasked(s) || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
-	closely = s->n && order == DISTURBED && (read.heads == 1 || geo_is_dear(s, &read, &cheapest));
+	closely = s->n && order == DISTURBED &&
+	          (read.heads == 1 || geo_is_dear(s, &read, &cheapest) || geo_do_sizes_come_again(s));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
 	pins = s->o->npins;

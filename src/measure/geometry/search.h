@@ -219,6 +219,8 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many);
 /* Are the best layout's surfaces fewer ones that come again, and that layout is not among those that were asked, as mistakes made it too dear? */
 bool geo_are_few_unasked(struct geo_search *s);
+/* Do sizes of its surfaces come again as those of fewer ones? Then other numbers of these explain the sequence as well, and only accesses tell which is true. */
+bool geo_do_sizes_come_again(struct geo_search *s);
 /* Does another layout explain sizes and skews far better, so that all that speaks for this one are the accesses? */
 bool geo_is_dear(struct geo_search *s, const struct geo_shape *shape, const struct geo_shape *cheapest);
 /*

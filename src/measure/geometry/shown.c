@@ -87,7 +87,8 @@ static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
 	return false;
 }
 
-bool geo_are_few_unasked(struct geo_search *s)
+/* Do sizes of the best layout's surfaces come again as those of fewer ones, asked or not, by more than so much of the log-likelihood? */
+static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 {
 	const struct geo_shape *best = &s->c[0].shape;
 	const struct geo_fit_zone *z;
@@ -98,11 +99,21 @@ bool geo_are_few_unasked(struct geo_search *s)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
 
-			if (geo_may_come_again(best, &few) && !was_asked(s, &few) &&
-			    geo_sizes_come_again(z, best, &few) > GEO_FEW_SPEAK)
+			if (geo_may_come_again(best, &few) && (may_be_asked || !was_asked(s, &few)) &&
+			    geo_sizes_come_again(z, best, &few) > speaks)
 				return true;
 		}
 	return false;
+}
+
+bool geo_are_few_unasked(struct geo_search *s)
+{
+	return come_again(s, GEO_FEW_SPEAK, false);
+}
+
+bool geo_do_sizes_come_again(struct geo_search *s)
+{
+	return come_again(s, 0.0, true);
 }
 
 /* In a zone as far as both know it. */
