@@ -580,16 +580,25 @@ static void bands_that_are_cut_are_no_zones(void **state)
 	(void)state;
 	for (size_t i = 0; i < fit.n; i++) {
 		fit.zone[i].cylinders = 774;
+		fit.zone[i].tracks = 3 * 774;
 		memcpy(fit.zone[i].size, cut[i], sizeof(cut[i]));
 	}
 	assert_true(geo_are_bands_cut(&fit, &shape));
 	assert_false(geo_are_bands_cut(&fit, &heads));
 	/* Parts of longer bands do not go on, but at either end of them, where heads alternate. So these are zones, and their surfaces differ otherwise in each of them. (680218, 680516.) */
 	for (unsigned bands = 2; bands < 4; bands++) {
-		for (size_t i = 0; i < fit.n; i++)
+		for (size_t i = 0; i < fit.n; i++) {
 			fit.zone[i].cylinders = bands * 774;
+			fit.zone[i].tracks = 3 * bands * 774;
+		}
 		assert_false(geo_are_bands_cut(&fit, &shape));
 		assert_int_equal(geo_are_bands_cut(&fit, &turned), bands == 2);
+	}
+	/* Two surfaces more, of a band that the zone ends in, are enough where heads do not alternate. */
+	for (unsigned more = 1; more < 3; more++) {
+		for (size_t i = 0; i < fit.n; i++)
+			fit.zone[i].tracks = (3 + more) * 774;
+		assert_int_equal(geo_are_bands_cut(&fit, &shape), more == 1);
 	}
 	for (size_t i = 0; i < fit.n; i++)
 		memcpy(fit.zone[i].size, zones[i], sizeof(zones[i]));

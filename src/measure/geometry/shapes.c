@@ -21,8 +21,10 @@
 #define BANDS_MAX    128                  /* all these and their parts, equal ones once */
 #define RANKED_MAX   (GEO_SHAPES_MAX / 2) /* each of them may be two ways of the arm */
 #define FEW_TRACKS   1500                 /* for a first look, and: */
-#define FEW_RUNS     96 /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are */
-#define MARGIN       6.0 /* of cost: layouts so much dearer than the best are out */
+#define FEW_RUNS \
+	48         /* of equal tracks: a band of many surfaces and whether it comes again, however long its runs are; */
+#define RUN_PART 4 /* shorter ones than such a part of the usual run are what defects cut off */
+#define MARGIN   6.0 /* of cost: layouts so much dearer than the best are out */
 #define DEARER \
 	1.2 /* what else is odd of a sequence costs false layouts at times less than the true one; see add_twins() */
 #define TWIN_DEARER \
@@ -456,17 +458,45 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 	}
 }
 
+static int compare_tracks(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Half of all tracks are in runs of so many and more. */
+static uint64_t usual_run(const struct geo_order *o)
+{
+	cleanup_free uint64_t *tracks = calloc(o->n + 1, sizeof(*tracks));
+	uint64_t n = 0;
+	size_t i = 0;
+
+	if (!tracks)
+		return 1;
+	for (size_t k = 0; k < o->n; k++)
+		tracks[k] = o->seg[k].tracks;
+	qsort(tracks, o->n, sizeof(*tracks), compare_tracks);
+	while (i + 1 < o->n && 2 * (n + tracks[i]) < o->tracks)
+		n += tracks[i++];
+	return tracks[i];
+}
+
 /*
  * Tracks of a first look. A layout is charged for its whole first band, so where that is longer than the look the true one is charged for more of the sequence than
  * others are.
  */
 static uint64_t few_tracks(const struct geo_order *o, uint64_t most)
 {
-	uint64_t few = FEW_TRACKS;
+	uint64_t usual = usual_run(o), runs = 0;
 
-	if (o->n > FEW_RUNS && o->seg[FEW_RUNS].track > few)
-		few = o->seg[FEW_RUNS].track;
-	return o->n > FEW_RUNS && few < most ? few : most;
+	for (size_t i = 0; i < o->n; i++) {
+		uint64_t few = o->seg[i].track > FEW_TRACKS ? o->seg[i].track : FEW_TRACKS;
+
+		if (RUN_PART * o->seg[i].tracks >= usual && runs++ == FEW_RUNS)
+			return few < most ? few : most;
+	}
+	return most;
 }
 
 /* Ways of the arm make no difference to the sequence. */

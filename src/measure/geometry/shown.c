@@ -122,12 +122,12 @@ static bool holds_more(const struct geo_fit_zone *a, const struct geo_fit_zone *
 	return a->size[head] && b->size[head] && a->size[head] > b->size[head];
 }
 
-/* Does a zone go on with the sizes of its first band? A part of a longer band does not; but where heads alternate it is gone through to and fro at either end. */
+/* Does a zone go on with the sizes of its first band, for more than one surface? A part of a longer band does not; but where heads alternate it is gone through to and fro at either end. */
 static bool goes_on(const struct geo_fit_zone *z, const struct geo_shape *shape)
 {
-	uint64_t bands = shape->is_alternate ? 2 : 1;
+	uint64_t bands = (shape->is_alternate ? 2 : 1) * shape->heads + 1;
 
-	return 2 * z->cylinders >= (2 * bands + 1) * shape->band;
+	return 2 * z->tracks >= (2 * bands + 1) * shape->band;
 }
 
 bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
