@@ -278,6 +278,22 @@ static bool is_clean_about(const struct finder *f, const struct geo_hole *hole)
 }
 
 /*
+ * Is it where a zone begins, or in the last band that it has, or cylinder? A zone may begin with any surface, and end with a part of a band, which looks in noise as if tracks were missing, and anywhere as if several
+ * were in one place.
+ */
+static bool is_of_edge(const struct finder *f, const struct geo_hole *hole)
+{
+	const struct geo_map *m = f->m;
+	const struct geo_fit_zone *z = &m->layout->fit->zone[hole->zone];
+	const struct geo_shape *shape = &m->layout->shape;
+	uint64_t turn = shape->band > 1 ? shape->band : shape->heads;
+	bool is_alone = (hole == m->hole || hole[-1].track != hole->track) &&
+	                (hole + 1 == m->hole + m->nholes || hole[1].track != hole->track);
+
+	return (is_noisy(f) || !is_alone) && (hole->track == z->track || hole->track + turn > z->track + z->tracks);
+}
+
+/*
  * Tracks without data in front of this one. Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that
  * looks so.
  */
@@ -293,7 +309,7 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
-		is_sure = is_clean_about(f, hole) && is_counted(f, hole->zone, hole->track);
+		is_sure = !is_of_edge(f, hole) && is_clean_about(f, hole) && is_counted(f, hole->zone, hole->track);
 		if (f->unsure_zone != hole->zone)
 			f->unsure = 0;
 		f->unsure_zone = hole->zone;

@@ -196,7 +196,7 @@ bool geo_are_bands_unseen(struct geo_search *s)
 {
 	const struct geo_shape *best = &s->c[0].shape;
 
-	if (!s->n || best->heads == 1 || best->band < 2 || best->band > GEO_HEADS)
+	if (!s->n || best->heads == 1 || best->band == 1 || best->band > GEO_HEADS)
 		return false;
 	for (size_t i = 0; i < s->all; i++)
 		if (s->before[i].shape.heads == 1)
