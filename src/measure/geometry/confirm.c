@@ -44,13 +44,14 @@ static int go_back(struct geo_walk *w, size_t n, struct err *err)
 {
 	size_t first = n > ARRAY_LEN(w->runs) ? n - ARRAY_LEN(w->runs) : 0, behind = w->nitems - n - 1, gaps = 0;
 	void *later = w->later, *later_gaps = w->later_gaps;
-	int r;
+	int r = 0;
 
 	w->at = w->items[n].first;
 	w->per_track = w->next_size = (double)w->items[n].run[0].per_track;
 	while (gaps < w->ngaps && w->gaps[gaps].first <= w->at)
 		gaps++;
-	r = put_before(&later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps), err);
+	if (w->ngaps > gaps)
+		r = put_before(&later_gaps, w->nlater_gaps, w->gaps + gaps, w->ngaps - gaps, sizeof(*w->gaps), err);
 	w->later_gaps = later_gaps;
 	if (r < 0)
 		return r;
