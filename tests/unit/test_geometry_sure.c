@@ -197,7 +197,7 @@ static void a_track_beside_the_end_of_a_band_may_be_on_either_surface(void **sta
 		begin(&s, idle(&r));
 		add(&s, 400, 4, SKEW);
 		add(&s, is_clear ? 400 : 800, 1, SKEW); /* two that were taken for one, or one */
-		add(&s, 400, 4 * IN_BAND - 5, SKEW);
+		add(&s, 400, 4 * IN_BAND - 6, SKEW);
 		add(&s, 400, 1, SKEW);
 		res = defects_of(&r, &m, &s);
 		t = result_find_table(res, "defects");
