@@ -85,6 +85,13 @@ static void skews_that_are_nearly_alike_hide_no_layout(void **state)
 	assert_true(told_of("atlas-iii", 3, 10, "head-first", 79983) >= 2);
 }
 
+/* All is alike but for what a change of heads takes: accesses say that these are no bands of two, when enough were looked at. */
+static void surfaces_that_only_accesses_show_are_told(void **state)
+{
+	(void)state;
+	assert_true(told_of("tiny", DRAWS, 4, "head-first", 2400) == DRAWS);
+}
+
 static void tracks_that_the_drive_keeps_at_its_begin_hide_no_layout(void **state)
 {
 	(void)state;
@@ -247,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_noise_hides_ends_of_tracks_a_closer_look_finds_them),
 		cmocka_unit_test(spare_sectors_behind_groups_of_tracks_hide_no_layout),
+		cmocka_unit_test(surfaces_that_only_accesses_show_are_told),
 		cmocka_unit_test(tracks_that_a_surface_lacks_hide_no_layout),
 		cmocka_unit_test(a_track_of_another_size_lacks_nothing),
 		cmocka_unit_test(a_sector_is_looked_at_as_often_as_its_noise_wants),

@@ -600,6 +600,12 @@ static int find_candidates(struct geo_search *s)
 	return r;
 }
 
+/* Could one be true instead of the best layout that was not asked, or read wrongly? */
+static bool may_be_another(struct geo_search *s)
+{
+	return geo_may_rival_be_misread(s, &s->c[0].shape) || (!s->are_sizes_its_own && geo_may_be_bands(s));
+}
+
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest, read;
@@ -637,18 +643,16 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		if (r < 0 || geo_is_over(s->g))
 			return r;
 		several = judge_all(s);
-		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 &&
-		                geo_may_rival_be_misread(s, &s->c[0].shape);
+		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 && may_be_another(s);
 		if (geo_is_over(s->g))
 			return 0;
 	}
 	if (several && are_surfaces_known(s)) {
 		prefer_cheapest(s);
-		is_rival_open = geo_may_rival_be_misread(s, &s->c[0].shape);
+		is_rival_open = may_be_another(s);
 	}
 	/* Another one, whether or not it was read, is likelier. */
-	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree &&
-	    (geo_speaks_against_bands(s) < -GEO_SPEAKS || geo_may_be_bands(s)))
+	if (s->n && s->is_shown && !s->are_sizes_its_own && s->does_agree && geo_speaks_against_bands(s) < -GEO_SPEAKS)
 		s->is_shown = false;
 	put_first(s, geo_turning_shown(s));
 	read = ret->shape = s->n ? s->c[0].shape : cheapest;
