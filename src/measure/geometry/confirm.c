@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk's second look (walk.c): are the ends of its items where they were found? An item whose end is none is walked again. What was found behind it is kept: when the walk comes by a begin
- * of that, all from there on is taken over as far as its ends were seen twice, as an end that is none says nothing of those far behind.
+ * of that, all from there on is taken over as far as its ends were seen twice, as an end that is none says nothing of those far behind. Long runs only: single tracks, and cycles of runs, of which only few ends were looked at, may follow what was mistaken.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,6 +13,7 @@
 
 #define AGAIN     3   /* times that an item is walked again whose end was none the second time */
 #define AGAIN_ALL 200 /* of the whole walk: where so many ends are none, going back does not end it */
+#define LONG_RUN  8   /* tracks */
 #define TURNS     3   /* of a cycle, of which no more need be remembered */
 
 /* ---- back, and on ---- */
@@ -116,7 +117,7 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 		struct geo_item *item = &w->later[n];
 
 		if (item->first == w->at) {
-			if (!item->is_confirmed)
+			if (!item->is_confirmed || item->nruns > 1 || item->tracks < LONG_RUN)
 				break;
 			r = geo_walk_add(w, item, err);
 			if (r < 0)
