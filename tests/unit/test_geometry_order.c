@@ -701,6 +701,20 @@ static void search_end(struct geo_search *t)
 	free(t);
 }
 
+/* Tracks and skews that are all alike, as so many surfaces, head-first, of which 400 accesses are to be made. End it with search_end(). */
+static struct geo_search *all_alike(struct sequence *s, struct idle *r, uint32_t heads, struct rng *rng)
+{
+	static struct geo_access seen[400];
+	struct geo_search *t;
+
+	rng_init(rng, 1, 1);
+	begin(s, idle(r));
+	add(s, 400, 16000, SKEW);
+	t = two_layouts(s, (struct geo_shape){ .heads = heads, .band = 1 }, (struct geo_shape){ .heads = 1 });
+	t->c[0].seen = seen;
+	return t;
+}
+
 #define CYLINDER 16 /* tracks */
 
 /* Shortest accesses of two surfaces in bands as long as a cylinder of the layout that is left, or of this one itself: to another head 0.16, to another cylinder 0.2 and more. */
@@ -729,18 +743,12 @@ static void make_accesses(struct geo_search *t, bool are_bands, struct rng *rng)
  */
 static void cylinders_that_may_be_bands_are_held_against_these(void **state)
 {
-	static struct geo_access seen[400];
 	struct sequence s;
 	struct idle r;
-	struct geo_search *t;
 	struct rng rng;
+	struct geo_search *t = all_alike(&s, &r, CYLINDER, &rng);
 
 	(void)state;
-	rng_init(&rng, 1, 1);
-	begin(&s, idle(&r));
-	add(&s, 400, 16000, SKEW);
-	t = two_layouts(&s, (struct geo_shape){ .heads = CYLINDER, .band = 1 }, (struct geo_shape){ .heads = 1 });
-	t->c[0].seen = seen;
 	for (int are_bands = 0; are_bands < 2; are_bands++) {
 		double speaks;
 
@@ -781,18 +789,12 @@ static void make_few(struct geo_search *t, bool are_bands, double apart, struct 
 /* Where all is alike in the sequence 28 surfaces were told of two in bands of 14, which had not been asked. */
 static void surfaces_that_may_be_bands_are_not_told(void **state)
 {
-	static struct geo_access seen[400];
 	struct sequence s;
 	struct idle r;
-	struct geo_search *t;
 	struct rng rng;
+	struct geo_search *t = all_alike(&s, &r, 28, &rng);
 
 	(void)state;
-	rng_init(&rng, 1, 1);
-	begin(&s, idle(&r));
-	add(&s, 400, 16000, SKEW);
-	t = two_layouts(&s, (struct geo_shape){ .heads = 28, .band = 1 }, (struct geo_shape){ .heads = 1, .band = 1 });
-	t->c[0].seen = seen;
 	make_few(t, true, 0.0, &rng);
 	assert_true(geo_may_be_bands(t));
 	make_few(t, false, 0.03, &rng);

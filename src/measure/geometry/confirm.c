@@ -13,7 +13,6 @@
 
 #define AGAIN     3   /* times that an item is walked again whose end was none the second time */
 #define AGAIN_ALL 200 /* of the whole walk: where so many ends are none, going back does not end it */
-#define LONG_RUN  8   /* tracks */
 #define TURNS     3   /* of a cycle, of which no more need be remembered */
 
 /* ---- back, and on ---- */
@@ -21,10 +20,11 @@
 /* Puts n of them in front of the m that are there. */
 static int put_before(void **list, size_t m, const void *more, size_t n, size_t size, struct err *err)
 {
-	char *all = n ? realloc(*list, (m + n) * size) : *list;
+	char *all;
 
 	if (n == 0)
 		return 0;
+	all = realloc(*list, (m + n) * size);
 	if (!all)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	*list = all;
@@ -85,26 +85,17 @@ static bool may_go_back(struct geo_walk *w, size_t n)
 /* Gaps before `from` are forgotten, those before `to` taken over. */
 static int take_gaps(struct geo_walk *w, uint64_t from, uint64_t to, struct err *err)
 {
-	size_t passed = 0, end;
-	struct geo_gap *more;
+	size_t end = 0;
+	int r = 0;
 
-	while (passed < w->nlater_gaps && w->later_gaps[passed].first <= from)
-		passed++;
-	for (end = passed; end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
-		;
-	if (end > passed && w->ngaps + end - passed > w->gaps_room) {
-		more = realloc(w->gaps, (w->ngaps + end - passed) * sizeof(*more));
-		if (!more)
-			return err_set(err, -ENOMEM, "Out of memory.");
-		w->gaps = more;
-		w->gaps_room = w->ngaps + end - passed;
-	}
-	for (size_t i = passed; i < end; i++)
-		w->gaps[w->ngaps++] = w->later_gaps[i];
+	while (end < w->nlater_gaps && w->later_gaps[end].first <= from)
+		end++;
+	for (; r == 0 && end < w->nlater_gaps && w->later_gaps[end].first < to; end++)
+		r = geo_walk_add_gap(w, w->later_gaps[end], err);
 	w->nlater_gaps -= end;
 	if (w->nlater_gaps)
 		memmove(w->later_gaps, w->later_gaps + end, w->nlater_gaps * sizeof(*w->later_gaps));
-	return 0;
+	return r;
 }
 
 int geo_walk_take_later(struct geo_walk *w, struct err *err)
@@ -117,7 +108,7 @@ int geo_walk_take_later(struct geo_walk *w, struct err *err)
 		struct geo_item *item = &w->later[n];
 
 		if (item->first == w->at) {
-			if (!item->is_confirmed || item->nruns > 1 || item->tracks < LONG_RUN)
+			if (!item->is_confirmed || item->nruns > 1 || item->tracks < GEO_LONG_RUN)
 				break;
 			r = geo_walk_add(w, item, err);
 			if (r < 0)

@@ -29,6 +29,21 @@ int geo_walk_add(struct geo_walk *w, const struct geo_item *item, struct err *er
 	return 0;
 }
 
+int geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap, struct err *err)
+{
+	if (w->ngaps == w->gaps_room) {
+		size_t room = w->gaps_room ? 2 * w->gaps_room : 64;
+		struct geo_gap *more = realloc(w->gaps, room * sizeof(*more));
+
+		if (!more)
+			return err_set(err, -ENOMEM, "Out of memory.");
+		w->gaps = more;
+		w->gaps_room = room;
+	}
+	w->gaps[w->ngaps++] = gap;
+	return 0;
+}
+
 void geo_walk_free(struct geo_walk *w)
 {
 	for (size_t i = 0; w && i < w->nitems; i++)

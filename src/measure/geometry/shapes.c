@@ -458,28 +458,21 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 	}
 }
 
-static int compare_tracks(const void *x, const void *y)
-{
-	const uint64_t *a = x, *b = y;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* Half of all tracks are in runs of so many and more. */
 static uint64_t usual_run(const struct geo_order *o)
 {
 	cleanup_free uint64_t *tracks = calloc(o->n + 1, sizeof(*tracks));
 	uint64_t n = 0;
-	size_t i = 0;
+	size_t i = o->n;
 
 	if (!tracks)
 		return 1;
 	for (size_t k = 0; k < o->n; k++)
 		tracks[k] = o->seg[k].tracks;
-	qsort(tracks, o->n, sizeof(*tracks), compare_tracks);
-	while (i + 1 < o->n && 2 * (n + tracks[i]) < o->tracks)
-		n += tracks[i++];
-	return tracks[i];
+	qsort(tracks, o->n, sizeof(*tracks), geo_down);
+	while (i > 1 && 2 * (n + tracks[i - 1]) < o->tracks)
+		n += tracks[--i];
+	return i ? tracks[i - 1] : 1;
 }
 
 /*

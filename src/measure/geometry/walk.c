@@ -23,7 +23,6 @@
 #define EDGES       24 /* of a survey of two or three tracks */
 #define FEW_LEAPS   3  /* tracks: a run of so few is found as soon by leaping on from its begin */
 
-#define LONG        8    /* tracks of a run that says something of the next one */
 #define LATELY      4    /* runs before */
 #define AHEAD       6    /* sectors that are looked at in front of a survey */
 #define AHEAD_LEAST 3    /* that have to tell the same */
@@ -147,7 +146,7 @@ static const struct geo_run *long_run(const struct geo_walk *w)
 	const struct geo_run *best = NULL;
 
 	for (size_t i = w->nruns > LATELY ? w->nruns - LATELY : 0; i < w->nruns; i++)
-		if (w->runs[i].tracks >= LONG && (!best || w->runs[i].tracks >= best->tracks))
+		if (w->runs[i].tracks >= GEO_LONG_RUN && (!best || w->runs[i].tracks >= best->tracks))
 			best = &w->runs[i];
 	return best;
 }
@@ -364,20 +363,16 @@ static int guess_size(struct geo_walk *w, bool *ret_ok, struct err *err)
 static int keep_gaps(struct geo_walk *w, const struct geo_track *track, const struct geo_edge *edge, size_t n,
                      struct err *err)
 {
+	int r;
+
 	for (size_t i = 0; i < n; i++) {
 		if (edge[i].first <= track->first || edge[i].first >= track->first + track->sectors)
 			continue;
-		if (w->ngaps == w->gaps_room) {
-			size_t room = w->gaps_room ? 2 * w->gaps_room : 64;
-			struct geo_gap *more = realloc(w->gaps, room * sizeof(*more));
-
-			if (!more)
-				return err_set(err, -ENOMEM, "Out of memory.");
-			w->gaps = more;
-			w->gaps_room = room;
-		}
-		w->gaps[w->ngaps++] =
-			(struct geo_gap){ edge[i].first, (uint64_t)round(edge[i].jump * (double)track->per_track) };
+		r = geo_walk_add_gap(
+			w, (struct geo_gap){ edge[i].first, (uint64_t)round(edge[i].jump * (double)track->per_track) },
+			err);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

@@ -11,8 +11,11 @@
 void geo_walk_remember(struct geo_walk *w, const struct geo_run *run);
 /* As the last of the items; its runs are copied. */
 int geo_walk_add(struct geo_walk *w, const struct geo_item *item, struct err *err);
+/* As the last of the gaps. */
+int geo_walk_add_gap(struct geo_walk *w, struct geo_gap gap, struct err *err);
 
-#define GEO_PIECE 0.75 /* of the track before: no surface or zone holds so much less */
+#define GEO_LONG_RUN 8    /* tracks of a run that says something by itself */
+#define GEO_PIECE    0.75 /* of the track before: no surface or zone holds so much less */
 
 /* ---- confirm.c ---- */
 
