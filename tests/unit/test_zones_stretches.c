@@ -28,6 +28,7 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	size_t check_position; /* its first sample has two waits, and so has its bytes' second reading; 0: none */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
+	double probe; /* what larger requests gave before the passes, over the rate of that place; 0: none was read */
 };
 
 struct said {
@@ -49,7 +50,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 {
 	size_t places = d->places ? d->places : PLACES;
 	struct zone_position positions[PLACES] = { 0 };
-	struct zone_sample samples[PLACES * PASSES + 1];
+	struct zone_sample samples[PLACES * PASSES + 2];
 	struct zone_layout l = { .first_bytes = 0,
 		                 .end_bytes = (uint64_t)SIZE,
 		                 .align_bytes = 512,
@@ -67,7 +68,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
 	struct zone_target t = { .dev = &dev,
 		                 .layout = l,
-		                 .samples = { samples, 0, PLACES * PASSES },
+		                 .samples = { samples, 0, PLACES * PASSES + 2 },
 		                 .interface_bytes_per_s = d->interface * 1e6 };
 	struct said said = { .first = -1.0 };
 	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
@@ -110,6 +111,14 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		check->kind = SAMPLE_CHECK;
 		check->check_of = d->check_position;
 		check->position = ZONE_NONE;
+	}
+	if (d->probe > 0.0) {
+		struct zone_sample *probe = &samples[t.samples.n++];
+
+		*probe = samples[places / 4];
+		probe->kind = SAMPLE_PROBE;
+		probe->request_bytes = 8 * REQUEST;
+		probe->ns_per_byte /= d->probe;
 	}
 	assert_int_equal(zone_analyse(&t), 0);
 	for (size_t i = 0; i < t.analysis->slows.n; i++)
@@ -275,6 +284,33 @@ static void where_the_way_stops_losing_no_device_begins(void **state)
 	}
 }
 
+/* What each request loses, one at a time, changes with the length of tracks: the rate of one disk rises at three zones, and falls within each. */
+static double by_requests(double x, struct rng *rng)
+{
+	static const double rise[] = { 0.0, 0.12, 0.33, 0.10 };
+	double part = x * 4.0;
+	size_t k = part < 3.0 ? (size_t)part : 3;
+	double rate = 22.0;
+
+	(void)rng;
+	for (size_t i = 1; i <= k; i++)
+		rate *= (1.0 + rise[i]) * (1.0 - 0.15 * 3.0 / 4.0);
+	return rate * (1.0 - 0.15 * floor((part - (double)k) * 4.0) / 4.0);
+}
+
+/* Larger requests lose less: the rate is none of the media, and rises with where requests end within tracks. */
+static void where_requests_make_the_rate_no_device_begins(void **state)
+{
+	static const struct disk rises = { by_requests, REV_NS, NAN, 0.005, .loses_until = 1.0 };
+	static const struct disk larger = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0, .probe = 1.4 };
+	static const struct disk alike = { two_disks, REV_NS, NAN, 0.005, .loses_until = 1.0, .probe = 1.1 };
+
+	(void)state;
+	assert_int_equal(all_of(&rises, "rises at three zones").device, 0);
+	assert_int_equal(all_of(&larger, "larger requests are faster").device, 0);
+	assert_int_equal(all_of(&alike, "larger requests are as fast").device, SEEDS);
+}
+
 /* Of the second one zone ends with a larger step than the others. */
 static double uneven_steps(double x, struct rng *rng)
 {
@@ -415,6 +451,7 @@ int main(void)
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
 		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
+		cmocka_unit_test(where_requests_make_the_rate_no_device_begins),
 		cmocka_unit_test(a_large_step_between_zones_is_no_end_of_a_device),
 		cmocka_unit_test(the_end_of_the_first_device_is_no_slow_region),
 		cmocka_unit_test(nothing_is_said_of_what_lies_between_three_places),

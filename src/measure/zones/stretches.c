@@ -21,6 +21,8 @@
 #define STEP_DOWN 0.30 /* log: more than any step between two zones, at the 64 places of a curve */
 #define STEP_UNEVEN \
 	0.10 /* log; of what does not rotate: below it runs of one volume differ by chance (trial: SSDs, cloud volumes) */
+#define STEP_OF_REQUESTS \
+	0.08 /* log; a second step up, where requests lose revolutions: half of what surfaces differ by (a choice) */
 #define STEP_SIGMAS 6.0 /* of a step between two places: none by chance in a thousand runs */
 #define FLAT \
 	0.06 /* log: change along what an interface or a cache gives; media change by more over a quarter of a disk */
@@ -270,8 +272,28 @@ static bool ends_losing(const struct zone_samples *samples, const struct zone_la
 	       waits[1] * revs[0] < LOSES_LESS * waits[0] * revs[1];
 }
 
-static void find_rotating(const struct zone_samples *samples, const struct zone_layout *l, const struct places *s,
-                          struct zone_stretches *ret)
+/*
+ * What a request loses, where only one is under way, hangs on how its length and the track's lie to each other: rates rise wherever a zone's tracks suit requests
+ * better, and larger requests are faster. Of another device they rise once, and as much for any request.
+ */
+static bool hangs_on_requests(const struct zone_samples *samples, const struct zone_layout *l,
+                              const struct zone_levels *lv, const struct places *s, size_t before)
+{
+	for (size_t i = 0; l->is_one_at_a_time && i + 1 < s->n; i++)
+		if ((i + 2 < before || i > before + 2) && is_step_up(s, i, STEP_OF_REQUESTS))
+			return true;
+	for (size_t i = 0; l->is_one_at_a_time && i < samples->n; i++) {
+		const struct zone_sample *z = &samples->v[i];
+
+		if (z->is_good && z->kind == SAMPLE_PROBE && z->position != ZONE_NONE && lv->v[z->position].n &&
+		    z->request_bytes > l->request_bytes && lv->v[z->position].y - log(z->ns_per_byte) > STEP_UP)
+			return true;
+	}
+	return false;
+}
+
+static void find_rotating(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                          const struct places *s, struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
 	size_t steps = 0;
@@ -300,7 +322,7 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
 		if (is_device && !begins_device(s, i, up))
 			continue;
-		if (is_device && ends_losing(samples, l, s->position[i])) {
+		if (is_device && (ends_losing(samples, l, s->position[i]) || hangs_on_requests(samples, l, lv, s, i))) {
 			ret->relief_bytes = l->positions[s->position[i + 1]].cell_bytes;
 			return;
 		}
@@ -368,7 +390,7 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	if (s.n >= ZONE_BESIDE && l->rev_ns == 0.0)
 		find_uneven(samples, &s, ret);
 	else if (s.n >= ZONE_BESIDE)
-		find_rotating(samples, l, &s, ret);
+		find_rotating(samples, l, lv, &s, ret);
 	places_done(&s);
 	return 0;
 }
