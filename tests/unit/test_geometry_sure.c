@@ -265,6 +265,69 @@ static void settle_turning(struct sequence *s, struct idle *r, struct geo_layout
 	assert_int_equal(geo_settle_turning(&r->g, &s->o, l, &err), 0);
 }
 
+/* Four surfaces, seek-first; zones as long as zone[] says, each in bands of `band` cylinders. */
+static void in_bands(struct sequence *s, const unsigned *zone, size_t n, unsigned band)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned done = 0; done < zone[i]; done += band)
+			for (unsigned head = 0; head < 4; head++)
+				add(s, 240 - 10 * (unsigned)i - 2 * head, zone[i] - done < band ? zone[i] - done : band,
+				    SKEW);
+}
+
+/* The first zones are shorter than a band; only what was walked after the layout was told shows that there are bands. */
+static void how_long_bands_are_is_told_by_all_that_was_walked(void **state)
+{
+	static const unsigned shorter[] = { 21, 24, 29 }, longer[] = { 21, 24, 38, 52 };
+
+	(void)state;
+	for (unsigned k = 0; k < 2; k++) {
+		struct geo_fit fit = { .n = 0 };
+		struct geo_layout layout = { .shape = { .heads = 4, .band = 0 }, .fit = &fit, .is_told = true };
+		struct sequence s;
+		struct idle r;
+		struct err err;
+
+		begin_told(&s, &r);
+		in_bands(&s, k ? longer : shorter, k ? 4 : 3, 31);
+		geo_order_fit_whole(&s.o, &layout.shape, &fit);
+		assert_int_equal(geo_band_behind(&fit), k ? 31 : 0);
+		assert_int_equal(geo_settle_band(&r.g, &s.o, &layout, &err), 0);
+		assert_true(layout.is_told);
+		assert_int_equal(layout.shape.band, k ? 31 : 0);
+		assert_int_equal(fit.n, k ? 4 : 3);
+		if (k)
+			assert_string_equal(result_find_figure(r.ses.res, "layout")->value.str,
+			                    "seek-first in bands of 31 tracks, forward");
+		else
+			assert_null(result_find_figure(r.ses.res, "layout"));
+		result_free(r.ses.res);
+	}
+}
+
+/* Sizes go on behind the longest zone, but not in the order of bands: then no length is told, and no longer that a zone is one band. */
+static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
+{
+	struct geo_fit fit = { .n = 2, .cost = 4.0, .zone = { { .cylinders = 30 }, { .cylinders = 6 } } };
+	struct geo_layout layout = { .shape = { .heads = 2, .band = 0 }, .fit = &fit, .is_told = true };
+	struct sequence s;
+	struct idle r;
+	struct err err;
+
+	(void)state;
+	begin_told(&s, &r);
+	for (unsigned i = 0; i < 40; i++) {
+		add(&s, 235, 8, SKEW);
+		add(&s, 180 + i, 1, SKEW);
+	}
+	for (size_t k = 0; k < 2; k++)
+		fit.zone[0].size[k] = fit.zone[1].size[k] = 240 - 4 * k;
+	assert_int_equal(geo_settle_band(&r.g, &s.o, &layout, &err), 0);
+	assert_false(layout.is_told);
+	assert_true(result_has_notice(r.ses.res, "layout-unknown"));
+	result_free(r.ses.res);
+}
+
 /* A zone that is none, of tracks that were mistaken: it has sizes of its own, which say nothing of how heads come in the others. */
 static void a_zone_that_is_none_does_not_show_that_heads_do_not_alternate(void **state)
 {
@@ -790,6 +853,8 @@ int main(void)
 		cmocka_unit_test(the_last_track_of_a_surface_lacks_nothing_on_the_next),
 		cmocka_unit_test(a_track_beside_the_end_of_a_band_may_be_on_either_surface),
 		cmocka_unit_test(surfaces_beside_a_turn_that_are_alike_say_nothing),
+		cmocka_unit_test(how_long_bands_are_is_told_by_all_that_was_walked),
+		cmocka_unit_test(where_bands_end_is_not_told_of_what_is_in_no_order),
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
 		cmocka_unit_test(a_sequence_that_is_in_no_order_does_not_turn_heads),

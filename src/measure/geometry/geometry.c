@@ -406,6 +406,8 @@ static int walk_figures(struct geo_walk *w, struct err *err)
 	struct geo_layout layout = { .fit = NULL };
 	int r = find_layout(w, &order, &layout, err);
 
+	if (r == 0 && layout.is_told)
+		r = geo_settle_band(g, &order, &layout, err);
 	if (r == 0 && layout.is_told && !layout.is_turning_said)
 		r = geo_settle_turning(g, &order, &layout, err);
 	if (g->p->tracks)

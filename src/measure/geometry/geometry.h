@@ -689,13 +689,21 @@ struct geo_layout {
 /* Figures surfaces, layout, confidence, or a notice. ret->fit is the caller's to free. */
 int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struct err *err);
 
-/* ---- turning.c ---- */
+/* ---- lengths.c; the rest of it is in search.h ---- */
+
+/* How long the longest zone is, if what lies behind it has the same sizes on the same surfaces: as long as a band. 0: it has not. */
+uint64_t geo_band_behind(const struct geo_fit *fit);
+
+/* ---- settle.c ---- */
 
 /*
  * Of a layout that is told, and its zones: if all that was walked says for certain that heads alternate, or do not, it is told and read that way; where it makes no difference, a notice says so,
  * and a surface is one of two. (Drives of which all surfaces are alike are rare since the density of each is set apart.)
  */
 int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
+
+/* Of a layout in which a zone is one band, and all that was walked: if it says how long bands are, it is told and read that way; if only that zones are longer, the layout is not told any more. */
+int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err);
 
 /* ---- heads.c ---- */
 

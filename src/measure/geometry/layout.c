@@ -538,35 +538,11 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool
 	return 0;
 }
 
-/* The same sizes, as far as both are seen. */
-static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zone *b)
-{
-	for (size_t k = 0; k < GEO_HEADS; k++)
-		if (a->size[k] && b->size[k] && a->size[k] != b->size[k])
-			return false;
-	return true;
-}
-
-/* Do sizes go on behind a band that is as long as any? Then zones are more than one band. */
-static bool goes_on_behind_band(const struct geo_fit *fit)
-{
-	uint64_t most = 0;
-	size_t at = 0;
-
-	for (size_t i = 0; i < fit->n; i++) {
-		if (fit->zone[i].cylinders <= most)
-			continue;
-		most = fit->zone[i].cylinders;
-		at = i;
-	}
-	return at + 1 < fit->n && has_same_sizes(&fit->zone[at], &fit->zone[at + 1]);
-}
-
 /* A layout in which zones are one band, and by its own reading they are not. */
 static bool is_more_than_band(struct geo_search *s, const struct geo_shape *shape)
 {
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	return goes_on_behind_band(s->fit);
+	return geo_band_behind(s->fit) > 0;
 }
 
 static bool has_plain_one(const struct geo_shape *shape, size_t n)

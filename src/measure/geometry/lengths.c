@@ -12,7 +12,9 @@
 
 #define HIDDEN 0.05 /* of zones may lack a track where it is not seen */
 #define BAND   8192 /* tracks: no drive is known to us whose bands are longer */
-#define NEARLY 16   /* part of a band: so many tracks a surface may seem to have more or fewer */
+#define SEEN_LEAST \
+	2 /* surfaces whose sizes come again behind a band: one alone may be a zone that another one follows (a choice) */
+#define NEARLY 16 /* part of a band: so many tracks a surface may seem to have more or fewer */
 
 /* The zones that begin and end for certain, of which no track is without data; how many tracks each has. */
 static size_t lengths_of(const struct geo_fit *one, uint64_t *ret)
@@ -134,4 +136,31 @@ double geo_crossings_speak_against_band(const struct geo_search *s, const struct
 	collect(s, c);
 	curve = geo_curve_of(c->one, c->n);
 	return fmin(speaks_against_band(c, &curve, one, false), speaks_against_band(c, &curve, one, true));
+}
+
+/* The same sizes, as far as both are seen. */
+static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zone *b)
+{
+	size_t seen = 0;
+
+	for (size_t k = 0; k < GEO_HEADS; k++) {
+		if (a->size[k] && b->size[k] && a->size[k] != b->size[k])
+			return false;
+		seen += a->size[k] && b->size[k];
+	}
+	return seen >= SEEN_LEAST;
+}
+
+uint64_t geo_band_behind(const struct geo_fit *fit)
+{
+	uint64_t most = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		if (fit->zone[i].cylinders <= most)
+			continue;
+		most = fit->zone[i].cylinders;
+		at = i;
+	}
+	return at + 1 < fit->n && has_same_sizes(&fit->zone[at], &fit->zone[at + 1]) ? most : 0;
 }

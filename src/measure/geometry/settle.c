@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
+ * What all that was walked says of a layout that was told from the first tracks.
+ *
  * Whether heads alternate: does every second band go through them backwards? Accesses are made where the walk began, and sizes show it only where surfaces differ, which may be zones that
  * were not walked yet when the layout was told. So all that was walked is read the other way as well.
+ *
+ * How long bands are, where a zone is one: all of the first may be shorter than a band, and the first that is longer shows where its first band ends.
  */
 #include <errno.h>
 #include <math.h>
@@ -51,5 +55,32 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 		result_notice(
 			g->ses->res, "heads-alternate-unseen",
 			"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
+	return 0;
+}
+
+int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err)
+{
+	struct geo_shape longer = l->shape;
+	cleanup_free struct geo_fit *fit = NULL;
+	char text[160];
+
+	if (l->shape.heads == 1 || l->shape.band || !(longer.band = geo_band_behind(l->fit)))
+		return 0;
+	fit = calloc(1, sizeof(*fit));
+	if (!fit)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	geo_order_fit_whole(o, &longer, fit);
+	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
+		l->shape = longer;
+		*l->fit = *fit;
+		geo_name_layout(&l->shape, text, sizeof(text));
+		result_figure_text(g->ses->res, "layout", "layout", text);
+		return 0;
+	}
+	l->is_told = false;
+	result_figure_text(g->ses->res, "layout", "layout", NULL);
+	result_notice(
+		g->ses->res, "layout-unknown",
+		"The layout could not be told: zones are longer than one band, and where bands end is not clear.");
 	return 0;
 }
