@@ -47,16 +47,20 @@ const struct field geo_surface_fields[] = {
 	FIELD_END,
 };
 
+/* What a second look says. */
+enum seen { NOT_KNOWN, THERE, ELSEWHERE };
+
 /* A track that seems to lack sectors. */
 struct lack {
 	size_t seg;
 	uint64_t missing;
-	enum { NOT_KNOWN, THERE, ELSEWHERE } ends;
+	enum seen ends;
 };
 
 struct finder {
 	const struct geo_map *m;
 	struct table *t;
+	enum seen *jumps; /* of each of the holes */
 	struct surface_row surface[GEO_HEADS];
 	size_t zone, hole, gap; /* the next ones */
 	size_t unsure_zone;
@@ -293,6 +297,13 @@ static bool is_of_edge(const struct finder *f, const struct geo_hole *hole)
 	return (is_noisy(f) || !is_alone) && (hole->track == z->track || hole->track + turn > z->track + z->tracks);
 }
 
+/* Unclear anyway: those need no second look. */
+static bool may_be_sure(const struct finder *f, const struct geo_hole *hole)
+{
+	return f->m->is_sure[hole->zone] && f->m->layout->fit->zone[hole->zone].size[hole->head] &&
+	       !is_of_edge(f, hole) && is_clean_about(f, hole);
+}
+
 /*
  * Tracks without data in front of this one. Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that
  * looks so.
@@ -309,7 +320,8 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!m->is_sure[hole->zone] || !size || !is_shown)
 			continue;
-		is_sure = !is_of_edge(f, hole) && is_clean_about(f, hole) && is_counted(f, hole->zone, hole->track);
+		is_sure = may_be_sure(f, hole) && is_counted(f, hole->zone, hole->track) &&
+		          (f->jumps[f->hole] == THERE || !is_noisy(f));
 		if (f->unsure_zone != hole->zone)
 			f->unsure = 0;
 		f->unsure_zone = hole->zone;
@@ -413,6 +425,75 @@ static int look_at_ends(struct geo *g, const struct geo_order *o, struct lack *v
 	return r;
 }
 
+/* The jump that the walk has found in front of a track. */
+static double jump_before(struct geo_order *o, uint64_t track)
+{
+	return track ? geo_order_at(o, track - 1)->jump : (double)NAN;
+}
+
+/* Is a jump the skew between two tracks of the zone, one behind the other? */
+static bool is_usual(const struct geo_fit_zone *z, double jump, double near)
+{
+	const double skew[] = { z->head_skew, z->cylinder_skew, z->band_skew };
+
+	for (size_t i = 0; i < ARRAY_LEN(skew); i++)
+		if (isfinite(skew[i]) && geo_apart(jump, skew[i]) < near)
+			return true;
+	return false;
+}
+
+bool geo_passes_track(const struct geo_fit_zone *z, double jump, double seen, double behind, double near)
+{
+	return geo_jumps_as_seen(jump, seen, 0.0, near) && !is_usual(z, jump, near) && is_usual(z, behind, near);
+}
+
+static int look_at_holes(struct finder *f, const size_t *at, size_t n, struct err *err)
+{
+	const struct geo_map *m = f->m;
+	struct geo *g = m->w->g;
+	uint64_t first[2 * AT_ONCE];
+	double spacing[2 * AT_ONCE], jump[2 * AT_ONCE];
+	int r;
+
+	for (size_t i = 0; i < n; i++) {
+		first[i] = geo_order_first(m->o, m->hole[at[i]].track);
+		spacing[i] = 1.0 / (double)geo_order_at(m->o, m->hole[at[i]].track)->size;
+	}
+	r = geo_read_jumps(g, first, spacing, n, jump, err);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct geo_hole *hole = &m->hole[at[i]];
+		bool passes =
+			geo_passes_track(&m->layout->fit->zone[hole->zone], jump[i], jump_before(m->o, hole->track),
+		                         jump_before(m->o, hole->track + 1), fmax(geo_near(g), spacing[i] / STRAY));
+
+		if (isfinite(jump[i]))
+			f->jumps[at[i]] = passes ? THERE : ELSEWHERE;
+	}
+	return r;
+}
+
+/* In noise a single late answer turns what follows as a track without data does: as many as there is time for are asked once more. */
+static int confirm_holes(struct finder *f, struct err *err)
+{
+	const struct geo_map *m = f->m;
+	struct geo *g = m->w->g;
+	uint64_t until_ns = geo_share_end_ns(g, GEO_DEFECTS_PART);
+	size_t at[2 * AT_ONCE], n = 0;
+	int r = 0;
+
+	if (!is_noisy(f))
+		return 0;
+	for (size_t i = 0; i < m->nholes && r == 0 && !geo_is_share_over(g, until_ns); i++) {
+		if (m->hole[i].track && may_be_sure(f, &m->hole[i]))
+			at[n++] = i;
+		if (n < ARRAY_LEN(at) && i + 1 < m->nholes)
+			continue;
+		r = look_at_holes(f, at, n, err);
+		n = 0;
+	}
+	return r;
+}
+
 /* As many as there is time for. */
 static int confirm(struct geo *g, const struct geo_order *o, struct lack *v, size_t n, struct err *err)
 {
@@ -445,15 +526,19 @@ int geo_defect_rows(const struct geo_map *m, struct err *err)
 {
 	cleanup_free struct finder *f = calloc(1, sizeof(*f));
 	cleanup_free struct lack *v = calloc(m->o->n + 1, sizeof(*v));
+	cleanup_free enum seen *jumps = calloc(m->nholes + 1, sizeof(*jumps));
 	size_t n;
 	int r;
 
-	if (!f || !v)
+	if (!f || !v || !jumps)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	f->m = m;
+	f->jumps = jumps;
 	f->t = result_table(m->w->g->ses->res, "defects", "Sectors and tracks without data", geo_defect_fields);
 	n = find_lacks(f, v);
 	r = confirm(m->w->g, m->o, v, n, err);
+	if (r == 0)
+		r = confirm_holes(f, err);
 	if (r < 0)
 		return r;
 	tell_rows(f, v, n);

@@ -778,7 +778,12 @@ extern const struct field geo_surface_fields[], geo_defect_fields[];
 
 /* Does the angle jump by what was seen there before, or by as much more as the track lacks, which may be at its begin or its end? */
 bool geo_jumps_as_seen(double jump, double seen, double lack, double near);
-/* What is missing, sure where a second look found both ends of the track, and the surfaces with how much of it each has. */
+/*
+ * Does the angle say that a track is passed over? It jumps as it was seen to, by more or less than between two tracks of the zone, and behind the next one as between any two: a track that lies
+ * askew for itself jumps back.
+ */
+bool geo_passes_track(const struct geo_fit_zone *z, double jump, double seen, double behind, double near);
+/* What is missing, sure where a second look found both ends of the track (or, of one that is missing, the jump), and the surfaces with how much of it each has. */
 int geo_defect_rows(const struct geo_map *m, struct err *err);
 
 #endif
