@@ -63,6 +63,23 @@ static void an_edge_with_a_place_in_it_may_hide_a_zone(void **state)
 	assert_true(zone_bands_may_hide(&b, INTERFACE));
 }
 
+/* Zones of which no place lies in are not seen, if there is one that is narrower than places are apart; and what was seen of one place, at the end, may be one. */
+static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
+{
+	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
+
+	(void)state;
+	b.spacing_bytes = 0.9 * BAND;
+	assert_false(zone_bands_may_hide(&b, INTERFACE));
+	b.lacks_end = true;
+	assert_true(zone_bands_may_hide(&b, INTERFACE));
+	b.lacks_end = false;
+	v[2].end_bytes = v[3].first_bytes = v[2].first_bytes + BAND / 2;
+	assert_true(zone_bands_may_hide(&b, INTERFACE));
+}
+
 static void a_wide_first_zone_may_be_the_pace_of_the_interface(void **state)
 {
 	static const double mb[] = { 100, 94, 87, 81, 74, 68 };
@@ -138,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_of_two_may_hide_a_zone),
 		cmocka_unit_test(an_edge_with_a_place_in_it_may_hide_a_zone),
+		cmocka_unit_test(what_is_narrower_than_places_are_apart_may_hide_others),
 		cmocka_unit_test(a_wide_first_zone_may_be_the_pace_of_the_interface),
 		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),
 		cmocka_unit_test(where_no_step_is_seen_no_zone_is_told),

@@ -230,6 +230,49 @@ static void waits_that_cost_no_time_make_no_region(void **state)
 	}
 }
 
+/* Of two arms that take turns one waits for the other towards the end of the disk, which gets slower there by its zones; its last sample lies on a faster surface and has no wait. */
+static struct lost towards_the_end(size_t place, size_t pass, bool is_free)
+{
+	struct lost lost = { .is_free = is_free, .more = place > 50 ? 0.03 * (double)(place - 50) : 0.0 };
+
+	if (place == PLACES - 1 && pass == PASSES - 1)
+		lost.more -= 0.09;
+	else if (place >= PLACES - 6)
+		lost.waits = lost.revs = 4;
+	return lost;
+}
+
+static struct lost zones_at_the_end(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	return towards_the_end(place, pass, true);
+}
+
+static struct lost slow_at_the_end(size_t place, size_t pass, struct rng *rng)
+{
+	(void)rng;
+	return towards_the_end(place, pass, false);
+}
+
+static void the_slope_of_the_disk_and_a_single_sample_behind_make_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct zone_slows slows;
+
+		make(&m, seed, zones_at_the_end);
+		slows = find(&m);
+		for (size_t i = 0; i < slows.n; i++)
+			assert_false(slows.v[i].is_confirmed);
+		make(&m, seed, slow_at_the_end);
+		slows = find(&m);
+		assert_int_equal(slows.n, 1);
+		assert_true(slows.v[0].is_confirmed);
+	}
+}
+
 /* They wait for each other, and some of these waits cost time. */
 static void of_several_disks_waits_make_no_region(void **state)
 {
@@ -555,6 +598,7 @@ int main(void)
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
 		cmocka_unit_test(waits_that_cost_no_time_make_no_region),
+		cmocka_unit_test(the_slope_of_the_disk_and_a_single_sample_behind_make_no_region),
 		cmocka_unit_test(of_several_disks_waits_make_no_region),
 		cmocka_unit_test(what_was_good_when_it_was_read_again_makes_no_region),
 		cmocka_unit_test(a_few_bad_tracks_do_not_make_all_between_them_slow),

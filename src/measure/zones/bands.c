@@ -203,6 +203,12 @@ static void drop_rising(struct segments *s)
 	}
 }
 
+/* Much narrower than the distance of two places. */
+static bool is_narrow(const struct segments *s, size_t k, double spacing)
+{
+	return s->v[segment_end(s, k) - 1].end - s->v[s->start[k]].from <= STRADDLE_PART * spacing;
+}
+
 /*
  * A band between two others, also in its rate, and much narrower than the distance of two places, is of samples that an edge lies in, and not sure to be a
  * zone: it is not told as one.
@@ -210,15 +216,37 @@ static void drop_rising(struct segments *s)
 static void drop_straddling(struct segments *s, double spacing)
 {
 	for (size_t k = 1; k + 1 < s->nsegments;) {
-		double wide = s->v[segment_end(s, k) - 1].end - s->v[s->start[k]].from, y = segment_y(s, k);
+		double y = segment_y(s, k);
 
-		if (wide > STRADDLE_PART * spacing || y < segment_y(s, k - 1) || y > segment_y(s, k + 1)) {
+		if (!is_narrow(s, k, spacing) || y < segment_y(s, k - 1) || y > segment_y(s, k + 1)) {
 			k++;
 			continue;
 		}
 		drop(s, k);
 		k = 1;
 	}
+}
+
+/* Do the samples on both sides of the begin of band k lie side by side, as those of one place? */
+static bool is_within_place(const struct segments *s, size_t k, double spacing)
+{
+	return s->v[s->start[k]].end - s->v[s->start[k] - 1].from <= STRADDLE_PART * spacing;
+}
+
+/*
+ * The same at either end, where such a band is a part of one place, and the rest of the place is of the band beside it: a surface that has its turn there makes it as well as a zone. Was
+ * there one?
+ */
+static bool drop_ends(struct segments *s, double spacing)
+{
+	size_t had = s->nsegments;
+
+	if (s->nsegments > 1 && is_narrow(s, s->nsegments - 1, spacing) &&
+	    is_within_place(s, s->nsegments - 1, spacing))
+		drop(s, s->nsegments - 1);
+	if (s->nsegments > 1 && is_narrow(s, 0, spacing) && is_within_place(s, 1, spacing))
+		drop(s, 0);
+	return s->nsegments < had;
 }
 
 /*
@@ -481,6 +509,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			join_surfaces(&s);
 		}
 		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
+		ret->lacks_end = drop_ends(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
 	}
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));

@@ -5,7 +5,7 @@
  * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
  * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
  * of the usual than to one may hold a zone more. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
- * them, or of one of which the edge differs from surface to surface. And where the interface is no faster than the media zones are as one.
+ * them, or of one of which the edge differs from surface to surface. Where one band is narrower than the distance of two places, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +45,11 @@ bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_
 
 	if (b->has_sawtooth || b->n < 2)
 		return false;
-	if (!fall || b->n <= FALLS_MIN)
+	if (!fall || b->n <= FALLS_MIN || b->lacks_end)
 		return true;
+	for (size_t k = 0; k < b->n; k++)
+		if ((double)(b->v[k].end_bytes - b->v[k].first_bytes) < b->spacing_bytes)
+			return true;
 	for (size_t k = 1; k < b->n; k++) {
 		fall[k - 1] = fall_of(b, k);
 		most = fmax(most, fall[k - 1]);

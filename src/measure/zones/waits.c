@@ -22,8 +22,10 @@
 #define WAITS_SLOW  0.03 /* more than the usual: what is looked for; 3 % of the rate */
 #define WAITS_COMMON \
 	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
-#define BORDER_REVS 80.0  /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
-#define BORDER_MIN  20.0  /* fewer than these tell none */
+#define BORDER_REVS 80.0 /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
+#define BORDER_MIN  20.0 /* fewer than these tell none */
+#define SLOPE_PARTS 6 /* of BORDER_REVS each, before a border, that tell how much slower the disk gets along it ... */
+#define SLOPE_LEAST 3 /* ... and at least (choices) */
 #define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
 #define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) ... */
 #define SHARP_SCORE \
@@ -274,16 +276,30 @@ static bool is_lasting(const struct series *v, size_t first, size_t last)
 	return all - most >= OTHERS_PART * all;
 }
 
-/* Level of the samples from `from` on, upwards or downwards, until they are BORDER_REVS. NaN: too few, or none. */
-static double level_from(const struct series *v, size_t from, int way)
-{
-	double ns = 0.0, bytes = 0.0;
+struct border {       /* samples on one side of a border, until they are BORDER_REVS */
+	double y, at; /* their level, NaN: too few, or none; where they lie, in bytes */
+	size_t next;  /* the first that is none of them */
+};
 
-	for (size_t i = from; i < v->n && ns < BORDER_REVS * v->rev_ns; i += (size_t)way) {
+/* From `from` on, upwards or downwards. */
+static struct border border_from(const struct series *v, size_t from, int way)
+{
+	double ns = 0.0, bytes = 0.0, at = 0.0;
+	size_t i = from;
+	bool is_known;
+
+	for (; i < v->n && ns < BORDER_REVS * v->rev_ns; i += (size_t)way) {
 		ns += counted_ns(v, v->s[i]);
 		bytes += v->s[i]->moved_bytes;
+		at += v->s[i]->moved_bytes * (double)v->s[i]->from_bytes;
 	}
-	return ns < BORDER_MIN * v->rev_ns ? (double)NAN : log(ns / bytes);
+	is_known = ns >= BORDER_REVS * v->rev_ns || (ns >= BORDER_MIN * v->rev_ns && i - from != (size_t)way);
+	return (struct border){ is_known ? log(ns / bytes) : (double)NAN, at / bytes, i };
+}
+
+static double level_from(const struct series *v, size_t from, int way)
+{
+	return border_from(v, from, way).y;
 }
 
 struct amount {
@@ -328,6 +344,28 @@ static struct steps steps_at(const struct series *v, size_t first, size_t last)
 {
 	return (struct steps){ level_from(v, first, 1) - level_from(v, first - 1, -1),
 		               level_from(v, last, -1) - level_from(v, last + 1, 1) };
+}
+
+/*
+ * How much of the step at the begin of a stretch is the slope of the disk, as what lies before it falls; 0: too little does to tell. Beside a stretch with both borders the slopes of the two steps
+ * cancel out.
+ */
+static double slope_at(const struct series *v, size_t first)
+{
+	struct border in = border_from(v, first, 1), before = border_from(v, first - 1, -1), b = before;
+	size_t parts = 1;
+
+	while (parts < SLOPE_PARTS && b.next < v->n) {
+		struct border farther = border_from(v, b.next, -1);
+
+		if (isnan(farther.y))
+			break;
+		b = farther;
+		parts++;
+	}
+	if (parts < SLOPE_LEAST || !(before.at > b.at))
+		return 0.0;
+	return fmax((before.y - b.y) / (before.at - b.at) * (in.at - before.at), 0.0);
 }
 
 /* Does it tell what is usual in it? */
@@ -474,9 +512,9 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
 /*
  * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but all over a zone, which is
  * slower than what is before it and faster than what comes behind. The mean of the two steps is free of the slope of the disk. At its end the
- * step must be about as large as the waits explain: there it may be one between zones.
+ * step must be about as large as the waits explain, and more than the slope: there it may be one between zones.
  */
-static bool stands_out(const struct steps *s, double excess)
+static bool stands_out(const struct steps *s, double slope, double excess)
 {
 	double least = fmin(STEP_PART * excess, fmax(STEP_ENOUGH, STEP_LEAST * excess));
 
@@ -484,7 +522,7 @@ static bool stands_out(const struct steps *s, double excess)
 		return s->before + s->behind > 2.0 * least && fmin(s->before, s->behind) > SIDE_PART * least;
 	if (!isnan(s->behind))
 		return s->behind > least;
-	return s->before > STEP_PART * excess && s->before < STEP_TIMES * excess;
+	return s->before - slope > STEP_PART * excess && s->before < STEP_TIMES * excess;
 }
 
 /*
@@ -534,7 +572,8 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		(sum >= SCORE_SURE || fmin(steps.before, steps.behind) > v->threshold) && sum - most >= SCORE_REST &&
 		is_lasting(v, first, last) &&
 		(ret->chance < ZONE_CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
-	return has_borders(v, first, last, &steps) && stands_out(&steps, ret->y - ret->expected_y) &&
+	return has_borders(v, first, last, &steps) &&
+	       stands_out(&steps, slope_at(v, first), ret->y - ret->expected_y) &&
 	       begins(v, first, last, ret->y - ret->expected_y);
 }
 
