@@ -210,7 +210,7 @@ double geo_crossings_speak_against_band(const struct geo_search *s, const struct
 
 /* ---- shown.c ---- */
 
-/* Are tracks side by side of sizes that only surfaces explain whose tracks lie over each other? They come again cylinder for cylinder, and in no bands, as some stand alone. */
+/* Are tracks side by side of sizes that only surfaces explain whose tracks lie over each other? They come again cylinder for cylinder, and in no bands, as some stand alone; and accesses do not speak against the best layout. */
 bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape);
 /*
  * How much less likely the sizes of one that needs more surfaces are than those of the fewest of the possible ones, of which they may come again. By chance, any two surfaces have one of the sizes

@@ -6,6 +6,8 @@
 
 #define SIZES \
 	3 /* of a cylinder's tracks at least: of two the smaller one may have spare sectors, every so many tracks */
+#define HINTS \
+	6.0 /* of the log-likelihood, by which accesses are likelier with no layout: a part of the surfaces was read into tracks that were mistaken */
 #define COMES      16   /* so many cylinders in a row are alike */
 #define BANDS      16   /* in a row */
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
@@ -48,7 +50,7 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 	const struct geo_fit_zone *z;
 	size_t sizes = 0, alone = 0;
 
-	if (shape->band != 1 || shape->heads < SIZES)
+	if (shape->band != 1 || shape->heads < SIZES || s->c[0].against > s->plain + HINTS)
 		return false;
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 	z = longest_zone(s->fit);
