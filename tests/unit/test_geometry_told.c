@@ -293,6 +293,23 @@ static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 	sim_run_end(&run);
 }
 
+/* One surface: sizes and skews are alike, and of two that are alike as well, a change of heads would have to take just as long as a step of the arm. Likely, and not sure. */
+static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **state)
+{
+	struct sim_run run = geometry_on_wild(698210, "--seed=698210 sda", NULL, NULL);
+	const struct figure *f = result_find_figure(run.res, "surfaces"),
+			    *sure = result_find_figure(run.res, "confidence");
+
+	(void)state;
+	print_message("%g surfaces of up to %g, %s\n", figure_number(f), f->ci.high, sure->value.str);
+	assert_true(figure_number(f) == 1.0);
+	assert_true(f->ci.low == 1.0 && f->ci.high > 1.0);
+	assert_int_equal(strncmp(sure->value.str, "likely: ", 8), 0);
+	assert_true(result_has_notice(run.res, "layout-likely"));
+	assert_false(result_has_notice(run.res, "layout-unknown"));
+	sim_run_end(&run);
+}
+
 /* Seek-first with four surfaces, of which so few bands are seen in that time that it is open how long they are. */
 static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void **state)
 {
@@ -398,6 +415,7 @@ int main(void)
 		cmocka_unit_test(a_curve_that_is_not_found_from_anywhere_is_found_from_another_one),
 		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
+		cmocka_unit_test(one_surface_is_told_as_likely_where_more_need_a_coincidence),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
 		cmocka_unit_test(the_few_ends_that_come_again_tell_no_tracks),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),

@@ -26,6 +26,8 @@
 #define AT_FIRST   2.0 /* times that, while there was but one look: a few accesses that are wrong in it must not decide */
 #define CLOSELY    0.98 /* of accesses agree with one surface in a disturbed sequence, */
 #define HINT       6.0  /* and with more surfaces not by so much better */
+#define LIKELY \
+	4.0 /* of the log-likelihood, by which an arm moves from track to track: 1 in 50, as of what is not told to be sure */
 #define LOOKS_END_AT \
 	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time for another place */
 #define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
@@ -136,11 +138,12 @@ static double weigh_all(struct geo_search *s)
 
 /* ---- what is told ---- */
 
-static void tell_surfaces(struct geo_search *s)
+/* most: that it may have as well. */
+static void tell_surfaces(struct geo_search *s, uint32_t most)
 {
 	struct result *res = s->g->ses->res;
 	const struct geo_candidate *c = &s->c[0];
-	struct interval ci = { c->shape.heads, c->shape.heads };
+	struct interval ci = { c->shape.heads, most };
 
 	if (s->are_several_arms) {
 		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, &ci,
@@ -160,7 +163,7 @@ static void tell(struct geo_search *s)
 	size_t others = s->all - s->n;
 	char text[160];
 
-	tell_surfaces(s);
+	tell_surfaces(s, c->shape.heads);
 	geo_name_layout(&c->shape, text, sizeof(text));
 	result_figure_text(res, "layout", "layout", text);
 	if (others)
@@ -440,7 +443,57 @@ static bool is_turning_said(struct geo_search *s)
 /* What became of the second place. */
 enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
-static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewhere)
+/*
+ * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do, wherever one comes, as none of bands that drives have shows. longest: of the
+ * zones, in tracks.
+ */
+static bool is_one_likely(const struct geo_search *s, uint64_t longest)
+{
+	const struct geo_candidate *one = &s->c[0];
+
+	if (!s->n || one->shape.heads != 1 || !s->does_agree || !agree_closely(one) ||
+	    !(geo_rise_speaks(one->seen, s->nmade, &one->curve) > LIKELY))
+		return false;
+	for (size_t i = 1; i < s->n; i++) {
+		uint64_t band = s->c[i].shape.band ? s->c[i].shape.band : longest;
+
+		if (s->c[i].against < one->against || (band > GEO_HEADS && band <= GEO_BAND_MOST))
+			return false;
+	}
+	return true;
+}
+
+static void tell_likely(struct geo_search *s)
+{
+	struct result *res = s->g->ses->res;
+	uint32_t most = 1;
+	char text[160];
+
+	for (size_t i = 1; i < s->n; i++)
+		most = s->c[i].shape.heads > most ? s->c[i].shape.heads : most;
+	tell_surfaces(s, most);
+	geo_name_layout(&s->c[0].shape, text, sizeof(text));
+	result_figure_text(res, "layout", "layout", text);
+	(void)snprintf(text, sizeof(text),
+	               "likely: %zu of %zu access times agree; %zu other layouts are possible, of up to %" PRIu32
+	               " surfaces",
+	               s->c[0].agreeing, s->c[0].judged, s->n - 1, most);
+	result_figure_text(res, "confidence", "how sure", text);
+	result_notice(
+		res, "layout-likely",
+		"One surface is likely, and not sure: more are possible if a change of heads takes just as long as a step of the arm, wherever there is one, and all surfaces hold the same.");
+}
+
+static uint64_t longest_zone(const struct geo_fit *fit)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < fit->n; i++)
+		longest = fit->zone[i].tracks > longest ? fit->zone[i].tracks : longest;
+	return longest;
+}
+
+static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere elsewhere)
 {
 	bool several = are_several(s), messy = order >= MESSY, unseen = geo_are_bands_unseen(s), holds;
 
@@ -453,11 +506,16 @@ static bool decide(struct geo_search *s, enum order order, enum elsewhere elsewh
 		return true;
 	}
 	if (holds && are_surfaces_known(s)) {
-		tell_surfaces(s);
+		tell_surfaces(s, s->c[0].shape.heads);
 		result_notice(s->g->ses->res, "layout-unknown",
 		              "The layout could not be told: several that have %" PRIu32
 		              " surfaces explain sizes, skews and access times.",
 		              s->c[0].shape.heads);
+		return false;
+	}
+	if (several && !unseen && (order == IN_ORDER ? elsewhere != FITS_NOT : !messy && elsewhere == FITS_THERE) &&
+	    is_one_likely(s, longest_zone(fit))) {
+		tell_likely(s);
 		return false;
 	}
 	result_notice(
@@ -663,7 +721,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
 	ret->is_mended = ret->shape.band == 1 && geo_has_pin(s->o, ret->shape.heads, ret->shape.is_alternate);
 	s->is_decided = true;
-	ret->is_told = decide(s, order, elsewhere);
+	ret->is_told = decide(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, order, elsewhere);
 	ret->is_turning_said = ret->is_told && is_turning_said(s);
 	if (!ret->is_told && !ret->is_messy)
 		find_common_edges(s, ret);

@@ -11,7 +11,6 @@
 #include "measure/geometry/search.h"
 
 #define HIDDEN 0.05 /* of zones may lack a track where it is not seen */
-#define BAND   8192 /* tracks: no drive is known to us whose bands are longer */
 #define SEEN_LEAST \
 	2 /* surfaces whose sizes come again behind a band: one alone may be a zone that another one follows (a choice) */
 #define NEARLY 16 /* part of a band: so many tracks a surface may seem to have more or fewer */
@@ -74,7 +73,7 @@ static bool are_equally_long(const struct geo_fit *one)
 	for (size_t i = 1; i < one->n; i++)
 		if (one->zone[i].tracks > first + off || (i + 1 < one->n && one->zone[i].tracks + off < first))
 			return false;
-	return one->n > 1 && first <= BAND;
+	return one->n > 1 && first <= GEO_BAND_MOST;
 }
 
 /* Where a track lies if each zone is a surface of one band. */

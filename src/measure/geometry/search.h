@@ -196,6 +196,8 @@ bool geo_pin_cylinders(struct geo_search *s, const struct geo_shape *shape, cons
 
 /* ---- lengths.c ---- */
 
+#define GEO_BAND_MOST 8192 /* tracks: no drive is known to us whose bands are longer */
+
 /*
  * How much less likely the lengths of zones are with so many surfaces than with one; 0 where they do not speak against them. one: all zones as one surface reads them.
  */
