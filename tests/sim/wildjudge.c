@@ -302,13 +302,31 @@ static double second_begins(const struct wild_case *c)
 	return at < geometry_bytes(c->g) ? (double)at : (double)NAN;
 }
 
-/* What is not stored makes one part of a flat device unlike the others. */
+static bool is_uneven_row(const struct wild_case *c, const json_t *row)
+{
+	const char *kind = wild_text(c->doc, "stretches", row, "kind");
+
+	return kind && strcmp(kind, "uneven") == 0;
+}
+
+/* What is not stored makes one part of a flat device unlike what is in no such part. */
 static bool differs(const struct wild_case *c, double first, double end)
 {
-	double size = (double)geometry_bytes(c->g), here = unstored_share(c, first, end);
-	double rest = size - (end - first), beside = unstored_share(c, 0, size) * size - here * (end - first);
+	const json_t *rows = wild_rows(c->doc, "stretches"), *row;
+	double rest = (double)geometry_bytes(c->g), beside = unstored_share(c, 0, rest) * rest;
+	size_t i;
 
-	return rest > 0 && fabs(here - beside / rest) >= STRETCH_PART;
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		double from = wild_cell(c->doc, "stretches", row, "first_byte");
+		double to = wild_cell(c->doc, "stretches", row, "last_byte") + 1;
+
+		if (!is_uneven_row(c, row))
+			continue;
+		rest -= to - from;
+		beside -= unstored_share(c, from, to) * (to - from);
+	}
+	return rest > 0 && fabs(unstored_share(c, first, end) - beside / rest) >= STRETCH_PART;
 }
 
 /* To the nearest places that were measured. */
@@ -331,7 +349,7 @@ static void stretches(struct judge *j)
 			    100 * unstored_share(j->c, first, end));
 		if (strcmp(kind, "another device or arm") == 0 && !(fabs(first - second_begins(j->c)) <= 2 * spacing))
 			lie(j, "stretch of another device", "none begins near %.0f", first);
-		if (strcmp(kind, "uneven") == 0 && !(is_flat(j->c) && differs(j->c, first, end)))
+		if (is_uneven_row(j->c, row) && !(is_flat(j->c) && differs(j->c, first, end)))
 			lie(j, "uneven stretch", "%.0f to %.0f is as the rest", first, end - 1);
 	}
 }

@@ -29,7 +29,7 @@
 #define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
 #define SHARP_TIMES 1.5   /* and so many times more it must have inside (trial: wild disks) ... */
 #define SHARP_SCORE \
-	4.0 /* ... by this log of the likelihood ratio, of both borders together, as of two deviations each ... */
+	6.0 /* ... by this log of the likelihood ratio, of both borders together, which are where they show best (1 in 400: trial, wild disks) ... */
 #define SHARP_PART \
 	0.5 /* ... and so much of all that it has: else they grow from nothing, and there is no border (the lesser half) */
 #define STEP_PART   0.5  /* of the excess that the step at the borders must be, at least: the larger half */
