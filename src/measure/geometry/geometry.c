@@ -142,7 +142,7 @@ static void rotation_figures(struct geo *g)
 	if (g->rot.is_unclear) {
 		result_notice(
 			res, "rotation-unclear",
-			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: this machine was too busy to tell, or reads were too few. Try again when it is idle.",
+			"No rotation was found in the times of %zu reads, but they are as slow as those of a rotating disk: a network answers, this machine was too busy to tell, or reads were too few. Try again when it is idle.",
 			g->rot.events);
 		return;
 	}
