@@ -297,28 +297,32 @@ static bool is_of_edge(const struct finder *f, const struct geo_hole *hole)
 	return (is_noisy(f) || !is_alone) && (hole->track == z->track || hole->track + turn > z->track + z->tracks);
 }
 
-/* Unclear anyway: those need no second look. */
-static bool may_be_sure(const struct finder *f, const struct geo_hole *hole)
+/* Is there a row for it? Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that looks so. */
+static bool is_told(const struct finder *f, const struct geo_hole *hole)
 {
-	return f->m->is_sure[hole->zone] && f->m->layout->fit->zone[hole->zone].size[hole->head] &&
-	       !is_of_edge(f, hole) && is_clean_about(f, hole);
+	const struct geo_layout *l = f->m->layout;
+
+	return f->m->is_sure[hole->zone] && l->fit->zone[hole->zone].size[hole->head] &&
+	       (l->shape.heads > 1 || !is_noisy(f));
 }
 
-/*
- * Tracks without data in front of this one. Of one surface each rests on a single skew, as no other surface's tracks are shifted by it, and in noise a late answer makes one that
- * looks so.
- */
+/* The others are unclear anyway, and need no second look. */
+static bool may_be_sure(const struct finder *f, const struct geo_hole *hole)
+{
+	return !is_of_edge(f, hole) && is_clean_about(f, hole);
+}
+
+/* Tracks without data in front of this one. */
 static void tell_holes(struct finder *f, uint64_t track)
 {
 	const struct geo_map *m = f->m;
-	bool is_shown = m->layout->shape.heads > 1 || !is_noisy(f);
 
 	for (; f->hole < m->nholes && m->hole[f->hole].track <= track; f->hole++) {
 		const struct geo_hole *hole = &m->hole[f->hole];
 		uint64_t size = m->layout->fit->zone[hole->zone].size[hole->head];
 		bool is_sure;
 
-		if (!m->is_sure[hole->zone] || !size || !is_shown)
+		if (!is_told(f, hole))
 			continue;
 		is_sure = may_be_sure(f, hole) && is_counted(f, hole->zone, hole->track) &&
 		          (f->jumps[f->hole] == THERE || !is_noisy(f));
@@ -484,7 +488,7 @@ static int confirm_holes(struct finder *f, struct err *err)
 	if (!is_noisy(f))
 		return 0;
 	for (size_t i = 0; i < m->nholes && r == 0 && !geo_is_share_over(g, until_ns); i++) {
-		if (m->hole[i].track && may_be_sure(f, &m->hole[i]))
+		if (m->hole[i].track && is_told(f, &m->hole[i]) && may_be_sure(f, &m->hole[i]))
 			at[n++] = i;
 		if (n < ARRAY_LEN(at) && i + 1 < m->nholes)
 			continue;

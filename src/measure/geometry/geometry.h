@@ -605,7 +605,8 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 
 /* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. -ENOMEM, or 0. */
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n);
-void geo_name_layout(const struct geo_shape *shape, char *text, size_t max);
+/* Figure layout. */
+void geo_tell_layout(struct result *res, const struct geo_shape *shape);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 
@@ -691,6 +692,8 @@ int geo_layout(struct geo *g, struct geo_order *o, struct geo_layout *ret, struc
 
 /* ---- lengths.c; the rest of it is in search.h ---- */
 
+/* That of most cylinders, the first of them; NULL: there is no zone. */
+const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit);
 /* How long the longest zone is, if what lies behind it has the same sizes on the same surfaces: as long as a band. 0: it has not. */
 uint64_t geo_band_behind(const struct geo_fit *fit);
 

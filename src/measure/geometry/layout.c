@@ -164,8 +164,7 @@ static void tell(struct geo_search *s)
 	char text[160];
 
 	tell_surfaces(s, c->shape.heads);
-	geo_name_layout(&c->shape, text, sizeof(text));
-	result_figure_text(res, "layout", "layout", text);
+	geo_tell_layout(res, &c->shape);
 	if (others)
 		(void)snprintf(
 			text, sizeof(text),
@@ -444,18 +443,18 @@ static bool is_turning_said(struct geo_search *s)
 enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 
 /*
- * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do, wherever one comes, as none of bands that drives have shows. longest: of the
- * zones, in tracks.
+ * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do, wherever one comes, as none of bands that drives have shows.
  */
-static bool is_one_likely(const struct geo_search *s, uint64_t longest)
+static bool is_one_likely(const struct geo_search *s, const struct geo_fit *fit)
 {
+	const struct geo_fit_zone *longest = geo_longest_zone(fit);
 	const struct geo_candidate *one = &s->c[0];
 
 	if (!s->n || one->shape.heads != 1 || !s->does_agree || !agree_closely(one) ||
 	    !(geo_rise_speaks(one->seen, s->nmade, &one->curve) > LIKELY))
 		return false;
 	for (size_t i = 1; i < s->n; i++) {
-		uint64_t band = s->c[i].shape.band ? s->c[i].shape.band : longest;
+		uint64_t band = s->c[i].shape.band ? s->c[i].shape.band : longest ? longest->tracks : 0;
 
 		if (s->c[i].against < one->against || (band > GEO_HEADS && band <= GEO_BAND_MOST))
 			return false;
@@ -472,8 +471,7 @@ static void tell_likely(struct geo_search *s)
 	for (size_t i = 1; i < s->n; i++)
 		most = s->c[i].shape.heads > most ? s->c[i].shape.heads : most;
 	tell_surfaces(s, most);
-	geo_name_layout(&s->c[0].shape, text, sizeof(text));
-	result_figure_text(res, "layout", "layout", text);
+	geo_tell_layout(res, &s->c[0].shape);
 	(void)snprintf(text, sizeof(text),
 	               "likely: %zu of %zu access times agree; %zu other layouts are possible, of up to %" PRIu32
 	               " surfaces",
@@ -482,15 +480,6 @@ static void tell_likely(struct geo_search *s)
 	result_notice(
 		res, "layout-likely",
 		"One surface is likely, and not sure: more are possible if a change of heads takes just as long as a step of the arm, wherever there is one, and all surfaces hold the same.");
-}
-
-static uint64_t longest_zone(const struct geo_fit *fit)
-{
-	uint64_t longest = 0;
-
-	for (size_t i = 0; i < fit->n; i++)
-		longest = fit->zone[i].tracks > longest ? fit->zone[i].tracks : longest;
-	return longest;
 }
 
 static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere elsewhere)
@@ -514,7 +503,7 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 		return false;
 	}
 	if (several && !unseen && (order == IN_ORDER ? elsewhere != FITS_NOT : !messy && elsewhere == FITS_THERE) &&
-	    is_one_likely(s, longest_zone(fit))) {
+	    is_one_likely(s, fit)) {
 		tell_likely(s);
 		return false;
 	}

@@ -150,16 +150,19 @@ static bool has_same_sizes(const struct geo_fit_zone *a, const struct geo_fit_zo
 	return seen >= SEEN_LEAST;
 }
 
+const struct geo_fit_zone *geo_longest_zone(const struct geo_fit *fit)
+{
+	const struct geo_fit_zone *longest = NULL;
+
+	for (size_t i = 0; i < fit->n; i++)
+		if (!longest || fit->zone[i].cylinders > longest->cylinders)
+			longest = &fit->zone[i];
+	return longest;
+}
+
 uint64_t geo_band_behind(const struct geo_fit *fit)
 {
-	uint64_t most = 0;
-	size_t at = 0;
+	const struct geo_fit_zone *z = geo_longest_zone(fit);
 
-	for (size_t i = 0; i < fit->n; i++) {
-		if (fit->zone[i].cylinders <= most)
-			continue;
-		most = fit->zone[i].cylinders;
-		at = i;
-	}
-	return at + 1 < fit->n && has_same_sizes(&fit->zone[at], &fit->zone[at + 1]) ? most : 0;
+	return z && z + 1 < fit->zone + fit->n && has_same_sizes(z, z + 1) ? z->cylinders : 0;
 }

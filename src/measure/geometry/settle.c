@@ -29,7 +29,6 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	struct geo_shape turned = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
 	bool is_turned;
-	char text[160];
 
 	turned.is_alternate = !turned.is_alternate;
 	if (turned.heads == 1 || turned.band == 0)
@@ -48,8 +47,7 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
 		l->shape = turned;
 		geo_order_fit_whole(o, &l->shape, l->fit);
-		geo_name_layout(&l->shape, text, sizeof(text));
-		result_figure_text(g->ses->res, "layout", "layout", text);
+		geo_tell_layout(g->ses->res, &l->shape);
 	}
 	if (l->is_turning_hidden)
 		result_notice(
@@ -62,7 +60,6 @@ int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, st
 {
 	struct geo_shape longer = l->shape;
 	cleanup_free struct geo_fit *fit = NULL;
-	char text[160];
 
 	if (l->shape.heads == 1 || l->shape.band || !(longer.band = geo_band_behind(l->fit)))
 		return 0;
@@ -73,8 +70,7 @@ int geo_settle_band(struct geo *g, struct geo_order *o, struct geo_layout *l, st
 	if (isfinite(fit->cost) && fit->cost <= l->fit->cost) {
 		l->shape = longer;
 		*l->fit = *fit;
-		geo_name_layout(&l->shape, text, sizeof(text));
-		result_figure_text(g->ses->res, "layout", "layout", text);
+		geo_tell_layout(g->ses->res, &l->shape);
 		return 0;
 	}
 	l->is_told = false;

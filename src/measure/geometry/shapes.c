@@ -538,19 +538,22 @@ static int find_candidates(struct ranking *s)
 	return 0;
 }
 
-void geo_name_layout(const struct geo_shape *shape, char *text, size_t max)
+void geo_tell_layout(struct result *res, const struct geo_shape *shape)
 {
 	const char *way = shape->is_serpentine ? "serpentine" : "forward",
 		   *heads = shape->is_alternate ? ", heads alternate" : "";
+	char text[160];
 
 	if (shape->heads == 1)
-		(void)snprintf(text, max, "one surface");
+		(void)snprintf(text, sizeof(text), "one surface");
 	else if (shape->band == 1)
-		(void)snprintf(text, max, "head-first%s", heads);
+		(void)snprintf(text, sizeof(text), "head-first%s", heads);
 	else if (shape->band == 0)
-		(void)snprintf(text, max, "seek-first, a zone is one band, %s%s", way, heads);
+		(void)snprintf(text, sizeof(text), "seek-first, a zone is one band, %s%s", way, heads);
 	else
-		(void)snprintf(text, max, "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way, heads);
+		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way,
+		               heads);
+	result_figure_text(res, "layout", "layout", text);
 }
 
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)

@@ -15,16 +15,6 @@
 #define CHANGES    3    /* from zone to zone, at least */
 #define CUT        4    /* part of them */
 
-static const struct geo_fit_zone *longest_zone(const struct geo_fit *fit)
-{
-	const struct geo_fit_zone *longest = NULL;
-
-	for (size_t i = 0; i < fit->n; i++)
-		if (!longest || fit->zone[i].cylinders > longest->cylinders)
-			longest = &fit->zone[i];
-	return longest;
-}
-
 /* No other surface before it is so large. */
 static bool is_new_size(const struct geo_fit_zone *z, uint32_t head)
 {
@@ -53,7 +43,7 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 	if (shape->band != 1 || shape->heads < SIZES || s->c[0].against > s->plain + HINTS)
 		return false;
 	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	z = longest_zone(s->fit);
+	z = geo_longest_zone(s->fit);
 	if (!z || z->cylinders < COMES)
 		return false;
 	for (uint32_t k = 0; k < shape->heads; k++) {
@@ -76,7 +66,7 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 		if (!is_read)
 			geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
 		is_read = true;
-		most = fmax(most, geo_sizes_come_again(longest_zone(s->fit), many, &few->shape));
+		most = fmax(most, geo_sizes_come_again(geo_longest_zone(s->fit), many, &few->shape));
 	}
 	return most;
 }
@@ -96,7 +86,7 @@ static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 	const struct geo_fit_zone *z;
 
 	geo_order_fit(s->o, best, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	z = longest_zone(s->fit);
+	z = geo_longest_zone(s->fit);
 	for (uint32_t heads = 2; heads * 2 <= best->heads; heads++)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
@@ -187,7 +177,7 @@ bool geo_do_sizes_show_bands(struct geo_search *s)
 	double cost = cost_of(s, best);
 	uint64_t most;
 
-	z = longest_zone(s->fit);
+	z = geo_longest_zone(s->fit);
 	if (!z || z->cylinders < BANDS * best->band)
 		return false;
 	return geo_size_range(z, best->heads, &most) > most / SPARE_PART &&

@@ -54,6 +54,12 @@ static double sigma_of_cycles(const struct zone_levels *lv)
 	return n ? stats_median(half, n) / 1.96 : (double)NAN;
 }
 
+/* From place to place, in bytes. */
+static double spacing_of(const struct zone_layout *l)
+{
+	return (double)(l->end_bytes - l->first_bytes) / (double)l->npositions;
+}
+
 /* Joins neighbours that do not differ by more than the noise, or by next to nothing. Returns the number of segments left. */
 static size_t join_equal(const struct zone_at *v, size_t n, size_t *start, size_t nsegments, double sigma,
                          double sigmas)
@@ -314,7 +320,7 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 	if (!ret->v)
 		return -ENOMEM;
 	ret->n = s->nsegments;
-	ret->spacing_bytes = (double)(l->end_bytes - l->first_bytes) / (double)l->npositions;
+	ret->spacing_bytes = spacing_of(l);
 	for (size_t k = 0; k < s->nsegments; k++) {
 		struct zone_band *band = &ret->v[k];
 		double at, first, end;
@@ -508,8 +514,8 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			join_begun(&s, y);
 			join_surfaces(&s);
 		}
-		drop_straddling(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
-		ret->lacks_end = drop_ends(&s, (double)(l->end_bytes - l->first_bytes) / (double)l->npositions);
+		drop_straddling(&s, spacing_of(l));
+		ret->lacks_end = drop_ends(&s, spacing_of(l));
 	}
 	ret->least_step =
 		fmax(STEP_MIN, SEEN_SIGMAS * s.sigma * sqrt(2.0 / fmax((double)n / (double)l->npositions, 1.0)));

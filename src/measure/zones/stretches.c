@@ -279,10 +279,12 @@ static bool ends_losing(const struct zone_samples *samples, const struct zone_la
 static bool hangs_on_requests(const struct zone_samples *samples, const struct zone_layout *l,
                               const struct zone_levels *lv, const struct places *s, size_t before)
 {
-	for (size_t i = 0; l->is_one_at_a_time && i + 1 < s->n; i++)
+	if (!l->is_one_at_a_time)
+		return false;
+	for (size_t i = 0; i + 1 < s->n; i++)
 		if ((i + 2 < before || i > before + 2) && is_step_up(s, i, STEP_OF_REQUESTS))
 			return true;
-	for (size_t i = 0; l->is_one_at_a_time && i < samples->n; i++) {
+	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *z = &samples->v[i];
 
 		if (z->is_good && z->kind == SAMPLE_PROBE && z->position != ZONE_NONE && lv->v[z->position].n &&

@@ -23,7 +23,7 @@
 #define WAITS_COMMON \
 	0.15 /* per revolution, everywhere: the way to the disk loses them (a bridge), in clusters, and Poisson's law does not hold */
 #define BORDER_REVS 80.0 /* that tell the level beside a border: to 0.2 % where a track scatters by 2 % */
-#define BORDER_MIN  20.0 /* fewer than these tell none */
+#define BORDER_MIN  20.0 /* fewer than these tell none, nor does one sample alone of less than all of those */
 #define SLOPE_PARTS 6 /* of BORDER_REVS each, before a border, that tell how much slower the disk gets along it ... */
 #define SLOPE_LEAST 3 /* ... and at least (choices) */
 #define SHARP_REVS  300.0 /* that tell the waits on both sides of a border ... */
