@@ -17,6 +17,7 @@
 	2.0 /* times the places: so many stretches there are, short and long, that do not hang together (a choice) */
 #define LOST_PART \
 	0.5 /* of the time that a region loses, that its waits must hold to be what it is told by: the larger half */
+#define NEAR       8   /* positions on either side, that are of the same zone, or nearly (a choice) */
 #define SPELL_PART 0.4 /* of a region's excess that makes a sample a slow one (a choice, as SLOW_PART of slow.c) */
 
 static bool is_inside(const struct zone_slow *slow, const struct zone_sample *s)
@@ -174,19 +175,37 @@ static size_t visits_of_look(const struct zone_sample *const *s, size_t n, size_
 	return looks ? (last - first + 1 + looks / 2) / looks : 0;
 }
 
-double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)
-{
-	cleanup_free struct visit *v = calloc(n + 1, sizeof(*v));
-	double squares = PRIOR_WAITS, vars = PRIOR_WAITS;
-	size_t visits = 0, together;
+struct range { /* positions, both included */
+	size_t first, last;
+};
 
-	if (!v)
-		return INFINITY;
-	together = visits_of_look(s, n, first, last, v);
+/* The positions of s[first..last], and NEAR more on each side; the empty range if none has one. */
+static struct range near_to(const struct zone_sample *const *s, size_t first, size_t last)
+{
+	struct range r = { SIZE_MAX, 0 };
+
+	for (size_t i = first; i <= last; i++) {
+		if (s[i]->position == ZONE_NONE)
+			continue;
+		r.first = s[i]->position < r.first ? s[i]->position : r.first;
+		r.last = s[i]->position > r.last ? s[i]->position : r.last;
+	}
+	return r.first > r.last ? r : (struct range){ r.first > NEAR ? r.first - NEAR : 0, r.last + NEAR };
+}
+
+/* Of the samples at these positions, without those that have one of s[first..last]; `together` visits are one look. v: room for n. */
+static double dispersion_at(const struct zone_sample *const *s, size_t n, size_t first, size_t last, struct range at,
+                            size_t together, struct visit *v)
+{
+	double squares = PRIOR_WAITS, vars = PRIOR_WAITS;
+	size_t visits = 0;
+
 	for (size_t a = 0, b; a < n; a = b) {
-		for (b = a + 1; b < n && s[b]->position == s[a]->position; b++)
+		size_t position = s[a]->position;
+
+		for (b = a + 1; b < n && s[b]->position == position; b++)
 			;
-		if (s[a]->position != ZONE_NONE && (b <= first || a > last))
+		if (position != ZONE_NONE && position >= at.first && position <= at.last && (b <= first || a > last))
 			visits += fill_visits(s + a, b - a, v + visits);
 	}
 	qsort(v, visits, sizeof(*v), by_time);
@@ -200,4 +219,16 @@ double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size
 		squares += more * more;
 	}
 	return fmax(squares / vars, 1.0);
+}
+
+double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last)
+{
+	cleanup_free struct visit *v = calloc(n + 1, sizeof(*v));
+	size_t together;
+
+	if (!v)
+		return INFINITY;
+	together = visits_of_look(s, n, first, last, v);
+	return fmax(dispersion_at(s, n, first, last, (struct range){ 0, SIZE_MAX }, together, v),
+	            dispersion_at(s, n, first, last, near_to(s, first, last), together, v));
 }

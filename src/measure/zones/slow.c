@@ -163,7 +163,7 @@ enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, dou
 struct readings { /* of a run of slow positions */
 	size_t slow, all, throughout, passes, again_slow, again_good;
 	uint32_t last_pass;
-	double sum;
+	double ns, bytes; /* of all */
 };
 
 static bool is_at(const struct zone_sample *s, const struct zone_slow *slow)
@@ -180,12 +180,13 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
 	if (is_slow && s->is_disturbed)
 		return;
 	r->all++;
+	r->ns += s->elapsed_ns;
+	r->bytes += s->moved_bytes;
 	r->again_slow += s->kind == SAMPLE_AGAIN && is_slow;
 	r->again_good += s->kind == SAMPLE_AGAIN && !is_slow;
 	if (!is_slow)
 		return;
 	r->slow++;
-	r->sum += log(s->ns_per_byte);
 	r->throughout += is_slow_throughout(slow, s);
 	r->passes += s->pass != r->last_pass; /* samples are in order of time */
 	r->last_pass = s->pass;
@@ -220,7 +221,7 @@ static void fill_region(const struct zone_samples *samples, size_t npositions, c
 	slow->readings = r.all;
 	slow->again_slow = r.again_slow;
 	slow->again_good = r.again_good;
-	slow->y = r.sum / (double)r.slow;
+	slow->y = log(r.ns / r.bytes);
 	/* Read again: for that purpose, or, where time was short, in several passes that nearly all say the same. */
 	is_again = (r.again_slow > 0 && r.again_slow >= r.again_good) ||
 	           (r.passes > 1 && (double)r.slow >= PASSES_PART * (double)r.all);

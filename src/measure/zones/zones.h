@@ -609,7 +609,7 @@ void zone_slows_leave_to_path(const struct zone_samples *samples, const struct z
 double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
 /*
  * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each against the others of its place; 1 at
- * least. s: n samples in order of place.
+ * least. Near by, if it is more there: how often the next request comes too late is of the zone. s: n samples in order of place.
  */
 double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
 /* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places have. 0 where they are many, or not what makes it slow. */
