@@ -245,6 +245,51 @@ static void what_only_the_begins_of_samples_show_is_no_zone(void **state)
 	assert_int_equal(bands_near_the_end(true), 1);
 }
 
+/*
+ * Surfaces that have long turns: all samples of the second half of the places are of the slower one, but for one there, if has_fast, and one in the first half is, if has_slow. Of a zone
+ * that begins there none is.
+ */
+static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_step)
+{
+	static struct made m;
+	const struct zone_slows slows = { 0 };
+	const struct zone_stretches st = { .interface_bytes_per_s = NAN };
+	struct zone_levels lv = { 0 };
+	struct zone_bands bands;
+	struct rng rng;
+
+	rng_init(&rng, 1, 5);
+	make(&m, &rng);
+	for (size_t i = 0; i < m.samples.n; i++) {
+		size_t p = m.v[i].position;
+		bool is_slow = p >= PLACES / 2;
+
+		if (i / PLACES == 1 && ((has_slow && p == PLACES / 4) || (has_fast && p == PLACES * 3 / 4)))
+			is_slow = !is_slow;
+		m.v[i].ns_per_byte = NS * exp((is_slow ? 0.17 : 0.0) + 0.0005 * rng_normal(&rng));
+		for (size_t k = 0; k < ZONE_PARTS; k++)
+			m.v[i].part_ns_per_byte[k] = m.v[i].ns_per_byte;
+	}
+	assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
+	assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+	free(bands.v);
+	zone_levels_done(&lv);
+	*ret_least_step = bands.least_step;
+	return bands.n;
+}
+
+static void samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces(void **state)
+{
+	double least;
+
+	(void)state;
+	assert_int_equal(bands_of_turns(false, false, &least), 2);
+	assert_true(least < 0.02);
+	assert_int_equal(bands_of_turns(true, false, &least), 2); /* an accident */
+	assert_int_equal(bands_of_turns(true, true, &least), 1);
+	assert_true(least > 0.16); /* and a zone may be hidden by as much */
+}
+
 /* The bands of samples that differ by place as `off` says, by so much of their logarithm, and hardly otherwise. free(ret->v). */
 static void find_bands(struct made *m, const double *off, const struct zone_slows *slows,
                        const struct zone_stretches *st, struct zone_bands *ret)
@@ -357,6 +402,7 @@ int main(void)
 		cmocka_unit_test(places_that_differ_are_seldom_zones),
 		cmocka_unit_test(one_long_rise_is_not_of_surfaces),
 		cmocka_unit_test(what_only_the_begins_of_samples_show_is_no_zone),
+		cmocka_unit_test(samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces),
 		cmocka_unit_test(of_few_places_fewer_show_that_surfaces_differ),
 		cmocka_unit_test(a_zone_does_not_begin_with_a_slow_region),
 		cmocka_unit_test(what_does_not_fall_behind_a_slow_way_is_not_of_surfaces),

@@ -37,8 +37,10 @@
 #define UP_PART       0.25  /* of all bands; fewer are accidents, which are dropped (trial: wild disks) */
 #define EDGE_LOG \
 	30.0 /* twice the log of the likelihood ratio, by which an edge elsewhere would fit worse: samples of one place hang together (trial: wild disks) */
-#define STRADDLE_PART 0.5 /* of the distance of two places: an edge lies nearer to one of them */
-#define BEGUN_PART    0.5 /* of a step: the larger half is of what samples begin with */
+#define STRADDLE_PART 0.5  /* of the distance of two places: an edge lies nearer to one of them */
+#define BEGUN_PART    0.5  /* of a step: the larger half is of what samples begin with */
+#define TURN_PART     0.25 /* of a step: nearer to the level of the other side (a choice) */
+#define TURN_SIGMAS   2.5  /* by which such a sample is off its own side at least (a choice) */
 #define UNEVEN_TIMES \
 	1.5 /* the usual: samples that are uneven inside by more lost time, and lie on no other surface (trial: wild disks) */
 
@@ -434,6 +436,54 @@ static void join_begun(struct segments *s, double *work)
 }
 
 /*
+ * Do samples on both sides of the edge before band k have the level of the other side, and lie farther from it than places are apart? Then what differs has its turns there, as
+ * surfaces have: an accident makes a sample slower, and none faster. work: room for s->n.
+ */
+static bool is_by_turns(const struct segments *s, size_t k, const struct zone_samples *samples, double spacing,
+                        double *work)
+{
+	const size_t a = s->start[k - 1], b = s->start[k], c = segment_end(s, k);
+	const double edge = s->v[b].mid;
+	double y0, y1;
+	bool slow = false, fast = false;
+
+	for (size_t i = a; i < c; i++)
+		work[i - a] = s->v[i].y;
+	y1 = stats_median(work + (b - a), c - b);
+	y0 = stats_median(work, b - a);
+	for (size_t i = a; i < c; i++)
+		work[i - a] = fabs(s->v[i].y - (i < b ? y0 : y1));
+	if ((1.0 - TURN_PART) * (y1 - y0) < TURN_SIGMAS * 1.4826 * stats_median(work, c - a))
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		double mid = 0.5 * ((double)samples->v[i].from_bytes + (double)samples->v[i].end_bytes),
+		       y = log(samples->v[i].ns_per_byte);
+
+		if (!samples->v[i].is_good || mid < s->v[a].mid || mid > s->v[c - 1].mid || fabs(mid - edge) < spacing)
+			continue;
+		slow |= mid < edge && fabs(y - y1) < TURN_PART * (y1 - y0);
+		fast |= mid > edge && fabs(y - y0) < TURN_PART * (y1 - y0);
+	}
+	return slow && fast;
+}
+
+/* Joins such neighbours; *apart: by so much surfaces differ at least. work: room for s->n. */
+static void join_turns(struct segments *s, const struct zone_samples *samples, double spacing, double *apart,
+                       double *work)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		double step = segment_y(s, k) - segment_y(s, k - 1);
+
+		if (!is_by_turns(s, k, samples, spacing, work)) {
+			k++;
+			continue;
+		}
+		*apart = fmax(*apart, step);
+		k = join_at(s, k);
+	}
+}
+
+/*
  * By how much surfaces seem to differ, where places are faster than those before them now and then, beyond their errors, but not so often that bands are told of surfaces:
  * a step down may be of them as well as those up. 0: too few are. More than surfaces of one disk differ by is none of this.
  */
@@ -464,8 +514,9 @@ static double surfaces_apart(const struct zone_levels *lv, const struct zone_lef
 }
 
 /* By samples v[0..n) in order of place. */
-static int find_among(double sigma, struct zone_at *v, size_t n, const struct zone_layout *l,
-                      const struct zone_levels *lv, const struct zone_left_out *out, struct zone_bands *ret)
+static int find_among(double sigma, struct zone_at *v, size_t n, const struct zone_samples *samples,
+                      const struct zone_layout *l, const struct zone_levels *lv, const struct zone_left_out *out,
+                      struct zone_bands *ret)
 {
 	cleanup_free double *y = calloc(n + 1, sizeof(*y));
 	cleanup_free size_t *start = calloc(n + 1, sizeof(*start));
@@ -512,6 +563,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
 			join_begun(&s, y);
+			join_turns(&s, samples, spacing_of(l), &s.apart, y);
 			join_surfaces(&s);
 		}
 		drop_straddling(&s, spacing_of(l));
@@ -563,14 +615,14 @@ static int find_with(double sigma, const struct zone_samples *samples, const str
 	size_t n, places;
 	cleanup_free struct zone_at *v = zone_in_order(samples, l, lv, out, &n);
 	struct zone_bands precise;
-	int r = v ? find_among(sigma, v, n, l, lv, out, ret) : -ENOMEM;
+	int r = v ? find_among(sigma, v, n, samples, l, lv, out, ret) : -ENOMEM;
 
 	if (r < 0 || !ret->has_sawtooth)
 		return r;
 	/* Surfaces differ in even samples, too. */
 	places = places_of(v, n);
 	n = keep_precise(v, n);
-	r = n >= places ? find_among(sigma, v, n, l, lv, out, &precise) : 0;
+	r = n >= places ? find_among(sigma, v, n, samples, l, lv, out, &precise) : 0;
 	if (r < 0 || n < places)
 		return r;
 	if (precise.has_sawtooth) {

@@ -4,7 +4,7 @@
  *
  * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
  * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
- * of the usual than to one may hold a zone more. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
+ * of the usual than to one may hold a zone more, and so may a band that is as wide as two of the usual, whose step is lost in the scatter. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
  * them, or of one of which the edge differs from surface to surface. Where one band is narrower than the distance of two places, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
@@ -16,7 +16,8 @@
 #define FALLS_MIN 3   /* of bands, that say what is usual (a choice) */
 #define FALL_MOST 1.5 /* of the usual: nearer to one than to two */
 #define EDGE_MOST 1.5 /* of the distance of two places: an edge that is not known better has one within */
-#define WIDE_MOST 2.0 /* of the usual: the first band, where what limits it is not known, may be two (a choice) */
+#define WIDE_MOST \
+	2.0 /* of the usual: such a band may be two, with a step between them that is less than is seen (a choice) */
 
 static double fall_of(const struct zone_bands *b, size_t k)
 {
@@ -29,16 +30,19 @@ static bool may_be_limited(const struct zone_band *b, double interface_bytes_per
 	return !(zone_rate(b->y) < INTERFACE_REACHED * interface_bytes_per_s);
 }
 
-static bool is_first_wide(const struct zone_bands *b)
+static bool is_any_wide(const struct zone_bands *b)
 {
 	cleanup_free double *wide = calloc(b->n, sizeof(*wide));
+	double most = 0.0;
 
-	for (size_t k = 0; wide && k < b->n; k++)
+	for (size_t k = 0; wide && k < b->n; k++) {
 		wide[k] = (double)(b->v[k].end_bytes - b->v[k].first_bytes);
-	return !wide || (double)(b->v[0].end_bytes - b->v[0].first_bytes) > WIDE_MOST * stats_median(wide, b->n);
+		most = fmax(most, wide[k]);
+	}
+	return !wide || most > WIDE_MOST * stats_median(wide, b->n);
 }
 
-bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_s)
+bool zone_bands_may_hide(const struct zone_bands *b)
 {
 	cleanup_free double *fall = calloc(b->n + 1, sizeof(*fall));
 	double most = 0.0;
@@ -58,8 +62,7 @@ bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_
 		if (2.0 * (double)b->v[k].edge_half_bytes > EDGE_MOST * b->spacing_bytes)
 			return true;
 	}
-	return most > FALL_MOST * stats_median(fall, b->n - 1) ||
-	       (may_be_limited(&b->v[0], interface_bytes_per_s) && is_first_wide(b));
+	return most > FALL_MOST * stats_median(fall, b->n - 1) || is_any_wide(b);
 }
 
 /* Mean level of a quarter of the places, from `from` on, upwards or downwards. */

@@ -532,8 +532,8 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 
 /* ---- count.c ---- */
 
-/* May there be more zones than bands? Those of surfaces are not counted. interface: NaN: not known. */
-bool zone_bands_may_hide(const struct zone_bands *b, double interface_bytes_per_s);
+/* May there be more zones than bands? Those of surfaces are not counted. */
+bool zone_bands_may_hide(const struct zone_bands *b);
 /* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
 
