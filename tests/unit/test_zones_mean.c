@@ -260,6 +260,7 @@ static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_ste
 
 	rng_init(&rng, 1, 5);
 	make(&m, &rng);
+	m.l.is_one_at_a_time = true;
 	for (size_t i = 0; i < m.samples.n; i++) {
 		size_t p = m.v[i].position;
 		bool is_slow = p >= PLACES / 2;

@@ -437,7 +437,8 @@ static void join_begun(struct segments *s, double *work)
 
 /*
  * Do samples on both sides of the edge before band k have the level of the other side, and lie farther from it than places are apart? Then what differs has its turns there, as
- * surfaces have: an accident makes a sample slower, and none faster. work: room for s->n.
+ * surfaces have: an accident makes a sample slower, and none faster. Asked where one request is under way at a time, as how a request lies to the tracks adds to that: elsewhere a
+ * zone whose surfaces differ by as much as its step has such samples, too. work: room for s->n.
  */
 static bool is_by_turns(const struct segments *s, size_t k, const struct zone_samples *samples, double spacing,
                         double *work)
@@ -563,7 +564,8 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
 			join_begun(&s, y);
-			join_turns(&s, samples, spacing_of(l), &s.apart, y);
+			if (l->is_one_at_a_time)
+				join_turns(&s, samples, spacing_of(l), &s.apart, y);
 			join_surfaces(&s);
 		}
 		drop_straddling(&s, spacing_of(l));

@@ -164,15 +164,16 @@ static int leave_out_free(struct series *v)
 	return 0;
 }
 
-/* Fills is_far. */
+/* Fills is_far. Two samples have to say so: one alone may have come out of a buffer, as after a stall, and all before it would be far slower. */
 static void mark_far(struct series *v)
 {
-	double fastest = INFINITY;
+	double fastest = INFINITY, second = INFINITY;
 
 	for (size_t i = v->n; i-- > 0;) {
 		double pace = v->s[i]->elapsed_ns / v->s[i]->moved_bytes;
 
-		v->is_far[i] = pace > FAR_TIMES * fastest;
+		v->is_far[i] = pace > FAR_TIMES * second;
+		second = fmin(second, fmax(pace, fastest));
 		fastest = fmin(fastest, pace);
 	}
 }
