@@ -76,6 +76,9 @@ static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
 	b.lacks_end = true;
 	assert_true(zone_bands_may_hide(&b));
 	b.lacks_end = false;
+	b.lacks_step = true; /* it may be between surfaces */
+	assert_true(zone_bands_may_hide(&b));
+	b.lacks_step = false;
 	v[2].end_bytes = v[3].first_bytes = v[2].first_bytes + BAND / 2;
 	assert_true(zone_bands_may_hide(&b));
 }

@@ -172,9 +172,11 @@ static size_t join_at(struct segments *s, size_t k)
 	return k > 1 ? k - 1 : 1;
 }
 
-/* Joins neighbours that do not differ by more than surfaces do. */
-static void join_surfaces(struct segments *s)
+/* Joins neighbours that do not differ by more than surfaces do. Were there any? */
+static bool join_surfaces(struct segments *s)
 {
+	const size_t before = s->nsegments;
+
 	for (size_t k = 1; k < s->nsegments;) {
 		if (is_anew(s, k) || fabs(segment_y(s, k) - segment_y(s, k - 1)) >= s->apart) {
 			k++;
@@ -182,6 +184,7 @@ static void join_surfaces(struct segments *s)
 		}
 		k = join_at(s, k);
 	}
+	return s->nsegments < before;
 }
 
 static void drop(struct segments *s, size_t k)
@@ -566,7 +569,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			join_begun(&s, y);
 			if (l->is_one_at_a_time)
 				join_turns(&s, samples, spacing_of(l), &s.apart, y);
-			join_surfaces(&s);
+			ret->lacks_step = join_surfaces(&s);
 		}
 		drop_straddling(&s, spacing_of(l));
 		ret->lacks_end = drop_ends(&s, spacing_of(l));

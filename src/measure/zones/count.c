@@ -49,7 +49,7 @@ bool zone_bands_may_hide(const struct zone_bands *b)
 
 	if (b->has_sawtooth || b->n < 2)
 		return false;
-	if (!fall || b->n <= FALLS_MIN || b->lacks_end)
+	if (!fall || b->n <= FALLS_MIN || b->lacks_end || b->lacks_step)
 		return true;
 	for (size_t k = 0; k < b->n; k++)
 		if ((double)(b->v[k].end_bytes - b->v[k].first_bytes) < b->spacing_bytes)

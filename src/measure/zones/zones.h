@@ -514,7 +514,8 @@ struct zone_bands {
 	double least_step;    /* relative: a larger change of the rate between two places is always seen */
 	double spacing_bytes; /* from place to place; 0: not known */
 	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
-	bool lacks_end; /* what was seen of one place, at an end, may be a zone of its own or none */
+	bool lacks_step; /* one that was seen may be between surfaces, or between zones */
+	bool lacks_end;  /* what was seen of one place, at an end, may be a zone of its own or none */
 };
 
 /* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
