@@ -49,7 +49,7 @@ struct sequence {
 static inline void begin(struct sequence *s, const struct geo *g)
 {
 	memset(s, 0, sizeof(*s));
-	s->o = (struct geo_order){ .g = g, .seg = s->seg, .tol = TOL };
+	s->o = (struct geo_order){ .g = g, .seg = s->seg, .ranked = GEO_RANK_TRACKS, .tol = TOL };
 }
 
 /* So many tracks, each followed by that skew. (Jumps are of the ends of first sectors.) */

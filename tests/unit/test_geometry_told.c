@@ -310,6 +310,50 @@ static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **s
 	sim_run_end(&run);
 }
 
+/*
+ * 19 surfaces, whose heads alternate, and a defect on every twentieth track, so that nearly every cylinder is broken: sizes are in no order, but accesses in two places agree with that
+ * layout alone. Likely, and not sure.
+ */
+static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely(void **state)
+{
+	struct sim_run run = geometry_on_wild(698350, "--seed=698350 sda", NULL, NULL);
+	const struct figure *f = result_find_figure(run.res, "surfaces"),
+			    *sure = result_find_figure(run.res, "confidence"),
+			    *layout = result_find_figure(run.res, "layout");
+
+	(void)state;
+	assert_non_null(f);
+	print_message("%g surfaces, %s, %s\n", figure_number(f), layout->value.str, sure->value.str);
+	assert_true(figure_number(f) == 19.0);
+	assert_int_equal(strncmp(layout->value.str, "head-first", 10), 0);
+	assert_int_equal(strncmp(sure->value.str, "likely: ", 8), 0);
+	assert_true(result_has_notice(run.res, "layout-likely"));
+	assert_false(result_has_notice(run.res, "layout-unknown"));
+	sim_run_end(&run);
+}
+
+/* The walk went astray on eight surfaces, and three explain what is in no order at no less cost; accesses agree with them, but no better than with tracks side by side. */
+static void what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely(void **state)
+{
+	struct sim_run run = geometry_on_wild(698449, "--seed=698449 sda", NULL, NULL);
+	double surfaces = sim_figure(&run, "surfaces");
+
+	(void)state;
+	assert_true(isnan(surfaces) || surfaces == 8.0);
+	sim_run_end(&run);
+}
+
+/* The last tracks of a disk of seven surfaces cannot be read as theirs; all before them are, and nothing else explains those at twice the cost. */
+static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **state)
+{
+	struct sim_run run = geometry_on_wild(698429, "--seed=698429 sda", NULL, NULL);
+
+	(void)state;
+	print_message("%g surfaces\n", sim_figure(&run, "surfaces"));
+	assert_true(sim_figure(&run, "surfaces") == 7.0);
+	sim_run_end(&run);
+}
+
 /* Seek-first with four surfaces, of which so few bands are seen in that time that it is open how long they are. */
 static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void **state)
 {
@@ -416,6 +460,9 @@ int main(void)
 		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(one_surface_is_told_as_likely_where_more_need_a_coincidence),
+		cmocka_unit_test(where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely),
+		cmocka_unit_test(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely),
+		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
 		cmocka_unit_test(the_few_ends_that_come_again_tell_no_tracks),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),

@@ -391,6 +391,7 @@ struct geo_order {
 	uint32_t *of; /* segments of the first nof tracks, which are read again and again; NULL: none */
 	uint64_t nof;
 	uint64_t tracks;
+	uint64_t ranked; /* the first so many are what layouts are ranked by */
 	double tol;
 	struct geo_pin pin[GEO_PINS];
 	size_t npins;
@@ -603,10 +604,12 @@ size_t geo_zone_rows(struct geo_walk *w, const struct geo_zone *zone, size_t n, 
 #define GEO_SHAPES_MAX \
 	320 /* that are kept at a time, half of them until each has its ways of the arm; the dear ones go when it is full */
 
-/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. -ENOMEM, or 0. */
+/* Layouts that explain the sequence at about the least cost, the cheapest first; ret: GEO_SHAPES_MAX. Where it is broken o->ranked is less then. -ENOMEM, or 0. */
 int geo_shapes(struct geo *g, struct geo_order *o, struct geo_shape *ret, size_t *ret_n);
 /* Figure layout. */
 void geo_tell_layout(struct result *res, const struct geo_shape *shape);
+/* A notice: whether heads alternate was not seen, so that it is told as if they did not. */
+void geo_say_turning_is_hidden(struct result *res);
 /* The same but for whether every second band goes through the heads backwards. */
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b);
 

@@ -138,21 +138,21 @@ static double weigh_all(struct geo_search *s)
 
 /* ---- what is told ---- */
 
-/* most: that it may have as well. */
+/* most: that it may have as well; 0: any. */
 static void tell_surfaces(struct geo_search *s, uint32_t most)
 {
 	struct result *res = s->g->ses->res;
 	const struct geo_candidate *c = &s->c[0];
-	struct interval ci = { c->shape.heads, most };
+	struct interval of = { c->shape.heads, most }, *ci = most ? &of : NULL;
 
 	if (s->are_several_arms) {
-		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, &ci,
+		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, ci,
 		              c->judged);
 		result_notice(
 			res, "not-one-arm",
 			"Several arms or disks share the addresses of this one: surfaces and layout are those of the first, the others may have more or fewer. Of all together the number is not told.");
 	} else {
-		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, &ci, c->judged);
+		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, ci, c->judged);
 	}
 }
 
@@ -281,7 +281,7 @@ static void prefer_cheapest(struct geo_search *s)
 	size_t best = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		geo_order_fit(s->o, &s->c[i].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		geo_order_fit(s->o, &s->c[i].shape, s->o->ranked, INFINITY, NULL, s->fit);
 		if (s->fit->cost >= least)
 			continue;
 		least = s->fit->cost;
@@ -345,6 +345,7 @@ static bool are_zones_too_short(const struct geo_fit *fit, const struct geo_shap
 enum order {
 	IN_ORDER,
 	DISTURBED, /* by defects, noise or mistakes, but most of it is explained: to be told only if accesses in a second place say so */
+	UNORDERED, /* no more of it is explained than a false layout would: it is accesses that speak for one, and no more than likely */
 	MESSY,
 	ONCE /* no band came again, so there may be more surfaces than were seen */
 };
@@ -383,11 +384,11 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 	if (shape->heads > 1 && shape->band > 1 && !geo_comes_again(fit, shape))
 		return ONCE;
 	if (are_zones_too_short(fit, shape) || geo_are_bands_cut(fit, shape))
-		return MESSY;
+		return UNORDERED;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && !rises_often(fit))
 		return IN_ORDER;
 	if (!is_band) /* which tracks lie over each other, or that none do, is what accesses tell best */
-		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? MESSY : DISTURBED;
+		return fit->cost > ODD_MOST + EXPLAINS * (double)changes ? UNORDERED : DISTURBED;
 	return fit->cost > ODD_MOST + MESSY_MOST * (double)changes || rises(fit) || fit->n < BAND_ZONES ? MESSY
 	                                                                                                : DISTURBED;
 }
@@ -482,9 +483,35 @@ static void tell_likely(struct geo_search *s)
 		"One surface is likely, and not sure: more are possible if a change of heads takes just as long as a step of the arm, wherever there is one, and all surfaces hold the same.");
 }
 
+/* Of a sequence in no order: by accesses in two places, which are much less likely with all tracks side by side. */
+static bool is_likely_by_accesses(struct geo_search *s)
+{
+	return s->n && s->is_shown && s->does_agree && s->plain > s->c[0].against + GEO_SPEAKS;
+}
+
+static void tell_likely_by_accesses(struct geo_search *s)
+{
+	struct result *res = s->g->ses->res;
+	struct geo_shape shape = s->c[0].shape;
+	char text[160];
+
+	if (shape.heads > 1 && !is_turning_said(s)) {
+		shape.is_alternate = false;
+		geo_say_turning_is_hidden(res);
+	}
+	tell_surfaces(s, 0);
+	geo_tell_layout(res, &shape);
+	(void)snprintf(text, sizeof(text), "likely: %zu of %zu access times agree; sizes and skews are in no order",
+	               s->c[0].agreeing, s->c[0].judged);
+	result_figure_text(res, "confidence", "how sure", text);
+	result_notice(
+		res, "layout-likely",
+		"The layout is likely, and not sure: access times in two places agree with it and with no other that was tried, but too much in sizes and skews is in no order, as where many tracks lack sectors.");
+}
+
 static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere elsewhere)
 {
-	bool several = are_several(s), messy = order >= MESSY, unseen = geo_are_bands_unseen(s), holds;
+	bool several = are_several(s), messy = order >= UNORDERED, unseen = geo_are_bands_unseen(s), holds;
 
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE;
@@ -505,6 +532,10 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 	if (several && !unseen && (order == IN_ORDER ? elsewhere != FITS_NOT : !messy && elsewhere == FITS_THERE) &&
 	    is_one_likely(s, fit)) {
 		tell_likely(s);
+		return false;
+	}
+	if (order == UNORDERED && !several && !unseen && elsewhere == FITS_THERE && is_likely_by_accesses(s)) {
+		tell_likely_by_accesses(s);
 		return false;
 	}
 	result_notice(
@@ -588,7 +619,7 @@ static int check_elsewhere(struct geo_search *s, const struct geo_fit *fit, bool
 /* A layout in which zones are one band, and by its own reading they are not. */
 static bool is_more_than_band(struct geo_search *s, const struct geo_shape *shape)
 {
-	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, shape, s->o->ranked, INFINITY, NULL, s->fit);
 	return geo_band_behind(s->fit) > 0;
 }
 
@@ -644,7 +675,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return err_set(err, r, "Out of memory.");
 	if (s->n == 0 || geo_is_over(s->g))
 		return 0;
-	geo_order_fit(s->o, &s->c[0].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, &s->c[0].shape, s->o->ranked, INFINITY, NULL, s->fit);
 	geo_choose_stretch(s, s->fit);
 	cheapest = s->c[0].shape;
 	s->all = s->n;
@@ -686,14 +717,15 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return err_set(err, -ENOMEM, "Out of memory.");
 	session_progress(s->g->ses, "zones", geo_done(s->g, GEO_CHECK_AT), NULL);
 	geo_order_fit_whole(s->o, &ret->shape, ret->fit);
-	geo_order_fit(s->o, &read, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
-	order = order_of(s->fit, &read, geo_order_changes(s->o, GEO_RANK_TRACKS));
+	geo_order_fit(s->o, &read, s->o->ranked, INFINITY, NULL, s->fit);
+	order = order_of(s->fit, &read, geo_order_changes(s->o, s->o->ranked));
 	ret->is_messy = order != IN_ORDER;
 	if (s->n && order < MESSY &&
 	    (is_rival_open || geo_are_few_unasked(s) || (read.heads == 1 && has_zones_of_several(ret->fit))))
 		order = MESSY;
-	closely = s->n && order == DISTURBED &&
-	          (read.heads == 1 || geo_is_dear(s, &read, &cheapest) || geo_do_sizes_come_again(s));
+	closely = s->n &&
+	          (order == UNORDERED || (order == DISTURBED && (read.heads == 1 || geo_is_dear(s, &read, &cheapest) ||
+	                                                         geo_do_sizes_come_again(s))));
 	if (closely && (read.heads == 1 ? may_have_surfaces(s) : !agree_closely(&s->c[0])))
 		order = MESSY;
 	pins = s->o->npins;

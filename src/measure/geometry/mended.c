@@ -189,7 +189,7 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 {
 	double cost;
 
-	geo_order_fit(s->o, left, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, left, s->o->ranked, INFINITY, NULL, s->fit);
 	cost = s->fit->cost;
 	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
@@ -200,7 +200,7 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 			continue;
 		if (geo_has_thought_enough(s->g))
 			return true;
-		geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+		geo_order_fit(s->o, shape, s->o->ranked, INFINITY, NULL, s->fit);
 		if (s->fit->cost > fmax(cost + GEO_SPEAKS, GEO_MISREAD * cost))
 			continue;
 		if (left->band ? geo_speaks_against_mended(s, shape) < GEO_SPEAKS : is_misread(s->fit, shape->heads))

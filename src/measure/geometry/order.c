@@ -744,11 +744,13 @@ static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
 
 /*
  * Do all surfaces hold fewer sectors from there on, in like proportion, and are the tracks on both sides as those of their zones are? A track that is not may belong
- * to either; and where some surfaces hold more the bands of one zone may have been cut up wrongly.
+ * to either; and where some surfaces hold more the bands of one zone may have been cut up wrongly. Within a row of tracks just like each other nothing begins that is seen: where the
+ * next zone's first surface goes on as the last one ended, and the skew between them was lost, that may lack some tracks.
  */
 static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
 {
-	return odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, geo_order_at(p->o, z->track)) &&
+	return geo_order_at(p->o, z->track) != geo_order_at(p->o, z->track - 1) &&
+	       odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, geo_order_at(p->o, z->track)) &&
 	       has_size(z - 1, geo_order_at(p->o, z->track - 1));
 }
 

@@ -294,6 +294,7 @@ int geo_order_fill(struct geo_order *o, const struct geo_walk *w, struct err *er
 {
 	o->g = w->g;
 	o->tol = geo_near(w->g);
+	o->ranked = GEO_RANK_TRACKS;
 	for (size_t i = 0; i < w->nitems; i++) {
 		const struct geo_item *item = &w->items[i];
 		uint64_t at = item->first;
@@ -349,6 +350,7 @@ int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct e
 
 	geo_order_free(o);
 	r = geo_order_fill(o, w, err);
+	o->ranked = before.ranked;
 	for (size_t i = 0; r == 0 && i < before.npins; i++) {
 		o->pin[o->npins] = before.pin[i];
 		o->npins += find_first(o, before.pin[i].first, &o->pin[o->npins].track);

@@ -50,9 +50,7 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 		geo_tell_layout(g->ses->res, &l->shape);
 	}
 	if (l->is_turning_hidden)
-		result_notice(
-			g->ses->res, "heads-alternate-unseen",
-			"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
+		geo_say_turning_is_hidden(g->ses->res);
 	return 0;
 }
 

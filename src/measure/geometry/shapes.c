@@ -31,8 +31,10 @@
 	16.0 /* of two layouts whose undisturbed sequence is the same; seen: 2.1, and 14 with many skipped tracks */
 #define BY_CHANCE \
 	12.0 /* of the log-likelihood, at most: heads of one make may be more alike than by chance, but not in such an order */
-#define TWIN_ZONES 2 /* of them one has at most so many times as many zones, and: */
-#define TWIN_MORE  4
+#define BROKEN_TIMES 2.0 /* by which a true layout is cheaper than others as far as it can be read (a choice) */
+#define BROKEN_LEAST 2   /* times the first look, at least, that it is */
+#define TWIN_ZONES   2   /* of them one has at most so many times as many zones, and: */
+#define TWIN_MORE    4
 
 struct candidate {
 	struct geo_shape shape;
@@ -80,11 +82,11 @@ static size_t most_frequent(uint64_t *length, size_t n, uint64_t *ret, size_t mo
 static size_t lengths_past_defects(struct ranking *s, uint64_t *ret, size_t most)
 {
 	const struct geo_shape one = { .heads = 1, .band = 1 };
-	uint64_t length[GEO_ZONES_MAX], tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS;
+	uint64_t length[GEO_ZONES_MAX], tracks = s->o->tracks < s->o->ranked ? s->o->tracks : s->o->ranked;
 
 	if (geo_order_changes(s->o, tracks) * RUN_LEAST > tracks)
 		return 0;
-	geo_order_fit(s->o, &one, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, &one, s->o->ranked, INFINITY, NULL, s->fit);
 	for (size_t i = 0; i < s->fit->n; i++)
 		length[i] = s->fit->zone[i].tracks;
 	return most_frequent(length, s->fit->n, ret, most, COMES_AGAIN);
@@ -502,32 +504,74 @@ static void add_ways(struct ranking *s)
 		}
 }
 
+/* Those of all[0..n) that do well over so many tracks, the best first, and s->c; how many. is_last: what is told must be more than that. */
+static size_t look(struct ranking *s, struct candidate *all, size_t n, uint64_t tracks, bool is_last)
+{
+	size_t m = 0;
+
+	s->n = 0;
+	for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
+		session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i, n,
+		                 s->n);
+		rank(s, &all[i], tracks);
+		if (!(all[i].cost <= limit(s)) || (is_last && (all[i].is_one_band || is_idle(s, &all[i]))))
+			continue;
+		all[m++] = all[i];
+		add_candidate(s, &all[i]);
+	}
+	qsort(all, m, sizeof(*all), compare_cost);
+	return m;
+}
+
+static double cost_over(const struct ranking *s, const struct geo_shape *shape, uint64_t tracks, double most)
+{
+	geo_order_fit(s->o, shape, tracks, most, NULL, s->fit);
+	return s->fit->cost;
+}
+
+/*
+ * How many tracks can be read. Tracks that could not be, or that the walk mistook, break the sequence: what is true cannot be read on from there, whatever it may cost, while something else
+ * explains any tracks at about the same cost each. So far does one of those that are out, all[0..n), explain it at a fraction of the cost of all that are left.
+ */
+static uint64_t readable(struct ranking *s, const struct candidate *all, size_t n, uint64_t few, uint64_t tracks)
+{
+	for (uint64_t part = tracks / 2; part >= few * BROKEN_LEAST; part /= 2) {
+		double least = INFINITY;
+
+		for (size_t i = 0; i < s->n; i++)
+			least = fmin(least, cost_over(s, &s->c[i].shape, part, least));
+		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++)
+			if (cost_over(s, &all[i].shape, part, least / BROKEN_TIMES - MARGIN) <
+			            least / BROKEN_TIMES - MARGIN &&
+			    isinf(cost_over(s, &all[i].shape, tracks, INFINITY)))
+				return part;
+	}
+	return tracks;
+}
+
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static int find_candidates(struct ranking *s)
 {
-	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
-	uint64_t tracks = s->o->tracks < GEO_RANK_TRACKS ? s->o->tracks : GEO_RANK_TRACKS;
-	size_t n = 0, m = 0, explain;
+	const size_t most = (BANDS_MAX + 2) * 2 * HEADS_TRIED;
+	cleanup_free struct candidate *all = calloc(most, sizeof(*all)), *first = calloc(most, sizeof(*first));
+	uint64_t tracks = s->o->tracks < s->o->ranked ? s->o->tracks : s->o->ranked, few, part;
+	size_t n = 0, m, explain;
 
-	if (!all)
+	if (!all || !first)
 		return -ENOMEM;
 	list_shapes(s, all, &n);
-	for (uint64_t some = few_tracks(s->o, tracks);; some = tracks) {
-		s->n = m = 0;
-		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++) {
-			session_progress(s->g->ses, "layouts", geo_done(s->g, GEO_LAYOUT_AT), "%zu of %zu, %zu left", i,
-			                 n, s->n);
-			rank(s, &all[i], some);
-			if (!(all[i].cost <= limit(s)) ||
-			    (some == tracks && (all[i].is_one_band || is_idle(s, &all[i]))))
-				continue;
-			all[m++] = all[i];
-			add_candidate(s, &all[i]);
+	few = few_tracks(s->o, tracks);
+	n = look(s, all, n, few, few == tracks);
+	if (few < tracks) {
+		memcpy(first, all, n * sizeof(*all));
+		m = look(s, all, n, tracks, true);
+		part = readable(s, first, n, few, tracks);
+		if (part < tracks) {
+			s->o->ranked = tracks = part;
+			memcpy(all, first, n * sizeof(*all));
+			m = look(s, all, n, tracks, true);
 		}
 		n = m;
-		qsort(all, n, sizeof(*all), compare_cost);
-		if (some == tracks)
-			break;
 	}
 	forget_dear_ones(s);
 	explain = s->n;
@@ -554,6 +598,13 @@ void geo_tell_layout(struct result *res, const struct geo_shape *shape)
 		(void)snprintf(text, sizeof(text), "seek-first in bands of %" PRIu64 " tracks, %s%s", shape->band, way,
 		               heads);
 	result_figure_text(res, "layout", "layout", text);
+}
+
+void geo_say_turning_is_hidden(struct result *res)
+{
+	result_notice(
+		res, "heads-alternate-unseen",
+		"Heads may alternate, each second band or cylinder going through them backwards: neither access times nor sizes show whether they do, so the layout is told without it.");
 }
 
 bool geo_is_turned(const struct geo_shape *a, const struct geo_shape *b)

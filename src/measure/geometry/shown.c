@@ -42,7 +42,7 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 
 	if (shape->band != 1 || shape->heads < SIZES || s->c[0].against > s->plain + HINTS)
 		return false;
-	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, shape, s->o->ranked, INFINITY, NULL, s->fit);
 	z = geo_longest_zone(s->fit);
 	if (!z || z->cylinders < COMES)
 		return false;
@@ -64,7 +64,7 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 		if (!few->is_possible || !geo_may_come_again(many, &few->shape))
 			continue;
 		if (!is_read)
-			geo_order_fit(s->o, many, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+			geo_order_fit(s->o, many, s->o->ranked, INFINITY, NULL, s->fit);
 		is_read = true;
 		most = fmax(most, geo_sizes_come_again(geo_longest_zone(s->fit), many, &few->shape));
 	}
@@ -85,7 +85,7 @@ static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 	const struct geo_shape *best = &s->c[0].shape;
 	const struct geo_fit_zone *z;
 
-	geo_order_fit(s->o, best, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, best, s->o->ranked, INFINITY, NULL, s->fit);
 	z = geo_longest_zone(s->fit);
 	for (uint32_t heads = 2; heads * 2 <= best->heads; heads++)
 		for (int way = 0; way < 2; way++) {
@@ -144,7 +144,7 @@ bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape)
 
 static double cost_of(struct geo_search *s, const struct geo_shape *shape)
 {
-	geo_order_fit(s->o, shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, shape, s->o->ranked, INFINITY, NULL, s->fit);
 	return s->fit->cost;
 }
 

@@ -92,7 +92,7 @@ void geo_choose_rival_stretch(struct geo_search *s, int round)
 	for (size_t i = 1; i < s->n && round % 4 != OF_BEST && (!rival || round % 2 == 0); i++)
 		if (!geo_is_same_layout(&s->c[0].shape, &s->c[i].shape))
 			rival = i;
-	geo_order_fit(s->o, &s->c[rival].shape, GEO_RANK_TRACKS, INFINITY, NULL, s->fit);
+	geo_order_fit(s->o, &s->c[rival].shape, s->o->ranked, INFINITY, NULL, s->fit);
 	s->tracks = 0;
 	geo_choose_stretch(s, s->fit);
 	s->tracks = s->tracks ? s->tracks : before;
