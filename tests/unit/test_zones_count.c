@@ -79,6 +79,10 @@ static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
 	b.lacks_step = true; /* it may be between surfaces */
 	assert_true(zone_bands_may_hide(&b));
 	b.lacks_step = false;
+	v[2].edge_half_bytes = v[3].edge_half_bytes = BAND / 16;
+	assert_true(zone_bands_may_hide(&b)); /* so may this one be, as its edges are not known better */
+	v[2].edge_half_bytes = v[3].edge_half_bytes = BAND / 32;
+	assert_false(zone_bands_may_hide(&b));
 	v[2].end_bytes = v[3].first_bytes = v[2].first_bytes + BAND / 2;
 	assert_true(zone_bands_may_hide(&b));
 }

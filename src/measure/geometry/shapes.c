@@ -555,7 +555,7 @@ static int find_candidates(struct ranking *s)
 	const size_t most = (BANDS_MAX + 2) * 2 * HEADS_TRIED;
 	cleanup_free struct candidate *all = calloc(most, sizeof(*all)), *first = calloc(most, sizeof(*first));
 	uint64_t tracks = s->o->tracks < s->o->ranked ? s->o->tracks : s->o->ranked, few, part;
-	size_t n = 0, m, explain;
+	size_t n = 0, explain;
 
 	if (!all || !first)
 		return -ENOMEM;
@@ -564,14 +564,13 @@ static int find_candidates(struct ranking *s)
 	n = look(s, all, n, few, few == tracks);
 	if (few < tracks) {
 		memcpy(first, all, n * sizeof(*all));
-		m = look(s, all, n, tracks, true);
+		(void)look(s, all, n, tracks, true);
 		part = readable(s, first, n, few, tracks);
 		if (part < tracks) {
 			s->o->ranked = tracks = part;
 			memcpy(all, first, n * sizeof(*all));
-			m = look(s, all, n, tracks, true);
+			(void)look(s, all, n, tracks, true);
 		}
-		n = m;
 	}
 	forget_dear_ones(s);
 	explain = s->n;

@@ -5,7 +5,7 @@
  * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
  * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
  * of the usual than to one may hold a zone more, and so may a band that is as wide as two of the usual, whose step is lost in the scatter. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
- * them, or of one of which the edge differs from surface to surface. Where one band is narrower than the distance of two places, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
+ * them, or of one of which the edge differs from surface to surface. Where one band is narrower than the distance of two places, or may be, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +42,14 @@ static bool is_any_wide(const struct zone_bands *b)
 	return !wide || most > WIDE_MOST * stats_median(wide, b->n);
 }
 
+/* Bytes between its edges, wherever these are. */
+static double width_for_sure(const struct zone_bands *b, size_t k)
+{
+	double width = (double)(b->v[k].end_bytes - b->v[k].first_bytes) - (double)b->v[k].edge_half_bytes;
+
+	return k + 1 < b->n ? width - (double)b->v[k + 1].edge_half_bytes : width;
+}
+
 bool zone_bands_may_hide(const struct zone_bands *b)
 {
 	cleanup_free double *fall = calloc(b->n + 1, sizeof(*fall));
@@ -52,7 +60,7 @@ bool zone_bands_may_hide(const struct zone_bands *b)
 	if (!fall || b->n <= FALLS_MIN || b->lacks_end || b->lacks_step)
 		return true;
 	for (size_t k = 0; k < b->n; k++)
-		if ((double)(b->v[k].end_bytes - b->v[k].first_bytes) < b->spacing_bytes)
+		if (width_for_sure(b, k) < b->spacing_bytes)
 			return true;
 	for (size_t k = 1; k < b->n; k++) {
 		fall[k - 1] = fall_of(b, k);
