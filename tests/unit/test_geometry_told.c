@@ -354,6 +354,20 @@ static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **sta
 	sim_run_end(&run);
 }
 
+/* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads anywhere each arm gets half, and still has what was read before. */
+static void two_arms_forget_after_twice_as_many_reads(void **state)
+{
+	struct sim_run run = geometry_on_wild(697809, "--seed=697809 sda", NULL, NULL);
+
+	(void)state;
+	print_message("%.6f rpm, %g surfaces of the first arm\n", sim_figure(&run, "rotation_rpm"),
+	              sim_figure(&run, "arm_surfaces"));
+	assert_false(result_has_notice(run.res, "rotation-cached"));
+	assert_true(fabs(sim_figure(&run, "rotation_rpm") / 7221.951092949791 - 1.0) < 1e-6);
+	assert_true(sim_figure(&run, "arm_surfaces") == 6.0);
+	sim_run_end(&run);
+}
+
 /* Seek-first with four surfaces, of which so few bands are seen in that time that it is open how long they are. */
 static void surfaces_are_told_where_all_layouts_that_are_left_have_as_many(void **state)
 {
@@ -463,6 +477,7 @@ int main(void)
 		cmocka_unit_test(where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely),
 		cmocka_unit_test(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely),
 		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
+		cmocka_unit_test(two_arms_forget_after_twice_as_many_reads),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),
 		cmocka_unit_test(the_few_ends_that_come_again_tell_no_tracks),
 		cmocka_unit_test(a_zone_of_cylinders_may_lack_its_last_tracks),

@@ -58,7 +58,7 @@ static void take(struct fresh *f, uint64_t *first, double way, double access, ui
 		f->answered++;
 	} else if (!*first) {
 		*first = way > 0.0 ? 0 : done_ns; /* a place whose first sector was a hit has none */
-		if (ev->nlooks < 2 * FLUSH_MAX)
+		if (ev->nlooks < LOOKS_MOST)
 			ev->look[ev->nlooks++] = access;
 	} else if (ev->n < EVENTS_MAX) {
 		f->way[ev->n] = way;

@@ -295,8 +295,8 @@ static int find_flush(struct timed *t, uint64_t sector, uint64_t start_ns, uint6
  * each shuffled every time (waiting must vary for the longest period to be the true one).
  */
 struct rounds {
-	uint64_t sector[2 * FLUSH_MAX],
-		first[2 * FLUSH_MAX]; /* first: the completion that later ones are counted from; 0: none yet */
+	uint64_t sector[2 * FLUSH_LAST],
+		first[2 * FLUSH_LAST]; /* first: the completion that later ones are counted from; 0: none yet */
 	size_t half;
 };
 
@@ -331,8 +331,8 @@ static bool is_hit(const struct rotation *rot, double access)
 static int one_half(struct timed *t, const struct rotation *rot, uint64_t *sector, uint64_t *first, size_t half,
                     struct events *ev, struct err *err)
 {
-	uint64_t done[FLUSH_MAX];
-	double access[FLUSH_MAX];
+	uint64_t done[FLUSH_LAST];
+	double access[FLUSH_LAST];
 	int r;
 
 	shuffle(t, sector, first, half);
@@ -465,6 +465,23 @@ static int forget_more(struct timed *t, uint64_t sector, uint64_t start_ns, uint
 	return flush_by_volume(t, start_ns, budget_ns, ret, ev, err);
 }
 
+/* When nothing else was enough, and the cache still has what was read: twice as many blocks as one drive's has room for. */
+static int by_most_blocks(struct timed *t, uint64_t sector, uint64_t budget_ns, struct rotation *ret, struct err *err)
+{
+	struct events ev = { .n = 0 };
+	bool is = false;
+	int r;
+
+	ret->flush_bytes = t->block_bytes;
+	ret->flush_reads = FLUSH_LAST;
+	r = is_flushed(t, sector, ret, &is, err);
+	if (r == 0 && is && !is_over(t))
+		r = collect(t, ret, &ev, EVENTS_GOOD, budget_ns, err);
+	if (r == 0 && is && !rotation_fit(&ev, ret))
+		ret->is_unclear = is_cached(&ev) || is_slow(ret, &ev);
+	return r;
+}
+
 int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, struct err *err)
 {
 	const uint64_t start_ns = clock_now_ns(t->ses->env->clk);
@@ -506,5 +523,7 @@ int rotation_find(struct timed *t, uint64_t budget_ns, struct rotation *ret, str
 		if (!ret->is_unclear)
 			break;
 	}
+	if (r == 0 && ret->is_held && !t->is_brief && !is_over(t))
+		r = by_most_blocks(t, sector, budget_ns, ret, err);
 	return r;
 }
