@@ -383,7 +383,9 @@ static enum order order_of(const struct geo_fit *fit, const struct geo_shape *sh
 
 	if (shape->heads > 1 && shape->band > 1 && !geo_comes_again(fit, shape))
 		return ONCE;
-	if (are_zones_too_short(fit, shape) || geo_are_bands_cut(fit, shape))
+	if (geo_are_bands_cut(fit, shape)) /* there may be more surfaces */
+		return MESSY;
+	if (are_zones_too_short(fit, shape))
 		return UNORDERED;
 	if (odd <= (is_band ? ODD_BAND + 0.5 * n : ODD_MOST + n) && !rises_often(fit))
 		return IN_ORDER;

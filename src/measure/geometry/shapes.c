@@ -552,17 +552,20 @@ static uint64_t readable(struct ranking *s, const struct candidate *all, size_t 
 /* All shapes over the first tracks, and those that do well there, the best first, over more. */
 static int find_candidates(struct ranking *s)
 {
-	const size_t most = (BANDS_MAX + 2) * 2 * HEADS_TRIED;
-	cleanup_free struct candidate *all = calloc(most, sizeof(*all)), *first = calloc(most, sizeof(*first));
+	cleanup_free struct candidate *all = calloc((BANDS_MAX + 2) * 2 * HEADS_TRIED, sizeof(*all));
+	cleanup_free struct candidate *first = NULL;
 	uint64_t tracks = s->o->tracks < s->o->ranked ? s->o->tracks : s->o->ranked, few, part;
 	size_t n = 0, explain;
 
-	if (!all || !first)
+	if (!all)
 		return -ENOMEM;
 	list_shapes(s, all, &n);
 	few = few_tracks(s->o, tracks);
 	n = look(s, all, n, few, few == tracks);
 	if (few < tracks) {
+		first = malloc((n + 1) * sizeof(*first));
+		if (!first)
+			return -ENOMEM;
 		memcpy(first, all, n * sizeof(*all));
 		(void)look(s, all, n, tracks, true);
 		part = readable(s, first, n, few, tracks);
