@@ -558,9 +558,9 @@ static const struct screen_decl geometry_screen = {
 	.says =
 		(const struct clause[]){
 			{ "It does not turn, or something in front of it answers", .because = "not-rotating" },
-			{ "Too few reads, or too busy a machine, to see it turn", .because = "rotation-unclear" },
+			{ "Too few reads, too busy a machine, or a network, to see it turn", .because = "rotation-unclear" },
 			{ "It turns at {rotation_rpm}" },
-			{ "Probably {surfaces:surface}", .because = "layout-likely" },
+			{ "probably {surfaces:surface}", .because = "layout-likely" },
 			{ "{surfaces:surface}, layout {layout}", .instead_of = 1 },
 			{ "{surfaces:surface}", .instead_of = 2 },
 			{ "{start_sectors_per_track} sectors in a track at the start, {middle_sectors_per_track} in the middle, {end_sectors_per_track} at the end" },
