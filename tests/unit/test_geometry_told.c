@@ -293,6 +293,13 @@ static void where_surfaces_of_tracks_are_unsure_no_rates_says_so(void **state)
 	sim_run_end(&run);
 }
 
+static void is_told_as_likely(const struct sim_run *run)
+{
+	assert_int_equal(strncmp(result_find_figure(run->res, "confidence")->value.str, "likely: ", 8), 0);
+	assert_true(result_has_notice(run->res, "layout-likely"));
+	assert_false(result_has_notice(run->res, "layout-unknown"));
+}
+
 /* One surface: sizes and skews are alike, and of two that are alike as well, a change of heads would have to take just as long as a step of the arm. Likely, and not sure. */
 static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **state)
 {
@@ -304,9 +311,7 @@ static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **s
 	print_message("%g surfaces of up to %g, %s\n", figure_number(f), f->ci.high, sure->value.str);
 	assert_true(figure_number(f) == 1.0);
 	assert_true(f->ci.low == 1.0 && f->ci.high > 1.0);
-	assert_int_equal(strncmp(sure->value.str, "likely: ", 8), 0);
-	assert_true(result_has_notice(run.res, "layout-likely"));
-	assert_false(result_has_notice(run.res, "layout-unknown"));
+	is_told_as_likely(&run);
 	sim_run_end(&run);
 }
 
@@ -326,32 +331,22 @@ static void where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_i
 	print_message("%g surfaces, %s, %s\n", figure_number(f), layout->value.str, sure->value.str);
 	assert_true(figure_number(f) == 19.0);
 	assert_int_equal(strncmp(layout->value.str, "head-first", 10), 0);
-	assert_int_equal(strncmp(sure->value.str, "likely: ", 8), 0);
-	assert_true(result_has_notice(run.res, "layout-likely"));
-	assert_false(result_has_notice(run.res, "layout-unknown"));
+	is_told_as_likely(&run);
 	sim_run_end(&run);
 }
 
 /* The walk went astray on eight surfaces, and three explain what is in no order at no less cost; accesses agree with them, but no better than with tracks side by side. */
 static void what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely(void **state)
 {
-	struct sim_run run = geometry_on_wild(698449, "--seed=698449 sda", NULL, NULL);
-	double surfaces = sim_figure(&run, "surfaces");
-
 	(void)state;
-	assert_true(isnan(surfaces) || surfaces == 8.0);
-	sim_run_end(&run);
+	surfaces_are(698449, 8.0, false);
 }
 
 /* The last tracks of a disk of seven surfaces cannot be read as theirs; all before them are, and nothing else explains those at twice the cost. */
 static void a_layout_that_breaks_at_the_end_is_told_by_what_is_before(void **state)
 {
-	struct sim_run run = geometry_on_wild(698429, "--seed=698429 sda", NULL, NULL);
-
 	(void)state;
-	print_message("%g surfaces\n", sim_figure(&run, "surfaces"));
-	assert_true(sim_figure(&run, "surfaces") == 7.0);
-	sim_run_end(&run);
+	surfaces_are(698429, 7.0, true);
 }
 
 /* Two arms, each with half of the addresses and a cache of 153 segments: of 256 reads anywhere each arm gets half, and still has what was read before. */

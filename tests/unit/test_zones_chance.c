@@ -125,6 +125,18 @@ static void a_single_sample_is_read_again_until_chance_is_excluded(void **state)
 	assert_true(zone_chance_of_single(&m.samples, PLACES, &slow, 20) > 0.05);
 }
 
+/* The samples in order of place; how many. */
+static size_t in_order(const struct made *m, const struct zone_sample **ret)
+{
+	size_t n = 0;
+
+	for (size_t p = 0; p < PLACES; p++)
+		for (size_t i = 0; i < m->samples.n; i++)
+			if (m->v[i].position == p)
+				ret[n++] = &m->v[i];
+	return n;
+}
+
 /* Of Poisson's law it is 1; where what is slow comes in spells it is more than twice that, and another slow place changes nothing. */
 static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
 {
@@ -135,13 +147,10 @@ static void waits_that_come_in_spells_scatter_more_than_chance(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 		for (size_t k = 0; k < 2; k++) {
-			size_t n = 0;
+			size_t n;
 
 			make(&m, seed, k ? 0.1 : 0.0, true);
-			for (size_t p = 0; p < PLACES; p++)
-				for (size_t i = 0; i < m.samples.n; i++)
-					if (m.v[i].position == p)
-						s[n++] = &m.v[i];
+			n = in_order(&m, s);
 			sum[k] += zone_chance_dispersion(s, n, 40 * PASSES, 41 * PASSES - 1) / SEEDS;
 		}
 	print_message("dispersion %.2f and %.2f\n", sum[0], sum[1]);
@@ -158,16 +167,13 @@ static void waits_in_spells_near_by_are_not_hidden_by_steady_ones_elsewhere(void
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		size_t n = 0;
+		size_t n;
 
 		make(&m, seed, 0.2, false);
 		for (size_t i = 0; i < m.samples.n; i++)
 			if (m.v[i].position >= PLACES / 8)
 				m.v[i].waits = 1;
-		for (size_t p = 0; p < PLACES; p++)
-			for (size_t i = 0; i < m.samples.n; i++)
-				if (m.v[i].position == p)
-					s[n++] = &m.v[i];
+		n = in_order(&m, s);
 		there += zone_chance_dispersion(s, n, 3 * PASSES, 4 * PASSES - 1) / SEEDS;
 		elsewhere += zone_chance_dispersion(s, n, 40 * PASSES, 41 * PASSES - 1) / SEEDS;
 	}

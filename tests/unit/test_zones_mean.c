@@ -145,6 +145,17 @@ static void the_interval_of_the_mean_knows_that_slow_regions_are_met_by_chance(v
 	assert_true(held >= all * 93 / 100);
 }
 
+/* The bands of samples as they are. free(ret->v). */
+static void fit_bands(struct made *m, const struct zone_slows *slows, const struct zone_stretches *st,
+                      struct zone_bands *ret)
+{
+	struct zone_levels lv = { 0 };
+
+	assert_int_equal(zone_levels_fit(&m->samples, &m->l, &lv), 0);
+	assert_int_equal(zone_bands_find(&m->samples, &m->l, &lv, slows, st, ret), 0);
+	zone_levels_done(&lv);
+}
+
 /* Two zones 4 % apart; places differ by 0.2 %, as they do where they lie on some of the surfaces only. */
 static void places_that_differ_are_seldom_zones(void **state)
 {
@@ -155,7 +166,6 @@ static void places_that_differ_are_seldom_zones(void **state)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		const struct zone_slows slows = { 0 };
 		const struct zone_stretches st = { 0 };
-		struct zone_levels lv = { 0 };
 		struct zone_bands bands;
 		double off[PLACES];
 		struct rng rng;
@@ -166,8 +176,7 @@ static void places_that_differ_are_seldom_zones(void **state)
 			off[p] = (p < PLACES / 2 ? 0.0 : 0.04) + 0.002 * rng_normal(&rng);
 		for (size_t i = 0; i < m.samples.n; i++)
 			m.v[i].ns_per_byte = NS * exp(off[i % PLACES] + 0.001 * rng_normal(&rng));
-		assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
-		assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+		fit_bands(&m, &slows, &st, &bands);
 		for (size_t k = 1; k < bands.n; k++) {
 			bool is_it = fabs((double)bands.v[k].first_bytes - PLACES / 2 * (double)SPACING) < SPACING;
 
@@ -175,7 +184,6 @@ static void places_that_differ_are_seldom_zones(void **state)
 			false_ones += !is_it;
 		}
 		free(bands.v);
-		zone_levels_done(&lv);
 	}
 	print_message("the zone was found on %zu of %d, %zu others\n", found, SEEDS, false_ones);
 	assert_true(found >= SEEDS * 80 / 100);
@@ -188,7 +196,6 @@ static void one_long_rise_is_not_of_surfaces(void **state)
 	static struct made m;
 	const struct zone_slows slows = { 0 };
 	const struct zone_stretches st = { 0 };
-	struct zone_levels lv = { 0 };
 	struct zone_bands bands;
 	struct rng rng;
 
@@ -200,11 +207,9 @@ static void one_long_rise_is_not_of_surfaces(void **state)
 
 		m.v[i].ns_per_byte *= exp(-0.05 * (double)(step < 5 ? step : 10 - step));
 	}
-	assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
-	assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+	fit_bands(&m, &slows, &st, &bands);
 	assert_false(bands.has_sawtooth);
 	free(bands.v);
-	zone_levels_done(&lv);
 }
 
 #define SLOWER 0.01 /* of the last places, relative */
@@ -215,7 +220,6 @@ static size_t bands_near_the_end(bool is_begin)
 	static struct made m;
 	const struct zone_slows slows = { 0 };
 	const struct zone_stretches st = { 0 };
-	struct zone_levels lv = { 0 };
 	struct zone_bands bands;
 	struct rng rng;
 
@@ -231,10 +235,8 @@ static size_t bands_near_the_end(bool is_begin)
 			m.v[i].part_ns_per_byte[k] = NS * (1.0 + part) * exp(0.0005 * rng_normal(&rng));
 		}
 	}
-	assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
-	assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+	fit_bands(&m, &slows, &st, &bands);
 	free(bands.v);
-	zone_levels_done(&lv);
 	return bands.n;
 }
 
@@ -254,7 +256,6 @@ static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_ste
 	static struct made m;
 	const struct zone_slows slows = { 0 };
 	const struct zone_stretches st = { .interface_bytes_per_s = NAN };
-	struct zone_levels lv = { 0 };
 	struct zone_bands bands;
 	struct rng rng;
 
@@ -271,10 +272,8 @@ static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_ste
 		for (size_t k = 0; k < ZONE_PARTS; k++)
 			m.v[i].part_ns_per_byte[k] = m.v[i].ns_per_byte;
 	}
-	assert_int_equal(zone_levels_fit(&m.samples, &m.l, &lv), 0);
-	assert_int_equal(zone_bands_find(&m.samples, &m.l, &lv, &slows, &st, &bands), 0);
+	fit_bands(&m, &slows, &st, &bands);
 	free(bands.v);
-	zone_levels_done(&lv);
 	*ret_least_step = bands.least_step;
 	return bands.n;
 }
@@ -295,15 +294,12 @@ static void samples_of_the_other_level_on_both_sides_of_an_edge_are_of_surfaces(
 static void find_bands(struct made *m, const double *off, const struct zone_slows *slows,
                        const struct zone_stretches *st, struct zone_bands *ret)
 {
-	struct zone_levels lv = { 0 };
 	struct rng rng;
 
 	rng_init(&rng, 1, 4);
 	for (size_t i = 0; i < m->samples.n; i++)
 		m->v[i].ns_per_byte = NS * exp(off[m->v[i].position] + 0.0005 * rng_normal(&rng));
-	assert_int_equal(zone_levels_fit(&m->samples, &m->l, &lv), 0);
-	assert_int_equal(zone_bands_find(&m->samples, &m->l, &lv, slows, st, ret), 0);
-	zone_levels_done(&lv);
+	fit_bands(m, slows, st, ret);
 }
 
 /* Half of the disk is not stored. Of the rest all places lie on one surface but three, the first of them. */

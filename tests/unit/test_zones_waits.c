@@ -215,7 +215,6 @@ static void a_few_bad_tracks_do_not_make_all_between_them_slow(void **state)
 	assert_true(slows.v[0].is_confirmed);
 }
 
-/* One disk of several waits for another, and its completions come at once then. */
 /* A sample near the end that came out of a buffer after a stall: what lies between two regions is not far slower than the disk for that. */
 static void one_sample_out_of_a_buffer_does_not_make_one_region_of_two(void **state)
 {
@@ -237,6 +236,7 @@ static void one_sample_out_of_a_buffer_does_not_make_one_region_of_two(void **st
 	}
 }
 
+/* One disk of several waits for another, and its completions come at once then. */
 static void waits_that_cost_no_time_make_no_region(void **state)
 {
 	static struct made m;

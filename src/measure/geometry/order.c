@@ -749,9 +749,9 @@ static bool has_size(const struct geo_fit_zone *z, const struct geo_seg *seg)
  */
 static bool is_clear_begin(const struct geo_parser *p, const struct geo_fit_zone *z)
 {
-	return geo_order_at(p->o, z->track) != geo_order_at(p->o, z->track - 1) &&
-	       odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, geo_order_at(p->o, z->track)) &&
-	       has_size(z - 1, geo_order_at(p->o, z->track - 1));
+	const struct geo_seg *before = geo_order_at(p->o, z->track - 1), *seg = geo_order_at(p->o, z->track);
+
+	return seg != before && odd_sizes(p, z[-1].size, z->size) == 0.0 && has_size(z, seg) && has_size(z - 1, before);
 }
 
 /*

@@ -536,13 +536,13 @@ static double cost_over(const struct ranking *s, const struct geo_shape *shape, 
 static uint64_t readable(struct ranking *s, const struct candidate *all, size_t n, uint64_t few, uint64_t tracks)
 {
 	for (uint64_t part = tracks / 2; part >= few * BROKEN_LEAST; part /= 2) {
-		double least = INFINITY;
+		double least = INFINITY, most;
 
 		for (size_t i = 0; i < s->n; i++)
 			least = fmin(least, cost_over(s, &s->c[i].shape, part, least));
+		most = least / BROKEN_TIMES - MARGIN;
 		for (size_t i = 0; i < n && !geo_has_thought_enough(s->g); i++)
-			if (cost_over(s, &all[i].shape, part, least / BROKEN_TIMES - MARGIN) <
-			            least / BROKEN_TIMES - MARGIN &&
+			if (cost_over(s, &all[i].shape, part, most) < most &&
 			    isinf(cost_over(s, &all[i].shape, tracks, INFINITY)))
 				return part;
 	}
@@ -571,8 +571,7 @@ static int find_candidates(struct ranking *s)
 		part = readable(s, first, n, few, tracks);
 		if (part < tracks) {
 			s->o->ranked = tracks = part;
-			memcpy(all, first, n * sizeof(*all));
-			(void)look(s, all, n, tracks, true);
+			(void)look(s, first, n, tracks, true);
 		}
 	}
 	forget_dear_ones(s);

@@ -9,10 +9,10 @@
 
 #define PERIOD_LOW_NS \
 	2.8e6 /* 21 400 rpm: the fastest drives made turn with 15000; further down a period could be taken for its half */
-#define FLUSH_MAX       256 /* blocks: more segments no cache has that gives each a place of its own; */
-#define FLUSH_LAST      512 /* and where two drives are behind one name, each has half of those reads */
-#define LOOKS_MOST      1024
-#define EVENTS_MAX      400        /* room for a few rounds of the longest kind */
+#define FLUSH_MAX       256              /* blocks: more segments no cache has that gives each a place of its own; */
+#define FLUSH_LAST      512              /* and where two drives are behind one name, each has half of those reads */
+#define LOOKS_MOST      (2 * FLUSH_LAST) /* one of each sector of both halves */
+#define EVENTS_MAX      400              /* room for a few rounds of the longest kind */
 #define ROTATION_BESIDE (8u << 20) /* bytes: beyond what drives read ahead, within what is trimmed or stored together */
 #define STRAY_NOISES    8          /* off by more: of no use for the lattice */
 

@@ -471,9 +471,8 @@ static bool is_by_turns(const struct segments *s, size_t k, const struct zone_sa
 	return slow && fast;
 }
 
-/* Joins such neighbours; *apart: by so much surfaces differ at least. work: room for s->n. */
-static void join_turns(struct segments *s, const struct zone_samples *samples, double spacing, double *apart,
-                       double *work)
+/* Joins such neighbours: by so much surfaces differ at least. work: room for s->n. */
+static void join_turns(struct segments *s, const struct zone_samples *samples, double spacing, double *work)
 {
 	for (size_t k = 1; k < s->nsegments;) {
 		double step = segment_y(s, k) - segment_y(s, k - 1);
@@ -482,7 +481,7 @@ static void join_turns(struct segments *s, const struct zone_samples *samples, d
 			k++;
 			continue;
 		}
-		*apart = fmax(*apart, step);
+		s->apart = fmax(s->apart, step);
 		k = join_at(s, k);
 	}
 }
@@ -568,7 +567,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 			join_scattered(&s, v, n, y);
 			join_begun(&s, y);
 			if (l->is_one_at_a_time)
-				join_turns(&s, samples, spacing_of(l), &s.apart, y);
+				join_turns(&s, samples, spacing_of(l), y);
 			ret->lacks_step = join_surfaces(&s);
 		}
 		drop_straddling(&s, spacing_of(l));
