@@ -12,15 +12,17 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define PLACE_MIN_BYTES (16 * 1024u) /* a quarter of the tracks of 1995 */
-#define PLACE_PARTS     4            /* requests per revolution, of few places */
-#define FINE_MIN_BYTES  (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
-#define REREAD_BYTES    (64 * 1024u) /* fits into a segment of any drive with such tracks */
-#define TRACK_PARTS     8            /* requests per revolution (trial on four drives: five leave twice as much) */
-#define TRACK_PARTS_MIN 5            /* fewer show nothing (the same trial) */
-#define COARSE_EVERY    3            /* places of the first pass, that tell whether small ones are slower (a choice) */
-#define LOST_FEW        1.0          /* revolutions: more in the first pass are no accident (a choice) */
-#define BUSY_PART       0.75         /* of the media's time that they may take one after the other (a choice) */
+#define PLACE_MIN_BYTES  (16 * 1024u) /* a quarter of the tracks of 1995 */
+#define PLACE_PARTS      4            /* requests per revolution, of few places */
+#define PLACE_LONG_REVS  0.5          /* of a request: two of them leave the host time enough to send the next */
+#define PLACE_LONG_DEPTH 2
+#define FINE_MIN_BYTES   (32 * 1024u) /* tracks hold 0.3 MB and more since 2000 */
+#define REREAD_BYTES     (64 * 1024u) /* fits into a segment of any drive with such tracks */
+#define TRACK_PARTS      8            /* requests per revolution (trial on four drives: five leave twice as much) */
+#define TRACK_PARTS_MIN  5            /* fewer show nothing (the same trial) */
+#define COARSE_EVERY     3            /* places of the first pass, that tell whether small ones are slower (a choice) */
+#define LOST_FEW         1.0          /* revolutions: more in the first pass are no accident (a choice) */
+#define BUSY_PART        0.75         /* of the media's time that they may take one after the other (a choice) */
 #define LOSSY_PART \
 	0.5 /* of the precision asked for, that the interval of what is lost may take after a pass (a choice) */
 #define SLOWER_MIN    0.001 /* relative; as much as intervals are wide at best */
@@ -36,16 +38,16 @@ static double least_request(const struct zone_target *t)
 
 /*
  * Of few places samples are short, and those of an old disk hold few requests of the usual least size, of which the first do not count. What a host takes at once,
- * and with it a request, may be any number of sectors.
+ * and with it a request, may be any number of sectors. Where requests stay long, fewer of them wait at the drive: as many as are under way at once are left out.
  */
 static void shorten_lead_in(struct zone_target *t)
 {
 	struct zone_layout *l = &t->layout;
-	double least = fmax(PLACE_MIN_BYTES, least_request(t));
+	double least = fmax(PLACE_MIN_BYTES, least_request(t)), rev_bytes = t->bytes_per_s * 1e-9 * zone_rev_ns(l);
 
-	if (l->is_one_at_a_time || isnan(least_request(t)))
+	if (l->is_one_at_a_time || l->rev_ns == 0.0)
 		return;
-	while (l->request_bytes > t->bytes_per_s * 1e-9 * zone_rev_ns(l) / PLACE_PARTS) {
+	while (!isnan(least_request(t)) && l->request_bytes > rev_bytes / PLACE_PARTS) {
 		uint32_t half = l->request_bytes / 2;
 
 		half -= half % l->align_bytes;
@@ -54,6 +56,8 @@ static void shorten_lead_in(struct zone_target *t)
 		l->request_bytes = half;
 	}
 	l->block_bytes = l->coarse_bytes = l->request_bytes;
+	if (l->request_bytes >= PLACE_LONG_REVS * rev_bytes && l->depth > PLACE_LONG_DEPTH)
+		l->lead_in = l->depth = PLACE_LONG_DEPTH;
 }
 
 int zone_fine_find(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)

@@ -13,6 +13,7 @@
 #define AHEAD_BYTES (128u * 1024) /* that drives read ahead which do not read that much */
 #define SMALL_PART  4 /* the small request is 1 / this of the large one: far enough apart for a difference */
 #define TRIES       5 /* of each size; the first brings the bytes in, the best of the others counts */
+#define TRIES_BRIEF 3 /* of few places what is read ahead, which takes some revolutions each time (a choice) */
 #define LEADS       2 /* reads that make a drive read ahead */
 #define AHEAD_REVS \
 	2.5 /* after a read, until what lies behind it is in the buffer (a choice): no whole ones, or what is not comes by at once */
@@ -23,7 +24,7 @@ struct rereads {
 	struct feeder feeder;
 	struct sink sink;
 	uint64_t at;
-	uint32_t target, bytes[2], issued;
+	uint32_t target, bytes[2], tries, issued;
 	double best_ns[2], limit_ns; /* limit: what takes longer was no hit */
 	bool is_brief;               /* ends where the small ones were none */
 	uint64_t pause_ns, done_ns;  /* ahead: before each request that counts; of the last request */
@@ -58,15 +59,15 @@ static enum feed next_reread(struct feeder *f, uint64_t now_ns, struct io_req *r
 		*ret_until_ns = CLOCK_NEVER;
 		return FEED_WAIT;
 	}
-	if (s->has_fault || s->issued == 2 * TRIES)
+	if (s->has_fault || s->issued == 2 * s->tries)
 		return FEED_END;
 	/* What does not hold the small ones holds no larger ones. */
-	if (s->is_brief && s->issued == TRIES && !s->led && s->best_ns[0] > s->limit_ns)
+	if (s->is_brief && s->issued == s->tries && !s->led && s->best_ns[0] > s->limit_ns)
 		return FEED_END;
 	req->op = IO_READ;
 	req->target = s->target;
 	req->offset_bytes = s->at;
-	req->len_bytes = s->bytes[s->issued >= TRIES];
+	req->len_bytes = s->bytes[s->issued >= s->tries];
 	req->due_ns = 0;
 	s->in_flight = true;
 	if (s->lead_bytes)
@@ -79,12 +80,12 @@ static void take_reread(struct sink *sink, const struct io_req *req, bool is_fau
 {
 	struct rereads *s = (struct rereads *)((char *)sink - offsetof(struct rereads, sink));
 	double ns = (double)(req->done_ns - req->submit_ns);
-	uint32_t is_large = s->issued > TRIES;
+	uint32_t is_large = s->issued > s->tries;
 
 	s->in_flight = false;
 	s->has_fault |= is_fault;
 	s->done_ns = req->done_ns;
-	if (!s->led && (s->issued - 1) % TRIES != 0)
+	if (!s->led && (s->issued - 1) % s->tries != 0)
 		s->best_ns[is_large] = fmin(s->best_ns[is_large], ns);
 }
 
@@ -97,6 +98,7 @@ static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at
 		             .at = at_bytes,
 		             .target = (uint32_t)t->index,
 		             .bytes = { large / SMALL_PART - large / SMALL_PART % t->layout.align_bytes, large },
+		             .tries = is_ahead && run->p->places ? TRIES_BRIEF : TRIES,
 		             .best_ns = { INFINITY, INFINITY },
 		             .limit_ns = t->layout.rev_ns > 0.0 ? HIT_PART * t->layout.rev_ns : HIT_NS,
 		             .is_brief = run->p->places, /* those have three seconds for all */

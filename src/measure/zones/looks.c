@@ -55,6 +55,16 @@ static int check_sample(struct zones_run *run, struct zone_target *t, size_t i, 
 	return zone_sample_take(run, t, &how, NULL, err);
 }
 
+/* How often sample i was read again. */
+static size_t count_checks(const struct zone_samples *samples, size_t i)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < samples->n; k++)
+		n += samples->v[k].kind == SAMPLE_CHECK && samples->v[k].check_of == i;
+	return n;
+}
+
 /*
  * Slow samples among good ones: as much a part of the measurement as the passes, for else they would go untold. At the places of the figures those, too, that
  * were set aside: the figure has to hold them where they are of the place.
@@ -66,9 +76,11 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 
 	for (size_t i = 0; r == 0 && i < t->analysis->slows.n; i++) {
 		const struct zone_slow *s = &t->analysis->slows.v[i];
+		size_t checks = s->sample == ZONE_NONE ? CHECKS_MAX : count_checks(&t->samples, s->sample);
 
-		if (s->sample == ZONE_NONE || s->is_confirmed || s->again_good || s->again_slow >= CHECKS_MAX ||
-		    session_is_over(run->ses) || !zones_has_time(run, t, false))
+		/* One check of each, whatever the time; of few places the others where there is time. */
+		if (s->is_confirmed || s->again_good || checks >= CHECKS_MAX || session_is_over(run->ses) ||
+		    !zones_has_time(run, t, run->p->places && checks))
 			continue;
 		r = check_sample(run, t, s->sample, err);
 		(*ret_taken)++;
@@ -84,15 +96,6 @@ static int check_singles(struct zones_run *run, struct zone_target *t, size_t *r
 		(*ret_taken)++;
 	}
 	return r;
-}
-
-/* Was sample i read again? */
-static bool is_checked(const struct zone_samples *samples, size_t i)
-{
-	for (size_t k = 0; k < samples->n; k++)
-		if (samples->v[k].kind == SAMPLE_CHECK && samples->v[k].check_of == i)
-			return true;
-	return false;
 }
 
 /*
@@ -128,7 +131,7 @@ static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_
 		const struct zone_slow *slow = &t->analysis->slows.v[k];
 
 		for (size_t i = 0; r == 0 && i < n && slow->by_waits && slow->is_confirmed; i++) {
-			if (!is_lone_end(t, slow, i) || is_checked(&t->samples, i) || session_is_over(run->ses) ||
+			if (!is_lone_end(t, slow, i) || count_checks(&t->samples, i) || session_is_over(run->ses) ||
 			    !zones_has_time(run, t, true))
 				continue;
 			r = check_sample(run, t, i, err);

@@ -228,7 +228,7 @@ static int run_sampler(struct zones_run *run, struct sampler *s, struct err *err
 		.ntargets = run->ses->ndevs,
 		.feeder = &s->feeder,
 		.sink = &s->sink,
-		.depth = (uint32_t)run->p->depth,
+		.depth = run->targets[s->target].layout.depth,
 	};
 	struct load_stats stats;
 	int r;

@@ -53,8 +53,10 @@
 #define FAR_TIMES \
 	3.0 /* slower than a place behind it: no zones of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define LEAST_SHARE 0.07 /* of its time that a region loses: less is not told (a choice) */
-#define LOST_MAX    0.95 /* more cannot be: some of the time was spent on reading */
-#define DENSER      1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
+#define SPARSE_SHARE \
+	0.5 /* the same of few places, where revolutions are lost by the zone, too: most of the time (a choice) */
+#define LOST_MAX 0.95 /* more cannot be: some of the time was spent on reading */
+#define DENSER   1.3  /* times the waits of a stretch: what a region in it must have (a choice) */
 #define OTHERS_PART \
 	0.1 /* of the waits that must lie in passes other than the busiest: or it was a disturbance (trial: wild disks) */
 #define PASS_PART     0.5  /* of a region's waits, that each pass must have rather than the usual (the lesser half) */
@@ -564,6 +566,9 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 	}
 	sum_up(v, first, last, &steps, &ns, &bytes, &lost);
 	if (ret->first == ZONE_NONE || lost < LEAST_SHARE * ns || (v->is_sparse && ret->first != ret->last))
+		return false;
+	/* Few places say nothing of what lies between: what one loses may be lost in all of its zone. */
+	if (v->is_sparse && v->is_one_at_a_time && lost < SPARSE_SHARE * ns)
 		return false;
 	ret->y = log(ns / bytes);
 	ret->expected_y = log((ns - lost) / bytes);
