@@ -366,22 +366,6 @@ static void three_places_take_no_longer_than_three_seconds_or_twice_the_least(vo
 	}
 }
 
-/* A drive behind a bridge that loses revolutions in its last zone, and none elsewhere. */
-static void what_a_drive_loses_in_a_zone_is_no_slow_region_of_few_places(void **state)
-{
-	struct profile p;
-	struct sim_run run;
-	struct err err;
-
-	(void)state;
-	assert_int_equal(profile_wild(&p, 437027, NULL, &err), 0);
-	run = zones_on(&p, "--seed=437027 --zones=start,middle,end sda");
-	run.words = NULL;
-	assert_true(sim_figure(&run, "slow_regions") == 0.0);
-	sim_run_end(&run);
-	profile_done(&p);
-}
-
 #define OLD_REVS 10.0 /* a rate to begin with takes less, and a megabyte of an old disk more */
 
 /* Nor is the first sample read as long as a quick disk's, nor does the arm go from end to end: places come upward and downward by turns. */
@@ -551,7 +535,6 @@ int main(void)
 		cmocka_unit_test(small_requests_make_the_curve_short_where_no_revolutions_get_lost),
 		cmocka_unit_test(three_places_of_wild_disks_take_three_seconds_and_no_drift_is_told_of_them),
 		cmocka_unit_test(three_places_take_no_longer_than_three_seconds_or_twice_the_least),
-		cmocka_unit_test(what_a_drive_loses_in_a_zone_is_no_slow_region_of_few_places),
 		cmocka_unit_test(three_places_of_an_old_disk_begin_soon_and_take_no_long_seeks),
 		cmocka_unit_test(three_places_of_an_old_disk_are_read_in_small_requests),
 		cmocka_unit_test(
