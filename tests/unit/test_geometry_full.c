@@ -599,6 +599,26 @@ static void tracks_of_another_size_are_not_leapt_over(void **state)
 	assert_int_equal(r.tracks_right, r.tracks);
 }
 
+/* Three tracks of each surface and the first one of the next zone hold as many sectors as ten of the first surface: a leap over whole bands ends there as it would behind one more. */
+static void a_band_that_is_cut_is_not_leapt_over(void **state)
+{
+	static const char text[] =
+		"rpm 15000\nsurfaces 3\nqueue_depth 1\noverhead_ms 0.07\nseek 0.2 0.04\n"
+		"head_switch_ms 0.4\ninterface_mbs 1000\ncache_kb 0\njitter_us 2\n"
+		"overhead_scatter 0.005 0.049 0.018\ncompletion_scatter 0.014 0.062 0.023\n"
+		"seek_scatter 1 0.023 0.0073 0.046\nseek_scatter 20 0.045 0.053 0.091\n"
+		"seek_scatter 1000 0.07 0.035 0.14\n"
+		"head_switch_scatter 0.0117 0.114 0.037\nlayout seek-first 10\nhead_skew 0.138\n"
+		"cyl_skew 0.1308\nband_skew 0.1278\nzone 1053 1081 1102 1073\nzone 926 1042 1061 1033\n";
+	struct rates r = { 0 };
+
+	(void)state;
+	one_of_text(text, "--tracks sda", &r);
+	say("cut band", &r);
+	assert_nothing_false_is_sure(&r);
+	assert_int_equal(r.edges_found, r.edges);
+}
+
 /*
  * A leap of 64 tracks ends behind 50 of them and 28 that are half as large, where there is just such an end. It is off by 0.7 of a turn, and another sector of what was taken for a track
  * was off by 0.3 more.
@@ -665,6 +685,7 @@ int main(void)
 		cmocka_unit_test(what_accesses_say_again_and_again_is_no_evidence),
 		cmocka_unit_test(runs_of_the_largest_known_drive_are_true),
 		cmocka_unit_test(tracks_of_another_size_are_not_leapt_over),
+		cmocka_unit_test(a_band_that_is_cut_is_not_leapt_over),
 		cmocka_unit_test(the_end_of_a_track_is_looked_for_where_it_should_be),
 	};
 

@@ -153,6 +153,22 @@ static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k
 	return r;
 }
 
+/*
+ * Does the last track of the cycle that ends at the edge begin where it should? Its end alone may be one of another zone, of which the first track ends where so many sectors are
+ * over: then the one in front of it is of another size.
+ */
+static int check_whole(struct geo_walk *w, const struct geo_item *cycle, uint64_t edge, bool *ret_ok, struct err *err)
+{
+	const struct geo_run *last = &cycle->run[cycle->nruns - 1], *ahead = last->tracks > 1 ? last : last - 1;
+	double angle, jump;
+	int r = geo_edge_angles(w->g, edge - last->per_track, 1.0 / (double)last->per_track, ahead->jump, NAN, &angle,
+	                        &jump, err);
+
+	w->g->tracks_seen++;
+	*ret_ok = r == 0 && geo_apart(jump, ahead->jump) < near(w->g);
+	return r;
+}
+
 static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint64_t k, double angle)
 {
 	return phase_distance(angle - w->angle, (double)k * l->advance);
@@ -277,6 +293,7 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
 	double angle, jump, closer = 1.0;
+	bool is_cycle = l->inside && l->inside->nruns > 1;
 	int r;
 
 	*ret_ok = false;
@@ -297,8 +314,10 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
 	}
 	g->tracks_seen++;
-	if (*ret_ok && l->inside && l->inside->nruns > 1)
+	if (*ret_ok && is_cycle)
 		r = check_inside(w, l, k, ret_ok, err);
+	if (*ret_ok && is_cycle)
+		r = check_whole(w, l->inside, edge, ret_ok, err);
 	else if (*ret_ok && k * l->tracks >= ALIKE_TRACKS)
 		r = check_last(w, l, edge, angle, ret_ok, err);
 	if (!*ret_ok)
