@@ -78,11 +78,11 @@ static void a_seek_curve_that_falls_hides_no_layout(void **state)
 	assert_true(told_of("cheetah4lp", 2, 8, "head-first", 52595) >= 1);
 }
 
-/* One skew is hardly told from the other. */
+/* One skew is hardly told from the other: accesses decide it in four of five draws, and never wrongly. */
 static void skews_that_are_nearly_alike_hide_no_layout(void **state)
 {
 	(void)state;
-	assert_true(told_of("atlas-iii", 3, 10, "head-first", 79983) >= 2);
+	assert_true(told_of("atlas-iii", 5, 10, "head-first", 79983) >= 3);
 }
 
 /* All is alike but for what a change of heads takes: accesses say that these are no bands of two, when enough were looked at. */

@@ -418,6 +418,31 @@ static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
 	result_free(r.ses.res);
 }
 
+/* Heads seem to alternate, but a part of the sequence is in no order either way: where its begin was not, no reading of it says anything. */
+static void what_costs_less_and_is_no_reading_does_not_turn_heads(void **state)
+{
+	(void)state;
+	for (unsigned is_messy = 0; is_messy < 2; is_messy++) {
+		struct geo_fit fit = { .n = 0 };
+		struct geo_layout layout = { .shape = { .heads = 2, .band = BAND }, .fit = &fit, .is_messy = is_messy };
+		struct sequence s;
+		struct idle r;
+
+		begin_told(&s, &r);
+		for (unsigned i = 0; i < 12; i++)
+			turning_band_by_band(&s, true, true);
+		for (unsigned i = 0; i < 12; i++) {
+			add(&s, 235, 8, SKEW);
+			add(&s, 180 + i, 1, SKEW);
+		}
+		geo_order_fit_whole(&s.o, &layout.shape, &fit);
+		settle_turning(&s, &r, &layout);
+		assert_true(layout.shape.is_alternate != (bool)is_messy);
+		assert_true(layout.is_turning_hidden == (bool)is_messy);
+		result_free(r.ses.res);
+	}
+}
+
 /* Accesses do not say whether heads alternate, nor do the sizes of the first zone. */
 static void that_heads_alternate_is_told_by_all_that_was_walked(void **state)
 {
@@ -890,6 +915,7 @@ int main(void)
 		cmocka_unit_test(a_zone_that_is_none_does_not_show_that_heads_do_not_alternate),
 		cmocka_unit_test(what_cannot_be_read_to_its_end_does_not_turn_heads),
 		cmocka_unit_test(a_sequence_that_is_in_no_order_does_not_turn_heads),
+		cmocka_unit_test(what_costs_less_and_is_no_reading_does_not_turn_heads),
 		cmocka_unit_test(that_heads_alternate_is_told_by_all_that_was_walked),
 		cmocka_unit_test(sizes_that_come_again_show_heads),
 		cmocka_unit_test(bands_that_nothing_shows_are_not_told),

@@ -448,13 +448,14 @@ enum elsewhere { NO_OTHER_PLACE, SEEN_TOO_LITTLE, FITS_THERE, FITS_NOT };
 /*
  * Others are left beside one surface, but each only if its changes of heads take just as long as steps of the arm do, wherever one comes, as none of bands that drives have shows.
  */
-static bool is_one_likely(const struct geo_search *s, const struct geo_fit *fit)
+static bool is_one_likely(const struct geo_search *s, const struct geo_fit *fit, enum elsewhere elsewhere)
 {
+	double least = elsewhere == FITS_THERE ? LIKELY : GEO_SPEAKS; /* one place has to say it alone */
 	const struct geo_fit_zone *longest = geo_longest_zone(fit);
 	const struct geo_candidate *one = &s->c[0];
 
 	if (!s->n || one->shape.heads != 1 || !s->does_agree || !agree_closely(one) ||
-	    !(geo_rise_speaks(one->seen, s->nmade, &one->curve) > LIKELY))
+	    !(geo_rise_speaks(one->seen, s->nmade, &one->curve) > least))
 		return false;
 	for (size_t i = 1; i < s->n; i++) {
 		uint64_t band = s->c[i].shape.band ? s->c[i].shape.band : longest ? longest->tracks : 0;
@@ -532,7 +533,7 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 		return false;
 	}
 	if (several && !unseen && (order == IN_ORDER ? elsewhere != FITS_NOT : !messy && elsewhere == FITS_THERE) &&
-	    is_one_likely(s, fit)) {
+	    is_one_likely(s, fit, elsewhere)) {
 		tell_likely(s);
 		return false;
 	}

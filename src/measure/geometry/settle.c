@@ -14,6 +14,9 @@
 #include "base/cleanup.h"
 #include "measure/geometry/geometry.h"
 
+#define READ_MOST \
+	0.1 /* of cost for each change of size or skew, where the first tracks were in no order: more is no reading, even where it costs less than another one */
+
 /* Would it make no difference to sizes if every second band went through the heads backwards? */
 static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
 {
@@ -22,6 +25,12 @@ static bool are_sizes_mirrored(const struct geo_fit *fit, uint32_t heads)
 			if (fit->zone[i].size[k] != fit->zone[i].size[heads - 1 - k])
 				return false;
 	return true;
+}
+
+/* Of a disturbed sequence both ways may be no reading, and one of them by chance half as bad as the other. */
+static bool is_read(const struct geo_order *o, const struct geo_layout *l, const struct geo_fit *fit)
+{
+	return !l->is_messy || fit->cost <= READ_MOST * (double)geo_order_changes(o, UINT64_MAX);
 }
 
 int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l, struct err *err)
@@ -41,7 +50,7 @@ int geo_settle_turning(struct geo *g, struct geo_order *o, struct geo_layout *l,
 		geo_order_fit(o, &turned, UINT64_MAX, l->fit->cost + GEO_SURE, NULL, fit);
 	/* What cannot be read to its end as it was told says nothing, as long as the other way needs any number of zones. */
 	is_turned = isfinite(l->fit->cost) && fit->cost < fmin(l->fit->cost - GEO_SURE, l->fit->cost / GEO_MISREAD) &&
-	            !geo_has_thought_enough(g);
+	            is_read(o, l, fit) && !geo_has_thought_enough(g);
 	/* Zones that are none, where a few tracks were mistaken, have sizes of their own; so what counts is what the other way costs. */
 	l->is_turning_hidden = !is_turned && (isfinite(fit->cost) || are_sizes_mirrored(l->fit, turned.heads));
 	if (is_turned || (l->is_turning_hidden && l->shape.is_alternate && !l->is_mended && isfinite(l->fit->cost))) {
