@@ -278,6 +278,15 @@ static void turning_band_by_band(struct sequence *s, bool does_turn, bool is_see
 	}
 }
 
+/* A single track of another size, each time of a new one, behind every eight. */
+static void in_no_order(struct sequence *s, unsigned times)
+{
+	for (unsigned i = 0; i < times; i++) {
+		add(s, 235, 8, SKEW);
+		add(s, 180 + i, 1, SKEW);
+	}
+}
+
 /* A sequence in a run that has a result. */
 static void begin_told(struct sequence *s, struct idle *r)
 {
@@ -343,10 +352,7 @@ static void where_bands_end_is_not_told_of_what_is_in_no_order(void **state)
 
 	(void)state;
 	begin_told(&s, &r);
-	for (unsigned i = 0; i < 40; i++) {
-		add(&s, 235, 8, SKEW);
-		add(&s, 180 + i, 1, SKEW);
-	}
+	in_no_order(&s, 40);
 	for (size_t k = 0; k < 2; k++)
 		fit.zone[0].size[k] = fit.zone[1].size[k] = 240 - 4 * k;
 	assert_int_equal(geo_settle_band(&r.g, &s.o, &layout, &err), 0);
@@ -407,10 +413,7 @@ static void a_sequence_that_is_in_no_order_does_not_turn_heads(void **state)
 	(void)state;
 	begin_told(&s, &r);
 	turning_band_by_band(&s, true, true);
-	for (unsigned i = 0; i < 40; i++) {
-		add(&s, 235, 8, SKEW);
-		add(&s, 180 + i, 1, SKEW);
-	}
+	in_no_order(&s, 40);
 	geo_order_fit_whole(&s.o, &layout.shape, &fit);
 	settle_turning(&s, &r, &layout);
 	assert_false(layout.shape.is_alternate);
@@ -431,10 +434,7 @@ static void what_costs_less_and_is_no_reading_does_not_turn_heads(void **state)
 		begin_told(&s, &r);
 		for (unsigned i = 0; i < 12; i++)
 			turning_band_by_band(&s, true, true);
-		for (unsigned i = 0; i < 12; i++) {
-			add(&s, 235, 8, SKEW);
-			add(&s, 180 + i, 1, SKEW);
-		}
+		in_no_order(&s, 12);
 		geo_order_fit_whole(&s.o, &layout.shape, &fit);
 		settle_turning(&s, &r, &layout);
 		assert_true(layout.shape.is_alternate != (bool)is_messy);

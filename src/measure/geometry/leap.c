@@ -85,19 +85,25 @@ int geo_edge_angles(struct geo *g, uint64_t edge, double after, double jump, dou
 	return r;
 }
 
+/* Is there an end of a track, behind which a track of 1/after sectors goes on after such a jump? before: the angle in front of it, as far as it is known; NAN: it is not. */
+static int check_jump(struct geo_walk *w, uint64_t edge, double after, double wanted, double before, bool *ret_ok,
+                      struct err *err)
+{
+	double angle, jump;
+	int r = geo_edge_angles(w->g, edge, after, wanted, before, &angle, &jump, err);
+
+	w->g->tracks_seen++;
+	*ret_ok = r == 0 && geo_apart(jump, wanted) < near(w->g);
+	return r;
+}
+
 /* Is there such an end of a run, so many tracks on in the cycle's way? */
 static int check_end(struct geo_walk *w, const struct geo_item *item, uint64_t from, uint32_t run, bool *ret_ok,
                      struct err *err)
 {
-	double angle, jump, after = 1.0 / (double)item->run[run].per_track;
-	int r;
-
 	for (uint32_t i = 0; i <= run; i++)
 		from += item->run[i].tracks * item->run[i].per_track;
-	r = geo_edge_angles(w->g, from, after, item->run[run].jump, NAN, &angle, &jump, err);
-	w->g->tracks_seen++;
-	*ret_ok = r == 0 && geo_apart(jump, item->run[run].jump) < near(w->g);
-	return r;
+	return check_jump(w, from, 1.0 / (double)item->run[run].per_track, item->run[run].jump, NAN, ret_ok, err);
 }
 
 bool geo_same_run(const struct geo *g, const struct geo_run *a, const struct geo_run *b)
@@ -160,13 +166,8 @@ static int check_inside(struct geo_walk *w, const struct geo_leap *l, uint64_t k
 static int check_whole(struct geo_walk *w, const struct geo_item *cycle, uint64_t edge, bool *ret_ok, struct err *err)
 {
 	const struct geo_run *last = &cycle->run[cycle->nruns - 1], *ahead = last->tracks > 1 ? last : last - 1;
-	double angle, jump;
-	int r = geo_edge_angles(w->g, edge - last->per_track, 1.0 / (double)last->per_track, ahead->jump, NAN, &angle,
-	                        &jump, err);
 
-	w->g->tracks_seen++;
-	*ret_ok = r == 0 && geo_apart(jump, ahead->jump) < near(w->g);
-	return r;
+	return check_jump(w, edge - last->per_track, 1.0 / (double)last->per_track, ahead->jump, NAN, ret_ok, err);
 }
 
 static double off_leap(const struct geo_walk *w, const struct geo_leap *l, uint64_t k, double angle)
@@ -280,12 +281,8 @@ static int check_last(struct geo_walk *w, const struct geo_leap *l, uint64_t edg
                       struct err *err)
 {
 	uint64_t begin = edge - (uint64_t)llround(1.0 / l->after);
-	double jump, before = angle - 2.0 * l->jump - l->after, ignore;
-	int r = geo_edge_angles(w->g, begin, l->after, l->jump, before, &ignore, &jump, err);
 
-	w->g->tracks_seen++;
-	*ret_ok = r == 0 && geo_apart(jump, l->jump) < near(w->g);
-	return r;
+	return check_jump(w, begin, l->after, l->jump, angle - 2.0 * l->jump - l->after, ret_ok, err);
 }
 
 int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_ok, struct err *err)
@@ -293,7 +290,6 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 	struct geo *g = w->g;
 	uint64_t edge = w->at + k * l->sectors;
 	double angle, jump, closer = 1.0;
-	bool is_cycle = l->inside && l->inside->nruns > 1;
 	int r;
 
 	*ret_ok = false;
@@ -314,12 +310,13 @@ int geo_try_leap(struct geo_walk *w, struct geo_leap *l, uint64_t k, bool *ret_o
 		                            closer * hypot(near(g), (double)k * near(g) / (double)l->total);
 	}
 	g->tracks_seen++;
-	if (*ret_ok && is_cycle)
+	if (*ret_ok && l->inside && l->inside->nruns > 1) {
 		r = check_inside(w, l, k, ret_ok, err);
-	if (*ret_ok && is_cycle)
-		r = check_whole(w, l->inside, edge, ret_ok, err);
-	else if (*ret_ok && k * l->tracks >= ALIKE_TRACKS)
+		if (*ret_ok)
+			r = check_whole(w, l->inside, edge, ret_ok, err);
+	} else if (*ret_ok && k * l->tracks >= ALIKE_TRACKS) {
 		r = check_last(w, l, edge, angle, ret_ok, err);
+	}
 	if (!*ret_ok)
 		return r;
 	l->is_known = true;
