@@ -501,6 +501,60 @@ static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 }
 
 /*
+ * Four heads that alternate, read as eight whose cylinders begin in the midst of one: 790020 of the wild disks was told so, and sure. By any begin the sizes are those that go to and fro; but not
+ * with one that breaks it.
+ */
+static void sizes_go_to_and_fro_wherever_cylinders_begin(void **state)
+{
+	static const uint64_t turn[8] = { 984, 1055, 991, 1103, 1103, 991, 1055, 984 };
+	const struct geo_shape many = { .heads = 8, .band = 1 }, few = { .heads = 4, .band = 1, .is_alternate = true };
+	struct geo_shape both = many;
+
+	(void)state;
+	both.is_alternate = true;
+	for (size_t from = 0; from < 8; from++) {
+		struct geo_fit_zone z = { .tracks = 800 };
+
+		for (size_t k = 0; k < 8; k++)
+			z.size[k] = turn[(from + k) % 8];
+		assert_true(geo_may_come_again(&many, &few) && geo_may_come_again(&both, &few));
+		assert_true(geo_sizes_come_again(&z, &many, &few) > GEO_FEW_SPEAK);
+		z.size[5]--;
+		assert_true(geo_sizes_come_again(&z, &many, &few) == 0.0);
+	}
+}
+
+/*
+ * Heads that alternate, of which one comes beside a larger one: where the surface comes again is not as many tracks on as there are heads. The first tracks were taken for ones that lack
+ * what the larger surface holds more, and no cylinder behind them fitted.
+ */
+static void sizes_of_heads_that_alternate_are_learned_where_they_come_again(void **state)
+{
+	static const uint64_t size[HEADS] = { 984, 1055, 991, 1103 };
+	const struct geo_shape shape = { .heads = HEADS, .band = 1, .is_alternate = true };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 60; i++)
+		for (size_t k = 0; k < HEADS; k++) {
+			uint64_t is = size[i % 2 ? HEADS - 1 - k : k];
+
+			add(&s, i == 2 && k == 2 ? size[1] : is, 1,
+			    SKEW); /* one was misread, as large as the one beside it */
+			s.seg[s.o.n - 1].is_odd = i == 2 && k == 2;
+		}
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("cost %.1f, %zu zones\n", fit->cost, fit->n);
+	assert_int_equal(fit->n, 1);
+	for (size_t k = 0; k < HEADS; k++)
+		assert_int_equal(fit->zone[0].size[k], size[k]);
+	assert_true(fit->cost < 12.0);
+}
+
+/*
  * In noise many a band is read in pieces, and 96 runs of equal tracks were not one band of 22 surfaces; of layouts that were charged for less of the sequence the true one was out at the first look (696086).
  */
 static void pieces_of_runs_do_not_shorten_the_first_look(void **state)
@@ -1106,6 +1160,8 @@ int main(void)
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(fewer_surfaces_that_come_again_are_a_layout_too),
+		cmocka_unit_test(sizes_go_to_and_fro_wherever_cylinders_begin),
+		cmocka_unit_test(sizes_of_heads_that_alternate_are_learned_where_they_come_again),
 		cmocka_unit_test(pieces_of_runs_do_not_shorten_the_first_look),
 		cmocka_unit_test(an_edge_within_tracks_just_like_each_other_is_not_sure),
 		cmocka_unit_test(two_heads_that_alternate_are_asked_where_bands_twice_as_long_are),

@@ -106,6 +106,19 @@ static bool is_left_out(const struct geo_parser *p, struct geo_band *b, struct g
 	return false;
 }
 
+/*
+ * How far behind a track the n-th next one of its surface lies, in a cylinder by cylinder order, or in a band. k: its head, counted in the order in which they come. Where heads alternate the last
+ * one of a cylinder is the first of the next.
+ */
+static uint64_t next_of_surface(const struct geo_parser *p, const struct geo_band *b, uint64_t k, uint64_t n)
+{
+	uint64_t heads = p->shape->heads;
+
+	if (b->cylinders > 1)
+		return n;
+	return p->shape->is_alternate && n % 2 ? (n + 1) * heads - 2 * k - 1 : n * heads;
+}
+
 /* How many tracks there are in a row on this surface that are equal to this one, with it. */
 static uint64_t equal_beside(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t j)
 {
@@ -128,10 +141,11 @@ static bool is_end_between(const struct geo_parser *p, uint64_t t, uint64_t size
  * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
  * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
  */
-static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t j)
+static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
+                    uint64_t j)
 {
 	const struct geo_seg *seg = geo_order_at(p->o, t);
-	uint64_t on = b->cylinders == 1 ? p->shape->heads : 1, ahead = LONE_AHEAD;
+	uint64_t ahead = LONE_AHEAD;
 
 	if (seg->is_odd)
 		return true;
@@ -141,9 +155,12 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
 		return (seg->track && geo_order_at(p->o, seg->track - 1)->size == size) || is_end_between(p, t, size);
 	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
 		ahead = b->cylinders - 1 - j;
-	for (uint64_t k = 1; k <= ahead && t + k * on < p->o->tracks; k++)
-		if (geo_order_at(p->o, t + k * on)->size == size)
+	for (uint64_t n = 1; n <= ahead; n++) {
+		uint64_t next = t + next_of_surface(p, b, k, n);
+
+		if (next < p->o->tracks && geo_order_at(p->o, next)->size == size)
 			return true;
+	}
 	return is_end_between(p, t, size);
 }
 
@@ -195,15 +212,14 @@ static uint64_t alike(const struct geo_parser *p, const struct geo_band *b, stru
 }
 
 /* Of a surface that begins here: the first of its tracks may hold less than the others, by what it lacks. */
-static uint64_t learned_size(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t j)
+static uint64_t learned_size(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t k, uint64_t j)
 {
-	uint64_t size = geo_order_at(p->o, t)->size, on = b->cylinders == 1 ? p->shape->heads : 1, next;
+	uint64_t size = geo_order_at(p->o, t)->size, second = t + next_of_surface(p, b, k, 2), next;
 
-	if (t + 2 * on >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
+	if (second >= p->o->tracks || (b->cylinders > 1 && j + 2 >= b->cylinders))
 		return size;
-	next = geo_order_at(p->o, t + on)->size;
-	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, t + 2 * on)->size == next ? next
-	                                                                                                      : size;
+	next = geo_order_at(p->o, t + next_of_surface(p, b, k, 1))->size;
+	return next > size && next - size < next / LACKS_MOST && geo_order_at(p->o, second)->size == next ? next : size;
 }
 
 /* One slot with data; false: its size does not fit. */
@@ -213,11 +229,11 @@ static bool take_track(struct geo_parser *p, const struct geo_band *b, struct ge
 	const struct geo_seg *seg = geo_order_at(p->o, at);
 
 	if (*size == 0 && !seg->is_odd)
-		*size = learned_size(p, b, at, j);
+		*size = learned_size(p, b, at, k, j);
 	else if (*size == 0)
 		st->cost += COST_UNKNOWN;
 	if (*size && seg->size != *size) {
-		if (!is_lone(p, b, at, *size, j))
+		if (!is_lone(p, b, at, *size, k, j))
 			return false;
 		st->cost += seg->is_odd ? COST_STUMP : 1.0;
 	}
@@ -234,10 +250,11 @@ bool geo_is_single_slot(const struct geo_parser *p, const struct geo_band *b)
  * A track that fits nothing, in front of one that has the surface's size: pieces of a track before were counted as one more, so that the last track of that surface is
  * where the first of this one should be.
  */
-static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t j)
+static bool is_extra(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
+                     uint64_t j)
 {
 	return size && b->cylinders > 1 && t && t + 2 < p->o->tracks && geo_order_at(p->o, t)->size != size &&
-	       !is_lone(p, b, t, size, j) && geo_order_at(p->o, t + 1)->size == size;
+	       !is_lone(p, b, t, size, k, j) && geo_order_at(p->o, t + 1)->size == size;
 }
 
 uint64_t geo_usual_size(struct geo_order *o, uint64_t from, uint64_t end)
@@ -323,7 +340,7 @@ bool geo_match(struct geo_parser *p, struct geo_band *b, struct geo_state *st, u
 				continue;
 			p->cylinder += is_rest;
 			is_rest = false;
-			if (is_extra(p, b, at, *size, j) && extra++ < EXTRA_MOST) {
+			if (is_extra(p, b, at, *size, k, j) && extra++ < EXTRA_MOST) {
 				st->cost += COST_EXTRA;
 				label(p, b, at, k, j);
 				at++;

@@ -10,7 +10,7 @@
 #define GEO_FEW_SPEAK 6.0 /* of the log-likelihood: fewer surfaces that come again are not left out for less */
 /* Could sizes of surfaces that come again in one layout be the surfaces of another one, of fewer, coming by again? */
 bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few);
-/* How much less likely by chance they are in that zone of many, of the log-likelihood; 0: they do not come again. NULL: there is no zone. */
+/* How much less likely by chance they are in that zone of many, wherever its cylinders were read to begin, of the log-likelihood; 0: they do not come again. NULL: there is no zone. */
 double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few);
 /* From the least of a zone's sizes to the largest one. */
 uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most);

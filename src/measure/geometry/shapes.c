@@ -349,12 +349,17 @@ static uint32_t first_like(const struct geo_shape *few, uint32_t head)
 	return few->is_alternate && turn % 2 ? few->heads - 1 - at : at;
 }
 
+/* So many surfaces on all is as at the begin. */
+static uint32_t heads_of_turn(const struct geo_shape *few)
+{
+	return few->is_alternate ? 2 * few->heads : few->heads;
+}
+
 bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few)
 {
-	uint32_t turn = few->is_alternate ? 2 * few->heads : few->heads;
-
-	return !many->is_alternate && many->band == few->band && few->heads > 1 && many->heads > few->heads &&
-	       many->heads % turn == 0;
+	/* What goes to and fro is backwards as forwards. */
+	return (!many->is_alternate || few->is_alternate) && many->band == few->band && few->heads > 1 &&
+	       many->heads > few->heads && many->heads % heads_of_turn(few) == 0;
 }
 
 uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most)
@@ -369,16 +374,31 @@ uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *
 	return *ret_most - least;
 }
 
+/* If the first of many is that one of the turn of the few. */
+static bool come_again_from(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few,
+                            uint32_t shift)
+{
+	uint64_t size[GEO_HEADS] = { 0 };
+
+	for (uint32_t k = 0; k < many->heads; k++) {
+		uint32_t head = first_like(few, k + shift);
+
+		size[head] = size[head] ? size[head] : z->size[k];
+		if (!z->size[k] || z->size[k] != size[head])
+			return false;
+	}
+	return true;
+}
+
 double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few)
 {
 	uint64_t most;
 
-	for (uint32_t k = 0; z && k < many->heads; k++)
-		if (!z->size[k] || z->size[k] != z->size[first_like(few, k)])
-			return 0.0;
-	return z ? fmin(BY_CHANCE,
-	                (many->heads - few->heads) * log((double)(geo_size_range(z, many->heads, &most) + 1)))
-	         : 0.0;
+	for (uint32_t shift = 0; z && shift < heads_of_turn(few); shift++)
+		if (come_again_from(z, many, few, shift))
+			return fmin(BY_CHANCE, (many->heads - few->heads) *
+			                               log((double)(geo_size_range(z, many->heads, &most) + 1)));
+	return 0.0;
 }
 
 /*
