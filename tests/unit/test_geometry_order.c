@@ -116,6 +116,62 @@ static double heads_of(struct sequence *s, const struct geo_shape *shape, uint32
 }
 
 /*
+ * Surfaces nearly as dense as each other: the first of them alone could be a part of a band of which all surfaces are alike, and bands begin with the second one then. The sequence is as cheap
+ * to read so, and accesses spoke against the true layout as it was read.
+ */
+static void the_first_band_is_whole_where_it_can_be(void **state)
+{
+	static const uint64_t size[3] = { 780, 773, 769 };
+	const struct geo_shape shape = { .heads = 3, .band = 222 };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	static uint32_t head[20 * 666];
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 60; i++) {
+		add(&s, size[i % 3], 150, SKEW);
+		add(&s, size[i % 3] - (i == 2 || i == 30), 1, SKEW);
+		add(&s, size[i % 3], 71, SKEW);
+	}
+	(void)heads_of(&s, &shape, head, fit);
+	print_message("cost %.1f, %zu zones\n", fit->cost, fit->n);
+	assert_int_equal(fit->n, 1);
+	for (size_t k = 0; k < 3; k++)
+		assert_int_equal(fit->zone[0].size[k], size[k]);
+	for (size_t i = 0; i < s.o.tracks; i++)
+		assert_int_equal(head[i], i / 222 % 3);
+}
+
+/* Two in a row, each short by another number of sectors, are where a surface ends: no zone begins there, as the others go on. */
+static void the_last_tracks_of_a_surface_may_be_short(void **state)
+{
+	static const uint64_t size[HEADS] = { 422, 393, 423, 386 };
+	const struct geo_shape shape = { .heads = HEADS, .band = BAND };
+	cleanup_free struct geo_fit *fit = calloc(1, sizeof(*fit));
+	struct sequence s;
+	struct idle r;
+
+	(void)state;
+	begin(&s, idle(&r));
+	for (unsigned i = 0; i < 12; i++)
+		for (size_t k = 0; k < HEADS; k++) {
+			bool is_short = i == 5 && k == 2;
+
+			add(&s, size[k], is_short ? BAND - 2 : BAND, SKEW);
+			if (!is_short)
+				continue;
+			add(&s, size[k] - 1, 1, SKEW);
+			add(&s, size[k] - 2, 1, SKEW);
+		}
+	geo_order_fit(&s.o, &shape, UINT64_MAX, INFINITY, NULL, fit);
+	print_message("cost %.1f, %zu zones\n", fit->cost, fit->n);
+	assert_int_equal(fit->n, 1);
+	assert_true(fit->cost < 14.0);
+}
+
+/*
  * A cylinder that lacks a track, and a late answer in it that looks as if it lacked another: the reading bore with both, but what was told of where tracks lie took the second for one, and
  * from there on nothing was known.
  */
@@ -1148,6 +1204,8 @@ int main(void)
 		cmocka_unit_test(a_zone_of_bands_may_lack_its_last_tracks_on_several_surfaces),
 		cmocka_unit_test(two_odd_skews_of_a_kind_are_not_the_usual_one_from_then_on),
 		cmocka_unit_test(a_stretch_is_read_as_what_it_is_part_of),
+		cmocka_unit_test(the_first_band_is_whole_where_it_can_be),
+		cmocka_unit_test(the_last_tracks_of_a_surface_may_be_short),
 		cmocka_unit_test(what_is_told_of_tracks_behind_a_late_answer_is_as_they_were_read),
 		cmocka_unit_test(a_surface_with_tracks_too_many_does_not_end_a_zone),
 		cmocka_unit_test(a_band_with_many_odd_tracks_is_read_as_a_whole),

@@ -137,9 +137,18 @@ static bool is_end_between(const struct geo_parser *p, uint64_t t, uint64_t size
 	       (t + 2 < p->o->tracks && geo_order_first(p->o, t) + 2 * size == geo_order_first(p->o, t + 2));
 }
 
+/* Has one of the tracks before it on its surface that size, with no more between them than lone ones? */
+static bool is_behind(const struct geo_parser *p, uint64_t t, uint64_t size, uint64_t j)
+{
+	for (uint64_t n = 1; n <= LONE_MOST && n <= j && n <= t; n++)
+		if (geo_order_at(p->o, t - n)->size == size)
+			return true;
+	return false;
+}
+
 /*
  * A track of another size, alone on its surface: with missing sectors that could not be told, or one end mistaken by a few sectors. One of the next tracks of that
- * surface has its size, for where none has a zone may have begun; behind the last of a band the one before counts.
+ * surface has its size, for where none has a zone may have begun; behind the last ones of a band those before count.
  */
 static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64_t t, uint64_t size, uint64_t k,
                     uint64_t j)
@@ -151,8 +160,8 @@ static bool is_lone(const struct geo_parser *p, const struct geo_band *b, uint64
 		return true;
 	if (seg->size > size + size / LONE_MORE || equal_beside(p, b, t, j) > LONE_MOST)
 		return is_end_between(p, t, size);
-	if (b->cylinders > 1 && j + 1 == b->cylinders)
-		return (seg->track && geo_order_at(p->o, seg->track - 1)->size == size) || is_end_between(p, t, size);
+	if (b->cylinders > 1 && b->cylinders - j <= LONE_MOST)
+		return is_behind(p, t, size, j) || is_end_between(p, t, size);
 	if (b->cylinders > 1 && b->cylinders - 1 - j < ahead)
 		ahead = b->cylinders - 1 - j;
 	for (uint64_t n = 1; n <= ahead; n++) {

@@ -65,9 +65,8 @@ size_t geo_order_lengths(struct geo_order *o, uint64_t *ret, size_t max)
 static size_t partial_lengths(const struct geo_parser *p, uint64_t t, double step, uint64_t *ret, size_t max)
 {
 	uint64_t heads = p->shape->heads, left_out = 1; /* one may not show as such */
-	size_t n = 0, i;
+	size_t n = 0, i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
 
-	i = (size_t)(geo_order_at(p->o, t) - p->o->seg);
 	for (size_t seen = 0; i < p->o->n && seen < ENDS; i++) {
 		uint64_t end = p->o->seg[i].track + p->o->seg[i].tracks - t;
 
@@ -379,10 +378,9 @@ static void go_without_tail(struct reading *q, const struct way *from)
 {
 	struct geo_order *o = q->p.o;
 	uint64_t heads = q->p.shape->heads, band = q->p.shape->band;
+	size_t i = (size_t)(geo_order_at(o, from->t) - o->seg);
 	double ignore;
-	size_t i;
 
-	i = (size_t)(geo_order_at(o, from->t) - o->seg);
 	for (size_t seen = 0; i < o->n && seen < ENDS + heads; i++) {
 		uint64_t end = o->seg[i].track + o->seg[i].tracks - from->t, length = (end + heads - 1) / heads;
 		uint64_t tail = length * heads - end;
@@ -487,6 +485,19 @@ static uint64_t next_pin(const struct reading *q, uint64_t t)
 	return next;
 }
 
+/*
+ * So much more may a whole band at the begin of all cost, as surfaces are unlike each other, and for a few defects. A part of one, all of its first surface, would have only such that are alike, and
+ * the next begin with the second; where all are alike, skews say where bands begin.
+ */
+static double unlike_first(const struct reading *q, const struct way *from)
+{
+	double odd = 0.0;
+
+	for (size_t i = 0; from->t == 0 && i < q->n; i++)
+		odd = fmax(odd, q->way[i].is_whole ? odd_first_sizes(&q->p, q->way[i].zone.size) : 0.0);
+	return odd > 0.0 ? odd + AHEAD : 0.0;
+}
+
 /* All that may come next. */
 static void go_on(struct reading *q, const struct way *w)
 {
@@ -502,8 +513,8 @@ static void go_on(struct reading *q, const struct way *w)
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)
 		(void)go(q, w, 1, 0, head - 1, &ignore);
-	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0);
-	if (is_whole && (band == 1 || !w->is_new))
+	is_whole = is_whole && cost <= w->st.cost + (w->is_new ? COST_ZONE : 0.0) + unlike_first(q, w);
+	if (is_whole && (band == 1 || !w->is_new || w->t == 0))
 		return;
 	/* Nothing fits, or at a price: there may be something cheaper. */
 	q->most = most_behind(q, w);
@@ -551,8 +562,6 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 {
 	const struct trail *rival = q->rival;
 
-	if (w->st.cost > q->limit)
-		return true;
 	while (rival && rival->mark[q->rival_at].t < w->t)
 		q->rival_at++;
 	if (rival && w->st.cost > rival->mark[q->rival_at].cost + AHEAD + GEO_SURE)
@@ -560,7 +569,7 @@ static bool is_hopeless(struct reading *q, const struct way *w)
 	for (size_t i = 0; i < q->n; i++)
 		if (q->way[i].t >= w->t && q->way[i].st.cost + AHEAD < w->st.cost)
 			return true;
-	return false;
+	return w->st.cost > q->limit;
 }
 
 /* Until all ways have come as far as that; none is left when the run is over. */
