@@ -691,6 +691,41 @@ static void bands_of_surfaces_that_differ_are_no_cylinders(void **state)
 	}
 }
 
+/*
+ * Two surfaces of which each holds another number of sectors are two, whatever accesses leave open; not where a track lacks but one, or where a zone, long enough to show it, has all alike. Zones of a few
+ * cylinders do not count.
+ */
+static void two_sizes_that_take_turns_are_of_two_surfaces(void **state)
+{
+	static const struct {
+		uint64_t size[3][2];
+		unsigned cylinders;
+		bool are_two;
+	} disks[] = {
+		{ { { 530, 518 }, { 512, 500 }, { 494, 483 } }, 60, true },
+		{ { { 530, 529 }, { 512, 511 }, { 494, 493 } }, 60, false },
+		{ { { 530, 518 }, { 512, 512 }, { 494, 483 } }, 60, false },
+		{ { { 530, 518 }, { 512, 500 }, { 494, 483 } }, 20, false },
+	};
+	const struct geo_shape two = { .heads = 2, .band = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(disks); i++) {
+		struct geo_search *search;
+		struct sequence s;
+		struct idle r;
+
+		begin(&s, idle(&r));
+		for (unsigned k = 0; k < 3 * 2 * disks[i].cylinders; k++)
+			add(&s, disks[i].size[k / 2 / disks[i].cylinders][k % 2], 1, SKEW);
+		search = search_in(&s, two);
+		assert_int_equal(geo_do_sizes_take_turns(search), disks[i].are_two);
+		search->c[0].shape.is_alternate = true;
+		assert_false(geo_do_sizes_take_turns(search));
+		search_free(search);
+	}
+}
+
 /* Bands of six surfaces with alternating heads, read as bands of three; and zones of three, one of which holds more on a surface by a mistake. */
 static void bands_that_are_cut_are_no_zones(void **state)
 {
@@ -923,6 +958,7 @@ int main(void)
 		cmocka_unit_test(surfaces_alike_two_by_two_are_fewer_that_come_again),
 		cmocka_unit_test(that_heads_alternate_is_told_where_sizes_are_in_no_order_otherwise),
 		cmocka_unit_test(bands_of_surfaces_that_differ_are_no_cylinders),
+		cmocka_unit_test(two_sizes_that_take_turns_are_of_two_surfaces),
 		cmocka_unit_test(bands_that_are_cut_are_no_zones),
 		cmocka_unit_test(where_the_last_tracks_are_of_none_of_its_sizes_a_zone_is_unclear),
 		cmocka_unit_test(zones_as_long_as_each_other_may_be_surfaces),

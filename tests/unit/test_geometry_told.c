@@ -315,6 +315,19 @@ static void one_surface_is_told_as_likely_where_more_need_a_coincidence(void **s
 	sim_run_end(&run);
 }
 
+/* Two surfaces that differ, and an arm of which the noise hides that it takes longer over more tracks: what is by turns larger and smaller is on two surfaces. Likely, and not sure. */
+static void two_surfaces_are_told_as_likely_where_only_sizes_show_them(void **state)
+{
+	struct sim_run run = geometry_on_wild(790190, "--seed=790190 sda", NULL, NULL);
+	const struct figure *sure = result_find_figure(run.res, "confidence");
+
+	(void)state;
+	assert_true(sim_figure(&run, "surfaces") == 2.0);
+	print_message("%s\n", sure->value.str);
+	is_told_as_likely(&run);
+	sim_run_end(&run);
+}
+
 /*
  * 19 surfaces, whose heads alternate, and a defect on every twentieth track, so that nearly every cylinder is broken: sizes are in no order, but accesses in two places agree with that
  * layout alone. Likely, and not sure.
@@ -476,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_rival_that_was_misread_is_held_against_accesses_mended),
 		cmocka_unit_test(where_surfaces_of_tracks_are_unsure_no_rates_says_so),
 		cmocka_unit_test(one_surface_is_told_as_likely_where_more_need_a_coincidence),
+		cmocka_unit_test(two_surfaces_are_told_as_likely_where_only_sizes_show_them),
 		cmocka_unit_test(where_defects_leave_no_order_a_layout_that_all_accesses_agree_with_is_likely),
 		cmocka_unit_test(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely),
 		cmocka_unit_test(what_one_place_hardly_says_is_not_likely),

@@ -136,46 +136,7 @@ static double weigh_all(struct geo_search *s)
 	return scale;
 }
 
-/* ---- what is told ---- */
-
-/* most: that it may have as well; 0: any. */
-static void tell_surfaces(struct geo_search *s, uint32_t most)
-{
-	struct result *res = s->g->ses->res;
-	const struct geo_candidate *c = &s->c[0];
-	struct interval of = { c->shape.heads, most }, *ci = most ? &of : NULL;
-
-	if (s->are_several_arms) {
-		result_figure(res, "arm_surfaces", "surfaces of the first arm", UNIT_COUNT, c->shape.heads, ci,
-		              c->judged);
-		result_notice(
-			res, "not-one-arm",
-			"Several arms or disks share the addresses of this one: surfaces and layout are those of the first, the others may have more or fewer. Of all together the number is not told.");
-	} else {
-		result_figure(res, "surfaces", "surfaces", UNIT_COUNT, c->shape.heads, ci, c->judged);
-	}
-}
-
-static void tell(struct geo_search *s)
-{
-	struct result *res = s->g->ses->res;
-	const struct geo_candidate *c = &s->c[0];
-	size_t others = s->all - s->n;
-	char text[160];
-
-	tell_surfaces(s, c->shape.heads);
-	geo_tell_layout(res, &c->shape);
-	if (others)
-		(void)snprintf(
-			text, sizeof(text),
-			"sure: %zu of %zu access times agree; of %zu other layouts that explain sizes and skews none can be true, the best of them agrees with %zu",
-			c->agreeing, c->judged, others, s->next);
-	else
-		(void)snprintf(text, sizeof(text),
-		               "sure: %zu of %zu access times agree; no other layout explains sizes and skews",
-		               c->agreeing, c->judged);
-	result_figure_text(res, "confidence", "how sure", text);
-}
+/* ---- is it shown, and may others be? ---- */
 
 /*
  * Bands of so few tracks could be the cylinders of a head-first disk of as many surfaces, and surfaces its cylinders: both explain two kinds of accesses, quick ones within and slow ones
@@ -466,50 +427,10 @@ static bool is_one_likely(const struct geo_search *s, const struct geo_fit *fit,
 	return true;
 }
 
-static void tell_likely(struct geo_search *s)
-{
-	struct result *res = s->g->ses->res;
-	uint32_t most = 1;
-	char text[160];
-
-	for (size_t i = 1; i < s->n; i++)
-		most = s->c[i].shape.heads > most ? s->c[i].shape.heads : most;
-	tell_surfaces(s, most);
-	geo_tell_layout(res, &s->c[0].shape);
-	(void)snprintf(text, sizeof(text),
-	               "likely: %zu of %zu access times agree; %zu other layouts are possible, of up to %" PRIu32
-	               " surfaces",
-	               s->c[0].agreeing, s->c[0].judged, s->n - 1, most);
-	result_figure_text(res, "confidence", "how sure", text);
-	result_notice(
-		res, "layout-likely",
-		"One surface is likely, and not sure: more are possible if a change of heads takes just as long as a step of the arm, wherever there is one, and all surfaces hold the same.");
-}
-
 /* Of a sequence in no order: by accesses in two places, which are much less likely with all tracks side by side. */
 static bool is_likely_by_accesses(struct geo_search *s)
 {
 	return s->n && s->is_shown && s->does_agree && s->plain > s->c[0].against + GEO_SPEAKS;
-}
-
-static void tell_likely_by_accesses(struct geo_search *s)
-{
-	struct result *res = s->g->ses->res;
-	struct geo_shape shape = s->c[0].shape;
-	char text[160];
-
-	if (shape.heads > 1 && !is_turning_said(s)) {
-		shape.is_alternate = false;
-		geo_say_turning_is_hidden(res);
-	}
-	tell_surfaces(s, 0);
-	geo_tell_layout(res, &shape);
-	(void)snprintf(text, sizeof(text), "likely: %zu of %zu access times agree; sizes and skews are in no order",
-	               s->c[0].agreeing, s->c[0].judged);
-	result_figure_text(res, "confidence", "how sure", text);
-	result_notice(
-		res, "layout-likely",
-		"The layout is likely, and not sure: access times in two places agree with it and with no other that was tried, but too much in sizes and skews is in no order, as where many tracks lack sectors.");
 }
 
 static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere elsewhere)
@@ -521,11 +442,11 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 	holds = s->n && s->is_shown && s->does_agree && !messy && !unseen && elsewhere != FITS_NOT &&
 	        elsewhere != SEEN_TOO_LITTLE;
 	if (holds && !several) {
-		tell(s);
+		geo_tell_sure(s);
 		return true;
 	}
 	if (holds && are_surfaces_known(s)) {
-		tell_surfaces(s, s->c[0].shape.heads);
+		geo_tell_surfaces(s, s->c[0].shape.heads);
 		result_notice(s->g->ses->res, "layout-unknown",
 		              "The layout could not be told: several that have %" PRIu32
 		              " surfaces explain sizes, skews and access times.",
@@ -534,11 +455,16 @@ static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order o
 	}
 	if (several && !unseen && (order == IN_ORDER ? elsewhere != FITS_NOT : !messy && elsewhere == FITS_THERE) &&
 	    is_one_likely(s, fit, elsewhere)) {
-		tell_likely(s);
+		geo_tell_one_likely(s);
 		return false;
 	}
 	if (order == UNORDERED && !several && !unseen && elsewhere == FITS_THERE && is_likely_by_accesses(s)) {
-		tell_likely_by_accesses(s);
+		geo_tell_likely_by_accesses(s, is_turning_said(s));
+		return false;
+	}
+	if (s->n && !s->is_shown && s->does_agree && !several && !messy && !unseen && elsewhere == FITS_THERE &&
+	    geo_do_sizes_take_turns(s)) {
+		geo_tell_likely_by_sizes(s);
 		return false;
 	}
 	result_notice(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the search for the layout: shapes.c, judge.c, layout.c, stretch.c, pairs.c, mended.c, lengths.c, shown.c. Not a door. */
+/* Inside of the search for the layout: shapes.c, judge.c, layout.c, answer.c, stretch.c, pairs.c, mended.c, lengths.c, shown.c. Not a door. */
 #ifndef PLATTER_MEASURE_GEOMETRY_SEARCH_H
 #define PLATTER_MEASURE_GEOMETRY_SEARCH_H
 
@@ -147,6 +147,19 @@ static inline uint64_t geo_read_behind(const struct geo_shape *shape, uint64_t e
 	return to > end ? to : end;
 }
 
+/* ---- answer.c: what is told of the best one ---- */
+
+/* most: surfaces that it may have as well; 0: any number. */
+void geo_tell_surfaces(struct geo_search *s, uint32_t most);
+/* No other can be true. */
+void geo_tell_sure(struct geo_search *s);
+/* One surface; those others that are left are unlikely. */
+void geo_tell_one_likely(struct geo_search *s);
+/* Of a sequence in no order. is_turning_said: whether heads alternate. */
+void geo_tell_likely_by_accesses(struct geo_search *s, bool is_turning_said);
+/* Accesses do not tell tracks over each other from tracks side by side, but sizes do. */
+void geo_tell_likely_by_sizes(struct geo_search *s);
+
 /* ---- stretch.c: where they are made ---- */
 
 /* At first: the zone with the most tracks, or a part of it. */
@@ -214,6 +227,8 @@ double geo_crossings_speak_against_band(const struct geo_search *s, const struct
 
 /* Are tracks side by side of sizes that only surfaces explain whose tracks lie over each other? They come again cylinder for cylinder, and in no bands, as some stand alone; and accesses do not speak against the best layout. */
 bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape);
+/* The best layout is of two surfaces, head-first, and in all zones that are long enough each holds another number of sectors: as no track of one surface does, but where each second one keeps spare ones. */
+bool geo_do_sizes_take_turns(struct geo_search *s);
 /*
  * How much less likely the sizes of one that needs more surfaces are than those of the fewest of the possible ones, of which they may come again. By chance, any two surfaces have one of the sizes
  * that there are among all of them; 0: they do not come again so.

@@ -10,6 +10,8 @@
 	6.0 /* of the log-likelihood, by which accesses are likelier with no layout: a part of the surfaces was read into tracks that were mistaken */
 #define COMES      16   /* so many cylinders in a row are alike */
 #define BANDS      16   /* in a row */
+#define TURNS      50   /* cylinders of a zone, in which two sizes come by turns, */
+#define APART      2    /* sectors from each other: by one any track may be short */
 #define SPARE_PART 40   /* of a track: no spare sectors take as much of it */
 #define UNSEEN     12.0 /* of cost: bands that make the sequence no cheaper to read than that do not show in it */
 #define CHANGES    3    /* from zone to zone, at least */
@@ -51,6 +53,27 @@ bool geo_are_sizes_of_heads(struct geo_search *s, const struct geo_shape *shape)
 		alone += stands_alone(z, shape, k);
 	}
 	return sizes >= SIZES && alone;
+}
+
+bool geo_do_sizes_take_turns(struct geo_search *s)
+{
+	const struct geo_shape *best = &s->c[0].shape;
+	size_t zones = 0;
+
+	if (!s->n || best->band != 1 || best->heads != 2 || best->is_alternate)
+		return false;
+	geo_order_fit(s->o, best, s->o->ranked, INFINITY, NULL, s->fit);
+	for (size_t i = 0; i < s->fit->n; i++) {
+		const struct geo_fit_zone *z = &s->fit->zone[i];
+		uint64_t most;
+
+		if (z->cylinders < TURNS)
+			continue;
+		if (geo_size_range(z, best->heads, &most) < APART)
+			return false;
+		zones++;
+	}
+	return zones > 0;
 }
 
 double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *many)
