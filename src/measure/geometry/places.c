@@ -15,6 +15,7 @@
 #define RATE_BYTES \
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
 #define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
+#define STARTS      4             /* more looks at the start, where none is borne out */
 #define SURVEYS     3             /* of a place, until all edges are there when looked at again */
 
 struct track_row {
@@ -225,7 +226,9 @@ static int look_closer(struct geo *g, double at, struct found *f, struct err *er
 	return r;
 }
 
-static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare, struct skews *skews, struct err *err)
+/* is_last: what was found is listed, also if it is not borne out. */
+static int look_at(struct geo *g, const struct place *p, bool is_last, struct geo_spare *spare, struct skews *skews,
+                   struct err *err)
 {
 	struct found f = { .all = { NAN, NAN } };
 	unsigned looks = g->looks;
@@ -245,15 +248,11 @@ static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare
 		f.all.high += (double)spare->most;
 	if (f.size)
 		result_figure(g->ses->res, p->figure, p->label, UNIT_COUNT, (double)f.size, &f.all, f.votes);
-	else
-		result_notice(
-			g->ses->res, "no-tracks",
-			"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
-			p->name);
-	for (size_t i = 0; i < f.n; i++)
+	for (size_t i = 0; i < f.n && (f.size || is_last); i++)
 		if (isfinite(f.track[i].skew) && !f.track[i].is_doubtful)
 			skews->v[skews->n++] = f.track[i].skew;
-	track_rows(g, f.track, f.n, p->name);
+	if (f.size || is_last)
+		track_rows(g, f.track, f.n, p->name);
 	/* The walk, which begins at the start, needs as many as that did. */
 	if (g->looks != looks && (p->at > 0.0 || !f.size)) {
 		geo_set_looks(g, looks);
@@ -263,23 +262,44 @@ static int look_at(struct geo *g, const struct place *p, struct geo_spare *spare
 	return 0;
 }
 
+static bool is_known(const struct geo *g, const struct place *p)
+{
+	return isfinite(figure_number(result_find_figure(g->ses->res, p->figure)));
+}
+
+static void tell_unknown(struct geo *g, const struct place *p)
+{
+	result_notice(
+		g->ses->res, "no-tracks",
+		"At the %s too few ends of tracks stood out of the noise, so sectors per track are not known there.",
+		p->name);
+}
+
 int geo_look_at_places(struct geo *g, struct err *err)
 {
 	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
 	struct interval ci;
+	size_t seen = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		spare[i].error = INFINITY;
 		result_figure(g->ses->res, places[i].figure, places[i].label, UNIT_COUNT, NAN, NULL, 0);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); i++) {
+	for (; seen < ARRAY_LEN(places) && r == 0 && !geo_is_over(g); seen++) {
 		/* All of a quick run, little of a whole one. */
-		session_progress(g->ses, places[i].name, g->p->quick ? 0.3 + 0.22 * (double)i : 0.04 * (double)(i + 1),
-		                 "%.1f rpm", 60e9 / g->rot.period_ns);
-		r = look_at(g, &places[i], &spare[i], &skews, err);
+		session_progress(g->ses, places[seen].name,
+		                 g->p->quick ? 0.3 + 0.22 * (double)seen : 0.04 * (double)(seen + 1), "%.1f rpm",
+		                 60e9 / g->rot.period_ns);
+		r = look_at(g, &places[seen], seen || g->p->quick, &spare[seen], &skews, err);
 	}
+	/* Without it there is no walk, and what disturbed the first look may have passed. */
+	for (int k = 1; k <= STARTS && r == 0 && !g->p->quick && !geo_is_over(g) && !is_known(g, &places[0]); k++)
+		r = look_at(g, &places[0], k == STARTS, &spare[0], &skews, err);
+	for (size_t i = 0; i < seen && r == 0; i++)
+		if (!is_known(g, &places[i]))
+			tell_unknown(g, &places[i]);
 	note_spare(g, spare, ARRAY_LEN(spare));
 	stats_sort(skews.v, skews.n);
 	ci = stats_quantile_ci_sorted(skews.v, skews.n, 0.5);
