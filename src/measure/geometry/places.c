@@ -16,6 +16,7 @@
 	(16ull << 20) /* its rate tells sectors per track to within the factor of four that geo_spacing takes */
 #define RATE_BESIDE (64ull << 20) /* so far away: more than drives read ahead */
 #define STARTS      4             /* more looks at the start, where none is borne out */
+#define AGAIN_MOST  4             /* part of their tracks, at most, may have ends that are not there again */
 #define SURVEYS     3             /* of a place, until all edges are there when looked at again */
 
 struct track_row {
@@ -226,9 +227,19 @@ static int look_closer(struct geo *g, double at, struct found *f, struct err *er
 	return r;
 }
 
-/* is_last: what was found is listed, also if it is not borne out. */
-static int look_at(struct geo *g, const struct place *p, bool is_last, struct geo_spare *spare, struct skews *skews,
-                   struct err *err)
+/* Were the ends of most tracks there again? Of several looks one shows some that are by chance. */
+static bool are_most_borne_out(const struct found *f)
+{
+	size_t doubtful = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		doubtful += f->track[i].is_doubtful;
+	return doubtful * AGAIN_MOST <= f->n;
+}
+
+/* again: it was looked at before. is_last: what was found is listed, also if it is not borne out. */
+static int look_at(struct geo *g, const struct place *p, bool again, bool is_last, struct geo_spare *spare,
+                   struct skews *skews, struct err *err)
 {
 	struct found f = { .all = { NAN, NAN } };
 	unsigned looks = g->looks;
@@ -236,6 +247,8 @@ static int look_at(struct geo *g, const struct place *p, bool is_last, struct ge
 
 	if (r < 0)
 		return r;
+	if (again && !are_most_borne_out(&f))
+		f.size = 0;
 	if (f.size)
 		r = geo_spare(g, f.track, f.n, f.size, spare, err);
 	if (r < 0)
@@ -280,8 +293,8 @@ int geo_look_at_places(struct geo *g, struct err *err)
 	struct geo_spare spare[ARRAY_LEN(places)] = { 0 };
 	struct skews skews = { .n = 0 };
 	struct interval ci;
+	int starts = !g->p->quick && geo_near(g) > GEO_NOISY ? STARTS : 0, r = 0;
 	size_t seen = 0;
-	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		spare[i].error = INFINITY;
@@ -292,11 +305,11 @@ int geo_look_at_places(struct geo *g, struct err *err)
 		session_progress(g->ses, places[seen].name,
 		                 g->p->quick ? 0.3 + 0.22 * (double)seen : 0.04 * (double)(seen + 1), "%.1f rpm",
 		                 60e9 / g->rot.period_ns);
-		r = look_at(g, &places[seen], seen || g->p->quick, &spare[seen], &skews, err);
+		r = look_at(g, &places[seen], false, seen || !starts, &spare[seen], &skews, err);
 	}
-	/* Without it there is no walk, and what disturbed the first look may have passed. */
-	for (int k = 1; k <= STARTS && r == 0 && !g->p->quick && !geo_is_over(g) && !is_known(g, &places[0]); k++)
-		r = look_at(g, &places[0], k == STARTS, &spare[0], &skews, err);
+	/* Without it there is no walk, and what disturbed the first look may have passed; but ends that no noise hides are none. */
+	for (int k = 1; k <= starts && r == 0 && !geo_is_over(g) && !is_known(g, &places[0]); k++)
+		r = look_at(g, &places[0], true, k == starts, &spare[0], &skews, err);
 	for (size_t i = 0; i < seen && r == 0; i++)
 		if (!is_known(g, &places[i]))
 			tell_unknown(g, &places[i]);
