@@ -557,6 +557,30 @@ static void an_order_that_comes_again_in_anothers_is_a_layout_too(void **state)
 }
 
 /*
+ * Surfaces that are all alike, with as much skew to the next band as to the next surface, but for a second zone that was misread so that two explain it at least cost: any other number may be true.
+ */
+static void any_number_of_surfaces_that_nothing_shows_is_asked(void **state)
+{
+	static struct geo_shape shape[GEO_SHAPES_MAX];
+	struct sequence s;
+	struct idle r;
+	size_t n;
+
+	(void)state;
+	begin(&s, asking(&r));
+	for (unsigned i = 0; i < 120; i++) {
+		uint64_t size = i < 90 ? 250 : i % 2 ? 245 : 231;
+
+		add(&s, size, 80, 0.1113);
+		add(&s, size, 1, i % 3 < 2 ? 0.0776 : 0.0861);
+	}
+	n = layouts_of(&s, &r, shape);
+	for (uint32_t heads = 2; heads <= 7; heads++)
+		assert_true(is_asked(shape, n, (struct geo_shape){ .heads = heads, .band = 81 }));
+	assert_true(is_asked(shape, n, (struct geo_shape){ .heads = 19, .band = 81 }));
+}
+
+/*
  * Four heads that alternate, read as eight whose cylinders begin in the midst of one: 790020 of the wild disks was told so, and sure. By any begin the sizes are those that go to and fro; but not
  * with one that breaks it.
  */
@@ -1218,6 +1242,7 @@ int main(void)
 		cmocka_unit_test(surfaces_that_differ_by_a_sector_stay_apart),
 		cmocka_unit_test(an_order_that_comes_again_in_anothers_is_a_layout_too),
 		cmocka_unit_test(fewer_surfaces_that_come_again_are_a_layout_too),
+		cmocka_unit_test(any_number_of_surfaces_that_nothing_shows_is_asked),
 		cmocka_unit_test(sizes_go_to_and_fro_wherever_cylinders_begin),
 		cmocka_unit_test(sizes_of_heads_that_alternate_are_learned_where_they_come_again),
 		cmocka_unit_test(pieces_of_runs_do_not_shorten_the_first_look),

@@ -362,6 +362,34 @@ static void what_one_place_hardly_says_is_not_likely(void **state)
 	surfaces_are(699763, 2.0, false);
 }
 
+/* Three surfaces in bands of 81, all alike, with as much skew to the next band as to the next surface: sizes and skews are those of any number, and by chance two were cheaper. They were told, and sure. */
+static void other_numbers_of_surfaces_are_asked_where_nothing_shows_them(void **state)
+{
+	(void)state;
+	surfaces_are(790360, 3.0, false);
+}
+
+/* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those surfaces', and was told as another's, sure. */
+static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **state)
+{
+	struct sim_run run = geometry_on_wild(790373, "--seed=790373 sda", NULL, NULL);
+	const struct table *t = result_find_table(run.res, "defects");
+	size_t kind = (size_t)table_column(t, "kind"), certainty = (size_t)table_column(t, "certainty");
+	unsigned beside = 0;
+
+	(void)state;
+	for (size_t i = 1; i + 1 < t->nrows; i++) {
+		if (strcmp(table_string(t, i, kind), "track") == 0 ||
+		    strcmp(table_string(t, i - 1, kind), "track") != 0 ||
+		    strcmp(table_string(t, i + 1, kind), "track") != 0)
+			continue;
+		beside++;
+		assert_string_equal(table_string(t, i, certainty), "unclear");
+	}
+	assert_int_equal(beside, 1);
+	sim_run_end(&run);
+}
+
 /* A busy host while the start was looked at, so that no end stood out; the run ended after 18 of 600 seconds. It is quieter later. */
 static void the_start_is_looked_at_again_where_it_was_disturbed(void **state)
 {
@@ -501,6 +529,8 @@ int main(void)
 		cmocka_unit_test(what_accesses_agree_with_no_better_than_with_no_layout_is_not_likely),
 		cmocka_unit_test(what_one_place_hardly_says_is_not_likely),
 		cmocka_unit_test(the_start_is_looked_at_again_where_it_was_disturbed),
+		cmocka_unit_test(other_numbers_of_surfaces_are_asked_where_nothing_shows_them),
+		cmocka_unit_test(what_lies_beside_tracks_that_may_be_without_data_is_unclear),
 		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
 		cmocka_unit_test(two_arms_forget_after_twice_as_many_reads),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),

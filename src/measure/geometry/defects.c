@@ -204,16 +204,6 @@ static bool is_counted(const struct finder *f, size_t zone, uint64_t track)
 	return true;
 }
 
-/* Is a track on the surface that it was put on, as far as those beside it and before it tell? */
-static bool is_surface_shown(struct finder *f, size_t i)
-{
-	const struct geo_order *o = f->m->o;
-	const struct geo_fit_zone *z = zone_of(f, o->seg[i].track);
-
-	return !z || (is_counted(f, f->zone, o->seg[i].track) && (i == 0 || is_of_surface(f, z, &o->seg[i - 1])) &&
-	              (i + 2 >= o->n || is_of_surface(f, z, &o->seg[i + 1])));
-}
-
 static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t head, const char *kind, bool is_sure)
 {
 	if (f->t->nrows < DEFECTS_MOST)
@@ -224,30 +214,6 @@ static void row(struct finder *f, uint64_t first, uint64_t missing, uint32_t hea
 		                                                          : head,
 		                                       .kind = kind,
 		                                       .certainty = is_sure ? "sure" : "unclear" });
-}
-
-/* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
-static void tell_track(struct finder *f, const struct lack *lack)
-{
-	const struct geo_walk *w = f->m->w;
-	size_t i = lack->seg;
-	uint64_t missing = lack->missing;
-	bool is_sure = lack->ends == THERE && is_surface_shown(f, i);
-	const struct geo_seg *seg = &f->m->o->seg[i];
-	uint64_t end = f->m->o->seg[i + 1].first, seen = 0;
-	uint32_t head = surface_of(f, seg->track);
-	size_t n = 0;
-
-	while (f->gap < w->ngaps && w->gaps[f->gap].first <= seg->first)
-		f->gap++;
-	for (; f->gap + n < w->ngaps && w->gaps[f->gap + n].first < end; n++)
-		seen += w->gaps[f->gap + n].sectors;
-	for (size_t k = 0; k < n && seen <= missing; k++)
-		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors", is_sure);
-	if (seen != missing)
-		row(f, seg->first, seen < missing ? missing - seen : missing, head, "sectors of this track", is_sure);
-	if (head != GEO_NOWHERE)
-		f->surface[head].missing += missing;
 }
 
 /* Two tracks that hold no more than one does, or one that holds more: they were counted wrongly. most: sectors of a track. */
@@ -312,6 +278,60 @@ static bool may_be_sure(const struct finder *f, const struct geo_hole *hole)
 	return !is_of_edge(f, hole) && is_clean_about(f, hole);
 }
 
+static bool is_hole_sure(const struct finder *f, size_t i)
+{
+	const struct geo_hole *hole = &f->m->hole[i];
+
+	return may_be_sure(f, hole) && is_counted(f, hole->zone, hole->track) && (f->jumps[i] == THERE || !is_noisy(f));
+}
+
+/* Is a track taken to be without data, and may not be, right in front of this one or behind it? Then the two may have changed places. */
+static bool is_hole_beside(const struct finder *f, uint64_t track)
+{
+	for (size_t i = f->hole; i-- > 0 && f->m->hole[i].track == track;)
+		if (!is_hole_sure(f, i))
+			return true;
+	for (size_t i = f->hole; i < f->m->nholes && f->m->hole[i].track <= track + 1; i++)
+		if (!is_hole_sure(f, i))
+			return true;
+	return false;
+}
+
+/* Is a track on the surface that it was put on, as far as those beside it and before it tell? */
+static bool is_surface_shown(struct finder *f, size_t i)
+{
+	const struct geo_order *o = f->m->o;
+	const struct geo_fit_zone *z = zone_of(f, o->seg[i].track);
+
+	return !z || (is_counted(f, f->zone, o->seg[i].track) && !is_hole_beside(f, o->seg[i].track) &&
+	              (i == 0 || is_of_surface(f, z, &o->seg[i - 1])) &&
+	              (i + 2 >= o->n || is_of_surface(f, z, &o->seg[i + 1])));
+}
+
+/* What the track lacks: the gaps that were seen, as far as they make no more than that; the rest is anywhere in it. */
+static void tell_track(struct finder *f, const struct lack *lack)
+{
+	const struct geo_walk *w = f->m->w;
+	size_t i = lack->seg;
+	uint64_t missing = lack->missing;
+	bool is_sure = lack->ends == THERE && is_surface_shown(f, i);
+	const struct geo_seg *seg = &f->m->o->seg[i];
+	uint64_t end = f->m->o->seg[i + 1].first, seen = 0;
+	uint32_t head = surface_of(f, seg->track);
+	size_t n = 0;
+
+	while (f->gap < w->ngaps && w->gaps[f->gap].first <= seg->first)
+		f->gap++;
+	for (; f->gap + n < w->ngaps && w->gaps[f->gap + n].first < end; n++)
+		seen += w->gaps[f->gap + n].sectors;
+	for (size_t k = 0; k < n && seen <= missing; k++)
+		row(f, w->gaps[f->gap + k].first, w->gaps[f->gap + k].sectors, head, "sectors", is_sure);
+	if (seen != missing)
+		row(f, seg->first, seen < missing ? missing - seen : missing, head, "sectors of this track", is_sure);
+	if (head != GEO_NOWHERE)
+		f->surface[head].missing += missing;
+}
+
 /* Tracks without data in front of this one. */
 static void tell_holes(struct finder *f, uint64_t track)
 {
@@ -324,8 +344,7 @@ static void tell_holes(struct finder *f, uint64_t track)
 
 		if (!is_told(f, hole))
 			continue;
-		is_sure = may_be_sure(f, hole) && is_counted(f, hole->zone, hole->track) &&
-		          (f->jumps[f->hole] == THERE || !is_noisy(f));
+		is_sure = is_hole_sure(f, f->hole);
 		if (f->unsure_zone != hole->zone)
 			f->unsure = 0;
 		f->unsure_zone = hole->zone;

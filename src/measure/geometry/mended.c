@@ -113,7 +113,7 @@ double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *r
 	double least = INFINITY;
 	struct geo_curve curve;
 
-	if (left->band == 0 || rival->band == 0 || (left->heads * left->band) % size)
+	if (left->band == 0 || rival->band == 0 || (left->band != rival->band && (left->heads * left->band) % size))
 		return -INFINITY;
 	w = calloc(1, sizeof(*w));
 	if (!w || !find_within(s, w))
@@ -179,6 +179,15 @@ static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *r
 	return left->heads * left->band % (rival->heads * rival->band) == 0;
 }
 
+/* Neither sizes nor skews tell them apart, so that what the rival costs is chance. */
+static bool are_heads_unseen(struct geo_search *s, const struct geo_shape *left, const struct geo_shape *rival)
+{
+	if (left->band != rival->band)
+		return false;
+	geo_order_fit(s->o, left, s->o->ranked, INFINITY, NULL, s->fit);
+	return geo_are_heads_unseen(s->o, geo_longest_zone(s->fit), left);
+}
+
 /* Heads that alternate from cylinder to cylinder come two by two, as in bands of two cylinders that begin a track later. */
 static bool is_turned_cylinder_by_cylinder(const struct geo_shape *shape, const struct geo_shape *left)
 {
@@ -193,15 +202,17 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 	cost = s->fit->cost;
 	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
+		bool unseen;
 
 		/* The way of the arm makes no difference to the sequence, and is mended as well. */
-		if (shape->is_serpentine || shape->heads == 1 || !has_bands_of(left, shape) ||
+		unseen = are_heads_unseen(s, left, shape);
+		if (shape->is_serpentine || shape->heads == 1 || !(unseen || has_bands_of(left, shape)) ||
 		    (shape->heads == left->heads && !is_turned_cylinder_by_cylinder(shape, left)))
 			continue;
 		if (geo_has_thought_enough(s->g))
 			return true;
 		geo_order_fit(s->o, shape, s->o->ranked, INFINITY, NULL, s->fit);
-		if (s->fit->cost > fmax(cost + GEO_SPEAKS, GEO_MISREAD * cost))
+		if (!unseen && s->fit->cost > fmax(cost + GEO_SPEAKS, GEO_MISREAD * cost))
 			continue;
 		if (left->band ? geo_speaks_against_mended(s, shape) < GEO_SPEAKS : is_misread(s->fit, shape->heads))
 			return true;

@@ -12,6 +12,8 @@
 bool geo_may_come_again(const struct geo_shape *many, const struct geo_shape *few);
 /* How much less likely by chance they are in that zone of many, wherever its cylinders were read to begin, of the log-likelihood; 0: they do not come again. NULL: there is no zone. */
 double geo_sizes_come_again(const struct geo_fit_zone *z, const struct geo_shape *many, const struct geo_shape *few);
+/* Do neither sizes nor skews of that zone, as a layout of several bands has it, show which of its changes are to another band, so that there may be any number of surfaces? */
+bool geo_are_heads_unseen(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape);
 /* From the least of a zone's sizes to the largest one. */
 uint64_t geo_size_range(const struct geo_fit_zone *z, uint32_t heads, uint64_t *ret_most);
 

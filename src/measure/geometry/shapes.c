@@ -318,6 +318,27 @@ static const struct geo_fit_zone *largest_zone(const struct geo_fit *fit)
 	return z;
 }
 
+bool geo_are_heads_unseen(const struct geo_order *o, const struct geo_fit_zone *z, const struct geo_shape *shape)
+{
+	uint64_t most;
+
+	return z && shape->heads > 1 && shape->band > 1 && geo_size_range(z, shape->heads, &most) == 0 &&
+	       (isnan(z->band_skew) || geo_order_same(o, z->head_skew, z->band_skew));
+}
+
+/* Any other number of surfaces has the same order there, in bands as long. */
+static void add_other_heads(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone)
+{
+	for (uint32_t heads = 2; heads <= HEADS_TRIED && geo_are_heads_unseen(s->o, zone, &c->shape); heads++) {
+		struct candidate add = *c;
+
+		add.shape.heads = heads;
+		add.shape.is_alternate = false;
+		if (s->n < RANKED_MAX && !has_shape(s, &add.shape))
+			s->c[s->n++] = add;
+	}
+}
+
 /* Those of a candidate whose bands, as it has them, are `zone`. */
 static void add_same_orders_of(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone)
 {
@@ -476,6 +497,7 @@ static void add_same_orders(struct ranking *s, size_t n, uint64_t tracks)
 			continue;
 		longest = *zone;
 		add_same_orders_of(s, &c, &longest);
+		add_other_heads(s, &c, &longest);
 		add_few_of(s, &c, &longest, tracks);
 	}
 }
