@@ -1053,7 +1053,63 @@ static void cylinders_begin_where_accesses_say(void **state)
 	assert_true(is_read_anew(t, &shape, head));
 	for (uint64_t k = 0; k < 700; k++)
 		assert_int_equal(head[k] == 0, is_cylinder_over(t->first + k));
-	assert_true(geo_has_pin(&s.o, HEADS, false) && !geo_has_pin(&s.o, HEADS + 1, false));
+	assert_true(geo_has_pin(&s.o, &shape) && !geo_has_pin(&s.o, &other));
+	search_end(t);
+}
+
+#define SHIFT 10 /* tracks, behind which the first whole band begins */
+
+/* Where a track is on four surfaces in bands of seven that begin there, forward. */
+static uint64_t in_bands(uint64_t track, uint32_t *ret_head)
+{
+	uint64_t slot = track + 28 - SHIFT;
+
+	*ret_head = slot / 7 % 4;
+	return slot / 28 * 7 + slot % 7;
+}
+
+/* Bands that begin elsewhere than the sequence, in which all is alike, says: a layout that was out by that comes back, and is read from there on. (790541 and 790697 of the wild disks.) */
+static void bands_begin_where_accesses_say(void **state)
+{
+	const struct geo_shape bands = { .heads = 4, .band = 7 };
+	struct sequence s;
+	struct idle r;
+	struct rng rng;
+	struct geo_search *t = all_alike(&s, &r, 28, &rng);
+	uint32_t head[3000];
+	struct geo_labels labels = { .n = ARRAY_LEN(head), .head = head };
+	size_t of = 99;
+
+	(void)state;
+	t->before[t->all++].shape = t->c[0].shape;
+	t->before[t->all++].shape = bands;
+	for (t->nmade = 0; t->nmade < 400; t->nmade++) {
+		uint64_t from = rng_below(&rng, 3000), to = from + 1 + rng_below(&rng, 60);
+		uint32_t on[2];
+		uint64_t a = in_bands(from, &on[0]), b = in_bands(to, &on[1]), over = a > b ? a - b : b - a;
+
+		t->c[0].seen[t->nmade] =
+			(struct geo_access){ .cylinders = to / 28 - from / 28,
+			                     .is_other_head = from % 28 != to % 28,
+			                     .access = 0.14 + (over ? 0.03 + 0.001 * (double)over : 0.0) +
+			                               0.004 * (rng_double(&rng) - 0.5),
+			                     .error = 0.002 };
+		t->made_at[t->nmade][0] = from;
+		t->made_at[t->nmade][1] = to;
+	}
+	assert_true(geo_pin_rival(t, &of));
+	assert_int_equal(of, 1);
+	assert_true(geo_has_pin(&s.o, &bands) && !geo_has_pin(&s.o, &t->c[0].shape));
+	for (size_t i = 0; i < s.o.npins; i++)
+		assert_int_equal(s.o.pin[i].track % 28, SHIFT);
+	geo_order_fit(&s.o, &bands, UINT64_MAX, INFINITY, &labels, t->fit);
+	assert_true(isfinite(t->fit->cost));
+	for (uint64_t k = s.o.pin[0].track; k < ARRAY_LEN(head); k++) {
+		uint32_t is;
+
+		(void)in_bands(k, &is);
+		assert_int_equal(head[k], is);
+	}
 	search_end(t);
 }
 
@@ -1254,6 +1310,7 @@ int main(void)
 		cmocka_unit_test(cylinders_that_may_be_bands_are_held_against_these),
 		cmocka_unit_test(surfaces_that_may_be_bands_are_not_told),
 		cmocka_unit_test(cylinders_begin_where_accesses_say),
+		cmocka_unit_test(bands_begin_where_accesses_say),
 		cmocka_unit_test(no_track_is_in_many_accesses),
 		cmocka_unit_test(the_end_of_a_band_is_looked_at_however_long_it_is),
 		cmocka_unit_test(what_only_the_best_layout_has_in_one_zone_is_looked_at),

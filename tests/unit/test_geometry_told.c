@@ -369,6 +369,14 @@ static void other_numbers_of_surfaces_are_asked_where_nothing_shows_them(void **
 	surfaces_are(790360, 3.0, false);
 }
 
+/* Two surfaces in bands of 11, and ten in bands of 386, were out by accesses as their bands were read from a wrong track on, and 22 and 20 were left, which nothing was told of. */
+static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
+{
+	(void)state;
+	surfaces_are(790697, 2.0, true);
+	surfaces_are(790541, 10.0, true);
+}
+
 /* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those surfaces', and was told as another's, sure. */
 static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **state)
 {
@@ -531,6 +539,7 @@ int main(void)
 		cmocka_unit_test(the_start_is_looked_at_again_where_it_was_disturbed),
 		cmocka_unit_test(other_numbers_of_surfaces_are_asked_where_nothing_shows_them),
 		cmocka_unit_test(what_lies_beside_tracks_that_may_be_without_data_is_unclear),
+		cmocka_unit_test(a_layout_that_was_out_as_it_was_misread_comes_back),
 		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
 		cmocka_unit_test(two_arms_forget_after_twice_as_many_reads),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),

@@ -375,9 +375,10 @@ struct geo_seg {
 	bool is_odd;  /* one of which only a part may be there: its size says little */
 };
 
-/* Accesses say that a cylinder of this layout begins there, whatever the sequence says; head-first only. */
+/* Accesses say that a band of this layout begins there, or head-first a cylinder, whatever the sequence says. */
 struct geo_pin {
 	uint64_t track, first; /* its first sector */
+	uint64_t band;
 	uint32_t heads;
 	bool is_alternate;
 };
@@ -404,13 +405,6 @@ int geo_order_fill_again(struct geo_order *o, const struct geo_walk *w, struct e
 void geo_order_free(struct geo_order *o); /* what it holds, and then it is zero */
 /* Its last step (slipped.c): tracks that lack a few sectors, where noise hid that, become tracks of the size that they are of. -ENOMEM, or 0. */
 int geo_order_fill_up(struct geo_order *o);
-static inline bool geo_is_pin_of(const struct geo_pin *pin, uint32_t heads, bool is_alternate)
-{
-	return pin->heads == heads && pin->is_alternate == is_alternate;
-}
-
-/* Is there any for this shape? */
-bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate);
 /* The equal tracks that this one is among, wherever they are. */
 const struct geo_seg *geo_order_find(struct geo_order *o, uint64_t track);
 
@@ -467,6 +461,14 @@ static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct 
 {
 	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
 }
+
+static inline bool geo_is_pin_of(const struct geo_pin *pin, const struct geo_shape *shape)
+{
+	return pin->heads == shape->heads && pin->band == shape->band && pin->is_alternate == shape->is_alternate;
+}
+
+/* Is there any for this shape? */
+bool geo_has_pin(const struct geo_order *o, const struct geo_shape *shape);
 
 /* A track without data. */
 struct geo_hole {

@@ -589,6 +589,51 @@ static bool may_be_another(struct geo_search *s)
 	return geo_may_rival_be_misread(s, &s->c[0].shape) || (!s->are_sizes_its_own && geo_may_be_bands(s));
 }
 
+/* All accesses so far, as a layout that was out has them, read anew; false: it does not explain the sequence. */
+static bool read_again(struct geo_search *s, struct geo_candidate *c)
+{
+	struct geo_access last[GEO_PAIRS];
+	struct geo_made_labels l;
+	bool is_read = geo_label_made(s, &c->shape, &l);
+
+	for (size_t i = 0; i < s->nmade && is_read; i++) {
+		uint64_t a = s->made_at[i][0] - l.first, b = s->made_at[i][1] - l.first;
+
+		c->seen[i] = s->c[0].seen[i];
+		c->seen[i].cylinders =
+			l.cylinder[a] > l.cylinder[b] ? l.cylinder[a] - l.cylinder[b] : l.cylinder[b] - l.cylinder[a];
+		c->seen[i].is_other_head = l.head[a] != l.head[b];
+	}
+	geo_made_labels_free(&l);
+	if (is_read)
+		(void)judge(s, c, last);
+	return is_read;
+}
+
+/* A layout that was out, as its bands were taken to begin elsewhere, takes the place of the best one if it is far likelier by all accesses. */
+static bool take_back(struct geo_search *s)
+{
+	size_t pins = s->o->npins, of;
+	struct geo_candidate c;
+	double scale;
+
+	c = geo_pin_rival(s, &of) ? s->before[of] : s->c[0];
+	if (s->o->npins > pins && read_again(s, &c) && c.is_possible) {
+		c.curve = geo_curve_of(c.seen, s->nmade);
+		scale = fmin(c.curve.scale, s->c[0].curve.scale);
+		c.against = geo_curve_cost(c.seen, s->nmade, &c.curve, scale);
+		if (c.against + GEO_SPEAKS < geo_curve_cost(s->c[0].seen, s->nmade, &s->c[0].curve, scale)) {
+			s->c[0] = c;
+			s->n = 1;
+			s->does_agree = c.verdict.is_possible;
+			see_what_is_shown(s, scale, false);
+			return true;
+		}
+	}
+	s->o->npins = pins;
+	return false;
+}
+
 static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 {
 	struct geo_shape cheapest, read;
@@ -627,6 +672,10 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			return r;
 		several = judge_all(s);
 		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 && may_be_another(s);
+		if ((is_rival_open || (several && s->looks > 1 && are_surfaces_known(s))) && take_back(s)) {
+			several = false;
+			is_rival_open = s->c[0].shape.heads > 1 && may_be_another(s);
+		}
 		if (geo_is_over(s->g))
 			return 0;
 	}
@@ -669,7 +718,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 		return r;
 	if (s->o->npins > pins) /* by what was seen there */
 		geo_order_fit_whole(s->o, &ret->shape, ret->fit);
-	ret->is_mended = ret->shape.band == 1 && geo_has_pin(s->o, ret->shape.heads, ret->shape.is_alternate);
+	ret->is_mended = geo_has_pin(s->o, &ret->shape);
 	s->is_decided = true;
 	ret->is_told = decide(s, isfinite(ret->fit->cost) ? ret->fit : s->fit, order, elsewhere);
 	ret->is_turning_said = ret->is_told && is_turning_said(s);

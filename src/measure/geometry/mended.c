@@ -45,39 +45,57 @@ static bool slot_of(const struct geo_shape *shape, const struct geo_fit_zone *z,
 	return cylinder - z->cylinder < whole;
 }
 
+bool geo_label_made(struct geo_search *s, const struct geo_shape *shape, struct geo_made_labels *ret)
+{
+	uint64_t end = 0;
+	struct geo_labels labels;
+
+	*ret = (struct geo_made_labels){ .first = UINT64_MAX };
+	for (size_t i = 0; i < s->nmade; i++)
+		for (int k = 0; k < 2; k++) {
+			ret->first = s->made_at[i][k] < ret->first ? s->made_at[i][k] : ret->first;
+			end = s->made_at[i][k] >= end ? s->made_at[i][k] + 1 : end;
+		}
+	if (ret->first >= end)
+		return false;
+	ret->n = end - ret->first;
+	ret->cylinder = calloc(ret->n, sizeof(*ret->cylinder));
+	ret->head = calloc(ret->n, sizeof(*ret->head));
+	if (!ret->cylinder || !ret->head)
+		return false;
+	labels = (struct geo_labels){ .first = ret->first, .n = ret->n, .cylinder = ret->cylinder, .head = ret->head };
+	geo_order_fit(s->o, shape, geo_read_behind(shape, end), INFINITY, &labels, s->fit);
+	return isfinite(s->fit->cost);
+}
+
+void geo_made_labels_free(struct geo_made_labels *l)
+{
+	free(l->cylinder);
+	free(l->head);
+}
+
 static bool find_within(struct geo_search *s, struct within *w)
 {
 	const struct geo_shape *shape = &s->c[0].shape;
-	uint64_t first = UINT64_MAX, end = 0;
-	cleanup_free uint64_t *cylinder = NULL;
-	cleanup_free uint32_t *head = NULL;
-	struct geo_labels labels;
+	struct geo_made_labels l;
 
-	for (size_t i = 0; i < s->nmade; i++)
-		for (int k = 0; k < 2; k++) {
-			first = s->made_at[i][k] < first ? s->made_at[i][k] : first;
-			end = s->made_at[i][k] >= end ? s->made_at[i][k] + 1 : end;
-		}
-	if (first >= end)
+	if (!geo_label_made(s, shape, &l)) {
+		geo_made_labels_free(&l);
 		return false;
-	cylinder = calloc(end - first, sizeof(*cylinder));
-	head = calloc(end - first, sizeof(*head));
-	if (!cylinder || !head)
-		return false;
-	labels = (struct geo_labels){ .first = first, .n = end - first, .cylinder = cylinder, .head = head };
-	geo_order_fit(s->o, shape, geo_read_behind(shape, end), INFINITY, &labels, s->fit);
+	}
 	for (size_t i = 0; i < s->nmade; i++) {
 		const struct geo_fit_zone *z = zone_of(s->fit, s->made_at[i][0]);
 		bool is_within = z && z == zone_of(s->fit, s->made_at[i][1]);
 
 		for (int k = 0; k < 2 && is_within; k++) {
-			uint64_t at = s->made_at[i][k] - first;
+			uint64_t at = s->made_at[i][k] - l.first;
 
-			is_within = slot_of(shape, z, cylinder[at], head[at], &w->slot[w->n][k]);
+			is_within = slot_of(shape, z, l.cylinder[at], l.head[at], &w->slot[w->n][k]);
 		}
 		if (is_within)
 			w->left[w->n++] = s->c[0].seen[i];
 	}
+	geo_made_labels_free(&l);
 	return w->n > 0;
 }
 
@@ -105,31 +123,47 @@ static void cut(struct within *w, const struct geo_shape *rival, uint64_t shift)
 	}
 }
 
-double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival)
+/* The rival's bands, as they suit the accesses best. */
+struct best_cut {
+	double against; /* how much less likely they are than as the best layout has them */
+	uint64_t shift;
+	bool is_serpentine;
+};
+
+/* against is minus infinity where that could not be found out. */
+static struct best_cut find_cut(struct geo_search *s, const struct geo_shape *rival)
 {
 	const struct geo_shape *left = &s->c[0].shape;
 	uint64_t size = rival->heads * rival->band, step = rival->band < left->band ? rival->band : left->band;
+	struct best_cut ret = { .against = INFINITY }, unknown = { .against = -INFINITY };
 	cleanup_free struct within *w = NULL;
-	double least = INFINITY;
 	struct geo_curve curve;
 
 	if (left->band == 0 || rival->band == 0 || (left->band != rival->band && (left->heads * left->band) % size))
-		return -INFINITY;
+		return unknown;
 	w = calloc(1, sizeof(*w));
 	if (!w || !find_within(s, w))
-		return -INFINITY;
+		return unknown;
 	curve = geo_curve_of(w->left, w->n);
 	for (uint64_t shift = 0; shift < size * (rival->is_alternate ? 2 : 1); shift += step)
 		for (int way = 0; way < (rival->band > 1 ? 2 : 1); way++) {
 			struct geo_shape shape = *rival;
+			double against;
 
 			if (geo_has_thought_enough(s->g))
-				return -INFINITY;
+				return unknown;
 			shape.is_serpentine = way;
 			cut(w, &shape, shift);
-			least = fmin(least, geo_speaks_against(w->rival, w->left, w->n, &curve));
+			against = geo_speaks_against(w->rival, w->left, w->n, &curve);
+			if (against < ret.against)
+				ret = (struct best_cut){ against, shift, way };
 		}
-	return least;
+	return ret;
+}
+
+double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival)
+{
+	return find_cut(s, rival).against;
 }
 
 double geo_speaks_against_bands(struct geo_search *s)
@@ -194,6 +228,69 @@ static bool is_turned_cylinder_by_cylinder(const struct geo_shape *shape, const 
 	return shape->band == 1 && shape->is_alternate && left->band > 1;
 }
 
+/* Where the first and the last of the rival's bands begin, of those that accesses were made in; how many of the two there are. */
+static size_t find_begins(struct geo_search *s, const struct geo_shape *rival, uint64_t shift, uint64_t ret[2])
+{
+	const struct geo_shape *left = &s->c[0].shape;
+	uint64_t turn = rival->heads * rival->band * (rival->is_alternate ? 2 : 1), before = UINT64_MAX;
+	struct geo_made_labels l;
+	bool is_read = geo_label_made(s, left, &l);
+	size_t n = 0;
+
+	for (uint64_t i = 0; is_read && i < l.n; i++) {
+		const struct geo_fit_zone *z = zone_of(s->fit, l.first + i);
+		uint64_t slot = 0;
+
+		if (!slot_of(left, z, l.cylinder[i], l.head[i], &slot)) {
+			before = UINT64_MAX;
+			continue;
+		}
+		slot += shift;
+		if (before < UINT64_MAX && slot / turn > before / turn) {
+			ret[n ? 1 : 0] = l.first + i;
+			n = n < 2 ? n + 1 : n;
+		}
+		before = slot;
+	}
+	geo_made_labels_free(&l);
+	return n;
+}
+
+bool geo_pin_rival(struct geo_search *s, size_t *ret)
+{
+	struct best_cut best = { .against = -TURNED };
+	uint64_t begin[2];
+	size_t rival = s->all, n;
+
+	for (size_t i = 0; i < s->all && s->c[0].shape.band; i++) {
+		const struct geo_shape *shape = &s->before[i].shape;
+		struct best_cut of;
+
+		if (shape->is_serpentine || shape->heads == 1 || shape->band == 0 ||
+		    geo_is_same_sequence(shape, &s->c[0].shape) || geo_has_pin(s->o, shape))
+			continue;
+		of = find_cut(s, shape);
+		if (!isfinite(of.against) || of.against >= best.against)
+			continue;
+		best = of;
+		rival = i;
+	}
+	if (rival == s->all)
+		return false;
+	n = find_begins(s, &s->before[rival].shape, best.shift, begin);
+	for (size_t k = 0; k < n && s->o->npins < GEO_PINS; k++)
+		s->o->pin[s->o->npins++] = (struct geo_pin){ .track = begin[k],
+			                                     .first = geo_order_first(s->o, begin[k]),
+			                                     .band = s->before[rival].shape.band,
+			                                     .heads = s->before[rival].shape.heads,
+			                                     .is_alternate = s->before[rival].shape.is_alternate };
+	for (*ret = 0; *ret < s->all; ++*ret)
+		if (geo_is_same_sequence(&s->before[*ret].shape, &s->before[rival].shape) &&
+		    (s->before[*ret].shape.is_serpentine == best.is_serpentine || s->before[rival].shape.band == 1))
+			return n > 0;
+	return false;
+}
+
 bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left)
 {
 	double cost;
@@ -222,10 +319,10 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 
 /* ---- cylinders that begin elsewhere ---- */
 
-bool geo_has_pin(const struct geo_order *o, uint32_t heads, bool is_alternate)
+bool geo_has_pin(const struct geo_order *o, const struct geo_shape *shape)
 {
 	for (size_t i = 0; i < o->npins; i++)
-		if (geo_is_pin_of(&o->pin[i], heads, is_alternate))
+		if (geo_is_pin_of(&o->pin[i], shape))
 			return true;
 	return false;
 }
@@ -256,6 +353,7 @@ static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const 
 	for (int k = 0; k < 2 && at[k] && s->o->npins < GEO_PINS; k++)
 		s->o->pin[s->o->npins++] = (struct geo_pin){ .track = at[k],
 			                                     .first = geo_order_first(s->o, at[k]),
+			                                     .band = 1,
 			                                     .heads = shape->heads,
 			                                     .is_alternate = shape->is_alternate };
 	return s->o->npins > pins;

@@ -470,18 +470,15 @@ static double most_behind(const struct reading *q, const struct way *from)
 	return most;
 }
 
-/* Where accesses say that the next cylinder of this layout begins. */
+/* Where accesses say that the next band of this layout begins, or cylinder. */
 static uint64_t next_pin(const struct reading *q, uint64_t t)
 {
 	const struct geo_order *o = q->p.o;
 	uint64_t next = UINT64_MAX;
 
-	for (size_t i = 0; i < o->npins && q->p.shape->band == 1; i++) {
-		const struct geo_pin *a = &o->pin[i];
-
-		if (a->track > t && a->track < next && geo_is_pin_of(a, q->p.shape->heads, q->p.shape->is_alternate))
-			next = a->track;
-	}
+	for (size_t i = 0; i < o->npins; i++)
+		if (o->pin[i].track > t && o->pin[i].track < next && geo_is_pin_of(&o->pin[i], q->p.shape))
+			next = o->pin[i].track;
 	return next;
 }
 
@@ -507,8 +504,9 @@ static void go_on(struct reading *q, const struct way *w)
 
 	q->most = q->limit;
 	q->stop = next_pin(q, w->t);
-	if (w->t && q->stop - w->t < q->p.shape->heads) /* what the cylinder in front of it lacks is not known */
-		(void)go(q, w, 1, q->stop - w->t, q->p.shape->heads - 1, &ignore);
+	/* What the band in front of it lacks, or cylinder, is not known. */
+	if ((w->t || band > 1) && q->stop - w->t < band * q->p.shape->heads)
+		(void)go(q, w, band, q->stop - w->t, band * q->p.shape->heads - 1, &ignore);
 	is_whole = band && go(q, w, band, SIZE_MAX, SIZE_MAX, &cost);
 	/* Drives keep the first tracks of all for themselves, and a partition begins anywhere. */
 	for (size_t head = 1; band == 1 && w->t == 0 && head < q->p.shape->heads; head++)

@@ -188,6 +188,17 @@ size_t geo_side_by_side(const struct geo_search *s, struct geo_access *ret, uint
 
 /* ---- mended.c ---- */
 
+/* Where all tracks that accesses were made from and to are, and those between, as a layout has them. */
+struct geo_made_labels {
+	uint64_t first, n;
+	uint64_t *cylinder;
+	uint32_t *head;
+};
+
+/* s->fit is the reading then. False: that layout does not explain them, or there are none; to be freed in any case. */
+bool geo_label_made(struct geo_search *s, const struct geo_shape *shape, struct geo_made_labels *ret);
+void geo_made_labels_free(struct geo_made_labels *l);
+
 /*
  * How much less likely all accesses are than under the best layout, whose bands hold a whole number of the rival's, if its bands are cut as the rival does; minus infinity: that
  * could not be found out.
@@ -202,6 +213,11 @@ double geo_speaks_against_bands(struct geo_search *s);
  * be read from any other.
  */
 bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left);
+/*
+ * Of the layouts that were asked, the one under which all accesses are likeliest if its bands begin elsewhere than they were read, and far likelier than under the best one: where they begin is noted with the
+ * sequence, and which it is, of s->before. False: there is none.
+ */
+bool geo_pin_rival(struct geo_search *s, size_t *ret);
 /*
  * A head-first layout with which the accesses of this look do not agree, whose reading says where the tracks of the stretch are: would they if cylinders began so many tracks farther on? If they
  * would, and are far less likely otherwise, where one begins is noted with the sequence.
