@@ -375,6 +375,7 @@ static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
 	(void)state;
 	surfaces_are(790697, 2.0, true);
 	surfaces_are(790541, 10.0, true);
+	surfaces_are(790375, 7.0, true); /* itself, and nothing was left */
 }
 
 /* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those surfaces', and was told as another's, sure. */

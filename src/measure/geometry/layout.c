@@ -252,12 +252,22 @@ static void prefer_cheapest(struct geo_search *s)
 	s->does_agree = s->c[0].verdict.is_possible;
 }
 
-/* What the accesses speak for comes first, what they speak against is out. Are several layouts left? */
+/* Of the first n, also of those that accesses speak against. */
+static size_t likeliest(const struct geo_search *s, size_t n)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++)
+		best = s->c[i].against < s->c[best].against ? i : best;
+	return best;
+}
+
+/* What the accesses speak for comes first, what they speak against is out; where all are, the likeliest of them is where the best one was. Are several layouts left? */
 static bool judge_all(struct geo_search *s)
 {
 	double scale = weigh_all(s), least = INFINITY, speaks = GEO_SPEAKS * (s->looks ? 1.0 : AT_FIRST);
 	bool several, is_first = s->looks++ == 0;
-	size_t m = 0, best = 0;
+	size_t m = 0, n = s->n, best = 0;
 
 	if (!is_first)
 		weigh_lengths(s);
@@ -284,8 +294,8 @@ static bool judge_all(struct geo_search *s)
 		m++;
 	}
 	s->n = m;
-	if (m && best)
-		put_first(s, best);
+	if (m ? best : s->nmade)
+		put_first(s, m ? best : likeliest(s, n));
 	s->does_agree = m && s->c[0].verdict.is_possible;
 	several = are_several(s);
 	if (m && isfinite(least))
@@ -672,7 +682,7 @@ static int search(struct geo_search *s, struct geo_layout *ret, struct err *err)
 			return r;
 		several = judge_all(s);
 		is_rival_open = s->n && !several && s->is_shown && s->c[0].shape.heads > 1 && may_be_another(s);
-		if ((is_rival_open || (several && s->looks > 1 && are_surfaces_known(s))) && take_back(s)) {
+		if ((!s->n || is_rival_open || (several && s->looks > 1 && are_surfaces_known(s))) && take_back(s)) {
 			several = false;
 			is_rival_open = s->c[0].shape.heads > 1 && may_be_another(s);
 		}

@@ -267,7 +267,7 @@ bool geo_pin_rival(struct geo_search *s, size_t *ret)
 		struct best_cut of;
 
 		if (shape->is_serpentine || shape->heads == 1 || shape->band == 0 ||
-		    geo_is_same_sequence(shape, &s->c[0].shape) || geo_has_pin(s->o, shape))
+		    (s->n && geo_is_same_sequence(shape, &s->c[0].shape)) || geo_has_pin(s->o, shape))
 			continue;
 		of = find_cut(s, shape);
 		if (!isfinite(of.against) || of.against >= best.against)

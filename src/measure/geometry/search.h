@@ -214,7 +214,7 @@ double geo_speaks_against_bands(struct geo_search *s);
  */
 bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left);
 /*
- * Of the layouts that were asked, the one under which all accesses are likeliest if its bands begin elsewhere than they were read, and far likelier than under the best one: where they begin is noted with the
+ * Of the layouts that were asked, the one under which all accesses are likeliest if its bands begin elsewhere than they were read, and far likelier than under the best one (none left: itself, too): where they begin is noted with the
  * sequence, and which it is, of s->before. False: there is none.
  */
 bool geo_pin_rival(struct geo_search *s, size_t *ret);
