@@ -202,6 +202,17 @@ static void where_no_commands_are_known_nothing_fails(void **state)
 	sim_run_end(&run);
 }
 
+/* A place that cannot be read failed with FUA, too, and FUA was told to be refused by a disk that obeys it. */
+static void a_place_that_is_bad_refuses_nothing(void **state)
+{
+	struct sim_run run = geometry_on_wild(791120, "--seed=791120 sda", NULL, NULL);
+
+	(void)state;
+	assert_true(run.res->nfaults > 0);
+	assert_string_equal(text_of(&run, "fua_reads"), "come from the media");
+	sim_run_end(&run);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +221,7 @@ int main(void)
 		cmocka_unit_test(a_late_answer_is_no_proof_that_fua_is_ignored),
 		cmocka_unit_test(where_fua_is_obeyed_no_more_the_cache_is_made_to_forget),
 		cmocka_unit_test(where_no_commands_are_known_nothing_fails),
+		cmocka_unit_test(a_place_that_is_bad_refuses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

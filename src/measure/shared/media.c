@@ -13,6 +13,7 @@
 #define PLACES        6     /* are tried, as one may hold no data, or have left the cache (a choice) */
 #define AGAINST \
 	2 /* of them have to say that FUA is ignored: an answer from where nothing is stored may have been late */
+#define REFUSED 2 /* of them have to say that it is refused: what fails in one place may be bad */
 
 #define RUN_READS 16          /* by volume, behind each other: a way of the arm is little beside them (divides 32) */
 #define ELSEWHERE 1000000000u /* bytes: reads elsewhere reach so far at least: a track is not met again */
@@ -91,12 +92,16 @@ static int is_stored_beside(struct timed *t, uint64_t at, double hit_most_ns, bo
 	return r;
 }
 
+/* So often FUA was seen to be ignored, and refused. */
+struct counts {
+	unsigned against, refused;
+};
+
 /*
  * A plain read before each with FUA, so that the cache holds the block, also one that drops what it has answered; of the block before it, where the cache keeps only what it
  * has read ahead. What is answered at once by either may be stored nowhere (trimmed), which says nothing. What fails with FUA alone was refused.
- * *against: so often FUA was seen to be ignored.
  */
-static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, unsigned *against, struct err *err)
+static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns, struct counts *n, struct err *err)
 {
 	const uint64_t twice[] = { is_ahead && at ? at - t->block_bytes : at, at };
 	uint64_t done[TURNS] = { 0 };
@@ -114,11 +119,11 @@ static int look(struct timed *t, uint64_t at, bool is_ahead, double hit_most_ns,
 			return r;
 		if (ns > hit_most_ns && (i == 0 || (double)(done[i] - done[i - 1]) >= TURN_LEAST_NS))
 			continue;
-		if (isnan(ns))
+		if (isnan(ns) && ++n->refused == REFUSED)
 			t->fua_reads = TIMED_FUA_REFUSED;
 		else if (is_stored && ns <= hit_most_ns)
 			r = is_stored_beside(t, at, hit_most_ns, &is_stored, err);
-		if (ns <= hit_most_ns && is_stored && ++*against == AGAINST)
+		if (ns <= hit_most_ns && is_stored && ++n->against == AGAINST)
 			t->fua_reads = TIMED_FUA_CACHE;
 		return r;
 	}
@@ -137,14 +142,14 @@ int timed_look_for_fua(struct timed *t, uint64_t at, bool is_ahead, double hit_m
 	/* An engine of its own: those of great depth know no commands. */
 	const struct engine_config cfg = { .depth = 1, .buf_bytes = t->block_bytes };
 	const bool was = t->fua != NULL;
-	unsigned against = 0;
+	struct counts n = { 0 };
 	int r = 0;
 
 	t->fua_reads = TIMED_FUA_UNSEEN;
 	if (!was && session_commands(t->ses, &cfg, &t->fua, NULL) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < PLACES && t->fua_reads == TIMED_FUA_UNSEEN && !is_over(t); i++) {
-		r = look(t, at, is_ahead, hit_most_ns, &against, err);
+		r = look(t, at, is_ahead, hit_most_ns, &n, err);
 		at = timed_random(t, 0, timed_size(t));
 	}
 	if (was && t->fua_reads == TIMED_FUA_UNSEEN)
