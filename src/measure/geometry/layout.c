@@ -636,6 +636,7 @@ static bool take_back(struct geo_search *s)
 			s->c[0] = c;
 			s->n = 1;
 			s->does_agree = c.verdict.is_possible;
+			s->is_shown = false; /* what was, was the other one */
 			see_what_is_shown(s, scale, false);
 			return true;
 		}

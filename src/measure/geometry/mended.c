@@ -256,6 +256,15 @@ static size_t find_begins(struct geo_search *s, const struct geo_shape *rival, u
 	return n;
 }
 
+/* Is it one of those that accesses do not speak against? */
+static bool is_left(const struct geo_search *s, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (geo_is_same_sequence(&s->c[i].shape, shape))
+			return true;
+	return false;
+}
+
 bool geo_pin_rival(struct geo_search *s, size_t *ret)
 {
 	struct best_cut best = { .against = -TURNED };
@@ -266,8 +275,8 @@ bool geo_pin_rival(struct geo_search *s, size_t *ret)
 		const struct geo_shape *shape = &s->before[i].shape;
 		struct best_cut of;
 
-		if (shape->is_serpentine || shape->heads == 1 || shape->band == 0 ||
-		    (s->n && geo_is_same_sequence(shape, &s->c[0].shape)) || geo_has_pin(s->o, shape))
+		if (shape->is_serpentine || shape->heads == 1 || shape->band == 0 || is_left(s, shape) ||
+		    geo_has_pin(s->o, shape))
 			continue;
 		of = find_cut(s, shape);
 		if (!isfinite(of.against) || of.against >= best.against)
@@ -299,10 +308,9 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 	cost = s->fit->cost;
 	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
-		bool unseen;
+		bool unseen = are_heads_unseen(s, left, shape);
 
 		/* The way of the arm makes no difference to the sequence, and is mended as well. */
-		unseen = are_heads_unseen(s, left, shape);
 		if (shape->is_serpentine || shape->heads == 1 || !(unseen || has_bands_of(left, shape)) ||
 		    (shape->heads == left->heads && !is_turned_cylinder_by_cylinder(shape, left)))
 			continue;
