@@ -1,19 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A visit of a place: one sample there; and the order in which a pass visits them. */
+#include <math.h>
+
 #include "measure/zones/zones.h"
 
 #define FAULT_TRIES 2   /* more windows after a fault, in the same visit (a choice) */
 #define OWN_TIMES   2.0 /* a place's rate: zones of one disk differ by less (the end of one is 0.4 to 0.6 of its start) */
+
+/* Of all samples so far; infinite: there is none. */
+static double slowest(const struct zone_target *t)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < t->samples.n; i++)
+		if (t->samples.v[i].is_good)
+			least = fmin(least, 1e9 / t->samples.v[i].ns_per_byte);
+	return least;
+}
+
+/*
+ * What a place will be read at, at most: few places lie zones apart, and one of them may not be stored at all, so what was read last says little of this one, and of one that is new no more than the
+ * slowest does. (Written, a cache takes in what is short.)
+ */
+static double expected_rate(const struct zones_run *run, const struct zone_target *t, size_t position)
+{
+	double own = t->layout.positions[position].bytes_per_s;
+
+	if (!run->p->places || (own <= 0.0 && (run->p->write || run->p->rewrite)))
+		return t->bytes_per_s;
+	return fmin(t->bytes_per_s, own > 0.0 ? OWN_TIMES * own : slowest(t));
+}
 
 static int sample_window(struct zones_run *run, struct zone_target *t, size_t position, enum sample_kind kind,
                          uint32_t pass, const struct zone_sample **ret, struct err *err)
 {
 	enum zone_class class = t->layout.positions[position].class;
 	struct zone_sample how = { .position = position, .kind = kind, .pass = pass };
-	/* Few places lie zones apart, and one of them may not be stored at all: what was read last says little of this one then. */
-	double most = run->p->places ? OWN_TIMES * t->layout.positions[position].bytes_per_s : 0.0;
-	uint64_t bytes =
-		zone_sample_bytes(&t->layout, run->p, class, most > 0.0 ? fmin(most, t->bytes_per_s) : t->bytes_per_s);
+	uint64_t bytes = zone_sample_bytes(&t->layout, run->p, class, expected_rate(run, t, position));
 
 	*ret = NULL;
 	if (!zone_take_window(&t->layout, position, bytes, &t->rng, &how.first_bytes, &how.end_bytes))
