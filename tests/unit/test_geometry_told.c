@@ -378,6 +378,18 @@ static void a_layout_that_was_out_as_it_was_misread_comes_back(void **state)
 	surfaces_are(790375, 7.0, true); /* itself, and nothing was left */
 }
 
+/* Five surfaces in bands of 739, all alike, so that the sequence does not show them; 740 was guessed, and accesses over a few bands suit that as well. The surfaces are told, and the layout was, sure. */
+static void the_length_of_bands_that_nothing_shows_is_not_told(void **state)
+{
+	struct sim_run run = geometry_on_wild(791919, "--seed=791919 sda", NULL, NULL);
+	const struct figure *layout = result_find_figure(run.res, "layout");
+
+	(void)state;
+	assert_true(sim_figure(&run, "surfaces") == 5.0);
+	assert_true(!layout->value.str || strstr(layout->value.str, "739"));
+	sim_run_end(&run);
+}
+
 /* A track that lacks sectors, with some in front of it and behind it that seem to hold no data: it may be one of those surfaces', and was told as another's, sure. */
 static void what_lies_beside_tracks_that_may_be_without_data_is_unclear(void **state)
 {
@@ -541,6 +553,7 @@ int main(void)
 		cmocka_unit_test(other_numbers_of_surfaces_are_asked_where_nothing_shows_them),
 		cmocka_unit_test(what_lies_beside_tracks_that_may_be_without_data_is_unclear),
 		cmocka_unit_test(a_layout_that_was_out_as_it_was_misread_comes_back),
+		cmocka_unit_test(the_length_of_bands_that_nothing_shows_is_not_told),
 		cmocka_unit_test(a_layout_that_breaks_at_the_end_is_told_by_what_is_before),
 		cmocka_unit_test(two_arms_forget_after_twice_as_many_reads),
 		cmocka_unit_test(surfaces_are_told_where_all_layouts_that_are_left_have_as_many),

@@ -30,6 +30,7 @@
 	4.0 /* of the log-likelihood, by which an arm moves from track to track: 1 in 50, as of what is not told to be sure */
 #define LOOKS_END_AT \
 	0.93 /* of the budget: a look that would end later, as making a large cache forget takes long, leaves no time for another place */
+#define LONGER     3   /* tracks: bands so much longer or shorter are held against accesses as well (a choice) */
 #define TURN_LOOKS 4   /* looks, by which accesses have told whether heads alternate if they tell it at all */
 #define TURNS_MOST 4   /* readings of the sequence, each with what accesses said of the one before */
 #define RISE       2.0 /* deviations: by so much the arm takes longer over eight cylinders than over one */
@@ -443,9 +444,56 @@ static bool is_likely_by_accesses(struct geo_search *s)
 	return s->n && s->is_shown && s->does_agree && s->plain > s->c[0].against + GEO_SPEAKS;
 }
 
+/* All accesses so far, as that layout has them, read anew; false: it does not explain the sequence. ret: room for all of them. */
+static bool read_made(struct geo_search *s, const struct geo_shape *shape, struct geo_access *ret)
+{
+	struct geo_made_labels l;
+	bool is_read = geo_label_made(s, shape, &l);
+
+	for (size_t i = 0; i < s->nmade && is_read; i++) {
+		uint64_t a = s->made_at[i][0] - l.first, b = s->made_at[i][1] - l.first;
+
+		ret[i] = s->c[0].seen[i];
+		ret[i].cylinders =
+			l.cylinder[a] > l.cylinder[b] ? l.cylinder[a] - l.cylinder[b] : l.cylinder[b] - l.cylinder[a];
+		ret[i].is_other_head = l.head[a] != l.head[b];
+	}
+	geo_made_labels_free(&l);
+	return is_read;
+}
+
+/*
+ * May bands that do not show in the sequence be some tracks longer or shorter, whichever way heads go, for all that accesses say? Which lengths were tried is chance then.
+ */
+static bool may_be_as_long(struct geo_search *s)
+{
+	const struct geo_shape best = s->c[0].shape;
+	const double cost = geo_curve_cost(s->c[0].seen, s->nmade, &s->c[0].curve, s->c[0].curve.scale);
+	cleanup_free struct geo_access *seen = calloc(s->nmade + 1, sizeof(*seen));
+
+	if (best.heads == 1 || best.band <= GEO_HEADS || !geo_do_bands_not_show(s))
+		return false;
+	for (uint64_t band = best.band - LONGER; seen && band <= best.band + LONGER; band++)
+		for (int way = 0; way < 2 && band != best.band; way++) {
+			struct geo_shape shape = best;
+			struct geo_curve curve;
+
+			shape.band = band;
+			shape.is_alternate = way;
+			if (!read_made(s, &shape, seen))
+				continue;
+			curve = geo_curve_of(seen, s->nmade);
+			geo_curve_from(seen, s->nmade, &s->c[0].curve, &curve);
+			if (geo_curve_cost(seen, s->nmade, &curve, s->c[0].curve.scale) < cost + GEO_SPEAKS)
+				return true;
+		}
+	return !seen;
+}
+
 static bool decide(struct geo_search *s, const struct geo_fit *fit, enum order order, enum elsewhere elsewhere)
 {
-	bool several = are_several(s), messy = order >= UNORDERED, unseen = geo_are_bands_unseen(s), holds;
+	bool several = are_several(s) || (s->n && may_be_as_long(s)), messy = order >= UNORDERED,
+	     unseen = geo_are_bands_unseen(s), holds;
 
 	if (order == DISTURBED && s->n)
 		messy = elsewhere == NO_OTHER_PLACE;
@@ -599,36 +647,18 @@ static bool may_be_another(struct geo_search *s)
 	return geo_may_rival_be_misread(s, &s->c[0].shape) || (!s->are_sizes_its_own && geo_may_be_bands(s));
 }
 
-/* All accesses so far, as a layout that was out has them, read anew; false: it does not explain the sequence. */
-static bool read_again(struct geo_search *s, struct geo_candidate *c)
-{
-	struct geo_access last[GEO_PAIRS];
-	struct geo_made_labels l;
-	bool is_read = geo_label_made(s, &c->shape, &l);
-
-	for (size_t i = 0; i < s->nmade && is_read; i++) {
-		uint64_t a = s->made_at[i][0] - l.first, b = s->made_at[i][1] - l.first;
-
-		c->seen[i] = s->c[0].seen[i];
-		c->seen[i].cylinders =
-			l.cylinder[a] > l.cylinder[b] ? l.cylinder[a] - l.cylinder[b] : l.cylinder[b] - l.cylinder[a];
-		c->seen[i].is_other_head = l.head[a] != l.head[b];
-	}
-	geo_made_labels_free(&l);
-	if (is_read)
-		(void)judge(s, c, last);
-	return is_read;
-}
-
 /* A layout that was out, as its bands were taken to begin elsewhere, takes the place of the best one if it is far likelier by all accesses. */
 static bool take_back(struct geo_search *s)
 {
 	size_t pins = s->o->npins, of;
+	struct geo_access last[GEO_PAIRS];
 	struct geo_candidate c;
 	double scale;
 
 	c = geo_pin_rival(s, &of) ? s->before[of] : s->c[0];
-	if (s->o->npins > pins && read_again(s, &c) && c.is_possible) {
+	if (s->o->npins > pins && read_made(s, &c.shape, c.seen))
+		(void)judge(s, &c, last);
+	if (s->o->npins > pins && c.is_possible) {
 		c.curve = geo_curve_of(c.seen, s->nmade);
 		scale = fmin(c.curve.scale, s->c[0].curve.scale);
 		c.against = geo_curve_cost(c.seen, s->nmade, &c.curve, scale);

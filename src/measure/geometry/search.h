@@ -270,6 +270,8 @@ bool geo_do_sizes_show_bands(struct geo_search *s);
  * has, each part a zone of its own, which does not come again; a few such zones are what mistakes make.
  */
 bool geo_are_bands_cut(const struct geo_fit *fit, const struct geo_shape *shape);
+/* Does one surface explain sizes and skews about as well as the best layout, so that they do not show its bands? */
+bool geo_do_bands_not_show(struct geo_search *s);
 /*
  * The best layout has bands of a few tracks that neither sizes nor skews show, as one surface explains these as well. Which lengths of bands were tried is chance then, and several that are
  * false suit accesses over a few tracks nearly as well: that none of the others is left says nothing, as the true one need not have been among them.

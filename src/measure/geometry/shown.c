@@ -207,16 +207,19 @@ bool geo_do_sizes_show_bands(struct geo_search *s)
 	       cost_of(s, &cylinders) > GEO_MISREAD * cost + UNSEEN;
 }
 
+bool geo_do_bands_not_show(struct geo_search *s)
+{
+	for (size_t i = 0; i < s->all; i++)
+		if (s->before[i].shape.heads == 1)
+			return cost_of(s, &s->before[i].shape) <= cost_of(s, &s->c[0].shape) + UNSEEN;
+	return false;
+}
+
 bool geo_are_bands_unseen(struct geo_search *s)
 {
 	const struct geo_shape *best = &s->c[0].shape;
 
-	if (!s->n || best->heads == 1 || best->band == 1 || best->band > GEO_HEADS)
-		return false;
-	for (size_t i = 0; i < s->all; i++)
-		if (s->before[i].shape.heads == 1)
-			return cost_of(s, &s->before[i].shape) <= cost_of(s, best) + UNSEEN;
-	return false;
+	return s->n && best->heads > 1 && best->band != 1 && best->band <= GEO_HEADS && geo_do_bands_not_show(s);
 }
 
 bool geo_may_be_bands(struct geo_search *s)
