@@ -63,6 +63,36 @@ static void an_edge_with_a_place_in_it_may_hide_a_zone(void **state)
 	assert_true(zone_bands_may_hide(&b));
 }
 
+/* A zone of one place between two bands, taken to the second of them as its samples scatter: it leans to the first. One that leans away, or by no more than chance, says nothing (692357). */
+static void a_place_that_leans_to_the_next_band_may_be_a_zone(void **state)
+{
+	static const double mb[] = { 10.9, 9.7, 9.1, 8.0, 7.4, 5.84 };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
+	struct zone_level place[24] = { { .n = 3 } };
+	struct zone_levels lv = { .v = place, .n = ARRAY_LEN(place) };
+
+	(void)state;
+	for (size_t p = 0; p < lv.n; p++)
+		place[p] = (struct zone_level){ .n = 3,
+			                        .first_bytes = p * BAND / 4 + BAND / 16,
+			                        .end_bytes = p * BAND / 4 + BAND / 8,
+			                        .y = v[p / 4].y,
+			                        .half = 0.02 };
+	for (size_t k = 0; k < b.n; k++)
+		v[k].half = 0.007;
+	assert_false(zone_places_hide(&b, &lv));
+	place[20].y = v[5].y + 0.055; /* slower than its band, the last one */
+	assert_false(zone_places_hide(&b, &lv));
+	place[20].y = v[5].y - 0.03; /* by chance */
+	assert_false(zone_places_hide(&b, &lv));
+	place[20].y = v[5].y - 0.055;
+	assert_true(zone_places_hide(&b, &lv));
+	place[20].y = v[5].y;
+	place[7].y = v[1].y + 0.05; /* the last of its band, towards the next */
+	assert_true(zone_places_hide(&b, &lv));
+}
+
 /* Zones of which no place lies in are not seen, if there is one that is narrower than places are apart; and what was seen of one place, at the end, may be one. */
 static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
 {
@@ -164,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_of_two_may_hide_a_zone),
 		cmocka_unit_test(an_edge_with_a_place_in_it_may_hide_a_zone),
+		cmocka_unit_test(a_place_that_leans_to_the_next_band_may_be_a_zone),
 		cmocka_unit_test(what_is_narrower_than_places_are_apart_may_hide_others),
 		cmocka_unit_test(a_band_as_wide_as_two_others_may_be_two),
 		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),

@@ -5,7 +5,7 @@
  * Bands are zones whose steps were seen. A zone narrower than the distance of two places is not seen, nor a step that the scatter hides; what betrays both is that one
  * step takes the place of two. Makers take away about as many sectors from each zone to the next, so that rates fall by about as much: a fall nearer to two
  * of the usual than to one may hold a zone more, and so may a band that is as wide as two of the usual, whose step is lost in the scatter. (Where they do not do so nothing false is said: at least.) A place between two bands that is on neither level is of a zone between
- * them, or of one of which the edge differs from surface to surface. Where one band is narrower than the distance of two places, or may be, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
+ * them, or of one of which the edge differs from surface to surface; so is one at the end of a band that leans to the next. Where one band is narrower than the distance of two places, or may be, so may others be that no place lies in. And where the interface is no faster than the media zones are as one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,9 +13,11 @@
 #include "base/cleanup.h"
 #include "measure/zones/zones.h"
 
-#define FALLS_MIN 3   /* of bands, that say what is usual (a choice) */
-#define FALL_MOST 1.5 /* of the usual: nearer to one than to two */
-#define EDGE_MOST 1.5 /* of the distance of two places: an edge that is not known better has one within */
+#define FALLS_MIN   3     /* of bands, that say what is usual (a choice) */
+#define FALL_MOST   1.5   /* of the usual: nearer to one than to two */
+#define EDGE_MOST   1.5   /* of the distance of two places: an edge that is not known better has one within */
+#define LEANS_TIMES 1.5   /* the two halves: one of some thousand does by chance */
+#define LEANS_PART  0.125 /* of the step between the bands: less is of the zone itself (a choice) */
 #define WIDE_MOST \
 	2.0 /* of the usual: such a band may be two, with a step between them that is less than is seen (a choice) */
 
@@ -71,6 +73,37 @@ bool zone_bands_may_hide(const struct zone_bands *b)
 			return true;
 	}
 	return most > FALL_MOST * stats_median(fall, b->n - 1) || is_any_wide(b);
+}
+
+/* Does a place lie so far towards the level of the band beside its own, by more than its interval and the band's, that it may be of a zone between the two? */
+static bool leans(const struct zone_level *v, const struct zone_band *own, const struct zone_band *beside)
+{
+	double way = beside->y - own->y, off = (v->y - own->y) * (way > 0.0 ? 1.0 : -1.0);
+
+	return off > LEANS_TIMES * (v->half + own->half) && off > LEANS_PART * fabs(way);
+}
+
+bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv)
+{
+	for (size_t k = 0; k < b->n && !b->has_sawtooth; k++) {
+		const struct zone_band *own = &b->v[k];
+		uint64_t from = own->first_bytes + own->edge_half_bytes;
+		uint64_t to = own->end_bytes - (k + 1 < b->n ? own[1].edge_half_bytes : 0);
+		const struct zone_level *first = NULL, *last = NULL;
+
+		for (size_t p = 0; p < lv->n; p++) {
+			const struct zone_level *v = &lv->v[p];
+			uint64_t middle = v->first_bytes + (v->end_bytes - v->first_bytes) / 2;
+
+			if (!v->n || isnan(v->y) || isnan(v->half) || middle < from || middle > to)
+				continue;
+			first = first ? first : v;
+			last = v;
+		}
+		if ((k && first && leans(first, own, own - 1)) || (k + 1 < b->n && last && leans(last, own, own + 1)))
+			return true;
+	}
+	return false;
 }
 
 /* Mean level of a quarter of the places, from `from` on, upwards or downwards. */

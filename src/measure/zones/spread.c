@@ -336,11 +336,11 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 	const struct zone_bands *bands = &t->analysis->bands;
 	char cycle[32];
 
-	if (zone_bands_may_hide(bands))
+	if (zone_bands_may_hide(bands) || zone_places_hide(bands, &t->analysis->levels))
 		result_notice(
 			run->res, "zones-at-least",
 			"%s has %zu recording zones at least: steps of less than %.2g %% are not seen for sure in the scatter of its samples, "
-			"and a step larger or a zone wider than the others, few steps, or the pace of the interface may hide more.",
+			"and a step larger or a zone wider than the others, a place between two levels, few steps, or the pace of the interface may hide more.",
 			t->dev->path, bands->n, 100.0 * bands->least_step);
 	if (t->analysis->hides_zones)
 		result_notice(
