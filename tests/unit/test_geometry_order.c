@@ -311,8 +311,8 @@ static void what_accesses_said_stays_with_the_sector(void **state)
 		add_item(&w, 172 + i, 172 + i, 0.22, false);
 	assert_int_equal(geo_order_fill(&o, &w, &err), 0);
 	assert_int_equal(o.tracks, 9);
-	o.pin[o.npins++] = (struct geo_pin){ .track = 1, .first = 900, .heads = 4 };
-	o.pin[o.npins++] = (struct geo_pin){ .track = 2, .first = 900 + 172, .heads = 4 };
+	o.pin[o.npins++] = (struct geo_pin){ .track = 1, .first = 900, .shape = { .heads = 4 } };
+	o.pin[o.npins++] = (struct geo_pin){ .track = 2, .first = 900 + 172, .shape = { .heads = 4 } };
 	item[0].run->per_track = 180; /* these were five */
 	item[0].run->tracks = 5;
 	item[2].first = item[1].end -= 2;

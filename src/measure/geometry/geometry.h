@@ -375,12 +375,23 @@ struct geo_seg {
 	bool is_odd;  /* one of which only a part may be there: its size says little */
 };
 
+/* What is tried. */
+struct geo_shape {
+	uint32_t heads;
+	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
+	bool is_alternate, is_serpentine;
+};
+
+/* Is the sequence the same for both? The way of the arm makes no difference to it. */
+static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct geo_shape *b)
+{
+	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
+}
+
 /* Accesses say that a band of this layout begins there, or head-first a cylinder, whatever the sequence says. */
 struct geo_pin {
 	uint64_t track, first; /* its first sector */
-	uint64_t band;
-	uint32_t heads;
-	bool is_alternate;
+	struct geo_shape shape;
 };
 
 #define GEO_PINS 64
@@ -449,25 +460,7 @@ static inline bool geo_order_same(const struct geo_order *o, double a, double b)
 
 /* ---- band.c ---- */
 
-/* What is tried. */
-struct geo_shape {
-	uint32_t heads;
-	uint64_t band; /* cylinders; 1: head-first; 0: as many as the zone has */
-	bool is_alternate, is_serpentine;
-};
-
-/* Is the sequence the same for both? The way of the arm makes no difference to it. */
-static inline bool geo_is_same_sequence(const struct geo_shape *a, const struct geo_shape *b)
-{
-	return a->heads == b->heads && a->band == b->band && a->is_alternate == b->is_alternate;
-}
-
-static inline bool geo_is_pin_of(const struct geo_pin *pin, const struct geo_shape *shape)
-{
-	return pin->heads == shape->heads && pin->band == shape->band && pin->is_alternate == shape->is_alternate;
-}
-
-/* Is there any for this shape? */
+/* Is there a pin for this shape? */
 bool geo_has_pin(const struct geo_order *o, const struct geo_shape *shape);
 
 /* A track without data. */

@@ -468,11 +468,13 @@ static bool read_made(struct geo_search *s, const struct geo_shape *shape, struc
 static bool may_be_as_long(struct geo_search *s)
 {
 	const struct geo_shape best = s->c[0].shape;
-	const double cost = geo_curve_cost(s->c[0].seen, s->nmade, &s->c[0].curve, s->c[0].curve.scale);
-	cleanup_free struct geo_access *seen = calloc(s->nmade + 1, sizeof(*seen));
+	cleanup_free struct geo_access *seen = NULL;
+	double cost;
 
 	if (best.heads == 1 || best.band <= GEO_HEADS || !geo_do_bands_not_show(s))
 		return false;
+	seen = calloc(s->nmade + 1, sizeof(*seen));
+	cost = geo_curve_cost(s->c[0].seen, s->nmade, &s->c[0].curve, s->c[0].curve.scale);
 	for (uint64_t band = best.band - LONGER; seen && band <= best.band + LONGER; band++)
 		for (int way = 0; way < 2 && band != best.band; way++) {
 			struct geo_shape shape = best;
@@ -655,10 +657,12 @@ static bool take_back(struct geo_search *s)
 	struct geo_candidate c;
 	double scale;
 
-	c = geo_pin_rival(s, &of) ? s->before[of] : s->c[0];
-	if (s->o->npins > pins && read_made(s, &c.shape, c.seen))
+	if (!geo_pin_rival(s, &of))
+		return false;
+	c = s->before[of];
+	if (read_made(s, &c.shape, c.seen))
 		(void)judge(s, &c, last);
-	if (s->o->npins > pins && c.is_possible) {
+	if (c.is_possible) {
 		c.curve = geo_curve_of(c.seen, s->nmade);
 		scale = fmin(c.curve.scale, s->c[0].curve.scale);
 		c.against = geo_curve_cost(c.seen, s->nmade, &c.curve, scale);

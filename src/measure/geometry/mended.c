@@ -78,12 +78,9 @@ static bool find_within(struct geo_search *s, struct within *w)
 {
 	const struct geo_shape *shape = &s->c[0].shape;
 	struct geo_made_labels l;
+	bool is_read = geo_label_made(s, shape, &l);
 
-	if (!geo_label_made(s, shape, &l)) {
-		geo_made_labels_free(&l);
-		return false;
-	}
-	for (size_t i = 0; i < s->nmade; i++) {
+	for (size_t i = 0; i < s->nmade && is_read; i++) {
 		const struct geo_fit_zone *z = zone_of(s->fit, s->made_at[i][0]);
 		bool is_within = z && z == zone_of(s->fit, s->made_at[i][1]);
 
@@ -123,6 +120,13 @@ static void cut(struct within *w, const struct geo_shape *rival, uint64_t shift)
 	}
 }
 
+/* Can the bands of the one be cut as the other's are? */
+static bool has_comparable_bands(const struct geo_shape *left, const struct geo_shape *rival)
+{
+	return left->band && rival->band &&
+	       (left->band == rival->band || left->heads * left->band % (rival->heads * rival->band) == 0);
+}
+
 /* The rival's bands, as they suit the accesses best. */
 struct best_cut {
 	double against; /* how much less likely they are than as the best layout has them */
@@ -130,21 +134,16 @@ struct best_cut {
 	bool is_serpentine;
 };
 
-/* against is minus infinity where that could not be found out. */
-static struct best_cut find_cut(struct geo_search *s, const struct geo_shape *rival)
+/* against is minus infinity where that could not be found out. w, curve: the accesses as the best layout has them, and what suits them. */
+static struct best_cut find_cut(struct geo_search *s, struct within *w, const struct geo_curve *curve,
+                                const struct geo_shape *rival)
 {
 	const struct geo_shape *left = &s->c[0].shape;
 	uint64_t size = rival->heads * rival->band, step = rival->band < left->band ? rival->band : left->band;
 	struct best_cut ret = { .against = INFINITY }, unknown = { .against = -INFINITY };
-	cleanup_free struct within *w = NULL;
-	struct geo_curve curve;
 
-	if (left->band == 0 || rival->band == 0 || (left->band != rival->band && (left->heads * left->band) % size))
+	if (!has_comparable_bands(left, rival))
 		return unknown;
-	w = calloc(1, sizeof(*w));
-	if (!w || !find_within(s, w))
-		return unknown;
-	curve = geo_curve_of(w->left, w->n);
 	for (uint64_t shift = 0; shift < size * (rival->is_alternate ? 2 : 1); shift += step)
 		for (int way = 0; way < (rival->band > 1 ? 2 : 1); way++) {
 			struct geo_shape shape = *rival;
@@ -154,7 +153,7 @@ static struct best_cut find_cut(struct geo_search *s, const struct geo_shape *ri
 				return unknown;
 			shape.is_serpentine = way;
 			cut(w, &shape, shift);
-			against = geo_speaks_against(w->rival, w->left, w->n, &curve);
+			against = geo_speaks_against(w->rival, w->left, w->n, curve);
 			if (against < ret.against)
 				ret = (struct best_cut){ against, shift, way };
 		}
@@ -163,7 +162,16 @@ static struct best_cut find_cut(struct geo_search *s, const struct geo_shape *ri
 
 double geo_speaks_against_mended(struct geo_search *s, const struct geo_shape *rival)
 {
-	return find_cut(s, rival).against;
+	cleanup_free struct within *w = NULL;
+	struct geo_curve curve;
+
+	if (!has_comparable_bands(&s->c[0].shape, rival))
+		return -INFINITY;
+	w = calloc(1, sizeof(*w));
+	if (!w || !find_within(s, w))
+		return -INFINITY;
+	curve = geo_curve_of(w->left, w->n);
+	return find_cut(s, w, &curve, rival).against;
 }
 
 double geo_speaks_against_bands(struct geo_search *s)
@@ -213,15 +221,6 @@ static bool has_bands_of(const struct geo_shape *left, const struct geo_shape *r
 	return left->heads * left->band % (rival->heads * rival->band) == 0;
 }
 
-/* Neither sizes nor skews tell them apart, so that what the rival costs is chance. */
-static bool are_heads_unseen(struct geo_search *s, const struct geo_shape *left, const struct geo_shape *rival)
-{
-	if (left->band != rival->band)
-		return false;
-	geo_order_fit(s->o, left, s->o->ranked, INFINITY, NULL, s->fit);
-	return geo_are_heads_unseen(s->o, geo_longest_zone(s->fit), left);
-}
-
 /* Heads that alternate from cylinder to cylinder come two by two, as in bands of two cylinders that begin a track later. */
 static bool is_turned_cylinder_by_cylinder(const struct geo_shape *shape, const struct geo_shape *left)
 {
@@ -256,29 +255,33 @@ static size_t find_begins(struct geo_search *s, const struct geo_shape *rival, u
 	return n;
 }
 
-/* Is it one of those that accesses do not speak against? */
-static bool is_left(const struct geo_search *s, const struct geo_shape *shape)
+/* Its bands begin there; as long as there is room for one more. */
+static void pin(struct geo_order *o, const struct geo_shape *shape, uint64_t track)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (geo_is_same_sequence(&s->c[i].shape, shape))
-			return true;
-	return false;
+	if (o->npins < GEO_PINS)
+		o->pin[o->npins++] =
+			(struct geo_pin){ .track = track, .first = geo_order_first(o, track), .shape = *shape };
 }
 
 bool geo_pin_rival(struct geo_search *s, size_t *ret)
 {
+	cleanup_free struct within *w = calloc(1, sizeof(*w));
 	struct best_cut best = { .against = -TURNED };
+	size_t pins = s->o->npins, rival = s->all, n;
+	struct geo_curve curve;
 	uint64_t begin[2];
-	size_t rival = s->all, n;
 
-	for (size_t i = 0; i < s->all && s->c[0].shape.band; i++) {
+	if (s->c[0].shape.band == 0 || !w || !find_within(s, w))
+		return false;
+	curve = geo_curve_of(w->left, w->n);
+	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
 		struct best_cut of;
 
-		if (shape->is_serpentine || shape->heads == 1 || shape->band == 0 || is_left(s, shape) ||
+		if (shape->is_serpentine || shape->heads == 1 || geo_is_among(s->c, s->n, shape) ||
 		    geo_has_pin(s->o, shape))
 			continue;
-		of = find_cut(s, shape);
+		of = find_cut(s, w, &curve, shape);
 		if (!isfinite(of.against) || of.against >= best.against)
 			continue;
 		best = of;
@@ -287,28 +290,29 @@ bool geo_pin_rival(struct geo_search *s, size_t *ret)
 	if (rival == s->all)
 		return false;
 	n = find_begins(s, &s->before[rival].shape, best.shift, begin);
-	for (size_t k = 0; k < n && s->o->npins < GEO_PINS; k++)
-		s->o->pin[s->o->npins++] = (struct geo_pin){ .track = begin[k],
-			                                     .first = geo_order_first(s->o, begin[k]),
-			                                     .band = s->before[rival].shape.band,
-			                                     .heads = s->before[rival].shape.heads,
-			                                     .is_alternate = s->before[rival].shape.is_alternate };
-	for (*ret = 0; *ret < s->all; ++*ret)
-		if (geo_is_same_sequence(&s->before[*ret].shape, &s->before[rival].shape) &&
-		    (s->before[*ret].shape.is_serpentine == best.is_serpentine || s->before[rival].shape.band == 1))
-			return n > 0;
-	return false;
+	for (size_t k = 0; k < n; k++)
+		pin(s->o, &s->before[rival].shape, begin[k]);
+	*ret = rival;
+	while (*ret < s->all && (!geo_is_same_sequence(&s->before[*ret].shape, &s->before[rival].shape) ||
+	                         s->before[*ret].shape.is_serpentine != best.is_serpentine))
+		++*ret;
+	if (*ret == s->all)
+		s->o->npins = pins;
+	return s->o->npins > pins;
 }
 
 bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left)
 {
+	bool are_heads_unseen;
 	double cost;
 
 	geo_order_fit(s->o, left, s->o->ranked, INFINITY, NULL, s->fit);
 	cost = s->fit->cost;
+	are_heads_unseen = geo_are_heads_unseen(s->o, geo_longest_zone(s->fit), left);
 	for (size_t i = 0; i < s->all; i++) {
 		const struct geo_shape *shape = &s->before[i].shape;
-		bool unseen = are_heads_unseen(s, left, shape);
+		/* Neither sizes nor skews tell them apart, so that what the rival costs is chance. */
+		bool unseen = are_heads_unseen && shape->band == left->band;
 
 		/* The way of the arm makes no difference to the sequence, and is mended as well. */
 		if (shape->is_serpentine || shape->heads == 1 || !(unseen || has_bands_of(left, shape)) ||
@@ -330,7 +334,7 @@ bool geo_may_rival_be_misread(struct geo_search *s, const struct geo_shape *left
 bool geo_has_pin(const struct geo_order *o, const struct geo_shape *shape)
 {
 	for (size_t i = 0; i < o->npins; i++)
-		if (geo_is_pin_of(&o->pin[i], shape))
+		if (geo_is_same_sequence(&o->pin[i].shape, shape))
 			return true;
 	return false;
 }
@@ -358,12 +362,8 @@ static bool pin_ends(struct geo_search *s, const struct geo_shape *shape, const 
 		at[1] = t > last ? t - back : at[1];
 		last = t > last ? t : last;
 	}
-	for (int k = 0; k < 2 && at[k] && s->o->npins < GEO_PINS; k++)
-		s->o->pin[s->o->npins++] = (struct geo_pin){ .track = at[k],
-			                                     .first = geo_order_first(s->o, at[k]),
-			                                     .band = 1,
-			                                     .heads = shape->heads,
-			                                     .is_alternate = shape->is_alternate };
+	for (int k = 0; k < 2 && at[k]; k++)
+		pin(s->o, shape, at[k]);
 	return s->o->npins > pins;
 }
 

@@ -477,7 +477,7 @@ static uint64_t next_pin(const struct reading *q, uint64_t t)
 	uint64_t next = UINT64_MAX;
 
 	for (size_t i = 0; i < o->npins; i++)
-		if (o->pin[i].track > t && o->pin[i].track < next && geo_is_pin_of(&o->pin[i], q->p.shape))
+		if (o->pin[i].track > t && o->pin[i].track < next && geo_is_same_sequence(&o->pin[i].shape, q->p.shape))
 			next = o->pin[i].track;
 	return next;
 }

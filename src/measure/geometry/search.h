@@ -139,6 +139,15 @@ static inline bool geo_is_same_layout(const struct geo_shape *a, const struct ge
 	                                                  a->is_alternate == b->is_alternate));
 }
 
+/* Is one of these candidates a layout of that sequence? */
+static inline bool geo_is_among(const struct geo_candidate *c, size_t n, const struct geo_shape *shape)
+{
+	for (size_t i = 0; i < n; i++)
+		if (geo_is_same_sequence(&c[i].shape, shape))
+			return true;
+	return false;
+}
+
 /*
  * So far the sequence is read where tracks up to `end` are of interest: a reading that ends within a band is cheaper the sooner it takes the zone to end, wherever that is.
  */

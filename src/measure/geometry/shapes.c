@@ -329,7 +329,9 @@ bool geo_are_heads_unseen(const struct geo_order *o, const struct geo_fit_zone *
 /* Any other number of surfaces has the same order there, in bands as long. */
 static void add_other_heads(struct ranking *s, const struct candidate *c, const struct geo_fit_zone *zone)
 {
-	for (uint32_t heads = 2; heads <= HEADS_TRIED && geo_are_heads_unseen(s->o, zone, &c->shape); heads++) {
+	if (!geo_are_heads_unseen(s->o, zone, &c->shape))
+		return;
+	for (uint32_t heads = 2; heads <= HEADS_TRIED; heads++) {
 		struct candidate add = *c;
 
 		add.shape.heads = heads;

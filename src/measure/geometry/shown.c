@@ -94,14 +94,6 @@ double geo_sizes_speak_against(struct geo_search *s, const struct geo_shape *man
 	return most;
 }
 
-static bool was_asked(const struct geo_search *s, const struct geo_shape *shape)
-{
-	for (size_t i = 0; i < s->all; i++)
-		if (geo_is_same_sequence(&s->before[i].shape, shape))
-			return true;
-	return false;
-}
-
 /* Do sizes of the best layout's surfaces come again as those of fewer ones, asked or not, by more than so much of the log-likelihood? */
 static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 {
@@ -114,7 +106,8 @@ static bool come_again(struct geo_search *s, double speaks, bool may_be_asked)
 		for (int way = 0; way < 2; way++) {
 			const struct geo_shape few = { .heads = heads, .band = best->band, .is_alternate = way };
 
-			if (geo_may_come_again(best, &few) && (may_be_asked || !was_asked(s, &few)) &&
+			if (geo_may_come_again(best, &few) &&
+			    (may_be_asked || !geo_is_among(s->before, s->all, &few)) &&
 			    geo_sizes_come_again(z, best, &few) > speaks)
 				return true;
 		}
@@ -235,7 +228,7 @@ bool geo_may_be_bands(struct geo_search *s)
 			                         .band = best.heads / heads,
 			                         .is_alternate = best.is_alternate };
 
-		if (best.heads % heads == 0 && !was_asked(s, &bands) &&
+		if (best.heads % heads == 0 && !geo_is_among(s->before, s->all, &bands) &&
 		    cost_of(s, &bands) <= GEO_MISREAD * cost + UNSEEN &&
 		    geo_speaks_against_mended(s, &bands) < GEO_SPEAKS)
 			return true;

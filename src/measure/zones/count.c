@@ -106,6 +106,11 @@ bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv)
 	return false;
 }
 
+bool zone_count_is_least(const struct zone_analysis *a)
+{
+	return zone_bands_may_hide(&a->bands) || zone_places_hide(&a->bands, &a->levels);
+}
+
 /* Mean level of a quarter of the places, from `from` on, upwards or downwards. */
 static double quarter_from(const struct zone_levels *lv, size_t from, int way)
 {

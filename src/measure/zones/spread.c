@@ -336,7 +336,7 @@ void zone_bands_say(const struct zones_run *run, const struct zone_target *t)
 	const struct zone_bands *bands = &t->analysis->bands;
 	char cycle[32];
 
-	if (zone_bands_may_hide(bands) || zone_places_hide(bands, &t->analysis->levels))
+	if (zone_count_is_least(t->analysis))
 		result_notice(
 			run->res, "zones-at-least",
 			"%s has %zu recording zones at least: steps of less than %.2g %% are not seen for sure in the scatter of its samples, "

@@ -537,6 +537,9 @@ bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, 
 bool zone_bands_may_hide(const struct zone_bands *b);
 /* Is a place at the end of a band not on its level, but nearer to that of the band beside it? */
 bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv);
+struct zone_analysis;
+/* Are there as many zones as bands at least, and may be more, by either of these? */
+bool zone_count_is_least(const struct zone_analysis *a);
 /* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
 bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
 
