@@ -93,10 +93,9 @@ bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv)
 
 		for (size_t p = 0; p < lv->n; p++) {
 			const struct zone_level *v = &lv->v[p];
-			uint64_t middle = v->first_bytes + (v->end_bytes - v->first_bytes) / 2;
 
-			if (!v->n || isnan(v->y) || isnan(v->half) || middle < from || middle > to)
-				continue;
+			if (!v->n || isnan(v->y) || isnan(v->half) || v->first_bytes < from || v->end_bytes > to)
+				continue; /* an edge within leads between two levels itself */
 			first = first ? first : v;
 			last = v;
 		}
