@@ -368,9 +368,40 @@ static void what_is_usually_lost_is_known_from_readings_for_edges_too(void **sta
 	assert_true(fabs(edges.loss_var / places.loss_var - 1.0) < 1e-9);
 }
 
+/* What comes out of the drive's buffer, as places that were never stored do, loses none of the revolutions that the media lose: not taken for as slow, and known as well as it is. */
+static void what_comes_out_of_the_buffer_loses_no_revolutions(void **state)
+{
+	struct zone_position positions[PLACES] = { 0 };
+	struct zone_layout l = layout_of(positions);
+	struct zone_level v[2][PLACES] = { 0 };
+	struct zone_levels all = { .v = v[0], .n = PLACES }, media = { .v = v[1], .n = PLACES };
+	struct made m;
+
+	(void)state;
+	make(&m, 1, 0.3, false);
+	for (size_t i = 0; i < m.samples.n; i++) {
+		if (m.v[i].position >= PLACES / 2)
+			continue;
+		m.v[i].ns_per_byte = 2.0;
+		m.v[i].elapsed_ns = 1e7;
+		m.v[i].waits = m.v[i].wait_revs = 0;
+	}
+	l.interface_bytes_per_s = 5.2e8;
+	assert_int_equal(zone_losses_find(&m.samples, NULL, &l, &all), 0);
+	for (size_t p = 0; p < PLACES / 2; p++)
+		assert_true(all.v[p].loss == 0.0 && sqrt(all.v[p].loss_var) < 0.02);
+	for (size_t i = 0; i < m.samples.n; i++)
+		m.v[i].is_good = m.v[i].position >= PLACES / 2;
+	assert_int_equal(zone_losses_find(&m.samples, NULL, &l, &media), 0);
+	assert_true(all.loss > 0.1 && all.loss == media.loss); /* what is usual is of media */
+	for (size_t p = PLACES / 2; p < PLACES; p++)
+		assert_true(all.v[p].loss == media.v[p].loss && all.v[p].loss_var == media.v[p].loss_var);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_comes_out_of_the_buffer_loses_no_revolutions),
 		cmocka_unit_test(what_is_slow_each_time_is_of_its_place),
 		cmocka_unit_test(what_is_slow_as_often_as_all_else_is_not),
 		cmocka_unit_test(a_single_sample_is_read_again_until_chance_is_excluded),

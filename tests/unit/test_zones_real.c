@@ -56,8 +56,9 @@ static struct result *document(const struct reads *reads, size_t first, size_t l
 		                 .npositions = places,
 		                 .middle = places / 2,
 		                 .end = places - 1,
-		                 .rev_ns = REV_NS };
-	struct zone_target t = { .dev = &dev, .layout = l, .interface_bytes_per_s = NAN };
+		                 .rev_ns = REV_NS,
+		                 .interface_bytes_per_s = NAN };
+	struct zone_target t = { .dev = &dev, .layout = l };
 	struct zones_params p = { .positions = PIECES };
 	struct zones_run run = { .res = result_new("zones"), .p = &p, .targets = &t, .ntargets = 1 };
 	double at_s = 0.0, usual = reads->us[0][PIECES / 2];

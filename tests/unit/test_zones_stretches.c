@@ -64,12 +64,12 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .middle = places / 2,
 		                 .end = places - 1,
 		                 .rev_ns = d->rev_ns,
+		                 .interface_bytes_per_s = d->interface * 1e6,
 		                 .is_one_at_a_time = d->loses_until > 0.0 };
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
 	struct zone_target t = { .dev = &dev,
 		                 .layout = l,
-		                 .samples = { samples, 0, PLACES * PASSES + 2 },
-		                 .interface_bytes_per_s = d->interface * 1e6 };
+		                 .samples = { samples, 0, PLACES * PASSES + 2 } };
 	struct said said = { .first = -1.0 };
 	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
 	size_t lossy = d->is_sparse_slow ? places - 1 : (size_t)(d->loses_until * (double)places);

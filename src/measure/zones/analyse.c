@@ -57,7 +57,7 @@ static void doubt_zones(const struct zone_target *t, struct zone_analysis *a)
 	/* Where another device begins rates rise again, so that they need not fall from start to end. */
 	a->hides_zones = !a->has_no_zones && a->bands.n == 1 &&
 	                 (isfinite(zone_begins_anew(&a->stretches)) ||
-	                  !zone_bands_is_single(&a->bands, &a->levels, t->interface_bytes_per_s));
+	                  !zone_bands_is_single(&a->bands, &a->levels, t->layout.interface_bytes_per_s));
 	if (a->has_no_zones || a->hides_zones) {
 		a->bands.n = 0;
 		a->bands.has_sawtooth = false;
@@ -84,16 +84,14 @@ int zone_analyse(struct zone_target *t)
 	if (r == 0)
 		r = zone_levels_fit(&t->samples, &t->layout, &a->levels);
 	if (r == 0)
-		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,
-		                        &fast);
+		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &fast);
 	if (r == 0)
 		r = zone_slows_find(&t->samples, &t->layout, &a->levels, &fast, &a->slows);
 	if (r == 0)
 		zone_slows_leave_to_path(&t->samples, &t->layout, &a->slows);
 	free(fast.v);
 	if (r == 0)
-		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, t->interface_bytes_per_s,
-		                        &a->stretches);
+		r = zone_stretches_find(&t->samples, &t->layout, &a->levels, &a->slows, &a->stretches);
 	if (r == 0)
 		r = zone_heads_levels(t, &a->levels);
 	if (r == 0)

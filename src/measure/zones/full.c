@@ -202,7 +202,7 @@ int zones_full_run(struct zones_run *run, struct zone_target *t, struct err *err
 		return r;
 	run->ndone = 0;
 	t->bytes_per_s = zone_guess_rate(t->dev);
-	t->interface_bytes_per_s = NAN;
+	t->layout.interface_bytes_per_s = NAN;
 	s.checkpoint_ns = clock_now_ns(run->ses->env->clk) + CHECKPOINT_NS;
 	r = session_load(run->ses, &load, run->eng, &stats, err);
 	if (r == 0 && (s.error || zone_analyse(t) < 0))

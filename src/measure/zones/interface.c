@@ -148,7 +148,7 @@ int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_
 	}
 	if (is_ahead && r == 0 && isnan(t->byte_ns) && large > AHEAD_BYTES)
 		r = read_buffer(run, t, at_bytes, AHEAD_BYTES, true, &is_hit, err);
-	t->interface_bytes_per_s = 1e9 / t->byte_ns;
+	t->layout.interface_bytes_per_s = 1e9 / t->byte_ns;
 	if (is_ahead) /* not for small requests, which zones were resolved by less well on such drives (trial: wild disks) */
 		t->byte_ns = t->request_ns = NAN;
 	return r;

@@ -121,7 +121,7 @@ static void keep_layout(const struct zone_target *t, const char *name, struct ta
 		.request_bytes = l->request_bytes,
 		.sector_bytes = t->dev->logical_block_bytes,
 		.rev_ns = l->rev_ns,
-		.interface_bytes_per_s = t->interface_bytes_per_s,
+		.interface_bytes_per_s = t->layout.interface_bytes_per_s,
 		.disk_offset_bytes = t->dev->partition_offset_bytes,
 		.disk_bytes = t->dev->disk_size_bytes ? t->dev->disk_size_bytes : t->dev->size_bytes,
 		.queue_depth = t->dev->queue_depth,
@@ -217,6 +217,7 @@ static int load_cells(const struct table *cells, const struct layout_row *layout
 		                   .request_bytes = (uint32_t)layout->request_bytes,
 		                   .cell_bytes = layout->cell_bytes,
 		                   .rev_ns = layout->rev_ns,
+		                   .interface_bytes_per_s = layout->interface_bytes_per_s,
 		                   .positions = calloc(cells->nrows + 1, sizeof(*l->positions)),
 		                   .start = ZONE_NONE,
 		                   .middle = ZONE_NONE,
@@ -342,7 +343,6 @@ int zone_load(const struct result *saved, size_t i, struct zone_target *t, struc
 		(void)snprintf(dev->below, sizeof(dev->below), "%s", layout.members);
 	}
 	t->dev = dev;
-	t->interface_bytes_per_s = layout.interface_bytes_per_s;
 	r = load_cells(result_find_table(saved, "cells"), &layout, &t->layout);
 	t->layout.is_one_at_a_time = dev->queue_depth == 1;
 	if (r == 0)

@@ -10,7 +10,8 @@
  * sample's time stays in its level, or is added with the time of the samples set aside (level.c): it counts there, and not here again.
  *
  * Places that differ by more than chance (variance tau2 between their rates, by moments) speak for themselves by as much. A place that loses far more than
- * the others is none of them: it speaks for itself alone, and not for them.
+ * the others is none of them: it speaks for itself alone, and not for them. What comes out of the drive's buffer, as places that were never stored do, loses nothing to the
+ * media: it is summed up apart.
  */
 #include <errno.h>
 #include <math.h>
@@ -60,7 +61,7 @@ struct place {
 		cc; /* samples; sums of squares and of products of what they lost and of their time without it */
 	double moved, first, end;
 	size_t stalls;
-	bool is_odd;
+	bool is_from_buffer, is_odd;
 };
 
 static void add(struct place *p, const struct zone_layout *l, const struct zone_sample *s)
@@ -91,12 +92,17 @@ static void add(struct place *p, const struct zone_layout *l, const struct zone_
 	}
 }
 
-static struct place sum_of(const struct place *v, size_t n)
+static bool is_one_of(const struct place *v, const struct place *all)
 {
-	struct place all = { 0 };
+	return v->is_from_buffer == all->is_from_buffer && !v->is_odd;
+}
+
+static struct place sum_of(const struct place *v, size_t n, bool is_from_buffer)
+{
+	struct place all = { .is_from_buffer = is_from_buffer };
 
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].is_odd)
+		if (!is_one_of(&v[i], &all))
 			continue;
 		all.waits += v[i].waits;
 		all.lost += v[i].lost;
@@ -116,7 +122,7 @@ static double between(const struct place *v, size_t n, const struct place *all)
 	for (size_t i = 0; i < n; i++) {
 		double expected = v[i].clean * all->waits / all->clean;
 
-		if (v[i].is_odd)
+		if (!is_one_of(&v[i], all))
 			continue;
 		more += (v[i].waits - expected) * (v[i].waits - expected) - expected;
 		squares += expected * expected;
@@ -196,13 +202,34 @@ static size_t place_of(const struct zone_sample *s, const struct zone_layout *l)
 	return s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN || s->kind == SAMPLE_SPREAD ? s->position : ZONE_NONE;
 }
 
+/* v: one per position and one more. Of those that come out of the drive's buffer, or of the others. */
+static void find(struct place *v, bool is_from_buffer, const struct zone_layout *l, struct zone_levels *lv)
+{
+	size_t n = l->npositions + 1;
+	struct place all = sum_of(v, n, is_from_buffer);
+	double tau2;
+
+	for (int round = 0; round < ROUNDS && all.clean > 0.0; round++) {
+		for (size_t p = 0; p < n; p++)
+			v[p].is_odd = v[p].is_from_buffer == is_from_buffer && is_odd(&v[p], &all);
+		all = sum_of(v, n, is_from_buffer);
+	}
+	if (!(all.clean > 0.0))
+		return;
+	tau2 = between(v, n, &all);
+	all.lost2 += UNSEEN_REVS * zone_rev_ns(l) * zone_rev_ns(l);
+	lv->loss = (all.lost + all.stalled) / all.clean;
+	lv->loss_var = (all.lost2 + all.stalled2) / all.clean / all.clean;
+	for (size_t p = 0; p < l->npositions; p++)
+		if (v[p].clean > 0.0 && v[p].is_from_buffer == is_from_buffer)
+			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
+}
+
 int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
                      struct zone_levels *lv)
 {
-	double rev_ns = zone_rev_ns(l), tau2;
 	size_t n = l->npositions + 1;
 	cleanup_free struct place *v = calloc(n, sizeof(*v));
-	struct place all;
 
 	if (!v)
 		return -ENOMEM;
@@ -214,24 +241,17 @@ int zone_losses_find(const struct zone_samples *samples, const struct zone_sampl
 		if (place_of(s, l) != ZONE_NONE)
 			add(&v[place_of(s, l)], l, s);
 	}
-	all = sum_of(v, n);
-	for (int round = 0; round < ROUNDS && all.clean > 0.0; round++) {
-		for (size_t p = 0; p < n; p++)
-			v[p].is_odd = is_odd(&v[p], &all);
-		all = sum_of(v, n);
-	}
+	for (size_t p = 0; p < n; p++)
+		v[p].is_from_buffer = v[p].clean > 0.0 &&
+		                      v[p].moved * 1e9 >= INTERFACE_REACHED * l->interface_bytes_per_s * v[p].clean;
 	lv->loss = lv->loss_var = 0.0;
-	if (!(all.clean > 0.0))
-		return 0;
-	tau2 = between(v, n, &all);
-	all.lost2 += UNSEEN_REVS * rev_ns * rev_ns;
-	lv->loss = (all.lost + all.stalled) / all.clean;
-	lv->loss_var = (all.lost2 + all.stalled2) / all.clean / all.clean;
+	find(v, true, l, lv);
+	find(v, false, l, lv); /* later: what is not known of is of media, where there are any */
 	for (size_t p = 0; p < l->npositions; p++) {
+		if (v[p].clean > 0.0)
+			continue;
 		lv->v[p].loss = lv->loss;
 		lv->v[p].loss_var = lv->loss_var;
-		if (v[p].clean > 0.0)
-			fill(&v[p], &all, l->is_whole, tau2, &lv->v[p]);
 	}
 	return 0;
 }

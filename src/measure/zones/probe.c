@@ -37,7 +37,7 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 	int r;
 
 	t->bytes_per_s = zone_guess_rate(t->dev);
-	t->interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
+	t->layout.interface_bytes_per_s = t->byte_ns = t->request_ns = NAN;
 	r = first_sample(run, t, &s, err);
 	took_ns = clock_now_ns(run->ses->env->clk) - before_ns;
 	/* More than all that it read takes at its rate, which may be low. */
@@ -54,7 +54,7 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err)
 		return t->layout.rev_ns == 0.0 ? 0 : zone_outlast(run, t, s->first_bytes, err);
 	r = zone_interface_measure(run, t, s->first_bytes, err);
 	/* Where the interface is the limit each request costs its own time: there they stay large, and the media's waits are hidden anyway. */
-	if (!(t->bytes_per_s > INTERFACE_NEAR * t->interface_bytes_per_s))
+	if (!(t->bytes_per_s > INTERFACE_NEAR * t->layout.interface_bytes_per_s))
 		zone_layout_refine(&t->layout, run->p, t->bytes_per_s);
 	return r < 0 ? r : zone_fine_find(run, t, s->first_bytes, err);
 }

@@ -246,7 +246,7 @@ static struct sectors sectors_of(const struct zones_run *run, const struct zone_
 
 	if (!(t->layout.rev_ns > 0.0) || !(run->p->skew_ratio > 0.0) || isnan(b->half) ||
 	    t->analysis->bands.has_sawtooth || t->analysis->levels.has_cycles || device_has_members(t->dev) ||
-	    !(zone_rate(b->y) <= INTERFACE_HIDES * t->interface_bytes_per_s))
+	    !(zone_rate(b->y) <= INTERFACE_HIDES * t->layout.interface_bytes_per_s))
 		return (struct sectors){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	return (struct sectors){ (uint64_t)llround(zone_rate(b->y) * per_rate),
 		                 (uint64_t)floor(ci.low * per_rate * (1.0 - off)),
@@ -666,9 +666,9 @@ static void single_figures(const struct zones_run *run, const struct zone_target
 		result_figure(res, "slow_least_loss_ratio", "least loss told as a slow region", UNIT_RATIO,
 		              a->slows.least_loss, NULL, 0);
 	time_figures(run, t);
-	if (!isnan(t->interface_bytes_per_s))
+	if (!isnan(t->layout.interface_bytes_per_s))
 		result_figure(res, "interface_bytes_per_s", "from the drive's buffer", UNIT_BYTES_PER_S,
-		              t->interface_bytes_per_s, NULL, 0);
+		              t->layout.interface_bytes_per_s, NULL, 0);
 	if (!run->p->places && !a->has_no_zones)
 		result_figure(res, "least_step_ratio", "least step seen as an edge", UNIT_RATIO, a->bands.least_step,
 		              NULL, 0);

@@ -308,7 +308,8 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 	for (size_t i = 1; i + 1 < s->n; i++) {
 		if (s->y[i + 1] - s->y[i] < down)
 			continue;
-		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
+		if (is_flat(s, 0, i) &&
+		    zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
 			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
 		break;
 	}
@@ -375,13 +376,13 @@ static void find_uneven(const struct zone_samples *samples, const struct places 
 }
 
 int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret)
+                        const struct zone_slows *slows, struct zone_stretches *ret)
 {
 	struct places s = { 0 };
 	int r = places_make(lv, slows, &s);
 
 	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)),
-		                        .interface_bytes_per_s = interface_bytes_per_s };
+		                        .interface_bytes_per_s = l->interface_bytes_per_s };
 	if (r < 0 || !ret->v) {
 		places_done(&s);
 		free(ret->v);

@@ -83,9 +83,10 @@ struct zone_layout {
 	uint64_t cell_bytes;
 	struct zone_position *positions; /* in the order of their places */
 	size_t npositions;
-	size_t start, middle, end; /* positions of the figures; ZONE_NONE: not measured */
-	double rev_ns;             /* of the rotation; NaN: unknown; 0: does not rotate */
-	size_t wanted_positions;   /* more than npositions: the target is too small for so many */
+	size_t start, middle, end;    /* positions of the figures; ZONE_NONE: not measured */
+	double rev_ns;                /* of the rotation; NaN: unknown; 0: does not rotate */
+	double interface_bytes_per_s; /* of what the drive's buffer holds; NaN: not known */
+	size_t wanted_positions;      /* more than npositions: the target is too small for so many */
 };
 
 /* Of the rotation; what is usual where it is not known, 0 of what does not rotate. */
@@ -215,11 +216,10 @@ struct zone_target {
 		bool is_located;
 	} * unreadable;
 	size_t nunreadable;
-	double bytes_per_s;           /* about; of the last sample */
-	double interface_bytes_per_s; /* of what the drive's buffer holds; NaN: not known */
-	double byte_ns;               /* of what the buffer holds, each byte of a request; NaN: not known */
-	double request_ns;            /* the same, each request beside its bytes */
-	double read_bytes_per_s;      /* writing: of the same bytes, by reading; NaN: not known */
+	double bytes_per_s;      /* about; of the last sample */
+	double byte_ns;          /* of what the buffer holds, each byte of a request; NaN: not known */
+	double request_ns;       /* the same, each request beside its bytes */
+	double read_bytes_per_s; /* writing: of the same bytes, by reading; NaN: not known */
 	/* writing (outlast.c) */
 	uint64_t lead_bytes;             /* what each sample writes before it counts */
 	bool is_outlasted;               /* samples are in one piece, and of the media alone */
@@ -275,7 +275,7 @@ int zone_probe(struct zones_run *run, struct zone_target *t, struct err *err);
  */
 int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
                           struct err *err);
-/* The same in the largest requests that usual buffers hold, and fills t->interface_bytes_per_s as well. */
+/* The same in the largest requests that usual buffers hold, and fills t->layout.interface_bytes_per_s as well. */
 int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err);
 
 /* ---- fine.c ---- */
@@ -652,7 +652,7 @@ struct zone_stretches {
 
 /* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
 int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        const struct zone_slows *slows, double interface_bytes_per_s, struct zone_stretches *ret);
+                        const struct zone_slows *slows, struct zone_stretches *ret);
 /* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
 bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
 /* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more; INFINITY: nowhere. */
