@@ -67,9 +67,7 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 		                 .interface_bytes_per_s = d->interface * 1e6,
 		                 .is_one_at_a_time = d->loses_until > 0.0 };
 	struct device dev = { .disk_size_bytes = (uint64_t)SIZE, .size_bytes = (uint64_t)SIZE };
-	struct zone_target t = { .dev = &dev,
-		                 .layout = l,
-		                 .samples = { samples, 0, PLACES * PASSES + 2 } };
+	struct zone_target t = { .dev = &dev, .layout = l, .samples = { samples, 0, PLACES * PASSES + 2 } };
 	struct said said = { .first = -1.0 };
 	uint32_t lost = d->is_sparse_slow ? 3 : d->loses_until < 1.0 ? 6 : 1;
 	size_t lossy = d->is_sparse_slow ? places - 1 : (size_t)(d->loses_until * (double)places);
@@ -165,6 +163,12 @@ static double trimmed_front(double x, struct rng *rng)
 	return x < 0.4 ? 520.0 : zoned(x, rng);
 }
 
+/* Its first place holds what partitions there are. */
+static double trimmed_behind_the_first(double x, struct rng *rng)
+{
+	return x > 0.01 ? trimmed_front(x, rng) : zoned(x, rng);
+}
+
 static double trimmed_end(double x, struct rng *rng)
 {
 	return x > 0.55 ? 520.0 : zoned(x, rng);
@@ -233,11 +237,12 @@ static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
 		{ trimmed_middle, REV_NS, 550.0, 0.005 },
 		{ trimmed_end, NAN, 550.0, 0.005 },
 		{ trimmed_front, REV_NS, 550.0, 0.005 },
+		{ trimmed_behind_the_first, REV_NS, 550.0, 0.005 },
 	};
-	static const double first[] = { 0.3, 0.55, 0.0 }, last[] = { 0.6, 1.0, 0.4 };
+	static const double first[] = { 0.3, 0.55, 0.0, 0.01 }, last[] = { 0.6, 1.0, 0.4, 0.4 };
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(disks) / sizeof(*disks); i++) {
 		struct said s = all_of(&disks[i], "not stored");
 
 		assert_int_equal(s.fast, SEEDS);

@@ -305,11 +305,10 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 	if (steps > UP_STEPS_MAX)
 		return; /* surfaces of unlike densities, or no disk whose places can be told apart */
 	/* The front: as fast as what comes out of the drive's buffer. A zone ends with a step down as well. */
-	for (size_t i = 1; i + 1 < s->n; i++) {
+	for (size_t i = 1; i + 1 < s->n && !is_step_up(s, i - 1, up); i++) {
 		if (s->y[i + 1] - s->y[i] < down)
 			continue;
-		if (is_flat(s, 0, i) &&
-		    zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
+		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
 			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
 		break;
 	}
