@@ -62,32 +62,13 @@ static double spacing_of(const struct zone_layout *l)
 	return (double)(l->end_bytes - l->first_bytes) / (double)l->npositions;
 }
 
-/* Joins neighbours that do not differ by more than the noise, or by next to nothing. Returns the number of segments left. */
-static size_t join_equal(const struct zone_at *v, size_t n, size_t *start, size_t nsegments, double sigma,
-                         double sigmas)
-{
-	for (size_t k = 1; k < nsegments;) {
-		size_t a = start[k - 1], b = start[k], c = k + 1 < nsegments ? start[k + 1] : n;
-		double noise = sigma * sqrt(1.0 / (double)(b - a) + 1.0 / (double)(c - b));
-
-		if (fabs(zone_mean_y(v, a, b) - zone_mean_y(v, b, c)) >= fmax(STEP_MIN, sigmas * noise)) {
-			k++;
-			continue;
-		}
-		for (size_t i = k; i + 1 < nsegments; i++)
-			start[i] = start[i + 1];
-		nsegments--;
-		k = k > 1 ? k - 1 : 1;
-	}
-	return nsegments;
-}
-
 struct segments {
 	struct zone_at *v;
 	size_t n, *start, nsegments;
 	double sigma, join; /* noise of one; deviations that two bands must differ by */
 	double anew;        /* from this byte on another device begins, and may be faster; infinity: none does */
 	double apart;       /* by so much places may differ that lie in one zone, on different surfaces; 0: not known */
+	bool has_cycles;    /* they are places of whole cycles, and know their own errors */
 };
 
 static size_t segment_end(const struct segments *s, size_t k)
@@ -98,6 +79,43 @@ static size_t segment_end(const struct segments *s, size_t k)
 static double segment_y(const struct segments *s, size_t k)
 {
 	return zone_mean_y(s->v, s->start[k], segment_end(s, k));
+}
+
+/* Joins band k to the one before it; the next one to look at, as what that one differs from is another now. */
+static size_t join_at(struct segments *s, size_t k)
+{
+	s->nsegments--;
+	for (size_t i = k; i < s->nsegments; i++)
+		s->start[i] = s->start[i + 1];
+	return k > 1 ? k - 1 : 1;
+}
+
+/* Of the level of samples [a, b): the standard error. A place of cycles that was read less than others has a larger one. */
+static double segment_error(const struct segments *s, size_t a, size_t b)
+{
+	double sum = 0.0;
+
+	for (size_t i = a; i < b; i++) {
+		double own = s->has_cycles ? fmax(s->v[i].sigma, s->sigma) : s->sigma;
+
+		sum += own * own;
+	}
+	return sqrt(sum) / (double)(b - a);
+}
+
+/* Joins neighbours that do not differ by more than the noise, or by next to nothing. */
+static void join_equal(struct segments *s)
+{
+	for (size_t k = 1; k < s->nsegments;) {
+		size_t a = s->start[k - 1], b = s->start[k], c = segment_end(s, k);
+		double noise = hypot(segment_error(s, a, b), segment_error(s, b, c));
+
+		if (fabs(segment_y(s, k - 1) - segment_y(s, k)) >= fmax(STEP_MIN, s->join * noise)) {
+			k++;
+			continue;
+		}
+		k = join_at(s, k);
+	}
 }
 
 /* From the first quarter of the samples to the last: as much as those of media do? */
@@ -163,15 +181,6 @@ static bool is_anew(const struct segments *s, size_t k)
 	return s->v[s->start[k] - 1].from < s->anew && s->v[s->start[k]].end > s->anew;
 }
 
-/* Joins band k to the one before it; the next one to look at, as what that one differs from is another now. */
-static size_t join_at(struct segments *s, size_t k)
-{
-	s->nsegments--;
-	for (size_t i = k; i < s->nsegments; i++)
-		s->start[i] = s->start[i + 1];
-	return k > 1 ? k - 1 : 1;
-}
-
 /* Joins neighbours that do not differ by more than surfaces do. Were there any? */
 static bool join_surfaces(struct segments *s)
 {
@@ -196,7 +205,7 @@ static void drop(struct segments *s, size_t k)
 	s->nsegments--;
 	for (size_t i = k; i < s->nsegments; i++)
 		s->start[i] = s->start[i + 1] - (b - a);
-	s->nsegments = join_equal(s->v, s->n, s->start, s->nsegments, s->sigma, s->join);
+	join_equal(s);
 }
 
 /* Where the density would rise, the smaller of the two bands is an accident. */
@@ -334,7 +343,7 @@ static int fill_bands(const struct segments *s, const struct zone_layout *l, con
 			band->y += s->v[i].y;
 		band->samples = segment_end(s, k) - s->start[k];
 		band->y /= (double)band->samples;
-		band->half = lv->has_cycles ? 1.96 * s->sigma / sqrt((double)band->samples)
+		band->half = lv->has_cycles ? 1.96 * segment_error(s, s->start[k], segment_end(s, k))
 		                            : zone_half(lv, ZONE_SHORT, (double)band->samples);
 		band->half = sqrt(band->half * band->half + 1.96 * 1.96 * (lv->excess_var + lv->loss_var));
 		band->first_bytes = l->first_bytes;
@@ -531,7 +540,8 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 		              .nsegments = 1,
 		              .sigma = fmax(sigma, SIGMA_MIN),
 		              .join = lv->has_cycles ? JOIN_CYCLES : JOIN_SIGMAS,
-		              .anew = zone_begins_anew(out->stretches) };
+		              .anew = zone_begins_anew(out->stretches),
+		              .has_cycles = lv->has_cycles };
 
 	*ret = (struct zone_bands){ 0 };
 	if (!y || !start || !w || !start_w)
@@ -542,7 +552,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 		y[i] = v[i].y;
 	if (n >= 2)
 		s.nsegments = fit_segments(y, n, s.sigma, n >= 2 * l->npositions ? 2 : 1, start, n);
-	s.nsegments = join_equal(v, n, start, s.nsegments, s.sigma, s.join);
+	join_equal(&s);
 	ret->has_sawtooth = !lv->has_cycles && goes_up(&s, l->is_one_at_a_time);
 	memcpy(w, v, n * sizeof(*w));
 	s.apart = lv->has_cycles || !out->slows ? 0.0 : surfaces_apart(lv, out, s.anew);
@@ -561,7 +571,7 @@ static int find_among(double sigma, struct zone_at *v, size_t n, const struct zo
 	}
 	if (!ret->has_sawtooth) {
 		s.sigma *= sqrt(between_places(&s));
-		s.nsegments = join_equal(s.v, s.n, s.start, s.nsegments, s.sigma, s.join);
+		join_equal(&s);
 		if (!lv->has_cycles) {
 			drop_read_ahead(&s);
 			join_scattered(&s, v, n, y);
