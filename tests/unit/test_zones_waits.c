@@ -711,11 +711,41 @@ static void of_few_places_what_one_loses_may_be_lost_in_its_zone(void **state)
 	assert_true(confirmed_of_few(most_at_the_last, true) >= SEEDS - 4);
 }
 
+/* Behind the region one sample of a place has tried long, and five have not (692721 of the wild disks); or two have, each as often as those of the region. */
+static struct lost one_of_the_place_behind(size_t place, size_t pass, struct rng *rng)
+{
+	if (place == LAST + 1)
+		return pass ? (struct lost){ 0 } : (struct lost){ 1, 5 };
+	return six_each(place, pass, rng);
+}
+
+static struct lost two_of_the_place_behind(size_t place, size_t pass, struct rng *rng)
+{
+	return place == LAST + 1 && pass >= 2 ? (struct lost){ 0 }
+	                                      : six_each(place == LAST + 1 ? LAST : place, pass, rng);
+}
+
+static void where_a_region_ends_within_a_place_its_samples_there_say_so(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		make(&m, seed, one_of_the_place_behind);
+		assert_int_equal(find(&m).n, 1);
+		assert_int_equal(m.slow[0].end_bytes, LAST * CELL + (PASSES - 1) * STEP + MOVED);
+		make(&m, seed, two_of_the_place_behind);
+		assert_int_equal(find(&m).n, 1);
+		assert_int_equal(m.slow[0].end_bytes, (LAST + 1) * CELL + STEP + MOVED);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(of_few_places_what_one_loses_may_be_lost_in_its_zone),
+		cmocka_unit_test(where_a_region_ends_within_a_place_its_samples_there_say_so),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),
 		cmocka_unit_test(one_sample_out_of_a_buffer_does_not_make_one_region_of_two),
 		cmocka_unit_test(waits_that_cost_no_time_make_no_region),

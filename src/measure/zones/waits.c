@@ -474,11 +474,31 @@ static bool is_beside(const struct zone_sample *s, double half, double most_per_
 	return s->elapsed_ns < half * s->moved_bytes || s->wait_revs > FREEZE_TIMES * most_per_wait * s->waits;
 }
 
+/*
+ * How many samples of [first, last], from its begin (way 1) or its end (-1) on, are of a place of which the rest, outside, says the contrary, and do not say by themselves
+ * that they are of the region? That one ends within a place is less likely than that it ends in what lies between two and was not read.
+ */
+static size_t doubtful(const struct series *v, size_t first, size_t last, int way)
+{
+	const size_t from = way > 0 ? first : last, position = v->s[from]->position;
+	double slow = rate_of(v, first, last), in = 0.0, out = 0.0;
+	size_t n = 0;
+
+	for (size_t i = from; i >= first && i <= last && v->s[i]->position == position; i += (size_t)way, n++)
+		in += score(v, i, slow);
+	for (size_t i = from - (size_t)way; i < v->n && v->s[i]->position == position; i -= (size_t)way)
+		out += score(v, i, slow);
+	return position != ZONE_NONE && n <= last - first && in < SCORE_SPLIT && out < -SCORE_SPLIT ? n : 0;
+}
+
 /* Without what lies at its ends and is none of it, though it has lost a revolution by chance, or many at once. Was there any? */
 static bool trim(const struct series *v, size_t *first, size_t *last)
 {
 	double half = nearer_pace(v, *first, *last), most = most_per_wait(v, *first, *last);
 	size_t n = *last - *first;
+
+	*first += doubtful(v, *first, *last, 1);
+	*last -= doubtful(v, *first, *last, -1);
 
 	while (*first < *last && is_beside(v->s[*first], half, most))
 		++*first;
