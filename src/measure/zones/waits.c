@@ -532,6 +532,27 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
 	return least < -SCORE_SPLIT;
 }
 
+static double least_step(double excess)
+{
+	return fmin(STEP_PART * excess, fmax(STEP_ENOUGH, STEP_LEAST * excess));
+}
+
+/*
+ * Does each side of it show, where both are known? Where it is no slower than what lies there, as the slope of the disk goes against it, there must be fewer waits: a step between zones on the
+ * other side is none of it. (A device that has one request at a time is asked for its begin instead.)
+ */
+static bool has_sides(const struct series *v, size_t first, size_t last, const struct steps *s, double excess)
+{
+	const double rate = rate_of(v, first, last), least = least_step(excess);
+	struct amount in[2] = { waits_from(v, first, 1, first, last), waits_from(v, last, -1, first, last) };
+	struct amount out[2] = { waits_from(v, first - 1, -1, 0, first - 1),
+		                 waits_from(v, last + 1, 1, last + 1, v->n) };
+
+	return v->is_one_at_a_time || isnan(s->before) || isnan(s->behind) ||
+	       ((s->before > least || isfinite(sharpness(in[0], out[0], rate))) &&
+	        (s->behind > least || isfinite(sharpness(in[1], out[1], rate))));
+}
+
 /*
  * Is it slower than what lies before and behind it? Skews that meet the blocks in a bad way look like waits, too, but all over a zone, which is
  * slower than what is before it and faster than what comes behind. The mean of the two steps is free of the slope of the disk. At its end the
@@ -539,7 +560,7 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
  */
 static bool stands_out(const struct steps *s, double slope, double excess)
 {
-	double least = fmin(STEP_PART * excess, fmax(STEP_ENOUGH, STEP_LEAST * excess));
+	double least = least_step(excess);
 
 	if (!isnan(s->before) && !isnan(s->behind))
 		return s->before + s->behind > 2.0 * least && fmin(s->before, s->behind) > SIDE_PART * least;
@@ -600,6 +621,7 @@ static bool fill_region(const struct series *v, size_t first, size_t last, doubl
 		(ret->chance < ZONE_CHANCE_MAX || sum >= SCORE_SURE * zone_chance_dispersion(v->s, v->n, first, last));
 	return has_borders(v, first, last, &steps) &&
 	       stands_out(&steps, slope_at(v, first), ret->y - ret->expected_y) &&
+	       has_sides(v, first, last, &steps, ret->y - ret->expected_y) &&
 	       begins(v, first, last, ret->y - ret->expected_y);
 }
 
