@@ -25,7 +25,7 @@
 #define UNEVEN_TIMES \
 	1.7            /* the usual unevenness: what a lost revolution does to a sample of sixty (trial: wild disks) */
 #define WAITS_PART 0.5 /* of the time that a sample took longer, that its waits must hold: the larger half */
-#define DRIFT_SURE (1.0 - 1.0 / 4000.0) /* 1 in 2000 by chance, either way; and it is looked for in every run */
+#define DRIFT_SURE (1.0 - 1.0 / 40000.0) /* 1 in 20000 by chance, either way; and it is looked for in every run */
 #define READ_PART_MAX \
 	0.95 /* of what lies between its first and last byte: the correction for a finite population ends here, for places are not drawn like balls */
 #define OUTLIERS_MANY    0.03 /* part of all samples; more are the disk itself */
