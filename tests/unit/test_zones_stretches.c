@@ -29,6 +29,7 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
 	double probe; /* what larger requests gave before the passes, over the rate of that place; 0: none was read */
+	double wait_ns, fast_wait_ns; /* before the first byte; of what comes at more than 500 MB/s; 0: not known */
 };
 
 struct said {
@@ -95,6 +96,10 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
 			.at_s = (double)i * 0.2,
 			.flush_ns = NAN,
+			.whole_bytes = moved,
+			.whole_ns = d->wait_ns > 0.0
+			                    ? moved / rate * 1e9 + (rate > 500e6 ? d->fast_wait_ns : d->wait_ns)
+			                    : 0.0,
 			.waits = p < lossy ? lost : 0,
 			.wait_revs = p < lossy ? lost : 0,
 			.is_good = true,
@@ -248,6 +253,30 @@ static void what_is_not_stored_is_told_as_such_wherever_it_lies(void **state)
 		assert_int_equal(s.fast, SEEDS);
 		assert_int_equal(s.device + s.uneven, 0);
 		assert_true(fabs(s.first - first[i]) < 2.0 / PLACES && fabs(s.last - last[i]) < 2.0 / PLACES);
+	}
+}
+
+/* As fast as the interface, but after a seek and a turn of the disk: what is slow beside it is no media beside what is not stored. */
+static void what_comes_after_a_seek_is_stored(void **state)
+{
+	static const struct disk at_once[] = {
+		{ trimmed_middle, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
+		{ trimmed_front, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
+		{ trimmed_middle, REV_NS, 900.0, 0.005, .wait_ns = 12e6,
+		  .fast_wait_ns = 0.2e6 }, /* not as fast as it would be */
+	};
+	static const struct disk after_seek[] = {
+		{ trimmed_middle, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 12e6 },
+		{ trimmed_front, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 12e6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at_once) / sizeof(*at_once); i++)
+		assert_int_equal(all_of(&at_once[i], "at once").fast, SEEDS);
+	for (size_t i = 0; i < sizeof(after_seek) / sizeof(*after_seek); i++) {
+		struct said s = all_of(&after_seek[i], "after a seek");
+
+		assert_int_equal(s.fast + s.device + s.uneven, 0);
 	}
 }
 
@@ -471,6 +500,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_said_of_disks_whose_surfaces_differ),
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
+		cmocka_unit_test(what_comes_after_a_seek_is_stored),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
 		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
 		cmocka_unit_test(where_requests_make_the_rate_no_device_begins),

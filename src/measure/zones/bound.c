@@ -12,7 +12,6 @@
 
 #define NORMAL_975 1.959964 /* of the normal distribution: t where the variance is known */
 
-/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. */
 static double usual_wait(const struct zone_samples *samples)
 {
 	cleanup_free double *wait = calloc(samples->n + 1, sizeof(*wait));
@@ -22,7 +21,7 @@ static double usual_wait(const struct zone_samples *samples)
 		const struct zone_sample *s = &samples->v[i];
 
 		if (s->kind == SAMPLE_CURVE && s->pass == 0 && s->is_good && s->whole_ns > 0.0)
-			wait[n++] = fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
+			wait[n++] = zone_wait_ns(s);
 	}
 	return n ? stats_median(wait, n) : (double)NAN;
 }

@@ -5,7 +5,7 @@
  *
  * What they are told by: the density of one disk falls from its first byte to its last, in steps of at most a tenth, and surfaces differ by
  * a sixth at most; so nothing in it gets faster by more than that from one place to the next. What does not rotate has no such law: there the
- * level of most places is the measure.
+ * level of most places is the measure. And what no media take part in comes at once: media that are faster than the interface come as fast, but after a seek and a turn of the disk.
  */
 #include <errno.h>
 #include <math.h>
@@ -31,6 +31,7 @@
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
+#define AT_ONCE_REVS  0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
 #define LOSES_LESS \
 	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
 
@@ -40,6 +41,7 @@ struct places { /* with a level, not slow, in order */
 	size_t n;
 	size_t npositions; /* all of them */
 	double noise;      /* the usual one */
+	double rev_ns;
 };
 
 static void places_done(struct places *s)
@@ -183,6 +185,22 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 	       zone_chance_of_time(samples, s->npositions, &slow) >= ZONE_CHANCE_MAX;
 }
 
+enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
+
+/* How its samples begin, most of them. Old documents do not tell. */
+static enum comes how_it_comes(const struct zone_samples *samples, const struct zone_stretch *st, double rev_ns)
+{
+	cleanup_free double *wait = calloc(samples->n + 1, sizeof(*wait));
+	size_t n = 0;
+
+	for (size_t i = 0; wait && i < samples->n; i++)
+		if (is_of_stretch(&samples->v[i], st) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
+			wait[n++] = zone_wait_ns(&samples->v[i]);
+	if (n < SAMPLES_MIN)
+		return COMES_UNKNOWN;
+	return stats_median(wait, n) < AT_ONCE_REVS * rev_ns ? COMES_AT_ONCE : COMES_AFTER_SEEK;
+}
+
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
 static void add(struct zone_stretches *to, const struct zone_samples *samples, const struct places *s, size_t a,
                 size_t b, enum zone_stretch_kind kind, double beside_y)
@@ -216,9 +234,16 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		st.y = sum / (double)st.samples;
 	if (is_contradicted(samples, &st) || is_of_time(samples, s, &st))
 		return;
-	st.is_at_interface = kind == STRETCH_FAST && zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
-	if (st.samples >= SAMPLES_MIN &&
-	    (kind != STRETCH_FAST || st.is_at_interface || (double)in_part < ZONE_IN_PART * (double)st.samples))
+	if (kind == STRETCH_FAST) {
+		enum comes comes = how_it_comes(samples, &st, s->rev_ns);
+
+		st.is_at_interface =
+			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
+		if (comes == COMES_AFTER_SEEK ||
+		    (!st.is_at_interface && (double)in_part >= ZONE_IN_PART * (double)st.samples))
+			return;
+	}
+	if (st.samples >= SAMPLES_MIN)
 		to->v[to->n++] = st;
 }
 
@@ -380,6 +405,7 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	struct places s = { 0 };
 	int r = places_make(lv, slows, &s);
 
+	s.rev_ns = zone_rev_ns(l);
 	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)),
 		                        .interface_bytes_per_s = l->interface_bytes_per_s };
 	if (r < 0 || !ret->v) {
