@@ -197,6 +197,12 @@ static double written_front(double x, struct rng *rng)
 	return x < 0.35 ? 310.0 : 540.0;
 }
 
+/* A slow region ends where what is not stored begins; media go on behind that. */
+static double trimmed_behind_slow(double x, struct rng *rng)
+{
+	return x > 0.3 && x <= 0.45 ? 25.0 : x > 0.45 && x < 0.7 ? 520.0 : zoned(x, rng);
+}
+
 static struct said all_of(const struct disk *d, const char *what)
 {
 	struct said sum = { 0 };
@@ -277,6 +283,23 @@ static void what_comes_after_a_seek_is_stored(void **state)
 		struct said s = all_of(&after_seek[i], "after a seek");
 
 		assert_int_equal(s.fast + s.device + s.uneven, 0);
+	}
+}
+
+/* Where the media go on they are four times as fast as the slow region: none of another device for that. */
+static void media_behind_what_is_not_stored_are_of_the_same_disk(void **state)
+{
+	static const struct disk d = {
+		trimmed_behind_slow, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6
+	};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct said s = look_at(&d, seed);
+
+		assert_int_equal(s.fast, 1);
+		assert_true(fabs(s.first - 0.45) < 2.0 / PLACES && fabs(s.last - 0.7) < 2.0 / PLACES);
+		assert_int_equal(s.device, 0);
 	}
 }
 
@@ -501,6 +524,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_stored_is_told_as_such_wherever_it_lies),
 		cmocka_unit_test(a_quick_front_of_media_is_not_called_unstored),
 		cmocka_unit_test(what_comes_after_a_seek_is_stored),
+		cmocka_unit_test(media_behind_what_is_not_stored_are_of_the_same_disk),
 		cmocka_unit_test(another_device_behind_the_first_is_told),
 		cmocka_unit_test(where_the_way_stops_losing_no_device_begins),
 		cmocka_unit_test(where_requests_make_the_rate_no_device_begins),

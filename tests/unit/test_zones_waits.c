@@ -809,11 +809,37 @@ static void a_step_between_zones_is_no_begin_of_what_has_no_end(void **state)
 		assert_false(m.slow[i].is_confirmed);
 }
 
+/* Where what is not stored begins was looked for, and samples of it come at once, five times as fast as media: these are not slow beside it, nor one region of two. */
+static void an_edge_of_what_is_not_stored_makes_no_media_slow(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	make(&m, 1, six_each_in_two_regions);
+	for (size_t i = 0; i < 2; i++) {
+		struct zone_sample *s = &m.v[m.samples.n++];
+
+		*s = sample_of(PLACES - 2, 2 * i, (struct lost){ 0 }, &(struct rng){ 0 });
+		s->kind = SAMPLE_EDGE;
+		s->position = ZONE_NONE;
+		s->first_bytes = s->from_bytes += STEP / 2;
+		s->end_bytes = s->from_bytes + MOVED;
+		s->ns_per_byte = EXPECTED / 5.0;
+		s->elapsed_ns = s->ns_per_byte * MOVED;
+		s->whole_bytes = MOVED;
+		s->whole_ns = s->elapsed_ns + 1e5;
+	}
+	assert_int_equal(find(&m).n, 2);
+	assert_int_equal(m.slow[0].first_bytes, FIRST * CELL);
+	assert_int_equal(m.slow[0].end_bytes, LAST * CELL + (PASSES - 1) * STEP + MOVED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(of_few_places_what_one_loses_may_be_lost_in_its_zone),
+		cmocka_unit_test(an_edge_of_what_is_not_stored_makes_no_media_slow),
 		cmocka_unit_test(a_step_between_zones_is_no_begin_of_what_has_no_end),
 		cmocka_unit_test(where_a_region_ends_within_a_place_its_samples_there_say_so),
 		cmocka_unit_test(retries_of_several_revolutions_count_in_full),

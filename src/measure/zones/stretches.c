@@ -32,40 +32,85 @@
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
 #define AT_ONCE_REVS  0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
+#define REQUEST_REVS  0.5  /* that a request may take, so that none of them hides a revolution that each loses */
 #define LOSES_LESS \
 	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
 
+/* How samples of a place begin, most of them. Old documents do not tell. */
+enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
+
 struct places { /* with a level, not slow, in order */
 	size_t *position;
+	enum comes *comes;
 	double *y, *se; /* level, and its standard error */
 	size_t n;
 	size_t npositions; /* all of them */
 	double noise;      /* the usual one */
-	double rev_ns;
 };
 
 static void places_done(struct places *s)
 {
 	free(s->position);
+	free(s->comes);
 	free(s->y);
 	free(s->se);
 }
 
-static int places_make(const struct zone_levels *lv, const struct zone_slows *slows, struct places *s)
+double zone_wait_ns(const struct zone_sample *s)
+{
+	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
+}
+
+static bool is_late(const struct zone_sample *s, double rev_ns)
+{
+	return zone_wait_ns(s) >= AT_ONCE_REVS * rev_ns;
+}
+
+bool zone_comes_at_once(const struct zone_sample *s, double rev_ns)
+{
+	return s->whole_ns > 0.0 && !is_late(s, rev_ns) && s->request_bytes * s->ns_per_byte < REQUEST_REVS * rev_ns;
+}
+
+struct begins { /* of a place's samples so many */
+	size_t at_once, after_seek, all;
+};
+
+static void count_begin(const struct zone_sample *z, double rev_ns, struct begins *to)
+{
+	to->all++;
+	to->after_seek += is_late(z, rev_ns);
+	to->at_once += zone_comes_at_once(z, rev_ns);
+}
+
+static enum comes how_it_comes(const struct begins *b)
+{
+	if (b->all < SAMPLES_MIN)
+		return COMES_UNKNOWN;
+	return 2 * b->at_once > b->all ? COMES_AT_ONCE : 2 * b->after_seek > b->all ? COMES_AFTER_SEEK : COMES_UNKNOWN;
+}
+
+static int places_make(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                       const struct zone_slows *slows, struct places *s)
 {
 	cleanup_free double *se = calloc(lv->n + 1, sizeof(*se));
+	cleanup_free struct begins *begins = calloc(lv->n + 1, sizeof(*begins));
 	size_t n = 0;
 
 	s->npositions = lv->n;
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
 	s->se = calloc(lv->n + 1, sizeof(*s->se));
-	if (!s->position || !s->y || !s->se || !se)
+	s->comes = calloc(lv->n + 1, sizeof(*s->comes));
+	if (!s->position || !s->comes || !s->y || !s->se || !se || !begins)
 		return -ENOMEM;
+	for (size_t i = 0; i < samples->n; i++)
+		if (zone_is_usable(&samples->v[i]) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
+			count_begin(&samples->v[i], zone_rev_ns(l), &begins[samples->v[i].position]);
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
 			continue;
 		s->position[s->n] = p;
+		s->comes[s->n] = how_it_comes(&begins[p]);
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
@@ -185,20 +230,18 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 	       zone_chance_of_time(samples, s->npositions, &slow) >= ZONE_CHANCE_MAX;
 }
 
-enum comes { COMES_UNKNOWN, COMES_AT_ONCE, COMES_AFTER_SEEK };
-
-/* How its samples begin, most of them. Old documents do not tell. */
-static enum comes how_it_comes(const struct zone_samples *samples, const struct zone_stretch *st, double rev_ns)
+/* How places a..b begin, more than half of them. */
+static enum comes most_come(const struct places *s, size_t a, size_t b)
 {
-	cleanup_free double *wait = calloc(samples->n + 1, sizeof(*wait));
-	size_t n = 0;
+	struct begins n = { 0 };
 
-	for (size_t i = 0; wait && i < samples->n; i++)
-		if (is_of_stretch(&samples->v[i], st) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
-			wait[n++] = zone_wait_ns(&samples->v[i]);
-	if (n < SAMPLES_MIN)
-		return COMES_UNKNOWN;
-	return stats_median(wait, n) < AT_ONCE_REVS * rev_ns ? COMES_AT_ONCE : COMES_AFTER_SEEK;
+	for (size_t i = a; i <= b; i++) {
+		n.at_once += s->comes[i] == COMES_AT_ONCE;
+		n.after_seek += s->comes[i] == COMES_AFTER_SEEK;
+	}
+	return 2 * n.at_once > b - a + 1      ? COMES_AT_ONCE
+	       : 2 * n.after_seek > b - a + 1 ? COMES_AFTER_SEEK
+	                                      : COMES_UNKNOWN;
 }
 
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
@@ -235,7 +278,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	if (is_contradicted(samples, &st) || is_of_time(samples, s, &st))
 		return;
 	if (kind == STRETCH_FAST) {
-		enum comes comes = how_it_comes(samples, &st, s->rev_ns);
+		enum comes comes = most_come(s, a, b);
 
 		st.is_at_interface =
 			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
@@ -319,12 +362,42 @@ static bool hangs_on_requests(const struct zone_samples *samples, const struct z
 	return false;
 }
 
+/*
+ * What comes at once is not stored, where it is faster than the media beside it as well. What is left of s are media, whose steps say what else there is.
+ */
+static void find_at_once(const struct zone_samples *samples, struct places *s, double least, struct zone_stretches *ret)
+{
+	size_t kept = 0;
+
+	for (size_t a = 0, b; a < s->n; a = b + 1) {
+		double beside;
+
+		for (b = a; s->comes[a] == COMES_AT_ONCE && b + 1 < s->n && s->comes[b + 1] == COMES_AT_ONCE;)
+			b++;
+		if (a == 0 && b + 1 == s->n)
+			return;
+		beside = fmin(a ? s->y[a - 1] : (double)INFINITY, b + 1 < s->n ? s->y[b + 1] : (double)INFINITY);
+		if (s->comes[a] == COMES_AT_ONCE && beside - mean_of(s, a, b) >= least)
+			add(ret, samples, s, a, b, STRETCH_FAST, beside);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->comes[i] == COMES_AT_ONCE)
+			continue;
+		s->position[kept] = s->position[i];
+		s->comes[kept] = s->comes[i];
+		s->y[kept] = s->y[i];
+		s->se[kept++] = s->se[i];
+	}
+	s->n = kept;
+}
+
 static void find_rotating(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                          const struct places *s, struct zone_stretches *ret)
+                          struct places *s, struct zone_stretches *ret)
 {
 	double up = fmax(STEP_UP, STEP_SIGMAS * M_SQRT2 * s->noise), down = fmax(STEP_DOWN, up);
 	size_t steps = 0;
 
+	find_at_once(samples, s, up, ret);
 	for (size_t i = 0; i + 1 < s->n; i++)
 		steps += is_step_up(s, i, up) && (!i || !is_step_up(s, i - 1, up)); /* a place may lie over the step */
 	if (steps > UP_STEPS_MAX)
@@ -403,9 +476,8 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
                         const struct zone_slows *slows, struct zone_stretches *ret)
 {
 	struct places s = { 0 };
-	int r = places_make(lv, slows, &s);
+	int r = places_make(samples, l, lv, slows, &s);
 
-	s.rev_ns = zone_rev_ns(l);
 	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)),
 		                        .interface_bytes_per_s = l->interface_bytes_per_s };
 	if (r < 0 || !ret->v) {

@@ -86,11 +86,11 @@ static double left_ns(const struct zone_sample *s, double rev_ns)
 	return s->elapsed_ns - (fmin(s->wait_revs, REVS_PER_WAIT * s->waits) - 0.5 * s->waits) * rev_ns;
 }
 
-/* May it be one of a region, or say that there is none? */
-static bool is_of_media(const struct zone_sample *s, const struct zone_stretches *st)
+/* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored. */
+static bool is_of_media(const struct zone_sample *s, const struct zone_stretches *st, double rev_ns)
 {
 	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE && s->kind != SAMPLE_CHECK &&
-	       !zone_is_at_interface(st, s->position);
+	       !zone_is_at_interface(st, s->position) && !(s->kind == SAMPLE_EDGE && zone_comes_at_once(s, rev_ns));
 }
 
 enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
@@ -116,7 +116,7 @@ static void look_at_checks(const struct zone_samples *samples, const struct zone
 	double fastest = INFINITY;
 
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], st))
+		if (is_of_media(&samples->v[i], st, rev_ns))
 			fastest = fmin(fastest, samples->v[i].elapsed_ns / samples->v[i].moved_bytes);
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *check = &samples->v[i];
@@ -680,7 +680,7 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		return 0;
 	look_at_checks(samples, st, v.rev_ns, again);
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], st) && again[i] != AGAIN_NONE)
+		if (is_of_media(&samples->v[i], st, v.rev_ns) && again[i] != AGAIN_NONE)
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	if (leave_out_free(&v) < 0)

@@ -449,12 +449,6 @@ static inline bool zone_is_usable(const struct zone_sample *s)
 	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
 }
 
-/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
-static inline double zone_wait_ns(const struct zone_sample *s)
-{
-	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
-}
-
 /* In which stretch of the time from first_s to last_s it lies: of noise that lasts for a while what is of one stretch hangs together. */
 #define ZONE_TIME_BLOCKS 12 /* (a choice) */
 static inline size_t zone_time_block(double at_s, double first_s, double last_s)
@@ -656,6 +650,10 @@ struct zone_stretches {
 		relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew; 0: nowhere */
 };
 
+/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
+double zone_wait_ns(const struct zone_sample *s);
+/* Did media take no part in it, for all that its begin tells? */
+bool zone_comes_at_once(const struct zone_sample *s, double rev_ns);
 /* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
 int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         const struct zone_slows *slows, struct zone_stretches *ret);
