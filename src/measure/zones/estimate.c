@@ -27,10 +27,12 @@
 	0.9 /* nearly a whole one: the pace that is taken off is that of the quicker quarter, and too quick by some tenths */
 #define QUICK_RATIO \
 	0.7 /* a group of completions in less than this part of the usual time came out of a cache; skew and zones change it by less than a fifth */
-#define SKEW_MOST    0.5 /* of a revolution, that a track's end takes at most */
-#define PER_REV_FINE 4.0 /* completions in a revolution that show its track (trial: fewer gain nothing) */
-#define LAGS_PART    3.0 /* a lag is this part of a sample at most */
-#define LEAD_IN_PART 3   /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+#define SKEW_MOST    0.5  /* of a revolution, that a track's end takes at most */
+#define PER_REV_FINE 4.0  /* completions in a revolution that show its track (trial: fewer gain nothing) */
+#define LAGS_PART    3.0  /* a lag is this part of a sample at most */
+#define LEAD_IN_PART 3    /* the lead-in takes at most 1 / this of a sample beyond the first completions */
+#define AT_ONCE_REVS 0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
+#define REQUEST_REVS 0.5  /* that a request may take, so that none of them hides a revolution that each loses */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -287,4 +289,20 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 	ret->elapsed_ns = d[n - 1].t_ns - d[first].t_ns;
 	ret->late = late;
 	return true;
+}
+
+double zone_wait_ns(const struct zone_sample *s)
+{
+	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
+}
+
+bool zone_comes_late(const struct zone_sample *s, double rev_ns)
+{
+	return zone_wait_ns(s) >= AT_ONCE_REVS * rev_ns;
+}
+
+bool zone_comes_at_once(const struct zone_sample *s, double rev_ns)
+{
+	return s->whole_ns > 0.0 && !zone_comes_late(s, rev_ns) &&
+	       s->request_bytes * s->ns_per_byte < REQUEST_REVS * rev_ns;
 }

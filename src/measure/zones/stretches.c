@@ -31,8 +31,6 @@
 #define SAMPLES_MIN   2    /* one may be an accident */
 #define AGAINST_PART  0.25 /* of a stretch's samples, that others between them may say the contrary (a choice) */
 #define DEVICE_PLACES 3    /* on either side of another device's begin (a choice) */
-#define AT_ONCE_REVS  0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
-#define REQUEST_REVS  0.5  /* that a request may take, so that none of them hides a revolution that each loses */
 #define LOSES_LESS \
 	0.25 /* so many times as many waits behind a step, where it is the way that stops losing (a choice) */
 
@@ -56,21 +54,6 @@ static void places_done(struct places *s)
 	free(s->se);
 }
 
-double zone_wait_ns(const struct zone_sample *s)
-{
-	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
-}
-
-static bool is_late(const struct zone_sample *s, double rev_ns)
-{
-	return zone_wait_ns(s) >= AT_ONCE_REVS * rev_ns;
-}
-
-bool zone_comes_at_once(const struct zone_sample *s, double rev_ns)
-{
-	return s->whole_ns > 0.0 && !is_late(s, rev_ns) && s->request_bytes * s->ns_per_byte < REQUEST_REVS * rev_ns;
-}
-
 struct begins { /* of a place's samples so many */
 	size_t at_once, after_seek, all;
 };
@@ -78,7 +61,7 @@ struct begins { /* of a place's samples so many */
 static void count_begin(const struct zone_sample *z, double rev_ns, struct begins *to)
 {
 	to->all++;
-	to->after_seek += is_late(z, rev_ns);
+	to->after_seek += zone_comes_late(z, rev_ns);
 	to->at_once += zone_comes_at_once(z, rev_ns);
 }
 

@@ -372,6 +372,11 @@ bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns,
 double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns);
 /* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
 void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
+/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
+double zone_wait_ns(const struct zone_sample *s);
+/* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both false: not known. */
+bool zone_comes_late(const struct zone_sample *s, double rev_ns);
+bool zone_comes_at_once(const struct zone_sample *s, double rev_ns);
 
 /* ---- losses.c ---- */
 
@@ -650,10 +655,6 @@ struct zone_stretches {
 		relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew; 0: nowhere */
 };
 
-/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
-double zone_wait_ns(const struct zone_sample *s);
-/* Did media take no part in it, for all that its begin tells? */
-bool zone_comes_at_once(const struct zone_sample *s, double rev_ns);
 /* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
 int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                         const struct zone_slows *slows, struct zone_stretches *ret);
