@@ -29,7 +29,9 @@ struct disk { /* rate in MB/s by place 0 .. 1 */
 	bool is_sparse_slow;   /* requests lose revolutions in all but the last place */
 	double loses_until;    /* one request at a time, and it loses revolutions up to there; 0: neither */
 	double probe; /* what larger requests gave before the passes, over the rate of that place; 0: none was read */
-	double wait_ns, fast_wait_ns; /* before the first byte; of what comes at more than 500 MB/s; 0: not known */
+	double wait_ns,
+		fast_wait_ns; /* before the first byte; of what comes at more than half of the interface's rate; 0: not known */
+	uint32_t request_bytes; /* 0: not known */
 };
 
 struct said {
@@ -96,9 +98,11 @@ static struct said look_at(const struct disk *d, uint64_t seed)
 			.part_ns_per_byte = { 1e9 / rate, 1e9 / rate, 1e9 / rate, 1e9 / rate },
 			.at_s = (double)i * 0.2,
 			.flush_ns = NAN,
+			.request_bytes = d->request_bytes,
 			.whole_bytes = moved,
 			.whole_ns = d->wait_ns > 0.0
-			                    ? moved / rate * 1e9 + (rate > 500e6 ? d->fast_wait_ns : d->wait_ns)
+			                    ? moved / rate * 1e9 +
+			                              (rate > 0.5e6 * d->interface ? d->fast_wait_ns : d->wait_ns)
 			                    : 0.0,
 			.waits = p < lossy ? lost : 0,
 			.wait_revs = p < lossy ? lost : 0,
@@ -197,6 +201,12 @@ static double written_front(double x, struct rng *rng)
 	return x < 0.35 ? 310.0 : 540.0;
 }
 
+/* An old disk behind a slow interface: its first place is stored, and of the next one sample of three. */
+static double trimmed_old(double x, struct rng *rng)
+{
+	return x > 0.0159 && x < 0.3 ? 142.0 : 0.06 * zoned(x, rng);
+}
+
 /* A slow region ends where what is not stored begins; media go on behind that. */
 static double trimmed_behind_slow(double x, struct rng *rng)
 {
@@ -270,6 +280,8 @@ static void what_comes_after_a_seek_is_stored(void **state)
 		{ trimmed_front, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6 },
 		{ trimmed_middle, REV_NS, 900.0, 0.005, .wait_ns = 12e6,
 		  .fast_wait_ns = 0.2e6 }, /* not as fast as it would be */
+		{ trimmed_old, REV_NS, 150.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 0.2e6,
+		  .request_bytes = 1u << 20 },
 	};
 	static const struct disk after_seek[] = {
 		{ trimmed_middle, REV_NS, 550.0, 0.005, .wait_ns = 12e6, .fast_wait_ns = 12e6 },

@@ -32,7 +32,8 @@
 #define LAGS_PART    3.0  /* a lag is this part of a sample at most */
 #define LEAD_IN_PART 3    /* the lead-in takes at most 1 / this of a sample beyond the first completions */
 #define AT_ONCE_REVS 0.25 /* before the first byte: the media make one wait for half of one in the mean, and a seek */
-#define REQUEST_REVS 0.5  /* that a request may take, so that none of them hides a revolution that each loses */
+#define REQUEST_REVS \
+	0.5 /* that a request may take, so that none of them hides a revolution that each loses; what is as fast as the interface loses none */
 
 static double group_ns(const struct zone_done *d, size_t end, size_t group)
 {
@@ -296,13 +297,14 @@ double zone_wait_ns(const struct zone_sample *s)
 	return fmax(s->whole_ns - s->whole_bytes * s->ns_per_byte, 0.0);
 }
 
-bool zone_comes_late(const struct zone_sample *s, double rev_ns)
+bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l)
 {
-	return zone_wait_ns(s) >= AT_ONCE_REVS * rev_ns;
+	return zone_wait_ns(s) >= AT_ONCE_REVS * zone_rev_ns(l);
 }
 
-bool zone_comes_at_once(const struct zone_sample *s, double rev_ns)
+bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l)
 {
-	return s->whole_ns > 0.0 && !zone_comes_late(s, rev_ns) &&
-	       s->request_bytes * s->ns_per_byte < REQUEST_REVS * rev_ns;
+	return s->whole_ns > 0.0 && !zone_comes_late(s, l) &&
+	       (s->request_bytes * s->ns_per_byte < REQUEST_REVS * zone_rev_ns(l) ||
+	        1e9 / s->ns_per_byte >= INTERFACE_REACHED * l->interface_bytes_per_s);
 }

@@ -58,11 +58,11 @@ struct begins { /* of a place's samples so many */
 	size_t at_once, after_seek, all;
 };
 
-static void count_begin(const struct zone_sample *z, double rev_ns, struct begins *to)
+static void count_begin(const struct zone_sample *z, const struct zone_layout *l, struct begins *to)
 {
 	to->all++;
-	to->after_seek += zone_comes_late(z, rev_ns);
-	to->at_once += zone_comes_at_once(z, rev_ns);
+	to->after_seek += zone_comes_late(z, l);
+	to->at_once += zone_comes_at_once(z, l);
 }
 
 static enum comes how_it_comes(const struct begins *b)
@@ -88,7 +88,7 @@ static int places_make(const struct zone_samples *samples, const struct zone_lay
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->n; i++)
 		if (zone_is_usable(&samples->v[i]) && !samples->v[i].is_outlier && samples->v[i].whole_ns > 0.0)
-			count_begin(&samples->v[i], zone_rev_ns(l), &begins[samples->v[i].position]);
+			count_begin(&samples->v[i], l, &begins[samples->v[i].position]);
 	for (size_t p = 0; p < lv->n; p++) {
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
 			continue;

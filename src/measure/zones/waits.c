@@ -87,10 +87,10 @@ static double left_ns(const struct zone_sample *s, double rev_ns)
 }
 
 /* May it be one of a region, or say that there is none? An edge that was looked for may be that of what is not stored. */
-static bool is_of_media(const struct zone_sample *s, const struct zone_stretches *st, double rev_ns)
+static bool is_of_media(const struct zone_sample *s, const struct zone_layout *l, const struct zone_stretches *st)
 {
 	return s->is_good && !s->is_burst && !s->is_disturbed && s->kind != SAMPLE_PROBE && s->kind != SAMPLE_CHECK &&
-	       !zone_is_at_interface(st, s->position) && !(s->kind == SAMPLE_EDGE && zone_comes_at_once(s, rev_ns));
+	       !zone_is_at_interface(st, s->position) && !(s->kind == SAMPLE_EDGE && zone_comes_at_once(s, l));
 }
 
 enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
@@ -110,13 +110,13 @@ static enum again again_of(const struct zone_sample *s, const struct zone_sample
 }
 
 /* Fills ret, each of the samples. */
-static void look_at_checks(const struct zone_samples *samples, const struct zone_stretches *st, double rev_ns,
-                           enum again *ret)
+static void look_at_checks(const struct zone_samples *samples, const struct zone_layout *l,
+                           const struct zone_stretches *st, enum again *ret)
 {
 	double fastest = INFINITY;
 
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], st, rev_ns))
+		if (is_of_media(&samples->v[i], l, st))
 			fastest = fmin(fastest, samples->v[i].elapsed_ns / samples->v[i].moved_bytes);
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *check = &samples->v[i];
@@ -124,7 +124,7 @@ static void look_at_checks(const struct zone_samples *samples, const struct zone
 
 		if (check->kind != SAMPLE_CHECK || check->check_of >= samples->n)
 			continue;
-		said = again_of(&samples->v[check->check_of], check, rev_ns, fastest);
+		said = again_of(&samples->v[check->check_of], check, zone_rev_ns(l), fastest);
 		if (said > ret[check->check_of])
 			ret[check->check_of] = said;
 	}
@@ -678,9 +678,9 @@ int zone_waits_find(const struct zone_samples *samples, const struct zone_layout
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
 		return 0;
-	look_at_checks(samples, st, v.rev_ns, again);
+	look_at_checks(samples, l, st, again);
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], st, v.rev_ns) && again[i] != AGAIN_NONE)
+		if (is_of_media(&samples->v[i], l, st) && again[i] != AGAIN_NONE)
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	if (leave_out_free(&v) < 0)

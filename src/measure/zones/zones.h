@@ -375,8 +375,8 @@ void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t 
 /* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
 double zone_wait_ns(const struct zone_sample *s);
 /* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both false: not known. */
-bool zone_comes_late(const struct zone_sample *s, double rev_ns);
-bool zone_comes_at_once(const struct zone_sample *s, double rev_ns);
+bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l);
+bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l);
 
 /* ---- losses.c ---- */
 
