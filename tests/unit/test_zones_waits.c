@@ -834,11 +834,33 @@ static void an_edge_of_what_is_not_stored_makes_no_media_slow(void **state)
 	assert_int_equal(m.slow[0].end_bytes, LAST * CELL + (PASSES - 1) * STEP + MOVED);
 }
 
+static struct lost six_each_behind_the_first(size_t place, size_t pass, struct rng *rng)
+{
+	return place == FIRST && pass == 0 ? (struct lost){ 0 } : six_each(place, pass, rng);
+}
+
+/* At the place where a region begins one sample loses nothing: it begins there. Of larger requests, it says that small ones lose, and not the place. */
+static void what_a_large_request_does_not_lose_where_it_begins_is_no_region(void **state)
+{
+	static struct made m;
+
+	(void)state;
+	for (uint32_t large = 1; large <= 4; large += 3) {
+		make(&m, 1, six_each_behind_the_first);
+		for (size_t i = 0; i < m.samples.n; i++)
+			m.v[i].request_bytes = 128 * 1024;
+		m.v[FIRST].request_bytes *= large; /* the first pass goes upwards */
+		assert_int_equal(m.v[FIRST].position, FIRST);
+		assert_int_equal(confirmed_of(&m), large == 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_region_is_of_all_its_places_though_its_ends_were_looked_for),
 		cmocka_unit_test(of_few_places_what_one_loses_may_be_lost_in_its_zone),
+		cmocka_unit_test(what_a_large_request_does_not_lose_where_it_begins_is_no_region),
 		cmocka_unit_test(an_edge_of_what_is_not_stored_makes_no_media_slow),
 		cmocka_unit_test(a_step_between_zones_is_no_begin_of_what_has_no_end),
 		cmocka_unit_test(where_a_region_ends_within_a_place_its_samples_there_say_so),

@@ -507,10 +507,33 @@ static bool trim(const struct series *v, size_t *first, size_t *last)
 	return *last - *first < n;
 }
 
+/* What a sample says for a region of so many waits; one that is as slow as the region (pace: in the middle) without a wait says nothing: of large requests none stands out. */
+static double said_by(const struct series *v, size_t i, double slow, double pace)
+{
+	double said = score(v, i, slow);
+
+	return v->s[i]->elapsed_ns < pace * v->s[i]->moved_bytes ? said : fmax(said, 0.0);
+}
+
 /*
- * Does a whole pass say the contrary, or all large requests of one? What is of the place is there in each; what comes of small requests is not in others. A sample that is
- * as slow as the region without a wait says nothing: of large requests none stands out.
+ * Do large requests say the contrary, in it and at the places where it begins and ends? What comes of small requests is not in others. Asked where one is under way at a time.
  */
+static bool is_of_small(const struct series *v, size_t first, size_t last, uint32_t small, double half)
+{
+	double slow = fmax(rate_of(v, first, last), v->usual), sum = 0.0;
+	size_t a = first, b = last;
+
+	while (a > 0 && v->s[a - 1]->position == v->s[first]->position)
+		a--;
+	while (b + 1 < v->n && v->s[b + 1]->position == v->s[last]->position)
+		b++;
+	for (size_t i = a; i <= b; i++)
+		if (v->s[i]->request_bytes > small && v->s[i]->kind != SAMPLE_EDGE)
+			sum += said_by(v, i, slow, half);
+	return v->is_one_at_a_time && sum < -SCORE_SPLIT;
+}
+
+/* Does a whole pass say the contrary, or all large requests of one? What is of the place is there in each. */
 static bool is_contradicted(const struct series *v, size_t first, size_t last)
 {
 	double pass[2][PASSES_MAX] = { 0 }, least = 0.0, slow = fmax(PASS_PART * rate_of(v, first, last), v->usual);
@@ -519,17 +542,12 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
 
 	for (size_t i = first; i <= last; i++)
 		small = v->s[i]->request_bytes < small ? v->s[i]->request_bytes : small;
-	for (size_t i = first; i <= last; i++) {
-		double *p = &pass[v->s[i]->request_bytes > small][v->s[i]->pass % PASSES_MAX];
-
-		if (v->s[i]->kind == SAMPLE_EDGE)
-			continue;
-		*p += v->s[i]->elapsed_ns < half * v->s[i]->moved_bytes ? score(v, i, slow)
-		                                                        : fmax(score(v, i, slow), 0.0);
-	}
+	for (size_t i = first; i <= last; i++)
+		if (v->s[i]->kind != SAMPLE_EDGE)
+			pass[v->s[i]->request_bytes > small][v->s[i]->pass % PASSES_MAX] += said_by(v, i, slow, half);
 	for (size_t i = 0; i < PASSES_MAX; i++)
 		least = fmin(least, fmin(pass[0][i], pass[1][i]));
-	return least < -SCORE_SPLIT;
+	return least < -SCORE_SPLIT || is_of_small(v, first, last, small, half);
 }
 
 static double least_step(double excess)
