@@ -186,7 +186,8 @@ print('between %.4f and %.4f of what it holds' % (f['largest_cached_bytes'] / a[
 assert f['largest_cached_bytes'] <= 1.1 * a[0] and f['cache_ends_bytes'] >= 0.9 * a[0]
 assert f['cache_ends_bytes'] <= 1.1 * f['largest_cached_bytes']
 for x in rows('sweep'): # the parts that came from memory and from the device are parts of the same
-    assert abs(x['cached_ratio'] + x['from_device_ratio'] - 1) <= 0.25, x
+    # 0.06 at most on a quiet machine, 0.27 once beside other tests: a group that is full may read pages of the program itself again, and the kernel may read ahead
+    assert -0.25 <= x['cached_ratio'] + x['from_device_ratio'] - 1 <= 0.5, x
 assert any(n['code'] == 'what' and 'this is a memory score' in n['text'] for n in d['notices'])
 PY
 	empty "mark"
