@@ -54,7 +54,7 @@ static void places_done(struct places *s)
 	free(s->se);
 }
 
-struct begins { /* of a place's samples so many */
+struct begins { /* of a place's samples, or a stretch's places, so many */
 	size_t at_once, after_seek, all;
 };
 
@@ -65,10 +65,9 @@ static void count_begin(const struct zone_sample *z, const struct zone_layout *l
 	to->at_once += zone_comes_at_once(z, l);
 }
 
-static enum comes how_it_comes(const struct begins *b)
+/* As more than half of them do. */
+static enum comes how_most_come(const struct begins *b)
 {
-	if (b->all < SAMPLES_MIN)
-		return COMES_UNKNOWN;
 	return 2 * b->at_once > b->all ? COMES_AT_ONCE : 2 * b->after_seek > b->all ? COMES_AFTER_SEEK : COMES_UNKNOWN;
 }
 
@@ -93,7 +92,7 @@ static int places_make(const struct zone_samples *samples, const struct zone_lay
 		if (!lv->v[p].n || isnan(lv->v[p].y) || zone_is_in_slow(slows, p, ZONE_SLOW_CONFIRMED))
 			continue;
 		s->position[s->n] = p;
-		s->comes[s->n] = how_it_comes(&begins[p]);
+		s->comes[s->n] = begins[p].all < SAMPLES_MIN ? COMES_UNKNOWN : how_most_come(&begins[p]);
 		s->se[s->n] = isnan(lv->v[p].half) ? 0.0 : lv->v[p].half / 1.96;
 		s->y[s->n++] = lv->v[p].y;
 		if (!isnan(lv->v[p].half))
@@ -213,18 +212,15 @@ static bool is_of_time(const struct zone_samples *samples, const struct places *
 	       zone_chance_of_time(samples, s->npositions, &slow) >= ZONE_CHANCE_MAX;
 }
 
-/* How places a..b begin, more than half of them. */
-static enum comes most_come(const struct places *s, size_t a, size_t b)
+static enum comes how_places_come(const struct places *s, size_t a, size_t b)
 {
-	struct begins n = { 0 };
+	struct begins n = { .all = b - a + 1 };
 
 	for (size_t i = a; i <= b; i++) {
 		n.at_once += s->comes[i] == COMES_AT_ONCE;
 		n.after_seek += s->comes[i] == COMES_AFTER_SEEK;
 	}
-	return 2 * n.at_once > b - a + 1      ? COMES_AT_ONCE
-	       : 2 * n.after_seek > b - a + 1 ? COMES_AFTER_SEEK
-	                                      : COMES_UNKNOWN;
+	return how_most_come(&n);
 }
 
 /* Places a..b (indexes of s) are a stretch: its bytes are those that its samples counted. */
@@ -261,7 +257,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 	if (is_contradicted(samples, &st) || is_of_time(samples, s, &st))
 		return;
 	if (kind == STRETCH_FAST) {
-		enum comes comes = most_come(s, a, b);
+		enum comes comes = how_places_come(s, a, b);
 
 		st.is_at_interface =
 			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;

@@ -339,6 +339,17 @@ static double sharpness(struct amount in, struct amount out, double rate)
 	return score + (out.waits > 0.0 ? out.waits * log(out.waits / out.revs / all) : 0.0);
 }
 
+/* The same of one border of [first, last]: its begin (way 1) or its end (-1). */
+static double sharpness_at(const struct series *v, size_t first, size_t last, int way)
+{
+	double rate = rate_of(v, first, last);
+
+	if (way > 0)
+		return sharpness(waits_from(v, first, 1, first, last), waits_from(v, first - 1, -1, 0, first - 1),
+		                 rate);
+	return sharpness(waits_from(v, last, -1, first, last), waits_from(v, last + 1, 1, last + 1, v->n), rate);
+}
+
 struct steps { /* of the level at a stretch's borders: upwards before it, downwards behind it; NaN: not known */
 	double before, behind;
 };
@@ -388,14 +399,9 @@ static bool is_wide(const struct series *v, size_t first, size_t last)
  */
 static bool has_borders(const struct series *v, size_t first, size_t last, const struct steps *steps)
 {
-	double rate = rate_of(v, first, last);
-
 	if (!is_wide(v, first, last) && !isnan(steps->behind))
 		return true;
-	return sharpness(waits_from(v, first, 1, first, last), waits_from(v, first - 1, -1, 0, first - 1), rate) +
-	               sharpness(waits_from(v, last, -1, first, last), waits_from(v, last + 1, 1, last + 1, v->n),
-	                         rate) >=
-	       SHARP_SCORE;
+	return sharpness_at(v, first, last, 1) + sharpness_at(v, first, last, -1) >= SHARP_SCORE;
 }
 
 /*
@@ -499,7 +505,6 @@ static bool trim(const struct series *v, size_t *first, size_t *last)
 
 	*first += doubtful(v, *first, *last, 1);
 	*last -= doubtful(v, *first, *last, -1);
-
 	while (*first < *last && is_beside(v->s[*first], half, most))
 		++*first;
 	while (*last > *first && is_beside(v->s[*last], half, most))
@@ -516,7 +521,7 @@ static double said_by(const struct series *v, size_t i, double slow, double pace
 }
 
 /*
- * Do large requests say the contrary, in it and at the places where it begins and ends? What comes of small requests is not in others. Asked where one is under way at a time.
+ * Do large requests say the contrary, in it and at the places where it begins and ends? What comes of small requests is not in others.
  */
 static bool is_of_small(const struct series *v, size_t first, size_t last, uint32_t small, double half)
 {
@@ -530,7 +535,7 @@ static bool is_of_small(const struct series *v, size_t first, size_t last, uint3
 	for (size_t i = a; i <= b; i++)
 		if (v->s[i]->request_bytes > small && v->s[i]->kind != SAMPLE_EDGE)
 			sum += said_by(v, i, slow, half);
-	return v->is_one_at_a_time && sum < -SCORE_SPLIT;
+	return sum < -SCORE_SPLIT;
 }
 
 /* Does a whole pass say the contrary, or all large requests of one? What is of the place is there in each. */
@@ -547,7 +552,7 @@ static bool is_contradicted(const struct series *v, size_t first, size_t last)
 			pass[v->s[i]->request_bytes > small][v->s[i]->pass % PASSES_MAX] += said_by(v, i, slow, half);
 	for (size_t i = 0; i < PASSES_MAX; i++)
 		least = fmin(least, fmin(pass[0][i], pass[1][i]));
-	return least < -SCORE_SPLIT || is_of_small(v, first, last, small, half);
+	return least < -SCORE_SPLIT || (v->is_one_at_a_time && is_of_small(v, first, last, small, half));
 }
 
 static double least_step(double excess)
@@ -561,14 +566,11 @@ static double least_step(double excess)
  */
 static bool has_sides(const struct series *v, size_t first, size_t last, const struct steps *s, double excess)
 {
-	const double rate = rate_of(v, first, last), least = least_step(excess);
-	struct amount in[2] = { waits_from(v, first, 1, first, last), waits_from(v, last, -1, first, last) };
-	struct amount out[2] = { waits_from(v, first - 1, -1, 0, first - 1),
-		                 waits_from(v, last + 1, 1, last + 1, v->n) };
+	const double least = least_step(excess);
 
 	return v->is_one_at_a_time || isnan(s->before) || isnan(s->behind) ||
-	       ((s->before > least || isfinite(sharpness(in[0], out[0], rate))) &&
-	        (s->behind > least || isfinite(sharpness(in[1], out[1], rate))));
+	       ((s->before > least || isfinite(sharpness_at(v, first, last, 1))) &&
+	        (s->behind > least || isfinite(sharpness_at(v, first, last, -1))));
 }
 
 /*
