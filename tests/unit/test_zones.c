@@ -529,6 +529,43 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 	assert_true(held + 2 >= figures);
 }
 
+static void host_stands_still(void *sim)
+{
+	sim_set_host_cost(sim, 0, 200000000);
+}
+
+static void host_goes_on(void *sim)
+{
+	sim_set_host_cost(sim, 0, 0);
+}
+
+/* While the host stands still the disk empties its cache: the media look slow, all before cached, and the flush has nothing left to do. */
+static void a_flush_is_not_told_for_early_where_the_host_stood_still(void **state)
+{
+	(void)state;
+	for (uint64_t at_ms = 0; at_ms < 1500; at_ms += 10) {
+		struct sim_run run = { .sim = sim_new(),
+			               .m = &measure_zones,
+			               .words =
+			                       "--rewrite --rewrite-data=SIM0004000 --journal=/tmp --zones=start sda" };
+		struct err err = { 0 };
+		struct profile p;
+
+		load(&p, "modern-4tb");
+		p.write_cache_bytes = 32 << 20;
+		assert_int_equal(profile_finish(&p, &err), 0);
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		sim_at(run.sim, at_ms * 1000000, host_stands_still, run.sim);
+		sim_at(run.sim, at_ms * 1000000 + 1000000, host_goes_on, run.sim);
+		if (sim_run(&run) < 0)
+			fail_msg("%d ms: %s", (int)at_ms, run.err.text);
+		assert_false(result_has_notice(run.res, "flush-returns-at-once"));
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
 /* Whoever puts bytes back relies on flushes: where they say what is not so, --rewrite stops, with every byte in its place. */
 static void putting_back_stops_where_a_flush_ends_early(void **state)
 {
@@ -686,6 +723,7 @@ int main(void)
 		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
 		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
 		cmocka_unit_test(writing_behind_a_cache_is_at_the_pace_of_the_media),
+		cmocka_unit_test(a_flush_is_not_told_for_early_where_the_host_stood_still),
 		cmocka_unit_test(putting_back_stops_where_a_flush_ends_early),
 		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),
 		cmocka_unit_test(an_interrupt_at_any_moment_leaves_a_document),

@@ -6,19 +6,25 @@
  * that of reading, which no medium exceeds, and what the flush afterwards takes agrees with it.
  *
  * The flush tells more: what lies in the cache when it is asked for takes its time to reach the media. A disk that answers far sooner has not done it.
+ * Once proves nothing: a host that stood still while the last bytes came makes the media look slow, and all before it cached. It is told where further
+ * tries, each with an empty cache, say so of one and the same cache.
  */
 #include <errno.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "measure/zones/zones.h"
 
 #define FASTER 1.15 /* than reading the same bytes: no medium takes writes faster; the rest is noise of two samples */
 #define LEAD_MARGIN \
 	1.25 /* the faster the media, the later a cache is full: from the probe's place to the start of the disk */
-#define FIRST_BYTES (16ull << 20) /* the caches of most drives are full after that, or twice that */
-#define EARLY_PART  0.25          /* of the time that emptying the cache takes: an honest flush takes about all of it */
-#define EARLY_REVS  2.0           /* and less than this says nothing: seek and latency are in it */
+#define FIRST_BYTES  (16ull << 20) /* the caches of most drives are full after that, or twice that */
+#define EARLY_PART   0.25 /* of the time that emptying the cache takes: an honest flush takes about all of it */
+#define EARLY_REVS   2.0  /* and less than this says nothing: seek and latency are in it */
+#define EARLY_TRIES  2    /* more, each of which must say so */
+#define EMPTY_MARGIN 2.0  /* of the time that emptying takes at the media's pace */
+#define SAME_RATIO   1.5  /* at most, between what a cache took in each time */
 #define FLUSH_PART \
 	0.05 /* of the sample's time: a flush that takes longer found much in a cache, which was not full yet */
 
@@ -39,6 +45,29 @@ static bool is_early(const struct zone_target *t, const struct zone_sample *s)
 	double emptying_ns = (s->cached_bytes - s->cached_ns / s->ns_per_byte) * s->ns_per_byte;
 
 	return emptying_ns > EARLY_REVS * zone_rev_ns(&t->layout) && s->flush_ns < EARLY_PART * emptying_ns;
+}
+
+/*
+ * Does the flush end early each further time? *how: twice as long as the one that said so first, as an empty cache takes more than one that
+ * earlier samples have left full. Before each, the time for what was not flushed.
+ */
+static bool is_early_again(struct zones_run *run, struct zone_target *t, const struct zone_sample *how, double pause_ns,
+                           int *ret_r, struct err *err)
+{
+	struct clock *clk = run->ses->env->clk;
+	double least = INFINITY, most = 0.0;
+	const struct zone_sample *s;
+
+	for (int i = 0; i < EARLY_TRIES; i++) {
+		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)pause_ns);
+		*ret_r = zone_sample_take(run, t, how, &s, err);
+		if (*ret_r < 0 || session_is_over(run->ses) || !is_lasting(t, s) || !is_early(t, s))
+			return false;
+		pause_ns = EMPTY_MARGIN * s->cached_bytes * s->ns_per_byte;
+		least = fmin(least, s->cached_bytes);
+		most = fmax(most, s->cached_bytes);
+	}
+	return most < SAME_RATIO * least;
 }
 
 /* Whoever puts bytes back relies on flushes. */
@@ -62,6 +91,12 @@ static int tell(const struct zones_run *run, const struct zone_target *t, const 
 		t->dev->path);
 }
 
+static void place(struct zone_sample *how, const struct zone_layout *l, uint64_t at_bytes, uint64_t bytes)
+{
+	how->first_bytes = at_bytes + bytes > l->end_bytes ? l->end_bytes - bytes : at_bytes;
+	how->end_bytes = how->first_bytes + bytes;
+}
+
 int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
 {
 	const struct zone_layout *l = &t->layout;
@@ -81,18 +116,23 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 		if (session_is_over(run->ses))
 			return 0;
 		bytes = bytes < most ? bytes : most;
-		how.first_bytes = at_bytes + bytes > l->end_bytes ? l->end_bytes - bytes : at_bytes;
-		how.end_bytes = how.first_bytes + bytes;
+		place(&how, l, at_bytes, bytes);
 		r = zone_sample_take(run, t, &how, &s, err);
 		if (r < 0 || s->has_fault)
 			break;
 		if (is_lasting(t, s)) {
-			bool is_flush_early = is_early(t, s);
+			struct zone_sample found = *s; /* the next one takes its place */
+			bool is_flush_early = is_early(t, &found);
 
-			t->lead_bytes = (uint64_t)(s->cached_bytes * LEAD_MARGIN * (is_flush_early ? 2.0 : 1.0));
+			t->lead_bytes = (uint64_t)(found.cached_bytes * LEAD_MARGIN * (is_flush_early ? 2.0 : 1.0));
 			t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
 			t->lead_bytes -= t->lead_bytes % l->block_bytes;
-			return is_flush_early ? tell(run, t, s, err) : 0;
+			place(&how, l, at_bytes, 2 * bytes < most ? 2 * bytes : most);
+			if (!is_flush_early ||
+			    !is_early_again(run, t, &how, EMPTY_MARGIN * found.cached_bytes * found.ns_per_byte, &r,
+			                    err))
+				return r;
+			return tell(run, t, &found, err);
 		}
 		if (bytes == most)
 			break;
