@@ -121,7 +121,15 @@ static bool is_lone_end(const struct zone_target *t, const struct zone_slow *slo
 	return others > 0;
 }
 
-/* The samples that ends of regions rest on alone: what reading them again does not lose was of the time (waits.c), and the region ends before it. */
+static bool is_of_few(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return slow->is_of_few && zone_is_usable(s) && s->waits && zone_slow_has(slow, s);
+}
+
+/*
+ * The samples that ends of regions rest on alone, and all with waits where those are few: a region is where the most of them are, so they show more than the place loses.
+ * What reading them again does not lose was of the time (waits.c), and is none of the region.
+ */
 static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_taken, struct err *err)
 {
 	size_t n = t->samples.n;
@@ -131,8 +139,8 @@ static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_
 		const struct zone_slow *slow = &t->analysis->slows.v[k];
 
 		for (size_t i = 0; r == 0 && i < n && slow->by_waits && slow->is_confirmed; i++) {
-			if (!is_lone_end(t, slow, i) || count_checks(&t->samples, i) || session_is_over(run->ses) ||
-			    !zones_has_time(run, t, true))
+			if (!(is_lone_end(t, slow, i) || is_of_few(slow, &t->samples.v[i])) ||
+			    count_checks(&t->samples, i) || session_is_over(run->ses) || !zones_has_time(run, t, true))
 				continue;
 			r = check_sample(run, t, i, err);
 			(*ret_taken)++;

@@ -29,6 +29,7 @@
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define CHANCE_FEW_THERE \
 	0.01 /* the same where something does (of 500 healthy disks one was told as having a slow region at 0.05) */
+#define CHANCE_SURE 1e-9 /* below it nothing has to be read again, though retries may come in spells (a choice) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -552,6 +553,7 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 	for (size_t i = 0; i < slows->n; i++) {
 		double most = slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW;
 
+		slows->v[i].is_of_few = chance && chance[i] > CHANCE_SURE;
 		if (chance && chance[i] < most)
 			continue;
 		slows->v[i].chance = chance ? fmax(slows->v[i].chance, chance[i]) : 1.0;

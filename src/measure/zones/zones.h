@@ -559,7 +559,8 @@ struct zone_slow {
 		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
 	bool is_confirmed;
 	double chance;   /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits;   /* its samples lose whole revolutions; else by its level alone */
+	bool by_waits;   /* its samples lose whole revolutions; else by its level alone ... */
+	bool is_of_few;  /* ... and by so few that its bytes have to be read again */
 	bool is_of_path; /* it loses what is lost elsewhere as well, on the way to the host */
 };
 
