@@ -529,6 +529,26 @@ static void writing_behind_a_cache_is_at_the_pace_of_the_media(void **state)
 	assert_true(held + 2 >= figures);
 }
 
+/* Whose requests are smaller than what a segment of most buffers holds: reading one again and again stopped the run. */
+static void a_small_disk_with_small_segments_is_measured(void **state)
+{
+	const struct profile_limits limits = { .max_bytes = 2000000000,
+		                               .jitter_us = JITTER_US,
+		                               .retry_per_gb = RETRY_PER_GB,
+		                               .slow_regions = 2,
+		                               .same_density = true };
+	struct err err = { 0 };
+	struct sim_run run;
+	struct profile p;
+
+	(void)state;
+	assert_int_equal(profile_random(&p, 130, &limits, &err), 0);
+	run = zones_seeded(&p, 130);
+	assert_int_equal(result_find_table(run.res, "spots")->nrows, 3);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 static void host_stands_still(void *sim)
 {
 	sim_set_host_cost(sim, 0, 200000000);
@@ -723,6 +743,7 @@ int main(void)
 		cmocka_unit_test(writing_to_a_small_fast_device_says_no_rate_that_it_does_not_have),
 		cmocka_unit_test(samples_of_too_few_blocks_are_called_too_short_when_reading_and_do_when_writing),
 		cmocka_unit_test(writing_behind_a_cache_is_at_the_pace_of_the_media),
+		cmocka_unit_test(a_small_disk_with_small_segments_is_measured),
 		cmocka_unit_test(a_flush_is_not_told_for_early_where_the_host_stood_still),
 		cmocka_unit_test(putting_back_stops_where_a_flush_ends_early),
 		cmocka_unit_test(storage_that_spends_a_credit_is_told_with_both_rates_and_the_credit),

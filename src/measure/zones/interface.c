@@ -129,9 +129,10 @@ static int read_buffer(struct zones_run *run, struct zone_target *t, uint64_t at
 int zone_interface_reread(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, uint32_t large,
                           struct err *err)
 {
+	uint32_t most = run->eng->cfg.buf_bytes; /* on a small device less than what a segment holds */
 	bool is_hit;
 
-	return read_buffer(run, t, at_bytes, large, false, &is_hit, err);
+	return read_buffer(run, t, at_bytes, large < most ? large : most, false, &is_hit, err);
 }
 
 int zone_interface_measure(struct zones_run *run, struct zone_target *t, uint64_t at_bytes, struct err *err)
