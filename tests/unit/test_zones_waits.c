@@ -71,16 +71,24 @@ static void make(struct made *m, uint64_t seed, struct lost (*of)(size_t place, 
 	}
 }
 
+static void find_in(const struct made *m, const struct zone_layout *l, struct zone_slows *slows)
+{
+	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
+	bool is_of_time[sizeof(m->v) / sizeof(m->v[0])];
+
+	assert_int_equal(zone_waits_again(&m->samples, l, &none, is_of_time), 0);
+	assert_int_equal(zone_waits_find(&m->samples, l, &none, is_of_time, slows), 0);
+}
+
 /* Returns what was found; its regions are m->slow. */
 static struct zone_slows find_on(struct made *m, bool has_members)
 {
 	const struct zone_layout l = {
 		.end_bytes = PLACES * CELL, .npositions = PLACES, .rev_ns = REV_NS, .has_members = has_members
 	};
-	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
 	struct zone_slows slows = { .v = m->slow, .threshold = 0.17 };
 
-	assert_int_equal(zone_waits_find(&m->samples, &l, &none, &slows), 0);
+	find_in(m, &l, &slows);
 	return slows;
 }
 
@@ -679,7 +687,6 @@ static size_t confirmed_of_few(struct lost (*of)(size_t place, size_t pass, stru
 	const struct zone_layout l = {
 		.end_bytes = FEW * CELL, .npositions = FEW, .rev_ns = REV_NS, .is_one_at_a_time = is_one_at_a_time
 	};
-	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
 	size_t confirmed = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -695,7 +702,7 @@ static size_t confirmed_of_few(struct lost (*of)(size_t place, size_t pass, stru
 			m.v[i] = sample_of(place, i / FEW, of(place, i / FEW, &rng), &rng);
 			m.v[i].at_s = 0.3 * (double)i;
 		}
-		assert_int_equal(zone_waits_find(&m.samples, &l, &none, &slows), 0);
+		find_in(&m, &l, &slows);
 		for (size_t i = 0; i < slows.n; i++)
 			confirmed += slows.v[i].is_confirmed;
 	}

@@ -10,6 +10,7 @@
 #define CHECKS_MAX 5 /* of the bytes of one slow sample (a choice) */
 #define SUSPECT_READINGS \
 	6            /* of a region, that suffice to give it up where samples are slow as often elsewhere (a choice) */
+#define AGAIN_MAX  8 /* samples of a region, those with the most waits, whose bytes are read again (a choice) */
 #define ODD_ROUNDS 2 /* of more samples where two passes do not suffice (a choice) */
 
 static bool is_suspect(const struct zone_target *t, size_t position)
@@ -121,9 +122,21 @@ static bool is_lone_end(const struct zone_target *t, const struct zone_slow *slo
 	return others > 0;
 }
 
-static bool is_of_few(const struct zone_slow *slow, const struct zone_sample *s)
+/* Is sample i one of those to be read again, of a region that few waits tell of: the ones with the most? */
+static bool is_of_few(const struct zone_target *t, const struct zone_slow *slow, size_t i)
 {
-	return slow->is_of_few && zone_is_usable(s) && s->waits && zone_slow_has(slow, s);
+	const struct zone_sample *s = &t->samples.v[i];
+	size_t more = 0;
+
+	if (!slow->wants_again || !zone_is_usable(s) || !s->waits || !zone_slow_has(slow, s))
+		return false;
+	for (size_t k = 0; k < t->samples.n; k++) {
+		const struct zone_sample *other = &t->samples.v[k];
+
+		more += zone_is_usable(other) && zone_slow_has(slow, other) &&
+		        (other->waits > s->waits || (other->waits == s->waits && k < i));
+	}
+	return more < AGAIN_MAX;
 }
 
 /*
@@ -139,8 +152,8 @@ static int check_ends(struct zones_run *run, struct zone_target *t, size_t *ret_
 		const struct zone_slow *slow = &t->analysis->slows.v[k];
 
 		for (size_t i = 0; r == 0 && i < n && slow->by_waits && slow->is_confirmed; i++) {
-			if (!(is_lone_end(t, slow, i) || is_of_few(slow, &t->samples.v[i])) ||
-			    count_checks(&t->samples, i) || session_is_over(run->ses) || !zones_has_time(run, t, true))
+			if (!(is_lone_end(t, slow, i) || is_of_few(t, slow, i)) || count_checks(&t->samples, i) ||
+			    session_is_over(run->ses) || !zones_has_time(run, t, true))
 				continue;
 			r = check_sample(run, t, i, err);
 			(*ret_taken)++;

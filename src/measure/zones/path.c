@@ -10,6 +10,8 @@
 #define PATH_FAR    10    /* part of what is measured, so far from the region as that, or so wide (a choice) */
 #define PATH_FADES  0.25  /* of a wide region's waits, that what is near it has where they fade (a choice) */
 #define PATH_SINGLE 0.5   /* of a single sample's waits: by how its requests lie it is slow or not ... */
+#define AGAIN_LEAST 3     /* samples that were read again tell how their region does (a choice) */
+#define AGAIN_PART  0.5   /* of what they lost, that must be lost again: the larger half */
 #define PATH_NOW    0.005 /* ... so that this part of all else, by its time, having as many, is no chance (choices) */
 #define PATH_BEFORE 5.0   /* waits that a region's rate lets expect before it: none by chance is 1 in 150 */
 #define PATH_TIMES \
@@ -181,6 +183,36 @@ static bool is_by_step(const struct zone_samples *samples, const struct zone_lay
 }
 
 /*
+ * Is most of what its samples lose not lost when their bytes are read again, in requests that begin elsewhere? Where a request waits for the host at the end of a
+ * track, and so whether a revolution is lost there, may stay the same for a while, if tracks and requests are about a multiple of each other.
+ */
+static bool is_of_requests(const struct zone_samples *samples, const struct zone_layout *l,
+                           const struct zone_slow *slow)
+{
+	double lost = 0.0, again = 0.0;
+	size_t n = 0;
+
+	if (slow->sample != ZONE_NONE) /* its checks say so themselves */
+		return false;
+	for (size_t i = 0; i < samples->n; i++) {
+		const struct zone_sample *check = &samples->v[i], *s;
+
+		if (check->kind != SAMPLE_CHECK || check->check_of >= samples->n || !check->is_good ||
+		    check->is_disturbed || is_kept(slow, check))
+			continue;
+		s = &samples->v[check->check_of];
+		if (!s->waits || !zone_slow_has(slow, s))
+			continue;
+		/* What of the check's time the sample's waits would be. */
+		lost += s->wait_revs * zone_rev_ns(l) / s->elapsed_ns * check->elapsed_ns;
+		again += check->elapsed_ns -
+		         (s->elapsed_ns - s->wait_revs * zone_rev_ns(l)) / s->moved_bytes * check->moved_bytes;
+		n++;
+	}
+	return n >= AGAIN_LEAST && again < AGAIN_PART * lost;
+}
+
+/*
  * Is it of the first zone, which a way to the host is the first to be too slow for? Not if something lies before it that loses next to nothing: a way that is too slow for a
  * zone is so from its first byte on. waits in ns: what it has itself.
  */
@@ -233,6 +265,8 @@ static bool is_of_path(const struct zone_samples *samples, const struct zone_lay
 	    !are_alike(samples, l, slow))
 		return false;
 	if (waits > 0.0 && is_first && 1.0 - exp(slow->expected_y - slow->y) < PATH_LOSS)
+		return true;
+	if (is_of_requests(samples, l, slow))
 		return true;
 	if (is_by_step(samples, l, slow, waits > 0.0 ? 1.0 + more / waits : 1.0))
 		return true;

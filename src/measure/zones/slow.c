@@ -29,7 +29,8 @@
 #define CHANCE_FEW        0.001 /* that few waits lie together by chance, where nothing speaks for the place (a choice) */
 #define CHANCE_FEW_THERE \
 	0.01 /* the same where something does (of 500 healthy disks one was told as having a slow region at 0.05) */
-#define CHANCE_SURE 1e-9 /* below it nothing has to be read again, though retries may come in spells (a choice) */
+#define ONCE_A_TRACK M_LN2 /* log: as long again is lost by a revolution with each track */
+#define CHANCE_SURE  1e-9  /* below it nothing has to be read again, though retries may come in spells (a choice) */
 #define FAR_TIMES \
 	3.0 /* slower than both sides: neither zones nor surfaces of one disk differ so (the end of one is 0.4 to 0.6 of its start) */
 #define FAR_REACHED \
@@ -197,8 +198,8 @@ static void count_reading(const struct zone_slows *slows, const struct zone_slow
  * From the samples at the positions of a run: extent, level, and what second looks said. Good samples count inside the extent only: a region may begin
  * or end within a position.
  */
-static void fill_region(const struct zone_samples *samples, size_t npositions, const struct zone_slows *slows,
-                        struct zone_slow *slow)
+static void fill_region(const struct zone_samples *samples, const bool *is_of_time, size_t npositions,
+                        const struct zone_slows *slows, struct zone_slow *slow)
 {
 	struct readings r = { .last_pass = UINT32_MAX };
 	bool is_again;
@@ -206,7 +207,7 @@ static void fill_region(const struct zone_samples *samples, size_t npositions, c
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s))
+		if (!is_at(s, slow) || !zone_is_slow(slows, slow, s) || is_of_time[i])
 			continue;
 		slow->first_bytes = s->from_bytes < slow->first_bytes ? s->from_bytes : slow->first_bytes;
 		slow->end_bytes = s->end_bytes > slow->end_bytes ? s->end_bytes : slow->end_bytes;
@@ -214,7 +215,8 @@ static void fill_region(const struct zone_samples *samples, size_t npositions, c
 	for (size_t i = 0; i < samples->n; i++) {
 		const struct zone_sample *s = &samples->v[i];
 
-		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes)
+		if (is_at(s, slow) && s->from_bytes >= slow->first_bytes && s->end_bytes <= slow->end_bytes &&
+		    !is_of_time[i])
 			count_reading(slows, slow, s, &r);
 	}
 	if (!r.slow)
@@ -336,8 +338,8 @@ static bool is_far_below(const struct series *s, size_t a, size_t b, const struc
 	return true;
 }
 
-static void add_runs(const struct series *s, const struct zone_samples *samples, const struct zone_layout *l,
-                     const struct zone_stretches *st, struct zone_slows *ret)
+static void add_runs(const struct series *s, const struct zone_samples *samples, const bool *is_of_time,
+                     const struct zone_layout *l, const struct zone_stretches *st, struct zone_slows *ret)
 {
 	for (size_t a = 0; a < s->n; a++) {
 		struct zone_slow *slow = &ret->v[ret->n];
@@ -361,7 +363,7 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 		a = b;
 		if (isnan(slow->expected_y) || !is_beside_media(st, slow))
 			continue;
-		fill_region(samples, l->npositions, ret, slow);
+		fill_region(samples, is_of_time, l->npositions, ret, slow);
 		stretch_region(samples, ret, slow);
 		if (slow->first_bytes < slow->end_bytes && !join_waits(ret, samples, l, slow, is_far) &&
 		    (is_retrying(l, slow) || is_far))
@@ -542,7 +544,8 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 }
 
 /*
- * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where other places are slow as often.
+ * Waits scatter: a few lie close together somewhere. Each is held against what the others leave, and the more so where other places are slow as often. Where a request
+ * waits for the host in between, whether one loses a revolution at the end of a track is of where it begins there, which may stay the same for a while, whatever chance says.
  */
 static void leave_to_chance(const struct zone_samples *samples, const struct zone_layout *l, struct zone_slows *slows)
 {
@@ -553,7 +556,9 @@ static void leave_to_chance(const struct zone_samples *samples, const struct zon
 	for (size_t i = 0; i < slows->n; i++) {
 		double most = slows->v[i].chance < 1.0 ? CHANCE_FEW_THERE : CHANCE_FEW;
 
-		slows->v[i].is_of_few = chance && chance[i] > CHANCE_SURE;
+		slows->v[i].wants_again =
+			(l->is_one_at_a_time && slows->v[i].y - slows->v[i].expected_y < ONCE_A_TRACK) ||
+			(chance && chance[i] > CHANCE_SURE);
 		if (chance && chance[i] < most)
 			continue;
 		slows->v[i].chance = chance ? fmax(slows->v[i].chance, chance[i]) : 1.0;
@@ -581,13 +586,14 @@ static double least_loss(const struct zone_samples *samples, const struct zone_l
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_stretches *st, struct zone_slows *ret)
 {
+	cleanup_free bool *is_of_time = calloc(samples->n + 1, sizeof(*is_of_time));
 	struct series s = { 0 };
 	int r = series_make(lv, st, &s);
 
 	*ret = (struct zone_slows){ 0 };
 	if (r == 0) {
 		ret->v = calloc(2 * samples->n + lv->n + 1, sizeof(*ret->v));
-		r = ret->v ? 0 : -ENOMEM;
+		r = ret->v && is_of_time ? 0 : -ENOMEM;
 	}
 	if (r == 0 && l->rev_ns == 0.0)
 		ret->threshold = INFINITY;
@@ -596,8 +602,9 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 			mark_slow(&s, &ret->threshold);
 		else
 			ret->threshold = INFINITY;
-		r = zone_waits_find(samples, l, st, ret);
-		add_runs(&s, samples, l, st, ret);
+		r = zone_waits_again(samples, l, st, is_of_time);
+		r = r ? r : zone_waits_find(samples, l, st, is_of_time, ret);
+		add_runs(&s, samples, is_of_time, l, st, ret);
 		if (!l->has_members)
 			add_singles(samples, l, lv, ret);
 		leave_to_chance(samples, l, ret);

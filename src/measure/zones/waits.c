@@ -102,19 +102,26 @@ enum again { AGAIN_UNKNOWN, AGAIN_NONE, AGAIN_SAME };
 static enum again again_of(const struct zone_sample *s, const struct zone_sample *check, double rev_ns, double fastest)
 {
 	double pace = fmax((s->elapsed_ns - s->wait_revs * rev_ns) / s->moved_bytes, fastest);
+	/* Of requests that begin elsewhere other waits may stand out, and as much be lost. */
+	double half = (s->elapsed_ns - 0.5 * s->wait_revs * rev_ns) / s->moved_bytes;
 
 	if (!s->waits || !check->is_good || check->is_disturbed ||
 	    check->elapsed_ns < KEPT_PART * pace * check->moved_bytes)
 		return AGAIN_UNKNOWN;
-	return check->waits * s->elapsed_ns < AGAIN_PART * s->waits * check->elapsed_ns ? AGAIN_NONE : AGAIN_SAME;
+	return check->waits * s->elapsed_ns < AGAIN_PART * s->waits * check->elapsed_ns &&
+	                       check->elapsed_ns < half * check->moved_bytes
+	               ? AGAIN_NONE
+	               : AGAIN_SAME;
 }
 
-/* Fills ret, each of the samples. */
-static void look_at_checks(const struct zone_samples *samples, const struct zone_layout *l,
-                           const struct zone_stretches *st, enum again *ret)
+int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     bool *ret_is_of_time)
 {
+	cleanup_free enum again *again = calloc(samples->n + 1, sizeof(*again));
 	double fastest = INFINITY;
 
+	if (!again)
+		return -ENOMEM;
 	for (size_t i = 0; i < samples->n; i++)
 		if (is_of_media(&samples->v[i], l, st))
 			fastest = fmin(fastest, samples->v[i].elapsed_ns / samples->v[i].moved_bytes);
@@ -125,9 +132,12 @@ static void look_at_checks(const struct zone_samples *samples, const struct zone
 		if (check->kind != SAMPLE_CHECK || check->check_of >= samples->n)
 			continue;
 		said = again_of(&samples->v[check->check_of], check, zone_rev_ns(l), fastest);
-		if (said > ret[check->check_of])
-			ret[check->check_of] = said;
+		if (said > again[check->check_of])
+			again[check->check_of] = said;
 	}
+	for (size_t i = 0; i < samples->n; i++)
+		ret_is_of_time[i] = again[i] == AGAIN_NONE;
+	return 0;
 }
 
 static int by_place(const void *a, const void *b)
@@ -684,23 +694,21 @@ static void find_in(const struct series *v, size_t first, size_t end, double lea
 }
 
 int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                    struct zone_slows *slows)
+                    const bool *is_of_time, struct zone_slows *slows)
 {
 	cleanup_free const struct zone_sample **s = calloc(samples->n + 1, sizeof(const struct zone_sample *));
 	cleanup_free bool *is_far = calloc(samples->n + 1, sizeof(*is_far));
-	cleanup_free enum again *again = calloc(samples->n + 1, sizeof(*again));
 	struct series v = {
 		.s = s, .rev_ns = zone_rev_ns(l), .samples = samples, .npositions = l->npositions, .is_far = is_far
 	};
 	double least;
 
-	if (!s || !is_far || !again)
+	if (!s || !is_far)
 		return -ENOMEM;
 	if (!(v.rev_ns > 0.0))
 		return 0;
-	look_at_checks(samples, l, st, again);
 	for (size_t i = 0; i < samples->n; i++)
-		if (is_of_media(&samples->v[i], l, st) && again[i] != AGAIN_NONE)
+		if (is_of_media(&samples->v[i], l, st) && !is_of_time[i])
 			s[v.n++] = &samples->v[i];
 	qsort(s, v.n, sizeof(const struct zone_sample *), by_place);
 	if (leave_out_free(&v) < 0)

@@ -552,15 +552,14 @@ bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *
 
 struct zone_slow {
 	uint64_t first_bytes, end_bytes;
-	double y, expected_y; /* level there, and what the neighbourhood lets expect */
-	size_t first, last;   /* positions; ZONE_NONE: between positions (a single sample) */
-	size_t sample;        /* of a single sample: which */
-	size_t readings, again_slow,
-		again_good; /* samples there; of the ones that were taken to confirm: slow, not slow */
+	double y, expected_y;                    /* level there, and what the neighbourhood lets expect */
+	size_t first, last;                      /* positions; ZONE_NONE: between positions (a single sample) */
+	size_t sample;                           /* of a single sample: which */
+	size_t readings, again_slow, again_good; /* samples there; of those that were to confirm: slow, not slow */
 	bool is_confirmed;
-	double chance;   /* that it shows because of the times when it was read, and not of the place; 1 at most */
-	bool by_waits;   /* its samples lose whole revolutions; else by its level alone ... */
-	bool is_of_few;  /* ... and by so few that its bytes have to be read again */
+	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
+	bool by_waits; /* its samples lose whole revolutions; else by its level alone ... */
+	bool wants_again; /* ... and by few, or such as requests may make: the bytes of its samples have to be read again */
 	bool is_of_path; /* it loses what is lost elsewhere as well, on the way to the host */
 };
 
@@ -578,13 +577,13 @@ struct zone_slows {
  */
 int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
                     const struct zone_stretches *st, struct zone_slows *ret);
+/* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin. 0 or -ENOMEM. */
+int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     bool *ret_is_of_time);
 /* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
 int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
-                    struct zone_slows *slows);
-/*
- * Is the place in a slow region? Of those only that are more than a single sample (the level of the place is theirs), and that are confirmed (what is
- * not yet confirmed may be chance). Both: only what is both.
- */
+                    const bool *is_of_time, struct zone_slows *slows);
+/* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that are confirmed, or both. */
 enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
 bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
 /* Are bytes of the sample in it? */
