@@ -295,6 +295,29 @@ static void bridges_that_cut_requests_have_no_slow_region(void **state)
 	}
 }
 
+/* A sample over the border of what is not stored, three quarters of it slow media: as slow as those are, beside which none was read but in the front's slow part. */
+static void what_lies_over_the_border_of_the_trimmed_is_no_slow_place(void **state)
+{
+	static const struct profile_range trimmed = { 227032, 24215984 };
+	struct sim_run run;
+	struct err err = { 0 };
+	struct profile p;
+
+	(void)state;
+	assert_int_equal(profile_wild(&p, 127, "dying", &err), 0);
+	assert_int_equal(profile_add_noise(&p, WILD_NOISE_NONE, 1, &err), 0);
+	p.trims = malloc(sizeof(trimmed));
+	assert_non_null(p.trims);
+	*p.trims = trimmed;
+	p.ntrims = 1;
+	assert_int_equal(profile_finish(&p, &err), 0);
+	run = zones_seeded(&p, 1);
+	assert_int_equal(result_find_table(run.res, "stretches")->nrows, 1);
+	assert_int_equal(result_find_table(run.res, "slow_regions")->nrows, 0);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
 /*
  * Behind a slow place, or behind one beside it, all is as fast as before: no other device begins there, and nothing is not stored. The second disk turns at 7200 and says
  * 5400: none of the revolutions that it loses is as long as those are taken for, and a region that takes four times as long was not told.
@@ -460,6 +483,7 @@ int main(void)
 		cmocka_unit_test(edges_of_zones_are_read_where_nothing_was),
 		cmocka_unit_test(what_few_waits_tell_is_read_again),
 		cmocka_unit_test(bridges_that_cut_requests_have_no_slow_region),
+		cmocka_unit_test(what_lies_over_the_border_of_the_trimmed_is_no_slow_place),
 		cmocka_unit_test(what_is_faster_than_a_slow_place_is_no_other_device),
 		cmocka_unit_test(a_region_ends_where_revolutions_are_lost_no_more_often_than_elsewhere),
 		cmocka_unit_test(what_met_a_spell_beside_a_region_is_none_of_it),

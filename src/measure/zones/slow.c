@@ -507,9 +507,18 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 	}
 }
 
+/* Does an end of it come as fast as the interface, and so all beyond? It lies over where media begin, and the rest is as slow as those are. */
+static bool is_over_border(const struct zone_stretches *st, const struct zone_sample *s)
+{
+	const double at_ns = 1e9 / (INTERFACE_REACHED * st->interface_bytes_per_s);
+
+	return (s->part_ns_per_byte[0] <= at_ns && s->position > 0 && zone_is_at_interface(st, s->position - 1)) ||
+	       (s->part_ns_per_byte[ZONE_PARTS - 1] <= at_ns && zone_is_at_interface(st, s->position + 1));
+}
+
 /* Slow samples among good ones: their bytes are read again. */
 static void add_singles(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
-                        struct zone_slows *ret)
+                        const struct zone_stretches *st, struct zone_slows *ret)
 {
 	size_t first = ret->n;
 
@@ -530,7 +539,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
 		usual = usual_waits(samples, slow, s->elapsed_ns);
-		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s))
+		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s) || is_over_border(st, s))
 			continue;
 		count_checks(samples, ret, l, usual, slow);
 		ret->n++;
@@ -606,7 +615,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 		r = r ? r : zone_waits_find(samples, l, st, is_of_time, ret);
 		add_runs(&s, samples, is_of_time, l, st, ret);
 		if (!l->has_members)
-			add_singles(samples, l, lv, ret);
+			add_singles(samples, l, lv, st, ret);
 		leave_to_chance(samples, l, ret);
 	}
 	ret->least_loss = r == 0 && l->rev_ns != 0.0 ? least_loss(samples, l, ret->threshold) : (double)NAN;
