@@ -266,7 +266,7 @@ static void what_is_good_at_the_ends_of_a_slow_region_is_none_of_it(void **state
 static void what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate(void **state)
 {
 	static struct made m;
-	const struct zone_stretches none = { .interface_bytes_per_s = INFINITY };
+	const struct zone_stretches none = { 0 };
 	struct zone_position positions[PLACES] = { 0 };
 	struct zone_layout l = layout_of(positions);
 	struct zone_levels lv = { 0 };
@@ -274,6 +274,7 @@ static void what_is_good_in_the_midst_of_a_slow_region_is_of_its_rate(void **sta
 
 	(void)state;
 	make(&m, 1, 0.0, true);
+	l.interface_bytes_per_s = INFINITY;
 	l.request_bytes = 1e6;
 	for (size_t i = 0; i < m.samples.n; i++) {
 		struct zone_sample *s = &m.v[i];

@@ -168,7 +168,7 @@ static void a_place_of_cycles_is_no_zone_within_its_own_error(void **state)
 	struct zone_levels lv = { .v = v, .n = CYCLES, .has_cycles = true };
 	const struct zone_samples none = { 0 };
 	const struct zone_slows no_slows = { 0 };
-	const struct zone_stretches no_stretches = { .interface_bytes_per_s = NAN };
+	const struct zone_stretches no_stretches = { 0 };
 
 	(void)state;
 	for (int is_exact = 0; is_exact < 2; is_exact++) {

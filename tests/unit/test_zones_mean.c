@@ -255,7 +255,7 @@ static size_t bands_of_turns(bool has_slow, bool has_fast, double *ret_least_ste
 {
 	static struct made m;
 	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { .interface_bytes_per_s = NAN };
+	const struct zone_stretches st = { 0 };
 	struct zone_bands bands;
 	struct rng rng;
 
@@ -310,7 +310,7 @@ static void of_few_places_fewer_show_that_surfaces_differ(void **state)
 		                     .first_bytes = PLACES / 2 * (uint64_t)SPACING };
 	static struct made m;
 	const struct zone_slows slows = { 0 };
-	const struct zone_stretches st = { .v = &fast, .n = 1, .interface_bytes_per_s = NAN };
+	const struct zone_stretches st = { .v = &fast, .n = 1 };
 	struct zone_bands bands;
 	double off[PLACES];
 	struct rng rng;

@@ -73,7 +73,7 @@ static void make(struct made *m, uint64_t seed, struct lost (*of)(size_t place, 
 
 static void find_in(const struct made *m, const struct zone_layout *l, struct zone_slows *slows)
 {
-	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
+	const struct zone_stretches none = { 0 };
 	bool is_of_time[sizeof(m->v) / sizeof(m->v[0])];
 
 	assert_int_equal(zone_waits_again(&m->samples, l, &none, is_of_time), 0);
@@ -403,7 +403,7 @@ static struct lost behind_what_is_good(size_t place, size_t pass, struct rng *rn
 /* Of all the slow regions: how many are confirmed. */
 static size_t confirmed_on(struct made *m, bool is_one_at_a_time)
 {
-	const struct zone_stretches none = { .interface_bytes_per_s = NAN };
+	const struct zone_stretches none = { 0 };
 	struct zone_position positions[PLACES] = { 0 };
 	const struct zone_layout l = { .end_bytes = PLACES * CELL,
 		                       .npositions = PLACES,

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define SIGMA_MIN       3e-4 /* skew leaves regular errors of this size, even without noise */
 #define STEP_MIN        2e-3 /* relative; smaller steps are no zones: a track of 500 sectors has one more or less */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define PRIOR_WAITS 5.0 /* of Poisson's law, that the dispersion is shrunk by: few waits say little of it (a choice) */
 #define FEW_WAITS   20  /* of a region: more are no accident of a law, but differ for a reason (a choice) */

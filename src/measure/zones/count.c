@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define FALLS_MIN   3     /* of bands, that say what is usual (a choice) */
 #define FALL_MOST   1.5   /* of the usual: nearer to one than to two */

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define LATE_LOOK 8   /* completions ahead that may prove one late: twice the usual depth */
 #define LATE_MAD  6.0 /* in deviations (1.4826 MAD) from the line: what stands out */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define OUTLIER_SIGMAS 6.0  /* of a robust deviation from few pairs, which is off by half itself */
 #define OUTLIER_MIN    0.01 /* relative; less is not worth to be called one */

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define LOST_PART 0.5  /* of a sample's time: more is no accident in it but its level */
 #define LOST_MAX  0.95 /* more cannot be: some of the time was spent on reading */

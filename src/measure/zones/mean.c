@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 /* Are there samples close enough to each other and to both ends to speak of the whole? */
 static bool is_covered(const struct zone_at *v, size_t n, const struct zone_layout *l)

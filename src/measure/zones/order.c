@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define LOST_PART \
 	0.5 /* of a sample's time, lost in revolutions: more is its level (losses.c), and says nothing of density */

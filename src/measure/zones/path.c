@@ -2,7 +2,7 @@
 /* Slow regions of a device that has one request at a time: is it the place that loses revolutions, or the way to the host? */
 #include <math.h>
 
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define PATH_ONCE   1.05  /* revolutions a wait: more are retries that took several (one in twenty that took two) */
 #define PATH_KNOWN  20    /* waits elsewhere, that tell how long they are (a choice) */

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/desc.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define SLOW_SIGMAS       5.0  /* of the difference of two places; tails are heavier than the normal law's */
 #define SLOW_ENOUGH       0.5  /* log; a third of the rate is gone: slow, whatever the noise */
@@ -314,23 +314,23 @@ static bool join_waits(struct zone_slows *slows, const struct zone_samples *samp
 }
 
 /* Media are slower than the drive's buffer: what is as fast beside them was not stored, and says nothing of how fast they should be. */
-static bool is_beside_media(const struct zone_stretches *st, const struct zone_slow *slow)
+static bool is_beside_media(const struct zone_layout *l, const struct zone_slow *slow)
 {
-	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * st->interface_bytes_per_s);
+	return !(zone_rate(slow->expected_y) >= INTERFACE_REACHED * l->interface_bytes_per_s);
 }
 
 /*
  * Is it far slower than what lies on both of its sides, and those as fast as media are, not as a buffer? Then revolutions are lost in it though none stands out: where
  * the disk turns faster than it says none is as long as what a revolution is taken for.
  */
-static bool is_far_below(const struct series *s, size_t a, size_t b, const struct zone_stretches *st)
+static bool is_far_below(const struct series *s, size_t a, size_t b, const struct zone_layout *l)
 {
 	double beside;
 
 	if (a == 0 || b + 1 == s->n)
 		return false;
 	beside = fmin(s->y[a - 1], s->y[b + 1]);
-	if (!(zone_rate(beside) < FAR_REACHED * st->interface_bytes_per_s))
+	if (!(zone_rate(beside) < FAR_REACHED * l->interface_bytes_per_s))
 		return false;
 	for (size_t i = a; i <= b; i++)
 		if (s->y[i] - fmax(s->y[a - 1], s->y[b + 1]) < log(FAR_TIMES))
@@ -339,7 +339,7 @@ static bool is_far_below(const struct series *s, size_t a, size_t b, const struc
 }
 
 static void add_runs(const struct series *s, const struct zone_samples *samples, const bool *is_of_time,
-                     const struct zone_layout *l, const struct zone_stretches *st, struct zone_slows *ret)
+                     const struct zone_layout *l, struct zone_slows *ret)
 {
 	for (size_t a = 0; a < s->n; a++) {
 		struct zone_slow *slow = &ret->v[ret->n];
@@ -359,9 +359,9 @@ static void add_runs(const struct series *s, const struct zone_samples *samples,
 			                    .first_bytes = UINT64_MAX,
 			                    .y = sum / (double)(b - a + 1),
 			                    .expected_y = expectation(s, a, b) };
-		is_far = is_far_below(s, a, b, st);
+		is_far = is_far_below(s, a, b, l);
 		a = b;
-		if (isnan(slow->expected_y) || !is_beside_media(st, slow))
+		if (isnan(slow->expected_y) || !is_beside_media(l, slow))
 			continue;
 		fill_region(samples, is_of_time, l->npositions, ret, slow);
 		stretch_region(samples, ret, slow);
@@ -508,9 +508,9 @@ static void count_checks(const struct zone_samples *samples, const struct zone_s
 }
 
 /* Does an end of it come as fast as the interface, and so all beyond? It lies over where media begin, and the rest is as slow as those are. */
-static bool is_over_border(const struct zone_stretches *st, const struct zone_sample *s)
+static bool is_over_border(const struct zone_layout *l, const struct zone_stretches *st, const struct zone_sample *s)
 {
-	const double at_ns = 1e9 / (INTERFACE_REACHED * st->interface_bytes_per_s);
+	const double at_ns = 1e9 / (INTERFACE_REACHED * l->interface_bytes_per_s);
 
 	return (s->part_ns_per_byte[0] <= at_ns && s->position > 0 && zone_is_at_interface(st, s->position - 1)) ||
 	       (s->part_ns_per_byte[ZONE_PARTS - 1] <= at_ns && zone_is_at_interface(st, s->position + 1));
@@ -539,7 +539,7 @@ static void add_singles(const struct zone_samples *samples, const struct zone_la
 			                    .expected_y = single_expectation(lv, s->position),
 			                    .readings = 1 };
 		usual = usual_waits(samples, slow, s->elapsed_ns);
-		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s) || is_over_border(st, s))
+		if (!is_slow_single(ret, l, slow, s, usual) || zone_touches_slow(ret, s) || is_over_border(l, st, s))
 			continue;
 		count_checks(samples, ret, l, usual, slow);
 		ret->n++;
@@ -613,7 +613,7 @@ int zone_slows_find(const struct zone_samples *samples, const struct zone_layout
 			ret->threshold = INFINITY;
 		r = zone_waits_again(samples, l, st, is_of_time);
 		r = r ? r : zone_waits_find(samples, l, st, is_of_time, ret);
-		add_runs(&s, samples, is_of_time, l, st, ret);
+		add_runs(&s, samples, is_of_time, l, ret);
 		if (!l->has_members)
 			add_singles(samples, l, lv, st, ret);
 		leave_to_chance(samples, l, ret);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define BY_LENGTH_STEP 0.2 /* log; zones of one disk differ by less (a choice) */
 #define BY_LENGTH_MIN  2   /* of start, middle and end: no zone ends at two of them (a choice) */
@@ -42,8 +42,9 @@ struct places { /* with a level, not slow, in order */
 	enum comes *comes;
 	double *y, *se; /* level, and its standard error */
 	size_t n;
-	size_t npositions; /* all of them */
-	double noise;      /* the usual one */
+	size_t npositions;            /* all of them */
+	double noise;                 /* the usual one */
+	double interface_bytes_per_s; /* NaN: not known */
 };
 
 static void places_done(struct places *s)
@@ -79,6 +80,7 @@ static int places_make(const struct zone_samples *samples, const struct zone_lay
 	size_t n = 0;
 
 	s->npositions = lv->n;
+	s->interface_bytes_per_s = l->interface_bytes_per_s;
 	s->position = calloc(lv->n + 1, sizeof(*s->position));
 	s->y = calloc(lv->n + 1, sizeof(*s->y));
 	s->se = calloc(lv->n + 1, sizeof(*s->se));
@@ -260,7 +262,7 @@ static void add(struct zone_stretches *to, const struct zone_samples *samples, c
 		enum comes comes = how_places_come(s, a, b);
 
 		st.is_at_interface =
-			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * to->interface_bytes_per_s;
+			comes == COMES_AT_ONCE || zone_rate(st.y) >= INTERFACE_REACHED * s->interface_bytes_per_s;
 		if (comes == COMES_AFTER_SEEK ||
 		    (!st.is_at_interface && (double)in_part >= ZONE_IN_PART * (double)st.samples))
 			return;
@@ -293,10 +295,10 @@ static size_t stretch_end(const struct places *s, size_t a)
  * Are places a..b the zones of another device? They are many, fall from the first to the last, and are slower than what is not stored comes; so what seems to end them
  * is one zone more, for a device goes on to the end.
  */
-static bool falls_as_media(const struct places *s, size_t a, size_t b, double interface_bytes_per_s)
+static bool falls_as_media(const struct places *s, size_t a, size_t b)
 {
 	return b - a + 1 >= ZONE_BESIDE && s->y[b] > s->y[a] && !is_flat(s, a, b) &&
-	       !(zone_rate(mean_of(s, a, b)) >= INTERFACE_REACHED * interface_bytes_per_s);
+	       !(zone_rate(mean_of(s, a, b)) >= INTERFACE_REACHED * s->interface_bytes_per_s);
 }
 
 /*
@@ -385,7 +387,7 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 	for (size_t i = 1; i + 1 < s->n && !is_step_up(s, i - 1, up); i++) {
 		if (s->y[i + 1] - s->y[i] < down)
 			continue;
-		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * ret->interface_bytes_per_s)
+		if (is_flat(s, 0, i) && zone_rate(mean_of(s, 0, i)) >= INTERFACE_REACHED * s->interface_bytes_per_s)
 			add(ret, samples, s, 0, i, STRETCH_FAST, s->y[i + 1]);
 		break;
 	}
@@ -396,7 +398,7 @@ static void find_rotating(const struct zone_samples *samples, const struct zone_
 		if (!is_step_up(s, i, up))
 			continue;
 		b = stretch_end(s, i + 1);
-		if (falls_as_media(s, i + 1, b, ret->interface_bytes_per_s))
+		if (falls_as_media(s, i + 1, b))
 			b = s->n - 1;
 		is_device = b + 1 == s->n && !is_flat(s, i + 1, b);
 		if (is_device && !begins_device(s, i, up))
@@ -457,8 +459,7 @@ int zone_stretches_find(const struct zone_samples *samples, const struct zone_la
 	struct places s = { 0 };
 	int r = places_make(samples, l, lv, slows, &s);
 
-	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)),
-		                        .interface_bytes_per_s = l->interface_bytes_per_s };
+	*ret = (struct zone_stretches){ .v = calloc(lv->n + 1, sizeof(*ret->v)) };
 	if (r < 0 || !ret->v) {
 		places_done(&s);
 		free(ret->v);

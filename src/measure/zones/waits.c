@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "measure/zones/zones.h"
+#include "measure/zones/analysis.h"
 
 #define WAITS_USUAL \
 	0.004 /* per revolution, that a healthy place may have on top of the background (trial: wild disks) ... */

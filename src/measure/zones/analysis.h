@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From samples to what they say: pure functions of samples, layout and what was found before, tested against disks whose truth is known. estimate.c: completions to
+ * a rate; losses.c: what lost revolutions cost; level.c: samples to the levels of the positions; regime.c: a step in time; order.c: samples by place; bands.c: recording
+ * zones; mean.c: the mean of the surface; count.c: how many zones; waits.c and slow.c: slow regions; path.c: those that the way to the host makes; chance.c: those that
+ * chance makes; stretches.c: what is no media of one disk.
+ */
+#ifndef PLATTER_MEASURE_ZONES_ANALYSIS_H
+#define PLATTER_MEASURE_ZONES_ANALYSIS_H
+
+#include "measure/zones/samples.h"
+#include "stats/stats.h"
+
+/* ---- estimate.c ---- */
+
+struct zone_done { /* a completion: when, and how many bytes had completed by then, itself included */
+	double t_ns, bytes;
+};
+
+struct zone_estimate {
+	double ns_per_byte;
+	double se_ratio;                     /* relative standard error as seen from inside the sample */
+	double part_ns_per_byte[ZONE_PARTS]; /* of its quarters, from end to end */
+	size_t first;                        /* the lead-in ends with this completion */
+	double moved_bytes, elapsed_ns;      /* counted: after the lead-in */
+	size_t late;                         /* completions that were seen too late, and were put right */
+};
+
+#define ZONE_LEAD_MAX \
+	(128ull       \
+	 << 20) /* what a sample of writing writes at most before it counts; write caches of 8 to 64 MiB are usual */
+
+#define ZONE_DONE_MIN 6 /* completions that an estimate needs after the lead-in */
+
+/* false when there are too few completions. d is changed (late completions are moved to where they belong). rev_ns: 0 where tracks do not show. */
+bool zone_estimate(struct zone_done *d, size_t n, uint32_t depth, double rev_ns, struct zone_estimate *ret);
+/*
+ * Completions of writing that begin faster than they end: what a cache took in before it was full, and in what time. The knee is
+ * where they are furthest from the straight line between the first and the last. 0 bytes: there is none.
+ */
+double zone_cached_bytes(const struct zone_done *d, size_t n, double *ret_ns);
+/* Waits of a revolution and more between completions, and the revolutions lost in them, which are taken out of d. */
+void zone_estimate_waits(struct zone_done *d, size_t n, double rev_ns, uint32_t *ret_waits, uint32_t *ret_revs);
+/* From being asked to the first byte that passes the head; the rest of a sample is at its rate. Of one whose whole time is known. */
+double zone_wait_ns(const struct zone_sample *s);
+/* Did it begin after a seek and a turn? Or at once, and no media took part in it, for all that its begin tells? Both false: not known. */
+bool zone_comes_late(const struct zone_sample *s, const struct zone_layout *l);
+bool zone_comes_at_once(const struct zone_sample *s, const struct zone_layout *l);
+
+/* ---- losses.c ---- */
+
+struct zone_levels;
+
+/* Level of a sample, log(ns per byte), without the revolutions lost in it. */
+double zone_clean_y(const struct zone_layout *l, const struct zone_sample *s);
+/* Fills the losses of lv and of its positions; spread: windows over cycles, NULL: none. 0 or -ENOMEM. */
+int zone_losses_find(const struct zone_samples *samples, const struct zone_samples *spread, const struct zone_layout *l,
+                     struct zone_levels *lv);
+
+/* ---- level.c ---- */
+
+/* A level is y = log(ns per byte), so that noise and drift are relative. Its rate, bytes per second, and the interval of that: */
+static inline double zone_rate(double y)
+{
+	return 1e9 * exp(-y);
+}
+
+static inline struct interval zone_rate_ci(double y, double half)
+{
+	return (struct interval){ 1e9 * exp(-y - half), 1e9 * exp(-y + half) };
+}
+
+/* The level of a position. */
+struct zone_level {
+	size_t n;                        /* samples that it rests on; 0: none */
+	uint64_t first_bytes, end_bytes; /* the bytes it speaks of: from the first counted one to the last */
+	double y, half;                  /* 95 %: y - half .. y + half; NaN: not known */
+	double noise_half;               /* the same by the samples that stand: what more of them would make smaller */
+	size_t unchecked;                /* outliers at a place of the figures whose bytes were not read again */
+	double sigma, df;                /* of one sample there */
+	double loss,
+		loss_var;  /* time lost by revolutions lost, as part of the rest; and the variance of log(1 + loss) */
+	bool loses_itself; /* far more than other places do: each sample there keeps what it lost */
+	double moved_bytes, elapsed_ns;
+	size_t outliers; /* samples set aside */
+	bool is_mixed;   /* its samples lie on both sides of an edge between zones */
+	bool is_uneven;  /* they differ by more than the noise of the other places, and by a pattern in space */
+	bool wants_more; /* two samples that disagree: a third has to decide */
+	bool is_cycle;   /* of windows over one cycle of the surfaces */
+};
+
+struct zone_levels {
+	struct zone_level *v; /* one per position */
+	size_t n;
+	double sigma[ZONE_CLASSES], df[ZONE_CLASSES]; /* of one sample, relative; from the scatter within positions */
+	double drift_per_s; /* relative change of the time per byte, as taken out of the levels; 0: none beyond doubt */
+	double drift_fit_per_s; /* the same as it was fitted */
+	struct interval drift_ci;
+	double mid_s;          /* the time that the levels are for */
+	double lost_ratio;     /* time lost in the samples set aside, as part of all */
+	double loss, loss_var; /* time lost by revolutions lost, usually, as part of the rest; and its variance */
+	double excess,
+		excess_var; /* what is expected to be lost everywhere, and its variance: lost revolutions and stalls cost time, too */
+	size_t samples, outliers;
+	bool has_cycles;    /* places are of whole cycles over the surfaces */
+	double cycle_bytes; /* one of them, where it was looked at first */
+	double spread;      /* relative difference of two samples of one position: the median */
+	double rob_sigma;   /* robust deviation of one short sample */
+	struct zone_regime {
+		bool is_found;
+		double at_s, step; /* log of the time per byte: after less before */
+		double before_bytes_per_s, after_bytes_per_s;
+		double before_bytes; /* moved until then */
+		struct interval before_ci, after_ci;
+		size_t before_n, after_n;
+	} regime;
+};
+
+/* One that levels are fitted to: good, at a position, not from before a regime's step. */
+static inline bool zone_is_usable(const struct zone_sample *s)
+{
+	return s->is_good && !s->is_burst && s->position != ZONE_NONE &&
+	       (s->kind == SAMPLE_CURVE || s->kind == SAMPLE_AGAIN);
+}
+
+/* In which stretch of the time from first_s to last_s it lies: of noise that lasts for a while what is of one stretch hangs together. */
+#define ZONE_TIME_BLOCKS 12 /* (a choice) */
+static inline size_t zone_time_block(double at_s, double first_s, double last_s)
+{
+	return (size_t)fmin((at_s - first_s) / (last_s - first_s) * ZONE_TIME_BLOCKS, ZONE_TIME_BLOCKS - 1);
+}
+
+/* Marks samples (is_burst, is_outlier, y) and fills *ret; 0 or -ENOMEM. zone_levels_done() afterwards. */
+int zone_levels_fit(struct zone_samples *samples, const struct zone_layout *l, struct zone_levels *ret);
+void zone_levels_done(struct zone_levels *lv);
+/* 97.5 % point times standard error of a mean of n samples of the class. */
+double zone_half(const struct zone_levels *lv, enum zone_class class, double n);
+
+/* ---- regime.c ---- */
+
+/* The one step in time at all places alike, if there is one; marks the samples before it (is_burst) and fills *ret (zeroed before). */
+void zone_regime_find(struct zone_samples *samples, const struct zone_layout *l, struct zone_regime *ret);
+
+/* ---- order.c ---- */
+
+struct zone_slows;
+struct zone_stretches;
+
+struct zone_at { /* a sample in order of place */
+	double from, end, mid, y, sigma;
+	double at_s;
+	double slowest_y; /* of its quarters */
+	double later_y,
+		later_uneven; /* of all but the first of them: the middle one, and by how much they differ; NaN: not known */
+	double said;          /* relative error that it says of itself */
+	double uneven;   /* deviation of its completions from a straight line, up to a factor that all have in common */
+	size_t position; /* ZONE_NONE: none, or on an edge */
+};
+
+#define ZONE_FALL_LEAST \
+	0.07 /* log, from the first quarter to the last: rates of zoned disks fall by a quarter and more from start to end */
+
+/* What says nothing of recording zones; both NULL: all count. */
+struct zone_left_out {
+	const struct zone_slows *slows;
+	const struct zone_stretches *stretches;
+};
+
+bool zone_is_left_out(const struct zone_left_out *out, const struct zone_sample *s);
+/* Samples that count, by place; free it. */
+struct zone_at *zone_in_order(const struct zone_samples *samples, const struct zone_layout *l,
+                              const struct zone_levels *lv, const struct zone_left_out *out, size_t *ret_n);
+/* Mean level of v[first, end). */
+double zone_mean_y(const struct zone_at *v, size_t first, size_t end);
+
+/* ---- bands.c ---- */
+
+struct zone_band { /* a recording zone as far as the samples tell */
+	uint64_t first_bytes, end_bytes;
+	uint64_t edge_half_bytes; /* the band's begin is known to +- this */
+	double y, half;
+	size_t samples;
+};
+
+struct zone_bands {
+	struct zone_band *v;
+	size_t n;
+	double least_step;    /* relative: a larger change of the rate between two places is always seen */
+	double spacing_bytes; /* from place to place; 0: not known */
+	bool has_sawtooth; /* rates go up and down: surfaces of different density; a band may be of a zone or of surfaces */
+	bool lacks_step; /* one that was seen may be between surfaces, or between zones */
+	bool lacks_end;  /* what was seen of one place, at an end, may be a zone of its own or none */
+};
+
+/* Recording zones by change points; slow regions and what is not of the media are left out. 0 or -ENOMEM. free(ret->v). */
+int zone_bands_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    const struct zone_slows *slows, const struct zone_stretches *st, struct zone_bands *ret);
+
+/* ---- mean.c ---- */
+
+/* Mean time per byte of [first, end) and its 95 % interval, by the curve; slows: NULL: none. false when the samples do not cover it. */
+bool zone_mean(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+               bool has_sawtooth, const struct zone_slows *slows, double *ret_ns_per_byte, struct interval *ret_ci);
+
+/* ---- count.c ---- */
+
+/* May there be more zones than bands? Those of surfaces are not counted. */
+bool zone_bands_may_hide(const struct zone_bands *b);
+/* Is a place at the end of a band not on its level, but nearer to that of the band beside it? */
+bool zone_places_hide(const struct zone_bands *b, const struct zone_levels *lv);
+/* Is the one band that was found a zone? Its rates do not fall, and the interface is faster. */
+bool zone_bands_is_single(const struct zone_bands *b, const struct zone_levels *lv, double interface_bytes_per_s);
+
+/* ---- slow.c ---- */
+
+struct zone_slow {
+	uint64_t first_bytes, end_bytes;
+	double y, expected_y;                    /* level there, and what the neighbourhood lets expect */
+	size_t first, last;                      /* positions; ZONE_NONE: between positions (a single sample) */
+	size_t sample;                           /* of a single sample: which */
+	size_t readings, again_slow, again_good; /* samples there; of those that were to confirm: slow, not slow */
+	bool is_confirmed;
+	double chance; /* that it shows because of the times when it was read, and not of the place; 1 at most */
+	bool by_waits; /* its samples lose whole revolutions; else by its level alone ... */
+	bool wants_again; /* ... and by few, or such as requests may make: the bytes of its samples have to be read again */
+	bool is_of_path; /* it loses what is lost elsewhere as well, on the way to the host */
+};
+
+struct zone_slows {
+	struct zone_slow *v;
+	size_t n;
+	double threshold;   /* of levels, in the logarithm: what is called slow */
+	double least_loss;  /* part of its time that a region of a single sample must lose to be found */
+	double quiet_waits; /* per revolution, in a quiet stretch of the disk (waits.c) */
+};
+
+/*
+ * Looks for slow regions, confirmed or not. What does not rotate has none: its slower and faster stretches have other reasons (stretches.c). 0 or
+ * -ENOMEM. free(ret->v). st: places that answer as fast as the interface have neither waits nor a level that others are measured by.
+ */
+int zone_slows_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                    const struct zone_stretches *st, struct zone_slows *ret);
+/* Of each sample: were its bytes read again, and lost nothing then? Then it was its time, or where its requests begin. 0 or -ENOMEM. */
+int zone_waits_again(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                     bool *ret_is_of_time);
+/* Adds the stretches where samples lose revolutions; room for one more per sample. 0 or -ENOMEM. */
+int zone_waits_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_stretches *st,
+                    const bool *is_of_time, struct zone_slows *slows);
+/* Is the place in a slow region? Of those that are more than a single sample (the level of the place is theirs), that are confirmed, or both. */
+enum zone_slow_which { ZONE_SLOW_REGION = 1, ZONE_SLOW_CONFIRMED = 2 };
+bool zone_is_in_slow(const struct zone_slows *slows, size_t position, unsigned which);
+/* Are bytes of the sample in it? */
+static inline bool zone_slow_has(const struct zone_slow *slow, const struct zone_sample *s)
+{
+	return s->from_bytes < slow->end_bytes && s->end_bytes > slow->first_bytes;
+}
+
+/* In a confirmed one? */
+bool zone_touches_slow(const struct zone_slows *slows, const struct zone_sample *s);
+/* Is a sample slower than y by more than the tolerance, and mostly for what lies there, or for what happened then? The bytes read again tell. */
+enum zone_recheck { RECHECK_NONE, RECHECK_OF_PLACE, RECHECK_OF_TIME };
+enum zone_recheck zone_recheck(const struct zone_samples *samples, size_t i, double y, double tolerance);
+/* As it is told: without what is good at the ends of its first and last sample, which lie partly beside it. */
+struct zone_slow zone_slow_inside(const struct zone_samples *samples, const struct zone_slow *slow);
+/* Is the sample slow, measured by the region's expectation? */
+bool zone_is_slow(const struct zone_slows *slows, const struct zone_slow *slow, const struct zone_sample *s);
+
+/* ---- path.c ---- */
+
+/*
+ * Of a device that has one request at a time: what may be lost on the way to the host is no slow place. Nor are waits that cost nothing: where several arms give by turns what
+ * they read ahead one completion waits for another, and the next come at once, so that samples with many take no longer than those with few.
+ */
+void zone_slows_leave_to_path(const struct zone_samples *samples, const struct zone_layout *l,
+                              struct zone_slows *slows);
+
+/* ---- chance.c ---- */
+
+#define ZONE_CHANCE_MAX \
+	0.05 /* that spells of time look like it, anywhere on the device: what is likelier is not told */
+
+/* Probability that somewhere a region like this shows by chance, if what is slow was slow for a while and not for its place; 1 at most. */
+double zone_chance_of_time(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow);
+/*
+ * By how much waits scatter more in time than Poisson's law lets expect, at all places but those of [first, last], each against the others of its place; 1 at
+ * least. Near by, if it is more there: how often the next request comes too late is of the zone. s: n samples in order of place.
+ */
+double zone_chance_dispersion(const struct zone_sample *const *s, size_t n, size_t first, size_t last);
+/* Probability that somewhere so many waits lie so close together, where few make a region: by what all other places have. 0 where they are many, or not what makes it slow. */
+double zone_chance_of_few(const struct zone_samples *samples, const struct zone_layout *l,
+                          const struct zone_slows *slows, const struct zone_slow *slow);
+/* Probability as above of a single slow sample, by how often its bytes were slow again; suspects: so many of them there are. */
+double zone_chance_of_single(const struct zone_samples *samples, size_t npositions, const struct zone_slow *slow,
+                             size_t suspects);
+
+/* ---- stretches.c ---- */
+
+enum zone_stretch_kind {
+	STRETCH_FAST, /* faster than the media beside it: not stored (never written, trimmed), or cached */
+	STRETCH_DEVICE, /* from here on to the end everything is faster, and falls again: another device, or another arm */
+	STRETCH_UNEVEN, /* of what does not rotate: it differs from what lies beside it */
+};
+
+struct zone_stretch {       /* of places at one level that the media of one healthy disk do not explain */
+	size_t first, last; /* positions */
+	uint64_t first_bytes, end_bytes;
+	enum zone_stretch_kind kind;
+	double y, beside_y;   /* mean level there, and of what lies beside it */
+	bool is_at_interface; /* as fast as what the drive holds in its buffer: no media */
+	size_t samples;
+};
+
+struct zone_stretches {
+	struct zone_stretch *v;
+	size_t n;
+	uint64_t
+		relief_bytes; /* from here on the way to the host loses no revolutions any more, and rates begin anew; 0: nowhere */
+};
+
+/* slows: empty, where they are not known yet. 0 or -ENOMEM. free(ret->v). */
+int zone_stretches_find(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv,
+                        const struct zone_slows *slows, struct zone_stretches *ret);
+/* Is the place one that says nothing of the media (or, of what does not rotate, differs from the rest)? */
+bool zone_is_in_stretch(const struct zone_stretches *st, size_t position);
+/* Where rates begin anew, as of another device, or behind a way to the host that loses no revolutions any more; INFINITY: nowhere. */
+double zone_begins_anew(const struct zone_stretches *st);
+/* Is it in one that no media take part in? */
+static inline bool zone_is_at_interface(const struct zone_stretches *st, size_t position)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->v[i].is_at_interface && position >= st->v[i].first && position <= st->v[i].last)
+			return true;
+	return false;
+}
+
+/*
+ * Are the long samples of start, middle and end far faster than the short ones beside, in part? Then others are read ahead meanwhile (arms or disks in stripes), and
+ * how fast it is hangs on how much is read: short samples say nothing of the whole.
+ */
+bool zone_is_by_length(const struct zone_samples *samples, const struct zone_layout *l, const struct zone_levels *lv);
+
+/* ---- heads.c: of windows and levels alone ---- */
+
+#define ZONE_SPREAD_MIN 6  /* windows of a cycle that speak for it */
+#define ZONE_LOOK_CHUNK 16 /* windows of a grid, between two looks at what they show */
+
+/*
+ * How far places lie apart: usual deviation, by each place's difference from the middle of its neighbours (3/2 of the variance of one).
+ */
+double zone_places_apart(const struct zone_levels *lv);
+/*
+ * Of windows on a grid: the part of neighbours that are unlike (von Neumann's ratio, by the variance of all, or of places that lie `apart`); NaN: not
+ * known.
+ */
+double zone_look_change(const double *z, size_t n, double apart);
+/* How many steps there are in them, by the noise of neighbours, or sigma where that is less. */
+size_t zone_look_steps(const double *z, size_t n, double sigma);
+/* z: log(ns per byte) of windows on a grid, NaN: none. Fills *ret but for its bytes and times, when a cycle is found. sigma: noise that is known, infinity: none; expected: lag of
+ * that of another place, which less needs to be seen of; 0: none. */
+bool zone_cycle_find(const double *z, size_t n, double sigma, double expected, struct zone_cycle *ret);
+
+/* ---- all of it ---- */
+
+/* What the samples of one target say, all of it. */
+struct zone_analysis {
+	struct zone_levels levels;
+	struct zone_slows slows;
+	struct zone_stretches stretches;
+	struct zone_bands bands;
+	bool has_mean, has_density;
+	bool is_by_length; /* the longer it is read the faster it is: no mean */
+	bool hides_zones;  /* no step was seen, but there may be some */
+	bool has_no_zones; /* it does not rotate, or its rates do not fall as those of a zoned disk do */
+	double mean_ns_per_byte;
+	struct interval mean_ci; /* ns per byte */
+	struct density_fit density;
+	size_t lowest; /* position of the lowest rate; ZONE_NONE */
+};
+
+/* count.c: are there as many zones as bands at least, and may be more, by zone_bands_may_hide() or zone_places_hide()? */
+bool zone_count_is_least(const struct zone_analysis *a);
+
+#endif
