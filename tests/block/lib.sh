@@ -67,6 +67,7 @@ mounted()
 	mkdir -p "$mnt"
 	mount "$@" "$mnt" || exit 1
 	at_end "unmount '$mnt'"
+	sync -f "$mnt" # what the file system writes by itself is written: nothing changes any more
 }
 
 # Until nobody has the device to himself: where another program has copied the mounts meanwhile, the file system is only given up when that one ends.
