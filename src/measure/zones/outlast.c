@@ -23,7 +23,8 @@
 #define EARLY_PART   0.25 /* of the time that emptying the cache takes: an honest flush takes about all of it */
 #define EARLY_REVS   2.0  /* and less than this says nothing: seek and latency are in it */
 #define EARLY_TRIES  2    /* more, each of which must say so */
-#define EMPTY_MARGIN 2.0  /* of the time that emptying takes at the media's pace */
+#define EMPTY_MARGIN 2.0  /* of the time that emptying takes at the media's pace ... */
+#define EMPTY_MAX_NS 10e9 /* ... but no longer: nobody waits for that (a choice) */
 #define SAME_RATIO   1.5  /* at most, between what a cache took in each time */
 #define FLUSH_PART \
 	0.05 /* of the sample's time: a flush that takes longer found much in a cache, which was not full yet */
@@ -59,7 +60,7 @@ static bool is_early_again(struct zones_run *run, struct zone_target *t, const s
 	const struct zone_sample *s;
 
 	for (int i = 0; i < EARLY_TRIES; i++) {
-		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)pause_ns);
+		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)fmin(pause_ns, EMPTY_MAX_NS));
 		*ret_r = zone_sample_take(run, t, how, &s, err);
 		if (*ret_r < 0 || session_is_over(run->ses) || !is_lasting(t, s) || !is_early(t, s))
 			return false;

@@ -11,8 +11,6 @@
 #include "measure/zones/analysis.h"
 #include "session/session.h"
 
-struct zone_analysis;
-
 struct zone_target {
 	size_t index; /* in the session */
 	const struct device *dev;
