@@ -95,6 +95,41 @@ static void a_place_that_leans_to_the_next_band_may_be_a_zone(void **state)
 	assert_true(zone_places_hide(&b, &lv));
 }
 
+/*
+ * Places of a band that surfaces scatter by so much that its first and its last ones may be a whole step apart: two zones in one band (804264). Of a scatter that is less, or where
+ * what lies beside is further away, they are not.
+ */
+static void a_band_whose_places_scatter_by_a_step_may_be_two(void **state)
+{
+	static const double mb[] = { 10.9, 9.7, 8.6, 7.5, 6.5, 5.5 };
+	struct zone_band v[8];
+	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
+	struct zone_level place[24] = { { .n = 3 } };
+	struct zone_levels lv = { .v = place, .n = ARRAY_LEN(place) };
+
+	(void)state;
+	for (size_t p = 0; p < lv.n; p++)
+		place[p] = (struct zone_level){ .n = 3,
+			                        .first_bytes = p * BAND / 4 + BAND / 16,
+			                        .end_bytes = p * BAND / 4 + BAND / 8,
+			                        .y = v[p / 4].y,
+			                        .half = 0.02 };
+	for (size_t p = 8; p < 12; p++)
+		place[p] = (struct zone_level){ .n = 8,
+			                        .first_bytes = place[p].first_bytes,
+			                        .end_bytes = place[p].end_bytes,
+			                        .y = v[2].y + (p < 10 ? -0.02 : 0.02),
+			                        .half = 0.04 };
+	assert_false(zone_places_hide(&b, &lv)); /* 4 %, known to 4 %: less than a step of 12 */
+	for (size_t p = 8; p < 12; p++)
+		place[p].half = 0.09;
+	assert_true(zone_places_hide(&b, &lv)); /* known to 9 % */
+	v[2].y = place[10].y = place[11].y = place[8].y = place[9].y = log(1e9 / 7.9e6);
+	v[3].y = log(1e9 / 6.2e6);
+	assert_false(zone_places_hide(&(struct zone_bands){ .v = v + 2, .n = 2 },
+	                              &(struct zone_levels){ .v = place, .n = 12 }));
+}
+
 /* Zones of which no place lies in are not seen, if there is one that is narrower than places are apart; and what was seen of one place, at the end, may be one. */
 static void what_is_narrower_than_places_are_apart_may_hide_others(void **state)
 {
@@ -197,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_step_of_two_may_hide_a_zone),
 		cmocka_unit_test(an_edge_with_a_place_in_it_may_hide_a_zone),
 		cmocka_unit_test(a_place_that_leans_to_the_next_band_may_be_a_zone),
+		cmocka_unit_test(a_band_whose_places_scatter_by_a_step_may_be_two),
 		cmocka_unit_test(what_is_narrower_than_places_are_apart_may_hide_others),
 		cmocka_unit_test(a_band_as_wide_as_two_others_may_be_two),
 		cmocka_unit_test(one_zone_is_told_where_rates_do_not_fall_and_the_interface_is_faster),
