@@ -57,8 +57,6 @@ static double lost_in(const struct profile *p, const struct truth_region *r)
 	return lost;
 }
 
-#define FOUND_OF 50 /* one of so many slow regions may be missed */
-
 struct counts {
 	size_t disks, false_ones;
 	size_t n, found;             /* regions of at least a sample that lose at least what the run can tell */
@@ -117,7 +115,8 @@ static void count_regions(const struct profile *p, uint64_t seed, struct counts 
 	sim_run_end(&run);
 }
 
-static void check_counts(const struct counts *c, const char *what)
+/* missed: at most so many of those that a run can tell. */
+static void check_counts(const struct counts *c, const char *what, size_t missed)
 {
 	print_message(
 		"%s: %zu disks, %zu of %zu slow regions of at least %.0f .. %.0f %% found, %zu of %zu lesser ones, "
@@ -125,11 +124,10 @@ static void check_counts(const struct counts *c, const char *what)
 		what, c->disks, c->found, c->n, 100 * c->least, 100 * c->most, c->lesser_found, c->lesser,
 		c->false_ones);
 	assert_true(c->n > 0);
-	/* Of five times as many disks 508 of 518 and 142 of 143: some lose what they lose where no sample was, or when none of its waits stands out. */
-	assert_true(FOUND_OF * (c->n - c->found) < c->n + FOUND_OF);
+	assert_true(c->found + missed >= c->n);
 	assert_int_equal(c->false_ones, 0);
-	/* Those lose less than the run promises to see: some are as likely by chance. (Of five times as many 499 of 548.) */
-	assert_true(10 * c->lesser_found + 10 >= 9 * c->lesser);
+	/* Those lose less than the run promises to see: some are as likely by chance. */
+	assert_true(10 * c->lesser_found >= 9 * c->lesser);
 }
 
 static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_large_disks(void **state)
@@ -151,7 +149,7 @@ static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_l
 			count_regions(&p, seed, &c);
 		profile_done(&p);
 	}
-	check_counts(&c, "disks of up to 100 GB");
+	check_counts(&c, "disks of up to 100 GB", 0);
 }
 
 /* Disks of 0.3 to 2.7 GB, up to half of them slow: a sample has few revolutions there. */
@@ -174,7 +172,8 @@ static void every_slow_region_that_a_run_can_tell_is_found_and_no_false_one_on_s
 			count_regions(&p, seed, &c);
 		profile_done(&p);
 	}
-	check_counts(&c, "disks of up to 2.7 GB");
+	/* Of five times as many 142 of 143: that one fell below what confirms it as its samples came by. */
+	check_counts(&c, "disks of up to 2.7 GB", 1);
 }
 
 /* Makes the bytes that one sample of this run counts lose a part of their time: a revolution again and again. */
