@@ -63,22 +63,28 @@ static void an_edge_with_a_place_in_it_may_hide_a_zone(void **state)
 	assert_true(zone_bands_may_hide(&b));
 }
 
+/* Four places in each of the bands, on its level. */
+static struct zone_levels places_of(struct zone_level *place, size_t n, const struct zone_band *v)
+{
+	for (size_t p = 0; p < n; p++)
+		place[p] = (struct zone_level){ .n = 3,
+			                        .first_bytes = p * BAND / 4 + BAND / 16,
+			                        .end_bytes = p * BAND / 4 + BAND / 8,
+			                        .y = v[p / 4].y,
+			                        .half = 0.02 };
+	return (struct zone_levels){ .v = place, .n = n };
+}
+
 /* A zone of one place between two bands, taken to the second of them as its samples scatter: it leans to the first. One that leans away, or by no more than chance, says nothing (692357). */
 static void a_place_that_leans_to_the_next_band_may_be_a_zone(void **state)
 {
 	static const double mb[] = { 10.9, 9.7, 9.1, 8.0, 7.4, 5.84 };
 	struct zone_band v[8];
 	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
-	struct zone_level place[24] = { { .n = 3 } };
-	struct zone_levels lv = { .v = place, .n = ARRAY_LEN(place) };
+	struct zone_level place[24];
+	struct zone_levels lv = places_of(place, ARRAY_LEN(place), v);
 
 	(void)state;
-	for (size_t p = 0; p < lv.n; p++)
-		place[p] = (struct zone_level){ .n = 3,
-			                        .first_bytes = p * BAND / 4 + BAND / 16,
-			                        .end_bytes = p * BAND / 4 + BAND / 8,
-			                        .y = v[p / 4].y,
-			                        .half = 0.02 };
 	for (size_t k = 0; k < b.n; k++)
 		v[k].half = 0.007;
 	assert_false(zone_places_hide(&b, &lv));
@@ -104,16 +110,10 @@ static void a_band_whose_places_scatter_by_a_step_may_be_two(void **state)
 	static const double mb[] = { 10.9, 9.7, 8.6, 7.5, 6.5, 5.5 };
 	struct zone_band v[8];
 	struct zone_bands b = bands_of(v, mb, ARRAY_LEN(mb));
-	struct zone_level place[24] = { { .n = 3 } };
-	struct zone_levels lv = { .v = place, .n = ARRAY_LEN(place) };
+	struct zone_level place[24];
+	struct zone_levels lv = places_of(place, ARRAY_LEN(place), v);
 
 	(void)state;
-	for (size_t p = 0; p < lv.n; p++)
-		place[p] = (struct zone_level){ .n = 3,
-			                        .first_bytes = p * BAND / 4 + BAND / 16,
-			                        .end_bytes = p * BAND / 4 + BAND / 8,
-			                        .y = v[p / 4].y,
-			                        .half = 0.02 };
 	for (size_t p = 8; p < 12; p++)
 		place[p] = (struct zone_level){ .n = 8,
 			                        .first_bytes = place[p].first_bytes,

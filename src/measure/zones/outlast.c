@@ -52,19 +52,20 @@ static bool is_early(const struct zone_target *t, const struct zone_sample *s)
  * Does the flush end early each further time? *how: twice as long as the one that said so first, as an empty cache takes more than one that
  * earlier samples have left full. Before each, the time for what was not flushed.
  */
-static bool is_early_again(struct zones_run *run, struct zone_target *t, const struct zone_sample *how, double pause_ns,
-                           int *ret_r, struct err *err)
+static bool is_early_again(struct zones_run *run, struct zone_target *t, const struct zone_sample *how,
+                           const struct zone_sample *first, int *ret_r, struct err *err)
 {
 	struct clock *clk = run->ses->env->clk;
+	const struct zone_sample *s = first;
 	double least = INFINITY, most = 0.0;
-	const struct zone_sample *s;
 
 	for (int i = 0; i < EARLY_TRIES; i++) {
-		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)fmin(pause_ns, EMPTY_MAX_NS));
+		double empty_ns = fmin(EMPTY_MARGIN * s->cached_bytes * s->ns_per_byte, EMPTY_MAX_NS);
+
+		clk->sleep_until_ns(clk, clock_now_ns(clk) + (uint64_t)empty_ns);
 		*ret_r = zone_sample_take(run, t, how, &s, err);
 		if (*ret_r < 0 || session_is_over(run->ses) || !is_lasting(t, s) || !is_early(t, s))
 			return false;
-		pause_ns = EMPTY_MARGIN * s->cached_bytes * s->ns_per_byte;
 		least = fmin(least, s->cached_bytes);
 		most = fmax(most, s->cached_bytes);
 	}
@@ -129,9 +130,7 @@ int zone_outlast(struct zones_run *run, struct zone_target *t, uint64_t at_bytes
 			t->lead_bytes = t->lead_bytes < ZONE_LEAD_MAX ? t->lead_bytes : ZONE_LEAD_MAX;
 			t->lead_bytes -= t->lead_bytes % l->block_bytes;
 			place(&how, l, at_bytes, 2 * bytes < most ? 2 * bytes : most);
-			if (!is_flush_early ||
-			    !is_early_again(run, t, &how, EMPTY_MARGIN * found.cached_bytes * found.ns_per_byte, &r,
-			                    err))
+			if (!is_flush_early || !is_early_again(run, t, &how, &found, &r, err))
 				return r;
 			return tell(run, t, &found, err);
 		}
