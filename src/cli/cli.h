@@ -17,9 +17,10 @@ enum exit_code {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_REFUSED = 3,
-	EXIT_DISK_ERRORS = 4, /* done, but the disk returned errors: the figures stand */
-	EXIT_VERDICT_NO = 5,  /* stream not sustained, compare found a difference */
-	EXIT_SIGNAL = 128,    /* + signal number */
+	EXIT_DISK_ERRORS = 4,  /* done, but the disk returned errors: the figures stand */
+	EXIT_VERDICT_NO = 5,   /* stream not sustained, compare found a difference */
+	EXIT_VERDICT_OPEN = 6, /* neither yes nor no: the run cannot tell */
+	EXIT_SIGNAL = 128,     /* + signal number */
 };
 
 /* For --describe and the manual pages; ends with name NULL. */
@@ -27,6 +28,11 @@ extern const struct exit_code_info {
 	int code;
 	const char *name, *help;
 } exit_codes[];
+/* Of a document that was made without trouble. */
+static inline int exit_of_verdict(const struct result *res)
+{
+	return res->verdict_is_no ? EXIT_VERDICT_NO : res->verdict_is_open ? EXIT_VERDICT_OPEN : EXIT_DONE;
+}
 
 /* The whole program but the outside: returns the exit status. */
 int cli_main(const struct env *env, int argc, char **argv);

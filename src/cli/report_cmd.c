@@ -337,7 +337,7 @@ static int run_compare(const struct env *env, const struct view_params *view, co
 	if (r == 0)
 		r = show(env, view, p, &(struct changes_job){ res, disks, err });
 	if (r == 0)
-		r = res->verdict_is_no ? EXIT_VERDICT_NO : EXIT_DONE;
+		r = exit_of_verdict(res);
 	fleet_free(disks);
 	result_free(res);
 	shelf_done(&a);

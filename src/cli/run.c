@@ -393,7 +393,7 @@ static int exit_of_status(const struct result *res, const struct run *run)
 		return run->save_err.code == -EPIPE ? EXIT_SIGNAL + SIGPIPE : EXIT_FAILED;
 	switch (res->status) {
 	case STATUS_COMPLETE:
-		return res->verdict_is_no ? EXIT_VERDICT_NO : EXIT_DONE;
+		return exit_of_verdict(res);
 	case STATUS_WITH_ERRORS:
 	case STATUS_DEVICE_GONE:
 		return EXIT_DISK_ERRORS;

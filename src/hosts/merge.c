@@ -311,6 +311,7 @@ struct result *hosts_merge(const struct hosts_part *parts, size_t n,
 			row.elapsed_s = p->doc->head.elapsed_s;
 			res->head.elapsed_s = fmax(res->head.elapsed_s, p->doc->head.elapsed_s);
 			res->verdict_is_no |= p->doc->verdict_is_no;
+			res->verdict_is_open |= p->doc->verdict_is_open;
 			join_targets(p, res, "host", true);
 			join_faults(p, res, true);
 		} else {

@@ -103,7 +103,8 @@ struct target_info { /* flat name/value pairs, typed like cells, from device_fie
 
 struct result {
 	enum result_status status;
-	bool verdict_is_no; /* exit status 5; not part of the document: figures say it there */
+	/* Exit status 5, and 6: the run cannot tell. Not part of the document: figures say it there. No beats open. */
+	bool verdict_is_no, verdict_is_open;
 	struct {
 		char *measurement, *program, *started, *clock, *engine;
 		char **argv;

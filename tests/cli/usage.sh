@@ -6,7 +6,7 @@ needs jq
 
 run 0 --describe
 err_is_empty
-jq -e '.program == "platter" and (.commands | length) > 0 and (.exit_codes | length) == 7' "$dir/out" >/dev/null ||
+jq -e '.program == "platter" and (.commands | length) > 0 and (.exit_codes | length) == 8' "$dir/out" >/dev/null ||
 	fail "--describe is not what front ends expect"
 cp "$dir/out" "$dir/describe"
 commands=$(jq -r '.commands[].name' "$dir/describe")
