@@ -627,10 +627,26 @@ static void write_fit(const struct reading *q, const struct way *w, struct geo_f
 		fit->zone[--n] = q->node[i].zone;
 }
 
+/* Turns the chain of odd bands round: the first of them, each one's parent the next. */
+static size_t first_odd(struct reading *q, size_t last)
+{
+	size_t next = 0;
+
+	while (last) {
+		size_t before = q->odd[last].parent;
+
+		q->odd[last].parent = next;
+		next = last;
+		last = before;
+	}
+	return next;
+}
+
 /* The same bands again, now that they are known, to say where each track is. */
 static void write_labels(struct reading *q, const struct way *w, struct geo_labels *labels, struct geo_fit *fit)
 {
 	struct geo_state st = w->st;
+	size_t k = first_odd(q, w->odd); /* in the order of their tracks, as the bands are gone through */
 
 	q->p.labels = labels;
 	for (size_t i = 0; i < fit->n; i++) {
@@ -647,9 +663,9 @@ static void write_labels(struct reading *q, const struct way *w, struct geo_labe
 			uint64_t band = q->p.shape->band;
 
 			st.rest = NAN;
-			for (size_t k = w->odd; k; k = q->odd[k].parent) {
-				if (q->odd[k].t != t)
-					continue;
+			while (k && q->odd[k].t < t)
+				k = q->odd[k].parent;
+			if (k && q->odd[k].t == t) {
 				b.skip = q->odd[k].skip;
 				b.skip_to = q->odd[k].skip_to;
 				b.is_full = q->odd[k].is_full;
