@@ -17,6 +17,7 @@
 
 #include "base/desc.h"
 #include "base/err.h"
+#include "base/samedisk.h"
 
 /* Can another host write to it? UNKNOWN: where the connection does not tell (SAS, hypervisors). */
 enum reach { REACH_LOCAL, REACH_UNKNOWN, REACH_SHARED };
@@ -66,7 +67,9 @@ struct device {
 	uint32_t nranges;
 	uint32_t temperature_mc; /* thousandths of a degree Celsius, as hwmon says; 0: not said */
 	bool is_read_only, is_removable, is_cdrom;
+	bool serial_is_bridges;               /* it stands in the USB device's folder alone */
 	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
+	bool has_twin;                        /* and that is this one, by another path */
 	uint32_t partition;                   /* number, 0: not a partition */
 	char alias[64];                       /* dm: its name ("vg-home"); md: its level */
 	char below[128];                      /* dm, md: members; loop: backing file */
@@ -100,6 +103,8 @@ struct device_row {
 extern const struct field device_fields[]; /* of struct device_row */
 void device_row(const struct device *dev, struct device_row *ret);
 const char *device_kind_name(enum device_kind kind); /* "disk", "partition", "file", "directory" */
+/* What it is known again by; its texts are dev's. The disk below a file or partition, but a file's own uuid. */
+void device_names(const struct device *dev, struct disk_names *ret);
 bool device_has_members(const struct device *dev);   /* a mapping or an array over several */
 bool device_is_zoned(const struct device *dev);      /* by its own word, or the kernel's: shingled, most often */
 

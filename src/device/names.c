@@ -93,6 +93,20 @@ void names_of_file(struct device *dev)
 	dev->part_uuid[0] = dev->by_id[0] = '\0';
 }
 
+void device_names(const struct device *dev, struct disk_names *ret)
+{
+	*ret = (struct disk_names){ .serial = dev->serial,
+		                    .wwn = dev->wwn,
+		                    .model = dev->model,
+		                    .vendor = dev->vendor,
+		                    .uuid = dev->uuid,
+		                    .kernel = dev->disk,
+		                    .size_bytes = dev->disk_size_bytes,
+		                    .serial_is_bridges = dev->serial_is_bridges,
+		                    .serial_is_shared = dev->serial_is_shared && !dev->has_twin,
+		                    .wwn_is_shared = dev->wwn_is_shared && !dev->has_twin };
+}
+
 /* ---- consent ---- */
 
 /* "0", "00000000": what bridges say that know none. */
