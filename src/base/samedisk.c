@@ -238,9 +238,11 @@ enum same_disk same_disk(const struct disk_names *a, const struct disk_names *b,
 	if (is_wwn && is_serial)
 		return DISK_SAME;
 	/* One equal name is not enough against what differs beside it: a bridge may give all of its bays one. */
-	return is_unequal(a->model, b->model) || (!is_serial && !is_mixed && is_unequal(a->serial, b->serial))
-	               ? DISK_UNKNOWN
-	               : DISK_SAME;
+	if (!is_serial && !is_mixed && is_unequal(a->serial, b->serial)) {
+		*by = a->serial_is_bridges ? NAME_BRIDGE : NAME_SERIAL;
+		return DISK_UNKNOWN;
+	}
+	return is_unequal(a->model, b->model) ? DISK_UNKNOWN : DISK_SAME;
 }
 
 const char *disk_lasting_name(const struct disk_names *d, enum disk_name *ret_which)

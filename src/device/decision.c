@@ -35,7 +35,7 @@ struct reasons { /* sentences, a line each when there are several */
 struct decision {
 	struct reasons barred; /* what no option changes */
 	struct reasons asked;  /* what options would change; looked at only when nothing bars */
-	char options[640];     /* that the given consent lacks, each with a blank before it */
+	char options[2048];    /* that the given consent lacks, each with a blank before it */
 };
 
 static void add_reason(struct reasons *r, int code, const char *sentence)
@@ -65,7 +65,7 @@ static void append(char *buf, size_t len, const char *fmt, ...)
 /* An option that is wanted, once. */
 static void ask(struct decision *d, const char *sentence, const char *option, const char *word)
 {
-	char text[256];
+	char text[512];
 
 	add_reason(&d->asked, -EPERM, sentence);
 	(void)snprintf(text, sizeof(text), strpbrk(word, " \t'\"$`\\*?;&|<>()#!~") ? " --%s='%s'" : " --%s=%s", option,
@@ -131,7 +131,7 @@ static void find_name(const struct device *dev, enum write_kind kind, const stru
 	const struct strs *destroy = consent ? &consent->destroy : NULL, *rewrite = consent ? &consent->rewrite : NULL;
 	const struct strs *given = kind == WRITE_SAME && rewrite && rewrite->n > 0 ? rewrite : destroy;
 	struct consent_names names;
-	char who[128], text[512];
+	char who[128], text[1024];
 
 	consent_names(dev, &names);
 	/* Whoever gives up the data gives up more than --rewrite may lose. */

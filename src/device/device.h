@@ -53,7 +53,8 @@ struct device {
 
 	int rotational;        /* as the kernel says: 1, 0, -1 unknown */
 	uint32_t reported_rpm; /* VPD B1h / IDENTIFY word 217; 0: not said */
-	char model[64], serial[64], firmware[32], wwn[64], vendor[32];
+	/* Whole or not at all: a cut name is another disk's. Page 80h has up to 252 bytes, a T10 name 4 + 255, an NVMe name 140. */
+	char model[64], serial[256], firmware[32], wwn[288], vendor[32];
 	char transport[16]; /* "ata", "scsi", "nvme", "usb", "virtio", "loop", "" */
 	char scheduler[32];
 	char write_cache[32]; /* "write back", "write through" */
@@ -71,11 +72,11 @@ struct device {
 	bool serial_is_shared, wwn_is_shared; /* another disk shows the same: it cannot stand for consent */
 	bool has_twin;                        /* and that is this one, by another path */
 	uint32_t partition;                   /* number, 0: not a partition */
-	char alias[64];                       /* dm: its name ("vg-home"); md: its level */
-	char below[128];                      /* dm, md: members; loop: backing file */
+	char alias[128];                      /* dm: its name ("vg-home"); md: its level */
+	char below[512];                      /* dm, md: members; loop: backing file */
 	char uuid[160];      /* dm, md: of the mapping or the array; loop: file and inode; files: path and inode */
 	char part_uuid[64];  /* of the partition, as udev links it */
-	char by_id[384];     /* its names in /dev/disk/by-id, blanks between them */
+	char by_id[2048];    /* its names in /dev/disk/by-id, blanks between them */
 	enum reach reach;    /* who may write to it besides this host */
 	char chain[160];     /* what lies between it and the processor: "ahci 0000:00:17.0, ata1" */
 	char shared_by[32];  /* REACH_SHARED: "iscsi", "fc", "nbd", ... */
@@ -316,7 +317,7 @@ bool permit_verdict(const struct device *dev, const struct survey *survey, char 
  * /dev/disk/by-id; of a partition with "-partN". Its kernel name only when it has none of these (loop, ram, null_blk).
  */
 struct consent_names {
-	char v[10][160];
+	char v[12][320];
 	size_t n;
 	bool is_kernel_name;
 };

@@ -185,6 +185,16 @@ static void first_text(const char *root, const char *dir, char *dst, size_t len,
 		(void)sys_text(root, dst, len, "%s/%s", dir, *names); /* dst stays "" */
 }
 
+/* What a bridge or a stick says of itself, in the folder above the interface that the host of its disks is on: ".../2-3/2-3:1.0/host4/...". */
+static void take_usb_serial(struct device *dev, const char *root, const char *disk_dir)
+{
+	const char *host = strstr(disk_dir, "/host");
+	const char *interface = host ? memrchr(disk_dir, '/', (size_t)(host - disk_dir)) : NULL;
+
+	dev->serial_is_bridges = interface && sys_text(root, dev->serial, sizeof(dev->serial), "%.*s/serial",
+	                                               (int)(interface - disk_dir), disk_dir) == 0;
+}
+
 void identity_sysfs(struct device *dev, const char *root, const struct sys_block *b)
 {
 	const char *d = b->disk_dir;
@@ -214,39 +224,51 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pg89", d);
 	if (n > 0)
 		identity_vpd_ata(dev, page, (size_t)n);
+	if (!dev->serial[0] && strcmp(dev->transport, "usb") == 0)
+		take_usb_serial(dev, root, d);
 	n = sys_bytes(root, page, sizeof(page), "%s/device/vpd_pgb1", d);
 	if (n > 0)
 		identity_vpd_medium(dev, page, (size_t)n);
 }
 
+bool identity_is_twin(const struct device *a, const struct device *b)
+{
+	struct disk_names x, y;
+	enum disk_name by;
+	enum same_disk answer;
+
+	device_names(a, &x);
+	device_names(b, &y);
+	answer = same_disk(&x, &y, &by);
+	/* Two bays of one bridge are no two ways to one disk. Where the world-wide name is equal, and its model's alone is not, caution says yes. */
+	return by == NAME_WWN ? answer != DISK_OTHER : answer == DISK_SAME && by != NAME_BRIDGE;
+}
+
 void identity_compare(const char *root, struct device *dev)
 {
+	bool serial = false, wwn = false, others = false;
 	struct sys_list names;
 
-	dev->serial_is_shared = dev->wwn_is_shared = false;
-	if (!dev->serial[0] && !dev->wwn[0])
-		return;
+	dev->serial_is_shared = dev->wwn_is_shared = dev->has_twin = false;
 	sys_list(root, &names, "/sys/class/block");
-	for (size_t i = 0; i < names.n; i++) {
+	for (size_t i = 0; i < names.n && (dev->serial[0] || dev->wwn[0]); i++) {
 		struct device other = { 0 };
 		struct sys_block b;
+		bool is_serial, is_wwn;
 
 		if (sys_block_by_name(root, names.v[i], &b) < 0 || b.is_partition || b.disk_rdev == dev->disk_rdev)
 			continue;
 		identity_sysfs(&other, root, &b);
-		if (dev->serial[0] && strcmp(other.serial, dev->serial) == 0)
-			dev->serial_is_shared = true;
-		if (dev->wwn[0] && strcmp(other.wwn, dev->wwn) == 0)
-			dev->wwn_is_shared = true;
+		is_serial = dev->serial[0] && strcmp(other.serial, dev->serial) == 0;
+		is_wwn = dev->wwn[0] && strcmp(other.wwn, dev->wwn) == 0;
+		others = others || ((is_serial || is_wwn) && !identity_is_twin(dev, &other));
+		serial = serial || is_serial;
+		wwn = wwn || is_wwn;
 	}
 	sys_list_done(&names);
-}
-
-bool identity_is_twin(const struct device *a, const struct device *b)
-{
-	if (a->wwn[0] && b->wwn[0])
-		return strcmp(a->wwn, b->wwn) == 0;
-	return a->serial[0] && strcmp(a->serial, b->serial) == 0 && strcmp(a->model, b->model) == 0;
+	dev->serial_is_shared = serial;
+	dev->wwn_is_shared = wwn;
+	dev->has_twin = (serial || wwn) && !others;
 }
 
 /* ---- asking the drive ---- */

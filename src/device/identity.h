@@ -21,12 +21,9 @@ void identity_sysfs(struct device *dev, const char *root, const struct sys_block
 void identity_ask(struct device *dev, int fd);
 /* Its connection alone ("ata", "fc"), by its place in sysfs. */
 void identity_transport(struct device *dev, const struct sys_block *b);
-/* Sets serial_is_shared and wwn_is_shared: does another disk show the same? */
+/* Sets serial_is_shared, wwn_is_shared and has_twin: does another disk show the same? */
 void identity_compare(const char *root, struct device *dev);
-/*
- * Do two show that they are one disk, by another way? Equal world-wide names (sysfs, or page 83h), or where one shows none an
- * equal serial number and model. Sizes are the caller's.
- */
+/* Do two show that they are one disk, by another way? */
 bool identity_is_twin(const struct device *a, const struct device *b);
 
 /* names.c: names that stay: by_id, uuid, part_uuid. */

@@ -11,8 +11,6 @@
 #include "device/identity.h"
 #include "device/survey.h"
 
-#define NAME_MIN 4 /* characters of a serial number that says something */
-
 /* ---- links that udev makes ---- */
 
 static bool leads_to(const char *root, const char *link, const struct sys_block *b)
@@ -109,41 +107,52 @@ void device_names(const struct device *dev, struct disk_names *ret)
 
 /* ---- consent ---- */
 
-/* "0", "00000000": what bridges say that know none. */
-static bool says_something(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n >= NAME_MIN && strspn(name, (const char[]){ name[0], '\0' }) < n;
-}
-
 static void add_name(const struct device *dev, struct consent_names *ret, const char *name)
 {
 	char *to = ret->v[ret->n];
+	int n;
 
-	if (ret->n == ARRAY_LEN(ret->v) || !says_something(name) || strlen(name) + 16 > sizeof(ret->v[0]))
+	if (ret->n == ARRAY_LEN(ret->v))
 		return;
-	if (dev->kind == DEVICE_PARTITION)
-		(void)snprintf(to, sizeof(ret->v[0]), "%.140s-part%u", name, dev->partition);
-	else
-		text_copy(to, sizeof(ret->v[0]), name);
-	ret->n++;
+	n = dev->kind == DEVICE_PARTITION ? snprintf(to, sizeof(ret->v[0]), "%s-part%u", name, dev->partition)
+	                                  : snprintf(to, sizeof(ret->v[0]), "%s", name);
+	ret->n += n < (int)sizeof(ret->v[0]);
+}
+
+/* Does a link hold a name that says nothing (of a stick: usb-DISK_0123456789ABCDEF), or a world-wide name that is not its alone? */
+static bool is_empty_link(const struct disk_names *names, const char *link)
+{
+	char serial[256];
+
+	(void)snprintf(serial, sizeof(serial), "%s", names->serial);
+	for (char *c = serial; *c; c++)
+		if (*c == ' ')
+			*c = '_';
+	if (serial[0] && strstr(link, serial) && !name_identifies(names->serial, names))
+		return true;
+	return names->wwn_is_shared &&
+	       (strncmp(link, "wwn-", 4) == 0 || strncmp(link, "nvme-eui.", 9) == 0 || strstr(link, names->wwn));
 }
 
 void consent_names(const struct device *dev, struct consent_names *ret)
 {
+	struct disk_names names;
+	char link[sizeof(ret->v[0])];
+
 	*ret = (struct consent_names){ 0 };
-	if (!dev->serial_is_shared)
+	device_names(dev, &names);
+	names.wwn_is_shared = dev->wwn_is_shared;
+	if (!dev->serial_is_shared && name_identifies(dev->serial, &names))
 		add_name(dev, ret, dev->serial);
-	if (!dev->wwn_is_shared)
+	if (!dev->wwn_is_shared && name_identifies(dev->wwn, &names))
 		add_name(dev, ret, dev->wwn);
-	if (strcmp(dev->transport, "dm") == 0)
+	if (strcmp(dev->transport, "dm") == 0 && dev->alias[0])
 		add_name(dev, ret, dev->alias);
 	for (const char *p = dev->by_id; *p && ret->n < ARRAY_LEN(ret->v); p += strspn(p, " ")) {
 		int n = (int)strcspn(p, " ");
 
-		if ((size_t)n < sizeof(ret->v[0]))
-			(void)snprintf(ret->v[ret->n++], sizeof(ret->v[0]), "%.*s", n, p);
+		if (snprintf(link, sizeof(link), "%.*s", n, p) < (int)sizeof(link) && !is_empty_link(&names, link))
+			text_copy(ret->v[ret->n++], sizeof(ret->v[0]), link);
 		p += n;
 	}
 	if (ret->n > 0)

@@ -129,8 +129,14 @@ static void read_below(const char *root, const struct sys_block *b, struct devic
 	if (sys_text(root, dev->below, sizeof(dev->below), "%s/loop/backing_file", b->disk_dir) == 0)
 		return;
 	sys_list(root, &slaves, "%s/slaves", b->disk_dir);
-	for (size_t i = 0; i < slaves.n && at < sizeof(dev->below); i++)
-		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", i ? ", " : "", slaves.v[i]);
+	for (size_t i = 0; i < slaves.n; i++) {
+		bool fits = at + strlen(slaves.v[i]) + sizeof(", , ...") <= sizeof(dev->below);
+
+		at += (size_t)snprintf(dev->below + at, sizeof(dev->below) - at, "%s%s", i ? ", " : "",
+		                       fits ? slaves.v[i] : "...");
+		if (!fits)
+			break;
+	}
 	sys_list_done(&slaves);
 }
 

@@ -40,7 +40,7 @@ void text_copy(char *dst, size_t len, const char *src)
 	dst[n] = '\0';
 }
 
-void text_clean(char *dst, size_t len, const void *src, size_t n)
+bool text_clean(char *dst, size_t len, const void *src, size_t n)
 {
 	const unsigned char *s = src;
 	const unsigned char *nul = memchr(s, 0, n);
@@ -54,9 +54,10 @@ void text_clean(char *dst, size_t len, const void *src, size_t n)
 	}
 	while (n > 0 && isspace(s[n - 1]) != 0)
 		n--;
-	for (size_t i = 0; i < n && out + 1 < len; i++)
+	for (size_t i = 0; i < n && n < len; i++)
 		dst[out++] = (char)(s[i] >= 0x20 && s[i] < 0x7f ? s[i] : (unsigned char)'?');
 	dst[out] = '\0';
+	return out == n;
 }
 
 void text_unescape(char *s)
@@ -125,8 +126,7 @@ static int vtext(const char *root, char *buf, size_t len, const char *fmt, va_li
 	if (n < 0)
 		return (int)n;
 	end = memchr(raw, '\n', (size_t)n);
-	text_clean(buf, len, raw, end ? (size_t)(end - raw) : (size_t)n);
-	return 0;
+	return text_clean(buf, len, raw, end ? (size_t)(end - raw) : (size_t)n) ? 0 : -ENAMETOOLONG;
 }
 
 int sys_text(const char *root, char *buf, size_t len, const char *fmt, ...)

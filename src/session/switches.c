@@ -113,7 +113,7 @@ static int note_one(struct session *ses, struct switched *s, struct err *err)
 	int r;
 
 	state_dir(ses, dir, sizeof(dir));
-	(void)snprintf(id, sizeof(id), "%s", s->disk.serial[0] ? s->disk.serial : s->disk.wwn);
+	(void)snprintf(id, sizeof(id), "%.71s", s->disk.serial[0] ? s->disk.serial : s->disk.wwn);
 	for (char *c = id; *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", *c))
 			*c = '_';

@@ -47,6 +47,15 @@ static inline void dump_set(const struct dump *d, const char *path, const char *
 	dump_write(d, path, text, strlen(text), "we");
 }
 
+static inline void dump_link(const struct dump *d, const char *path, const char *to)
+{
+	char full[4096];
+
+	(void)snprintf(full, sizeof(full), "%s/%s", d->root, path);
+	dump_folders(full);
+	assert_int_equal(symlink(to, full), 0);
+}
+
 static inline void dump_hex(const struct dump *d, const char *path, const char *hex)
 {
 	unsigned char raw[4096];

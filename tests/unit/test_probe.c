@@ -278,6 +278,128 @@ static void the_same_serial_twice_is_noticed(void **state)
 	assert_true(dev.serial_is_shared);
 }
 
+static bool is_consent(const struct device *dev, const char *name)
+{
+	struct consent_names names;
+
+	consent_names(dev, &names);
+	for (size_t i = 0; i < names.n; i++)
+		if (strcmp(names.v[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void one_world_wide_name_and_two_serial_numbers_are_two_disks(void **state)
+{
+	static const char *const cases[][6] = {
+		{ "dock", "/dev/sda", "/dev/sdb", "WD-WX10000AAAAA", "WD-WX10000BBBBB", "naa.5000000000000001" },
+		{ "nvme-eui", "/dev/nvme0n1", "/dev/nvme1n1", "2K07201234500", "2K07201234501",
+		  "eui.6479a72be0000000" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct disk_names x, y;
+		struct device a, b;
+
+		probe(cases[i][0], cases[i][1], &a);
+		probe(cases[i][0], cases[i][2], &b);
+		device_names(&a, &x);
+		device_names(&b, &y);
+		assert_int_equal(same_disk(&x, &y, NULL), DISK_OTHER);
+		assert_false(identity_is_twin(&a, &b));
+		assert_true(a.wwn_is_shared && !a.has_twin && !a.serial_is_shared);
+		assert_true(is_consent(&a, cases[i][3]) && !is_consent(&a, cases[i][4]) &&
+		            !is_consent(&a, cases[i][5]));
+		assert_true(is_consent(&b, cases[i][4]) && !is_consent(&b, cases[i][3]) &&
+		            !is_consent(&b, cases[i][5]));
+	}
+}
+
+static void names_of_mappings_are_compared_to_their_last_character(void **state)
+{
+	static const char name[] =
+		"ceph--block--0f0e0d0c--0b0a--0908--0706--050403020100-osd--block--11111111--2222--3333--"
+		"4444--55555555555";
+	char whole[2][128];
+	struct device dev[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		probe("dm-long", i ? "/dev/dm-1" : "/dev/dm-0", &dev[i]);
+		(void)snprintf(whole[i], sizeof(whole[i]), "%s%d", name, i);
+		assert_string_equal(dev[i].alias, whole[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_true(is_consent(&dev[i], whole[i]));
+		assert_false(is_consent(&dev[i], whole[!i]));
+		for (size_t n = 0; n < strlen(whole[i]); n++) {
+			char cut[128] = "";
+
+			memcpy(cut, whole[i], n);
+			assert_false(is_consent(&dev[i], cut));
+		}
+	}
+}
+
+/* The longest that kernels show: 72 and more of T10, 140 of NVMe, 252 of page 80h; what is longer still is no name. */
+static void a_name_is_kept_whole_or_not_at_all(void **state)
+{
+	char text[600], page[2 * 300];
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "dock");
+	for (size_t n = 60; n < 320; n++) {
+		(void)snprintf(text, sizeof(text), "t10.%0*d%zu", (int)n, 7, n);
+		dump_set(&d, "sys/class/block/sda/device/wwid", text);
+		probe_in(&d, "/dev/sda", &dev);
+		if (strlen(text) < sizeof(dev.wwn))
+			assert_string_equal(dev.wwn, text);
+		else
+			assert_string_equal(dev.wwn, "");
+	}
+	(void)snprintf(page, sizeof(page), "008000fc");
+	for (int i = 0; i < 252; i++)
+		(void)snprintf(page + 8 + 2 * i, sizeof(page) - 8 - 2 * (size_t)i, "%02x", 'A' + i % 23);
+	dump_hex(&d, "sys/class/block/sda/device/vpd_pg80", page);
+	probe_in(&d, "/dev/sda", &dev);
+	assert_int_equal(strlen(dev.serial), 252);
+	assert_true(is_consent(&dev, dev.serial));
+	dump_close(&d);
+}
+
+static void the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one(void **state)
+{
+	struct device dev;
+	struct dump d;
+
+	(void)state;
+	dump_open(&d, "usb-serial");
+	probe_in(&d, "/dev/sdc", &dev);
+	assert_string_equal(dev.serial, "575835314139394E");
+	assert_true(dev.serial_is_bridges && !dev.serial_is_shared);
+	assert_true(is_consent(&dev, "575835314139394E"));
+	/* a second bay of the same bridge */
+#define BAY "devices/pci0000:00/0000:00:14.0/usb2/2-3/2-3:1.0/host4/target4:0:0/4:0:0:1/block/sdd"
+	dump_set(&d, "sys/" BAY "/dev", "8:48\n");
+	dump_set(&d, "sys/" BAY "/size", "3907029168\n");
+	dump_set(&d, "sys/" BAY "/device/model", "Elements 25A2\n");
+	dump_link(&d, "sys/class/block/sdd", "../../" BAY);
+	dump_link(&d, "sys/dev/block/8:48", "../../" BAY);
+	probe_in(&d, "/dev/sdc", &dev);
+	assert_true(dev.serial_is_shared && !dev.has_twin);
+	assert_false(is_consent(&dev, "575835314139394E"));
+	/* a number that all sticks of a make have */
+	dump_set(&d, "sys/devices/pci0000:00/0000:00:14.0/usb2/2-3/serial", "0123456789ABCDEF\n");
+	dump_link(&d, "dev/disk/by-id/usb-WD_Elements_0123456789ABCDEF-0:0", "../../sdc");
+	probe_in(&d, "/dev/sdc", &dev);
+	assert_false(is_consent(&dev, "0123456789ABCDEF"));
+	assert_false(is_consent(&dev, "usb-WD_Elements_0123456789ABCDEF-0:0"));
+	dump_close(&d);
+}
+
 static void partitions_come_in_the_order_of_their_places(void **state)
 {
 	struct device_context ctx;
@@ -663,6 +785,10 @@ int main(void)
 		cmocka_unit_test(real_drivers_are_read_as_their_machine_was_built),
 		cmocka_unit_test(stacked_devices_tell_what_they_are_made_of),
 		cmocka_unit_test(odd_transports_are_told_apart),
+		cmocka_unit_test(one_world_wide_name_and_two_serial_numbers_are_two_disks),
+		cmocka_unit_test(names_of_mappings_are_compared_to_their_last_character),
+		cmocka_unit_test(a_name_is_kept_whole_or_not_at_all),
+		cmocka_unit_test(the_serial_number_of_a_usb_device_stands_for_its_disk_while_it_has_one),
 		cmocka_unit_test(the_same_serial_twice_is_noticed),
 		cmocka_unit_test(partitions_come_in_the_order_of_their_places),
 		cmocka_unit_test(counters_are_bytes_and_nanoseconds),

@@ -81,7 +81,7 @@ static void two_disks_are_one_where_a_lasting_name_says_so(void **state)
 		  S(.serial = "WD-1234A", .wwn = "naa.50014ee20a1b2c3d"), DISK_SAME, NAME_WWN },
 		{ S(.serial = "575835314139394E", .serial_is_bridges = true, .wwn = "naa.50014ee20a1b2c3d"),
 		  S(.serial = "575835314139395F", .serial_is_bridges = true, .wwn = "naa.50014ee20a1b2c3d"),
-		  DISK_UNKNOWN, NAME_WWN },
+		  DISK_UNKNOWN, NAME_BRIDGE },
 		/* mappings: their names, whole; files of two hosts */
 		{ S(.uuid = "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa0"),
 		  S(.uuid = "LVM-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1"), DISK_OTHER,

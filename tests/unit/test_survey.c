@@ -235,6 +235,14 @@ static void each_sign_that_two_disks_are_one_is_enough(void **state)
 	dump_close(&d);
 }
 
+static void a_shared_world_wide_name_bars_nobody(void **state)
+{
+	(void)state;
+	assert_findings("dock", "/dev/sda", NULL, 0);
+	assert_findings("nvme-eui", "/dev/nvme0n1", NULL, 0);
+	assert_findings("dock", "/dev/sdb", &(struct expect){ FINDING_MOUNT, "sdb1", "ext4", "/srv/b" }, 1);
+}
+
 /* A mapping and a loop device over sdf, while sdg, the same disk, is mounted; a mapping over both is multipath and no quarrel. */
 static void what_lies_over_one_path_meets_who_uses_the_other(void **state)
 {
@@ -588,6 +596,7 @@ int main(void)
 		cmocka_unit_test(another_path_to_the_same_disk_counts),
 		cmocka_unit_test(a_partition_seen_through_another_path_counts),
 		cmocka_unit_test(each_sign_that_two_disks_are_one_is_enough),
+		cmocka_unit_test(a_shared_world_wide_name_bars_nobody),
 		cmocka_unit_test(what_lies_over_one_path_meets_who_uses_the_other),
 		cmocka_unit_test(disks_that_are_lent_to_other_hosts_are_found_in_configfs),
 		cmocka_unit_test(storage_that_other_hosts_reach_is_told_by_its_connection),

@@ -64,9 +64,9 @@ static void make_name(struct rewrite_journal *j, const char *dir, const struct d
 
 	/* What stays after a restart: a kernel name may be another volume's then. */
 	if (dev->serial[0] && !dev->serial_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%s", dev->serial);
+		(void)snprintf(id, sizeof(id), "%.95s", dev->serial);
 	else if (dev->wwn[0] && !dev->wwn_is_shared && dev->kind != DEVICE_FILE)
-		(void)snprintf(id, sizeof(id), "%s", dev->wwn);
+		(void)snprintf(id, sizeof(id), "%.95s", dev->wwn);
 	else if (dev->uuid[0])
 		(void)snprintf(id, sizeof(id), "%.95s", dev->uuid);
 	else
@@ -84,9 +84,9 @@ static void set_identity(struct journal_header *h, const struct device *dev)
 	memset(h, 0, sizeof(*h));
 	memcpy(h->magic, MAGIC, sizeof(h->magic));
 	h->header_bytes = HEADER_BYTES;
-	(void)snprintf(h->serial, sizeof(h->serial), "%s", dev->serial);
+	(void)snprintf(h->serial, sizeof(h->serial), "%.63s", dev->serial);
 	(void)snprintf(h->model, sizeof(h->model), "%s", dev->model);
-	(void)snprintf(h->wwn, sizeof(h->wwn), "%s", dev->wwn);
+	(void)snprintf(h->wwn, sizeof(h->wwn), "%.63s", dev->wwn);
 	(void)snprintf(h->uuid, sizeof(h->uuid), "%s", dev->uuid);
 	(void)snprintf(h->part_uuid, sizeof(h->part_uuid), "%s", dev->part_uuid);
 	(void)snprintf(h->name, sizeof(h->name), "%s", dev->name);
