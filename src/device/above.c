@@ -120,34 +120,76 @@ bool segments_of_dm(struct segments *ret, const struct segment *upper, const cha
 	return false;
 }
 
-static void dm_above(struct segments *ret, const struct segment *upper, const char *alias, dev_t lower, char *strange,
-                     size_t len)
+/* A dump has no ioctls: what they would say is in a file. */
+static int dumped_table(const char *root, const char *dir, dm_line_taker *take, void *arg)
 {
-	cleanup_close int fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
-	cleanup_free char *buf = calloc(1, TABLE_BYTES);
-	struct dm_ioctl *io = (struct dm_ioctl *)(void *)buf;
+	cleanup_fclose FILE *f = NULL;
+	cleanup_free char *line = NULL;
+	char path[PATH_MAX], type[32];
+	uint64_t first, sectors;
+	size_t len = 0;
+	int at = 0;
+
+	if (snprintf(path, sizeof(path), "%s/dm/table", dir) >= (int)sizeof(path) || !(f = sys_open(root, path)))
+		return -ENOENT;
+	while (getline(&line, &len, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "%" SCNu64 " %" SCNu64 " %31s %n", &first, &sectors, type, &at) == 3)
+			take(arg, first, sectors, type, line + at);
+	}
+	return 0;
+}
+
+int dm_table(const char *root, const struct sys_block *b, dm_line_taker *take, void *arg)
+{
+	cleanup_close int fd = -1;
+	cleanup_free char *buf = NULL;
+	struct dm_ioctl *io;
 	uint32_t at;
 
-	text_copy(strange, len, alias);
-	if (fd < 0 || !buf)
-		return;
+	if (!sysroot_is_real(root))
+		return dumped_table(root, b->dir, take, arg);
+	fd = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	buf = calloc(1, TABLE_BYTES);
+	if (!buf)
+		return -ENOMEM;
+	io = (struct dm_ioctl *)(void *)buf;
 	io->version[0] = DM_VERSION_MAJOR;
 	io->data_size = TABLE_BYTES;
 	io->data_start = sizeof(*io);
 	io->flags = DM_STATUS_TABLE_FLAG;
-	text_copy(io->name, sizeof(io->name), alias);
-	if (ioctl(fd, DM_TABLE_STATUS, io) < 0 || (io->flags & DM_BUFFER_FULL_FLAG))
-		return;
-	strange[0] = '\0';
+	io->dev = b->rdev; /* the kernel's huge_encode_dev() is makedev() for its numbers */
+	if (ioctl(fd, DM_TABLE_STATUS, io) < 0)
+		return -errno;
+	if (io->flags & DM_BUFFER_FULL_FLAG)
+		return -E2BIG;
 	at = io->data_start;
 	for (uint32_t i = 0; i < io->target_count && at + sizeof(struct dm_target_spec) < TABLE_BYTES; i++) {
 		const struct dm_target_spec *t = (const struct dm_target_spec *)(const void *)(buf + at);
 
-		if (!segments_of_dm(ret, upper, t->target_type, buf + at + sizeof(*t), t->sector_start, t->length,
-		                    lower))
-			(void)snprintf(strange, len, "%s (%s)", alias, t->target_type);
+		take(arg, t->sector_start, t->length, t->target_type, buf + at + sizeof(*t));
 		at = io->data_start + t->next;
 	}
+	return 0;
+}
+
+struct dm_above {
+	struct segments *ret;
+	const struct segment *upper;
+	const char *alias;
+	dev_t lower;
+	char *strange;
+	size_t len;
+};
+
+static void dm_line_above(void *arg, uint64_t first_sector, uint64_t sectors, const char *type, const char *params)
+{
+	const struct dm_above *a = arg;
+
+	if (!segments_of_dm(a->ret, a->upper, type, params, first_sector, sectors, a->lower))
+		(void)snprintf(a->strange, a->len, "%s (%s)", a->alias, type);
 }
 
 /* ---- md ---- */
@@ -237,8 +279,11 @@ int segments_above(const char *root, const struct sys_block *b, struct segments 
 		text_copy(s.name, sizeof(s.name), names.v[i]);
 		text_copy(s.label, sizeof(s.label), names.v[i]);
 		if (sys_text(root, alias, sizeof(alias), "%s/dm/name", holder.dir) == 0) {
+			struct dm_above a = { ret, &s, s.label, b->rdev, text, sizeof(text) };
+
 			text_copy(s.label, sizeof(s.label), alias);
-			dm_above(ret, &s, alias, b->rdev, text, sizeof(text));
+			if (dm_table(root, &holder, dm_line_above, &a) < 0)
+				text_copy(text, sizeof(text), alias);
 		} else if (!md_above(root, ret, &s, holder.dir, b->name)) {
 			text_copy(text, sizeof(text), names.v[i]);
 		}

@@ -34,6 +34,9 @@ bool segment_up(const struct segment *s, uint64_t lower, uint64_t *ret_upper, ui
  */
 bool segments_of_dm(struct segments *ret, const struct segment *upper, const char *type, const char *params,
                     uint64_t first_sector, uint64_t sectors, dev_t lower);
+/* The lines of a mapping's table. 0, or negative errno: it could not be read. */
+typedef void dm_line_taker(void *arg, uint64_t first_sector, uint64_t sectors, const char *type, const char *params);
+int dm_table(const char *root, const struct sys_block *b, dm_line_taker *take, void *arg);
 /* All that lies over a device. What is not followed is in *ret_strange, "": nothing. 0, or -ENOMEM. */
 int segments_above(const char *root, const struct sys_block *b, struct segments *ret, char *ret_strange, size_t len);
 

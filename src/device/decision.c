@@ -20,10 +20,11 @@ static const struct {
 	enum finding_kind kind;
 	int code;
 } barriers[] = {
-	{ FINDING_MOUNT, -EBUSY },     { FINDING_OUTPUT, -EBUSY }, { FINDING_SWAP, -EBUSY },
-	{ FINDING_HOLDER, -EBUSY },    { FINDING_LOOP, -EBUSY },   { FINDING_EXPORT, -EBUSY },
-	{ FINDING_OPEN, -EBUSY },      { FINDING_LOCKED, -EBUSY }, { FINDING_EXCLUSIVE, -EBUSY },
-	{ FINDING_READ_ONLY, -EROFS }, { FINDING_ZONED, -EPERM },  { FINDING_ALIEN, -EPERM },
+	{ FINDING_MOUNT, -EBUSY },  { FINDING_OUTPUT, -EBUSY },    { FINDING_SWAP, -EBUSY },
+	{ FINDING_HOLDER, -EBUSY }, { FINDING_LOOP, -EBUSY },      { FINDING_EXPORT, -EBUSY },
+	{ FINDING_OPEN, -EBUSY },   { FINDING_LOCKED, -EBUSY },    { FINDING_EXCLUSIVE, -EBUSY },
+	{ FINDING_STACK, -EPERM },  { FINDING_READ_ONLY, -EROFS }, { FINDING_ZONED, -EPERM },
+	{ FINDING_ALIEN, -EPERM },
 };
 
 struct reasons { /* sentences, a line each when there are several */

@@ -160,6 +160,7 @@ enum finding_kind {
 	FINDING_LOCKED, /* another program has the lock that programs agree upon (flock on the disk) */
 	FINDING_SHARED, /* other hosts can write to it; what: "iscsi", "reservation", the word for --despite; where: how */
 	FINDING_UNSEEN, /* who uses it could not be seen; what: "processes", "namespace", "targets"; where: why */
+	FINDING_STACK,  /* what it stands on could not be followed to its end; where: why */
 	FINDING_ALIEN,  /* a file that platter did not make */
 };
 struct finding {

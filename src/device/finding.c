@@ -71,6 +71,7 @@ static const struct {
 	                     "none does, add --despite={what}." },
 	[FINDING_UNSEEN] = { "unseen", "Who else uses {on} cannot all be seen ({where}); if nobody writes to it, add "
 	                               "--despite={what}." },
+	[FINDING_STACK] = { "stack", "What {on} stands on cannot be followed to its end: {where}." },
 	[FINDING_SIGNATURE] = { "signature",
 	                        "{on} carries {what} ({where}); if that may go, add --overwrite-signature={what}." },
 	[FINDING_EXCLUSIVE] = { "in-use",

@@ -33,11 +33,23 @@ dev_t mount_rdev(const char *root, const struct mount *m)
 	return node_rdev(root, m->source); /* btrfs and others show a number that no device has */
 }
 
+/* The value of a mount option; "" when it is not given. */
+static void option(const char *options, const char *name, char *buf, size_t len)
+{
+	const char *at = options;
+
+	while ((at = at ? strstr(at, name) : NULL) != NULL && at != options && at[-1] != ',')
+		at++;
+	text_copy(buf, len, at ? at + strlen(name) : "");
+	buf[strcspn(buf, ",\n")] = '\0';
+	text_unescape(buf);
+}
+
 /* 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue */
 static bool parse_mount(char *line, struct mount *ret)
 {
 	char *save = NULL, *word = strtok_r(line, " \n", &save), *rest[3] = { NULL, NULL, NULL };
-	const char *upper;
+	static const char *const beside[ARRAY_LEN(ret->beside)] = { "logdev=", "rtdev=" }; /* of XFS */
 	unsigned maj, min;
 	int field = 0;
 
@@ -58,15 +70,13 @@ static bool parse_mount(char *line, struct mount *ret)
 		return false;
 	text_copy(ret->fs_type, sizeof(ret->fs_type), rest[0]);
 	text_copy(ret->source, sizeof(ret->source), rest[1]);
-	upper = rest[2] ? strstr(rest[2], "upperdir=") : NULL;
-	if (upper && strcmp(rest[0], "overlay") == 0) {
-		text_copy(ret->upper, sizeof(ret->upper), upper + strlen("upperdir="));
-		ret->upper[strcspn(ret->upper, ",")] = '\0';
-	}
+	if (strcmp(rest[0], "overlay") == 0)
+		option(rest[2], "upperdir=", ret->upper, sizeof(ret->upper));
+	for (size_t i = 0; i < ARRAY_LEN(beside); i++)
+		option(rest[2], beside[i], ret->beside[i], sizeof(ret->beside[i]));
 	text_unescape(ret->where);
 	text_unescape(ret->root);
 	text_unescape(ret->source);
-	text_unescape(ret->upper);
 	return true;
 }
 

@@ -16,52 +16,7 @@
 #include "device/identity.h"
 #include "device/survey.h"
 
-#define DEPTH_MAX 16 /* of stacks: a bound on circular trees */
-#define KEYS_MAX  512
-
-/* ---- the disks at the bottom ---- */
-
-struct walk {
-	const char *root;
-	void (*take)(void *arg, const struct sys_block *b); /* each disk that is over nothing else */
-	void *arg;
-};
-
-static void walk_down(const struct walk *w, const struct sys_block *b, unsigned depth)
-{
-	struct sys_block below;
-	struct sys_list names;
-	char file[256];
-	bool is_bottom = true;
-
-	if (depth == DEPTH_MAX)
-		return;
-	sys_list(w->root, &names, "%s/slaves", b->disk_dir);
-	for (size_t i = 0; i < names.n; i++) {
-		if (sys_block_by_name(w->root, names.v[i], &below) < 0 || below.rdev == b->rdev)
-			continue;
-		walk_down(w, &below, depth + 1);
-		is_bottom = false;
-	}
-	sys_list_done(&names);
-	if (sys_text(w->root, file, sizeof(file), "%s/loop/backing_file", b->disk_dir) == 0) {
-		dev_t rdev = node_rdev(w->root, file);
-
-		if (rdev != 0 && sys_block_by_rdev(w->root, rdev, &below) == 0 && below.disk_rdev != b->disk_rdev) {
-			walk_down(w, &below, depth + 1);
-			is_bottom = false;
-		}
-	}
-	if (is_bottom)
-		w->take(w->arg, b);
-}
-
-void bottoms(const char *root, const struct sys_block *b, void (*take)(void *arg, const struct sys_block *b), void *arg)
-{
-	const struct walk w = { root, take, arg };
-
-	walk_down(&w, b, 0);
-}
+#define KEYS_MAX 512
 
 /* ---- the connection ---- */
 
@@ -111,12 +66,11 @@ static void raise_to(struct found *f, enum reach reach, const char *how)
 	text_copy(f->how, sizeof(f->how), how);
 }
 
-static void judge(void *arg, const struct sys_block *b)
+static void judge(struct found *f, const struct sys_block *b)
 {
 	static const char *const shared[] = { "fc", "iscsi", "nbd", "rbd", "drbd", "aoe", NULL };
 	static const char *const local[] = { "ata", "usb", "mmc", "zram", "ram", "pmem", "loop", "null", NULL };
 	struct device dev = { 0 };
-	struct found *f = arg;
 	char how[32] = "", file[256];
 
 	identity_transport(&dev, b);
@@ -152,8 +106,14 @@ static void judge(void *arg, const struct sys_block *b)
 void reach_find(struct device *dev, const char *root, const struct sys_block *b)
 {
 	struct found f = { .root = root };
+	struct stack s;
 
-	bottoms(root, b, judge, &f);
+	if (stack_below(root, b, &s) == 0) {
+		for (size_t i = 0; i < s.n; i++)
+			if (s.v[i].is_bottom)
+				judge(&f, &s.v[i].b);
+		stack_done(&s);
+	}
 	dev->reach = f.reach;
 	if (f.reach == REACH_SHARED)
 		text_copy(dev->shared_by, sizeof(dev->shared_by), f.how);
@@ -199,44 +159,43 @@ static int ask_keys(int fd)
 	return reserve_keys(page, sizeof(page) - (size_t)io.resid);
 }
 
-struct ask {
-	const char *root, *on;
-	struct survey *out;
-	int r;
-};
-
-static void ask_bottom(void *arg, const struct sys_block *b)
+static int ask_bottom(const struct sys_block *b, const char *on, struct survey *out)
 {
 	static const char *const scsi[] = { "sas", "scsi", "fc", "iscsi", "virtio", NULL };
 	struct device dev = { 0 };
-	struct ask *a = arg;
 	char node[128], how[128];
 	cleanup_close int fd = -1;
 	struct stat st;
 	int n;
 
 	identity_transport(&dev, b);
-	if (strncmp(b->disk, "sd", 2) != 0 || !is_one_of(dev.transport, scsi) || a->r < 0)
-		return; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
+	if (strncmp(b->disk, "sd", 2) != 0 || !is_one_of(dev.transport, scsi))
+		return 0; /* bridges of USB and ATA know no reservations, and some hang on what they do not know */
 	sys_node(b->disk, node, sizeof(node));
 	fd = open(node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_rdev != b->disk_rdev)
-		return;
+		return 0;
 	n = ask_keys(fd);
 	if (n == 0 || n == -1)
-		return;
+		return 0;
 	if (n > 0)
 		(void)snprintf(how, sizeof(how), "%d reservation key%s registered on %s", n, n > 1 ? "s are" : " is",
 		               b->disk);
 	else
 		(void)snprintf(how, sizeof(how), "%s is reserved by another", b->disk);
-	a->r = survey_add(a->out, FINDING_SHARED, a->on, "reservation", how);
+	return survey_add(out, FINDING_SHARED, on, "reservation", how);
 }
 
 int find_reservations(const char *root, const struct sys_block *b, const char *on, struct survey *out)
 {
-	struct ask a = { root, on, out, 0 };
+	struct stack s;
+	int r = stack_below(root, b, &s);
 
-	bottoms(root, b, ask_bottom, &a);
-	return a.r;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s.n && r == 0; i++)
+		if (s.v[i].is_bottom)
+			r = ask_bottom(&s.v[i].b, on, out);
+	stack_done(&s);
+	return r;
 }

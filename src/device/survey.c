@@ -17,7 +17,7 @@
 struct look {
 	const char *root;
 	const struct device *dev;
-	struct family family;
+	struct stack stack;
 	struct survey *out;
 };
 
@@ -26,23 +26,36 @@ static const char *self_name(const struct look *l)
 	return l->dev->name;
 }
 
+/* A device that shares bytes with the target, in use by a mount. */
+struct mounted {
+	struct look *l;
+	const char *type, *where;
+};
+
+static int take_mounted(void *arg, dev_t rdev)
+{
+	const struct mounted *m = arg;
+	const struct stack_node *who = stack_find(&m->l->stack, rdev);
+
+	return who ? survey_add(m->l->out, FINDING_MOUNT, who->b.name, m->type, m->where) : 0;
+}
+
 /* ---- mounts ---- */
 
 static int find_mounts(struct look *l)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < l->family.mounts.n && r == 0; i++) {
-		const struct mount *m = &l->family.mounts.v[i];
-		const struct member *who = family_find(&l->family, mount_rdev(l->root, m));
+	for (size_t i = 0; i < l->stack.mounts.n && r == 0; i++) {
+		const struct mount *m = &l->stack.mounts.v[i];
+		struct mounted in = { l, m->fs_type, m->where };
 
-		if (who)
-			r = survey_add(l->out, FINDING_MOUNT, who->b.name, m->fs_type, m->where);
+		r = mount_devices(l->root, m, take_mounted, &in);
 	}
 	return r;
 }
 
-/* btrfs spans devices, and mountinfo names only one of them: /sys/fs/btrfs/UUID/devices has them all while mounted. */
+/* Those that are mounted nowhere that we see: /sys/fs/btrfs/UUID/devices has them all the same. */
 static int find_btrfs(struct look *l)
 {
 	struct sys_list systems, names;
@@ -52,13 +65,13 @@ static int find_btrfs(struct look *l)
 	for (size_t i = 0; i < systems.n && r == 0; i++) {
 		sys_list(l->root, &names, "/sys/fs/btrfs/%s/devices", systems.v[i]);
 		for (size_t k = 0; k < names.n && r == 0; k++) {
-			const struct member *who;
+			const struct stack_node *who;
 			struct sys_block b;
 
 			if (sys_block_by_name(l->root, names.v[k], &b) < 0)
 				continue;
-			who = family_find(&l->family, b.rdev);
-			/* The mount itself was found when mountinfo names this device; then one sentence is enough. */
+			who = stack_find(&l->stack, b.rdev);
+			/* The mount itself was found when mountinfo has it; then one sentence is enough. */
 			for (size_t f = 0; who && f < l->out->n; f++)
 				if (l->out->v[f].kind == FINDING_MOUNT && strcmp(l->out->v[f].on, who->b.name) == 0)
 					who = NULL;
@@ -76,27 +89,31 @@ static int find_btrfs(struct look *l)
 
 static int check_swap(struct look *l, char *path)
 {
-	const struct member *who;
+	const struct stack_node *who;
+	const struct mount *m;
+	struct file_id file;
 	struct stat st;
 	dev_t rdev;
 
 	text_unescape(path);
 	rdev = node_rdev(l->root, path);
-	who = family_find(&l->family, rdev);
+	who = stack_find(&l->stack, rdev);
 	if (who)
 		return survey_add(l->out, FINDING_SWAP, who->b.name, "swap partition", path);
 	if (rdev != 0)
 		return 0;
-	if (!sysroot_is_real(l->root) || stat(path, &st) < 0) {
-		const struct mount *m = mounts_of_path(l->root, &l->family.mounts, path);
-
-		who = m ? family_find(&l->family, mount_rdev(l->root, m)) : NULL;
-		return who ? survey_add(l->out, FINDING_SWAP, who->b.name, "swap file", path) : 0;
+	if (sysroot_is_real(l->root) && stat(path, &st) == 0) {
+		file = file_id_of(l->root, &l->stack.mounts, path, st.st_dev, (uint64_t)st.st_ino);
+		who = stack_find_file(&l->stack, &file);
+		if (!who)
+			who = stack_find(&l->stack, st.st_dev);
 	}
-	if (l->family.file_inode != 0 && st.st_ino == l->family.file_inode && st.st_dev == l->family.file_dev)
-		return survey_add(l->out, FINDING_SWAP, self_name(l), "swap file", path);
-	who = family_find(&l->family, st.st_dev);
-	return who ? survey_add(l->out, FINDING_SWAP, who->b.name, "swap file", path) : 0;
+	m = who ? NULL : mounts_of_path(l->root, &l->stack.mounts, path);
+	if (m)
+		who = stack_find(&l->stack, mount_rdev(l->root, m));
+	if (!who)
+		return 0;
+	return survey_add(l->out, FINDING_SWAP, node_is_file(who) ? self_name(l) : who->b.name, "swap file", path);
 }
 
 static int find_swaps(struct look *l)
@@ -118,16 +135,17 @@ static int find_swaps(struct look *l)
 
 static bool is_watched(const struct look *l, const struct statx *sx, const char **ret_name)
 {
-	const struct member *who;
+	const struct stack_node *who = NULL;
 
 	if (S_ISBLK(sx->stx_mode)) {
-		who = family_find(&l->family, makedev(sx->stx_rdev_major, sx->stx_rdev_minor));
-		*ret_name = who ? who->b.name : NULL;
-		return who != NULL;
+		who = stack_find(&l->stack, makedev(sx->stx_rdev_major, sx->stx_rdev_minor));
+	} else if (S_ISREG(sx->stx_mode)) {
+		struct file_id file = { .dev = makedev(sx->stx_dev_major, sx->stx_dev_minor), .inode = sx->stx_ino };
+
+		who = stack_find_file(&l->stack, &file);
 	}
-	*ret_name = self_name(l);
-	return S_ISREG(sx->stx_mode) && l->family.file_inode != 0 && sx->stx_ino == l->family.file_inode &&
-	       makedev(sx->stx_dev_major, sx->stx_dev_minor) == l->family.file_dev;
+	*ret_name = !who ? NULL : node_is_file(who) ? self_name(l) : who->b.name;
+	return who != NULL;
 }
 
 /* A process that ended meanwhile has nothing open; others whose descriptors may not be read may have anything. */
@@ -201,7 +219,7 @@ static int find_writers(struct look *l)
 
 static int find_lent(struct look *l)
 {
-	return find_exports(l->root, &l->family, self_name(l), l->out);
+	return find_exports(&l->stack, self_name(l), l->out);
 }
 
 static int find_hosts(struct look *l)
@@ -241,8 +259,8 @@ static int find_signatures(struct look *l)
 
 	if (!sysroot_is_real(l->root) || l->dev->size_bytes == 0)
 		return 0;
-	for (size_t i = 0; i < l->family.n && r == 0; i++) {
-		const struct member *m = &l->family.v[i];
+	for (size_t i = 0; i < l->stack.n && r == 0; i++) {
+		const struct stack_node *m = &l->stack.v[i];
 
 		if (m->rel > REL_OVERLAP)
 			continue;
@@ -279,16 +297,8 @@ static int look_at_file(struct look *l)
 
 	if (dev->kind != DEVICE_FILE || dev->inode == 0)
 		return 0;
-	l->family.file_dev = dev->file_dev;
-	l->family.file_inode = dev->inode;
-	for (size_t i = 0; i < l->family.nloops && r == 0; i++) {
-		const struct loop *loop = &l->family.loops[i];
-
-		if (loop->file_inode == dev->inode && loop->file_dev == dev->file_dev)
-			r = survey_add(l->out, FINDING_LOOP, dev->name, loop->b.name, loop->file);
-	}
 	/* To tell early; the claim looks at the descriptor that it holds. */
-	if (r == 0 && !datafile_is_ours(dev->node))
+	if (!datafile_is_ours(dev->node))
 		r = survey_add(l->out, FINDING_ALIEN, dev->name, "", dev->node);
 	if (r == 0 && dev->is_read_only)
 		r = survey_add(l->out, FINDING_READ_ONLY, dev->name, "", "");
@@ -316,7 +326,7 @@ int survey_device(const char *root, const struct device *dev, struct survey *ret
 {
 	struct survey found = { 0 };
 	struct look l = { .root = root, .dev = dev, .out = &found };
-	int r = family_build(root, dev, &l.family, &found, err);
+	int r = stack_build(root, dev, &l.stack, &found, err);
 
 	if (r < 0) {
 		survey_done(&found);
@@ -332,7 +342,7 @@ int survey_device(const char *root, const struct device *dev, struct survey *ret
 		for (size_t i = 0; i < ARRAY_LEN(steps) && r == 0; i++)
 			r = steps[i](&l);
 	}
-	family_done(&l.family);
+	stack_done(&l.stack);
 	if (r < 0) {
 		survey_done(&found);
 		return err_set(err, r, "Cannot find out who uses %s: %s.", dev->path, strerror(-r));
@@ -362,25 +372,32 @@ static bool resolve_output(const char *path, struct stat *ret_st, char *ret_real
 	return stat(folder, ret_st) == 0 && realpath(folder, ret_real) != NULL;
 }
 
+static int seek_shared(void *arg, dev_t rdev)
+{
+	const struct stack *s = arg;
+
+	return stack_find(s, rdev) ? 1 : 0;
+}
+
 bool survey_holds(const char *root, const struct device *dev, const char *path)
 {
-	struct survey ignored = { 0 };
 	const struct mount *m;
 	char real[PATH_MAX];
-	struct family f;
+	struct file_id file;
+	struct stack s;
 	struct stat st;
 	bool is_held;
 
 	if (!resolve_output(path, &st, real))
 		return false; /* it cannot be written either, and that will be said in its place */
-	if (dev->kind == DEVICE_FILE || dev->kind == DEVICE_DIRECTORY)
-		return S_ISREG(st.st_mode) && dev->inode == (uint64_t)st.st_ino && dev->file_dev == st.st_dev;
-	if (family_build(root, dev, &f, &ignored, NULL) < 0)
+	if (stack_build(root, dev, &s, NULL, NULL) < 0)
 		return true; /* what cannot be told is taken for the worst */
-	is_held = family_find(&f, S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev) != NULL;
-	if (!is_held && major(st.st_dev) == 0 && (m = mounts_of_path(root, &f.mounts, real)) != NULL)
-		is_held = family_find(&f, mount_rdev(root, m)) != NULL;
-	family_done(&f);
-	survey_done(&ignored);
+	file = file_id_of(root, &s.mounts, real, st.st_dev, (uint64_t)st.st_ino);
+	is_held = S_ISBLK(st.st_mode)
+	                  ? stack_find(&s, st.st_rdev) != NULL
+	                  : stack_find(&s, st.st_dev) || (S_ISREG(st.st_mode) && stack_find_file(&s, &file));
+	if (!is_held && !S_ISBLK(st.st_mode) && (m = mounts_of_path(root, &s.mounts, real)) != NULL)
+		is_held = mount_devices(root, m, seek_shared, &s) != 0;
+	stack_done(&s);
 	return is_held;
 }

@@ -259,8 +259,7 @@ static bool read_dev(const char *root, const char *dir, dev_t *ret)
 	return true;
 }
 
-/* link: below the root. The folder that it leads to has to be below the root, too. */
-static int resolve_block(const char *root, const char *link, struct sys_block *ret)
+int sys_block_by_link(const char *root, const char *link, struct sys_block *ret)
 {
 	char full[PATH_MAX], real_root[PATH_MAX] = "", real[PATH_MAX], *slash;
 	struct sys_block b = { 0 };
@@ -293,7 +292,7 @@ int sys_block_by_rdev(const char *root, dev_t rdev, struct sys_block *ret)
 	char link[64];
 
 	(void)snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(rdev), minor(rdev));
-	return resolve_block(root, link, ret);
+	return sys_block_by_link(root, link, ret);
 }
 
 int sys_block_by_name(const char *root, const char *name, struct sys_block *ret)
@@ -304,7 +303,7 @@ int sys_block_by_name(const char *root, const char *name, struct sys_block *ret)
 		return -ENOENT;
 	if (snprintf(link, sizeof(link), "/sys/class/block/%s", name) >= (int)sizeof(link))
 		return -ENAMETOOLONG;
-	return resolve_block(root, link, ret);
+	return sys_block_by_link(root, link, ret);
 }
 
 void sys_node(const char *name, char *buf, size_t len)

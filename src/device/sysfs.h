@@ -46,6 +46,8 @@ struct sys_block {
 	char disk[64];
 	dev_t disk_rdev;
 };
+/* link: below the root. The folder that it leads to has to be below the root, too. */
+int sys_block_by_link(const char *root, const char *link, struct sys_block *ret);
 int sys_block_by_rdev(const char *root, dev_t rdev, struct sys_block *ret);
 int sys_block_by_name(const char *root, const char *name, struct sys_block *ret);
 /* Node of a kernel name: "/dev/cciss/c0d0" for "cciss!c0d0". */

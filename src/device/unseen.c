@@ -14,7 +14,7 @@
 
 struct exports {
 	const char *root;
-	const struct family *family;
+	const struct stack *stack;
 	const char *self; /* name of the target, for files */
 	struct survey *out;
 };
@@ -22,7 +22,7 @@ struct exports {
 /* path: what a target was told to lend. */
 static int check_path(const struct exports *e, const char *by, const char *folder, char *path)
 {
-	const struct member *who;
+	const struct stack_node *who;
 	struct stat st;
 	dev_t rdev;
 
@@ -30,13 +30,15 @@ static int check_path(const struct exports *e, const char *by, const char *folde
 	if (path[0] != '/')
 		return 0;
 	rdev = node_rdev(e->root, path);
-	who = family_find(e->family, rdev);
-	if (who)
-		return survey_add(e->out, FINDING_EXPORT, who->b.name, by, folder);
-	if (rdev == 0 && e->family->file_inode != 0 && sysroot_is_real(e->root) && stat(path, &st) == 0 &&
-	    (uint64_t)st.st_ino == e->family->file_inode && st.st_dev == e->family->file_dev)
-		return survey_add(e->out, FINDING_EXPORT, e->self, by, folder);
-	return 0;
+	who = stack_find(e->stack, rdev);
+	if (!who && rdev == 0 && sysroot_is_real(e->root) && stat(path, &st) == 0) {
+		struct file_id file = file_id_of(e->root, &e->stack->mounts, path, st.st_dev, (uint64_t)st.st_ino);
+
+		who = stack_find_file(e->stack, &file);
+	}
+	if (!who)
+		return 0;
+	return survey_add(e->out, FINDING_EXPORT, node_is_file(who) ? e->self : who->b.name, by, folder);
 }
 
 static int find_nvmet(const struct exports *e)
@@ -105,9 +107,10 @@ static int find_lio(const struct exports *e)
 	return r;
 }
 
-int find_exports(const char *root, const struct family *family, const char *self, struct survey *out)
+int find_exports(const struct stack *stack, const char *self, struct survey *out)
 {
-	const struct exports e = { root, family, self, out };
+	const char *root = stack->root;
+	const struct exports e = { root, stack, self, out };
 	bool is_blind = (sys_exists(root, "/sys/module/target_core_mod") && !sys_exists(root, CONFIGFS "/target")) ||
 	                (sys_exists(root, "/sys/module/nvmet") && !sys_exists(root, CONFIGFS "/nvmet"));
 	int r = find_nvmet(&e);

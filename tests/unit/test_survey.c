@@ -108,7 +108,7 @@ static void every_device_of_a_btrfs_is_mounted(void **state)
 {
 	(void)state;
 	FINDINGS("stack", "/dev/sdd", { FINDING_MOUNT, "sdd", "btrfs", "/pool" });
-	FINDINGS("stack", "/dev/sde", { FINDING_MOUNT, "sde", "btrfs of several devices", NULL });
+	FINDINGS("stack", "/dev/sde", { FINDING_MOUNT, "sde", "btrfs", "/pool" });
 }
 
 static void another_path_to_the_same_disk_counts(void **state)

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The walk through a stack, in three parts. Down from the target: all that holds its bytes, and how many of theirs that may be. From the disks
+ * at the bottom to other paths to them. Then up from all of these: whatever else has some of those bytes, and what stands on that. Of
+ * several ways to a node the bytes are joined to one range, gaps and all: too much is a refusal too many, never one too few.
+ */
+#include "device/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "device/identity.h"
+#include "device/survey.h"
+
+#define NODES_MAX   4096 /* a bound on hostile trees */
+#define GROWTHS_MAX 16   /* of a range: a circle that shifts would go on without end; then all of the node counts */
+
+struct walk {
+	struct stack *s;
+	struct survey *out; /* NULL: findings are not wanted */
+	struct stack_node at;
+	size_t index;
+	bool wants_ground;
+};
+
+static size_t find_node(const struct stack *s, dev_t rdev, const struct file_id *file)
+{
+	size_t i = 0;
+
+	while (i < s->n &&
+	       (rdev != 0 ? s->v[i].b.rdev != rdev : !node_is_file(&s->v[i]) || !file_id_is_same(&s->v[i].file, file)))
+		i++;
+	return i;
+}
+
+static const struct stack_node *shares(const struct stack *s, size_t i)
+{
+	return i < s->n && s->v[i].rel != REL_GROUND ? &s->v[i] : NULL;
+}
+
+const struct stack_node *stack_find(const struct stack *s, dev_t rdev)
+{
+	return rdev == 0 ? NULL : shares(s, find_node(s, rdev, NULL));
+}
+
+const struct stack_node *stack_find_file(const struct stack *s, const struct file_id *file)
+{
+	return shares(s, find_node(s, 0, file));
+}
+
+/* ---- nodes ---- */
+
+static void widen(struct stack_node *n, uint64_t first, uint64_t end)
+{
+	bool is_endless = n->growths == GROWTHS_MAX;
+
+	if (first >= n->first && end <= n->end)
+		return;
+	n->first = is_endless ? 0 : n->first < first ? n->first : first;
+	n->end = is_endless ? UINT64_MAX : n->end > end ? n->end : end;
+	n->growths += !is_endless;
+	n->is_new = true;
+}
+
+/* The node of the other end of a link, with these bytes of it. */
+static int add(struct stack *s, const struct link *l, enum relation rel, uint64_t first, uint64_t end, size_t *ret)
+{
+	size_t i = find_node(s, l->b.rdev, &l->file);
+	struct stack_node *n;
+
+	if (i == s->n) {
+		if (s->n == NODES_MAX)
+			return -E2BIG;
+		if (s->n == s->room) {
+			n = reallocarray(s->v, s->room ? 2 * s->room : 8, sizeof(*n));
+			if (!n)
+				return -ENOMEM;
+			s->v = n;
+			s->room = s->room ? 2 * s->room : 8;
+		}
+		n = &s->v[s->n++];
+		*n = (struct stack_node){
+			.b = l->b, .file = l->file, .rel = rel, .first = first, .end = end, .is_new = true
+		};
+	} else {
+		n = &s->v[i];
+		if (n->rel == REL_GROUND && rel != REL_GROUND) {
+			n->rel = rel;
+			n->first = first;
+			n->end = end;
+			n->is_new = true;
+		} else if (rel != REL_GROUND) {
+			widen(n, first, end);
+		}
+	}
+	n->is_down = n->is_down || rel == REL_DISK || rel == REL_BELOW;
+	n->is_held = n->is_held || (n->is_down && l->is_held);
+	*ret = i;
+	return 0;
+}
+
+/* From bytes of one end of a link to those of the other. False: it has none of them. */
+static bool carry(const struct link *l, bool is_down, uint64_t first, uint64_t end, uint64_t *ret_first,
+                  uint64_t *ret_end)
+{
+	uint64_t from = is_down ? l->up_first : l->low_first, to = is_down ? l->up_end : l->low_end;
+	uint64_t other = is_down ? l->low_first : l->up_first, last = is_down ? l->low_end : l->up_end;
+
+	first = first < from ? from : first;
+	end = end > to ? to : end;
+	if (first >= end)
+		return false;
+	*ret_first = l->is_exact ? other + (first - from) : other;
+	*ret_end = l->is_exact && last != UINT64_MAX ? other + (end - from) : last;
+	return true;
+}
+
+/* ---- down ---- */
+
+static bool stands_on(const struct stack *s, size_t upper, size_t lower, unsigned depth)
+{
+	bool is_so = upper == lower || depth > NODES_MAX;
+
+	for (size_t i = 0; i < s->nedges && !is_so; i++)
+		is_so = s->edges[i].upper == upper && stands_on(s, s->edges[i].lower, lower, depth + 1);
+	return is_so;
+}
+
+static int add_edge(struct stack *s, size_t upper, size_t lower)
+{
+	struct stack_edge *more;
+
+	for (size_t i = 0; i < s->nedges; i++)
+		if (s->edges[i].upper == upper && s->edges[i].lower == lower)
+			return 0;
+	if (stands_on(s, lower, upper, 0)) {
+		(void)snprintf(s->cut, sizeof(s->cut), "%.60s stands on itself, by way of %.60s", s->v[upper].b.name,
+		               s->v[lower].b.name);
+		return 0;
+	}
+	more = reallocarray(s->edges, s->nedges + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->edges = more;
+	s->edges[s->nedges++] = (struct stack_edge){ upper, lower };
+	if (s->v[lower].b.rdev != 0 && s->v[lower].rel != REL_GROUND)
+		s->v[upper].is_bottom = false;
+	return 0;
+}
+
+static int take_lower(void *arg, const struct link *l)
+{
+	struct walk *w = arg;
+	enum relation rel = w->at.rel == REL_GROUND || l->is_ground    ? REL_GROUND
+	                    : l->is_partition && w->at.rel == REL_SELF ? REL_DISK
+	                                                               : REL_BELOW;
+	uint64_t first, end;
+	size_t i;
+	int r;
+
+	if (!carry(l, true, w->at.first, w->at.end, &first, &end))
+		return 0;
+	r = add(w->s, l, rel, first, end, &i);
+	return r == 0 ? add_edge(w->s, w->index, i) : r;
+}
+
+/* Calls for each node that is new, until there is none. */
+static int for_new(struct walk *w, int (*step)(struct walk *w))
+{
+	struct stack *s = w->s;
+	bool is_any = true;
+	int r = 0;
+
+	while (is_any && r == 0) {
+		is_any = false;
+		for (size_t i = 0; i < s->n && r == 0; i++) {
+			if (!s->v[i].is_new)
+				continue;
+			s->v[i].is_new = false;
+			is_any = true;
+			w->at = s->v[i]; /* it may move while we go on */
+			w->index = i;
+			r = step(w);
+		}
+	}
+	return r;
+}
+
+static int go_down(struct walk *w)
+{
+	w->s->v[w->index].is_bottom = !node_is_file(&w->at);
+	return links_down(w->s, &w->at, w->wants_ground, take_lower, w);
+}
+
+/* ---- other paths ---- */
+
+static int add_twins_of(struct stack *s, size_t at)
+{
+	struct device self = { 0 };
+	struct sys_list names;
+	uint64_t sectors = 0, more = 0;
+	int r = 0;
+
+	identity_sysfs(&self, s->root, &s->v[at].b);
+	if ((!self.wwn[0] && !self.serial[0]) || !sys_u64(s->root, &sectors, "%s/size", s->v[at].b.dir) || sectors == 0)
+		return 0;
+	sys_list(s->root, &names, "/sys/class/block");
+	for (size_t i = 0; i < names.n && r == 0; i++) {
+		struct device other = { 0 };
+		struct link l = { 0 };
+		size_t k;
+
+		/* Those that are below the target together are no twins: what is above claims all of them. */
+		if (sys_block_by_name(s->root, names.v[i], &l.b) < 0 || l.b.is_partition ||
+		    ((k = find_node(s, l.b.rdev, NULL)) < s->n && s->v[k].is_down) ||
+		    !sys_u64(s->root, &more, "%s/size", l.b.dir) || more != sectors)
+			continue;
+		identity_sysfs(&other, s->root, &l.b);
+		if (identity_is_twin(&self, &other))
+			r = add(s, &l, REL_TWIN, s->v[at].first, s->v[at].end, &k);
+	}
+	sys_list_done(&names);
+	return r;
+}
+
+/* The same disk seen twice (two cables, no multipath driver), also where the target is a mapping, an array or a loop device over one of them. */
+static int add_twins(struct stack *s)
+{
+	int r = 0;
+
+	for (size_t i = 0, n = s->n; i < n && r == 0; i++)
+		if (s->v[i].is_bottom && s->v[i].is_down)
+			r = add_twins_of(s, i);
+	return r;
+}
+
+/* ---- up ---- */
+
+static int note_upper(const struct walk *w, const struct link *l)
+{
+	const struct stack_node *n = &w->at;
+	char alias[128] = "", what[200];
+
+	if (!w->out || l->is_partition)
+		return 0;
+	if (l->loop)
+		return survey_add(w->out, FINDING_LOOP, node_is_file(n) ? w->s->v[0].b.name : n->b.name, l->b.name,
+		                  l->loop->path);
+	if (l->b.dir[0])
+		(void)sys_text(w->s->root, alias, sizeof(alias), "%s/dm/name", l->b.dir); /* else "" */
+	(void)snprintf(what, sizeof(what), "%.40s%s%s%s", l->b.name, alias[0] ? " (" : "", alias, alias[0] ? ")" : "");
+	return survey_add(w->out, FINDING_HOLDER, n->b.name, what, "");
+}
+
+static int take_upper(void *arg, const struct link *l)
+{
+	struct walk *w = arg;
+	struct stack *s = w->s;
+	const struct stack_node *n = &w->at;
+	enum relation rel = !l->is_partition     ? REL_ABOVE
+	                    : n->rel == REL_SELF ? REL_PART
+	                    : n->rel == REL_DISK ? REL_OVERLAP
+	                    : n->rel == REL_TWIN ? REL_TWIN
+	                                         : REL_ABOVE;
+	uint64_t first = 0, end = UINT64_MAX;
+	size_t i = l->b.rdev ? find_node(s, l->b.rdev, NULL) : s->n;
+	int r;
+
+	if (l->is_ground ? n->is_down && n->rel != REL_SELF : !carry(l, false, n->first, n->end, &first, &end)) {
+		s->v[w->index].is_shared = s->v[w->index].is_shared || l->is_partition;
+		return 0;
+	}
+	if (i < s->n && s->v[i].is_down)
+		return 0; /* that is our own way down */
+	r = note_upper(w, l);
+	return r == 0 && l->b.rdev ? add(s, l, rel, first, end, &i) : r;
+}
+
+static int go_up(struct walk *w)
+{
+	if (w->at.rel == REL_GROUND)
+		return 0;
+	w->s->v[w->index].is_shared = false;
+	return links_up(w->s, &w->at, take_upper, w);
+}
+
+/* ---- all of it ---- */
+
+static int build(struct stack *s, const struct link *target, uint64_t bytes, struct survey *out, bool goes_up)
+{
+	struct walk *w = calloc(1, sizeof(*w));
+	size_t i;
+	int r = w ? add(s, target, REL_SELF, 0, bytes, &i) : -ENOMEM;
+
+	if (r == 0) {
+		s->v[0].is_down = true;
+		w->s = s;
+		w->out = out;
+		w->wants_ground = goes_up;
+		r = for_new(w, go_down);
+	}
+	if (r == 0 && goes_up)
+		r = add_twins(s);
+	if (r == 0 && goes_up) {
+		for (i = 0; i < s->n; i++)
+			s->v[i].is_new = true;
+		r = for_new(w, go_up);
+	}
+	free(w);
+	return r;
+}
+
+int stack_below(const char *root, const struct sys_block *b, struct stack *ret)
+{
+	struct stack s = { .root = root };
+	struct link target = { .b = *b };
+	int r = mounts_read(root, &s.mounts, NULL);
+
+	if (r < 0)
+		s.mounts = (struct mounts){ 0 }; /* files are told by their names then */
+	r = build(&s, &target, UINT64_MAX, NULL, false);
+	if (r < 0)
+		stack_done(&s);
+	else
+		*ret = s;
+	return r;
+}
+
+int stack_build(const char *root, const struct device *dev, struct stack *ret, struct survey *out, struct err *err)
+{
+	bool is_block = dev->kind == DEVICE_DISK || dev->kind == DEVICE_PARTITION;
+	struct stack s = { .root = root };
+	struct link target = { .file = { dev->file_dev, dev->inode, false } };
+	int r = mounts_read(root, &s.mounts, err);
+
+	if (r < 0)
+		return r;
+	r = links_find_loops(&s);
+	if (r == 0 && is_block)
+		r = sys_block_by_rdev(root, dev->rdev, &target.b);
+	if (!is_block) {
+		target.file = file_id_of(root, &s.mounts, dev->node, dev->file_dev, dev->inode);
+		text_copy(target.b.dir, sizeof(target.b.dir), dev->node);
+		text_copy(target.b.name, sizeof(target.b.name), dev->name);
+	}
+	if (is_block)
+		target.file = (struct file_id){ 0 };
+	if (r == 0)
+		r = build(&s, &target, is_block && dev->size_bytes ? dev->size_bytes : UINT64_MAX, out, true);
+	if (r == 0 && out && s.cut[0])
+		r = survey_add(out, FINDING_STACK, dev->name, "", s.cut);
+	if (r < 0) {
+		stack_done(&s);
+		return err_set(err, r, "Cannot find out who uses %s: %s.", dev->path, strerror(-r));
+	}
+	*ret = s;
+	return 0;
+}
+
+void stack_done(struct stack *s)
+{
+	mounts_done(&s->mounts);
+	free(s->loops);
+	free(s->edges);
+	free(s->v);
+	*s = (struct stack){ 0 };
+}
+
+/* ---- claims ---- */
+
+static bool wants_disk(const struct stack *s, const struct stack_node *n)
+{
+	bool has_parts = false;
+
+	if (n->is_held)
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct stack_node *p = &s->v[i];
+
+		if (p->rel == REL_GROUND || !p->b.is_partition || p->b.disk_rdev != n->b.rdev)
+			continue;
+		if (p->is_down)
+			return false;
+		has_parts = true;
+	}
+	return !has_parts || !n->is_shared;
+}
+
+/*
+ * A claim of a disk is one of all its partitions, and one of a partition keeps others from the disk (bd_may_claim() in the kernel's block/bdev.c). So the
+ * disk is left where only partitions of it are concerned, whose neighbours may be in use; and partitions are where the disk is claimed.
+ */
+bool stack_wants_claim(const struct stack *s, const struct stack_node *n)
+{
+	const struct stack_node *disk;
+
+	if (node_is_file(n) || n->rel == REL_GROUND || n->rel == REL_SELF || n->is_held)
+		return false;
+	if (!n->b.is_partition)
+		return wants_disk(s, n);
+	disk = stack_find(s, n->b.disk_rdev);
+	return !disk || (disk->rel != REL_SELF && !disk->is_held && !wants_disk(s, disk));
+}
