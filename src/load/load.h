@@ -199,6 +199,23 @@ void payload_stamp(void *buf, const struct payload_id *id);
 int payload_check(const void *buf, const struct payload_id *expect, struct payload_id *ret_found, struct err *err);
 uint64_t payload_hash(const void *buf, size_t len); /* of any data, fast */
 
+/*
+ * Data for what writes at memory speed: a block begins anywhere in a pool that is filled once, so that it costs nothing to have, does not compress, and is
+ * equal to none near by. The block of a number is the same whenever the seed is.
+ */
+#define PAYLOAD_POOL_BYTES (8u << 20) /* a power of 2; more than compressors look back */
+struct payload_pool {
+	uint8_t *bytes;
+	size_t len_max;
+};
+int payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max); /* 0 or -ENOMEM */
+void payload_pool_done(struct payload_pool *p);
+/* len_max bytes, not aligned. The step is odd: each of as many blocks as the pool has bytes begins elsewhere. */
+static inline const uint8_t *payload_pool_at(const struct payload_pool *p, uint64_t number)
+{
+	return p->bytes + number * (p->len_max | 1) % PAYLOAD_POOL_BYTES;
+}
+
 /* ---- host.c: the machine around the loop ---- */
 
 /*

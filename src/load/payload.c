@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "load/load.h"
@@ -154,6 +155,22 @@ void payload_stamp(void *buf, const struct payload_id *id)
 
 	memcpy(&h, buf, sizeof(h));
 	stamp(buf, &h, id);
+}
+
+int payload_pool_init(struct payload_pool *p, uint64_t seed, size_t len_max)
+{
+	p->len_max = len_max;
+	p->bytes = malloc(PAYLOAD_POOL_BYTES + len_max);
+	if (!p->bytes)
+		return -ENOMEM;
+	fill_body(p->bytes, PAYLOAD_POOL_BYTES + len_max, rng_mix(seed));
+	return 0;
+}
+
+void payload_pool_done(struct payload_pool *p)
+{
+	free(p->bytes);
+	p->bytes = NULL;
 }
 
 /* The sentence about a filling that is not what its header says: where, and how much of it. */

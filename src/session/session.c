@@ -207,6 +207,20 @@ static int open_targets(struct session *ses, struct err *err)
 	return 0;
 }
 
+/* Files whose bytes are read: what is not on a disk is not measured as one. */
+static int check_medium(struct session *ses, struct err *err)
+{
+	const struct plan *plan = ses->plan;
+	int r = 0;
+
+	for (size_t i = 0; i < ses->ndevs && r == 0 && plan->writes != WRITE_DESTROY && !plan->opens_itself; i++) {
+		uint64_t size = ses->devs[i].size_bytes, end = plan->touch_end ? plan->touch_end : size;
+
+		r = session_medium(ses, i, plan->touch_first, end < size ? end : size, plan->is_direct, err);
+	}
+	return r;
+}
+
 static void close_targets(struct session *ses)
 {
 	for (size_t i = 0; ses->targets && i < ses->ndevs; i++)
@@ -445,7 +459,10 @@ static int plan_and_open(struct session *ses, const struct session_config *cfg, 
 		return 0;
 	}
 	tell_shingled(ses);
+	session_medium_of_writes(ses);
 	r = switches_check(ses, ret_refused, err);
+	if (r == 0)
+		r = check_medium(ses, err);
 	if (r == 0)
 		r = get_permits(ses, ret_refused, err);
 	return r < 0 ? r : open_targets(ses, err);

@@ -213,6 +213,14 @@ int session_engine(struct session *ses, const struct engine_config *cfg, struct 
 int session_commands(struct session *ses, const struct engine_config *cfg, struct engine **ret_eng, struct err *err);
 
 /*
+ * medium.c: of a target that is an existing file, does a disk hold its bytes from first to end? -EINVAL and the reason for a direct run when it does
+ * not; otherwise a notice. Other targets: 0. The session asks for the targets that it opens itself.
+ */
+int session_medium(const struct session *ses, size_t i, uint64_t first, uint64_t end, bool is_direct, struct err *err);
+/* A notice where direct writes to files may go through the page cache all the same. */
+void session_medium_of_writes(const struct session *ses);
+
+/*
  * load_run() with faults, limits, cancel and stall reports wired into the result. load->cancel, max_faults, on_fault
  * and on_stall are filled in here; on_tick with its arg is the measurement's. Keeps the account of own I/O for the interference check.
  */

@@ -309,21 +309,22 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 		               .direct_fd = -1,
 		               .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		               .direct_align = d->dio_offset_align_bytes ? d->dio_offset_align_bytes : 512 };
+	size_t largest = p->max_record_bytes > CACHE_PRIME_BYTES ? p->max_record_bytes : CACHE_PRIME_BYTES;
 	void *buf = NULL;
 	int r = cache_wanted_operations(p, d->kind == DEVICE_FILE, &c.operations, err);
 
 	(void)snprintf(c.path, sizeof(c.path), "%s", d->path);
 	if (d->kind == DEVICE_DIRECTORY && datafile_name(c.path, sizeof(c.path), d->path, "cache", 0) < 0)
 		r = err_set(err, -ENAMETOOLONG, "The name of a file in %s would be too long.", d->path);
-	if (r == 0 && posix_memalign(&buf, 4096, 16777216) != 0)
+	if (r == 0 && (posix_memalign(&buf, 4096, largest) != 0 || payload_pool_init(&c.pool, ses->seed, largest) < 0))
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	c.buf = buf;
+	if (r == 0)
+		memset(buf, 0, largest); /* there before anything is timed */
 	if (r == 0 && p->memory_bytes)
 		r = cgroup_enter(&c.cg, ses->env->sysroot, p->memory_bytes, err);
 	if (c.cg)
 		result_option(ses->res, "memory-cgroup", cgroup_version(c.cg) == 1 ? "v1" : "v2");
-	if (r == 0 && buf)
-		memset(buf, 0x5a, p->max_record_bytes > CACHE_PRIME_BYTES ? p->max_record_bytes : CACHE_PRIME_BYTES);
 	if (r == 0 && d->kind == DEVICE_DIRECTORY)
 		r = datafile_create(&c.df, c.path, cache_largest_size(p), 0, err);
 	if (r == -ENOSPC && err)
@@ -339,6 +340,7 @@ static int cache_run(struct session *ses, const void *params, struct err *err)
 	close_files(&c);
 	datafile_close(c.df);
 	cgroup_leave(c.cg);
+	payload_pool_done(&c.pool);
 	free(buf);
 	return r;
 }

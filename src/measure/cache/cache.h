@@ -52,7 +52,8 @@ struct cache_run {
 	uint64_t first;           /* byte where the data begin */
 	int cached_fd, direct_fd; /* -1: not open; direct: where the file system refuses */
 	uint32_t direct_align;
-	uint8_t *buf; /* max(record, CACHE_PRIME_BYTES) */
+	uint8_t *buf;             /* max(record, CACHE_PRIME_BYTES) */
+	struct payload_pool pool; /* what is written */
 	uint64_t file_bytes, page_bytes, draws;
 	unsigned operations;   /* a bit for each that is wanted */
 	uint64_t filled_bytes; /* so much of the file was written, when no operation does that */

@@ -161,8 +161,12 @@ int cache_plan(const struct session *ses, const void *params, struct plan *plan,
 	const struct cache_params *p = params;
 	bool is_existing = ses->devs[0].kind == DEVICE_FILE;
 	uint64_t matrix_ns, limit_ns = ses->common->time_ns;
+	uint64_t first = datafile_first_byte(&ses->devs[0]);
 	int r = check_target(p, &ses->devs[0], err);
 
+	if (r == 0)
+		r = session_medium(ses, 0, first, first + cache_existing_size(p, &ses->devs[0]), p->mode != MODE_CACHED,
+		                   err);
 	if (r < 0)
 		return r;
 	if (!is_existing && cache_largest_size(p) < p->min_size_bytes)

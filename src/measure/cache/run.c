@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "measure/cache/cache.h"
@@ -29,10 +30,11 @@ int cache_pass(struct cache_run *c, int fd, bool writes)
 	for (uint64_t at = 0; at < c->file_bytes && !cache_is_over(c); at += CACHE_PRIME_BYTES) {
 		size_t want = c->file_bytes - at < CACHE_PRIME_BYTES ? (size_t)(c->file_bytes - at) : CACHE_PRIME_BYTES;
 		off_t place = (off_t)(c->first + at);
-		ssize_t n = writes ? pwrite(fd, c->buf, want, place) : pread(fd, c->buf, want, place);
+		const uint8_t *data = payload_pool_at(&c->pool, at / CACHE_PRIME_BYTES);
+		ssize_t n = writes ? pwrite(fd, data, want, place) : pread(fd, c->buf, want, place);
 
 		if (writes && n >= 0 && n < (ssize_t)want)
-			n = pagecache_write_rest(fd, c->buf, (size_t)n, want, (uint64_t)place);
+			n = pagecache_write_rest(fd, data, (size_t)n, want, (uint64_t)place);
 		if (n != (ssize_t)want)
 			return cache_failed(c, writes ? "write" : "read", (uint64_t)place, want, n);
 	}
@@ -93,18 +95,27 @@ static uint64_t next_place(struct cache_loop *l)
 	return l->key ? permute(l->done, l->n, l->key) : rng_below(&l->rng, l->n);
 }
 
+/* Around the page cache it has to be aligned. */
+static const void *record_to_write(const struct cache_run *c, const struct cache_loop *l, uint64_t place)
+{
+	const uint8_t *data = payload_pool_at(&c->pool, place);
+
+	return l->fd == c->direct_fd ? memcpy(c->buf, data, l->record) : data;
+}
+
 /* Records one after the other: the system call and the next place. -EIO or another errno when one failed; that is on record then. */
 static int batch(struct cache_run *c, struct cache_loop *l, uint64_t count)
 {
 	uint64_t record = l->record;
 
 	for (uint64_t k = 0; k < count; k++, l->done++) {
-		uint64_t at = c->first + next_place(l) * record;
+		uint64_t place = next_place(l), at = c->first + place * record;
+		const void *data = l->writes ? record_to_write(c, l, place) : NULL;
 		ssize_t n =
-			l->writes ? pwrite(l->fd, c->buf, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
+			l->writes ? pwrite(l->fd, data, record, (off_t)at) : pread(l->fd, c->buf, record, (off_t)at);
 
 		if (n != (ssize_t)record && l->writes && n >= 0)
-			n = pagecache_write_rest(l->fd, c->buf, (size_t)n, record, at);
+			n = pagecache_write_rest(l->fd, data, (size_t)n, record, at);
 		if (n != (ssize_t)record)
 			return cache_failed(c, l->writes ? "write" : "read", at, record, n);
 		if (l->syncs && fdatasync(l->fd) < 0)

@@ -143,6 +143,8 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	if (r == 0 && posix_memalign(&buf, 4096, 65536) != 0)
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	m.buf = buf;
+	if (r == 0 && payload_pool_init(&m.pool, ses->seed, 65536) < 0)
+		r = err_set(err, -ENOMEM, "Out of memory.");
 	if (r == 0 && p->memory_bytes)
 		r = cgroup_enter(&cg, ses->env->sysroot, p->memory_bytes, err);
 	if (cg)
@@ -167,6 +169,7 @@ static int mark_run(struct session *ses, const void *params, struct err *err)
 	}
 	datafile_close(m.df);
 	cgroup_leave(cg);
+	payload_pool_done(&m.pool);
 	free(buf);
 	return r;
 }

@@ -93,8 +93,9 @@ struct mark_run {
 	uint64_t max_bytes, time_ns;
 	struct datafile *df;
 	uint8_t *buf;
-	bool has_witness;        /* noted in the head */
-	struct mark_draws draws; /* of the last repetition of the way that gives the mark */
+	struct payload_pool pool; /* filling of the records */
+	bool has_witness;         /* noted in the head */
+	struct mark_draws draws;  /* of the last repetition of the way that gives the mark */
 };
 /* One repetition of one way, for so long, or of so many bytes (0: as the options say). -EOPNOTSUPP: no direct I/O here. */
 int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uint64_t time_ns, uint64_t bytes,

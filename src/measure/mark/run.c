@@ -14,11 +14,13 @@
 #define CLOCK_EVERY  64u   /* records between looks at the clock: 22 ns against some 10 ns a record */
 #define MIB          1048576.0
 
-struct record { /* as in the seed: a client with a balance */
-	uint64_t number;
-	uint64_t balance; /* 0 .. 9 */
-	uint8_t filling[MARK_RECORD_BYTES - 16];
-};
+/*
+ * As in the seed: a client with a number, a balance from 0 to 9, and filling. Written so that no record compresses: the number times an odd constant
+ * (golden ratio), the balance in the lowest bits of another multiple.
+ */
+#define NUMBER_KEY   0x9e3779b97f4a7c15ull
+#define BALANCE_BITS 4
+#define FILLING      16 /* where it begins in a record */
 
 /* One run: write, read, random. */
 struct bench {
@@ -30,6 +32,7 @@ struct bench {
 	uint64_t first;                     /* byte where the data begin: behind the header */
 	int fd;
 	uint8_t *buf;
+	const struct payload_pool *pool; /* filling of records */
 	uint64_t records, random_records;
 	uint64_t sum_written, sum_read, sum_bad;
 	uint64_t write_ns, sync_ns, read_ns, random_ns;
@@ -52,14 +55,18 @@ static uint64_t now_ns(const struct bench *b)
 /* The next n records, which are part of the speed, as the program of 1999 had it: so in registers what can be. */
 static void make_records(struct bench *b, uint8_t *at, uint64_t n, struct rng *rng)
 {
-	struct record r = { .number = b->records };
+	const uint8_t *filling = b->pool->bytes;
 	struct rng state = *rng;
-	uint64_t sum = 0;
+	uint64_t sum = 0, number = b->records, step = b->record_bytes - FILLING;
 
-	for (uint64_t end = b->records + n; r.number < end; r.number++, at += b->record_bytes) {
-		r.balance = rng_below(&state, 10);
-		sum += r.balance;
-		memcpy(at, &r, sizeof(r));
+	for (uint64_t end = number + n; number < end; number++, at += b->record_bytes) {
+		uint64_t balance = rng_below(&state, 10), key = number * NUMBER_KEY,
+			 marked = (key << BALANCE_BITS) | balance;
+
+		sum += balance;
+		memcpy(at, &key, sizeof(key));
+		memcpy(at + sizeof(key), &marked, sizeof(marked));
+		memcpy(at + FILLING, filling + number * step % PAYLOAD_POOL_BYTES, step);
 	}
 	b->records += n;
 	b->sum_written += sum;
@@ -70,8 +77,8 @@ static uint64_t balance_at(const uint8_t *at)
 {
 	uint64_t balance;
 
-	memcpy(&balance, at + offsetof(struct record, balance), sizeof(balance));
-	return balance;
+	memcpy(&balance, at + sizeof(uint64_t), sizeof(balance));
+	return balance & ((1u << BALANCE_BITS) - 1);
 }
 
 static int failed(struct bench *b, const char *op, uint64_t offset, uint64_t length, ssize_t n)
@@ -151,7 +158,7 @@ static void check_records(struct bench *b, const uint8_t *buf, size_t len, uint6
 
 	for (const uint8_t *at = buf; at < buf + len; at += step) {
 		memcpy(&found, at, sizeof(found));
-		bad += found != number++;
+		bad += found != number++ * NUMBER_KEY;
 		sum += balance_at(at);
 	}
 	b->sum_read += sum;
@@ -303,6 +310,7 @@ int mark_run_way(struct mark_run *m, enum mark_way way, uint64_t repetition, uin
 		.first = DATAFILE_DATA_OFFSET,
 		.max_bytes = bytes ? bytes : m->max_bytes,
 		.buf = m->buf,
+		.pool = &m->pool,
 		.random_seed = rng_mix(m->ses->seed + repetition),
 		.cached_ratio = NAN,
 		.random_share = { NAN, NAN },

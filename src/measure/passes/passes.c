@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB that hold the words 1 to 16384, written
+ * What a program gets that writes a file and reads it several times (Longbottom, DISKMBPS 1997): blocks of 64 KiB of words that do not compress, written
  * once, read R times, every word compared. Beside the rate of each pass stands what of it came from the device, by three witnesses: counted by the
  * kernel for the very thread (/proc/thread-self/io), by the disk for everybody (diskstats), and what was in memory before (cachestat). Writing and
  * fsync() are steps of their own.
@@ -16,7 +16,6 @@
 
 #include "measure/passes/passes.h"
 
-#define BLOCK_WORDS        (PASSES_BLOCK_BYTES / 4)
 #define MEMORY_BYTES_PER_S 3e9 /* a guess of reading from memory, for the time left until there is a measurement */
 
 static int figures(struct session *ses, const struct passes_params *p, const struct passes_work *works, size_t n,
@@ -49,13 +48,11 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	struct passes_shared shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct passes_work works[PASSES_FILES_MAX] = { 0 };
 	struct sysinfo memory;
-	void *words = NULL;
 	size_t n = 0, started = 0;
-	int r = posix_memalign(&words, 4096, PASSES_BLOCK_BYTES) ? err_set(err, -ENOMEM, "Out of memory.") : 0;
+	int r = payload_pool_init(&shared.pool, PASSES_SEED, PASSES_BLOCK_BYTES);
 
-	for (uint32_t i = 0; words && i < BLOCK_WORDS; i++)
-		((uint32_t *)words)[i] = i + 1;
-	shared.words = words;
+	if (r < 0)
+		return err_set(err, r, "Out of memory.");
 	shared.started = time(NULL);
 	while (r == 0 && n < ses->ndevs) {
 		struct passes_work *w = &works[n];
@@ -85,7 +82,7 @@ static int passes_run(struct session *ses, const void *params, struct err *err)
 	}
 	for (size_t i = 0; i < n; i++)
 		passes_work_done(&works[i]);
-	free(words);
+	payload_pool_done(&shared.pool);
 	return r;
 }
 

@@ -10,7 +10,8 @@
 #include "measure/shared/pagecache.h"
 #include "session/session.h"
 
-#define PASSES_BLOCK_BYTES 65536u /* of the program of 1997; its words are 1 to 16384 */
+#define PASSES_BLOCK_BYTES 65536u /* of the program of 1997: 16384 words */
+#define PASSES_SEED        1997u  /* of the words: a later run knows a file of ours by them */
 #define PASSES_FILES_MAX   64     /* a thread each */
 
 struct passes_params {
@@ -93,10 +94,10 @@ struct passes_work {
 };
 
 struct passes_shared {
-	pthread_mutex_t lock;    /* of the document and the session */
-	const uint8_t *words;    /* one block of 1 .. 16384 */
-	struct passes_pace pace; /* the bytes that were done: atomic, the rest: under the lock */
-	time_t started;          /* of the wall clock, for the classic log */
+	pthread_mutex_t lock;     /* of the document and the session */
+	struct payload_pool pool; /* the words of each block */
+	struct passes_pace pace;  /* the bytes that were done: atomic, the rest: under the lock */
+	time_t started;           /* of the wall clock, for the classic log */
 };
 
 /* Opens or makes the file. 0 or negative errno and a sentence; passes_work_done() in any case. */

@@ -39,6 +39,8 @@ int passes_plan(const struct session *ses, const void *params, struct plan *plan
 				d->path);
 		if (!p->size_bytes && d->size_bytes == 0)
 			return err_set(err, -EINVAL, "%s is empty or not there; give --size to write it.", d->path);
+		if (!p->size_bytes && session_medium(ses, i, datafile_first_byte(d), d->size_bytes, p->direct, err) < 0)
+			return -EINVAL;
 		bytes += p->size_bytes ? p->size_bytes : d->size_bytes;
 	}
 	plan->opens_itself = true;

@@ -131,16 +131,29 @@ static bool has_too_many_faults(struct passes_work *w)
 	return n > w->ses->common->max_errors;
 }
 
+/* The words of the block at a place of the data. */
+static const uint8_t *words_at(const struct passes_work *w, uint64_t at)
+{
+	return payload_pool_at(&w->shared->pool, at / PASSES_BLOCK_BYTES);
+}
+
+/* Around the page cache they have to be aligned. */
+static const uint8_t *block_to_write(struct passes_work *w, uint64_t at)
+{
+	return w->p->direct ? memcpy(w->buf, words_at(w, at), PASSES_BLOCK_BYTES) : words_at(w, at);
+}
+
 /* Writes the file. *ret_moved: what was written. false: it cannot go on. */
 static bool write_file(struct passes_work *w, uint64_t *ret_moved)
 {
 	for (uint64_t at = 0; at < w->size && !is_over(w); at += PASSES_BLOCK_BYTES) {
 		uint64_t left = w->size - at;
 		size_t want = left < PASSES_BLOCK_BYTES ? (size_t)left : PASSES_BLOCK_BYTES;
-		ssize_t n = pwrite(w->fd, w->shared->words, want, (off_t)(w->first + at));
+		const uint8_t *words = block_to_write(w, at);
+		ssize_t n = pwrite(w->fd, words, want, (off_t)(w->first + at));
 
 		if (n >= 0 && n < (ssize_t)want)
-			n = pagecache_write_rest(w->fd, w->shared->words, (size_t)n, want, w->first + at);
+			n = pagecache_write_rest(w->fd, words, (size_t)n, want, w->first + at);
 		if (n < (ssize_t)want) {
 			note_fault(w, "write", w->first + at, want, n < 0 ? -errno : n);
 			return false; /* a file that could not be written in full cannot be read in full */
@@ -163,11 +176,11 @@ static void note_difference(struct passes_work *w, uint64_t at, size_t len)
 
 		f = v = 0;
 		memcpy(&f, w->buf + i, n);
-		memcpy(&v, w->shared->words + i, n);
+		memcpy(&v, words_at(w, at) + i, n);
 		if (f == v)
 			continue;
 		if (wrong++ == 0) {
-			where = at + i;
+			where = w->first + at + i;
 			found = f;
 			want = v;
 		}
@@ -189,7 +202,7 @@ static bool has_words(const struct passes_work *w, size_t len)
 	size_t same = 0;
 
 	for (size_t i = 0; i + 4 <= len; i += 4)
-		same += memcmp(w->buf + i, w->shared->words + i, 4) == 0;
+		same += memcmp(w->buf + i, words_at(w, 0) + i, 4) == 0;
 	return same > len / 8;
 }
 
@@ -198,8 +211,8 @@ static void check_words(struct passes_work *w, uint64_t at, size_t len)
 {
 	if (at == 0 && !w->df && w->nreads == 0)
 		w->is_ours = w->is_ours && has_words(w, len);
-	if (w->is_ours && memcmp(w->buf, w->shared->words, len) != 0)
-		note_difference(w, w->first + at, len);
+	if (w->is_ours && memcmp(w->buf, words_at(w, at), len) != 0)
+		note_difference(w, at, len);
 }
 
 /* One pass over the file. Bytes moved; *ret_is_whole: all were good, the rate counts. */

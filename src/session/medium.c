@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Of a file that is to be read: does a disk hold what will be read of it? */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "device/media.h"
+#include "session/session.h"
+
+/* What to read instead, where there is such a stretch. */
+static const char *advice(const struct media *m, char *buf, size_t len)
+{
+	if (!m->longest_bytes)
+		return "write the file first";
+	(void)snprintf(buf, len, "fill the file, or keep to its longest stretch of data, bytes %" PRIu64 " to %" PRIu64,
+	               m->longest_first, m->longest_first + m->longest_bytes - 1);
+	return buf;
+}
+
+static int judge(const struct session *ses, const char *path, const struct media *m, bool is_direct, struct err *err)
+{
+	char kinds[200], instead[120], size[32];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < MEDIA_KINDS; i++)
+		bytes += m->bytes[i];
+	if (m->is_memory)
+		result_notice(ses->res, "no-disk",
+		              "%s lies in memory, as its file system does: what is measured is memory.", path);
+	else if (!m->is_known)
+		result_notice(
+			ses->res, "medium-unknown",
+			"The file system does not show how much of %s a disk holds; holes would be read too fast.",
+			path);
+	if (m->bytes[MEDIA_DATA] == bytes)
+		return 0;
+	(void)units_bytes_dec(size, sizeof(size), bytes);
+	(void)media_text(m, kinds, sizeof(kinds));
+	if (is_direct)
+		return err_set(err, -EINVAL, "%s cannot be measured as a disk: of the %s to be read, %s. %c%s.", path,
+		               size, kinds, *advice(m, instead, sizeof(instead)) - 'a' + 'A',
+		               advice(m, instead, sizeof(instead)) + 1);
+	result_notice(ses->res, "not-on-disk", "%s: of the %s that are read, %s; no disk is read for these.", path,
+	              size, kinds);
+	return 0;
+}
+
+int session_medium(const struct session *ses, size_t i, uint64_t first, uint64_t end, bool is_direct, struct err *err)
+{
+	const struct device *dev = &ses->devs[i];
+	cleanup_close int fd = -1;
+	struct media m;
+
+	if (dev->kind != DEVICE_FILE || !dev->inode || first >= end)
+		return 0;
+	fd = open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return 0; /* whoever reads it reports why it cannot be opened */
+	if (media_look(fd, first, end, &m) < 0)
+		return err_set(err, -ENOMEM, "Out of memory.");
+	return judge(ses, dev->path, &m, is_direct, err);
+}
+
+void session_medium_of_writes(const struct session *ses)
+{
+	for (size_t i = 0; ses->plan->is_direct && ses->plan->write_bytes && i < ses->ndevs; i++) {
+		const struct device *dev = &ses->devs[i];
+		cleanup_close int fd =
+			strcmp(dev->fs_type, "btrfs") ? -1 : open(dev->node, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		int flags = 0;
+
+		if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 || (flags & FS_NOCOW_FL))
+			continue;
+		result_notice(
+			ses->res, "writes-cached",
+			"btrfs may write files that have checksums through the page cache, direct or not (Linux 6.15 and later); "
+			"`chattr +C` on the empty file or its folder leaves checksums out.");
+	}
+}
