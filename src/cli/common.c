@@ -23,7 +23,8 @@ const struct opt common_opts[] = {
 	OPT_RATIO(P, common.precision, "precision", 0, "RATIO", NULL,
 	          "go on until the 95 % interval is this narrow, or the time is up", .min = 0.0001, .max = 0.5),
 	OPT_TIME(P, common.time_ns, "time", 0, "TIME", NULL, "end the run after this long", .min = 1e6, .max = 3e16),
-	OPT_U64(P, common.max_errors, "max-errors", 0, "COUNT", "1000", "end the run after this many disk errors"),
+	OPT_U64(P, common.max_errors, "max-errors", 0, "COUNT", "1000", "end the run after this many disk errors",
+	        .min = 1),
 	OPT_STR(P, json, "json", 0, "FILE", NULL, "save the result as JSON, - for stdout"),
 	OPT_STR(P, csv, "csv", 0, "FILE", NULL, "save the tables as CSV, - for stdout"),
 	OPT_STR(P, html, "html", 0, "FILE", NULL, "save the result as a page with pictures, - for stdout"),
@@ -89,6 +90,8 @@ void common_table_init(struct common_table *t, const struct env *env, const stru
 	for (struct opt *o = t->opts; o->type != OPT_TYPE_END; o++) {
 		if (o->offset == offsetof(struct cli_params, common.engine))
 			set_engines(t, o, env);
+		if (o->offset == offsetof(struct cli_params, common.max_errors) && m && m->takes_all_errors)
+			o->def = NULL;
 		if (o->offset == offsetof(struct cli_params, common.precision) && m && m->precision > 0.0) {
 			(void)snprintf(t->precision, sizeof(t->precision), "%.6g%%", 100.0 * m->precision);
 			o->def = t->precision;

@@ -393,6 +393,7 @@ static int exit_of_status(const struct result *res, const struct run *run)
 		return run->save_err.code == -EPIPE ? EXIT_SIGNAL + SIGPIPE : EXIT_FAILED;
 	switch (res->status) {
 	case STATUS_COMPLETE:
+	case STATUS_ENDED_EARLY:
 		return exit_of_verdict(res);
 	case STATUS_WITH_ERRORS:
 	case STATUS_DEVICE_GONE:

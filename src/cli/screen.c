@@ -46,8 +46,8 @@ static bool mention(const struct result *res, const char *what, size_t bytes, ch
 	v = figure_number(f);
 	if (what[name_bytes] == '%' && v >= 1)
 		return false;
-	if (what[name_bytes] == '%')
-		(void)snprintf(buf, len, "%.2g %%", 100 * v);
+	if (what[name_bytes] == '%') /* never rounded to all of it */
+		(void)snprintf(buf, len, v < 0.99 ? "%.2g %%" : "%.5g %%", v < 0.99 ? 100 * v : floor(1e5 * v) / 1e3);
 	else if (what[name_bytes] == ':')
 		(void)snprintf(buf, len, "%.0f %.*s%s", v, (int)(bytes - name_bytes - 1), what + name_bytes + 1,
 		               v == 1 ? "" : "s");

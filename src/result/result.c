@@ -76,7 +76,7 @@ void result_argv(struct result *res, const char *const *argv, size_t argc)
 
 static const char *const status_names[] = {
 	[STATUS_COMPLETE] = "complete",       [STATUS_WITH_ERRORS] = "with-errors", [STATUS_CANCELLED] = "cancelled",
-	[STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
+	[STATUS_ENDED_EARLY] = "ended-early", [STATUS_DEVICE_GONE] = "device-gone", [STATUS_FAILED] = "failed",
 };
 
 static const struct unit_desc {

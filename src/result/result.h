@@ -15,7 +15,14 @@
 #include "base/err.h"
 #include "stats/stats.h"
 
-enum result_status { STATUS_COMPLETE, STATUS_WITH_ERRORS, STATUS_CANCELLED, STATUS_DEVICE_GONE, STATUS_FAILED };
+enum result_status {
+	STATUS_COMPLETE,
+	STATUS_WITH_ERRORS,
+	STATUS_ENDED_EARLY, /* well, but short of its end */
+	STATUS_CANCELLED,
+	STATUS_DEVICE_GONE,
+	STATUS_FAILED
+};
 
 struct cell { /* type is the column's; is_null wins */
 	bool is_null;

@@ -7,7 +7,7 @@
 #include "session/watch.h"
 
 struct session_state {
-	bool is_gone, has_too_many_faults, is_punting_told;
+	bool is_gone, has_too_many_faults, is_punting_told, is_early;
 	uint64_t faults;
 	uint64_t unlooked_ns;         /* of loads since the last look for io_uring's threads */
 	struct own_io *own;           /* one per device */

@@ -341,7 +341,9 @@ static enum result_status final_status(const struct session *ses, int r)
 		return STATUS_DEVICE_GONE;
 	if (ses->cancel && *ses->cancel)
 		return STATUS_CANCELLED;
-	return result_fault_count(ses->res) ? STATUS_WITH_ERRORS : STATUS_COMPLETE;
+	if (result_fault_count(ses->res))
+		return STATUS_WITH_ERRORS;
+	return ses->state->is_early ? STATUS_ENDED_EARLY : STATUS_COMPLETE;
 }
 
 /* Makes the host quiet for the run; what could be had goes into the document. Returns the descriptor that holds it, or -1. */

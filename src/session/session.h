@@ -35,11 +35,11 @@ struct env {
 
 /* Options that every measurement has; cli/common.c has the table, and those that are the cli's alone. */
 struct common_params {
-	const char *engine; /* "auto" */
-	uint64_t seed;      /* 0: from the clock; the one in force is in the result */
-	double precision;   /* relative half-width of the 95 % interval to stop at; 0: the command's own */
-	uint64_t time_ns;   /* budget of the run; 0: the command's own */
-	uint64_t max_errors;
+	const char *engine;      /* "auto" */
+	uint64_t seed;           /* 0: from the clock; the one in force is in the result */
+	double precision;        /* relative half-width of the 95 % interval to stop at; 0: the command's own */
+	uint64_t time_ns;        /* budget of the run; 0: the command's own */
+	uint64_t max_errors;     /* 0: however many */
 	uint64_t cpu_latency_us; /* held /dev/cpu_dma_latency; UINT64_MAX: not held */
 	bool realtime, poll, dry_run;
 	int write_cache, look_ahead; /* of the drive, during the run: enum switch_wish */
@@ -152,7 +152,8 @@ struct measure {
 	bool makes_files; /* in a directory it makes files of its own, and removes before what its crashed runs left there */
 	const struct opt *opts;
 	size_t params_size;
-	double precision; /* default of --precision; 0: its own options say how much is measured */
+	bool takes_all_errors; /* it goes on however many errors there are: --max-errors has no default */
+	double precision;      /* default of --precision; 0: its own options say how much is measured */
 	/* Checks params against the devices and says what will be done. -EINVAL and a sentence: usage. */
 	int (*plan)(const struct session *ses, const void *params, struct plan *ret_plan, struct err *err);
 	/* 0 also when cancelled or with faults: the status says so. Negative errno: we could not do our job. */
@@ -229,6 +230,10 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint64_t written_bytes);
 /* Has the run to end now (signal, device gone, too many faults)? */
 bool session_is_over(const struct session *ses);
+/* Why, or that --time is over, in words that go behind "it ended early:"; NULL: none of these. */
+const char *session_why_over(const struct session *ses);
+/* The run came to less than its end: its status says so, where no error says more. */
+void session_ended_early(struct session *ses);
 
 /*
  * When the last request completed, or the run began. Who asks this how late it is, and not the clock, decides the same when a run is had again from

@@ -209,6 +209,7 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	};
 	struct account account = { { account_take }, load->sink, NULL, load->targets, ses };
 	bool is_own = load->targets >= ses->targets && load->targets < ses->targets + ses->ndevs;
+	uint64_t most = ses->common->max_errors;
 	struct load l = *load;
 	int r;
 
@@ -217,7 +218,7 @@ int session_load(struct session *ses, struct load *load, struct engine *eng, str
 	if (is_own || ses->hooks.request)
 		l.sink = &account.sink;
 	l.cancel = ses->cancel;
-	l.max_faults = ses->common->max_errors > ses->state->faults ? ses->common->max_errors - ses->state->faults : 0;
+	l.max_faults = !most ? UINT64_MAX : most > ses->state->faults ? most - ses->state->faults : 0;
 	l.on_fault = take_fault;
 	l.on_tick = forward_tick;
 	l.on_stall = take_stall;
@@ -246,6 +247,22 @@ void session_moved(struct session *ses, size_t target, uint64_t read_bytes, uint
 bool session_is_over(const struct session *ses)
 {
 	return ses->state->is_gone || ses->state->has_too_many_faults || (ses->cancel && *ses->cancel);
+}
+
+const char *session_why_over(const struct session *ses)
+{
+	if (ses->state->is_gone)
+		return "the disk disappeared";
+	if (ses->cancel && *ses->cancel)
+		return "it was interrupted";
+	if (ses->state->has_too_many_faults)
+		return "as many errors as --max-errors allows";
+	return session_time_left_ns(ses) == 0 ? "--time was over" : NULL;
+}
+
+void session_ended_early(struct session *ses)
+{
+	ses->state->is_early = true;
 }
 
 uint64_t session_answered_ns(const struct session *ses)

@@ -7,29 +7,28 @@
  * is halved by such readings alone.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure/surface/surface.h"
 
 #define LEAD_READINGS   9
-#define BUFFER_READINGS 5            /* blocks; the longest of them decides whether it was the buffer (a choice) */
-#define BUFFER_MOST     0.9          /* of a revolution: a block that the medium gives again takes a whole one */
-#define RESTS_MOST      16           /* bad places of a request that are told apart */
-#define AGAIN_LEAST     2            /* good readings, and nothing more is asked */
-#define AGAIN_MOST      3            /* readings in all: what a busy moment does to all three is rare */
-#define RESTARTS_MOST   2            /* of a bisection that its proof denied: then it is only sometimes slow */
-#define SHIFT_UNITS     37           /* no power of two, so that requests meet nowhere where they met before */
-#define HITS_MOST       12           /* answers of the drive's cache in place of the medium's, before it is given up */
-#define HIT_PART        0.4          /* of the medium's time: quicker, and the drive's cache answered */
+#define BUFFER_READINGS 5   /* blocks; the longest of them decides whether it was the buffer (a choice) */
+#define BUFFER_MOST     0.9 /* of a revolution: a block that the medium gives again takes a whole one */
+#define RESTS_MOST      16  /* slow places of a request that are told apart; the rest counts as not read again */
+#define AGAIN_LEAST     2   /* good readings, and nothing more is asked */
+#define AGAIN_MOST      3   /* readings in all: what a busy moment does to all three is rare */
+#define RESTARTS_MOST   2   /* of a bisection that its proof denied: then it is only sometimes slow */
+#define SHIFT_UNITS     37  /* no power of two, so that requests meet nowhere where they met before */
+#define HITS_MOST       12  /* answers of the drive's cache in place of the medium's, before it is given up */
+#define HIT_PART        0.4 /* of the medium's time: quicker, and the drive's cache answered */
 #define HIT_LEAST       (128u << 10) /* of less, the overhead of a command is as long as the medium's time */
 #define FLUSH_LEAST     2            /* reads elsewhere */
 #define FLUSH_TIMES     4 /* as many reads elsewhere as were learnt, at most: a late completion looks like a hit */
 #define ROTATION_NS     (4 * NS_PER_S)   /* what a drive's rotation takes to be found, at most: 240 to 1000 turns */
 #define AGAIN_AFTER_NS  (300 * NS_PER_S) /* later than what disturbed the scan, and seldom enough to cost no rate */
 #define AGAIN_FULL      (SURFACE_ACTIVE * 3 / 4) /* room for those that are under way, and for their rests */
-#define SHARE           0.15                     /* of the time of the scan, */
-#define SHARE_LEAST_NS  (300 * NS_PER_S)         /* and this much, may go into second readings */
 #define DOUBT_LEAST \
 	0.6 /* of a revolution longer is looked at again while there is much time for that, whatever else sticks out, */
 #define DOUBT_MOST   0.8           /* and while there is some */
@@ -53,43 +52,35 @@
 
 /* ---- the lists ---- */
 
+/* What cannot be read is in run->failures. */
 static void put_away(struct surface_run *run, struct surface_suspect *s, enum surface_kind kind)
 {
 	s->kind = kind;
 	s->stage = STAGE_END;
-	if (s->is_silent && (kind == SURFACE_ONCE || kind == SURFACE_HEALED))
+	if ((s->is_silent && (kind == SURFACE_ONCE || kind == SURFACE_HEALED)) || kind == SURFACE_UNREADABLE)
 		return;
 	run->nkinds[kind]++;
-	if (run->nplaces < SURFACE_PLACES)
-		run->places[run->nplaces++] = *s;
-}
-
-/* Of what second readings may take, this part is left. */
-static double again_left(const struct surface_run *run)
-{
-	return 1.0 - (double)run->again_spent_ns / (SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
+	surface_list_place(run, s);
 }
 
 bool surface_can_doubt(const struct surface_run *run)
 {
-	return again_left(run) > 0.5;
+	return surface_again_left(run, AGAIN_OF_SLOW) > 0.5;
 }
 
 double surface_doubt_part(const struct surface_run *run)
 {
-	return again_left(run) > 0.75 ? DOUBT_LEAST : surface_can_doubt(run) ? DOUBT_MOST : (double)INFINITY;
+	return surface_again_left(run, AGAIN_OF_SLOW) > 0.75 ? DOUBT_LEAST
+	       : surface_can_doubt(run)                      ? DOUBT_MOST
+	                                                     : (double)INFINITY;
 }
 
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how)
 {
 	struct surface_suspect s = *how;
 
-	if (!s.is_silent) {
-		run->failed += s.error != 0;
-		run->slow += !s.error;
-	}
-
-	if (run->nactive == SURFACE_ACTIVE || again_left(run) < 0.0)
+	run->slow += !s.is_silent;
+	if (run->nactive == SURFACE_ACTIVE || surface_again_left(run, AGAIN_OF_SLOW) < 0.0)
 		put_away(run, &s, SURFACE_UNCHECKED);
 	else
 		run->active[run->nactive++] = s;
@@ -98,10 +89,10 @@ void surface_suspect_add(struct surface_run *run, const struct surface_suspect *
 /* Rounds for many cost little more than for one: where they take long, they are kept apart. */
 bool surface_wants_again(const struct surface_run *run)
 {
-	uint64_t apart_ns = (uint64_t)((double)run->again_last_ns / SHARE);
+	uint64_t apart_ns = (uint64_t)((double)run->again_last_ns / SURFACE_AGAIN_SHARE);
 
 	return run->nactive >= AGAIN_FULL ||
-	       (run->nactive &&
+	       ((run->nactive || surface_wants_errors(run)) &&
 	        surface_now(run) - run->again_end_ns >= (apart_ns > AGAIN_AFTER_NS ? apart_ns : AGAIN_AFTER_NS));
 }
 
@@ -113,12 +104,15 @@ static void add_rest(struct surface_run *run, const struct surface_suspect *s, u
 		                        .time_ns = s->time_ns,
 		                        .scan_bytes = s->scan_bytes,
 		                        .ns_per_byte = s->ns_per_byte,
-		                        .error = s->error,
 		                        .rests = s->rests + 1,
 		                        .is_silent = true };
 
-	if (rest.first_bytes < rest.end_bytes && rest.rests < RESTS_MOST)
+	if (rest.first_bytes >= rest.end_bytes || s->error) /* of errors the rest is still in run->failures */
+		return;
+	if (rest.rests < RESTS_MOST)
 		surface_suspect_add(run, &rest);
+	else
+		put_away(run, &rest, SURFACE_UNCHECKED);
 }
 
 /* ---- one reading ---- */
@@ -271,7 +265,8 @@ int surface_read_alone(struct surface_run *run, const struct surface_suspect *s,
 	quick_ns = fmin(access_ns[1], access_ns[3]);
 	*ret_is_hit = (!(quick_ns > run->rot.hit_most_ns) && !isnan(run->rot.hit_most_ns)) ||
 	              is_too_quick(quick_ns, s->ns_per_byte * (double)len, len);
-	if (!*ret_is_hit && !isnan(access_ns[0]) && !isnan(access_ns[2]))
+	*ret_is_hit |= isnan(access_ns[0] + access_ns[1] + access_ns[2] + access_ns[3]); /* nor is what failed */
+	if (!*ret_is_hit)
 		*ret_ns = access_ns[3] - access_ns[1];
 	return r;
 }
@@ -394,10 +389,11 @@ static void after_bisection(struct surface_run *run, struct surface_suspect *s)
 	}
 
 	if (s->good_end == s->first_bytes && !s->rests && s->restarts++ < RESTARTS_MOST &&
-	    s->first_bytes >
-	            SHIFT_UNITS *
-	                    run->range
-	                            .unit_bytes) { /* some drives stumble where two requests meet: let them meet elsewhere */
+	    s->first_bytes >=
+	            run->range.first_bytes +
+	                    (uint64_t)SHIFT_UNITS *
+	                            run->range
+	                                    .unit_bytes) { /* some drives stumble where two requests meet: let them meet elsewhere */
 		s->first_bytes -= SHIFT_UNITS * run->range.unit_bytes;
 		begin_bisection(s);
 		return;
@@ -406,13 +402,20 @@ static void after_bisection(struct surface_run *run, struct surface_suspect *s)
 	s->step = s->good_end > s->first_bytes ? 0 : 1;
 }
 
+static uint64_t next_end(const struct surface_run *run, const struct surface_suspect *s)
+{
+	uint32_t unit = run->range.unit_bytes;
+
+	return s->end_bytes - s->bad_end < unit ? s->end_bytes : s->bad_end + unit;
+}
+
 /* Sector by sector to the end of what cannot be read. */
 static void after_extending(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
 {
 	if (o->is_bad)
-		s->bad_end += run->range.unit_bytes;
-	if (!o->is_bad || s->bad_end + run->range.unit_bytes > s->end_bytes)
-		narrow(run, s, SURFACE_UNREADABLE);
+		s->bad_end = next_end(run, s);
+	if (!o->is_bad || s->bad_end == s->end_bytes)
+		put_away(run, s, SURFACE_UNREADABLE);
 }
 
 static void after_verifying(struct surface_run *run, struct surface_suspect *s, const struct outcome *o)
@@ -420,10 +423,12 @@ static void after_verifying(struct surface_run *run, struct surface_suspect *s, 
 	bool is_as_said = o->is_bad == (s->step == 1);
 
 	if (s->error) {
-		if (o->is_bad)
+		if (!o->is_bad)
+			narrow(run, s, SURFACE_HEALED);
+		else if (s->bad_end < s->end_bytes)
 			s->stage = STAGE_EXTEND;
 		else
-			put_away(run, s, SURFACE_HEALED);
+			put_away(run, s, SURFACE_UNREADABLE);
 		return;
 	}
 
@@ -499,6 +504,10 @@ static int step_alone(struct surface_run *run, struct surface_suspect *s, struct
 
 	if (r < 0)
 		return r;
+	if (surface_has_failed(&run->failures, s->good_end, s->bad_end)) {
+		put_away(run, s, SURFACE_UNREADABLE);
+		return 0;
+	}
 	if (isnan(longer_ns)) {
 		s->hits += is_hit;
 		run->has_hits |= is_hit;
@@ -528,7 +537,7 @@ static void what_to_read(const struct surface_run *run, const struct surface_sus
 	else if (s->stage == STAGE_VERIFY)
 		*ret_end = s->step == 0 ? s->good_end : s->bad_end;
 	else if (s->stage == STAGE_EXTEND)
-		*ret_end = (*ret_first = s->bad_end) + unit;
+		*ret_first = s->bad_end, *ret_end = next_end(run, s);
 }
 
 static int step(struct surface_run *run, struct surface_suspect *s, struct err *err)
@@ -560,8 +569,7 @@ static int step(struct surface_run *run, struct surface_suspect *s, struct err *
 		return 0;
 	}
 	if (o.error && !s->error) { /* it was slow, and cannot be read now */
-		s->error = o.error;
-		begin_bisection(s);
+		put_away(run, s, SURFACE_UNREADABLE);
 		return 0;
 	}
 	s->again_ns = o.is_bad && o.time_ns > s->again_ns ? o.time_ns : s->again_ns;
@@ -699,9 +707,7 @@ static int round_of_all(struct surface_run *run, struct err *err)
 		struct surface_suspect s = run->active[i]; /* the list may grow meanwhile */
 
 		surface_give_way(run);
-		do { /* an error is in no cache: nothing has to be read in between */
-			r = step(run, &s, err);
-		} while (r == 0 && s.error && s.stage != STAGE_END && !session_is_over(run->ses));
+		r = step(run, &s, err);
 		run->active[i] = s;
 	}
 	for (size_t i = 0; i < run->nactive; i++)
@@ -711,11 +717,42 @@ static int round_of_all(struct surface_run *run, struct err *err)
 	return r;
 }
 
-int surface_again(struct surface_run *run, struct err *err)
+/* One after the other, each down to its sectors: an error is in no cache, and nothing has to be read in between. */
+static int narrow_errors(struct surface_run *run, struct err *err)
 {
-	uint64_t start_ns = surface_now(run);
+	const struct surface_failed *f;
 	int r = 0;
 
+	while (r == 0 && surface_wants_errors(run) && !surface_is_over(run)) {
+		uint64_t start_ns = surface_now(run), block = run->range.block_bytes, len;
+		struct surface_suspect s;
+
+		f = surface_next_unproven(&run->failures, run->position);
+		len = f->end_bytes - f->first_bytes;
+		s = (struct surface_suspect){ .first_bytes = f->first_bytes,
+			                      .end_bytes = f->first_bytes + (len < block ? len : block),
+			                      .time_ns = f->time_ns,
+			                      .scan_bytes = len < block ? len : block,
+			                      .ns_per_byte = NAN,
+			                      .error = f->error,
+			                      .is_silent = f > run->failures.v && f[-1].is_sector &&
+			                                   f[-1].end_bytes == f->first_bytes };
+		session_progress(run->ses, "unreadable places", -1.0, "%" PRIu64, s.first_bytes);
+		while (r == 0 && s.stage != STAGE_END && !surface_is_over(run)) {
+			surface_give_way(run);
+			r = step(run, &s, err);
+		}
+		run->again_spent_ns[AGAIN_OF_ERRORS] += surface_now(run) - start_ns;
+	}
+	return r;
+}
+
+int surface_again(struct surface_run *run, struct err *err)
+{
+	uint64_t start_ns = surface_now(run), slow_ns;
+	int r = narrow_errors(run, err);
+
+	slow_ns = surface_now(run);
 	while (r == 0 && run->nactive && !surface_is_over(run)) {
 		session_progress(run->ses, "second readings", -1.0, "%zu places", run->nactive);
 		qsort(run->active, run->nactive, sizeof(run->active[0]), by_place_down);
@@ -729,6 +766,6 @@ int surface_again(struct surface_run *run, struct err *err)
 	}
 	run->again_end_ns = surface_now(run);
 	run->again_last_ns = run->again_end_ns - start_ns;
-	run->again_spent_ns += run->again_last_ns;
+	run->again_spent_ns[AGAIN_OF_SLOW] += run->again_end_ns - slow_ns;
 	return r;
 }

@@ -24,17 +24,14 @@ const struct field surface_content_fields[] = {
 	FIELD_END,
 };
 
-static size_t gather(const struct surface_run *run, struct device_range *ret)
+static size_t gather(const struct surface_suspect *v, size_t n, struct device_range *ret)
 {
-	size_t n = 0;
+	size_t k = 0;
 
-	for (size_t i = 0; i < run->nplaces + run->nactive; i++) {
-		const struct surface_suspect *s = i < run->nplaces ? &run->places[i] : &run->active[i - run->nplaces];
-
-		if (s->kind != SURFACE_ONCE && s->kind != SURFACE_HEALED)
-			ret[n++] = (struct device_range){ s->first_bytes, s->end_bytes - s->first_bytes };
-	}
-	return n;
+	for (size_t i = 0; i < n; i++)
+		if (v[i].kind != SURFACE_ONCE && v[i].kind != SURFACE_HEALED)
+			ret[k++] = (struct device_range){ v[i].first_bytes, v[i].end_bytes - v[i].first_bytes };
+	return k;
 }
 
 static int by_place(const void *a, const void *b)
@@ -97,15 +94,17 @@ int surface_contents(struct surface_run *run, const struct measure_table *table,
 {
 	const struct env *env = run->ses->env;
 	const struct device *dev = &run->ses->devs[0];
-	cleanup_free struct device_range *places = calloc(SURFACE_PLACES + SURFACE_ACTIVE, sizeof(*places));
+	size_t n = 0;
+	cleanup_free struct surface_suspect *all = surface_all_places(run, &n);
+	cleanup_free struct device_range *places = calloc(n + 1, sizeof(*places));
 	struct patience patience = { .ses = run->ses, .until_ns = surface_now(run) + run->p->files_ns };
 	struct content_question q = { .places = places, .is_over = is_over, .arg = &patience };
 	struct contents found = { 0 };
 	struct err why;
 
-	if (!places)
+	if (!all || !places)
 		return err_set(err, -ENOMEM, "Out of memory.");
-	q.n = gather(run, places);
+	q.n = gather(all, n, places);
 	if (run->p->no_files || !q.n || session_is_over(run->ses) || !env->devices->contents ||
 	    (dev->kind != DEVICE_DISK && dev->kind != DEVICE_PARTITION))
 		return 0;

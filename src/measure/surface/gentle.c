@@ -127,6 +127,7 @@ static void took(void *arg, const struct io_req *req, bool is_fault)
 {
 	struct surface_run *run = arg;
 
+	surface_answered(run, req, is_fault);
 	run->own_bytes += req->op == IO_READ ? req->len_bytes : 0; /* as the kernel counts */
 	run->gentle.has_base &= !is_fault;                         /* what the kernel counts of it is its secret */
 }

@@ -336,7 +336,13 @@ static void count_places(const struct surface_run *run)
 			continue;
 		row[head].always_places += s->kind == SURFACE_ALWAYS;
 		row[head].sometimes_places += s->kind == SURFACE_SOMETIMES;
-		row[head].unreadable_places += s->kind == SURFACE_UNREADABLE;
+	}
+	for (size_t i = 0; i < run->failures.n; i++) {
+		const struct surface_failed *f = &run->failures.v[i];
+		int head = heads_at(&run->heads->map, f->first_bytes, f->end_bytes);
+
+		if (head >= 0 && f->is_sector)
+			row[head].unreadable_places++;
 	}
 }
 

@@ -2,7 +2,6 @@
 /* Lists for other programs: ddrescue's mapfile, and block numbers for e2fsck -l. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "measure/surface/surface.h"
@@ -13,46 +12,10 @@
 #define EXT_BLOCK_LEAST 1024u
 #define EXT_LOG_MOST    6
 
-struct bad {
-	uint64_t first, end;
-};
-
 struct list {
 	const struct surface_run *run;
-	struct bad bads[SURFACE_PLACES + SURFACE_ACTIVE]; /* in order, neighbours joined */
-	size_t n;
 	uint32_t block_bytes;
 };
-
-static int by_place(const void *a, const void *b)
-{
-	const struct bad *x = a, *y = b;
-
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static void add(struct list *l, const struct surface_suspect *s)
-{
-	if (s->kind == SURFACE_UNREADABLE || (s->error && (s->kind == SURFACE_PENDING || s->kind == SURFACE_UNCHECKED)))
-		l->bads[l->n++] = (struct bad){ s->first_bytes, s->end_bytes };
-}
-
-static void gather(struct list *l)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < l->run->nplaces; i++)
-		add(l, &l->run->places[i]);
-	for (size_t i = 0; i < l->run->nactive; i++)
-		add(l, &l->run->active[i]);
-	qsort(l->bads, l->n, sizeof(l->bads[0]), by_place);
-	for (size_t i = 0; i < l->n; i++)
-		if (n && l->bads[i].first <= l->bads[n - 1].end)
-			l->bads[n - 1].end = l->bads[i].end > l->bads[n - 1].end ? l->bads[i].end : l->bads[n - 1].end;
-		else
-			l->bads[n++] = l->bads[i];
-	l->n = n;
-}
 
 /* ---- ddrescue ---- */
 
@@ -62,23 +25,30 @@ static void map_line(FILE *f, uint64_t first, uint64_t end, char status)
 		(void)fprintf(f, "0x%08" PRIX64 "  0x%08" PRIX64 "  %c\n", first, end - first, status);
 }
 
-/* What was not scanned is "non-tried", what was read counts as such, though nothing was copied: for --domain-mapfile. */
+/*
+ * What was not scanned is "non-tried", what was read counts as such, though nothing was copied: for --domain-mapfile. A request that failed and was not
+ * narrowed down to its sectors is "non-trimmed": most of it may be readable.
+ */
 static int write_map(FILE *f, void *arg)
 {
 	const struct list *l = arg;
+	const struct surface_failures *bad = &l->run->failures;
 	uint64_t at = l->run->range.first_bytes, to = l->run->position;
 
 	(void)fprintf(f, "# Mapfile of a scan by platter surface\n# current_pos  current_status  current_pass\n");
 	(void)fprintf(f, "0x%08" PRIX64 "     %c               1\n#      pos        size  status\n", to,
 	              to < l->run->range.end_bytes ? '?' : '+');
 	map_line(f, 0, at, '?');
-	for (size_t i = 0; i < l->n; i++) {
-		map_line(f, at, l->bads[i].first, '+');
-		map_line(f, l->bads[i].first, l->bads[i].end, '-');
-		at = l->bads[i].end;
+	for (size_t i = 0; i < bad->n && bad->v[i].first_bytes < to; i++) {
+		uint64_t first = bad->v[i].first_bytes > at ? bad->v[i].first_bytes : at;
+		uint64_t end = bad->v[i].end_bytes < to ? bad->v[i].end_bytes : to;
+
+		map_line(f, at, first, '+');
+		map_line(f, first, end, bad->v[i].is_sector ? '-' : '*');
+		at = end > at ? end : at;
 	}
 	map_line(f, at, to, '+');
-	map_line(f, to > at ? to : at, l->run->ses->devs[0].size_bytes, '?');
+	map_line(f, to, l->run->ses->devs[0].size_bytes, '?');
 	return ferror(f) ? -EIO : 0;
 }
 
@@ -87,12 +57,13 @@ static int write_map(FILE *f, void *arg)
 static int write_blocks(FILE *f, void *arg)
 {
 	const struct list *l = arg;
+	const struct surface_failures *bad = &l->run->failures;
 	uint64_t next = 0; /* a block may hold several bad sectors */
 
-	for (size_t i = 0; i < l->n; i++) {
-		uint64_t b = l->bads[i].first / l->block_bytes;
+	for (size_t i = 0; i < bad->n; i++) {
+		uint64_t b = bad->v[i].first_bytes / l->block_bytes;
 
-		for (b = b < next ? next : b; b * l->block_bytes < l->bads[i].end; b++)
+		for (b = b < next ? next : b; b * l->block_bytes < bad->v[i].end_bytes; b++)
 			(void)fprintf(f, "%" PRIu64 "\n", b);
 		next = b;
 	}
@@ -144,18 +115,12 @@ int surface_lists_prepare(struct surface_run *run, struct err *err)
 
 int surface_lists_save(const struct surface_run *run, struct err *err)
 {
-	struct list *l = calloc(1, sizeof(*l));
+	struct list l = { run, run->fs_block_bytes };
 	int r = 0;
 
-	if (!l)
-		return err_set(err, -ENOMEM, "Out of memory.");
-	l->run = run;
-	l->block_bytes = run->fs_block_bytes;
-	gather(l);
 	if (run->p->mapfile)
-		r = result_save_file(run->p->mapfile, write_map, l, err);
+		r = result_save_file(run->p->mapfile, write_map, &l, err);
 	if (r == 0 && run->p->badblocks)
-		r = result_save_file(run->p->badblocks, write_blocks, l, err);
-	free(l);
+		r = result_save_file(run->p->badblocks, write_blocks, &l, err);
 	return r;
 }

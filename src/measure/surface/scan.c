@@ -112,6 +112,8 @@ static void count(struct surface_run *run, uint64_t offset, const struct request
 	c->bytes += q->len_bytes;
 	if (q->error) {
 		c->errors++;
+		c->failed_bytes += q->len_bytes;
+		run->failed++;
 		surface_heads_count(run, offset, q->len_bytes, 0, expected_ns, true);
 		return;
 	}
@@ -136,8 +138,7 @@ static void suspect(struct surface_run *run, const struct request *q, uint64_t o
 	                                                    .time_ns = q->time_ns,
 	                                                    .scan_bytes = q->len_bytes,
 	                                                    .ns_per_byte = ns_per_byte,
-	                                                    .error = q->error,
-	                                                    .is_silent = (q->is_lead && !q->error) || is_part });
+	                                                    .is_silent = q->is_lead || is_part });
 }
 
 static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
@@ -171,12 +172,12 @@ static void judge_batch(struct scan *s, struct batch *b, uint64_t now_ns)
 			run->deaf_bytes += q->len_bytes;
 		if (is_both)
 			suspect(run, &s->before, offset - s->before.len_bytes, limit.level, true);
-		if (is_slow || is_both || q->error)
+		if ((is_slow || is_both) && !q->error)
 			suspect(run, q, offset, limit.level, is_both);
 		s->before = *q;
 		s->before_ns = is_slow || is_both || q->error ? 0.0 : fmax(longer_ns, 0.0);
 		offset += q->len_bytes;
-		bytes += q->len_bytes;
+		bytes += q->error ? 0 : q->len_bytes;
 	}
 	run->position = offset;
 	run->scan_bytes += bytes;

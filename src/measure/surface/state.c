@@ -5,8 +5,9 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/units.h"
 #include "measure/surface/surface.h"
@@ -29,12 +30,22 @@ static uint64_t whole(const struct result *res, const char *name)
 {
 	double x = figure_number(result_find_figure(res, name));
 
-	return x > 0.0 ? (uint64_t)x : 0;
+	return x > 0.0 && x < 0x1p64 ? (uint64_t)x : 0;
 }
 
-static int check(const struct surface_run *run, const struct result *state, struct err *err)
+/* Seconds; what is no number is 0. */
+static uint64_t nanoseconds(const struct result *res, const char *name)
+{
+	double s = figure_number(result_find_figure(res, name));
+
+	return s > 0.0 && s < (double)UINT64_MAX / 1e10 ? (uint64_t)(s * 1e9) : 0;
+}
+
+/* Is it of this scan of this disk? */
+static int check_whose(const struct surface_run *run, const struct result *state, struct err *err)
 {
 	const struct figure *id = result_find_figure(state, "device_id");
+	double size = state->ntargets ? target_number(&state->targets[0], "size_bytes") : (double)NAN;
 	const char *path = run->p->state;
 
 	if (!state->head.measurement || strcmp(state->head.measurement, "surface") != 0 || !id || id->value.is_null ||
@@ -43,11 +54,38 @@ static int check(const struct surface_run *run, const struct result *state, stru
 	if (strcmp(id->value.str, surface_device_id(run)) != 0)
 		return err_set(err, -EINVAL, "--state=%s is of another disk (%s, not %s); name another file.", path,
 		               id->value.str, surface_device_id(run));
+	if (size != (double)run->ses->devs[0].size_bytes)
+		return err_set(err, -EINVAL,
+		               "--state=%s is of a disk of %.0f bytes, and %s has %" PRIu64 "; name another file.",
+		               path, size, run->ses->devs[0].path, run->ses->devs[0].size_bytes);
 	if (whole(state, "first_bytes") != run->range.first_bytes || whole(state, "end_bytes") != run->range.end_bytes)
 		return err_set(err, -EINVAL,
 		               "--state=%s is of the bytes from %" PRIu64 " to %" PRIu64
 		               "; give the same --from and --to, or another file.",
 		               path, whole(state, "first_bytes"), whole(state, "end_bytes"));
+	return 0;
+}
+
+/* Does it say what a scan can have come to? Then nothing was left out, and nothing is read that does not exist. */
+static int check_scan(const struct surface_run *run, const struct result *state, struct err *err)
+{
+	const struct surface_range *g = &run->range;
+	uint64_t to = whole(state, "scanned_to_bytes"), bytes = whole(state, "scanned_bytes");
+	const char *path = run->p->state, *wrong = NULL;
+
+	if (to < g->first_bytes || to > g->end_bytes)
+		return err_set(err, -EINVAL,
+		               "--state=%s says that %" PRIu64 " was reached, and the scan is from %" PRIu64
+		               " to %" PRIu64 "; remove it.",
+		               path, to, g->first_bytes, g->end_bytes);
+	if (bytes != to - g->first_bytes || whole(state, "failed_bytes") > bytes)
+		wrong = "as many bytes scanned as lie before it";
+	else if (!surface_are_tables_of(run, state, to))
+		wrong = "cells and places that lie in them, each once";
+	if (wrong)
+		return err_set(err, -EINVAL,
+		               "--state=%s is damaged: it reached %" PRIu64 " and does not show %s; remove it.", path,
+		               to, wrong);
 	return 0;
 }
 
@@ -57,9 +95,10 @@ static void take(struct surface_run *run, const struct result *state)
 	run->slow = whole(state, "slow_requests");
 	run->failed = whole(state, "unreadable_requests");
 	run->portions = whole(state, "portions");
-	run->scan_ns = (uint64_t)(figure_number(result_find_figure(state, "scan_s")) * 1e9);
-	run->scan_bytes = whole(state, "scanned_bytes");
-	run->again_spent_ns = (uint64_t)(figure_number(result_find_figure(state, "again_s")) * 1e9);
+	run->scan_ns = nanoseconds(state, "scan_s");
+	run->scan_bytes = whole(state, "scanned_bytes") - whole(state, "failed_bytes");
+	run->again_spent_ns[AGAIN_OF_ERRORS] = nanoseconds(state, "again_failed_s");
+	run->again_spent_ns[AGAIN_OF_SLOW] = nanoseconds(state, "again_slow_s");
 	surface_take_rotation(run, state);
 	surface_take_tables(run, state);
 	surface_heads_take(run, state);
@@ -69,23 +108,28 @@ int surface_state_load(struct surface_run *run, struct err *err)
 {
 	const char *path = run->p->state;
 	struct result *state = NULL;
+	struct stat st;
 	bool is_done;
 	int r;
 
 	run->saved_ns = surface_now(run);
 	if (!path)
 		return 0;
-	if (access(path, F_OK) < 0) {
+	if (stat(path, &st) < 0) {
 		if (run->p->resume)
 			result_notice(run->ses->res, "begun-anew", "There is no %s yet: the scan begins at its start.",
 			              path);
 		return 0;
 	}
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "--state=%s is no regular file; name another one.", path);
 	r = result_load(&state, path, err);
 	if (r < 0)
 		return r;
-	r = check(run, state, err);
-	is_done = r == 0 && whole(state, "scanned_to_bytes") >= run->range.end_bytes && !whole(state, "pending_places");
+	r = check_whose(run, state, err);
+	if (r == 0)
+		r = check_scan(run, state, err);
+	is_done = r == 0 && whole(state, "scanned_to_bytes") == run->range.end_bytes && !whole(state, "pending_places");
 	if (r == 0 && !run->p->resume && !is_done)
 		r = err_set(err, -EEXIST,
 		            "--state=%s is of a scan that is not at its end; give --resume, or remove it.", path);

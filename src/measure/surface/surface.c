@@ -10,9 +10,7 @@
 #include "measure/shared/rewrite.h"
 #include "measure/surface/surface.h"
 
-#define DEAF_MOST 0.01 /* of what was read: rarer than that, what hides is rare */
-
-static void declare_plots(struct result *res)
+static void declare_surface_plots(struct result *res)
 {
 	result_plot(
 		res,
@@ -84,6 +82,16 @@ static void declare_head_plots(struct result *res)
 			.series = "surface" });
 }
 
+/* Of nothing there is no picture. */
+static void declare_plots(const struct surface_run *run)
+{
+	if (run->position == run->range.first_bytes || run->ses->res->nplots)
+		return;
+	declare_surface_plots(run->ses->res);
+	if (run->heads)
+		declare_head_plots(run->ses->res);
+}
+
 static int run_init(struct surface_run *run, struct err *err)
 {
 	struct session *ses = run->ses;
@@ -124,45 +132,6 @@ static int run_init(struct surface_run *run, struct err *err)
 	return r == 0 && run->p->verify ? surface_verifier_open(run, err) : r;
 }
 
-static bool is_unfinished(const struct surface_run *run)
-{
-	return run->position < run->range.end_bytes || run->nactive;
-}
-
-static void say(const struct surface_run *run)
-{
-	struct result *res = run->ses->res;
-
-	if (is_unfinished(run))
-		result_notice(res, "unfinished", "%" PRIu64 " of %" PRIu64 " bytes are still to be scanned%s.",
-		              run->range.end_bytes - run->position, run->range.end_bytes - run->range.first_bytes,
-		              run->p->state ? "; --resume goes on" : "");
-
-	if ((double)run->deaf_bytes > DEAF_MOST * (double)run->scan_bytes)
-		result_notice(
-			res, "insensitive",
-			"In %.0f %% of what was read the times of requests to %s vary so much that a revolution lost is not told "
-			"from that: weak places may be missing. Stop what else runs on this machine, and repeat.",
-			100.0 * (double)run->deaf_bytes / (double)run->scan_bytes, run->ses->devs[0].path);
-	if ((double)run->bound_batches > DEAF_MOST * (double)run->batches)
-		result_notice(
-			res, "buffered",
-			"In %.0f %% of what was read %s is as fast as what it is connected by, which its buffer keeps busy while a "
-			"revolution is lost: weak places may be missing. Connect it otherwise, or try --verify-command.",
-			100.0 * (double)run->bound_batches / (double)run->batches, run->ses->devs[0].path);
-	if (run->ses->devs[0].rotational == 1 && !run->rot.is_rotating)
-		result_notice(
-			res, "insensitive",
-			"%s calls itself rotating, but no rotation was found: what takes less than %.1f ms longer than expected "
-			"is not told, and weak places may be missing. See platter-geometry(8) for what it says of the rotation.",
-			run->ses->devs[0].path, SURFACE_LEAST_OVER_NS * 1e-6);
-	if (run->nkinds[SURFACE_UNCHECKED])
-		result_notice(res, "unchecked",
-		              "There was no time to read all slow places again: %" PRIu64
-		              " were not; scan this part alone (--from, --to) to have them told.",
-		              run->nkinds[SURFACE_UNCHECKED]);
-}
-
 static int surface_run(struct session *ses, const void *params, struct err *err)
 {
 	struct surface_run *run = calloc(1, sizeof(*run));
@@ -173,12 +142,9 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	run->ses = ses;
 	run->p = params;
 	r = run_init(run, err);
-	if (r == 0)
-		declare_plots(ses->res);
-	if (r == 0 && run->heads)
-		declare_head_plots(ses->res);
-	while (r == 0 && !surface_is_over(run) && is_unfinished(run)) {
+	while (r == 0 && !surface_is_over(run) && surface_is_unfinished(run)) {
 		r = surface_scan_leg(run, err);
+		declare_plots(run);
 		if (r == 0 && !session_is_over(ses) &&
 		    (run->position == run->range.end_bytes || surface_wants_again(run)))
 			r = surface_again(run, err);
@@ -192,10 +158,12 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 		surface_tell(run);
 		r = surface_state_save(run, true, err);
 	}
+	if (r == 0 && run->error)
+		r = err_set(err, run->error, "%s", run->why.text);
 	if (run->eng)
-		say(run);
+		surface_tell_ending(run);
 	surface_heads_say(run);
-	if (r == 0 && run->journal && !is_unfinished(run) && !session_is_over(ses))
+	if (r == 0 && run->journal && !surface_is_unfinished(run) && !session_is_over(ses))
 		r = surface_refresh(run, run->journal, &surface_tables[SURFACE_TABLE_REFRESH], err);
 	if (r == 0)
 		r = surface_contents(run, &surface_tables[SURFACE_TABLE_CONTENTS], err);
@@ -205,25 +173,44 @@ static int surface_run(struct session *ses, const void *params, struct err *err)
 	engine_close(run->eng);
 	engine_close(run->verifier);
 	surface_heads_close(run);
+	surface_failures_done(&run->failures);
+	free(run->places);
 	free(run);
 	return r;
 }
 
+#define FINDINGS 9 /* clauses, of which none is said where nothing was found */
+
 static const struct screen_decl surface_screen = {
 	.shows =
-		"scanned_bytes,rate_bytes_per_s,unreadable_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
+		"scanned_bytes,scanned_ratio,rate_bytes_per_s,unreadable_places,unnarrowed_places,always_places,sometimes_places,passing_places,once_places,healed_places,pending_places,unchecked_places,revolutions_lost_per_gb,bad_head,worst_ns,files_hit,#by_head,#slow,#contents,#classes",
 	.says =
 		(const struct clause[]){
-			{ "{scanned_bytes} read at {rate_bytes_per_s}" },
-			{ "{unreadable_places:unreadable place}", .if_any = "unreadable_places" },
+			{ "nothing was scanned", .because = "nothing-scanned" },
+			{ "every block was scanned: {scanned_bytes} at {rate_bytes_per_s}",
+	                  .if_none = "unscanned_bytes" },
+			{ "{scanned_ratio%} was scanned: {scanned_bytes} at {rate_bytes_per_s}",
+	                  .if_any = "unscanned_bytes", .unless = "nothing-scanned" },
+			{ "{unreadable_places:unreadable place}, at LBA {unreadable_lbas}",
+	                  .if_any = "unreadable_places" },
+			{ "{unnarrowed_places:range} failed and not narrowed down to sectors",
+	                  .if_any = "unnarrowed_places" },
+			{ "{healed_places:place} failed, then read well", .if_any = "healed_places" },
 			{ "{always_places:place} always slow", .if_any = "always_places" },
 			{ "{sometimes_places:place} slow sometimes", .if_any = "sometimes_places" },
-			{ "{pending_places:place} still to be read again", .if_any = "pending_places" },
-			{ "{unchecked_places:place} not read again, for want of time", .if_any = "unchecked_places" },
+			{ "{suspects:slow suspect} still to be rechecked", .if_any = "suspects" },
+			{ "{unchecked_places:suspect} not rechecked (limit of rechecks reached)",
+	                  .if_any = "unchecked_places" },
 			{ "{files_hit:file} hit", .if_any = "files_hit" },
-			{ "one head loses revolutions wherever it reads: number {bad_head}", .because = "one-head" },
-			{ "every block of them was read, and no place stays slow", .if_none = "unreadable_places",
-	                  .instead_of = 6 },
+			{ "head {bad_head} loses revolutions wherever it reads", .because = "one-head" },
+			{ "no place is unreadable or stays slow", .if_none = "unscanned_bytes",
+	                  .instead_of = FINDINGS },
+			{ "no bad or slow place in that {scanned_ratio%} so far", .if_any = "unscanned_bytes",
+	                  .unless = "nothing-scanned", .instead_of = FINDINGS + 1 },
+			{ "weak places may hide", .because = "insensitive" },
+			{ "weak places may hide", .because = "buffered", .instead_of = 1 },
+			{ "it ended early: {ended_by}" },
+			{ "to go on: {next_command}" },
 			{ NULL },
 		},
 };
@@ -237,6 +224,7 @@ const struct measure measure_surface = {
 	.max_targets = 1,
 	.opts = surface_opts,
 	.params_size = sizeof(struct surface_params),
+	.takes_all_errors = true,
 	.plan = surface_plan,
 	.run = surface_run,
 	.screen = &surface_screen,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the parts of `platter surface` share. plan.c: options, and what is read; judge.c: which requests took longer than the place and the drive's own
- * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
+ * scatter let expect (pure); scan.c: every block once, in legs; verify.c: proof that verify commands reach the medium; failed.c: what could not be read; places.c: that and what is slow, in lists; again.c: what was slow or unreadable once more, later and otherwise cut, down to the
  * sector; heads.c: the same by head; tell.c: the document, which is the state of a scan to be continued as well; refresh.c: weak places written again; contents.c: what lies there; surface.c: the run.
  *
  * Words: a request's *time* is how long the disk was busy with it alone: from the completion before it, or from its own submission if that was later, to
@@ -102,19 +102,44 @@ struct surface_suspect {
 	} otherwise; /* what it is if that finds nothing weak */
 };
 
+/* ---- failed.c ---- */
+
+struct surface_failures {
+	struct surface_failed {
+		uint64_t first_bytes, end_bytes, time_ns; /* time: of the longest request that failed there */
+		uint32_t readings;                        /* that failed there */
+		int error;                                /* negative errno or 1 (short) */
+		bool is_sector; /* each sector failed by itself; else a longer request failed, and not all of it need be bad */
+	} * v;
+	size_t n, room;
+};
+
+/* A request failed (is_new: not all of it was read before), or was read. false: no memory, and the list is no longer true. */
+bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new);
+bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end);
+bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end);
+/* The first before this place that is still to be narrowed down to sectors, or NULL. */
+const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end);
+void surface_failures_done(struct surface_failures *l);
+
 /* ---- the run ---- */
 
-#define SURFACE_CELLS        1024                        /* a picture's worth */
-#define SURFACE_ACTIVE       256                         /* suspects that are looked at together */
-#define SURFACE_PLACES       4096                        /* places kept: memory does not grow with the disk */
-#define SURFACE_REWRITE_MOST 256                         /* places in one run: the others are told */
+#define SURFACE_CELLS  1024 /* a picture's worth */
+#define SURFACE_ACTIVE 256  /* suspects that are looked at together */
+#define SURFACE_LISTED 4096 /* places of each kind that are listed; the others are counted, and reported so */
+#define SURFACE_AGAIN_SHARE \
+	0.15 /* of the time of the scan may go into second readings of what failed, and of what was slow */
+#define SURFACE_REWRITE_MOST 256                         /* places in one run: the others are reported */
 #define SURFACE_CLASSES      7                           /* of times; the last: more than all */
 extern const uint64_t surface_class_ns[SURFACE_CLASSES]; /* upper ends */
 
 struct surface_cell {
-	uint64_t bytes, busy_ns, worst_ns, excess_ns;
+	uint64_t bytes, failed_bytes, busy_ns, worst_ns,
+		excess_ns; /* bytes: also those that failed; busy: without them */
 	uint64_t classes[SURFACE_CLASSES], errors;
 };
+
+enum surface_budget { AGAIN_OF_ERRORS, AGAIN_OF_SLOW, AGAIN_KINDS }; /* errors come first */
 
 struct surface_run {
 	struct session *ses;
@@ -139,20 +164,22 @@ struct surface_run {
 	uint64_t deaf_bytes; /* of requests in which a revolution lost would not have stood out */
 	struct surface_cell cells[SURFACE_CELLS];
 	struct surface_heads *heads; /* --geometry, else NULL */
-	struct surface_suspect active[SURFACE_ACTIVE], places[SURFACE_PLACES];
-	size_t nactive, nplaces;
-	uint64_t nkinds
-		[SURFACE_KINDS]; /* of all suspects that came to an end, also of those for which there was no room */
+	struct surface_failures failures;
+	struct surface_suspect active[SURFACE_ACTIVE]; /* slow ones */
+	size_t nactive, nplaces, places_room;
+	struct surface_suspect *places;
+	uint64_t nkinds[SURFACE_KINDS]; /* of all suspects that came to an end, also of those that are not listed */
+	uint64_t nlisted[SURFACE_KINDS], unlisted[SURFACE_KINDS]; /* not: when told last */
 	uint64_t halved[SURFACE_KINDS],
 		halved_weak[SURFACE_KINDS];   /* that would be this kind; where a weak sector was found */
 	uint64_t slow, failed;                /* requests, when scanned */
-	uint64_t again_spent_ns;              /* in second readings */
+	uint64_t again_spent_ns[AGAIN_KINDS]; /* in second readings */
 	uint64_t again_last_ns, again_end_ns; /* of the last rounds */
 	uint32_t flush_reads;                 /* elsewhere, until what was read has left the drive's cache */
 	bool has_hits;                        /* in this round: they were not enough */
 	uint64_t leads;                       /* requests that lead in: 1 or 2 */
 	uint64_t scan_ns;                     /* in legs */
-	uint64_t scan_bytes;                  /* in them */
+	uint64_t scan_bytes;                  /* read in them */
 	double bytes_per_s;                   /* now */
 	uint64_t worst_ns;                    /* so far, of this run */
 	struct {
@@ -170,7 +197,7 @@ struct surface_run {
 	uint32_t fs_block_bytes; /* --badblocks */
 	uint64_t portions;       /* runs that it took so far */
 	uint64_t start_ns, saved_ns;
-	int error; /* of saving, within a leg */
+	int error; /* of saving, or no memory, within a leg */
 	struct err why;
 };
 
@@ -195,6 +222,22 @@ static inline double surface_lost_per_gb(uint64_t excess_ns, uint64_t bytes, dou
 {
 	return bytes ? (double)excess_ns / turn_ns / ((double)bytes * 1e-9) : (double)NAN;
 }
+
+/* ---- places.c ---- */
+
+/* Every request of the run, as it was answered. */
+void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault);
+/* The list of bad places would lack some: the run ends, with a sentence. */
+void surface_no_memory(struct surface_run *run);
+/* Lists it, if there is room among its kind. */
+void surface_list_place(struct surface_run *run, const struct surface_suspect *s);
+/* All that is to be reported of what was scanned, by place: what failed, what was slow, and what is still to be read again. NULL: no memory. */
+struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n);
+/* Of what second readings of these may take, this part is left. */
+double surface_again_left(const struct surface_run *run, enum surface_budget of);
+/* Is something still to be scanned or read again? */
+bool surface_is_unfinished(const struct surface_run *run);
+bool surface_wants_errors(const struct surface_run *run); /* of these, what failed */
 
 /* ---- gentle.c ---- */
 
@@ -229,9 +272,9 @@ int surface_scan_leg(struct surface_run *run, struct err *err);
 int surface_learn_rotation(struct surface_run *run, struct err *err);
 /* run->buffer_ns. 0, or negative errno. */
 int surface_learn_buffer(struct surface_run *run, uint32_t depth, struct err *err);
-/* Reads active suspects again until all came to an end, or the run is over. 0, or negative errno. */
+/* Reads again what failed, then active suspects, until all came to an end, or the run is over. 0, or negative errno. */
 int surface_again(struct surface_run *run, struct err *err);
-/* Copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
+/* A slow one; copies it. Without room, or when second readings have taken their share of the time, it is left unchecked. */
 void surface_suspect_add(struct surface_run *run, const struct surface_suspect *how);
 /* Time to read suspects again? */
 bool surface_wants_again(const struct surface_run *run);
@@ -296,7 +339,8 @@ extern const struct measure_table surface_tables[];
 void surface_tell(struct surface_run *run);
 void surface_take_rotation(struct surface_run *run, const struct result *state);
 int surface_anew(const struct result *saved, struct result *ret, struct err *err); /* for report --again */
-/* What a state's tables say goes into the run. */
+/* Can a scan up to there have come to a state's tables? Then what they say goes into the run. */
+bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes);
 void surface_take_tables(struct surface_run *run, const struct result *state);
 
 /* ---- lists.c: --mapfile, --badblocks ---- */
@@ -304,6 +348,11 @@ void surface_take_tables(struct surface_run *run, const struct result *state);
 /* Before the scan: is there what the lists need? 0, or negative errno and a sentence. */
 int surface_lists_prepare(struct surface_run *run, struct err *err);
 int surface_lists_save(const struct surface_run *run, struct err *err);
+
+/* ---- ending.c ---- */
+
+/* Why the run ended before the scan's end, and what goes on from there; figures of the first screen, and notices. */
+void surface_tell_ending(struct surface_run *run);
 
 /* ---- state.c ---- */
 

@@ -4,13 +4,17 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/units.h"
+#include "measure/shared/rotation.h"
 #include "measure/surface/surface.h"
 
 #define MAP_COLUMNS     32              /* of the picture of cells: as many rows */
+#define ERRNO_MOST      4095            /* the kernel's */
+#define LBAS_SHOWN      4               /* in a sentence */
 #define FLUSH_MOST      1000000         /* more is no state of ours */
 #define FAILED_SHOWN_NS (10 * NS_PER_S) /* above what a drive takes that reads at last */
 
@@ -50,7 +54,7 @@ static const struct field class_fields[] = {
 };
 
 struct map_row {
-	uint64_t first_byte, last_byte, scanned_bytes, busy_ns, worst_ns, excess_ns, errors;
+	uint64_t first_byte, last_byte, scanned_bytes, failed_bytes, busy_ns, worst_ns, excess_ns, errors;
 	uint64_t below_3ms, below_10ms, below_50ms, below_150ms, below_500ms, below_5s, over_5s;
 	double rate_bytes_per_s, revolutions_lost;
 	uint64_t row, column, shown_ns;
@@ -60,6 +64,7 @@ static const struct field map_fields[] = {
 	FIELD_U64(struct map_row, first_byte, UNIT_BYTES, "first byte", .detail = true),
 	FIELD_U64(struct map_row, last_byte, UNIT_BYTES, "last byte", .detail = true),
 	FIELD_U64(struct map_row, scanned_bytes, UNIT_BYTES, "scanned", .detail = true),
+	FIELD_U64(struct map_row, failed_bytes, UNIT_BYTES, "of these failed", .detail = true),
 	FIELD_U64(struct map_row, busy_ns, UNIT_NS, "busy", .detail = true),
 	FIELD_U64(struct map_row, worst_ns, UNIT_NS, "worst", .detail = true),
 	FIELD_U64(struct map_row, excess_ns, UNIT_NS, "longer than expected", .detail = true),
@@ -157,6 +162,7 @@ static void tell_classes(struct result *res, const struct surface_cell *all)
 static void add_cell(struct surface_cell *to, const struct surface_cell *c)
 {
 	to->bytes += c->bytes;
+	to->failed_bytes += c->failed_bytes;
 	to->busy_ns += c->busy_ns;
 	to->excess_ns += c->excess_ns;
 	to->errors += c->errors;
@@ -175,6 +181,7 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 		const struct surface_cell *c = &run->cells[i];
 		double from = span / SURFACE_CELLS * (double)i;
 		struct map_row row = { .scanned_bytes = c->bytes,
+			               .failed_bytes = c->failed_bytes,
 			               .busy_ns = c->busy_ns,
 			               .worst_ns = c->worst_ns,
 			               .excess_ns = c->excess_ns,
@@ -189,7 +196,8 @@ static void tell_map(struct surface_run *run, struct surface_cell *ret_all)
 
 		row.first_byte = run->range.first_bytes + (uint64_t)from;
 		row.last_byte = run->range.first_bytes + (uint64_t)(span / SURFACE_CELLS * (double)(i + 1)) - 1;
-		row.rate_bytes_per_s = c->busy_ns ? (double)c->bytes * 1e9 / (double)c->busy_ns : (double)NAN;
+		row.rate_bytes_per_s =
+			c->busy_ns ? (double)(c->bytes - c->failed_bytes) * 1e9 / (double)c->busy_ns : (double)NAN;
 		row.revolutions_lost = (double)c->excess_ns / turn_ns;
 		row.row = i / MAP_COLUMNS;
 		row.column = i % MAP_COLUMNS;
@@ -207,20 +215,75 @@ static const char *kind_figure(char *buf, size_t len, size_t kind)
 	return buf;
 }
 
-static void tell_kinds(struct surface_run *run)
-{
-	static const char *const labels[SURFACE_KINDS] = {
-		"places to be read again",     "places that are always slow", "places that are slow sometimes",
-		"places slow only in passing", "slow once, and never again",  "places that cannot be read",
-		"failed once, and read since", "places not read again",
-	};
+static const char *const kind_labels[SURFACE_KINDS] = {
+	"places to be read again",     "places that are always slow", "places that are slow sometimes",
+	"places slow only in passing", "slow once, and never again",  "places that cannot be read",
+	"failed once, and read since", "places not read again",
+};
 
+/* What is in no list is counted, and reported: nobody may take the list for all there is. */
+static void tell_kinds(struct surface_run *run, const struct surface_suspect *v, size_t n)
+{
+	uint64_t count[SURFACE_KINDS] = { 0 }, listed[SURFACE_KINDS] = { 0 };
+
+	memcpy(count, run->nkinds, sizeof(count));
+	for (size_t i = 0; i < n; i++) {
+		listed[v[i].kind]++;
+		count[v[i].kind] += v[i].kind == SURFACE_UNREADABLE || v[i].kind == SURFACE_PENDING ||
+		                    (v[i].kind == SURFACE_UNCHECKED && v[i].error);
+	}
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
 
-		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), labels[k], UNIT_COUNT,
-		                  k == SURFACE_PENDING ? run->nactive : run->nkinds[k]);
+		result_figure_u64(run->ses->res, kind_figure(name, sizeof(name), k), kind_labels[k], UNIT_COUNT,
+		                  count[k]);
+		run->unlisted[k] = count[k] - listed[k];
 	}
+}
+
+/* The first of what cannot be read, so that they can be typed back. */
+static void tell_unreadable(struct surface_run *run, const struct surface_suspect *v, size_t n)
+{
+	uint32_t sector = run->ses->devs[0].logical_block_bytes;
+	uint64_t bytes = 0;
+	char text[LBAS_SHOWN * 48] = "";
+	size_t shown = 0, used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t first = v[i].first_bytes / sector, last = (v[i].end_bytes - 1) / sector;
+
+		if (v[i].kind != SURFACE_UNREADABLE)
+			continue;
+		bytes += v[i].end_bytes - v[i].first_bytes;
+		if (shown++ >= LBAS_SHOWN)
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64, used ? ", " : "", first);
+		if (last > first)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "-%" PRIu64, last);
+	}
+	if (shown > LBAS_SHOWN)
+		(void)snprintf(text + used, sizeof(text) - used, " and on");
+	result_figure_u64(run->ses->res, "unreadable_bytes", "of these bytes", UNIT_BYTES, bytes);
+	if (shown)
+		result_figure_text(run->ses->res, "unreadable_lbas", "LBAs that cannot be read", text);
+}
+
+/* How much of what was asked, and what of it is not known to the sector. */
+static void tell_share(struct surface_run *run, const struct surface_cell *all, const struct surface_suspect *v,
+                       size_t n)
+{
+	uint64_t span = run->range.end_bytes - run->range.first_bytes, unnarrowed = 0, suspects = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unnarrowed += v[i].error && v[i].kind != SURFACE_UNREADABLE && v[i].kind != SURFACE_HEALED;
+		suspects += v[i].kind == SURFACE_PENDING && !v[i].is_silent && !v[i].error;
+	}
+	result_figure_u64(run->ses->res, "suspects", "slow, and still to be rechecked", UNIT_COUNT, suspects);
+	result_figure_u64(run->ses->res, "unnarrowed_places", "failed, and not narrowed down to sectors", UNIT_COUNT,
+	                  unnarrowed);
+	result_figure_u64(run->ses->res, "unscanned_bytes", "not scanned", UNIT_BYTES, span - all->bytes);
+	result_figure(run->ses->res, "scanned_ratio", "share that was scanned", UNIT_RATIO,
+	              (double)all->bytes / (double)span, NULL, 0);
 }
 
 static void tell_rotation(struct surface_run *run)
@@ -240,8 +303,9 @@ static void tell_sums(struct result *res, const struct surface_cell *all, double
 {
 	tell_classes(res, all);
 	result_figure_u64(res, "scanned_bytes", "scanned", UNIT_BYTES, all->bytes);
+	result_figure_u64(res, "failed_bytes", "of these in requests that failed", UNIT_BYTES, all->failed_bytes);
 	result_figure(res, "revolutions_lost_per_gb", "revolutions lost per GB", UNIT_NONE,
-	              surface_lost_per_gb(all->excess_ns, all->bytes, turn_ns), NULL, 0);
+	              surface_lost_per_gb(all->excess_ns, all->bytes - all->failed_bytes, turn_ns), NULL, 0);
 	result_figure(res, "worst_ns", "longest request", UNIT_NS, all->worst_ns ? (double)all->worst_ns : (double)NAN,
 	              NULL, 0);
 }
@@ -249,15 +313,20 @@ static void tell_sums(struct result *res, const struct surface_cell *all, double
 void surface_tell(struct surface_run *run)
 {
 	struct result *res = run->ses->res;
+	cleanup_free struct surface_suspect *places = NULL;
 	struct surface_cell all = { 0 };
 	struct table *t;
+	size_t n;
 
+	places = surface_all_places(run, &n);
+	if (!places) {
+		surface_no_memory(run);
+		return;
+	}
 	tell_map(run, &all);
 	t = empty_table(res, SURFACE_TABLE_SLOW);
-	for (size_t i = 0; i < run->nplaces; i++)
-		tell_place(t, run, &run->places[i]);
-	for (size_t i = 0; i < run->nactive; i++)
-		tell_place(t, run, &run->active[i]);
+	for (size_t i = 0; i < n; i++)
+		tell_place(t, run, &places[i]);
 	result_figure_text(res, "device_id", "disk", surface_device_id(run));
 	result_figure_u64(res, "first_bytes", "from", UNIT_BYTES, run->range.first_bytes);
 	result_figure_u64(res, "end_bytes", "to", UNIT_BYTES, run->range.end_bytes);
@@ -276,12 +345,20 @@ void surface_tell(struct surface_run *run)
 	              run->scan_ns ? (double)run->scan_bytes * 1e9 / (double)run->scan_ns : (double)NAN, NULL, 0);
 	result_figure_u64(res, "slow_requests", "requests slower than expected", UNIT_COUNT, run->slow);
 	result_figure_u64(res, "unreadable_requests", "requests that failed", UNIT_COUNT, run->failed);
-	tell_kinds(run);
+	tell_kinds(run, places, n);
+	tell_unreadable(run, places, n);
+	tell_share(run, &all, places, n);
 	result_figure(res, "least_over_ns", "longer by this is told", UNIT_NS,
 	              run->batches ? run->over_sum_ns / (double)run->batches : (double)NAN, NULL, 0);
 	result_figure(res, "rotation_period_ns", "one revolution", UNIT_NS,
 	              run->rot.is_rotating ? run->rot.period_ns : (double)NAN, NULL, run->rot.events);
-	result_figure(res, "again_s", "second readings took", UNIT_S, (double)run->again_spent_ns * 1e-9, NULL, 0);
+	result_figure(res, "again_s", "second readings took", UNIT_S,
+	              (double)(run->again_spent_ns[AGAIN_OF_SLOW] + run->again_spent_ns[AGAIN_OF_ERRORS]) * 1e-9, NULL,
+	              0);
+	result_figure(res, "again_failed_s", "of these of what failed", UNIT_S,
+	              (double)run->again_spent_ns[AGAIN_OF_ERRORS] * 1e-9, NULL, 0);
+	result_figure(res, "again_slow_s", "of what was slow", UNIT_S,
+	              (double)run->again_spent_ns[AGAIN_OF_SLOW] * 1e-9, NULL, 0);
 	tell_rotation(run);
 	surface_heads_tell(run);
 }
@@ -314,12 +391,21 @@ static void take_place(struct surface_run *run, const struct slow_row *row)
 		                     .is_silent = row->before > 0,
 		                     .kind = kind_of(row->kind) };
 
-	if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE) {
+	if (s.error && s.kind != SURFACE_HEALED) {
+		const struct surface_failed f = { s.first_bytes, s.end_bytes, s.time_ns,
+			                          s.again + 1,   s.error,     s.kind == SURFACE_UNREADABLE };
+
+		if (!surface_failures_add(&run->failures, &f, true))
+			surface_no_memory(run);
+	} else if (s.kind == SURFACE_PENDING && run->nactive < SURFACE_ACTIVE &&
+	           row->length_bytes <= run->range.block_bytes) {
 		s.again = s.again_bad = 0;
 		run->active[run->nactive++] = s;
-	} else if (s.kind != SURFACE_PENDING && run->nplaces < SURFACE_PLACES) {
+	} else { /* one of larger requests than those of now is not read again */
+		run->nkinds[SURFACE_UNCHECKED] += s.kind == SURFACE_PENDING;
+		s.kind = s.kind == SURFACE_PENDING ? SURFACE_UNCHECKED : s.kind;
 		s.stage = STAGE_END;
-		run->places[run->nplaces++] = s;
+		surface_list_place(run, &s);
 	}
 }
 
@@ -331,7 +417,8 @@ void surface_take_rotation(struct surface_run *run, const struct result *state)
 	if (!t || t->nrows != 1)
 		return;
 	table_row(t, 0, rotation_fields, &row);
-	run->is_known = row.period_ns > 0.0 && (row.leads == 1 || row.leads == 2) && row.flush_reads <= FLUSH_MOST &&
+	run->is_known = row.period_ns > PERIOD_LOW_NS && row.period_ns < NS_PER_S &&
+	                (row.leads == 1 || row.leads == 2) && row.flush_reads <= FLUSH_MOST &&
 	                row.flush_bytes <= run->eng->cfg.buf_bytes;
 	if (!run->is_known)
 		return;
@@ -356,6 +443,7 @@ static struct surface_cell cell_of(const struct table *map, size_t i)
 	table_row(map, i, map_fields, &row);
 	return (struct surface_cell){
 		row.scanned_bytes,
+		row.failed_bytes,
 		row.busy_ns,
 		row.worst_ns,
 		row.excess_ns,
@@ -381,6 +469,36 @@ int surface_anew(const struct result *saved, struct result *ret, struct err *err
 	return surface_heads_again(saved, ret, err);
 }
 
+bool surface_are_tables_of(const struct surface_run *run, const struct result *state, uint64_t to_bytes)
+{
+	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
+	const struct table *slow = result_find_table(state, surface_tables[SURFACE_TABLE_SLOW].name);
+	uint32_t sector = run->ses->devs[0].logical_block_bytes;
+	uint64_t left = to_bytes - run->range.first_bytes, failed_to = 0;
+
+	for (size_t i = 0; map && i < map->nrows; i++) {
+		struct surface_cell c = cell_of(map, i);
+
+		if (c.bytes > left || c.failed_bytes > c.bytes || i >= SURFACE_CELLS)
+			return false;
+		left -= c.bytes;
+	}
+	for (size_t i = 0; slow && i < slow->nrows; i++) {
+		bool is_failed;
+		struct slow_row row;
+
+		table_row(slow, i, slow_fields, &row);
+		is_failed = row.error && kind_of(row.kind) != SURFACE_HEALED;
+		if (!row.length_bytes || (row.offset_bytes | row.length_bytes) % sector ||
+		    row.offset_bytes < run->range.first_bytes || row.offset_bytes >= to_bytes ||
+		    row.length_bytes > run->range.end_bytes - row.offset_bytes || row.error > 1 ||
+		    row.error < -ERRNO_MOST || (is_failed && row.offset_bytes < failed_to))
+			return false;
+		failed_to = is_failed ? row.offset_bytes + row.length_bytes : failed_to;
+	}
+	return !left;
+}
+
 void surface_take_tables(struct surface_run *run, const struct result *state)
 {
 	const struct table *map = result_find_table(state, surface_tables[SURFACE_TABLE_MAP].name);
@@ -397,8 +515,9 @@ void surface_take_tables(struct surface_run *run, const struct result *state)
 	for (size_t k = 0; k < SURFACE_KINDS; k++) {
 		char name[40];
 
-		if (k != SURFACE_PENDING)
-			run->nkinds[k] =
-				(uint64_t)figure_number(result_find_figure(state, kind_figure(name, sizeof(name), k)));
+		double n = figure_number(result_find_figure(state, kind_figure(name, sizeof(name), k)));
+
+		if (k != SURFACE_PENDING && k != SURFACE_UNREADABLE && n >= 0.0 && n < 0x1p53)
+			run->nkinds[k] += (uint64_t)n;
 	}
 }

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What could not be read: made of the outcome of every request, whoever asked. Ranges in order that do not overlap; nothing ever falls out. What fails is a
+ * suspect range until a sector of it fails by itself; what is read since leaves the list.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/surface/surface.h"
+
+#define ROOM_LEAST 64
+
+/* The first that ends behind this place. */
+static size_t first_behind(const struct surface_failures *l, uint64_t at)
+{
+	size_t low = 0, high = l->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->v[middle].end_bytes > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool insert(struct surface_failures *l, size_t at, const struct surface_failed *f)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : ROOM_LEAST;
+		struct surface_failed *v = realloc(l->v, room * sizeof(*v));
+
+		if (!v)
+			return false;
+		l->v = v;
+		l->room = room;
+	}
+	memmove(l->v + at + 1, l->v + at, (l->n - at) * sizeof(*l->v));
+	l->v[at] = *f;
+	l->n++;
+	return true;
+}
+
+static void drop(struct surface_failures *l, size_t at)
+{
+	l->n--;
+	memmove(l->v + at, l->v + at + 1, (l->n - at) * sizeof(*l->v));
+}
+
+/* This was read. */
+static bool cut(struct surface_failures *l, uint64_t first, uint64_t end)
+{
+	for (size_t i = first_behind(l, first); i < l->n && l->v[i].first_bytes < end;) {
+		struct surface_failed *f = &l->v[i], behind = *f;
+
+		behind.first_bytes = end;
+		if (f->first_bytes < first && f->end_bytes > end) {
+			f->end_bytes = first;
+			return insert(l, i + 1, &behind);
+		}
+		if (f->first_bytes < first) {
+			f->end_bytes = first;
+			i++;
+		} else if (f->end_bytes > end) {
+			f->first_bytes = end;
+			return true;
+		} else {
+			drop(l, i);
+		}
+	}
+	return true;
+}
+
+static bool is_one(const struct surface_failed *a, const struct surface_failed *b)
+{
+	return a->end_bytes == b->first_bytes && a->is_sector == b->is_sector && a->error == b->error;
+}
+
+static void join(struct surface_failures *l, size_t at)
+{
+	if (at + 1 >= l->n || !is_one(&l->v[at], &l->v[at + 1]))
+		return;
+	l->v[at].end_bytes = l->v[at + 1].end_bytes;
+	l->v[at].time_ns = l->v[at].time_ns > l->v[at + 1].time_ns ? l->v[at].time_ns : l->v[at + 1].time_ns;
+	l->v[at].readings = l->v[at].readings > l->v[at + 1].readings ? l->v[at].readings : l->v[at + 1].readings;
+	drop(l, at + 1);
+}
+
+/* What is not in the list yet of a request. */
+static bool fill(struct surface_failures *l, const struct surface_failed *f)
+{
+	struct surface_failed part = *f;
+
+	for (size_t i = first_behind(l, f->first_bytes); part.first_bytes < f->end_bytes; i++) {
+		bool is_last = i == l->n || l->v[i].first_bytes >= f->end_bytes;
+
+		part.end_bytes = is_last ? f->end_bytes : l->v[i].first_bytes;
+		if (part.first_bytes < part.end_bytes && !insert(l, i++, &part))
+			return false;
+		part.first_bytes = is_last ? f->end_bytes : l->v[i].end_bytes;
+	}
+	return true;
+}
+
+bool surface_failures_add(struct surface_failures *l, const struct surface_failed *f, bool is_new)
+{
+	struct surface_failed new = *f;
+	size_t i = first_behind(l, f->first_bytes);
+	bool is_known = i < l->n && l->v[i].first_bytes < f->end_bytes;
+
+	if (is_known &&
+	    (l->v[i].is_sector || !f->is_sector)) { /* that explains it, if the rest of it was read before */
+		l->v[i].readings++;
+		return f->is_sector || !is_new || fill(l, f);
+	}
+	if (is_known) {
+		new.time_ns = l->v[i].time_ns > new.time_ns ? l->v[i].time_ns : new.time_ns;
+		new.readings += l->v[i].readings;
+	}
+	if (!cut(l, new.first_bytes, new.end_bytes))
+		return false;
+	i = first_behind(l, new.first_bytes);
+	if (!insert(l, i, &new))
+		return false;
+	join(l, i);
+	if (i)
+		join(l, i - 1);
+	return true;
+}
+
+bool surface_failures_read(struct surface_failures *l, uint64_t first, uint64_t end)
+{
+	return !l->n || cut(l, first, end);
+}
+
+bool surface_has_failed(const struct surface_failures *l, uint64_t first, uint64_t end)
+{
+	size_t i = first_behind(l, first);
+
+	return i < l->n && l->v[i].first_bytes < end;
+}
+
+const struct surface_failed *surface_next_unproven(const struct surface_failures *l, uint64_t end)
+{
+	for (size_t i = 0; i < l->n && l->v[i].first_bytes < end; i++)
+		if (!l->v[i].is_sector)
+			return &l->v[i];
+	return NULL;
+}
+
+void surface_failures_done(struct surface_failures *l)
+{
+	free(l->v);
+	*l = (struct surface_failures){ 0 };
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The lists of a run: what failed, without a bound, and what is slow, up to so many of each kind; all of it by place; and what is still to be done about it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/surface/surface.h"
+
+#define SHARE_LEAST_NS (300 * NS_PER_S) /* beside that share, in second readings of either */
+
+/* ---- lists ---- */
+
+void surface_no_memory(struct surface_run *run)
+{
+	if (!run->error)
+		run->error = err_set(
+			&run->why, -ENOMEM,
+			"No memory is left for the list of bad places; the scan ends, as the list would lack some.");
+}
+
+/* A kind is listed up to its bound, whatever there is of others: what is slow once by chance pushes nothing out. */
+void surface_list_place(struct surface_run *run, const struct surface_suspect *s)
+{
+	if (run->nlisted[s->kind] == SURFACE_LISTED)
+		return;
+	if (run->nplaces == run->places_room) {
+		size_t room = run->places_room ? 2 * run->places_room : SURFACE_ACTIVE;
+		struct surface_suspect *v = realloc(run->places, room * sizeof(*v));
+
+		if (!v) {
+			surface_no_memory(run);
+			return;
+		}
+		run->places = v;
+		run->places_room = room;
+	}
+	run->nlisted[s->kind]++;
+	run->places[run->nplaces++] = *s;
+}
+
+/* Every request of the run, as it was answered. */
+void surface_answered(struct surface_run *run, const struct io_req *req, bool is_fault)
+{
+	uint64_t first = req->offset_bytes, end = first + req->len_bytes;
+	const struct surface_failed f = { first,
+		                          end,
+		                          req->done_ns - req->submit_ns,
+		                          1,
+		                          surface_error(req, is_fault),
+		                          req->len_bytes <= run->range.unit_bytes };
+
+	if (req->res == -ENODEV || req->res == -ENXIO) /* it went: no word about the place */
+		return;
+	if (is_fault ? !surface_failures_add(&run->failures, &f, end > run->position)
+	             : !surface_failures_read(&run->failures, first, end))
+		surface_no_memory(run);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct surface_suspect *x = a, *y = b;
+
+	return x->first_bytes < y->first_bytes ? -1 : x->first_bytes > y->first_bytes;
+}
+
+static struct surface_suspect suspect_of(const struct surface_run *run, const struct surface_failed *f)
+{
+	return (struct surface_suspect){ .first_bytes = f->first_bytes,
+		                         .end_bytes = f->end_bytes,
+		                         .time_ns = f->time_ns,
+		                         .scan_bytes = f->end_bytes - f->first_bytes,
+		                         .ns_per_byte = NAN,
+		                         .again = f->readings - 1,
+		                         .again_bad = f->readings - 1,
+		                         .error = f->error,
+		                         .kind = f->is_sector                 ? SURFACE_UNREADABLE
+		                                 : surface_is_unfinished(run) ? SURFACE_PENDING
+		                                                              : SURFACE_UNCHECKED };
+}
+
+struct surface_suspect *surface_all_places(const struct surface_run *run, size_t *ret_n)
+{
+	size_t n = run->nplaces + run->nactive;
+	struct surface_suspect *v = calloc(n + run->failures.n + 1, sizeof(*v));
+
+	if (!v)
+		return NULL;
+	if (run->nplaces)
+		memcpy(v, run->places, run->nplaces * sizeof(*v));
+	memcpy(v + run->nplaces, run->active, run->nactive * sizeof(*v));
+	for (size_t i = 0; i < run->failures.n && run->failures.v[i].first_bytes < run->position; i++)
+		v[n++] = suspect_of(run, &run->failures.v[i]);
+	qsort(v, n, sizeof(*v), by_place);
+	*ret_n = n;
+	return v;
+}
+
+/* ---- what is left to be done ---- */
+
+double surface_again_left(const struct surface_run *run, enum surface_budget of)
+{
+	return 1.0 -
+	       (double)run->again_spent_ns[of] / (SURFACE_AGAIN_SHARE * (double)run->scan_ns + (double)SHARE_LEAST_NS);
+}
+
+bool surface_wants_errors(const struct surface_run *run)
+{
+	return surface_next_unproven(&run->failures, run->position) && surface_again_left(run, AGAIN_OF_ERRORS) > 0.0;
+}
+
+bool surface_is_unfinished(const struct surface_run *run)
+{
+	return run->position < run->range.end_bytes || run->nactive || surface_wants_errors(run);
+}

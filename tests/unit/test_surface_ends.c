@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `surface`: what could not be read is in no list that forgets, the borders of what is scanned, scans that end early, and states that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "cli/cli.h"
+#include "measure/surface/surface.h"
+#include "surfacerun.h"
+
+/* ---- what could not be read ---- */
+
+#define SECTOR  512u
+#define SECTORS 300u
+
+/* Requests at random over a disk with bad sectors: until a request was read again, something of it is listed if it failed; no bad sector falls out. */
+static void of_all_that_failed_nothing_falls_out_of_the_list(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 51, 0);
+	for (int k = 0; k < 400; k++) {
+		struct surface_failures l = { 0 };
+		bool is_bad[SECTORS] = { 0 }, was_tried[SECTORS] = { 0 };
+
+		for (size_t i = rng_below(&rng, 30); i > 0; i--)
+			is_bad[rng_below(&rng, SECTORS)] = true;
+		for (int n = 0; n < 200; n++) {
+			uint64_t first = rng_below(&rng, SECTORS), len = n % 3 ? 1 : 1 + rng_below(&rng, 64);
+			uint64_t end = first + len < SECTORS ? first + len : SECTORS;
+			const struct surface_failed f = { first * SECTOR, end * SECTOR, 1, 1, -EIO, end - first == 1 };
+			bool has_failed = false, is_new = false;
+
+			for (uint64_t s = first; s < end; s++) {
+				has_failed |= is_bad[s];
+				is_new |= !was_tried[s];
+				was_tried[s] = true;
+			}
+			assert_true(has_failed ? surface_failures_add(&l, &f, is_new)
+			                       : surface_failures_read(&l, f.first_bytes, f.end_bytes));
+			for (uint64_t s = 0; s < SECTORS; s++)
+				if (is_bad[s] && was_tried[s])
+					assert_true(surface_has_failed(&l, s * SECTOR, (s + 1) * SECTOR));
+			for (size_t i = 0; i < l.n; i++) {
+				assert_true(l.v[i].first_bytes < l.v[i].end_bytes);
+				assert_true(!i || l.v[i - 1].end_bytes <= l.v[i].first_bytes);
+				for (uint64_t s = l.v[i].first_bytes / SECTOR;
+				     l.v[i].is_sector && s < l.v[i].end_bytes / SECTOR; s++)
+					assert_true(is_bad[s]);
+			}
+		}
+		for (uint64_t s = 0; s < SECTORS; s++) { /* each by itself: then all is known */
+			const struct surface_failed f = { s * SECTOR, (s + 1) * SECTOR, 1, 1, -EIO, true };
+
+			assert_true(is_bad[s] ? surface_failures_add(&l, &f, !was_tried[s])
+			                      : surface_failures_read(&l, f.first_bytes, f.end_bytes));
+		}
+		assert_null(surface_next_unproven(&l, UINT64_MAX));
+		for (uint64_t s = 0; s < SECTORS; s++)
+			assert_int_equal(surface_has_failed(&l, s * SECTOR, (s + 1) * SECTOR), is_bad[s]);
+		surface_failures_done(&l);
+	}
+}
+
+static void make_bad(struct profile *p, uint64_t lba, uint64_t count)
+{
+	const struct profile_bad b = { .lba = lba, .count = count, .kind = BAD_READ, .revolutions = 1, .err = -EIO };
+
+	assert_int_equal(profile_add_bad(p, &b), 0);
+}
+
+static void finish(struct profile *p)
+{
+	struct err err;
+
+	if (profile_finish(p, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static char *read_all(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = calloc(1, 1 << 16);
+
+	assert_non_null(f);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 16) - 1, f) > 0);
+	(void)fclose(f);
+	return text;
+}
+
+/* More slow places than are listed, long before the two that cannot be read. */
+static void however_many_places_are_slow_none_that_cannot_be_read_is_left_out(void **state)
+{
+	static const uint64_t bads[] = { 55000000, 58000000 }; /* at 28 and 29.7 GB */
+	char words[] = "--to=30GB --no-files --mapfile=/tmp/surface-map-XXXXXX sda", *path = strstr(words, "/tmp"),
+	     *map;
+	struct profile p;
+	struct sim_run run;
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (uint64_t k = 0; k < 100; k++) { /* a quarter of the disk: more, and it would be the drive's own way */
+		const struct profile_slow slow = {
+			.lba = 1000000 + k * 524288, .count = 131072, .every = 256, .revolutions = 1
+		};
+
+		assert_int_equal(profile_add_slow(&p, &slow), 0);
+	}
+	for (size_t i = 0; i < 2; i++)
+		make_bad(&p, bads[i], 8);
+	finish(&p);
+	path[strlen(path) - 4] = '\0';
+	assert_true(mkstemp(path) >= 0);
+	path[strlen(path)] = ' ';
+	run = run_on(&p, words);
+	print_message("slow %.0f, listed %zu\n", sim_figure(&run, "slow_requests"),
+	              result_find_table(run.res, "slow")->nrows);
+	assert_true(sim_figure(&run, "slow_requests") > SURFACE_LISTED);
+	assert_int_equal((int)sim_figure(&run, "unreadable_places"), 2);
+	assert_int_equal((int)sim_figure(&run, "unreadable_bytes"), 2 * 4096);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(count_kind(run.res, "unreadable", bads[i]), 1);
+	assert_int_equal(result_has_notice(run.res, "places-cut"),
+	                 sim_figure(&run, "unchecked_places") > SURFACE_LISTED);
+	assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
+	*strchr(path, ' ') = '\0';
+	map = read_all(path);
+	for (size_t i = 0; i < 2; i++) {
+		char line[64];
+
+		(void)snprintf(line, sizeof(line), "\n0x%08" PRIX64 "  0x00001000  -\n", bads[i] * 512);
+		assert_non_null(strstr(map, line));
+	}
+	free(map);
+	(void)unlink(path);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* ---- borders ---- */
+
+static void bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read(void **state)
+{
+	static const struct {
+		uint64_t from, to; /* LBA; to 0: the end, 767999 */
+	} ranges[] = { { 0, 0 }, { 0, 4096 }, { 700001, 0 }, { 300, 10007 }, { 767999, 0 }, { 5, 6 } };
+	static const uint64_t counts[] = { 1, 2, 9 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ranges) * ARRAY_LEN(counts) * 2; i++) {
+		uint64_t from = ranges[i / 6].from, to = ranges[i / 6].to ? ranges[i / 6].to : 768000;
+		uint64_t count = counts[i / 2 % 3], first = i % 2 ? to - count : from;
+		uint64_t n = to - from < count ? to - from : count;
+		struct sim_run run;
+		struct profile p;
+		char words[80];
+
+		load(&p, "tiny");
+		if (to - from < count)
+			first = from;
+		make_bad(&p, first, n);
+		finish(&p);
+		(void)snprintf(words, sizeof(words), "--no-files --from=%d --to=%d sda", (int)from * 512,
+		               (int)to * 512);
+		run = run_on(&p, words);
+		if (count_kind(run.res, "unreadable", first) != 1 ||
+		    count_kind(run.res, "unreadable", UINT64_MAX) != 1 ||
+		    (uint64_t)sim_figure(&run, "unreadable_bytes") != n * 512)
+			fail_msg("%s: %d sectors at %d", words, (int)n, (int)first);
+		assert_int_equal(run.res->status, STATUS_WITH_ERRORS);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* What failed was not read, and is in no rate. */
+static void what_failed_is_no_rate(void **state)
+{
+	struct profile p;
+	struct sim_run run;
+	const struct table *map;
+	double most; /* a cell of three requests may have one end of a track less than usual */
+
+	(void)state;
+	load(&p, "modern-4tb");
+	for (uint64_t lba = 1000000; lba < 5000000; lba += 4096)
+		make_bad(&p, lba, 8);
+	finish(&p);
+	run = run_on(&p, "--to=4GB --no-files --time=20m sda");
+	most = 1.05 * truth_rate(disk_geometry(sim_model(sim_find(run.sim, "sda"))), 0, 1000000000);
+	map = result_find_table(run.res, "map");
+	for (size_t r = 0; r < map->nrows; r++)
+		assert_false(number(map, r, "rate_bytes_per_s") > most);
+	assert_true(sim_figure(&run, "failed_bytes") > 900.0 * 512 * 1024);
+	assert_true(sim_figure(&run, "rate_bytes_per_s") < most);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+/* ---- scans that end early ---- */
+
+static void a_clause_of_nothing_found_says_over_how_much(void **state)
+{
+	static const struct {
+		const char *words, *begins, *has;
+		int status, is_open;
+	} runs[] = {
+		{ "--time=1s sda", "Nothing was scanned; it ended early: --time was over", NULL, STATUS_ENDED_EARLY,
+		  1 },
+		{ "--hours=3-4 --time=1m sda",
+		  "Nothing was scanned; it ended early: --time was over, outside of --hours",
+		  "to go on: platter surface", STATUS_ENDED_EARLY, 1 },
+		{ "--time=30s --to=40GB sda", "13 % was scanned: ", "; 1 slow suspect still to be rechecked; it ended",
+		  STATUS_ENDED_EARLY, 1 },
+		{ "--time=400s --to=200GB sda", "42 % was scanned: ", "; no bad or slow place in that 42 % so far; ",
+		  STATUS_ENDED_EARLY, 1 },
+		{ "--to=4GB sda", "Every block was scanned: 4.00 GB at ", "; no place is unreadable or stays slow.",
+		  STATUS_COMPLETE, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+		struct profile p;
+		struct sim_run run;
+
+		load(&p, "modern-4tb");
+		p.retry_per_gb = 0;
+		run = run_on(&p, runs[i].words);
+		cli_screen(run.res);
+		print_message("%s\n", run.res->answer);
+		assert_int_equal(run.res->status, runs[i].status);
+		assert_int_equal(run.res->verdict_is_open, runs[i].is_open);
+		assert_ptr_equal(strstr(run.res->answer, runs[i].begins), run.res->answer);
+		assert_true(!runs[i].has || strstr(run.res->answer, runs[i].has));
+		assert_int_equal(strstr(run.res->answer, "unreadable or stays slow") != NULL, i == 4);
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+static void no_number_of_errors_ends_a_scan_unless_it_was_asked_for(void **state)
+{
+	(void)state;
+	for (int is_asked = 0; is_asked < 2; is_asked++) {
+		struct profile p;
+		struct sim_run run;
+
+		load(&p, "tiny");
+		for (uint64_t lba = 1000; lba < 700000; lba += 500)
+			make_bad(&p, lba, 1);
+		finish(&p);
+		run = run_on(&p, is_asked ? "--block=64K --max-errors=50 sda" : "--block=64K sda");
+		cli_screen(run.res);
+		assert_int_equal(sim_figure(&run, "scanned_ratio") < 1.0, is_asked);
+		assert_int_equal(strstr(run.res->answer, "as many errors as --max-errors allows") != NULL, is_asked);
+		if (!is_asked) {
+			assert_true(sim_figure(&run, "unreadable_requests") > 1000);
+			assert_int_equal((int)sim_figure(&run, "unreadable_places"), 1398);
+		}
+		sim_run_end(&run);
+		profile_done(&p);
+	}
+}
+
+/* ---- states that lie ---- */
+
+static void set(json_t *doc, const char *figure, double value)
+{
+	assert_int_equal(json_object_set_new(json_object_get(doc, "figures"), figure, json_real(value)), 0);
+}
+
+static void add_row(json_t *doc, double offset, double length, double error)
+{
+	json_t *slow = json_object_get(json_object_get(doc, "tables"), "slow"), *row = json_array(), *column;
+	size_t i;
+
+	json_array_foreach(json_object_get(slow, "columns"), i, column)
+	{
+		const char *key = json_string_value(json_object_get(column, "key"));
+
+		assert_int_equal(json_array_append_new(row, !strcmp(key, "kind")           ? json_string("pending")
+		                                            : !strcmp(key, "offset_bytes") ? json_real(offset)
+		                                            : !strcmp(key, "length_bytes") ? json_real(length)
+		                                            : !strcmp(key, "error")        ? json_real(error)
+		                                                                           : json_integer(1)),
+		                 0);
+	}
+	assert_int_equal(json_array_append_new(json_object_get(slow, "rows"), row), 0);
+}
+
+static void lie(json_t *doc, int which)
+{
+	json_t *map = json_object_get(json_object_get(json_object_get(doc, "tables"), "map"), "rows");
+	json_t *targets = json_object_get(doc, "targets");
+
+	switch (which) {
+	case 1: /* beyond the end */
+		set(doc, "scanned_to_bytes", 8e12);
+		return;
+	case 2: /* at the end, with cells that are not */
+		set(doc, "scanned_to_bytes", 2e9);
+		return;
+	case 3:
+		set(doc, "scanned_to_bytes", 2e9);
+		set(doc, "scanned_bytes", 2e9);
+		return;
+	case 4:
+		add_row(doc, 9e12, 4096, -5);
+		return;
+	case 5:
+		add_row(doc, 4096, 8e12, -5);
+		return;
+	case 6: /* overlap */
+		add_row(doc, 4096, 8192, -5);
+		add_row(doc, 8192, 8192, -5);
+		return;
+	case 7:
+		add_row(doc, 4096, 0, -5);
+		return;
+	case 8:
+		assert_int_equal(json_array_clear(map), 0);
+		return;
+	case 9:
+		assert_int_equal(json_object_set_new(json_array_get(targets, 0), "size_bytes", json_integer(1 << 30)),
+		                 0);
+		return;
+	case 10:
+		set(doc, "first_bytes", 4096);
+		return;
+	default: /* a longer request than any: is not read again */
+		add_row(doc, 4096, 1u << 28, 0);
+	}
+}
+
+static void a_state_that_no_scan_can_have_come_to_is_refused(void **state)
+{
+	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(words, sizeof(words), "--to=2GB --no-files --resume --state=%s sda", path);
+	for (int which = 0; which < 12; which++) {
+		char first[160];
+		struct profile p;
+		struct sim_run run;
+		json_t *doc;
+
+		load(&p, "modern-4tb");
+		(void)snprintf(first, sizeof(first), "--time=8s %s", words);
+		run = run_on(&p, first);
+		assert_true(sim_figure(&run, "scanned_bytes") > 0 && sim_figure(&run, "scanned_ratio") < 1);
+		sim_run_end(&run);
+		doc = json_load_file(path, 0, NULL);
+		assert_non_null(doc);
+		if (which)
+			lie(doc, which);
+		assert_int_equal(json_dump_file(doc, path, 0), 0);
+		json_decref(doc);
+		run = (struct sim_run){ .sim = sim_new(), .m = &measure_surface, .words = words };
+		(void)sim_add_disk(run.sim, &p, "sda");
+		sim_set_contents(run.sim, false);
+		if (sim_run(&run) != (which % 11 ? -EINVAL : 0))
+			fail_msg("lie %d: %s", which, run.err.text);
+		if (which % 11 == 0)
+			assert_int_equal((int)sim_figure(&run, "scanned_ratio"), 1);
+		sim_run_end(&run);
+		(void)unlink(path);
+		profile_done(&p);
+	}
+	(void)rmdir(dir);
+}
+
+static void a_state_that_is_no_regular_file_is_refused_at_once(void **state)
+{
+	char dir[] = "/tmp/surface-XXXXXX", path[64], words[120];
+	struct sim_run run = { .sim = sim_new(), .m = &measure_surface, .words = words };
+	struct profile p;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	(void)snprintf(path, sizeof(path), "%s/state", dir);
+	(void)snprintf(words, sizeof(words), "--to=2GB --resume --state=%s sda", path);
+	load(&p, "modern-4tb");
+	(void)sim_add_disk(run.sim, &p, "sda");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(sim_run(&run), -EINVAL);
+	(void)unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(sim_run(&run), -EINVAL);
+	(void)rmdir(path);
+	(void)rmdir(dir);
+	sim_run_end(&run);
+	profile_done(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_all_that_failed_nothing_falls_out_of_the_list),
+		cmocka_unit_test(however_many_places_are_slow_none_that_cannot_be_read_is_left_out),
+		cmocka_unit_test(bad_sectors_at_every_border_are_found_and_nothing_beyond_is_read),
+		cmocka_unit_test(what_failed_is_no_rate),
+		cmocka_unit_test(a_clause_of_nothing_found_says_over_how_much),
+		cmocka_unit_test(no_number_of_errors_ends_a_scan_unless_it_was_asked_for),
+		cmocka_unit_test(a_state_that_no_scan_can_have_come_to_is_refused),
+		cmocka_unit_test(a_state_that_is_no_regular_file_is_refused_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
