@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define NAME_MIN 4 /* characters of a name that says something */
+#define DIGITS_MIN 4 /* of a number without letters, zeros before it left out */
 
 const char *disk_name_text(enum disk_name which)
 {
@@ -60,7 +60,7 @@ static bool is_count(const char *text, size_t n)
 			up += (size_t)(now - before + (ptrdiff_t)round) % round == 1;
 			down += (size_t)(before - now + (ptrdiff_t)round) % round == 1;
 		}
-		if (up == n - 1 || down == n - 1)
+		if (n > 2 && (up == n - 1 || down == n - 1))
 			return true;
 	}
 	return false;
@@ -78,11 +78,13 @@ static bool is_repeated(const char *text, size_t n)
 static bool is_word(const char *text)
 {
 	static const char *const words[] = {
-		"none",         "null",         "unknown",       "default",  "defaultstring", "tobefilledbyoem",
-		"notspecified", "notavailable", "notapplicable", "notset",   "empty",         "invalid",
-		"generic",      "serial",       "serialnumber",  "serialno", "noserial",      "systemserialnumber",
-		"oem",          "disk",         "usb",           "nodata",   "undefined",     "sample",
-		"test",
+		"none",         "na",           "nil",           "null",
+		"unknown",      "default",      "defaultstring", "tobefilledbyoem",
+		"notspecified", "notavailable", "notapplicable", "notset",
+		"empty",        "invalid",      "generic",       "serial",
+		"serialnumber", "serialno",     "noserial",      "systemserialnumber",
+		"oem",          "disk",         "usb",           "nodata",
+		"undefined",    "sample",       "test",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -110,7 +112,7 @@ bool name_identifies(const char *name, const struct disk_names *of)
 	} kinds[] = { { "naa.", 5, false }, { "eui.", 4, false }, { "uuid.", 5, false },
 		      { "t10.", 4, true },  { "nvme.", 5, true }, { "0x", 3, false } };
 	char text[512];
-	size_t n, zeros;
+	size_t n;
 
 	if (!name)
 		return false;
@@ -125,9 +127,9 @@ bool name_identifies(const char *name, const struct disk_names *of)
 	n = plain(text, sizeof(text), name);
 	if (n == 0)
 		return strlen(name) >= sizeof(text);
-	zeros = strspn(text, "0");
-	return n - zeros >= NAME_MIN && !is_count(text, n) && !is_repeated(text, n) && !is_word(text) &&
-	       !is_model(text, of);
+	if (n == strspn(text, "0123456789") && n - strspn(text, "0") < DIGITS_MIN)
+		return false;
+	return !is_count(text, n) && !is_repeated(text, n) && !is_word(text) && !is_model(text, of);
 }
 
 /* ---- comparison ---- */

@@ -92,7 +92,7 @@ struct device_row {
 	int64_t alignment_offset_bytes;
 	uint64_t dio_mem_align_bytes, dio_offset_align_bytes;
 	uint64_t rotational, reported_rpm;
-	const char *model, *vendor, *serial, *firmware, *wwn, *transport;
+	const char *model, *vendor, *serial, *firmware, *wwn, *transport, *serial_of, *shared_names;
 	const char *scheduler, *write_cache, *zoned, *alias, *below, *fs_type, *chain;
 	uint64_t read_ahead_bytes, nr_requests, queue_depth, max_sectors_bytes, max_hw_sectors_bytes;
 	uint64_t max_segments, max_segment_bytes, rq_affinity, nomerges, wbt_lat_ns, io_poll, fua, discard_max_bytes;

@@ -23,8 +23,10 @@ const struct field device_fields[] = {
 	FIELD_STR(ROW, model, "model"),
 	FIELD_STR(ROW, vendor, "vendor"),
 	FIELD_STR(ROW, serial, "serial number"),
+	FIELD_STR(ROW, serial_of, "the number is the"),
 	FIELD_STR(ROW, firmware, "firmware"),
 	FIELD_STR(ROW, wwn, "world-wide name"),
+	FIELD_STR(ROW, shared_names, "shared with other disks"),
 	FIELD_STR(ROW, transport, "transport"),
 	FIELD_STR(ROW, scheduler, "scheduler"),
 	FIELD_U64(ROW, read_ahead_bytes, UNIT_BYTES, "read-ahead"),
@@ -118,6 +120,14 @@ static uint64_t known_u64(uint64_t v)
 	return v ? v : UINT64_MAX;
 }
 
+/* By other disks, not by another path to this one. */
+static const char *shared_names(const struct device *dev)
+{
+	static const char *const texts[] = { NULL, "serial", "wwn", "serial, wwn" };
+
+	return dev->has_twin ? NULL : texts[dev->serial_is_shared + 2 * dev->wwn_is_shared];
+}
+
 static const char *ranges_text(const struct device *dev, char *buf, size_t len)
 {
 	size_t at = 0;
@@ -146,8 +156,12 @@ void device_row(const struct device *dev, struct device_row *ret)
 		.model = known(dev->model),
 		.vendor = known(dev->vendor),
 		.serial = known(dev->serial),
+		.serial_of = dev->serial_is_bridges ? "bridge"
+		             : dev->serial[0]       ? "disk"
+		                                    : NULL,
 		.firmware = known(dev->firmware),
 		.wwn = known(dev->wwn),
+		.shared_names = shared_names(dev),
 		.transport = known(dev->transport),
 		.chain = known(dev->chain),
 		.scheduler = known(dev->scheduler),

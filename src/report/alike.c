@@ -72,11 +72,8 @@ static const struct {
 /* What of the host is part of the test, and of which. */
 static const char *const cached_measurements[] = { "cache", "mark", "passes" };
 
-/* Members of a target that must be equal where both know them; and names of a device, the best first: the first that both know decides. */
-static const char *const must_equal[] = {
-	"kind", "wwn", "serial", "model", "disk_size_bytes", "partition_offset_bytes", "zoned", "alias"
-};
-static const char *const device_names[] = { "wwn", "serial", "alias", "below", "path" };
+/* Members of a target that must be equal where both know them; the disk itself is samedisk.h's question. */
+static const char *const must_equal[] = { "kind", "partition_offset_bytes", "zoned", "fs_type" };
 /* What may have been set otherwise: told. */
 static const char *const settings[] = { "firmware",    "transport",         "scheduler",   "read_ahead_bytes",
 	                                "write_cache", "max_sectors_bytes", "nr_requests", "queue_depth" };
@@ -146,39 +143,37 @@ static bool is_file(const struct target_info *t)
 	return kind && (strcmp(kind, "file") == 0 || strcmp(kind, "directory") == 0);
 }
 
-/* Namespaces of one NVMe drive share its serial number: nvme0n1, nvme0n2. The first number may change with every start. */
-static bool is_same_namespace(const struct target_info *a, const struct target_info *b, char *why)
+static bool is_same_target(const struct result *res_a, const struct result *res_b, size_t i, char *why)
 {
-	char x[CELL_TEXT], y[CELL_TEXT];
-	const char *of_a = member_text(a, "disk", x), *of_b = member_text(b, "disk", y);
+	const struct target_info *a = &res_a->targets[i], *b = &res_b->targets[i];
+	static const char *const keys[] = {
+		[NAME_SERIAL] = "serial",  [NAME_WWN] = "wwn",     [NAME_BRIDGE] = "serial",
+		[NAME_NAMESPACE] = "disk", [NAME_MODEL] = "model", [NAME_SIZE] = "disk_size_bytes",
+	};
+	struct disk_names x, y;
+	enum disk_name by;
 
-	if (!of_a || !of_b || strncmp(of_a, "nvme", 4) != 0 || strncmp(of_b, "nvme", 4) != 0)
-		return true;
-	of_a = strchr(of_a + 4, 'n');
-	of_b = strchr(of_b + 4, 'n');
-	if (!of_a || !of_b || strcmp(of_a, of_b) == 0)
-		return true;
-	(void)snprintf(why, WHY_TEXT, "the namespace is %.30s in A and %.30s in B", of_a, of_b);
-	return false;
-}
-
-static bool is_same_target(const struct target_info *a, const struct target_info *b, char *why)
-{
-	for (size_t i = 0; i < ARRAY_LEN(must_equal); i++)
-		if (members(a, b, must_equal[i], why) < 0)
+	for (size_t k = 0; k < ARRAY_LEN(must_equal); k++)
+		if (members(a, b, must_equal[k], why) < 0)
 			return false;
 	/* A file is one of many on its disk. A block device is as large as it is; a file may grow. */
 	if (members(a, b, is_file(a) ? "path" : "size_bytes", why) < 0)
 		return false;
-	if (!is_same_namespace(a, b, why))
+	result_names(res_a, i, &x);
+	result_names(res_b, i, &y);
+	switch (same_disk(&x, &y, &by)) {
+	case DISK_SAME:
+		return true;
+	case DISK_OTHER:
+		if (by < ARRAY_LEN(keys) && keys[by])
+			(void)members(a, b, keys[by], why);
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(device_names); i++) {
-		int same = members(a, b, device_names[i], why);
-
-		if (same)
-			return same > 0;
+	case DISK_UNKNOWN:
+		break;
 	}
-	return true;
+	(void)snprintf(why, WHY_TEXT, "no %s shows that they are one",
+	               by == NAME_NONE ? "lasting name, nor host and path," : "second name beside an equal one");
+	return false;
 }
 
 static bool is_free_option(const char *measurement, const char *option)
@@ -228,7 +223,7 @@ enum alike alike(const struct result *a, const struct result *b, char *why)
 		return OTHER_DISK;
 	}
 	for (size_t i = 0; i < a->ntargets; i++)
-		if (!is_same_target(&a->targets[i], &b->targets[i], why))
+		if (!is_same_target(a, b, i, why))
 			return OTHER_DISK;
 	return is_same_way(a, b, why) ? ALIKE : OTHER_OPTIONS;
 }
@@ -237,7 +232,7 @@ bool alike_same_disk(const struct result *a, const struct result *b)
 {
 	char why[WHY_TEXT];
 
-	return a->ntargets == 1 && b->ntargets == 1 && is_same_target(&a->targets[0], &b->targets[0], why);
+	return a->ntargets == 1 && b->ntargets == 1 && is_same_target(a, b, 0, why);
 }
 
 size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_disk)
@@ -276,16 +271,24 @@ const char *alike_text(const struct result *res, const char *key)
 	return target_text(res->targets, key);
 }
 
-const char *alike_disk(const struct result *res)
+const char *alike_disk_text(const struct result *res, char *buf)
 {
-	static const char *const keys[] = { "serial", "model", "path" };
-	const char *text = alike_text(res, "host");
+	const char *host = alike_text(res, "host"), *text = NULL;
+	struct disk_names names;
+	enum disk_name which;
 
-	if (text && strcmp(text, target_text(&res->targets[res->ntargets - 1], "host") ?: "") != 0)
+	if (host && strcmp(host, target_text(&res->targets[res->ntargets - 1], "host") ?: "") != 0)
 		return "all hosts";
-	for (size_t i = 0; !text && i < ARRAY_LEN(keys); i++)
-		text = alike_text(res, keys[i]);
-	return text ? text : "";
+	if (host || res->ntargets == 0)
+		return host ?: "";
+	result_names(res, 0, &names);
+	if (!is_file(&res->targets[0]))
+		text = disk_lasting_name(&names, &which);
+	if (text || !names.place)
+		return text ?: names.model ?: "";
+	host = res->head.host.name;
+	(void)snprintf(buf, DISK_TEXT, "%.50s%s%.70s", host ? host : "", host ? ":" : "", names.place);
+	return buf;
 }
 
 double alike_years(const struct result *res)

@@ -24,8 +24,11 @@ size_t alike_disks(const struct result *const *sorted, size_t n, size_t *ret_dis
 bool alike_same_kind(const struct result *a, const struct result *b);
 /* A text that the first target has under this name; NULL: none. */
 const char *alike_text(const struct result *res, const char *key);
-/* How documents call the disk: serial number, else model, else path. */
-const char *alike_disk(const struct result *res);
+/* How people are shown which disk it is: by its most lasting name, else by host and path. buf of DISK_TEXT. */
+const char *alike_disk_text(const struct result *res, char *buf);
+#define DISK_TEXT 128
+#define alike_disk(res) \
+	alike_disk_text(res, (char[DISK_TEXT]){ "" }) /* there until the end of the block that it is used in */
 /* The first notice that says that the run was disturbed from outside: its code, NULL: none. */
 const char *alike_disturbed(const struct result *res);
 /* How a run ended: 0 well, 1 with errors, 2 without the disk; -1: cut short by its user or by us, which says nothing of the disk. */

@@ -18,6 +18,7 @@ struct change {
 	uint64_t disks;
 	const char *from, *to; /* dates: the run before the first such change, and the run after the last */
 	char texts[2][64], dates[2][11];
+	const struct result *of; /* of disk */
 };
 
 static const struct field change_fields[] = {
@@ -36,7 +37,7 @@ struct changes {
 static void add(struct changes *c, const char *what, const char *before, const char *after, const struct result *a,
                 const struct result *b)
 {
-	struct change one = { .what = what, .disk = alike_disk(b) }, *known;
+	struct change one = { .what = what, .of = b }, *known;
 	size_t at = 0;
 
 	(void)snprintf(one.texts[0], sizeof(one.texts[0]), "%s", before);
@@ -113,8 +114,7 @@ void alike_changes(struct result *out, const struct result *const *res, size_t n
 		v->after = v->texts[1];
 		v->from = v->dates[0];
 		v->to = v->dates[1];
-		if (v->disks > 1)
-			v->disk = NULL;
+		v->disk = v->disks > 1 ? NULL : alike_disk(v->of);
 		result_row(result_table(out, "changes", "What changed between runs", change_fields), v);
 	}
 	free(c.v);

@@ -97,6 +97,7 @@ static enum verdict judge_rise(const struct place *is, enum verdict otherwise)
 struct judged {
 	struct table *t; /* or NULL */
 	const char *disk_a, *disk_b;
+	char texts[2][DISK_TEXT];
 	size_t count[VERDICTS];
 };
 
@@ -117,8 +118,8 @@ static void judge_places(const struct result *a, const struct result *b, struct 
 	cleanup_free struct place *va = NULL, *vb = NULL;
 	size_t na = places_of(a, &va), nb = places_of(b, &vb);
 
-	j->disk_a = alike_disk(a);
-	j->disk_b = alike_disk(b);
+	j->disk_a = alike_disk_text(a, j->texts[0]);
+	j->disk_b = alike_disk_text(b, j->texts[1]);
 	for (size_t i = 0; i < nb; i++) {
 		const struct place *is = &vb[i], *was = like(va, na, is);
 

@@ -13,6 +13,7 @@
 
 #include "base/desc.h"
 #include "base/err.h"
+#include "base/samedisk.h"
 #include "stats/stats.h"
 
 enum result_status {
@@ -211,6 +212,8 @@ void result_target(struct result *res, const void *target_struct, const struct f
 const struct cell *target_cell(const struct target_info *t, const char *key, enum field_type *ret_type);
 const char *target_text(const struct target_info *t, const char *key);
 double target_number(const struct target_info *t, const char *key);
+/* Of the disk of a target, or below it; its texts are the document's. */
+void result_names(const struct result *res, size_t target, struct disk_names *ret);
 /* What people call a column, figure or table: its label, or the name that scripts have for it. */
 const char *label_or_name(const char *label, const char *name);
 

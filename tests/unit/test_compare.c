@@ -259,6 +259,99 @@ static void rate_and_mean_response_are_covered_by_their_intervals(void **state)
 
 /* ---- which belong together ---- */
 
+struct owner {
+	const char *machine, *path, *kind, *serial, *serial_of, *shared_names, *fs_type, *transport, *alias;
+};
+
+static const struct field owner_fields[] = {
+	FIELD_STR(struct owner, path, "path"),
+	FIELD_STR(struct owner, kind, "kind"),
+	FIELD_STR(struct owner, serial, "serial"),
+	FIELD_STR(struct owner, serial_of, "serial of"),
+	FIELD_STR(struct owner, shared_names, "shared"),
+	FIELD_STR(struct owner, fs_type, "file system"),
+	FIELD_STR(struct owner, transport, "transport"),
+	FIELD_STR(struct owner, alias, "alias"),
+	FIELD_END,
+};
+
+static struct result *zones_of(const struct owner *o, const char *started)
+{
+	struct result *res = result_new("zones");
+	struct interval ci = { 99.0, 101.0 };
+
+	result_set(&res->head.started, started);
+	result_set(&res->head.host.machine_id, o->machine);
+	result_set(&res->head.host.name, o->machine);
+	result_target(res, o, owner_fields);
+	res->status = STATUS_COMPLETE;
+	result_figure(res, "mean_bytes_per_s", "mean", UNIT_BYTES_PER_S, 100.0, &ci, 64);
+	return res;
+}
+
+/* By fleets, trends, comparisons alike: they ask alike_same_disk(), as alike() does. */
+static void documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so(void **state)
+{
+	static const struct {
+		struct owner a, b;
+		bool is_one;
+	} cases[] = {
+		{ { "h1", "/dev/vda", "disk" }, { "h2", "/dev/vda", "disk" }, false },
+		{ { "h1", "/dev/vda", "disk" }, { "h1", "/dev/vda", "disk" }, true },
+		{ { "h1", "/dev/vda", "disk" }, { "h1", "/dev/vdb", "disk" }, false },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h2", "/data", "directory", .fs_type = "ext4" },
+		  false },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h1", "/data", "directory", .fs_type = "ext4" },
+		  true },
+		{ { "h1", "/data", "directory", .fs_type = "ext4" },
+		  { "h1", "/data", "directory", .fs_type = "xfs" },
+		  false },
+		{ { "h1", "/data/f", "file" }, { "h2", "/data/f", "file" }, false },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5" }, { "h2", "/dev/sdq", "disk", "WD-WCC7K5" }, true },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5", "bridge" },
+		  { "h2", "/dev/sdq", "disk", "WD-WCC7K5", "bridge" },
+		  true },
+		{ { "h1", "/dev/sda", "disk", "WD-WCC7K5", .shared_names = "serial" },
+		  { "h2", "/dev/sda", "disk", "WD-WCC7K5", .shared_names = "serial" },
+		  false },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h2", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  false },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  true },
+		{ { "h1", "/dev/sda", "disk", "0123456789ABCDEF" },
+		  { "h1", "/dev/sdb", "disk", "0123456789ABCDEF" },
+		  false },
+		{ { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-a" },
+		  { "h1", "/dev/dm-4", "disk", .transport = "dm", .alias = "vg-a" },
+		  true },
+		{ { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-a" },
+		  { "h1", "/dev/dm-0", "disk", .transport = "dm", .alias = "vg-b" },
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct result *a = zones_of(&cases[i].a, "2025-01-01T00:00:00.000000Z");
+		struct result *b = zones_of(&cases[i].b, "2025-02-01T00:00:00.000000Z");
+		const struct result *both[] = { a, b };
+
+		if (alike_same_disk(a, b) != cases[i].is_one || alike_same_disk(b, a) != cases[i].is_one)
+			fail_msg("case %zu", i);
+		/* and each line of a fleet says whose it is */
+		if (!cases[i].is_one && strcmp(cases[i].a.kind, "disk") == 0) {
+			assert_int_equal(report_fleet_disks(both, 2), 2);
+			if (!cases[i].a.shared_names)
+				assert_string_not_equal(alike_disk(a), alike_disk(b));
+		}
+		result_free(a);
+		result_free(b);
+	}
+}
+
 struct spot {
 	const char *path, *kind, *disk, *serial, *wwn, *model, *firmware;
 	uint64_t size_bytes, partition_offset_bytes;
@@ -699,6 +792,7 @@ static void racks_are_compared_by_the_names_of_hosts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_of_two_hosts_are_of_one_disk_where_a_lasting_name_says_so),
 		cmocka_unit_test(only_documents_of_the_same_place_belong_together),
 		cmocka_unit_test(only_documents_made_the_same_way_belong_together),
 		cmocka_unit_test(a_run_that_was_cut_short_is_no_like_and_errors_are_a_difference),
