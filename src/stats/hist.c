@@ -144,6 +144,28 @@ static uint64_t bucket_first(size_t i, uint64_t *ret_width)
 	return (uint64_t)(i - ((size_t)shift << HIST_BITS)) << shift;
 }
 
+double hist_place(const struct hist *h, double p, bool is_upper)
+{
+	double rank = p * (double)h->count, seen = 0.0, at;
+	uint64_t beside, width, first;
+	size_t i;
+
+	if (h->count == 0)
+		return NAN;
+	i = hist_index(h->min);
+	for (; i < hist_index(h->max) && seen + (double)h->bucket[i] < rank; i++)
+		seen += (double)h->bucket[i];
+	first = bucket_first(i, &width);
+	beside = i ? h->bucket[i - 1] : 0;
+	if (i + 1 < HIST_BUCKETS && h->bucket[i + 1] > beside)
+		beside = h->bucket[i + 1];
+	if (h->bucket[i] > 2 * beside)
+		at = (double)first + (is_upper ? (double)(width - 1) : 0.0);
+	else
+		at = (double)first + (double)width * (rank - seen) / (double)h->bucket[i];
+	return fmin(fmax(at, (double)h->min), (double)h->max);
+}
+
 /* About how many lie below v: whole buckets, and of v's own the part that lies below it. */
 static uint64_t count_below(const struct hist *h, uint64_t v)
 {

@@ -46,6 +46,8 @@ void hist_merge(struct hist *into, const struct hist *from);
 uint64_t hist_quantile(const struct hist *h, double q); /* 0 <= q <= 1; 0 when empty; q = 1 is the exact max */
 struct interval hist_quantile_ci(const struct hist *h, double q); /* 95 %, order statistics; NaNs when n is too small */
 double hist_mean(const struct hist *h);                           /* NaN when empty */
+/* Where the share p lies, between the edges of its bucket; of a bucket that stands out from both neighbours the edge itself. NaN when empty. */
+double hist_place(const struct hist *h, double p, bool is_upper);
 /* true when the sample is large enough to carry quantile q: at least 10 values beyond it (p99: 1000). */
 bool hist_can_quantile(const struct hist *h, double q);
 
@@ -191,15 +193,39 @@ bool stop_check(struct stop *s, const double *x, size_t n);
 struct slots {
 	uint64_t width; /* of a slot */
 	double sum[SLOTS_MAX];
-	uint64_t count[SLOTS_MAX];
 };
 void slots_start(struct slots *s, uint64_t width);
-/* at: its time, or its number, from 0; not falling much. */
+/* at: its time, from 0; not falling much. */
 void slots_add(struct slots *s, uint64_t at, double value);
-/* Added by time: 95 % interval of the sum per time, around the rate that was told. NaNs: too short to tell. */
+/* 95 % interval of the sum per time, around the rate that was told. NaNs: too short to tell. */
 struct interval slots_rate_ci(const struct slots *s, uint64_t end, double rate);
-/* Added by number, width 1 at the start: 95 % interval of the mean. */
-struct interval slots_mean_ci(const struct slots *s, double mean);
+
+/* ---- waits.c: waiting times over time ---- */
+
+#define WAITS_SLOTS     SLOTS_MAX
+#define WAITS_SLOTS_MIN SLOTS_MIN
+#define WAITS_BEYOND    10 /* independent values beyond a quantile, as hist_can_quantile() wants of all */
+
+struct waits { /* zeroed before the first start */
+	uint64_t width;
+	struct hist *slot[WAITS_SLOTS]; /* NULL: nothing in it */
+};
+void waits_start(struct waits *s, uint64_t width);
+void waits_done(struct waits *s);
+bool waits_add(struct waits *s, uint64_t at, uint64_t value); /* false: out of memory */
+void waits_sum(const struct waits *s, uint64_t from, struct hist *ret);
+/* How much of the beginning of [0, to) to leave out, as it is no steady state; whole slots, half of it at most. */
+uint64_t waits_warm_up(const struct waits *s, uint64_t to);
+/*
+ * In the long run, of what was added in [from, to), which is `all` (waits_sum()): with 95 % intervals, NaN where they hang together for too long to tell.
+ * The quantile's value is NaN where all of them could not carry it.
+ */
+struct stats_estimate waits_rate(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
+struct stats_estimate waits_mean(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
+struct stats_estimate waits_quantile(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all,
+                                      double q);
+/* As how many independent ones they count, by how long they stay on one side of the median; NaN: too short to tell. */
+double waits_independent(const struct waits *s, uint64_t from, uint64_t to, const struct hist *all);
 
 /* ---- fit.c ---- */
 

@@ -113,6 +113,66 @@ static inline double law_md1_quantile(double rate, double service, double q)
 	return service * (1 + (low + high) / 2);
 }
 
+/* ---- closed: users who think (mean z) and wait for one server, both exponential: the repairman's machines ---- */
+
+#define CLOSED_USERS_MAX 64
+
+/* P(k at the server), k = 0 .. n. */
+static inline void closed_states(unsigned n, double service, double z, double *p)
+{
+	double sum = p[0] = 1;
+
+	for (unsigned k = 1; k <= n; k++)
+		sum += p[k] = p[k - 1] * (n - k + 1) * service / z;
+	for (unsigned k = 0; k <= n; k++)
+		p[k] /= sum;
+}
+
+static inline double law_closed_per_s(unsigned n, double service, double z)
+{
+	double p[CLOSED_USERS_MAX + 1];
+
+	closed_states(n, service, z, p);
+	return (1 - p[0]) / service;
+}
+
+static inline double law_closed_mean(unsigned n, double service, double z)
+{
+	return n / law_closed_per_s(n, service, z) - z;
+}
+
+/* Who arrives finds what the others alone would leave (Sevcik and Mitrani 1981), and waits for so many services and its own. */
+static inline double law_closed_quantile(unsigned n, double service, double z, double q)
+{
+	double p[CLOSED_USERS_MAX + 1], low = 0, high = 100 * n;
+
+	closed_states(n - 1, service, z, p);
+	for (int i = 0; i < 100; i++) {
+		double t = (low + high) / 2, term = exp(-t), tail = 0, sum = 0;
+
+		for (unsigned k = 0; k < n; k++) {
+			tail += term; /* P(of k + 1 services not all are over by t) */
+			term *= t / (k + 1);
+			sum += p[k] * (1 - tail);
+		}
+		*(sum < q ? &low : &high) = t;
+	}
+	return service * (low + high) / 2;
+}
+
+/* The think time with which the server is as busy as that. */
+static inline double law_closed_think(unsigned n, double service, double load)
+{
+	double low = 1e-3 * service, high = 1e6 * service;
+
+	for (int i = 0; i < 200; i++) {
+		double z = sqrt(low * high);
+
+		*(law_closed_per_s(n, service, z) * service > load ? &low : &high) = z;
+	}
+	return low;
+}
+
 /* p value of gaps that should be exponential with a mean known beforehand. Replaces gap by their places in that law, sorted. */
 static inline double ks_exponential(double *gap, size_t n, double mean)
 {

@@ -35,16 +35,16 @@ static void operational_laws_hold_for_the_published_transactions(void **state)
 	assert_true(is_near(law_knee_users(0.3, 0.2, 1), 6.5, 1e-12));
 }
 
-struct waits {
+struct lindley {
 	double mean, p95;
 };
 
 /* One server, Poisson arrivals at `rate`, mean service 1: mean and 95 % response of n customers (Lindley 1952). */
-static struct waits simulate(double rate, bool is_exponential, uint64_t seed, double *response, size_t n)
+static struct lindley simulate(double rate, bool is_exponential, uint64_t seed, double *response, size_t n)
 {
 	double wait = 0, sum = 0;
 	struct rng rng;
-	struct waits w;
+	struct lindley w;
 
 	rng_init(&rng, seed, 61);
 	for (size_t i = 0; i < n; i++) {
@@ -68,7 +68,7 @@ static void queues_answer_as_simulated_ones_do(void **state)
 	(void)state;
 	assert_non_null(response);
 	for (double u = 0.3; u < 0.85; u += 0.25) {
-		struct waits w = simulate(u, true, 1, response, N);
+		struct lindley w = simulate(u, true, 1, response, N);
 
 		assert_true(is_near(law_mm1_mean(u, 1), w.mean, 0.03));
 		assert_true(is_near(law_mm1_quantile(u, 1, 0.95), w.p95, 0.03));

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "measure/transactions/transactions.h"
+#include "measure/transactions/jobs.h"
 
 #define WAIT_NS (100 * NS_PER_MS) /* at most at once for a processor: a cancel wants to be seen */
 #define OPEN_DRAIN_NS \
@@ -24,90 +24,6 @@
 #define STREAM_ARRIVALS 1    /* numbers of the random streams: arrivals, */
 #define STREAM_HOSTS    2    /* whose they are, */
 #define STREAM_USERS    1000 /* and from here on one for each user */
-
-struct tx_job {
-	struct tx_job *next;
-	size_t index;
-	uint32_t class;
-	bool is_thinking, is_piece_done, has_fault, has_had_first, is_untouched;
-	struct rng rng;
-	uint64_t wake_ns, think_ns, intended_ns, left_count;
-	uint64_t ios, ios_left, cpu_ns;
-	double load, piece_ns;
-	struct tx_burst burst;
-};
-
-uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
-{
-	if (law == TX_THINK_FIXED || mean_ns == 0)
-		return mean_ns;
-	if (law == TX_THINK_UNIFORM)
-		return (uint64_t)(2.0 * (double)mean_ns * rng_double(rng) + 0.5);
-	return (uint64_t)(rng_exp(rng, (double)mean_ns) + 0.5);
-}
-
-uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns)
-{
-	*at_ns += rng_exp(rng, 1e9 / per_s);
-	return (uint64_t)*at_ns;
-}
-
-/* ---- the heap of those who wait for a time ---- */
-
-static void heap_push(struct tx_run *r, struct tx_job *j)
-{
-	size_t i = r->nheap;
-
-	if (r->nheap == r->heap_room) {
-		size_t room = r->heap_room ? 2 * r->heap_room : 1024;
-		struct tx_job **v = realloc(r->heap, room * sizeof(*v));
-
-		if (!v) {
-			r->is_out_of_memory = true;
-			return;
-		}
-		r->heap = v;
-		r->heap_room = room;
-	}
-	r->nheap++;
-	for (; i && r->heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
-		r->heap[i] = r->heap[(i - 1) / 2];
-	r->heap[i] = j;
-}
-
-static struct tx_job *heap_pop(struct tx_run *r)
-{
-	struct tx_job *top = r->heap[0], *last = r->heap[--r->nheap];
-	size_t i = 0, k;
-
-	while ((k = 2 * i + 1) < r->nheap) {
-		if (k + 1 < r->nheap && r->heap[k + 1]->wake_ns < r->heap[k]->wake_ns)
-			k++;
-		if (r->heap[k]->wake_ns >= last->wake_ns)
-			break;
-		r->heap[i] = r->heap[k];
-		i = k;
-	}
-	r->heap[i] = last;
-	return top;
-}
-
-static void append(struct tx_job ***end, struct tx_job *j)
-{
-	j->next = NULL;
-	**end = j;
-	*end = &j->next;
-}
-
-static struct tx_job *take_first(struct tx_job **first, struct tx_job ***end)
-{
-	struct tx_job *j = *first;
-
-	*first = j->next;
-	if (!*first)
-		*end = first;
-	return j;
-}
 
 /* ---- the way of a transaction ---- */
 
@@ -148,19 +64,25 @@ static void add_to(struct tx_totals *t, const struct tx_job *j, uint64_t respons
 	t->faults += j->has_fault;
 	if (j->has_fault)
 		return;
-	hist_add(t->response, response_ns);
 	t->done++;
 	t->ios += j->ios;
 	t->think_s += (double)j->think_ns * 1e-9;
 	t->cpu_s += (double)j->cpu_ns * 1e-9;
 }
 
+/* A closed run counts a response when it ends; an open one when it began, for all that arrived in time are waited for. */
 static void add_to_series(struct tx_run *r, const struct tx_job *j, uint64_t now_ns)
 {
+	uint64_t at_ns = (r->is_open ? j->intended_ns : now_ns) - r->start_ns, response_ns = now_ns - j->intended_ns;
+
+	if (r->is_open && now_ns <= r->stop_ns)
+		slots_add(&r->under_way, now_ns - r->start_ns, -1.0);
 	if (j->has_fault)
 		return;
-	slots_add(&r->ends, now_ns - r->start_ns, 1.0);
-	slots_add(&r->responses, r->all.done - 1, (double)(now_ns - j->intended_ns));
+	r->ended_in_time += now_ns <= r->stop_ns;
+	if (!waits_add(&r->of[j->class].waits, at_ns, response_ns) ||
+	    (r->nclasses > 1 && !waits_add(&r->all.waits, at_ns, response_ns)))
+		r->is_out_of_memory = true;
 }
 
 /*
@@ -195,7 +117,7 @@ static void think(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 	j->is_thinking = true;
 	j->think_ns = tx_draw_think(&j->rng, r->p->think_law, r->classes[j->class].think_ns);
 	j->wake_ns = now_ns + j->think_ns;
-	heap_push(r, j);
+	tx_heap_push(r, j);
 }
 
 static void finish(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
@@ -239,7 +161,7 @@ static void burst_virtually(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 	r->cpu_busy_s += j->piece_ns * 1e-9;
 	j->cpu_ns += (uint64_t)(j->piece_ns + 0.5);
 	j->wake_ns = *free_ns;
-	heap_push(r, j);
+	tx_heap_push(r, j);
 }
 
 static void burst(struct tx_run *r, struct tx_job *j)
@@ -268,7 +190,7 @@ static void go_on(struct tx_run *r, struct tx_job *j, uint64_t now_ns)
 		return;
 	}
 	if (j->ios_left)
-		append(&r->ready_end, j);
+		tx_append(&r->ready_end, j);
 	else
 		finish(r, j, now_ns);
 }
@@ -306,10 +228,8 @@ static struct tx_job *job_new(struct tx_run *r, uint32_t class)
 			r->jobs_room = room;
 		}
 		j = calloc(1, sizeof(*j));
-		if (!j || r->njobs == TX_OUTSTANDING_MAX) {
-			free(j);
+		if (!j)
 			goto no_memory;
-		}
 		j->index = r->njobs;
 		session_rng(r->ses, STREAM_USERS + j->index * r->ses->hooks.host.count + r->ses->hooks.host.rank,
 		            &j->rng);
@@ -349,10 +269,17 @@ static uint32_t draw_class(struct tx_run *r)
 
 static void arrive(struct tx_run *r, uint64_t now_ns)
 {
-	struct tx_job *j = job_new(r, r->next_class);
+	struct tx_job *j;
 
+	if (r->live >= TX_OUTSTANDING_MAX) { /* that is an answer: more come than end */
+		r->is_swamped = true;
+		r->stop_ns = now_ns;
+		return;
+	}
+	j = job_new(r, r->next_class);
 	if (!j)
 		return;
+	slots_add(&r->under_way, r->next_arrival_ns - r->start_ns, 1.0);
 	j->think_ns = 0;
 	note_late(r, r->next_arrival_ns, now_ns);
 	begin(r, j, r->next_arrival_ns);
@@ -375,6 +302,7 @@ static void expect_arrival(struct tx_run *r)
 			return;
 		}
 		r->arrivals++;
+		r->last_arrival_ns = r->next_arrival_ns;
 		r->next_class = draw_class(r);
 	} while (host->count > 1 && rng_below(&r->host_rng, host->count) != host->rank);
 }
@@ -388,14 +316,14 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 		if (is_arrival)
 			t = r->next_arrival_ns;
-		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory)
+		if (t > now_ns || t == CLOCK_NEVER || r->is_out_of_memory || r->is_swamped)
 			return;
 		if (is_arrival) {
 			arrive(r, now_ns);
 			expect_arrival(r);
 			continue;
 		}
-		j = heap_pop(r);
+		j = tx_heap_pop(r);
 		if (j->is_thinking) {
 			note_late(r, t, now_ns);
 			begin(r, j, t);
@@ -408,7 +336,7 @@ static void wake(struct tx_run *r, uint64_t now_ns)
 
 static bool is_over(const struct tx_run *r, uint64_t now_ns)
 {
-	if (r->is_out_of_memory)
+	if (r->is_out_of_memory || r->is_swamped)
 		return true;
 	if (!r->is_open)
 		return r->live == 0 || now_ns >= r->stop_ns;
@@ -450,7 +378,7 @@ static enum feed tx_next(struct feeder *f, uint64_t now_ns, struct io_req *req, 
 		*ret_until_ns = wait_until(r, now_ns);
 		return FEED_WAIT;
 	}
-	j = take_first(&r->ready, &r->ready_end);
+	j = tx_take_first(&r->ready, &r->ready_end);
 	req->op = r->p->write ? IO_WRITE : IO_READ;
 	req->target = 0;
 	req->offset_bytes = r->first_byte + rng_below(&j->rng, r->records) * r->p->record_bytes;
@@ -518,7 +446,8 @@ static void tick(void *arg, uint64_t now_ns)
 	else if (!r->is_open && !r->p->find_users)
 		done = fmax(done, count_done(r, s));
 	session_progress(r->ses, "transactions", done < 1.0 ? done : 1.0, "%.2f/s, mean %.3f s",
-	                 (double)r->all.done / s, r->all.done ? hist_mean(r->all.response) * 1e-9 : 0.0);
+	                 (double)r->all.done / s,
+	                 r->all.any.done ? r->all.any.response_s / (double)r->all.any.done : 0.0);
 }
 
 /* ---- a run ---- */
@@ -542,7 +471,8 @@ static int totals_reset(struct tx_totals *t)
 	if (!h)
 		return -ENOMEM;
 	hist_clear(h);
-	*t = (struct tx_totals){ .response = h };
+	waits_start(&t->waits, NS_PER_MS);
+	*t = (struct tx_totals){ .response = h, .waits = t->waits };
 	return 0;
 }
 
@@ -558,8 +488,7 @@ static int reset(struct tx_run *r)
 		return -ENOMEM;
 	hist_clear(r->late);
 	hist_clear(r->service);
-	slots_start(&r->ends, NS_PER_MS);
-	slots_start(&r->responses, 1);
+	slots_start(&r->under_way, NS_PER_MS);
 	for (size_t i = 0; i < r->njobs; i++)
 		free(r->jobs[i]);
 	r->njobs = r->live = r->nheap = 0;
@@ -567,7 +496,9 @@ static int reset(struct tx_run *r)
 	r->ready_end = &r->ready;
 	r->in_flight = 0;
 	r->was_full_ns = 0;
-	r->arrivals = r->unfinished = r->bursts = r->firsts = 0;
+	r->arrivals = r->unfinished = r->bursts = r->firsts = r->ended_in_time = 0;
+	r->last_arrival_ns = 0;
+	r->is_swamped = false;
 	r->full = r->before_full = (struct tx_sums){ 0 };
 	r->cpu_busy_s = r->arrival_at_ns = 0.0;
 	memset(r->cpu_free_ns, 0, sizeof(r->cpu_free_ns));
@@ -638,25 +569,6 @@ static void set_out(struct tx_run *r, uint64_t users)
 		}
 }
 
-/* The law wants a stretch of balance; when there was hardly any, all of the run has to do. */
-static void settle_law(struct tx_run *r)
-{
-	if (r->full_until_ns - r->full_from_ns > (r->full_until_ns - r->start_ns) / 4) {
-		r->full.done -= r->before_full.done;
-		r->full.response_s -= r->before_full.response_s;
-		r->full.think_s -= r->before_full.think_s;
-	} else {
-		r->full_from_ns = r->start_ns;
-	}
-}
-
-double tx_seconds(const struct tx_run *r)
-{
-	uint64_t end = r->is_open || r->end_ns < r->stop_ns ? r->end_ns : r->stop_ns;
-
-	return fmax((double)(end - r->start_ns) * 1e-9, 1e-9);
-}
-
 int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 {
 	struct load load = { .targets = &r->ses->targets[0],
@@ -684,16 +596,15 @@ int tx_once(struct tx_run *r, uint64_t users, struct err *err)
 	}
 	dismiss(r);
 	if (ret == 0 && r->is_out_of_memory)
-		ret = err_set(
-			err, -ENOMEM,
-			"More than %u transactions are under way at once, beyond what the device does; give fewer --arrivals.",
-			TX_OUTSTANDING_MAX);
+		ret = err_set(err, -ENOMEM,
+		              "There is no memory for %zu transactions at once; give fewer --users or --arrivals.",
+		              r->njobs);
 	if (r->end_ns < r->stop_ns)
 		r->stop_ns = r->end_ns;
 	if (r->end_ns < r->full_until_ns)
 		r->full_until_ns = r->end_ns;
-	settle_law(r);
 	r->unfinished = r->is_open ? r->live : 0;
+	tx_settle(r);
 	return ret;
 }
 
@@ -703,9 +614,12 @@ void tx_run_done(struct tx_run *r)
 		free(r->jobs[i]);
 	free(r->jobs);
 	free(r->heap);
-	for (size_t i = 0; i < r->nclasses; i++)
+	for (size_t i = 0; i < TX_CLASSES_MAX; i++) {
 		free(r->of[i].response);
+		waits_done(&r->of[i].waits);
+	}
 	free(r->all.response);
+	waits_done(&r->all.waits);
 	free(r->late);
 	free(r->service);
 	engine_close(r->eng);

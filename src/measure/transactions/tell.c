@@ -119,6 +119,7 @@ void tx_class_responses(struct tx_class_row *row, const struct hist *h)
 static void class_table(const struct tx_run *r)
 {
 	struct table *t = result_table(r->ses->res, "classes", "Classes", tx_class_fields);
+	double steady_s = (double)(r->steady.to_ns - r->steady.from_ns) * 1e-9;
 
 	result_table_clear(t);
 	for (size_t i = 0; i <= r->nclasses; i++) {
@@ -131,7 +132,8 @@ static void class_table(const struct tx_run *r)
 			         : is_all || r->p->find_users ? r->njobs
 			                                      : r->classes[i].users,
 			.transactions = of->done,
-			.transactions_per_s = n / tx_seconds(r),
+			.transactions_per_s =
+				r->steady.is_growing ? n / tx_seconds(r) : (double)of->response->count / steady_s,
 			.cpu_each_s = of->cpu_s / n,
 			.think_each_s = of->think_s / n,
 			.ios_each = (double)of->ios / n,
@@ -312,37 +314,87 @@ static void worst_figure(struct result *res, uint64_t max_ns, uint64_t n)
 	result_figure(res, "response_max_ns", "response, worst", UNIT_NS, n ? (double)max_ns : (double)NAN, NULL, n);
 }
 
-void tx_tell_responses(struct result *res, const struct hist *h, const struct interval *mean)
+static void quantile_figure(struct result *res, const char *name, const char *label, double q, const struct hist *h,
+                            const struct stats_estimate *e)
 {
-	static const struct distribution_quantile qs[] = { { 0.5, "response_p50_ns", "response, median" },
-		                                           { 0.95, "response_p95_ns", "response, 95 %" },
-		                                           { 0.99, "response_p99_ns", "response, 99 %" } };
+	double seen = hist_can_quantile(h, q) ? (double)hist_quantile(h, q) : (double)NAN;
 
+	result_figure(res, name, label, UNIT_NS, e ? e->value : seen, e ? &e->ci : NULL, h->count);
+}
+
+void tx_tell_responses(struct result *res, const struct hist *h, const struct tx_steady *s)
+{
 	response_table(res, h);
-	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, hist_mean(h), mean, h->count);
-	distribution_figures(res, qs, ARRAY_LEN(qs), h, true);
+	result_figure(res, "response_mean_ns", "response, mean", UNIT_NS, s ? s->mean.value : hist_mean(h),
+	              s ? &s->mean.ci : NULL, h->count);
+	quantile_figure(res, "response_p50_ns", "response, median", 0.5, h, s ? &s->p50 : NULL);
+	quantile_figure(res, "response_p95_ns", "response, 95 %", 0.95, h, s ? &s->p95 : NULL);
+	quantile_figure(res, "response_p99_ns", "response, 99 %", 0.99, h, s ? &s->p99 : NULL);
 	worst_figure(res, h->max, h->count);
+}
+
+/* How long a run would tell what this one cannot; the tail of the 99 % response wants most. */
+static void notice_few(const struct tx_run *r)
+{
+	const struct tx_steady *s = &r->steady;
+	double tail = !isfinite(s->p95.ci.low) ? 0.05 : 0.01, seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
+	double n = isfinite(s->independent) ? s->independent : (double)r->all.response->count;
+
+	if (s->is_growing || r->p->find_users || !r->all.response->count || isfinite(s->p99.ci.low))
+		return;
+	result_notice(r->ses->res, "few-samples",
+	              "%" PRIu64 " transactions count as %.3g independent ones, too few for the %g %% response "
+	              "(%g can tell); run for about %.2g s.",
+	              r->all.response->count, n, 100.0 - 100.0 * tail, WAITS_BEYOND / tail,
+	              fmax(seconds * WAITS_BEYOND / tail / n, 1.5 * seconds));
+}
+
+void tx_tell_growing(struct result *res)
+{
+	res->verdict_is_no = true;
+	result_notice(
+		res, "no-steady-state",
+		"More transactions come than end: the longer the run, the longer the response. Mean and percentiles "
+		"are of no steady state, and are not reported; give fewer --arrivals.");
+}
+
+/* What ended, over how much of the run, and whether that is what it does for ever. */
+static void steady_figures(const struct tx_run *r)
+{
+	struct result *res = r->ses->res;
+	const struct tx_steady *s = &r->steady;
+	double seconds = (double)(s->to_ns - s->from_ns) * 1e-9;
+
+	result_figure(res, "measured_s", "measured over", UNIT_S, seconds, NULL, 0);
+	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, r->all.response->count);
+	result_figure(res, "warm_up_s", "warm-up, left out", UNIT_S, (double)s->from_ns * 1e-9, NULL, s->left_out);
+	if (r->is_open) {
+		result_figure(res, "arrivals_per_s", "arrivals asked", UNIT_PER_S, r->p->arrivals_per_s, NULL, 0);
+		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->unfinished);
+		result_figure(res, "queue_growth_per_s", "the queue grows by", UNIT_PER_S, s->growth_per_s.value,
+		              &s->growth_per_s.ci, r->arrivals);
+	}
+	res->verdict_is_no = false;
+	if (s->is_growing)
+		tx_tell_growing(res);
+	res->verdict_is_open = r->all.any.done == 0;
+	if (r->is_open && r->arrivals == 0)
+		result_notice(res, "none-arrived", "No transaction arrived in %.3g s at %.3g/s; give a longer --time.",
+		              seconds, r->p->arrivals_per_s);
+	else if (r->all.any.done == 0)
+		result_notice(res, "none-ended", "No transaction ended in %.3g s; give a longer --time.", seconds);
+	notice_few(r);
 }
 
 static void figures(const struct tx_run *r)
 {
 	struct result *res = r->ses->res;
-	const struct hist *h = r->all.response;
-	double x = (double)r->all.done / tx_seconds(r);
-	struct interval ci;
 
 	tx_tell_counts(res, r->all.done, r->all.faults);
-	ci = slots_rate_ci(&r->ends, (uint64_t)(tx_seconds(r) * 1e9), x * 1e-9);
-	ci = (struct interval){ ci.low * 1e9, ci.high * 1e9 };
-	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, x, &ci, r->all.done);
-	ci = slots_mean_ci(&r->responses, hist_mean(h));
-	tx_tell_responses(res, h, &ci);
-	if (h->count && !r->p->find_users && !hist_can_quantile(h, 0.99))
-		result_notice(res, "few-samples",
-		              "%" PRIu64 " transactions cannot tell the 99 %% response (1000 can); run longer for it.",
-		              h->count);
-	if (r->is_open)
-		result_figure_u64(res, "unfinished", "arrived, but not finished", UNIT_COUNT, r->unfinished);
+	result_figure(res, "transactions_per_s", "throughput", UNIT_PER_S, r->steady.per_s.value, &r->steady.per_s.ci,
+	              r->all.response->count);
+	tx_tell_responses(res, r->all.response, &r->steady);
+	steady_figures(r);
 	law_figures(r);
 	result_figure(res, "late_p99_ns", "generator late, 99 %", UNIT_NS,
 	              hist_can_quantile(r->late, 0.99) ? (double)hist_quantile(r->late, 0.99) : (double)NAN, NULL,

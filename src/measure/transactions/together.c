@@ -113,6 +113,8 @@ static void tell_laws(const struct hosts_part *parts, size_t n, struct result *r
 		double (*of)(const struct hosts_part *parts, size_t n, const char *figure);
 	} figures[] = {
 		{ "unfinished", "arrived, but not finished", UNIT_COUNT, together_sum },
+		{ "arrivals_per_s", "arrivals asked", UNIT_PER_S, together_most },
+		{ "queue_growth_per_s", "the queue grows by", UNIT_PER_S, together_sum },
 		{ "users", "users", UNIT_COUNT, together_sum },
 		{ "law_users", "by N = X (R + Z), while all are at work", UNIT_NONE, together_sum },
 		{ "law_inside", "under way on average, by N = X R", UNIT_NONE, together_sum },
@@ -126,8 +128,18 @@ static void tell_laws(const struct hosts_part *parts, size_t n, struct result *r
 			              figures[i].of(parts, n, figures[i].name), NULL, 0);
 }
 
+/* One of them is enough: what waits there waits for ever. */
+static bool is_growing(const struct hosts_part *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (parts[i].doc && result_has_notice(parts[i].doc, "no-steady-state"))
+			return true;
+	return false;
+}
+
 void tx_together(const struct hosts_part *parts, size_t n, struct result *res)
 {
+	static const struct tx_steady unsteady = TX_UNSTEADY;
 	static const struct together_line line = { "requests_per_s", "service_mean_ns" };
 	const struct result *first = hosts_first_doc(parts, n);
 	cleanup_free struct straggler *slow = NULL;
@@ -146,7 +158,12 @@ void tx_together(const struct hosts_part *parts, size_t n, struct result *res)
 	rate = tell_shares(parts, n, &w, slow, res);
 	result_figure(res, "transactions_per_s", "throughput of all while all were at work", UNIT_PER_S,
 	              w.is_known ? rate : (double)NAN, NULL, 0);
-	tx_tell_responses(res, all, NULL);
+	result_figure(res, "measured_s", "measured over", UNIT_S, w.is_known ? w.to_s - w.from_s : (double)NAN, NULL,
+	              0);
+	result_figure_u64(res, "measured", "transactions measured", UNIT_COUNT, all->count);
+	tx_tell_responses(res, all, is_growing(parts, n) ? &unsteady : NULL);
+	if (is_growing(parts, n))
+		tx_tell_growing(res);
 	tell_laws(parts, n, res);
 	tell_classes(parts, n, res);
 	hosts_join(parts, n, res, "file", NULL);

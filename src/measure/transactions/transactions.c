@@ -28,7 +28,7 @@ static int try_users(struct tx_run *r, uint64_t users, const struct tx_limit *li
 	can_tell =
 		limit->quantile < 0.0 || limit->quantile >= 1.0 || hist_can_quantile(r->all.response, limit->quantile);
 	/* When there are few, the worst of them says enough if it is within the limit. */
-	response = limit->quantile < 0.0 ? (uint64_t)hist_mean(r->all.response)
+	response = limit->quantile < 0.0 ? (uint64_t)r->steady.mean.value
 	                                 : hist_quantile(r->all.response, can_tell ? limit->quantile : 1.0);
 	fits = response < limit->limit_ns;
 	if (!can_tell && !fits)
@@ -171,14 +171,21 @@ static int tx_run(struct session *ses, const void *params, struct err *err)
 
 static const struct screen_decl transactions_screen = {
 	.shows =
-		"transactions_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,users,max_users,users_too_many,device_busy_ratio,cpu_percent,straggler,#tries,#classes,#shares,#hosts",
+		"transactions_per_s,queue_growth_per_s,response_mean_ns,response_p50_ns,response_p95_ns,response_p99_ns,response_max_ns,measured,measured_s,warm_up_s,users,max_users,users_too_many,device_busy_ratio,cpu_percent,straggler,#tries,#classes,#shares,#hosts",
 	.says =
 		(const struct clause[]){
 			{ "{max_users:user} stay within the limit, {users_too_many} do not" },
 			{ "{max_users:user} stay within the limit", .instead_of = 1 },
-			{ "{transactions_per_s} with {users:user}" },
-			{ "the response takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
-			{ "the response takes {response_mean_ns} on average, {response_max_ns} at worst",
+			{ "no transaction arrived in {measured_s} at {arrivals_per_s}; give a longer --time",
+	                  .because = "none-arrived" },
+			{ "no transaction ended in {measured_s}; give a longer --time", .because = "none-ended" },
+			{ "no steady state in {measured_s}: {arrivals_per_s} arrive, {transactions_per_s} end, the queue grows by {queue_growth_per_s}",
+	                  .because = "no-steady-state" },
+			{ "{transactions_per_s} with {users:user} over {measured_s}", .unless = "none-ended",
+	                  .instead_of = 3 },
+			{ "{transactions_per_s} over {measured_s}", .unless = "none-ended", .instead_of = 4 },
+			{ "the response of {measured:transaction} takes {response_mean_ns} on average, at most {response_p95_ns} for 95 of 100, {response_max_ns} at worst" },
+			{ "the response of {measured:transaction} takes {response_mean_ns} on average, {response_max_ns} at worst",
 	                  .instead_of = 1 },
 			{ "on {hosts:host} together" },
 			{ "{straggler} is slow: a request takes it {straggler_slowness} times as long as the others" },

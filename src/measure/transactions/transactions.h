@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the users themselves), tell.c
- * (results), transactions.c (the steps).
+ * Users and their transactions, from bottom to top: plan.c (options), file.c (the file that the users use), run.c (the users themselves; beside it jobs.c, their queues),
+ * steady.c (what of it holds in the long run), tell.c (results), transactions.c (the steps).
  */
 #ifndef PLATTER_MEASURE_TRANSACTIONS_H
 #define PLATTER_MEASURE_TRANSACTIONS_H
@@ -40,7 +40,8 @@ struct tx_class {
 
 struct tx_totals { /* of transactions that ended within the window */
 	/* Without an error: only these are throughput and response. A disk that fails at once must not look fast. */
-	struct hist *response;
+	struct waits waits;         /* of all the responses; of one class alone that of all is in the class */
+	struct hist *response;      /* of the steady part, when the run is over */
 	uint64_t done, ios, faults; /* faults: transactions with an error */
 	double think_s, cpu_s;
 	struct { /* with and without: what the laws are about */
@@ -62,6 +63,21 @@ struct tx_stand {
 	bool has_io, has_storage;
 };
 
+/* What holds in the long run: steady.c */
+struct tx_steady {
+	uint64_t from_ns, to_ns; /* of the run; before it is warm-up */
+	uint64_t left_out;       /* transactions */
+	double independent;      /* as how many independent ones those of the steady part count */
+	bool is_growing;         /* more come than end: nothing else holds but the rate, of what ended in time */
+	struct stats_estimate growth_per_s, per_s, mean, p50, p95, p99;
+};
+
+#define TX_UNSTEADY                                                                                               \
+	{                                                                                                         \
+		.independent = NAN, .growth_per_s = STATS_UNKNOWN, .per_s = STATS_UNKNOWN, .mean = STATS_UNKNOWN, \
+		.p50 = STATS_UNKNOWN, .p95 = STATS_UNKNOWN, .p99 = STATS_UNKNOWN                                  \
+	}
+
 struct tx_job; /* a user, or in open runs a transaction under way */
 
 struct tx_run {
@@ -74,7 +90,7 @@ struct tx_run {
 	struct engine *eng;
 	struct datafile *file; /* one that platter made */
 	uint64_t first_byte, end_byte, records;
-	bool is_open, is_virtual, randomise_work, is_out_of_memory;
+	bool is_open, is_virtual, randomise_work, is_out_of_memory, is_swamped;
 	uint32_t depth, in_flight;
 
 	struct tx_job **jobs; /* all that were ever made */
@@ -95,14 +111,16 @@ struct tx_run {
 	uint64_t start_ns, end_ns, stop_ns;   /* window; when the first user had its count, or the time was up */
 	uint64_t full_until_ns, full_from_ns; /* while all users are at work and have had their first: for the law */
 	struct tx_sums full, before_full;
-	uint64_t firsts;                                /* users that have had their first */
-	uint64_t next_arrival_ns, arrivals, unfinished; /* arrivals: of all hosts, as each draws them all */
+	uint64_t firsts; /* users that have had their first */
+	uint64_t next_arrival_ns, last_arrival_ns;
+	uint64_t arrivals, unfinished, ended_in_time; /* arrivals: of all hosts, as each draws them all */
 	uint32_t next_class;
 	double arrival_at_ns;
 	struct rng arrival_rng, host_rng;
 	uint64_t was_full_ns; /* when a request came back while all were out */
 	struct tx_totals of[TX_CLASSES_MAX], all;
-	struct slots ends, responses; /* of all: in the order of their ends */
+	struct slots under_way; /* open: what came and what ended, in time */
+	struct tx_steady steady;
 	struct hist *late, *service;
 	struct timeline timeline; /* amount: transactions */
 	struct rowlog *each;
@@ -136,13 +154,19 @@ bool tx_file_is_all(const struct session *ses, const struct tx_params *p);
 /* users 0: as the classes say. Runs once; totals are of this run. 0 or negative errno and a sentence. */
 int tx_once(struct tx_run *r, uint64_t users, struct err *err);
 void tx_run_done(struct tx_run *r);
-/* Seconds that throughput is told over. */
-double tx_seconds(const struct tx_run *r);
+/* ---- jobs.c ---- */
 
 /* Think time with the asked mean: exponential, uniform on 0 .. 2 x mean, or fixed. */
 uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns);
 /* The next arrival of a Poisson stream; *at_ns is kept unrounded so that the mean does not drift. */
 uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns);
+
+/* ---- steady.c ---- */
+
+/* After the run: its steady part, or that there is none; the responses of each class and of all are of it. */
+void tx_settle(struct tx_run *r);
+/* Seconds of the whole run. */
+double tx_seconds(const struct tx_run *r);
 
 /* ---- file.c ---- */
 
@@ -181,8 +205,9 @@ struct tx_class_row {
 };
 extern const struct field tx_class_fields[];
 void tx_class_responses(struct tx_class_row *row, const struct hist *h);
-/* Table and figures of them; mean: its interval, NULL where none is known. */
-void tx_tell_responses(struct result *res, const struct hist *h, const struct interval *mean);
+/* Table and figures of them; steady NULL: nothing is known of the long run. */
+void tx_tell_responses(struct result *res, const struct hist *h, const struct tx_steady *steady);
+void tx_tell_growing(struct result *res);
 void tx_tell_counts(struct result *res, uint64_t done, uint64_t faults);
 
 /* Of many hosts: what one did. */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A heap of the jobs that wait for a time, queues of those that wait for their turn; and the draws of when. */
+#include <stdlib.h>
+
+#include "measure/transactions/jobs.h"
+
+uint64_t tx_draw_think(struct rng *rng, int law, uint64_t mean_ns)
+{
+	if (law == TX_THINK_FIXED || mean_ns == 0)
+		return mean_ns;
+	if (law == TX_THINK_UNIFORM)
+		return (uint64_t)(2.0 * (double)mean_ns * rng_double(rng) + 0.5);
+	return (uint64_t)(rng_exp(rng, (double)mean_ns) + 0.5);
+}
+
+uint64_t tx_next_arrival(struct rng *rng, double per_s, double *at_ns)
+{
+	*at_ns += rng_exp(rng, 1e9 / per_s);
+	return (uint64_t)*at_ns;
+}
+
+/* ---- the heap of those who wait for a time ---- */
+
+void tx_heap_push(struct tx_run *r, struct tx_job *j)
+{
+	size_t i = r->nheap;
+
+	if (r->nheap == r->heap_room) {
+		size_t room = r->heap_room ? 2 * r->heap_room : 1024;
+		struct tx_job **v = realloc(r->heap, room * sizeof(*v));
+
+		if (!v) {
+			r->is_out_of_memory = true;
+			return;
+		}
+		r->heap = v;
+		r->heap_room = room;
+	}
+	r->nheap++;
+	for (; i && r->heap[(i - 1) / 2]->wake_ns > j->wake_ns; i = (i - 1) / 2)
+		r->heap[i] = r->heap[(i - 1) / 2];
+	r->heap[i] = j;
+}
+
+struct tx_job *tx_heap_pop(struct tx_run *r)
+{
+	struct tx_job *top = r->heap[0], *last = r->heap[--r->nheap];
+	size_t i = 0, k;
+
+	while ((k = 2 * i + 1) < r->nheap) {
+		if (k + 1 < r->nheap && r->heap[k + 1]->wake_ns < r->heap[k]->wake_ns)
+			k++;
+		if (r->heap[k]->wake_ns >= last->wake_ns)
+			break;
+		r->heap[i] = r->heap[k];
+		i = k;
+	}
+	r->heap[i] = last;
+	return top;
+}
+
+void tx_append(struct tx_job ***end, struct tx_job *j)
+{
+	j->next = NULL;
+	**end = j;
+	*end = &j->next;
+}
+
+struct tx_job *tx_take_first(struct tx_job **first, struct tx_job ***end)
+{
+	struct tx_job *j = *first;
+
+	*first = j->next;
+	if (!*first)
+		*end = first;
+	return j;
+}
