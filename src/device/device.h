@@ -221,6 +221,13 @@ struct content_question {
 
 struct write_permit;
 
+/* Descriptors that keep others away. */
+struct claims {
+	int *fds;
+	size_t n;
+};
+void claims_done(struct claims *c);
+
 enum device_open_flags {
 	DEVICE_OPEN_DIRECT = 1, /* O_DIRECT, else through the page cache */
 };
@@ -255,6 +262,12 @@ struct device_ops {
 	int (*lock)(void *ctx, const struct device *dev, struct err *err);
 	/* Opens for exclusive use (O_RDWR | O_EXCL): the descriptor is held until the end. -EBUSY when in use. Files: O_RDWR. */
 	int (*claim)(void *ctx, const struct device *dev, struct err *err);
+	/*
+	 * Likewise everything else that shares bytes with it, for claims_done(). What is refused is a finding, of the device that is in use. NULL:
+	 * nothing does.
+	 */
+	int (*claim_others)(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
+	                    struct err *err);
 	/* Drops the page cache of the device. */
 	int (*drop_cache)(void *ctx, int fd);
 	/* Does this path (or the folder that it would be made in) lie on the device, or is it the device? NULL: never. */

@@ -41,6 +41,11 @@ bool survey_has(const struct survey *s, enum finding_kind kind)
 	return false;
 }
 
+bool survey_is_in_use(const struct survey *s)
+{
+	return survey_has(s, FINDING_MOUNT) || survey_has(s, FINDING_SWAP) || survey_has(s, FINDING_HOLDER);
+}
+
 void survey_drop(struct survey *s, enum finding_kind kind)
 {
 	size_t kept = 0;

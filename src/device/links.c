@@ -75,7 +75,8 @@ struct file_id file_id_of(const char *root, const struct mounts *m, const char *
 			on = &m->v[i];
 	if (major(dev) == 0 && (!on || has_layers(on->fs_type)))
 		on = mounts_of_path(root, m, path);
-	f.is_layered = on && has_layers(on->fs_type);
+	/* By the link of another process' descriptor, of a mount that we have not: it may be anything. */
+	f.is_layered = on && (has_layers(on->fs_type) || strcmp(on->fs_type, "proc") == 0);
 	if (!f.is_layered || !on->upper[0] || !sysroot_is_real(root))
 		return f;
 	/* Opened for writing it is in the upper layer. */

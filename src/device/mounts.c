@@ -50,6 +50,7 @@ static bool parse_mount(char *line, struct mount *ret)
 {
 	char *save = NULL, *word = strtok_r(line, " \n", &save), *rest[3] = { NULL, NULL, NULL };
 	static const char *const beside[ARRAY_LEN(ret->beside)] = { "logdev=", "rtdev=" }; /* of XFS */
+	char word_of[16];
 	unsigned maj, min;
 	int field = 0;
 
@@ -72,6 +73,10 @@ static bool parse_mount(char *line, struct mount *ret)
 	text_copy(ret->source, sizeof(ret->source), rest[1]);
 	if (strcmp(rest[0], "overlay") == 0)
 		option(rest[2], "upperdir=", ret->upper, sizeof(ret->upper));
+	option(rest[2], "hidepid=", word_of, sizeof(word_of));
+	ret->is_hiding = word_of[0] && strcmp(word_of, "0") != 0 && strcmp(word_of, "off") != 0;
+	option(rest[2], "subset=", word_of, sizeof(word_of));
+	ret->is_partial = strcmp(word_of, "pid") == 0;
 	for (size_t i = 0; i < ARRAY_LEN(beside); i++)
 		option(rest[2], beside[i], ret->beside[i], sizeof(ret->beside[i]));
 	text_unescape(ret->where);

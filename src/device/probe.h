@@ -31,6 +31,7 @@ struct mount {
 	char fs_type[32], source[256], where[256];
 	char root[256];  /* the folder of the file system that is seen there */
 	char upper[256];     /* overlay: the folder that takes the writes */
+	bool is_hiding, is_partial; /* proc: hidepid, subset=pid */
 	char beside[2][128]; /* XFS: the devices of its log and of its realtime files */
 };
 struct mounts {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The write gate: the only file that makes a write_permit. Four guards, each of which is enough to refuse: the lock that programs agree upon
- * (flock on the disk) and the kernel (O_EXCL), both held to the end, what was found (survey.c), and consent that names the device
- * (decision.c says what follows from these).
+ * (flock on the disk) and the kernel (O_EXCL, of the target and of all that shares bytes with it), both held to the end, what was found
+ * (survey.c), and consent that names the device (decision.c says what follows from these).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +19,9 @@ struct write_permit {
 	enum write_kind kind;
 	const struct device_ops *ops; /* NULL: nothing to close */
 	void *ctx;
-	int fd;      /* exclusive, held to the end */
-	int lock_fd; /* of the whole disk, likewise; -1: none */
+	int fd;               /* exclusive, held to the end */
+	int lock_fd;          /* of the whole disk, likewise; -1: none */
+	struct claims others; /* of what shares bytes with it, likewise */
 	dev_t rdev;
 	bool is_file;
 	dev_t file_dev;
@@ -90,24 +91,32 @@ static int add_claim(const struct device *dev, int claim, struct survey *found)
 	if (kind == FINDING_ALIEN)
 		return survey_has(found, kind) ? 0 : survey_add(found, kind, dev->name, "", dev->node);
 	/* "something that platter cannot see" only when nothing was seen */
-	if (kind == FINDING_EXCLUSIVE &&
-	    (survey_has(found, FINDING_MOUNT) || survey_has(found, FINDING_SWAP) || survey_has(found, FINDING_HOLDER)))
+	if (kind == FINDING_EXCLUSIVE && survey_is_in_use(found))
 		return 0;
 	return survey_add(found, kind, dev->name, "", "");
 }
 
-/* All that is known, after the claim: findings of the survey, of the claim, and of our own outputs. */
+/* All that is known, after the claim: findings of the survey, of the claims, and of our own outputs. */
 static int gather(const struct device_ops *ops, void *ctx, const struct device *dev, int claim,
-                  const struct consent *consent, struct survey *ret, struct err *err)
+                  const struct consent *consent, struct claims *ret_others, struct survey *ret, struct err *err)
 {
-	int r = ops->survey(ctx, dev, ret, err);
+	struct survey refused = { 0 };
+	int r = claim >= 0 && ops->claim_others ? ops->claim_others(ctx, dev, ret_others, &refused, err) : 0;
 
-	if (r < 0)
+	if (r == 0)
+		r = ops->survey(ctx, dev, ret, err);
+	if (r < 0) {
+		survey_done(&refused);
 		return r;
+	}
 	if (claim >= 0)
-		survey_drop(ret, FINDING_EXCLUSIVE); /* that was our own claim */
+		survey_drop(ret, FINDING_EXCLUSIVE); /* those were our own claims */
 	else
 		r = add_claim(dev, claim, ret);
+	for (size_t i = 0; i < refused.n && r == 0; i++)
+		if (refused.v[i].kind != FINDING_EXCLUSIVE || !survey_is_in_use(ret))
+			r = survey_add(ret, refused.v[i].kind, refused.v[i].on, refused.v[i].what, refused.v[i].where);
+	survey_done(&refused);
 	if (r == 0 && consent)
 		r = survey_outputs(ops, ctx, dev, &consent->outputs, ret);
 	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
@@ -156,7 +165,7 @@ static int lock_and_claim(const struct device_ops *ops, void *ctx, const struct 
 }
 
 static struct write_permit *grant(const struct device_ops *ops, void *ctx, const struct device *dev,
-                                  enum write_kind kind, int claim, int lock)
+                                  enum write_kind kind, int claim, int lock, const struct claims *others)
 {
 	struct write_permit *p = permit_new(dev, kind, claim);
 
@@ -165,6 +174,7 @@ static struct write_permit *grant(const struct device_ops *ops, void *ctx, const
 	p->ops = ops;
 	p->ctx = ctx;
 	p->lock_fd = lock;
+	p->others = *others;
 	keep_header(p);
 	return p;
 }
@@ -173,6 +183,7 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
                    enum write_kind kind, const struct consent *consent, struct survey *ret_survey, struct err *err)
 {
 	struct survey found = { 0 };
+	struct claims others = { 0 };
 	enum finding_kind ignored;
 	int claim, lock = -1, r;
 
@@ -183,7 +194,7 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
 	claim = lock_and_claim(ops, ctx, dev, &lock, err);
 	r = claim < 0 ? claim_finding(dev, claim, &ignored) : 0;
 	if (r == 0)
-		r = gather(ops, ctx, dev, claim, consent, &found, err);
+		r = gather(ops, ctx, dev, claim, consent, &others, &found, err);
 	if (r == 0)
 		r = permit_would(dev, &found, kind, consent, err);
 	if (r == 0 && claim < 0) /* belt and braces: without the claim there is no permit, whatever was decided */
@@ -195,11 +206,12 @@ int permit_acquire(struct write_permit **ret_permit, const struct device_ops *op
 	else
 		survey_done(&found);
 	if (r == 0) {
-		*ret_permit = grant(ops, ctx, dev, kind, claim, lock);
+		*ret_permit = grant(ops, ctx, dev, kind, claim, lock, &others);
 		if (*ret_permit)
 			return 0;
 		r = err_set(err, -ENOMEM, "Out of memory.");
 	}
+	claims_done(&others);
 	if (claim >= 0)
 		ops->close(ctx, claim);
 	if (lock >= 0)
@@ -214,6 +226,7 @@ void permit_release(struct write_permit *p)
 	if (p->header) /* failing that, the file is no longer known as ours, and stays */
 		(void)!pwrite(p->fd, p->header, DATAFILE_HEADER_BYTES, 0);
 	free(p->header);
+	claims_done(&p->others);
 	if (p->ops)
 		p->ops->close(p->ctx, p->fd);
 	if (p->ops && p->lock_fd >= 0)

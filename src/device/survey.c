@@ -2,7 +2,6 @@
 /* Who uses a device: mounts, swap, open descriptors, what the kernel says to O_EXCL; and what is on it. */
 #include "device/survey.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -131,88 +130,9 @@ static int find_swaps(struct look *l)
 	return r;
 }
 
-/* ---- descriptors of other processes ---- */
-
-static bool is_watched(const struct look *l, const struct statx *sx, const char **ret_name)
-{
-	const struct stack_node *who = NULL;
-
-	if (S_ISBLK(sx->stx_mode)) {
-		who = stack_find(&l->stack, makedev(sx->stx_rdev_major, sx->stx_rdev_minor));
-	} else if (S_ISREG(sx->stx_mode)) {
-		struct file_id file = { .dev = makedev(sx->stx_dev_major, sx->stx_dev_minor), .inode = sx->stx_ino };
-
-		who = stack_find_file(&l->stack, &file);
-	}
-	*ret_name = !who ? NULL : node_is_file(who) ? self_name(l) : who->b.name;
-	return who != NULL;
-}
-
-/* A process that ended meanwhile has nothing open; others whose descriptors may not be read may have anything. */
-static bool is_hidden(const char *pid)
-{
-	char path[64];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.32s/fd", pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0)
-		(void)close(fd);
-	return fd < 0 && errno != ENOENT && errno != ESRCH;
-}
-
-/* A virtual machine or a data base may hold a raw disk without O_EXCL. */
-static int look_at_process(struct look *l, const char *pid)
-{
-	char comm[32], what[128], path[64 + 2 * NAME_MAX];
-	struct sys_list fds;
-	int r = 0;
-
-	sys_list("", &fds, "/proc/%s/fd", pid);
-	for (size_t i = 0; i < fds.n && r == 0; i++) {
-		struct statx sx;
-		struct stat st;
-		const char *on;
-
-		(void)snprintf(path, sizeof(path), "/proc/%.32s/fd/%.32s", pid, fds.v[i]);
-		/* The link's own mode says how it was opened; a dead server must not stop us: no synchronisation. */
-		if (lstat(path, &st) < 0 || (st.st_mode & S_IWUSR) == 0 ||
-		    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &sx) < 0 ||
-		    !is_watched(l, &sx, &on))
-			continue;
-		if (sys_text("", comm, sizeof(comm), "/proc/%s/comm", pid) < 0)
-			text_copy(comm, sizeof(comm), "a process");
-		(void)snprintf(what, sizeof(what), "%s (process %.16s)", comm, pid);
-		r = survey_add(l->out, FINDING_OPEN, on, what, "");
-	}
-	sys_list_done(&fds);
-	return r;
-}
-
 static int find_writers(struct look *l)
 {
-	size_t nunread = 0, nall = 0;
-	struct sys_list pids;
-	char own[16] = "";
-	int r = 0;
-
-	if (!sysroot_is_real(l->root))
-		return 0;
-	/* As this /proc counts, which may be that of another name space than ours. */
-	if (readlink("/proc/self", own, sizeof(own) - 1) < 0)
-		(void)snprintf(own, sizeof(own), "%d", (int)getpid());
-	sys_list("", &pids, "/proc");
-	for (size_t i = 0; i < pids.n && r == 0; i++) {
-		if (!isdigit((unsigned char)pids.v[i][0]))
-			continue;
-		nall++;
-		if (strcmp(pids.v[i], own) == 0)
-			continue;
-		nunread += is_hidden(pids.v[i]);
-		r = look_at_process(l, pids.v[i]);
-	}
-	sys_list_done(&pids);
-	return r == 0 ? find_unseen_processes(self_name(l), nunread, nall, l->out) : r;
+	return find_processes(&l->stack, self_name(l), l->out);
 }
 
 /* ---- other hosts ---- */
@@ -270,22 +190,21 @@ static int find_signatures(struct look *l)
 	return r == 0 ? sample_blocks(l->dev, l->out) : r;
 }
 
-static bool is_in_use(const struct survey *s)
-{
-	return survey_has(s, FINDING_MOUNT) || survey_has(s, FINDING_SWAP) || survey_has(s, FINDING_HOLDER);
-}
-
 /* Read-only and for a moment: the kernel knows users that nothing else shows. Not when there is one already. */
 static int find_exclusive(struct look *l)
 {
 	cleanup_close int fd = -1;
+	struct claims claims = { 0 };
+	int r;
 
-	if (!sysroot_is_real(l->root) || is_in_use(l->out))
+	if (!sysroot_is_real(l->root) || survey_is_in_use(l->out))
 		return 0;
 	fd = open(l->dev->node, O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 || errno != EBUSY)
-		return 0;
-	return survey_add(l->out, FINDING_EXCLUSIVE, l->dev->name, "", "");
+	if (fd < 0)
+		return errno == EBUSY ? survey_add(l->out, FINDING_EXCLUSIVE, l->dev->name, "", "") : 0;
+	r = claims_take(&l->stack, &claims, l->out);
+	claims_done(&claims);
+	return r;
 }
 
 /* ---- files ---- */

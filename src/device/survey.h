@@ -10,7 +10,13 @@
 #define SIGNATURE_UNREADABLE "unreadable"
 
 bool survey_has(const struct survey *s, enum finding_kind kind);
+bool survey_is_in_use(const struct survey *s); /* mounted, swap or held: that tells why the kernel gives no claim */
 void survey_drop(struct survey *s, enum finding_kind kind);
+
+/* ---- claims.c ---- */
+
+/* All that stack_wants_claim(). 0, or -ENOMEM: what could not be had is a finding. */
+int claims_take(const struct stack *s, struct claims *ret, struct survey *out);
 
 /* ---- reach.c: other hosts ---- */
 
@@ -23,8 +29,23 @@ int reserve_keys(const uint8_t *page, size_t len);
 
 /* Targets that lend one of the stack to other hosts. */
 int find_exports(const struct stack *stack, const char *self, struct survey *out);
-/* nunread of nall processes do not show what they have open. */
-int find_unseen_processes(const char *self, size_t nunread, size_t nall, struct survey *out);
+
+/* ---- processes.c ---- */
+
+/* Programs that can write to the stack, and whether all could be seen. */
+int find_processes(const struct stack *stack, const char *self, struct survey *out);
+struct sight {
+	const struct mounts *mounts;
+	bool is_proc, is_sys; /* they are the kernel's */
+	bool sees_all;        /* CAP_SYS_PTRACE, in the first name space of users */
+	size_t nall, nhidden; /* processes; those of which something does not show */
+};
+/* Why not all processes were seen; NULL: they were. buf: for what has to be composed. */
+const char *sight_veil(const struct sight *s, char *buf, size_t len);
+/* A line of the fdinfo of io_uring that names a registered file: its path. */
+bool ring_file(const char *line, char *buf, size_t len);
+/* A line of /proc/PID/maps: a shared mapping of a file, and its name in map_files. */
+bool map_is_shared(const char *line, char range[48], bool *ret_is_ring);
 
 /* ---- signature.c ---- */
 

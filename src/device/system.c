@@ -192,6 +192,20 @@ static int system_claim(void *ctx, const struct device *dev, struct err *err)
 	return fd;
 }
 
+static int system_claim_others(void *ctx, const struct device *dev, struct claims *ret, struct survey *out,
+                               struct err *err)
+{
+	char root[PATH_MAX];
+	struct stack s;
+	int r = stack_build(sysroot_of(ctx, root, sizeof(root)), dev, &s, NULL, err);
+
+	if (r < 0)
+		return r;
+	r = claims_take(&s, ret, out);
+	stack_done(&s);
+	return r < 0 ? err_set(err, r, "Out of memory.") : 0;
+}
+
 /* ---- during the run ---- */
 
 /* A lost disk answers with good reads of 0 bytes, or with EIO: its size and its sysfs entry tell (lost: 0, gone, another). */
@@ -502,6 +516,7 @@ const struct device_ops device_system = {
 	.survey = system_survey,
 	.lock = system_lock,
 	.claim = system_claim,
+	.claim_others = system_claim_others,
 	.drop_cache = system_drop_cache,
 	.holds = system_holds,
 	.partitions = system_partitions,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Users that hold no descriptor and no claim: targets that lend a disk to other hosts (LIO, nvmet), by configfs. And what nobody can see
- * from here: processes whose descriptors may not be read, a name space of processes of our own.
+ * Users that hold no descriptor and no claim: targets that lend a disk to other hosts (LIO, nvmet) or as a USB disk, by configfs.
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -107,43 +106,50 @@ static int find_lio(const struct exports *e)
 	return r;
 }
 
+static int find_gadgets(const struct exports *e)
+{
+	struct sys_list gadgets, functions, units;
+	char path[256], folder[512];
+	int r = 0;
+
+	sys_list(e->root, &gadgets, CONFIGFS "/usb_gadget");
+	for (size_t i = 0; i < gadgets.n; i++) {
+		sys_list(e->root, &functions, CONFIGFS "/usb_gadget/%s/functions", gadgets.v[i]);
+		for (size_t k = 0; k < functions.n; k++) {
+			sys_list(e->root, &units, CONFIGFS "/usb_gadget/%s/functions/%s", gadgets.v[i], functions.v[k]);
+			for (size_t u = 0; u < units.n && r == 0; u++) {
+				(void)snprintf(folder, sizeof(folder), "usb_gadget/%.100s/functions/%.100s/%.100s",
+				               gadgets.v[i], functions.v[k], units.v[u]);
+				if (sys_text(e->root, path, sizeof(path), CONFIGFS "/%s/file", folder) == 0)
+					r = check_path(e, "a USB gadget", folder, path);
+			}
+			sys_list_done(&units);
+		}
+		sys_list_done(&functions);
+	}
+	sys_list_done(&gadgets);
+	return r;
+}
+
 int find_exports(const struct stack *stack, const char *self, struct survey *out)
 {
 	const char *root = stack->root;
 	const struct exports e = { root, stack, self, out };
-	bool is_blind = (sys_exists(root, "/sys/module/target_core_mod") && !sys_exists(root, CONFIGFS "/target")) ||
-	                (sys_exists(root, "/sys/module/nvmet") && !sys_exists(root, CONFIGFS "/nvmet"));
-	int r = find_nvmet(&e);
-
-	if (r == 0)
-		r = find_lio(&e);
-	if (r == 0 && is_blind)
-		r = survey_add(
-			out, FINDING_UNSEEN, self, "targets",
-			"targets that lend disks to other hosts are loaded, and configfs is not mounted on " CONFIGFS);
-	return r;
-}
-
-int find_unseen_processes(const char *self, size_t nunread, size_t nall, struct survey *out)
-{
-	char space[64] = "", why[128];
-	bool is_first = false;
+	static const struct {
+		const char *module, *folder;
+		int (*find)(const struct exports *e);
+	} kinds[] = { { "nvmet", "nvmet", find_nvmet },
+		      { "target_core_mod", "target", find_lio },
+		      { "usb_f_mass_storage", "usb_gadget", find_gadgets } };
 	int r = 0;
-	ssize_t n;
 
-	n = readlink("/proc/self/ns/pid", space, sizeof(space) - 1);
-	/* The first name space of processes has this number in every kernel (PROC_PID_INIT_INO). */
-	is_first = n > 0 && strcmp(space, "pid:[4026531836]") == 0;
-	if (nall == 0)
-		r = survey_add(out, FINDING_UNSEEN, self, "processes", "/proc shows no process");
-	else if (nunread > 0) {
-		(void)snprintf(why, sizeof(why), "%zu of %zu processes do not show their open files; root sees more",
-		               nunread, nall);
-		r = survey_add(out, FINDING_UNSEEN, self, "processes", why);
+	for (size_t i = 0; i < ARRAY_LEN(kinds) && r == 0; i++) {
+		r = kinds[i].find(&e);
+		if (r == 0 && sys_exists(root, "/sys/module/%s", kinds[i].module) &&
+		    !sys_exists(root, CONFIGFS "/%s", kinds[i].folder))
+			r = survey_add(
+				out, FINDING_UNSEEN, self, "targets",
+				"targets that lend disks to other hosts are loaded, and configfs is not mounted on " CONFIGFS);
 	}
-	if (r == 0 && !is_first)
-		r = survey_add(
-			out, FINDING_UNSEEN, self, "namespace",
-			"this is a name space of processes of its own, a container; those outside it do not show");
 	return r;
 }

@@ -21,6 +21,14 @@ cleanup()
 }
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM HUP
+# Where a process hides its files from root (a security module), the gate refuses to write until that is insisted upon: in all that these tests write.
+if grep -q -e --write -e --rewrite -e 'tool=' "$0" && ls -l /proc/[0-9]*/fd 2>&1 | grep -q 'Permission denied'; then
+	printf '#!/bin/sh\ncase " $* " in *" --write"* | *" --rewrite"*) set -- "$@" --despite=processes ;; esac\nexec "%s" "$@"\n' "${PLATTER-}" >"$work/platter"
+	printf '#!/bin/sh\nexec "%s" -i processes "$@"\n' "$(realpath "${1:-/bin/true}")" >"$work/tool"
+	chmod 755 "$work/platter" "$work/tool"
+	[ -z "${PLATTER-}" ] || PLATTER=$work/platter
+	insisting_tool=$work/tool
+fi
 # Not a child of this shell, and without its mark.
 guard=$(env -u PLATTER_TEST setsid sh "$(dirname "$0")/undo.sh" guard $$ "$work" </dev/null >/dev/null 2>&1 & echo $!)
 export PLATTER_TEST="$work"

@@ -3,7 +3,7 @@
 # Tries to get past the write gate. Every refusal is checked for its exit status, for what it says, and by comparing the bytes before and after.
 # Usage: safety.sh PERMIT_TOOL
 . "$(dirname "$0")/lib.sh"
-tool=$1
+tool=${insisting_tool:-$1}
 need mkfs.ext4 mkswap swapon sfdisk wipefs python3
 
 ext4() { mkfs.ext4 -q -F -O ^has_journal -E lazy_itable_init=0,nodiscard "$@" || exit 1; }
